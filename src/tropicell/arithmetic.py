@@ -1,0 +1,174 @@
+"""Two kinds of numbers, chosen by an explicit object: float64 and exact rationals.
+
+Code that is written with NumPy arrays works with both: an exact array is an object array of
+``flint.fmpq``. Only what NumPy can't do alike for both goes through an `Arithmetic`: turning
+floats into numbers, products with large or sparse matrices, and turning results into numbers
+for the user (floats, or `fractions.Fraction`).
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, Literal, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+from flint import fmpq, fmpq_mat
+from numpy.typing import ArrayLike, NDArray
+
+from tropicell.errors import InvalidInputError
+
+Matrix = NDArray[np.float64] | sp.csr_array
+ArithmeticName = Literal["exact", "float"]
+
+#: From this many scalar products on, FLINT's matrix product beats NumPy's loop over objects.
+_FLINT_PAYS = 2_000
+
+
+class Arithmetic(Protocol):
+    """What the rest of the package asks of a kind of number."""
+
+    name: ArithmeticName
+
+    def array(self, values: ArrayLike) -> NDArray[Any]:
+        """Float or rational numbers as an array of this arithmetic, without rounding if exact."""
+
+    def matrix(self, matrix: Matrix) -> Any:
+        """A float64 matrix, dense or sparse, in the form that `matmul` is fast with."""
+
+    def matmul(self, matrix: Any, columns: NDArray[Any]) -> NDArray[Any]:
+        """Product of what `matrix` made and an array of this arithmetic."""
+
+    def public(self, values: NDArray[Any]) -> NDArray[Any]:
+        """The array as it is handed to the user."""
+
+
+class FloatArithmetic:
+    """Ordinary float64 numbers."""
+
+    name: ArithmeticName = "float"
+
+    def array(self, values: ArrayLike) -> NDArray[Any]:
+        return np.asarray(values, dtype=np.float64)
+
+    def matrix(self, matrix: Matrix) -> Any:
+        return matrix
+
+    def matmul(self, matrix: Any, columns: NDArray[Any]) -> NDArray[Any]:
+        return np.asarray(matrix @ columns)
+
+    def public(self, values: NDArray[Any]) -> NDArray[Any]:
+        return values
+
+
+class ExactArithmetic:
+    """Rational numbers: float64 numbers are taken as the rationals that they are."""
+
+    name: ArithmeticName = "exact"
+
+    def array(self, values: ArrayLike) -> NDArray[Any]:
+        return to_rationals(values)
+
+    def matrix(self, matrix: Matrix) -> Any:
+        if isinstance(matrix, sp.csr_array):
+            return _SparseRationals(matrix)
+        rationals = to_rationals(matrix)
+        if matrix.size * 2 < _FLINT_PAYS:
+            return rationals
+        return fmpq_mat(matrix.shape[0], matrix.shape[1], rationals.ravel().tolist())
+
+    def matmul(self, matrix: Any, columns: NDArray[Any]) -> NDArray[Any]:
+        if not isinstance(matrix, fmpq_mat):
+            return np.asarray(matrix @ columns)
+        product = matrix * fmpq_mat(columns.shape[0], columns.shape[1], columns.ravel().tolist())
+        entries = np.empty((matrix.nrows(), columns.shape[1]), dtype=object)
+        entries.ravel()[:] = product.entries()
+        return entries
+
+    def public(self, values: NDArray[Any]) -> NDArray[Any]:
+        return to_fractions(values)
+
+
+class _SparseRationals:
+    """A CSR matrix of rationals; it only knows how to multiply."""
+
+    def __init__(self, matrix: sp.csr_array) -> None:
+        self._matrix = matrix
+        self._data = to_rationals(matrix.data)
+
+    def __matmul__(self, columns: NDArray[Any]) -> NDArray[Any]:
+        starts, indices = self._matrix.indptr, self._matrix.indices
+        result = to_rationals(np.zeros((self._matrix.shape[0], columns.shape[1])))
+        filled = np.flatnonzero(np.diff(starts))
+        if filled.size:
+            products = self._data[:, None] * columns[indices]
+            result[filled] = np.add.reduceat(products, starts[filled], axis=0)
+        return result
+
+
+FLOAT: Arithmetic = FloatArithmetic()
+EXACT: Arithmetic = ExactArithmetic()
+
+
+def get_arithmetic(name: ArithmeticName) -> Arithmetic:
+    """The arithmetic of that name.
+
+    Examples
+    --------
+    >>> get_arithmetic("exact").public(get_arithmetic("exact").array([0.75]))
+    array([Fraction(3, 4)], dtype=object)
+    """
+    if name == "exact":
+        return EXACT
+    if name == "float":
+        return FLOAT
+    raise InvalidInputError(f"arithmetic must be 'exact' or 'float', not {name!r}")
+
+
+def _to_rational(value: Any) -> fmpq:
+    if isinstance(value, fmpq):
+        return value
+    if isinstance(value, Fraction):
+        return fmpq(value.numerator, value.denominator)
+    if isinstance(value, (int, np.integer)):
+        return fmpq(int(value))
+    return fmpq(*float(value).as_integer_ratio())
+
+
+def to_rationals(values: ArrayLike) -> NDArray[Any]:
+    """Floats, integers or Fractions as an object array of ``flint.fmpq``.
+
+    Examples
+    --------
+    >>> to_rationals([0.5, 3])
+    array([1/2, 3], dtype=object)
+    """
+    source = np.asarray(values)
+    result = np.empty(source.shape, dtype=object)
+    result.ravel()[:] = [_to_rational(value) for value in source.ravel().tolist()]
+    return result
+
+
+def to_fractions(values: NDArray[Any]) -> NDArray[Any]:
+    """An array of ``flint.fmpq`` as an object array of `fractions.Fraction`.
+
+    Examples
+    --------
+    >>> to_fractions(to_rationals([0.5]))
+    array([Fraction(1, 2)], dtype=object)
+    """
+    result = np.empty(values.shape, dtype=object)
+    result.ravel()[:] = [Fraction(int(q.p), int(q.q)) for q in values.ravel().tolist()]
+    return result
+
+
+def to_floats(values: NDArray[Any]) -> NDArray[np.float64]:
+    """Rationals rounded to float64, correctly whatever the size of numerator and denominator.
+
+    Examples
+    --------
+    >>> to_floats(to_rationals([0.5, 3]))
+    array([0.5, 3. ])
+    """
+    flat = [int(q.p) / int(q.q) for q in values.ravel().tolist()]
+    return np.array(flat, dtype=np.float64).reshape(values.shape)

@@ -1,0 +1,133 @@
+"""What a network is made of: affine maps of earlier layers, and activations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+
+from tropicell.activations import Activation, FloatArray, as_activation
+from tropicell.arithmetic import Matrix
+from tropicell.errors import InvalidNetworkError
+
+
+class Affine:
+    """A sum of matrices applied to earlier layers, plus a bias.
+
+    Parameters
+    ----------
+    terms : mapping from layer to matrix
+        For every source layer (0 is the input) a matrix of shape (outputs, width of the source),
+        dense or `scipy.sparse`.
+    bias : array_like, shape (outputs,), optional
+        Default: zeros.
+
+    Examples
+    --------
+    The sum of layer 1 and layer 3, both of width 2:
+
+    >>> Affine({1: np.eye(2), 3: np.eye(2)}).width
+    2
+    """
+
+    def __init__(
+        self, terms: Mapping[int, ArrayLike | sp.sparray], bias: ArrayLike | None = None
+    ) -> None:
+        matrices = {int(source): _matrix(matrix) for source, matrix in sorted(terms.items())}
+        if bias is None:
+            if not matrices:
+                raise InvalidNetworkError("an affine map needs a matrix or a bias")
+            bias = np.zeros(next(iter(matrices.values())).shape[0])
+        self.terms: dict[int, Matrix] = matrices
+        self.bias: FloatArray = frozen(finite_numbers(bias, "bias"))
+        if self.bias.ndim != 1:
+            raise InvalidNetworkError(f"a bias must be flat, got shape {self.bias.shape}")
+        for source, matrix in matrices.items():
+            if matrix.shape[0] != self.width:
+                raise InvalidNetworkError(
+                    f"the matrix from layer {source} has {matrix.shape[0]} rows, "
+                    f"but the bias has {self.width} entries"
+                )
+
+    @property
+    def width(self) -> int:
+        """Number of outputs."""
+        return int(self.bias.size)
+
+    def __call__(self, values: Sequence[FloatArray]) -> FloatArray:
+        """Value for the outputs of the layers 0, 1, …, each of shape (points, width)."""
+        total = np.broadcast_to(self.bias, (values[0].shape[0], self.width))
+        for source, matrix in self.terms.items():
+            total = total + (matrix @ values[source].T).T
+        return np.asarray(total)
+
+
+class Layer:
+    """An affine map of earlier layers, then an activation.
+
+    Parameters
+    ----------
+    affine : Affine
+        The pre-activation.
+    activation : str or Activation
+        One function for all neurons, or one per neuron.
+    name : str
+        What diagrams and messages call it, e.g. the node of the model it was imported from.
+
+    Examples
+    --------
+    >>> Layer(Affine({0: [[1.0, -1.0]]}, [0.5]), "relu").width
+    1
+    """
+
+    def __init__(
+        self, affine: Affine, activation: str | Activation = "relu", name: str = ""
+    ) -> None:
+        self.affine = affine
+        self.activation = as_activation(activation).expand(affine.width)
+        self.name = name
+
+    @property
+    def width(self) -> int:
+        """Number of neurons."""
+        return self.affine.width
+
+
+def frozen(array: FloatArray) -> FloatArray:
+    """A copy that can't be written to."""
+    array = array.copy()
+    array.setflags(write=False)
+    return array
+
+
+def finite_numbers(values: ArrayLike, what: str) -> FloatArray:
+    """Finite float64 numbers, or an error that names them.
+
+    Examples
+    --------
+    >>> finite_numbers([1, 2], "bias")
+    array([1., 2.])
+    """
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidNetworkError(f"the {what} is not an array of numbers: {error}") from None
+    if not np.isfinite(array).all():
+        index = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+        raise InvalidNetworkError(f"the {what} has the value {array[index]} at index {index}")
+    return array
+
+
+def _matrix(matrix: ArrayLike | sp.sparray) -> Matrix:
+    if sp.issparse(matrix):
+        result = sp.csr_array(matrix).astype(np.float64)
+        result.sum_duplicates()
+        finite_numbers(result.data, "matrix")
+        return result
+    dense = finite_numbers(cast(ArrayLike, matrix), "matrix")
+    if dense.ndim != 2:
+        raise InvalidNetworkError(f"expected a matrix, got an array of shape {dense.shape}")
+    return frozen(dense)

@@ -1,0 +1,438 @@
+"""`Network`, the one canonical form of a piecewise-linear network.
+
+Layer 0 is the input. Each of the layers 1 … L is an affine map of any earlier layers followed by a
+piecewise-linear activation; the output is an affine map of any layers. Residual adds,
+concatenations, skips from the input and the paper's skips k→ℓ are all special cases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tropicell import patterns as _patterns
+from tropicell.activations import Activation, FloatArray
+from tropicell.arithmetic import ArithmeticName, get_arithmetic
+from tropicell.diagram import draw
+from tropicell.domains import Slice
+from tropicell.errors import InvalidDomainError, InvalidInputError, InvalidNetworkError
+from tropicell.layers import Affine, Layer, finite_numbers
+from tropicell.maps import AffineMap, NetworkMaps
+from tropicell.patterns import PatternArray, PatternLike
+
+
+class Network:
+    """A piecewise-linear network in canonical form.
+
+    Parameters
+    ----------
+    n_inputs : int
+        Width of layer 0.
+    layers : sequence of Layer
+        The layers 1 … L.
+    output : Affine
+        The output, an affine map of any layers.
+    embedding : AffineMap, optional
+        If given, the network's inputs are mapped through it first; see `restrict`.
+
+    See Also
+    --------
+    Network.mlp : from lists of matrices, as in the paper.
+    tropicell.load : from a file.
+
+    Examples
+    --------
+    ``relu(x) + x``, a skip from the input to the output:
+
+    >>> network = Network(1, [Layer(Affine({0: [[1.0]]}))], Affine({0: [[1.0]], 1: [[1.0]]}))
+    >>> network([[-1.0], [2.0]])
+    array([[-1.],
+           [ 4.]])
+    """
+
+    def __init__(
+        self,
+        n_inputs: int,
+        layers: Iterable[Layer],
+        output: Affine,
+        *,
+        embedding: AffineMap | None = None,
+    ) -> None:
+        self.layers: tuple[Layer, ...] = tuple(layers)
+        self.output = output
+        self.embedding = embedding
+        self._input_width = int(n_inputs)
+        self._maps: dict[str, NetworkMaps] = {}
+        self._check()
+
+    @classmethod
+    def mlp(
+        cls,
+        weights: Sequence[ArrayLike],
+        biases: Sequence[ArrayLike | None] | None = None,
+        *,
+        skips: Iterable[tuple[int, int]] = (),
+        activation: str | Activation | Sequence[str | Activation] = "relu",
+    ) -> Network:
+        """A network given by the matrices of its layers, with the paper's skip connections.
+
+        Parameters
+        ----------
+        weights : sequence of array_like
+            The L hidden layers' matrices and then the output's.
+        biases : sequence of array_like or None, optional
+            One for each matrix; None stands for zeros.
+        skips : iterable of (k, ℓ)
+            The output of layer k is added to the input of layer ℓ. k = 0 is the input,
+            ℓ = L + 1 the output.
+        activation : str, Activation or a sequence of them
+            One for all hidden layers, or one for each.
+
+        Returns
+        -------
+        Network
+
+        Raises
+        ------
+        InvalidNetworkError
+            If shapes do not fit; the message names the layers.
+
+        Examples
+        --------
+        >>> rng = np.random.default_rng(0)
+        >>> sizes = [2, 4, 4, 4, 1]
+        >>> weights = [rng.normal(size=(n, m)) for m, n in zip(sizes, sizes[1:])]
+        >>> Network.mlp(weights, skips=[(1, 3)])
+        Network(2 → 4 → 4 → 4 → 1, skips 1→3)
+        """
+        if len(weights) == 0:
+            raise InvalidNetworkError(
+                "the network is empty: expected the hidden layers' matrices and the output's"
+            )
+        matrices = [
+            finite_numbers(w, f"weights of {_ordinal(i, weights)}") for i, w in enumerate(weights)
+        ]
+        vectors = list(biases) if biases is not None else [None] * len(matrices)
+        if len(vectors) != len(matrices):
+            raise InvalidNetworkError(
+                f"expected as many biases as weights, got {len(vectors)} and {len(matrices)}"
+            )
+        sources = _skip_sources(skips, matrices)
+        hidden = len(matrices) - 1
+        activations = (
+            [activation] * hidden if isinstance(activation, (str, Activation)) else list(activation)
+        )
+        if len(activations) != hidden:
+            raise InvalidNetworkError(
+                f"expected one activation for each of the {hidden} hidden layers, "
+                f"got {len(activations)}"
+            )
+        affine = []
+        for index, (matrix, vector) in enumerate(zip(matrices, vectors, strict=True)):
+            where = _ordinal(index, matrices)
+            if matrix.ndim != 2:
+                raise InvalidNetworkError(f"the weights of {where} are not a matrix")
+            bias = (
+                np.zeros(matrix.shape[0])
+                if vector is None
+                else finite_numbers(vector, f"bias of {where}")
+            )
+            if bias.shape != matrix.shape[:1]:
+                raise InvalidNetworkError(
+                    f"the bias of {where} has shape {bias.shape}, its matrix {matrix.shape}"
+                )
+            affine.append(Affine(dict.fromkeys(sources[index], matrix), bias))
+        if matrices[0].shape[1] == 0:
+            raise InvalidNetworkError("the network has no inputs")
+        layers = [Layer(a, f) for a, f in zip(affine[:-1], activations, strict=True)]
+        return cls(matrices[0].shape[1], layers, affine[-1])
+
+    # --- what it is made of -------------------------------------------------------------------
+
+    @property
+    def n_inputs(self) -> int:
+        """Number of inputs."""
+        return self._input_width if self.embedding is None else self.embedding.matrix.shape[1]
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of outputs."""
+        return self.output.width
+
+    @property
+    def depth(self) -> int:
+        """Number of layers with an activation, the paper's L."""
+        return len(self.layers)
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """Neurons of the layers 1 … L."""
+        return tuple(layer.width for layer in self.layers)
+
+    @property
+    def n_neurons(self) -> int:
+        """Number of neurons in all layers."""
+        return sum(self.widths)
+
+    @property
+    def pieces(self) -> NDArray[np.intp]:
+        """Number of linear pieces of every neuron."""
+        parts = [layer.activation.pieces for layer in self.layers]
+        return np.concatenate(parts) if parts else np.empty(0, dtype=np.intp)
+
+    def affine(self, layer: int) -> Affine:
+        """The affine part of layer 1 … L, or of the output (layer L + 1)."""
+        return self.output if layer == self.depth + 1 else self.layers[layer - 1].affine
+
+    @property
+    def skips(self) -> list[tuple[int, int]]:
+        """All connections k→ℓ that jump over at least one layer; ℓ = L + 1 is the output.
+
+        Examples
+        --------
+        >>> Network.mlp([[[1.0]]] * 4, skips=[(1, 3), (0, 4)]).skips
+        [(1, 3), (0, 4)]
+        """
+        return [
+            (source, layer)
+            for layer in range(1, self.depth + 2)
+            for source in self.affine(layer).terms
+            if source < layer - 1
+        ]
+
+    # --- what it computes ---------------------------------------------------------------------
+
+    def __call__(self, points: ArrayLike) -> FloatArray:
+        """Outputs at points (rows), in float64.
+
+        Parameters
+        ----------
+        points : array_like, shape (points, inputs)
+
+        Returns
+        -------
+        ndarray, shape (points, outputs)
+        """
+        return self.output(self._forward(points)[0])
+
+    def patterns(self, points: ArrayLike, *, arithmetic: ArithmeticName = "float") -> PatternArray:
+        """Activation patterns at points (rows).
+
+        Parameters
+        ----------
+        points : array_like, shape (points, inputs)
+            Floats, or Fractions if exact.
+        arithmetic : {"float", "exact"}
+            In float64, rounding may decide on which side of a boundary a point next to it lies.
+
+        Returns
+        -------
+        ndarray of uint8, shape (points, neurons)
+
+        Examples
+        --------
+        >>> network = Network.mlp([[[1.0], [-1.0]], [[1.0, 1.0]]])
+        >>> network.patterns([[3.0], [-3.0], [0.0]])
+        array([[1, 0],
+               [0, 1],
+               [0, 0]], dtype=uint8)
+        """
+        if arithmetic == "float":
+            return self._forward(points)[1]
+        return self.maps(arithmetic).at_points(self._points(points, exact=True))[0]
+
+    def evaluate(self, points: ArrayLike, *, arithmetic: ArithmeticName = "exact") -> NDArray[Any]:
+        """Outputs at points (rows), in exact rationals.
+
+        Examples
+        --------
+        >>> Network.mlp([[[0.5]], [[0.5]]]).evaluate([[1.0]])
+        array([[Fraction(1, 4)]], dtype=object)
+        """
+        if arithmetic == "float":
+            return self(points)
+        maps = self.maps(arithmetic)
+        return maps.arithmetic.public(maps.at_points(self._points(points, exact=True))[1])
+
+    def affine_map(
+        self, pattern: PatternLike, *, arithmetic: ArithmeticName = "exact"
+    ) -> AffineMap:
+        """The affine map that the network is on the region of a pattern.
+
+        The pattern need not have a region: the map is what the network would be on it.
+
+        Parameters
+        ----------
+        pattern : str, flat sequence or one sequence per layer
+        arithmetic : {"exact", "float"}
+            Exact rationals (`fractions.Fraction`), or float64.
+
+        Examples
+        --------
+        >>> network = Network.mlp([[[1.0], [-1.0]], [[1.0, 2.0]]])
+        >>> network.affine_map("01").matrix
+        array([[Fraction(-2, 1)]], dtype=object)
+        """
+        maps = self.maps(arithmetic)
+        columns = maps.arithmetic.public(maps.of_pattern(self.parse_pattern(pattern)))
+        return AffineMap(columns[:, :-1], columns[:, -1])
+
+    def parse_pattern(self, pattern: PatternLike) -> PatternArray:
+        """A pattern in any form, checked and made flat; see `tropicell.patterns`."""
+        return _patterns.parse(pattern, self.widths, self.pieces)
+
+    def restrict(self, domain: Slice) -> Network:
+        """The network on a slice: its inputs are the slice's coordinates.
+
+        Neurons and patterns stay what they are, and nothing is rounded: the slice is kept as a map
+        in front of layer 0.
+
+        Examples
+        --------
+        >>> network = Network.mlp([[[1.0, 2.0, 3.0]], [[1.0]]])
+        >>> line = network.restrict(Slice([1, 0, 0], [[0, 1, 1]]))
+        >>> line([[2.0]])
+        array([[11.]])
+        """
+        if domain.origin.size != self.n_inputs:
+            raise InvalidDomainError(
+                f"the slice lies in R^{domain.origin.size}, the network has {self.n_inputs} inputs"
+            )
+        embedding = AffineMap(domain.directions.T.copy(), domain.origin.copy())
+        if self.embedding is not None:
+            outer = self.embedding
+            embedding = AffineMap(outer.matrix @ embedding.matrix, outer(embedding.offset))
+        return Network(self._input_width, self.layers, self.output, embedding=embedding)
+
+    def maps(self, arithmetic: ArithmeticName) -> NetworkMaps:
+        """The recursion over the layers in one arithmetic; made once, then kept."""
+        if arithmetic not in self._maps:
+            self._maps[arithmetic] = NetworkMaps(self, get_arithmetic(arithmetic))
+        return self._maps[arithmetic]
+
+    def _forward(self, points: ArrayLike) -> tuple[list[FloatArray], PatternArray]:
+        """Outputs of all layers, and the patterns, at points."""
+        x = self._points(points)
+        values = [x if self.embedding is None else self.embedding(x)]
+        parts = [np.empty((len(x), 0), np.uint8)]
+        for layer in self.layers:
+            before = layer.affine(values)
+            parts.append(layer.activation.pattern(before))
+            values.append(layer.activation(before))
+        return values, np.concatenate(parts, axis=1)
+
+    def _points(self, points: ArrayLike, *, exact: bool = False) -> NDArray[Any]:
+        try:
+            x = np.asarray(points) if exact else np.asarray(points, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise InvalidInputError(f"points must be numbers: {error}") from None
+        if x.ndim != 2 or x.shape[1] != self.n_inputs:
+            raise InvalidInputError(
+                f"expected points of shape (points, {self.n_inputs}), got {x.shape}"
+            )
+        return x
+
+    # --- how it looks -------------------------------------------------------------------------
+
+    def diagram(self) -> str:
+        """Layers and skips as text, one line a layer, skips as arcs on the right.
+
+        Examples
+        --------
+        >>> print(Network.mlp([[[1.0]]] * 4, skips=[(1, 3)]).diagram())
+        input   1
+          1     1  relu   ──┐
+          2     1  relu     │
+          3     1  relu   ←─┘
+        output  1
+        """
+        return draw(self)
+
+    def __repr__(self) -> str:
+        sizes = " → ".join(map(str, [self.n_inputs, *self.widths, self.n_outputs]))
+        kinds = sorted({layer.activation.name for layer in self.layers} - {"relu"})
+        parts = [sizes if self.depth <= 12 else _abbreviated(self)]
+        if self.skips:
+            shown = ", ".join(f"{k}→{layer}" for k, layer in self.skips[:6])
+            parts.append(f"skips {shown}" + (", …" if len(self.skips) > 6 else ""))
+        if kinds:
+            parts.append("activations " + ", ".join(kinds))
+        if self.embedding is not None:
+            parts.append(f"on a slice of R^{self._input_width}")
+        return f"Network({', '.join(parts)})"
+
+    # --- checks -------------------------------------------------------------------------------
+
+    def _check(self) -> None:
+        if self._input_width < 1:
+            raise InvalidNetworkError("the network has no inputs")
+        widths = [self._input_width]
+        for index in range(1, self.depth + 2):
+            affine = self.affine(index)
+            where = "the output" if index == self.depth + 1 else f"layer {index}"
+            if affine.width == 0:
+                raise InvalidNetworkError(f"{where} has no neurons")
+            for source, matrix in affine.terms.items():
+                if not 0 <= source < index:
+                    raise InvalidNetworkError(
+                        f"{where} takes its input from layer {source}, which is not before it"
+                    )
+                if matrix.shape[1] != widths[source]:
+                    raise InvalidNetworkError(
+                        f"{where} expects {matrix.shape[1]} values from layer {source}, "
+                        f"which has {widths[source]}"
+                    )
+            widths.append(affine.width)
+        if self.embedding is not None and self.embedding.matrix.shape[0] != self._input_width:
+            raise InvalidNetworkError(
+                f"the embedding has {self.embedding.matrix.shape[0]} rows, "
+                f"layer 0 has {self._input_width} neurons"
+            )
+
+
+def _abbreviated(network: Network) -> str:
+    return (
+        f"{network.n_inputs} → {network.depth} layers of {min(network.widths)} to "
+        f"{max(network.widths)} neurons → {network.n_outputs}"
+    )
+
+
+def _ordinal(index: int, weights: Sequence[Any]) -> str:
+    return "the output" if index == len(weights) - 1 else f"layer {index + 1}"
+
+
+def _skip_sources(
+    skips: Iterable[tuple[int, int]], matrices: Sequence[FloatArray]
+) -> list[list[int]]:
+    """For every matrix the layers that feed it: the previous one, and those of its skips."""
+    widths = [m.shape[-1] for m in matrices[:1]] + [m.shape[0] for m in matrices]
+    names = ["the input", *(_ordinal(i, matrices) for i in range(len(matrices)))]
+    for index, matrix in enumerate(matrices):
+        if matrix.ndim == 2 and matrix.shape[1] != widths[index]:
+            raise InvalidNetworkError(
+                f"the weights of {names[index + 1]} have {matrix.shape[1]} columns, "
+                f"but {names[index]} has {widths[index]} neurons"
+            )
+    sources = [[index] for index in range(len(matrices))]
+    for skip in skips:
+        try:
+            k, target = (int(part) for part in skip)
+        except (TypeError, ValueError):
+            raise InvalidNetworkError(f"skip {skip!r}: expected a pair (k, ℓ)") from None
+        if not 0 <= k < target - 1 <= len(matrices) - 1:
+            raise InvalidNetworkError(
+                f"skip {k}→{target}: expected 0 ≤ k, k + 2 ≤ ℓ ≤ {len(matrices)} "
+                f"(0 is the input, {len(matrices)} the output)"
+            )
+        if k in sources[target - 1]:
+            raise InvalidNetworkError(f"skip {k}→{target} is given twice")
+        if widths[k] != widths[target - 1]:
+            raise InvalidNetworkError(
+                f"skip {k}→{target}: {names[k]} has {widths[k]} neurons, but "
+                f"{names[target]} takes {widths[target - 1]} (the width of {names[target - 1]})"
+            )
+        sources[target - 1].append(k)
+    return sources
