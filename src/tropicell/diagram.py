@@ -62,13 +62,14 @@ def _lanes(skips: Sequence[tuple[int, int]]) -> list[int]:
 def _arcs(skips: Sequence[tuple[int, int]], lanes: Sequence[int], rows: int) -> list[str]:
     width = 2 * max(lanes) + 3
     picture = [[" "] * width for _ in range(rows)]
-    for (source, target), lane in zip(skips, lanes, strict=True):
+    for lane, (source, target) in sorted(zip(lanes, skips, strict=True)):
         column = 2 * lane + 2
         for row in range(source + 1, target):
             picture[row][column] = "│" if picture[row][column] == " " else "┼"
         for row, corner in ((source, "┐"), (target, "┘")):
             for i in range(column):
-                picture[row][i] = {"│": "┼", "┐": "┬", "┘": "┴"}.get(picture[row][i], "─")
+                crossed = picture[row][i]
+                picture[row][i] = {" ": "─", "│": "┼", "┐": "┬", "┘": "┴"}.get(crossed, crossed)
             picture[row][column] = corner
     for target in {target for _, target in skips}:
         picture[target][0] = "←"

@@ -93,12 +93,13 @@ def require(module: str, *, extra: str, why: str) -> ModuleType:
     >>> require("json", extra="none", why="reading JSON").__name__
     'json'
     """
+    package = module.partition(".")[0]
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
-        if error.name is not None and error.name.split(".")[0] != module.split(".", maxsplit=1)[0]:
+        if error.name is not None and error.name.partition(".")[0] != package:
             raise
         raise MissingDependencyError(
-            f"{why} needs the package {module.split('.', maxsplit=1)[0]!r}, which is not installed; "
+            f"{why} needs the package {package!r}, which is not installed; "
             f"install it with: pip install 'tropicell[{extra}]'"
         ) from None

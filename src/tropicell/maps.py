@@ -22,7 +22,8 @@ from tropicell.arithmetic import Arithmetic
 from tropicell.patterns import PatternArray, split_layers
 
 if TYPE_CHECKING:
-    from tropicell.network import Affine, Network
+    from tropicell.layers import Affine
+    from tropicell.network import Network
 
 
 @dataclass(frozen=True, eq=False)
