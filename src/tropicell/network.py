@@ -242,7 +242,7 @@ class Network:
         """
         if arithmetic == "float":
             return self._forward(points)[1]
-        return self.maps(arithmetic).at_points(self._points(points, exact=True))[0]
+        return self.maps(arithmetic).at_points(self.check_points(points, exact=True))[0]
 
     def evaluate(self, points: ArrayLike, *, arithmetic: ArithmeticName = "exact") -> NDArray[Any]:
         """Outputs at points (rows), in exact rationals.
@@ -255,7 +255,7 @@ class Network:
         if arithmetic == "float":
             return self(points)
         maps = self.maps(arithmetic)
-        return maps.arithmetic.public(maps.at_points(self._points(points, exact=True))[1])
+        return maps.arithmetic.public(maps.at_points(self.check_points(points, exact=True))[1])
 
     def affine_map(
         self, pattern: PatternLike, *, arithmetic: ArithmeticName = "exact"
@@ -315,7 +315,7 @@ class Network:
 
     def _forward(self, points: ArrayLike) -> tuple[list[FloatArray], PatternArray]:
         """Outputs of all layers, and the patterns, at points."""
-        x = self._points(points)
+        x = self.check_points(points)
         values = [x if self.embedding is None else self.embedding(x)]
         parts = [np.empty((len(x), 0), np.uint8)]
         for layer in self.layers:
@@ -324,7 +324,8 @@ class Network:
             values.append(layer.activation(before))
         return values, np.concatenate(parts, axis=1)
 
-    def _points(self, points: ArrayLike, *, exact: bool = False) -> NDArray[Any]:
+    def check_points(self, points: ArrayLike, *, exact: bool = False) -> NDArray[Any]:
+        """Points as an array of shape (points, inputs): float64, or as they are if exact."""
         try:
             x = np.asarray(points) if exact else np.asarray(points, dtype=np.float64)
         except (TypeError, ValueError) as error:

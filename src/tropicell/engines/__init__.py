@@ -1,0 +1,1 @@
+"""Engines: ways to find all regions of a network."""
