@@ -88,7 +88,7 @@ def test_neighbours_share_facets_and_maps_agree_on_vertices(network: Network) ->
 
 
 def test_general_position_gives_zaslavskys_number() -> None:
-    """n lines in general position: 1 + n + n(n-1)/2 regions; in 3-D one term more."""
+    """N lines in general position: 1 + n + n(n-1)/2 regions; in 3-D one term more."""
     rng = np.random.default_rng(0)
     for inputs, count in ((1, 7), (2, 22), (3, 42)):
         weight = rng.normal(size=(6, inputs))
@@ -97,7 +97,7 @@ def test_general_position_gives_zaslavskys_number() -> None:
 
 
 def test_zero_biases_give_cones() -> None:
-    """n lines through one point: 2 n regions."""
+    """N lines through one point: 2 n regions."""
     weight = np.random.default_rng(0).normal(size=(7, 2))
     assert len(enumerate_regions(Network.mlp([weight, np.ones((1, 7))]))) == 14
 
