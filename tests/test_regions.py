@@ -70,6 +70,15 @@ def test_a_constant_neuron_at_its_breakpoint_is_inactive() -> None:
     assert find_region(network, "0")
     assert find_region(network, "1").layer == 1
     assert not Region(network, "1").certain
+    assert not find_region(network, "1", arithmetic="float").certain
+
+
+def test_a_pre_activation_that_cancels_to_rounding_errors_is_not_certain() -> None:
+    """0.1 + 0.2 - 0.3 is not 0 in float64, and exactly it is not either; float can't tell."""
+    network = Network.mlp([[[0.1], [0.2], [0.3]], [[1.0, 1.0, -1.0]], [[1.0]]])
+    for pattern in ("111|0", "111|1"):
+        assert not find_region(network, pattern, arithmetic="float").certain
+    assert bool(find_region(network, "111|1")) != bool(find_region(network, "111|0"))
 
 
 def test_domain_without_interior_is_empty_at_layer_0() -> None:

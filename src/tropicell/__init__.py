@@ -17,7 +17,8 @@ from tropicell.errors import (
 from tropicell.layers import Affine, Layer
 from tropicell.maps import AffineMap
 from tropicell.network import Network
-from tropicell.regions import EmptyRegion, Region, Regions
+from tropicell.region import EmptyRegion, Region
+from tropicell.regions import Regions
 from tropicell.tropical import TropicalRationalMap, find_region, recurrences
 
 __all__ = [

@@ -26,9 +26,14 @@ class Tolerance:
     margin : float
         Smallest distance to all boundaries, relative to the size of the witness and of the
         inequalities' offsets (or 1, if they are smaller).
+
+    noise : float
+        A pre-activation on a region that is smaller than this, relative to the numbers that it is
+        computed from, may be nothing but rounding errors.
     """
 
     margin: float = 1e-6
+    noise: float = 1e-10
 
 
 def interior_point(a: FloatArray, b: FloatArray) -> tuple[FloatArray, float]:
@@ -55,7 +60,7 @@ def interior_point(a: FloatArray, b: FloatArray) -> tuple[FloatArray, float]:
     norms = np.linalg.norm(a, axis=1)
     constant = norms == 0
     if (b[constant] < 0).any():
-        return np.zeros(dimension), -1.0
+        return np.zeros(dimension), -np.inf
     a, b = a[~constant] / norms[~constant, None], b[~constant] / norms[~constant]
     if len(b) == 0:
         return np.zeros(dimension), 1.0

@@ -35,7 +35,7 @@ from tropicell.float_geometry import Tolerance, interior_point
 from tropicell.network import Network
 from tropicell.patterns import PatternArray, PatternLike, split_layers
 from tropicell.polyhedra import Cell
-from tropicell.regions import (
+from tropicell.region import (
     EmptyRegion,
     Region,
     cut_by,
@@ -366,5 +366,6 @@ def _empty_in_floats(region: Region) -> EmptyRegion | None:
         rows = layers <= layer
         _, margin = interior_point(inequalities.A[rows], inequalities.b[rows])
         if margin <= 0:
-            return EmptyRegion(region.pattern, layer, margin < -region.tolerance.margin)
+            certain = margin < -region.tolerance.margin and not region.noisy()[rows].any()
+            return EmptyRegion(region.pattern, layer, certain)
     return None

@@ -20,7 +20,7 @@ from tropicell.errors import InvalidDomainError
 from tropicell.network import Network
 from tropicell.patterns import PatternArray
 from tropicell.polyhedra import Cell, integer_row
-from tropicell.regions import cut_by, domain_inequalities
+from tropicell.region import cut_by, domain_inequalities
 
 
 def traverse(network: Network, domain: Domain | None = None) -> Iterator[tuple[PatternArray, Cell]]:
