@@ -15,7 +15,7 @@ import numpy as np
 from tropicell.domains import Box
 from tropicell.enumeration import enumerate_regions
 from tropicell.errors import require
-from tropicell.importers.files import load
+from tropicell.io import load
 from tropicell.network import Network
 from tropicell.plotting import plot_regions
 from tropicell.regions import Regions
@@ -59,15 +59,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("demo-output"), help="folder to write to")
     out: Path = parser.parse_args(arguments).out
-    matplotlib = require("matplotlib", extra="plot", why="the demo's picture")
-    matplotlib.use("Agg")
+    require("matplotlib", extra="plot", why="the demo's picture").use("Agg")
+    pyplot = require("matplotlib.pyplot", extra="plot", why="the demo's picture")
     regions = enumerate_regions(demo_network(), DOMAIN)
     print(summary(regions))
     out.mkdir(parents=True, exist_ok=True)
     picture = out / "regions.png"
     ax = plot_regions(regions)
     ax.set_title(f"{len(regions)} linear regions, 5 × 10 neurons, skips 1→3 and 2→4")
-    ax.figure.savefig(picture, dpi=200, bbox_inches="tight")
+    pyplot.savefig(picture, dpi=200, bbox_inches="tight")
     print(f"picture: {picture}")
 
 

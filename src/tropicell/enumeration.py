@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 from tqdm import tqdm
 
+from tropicell.columns import PackedPatterns
 from tropicell.domains import Domain, resolve
 from tropicell.engines.traverse import traverse
 from tropicell.errors import InvalidInputError
@@ -76,11 +77,12 @@ def enumerate_regions(
             witnesses.append(from_point(cell.witness))
     except KeyboardInterrupt:
         complete = False
+    stacked = np.array(patterns, dtype=np.uint8).reshape(len(patterns), network.n_neurons)
     return Regions(
         network,
         inside,
-        np.array(patterns, dtype=np.uint8).reshape(len(patterns), network.n_neurons),
+        PackedPatterns.pack(stacked, PackedPatterns.bits_for(network.pieces)),
         np.array(witnesses, dtype=object).reshape(len(witnesses), network.n_inputs),
-        complete,
-        {"engine": "traverse", "seconds": time.perf_counter() - started},
+        complete=complete,
+        stats={"engine": "traverse", "seconds": time.perf_counter() - started},
     )

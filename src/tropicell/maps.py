@@ -172,6 +172,18 @@ class NetworkMaps:
             columns.append(self.after(layer, self.before(layer, columns, unit), part, unit))
         return self.before(self.network.depth + 1, columns, unit)
 
+    def of_patterns(self, patterns: PatternArray) -> NDArray[Any]:
+        """Maps of many patterns (rows) at once, shape (patterns, outputs, inputs + 1)."""
+        # All maps side by side: the columns of pattern i are i * (inputs + 1) … .
+        start, unit = self.coordinates()
+        count, size = len(patterns), len(unit)
+        columns, units = [np.tile(start, (1, count))], np.tile(unit, count)
+        for layer, part in enumerate(split_layers(patterns, self.network.widths), start=1):
+            before = self.before(layer, columns, units)
+            columns.append(self.after(layer, before, np.repeat(part.T, size, axis=1), units))
+        output = self.before(self.network.depth + 1, columns, units)
+        return np.moveaxis(output.reshape(-1, count, size), 1, 0)
+
     def at_points(self, points: NDArray[Any]) -> tuple[PatternArray, NDArray[Any]]:
         """Patterns (points × neurons) and outputs (points × outputs) at points (rows)."""
         start, unit = self.values(points)

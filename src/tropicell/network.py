@@ -268,6 +268,12 @@ class Network:
             embedding = AffineMap(outer.matrix @ embedding.matrix, outer(embedding.offset))
         return Network(self._input_width, self.layers, self.output, embedding=embedding)
 
+    def first_layers(self, layer: int) -> Network:
+        """The network up to a layer: its outputs are that layer's."""
+        width = self.widths[layer - 1] if layer else self._input_width
+        output = Affine({layer: np.eye(width)})
+        return Network(self._input_width, self.layers[:layer], output, embedding=self.embedding)
+
     def maps(self, arithmetic: ArithmeticName) -> NetworkMaps:
         """The recursion over the layers in one arithmetic; made once, then kept."""
         if arithmetic not in self._maps:

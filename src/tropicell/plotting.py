@@ -5,37 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tropicell.convert import polygons
 from tropicell.domains import Box
-from tropicell.errors import InvalidInputError, require
+from tropicell.errors import require
 from tropicell.regions import Regions
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-
-def polygons(regions: Regions) -> list[NDArray[np.float64]]:
-    """The regions of a 2-D network on a bounded domain as polygons, corners in order.
-
-    Examples
-    --------
-    >>> from tropicell import Network, enumerate_regions
-    >>> network = Network.mlp([[[1.0, 0.0]], [[1.0]]])
-    >>> [len(polygon) for polygon in polygons(enumerate_regions(network, Box(-1, 1)))]
-    [4, 4]
-    """
-    if regions.network.n_inputs != 2:
-        raise InvalidInputError(
-            f"pictures of regions need 2 inputs, the network has {regions.network.n_inputs}; "
-            "use a Slice"
-        )
-    found = []
-    for region in regions:
-        if not region.bounded:
-            raise InvalidInputError("region is unbounded: enumerate the regions in a Box")
-        found.append(region.vertices.astype(np.float64))
-    return found
 
 
 def plot_regions(regions: Regions, ax: Axes | None = None, *, output: int = 0) -> Axes:
@@ -56,7 +33,7 @@ def plot_regions(regions: Regions, ax: Axes | None = None, *, output: int = 0) -
 
     Examples
     --------
-    >>> from tropicell import Network, enumerate_regions
+    >>> from tropicell import Box, Network, enumerate_regions
     >>> network = Network.mlp([[[1.0, 0.0]], [[1.0]]])
     >>> ax = plot_regions(enumerate_regions(network, Box(-1, 1)))
     >>> len(ax.collections[0].get_paths())

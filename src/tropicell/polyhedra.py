@@ -14,6 +14,7 @@ from math import gcd
 from typing import Any
 
 import numpy as np
+from flint import fmpz_mat
 from numpy.typing import NDArray
 
 #: One inequality ``a·x + c >= 0``: Python integers, the constant last.
@@ -213,6 +214,24 @@ def maximise(rows: Sequence[Row], objective: Row, witness: Point) -> Point | Non
     return _Dictionary(rows, objective, witness).solve()
 
 
+def is_bounded(rows: Sequence[Row], dimension: int) -> bool:
+    """Whether a cell is bounded, decided by its recession cone ``{r : a·r >= 0}``.
+
+    Examples
+    --------
+    >>> is_bounded([(1, 0), (-1, 1)], 1), is_bounded([(1, 0), (1, 1)], 1)
+    (True, False)
+    """
+    directions = [row[:-1] for row in rows]
+    if not directions or fmpz_mat(directions).rank() < dimension:
+        return False  # the cell contains a line
+    # No line: the cone has a ray r != 0 if and only if the sum of all a·r can grow without end
+    # where every a·r >= -1.
+    total = tuple(sum(column) for column in zip(*directions, strict=True))
+    relaxed = [(*direction, 1) for direction in directions]
+    return not _Dictionary(relaxed, (*total, 0), (0,) * dimension + (1,)).is_unbounded()
+
+
 class _Dictionary:
     """Basic variables as affine functions of the non-basic ones, over a common denominator.
 
@@ -241,6 +260,15 @@ class _Dictionary:
                 return self._along(column, upwards)
             self._pivot(row, column)
         return self._coordinates(self.table[:-1, 0], self.denominator, [])
+
+    def is_unbounded(self) -> bool:
+        """Whether the objective has no upper bound."""
+        while (column := self._entering()) is not None:
+            row = self._leaving(column, self.table[-1, column] > 0)
+            if row is None:
+                return True
+            self._pivot(row, column)
+        return False
 
     def _entering(self) -> int | None:
         """Bland's rule: the first variable that improves the objective, free ones both ways."""

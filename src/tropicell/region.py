@@ -20,7 +20,7 @@ from tropicell.generators import Generators, generators
 from tropicell.maps import AffineMap
 from tropicell.network import Network
 from tropicell.patterns import PatternArray, PatternLike, split_layers, to_text
-from tropicell.polyhedra import Cell, Row, from_point, integer_row
+from tropicell.polyhedra import Cell, Row, from_point, integer_row, is_bounded
 
 
 @dataclass(frozen=True, order=True)
@@ -89,13 +89,15 @@ class Facet:
     a : ndarray, shape (inputs,)
     b : Fraction or float
     sources : tuple of Boundary
-        Every neuron (or inequality of the domain) whose boundary it lies in: crossing the
-        facet flips them all.
+        Every neuron (or inequality of the domain) that has an inequality with this boundary.
+    row : int
+        Index of the inequality among the rows of the region's `cell`.
     """
 
     a: NDArray[Any]
     b: Any
     sources: tuple[Boundary, ...]
+    row: int
 
 
 @dataclass(frozen=True)
@@ -206,12 +208,21 @@ class Region:
     def facets(self) -> list[Facet]:
         """The sides of the region: inequalities that are not redundant, with their neurons."""
         inequalities = self.inequalities
+        indices = self._rows[1]
         if self.arithmetic == "float":
-            kept = float_geometry.irredundant(inequalities.A, inequalities.b, self.tolerance)
+            a, b = inequalities.A[indices], inequalities.b[indices]
+            kept = float_geometry.irredundant(a, b, self.tolerance)
         else:
-            rows, indices = self._rows
-            kept = [indices[i] for i in Cell(rows, self._require_cell().witness).facets()]
-        return [Facet(inequalities.A[i], inequalities.b[i], self._same_boundary(i)) for i in kept]
+            kept = self.cell.facets()
+        return [
+            Facet(inequalities.A[indices[i]], inequalities.b[indices[i]], self._same_boundary(i), i)
+            for i in kept
+        ]
+
+    @property
+    def cell(self) -> Cell:
+        """The inequalities that are not constant as integers, and a witness, for exact geometry."""
+        return Cell(self._rows[0], self._require_cell().witness)
 
     @cached_property
     def vertices(self) -> NDArray[Any]:
@@ -231,8 +242,8 @@ class Region:
 
     @property
     def bounded(self) -> bool:
-        """Whether the region has no rays and no lines."""
-        return not self._generators.rays and not self._generators.lines
+        """Whether the region's recession cone is a point: no rays, no lines."""
+        return is_bounded(self._rows[0], self.network.n_inputs)
 
     def contains(self, points: ArrayLike) -> NDArray[np.bool_]:
         """Which points (rows) lie in the region, boundary included."""
@@ -261,7 +272,7 @@ class Region:
             if source.layer > 0:
                 limits[i] = self.tolerance.noise * sizes[source.layer - 1][source.neuron]
         norms = np.linalg.norm(rows.A, axis=1)
-        return np.where(norms > 0, norms <= limits, np.abs(rows.b) <= limits)
+        return np.asarray(np.where(norms > 0, norms <= limits, np.abs(rows.b) <= limits))
 
     def __repr__(self) -> str:
         return f"Region({self.text})"
@@ -297,7 +308,7 @@ class Region:
     def _same_boundary(self, index: int) -> tuple[Boundary, ...]:
         """Sources of all inequalities that have the boundary of this one."""
         rows, indices = self._rows
-        row = rows[indices.index(index)]
+        row = rows[index]
         opposite = tuple(-value for value in row)
         sources = self.inequalities.sources
         found = [sources[i] for r, i in zip(rows, indices, strict=True) if r in (row, opposite)]
