@@ -175,15 +175,13 @@ def take(value: Value, move: Callable[[NDArray[Any]], NDArray[Any]]) -> Value:
     array([[1, 3],
            [2, 4]])
     """
-    if is_constant(value):
+    if not isinstance(value, Expression):
         return np.asarray(move(value))
     positions = move(np.arange(value.size).reshape(value.shape))
     return _rows(value, np.asarray(positions))
 
 
-def join(
-    values: Sequence[Value], move: Callable[[list[NDArray[Any]]], NDArray[Any]]
-) -> Value:
+def join(values: Sequence[Value], move: Callable[[list[NDArray[Any]]], NDArray[Any]]) -> Value:
     """Like `take`, for several values that become one.
 
     Examples
@@ -211,9 +209,9 @@ def broadcast(value: Value, shape: Shape) -> Value:
 
 def as_expression(value: Value) -> Expression:
     """A constant as an expression of no layer."""
-    if is_constant(value):
-        return Expression(value.shape, {}, finite(value, "a constant").ravel())
-    return value
+    if isinstance(value, Expression):
+        return value
+    return Expression(value.shape, {}, finite(value, "a constant").ravel())
 
 
 def _rows(value: Expression, positions: IntArray) -> Expression:

@@ -309,9 +309,7 @@ def adaptive_average_pool(x: Expression, sizes: Sequence[int | None]) -> Express
     return x.apply(operator, (*lead, *shape))
 
 
-def reduce(
-    value: Value, axes: Sequence[int] | None, *, keep: bool, mean: bool
-) -> Value:
+def reduce(value: Value, axes: Sequence[int] | None, *, keep: bool, mean: bool) -> Value:
     """Sum or mean over axes (None: over all).
 
     Examples
@@ -322,7 +320,7 @@ def reduce(
     if axes is None:
         axes = range(value.ndim)
     chosen = tuple(sorted({int(axis) % max(value.ndim, 1) for axis in axes}))
-    if is_constant(value):
+    if not isinstance(value, Expression):
         function = np.mean if mean else np.sum
         return np.asarray(function(value, axis=chosen, keepdims=keep))
     if value.ndim == 0:

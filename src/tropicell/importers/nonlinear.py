@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -65,7 +66,7 @@ def prelu(builder: Builder, value: Value, slopes: NDArray[Any], name: str) -> Va
 def maximum(builder: Builder, left: Value, right: Value, name: str) -> Value:
     """The larger of two values, entry by entry."""
     if is_constant(left) and is_constant(right):
-        return np.maximum(left, right)
+        return np.asarray(np.maximum(left, right))
     if is_constant(left):
         left, right = right, left
     if is_constant(right):
@@ -77,7 +78,7 @@ def maximum(builder: Builder, left: Value, right: Value, name: str) -> Value:
 def minimum(builder: Builder, left: Value, right: Value, name: str) -> Value:
     """The smaller of two values: ``min(a, b) = a - relu(a - b)``."""
     if is_constant(left) and is_constant(right):
-        return np.minimum(left, right)
+        return np.asarray(np.minimum(left, right))
     if is_constant(left):
         left, right = right, left
     if is_constant(right):
@@ -170,8 +171,8 @@ def adaptive_max_pool(
         at = np.moveaxis(np.arange(result.size).reshape(result.shape), axis, -1)
         groups = np.where(table >= 0, at[..., table], -1)
         maxima = tournament(builder, result, groups.reshape(-1, longest), name)
-        back = maxima.reshape(groups.shape[:-1])
-        result = as_expression(take(back, lambda at, axis=axis: np.moveaxis(at, -1, axis)))
+        back = partial(np.moveaxis, source=-1, destination=axis)
+        result = as_expression(take(maxima.reshape(groups.shape[:-1]), back))
     return result
 
 

@@ -32,8 +32,23 @@ from tropicell.network import Network
 
 #: Operators that may be run on constants; whatever else has no constant results anyway.
 _FOLDED = frozenset(
-    "Constant ConstantOfShape Range EyeLike CastLike And Or Xor Not Trilu ScatterND NonZero "
-    "ReduceProd GatherND OneHot".split()
+    [
+        "Constant",
+        "ConstantOfShape",
+        "Range",
+        "EyeLike",
+        "CastLike",
+        "And",
+        "Or",
+        "Xor",
+        "Not",
+        "Trilu",
+        "ScatterND",
+        "NonZero",
+        "ReduceProd",
+        "GatherND",
+        "OneHot",
+    ]
 ) | frozenset(s for row in OPERATORS for s in row.onnx)
 _FOLDED |= frozenset(
     s
@@ -221,9 +236,7 @@ def _groups(network: Network, maker: Any) -> list[tuple[str, FloatArray]]:
     return groups
 
 
-def _runtime(
-    model: Any, name: str, shape: Shape, kind: Any, problems: list[str]
-) -> Run | None:
+def _runtime(model: Any, name: str, shape: Shape, kind: Any, problems: list[str]) -> Run | None:
     """The model in onnxruntime, or None if it can't run there in this precision."""
     try:
         runtime = require("onnxruntime", extra="onnx", why="running an ONNX model")
@@ -250,9 +263,7 @@ def _runtime(
     return run
 
 
-def _reference(
-    model: Any, name: str, shape: Shape, kind: Any, problems: list[str]
-) -> Run | None:
+def _reference(model: Any, name: str, shape: Shape, kind: Any, problems: list[str]) -> Run | None:
     """The model in the reference evaluator of onnx, or None if that can't run it."""
     reference = require("onnx.reference", extra="onnx", why="running an ONNX model")
     try:

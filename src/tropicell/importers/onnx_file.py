@@ -25,9 +25,7 @@ def read_model(path: Path) -> Any:
     try:
         model = onnx.load(str(path), load_external_data=False)
     except google.DecodeError as error:
-        raise ModelFileError(
-            f"{path}: not an ONNX model, or a truncated one ({error})"
-        ) from None
+        raise ModelFileError(f"{path}: not an ONNX model, or a truncated one ({error})") from None
     except OSError as error:
         raise ModelFileError(f"{path}: can't be read: {error}") from None
     if not model.graph.output or not model.opset_import:
@@ -113,7 +111,11 @@ def input_and_output(model: Any, path: Path) -> tuple[str, Shape, str]:
             f"({[d.dim_param or d.dim_value for d in tensor.shape.dim]}); export it with a fixed "
             "shape"
         )
-    return inputs[0].name, check_shape([1 if not n else n for n in shape]), model.graph.output[0].name
+    return (
+        inputs[0].name,
+        check_shape([1 if not n else n for n in shape]),
+        model.graph.output[0].name,
+    )
 
 
 def as_double(model: Any) -> Any:
@@ -134,8 +136,8 @@ def as_double(model: Any) -> Any:
                 attribute.i = _DOUBLE
             if node.op_type == "Constant" and attribute.name in ("value_float", "value_floats"):
                 single = attribute.name == "value_float"
-                numbers = np.float64(attribute.f if single else list(attribute.floats))
-                tensor = onnx.numpy_helper.from_array(np.asarray(numbers))
+                numbers = attribute.f if single else list(attribute.floats)
+                tensor = onnx.numpy_helper.from_array(np.asarray(numbers, dtype=np.float64))
                 attribute.CopyFrom(onnx.helper.make_attribute("value", tensor))
         if node.op_type == "ConstantOfShape" and not node.attribute:
             zero = onnx.numpy_helper.from_array(np.zeros(1))
@@ -149,9 +151,7 @@ def to_array(tensor: Any, path: Path) -> Any:
     try:
         array = np.asarray(helper.to_array(tensor))
     except Exception as error:  # whatever is wrong with the bytes
-        raise ModelFileError(
-            f"{path}: the tensor {tensor.name!r} can't be read: {error}"
-        ) from None
+        raise ModelFileError(f"{path}: the tensor {tensor.name!r} can't be read: {error}") from None
     kind = array.dtype.kind
     if kind in "iub" and tensor.data_type not in _FLOATS:
         return array

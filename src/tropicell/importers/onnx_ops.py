@@ -41,6 +41,11 @@ class Node:
         """The first input."""
         return self.inputs[0]
 
+    @property
+    def pair(self) -> tuple[Value, Value]:
+        """The first two inputs."""
+        return _given(self.inputs[0]), _given(self.inputs[1])
+
     def constant(self, index: int, what: str) -> Any:
         """An optional input that must not depend on the model's input."""
         value = self.inputs[index] if index < len(self.inputs) else None
@@ -62,6 +67,12 @@ class Node:
         return self.attributes.get(attribute, default)
 
 
+def _given(value: Value | None) -> Value:
+    if value is None:
+        raise ModelImportError("an input that is not optional is missing")
+    return value
+
+
 OnnxHandler = Callable[[Builder, Node], "Value | list[Value | None]"]
 
 registry: Registry[OnnxHandler] = Registry("onnx")
@@ -76,8 +87,7 @@ _ALPHA = {"LeakyRelu": float(np.float32(0.01)), "HardSigmoid": float(np.float32(
 
 @_handles("Gemm")
 def _gemm(_: Builder, node: Node) -> Value:
-    left, right = node.inputs[0], node.inputs[1]
-    assert left is not None and right is not None
+    left, right = node.pair
     if not (is_constant(left) or is_constant(right)):
         raise UnsupportedOperatorError("Gemm", node.name, PRODUCT_ADVICE)
     left = shapes.transpose(left, None) if node.get("transA", 0) else left
@@ -91,8 +101,7 @@ def _gemm(_: Builder, node: Node) -> Value:
 
 @_handles("MatMul")
 def _matmul(_: Builder, node: Node) -> Value:
-    left, right = node.inputs[0], node.inputs[1]
-    assert left is not None and right is not None
+    left, right = node.pair
     if not (is_constant(left) or is_constant(right)):
         raise UnsupportedOperatorError("MatMul", node.name, PRODUCT_ADVICE)
     return lowering.matmul(left, right)
@@ -223,15 +232,13 @@ def _add(_: Builder, node: Node) -> Value:
 
 @_handles("Sub")
 def _sub(_: Builder, node: Node) -> Value:
-    left, right = node.inputs[0], node.inputs[1]
-    assert left is not None and right is not None
+    left, right = node.pair
     return add(left, right, scale=-1.0)
 
 
 @_handles("Mul")
 def _mul(_: Builder, node: Node) -> Value:
-    left, right = node.inputs[0], node.inputs[1]
-    assert left is not None and right is not None
+    left, right = node.pair
     if is_constant(right):
         return scale(left, right)
     if is_constant(left):
@@ -334,9 +341,7 @@ def _pad(_: Builder, node: Node) -> Value:
     axes = node.numbers("axes", 3) or list(range(node.x.ndim))
     fill = node.attributes["value"] if "value" in node.attributes else node.constant(2, "value")
     pairs = [(0, 0)] * node.x.ndim
-    for axis, before, after in zip(
-        axes, numbers[: len(axes)], numbers[len(axes) :], strict=True
-    ):
+    for axis, before, after in zip(axes, numbers[: len(axes)], numbers[len(axes) :], strict=True):
         pairs[axis] = (before, after)
     return shapes.pad(node.x, pairs, node.get("mode", "constant"), fill)
 
@@ -344,8 +349,7 @@ def _pad(_: Builder, node: Node) -> Value:
 @_handles("Where")
 def _where(_: Builder, node: Node) -> Value:
     condition, yes, no = node.inputs
-    assert condition is not None and yes is not None and no is not None
-    return nonlinear.where(condition, yes, no, "Where", node.name)
+    return nonlinear.where(_given(condition), _given(yes), _given(no), "Where", node.name)
 
 
 @_handles("Identity")
@@ -477,7 +481,7 @@ def run(builder: Builder, node: Node) -> list[Value | None]:
     """Call the handler of one node; always a list of results."""
     try:
         result = registry.handlers[node.operator](builder, node)
-    except (ValueError, IndexError, TypeError, AttributeError, AssertionError) as error:
+    except (ValueError, IndexError, TypeError, AttributeError) as error:
         if isinstance(error, ModelImportError):
             raise
         raise ModelImportError(

@@ -125,9 +125,7 @@ OPERATORS: tuple[Operator, ...] = (
     ),
     Operator("concatenate", "shape", ("cat", "concat"), ("Concat",)),
     Operator("stack", "shape", ("stack",)),
-    Operator(
-        "split", "shape", ("split", "split_with_sizes", "chunk", "unbind"), ("Split",)
-    ),
+    Operator("split", "shape", ("split", "split_with_sizes", "chunk", "unbind"), ("Split",)),
     Operator("slice", "shape", ("slice", "narrow"), ("Slice",)),
     Operator(
         "index",
@@ -286,10 +284,22 @@ REFUSED: tuple[Refused, ...] = (
     Refused(
         "layer, group and instance normalisation",
         f"{_ITSELF}: it divides by a deviation of its input; use batch normalisation instead",
-        ("layer_norm", "native_layer_norm", "group_norm", "native_group_norm", "instance_norm",
-         "rms_norm"),
-        ("LayerNormalization", "GroupNormalization", "InstanceNormalization",
-         "RMSNormalization", "SimplifiedLayerNormalization", "LpNormalization"),
+        (
+            "layer_norm",
+            "native_layer_norm",
+            "group_norm",
+            "native_group_norm",
+            "instance_norm",
+            "rms_norm",
+        ),
+        (
+            "LayerNormalization",
+            "GroupNormalization",
+            "InstanceNormalization",
+            "RMSNormalization",
+            "SimplifiedLayerNormalization",
+            "LpNormalization",
+        ),
     ),
     Refused(
         "batch normalisation in training mode",
@@ -311,10 +321,42 @@ REFUSED: tuple[Refused, ...] = (
     Refused(
         "comparisons and other jumps",
         "it jumps, so it is not continuous; write it with relu, clamp, maximum or minimum",
-        ("gt", "lt", "ge", "le", "eq", "ne", "sign", "floor", "ceil", "round", "trunc",
-         "hardshrink", "heaviside", "argmax", "argmin", "remainder", "fmod"),
-        ("Greater", "Less", "GreaterOrEqual", "LessOrEqual", "Equal", "Not", "Sign", "Floor",
-         "Ceil", "Round", "ThresholdedRelu", "ArgMax", "ArgMin", "Mod", "Hardmax"),
+        (
+            "gt",
+            "lt",
+            "ge",
+            "le",
+            "eq",
+            "ne",
+            "sign",
+            "floor",
+            "ceil",
+            "round",
+            "trunc",
+            "hardshrink",
+            "heaviside",
+            "argmax",
+            "argmin",
+            "remainder",
+            "fmod",
+        ),
+        (
+            "Greater",
+            "Less",
+            "GreaterOrEqual",
+            "LessOrEqual",
+            "Equal",
+            "Not",
+            "Sign",
+            "Floor",
+            "Ceil",
+            "Round",
+            "ThresholdedRelu",
+            "ArgMax",
+            "ArgMin",
+            "Mod",
+            "Hardmax",
+        ),
     ),
     Refused(
         "sorting",
@@ -338,8 +380,14 @@ REFUSED: tuple[Refused, ...] = (
         "quantisation",
         "it rounds, so it jumps; import the model before quantisation",
         ("quantize_per_tensor", "fake_quantize_per_tensor_affine"),
-        ("QuantizeLinear", "DequantizeLinear", "QLinearConv", "QLinearMatMul", "MatMulInteger",
-         "DynamicQuantizeLinear"),
+        (
+            "QuantizeLinear",
+            "DequantizeLinear",
+            "QLinearConv",
+            "QLinearMatMul",
+            "MatMulInteger",
+            "DynamicQuantizeLinear",
+        ),
     ),
     Refused(
         "products of two tensors that depend on the input",
@@ -373,9 +421,9 @@ def spellings(front_end: FrontEnd) -> frozenset[str]:
     return frozenset(s for row in OPERATORS for s in getattr(row, front_end))
 
 
-def refusal(front_end: FrontEnd, spelling: str, operator: str, where: str) -> (
-    UnsupportedOperatorError
-):
+def refusal(
+    front_end: FrontEnd, spelling: str, operator: str, where: str
+) -> UnsupportedOperatorError:
     """The error for an operator that is not supported.
 
     Examples

@@ -81,9 +81,7 @@ def split(value: Value, sizes: Sequence[int], axis: int) -> list[Value]:
     if sum(sizes) != value.shape[axis]:
         raise ModelImportError(f"an axis of length {value.shape[axis]} can't be split in {sizes}")
     ends = np.cumsum(sizes).tolist()
-    return [
-        part(value, axis, end - size, end) for size, end in zip(sizes, ends, strict=True)
-    ]
+    return [part(value, axis, end - size, end) for size, end in zip(sizes, ends, strict=True)]
 
 
 def chunks(length: int, size: int) -> list[int]:

@@ -28,9 +28,7 @@ from tropicell.importers.torch_pt2 import read_pt2
 from tropicell.network import Network
 
 
-def from_torch(
-    module: Any, example_input: Any, *, tolerance: float = FLOAT64_TOLERANCE
-) -> Network:
+def from_torch(module: Any, example_input: Any, *, tolerance: float = FLOAT64_TOLERANCE) -> Network:
     """The network of a PyTorch module.
 
     The module is exported with `torch.export`, so any ``forward`` works that it can trace:
@@ -172,11 +170,7 @@ def _refuse_training(module: Any, torch: Any) -> None:
                 else "it has no running statistics, so it normalises by the batch it sees"
             )
             raise UnsupportedOperatorError(f"{kind} (training mode)", where, advice)
-        if (
-            isinstance(part, torch.nn.modules.dropout._DropoutNd)
-            and part.training
-            and part.p > 0
-        ):
+        if isinstance(part, torch.nn.modules.dropout._DropoutNd) and part.training and part.p > 0:
             raise UnsupportedOperatorError(
                 f"{kind} (training mode)",
                 where,
@@ -220,9 +214,7 @@ def _check_batch(
     if expected.shape[1] != network.n_outputs:
         return
     try:
-        compare(
-            network, lambda _: expected, what=what, tolerance=tolerance, groups=[("", points)]
-        )
+        compare(network, lambda _: expected, what=what, tolerance=tolerance, groups=[("", points)])
     except ImportMismatchError:
         raise ModelImportError(
             f"{what} mixes the rows of a batch: one row's output depends on the others. Only "

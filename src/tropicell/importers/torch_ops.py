@@ -20,8 +20,6 @@ from tropicell.importers.expressions import (
     Expression,
     Value,
     add,
-    as_expression,
-    broadcast,
     finite,
     is_constant,
     join,
@@ -124,7 +122,6 @@ def _batch_norm(_: Builder, a: Args, name: str) -> Value | list[Value | None]:
     return result if "training" in a else [result, None, None]
 
 
-
 def _pool_arguments(a: Args, dims: int) -> tuple[list[int], list[int], list[tuple[int, int]]]:
     kernel = _pair(a["kernel_size"], dims)
     stride = _pair(a["stride"], dims) if a["stride"] not in (None, []) else kernel
@@ -193,16 +190,12 @@ def _axes(dim: Any) -> list[int] | None:
 
 @_handles("mean")
 def _mean(_: Builder, a: Args, name: str) -> Value:
-    return lowering.reduce(
-        a["self"], _axes(a.get("dim")), keep=bool(a.get("keepdim")), mean=True
-    )
+    return lowering.reduce(a["self"], _axes(a.get("dim")), keep=bool(a.get("keepdim")), mean=True)
 
 
 @_handles("sum")
 def _sum(_: Builder, a: Args, name: str) -> Value:
-    return lowering.reduce(
-        a["self"], _axes(a.get("dim")), keep=bool(a.get("keepdim")), mean=False
-    )
+    return lowering.reduce(a["self"], _axes(a.get("dim")), keep=bool(a.get("keepdim")), mean=False)
 
 
 @_handles("cumsum")
@@ -352,15 +345,13 @@ def _split(_: Builder, a: Args, name: str) -> list[Value | None]:
 @_handles("chunk")
 def _chunk(_: Builder, a: Args, name: str) -> list[Value | None]:
     length = a["self"].shape[a["dim"]]
-    return [
-        *shapes.split(a["self"], shapes.chunks(length, -(-length // a["chunks"])), a["dim"])
-    ]
+    return [*shapes.split(a["self"], shapes.chunks(length, -(-length // a["chunks"])), a["dim"])]
 
 
 @_handles("unbind")
 def _unbind(_: Builder, a: Args, name: str) -> list[Value | None]:
     count = a["self"].shape[a["dim"]]
-    return [take(a["self"], lambda at, i=i: np.take(at, i, axis=a["dim"])) for i in range(count)]
+    return [shapes.gather(a["self"], i, a["dim"]) for i in range(count)]
 
 
 @_handles("slice")
@@ -425,9 +416,7 @@ def _where(_: Builder, a: Args, name: str) -> Value:
 
 @_handles("masked_fill")
 def _masked_fill(_: Builder, a: Args, name: str) -> Value:
-    return nonlinear.where(
-        a["mask"], _value(a["value"]), a["self"], "aten.masked_fill", name
-    )
+    return nonlinear.where(a["mask"], _value(a["value"]), a["self"], "aten.masked_fill", name)
 
 
 @_handles(
@@ -584,5 +573,7 @@ def run(builder: Builder, operator: str, arguments: Args, name: str) -> list[Val
     except (ValueError, IndexError, TypeError) as error:
         if isinstance(error, ModelImportError):
             raise
-        raise ModelImportError(f"{name}: operator {operator!r} could not be read: {error}") from error
+        raise ModelImportError(
+            f"{name}: operator {operator!r} could not be read: {error}"
+        ) from error
     return result if isinstance(result, list) else [result]

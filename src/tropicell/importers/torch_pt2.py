@@ -82,7 +82,7 @@ class _Archive:
         stored: dict[str, Any] = {}
         inputs: list[str] = []
         for spec in signature["input_specs"]:
-            (kind, content), = spec.items()
+            ((kind, content),) = spec.items()
             if kind == "user_input":
                 inputs.append(content["arg"]["as_tensor"]["name"])
             elif kind in ("parameter", "buffer", "tensor_constant"):
@@ -138,7 +138,7 @@ class _Archive:
 
     def argument(self, content: dict[str, Any]) -> Any:
         """One argument of a node."""
-        (kind, value), = ((k, v) for k, v in content.items() if v is not None)
+        ((kind, value),) = ((k, v) for k, v in content.items() if v is not None)
         if kind == "as_tensor":
             return Ref(value["name"])
         if kind == "as_tensors":
@@ -207,7 +207,7 @@ class _Archive:
 
 
 def _output_names(output: dict[str, Any]) -> list[str]:
-    (kind, value), = output.items()
+    ((kind, value),) = output.items()
     if kind == "as_tensors":
         return [item["name"] for item in value]
     if kind in ("as_sym_int", "as_sym_bool"):
