@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -91,18 +92,31 @@ def _sparse_rows(columns: IntArray, numbers: FloatArray, width: int) -> sp.csr_a
 # --- windows ------------------------------------------------------------------------------------
 
 
-def windows(
-    spatial: Shape,
-    kernel: Sequence[int],
-    stride: Sequence[int],
-    pads: Sequence[tuple[int, int]],
-    dilation: Sequence[int],
-    *,
-    ceil_mode: bool = False,
-) -> tuple[Shape, IntArray]:
+@dataclass(frozen=True)
+class Window:
+    """How the window of a convolution or pool moves over the last axes.
+
+    Attributes
+    ----------
+    kernel, stride, dilation : sequence of int
+        One number for each axis.
+    pads : sequence of (int, int)
+        Padding before and after each axis.
+    ceil_mode : bool
+        Whether the last window may reach beyond the padding.
+    """
+
+    kernel: Sequence[int]
+    stride: Sequence[int]
+    pads: Sequence[tuple[int, int]]
+    dilation: Sequence[int]
+    ceil_mode: bool = False
+
+
+def windows(spatial: Shape, window: Window) -> tuple[Shape, IntArray]:
     """Positions that each window of a convolution or pool sees.
 
-    -1 stands for padding, -2 for what lies beyond the padding (possible with `ceil_mode`).
+    -1 stands for padding, -2 for what lies beyond the padding (possible with ``ceil_mode``).
 
     Returns
     -------
@@ -113,31 +127,13 @@ def windows(
 
     Examples
     --------
-    >>> windows((3,), [2], [1], [(0, 0)], [1])
+    >>> windows((3,), Window([2], [1], [(0, 0)], [1]))
     ((2,), array([[0, 1],
            [1, 2]]))
     """
-    if min([*kernel, *stride, *dilation, 1]) < 1:
-        raise ModelImportError(
-            f"a window needs a kernel, stride and dilation of at least 1, got {list(kernel)}, "
-            f"{list(stride)}, {list(dilation)}"
-        )
-    axes: list[IntArray] = []
-    for n, k, s, (before, after), d in zip(spatial, kernel, stride, pads, dilation, strict=True):
-        room = n + before + after - d * (k - 1) - 1
-        count = (-(-room // s) if ceil_mode else room // s) + 1
-        if ceil_mode and (count - 1) * s >= n + before:
-            count -= 1  # a window may not start in the padding on the right
-        if count < 1:
-            raise ModelImportError(
-                f"a window of size {list(kernel)} does not fit into a tensor of shape {spatial}"
-            )
-        check_shape((count, k))
-        at = np.arange(count)[:, None] * s + np.arange(k) * d - before
-        padded = np.where((at >= -before) & (at < n + after), -1, -2)
-        axes.append(np.where((at >= 0) & (at < n), at, padded))
+    axes = [_axis_windows(axis, n, window) for axis, n in enumerate(spatial)]
     shape = check_shape([axis.shape[0] for axis in axes])
-    check_stored(math.prod(shape) * math.prod(kernel))
+    check_stored(math.prod(shape) * math.prod(window.kernel))
     flat = np.zeros((1, 1), dtype=np.intp)
     for n, axis in zip(spatial, axes, strict=True):
         rows, inside = flat.shape
@@ -148,29 +144,43 @@ def windows(
     return shape, flat
 
 
+def _axis_windows(axis: int, n: int, window: Window) -> IntArray:
+    """Positions along one axis of length n, one row for each window."""
+    k, s, d = window.kernel[axis], window.stride[axis], window.dilation[axis]
+    before, after = window.pads[axis]
+    if min(k, s, d) < 1 or min(before, after) < 0:
+        raise ModelImportError(f"a window needs sizes of at least 1 and padding of 0, got {window}")
+    room = n + before + after - d * (k - 1) - 1
+    count = (-(-room // s) if window.ceil_mode else room // s) + 1
+    if window.ceil_mode and (count - 1) * s >= n + before:
+        count -= 1  # a window may not start in the padding on the right
+    if count < 1:
+        raise ModelImportError(
+            f"a window of size {list(window.kernel)} does not fit on an axis of length {n}"
+        )
+    check_shape((count, k))
+    at = np.arange(count)[:, None] * s + np.arange(k) * d - before
+    padded = np.where((at >= -before) & (at < n + after), -1, -2)
+    return np.where((at >= 0) & (at < n), at, padded)
+
+
 def conv_matrix(
-    spatial: Shape,
-    weight: FloatArray,
-    stride: Sequence[int],
-    pads: Sequence[tuple[int, int]],
-    dilation: Sequence[int],
-    groups: int,
+    spatial: Shape, weight: FloatArray, window: Window, groups: int
 ) -> tuple[Shape, sp.csr_array]:
     """The matrix of a convolution on one flattened example, and its spatial output shape."""
-    shape, positions = windows(spatial, weight.shape[2:], stride, pads, dilation)
+    shape, positions = windows(spatial, window)
     outputs, inputs = weight.shape[0] // groups, weight.shape[1]
     size, area = math.prod(spatial), math.prod(shape)
     check_stored(weight.shape[0] * area * inputs * positions.shape[1])
     channel = np.arange(inputs)[:, None] * size
+    seen = np.where(positions[:, None, :] >= 0, positions[:, None, :] + channel, -1)
+    seen = seen.reshape(area, -1)
+    columns = np.broadcast_to(seen, (outputs, *seen.shape)).reshape(outputs * area, -1)
     blocks = []
     for group in range(groups):
-        seen = np.where(positions[:, None, :] >= 0, positions[:, None, :] + channel, -1)
-        seen = seen.reshape(area, -1)
-        columns = np.broadcast_to(seen, (outputs, *seen.shape)).reshape(outputs * area, -1)
         kernel = weight[group * outputs : (group + 1) * outputs].reshape(outputs, 1, -1)
         numbers = np.broadcast_to(kernel, (outputs, area, kernel.shape[-1]))
-        numbers = numbers.reshape(outputs * area, -1)
-        blocks.append(_sparse_rows(columns, numbers, inputs * size))
+        blocks.append(_sparse_rows(columns, numbers.reshape(outputs * area, -1), inputs * size))
     matrix = blocks[0] if groups == 1 else sp.csr_array(sp.block_diag(blocks, format="csr"))
     return shape, matrix
 
@@ -179,34 +189,21 @@ def convolution(
     x: Expression,
     weight: NDArray[Any],
     bias: NDArray[Any] | None,
+    window: Window,
     *,
-    stride: Sequence[int],
-    pads: Sequence[tuple[int, int]],
-    dilation: Sequence[int],
     groups: int = 1,
     transposed: bool = False,
     output_padding: Sequence[int] = (),
 ) -> Value:
     """A convolution in any number of dimensions, or a transposed one.
 
-    The input has shape (batch, channels, …) or (channels, …).
+    The input has shape (batch, channels, …) or (channels, …). The window's kernel is that of the
+    weight.
     """
     numbers = finite(weight, "the weight of a convolution")
     dims = numbers.ndim - 2
-    if x.ndim == dims + 1:
-        alone = convolution(
-            x.reshape((1, *x.shape)),
-            weight,
-            bias,
-            stride=stride,
-            pads=pads,
-            dilation=dilation,
-            groups=groups,
-            transposed=transposed,
-            output_padding=output_padding,
-        )
-        return as_expression(alone).reshape(alone.shape[1:])
-    batch, channels, spatial = x.shape[0], x.shape[1], x.shape[2:]
+    batched = x if x.ndim == dims + 2 else x.reshape((1, *x.shape))
+    batch, channels, spatial = batched.shape[0], batched.shape[1], batched.shape[2:]
     expected = numbers.shape[0] if transposed else numbers.shape[1] * groups
     if len(spatial) != dims or channels != expected or numbers.shape[0] % groups:
         raise ModelImportError(
@@ -215,98 +212,92 @@ def convolution(
         )
     if transposed:
         extra = output_padding or [0] * dims
-        shape = tuple(
-            (n - 1) * s - before - after + d * (k - 1) + 1 + e
-            for n, s, (before, after), d, k, e in zip(
-                spatial, stride, pads, dilation, numbers.shape[2:], extra, strict=True
-            )
-        )
-        # A transposed convolution is the transpose of the convolution the other way.
-        _, forward = conv_matrix(check_shape(shape), numbers, stride, pads, dilation, groups)
-        full = (math.prod(spatial) * channels, math.prod(shape) * numbers.shape[1] * groups)
-        matrix = _cut_rows(forward, shape, spatial, numbers, stride, pads, dilation, full)
+        shape, matrix = _transposed_matrix(spatial, numbers, window, groups, extra)
         filters = numbers.shape[1] * groups
     else:
-        shape, matrix = conv_matrix(spatial, numbers, stride, pads, dilation, groups)
+        shape, matrix = conv_matrix(spatial, numbers, window, groups)
         filters = numbers.shape[0]
-    operator = matrix if batch == 1 else sp.csr_array(sp.kron(sp.eye_array(batch), matrix))
-    result: Value = x.apply(operator, check_shape((batch, filters, *shape)))
+    lead = () if batched is not x else (batch,)
+    result: Value = x.apply(_repeated(matrix, batch), check_shape((*lead, filters, *shape)))
     if bias is None:
         return result
     return add(result, finite(bias, "the bias of a convolution").reshape(-1, *[1] * dims))
 
 
-def _cut_rows(
-    forward: sp.csr_array,
-    shape: Shape,
-    spatial: Shape,
-    weight: FloatArray,
-    stride: Sequence[int],
-    pads: Sequence[tuple[int, int]],
-    dilation: Sequence[int],
-    full: Shape,
-) -> sp.csr_array:
-    """The transpose of `forward`, without windows that only the output padding made room for."""
-    counts = tuple(
-        (n + before + after - d * (k - 1) - 1) // s + 1
-        for n, (before, after), d, k, s in zip(
-            shape, pads, dilation, weight.shape[2:], stride, strict=True
-        )
+def _transposed_matrix(
+    spatial: Shape, weight: FloatArray, window: Window, groups: int, extra: Sequence[int]
+) -> tuple[Shape, sp.csr_array]:
+    """A transposed convolution is the transpose of the convolution the other way."""
+    shape = check_shape(
+        [
+            (n - 1) * s - before - after + d * (k - 1) + 1 + more
+            for n, s, (before, after), d, k, more in zip(
+                spatial,
+                window.stride,
+                window.pads,
+                window.dilation,
+                window.kernel,
+                extra,
+                strict=True,
+            )
+        ]
     )
+    counts, forward = conv_matrix(shape, weight, window, groups)
+    # Output padding may make room for windows that the input does not have.
     at = np.arange(forward.shape[0]).reshape(weight.shape[0], *counts)
     kept = at[(slice(None), *(slice(0, n) for n in spatial))].ravel()
-    if kept.size != full[0]:
+    if kept.size != weight.shape[0] * math.prod(spatial):
         raise ModelImportError("the padding of a transposed convolution does not fit its input")
-    return sp.csr_array(forward[kept].T)
+    return shape, sp.csr_array(forward[kept].T)
+
+
+def _repeated(matrix: sp.csr_array, times: int) -> sp.csr_array:
+    """The same matrix for every example or channel."""
+    return matrix if times == 1 else sp.csr_array(sp.kron(sp.eye_array(times), matrix))
 
 
 # --- means and sums -----------------------------------------------------------------------------
 
 
 def average_pool(
-    x: Expression,
-    kernel: Sequence[int],
-    stride: Sequence[int],
-    pads: Sequence[tuple[int, int]],
-    *,
-    dilation: Sequence[int] | None = None,
-    ceil_mode: bool = False,
-    count_padding: bool = True,
-    divisor: int | None = None,
+    x: Expression, window: Window, *, count_padding: bool = True, divisor: int | None = None
 ) -> Expression:
     """Means over windows of the last axes."""
-    dims = len(kernel)
-    spatial, steps = x.shape[-dims:], dilation or [1] * dims
-    shape, positions = windows(spatial, kernel, stride, pads, steps, ceil_mode=ceil_mode)
+    dims = len(window.kernel)
+    spatial, lead = x.shape[-dims:], x.shape[: x.ndim - dims]
+    shape, positions = windows(spatial, window)
+    counts = (positions >= (-1 if count_padding else 0)).sum(axis=1).astype(np.float64)
     if divisor is not None:
         counts = np.full(len(positions), float(divisor))
-    elif count_padding:
-        counts = (positions >= -1).sum(axis=1).astype(np.float64)
-    else:
-        counts = (positions >= 0).sum(axis=1).astype(np.float64)
     numbers = np.broadcast_to((1.0 / counts)[:, None], positions.shape)
     matrix = _sparse_rows(positions, numbers, math.prod(spatial))
-    lead = x.shape[: x.ndim - dims]
-    operator = sp.csr_array(sp.kron(sp.eye_array(math.prod(lead)), matrix))
-    return x.apply(operator, (*lead, *shape))
+    return x.apply(_repeated(matrix, math.prod(lead)), (*lead, *shape))
 
 
 def adaptive_average_pool(x: Expression, sizes: Sequence[int | None]) -> Expression:
     """Means over the last axes, in as many windows as asked for (torch's rule)."""
-    spatial = x.shape[x.ndim - len(sizes) :]
+    spatial, lead = x.shape[x.ndim - len(sizes) :], x.shape[: x.ndim - len(sizes)]
     matrix = sp.csr_array(np.eye(1))
     shape = []
     for n, wanted in zip(spatial, sizes, strict=True):
         m = n if wanted is None else int(wanted)
         rows = np.zeros((m, n))
-        for i in range(m):
-            start, stop = (i * n) // m, -(-(i + 1) * n // m)
-            rows[i, start:stop] = 1.0 / (stop - start)
+        for i, span in enumerate(adaptive_spans(n, m)):
+            rows[i, span.start : span.stop] = 1.0 / len(span)
         matrix = sp.csr_array(sp.kron(matrix, sp.csr_array(rows)))
         shape.append(m)
-    lead = x.shape[: x.ndim - len(sizes)]
-    operator = sp.csr_array(sp.kron(sp.eye_array(math.prod(lead)), matrix))
-    return x.apply(operator, (*lead, *shape))
+    return x.apply(_repeated(matrix, math.prod(lead)), (*lead, *shape))
+
+
+def adaptive_spans(n: int, m: int) -> list[range]:
+    """The entries that each of m windows over an axis of length n sees.
+
+    Examples
+    --------
+    >>> adaptive_spans(5, 2)
+    [range(0, 3), range(2, 5)]
+    """
+    return [range((i * n) // m, -(-(i + 1) * n // m)) for i in range(m)]
 
 
 def reduce(value: Value, axes: Sequence[int] | None, *, keep: bool, mean: bool) -> Value:
@@ -336,6 +327,7 @@ def reduce(value: Value, axes: Sequence[int] | None, *, keep: bool, mean: bool) 
 
 def batch_norm(
     value: Value,
+    *,
     weight: NDArray[Any] | None,
     bias: NDArray[Any] | None,
     mean: NDArray[Any],

@@ -9,7 +9,7 @@ bend. Merged regions do not see such boundaries.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tropicell import activations
-from tropicell.activations import Activation
 from tropicell.errors import ModelImportError, UnsupportedOperatorError
 from tropicell.importers.builder import Builder
 from tropicell.importers.expressions import (
@@ -33,13 +32,11 @@ from tropicell.importers.expressions import (
     scale,
     take,
 )
-from tropicell.importers.lowering import windows
-
-Make = Callable[[], Activation]
+from tropicell.importers.lowering import Window, adaptive_spans, windows
 
 
 def clip(
-    builder: Builder, value: Value, low: Any, high: Any, name: str, label: str = "clip"
+    builder: Builder, value: Value, low: Any, high: Any, name: str, *, label: str = "clip"
 ) -> Value:
     """``min(max(value, low), high)`` with constant bounds; None is no bound."""
     lows = np.asarray(-np.inf if low is None else low, dtype=np.float64)
@@ -135,21 +132,11 @@ def _entries(value: Expression, positions: IntArray) -> Expression:
     return as_expression(take(value, lambda at: at[positions]))
 
 
-def max_pool(
-    builder: Builder,
-    x: Expression,
-    kernel: Sequence[int],
-    stride: Sequence[int],
-    pads: Sequence[tuple[int, int]],
-    dilation: Sequence[int],
-    name: str,
-    *,
-    ceil_mode: bool = False,
-) -> Expression:
+def max_pool(builder: Builder, x: Expression, window: Window, name: str) -> Expression:
     """Maxima over windows of the last axes; padding is left out of the windows."""
-    dims = len(kernel)
+    dims = len(window.kernel)
     spatial, lead = x.shape[-dims:], x.shape[: x.ndim - dims]
-    shape, positions = windows(spatial, kernel, stride, pads, dilation, ceil_mode=ceil_mode)
+    shape, positions = windows(spatial, window)
     starts = np.arange(math.prod(lead))[:, None, None] * math.prod(spatial)
     groups = np.where(positions >= 0, positions + starts, -1)
     result = tournament(builder, x, groups.reshape(-1, positions.shape[1]), name)
@@ -165,7 +152,7 @@ def adaptive_max_pool(
         axis = x.ndim - len(sizes) + offset
         n = x.shape[axis]
         m = n if wanted is None else int(wanted)
-        spans = [range((i * n) // m, -(-(i + 1) * n // m)) for i in range(m)]
+        spans = adaptive_spans(n, m)
         longest = max(map(len, spans))
         table = np.array([[*span, *[-1] * (longest - len(span))] for span in spans])
         at = np.moveaxis(np.arange(result.size).reshape(result.shape), axis, -1)

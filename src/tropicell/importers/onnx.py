@@ -32,23 +32,8 @@ from tropicell.network import Network
 
 #: Operators that may be run on constants; whatever else has no constant results anyway.
 _FOLDED = frozenset(
-    [
-        "Constant",
-        "ConstantOfShape",
-        "Range",
-        "EyeLike",
-        "CastLike",
-        "And",
-        "Or",
-        "Xor",
-        "Not",
-        "Trilu",
-        "ScatterND",
-        "NonZero",
-        "ReduceProd",
-        "GatherND",
-        "OneHot",
-    ]
+    {"Constant", "ConstantOfShape", "Range", "EyeLike", "CastLike", "And", "Or", "Xor", "Trilu"}
+    | {"ScatterND", "NonZero", "ReduceProd", "GatherND", "OneHot"}
 ) | frozenset(s for row in OPERATORS for s in row.onnx)
 _FOLDED |= frozenset(
     s
@@ -103,7 +88,8 @@ def from_onnx(path: str | Path, *, tolerance: float = FLOAT64_TOLERANCE) -> Netw
     >>> graph = helper.make_graph([node], "g", [value("x")], [value("y")])
     >>> opset = [helper.make_opsetid("", 17)]
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     onnx.save(helper.make_model(graph, opset_imports=opset, ir_version=8), folder + "/m.onnx")
+    ...     model = helper.make_model(graph, opset_imports=opset, ir_version=8)
+    ...     onnx.save(model, folder + "/m.onnx")
     ...     from_onnx(folder + "/m.onnx")
     Network(2 → 2 → 2)
     """
@@ -118,7 +104,8 @@ def from_onnx(path: str | Path, *, tolerance: float = FLOAT64_TOLERANCE) -> Netw
         raise UnsupportedOperatorError(
             error.operator, f"{error.where} of {file.name}", error.advice
         ) from error.__cause__
-    _check(network, model, double, name, shape, file, tolerance)
+    what = f"the model {file.name!r}"
+    _check(network, [model, double], (name, shape), what=what, tolerance=tolerance)
     return network
 
 
@@ -200,32 +187,26 @@ Run = Callable[[FloatArray], FloatArray]
 
 
 def _check(
-    network: Network,
-    model: Any,
-    double: Any,
-    name: str,
-    shape: Shape,
-    file: Path,
-    tolerance: float,
+    network: Network, models: list[Any], given: tuple[str, Shape], *, what: str, tolerance: float
 ) -> None:
-    what = f"the model {file.name!r}"
+    """Compare with the model as it is, and with its float64 version."""
+    model, double = models
+    plans = (
+        ([_runtime, _reference], double, np.float64, tolerance),
+        ([_runtime], model, np.float32, max(tolerance, FLOAT32_TOLERANCE)),
+    )
     problems: list[str] = []
     done = False
-    for make, wanted, kind in (
-        ([_runtime, _reference], double, np.float64),
-        ([_runtime], model, np.float32),
-    ):
-        allowed = tolerance if kind is np.float64 else max(tolerance, FLOAT32_TOLERANCE)
-        for maker in make:
-            run = maker(wanted, name, shape, kind, problems)
+    for makers, wanted, kind, allowed in plans:
+        for maker in makers:
+            run = maker(wanted, given, kind, problems)
             if run is not None:
                 compare(network, run, what=what, tolerance=allowed, groups=_groups(network, maker))
                 done = True
                 break
     if not done:
         raise ModelImportError(
-            f"{file}: the model can't be run, so the network can't be compared with it: "
-            + "; ".join(problems)
+            f"{what} can't be run, so the network can't be compared with it: {'; '.join(problems)}"
         )
 
 
@@ -236,13 +217,14 @@ def _groups(network: Network, maker: Any) -> list[tuple[str, FloatArray]]:
     return groups
 
 
-def _runtime(model: Any, name: str, shape: Shape, kind: Any, problems: list[str]) -> Run | None:
+def _runtime(model: Any, given: tuple[str, Shape], kind: Any, problems: list[str]) -> Run | None:
     """The model in onnxruntime, or None if it can't run there in this precision."""
     try:
         runtime = require("onnxruntime", extra="onnx", why="running an ONNX model")
     except MissingDependencyError as error:
         problems.append(str(error))
         return None
+    name, shape = given
     options = runtime.SessionOptions()
     options.log_severity_level = 4
     options.intra_op_num_threads = 1
@@ -250,11 +232,10 @@ def _runtime(model: Any, name: str, shape: Shape, kind: Any, problems: list[str]
         session = runtime.InferenceSession(
             model.SerializeToString(), options, providers=["CPUExecutionProvider"]
         )
-        first = session.run(None, {name: np.zeros(shape, kind)})
+        session.run(None, {name: np.zeros(shape, kind)})
     except Exception as error:  # no kernel for this precision, operator set too new, …
         problems.append(f"onnxruntime: {error}")
         return None
-    del first
 
     def run(points: FloatArray) -> FloatArray:
         rows = points.astype(kind).reshape(len(points), *shape)
@@ -263,9 +244,10 @@ def _runtime(model: Any, name: str, shape: Shape, kind: Any, problems: list[str]
     return run
 
 
-def _reference(model: Any, name: str, shape: Shape, kind: Any, problems: list[str]) -> Run | None:
+def _reference(model: Any, given: tuple[str, Shape], kind: Any, problems: list[str]) -> Run | None:
     """The model in the reference evaluator of onnx, or None if that can't run it."""
     reference = require("onnx.reference", extra="onnx", why="running an ONNX model")
+    name, shape = given
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -113,7 +113,7 @@ def input_and_output(model: Any, path: Path) -> tuple[str, Shape, str]:
         )
     return (
         inputs[0].name,
-        check_shape([1 if not n else n for n in shape]),
+        check_shape([n if n else 1 for n in shape]),
         model.graph.output[0].name,
     )
 

@@ -23,6 +23,7 @@ from tropicell.importers.expressions import (
     is_constant,
     scale,
 )
+from tropicell.importers.lowering import Window
 from tropicell.importers.operators import PRODUCT_ADVICE, REFUSED, Registry
 
 
@@ -107,10 +108,17 @@ def _matmul(_: Builder, node: Node) -> Value:
     return lowering.matmul(left, right)
 
 
+def _window(node: Node, kernel: Sequence[int]) -> Window:
+    dims = len(kernel)
+    stride = node.get("strides", [1] * dims)
+    dilation = node.get("dilations", [1] * dims)
+    pads = _pads(node, kernel, stride, dilation)
+    return Window(kernel, stride, pads, dilation, bool(node.get("ceil_mode", 0)))
+
+
 def _pads(
-    node: Node, spatial: Sequence[int], kernel: Sequence[int], stride: Sequence[int],
-    dilation: Sequence[int],
-) -> list[tuple[int, int]]:  # fmt: skip
+    node: Node, kernel: Sequence[int], stride: Sequence[int], dilation: Sequence[int]
+) -> list[tuple[int, int]]:
     """Padding before and after every spatial axis."""
     dims = len(kernel)
     mode = node.get("auto_pad", "NOTSET")
@@ -120,48 +128,30 @@ def _pads(
     if mode == "VALID":
         return [(0, 0)] * dims
     result = []
-    for n, k, s, d in zip(spatial, kernel, stride, dilation, strict=True):
+    for n, k, s, d in zip(node.x.shape[2:], kernel, stride, dilation, strict=True):
         total = max((-(-n // s) - 1) * s + d * (k - 1) + 1 - n, 0)
         small, large = total // 2, total - total // 2
         result.append((small, large) if mode == "SAME_UPPER" else (large, small))
     return result
 
 
-@_handles("Conv")
+@_handles("Conv", "ConvTranspose")
 def _conv(_: Builder, node: Node) -> Value:
     weight = node.constant(1, "weight")
-    dims = weight.ndim - 2
-    stride, dilation = node.get("strides", [1] * dims), node.get("dilations", [1] * dims)
-    return lowering.convolution(
-        node.x,
-        weight,
-        node.constant(2, "bias"),
-        stride=stride,
-        pads=_pads(node, node.x.shape[2:], weight.shape[2:], stride, dilation),
-        dilation=dilation,
-        groups=int(node.get("group", 1)),
-    )
-
-
-@_handles("ConvTranspose")
-def _conv_transpose(_: Builder, node: Node) -> Value:
-    weight = node.constant(1, "weight")
-    dims = weight.ndim - 2
-    if "output_shape" in node.attributes or node.get("auto_pad", "NOTSET") not in ("NOTSET", ""):
+    transposed = node.operator == "ConvTranspose"
+    fixed = "output_shape" not in node.attributes and node.get("auto_pad", "NOTSET") == "NOTSET"
+    if transposed and not fixed:
         raise UnsupportedOperatorError(
             "ConvTranspose", node.name, "output_shape and auto_pad are not supported; use pads"
         )
-    pads = node.get("pads", [0] * 2 * dims)
     return lowering.convolution(
         node.x,
         weight,
         node.constant(2, "bias"),
-        stride=node.get("strides", [1] * dims),
-        pads=list(zip(pads[:dims], pads[dims:], strict=True)),
-        dilation=node.get("dilations", [1] * dims),
+        _window(node, weight.shape[2:]),
         groups=int(node.get("group", 1)),
-        transposed=True,
-        output_padding=node.get("output_padding", [0] * dims),
+        transposed=transposed,
+        output_padding=node.get("output_padding", ()),
     )
 
 
@@ -172,22 +162,18 @@ def _batch_norm(_: Builder, node: Node) -> list[Value | None]:
         raise UnsupportedOperatorError("BatchNormalization (training mode)", node.name, advice)
     weight, bias, mean, variance = (node.constant(i, "statistics") for i in range(1, 5))
     epsilon = float(node.get("epsilon", np.float32(1e-5)))
-    return [lowering.batch_norm(node.x, weight, bias, mean, variance, epsilon)]
+    return [
+        lowering.batch_norm(
+            node.x, weight=weight, bias=bias, mean=mean, variance=variance, epsilon=epsilon
+        )
+    ]
 
 
 @_handles("AveragePool")
 def _average_pool(_: Builder, node: Node) -> Value:
-    kernel = node.get("kernel_shape", [])
-    stride = node.get("strides", [1] * len(kernel))
-    dilation = node.get("dilations", [1] * len(kernel))
+    window = _window(node, node.get("kernel_shape", []))
     return lowering.average_pool(
-        node.x,
-        kernel,
-        stride,
-        _pads(node, node.x.shape[2:], kernel, stride, dilation),
-        dilation=dilation,
-        ceil_mode=bool(node.get("ceil_mode", 0)),
-        count_padding=bool(node.get("count_include_pad", 0)),
+        node.x, window, count_padding=bool(node.get("count_include_pad", 0))
     )
 
 
@@ -451,15 +437,8 @@ def _extreme(builder: Builder, node: Node) -> Value:
 
 @_handles("MaxPool")
 def _max_pool(builder: Builder, node: Node) -> list[Value | None]:
-    kernel = node.get("kernel_shape", [])
-    stride = node.get("strides", [1] * len(kernel))
-    dilation = node.get("dilations", [1] * len(kernel))
-    pads = _pads(node, node.x.shape[2:], kernel, stride, dilation)
-    ceil_mode = bool(node.get("ceil_mode", 0))
-    pooled = nonlinear.max_pool(
-        builder, node.x, kernel, stride, pads, dilation, node.name, ceil_mode=ceil_mode
-    )
-    return [pooled, None]
+    window = _window(node, node.get("kernel_shape", []))
+    return [nonlinear.max_pool(builder, node.x, window, node.name), None]
 
 
 @_handles("GlobalMaxPool")

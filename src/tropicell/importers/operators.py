@@ -136,6 +136,13 @@ OPERATORS: tuple[Operator, ...] = (
     ),
     Operator("flip and roll", "shape", ("flip", "roll")),
     Operator(
+        "overwrite",
+        "shape",
+        ("copy", "slice_scatter", "select_scatter"),
+        (),
+        "what assignments to parts of a tensor become",
+    ),
+    Operator(
         "pad",
         "shape",
         (
@@ -373,7 +380,7 @@ REFUSED: tuple[Refused, ...] = (
     Refused(
         "recurrent layers",
         f"{_ITSELF}",
-        ("lstm", "gru", "rnn_tanh", "rnn_relu"),
+        ("lstm", "gru", "rnn_tanh"),
         ("LSTM", "GRU", "RNN"),
     ),
     Refused(
@@ -435,13 +442,6 @@ def refusal(
         if spelling in getattr(row, front_end):
             return UnsupportedOperatorError(operator, where, row.advice)
     return UnsupportedOperatorError(operator, where, UNKNOWN_ADVICE)
-
-
-def is_known(front_end: FrontEnd, spelling: str) -> bool:
-    """Whether a spelling is in one of the two tables."""
-    return spelling in spellings(front_end) or any(
-        spelling in getattr(row, front_end) for row in REFUSED
-    )
 
 
 Handler = TypeVar("Handler", bound=Callable[..., object])

@@ -26,7 +26,7 @@ What `from_torch`, `from_onnx` and `load` can read, and what they refuse. Affine
 matrices and are folded into the layers around them (in float64); operators that move entries around
 become rows of those matrices; each piecewise-linear operator becomes one layer, a maximum of more
 than two values several. Anything that does not depend on the input is constant and is computed by
-torch or onnx itself, whatever the operator, so shape arithmetic inside a graph just works.
+torch or onnx itself, so shape arithmetic inside a graph just works.
 
 After every import the network's outputs are compared with the model's own, on random inputs of
 scales 0.1, 1 and 10: within 1e-9 (relative) in float64. ONNX models are run in float64 for
@@ -40,9 +40,9 @@ _MAXIMA = """\
 
 `max(a, b)` is written as `b + relu(a - b)`, `min(a, b)` as `a - relu(a - b)`, and the maximum of
 more than two values (max pools, `amax`, `Max` with many inputs) as a tournament. Every comparison
-made is a neuron, so its boundary `a = b` is a boundary of regions. A pool of four values makes three
-comparisons; the loser of a first round may lose anyway, and there the output does not bend at the
-boundary of that comparison. Such boundaries split regions, so the number of regions can be larger
+made is a neuron, so its boundary `a = b` is a boundary of regions. A pool of four values makes
+three comparisons; the winner of a first round may lose later, and there the output does not bend
+at the boundary of that comparison. Such boundaries split regions, so the number of regions can be larger
 than the number of pieces of the function. Merged regions do not see them. Comparisons that
 overlapping windows share are made once. A maximum with a constant is a clip, with one boundary.
 """
@@ -50,11 +50,12 @@ overlapping windows share are made once. A maximum with a constant is a clip, wi
 _FILES = """\
 ## Files
 
-`load` chooses by suffix: `.onnx`, `.pt2`, `.npz`, `.safetensors`. Nothing is unpickled and no code of
-a file is run. `torch.export.load` would do both with a `.pt2` file (it unpickles parts of the archive
-and evaluates expressions in it), so Tropicell reads the archive's JSON and raw tensors itself and
-runs only ATen operators of the tables below. Pickles (`.pt`, `.pth`, `.pkl`, …) and state dicts are
-refused with advice. External data of an ONNX file is read from the model's own folder only.
+`load` chooses by suffix: `.onnx`, `.pt2`, `.npz`, `.safetensors`. Nothing is unpickled and no code
+of a file is run. `torch.export.load` would do both with a `.pt2` file (it unpickles parts of the
+archive and evaluates expressions in it), so Tropicell reads the archive's JSON and raw tensors
+itself and runs only ATen operators of a fixed list. Pickles (`.pt`, `.pth`, `.pkl`, …) and state
+dicts are refused with advice. External data of an ONNX file is read from the model's own folder
+only.
 """
 
 _ADDING = """\

@@ -20,12 +20,14 @@ from tropicell.importers.expressions import (
     Expression,
     Value,
     add,
+    broadcast,
     finite,
     is_constant,
     join,
     scale,
     take,
 )
+from tropicell.importers.lowering import Window
 from tropicell.importers.operators import PRODUCT_ADVICE, REFUSED, Registry
 
 Args = dict[str, Any]
@@ -102,9 +104,12 @@ def _convolution(_: Builder, a: Args, name: str) -> Value:
         a["input"],
         weight,
         bias,
-        stride=_pair(a["stride"], dims),
-        pads=_pads(a["padding"], weight, dilation),
-        dilation=dilation,
+        Window(
+            weight.shape[2:],
+            _pair(a["stride"], dims),
+            _pads(a["padding"], weight, dilation),
+            dilation,
+        ),
         groups=int(a["groups"]),
         transposed=transposed,
         output_padding=_pair(a["output_padding"], dims) if transposed else (),
@@ -117,26 +122,28 @@ def _batch_norm(_: Builder, a: Args, name: str) -> Value | list[Value | None]:
         advice = next(row.advice for row in REFUSED if row.name.startswith("batch norm"))
         raise UnsupportedOperatorError("aten.batch_norm (training mode)", name, advice)
     result = lowering.batch_norm(
-        a["input"], a["weight"], a["bias"], a["running_mean"], a["running_var"], float(a["eps"])
+        a["input"],
+        weight=a["weight"],
+        bias=a["bias"],
+        mean=a["running_mean"],
+        variance=a["running_var"],
+        epsilon=float(a["eps"]),
     )
     return result if "training" in a else [result, None, None]
 
 
-def _pool_arguments(a: Args, dims: int) -> tuple[list[int], list[int], list[tuple[int, int]]]:
+def _window(a: Args, dims: int) -> Window:
     kernel = _pair(a["kernel_size"], dims)
     stride = _pair(a["stride"], dims) if a["stride"] not in (None, []) else kernel
-    return kernel, stride, [(p, p) for p in _pair(a["padding"], dims)]
+    pads = [(p, p) for p in _pair(a["padding"], dims)]
+    return Window(kernel, stride, pads, _pair(a.get("dilation", 1), dims), bool(a["ceil_mode"]))
 
 
 def _average_pool(dims: int) -> TorchHandler:
     def handler(_: Builder, a: Args, name: str) -> Value:
-        kernel, stride, pads = _pool_arguments(a, dims)
         return lowering.average_pool(
             a["self"],
-            kernel,
-            stride,
-            pads,
-            ceil_mode=bool(a["ceil_mode"]),
+            _window(a, dims),
             count_padding=bool(a["count_include_pad"]),
             divisor=a.get("divisor_override"),
         )
@@ -146,17 +153,7 @@ def _average_pool(dims: int) -> TorchHandler:
 
 def _max_pool(dims: int, results: int) -> TorchHandler:
     def handler(builder: Builder, a: Args, name: str) -> Value | list[Value | None]:
-        kernel, stride, pads = _pool_arguments(a, dims)
-        result = nonlinear.max_pool(
-            builder,
-            a["self"],
-            kernel,
-            stride,
-            pads,
-            _pair(a["dilation"], dims),
-            name,
-            ceil_mode=bool(a["ceil_mode"]),
-        )
+        result = nonlinear.max_pool(builder, a["self"], _window(a, dims), name)
         return result if results == 1 else [result, None]
 
     return handler
@@ -408,6 +405,34 @@ def _pad(_: Builder, a: Args, name: str) -> Value:
     return shapes.pad(a["self"], pairs, mode, a.get("value"))
 
 
+@_handles("copy")
+def _copy(_: Builder, a: Args, name: str) -> Value:
+    return broadcast(a["src"], tuple(a["self"].shape))
+
+
+@_handles("slice_scatter")
+def _slice_scatter(_: Builder, a: Args, name: str) -> Value:
+    return _overwritten(a, slice(a["start"], a["end"], a["step"]))
+
+
+@_handles("select_scatter")
+def _select_scatter(_: Builder, a: Args, name: str) -> Value:
+    return _overwritten(a, a["index"])
+
+
+def _overwritten(a: Args, where: slice | int) -> Value:
+    """The tensor with another one in a place along one axis."""
+    place: list[Any] = [slice(None)] * a["self"].ndim
+    place[a["dim"]] = where
+
+    def move(at: list[Any]) -> Any:
+        result = at[0].copy()
+        result[tuple(place)] = at[1]
+        return result
+
+    return join([a["self"], a["src"]], move)
+
+
 @_handles("where")
 def _where(_: Builder, a: Args, name: str) -> Value:
     yes, no = _value(a["self"]), _value(a["other"])
@@ -506,7 +531,7 @@ def _relu6(builder: Builder, a: Args, name: str) -> Value:
 
 @_handles("hardtanh")
 def _hardtanh(builder: Builder, a: Args, name: str) -> Value:
-    return nonlinear.clip(builder, a["self"], a["min_val"], a["max_val"], name, "hard_tanh")
+    return nonlinear.clip(builder, a["self"], a["min_val"], a["max_val"], name, label="hard_tanh")
 
 
 @_handles("clamp", "clip", "clamp_min", "clamp_max")

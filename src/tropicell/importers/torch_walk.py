@@ -10,14 +10,14 @@ from tropicell.errors import ModelImportError, UnsupportedOperatorError, require
 from tropicell.importers import torch_ops
 from tropicell.importers.builder import Builder
 from tropicell.importers.expressions import Expression, Shape, check_shape
-from tropicell.importers.operators import OPERATORS, REFUSED, is_known, refusal
+from tropicell.importers.operators import OPERATORS, REFUSED, refusal
 from tropicell.importers.torch_graph import Call, Graph, Ref
 from tropicell.network import Network
 
 #: Makers and functions of constants that may be run by torch though no handler exists for them.
 _FOLDED = frozenset(
     {"arange", "full", "zeros", "ones", "empty", "scalar_tensor", "eye", "linspace", "tril", "triu"}
-    | {"diag", "outer", "index_put", "copy", "fill", "logical_not", "logical_and", "logical_or"}
+    | {"diag", "outer", "index_put", "fill", "logical_not", "logical_and", "logical_or"}
     | {"prod", "any", "all"}
 )
 _RANDOM = frozenset(
@@ -53,18 +53,6 @@ def build(graph: Graph, input_shape: Shape) -> Network:
             if isinstance(first, Ref):
                 values[first.name] = results[0]
     return builder.finish(values[graph.output])
-
-
-def unknown_calls(graph: Graph) -> list[Call]:
-    """Calls that depend on the input and are in neither table (a decomposition may help)."""
-    dependent = {graph.input}
-    unknown = []
-    for call in graph.calls:
-        if _names(list(call.arguments.values())) & dependent:
-            dependent.update(call.outputs)
-            if not is_known("torch", call.name):
-                unknown.append(call)
-    return unknown
 
 
 def fold(call: Call, arguments: dict[str, Any]) -> list[Any]:
@@ -151,12 +139,6 @@ def _depends(value: Any) -> bool:
     if isinstance(value, list):
         return any(_depends(v) for v in value)
     return isinstance(value, Expression)
-
-
-def _names(value: Any) -> set[str]:
-    if isinstance(value, (list, tuple)):
-        return set().union(*(_names(v) for v in value))
-    return {value.name} if isinstance(value, Ref) else set()
 
 
 def _numpy(tensor: Any) -> Any:
