@@ -1,5 +1,6 @@
 """Every linear region of a piecewise-linear neural network, exactly."""
 
+from tropicell.compare import Comparison, compare
 from tropicell.domains import Box, Polytope, Slice, WholeSpace
 from tropicell.enumeration import enumerate_regions
 from tropicell.errors import (
@@ -14,6 +15,10 @@ from tropicell.errors import (
     TropicellError,
     UnsupportedOperatorError,
 )
+from tropicell.importers.onnx import from_onnx
+from tropicell.importers.sklearn import from_sklearn
+from tropicell.importers.torch import from_torch
+from tropicell.io import load, save
 from tropicell.layers import Affine, Layer
 from tropicell.maps import AffineMap
 from tropicell.network import Network
@@ -25,6 +30,7 @@ __all__ = [
     "Affine",
     "AffineMap",
     "Box",
+    "Comparison",
     "EmptyRegion",
     "ImportMismatchError",
     "InvalidDomainError",
@@ -44,7 +50,13 @@ __all__ = [
     "TropicellError",
     "UnsupportedOperatorError",
     "WholeSpace",
+    "compare",
     "enumerate_regions",
     "find_region",
+    "from_onnx",
+    "from_sklearn",
+    "from_torch",
+    "load",
     "recurrences",
+    "save",
 ]
