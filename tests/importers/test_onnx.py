@@ -160,6 +160,10 @@ CASES = {
         case(node("Slice", "x", axes=[1], starts=[1], ends=[-1]), (1, 5), 9),
     ],
     "Gather": [case(node("Gather", "x", "i", axis=1), (1, 4), i=np.array([[0, -1]]))],
+    "GatherND": [
+        case(node("GatherND", "x", "i"), (2, 3), i=np.array([[1, 0], [0, 2]])),
+        case(node("GatherND", "x", "i", batch_dims=1), (2, 3, 2), i=np.array([[[1]], [[2]]])),
+    ],
     "Pad": [
         case(node("Pad", "x", "p", "v"), (1, 3), p=ints(0, 1, 0, 2), v=np.array(0.5)),
         case(node("Pad", "x", "p", "", "a", mode="reflect"), (1, 4), 18, p=ints(1, 2), a=ints(1)),
@@ -251,9 +255,7 @@ def test_operator(spelling, index, rng, tmp_path):
 
 
 def test_old_clip_with_attributes_in_float32(tmp_path):
-    made = model(
-        node("Clip", "x", min=-0.5, max=1.0), (1, 3), opset=10, kind=TensorProto.FLOAT
-    )
+    made = model(node("Clip", "x", min=-0.5, max=1.0), (1, 3), opset=10, kind=TensorProto.FLOAT)
     assert from_onnx(write(made, tmp_path))([[-3.0, 0.25, 4.0]]).tolist() == [[-0.5, 0.25, 1.0]]
 
 
@@ -299,7 +301,9 @@ def test_export_of_torch(modern, tmp_path, rng):
     path = tmp_path / "net.onnx"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        torch.onnx.export(module, (torch.zeros(1, 1, 6, 6),), str(path), dynamo=modern, verbose=False)
+        torch.onnx.export(
+            module, (torch.zeros(1, 1, 6, 6),), str(path), dynamo=modern, verbose=False
+        )
     network = from_onnx(path)
     points = rng.normal(size=(5, 1, 6, 6))
     expected = module.double()(torch.from_numpy(points)).detach().numpy()
@@ -341,7 +345,9 @@ def test_residual_network_keeps_its_skips_and_sparsity(models):
     assert stored < 4e6
 
 
-@pytest.mark.parametrize(("name", "operator"), [("acopf_sigmoid", "Sigmoid"), ("quadrotor_sin_cos", "Sin")])
+@pytest.mark.parametrize(
+    ("name", "operator"), [("acopf_sigmoid", "Sigmoid"), ("quadrotor_sin_cos", "Sin")]
+)
 def test_models_of_others_refused(models, name, operator):
     with pytest.raises(UnsupportedOperatorError, match=name) as caught:
         tropicell.load(models / "refuse" / f"{name}.onnx")

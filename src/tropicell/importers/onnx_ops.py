@@ -22,6 +22,7 @@ from tropicell.importers.expressions import (
     add,
     is_constant,
     scale,
+    take,
 )
 from tropicell.importers.lowering import Window
 from tropicell.importers.operators import PRODUCT_ADVICE, REFUSED, Registry
@@ -319,6 +320,19 @@ def _slice(_: Builder, node: Node) -> Value:
 @_handles("Gather")
 def _gather(_: Builder, node: Node) -> Value:
     return shapes.gather(node.x, node.constant(1, "index"), int(node.get("axis", 0)))
+
+
+@_handles("GatherND")
+def _gather_nd(_: Builder, node: Node) -> Value:
+    indices = np.asarray(node.constant(1, "index"), dtype=np.intp)
+    batch = indices.shape[: int(node.get("batch_dims", 0))]
+    extra = indices.ndim - 1 - len(batch)
+    grid = [
+        np.arange(n).reshape([-1 if a == axis else 1 for a in range(len(batch))] + [1] * extra)
+        for axis, n in enumerate(batch)
+    ]
+    where = (*grid, *np.moveaxis(indices, -1, 0))
+    return take(node.x, lambda at: at[where])
 
 
 @_handles("Pad")

@@ -131,7 +131,7 @@ OPERATORS: tuple[Operator, ...] = (
         "index",
         "shape",
         ("select", "index", "index_select"),
-        ("Gather",),
+        ("Gather", "GatherND"),
         "with constant indices",
     ),
     Operator("flip and roll", "shape", ("flip", "roll")),

@@ -1,4 +1,4 @@
-"""What the tests of the importers share."""
+"""What the tests share."""
 
 import os
 from pathlib import Path
@@ -13,7 +13,7 @@ HERE = Path(__file__).resolve()
 def models() -> Path:
     """The folder with networks made by others; tests that need it are skipped without it."""
     named = os.environ.get("TROPICELL_MODELS")
-    folder = Path(named) if named else HERE.parents[2].parent / "shared" / "models"
+    folder = Path(named) if named else HERE.parents[1].parent / "shared" / "models"
     if not folder.is_dir():
         pytest.skip(f"no folder of models at {folder}; set TROPICELL_MODELS to one")
     return folder
