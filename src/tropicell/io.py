@@ -148,10 +148,13 @@ def _is_pickle(file: Path) -> bool:
     """Whether a file is a pickle, or a zip with one as torch.save writes it."""
     try:
         with file.open("rb") as stream:
-            start = stream.read(2)
-        if len(start) == 2 and start[0] == 0x80 and start[1] <= 5:
+            start = stream.read(9)
+        # a .safetensors file starts with a length that may look like a pickle, then JSON
+        if file.suffix.lower() == ".safetensors" and start[8:] == b"{":
+            return False
+        if len(start) > 2 and start[0] == 0x80 and 2 <= start[1] <= 5:
             return True
-        if start == b"PK":
+        if start[:2] == b"PK":
             with zipfile.ZipFile(file) as archive:
                 return any(name.count("/") == 1 and name.endswith("/data.pkl")
                            for name in archive.namelist())  # fmt: skip

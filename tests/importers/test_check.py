@@ -52,7 +52,7 @@ def broken(real):
 def test_broken_torch_importer(monkeypatch):
     handlers = torch_ops.registry.handlers
     monkeypatch.setitem(handlers, "relu", broken(handlers["relu"]))
-    with pytest.raises(ImportMismatchError, match="module Sequential.*differ by 1e-06"):
+    with pytest.raises(ImportMismatchError, match=r"module Sequential.*differ by 1e-06"):
         from_torch(torch.nn.Sequential(torch.nn.ReLU()), torch.zeros(1, 2))
 
 

@@ -28,7 +28,8 @@ from tropicell.importers.check import (
 )
 from tropicell.importers.expressions import Expression, Shape, check_shape
 from tropicell.importers.onnx_file import as_double, input_and_output, read_model, to_array
-from tropicell.importers.operators import OPERATORS, REFUSED, refusal
+from tropicell.importers.operators import OPERATORS
+from tropicell.importers.refused import REFUSED, refusal
 from tropicell.network import Network
 
 #: Operators that may be run on constants; whatever else has no constant results anyway.
@@ -76,9 +77,10 @@ def from_onnx(path: str | Path, *, tolerance: float = FLOAT64_TOLERANCE) -> Netw
     -----
     Models are mostly float32. The network has the same numbers, as float64, so it is the model in
     exact arithmetic up to float64 rounding. It is compared twice: at `tolerance` with a float64
-    version of the model (run by onnxruntime if it has float64 kernels for all of its operators, else
-    or if those differ by the reference evaluator of onnx), and at 1e-3 with the model as it is in onnxruntime,
-    where that is installed. One of the two must be possible.
+    version of the model, and at 1e-3 with the model as it is, in onnxruntime where that is
+    installed. The float64 version is run by onnxruntime if it has float64 kernels for all of the
+    operators, and by the reference evaluator of onnx if not, or if the two disagree (some of those
+    kernels compute in float32). One of the comparisons must be possible.
 
     Examples
     --------
@@ -99,7 +101,7 @@ def from_onnx(path: str | Path, *, tolerance: float = FLOAT64_TOLERANCE) -> Netw
     model = read_model(file)
     name, shape, output = input_and_output(model, file)
     try:
-        double = as_double(model)
+        double = as_double(model, file)
         network = _build(double, name, shape, output, file)
     except UnsupportedOperatorError as error:
         raise UnsupportedOperatorError(
@@ -206,7 +208,14 @@ def _check(
                 continue
             done = True
             try:
-                compare(network, run, what=what, tolerance=allowed, groups=_groups(network, maker))
+                compare(
+                    network,
+                    run,
+                    what=what,
+                    tolerance=allowed,
+                    precision=kind,
+                    groups=_groups(network, maker),
+                )
             except ImportMismatchError as error:
                 mismatch = mismatch or error
             else:

@@ -118,7 +118,7 @@ def input_and_output(model: Any, path: Path) -> tuple[str, Shape, str]:
     )
 
 
-def as_double(model: Any) -> Any:
+def as_double(model: Any, path: Path) -> Any:
     """A copy of the model in which every float is a float64; numbers stay what they are."""
     onnx = require("onnx", extra="onnx", why="reading an ONNX file")
     double = onnx.ModelProto()
@@ -126,7 +126,7 @@ def as_double(model: Any) -> Any:
     del double.graph.value_info[:]
     for tensor in _tensors(double.graph):
         if tensor.data_type in _FLOATS:
-            _widen(tensor, onnx)
+            _widen(tensor, path)
     for value in [*double.graph.input, *double.graph.output]:
         if value.type.tensor_type.elem_type in _FLOATS:
             value.type.tensor_type.elem_type = _DOUBLE
@@ -164,9 +164,6 @@ def to_array(tensor: Any, path: Path) -> Any:
     return array
 
 
-def _widen(tensor: Any, onnx: Any) -> None:
-    try:
-        array = np.asarray(onnx.numpy_helper.to_array(tensor)).astype(np.float64)
-    except Exception as error:  # whatever is wrong with the bytes
-        raise ModelFileError(f"the tensor {tensor.name!r} can't be read: {error}") from None
-    tensor.CopyFrom(onnx.numpy_helper.from_array(array, name=tensor.name))
+def _widen(tensor: Any, path: Path) -> None:
+    helper = require("onnx.numpy_helper", extra="onnx", why="reading an ONNX file")
+    tensor.CopyFrom(helper.from_array(to_array(tensor, path), name=tensor.name))

@@ -86,7 +86,7 @@ def from_torch(module: Any, example_input: Any, *, tolerance: float = FLOAT64_TO
         )
     example = _example(example_input, torch)
     _refuse_training(module, torch)
-    double = copy.deepcopy(module).cpu().double()
+    double = _double_copy(module)
     program = _quietly(lambda: _export(double, example, torch))
     shape = tuple(example.shape)
 
@@ -101,6 +101,15 @@ def from_torch(module: Any, example_input: Any, *, tolerance: float = FLOAT64_TO
     if example.ndim > 1:
         _check_batch(network, double, shape, what, allowed)
     return network
+
+
+def _double_copy(module: Any) -> Any:
+    try:
+        return copy.deepcopy(module).cpu().double()
+    except Exception as error:  # whatever the module's parts raise when they are copied
+        raise ModelImportError(
+            f"the module {type(module).__name__} can't be copied: {error}"
+        ) from error
 
 
 def _first_that_works(
