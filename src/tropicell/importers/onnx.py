@@ -15,7 +15,6 @@ from tropicell.errors import (
     MissingDependencyError,
     ModelFileError,
     ModelImportError,
-    UnsupportedOperatorError,
     require,
 )
 from tropicell.importers import onnx_ops
@@ -27,6 +26,7 @@ from tropicell.importers.check import (
     sample_points,
 )
 from tropicell.importers.expressions import Expression, Shape, check_shape
+from tropicell.importers.messages import in_file
 from tropicell.importers.onnx_file import as_double, input_and_output, read_model, to_array
 from tropicell.importers.operators import OPERATORS
 from tropicell.importers.refused import REFUSED, refusal
@@ -99,14 +99,10 @@ def from_onnx(path: str | Path, *, tolerance: float = FLOAT64_TOLERANCE) -> Netw
     require("onnx", extra="onnx", why="reading an ONNX file")
     file = Path(path)
     model = read_model(file)
-    name, shape, output = input_and_output(model, file)
-    try:
+    with in_file(file):
+        name, shape, output = input_and_output(model)
         double = as_double(model, file)
         network = _build(double, name, shape, output, file)
-    except UnsupportedOperatorError as error:
-        raise UnsupportedOperatorError(
-            error.operator, f"{error.where} of {file.name}", error.advice
-        ) from error.__cause__
     what = f"the model {file.name!r}"
     _check(network, [model, double], (name, shape), what=what, tolerance=tolerance)
     return network

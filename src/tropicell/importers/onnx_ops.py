@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tropicell.errors import ModelImportError
 from tropicell.importers import onnx_activations, onnx_affine, onnx_shapes
 from tropicell.importers.builder import Builder
 from tropicell.importers.expressions import Value
+from tropicell.importers.messages import at_node
 from tropicell.importers.onnx_node import Node, registry
 
 __all__ = ["MODULES", "Node", "registry", "run"]
@@ -16,12 +16,6 @@ MODULES = (onnx_affine, onnx_shapes, onnx_activations)
 
 def run(builder: Builder, node: Node) -> list[Value | None]:
     """Call the handler of one node; always a list of results."""
-    try:
+    with at_node(node.name, node.operator):
         result = registry.handlers[node.operator](builder, node)
-    except (ValueError, IndexError, TypeError, AttributeError) as error:
-        if isinstance(error, ModelImportError):
-            raise
-        raise ModelImportError(
-            f"{node.name}: operator {node.operator!r} could not be read: {error}"
-        ) from error
     return result if isinstance(result, list) else [result]

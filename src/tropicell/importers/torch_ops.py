@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tropicell.errors import ModelImportError
 from tropicell.importers import torch_activations, torch_affine, torch_shapes
 from tropicell.importers.builder import Builder
 from tropicell.importers.expressions import Value
+from tropicell.importers.messages import at_node
 from tropicell.importers.torch_registry import Args, registry
 
 __all__ = ["MODULES", "registry", "run"]
@@ -19,12 +19,6 @@ def run(builder: Builder, operator: str, arguments: Args, name: str) -> list[Val
     if operator.startswith(("reflection_pad", "replication_pad")):
         mode = "reflect" if operator.startswith("refl") else "replicate"
         arguments = {**arguments, "__mode__": mode}
-    try:
+    with at_node(name, operator):
         result = registry.handlers[operator](builder, arguments, name)
-    except (ValueError, IndexError, TypeError) as error:
-        if isinstance(error, ModelImportError):
-            raise
-        raise ModelImportError(
-            f"{name}: operator {operator!r} could not be read: {error}"
-        ) from error
     return result if isinstance(result, list) else [result]
