@@ -24,9 +24,18 @@ from tropicell.importers.check import (
     compare,
     sample_points,
 )
+from tropicell.importers.messages import in_file
 from tropicell.importers.torch_graph import from_exported
 from tropicell.importers.torch_pt2 import read_pt2
 from tropicell.network import Network
+
+#: What to do with things that are nearly a module.
+_ADVICE = {
+    "dict": "; load the weights into the module first",
+    "OrderedDict": "; load the weights into the module first",
+    "ExportedProgram": "; write it with torch.export.save, and use tropicell.load",
+    "str": "; use tropicell.load for files",
+}
 
 
 def from_torch(module: Any, example_input: Any, *, tolerance: float = FLOAT64_TOLERANCE) -> Network:
@@ -82,7 +91,7 @@ def from_torch(module: Any, example_input: Any, *, tolerance: float = FLOAT64_TO
     if not isinstance(module, torch.nn.Module):
         raise ModelImportError(
             f"expected a torch.nn.Module, got {type(module).__name__}"
-            + ("; load its weights into the module first" if isinstance(module, dict) else "")
+            + _ADVICE.get(type(module).__name__, "")
         )
     example = _example(example_input, torch)
     _refuse_training(module, torch)
@@ -174,8 +183,10 @@ def from_pt2(path: str | Path, *, tolerance: float = FLOAT64_TOLERANCE) -> Netwo
     Network
     """
     torch = require("torch", extra="torch", why="reading a .pt2 file")
-    graph, shape = read_pt2(Path(path))
-    network = torch_walk.build(graph, shape)
+    file = Path(path)
+    with in_file(file):
+        graph, shape = read_pt2(file)
+        network = torch_walk.build(graph, shape)
 
     def run(points: FloatArray) -> FloatArray:
         rows = torch.from_numpy(points).reshape(len(points), *shape)

@@ -29,6 +29,9 @@ _DTYPES = {
     8: "float64", 12: "bool", 13: "bfloat16",
 }  # fmt: skip
 
+#: Largest archive that is read, unpacked, in bytes.
+_MAX_ARCHIVE = 2**32
+
 #: Largest JSON part of an archive that is read, in bytes.
 _MAX_JSON = 2**28
 
@@ -63,6 +66,8 @@ class _Archive:
         self.torch = require("torch", extra="torch", why="reading a .pt2 file")
         self.archive, self.path = archive, path
         names = archive.namelist()
+        if sum(info.file_size for info in archive.infolist()) > _MAX_ARCHIVE:
+            raise ModelFileError(f"{path}: unpacks to more than {_MAX_ARCHIVE} bytes")
         models = [n for n in names if re.fullmatch(r"[^/]+/models/[^/]+\.json", n)]
         if len(models) != 1:
             raise ModelFileError(
@@ -103,7 +108,7 @@ class _Archive:
         shape = [size.get("as_int") for size in sizes]
         if None in shape[1:]:
             raise ModelImportError(
-                f"{self.path}: the input has an axis of unknown length after the first; export "
+                "the input has an axis of unknown length after the first; export "
                 "the module with fixed shapes"
             )
         return check_shape([1 if n is None else n for n in shape])
