@@ -1,24 +1,30 @@
-"""What the tests share."""
+"""Settings for all tests."""
+
+from __future__ import annotations
 
 import os
 from pathlib import Path
 
-import numpy as np
 import pytest
+from hypothesis import HealthCheck, settings
 
-HERE = Path(__file__).resolve()
+# The same examples in every run: a failure in CI is a failure at home.
+settings.register_profile(
+    "ci",
+    derandomize=True,
+    deadline=None,
+    max_examples=60,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.register_profile("thorough", parent=settings.get_profile("ci"), max_examples=1000)
+settings.load_profile(os.environ.get("TROPICELL_TEST_PROFILE", "ci"))
 
 
 @pytest.fixture(scope="session")
 def models() -> Path:
-    """The folder with networks made by others; tests that need it are skipped without it."""
-    named = os.environ.get("TROPICELL_MODELS")
-    folder = Path(named) if named else HERE.parents[1].parent / "shared" / "models"
+    """A folder with networks made by others; see CONTRIBUTING."""
+    default = Path(__file__).resolve().parents[2] / "shared" / "models"
+    folder = Path(os.environ.get("TROPICELL_MODELS", default))
     if not folder.is_dir():
-        pytest.skip(f"no folder of models at {folder}; set TROPICELL_MODELS to one")
+        pytest.skip("no folder of models: set TROPICELL_MODELS to run this test")
     return folder
-
-
-@pytest.fixture
-def rng() -> np.random.Generator:
-    return np.random.default_rng(7)
