@@ -180,6 +180,9 @@ CASES = {
         case(node("Slice", "x", axes=[1], starts=[1], ends=[-1]), (1, 5), 9),
     ],
     "Gather": [case(node("Gather", "x", "i", axis=1), (1, 4), i=np.array([[0, -1]]))],
+    "GatherElements": [
+        case(node("GatherElements", "x", "i", axis=1), (2, 3), i=np.array([[1, 0], [2, -1]])),
+    ],
     "GatherND": [
         case(node("GatherND", "x", "i"), (2, 3), i=np.array([[1, 0], [0, 2]])),
         case(node("GatherND", "x", "i", batch_dims=1), (2, 3, 2), i=np.array([[[1]], [[2]]])),

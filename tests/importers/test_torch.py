@@ -140,6 +140,7 @@ CASES = {
     "select": (lambda x: x[:, -1], (1, 4)),
     "index": (lambda x: x[:, index, :][:, :, index], (1, 3, 3)),
     "index_select": (lambda x: aten.index_select(x, 1, index), (1, 3)),
+    "gather": (lambda x: aten.gather(x, 1, torch.tensor([[[0], [2], [0]]])), (1, 3, 2)),
     "flip": (lambda x: x.flip(1), (1, 4)),
     "roll": (lambda x: x.roll(1, 1), (1, 4)),
     "copy": (lambda x: aten.copy(x, t(3)) + x, (1, 3)),
@@ -342,6 +343,11 @@ def test_module_in_training_mode_without_such_layers_is_fine():
     assert from_torch(sequential().train(), np.zeros((1, 4))).depth == 2
 
 
+def test_output_in_a_dict(rng):
+    network = from_torch(Function(lambda x: {"y": x.relu()}), torch.zeros(1, 2))
+    assert network([[-1.0, 2.0]]).tolist() == [[0.0, 2.0]]
+
+
 def test_reductions_of_everything(rng):
     module = Function(lambda x: torch.stack([x.mean(), x.sum(), x.max(), x.min()]))
     assert_same(from_torch(module, torch.zeros(5)), module, (5,), rng)
@@ -440,6 +446,9 @@ REFUSED = {
     "aten.sort": (lambda x: x.sort()[0], (1, 3)),
     "aten.round": (lambda x: x.round(), (1, 3)),
     "aten.threshold": (lambda x: nn.functional.threshold(x, 0.5, 0.0), (1, 3)),
+    "aten.prod": (lambda x: x.prod(1), (1, 3)),
+    "aten.glu": (nn.functional.glu, (1, 4)),
+    "arithmetic on sizes (ge)": (lambda x: x[:, torch.tensor([True, False, True])], (1, 3)),
     "aten.log2": (lambda x: x.log2(), (1, 3)),
     "aten.dropout (training mode)": (lambda x: nn.functional.dropout(x, 0.5, True), (1, 3)),
     "aten.batch_norm (training mode)": (

@@ -84,6 +84,11 @@ def _gather(_: Builder, node: Node) -> Value:
     return shapes.gather(node.x, node.constant(1, "index"), int(node.get("axis", 0)))
 
 
+@handles("GatherElements")
+def _gather_elements(_: Builder, node: Node) -> Value:
+    return shapes.gather_elements(node.x, node.constant(1, "index"), int(node.get("axis", 0)))
+
+
 @handles("GatherND")
 def _gather_nd(_: Builder, node: Node) -> Value:
     indices = np.asarray(node.constant(1, "index"), dtype=np.intp)

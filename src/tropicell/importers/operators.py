@@ -117,8 +117,8 @@ OPERATORS: tuple[Operator, ...] = (
     Operator(
         "index",
         "shape",
-        ("select", "index", "index_select"),
-        ("Gather", "GatherND"),
+        ("select", "index", "index_select", "gather"),
+        ("Gather", "GatherND", "GatherElements"),
         "with constant indices",
     ),
     Operator("flip and roll", "shape", ("flip", "roll")),

@@ -25,7 +25,7 @@ REFUSED: tuple[Refused, ...] = (
     Refused(
         "sigmoid",
         f"{_ITSELF}; use hardsigmoid instead, and train again{_LAST}",
-        ("sigmoid", "log_sigmoid"),
+        ("sigmoid", "log_sigmoid", "glu"),
         ("Sigmoid",),
     ),
     Refused("tanh", f"{_ITSELF}; use hardtanh instead, and train again", ("tanh",), ("Tanh",)),
@@ -146,6 +146,12 @@ REFUSED: tuple[Refused, ...] = (
         "it is piecewise linear, but not supported; write it with maximum and minimum",
         ("sort", "topk", "median", "kthvalue"),
         ("TopK",),
+    ),
+    Refused(
+        "products and deviations of entries",
+        f"{_ITSELF}: it multiplies parts of the input with each other",
+        ("prod", "std", "var", "var_mean"),
+        ("ReduceProd",),
     ),
     Refused(
         "norms",

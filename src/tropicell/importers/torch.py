@@ -102,7 +102,7 @@ def from_torch(module: Any, example_input: Any, *, tolerance: float = FLOAT64_TO
     def run(points: FloatArray) -> FloatArray:
         rows = torch.from_numpy(points).reshape(len(points), *shape)
         with torch.no_grad():
-            return np.stack([double(row).numpy().ravel() for row in rows])
+            return np.stack([_tensor(double(row)).numpy().ravel() for row in rows])
 
     what = f"the module {type(module).__name__}"
     groups = sample_points(example.numel(), example.numpy().ravel())
@@ -110,6 +110,12 @@ def from_torch(module: Any, example_input: Any, *, tolerance: float = FLOAT64_TO
     if example.ndim > 1:
         _check_batch(network, double, shape, what, allowed)
     return network
+
+
+def _tensor(output: Any) -> Any:
+    """The one tensor in what a module returns, be it alone or in a dict or tuple."""
+    tree = require("torch.utils._pytree", extra="torch", why="importing a torch module")
+    return tree.tree_leaves(output)[0]
 
 
 def _double_copy(module: Any) -> Any:
@@ -219,7 +225,7 @@ def _example(example_input: Any, torch: Any) -> Any:
 def _refuse_training(module: Any, torch: Any) -> None:
     """Refuse what is random, or depends on the batch, before torch trips over it."""
     for name, part in module.named_modules():
-        kind, where = type(part).__name__, f"module {name!r}"
+        kind, where = type(part).__name__, f"module {name!r}" if name else "the module itself"
         if isinstance(part, torch.nn.modules.batchnorm._BatchNorm) and (
             part.training or part.running_mean is None
         ):
@@ -264,7 +270,7 @@ def _check_batch(
     batch = torch.from_numpy(points).reshape(len(points), *shape[1:])
     try:
         with torch.no_grad():
-            rows = module(batch)
+            rows = _tensor(module(batch))
     except Exception:  # a forward that is written for one example is fine
         return
     if rows.ndim == 0 or rows.shape[0] != len(points):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tropicell.errors import ModelImportError
+from tropicell.errors import ModelImportError, UnsupportedOperatorError
 from tropicell.importers.refused import refusal
 
 
@@ -116,6 +116,12 @@ def _call(node: Any, items: Mapping[int, str]) -> Call:
     where = f"node {node.name!r}" + _module_of(node)
     if not hasattr(node.target, "_schema") or node.target.namespace != "aten":
         name = getattr(node.target, "__name__", str(node.target))
+        if getattr(node.target, "__module__", "") == "_operator":
+            raise UnsupportedOperatorError(
+                f"arithmetic on sizes ({name})",
+                where,
+                "a size depends on the data; index with whole numbers instead of truth values",
+            )
         raise refusal("torch", name, name, where)
     arguments = bind(node.target, _refs(node.args), _refs(node.kwargs))
     if items:

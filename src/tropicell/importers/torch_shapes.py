@@ -158,6 +158,12 @@ def _index(_: Builder, a: Args, name: str) -> Value:
     return take(a["self"], lambda at: at[where])
 
 
+@handles("gather")
+def _gather(_: Builder, a: Args, name: str) -> Value:
+    indices = constant(a["index"], "aten.gather", "index", name)
+    return shapes.gather_elements(a["self"], indices, a["dim"])
+
+
 @handles("flip")
 def _flip(_: Builder, a: Args, name: str) -> Value:
     return take(a["self"], lambda at: np.flip(at, tuple(a["dims"])))
