@@ -1,5 +1,6 @@
 """`load` and `save`: round trips, the simple layout, damaged and dangerous files."""
 
+import contextlib
 import io
 import itertools
 import json
@@ -8,17 +9,19 @@ import sys
 import zipfile
 
 import numpy as np
+import onnx
 import pytest
 import scipy.sparse as sp
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from onnx import TensorProto, helper
 from safetensors.numpy import save_file
 
 import tropicell
 from tropicell import Affine, Layer, Network, Slice, load, save
 from tropicell.activations import clip, hard_sigmoid, leaky_relu, piecewise, prelu
-from tropicell.errors import InvalidInputError, ModelFileError
+from tropicell.errors import InvalidInputError, ModelFileError, TropicellError
 
 SUFFIXES = [".npz", ".safetensors"]
 
@@ -197,6 +200,38 @@ def test_truncated(suffix, tmp_path):
         path.write_bytes(content[:length])
         with pytest.raises(ModelFileError):
             load(path)
+
+
+def _write_every_kind(folder):
+    save(general(), folder / "a.npz")
+    save(general(), folder / "b.safetensors")
+    np.savez_compressed(folder / "c.npz", **MLP)
+    module = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU())
+    torch.export.save(torch.export.export(module, (torch.zeros(1, 2),)), folder / "d.pt2")
+    weights = helper.make_tensor("w", TensorProto.FLOAT, [2, 1], [1.0, 2.0])
+    values = [
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, n])
+        for name, n in (("x", 2), ("y", 1))
+    ]
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["y"], name="product")]
+    graph = helper.make_graph(nodes, "g", values[:1], values[1:], [weights])
+    opset = [helper.make_opsetid("", 17)]
+    onnx.save(helper.make_model(graph, opset_imports=opset, ir_version=8), folder / "e.onnx")
+    return sorted(folder.iterdir())
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_damaged_bytes_make_no_other_errors(tmp_path):
+    rng = np.random.default_rng(0)
+    for path in _write_every_kind(tmp_path):
+        content = path.read_bytes()
+        for _ in range(40):
+            damaged = bytearray(content)
+            for place in rng.integers(len(content), size=3):
+                damaged[place] = rng.integers(256)
+            path.write_bytes(damaged)
+            with contextlib.suppress(TropicellError):  # or the damage did no harm
+                load(path)
 
 
 def test_missing_folder_and_unknown_suffix(tmp_path):

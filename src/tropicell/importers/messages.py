@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tropicell.errors import ModelImportError, UnsupportedOperatorError
+from tropicell.errors import ModelFileError, ModelImportError, UnsupportedOperatorError
+
+#: What reading a damaged zip archive can raise.
+ZIP_ERRORS = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    OSError,
+    NotImplementedError,
+    RuntimeError,
+    UnicodeDecodeError,
+)
 
 
 @contextmanager
@@ -46,5 +59,7 @@ def in_file(path: Path) -> Iterator[None]:
     except UnsupportedOperatorError as error:
         where = f"{error.where} of {path.name}"
         raise UnsupportedOperatorError(error.operator, where, error.advice) from error.__cause__
+    except UnicodeDecodeError as error:
+        raise ModelFileError(f"{path}: the file is damaged: {error}") from None
     except ModelImportError as error:
         raise type(error)(f"{path}: {error}") from error.__cause__

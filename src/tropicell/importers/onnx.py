@@ -98,8 +98,8 @@ def from_onnx(path: str | Path, *, tolerance: float = FLOAT64_TOLERANCE) -> Netw
     """
     require("onnx", extra="onnx", why="reading an ONNX file")
     file = Path(path)
-    model = read_model(file)
     with in_file(file):
+        model = read_model(file)
         name, shape, output = input_and_output(model)
         double = as_double(model, file)
         network = _build(double, name, shape, output, file)

@@ -33,7 +33,7 @@ def read_model(path: Path) -> Any:
     versions = [o.version for o in model.opset_import if o.domain in ("", "ai.onnx")]
     if versions and min(versions) < OLDEST_OPSET:
         raise ModelImportError(
-            f"{path}: operator set {min(versions)} is too old; convert the model with "
+            f"operator set {min(versions)} is too old; convert the model with "
             f"onnx.version_converter to {OLDEST_OPSET} or later"
         )
     for tensor in _tensors(model.graph):

@@ -20,6 +20,7 @@ import numpy as np
 
 from tropicell.errors import ModelFileError, ModelImportError, UnsupportedOperatorError, require
 from tropicell.importers.expressions import MAX_ENTRIES, Shape, check_shape
+from tropicell.importers.messages import ZIP_ERRORS
 from tropicell.importers.refused import UNKNOWN_ADVICE
 from tropicell.importers.torch_graph import Call, Graph, Ref, bind, one_input, one_output
 
@@ -48,7 +49,7 @@ def read_pt2(path: Path) -> tuple[Graph, Shape]:
     try:
         with zipfile.ZipFile(path) as archive:
             return _Archive(archive, path).graph()
-    except (zipfile.BadZipFile, OSError, EOFError) as error:
+    except ZIP_ERRORS as error:
         raise ModelFileError(f"{path}: not a .pt2 archive ({error}); {_ADVICE}") from None
     except (KeyError, IndexError, TypeError, ValueError) as error:
         if isinstance(error, (ModelFileError, ModelImportError)):
