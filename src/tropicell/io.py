@@ -8,6 +8,7 @@ layout of any network, and `load` for the simple one of a multi-layer perceptron
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 import zipfile
 from pathlib import Path
@@ -17,6 +18,7 @@ import numpy as np
 
 from tropicell import layout
 from tropicell.errors import InvalidInputError, ModelFileError, require
+from tropicell.importers.messages import ZIP_ERRORS
 from tropicell.network import Network
 
 #: No array of a file may claim more bytes, nor may all of them together.
@@ -148,18 +150,18 @@ def _is_pickle(file: Path) -> bool:
     """Whether a file is a pickle, or a zip with one as torch.save writes it."""
     try:
         with file.open("rb") as stream:
-            start = stream.read(2)
-        if len(start) == 2 and start[0] == 0x80 and start[1] <= 5:
+            start = stream.read(9)
+        # a .safetensors file starts with a length that may look like a pickle, then JSON
+        if file.suffix.lower() == ".safetensors" and start[8:] == b"{":
+            return False
+        if len(start) > 2 and start[0] == 0x80 and 2 <= start[1] <= 5:
             return True
-        if start == b"PK":
-            with zipfile.ZipFile(file) as archive:
-                return any(name.count("/") == 1 and name.endswith("/data.pkl")
-                           for name in archive.namelist())  # fmt: skip
-    except OSError as error:
-        raise ModelFileError(f"{file}: can't be read: {error}") from None
-    except zipfile.BadZipFile:
-        return False
-    return False
+        if start[:2] != b"PK":
+            return False
+        with zipfile.ZipFile(file) as archive:
+            return any(re.fullmatch(r"[^/]+/data\.pkl", name) for name in archive.namelist())
+    except ZIP_ERRORS:
+        return False  # damaged: whoever reads it next says so
 
 
 def _read_npz(file: Path) -> dict[str, Any]:
@@ -175,7 +177,7 @@ def _read_npz(file: Path) -> dict[str, Any]:
                 with archive.open(info) as stream:
                     array = np.lib.format.read_array(stream, allow_pickle=False)
                 arrays[info.filename.removesuffix(".npy")] = array
-    except (zipfile.BadZipFile, EOFError, OSError, NotImplementedError, RuntimeError) as error:
+    except ZIP_ERRORS as error:
         raise ModelFileError(f"{file}: not an .npz file, or a truncated one ({error})") from None
     except ValueError as error:
         if isinstance(error, ModelFileError):

@@ -20,7 +20,8 @@ from tropicell.errors import (
 )
 from tropicell.importers import onnx as front_end
 from tropicell.importers import onnx_ops
-from tropicell.importers.operators import REFUSED, spellings
+from tropicell.importers.operators import spellings
+from tropicell.importers.refused import REFUSED
 
 RNG = np.random.default_rng(3)
 W34, W5, B4 = RNG.normal(size=(3, 4)), RNG.normal(size=(2, 3, 5)), RNG.normal(size=4)
@@ -150,16 +151,42 @@ CASES = {
     "Tile": [case(node("Tile", "x", "r"), (1, 3), r=ints(2, 2))],
     "Concat": [case(node("Concat", "x", "w", "x", axis=-1), (3, 2), w=W34)],
     "Split": [
-        case([node("Split", "x", "s", outputs=["a", "b"], axis=1), node("Neg", "b")], (1, 5), s=ints(2, 3)),
-        case([node("Split", "x", outputs=["a", "b"], axis=1, num_outputs=2), node("Neg", "b")], (1, 5), 18),
-        case([node("Split", "x", outputs=["a", "b"], axis=1, split=[1, 4]), node("Neg", "b")], (1, 5), 11),
+        case(
+            [node("Split", "x", "s", outputs=["a", "b"], axis=1), node("Neg", "b")],
+            (1, 5),
+            s=ints(2, 3),
+        ),
+        case(
+            [node("Split", "x", outputs=["a", "b"], axis=1, num_outputs=2), node("Neg", "b")],
+            (1, 5),
+            18,
+        ),
+        case(
+            [node("Split", "x", outputs=["a", "b"], axis=1, split=[1, 4]), node("Neg", "b")],
+            (1, 5),
+            11,
+        ),
     ],
     "Slice": [
-        case(node("Slice", "x", "s", "e", "a", "t"), (1, 6), s=ints(-1), e=ints(-100), a=ints(1), t=ints(-2)),
+        case(
+            node("Slice", "x", "s", "e", "a", "t"),
+            (1, 6),
+            s=ints(-1),
+            e=ints(-100),
+            a=ints(1),
+            t=ints(-2),
+        ),
         case(node("Slice", "x", "s", "e"), (3, 6), s=ints(1, 1), e=ints(9, 3)),
         case(node("Slice", "x", axes=[1], starts=[1], ends=[-1]), (1, 5), 9),
     ],
     "Gather": [case(node("Gather", "x", "i", axis=1), (1, 4), i=np.array([[0, -1]]))],
+    "GatherElements": [
+        case(node("GatherElements", "x", "i", axis=1), (2, 3), i=np.array([[1, 0], [2, -1]])),
+    ],
+    "GatherND": [
+        case(node("GatherND", "x", "i"), (2, 3), i=np.array([[1, 0], [0, 2]])),
+        case(node("GatherND", "x", "i", batch_dims=1), (2, 3, 2), i=np.array([[[1]], [[2]]])),
+    ],
     "Pad": [
         case(node("Pad", "x", "p", "v"), (1, 3), p=ints(0, 1, 0, 2), v=np.array(0.5)),
         case(node("Pad", "x", "p", "", "a", mode="reflect"), (1, 4), 18, p=ints(1, 2), a=ints(1)),
@@ -169,7 +196,9 @@ CASES = {
     "Where": [case(node("Where", "c", "x", "b"), (1, 4), c=B4 > 0, b=B4)],
     "Identity": [case(node("Identity", "x"), (1, 3))],
     "Dropout": [case(node("Dropout", "x"), (1, 3))],
-    "Cast": [case([node("Cast", "x", outputs=["t"], to=TensorProto.DOUBLE), node("Abs", "t")], (1, 3))],
+    "Cast": [
+        case([node("Cast", "x", outputs=["t"], to=TensorProto.DOUBLE), node("Abs", "t")], (1, 3))
+    ],
     "Shape": [
         case(
             [
@@ -194,7 +223,10 @@ CASES = {
         )
     ],
     "Relu": [case(node("Relu", "x"), (1, 3))],
-    "LeakyRelu": [case(node("LeakyRelu", "x", alpha=0.3), (1, 3)), case(node("LeakyRelu", "x"), (1, 3))],
+    "LeakyRelu": [
+        case(node("LeakyRelu", "x", alpha=0.3), (1, 3)),
+        case(node("LeakyRelu", "x"), (1, 3)),
+    ],
     "PRelu": [case(node("PRelu", "x", "s"), (1, 4, 2), s=B4[:, None])],
     "Clip": [
         case(node("Clip", "x", "", "b"), (1, 3), b=np.array(0.5)),
@@ -202,7 +234,10 @@ CASES = {
         case(node("Clip", "x", "a", "b"), (1, 3), a=np.array(-0.5), b=np.array(1.0)),
     ],
     "Abs": [case(node("Abs", "x"), (1, 3))],
-    "HardSigmoid": [case(node("HardSigmoid", "x"), (1, 3)), case(node("HardSigmoid", "x", alpha=0.3), (1, 3))],
+    "HardSigmoid": [
+        case(node("HardSigmoid", "x"), (1, 3)),
+        case(node("HardSigmoid", "x", alpha=0.3), (1, 3)),
+    ],
     "Shrink": [case(node("Shrink", "x", lambd=0.5, bias=0.5), (1, 3))],
     "Max": [
         case([node("Neg", "x", outputs=["n"]), node("Max", "x", "n", "b")], (1, 4), b=B4),
@@ -210,7 +245,10 @@ CASES = {
     ],
     "Min": [case([node("Neg", "x", outputs=["n"]), node("Min", "x", "n", "b")], (1, 4), b=B4)],
     "MaxPool": [
-        case(node("MaxPool", "x", kernel_shape=[3, 2], strides=[2, 1], pads=[1, 0, 1, 1]), (1, 2, 5, 4)),
+        case(
+            node("MaxPool", "x", kernel_shape=[3, 2], strides=[2, 1], pads=[1, 0, 1, 1]),
+            (1, 2, 5, 4),
+        ),
         case(node("MaxPool", "x", kernel_shape=[2], strides=[2], ceil_mode=1), (1, 1, 5)),
         case(node("MaxPool", "x", kernel_shape=[2], dilations=[2]), (1, 1, 5)),
     ],
@@ -220,7 +258,7 @@ CASES = {
         case(node("ReduceMax", "x"), (1, 3, 2)),
     ],
     "ReduceMin": [case(node("ReduceMin", "x", "a"), (1, 3, 2), 18, a=ints(1))],
-}  # fmt: skip
+}
 
 
 def write(made, tmp_path):
@@ -414,12 +452,16 @@ def test_several_inputs_outputs_and_unknown_shapes(tmp_path):
     ("nodes", "shape", "constants"),
     [
         (node("Relu", "x"), (1, 10**12), {}),
-        ([node("ConstantOfShape", "s", outputs=["c"]), node("Add", "x", "c")], (1, 2), {"s": ints(10**6, 10**6)}),
+        (
+            [node("ConstantOfShape", "s", outputs=["c"]), node("Add", "x", "c")],
+            (1, 2),
+            {"s": ints(10**6, 10**6)},
+        ),
         (node("Expand", "x", "s"), (1, 2), {"s": ints(10**6, 10**6, 2)}),
         (node("Tile", "x", "s"), (1, 2), {"s": ints(10**6, 10**6)}),
         (node("Pad", "x", "s"), (1, 2), {"s": ints(0, 0, 10**9, 10**9)}),
     ],
-)  # fmt: skip
+)
 def test_huge_claims_are_refused(nodes, shape, constants, tmp_path):
     with pytest.raises(ModelImportError, match="too large"):
         from_onnx(write(model(nodes, shape, constants), tmp_path))

@@ -62,10 +62,7 @@ class Builder:
         affine = _affine(result)
         used = _reached(affine, self.layers)
         number = {0: 0} | {layer: i for i, layer in enumerate(sorted(used), start=1)}
-        layers = [
-            Layer(_renumbered(old.affine, number), old.activation, old.name)
-            for old in (self.layers[layer - 1] for layer in sorted(used))
-        ]
+        layers = [_renumbered_layer(self.layers[layer - 1], number) for layer in sorted(used)]
         return Network(self.n_inputs, layers, _renumbered(affine, number))
 
 
@@ -90,5 +87,12 @@ def _reached(output: Affine, layers: list[Layer]) -> set[int]:
     return used
 
 
+def _renumbered_layer(layer: Layer, number: dict[int, int]) -> Layer:
+    affine = _renumbered(layer.affine, number)
+    return layer if affine is layer.affine else Layer(affine, layer.activation, layer.name)
+
+
 def _renumbered(affine: Affine, number: dict[int, int]) -> Affine:
+    if all(number[layer] == layer for layer in affine.terms):
+        return affine  # matrices are large: no copy where nothing was left out
     return Affine({number[layer]: matrix for layer, matrix in affine.terms.items()}, affine.bias)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tropicell.activations import FloatArray
 from tropicell.errors import ImportMismatchError, ModelImportError
+from tropicell.layers import Affine
 from tropicell.network import Network
 
 #: Largest relative difference allowed when the model is run in float64.
@@ -20,8 +22,9 @@ FLOAT32_TOLERANCE = 1e-3
 #: Random inputs are drawn at these scales, this many at each.
 SCALES, POINTS = (0.1, 1.0, 10.0), 4
 
-#: Rounding inside the network that no outcome can be better than, relative to its largest value.
-_INNER_ROUNDING = 1e-4
+#: So many units of rounding, relative to the sizes of the terms that the outputs are sums of, are
+#: allowed in any case: terms that cancel leave their rounding behind.
+_ROUNDING = 1e3
 
 
 def sample_points(
@@ -50,6 +53,7 @@ def compare(
     *,
     what: str,
     tolerance: float,
+    precision: type[np.floating[Any]] = np.float64,
     groups: Sequence[tuple[str, FloatArray]] | None = None,
 ) -> None:
     """Compare a network with the model's own outputs.
@@ -63,7 +67,9 @@ def compare(
         The model, for the message.
     tolerance : float
         Largest allowed difference, relative to the largest output of the group of points (plus
-        what rounding of the largest value inside the network may make of it).
+        the rounding of terms that cancel in the outputs).
+    precision : type
+        The floats that the model was run in.
     groups : sequence of (name, points), optional
         Default: `sample_points`.
 
@@ -91,15 +97,23 @@ def compare(
             raise ImportMismatchError(
                 f"{what} has {expected.shape[1]} outputs, the imported network {got.shape[1]}"
             )
-        inner = max(float(np.abs(value).max(initial=0.0)) for value in values)
-        scale = float(np.abs(expected).max()) + _INNER_ROUNDING * inner
+        largest = float(np.abs(expected).max())
+        rounding = _ROUNDING * float(np.finfo(precision).eps) * _term_size(network.output, values)
         difference = float(np.abs(got - expected).max())
-        if not difference <= tolerance * scale:
+        if not difference <= tolerance * largest + rounding:
             raise ImportMismatchError(
                 f"{what} and the network imported from it differ by {difference:.3g} on {name} "
-                f"(outputs up to {float(np.abs(expected).max()):.3g}; allowed is {tolerance:g} "
+                f"(outputs up to {largest:.3g}; allowed is {tolerance:g} "
                 "relative); the import is refused. Please report the model as a bug"
             )
+
+
+def _term_size(output: Affine, values: Sequence[FloatArray]) -> float:
+    """The largest sum of the sizes of an output's terms."""
+    total = np.abs(output.bias)[None, :]
+    for source, matrix in output.terms.items():
+        total = total + (abs(matrix) @ np.abs(values[source]).T).T
+    return float(total.max())
 
 
 def _first_bad(values: FloatArray) -> float:

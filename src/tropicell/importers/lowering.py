@@ -83,10 +83,9 @@ def _sparse_rows(columns: IntArray, numbers: FloatArray, width: int) -> sp.csr_a
     """A sparse matrix from the columns and numbers of each row; column -1 means nothing there."""
     kept = columns >= 0
     starts = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])
-    return sp.csr_array(
-        (np.ascontiguousarray(numbers[kept]), columns[kept], starts),
-        shape=(columns.shape[0], width),
-    )
+    # MAX_STORED keeps all of these far below 2**31
+    indices, starts = columns[kept].astype(np.int32), starts.astype(np.int32)
+    return sp.csr_array((numbers[kept], indices, starts), shape=(columns.shape[0], width))
 
 
 # --- windows ------------------------------------------------------------------------------------

@@ -33,7 +33,7 @@ def read_model(path: Path) -> Any:
     versions = [o.version for o in model.opset_import if o.domain in ("", "ai.onnx")]
     if versions and min(versions) < OLDEST_OPSET:
         raise ModelImportError(
-            f"{path}: operator set {min(versions)} is too old; convert the model with "
+            f"operator set {min(versions)} is too old; convert the model with "
             f"onnx.version_converter to {OLDEST_OPSET} or later"
         )
     for tensor in _tensors(model.graph):
@@ -88,7 +88,7 @@ def _load_tensor(tensor: Any, path: Path) -> None:
     del tensor.external_data[:]
 
 
-def input_and_output(model: Any, path: Path) -> tuple[str, Shape, str]:
+def input_and_output(model: Any) -> tuple[str, Shape, str]:
     """Name and shape of the one input, with a batch of one, and name of the one output."""
     stored = {tensor.name for tensor in model.graph.initializer}
     inputs = [value for value in model.graph.input if value.name not in stored]
@@ -96,18 +96,18 @@ def input_and_output(model: Any, path: Path) -> tuple[str, Shape, str]:
         if len(values) != 1:
             names = ", ".join(value.name for value in values)
             raise ModelImportError(
-                f"{path}: the model has {len(values)} {kind}s ({names}); expected one. Export it "
+                f"the model has {len(values)} {kind}s ({names}); expected one. Export it "
                 f"with one {kind} (several tensors can be joined in one by concatenation)"
             )
     tensor = inputs[0].type.tensor_type
     if tensor.elem_type not in (*_FLOATS, _DOUBLE):
-        raise ModelImportError(f"{path}: the input {inputs[0].name!r} is not a tensor of floats")
+        raise ModelImportError(f"the input {inputs[0].name!r} is not a tensor of floats")
     if not tensor.HasField("shape"):
-        raise ModelImportError(f"{path}: the input {inputs[0].name!r} has no shape")
+        raise ModelImportError(f"the input {inputs[0].name!r} has no shape")
     shape = [d.dim_value if d.HasField("dim_value") else None for d in tensor.shape.dim]
     if None in shape[1:]:
         raise ModelImportError(
-            f"{path}: the input {inputs[0].name!r} has an axis of unknown length after the first "
+            f"the input {inputs[0].name!r} has an axis of unknown length after the first "
             f"({[d.dim_param or d.dim_value for d in tensor.shape.dim]}); export it with a fixed "
             "shape"
         )
@@ -118,7 +118,7 @@ def input_and_output(model: Any, path: Path) -> tuple[str, Shape, str]:
     )
 
 
-def as_double(model: Any) -> Any:
+def as_double(model: Any, path: Path) -> Any:
     """A copy of the model in which every float is a float64; numbers stay what they are."""
     onnx = require("onnx", extra="onnx", why="reading an ONNX file")
     double = onnx.ModelProto()
@@ -126,7 +126,7 @@ def as_double(model: Any) -> Any:
     del double.graph.value_info[:]
     for tensor in _tensors(double.graph):
         if tensor.data_type in _FLOATS:
-            _widen(tensor, onnx)
+            _widen(tensor, path)
     for value in [*double.graph.input, *double.graph.output]:
         if value.type.tensor_type.elem_type in _FLOATS:
             value.type.tensor_type.elem_type = _DOUBLE
@@ -159,14 +159,11 @@ def to_array(tensor: Any, path: Path) -> Any:
         wide = array.astype(np.float64)
         if np.isnan(wide).any():
             at = tuple(int(i) for i in np.argwhere(np.isnan(wide))[0])
-            raise ModelImportError(f"{path}: the tensor {tensor.name!r} is not a number at {at}")
+            raise ModelImportError(f"the tensor {tensor.name!r} is not a number at {at}")
         return wide
     return array
 
 
-def _widen(tensor: Any, onnx: Any) -> None:
-    try:
-        array = np.asarray(onnx.numpy_helper.to_array(tensor)).astype(np.float64)
-    except Exception as error:  # whatever is wrong with the bytes
-        raise ModelFileError(f"the tensor {tensor.name!r} can't be read: {error}") from None
-    tensor.CopyFrom(onnx.numpy_helper.from_array(array, name=tensor.name))
+def _widen(tensor: Any, path: Path) -> None:
+    helper = require("onnx.numpy_helper", extra="onnx", why="reading an ONNX file")
+    tensor.CopyFrom(helper.from_array(to_array(tensor, path), name=tensor.name))

@@ -8,7 +8,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from tropicell.importers.operators import OPERATORS, REFUSED
+from tropicell.importers.operators import OPERATORS
+from tropicell.importers.refused import REFUSED
 
 _GROUPS = {
     "affine": "Affine operators",
@@ -42,8 +43,8 @@ _MAXIMA = """\
 more than two values (max pools, `amax`, `Max` with many inputs) as a tournament. Every comparison
 made is a neuron, so its boundary `a = b` is a boundary of regions. A pool of four values makes
 three comparisons; the winner of a first round may lose later, and there the output does not bend
-at the boundary of that comparison. Such boundaries split regions, so the number of regions can be larger
-than the number of pieces of the function. Merged regions do not see them. Comparisons that
+at the boundary of that comparison. Such boundaries split regions, so the number of regions can be
+larger than the number of pieces of the function. Merged regions do not see them. Comparisons that
 overlapping windows share are made once. A maximum with a constant is a clip, with one boundary.
 """
 
@@ -62,8 +63,9 @@ _ADDING = """\
 ## How to add an operator
 
 1. Add a row to `OPERATORS` in `src/tropicell/importers/operators.py`, or a spelling to a row.
-2. Write the handler in `torch_ops.py` or `onnx_ops.py` (or both) under `@_handles("spelling")`. A
-   handler gets values: an `Expression` where a tensor depends on the input, else a NumPy array.
+2. Write the handler in `torch_affine.py`, `torch_shapes.py` or `torch_activations.py`, or in their
+   namesakes `onnx_….py`, under `@handles("spelling")`. A handler gets values: an `Expression` where
+   a tensor depends on the input, else a NumPy array.
    - Moves entries around: `take(value, move)` with a NumPy function, or `join` for several values.
    - Affine: build the matrix and `x.apply(matrix, shape)`; see `lowering.py`.
    - Piecewise linear: `builder.activate(value, activation, name)`; see `nonlinear.py`.
@@ -72,8 +74,8 @@ _ADDING = """\
 4. Make this page again: `python -m tropicell.importers.operators_page docs/operators.md`.
 
 A handler without a row can't be registered, a spelling without a handler fails a test, and so does
-a page that is out of date. An operator that is not piecewise linear goes into `REFUSED`, with
-advice that says what to do instead.
+a page that is out of date. An operator that is not piecewise linear goes into `refused.py`,
+with advice that says what to do instead.
 """
 
 

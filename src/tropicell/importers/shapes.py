@@ -115,6 +115,21 @@ def gather(value: Value, indices: Any, axis: int) -> Value:
     return take(value, lambda at: np.take(at, at_indices, axis=axis))
 
 
+def gather_elements(value: Value, indices: Any, axis: int) -> Value:
+    """One entry for every constant index, along an axis; other axes may be shorter there.
+
+    Examples
+    --------
+    >>> gather_elements(np.array([[1, 2], [3, 4]]), [[1, 0, 1]], 1)
+    array([[2, 1, 2]])
+    """
+    at_indices = np.asarray(indices, dtype=np.intp)
+    axis %= value.ndim
+    corner = [slice(0, n) for n in at_indices.shape]
+    corner[axis] = slice(None)
+    return take(value, lambda at: np.take_along_axis(at[tuple(corner)], at_indices, axis))
+
+
 def pad(value: Value, pairs: Sequence[tuple[int, int]], mode: str, fill: Any) -> Value:
     """Padded at both ends of every axis; negative numbers cut entries off.
 

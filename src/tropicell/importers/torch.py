@@ -24,9 +24,18 @@ from tropicell.importers.check import (
     compare,
     sample_points,
 )
+from tropicell.importers.messages import in_file
 from tropicell.importers.torch_graph import from_exported
 from tropicell.importers.torch_pt2 import read_pt2
 from tropicell.network import Network
+
+#: What to do with things that are nearly a module.
+_ADVICE = {
+    "dict": "; load the weights into the module first",
+    "OrderedDict": "; load the weights into the module first",
+    "ExportedProgram": "; write it with torch.export.save, and use tropicell.load",
+    "str": "; use tropicell.load for files",
+}
 
 
 def from_torch(module: Any, example_input: Any, *, tolerance: float = FLOAT64_TOLERANCE) -> Network:
@@ -82,18 +91,18 @@ def from_torch(module: Any, example_input: Any, *, tolerance: float = FLOAT64_TO
     if not isinstance(module, torch.nn.Module):
         raise ModelImportError(
             f"expected a torch.nn.Module, got {type(module).__name__}"
-            + ("; load its weights into the module first" if isinstance(module, dict) else "")
+            + _ADVICE.get(type(module).__name__, "")
         )
     example = _example(example_input, torch)
     _refuse_training(module, torch)
-    double = copy.deepcopy(module).cpu().double()
+    double = _double_copy(module)
     program = _quietly(lambda: _export(double, example, torch))
     shape = tuple(example.shape)
 
     def run(points: FloatArray) -> FloatArray:
         rows = torch.from_numpy(points).reshape(len(points), *shape)
         with torch.no_grad():
-            return np.stack([double(row).numpy().ravel() for row in rows])
+            return np.stack([_tensor(double(row)).numpy().ravel() for row in rows])
 
     what = f"the module {type(module).__name__}"
     groups = sample_points(example.numel(), example.numpy().ravel())
@@ -101,6 +110,21 @@ def from_torch(module: Any, example_input: Any, *, tolerance: float = FLOAT64_TO
     if example.ndim > 1:
         _check_batch(network, double, shape, what, allowed)
     return network
+
+
+def _tensor(output: Any) -> Any:
+    """The one tensor in what a module returns, be it alone or in a dict or tuple."""
+    tree = require("torch.utils._pytree", extra="torch", why="importing a torch module")
+    return tree.tree_leaves(output)[0]
+
+
+def _double_copy(module: Any) -> Any:
+    try:
+        return copy.deepcopy(module).cpu().double()
+    except Exception as error:  # whatever the module's parts raise when they are copied
+        raise ModelImportError(
+            f"the module {type(module).__name__} can't be copied: {error}"
+        ) from error
 
 
 def _first_that_works(
@@ -165,8 +189,10 @@ def from_pt2(path: str | Path, *, tolerance: float = FLOAT64_TOLERANCE) -> Netwo
     Network
     """
     torch = require("torch", extra="torch", why="reading a .pt2 file")
-    graph, shape = read_pt2(Path(path))
-    network = torch_walk.build(graph, shape)
+    file = Path(path)
+    with in_file(file):
+        graph, shape = read_pt2(file)
+        network = torch_walk.build(graph, shape)
 
     def run(points: FloatArray) -> FloatArray:
         rows = torch.from_numpy(points).reshape(len(points), *shape)
@@ -199,7 +225,7 @@ def _example(example_input: Any, torch: Any) -> Any:
 def _refuse_training(module: Any, torch: Any) -> None:
     """Refuse what is random, or depends on the batch, before torch trips over it."""
     for name, part in module.named_modules():
-        kind, where = type(part).__name__, f"module {name!r}"
+        kind, where = type(part).__name__, f"module {name!r}" if name else "the module itself"
         if isinstance(part, torch.nn.modules.batchnorm._BatchNorm) and (
             part.training or part.running_mean is None
         ):
@@ -244,7 +270,7 @@ def _check_batch(
     batch = torch.from_numpy(points).reshape(len(points), *shape[1:])
     try:
         with torch.no_grad():
-            rows = module(batch)
+            rows = _tensor(module(batch))
     except Exception:  # a forward that is written for one example is fine
         return
     if rows.ndim == 0 or rows.shape[0] != len(points):

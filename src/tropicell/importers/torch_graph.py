@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tropicell.errors import ModelImportError, UnsupportedOperatorError
-from tropicell.importers.operators import UNKNOWN_ADVICE
+from tropicell.importers.refused import refusal
 
 
 @dataclass(frozen=True)
@@ -116,19 +116,19 @@ def _call(node: Any, items: Mapping[int, str]) -> Call:
     where = f"node {node.name!r}" + _module_of(node)
     if not hasattr(node.target, "_schema") or node.target.namespace != "aten":
         name = getattr(node.target, "__name__", str(node.target))
-        raise UnsupportedOperatorError(name, where, _foreign_advice(name))
+        if getattr(node.target, "__module__", "") == "_operator":
+            raise UnsupportedOperatorError(
+                f"arithmetic on sizes ({name})",
+                where,
+                "a size depends on the data; index with whole numbers instead of truth values",
+            )
+        raise refusal("torch", name, name, where)
     arguments = bind(node.target, _refs(node.args), _refs(node.kwargs))
     if items:
         names = tuple(items.get(i, f"{node.name}.{i}") for i in range(max(items) + 1))
     else:
         names = (node.name,)
     return Call(node.target, arguments, names, where)
-
-
-def _foreign_advice(name: str) -> str:
-    from tropicell.importers.operators import refusal  # noqa: PLC0415
-
-    return refusal("torch", name, name, "").advice or UNKNOWN_ADVICE
 
 
 def _module_of(node: Any) -> str:

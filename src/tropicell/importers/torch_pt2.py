@@ -20,7 +20,8 @@ import numpy as np
 
 from tropicell.errors import ModelFileError, ModelImportError, UnsupportedOperatorError, require
 from tropicell.importers.expressions import MAX_ENTRIES, Shape, check_shape
-from tropicell.importers.operators import UNKNOWN_ADVICE
+from tropicell.importers.messages import ZIP_ERRORS
+from tropicell.importers.refused import UNKNOWN_ADVICE
 from tropicell.importers.torch_graph import Call, Graph, Ref, bind, one_input, one_output
 
 #: torch's numbers for the kinds of scalars in an archive, and their NumPy names.
@@ -28,6 +29,9 @@ _DTYPES = {
     1: "uint8", 2: "int8", 3: "int16", 4: "int32", 5: "int64", 6: "float16", 7: "float32",
     8: "float64", 12: "bool", 13: "bfloat16",
 }  # fmt: skip
+
+#: Largest archive that is read, unpacked, in bytes.
+_MAX_ARCHIVE = 2**32
 
 #: Largest JSON part of an archive that is read, in bytes.
 _MAX_JSON = 2**28
@@ -45,7 +49,7 @@ def read_pt2(path: Path) -> tuple[Graph, Shape]:
     try:
         with zipfile.ZipFile(path) as archive:
             return _Archive(archive, path).graph()
-    except (zipfile.BadZipFile, OSError, EOFError) as error:
+    except ZIP_ERRORS as error:
         raise ModelFileError(f"{path}: not a .pt2 archive ({error}); {_ADVICE}") from None
     except (KeyError, IndexError, TypeError, ValueError) as error:
         if isinstance(error, (ModelFileError, ModelImportError)):
@@ -63,6 +67,8 @@ class _Archive:
         self.torch = require("torch", extra="torch", why="reading a .pt2 file")
         self.archive, self.path = archive, path
         names = archive.namelist()
+        if sum(info.file_size for info in archive.infolist()) > _MAX_ARCHIVE:
+            raise ModelFileError(f"{path}: unpacks to more than {_MAX_ARCHIVE} bytes")
         models = [n for n in names if re.fullmatch(r"[^/]+/models/[^/]+\.json", n)]
         if len(models) != 1:
             raise ModelFileError(
@@ -103,7 +109,7 @@ class _Archive:
         shape = [size.get("as_int") for size in sizes]
         if None in shape[1:]:
             raise ModelImportError(
-                f"{self.path}: the input has an axis of unknown length after the first; export "
+                "the input has an axis of unknown length after the first; export "
                 "the module with fixed shapes"
             )
         return check_shape([1 if n is None else n for n in shape])

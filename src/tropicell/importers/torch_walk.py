@@ -10,7 +10,8 @@ from tropicell.errors import ModelImportError, UnsupportedOperatorError, require
 from tropicell.importers import torch_ops
 from tropicell.importers.builder import Builder
 from tropicell.importers.expressions import Expression, Shape, check_shape
-from tropicell.importers.operators import OPERATORS, REFUSED, refusal
+from tropicell.importers.operators import OPERATORS
+from tropicell.importers.refused import REFUSED, refusal
 from tropicell.importers.torch_graph import Call, Graph, Ref
 from tropicell.network import Network
 
@@ -66,6 +67,10 @@ def fold(call: Call, arguments: dict[str, Any]) -> list[Any]:
     if call.name == "arange":
         span = abs(float(arguments["end"]) - float(arguments.get("start", 0)))
         check_shape([int(span / abs(float(arguments.get("step", 1)))) + 1])
+    if call.name in ("eye", "linspace"):
+        check_shape([arguments.get(key) or 1 for key in ("n", "m", "steps")])
+    if call.name == "repeat":
+        check_shape([arguments["self"].size, *arguments["repeats"]])
     ready = {k: _tensors(v, torch) for k, v in arguments.items()}
     result = run_operator(call, ready)
     results = list(result) if isinstance(result, (list, tuple)) else [result]
