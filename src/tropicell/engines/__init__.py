@@ -1,0 +1,1 @@
+"""The engines that enumerate regions, and their Numba kernels."""
