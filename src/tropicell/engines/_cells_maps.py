@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import njit
+from tropicell.engines._jit import fused_kernel, kernel
 
 #: Covers the rounding of the error bounds themselves.
 _INFLATE = 1.0000001
@@ -20,7 +20,7 @@ _ROUND = 2.0**-53
 MOST_CHANGES = 120
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def load_input(program: Any, after: Any) -> None:
     """Outputs of layer 0."""
     d = program.dimension
@@ -34,7 +34,7 @@ def load_input(program: Any, after: Any) -> None:
         after[d + 2, row] = largest
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def set_piece(program: Any, before: Any, after: Any, row: int, gamma: float, piece: int) -> None:
     """Output of one neuron that is on the given piece."""
     d = program.dimension
@@ -56,7 +56,7 @@ def set_piece(program: Any, before: Any, after: Any, row: int, gamma: float, pie
     after[d + 1, row] = error * _INFLATE
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@fused_kernel
 def _add_four(
     weights: Any,
     a0: int,
@@ -77,7 +77,7 @@ def _add_four(
         out[r] += (w0[r] * f0 + w1[r] * f1) + (w2[r] * f2 + w3[r] * f3)
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@fused_kernel
 def _add_four_bounds(
     weights: Any,
     a0: int,
@@ -98,7 +98,7 @@ def _add_four_bounds(
         out[r] += (abs(w0[r]) * f0 + abs(w1[r]) * f1) + (abs(w2[r]) * f2 + abs(w3[r]) * f3)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _add_dense(
     program: Any, before: Any, after: Any, term: int, layer: int, bounds: bool, scratch: Any
 ) -> None:
@@ -153,7 +153,7 @@ def _add_dense(
             )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _add_column(
     program: Any, before: Any, term: int, layer: int, row: int, change: Any, bounds: bool
 ) -> None:
@@ -183,7 +183,7 @@ def _add_column(
             out[r] += abs(weights[r]) * factor
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def sum_layer(
     program: Any, before: Any, after: Any, layer: int, bounds: bool, scratch: Any, change: Any
 ) -> None:
@@ -208,7 +208,7 @@ def sum_layer(
             _add_column(program, before, term, layer, row, change, bounds)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def change_piece(
     program: Any,
     before: Any,
@@ -235,7 +235,7 @@ def change_piece(
             _add_column(program, before, term, layer + 1, row, change, bounds)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def enter_layer(
     program: Any,
     before: Any,

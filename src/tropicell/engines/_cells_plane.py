@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+from tropicell.engines._jit import fused_kernel, kernel
 
 from tropicell.engines._cells_maps import enter_layer, load_input, set_piece, sum_layer
 from tropicell.engines._cells_state import (
@@ -44,7 +44,7 @@ POSITIVE, NEGATIVE, DOUBTFUL = 1, 2, 4
 CROSSES = 3
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _side(
     program: Any, before: Any, line: int, poly: Any, start: int, n: int, exact: bool
 ) -> int:
@@ -75,7 +75,7 @@ def _side(
     return seen
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _edge(program: Any, before: Any, label: int, exact: bool, poly: Any, i: int) -> None:
     """Write the row of an edge; the sign of its label says which side is inside."""
     line = abs(label) - 1
@@ -99,7 +99,7 @@ def _edge(program: Any, before: Any, label: int, exact: bool, poly: Any, i: int)
     poly[i, 7] = error / largest * _INFLATE + 8.0 * _ROUND
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _meet(
     a0: float, a1: float, a2: float, ea: float, b: Any, j: int, sign: float, out: Any, i: int
 ) -> None:
@@ -117,7 +117,7 @@ def _meet(
         out[i, 0], out[i, 1], out[i, 2], out[i, 3] = 0.0, 0.0, 0.0, np.inf
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _between(p: Any, i: int, si: float, j: int, sj: float, tol: float, out: Any, k: int) -> None:
     """Write the point where the line meets the edge from corner i to j, in float arithmetic."""
     a, b = abs(si), abs(sj)
@@ -128,27 +128,27 @@ def _between(p: Any, i: int, si: float, j: int, sj: float, tol: float, out: Any,
     out[k, 0], out[k, 1], out[k, 2], out[k, 3] = v0 / size, v1 / size, v2 / size, tol
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _copy_corner(source: Any, labels: Any, i: int, poly: Any, to: Any, j: int) -> None:
     for c in range(8):
         poly[j, c] = source[i, c]
     to[j] = labels[i]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _copy_edge(source: Any, labels: Any, i: int, poly: Any, to: Any, j: int) -> None:
     for c in range(4, 8):
         poly[j, c] = source[i, c]
     to[j] = labels[i]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _copy_vertex(source: Any, i: int, poly: Any, j: int) -> None:
     for c in range(4):
         poly[j, c] = source[i, c]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _signs(
     program: Any, before: Any, line: int, stack: Any, start: int, n: int, exact: bool
 ) -> bool:
@@ -182,7 +182,7 @@ def _signs(
     return rises == 1 and falls == 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _halve(
     program: Any, before: Any, line: int, stack: Any, start: int, n: int, exact: bool, tol: float
 ) -> tuple[int, int]:
@@ -267,44 +267,85 @@ def _halve(
     return positive, k - start - positive
 
 
-@njit(cache=True, nogil=True)
+@fused_kernel
+def _scan_four(
+    m0: Any, m1: Any, m2: Any, m3: Any, slack: Any, p: Any, s: int, last: int, eps: float, to: Any
+) -> None:
+    """Sides of all neurons of a plain layer for the (at most four) corners s … last.
+
+    Writes 1 where all values are surely positive, -1 where surely negative, 0 elsewhere. One array
+    is written, so that the loop becomes vector code.
+    """
+    b, c, d = min(s + 1, last), min(s + 2, last), last
+    a0, a1, a2 = p[s, 0], p[s, 1], p[s, 2]
+    b0, b1, b2 = p[b, 0], p[b, 1], p[b, 2]
+    c0, c1, c2 = p[c, 0], p[c, 1], p[c, 2]
+    d0, d1, d2 = p[d, 0], p[d, 1], p[d, 2]
+    relative = eps + 8.0 * _ROUND
+    factor = 1.0001 + 3.0 * eps
+    for r in range(len(to)):
+        x, y, z = m0[r], m1[r], m2[r]
+        bound = (abs(x) + abs(y) + abs(z)) * relative + (m3[r] + slack[r]) * factor
+        va = x * a0 + y * a1 + z * a2
+        vb = x * b0 + y * b1 + z * b2
+        vc = x * c0 + y * c1 + z * c2
+        vd = x * d0 + y * d1 + z * d2
+        low1 = va if va < vb else vb
+        low2 = vc if vc < vd else vd
+        low = low1 if low1 < low2 else low2
+        high1 = va if va > vb else vb
+        high2 = vc if vc > vd else vd
+        high = high1 if high1 > high2 else high2
+        to[r] = (1.0 if low > bound else 0.0) - (1.0 if high < -bound else 0.0)
+
+
+@kernel
 def _scan_plain(
     program: Any, before: Any, layer: int, stack: Any, start: int, n: int, exact: bool
 ) -> None:
-    """Smallest and largest value of every neuron at the corners of a cell, and its bound."""
+    """Fill ``stack.sides`` for a plain layer; 0 means that the neuron needs a closer look."""
     begin, end = program.row_start[layer], program.row_start[layer + 1]
-    width = end - begin
-    m0, m1 = before[0, begin:end], before[1, begin:end]
-    m2, m3 = before[2, begin:end], before[3, begin:end]
-    slack = program.line_slack[program.line_start[layer] :]
-    low, high, bound = stack.low, stack.high, stack.bound
-    poly = stack.poly
+    first = program.line_start[layer]
+    # In float arithmetic the bound has no part that comes from the maps.
+    zero = stack.zero[: end - begin]
+    m3 = before[3, begin:end] if exact else zero
+    slack = program.line_slack[first : first + end - begin] if exact else zero
     eps = 0.0
     for i in range(start, start + n):
-        v0, v1, v2 = poly[i, 0], poly[i, 1], poly[i, 2]
-        eps = max(eps, poly[i, 3])
-        if i == start:
-            for r in range(width):
-                s = m0[r] * v0 + m1[r] * v1 + m2[r] * v2
-                low[r] = s
-                high[r] = s
-        else:
-            for r in range(width):
-                s = m0[r] * v0 + m1[r] * v1 + m2[r] * v2
-                low[r] = s if s < low[r] else low[r]
-                high[r] = s if s > high[r] else high[r]
-    relative = eps + 8.0 * _ROUND
-    if exact:
-        factor = 1.0001 + 3.0 * eps
-        for r in range(width):
-            size = abs(m0[r]) + abs(m1[r]) + abs(m2[r])
-            bound[r] = size * relative + (m3[r] + slack[r]) * factor
-    else:
-        for r in range(width):
-            bound[r] = (abs(m0[r]) + abs(m1[r]) + abs(m2[r])) * relative
+        eps = max(eps, stack.poly[i, 3])
+    m0, m1, m2 = before[0, begin:end], before[1, begin:end], before[2, begin:end]
+    sides = stack.sides[: end - begin]
+    last = start + min(n, 4) - 1
+    _scan_four(m0, m1, m2, m3, slack, stack.poly, start, last, eps, sides)
+    for i in range(4, n, 4):
+        more = stack.more[: end - begin]
+        last = start + min(n, i + 4) - 1
+        _scan_four(m0, m1, m2, m3, slack, stack.poly, start + i, last, eps, more)
+        for r in range(end - begin):
+            sides[r] = sides[r] if sides[r] == more[r] else 0.0
 
 
-@njit(cache=True, nogil=True)
+@kernel
+def _pair(
+    program: Any, before: Any, line: int, poly: Any, i: int, j: int, exact: bool
+) -> int:
+    """Sides of two corners: POSITIVE or NEGATIVE if they agree surely, else CROSSES or 0."""
+    row = program.line_row[line]
+    m0, m1, m2 = before[0, row], before[1, row], before[2, row] - program.line_at[line]
+    size = abs(m0) + abs(m1) + abs(m2)
+    error = before[3, row] + program.line_slack[line] if exact else 0.0
+    eps = max(poly[i, 3], poly[j, 3])
+    bound = size * (eps + 8.0 * _ROUND) + error * (1.0001 + 3.0 * eps)
+    a = m0 * poly[i, 0] + m1 * poly[i, 1] + m2 * poly[i, 2]
+    b = m0 * poly[j, 0] + m1 * poly[j, 1] + m2 * poly[j, 2]
+    if a > bound:
+        return POSITIVE if b > bound else (CROSSES if b < -bound else 0)
+    if a < -bound:
+        return NEGATIVE if b < -bound else (CROSSES if b > bound else 0)
+    return 0
+
+
+@kernel
 def _start_layer(
     program: Any, before: Any, layer: int, stack: Any, record: Any, exact: bool, state: Any
 ) -> None:
@@ -317,21 +358,15 @@ def _start_layer(
     first, last = program.line_start[layer], program.line_start[layer + 1]
     count, doubtful = 0, 0
     plain = program.plain[layer]
+    sides = stack.sides
     if plain:
         _scan_plain(program, before, layer, stack, start, n, exact)
     state[TESTS] += n * (last - first)
     for line in range(first, last):
         if plain:
             r = line - first
-            low, high, bound = stack.low[r], stack.high[r], stack.bound[r]
-            if low > bound:
-                pieces[r] = 1
-                continue
-            if high < -bound:
-                continue
-            if low < -bound and high > bound:
-                stack.conflicts[conflict + count] = line
-                count += 1
+            if sides[r] != 0.0:
+                pieces[r] = sides[r] > 0.0
                 continue
         seen = _side(program, before, line, stack.poly, start, n, exact)
         if seen == POSITIVE:
@@ -350,9 +385,16 @@ def _start_layer(
     state[PATTERNS] = pattern + width
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _split(
-    program: Any, before: Any, stack: Any, records: Any, exact: bool, tol: float, state: Any
+    program: Any,
+    before: Any,
+    stack: Any,
+    records: Any,
+    exact: bool,
+    tol: float,
+    store: bool,
+    state: Any,
 ) -> None:
     """Cut the top cell by the last line of its conflict list."""
     top = state[TOP] - 1
@@ -385,34 +427,49 @@ def _split(
     state[SPLITS] += 1
     np_, nn = _halve(program, before, line, stack, start, n, exact, tol)
     other = records[top + 1]
-    for j in range(width):
-        stack.patterns[pattern + width + j] = stack.patterns[pattern + j]
-    stack.patterns[pattern + neuron] += 1
+    # Who only counts does not need the pieces of the last layer.
+    keep = store or layer < program.depth
+    if keep:
+        for j in range(width):
+            stack.patterns[pattern + width + j] = stack.patterns[pattern + j]
+        stack.patterns[pattern + neuron] += 1
     kept, handed = 0, 0
     doubtful_p, doubtful_n = 0, 0
+    enter, leave = start, start + np_ - 1  # the ends of the cut
     for k in range(count - 1):
         line = stack.conflicts[conflict + k]
-        neuron = program.line_row[line] - begin
-        seen = _side(program, before, line, stack.poly, start, np_, exact)
-        if seen == POSITIVE:
-            stack.patterns[pattern + neuron] += 1
-        elif seen & CROSSES == CROSSES:
+        ends = _pair(program, before, line, stack.poly, enter, leave, exact)
+        if ends == CROSSES:
+            seen = seen_n = CROSSES
+        elif ends == 0:
+            seen = _side(program, before, line, stack.poly, start, np_, exact)
+            seen_n = _side(program, before, line, stack.poly, start + np_, nn, exact)
+        else:
+            # The line crosses the whole cell but not the cut, so exactly one of the halves,
+            # and the other one lies on the side of the cut.
+            seen = _side(program, before, line, stack.poly, start + 1, np_ - 2, exact)
+            if (seen | ends) & CROSSES == CROSSES:
+                seen, seen_n = CROSSES, ends
+            else:
+                seen, seen_n = ends, CROSSES
+        if seen & CROSSES == CROSSES:
             stack.conflicts[conflict + kept] = line
             kept += 1
         elif seen & DOUBTFUL:
             stack.conflicts[conflict + kept] = line
             kept += 1
             doubtful_p = 1
-        seen = _side(program, before, line, stack.poly, start + np_, nn, exact)
-        if seen == POSITIVE:
-            stack.patterns[pattern + width + neuron] += 1
-        elif seen & CROSSES == CROSSES:
+        elif seen == POSITIVE and keep:
+            stack.patterns[pattern + program.line_row[line] - begin] += 1
+        if seen_n & CROSSES == CROSSES:
             stack.handed[handed] = line
             handed += 1
-        elif seen & DOUBTFUL:
+        elif seen_n & DOUBTFUL:
             stack.handed[handed] = line
             handed += 1
             doubtful_n = 1
+        elif seen_n == POSITIVE and keep:
+            stack.patterns[pattern + width + program.line_row[line] - begin] += 1
     state[TESTS] += (count - 1) * (np_ + nn)
     for k in range(handed):
         stack.conflicts[conflict + kept + k] = stack.handed[k]
@@ -425,7 +482,7 @@ def _split(
     state[PATTERNS] = pattern + 2 * width
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _pop(state: Any, record: Any) -> None:
     state[TOP] -= 1
     state[CORNERS] = record[2]
@@ -433,7 +490,7 @@ def _pop(state: Any, record: Any) -> None:
     state[PATTERNS] = record[5]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _emit(program: Any, stack: Any, record: Any, pattern: Any, out: Any, state: Any) -> None:
     """Store the top cell as a region."""
     k, c = state[OUT], state[OUT_CORNERS]
@@ -486,7 +543,7 @@ def _emit(program: Any, stack: Any, record: Any, pattern: Any, out: Any, state: 
     state[OUT_CORNERS] += n
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _hand_out(program: Any, stack: Any, record: Any, pattern: Any, unsure: Any, state: Any) -> bool:
     """Put the top cell on the list of those that need exact arithmetic."""
     k, c, f = state[UNSURE], state[UNSURE_CORNERS], state[UNSURE_CONFLICTS]
@@ -516,7 +573,7 @@ def _hand_out(program: Any, stack: Any, record: Any, pattern: Any, unsure: Any, 
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _plant(
     program: Any,
     before: Any,
@@ -564,7 +621,7 @@ def _plant(
     state[SEED] += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def run_plane(
     program: Any,
     before: Any,
@@ -643,4 +700,4 @@ def run_plane(
                 or state[PATTERNS] + 2 * stack.margin[1] > len(stack.patterns)
             ):
                 return GROW
-            _split(program, before, stack, records, exact, tol, state)
+            _split(program, before, stack, records, exact, tol, store, state)
