@@ -375,9 +375,17 @@ def _start_layer(
             stack.conflicts[conflict + count] = line
             count += 1
         elif seen & DOUBTFUL:
-            stack.conflicts[conflict + count] = line
-            count += 1
-            doubtful = 1
+            # A cell that comes from within the layer has edges on some of its lines.
+            known = 0
+            for i in range(start, start + n):
+                if abs(stack.labels[i]) == line + 1:
+                    known = stack.labels[i]
+            if known > 0:
+                pieces[program.line_row[line] - begin] += 1
+            elif known == 0:
+                stack.conflicts[conflict + count] = line
+                count += 1
+                doubtful = 1
     record[0] = layer
     record[3] = count
     record[6] = doubtful

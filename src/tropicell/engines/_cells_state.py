@@ -82,6 +82,39 @@ class PlaneStack(NamedTuple):
     margin: NDArray[np.int64]
 
 
+class ConeStack(NamedTuple):
+    """Arrays of the cone kernel's stack, and its scratch space.
+
+    A ray has d + 1 coordinates and its error bound. Facets are kept once, in `table`, as long
+    as a cell on the stack needs them; `facets` holds plus or minus (place in the table + 1).
+    """
+
+    rays: NDArray[np.float64]
+    tight: NDArray[np.uint64]
+    facets: NDArray[np.int64]
+    table: NDArray[np.float64]
+    table_labels: NDArray[np.int64]
+    conflicts: NDArray[np.int64]
+    patterns: NDArray[np.uint8]
+    old_rays: NDArray[np.float64]
+    old_tight: NDArray[np.uint64]
+    new_rays: NDArray[np.float64]
+    new_tight: NDArray[np.uint64]
+    values: NDArray[np.float64]
+    handed: NDArray[np.int64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    value: NDArray[np.float64]
+    rows: NDArray[np.int64]
+    change: NDArray[np.float64]
+    basis: NDArray[np.int64]
+    minors: NDArray[np.float64]
+    terms: NDArray[np.int64]
+    margin: NDArray[np.int64]
+    faces: NDArray[np.int64]
+    square: NDArray[np.float64]
+
+
 class Batch(NamedTuple):
     """Regions that the kernel hands over."""
 

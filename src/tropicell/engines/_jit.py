@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
-from numba import njit
+from llvmlite import ir
+from numba import njit, types
+from numba.extending import intrinsic
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -35,3 +37,23 @@ def kernel(function: Function) -> Function:
 def fused_kernel(function: Function) -> Function:
     """Compile a kernel in which a product and a sum may be fused into one rounding."""
     return cast(Function, njit(**_OPTIONS, fastmath={"contract"})(function))
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def bit_count(typingctx: Any, bits: Any) -> Any:
+    """Number of ones of a uint64, as int64."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.ctpop(args[0])
+
+    return types.int64(types.uint64), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def lowest_bit(typingctx: Any, bits: Any) -> Any:
+    """Position of the lowest one of a uint64 that is not 0, as int64."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.int64(types.uint64), generate
