@@ -18,7 +18,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def _options() -> dict[str, Any]:
-    options: dict[str, Any] = {"cache": True, "nogil": True}
+    options: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
     try:
         njit(_nrt=False)(lambda: 0)()
     except Exception:  # whatever a later Numba raises, it means that the option is gone
