@@ -1,1 +1,1 @@
-"""The engines that enumerate regions, and their Numba kernels."""
+"""Engines: ways to find all regions of a network."""
