@@ -37,11 +37,11 @@ def plane_stack(program: Program) -> PlaneStack:
     lines = int(np.diff(program.line_start).max(initial=1))
     corners = 1024 + 4 * len(program.domain_rows)
     return PlaneStack(
-        poly=np.zeros((corners, 8)),
+        poly=np.zeros((corners, 9)),
         labels=np.zeros(corners, np.int64),
         conflicts=np.zeros(16 * lines + 64, np.int64),
         patterns=np.zeros(64 * width + 64, np.uint8),
-        old_poly=np.zeros((corners, 8)),
+        old_poly=np.zeros((corners, 9)),
         old_labels=np.zeros(corners, np.int64),
         values=np.zeros(corners),
         handed=np.zeros(lines + 8, np.int64),
@@ -152,17 +152,23 @@ def plane_seeds(program: Program, cells: Sequence[ExactCell]) -> Seeds:
     patterns = np.zeros((len(cells), neurons), np.uint8)
     labels: list[int] = []
     ends: list[int] = []
+    infinite: list[float] = []
     for k, cell in enumerate(cells):
         patterns[k, : len(cell.pattern)] = np.frombuffer(cell.pattern, np.uint8)
-        labels += [cell.cone.labels[f] for f in polygon(cell.cone)]
+        order = polygon(cell.cone)
+        labels += [cell.cone.labels[f] for f in order]
         ends.append(len(labels))
+        for i, f in enumerate(order):
+            corner = 1 << f | 1 << order[i - 1]
+            rays = zip(cell.cone.rays, cell.cone.tight, strict=True)
+            infinite.append(next(float(r[-1] == 0) for r, t in rays if t & corner == corner))
     return Seeds(
         layers=np.array([cell.layer for cell in cells], np.int64),
         patterns=patterns,
         labels=np.array(labels, np.int64),
         facet_ends=np.array(ends, np.int64),
         bases=np.zeros((0, program.dimension), np.int64),
-        signs=np.zeros(0),
+        signs=np.array(infinite),
         tight=np.zeros(0, np.uint64),
         ray_ends=np.zeros(len(cells), np.int64),
     )
@@ -236,7 +242,7 @@ def cone_seeds(program: Program, cells: Sequence[ExactCell]) -> Seeds:
             basis, sign = ray_basis(cell.cone, ray, bits)
             bases.append(basis)
             signs.append(sign)
-            tight.append(bits)
+            tight.append(bits | (1 << 63 if ray[-1] == 0 else 0))
         ray_ends.append(len(tight))
     return Seeds(
         layers=np.array([cell.layer for cell in cells], np.int64),

@@ -53,6 +53,9 @@ from tropicell.engines._volume import volume
 _ROUND = 2.0**-53
 _ONE = np.uint64(1)
 _NONE = np.uint64(0)
+#: This bit of a ray says that it lies at infinity; the others stand for facets.
+_INFINITE = np.uint64(1 << 63)
+_FACET_BITS = np.uint64((1 << 63) - 1)
 
 #: A cell with more facets than this is handed to exact arithmetic.
 _MOST_FACETS = 62
@@ -117,7 +120,7 @@ def _start_layer(
 def _neighbours(tight: Any, n: int, i: int, j: int, d: int, simple: bool) -> bool:
     """Whether two rays of a cell span a face of dimension two."""
     common = tight[i] & tight[j]
-    if bit_count(common) < d - 1:
+    if bit_count(common & _FACET_BITS) < d - 1:
         return False
     if simple:
         return True
@@ -154,13 +157,13 @@ def _cut_edges(
             common = tight[i] & tight[j]
             new_tight[count] = common
             if exact:
-                bits = common
+                bits = common & _FACET_BITS
                 for k in range(d - 1):
                     basis[k] = abs(facets[at + lowest_bit(bits)]) - 1
                     bits &= bits - _ONE
                 basis[d - 1] = new
                 # A facet of ray j that is not one of ray i is positive on the edge between them.
-                apart = tight[j] & ~tight[i]
+                apart = tight[j] & ~tight[i] & _FACET_BITS
                 facet = facets[at + lowest_bit(apart)]
                 if not meet(stack, d, 0.0, facet, rays, count):
                     return -1
@@ -380,7 +383,7 @@ def _emit(program: Any, stack: Any, record: Any, pattern: Any, out: Any, state: 
         out.patterns[k, j] = pattern[j]
     for j in range(prefix, neurons):
         out.patterns[k, j] = stack.patterns[record[5] + j - prefix]
-    kept, infinite = 0, _NONE
+    kept = 0
     for f in range(count):
         facet = stack.facets[at + f]
         label = stack.table_labels[abs(facet) - 1]
@@ -388,8 +391,6 @@ def _emit(program: Any, stack: Any, record: Any, pattern: Any, out: Any, state: 
         on = 0
         for i in range(start, start + n):
             on += stack.tight[i] & bit != _NONE
-        if abs(label) == 1:
-            infinite = bit
         if on >= d:
             out.labels[o + kept] = label if facet > 0 else -label
             kept += 1
@@ -397,9 +398,9 @@ def _emit(program: Any, stack: Any, record: Any, pattern: Any, out: Any, state: 
     for j in range(d):
         out.witnesses[k, j] = 0.0
     for i in range(n):
-        finite += stack.tight[start + i] & infinite == _NONE
+        finite += stack.tight[start + i] & _INFINITE == _NONE
     for i in range(n):
-        ray = stack.tight[start + i] & infinite != _NONE
+        ray = stack.tight[start + i] & _INFINITE != _NONE
         w = 1.0 if ray else stack.rays[start + i, d]
         for j in range(d):
             x = stack.rays[start + i, j] / program.scale[j] / w
@@ -498,7 +499,7 @@ def _plant(
         if not exact:
             stack.rays[i, d + 1] = tol
         stack.tight[i] = seeds.tight[first_ray + i]
-        if bit_count(stack.tight[i]) != d:
+        if bit_count(stack.tight[i] & _FACET_BITS) != d:
             simple = 0
     record = records[0]
     record[1], record[2], record[4], record[5] = n_rays, 0, 0, 0

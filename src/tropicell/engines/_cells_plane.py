@@ -3,7 +3,8 @@
 A cell is a list of corners in counter-clockwise order. Corner i has a vertex (x, y, w), whose
 absolute coordinates add up to 1, and the edge from it to the next corner: the row a with
 ``a · v >= 0`` inside, largest coefficient 1, and its label. ``w = 0`` for rays; the line at infinity
-is an edge like any other. Every number has its error bound next to it; docs/error-bound.md.
+is an edge like any other. The columns of a corner are: vertex (3), its error bound, 1 if it is
+a ray (known from where it comes from, not from w), row of the edge (3), its error bound.
 
 The stack of cells lies in flat arrays, the top cell last, so that a cell is replaced by its two
 halves in place, and the kernel can stop after any step and go on later.
@@ -93,10 +94,10 @@ def _edge(program: Any, before: Any, label: int, exact: bool, poly: Any, i: int)
         error = before[3, row] + program.line_slack[line] if exact else 0.0
     largest = max(abs(m0), abs(m1), abs(m2))
     factor = sign / largest
-    poly[i, 4] = m0 * factor
-    poly[i, 5] = m1 * factor
-    poly[i, 6] = m2 * factor
-    poly[i, 7] = error / largest * _INFLATE + 8.0 * _ROUND
+    poly[i, 5] = m0 * factor
+    poly[i, 6] = m1 * factor
+    poly[i, 7] = m2 * factor
+    poly[i, 8] = error / largest * _INFLATE + 8.0 * _ROUND
 
 
 @kernel
@@ -104,7 +105,7 @@ def _meet(
     a0: float, a1: float, a2: float, ea: float, b: Any, j: int, sign: float, out: Any, i: int
 ) -> None:
     """Write the vertex sign * (a × b), b the edge of corner j, with its error bound."""
-    b0, b1, b2, eb = b[j, 4], b[j, 5], b[j, 6], b[j, 7]
+    b0, b1, b2, eb = b[j, 5], b[j, 6], b[j, 7], b[j, 8]
     v0 = sign * (a1 * b2 - a2 * b1)
     v1 = sign * (a2 * b0 - a0 * b2)
     v2 = sign * (a0 * b1 - a1 * b0)
@@ -130,21 +131,21 @@ def _between(p: Any, i: int, si: float, j: int, sj: float, tol: float, out: Any,
 
 @kernel
 def _copy_corner(source: Any, labels: Any, i: int, poly: Any, to: Any, j: int) -> None:
-    for c in range(8):
+    for c in range(9):
         poly[j, c] = source[i, c]
     to[j] = labels[i]
 
 
 @kernel
 def _copy_edge(source: Any, labels: Any, i: int, poly: Any, to: Any, j: int) -> None:
-    for c in range(4, 8):
+    for c in range(5, 9):
         poly[j, c] = source[i, c]
     to[j] = labels[i]
 
 
 @kernel
 def _copy_vertex(source: Any, i: int, poly: Any, j: int) -> None:
-    for c in range(4):
+    for c in range(5):
         poly[j, c] = source[i, c]
 
 
@@ -209,7 +210,7 @@ def _halve(
     into, out = (a - 1 if a else n - 1), b  # the edges that the line crosses, or ends at
     row = n
     _edge(program, before, line + 1, exact, old, row)
-    r0, r1, r2, er = old[row, 4], old[row, 5], old[row, 6], old[row, 7]
+    r0, r1, r2, er = old[row, 5], old[row, 6], old[row, 7], old[row, 8]
     # Where the line enters the positive half: vertex n + 1; where it leaves it: n + 2.
     enter, leave = n + 1, n + 2
     if values[into] == 0.0:
@@ -218,6 +219,8 @@ def _halve(
         _meet(r0, r1, r2, er, old, into, 1.0, old, enter)
     else:
         _between(old, into, values[into], a, values[a], tol, old, enter)
+    if values[into] != 0.0:
+        old[enter, 4] = old[into, 4] * old[a, 4]
     after_b = b + 1 if b + 1 < n else 0
     if values[after_b] == 0.0:
         _copy_vertex(old, after_b, old, leave)
@@ -225,6 +228,8 @@ def _halve(
         _meet(r0, r1, r2, er, old, out, -1.0, old, leave)
     else:
         _between(old, b, values[b], after_b, values[after_b], tol, old, leave)
+    if values[after_b] != 0.0:
+        old[leave, 4] = old[b, 4] * old[after_b, 4]
     # The positive half: enter, a … b, leave.
     k = start
     _copy_vertex(old, enter, poly, k)
@@ -259,9 +264,9 @@ def _halve(
         i = i + 1 if i + 1 < n else 0
     after_e = e + 1 if e + 1 < n else 0
     _copy_vertex(old, after_e if values[after_e] == 0.0 else enter, poly, k)
-    for col in range(4, 7):
+    for col in range(5, 8):
         poly[k, col] = -old[row, col]
-    poly[k, 7] = er
+    poly[k, 8] = er
     labels[k] = -(line + 1)
     k += 1
     return positive, k - start - positive
@@ -516,9 +521,8 @@ def _emit(program: Any, stack: Any, record: Any, pattern: Any, out: Any, state: 
     bounded = True
     for i in range(n):
         at = start + i
-        last = start + (i - 1 if i else n - 1)
         label = stack.labels[at]
-        is_ray = abs(label) == 1 or abs(stack.labels[last]) == 1
+        is_ray = stack.poly[at, 4] != 0.0
         v0, v1, v2 = stack.poly[at, 0] / s0, stack.poly[at, 1] / s1, stack.poly[at, 2]
         if is_ray:
             bounded = False
@@ -618,7 +622,8 @@ def _plant(
     for i in range(n):
         j = i - 1 if i else n - 1
         p = stack.poly
-        _meet(p[j, 4], p[j, 5], p[j, 6], p[j, 7], p, i, 1.0, p, i)
+        _meet(p[j, 5], p[j, 6], p[j, 7], p[j, 8], p, i, 1.0, p, i)
+        p[i, 4] = seeds.signs[first + i]
         if not exact:
             p[i, 3] = tol
     record = records[0]

@@ -50,7 +50,8 @@ class Seeds(NamedTuple):
         side. In the plane in counter-clockwise order.
     bases, signs, tight, ray_ends : ndarray
         Not in the plane: for every ray d facets that meet in it alone, the sign that
-        turns the cross product of their rows into the ray, and the bits of all facets it is on.
+        turns the minors of their rows into the ray, and the bits of all facets it is on; bit 63
+        is set where w = 0. In the plane `signs` is 1 for every corner with w = 0, else 0.
     """
 
     layers: NDArray[np.int64]
