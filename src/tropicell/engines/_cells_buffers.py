@@ -11,6 +11,7 @@ from tropicell.engines._cells_state import (
     OUT,
     OUT_CORNERS,
     OUT_FACETS,
+    TOP,
     UNSURE,
     Batch,
     ConeStack,
@@ -83,6 +84,7 @@ def batch_arrays(program: Program, store: bool) -> Batch:
         witnesses=np.zeros((n, d)),
         volumes=np.zeros(n),
         bounded=np.zeros(n, np.bool_),
+        inside=np.zeros(n, np.bool_),
         vertices=np.zeros((corners, d + 1)),
         vertex_counts=np.zeros(n, np.int64),
         labels=np.zeros(corners, np.int64),
@@ -130,6 +132,19 @@ def unsure_cells(
     return found
 
 
+def stacked_labels(stack: Any, records: Any, state: Any, plane: bool) -> list[tuple[int, list[int]]]:
+    """Layer and labels of the facets of every cell on the stack."""
+    found = []
+    for record in records[: int(state[TOP])]:
+        if plane:
+            labels = stack.labels[record[2] : record[2] + record[1]]
+        else:
+            facets = stack.facets[record[8] : record[8] + record[7]]
+            labels = stack.table_labels[np.abs(facets) - 1] * np.sign(facets)
+        found.append((int(record[0]), labels.tolist()))
+    return found
+
+
 def batch_columns(batch: Batch, state: Any, plane: bool) -> Batch:
     """A copy of the used part of the batch buffers."""
     n, corners = int(state[OUT]), int(state[OUT_CORNERS])
@@ -139,6 +154,7 @@ def batch_columns(batch: Batch, state: Any, plane: bool) -> Batch:
         witnesses=batch.witnesses[:n].copy(),
         volumes=batch.volumes[:n].copy(),
         bounded=batch.bounded[:n].copy(),
+        inside=batch.inside[:n].copy(),
         vertices=batch.vertices[:corners].copy(),
         vertex_counts=batch.vertex_counts[:n].copy(),
         labels=batch.labels[:facets].copy(),

@@ -51,6 +51,11 @@ from tropicell.engines._jit import bit_count, kernel, lowest_bit
 from tropicell.engines._volume import volume
 
 _ROUND = 2.0**-53
+_INFLATE = 1.0000001
+
+#: Vertices of stored regions are at least this sharp, relative to the scaled coordinates.
+_SHARP = 1e-3
+
 _ONE = np.uint64(1)
 _NONE = np.uint64(0)
 #: This bit of a ray says that it lies at infinity; the others stand for facets.
@@ -371,53 +376,101 @@ def _pop(state: Any, record: Any) -> None:
 
 
 @kernel
-def _emit(program: Any, stack: Any, record: Any, pattern: Any, out: Any, state: Any) -> None:
-    """Store the top cell as a region."""
+def _witness(stack: Any, record: Any, d: int, point: Any, exact: bool) -> bool:
+    """Write a point inside the cell, in scaled coordinates; False if the cell is not well known.
+
+    Well known means: the point is surely inside, and no vertex may be off by more than `_SHARP`.
+    """
+    n, start = record[1], record[2]
+    rays, tight, table = stack.rays, stack.tight, stack.table
+    finite = 0
+    for j in range(d):
+        point[j] = 0.0
+    for i in range(start, start + n):
+        finite += tight[i] & _INFINITE == _NONE
+    sharp = True
+    for i in range(start, start + n):
+        ray = tight[i] & _INFINITE != _NONE
+        share = 1.0 if ray else 1.0 / (rays[i, d] * finite)
+        for j in range(d):
+            point[j] += rays[i, j] * share
+        sharp = sharp and (ray or rays[i, d + 1] < _SHARP * rays[i, d])
+    if not exact:
+        return True
+    size = 1.0
+    for j in range(d):
+        size += abs(point[j])
+    for f in range(record[_N_FACETS]):
+        facet = stack.facets[record[_FACET_AT] + f]
+        at = abs(facet) - 1
+        value = table[at, d]
+        total = abs(value)
+        for j in range(d):
+            value += table[at, j] * point[j]
+            total += abs(table[at, j] * point[j])
+        if facet < 0:
+            value = -value
+        bound = table[at, d + 1] * size * _INFLATE + (2 * d + 8) * _ROUND * total
+        sharp = sharp and value > bound
+    return sharp
+
+
+@kernel
+def _emit(
+    program: Any,
+    stack: Any,
+    record: Any,
+    pattern: Any,
+    out: Any,
+    exact: bool,
+    volumes: bool,
+    state: Any,
+) -> bool:
+    """Store the top cell as a region; False if its geometry needs exact arithmetic."""
     d = program.dimension
     k, c, o = state[OUT], state[OUT_CORNERS], state[OUT_FACETS]
+    scale, witness = program.scale, out.witnesses[k]
+    _compress(stack, record, d)
+    if not _witness(stack, record, d, witness, exact):
+        return False
     n, start, layer = record[1], record[2], record[0]
-    count, at = record[_N_FACETS], record[_FACET_AT]
+    rays, tight, vertices = stack.rays, stack.tight, out.vertices
     neurons = program.row_start[layer + 1] - program.row_start[1]
     prefix = program.row_start[layer] - program.row_start[1]
+    row, own = out.patterns[k], stack.patterns[record[5] :]
     for j in range(prefix):
-        out.patterns[k, j] = pattern[j]
+        row[j] = pattern[j]
     for j in range(prefix, neurons):
-        out.patterns[k, j] = stack.patterns[record[5] + j - prefix]
-    kept = 0
+        row[j] = own[j - prefix]
+    for j in range(d):
+        witness[j] /= scale[j]
+    count, at = record[_N_FACETS], record[_FACET_AT]
     for f in range(count):
         facet = stack.facets[at + f]
         label = stack.table_labels[abs(facet) - 1]
-        bit = _ONE << np.uint64(f)
-        on = 0
-        for i in range(start, start + n):
-            on += stack.tight[i] & bit != _NONE
-        if on >= d:
-            out.labels[o + kept] = label if facet > 0 else -label
-            kept += 1
-    finite = 0
-    for j in range(d):
-        out.witnesses[k, j] = 0.0
+        out.labels[o + f] = label if facet > 0 else -label
+    bounded = True
     for i in range(n):
-        finite += stack.tight[start + i] & _INFINITE == _NONE
-    for i in range(n):
-        ray = stack.tight[start + i] & _INFINITE != _NONE
-        w = 1.0 if ray else stack.rays[start + i, d]
+        ray = tight[start + i] & _INFINITE != _NONE
+        bounded = bounded and not ray
+        w = 1.0 if ray else rays[start + i, d]
         for j in range(d):
-            x = stack.rays[start + i, j] / program.scale[j] / w
-            out.vertices[c + i, j] = x
-            out.witnesses[k, j] += x if ray else x / finite
-        out.vertices[c + i, d] = 0.0 if ray else 1.0
-    out.bounded[k] = finite == n
-    out.volumes[k] = np.inf
-    if finite == n:
+            vertices[c + i, j] = rays[start + i, j] / w / scale[j]
+        vertices[c + i, d] = 0.0 if ray else 1.0
+    out.bounded[k] = bounded
+    out.inside[k] = exact
+    out.volumes[k] = np.nan if bounded else np.inf
+    if bounded and volumes:
+        simple = record[_SIMPLE] != 0
         out.volumes[k] = volume(
-            out.vertices, c, stack.tight, start, n, count, d, stack.faces, stack.square
+            vertices, c, tight, start, n, count, d, simple, stack.faces, stack.square
         )
     out.vertex_counts[k] = n
-    out.facet_counts[k] = kept
+    out.facet_counts[k] = count
     state[OUT] += 1
     state[OUT_CORNERS] += n
-    state[OUT_FACETS] += kept
+    state[OUT_FACETS] += count
+    return True
 
 
 @kernel
@@ -527,6 +580,7 @@ def run_cones(
     exact: bool,
     tol: float,
     store: bool,
+    volumes: bool,
     most_regions: int,
     most_steps: int,
 ) -> int:
@@ -569,9 +623,11 @@ def run_cones(
                 return BATCH_FULL
             if n > stack.faces.shape[1]:
                 return GROW
-            _emit(program, stack, record, pattern, out, state)
-            state[COUNT] += 1
-            _pop(state, record)
+            if _emit(program, stack, record, pattern, out, exact, volumes, state):
+                state[COUNT] += 1
+                _pop(state, record)
+            else:
+                record[6] = 1
         elif count == 0:
             width = program.row_start[layer + 1] - program.row_start[layer]
             enter_layer(

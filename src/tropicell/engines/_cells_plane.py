@@ -44,6 +44,9 @@ _INFLATE = 1.0000001
 POSITIVE, NEGATIVE, DOUBTFUL = 1, 2, 4
 CROSSES = 3
 
+#: Vertices of stored regions are at least this sharp, relative to the scaled coordinates.
+_SHARP = 1e-7
+
 
 @kernel
 def _side(
@@ -504,55 +507,91 @@ def _pop(state: Any, record: Any) -> None:
 
 
 @kernel
-def _emit(program: Any, stack: Any, record: Any, pattern: Any, out: Any, state: Any) -> None:
-    """Store the top cell as a region."""
-    k, c = state[OUT], state[OUT_CORNERS]
-    n, start = record[1], record[2]
-    layer = record[0]
-    neurons = program.row_start[layer + 1] - program.row_start[1]
-    prefix = program.row_start[layer] - program.row_start[1]
-    for j in range(prefix):
-        out.patterns[k, j] = pattern[j]
-    for j in range(prefix, neurons):
-        out.patterns[k, j] = stack.patterns[record[5] + j - prefix]
-    s0, s1 = program.scale[0], program.scale[1]
+def _witness(stack: Any, start: int, n: int, exact: bool) -> tuple[bool, float, float]:
+    """A point inside the cell, in scaled coordinates, and whether the cell is well known.
+
+    That is: the point is surely inside, and no vertex may be off by more than `_SHARP`.
+    """
+    poly = stack.poly
     x = y = rx = ry = 0.0
     finite = 0
+    sharp = True
+    for i in range(start, start + n):
+        if poly[i, 4] != 0.0:
+            rx += poly[i, 0]
+            ry += poly[i, 1]
+        else:
+            w = poly[i, 2]
+            x += poly[i, 0] / w
+            y += poly[i, 1] / w
+            finite += 1
+            sharp = sharp and poly[i, 3] < _SHARP * w
+    x, y = x / finite + rx, y / finite + ry
+    if not exact:
+        return True, x, y
+    for i in range(start, start + n):
+        a0, a1, a2 = poly[i, 5] * x, poly[i, 6] * y, poly[i, 7]
+        bound = poly[i, 8] * (abs(x) + abs(y) + 1.0) * _INFLATE
+        bound += 8.0 * _ROUND * (abs(a0) + abs(a1) + abs(a2))
+        sharp = sharp and a0 + a1 + a2 > bound
+    return sharp, x, y
+
+
+@kernel
+def _emit(
+    program: Any,
+    stack: Any,
+    record: Any,
+    pattern: Any,
+    out: Any,
+    exact: bool,
+    volumes: bool,
+    state: Any,
+) -> bool:
+    """Store the top cell as a region; False if its geometry needs exact arithmetic."""
+    k, c = state[OUT], state[OUT_CORNERS]
+    n, start, layer = record[1], record[2], record[0]
+    poly, vertices = stack.poly, out.vertices
+    sharp, x, y = _witness(stack, start, n, exact)
+    if not sharp:
+        return False
+    s0, s1 = program.scale[0], program.scale[1]
+    out.witnesses[k, 0], out.witnesses[k, 1] = x / s0, y / s1
+    neurons = program.row_start[layer + 1] - program.row_start[1]
+    prefix = program.row_start[layer] - program.row_start[1]
+    row, own = out.patterns[k], stack.patterns[record[5] :]
+    for j in range(prefix):
+        row[j] = pattern[j]
+    rest = row[prefix:neurons]
+    for j in range(len(rest)):
+        rest[j] = own[j]
     bounded = True
     for i in range(n):
         at = start + i
-        label = stack.labels[at]
-        is_ray = stack.poly[at, 4] != 0.0
-        v0, v1, v2 = stack.poly[at, 0] / s0, stack.poly[at, 1] / s1, stack.poly[at, 2]
-        if is_ray:
+        w = poly[at, 2]
+        if poly[at, 4] != 0.0:
             bounded = False
-            v2 = 0.0
-            rx += v0
-            ry += v1
-        else:
-            v0, v1, v2 = v0 / v2, v1 / v2, 1.0
-            x += v0
-            y += v1
-            finite += 1
-        out.vertices[c + i, 0], out.vertices[c + i, 1], out.vertices[c + i, 2] = v0, v1, v2
-        out.labels[c + i] = label
-    if finite:
-        x, y = x / finite, y / finite
-    out.witnesses[k, 0], out.witnesses[k, 1] = x + rx, y + ry
-    area = np.inf
-    if bounded:
+            w = 1.0
+        vertices[c + i, 0] = poly[at, 0] / w / s0
+        vertices[c + i, 1] = poly[at, 1] / w / s1
+        vertices[c + i, 2] = 0.0 if poly[at, 4] != 0.0 else 1.0
+        out.labels[c + i] = stack.labels[at]
+    area = np.nan if bounded else np.inf
+    if bounded and volumes:
         area = 0.0
-        x, y = out.vertices[c, 0], out.vertices[c, 1]
+        x, y = vertices[c, 0], vertices[c, 1]
         for i in range(1, n - 1):
-            ax, ay = out.vertices[c + i, 0] - x, out.vertices[c + i, 1] - y
-            bx, by = out.vertices[c + i + 1, 0] - x, out.vertices[c + i + 1, 1] - y
+            ax, ay = vertices[c + i, 0] - x, vertices[c + i, 1] - y
+            bx, by = vertices[c + i + 1, 0] - x, vertices[c + i + 1, 1] - y
             area += 0.5 * (ax * by - ay * bx)
     out.volumes[k] = area
     out.bounded[k] = bounded
+    out.inside[k] = exact
     out.vertex_counts[k] = n
     out.facet_counts[k] = n
     state[OUT] += 1
     state[OUT_CORNERS] += n
+    return True
 
 
 @kernel
@@ -650,6 +689,7 @@ def run_plane(
     exact: bool,
     tol: float,
     store: bool,
+    volumes: bool,
     most_regions: int,
     most_steps: int,
 ) -> int:
@@ -686,9 +726,11 @@ def run_plane(
         elif count == 0 and layer == depth:
             if state[OUT] >= len(out.volumes) or state[OUT_CORNERS] + n > len(out.labels):
                 return BATCH_FULL
-            _emit(program, stack, record, pattern, out, state)
-            state[COUNT] += 1
-            _pop(state, record)
+            if _emit(program, stack, record, pattern, out, exact, volumes, state):
+                state[COUNT] += 1
+                _pop(state, record)
+            else:
+                record[6] = 1
         elif count == 0:
             width = program.row_start[layer + 1] - program.row_start[layer]
             enter_layer(

@@ -27,6 +27,9 @@ class CellRegions:
         Patterns, eight neurons a byte where no neuron has more than two pieces, else as they are.
     witnesses : ndarray, shape (regions, d)
         A point inside each region.
+    inside : ndarray of bool
+        Whether that is proved. Never in float arithmetic; and a region may be so thin
+        that the point, rounded to float64, falls out of it.
     bounded : ndarray of bool
     volumes : ndarray
         ``inf`` where unbounded.
@@ -46,6 +49,7 @@ class CellRegions:
 
     packed: NDArray[np.uint8]
     witnesses: NDArray[np.float64]
+    inside: NDArray[np.bool_]
     bounded: NDArray[np.bool_]
     volumes: NDArray[np.float64]
     vertices: NDArray[np.float64]
@@ -76,6 +80,7 @@ class CellRegions:
         columns = (
             self.packed,
             self.witnesses,
+            self.inside,
             self.bounded,
             self.volumes,
             self.vertices,
@@ -99,6 +104,7 @@ class CellRegions:
         return cls(
             packed=np.concatenate([empty, *patterns]),
             witnesses=np.concatenate([np.empty((0, d)), *(b.witnesses for b in batches)]),
+            inside=np.concatenate([np.empty(0, np.bool_), *(b.inside for b in batches)]),
             bounded=np.concatenate([np.empty(0, np.bool_), *(b.bounded for b in batches)]),
             volumes=np.concatenate([np.empty(0), *(b.volumes for b in batches)]),
             vertices=np.concatenate([np.empty((0, d + 1)), *(b.vertices for b in batches)]),
@@ -135,12 +141,12 @@ def _line_table(
     return layers.astype(np.int64), neurons.astype(np.int64), breakpoints
 
 
-def exact_batch(program: Program, cells: Sequence[ExactCell]) -> Batch:
+def exact_batch(program: Program, cells: Sequence[ExactCell], *, volumes: bool) -> Batch:
     """Regions that were finished in exact arithmetic, as columns."""
     d = program.dimension
     vertices: list[list[float]] = []
     vertex_counts, labels, facet_counts = [], [], []
-    witnesses, volumes, bounded = [], [], []
+    witnesses, sizes, bounded, inside = [], [], [], []
     patterns = [np.frombuffer(cell.pattern, np.uint8) for cell in cells]
     for cell in cells:
         cone = cell.cone
@@ -161,16 +167,22 @@ def exact_batch(program: Program, cells: Sequence[ExactCell]) -> Batch:
         labels += names
         facet_counts.append(len(names))
         witnesses.append(_witness(cone.rays, d))
+        point = [*map(Fraction, witnesses[-1]), Fraction(1)]
+        rows = cone.rows
+        inside.append(all(sum(a * x for a, x in zip(r, point, strict=True)) > 0 for r in rows))
         bounded.append(closed)
-        corners_only = [point[:-1] for point in points]
-        volumes.append(
-            polytope_volume(corners_only, tight, len(names)) if closed else np.inf
-        )
+        if not closed:
+            sizes.append(np.inf)
+        elif not volumes:
+            sizes.append(np.nan)
+        else:
+            sizes.append(polytope_volume([point[:-1] for point in points], tight, len(names)))
     return Batch(
         patterns=np.array(patterns, np.uint8).reshape(len(cells), -1),
         witnesses=np.array(witnesses).reshape(-1, d),
-        volumes=np.array(volumes),
+        volumes=np.array(sizes),
         bounded=np.array(bounded, np.bool_),
+        inside=np.array(inside, np.bool_),
         vertices=np.array(vertices).reshape(-1, d + 1),
         vertex_counts=np.array(vertex_counts, np.int64),
         labels=np.array(labels, np.int64),

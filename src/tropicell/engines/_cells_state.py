@@ -123,6 +123,7 @@ class Batch(NamedTuple):
     witnesses: NDArray[np.float64]
     volumes: NDArray[np.float64]
     bounded: NDArray[np.bool_]
+    inside: NDArray[np.bool_]
     vertices: NDArray[np.float64]
     vertex_counts: NDArray[np.int64]
     labels: NDArray[np.int64]

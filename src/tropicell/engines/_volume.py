@@ -81,13 +81,14 @@ def volume(
     n: int,
     facets: int,
     d: int,
+    simple: bool,
     faces: Any,
     square: Any,
 ) -> float:
     """Volume of the polytope with vertices ``points[at : at + n]``.
 
-    `faces` has room for 2 (d + 1) rows of n numbers: the vertices of the face at each level,
-    and in their rows' partners the number of vertices and the facet that is next.
+    `faces` is room for the vertices of the face at each level, and in its last two rows
+    for their number and the facet that is next. `simple`: every vertex lies on d facets.
     """
     total = 0.0
     for i in range(n):
@@ -118,13 +119,16 @@ def volume(
         bit = _ONE << np.uint64(f)
         if tight[first + faces[level, 0]] & bit != _NONE:
             continue
-        if not _is_facet(tight, first, faces[level], size, facets, f, k):
+        # In a simple polytope every facet that meets a face cuts a facet of the face from it.
+        if not simple and not _is_facet(tight, first, faces[level], size, facets, f, k):
             continue
         count = 0
         for i in range(size):
             if tight[first + faces[level, i]] & bit != _NONE:
                 faces[level + 1, count] = faces[level, i]
                 count += 1
+        if count == 0:
+            continue
         level += 1
         sizes[level], places[level] = count, 0
     return total / scale

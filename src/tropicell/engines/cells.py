@@ -23,16 +23,21 @@ from tropicell.engines._cells_cone import run_cones
 from tropicell.engines._cells_plane import run_plane
 from tropicell.engines._cells_result import CellRegions, exact_batch
 from tropicell.engines._cells_state import (
+    CONFLICTS,
+    CORNERS,
     COUNT,
     DONE,
+    FACETS,
     GROW,
     OUT,
     OUT_CORNERS,
     OUT_FACETS,
+    PATTERNS,
     SEED,
     SPLITS,
     STATE_SIZE,
     TESTS,
+    TOP,
     UNSURE,
     UNSURE_CONFLICTS,
     UNSURE_CORNERS,
@@ -101,6 +106,11 @@ class CellRun:
         False: only count.
     max_regions, max_seconds : optional
         Budgets; `complete` tells whether they sufficed.
+    volumes : bool, optional
+        Whether to compute volumes; default: up to three dimensions. Otherwise those
+        of bounded regions are ``nan``.
+    cells : list of ExactCell, optional
+        Where to start instead of the domain: cells that another run's `remaining` gave away.
 
     Attributes
     ----------
@@ -127,6 +137,8 @@ class CellRun:
     store: bool = True
     max_regions: int | None = None
     max_seconds: float | None = None
+    volumes: bool | None = None
+    cells: list[ExactCell] | None = None
 
     def __post_init__(self) -> None:
         if self.arithmetic not in ("exact", "float"):
@@ -140,18 +152,26 @@ class CellRun:
         self.program = compile_program(network, domain)
         self._exact = ExactCells(network, domain, self.program)
         self._plane = network.n_inputs == 2
-        self._seeds: list[ExactCell] = []
+        self._seeds: list[ExactCell] = list(self.cells or [])
+        self._started = self.cells is not None
         self._regions: list[ExactCell] = []
         self._state = np.zeros(STATE_SIZE, np.int64)
 
     def batches(self) -> Iterator[Batch]:
-        """Batches of regions; empty if regions are only counted."""
+        """Batches of regions; none if regions are only counted.
+
+        After a budget was spent, raise it and call this again to go on.
+        """
         started = time.perf_counter()
         spent = False
         try:
-            self._plant_root()
+            if not self._started:
+                self._plant_root()
             yield from self._flush_exact()
             while self._seeds and not spent:
+                if self._over_budget(started):
+                    spent = True
+                    break
                 some = self._seeds[-_SEEDS_AT_ONCE:]
                 del self._seeds[-_SEEDS_AT_ONCE:]
                 for batch, spent in self._grow(some, started):
@@ -165,8 +185,14 @@ class CellRun:
             self.stats.seconds = time.perf_counter() - started
             self.stats.exact_decisions = self._exact.decisions
 
+    def _over_budget(self, started: float) -> bool:
+        if self.max_regions is not None and self.count >= self.max_regions:
+            return True
+        return self.max_seconds is not None and time.perf_counter() - started > self.max_seconds
+
     def _plant_root(self) -> None:
         """Cut the domain exactly until its parts have corners, and make them seeds."""
+        self._started = True
         root = self._exact.root()
         cells = [] if root is None else [root]
         while cells:
@@ -179,9 +205,7 @@ class CellRun:
             self.count += 1
             if self.store:
                 self._regions.append(cell)
-        elif cell.cone.pointed and len(cell.cone.rows) <= (
-            len(cell.cone.rows) if self._plane else MOST_FACETS
-        ):
+        elif cell.cone.pointed and (self._plane or len(cell.cone.rows) <= MOST_FACETS):
             self._seeds.append(cell)
         else:
             width = self.network.widths[cell.layer - 1]
@@ -215,6 +239,7 @@ class CellRun:
             )
         state[SEED] = 0
         most = self.max_regions if self.max_regions is not None else 1 << 62
+        volumes = self.volumes if self.volumes is not None else d <= 3
         run = run_plane if plane else run_cones
         while True:
             state[COUNT] = self.count
@@ -230,6 +255,7 @@ class CellRun:
                 self.arithmetic == "exact",
                 self.tolerance.relative,
                 self.store,
+                volumes,
                 most,
                 _STEPS,
             )
@@ -243,12 +269,32 @@ class CellRun:
             batch = self._take_batch(full=code == DONE)
             yield batch, False
             yield from ((batch, False) for batch in self._flush_exact())
-            late = self.max_seconds is not None and time.perf_counter() - started > self.max_seconds
-            if self.count >= most or (late and code != DONE):
-                yield self._take_batch(full=True), True
-                return
             if code == DONE:
                 return
+            if self._over_budget(started):
+                self._seeds += cells[int(state[SEED]) :]
+                self._seeds += self._take_cells()
+                yield self._take_batch(full=True), True
+                return
+
+    def remaining(self) -> list[ExactCell]:
+        """What is left to do after a budget was spent; give it to other runs to share it."""
+        left, self._seeds = self._seeds, []
+        return left
+
+    def _take_cells(self) -> list[ExactCell]:
+        """Take away all cells that are still on the kernel's stack; see `remaining`."""
+        if not hasattr(self, "_stack"):
+            return []
+        labels = buffers.stacked_labels(self._stack, self._records, self._state, self._plane)
+        pattern = self._maps[2].tobytes()
+        taken = []
+        for layer, names in labels:
+            prefix = int(self.program.row_start[layer] - self.program.row_start[1])
+            cone = self._exact.rebuild(layer, pattern[:prefix], names)
+            taken.append(ExactCell(layer, pattern[:prefix], cone))
+        self._state[[TOP, CORNERS, CONFLICTS, PATTERNS, FACETS]] = 0
+        return taken
 
     def _take_batch(self, *, full: bool) -> Batch | None:
         """The kernel's regions, once there are enough of them."""
@@ -279,7 +325,8 @@ class CellRun:
     def _flush_exact(self) -> Iterator[Batch]:
         """Regions that were finished in exact arithmetic."""
         if self._regions:
-            yield exact_batch(self.program, self._regions)
+            wanted = self.volumes if self.volumes is not None else self.program.dimension <= 3
+            yield exact_batch(self.program, self._regions, volumes=wanted)
             self._regions = []
 
 
@@ -291,6 +338,7 @@ def enumerate_cells(
     tolerance: Tolerance | None = None,
     max_regions: int | None = None,
     max_seconds: float | None = None,
+    volumes: bool | None = None,
 ) -> CellRegions:
     """Every region of a network on a domain, with its geometry.
 
@@ -304,6 +352,8 @@ def enumerate_cells(
         For float arithmetic.
     max_regions, max_seconds : optional
         Budgets: what was found is kept, and `complete` is False.
+    volumes : bool, optional
+        Whether to compute volumes; default: up to three dimensions.
 
     Returns
     -------
@@ -325,6 +375,7 @@ def enumerate_cells(
         True,
         max_regions,
         max_seconds,
+        volumes,
     )
     batches = list(run.batches())
     return CellRegions.gather(run.program, batches, complete=run.complete, stats=run.stats)
