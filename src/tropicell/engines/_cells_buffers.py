@@ -1,0 +1,272 @@
+"""Allocation of the kernels' arrays, and the way cells go in and regions come out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tropicell.engines._cells_state import (
+    OUT,
+    OUT_CORNERS,
+    OUT_FACETS,
+    TOP,
+    UNSURE,
+    Batch,
+    ConeStack,
+    PlaneStack,
+    Seeds,
+    Unsure,
+)
+from tropicell.engines._exact_cells import ExactCell
+from tropicell.engines._exact_cone import polygon, ray_basis
+from tropicell.engines.program import Program
+
+#: A batch has at most so many regions, and so many bytes of patterns.
+BATCH_REGIONS = 1 << 16
+_BATCH_BYTES = 1 << 25
+_UNSURE_CELLS = 1024
+
+#: Arrays of a stack whose length has a meaning.
+_FIXED = ("margin", "change", "basis", "minors", "terms", "square")
+
+
+def plane_stack(program: Program) -> PlaneStack:
+    """Stack of the plane kernel; it grows when the kernel asks for it."""
+    width = int(np.diff(program.row_start).max(initial=1))
+    lines = int(np.diff(program.line_start).max(initial=1))
+    corners = 1024 + 4 * len(program.domain_rows)
+    return PlaneStack(
+        poly=np.zeros((corners, 9)),
+        labels=np.zeros(corners, np.int64),
+        conflicts=np.zeros(16 * lines + 64, np.int64),
+        patterns=np.zeros(64 * width + 64, np.uint8),
+        old_poly=np.zeros((corners, 9)),
+        old_labels=np.zeros(corners, np.int64),
+        values=np.zeros(corners),
+        handed=np.zeros(lines + 8, np.int64),
+        sides=np.zeros(width),
+        more=np.zeros(width),
+        zero=np.zeros(width),
+        rows=np.zeros(width, np.int64),
+        change=np.zeros(program.dimension + 2),
+        margin=np.array([lines, width], np.int64),
+    )
+
+
+def grown(arrays: Any) -> Any:
+    """The same arrays, twice as long, contents kept."""
+    larger = {}
+    for name, array in zip(arrays._fields, arrays, strict=True):
+        if name in _FIXED:
+            larger[name] = array
+        elif name == "faces":
+            larger[name] = np.zeros((array.shape[0], 2 * array.shape[1]), np.int64)
+        else:
+            larger[name] = twice(array)
+    return type(arrays)(**larger)
+
+
+def twice(array: Any) -> Any:
+    """An array of twice the length that begins with the old one."""
+    return np.concatenate([array, np.zeros_like(array)])
+
+
+def batch_arrays(program: Program, store: bool) -> Batch:
+    """Buffers for a batch of regions; tiny ones if regions are only counted."""
+    neurons = int(program.row_start[-1] - program.row_start[1])
+    d = program.dimension
+    n = min(BATCH_REGIONS, max(64, _BATCH_BYTES // max(neurons, 1))) if store else 1
+    corners = max(n * (8 if d <= 3 else 24), 4096) if store else 1
+    return Batch(
+        patterns=np.zeros((n, neurons), np.uint8),
+        witnesses=np.zeros((n, d)),
+        volumes=np.zeros(n),
+        bounded=np.zeros(n, np.bool_),
+        inside=np.zeros(n, np.bool_),
+        vertices=np.zeros((corners, d + 1)),
+        vertex_counts=np.zeros(n, np.int64),
+        labels=np.zeros(corners, np.int64),
+        facet_counts=np.zeros(n, np.int64),
+    )
+
+
+def unsure_arrays(program: Program) -> Unsure:
+    """Buffers for the cells that need exact arithmetic."""
+    neurons = int(program.row_start[-1] - program.row_start[1])
+    lines = int(np.diff(program.line_start).max(initial=1))
+    n = max(16, min(_UNSURE_CELLS, _BATCH_BYTES // max(neurons, 1)))
+    return Unsure(
+        layers=np.zeros(n, np.int64),
+        patterns=np.zeros((n, neurons), np.uint8),
+        labels=np.zeros(64 * n + 4 * len(program.domain_rows), np.int64),
+        facet_ends=np.zeros(n, np.int64),
+        conflicts=np.zeros(4 * lines + 16 * n, np.int64),
+        conflict_ends=np.zeros(n, np.int64),
+    )
+
+
+def unsure_cells(
+    program: Program, unsure: Unsure, state: Any
+) -> list[tuple[int, bytes, bytearray, list[int], list[int]]]:
+    """The cells handed out: layer, pattern before it, its pieces, facets, open lines."""
+    found = []
+    facets = conflicts = 0
+    for k in range(int(state[UNSURE])):
+        layer = int(unsure.layers[k])
+        prefix = int(program.row_start[layer] - program.row_start[1])
+        end = int(program.row_start[layer + 1] - program.row_start[1])
+        pattern = unsure.patterns[k].tobytes()
+        facet_end, conflict_end = int(unsure.facet_ends[k]), int(unsure.conflict_ends[k])
+        found.append(
+            (
+                layer,
+                pattern[:prefix],
+                bytearray(pattern[prefix:end]),
+                unsure.labels[facets:facet_end].tolist(),
+                unsure.conflicts[conflicts:conflict_end].tolist(),
+            )
+        )
+        facets, conflicts = facet_end, conflict_end
+    return found
+
+
+def stacked_labels(stack: Any, records: Any, state: Any, plane: bool) -> list[tuple[int, list[int]]]:
+    """Layer and labels of the facets of every cell on the stack."""
+    found = []
+    for record in records[: int(state[TOP])]:
+        if plane:
+            labels = stack.labels[record[2] : record[2] + record[1]]
+        else:
+            facets = stack.facets[record[8] : record[8] + record[7]]
+            labels = stack.table_labels[np.abs(facets) - 1] * np.sign(facets)
+        found.append((int(record[0]), labels.tolist()))
+    return found
+
+
+def batch_columns(batch: Batch, state: Any, plane: bool) -> Batch:
+    """A copy of the used part of the batch buffers."""
+    n, corners = int(state[OUT]), int(state[OUT_CORNERS])
+    facets = corners if plane else int(state[OUT_FACETS])
+    return Batch(
+        patterns=batch.patterns[:n].copy(),
+        witnesses=batch.witnesses[:n].copy(),
+        volumes=batch.volumes[:n].copy(),
+        bounded=batch.bounded[:n].copy(),
+        inside=batch.inside[:n].copy(),
+        vertices=batch.vertices[:corners].copy(),
+        vertex_counts=batch.vertex_counts[:n].copy(),
+        labels=batch.labels[:facets].copy(),
+        facet_counts=batch.facet_counts[:n].copy(),
+    )
+
+
+def plane_seeds(program: Program, cells: Sequence[ExactCell]) -> Seeds:
+    """Seeds for the plane kernel from pointed cells."""
+    neurons = int(program.row_start[-1] - program.row_start[1])
+    patterns = np.zeros((len(cells), neurons), np.uint8)
+    labels: list[int] = []
+    ends: list[int] = []
+    infinite: list[float] = []
+    for k, cell in enumerate(cells):
+        patterns[k, : len(cell.pattern)] = np.frombuffer(cell.pattern, np.uint8)
+        order = polygon(cell.cone)
+        labels += [cell.cone.labels[f] for f in order]
+        ends.append(len(labels))
+        for i, f in enumerate(order):
+            corner = 1 << f | 1 << order[i - 1]
+            rays = zip(cell.cone.rays, cell.cone.tight, strict=True)
+            infinite.append(next(float(r[-1] == 0) for r, t in rays if t & corner == corner))
+    return Seeds(
+        layers=np.array([cell.layer for cell in cells], np.int64),
+        patterns=patterns,
+        labels=np.array(labels, np.int64),
+        facet_ends=np.array(ends, np.int64),
+        bases=np.zeros((0, program.dimension), np.int64),
+        signs=np.array(infinite),
+        tight=np.zeros(0, np.uint64),
+        ray_ends=np.zeros(len(cells), np.int64),
+    )
+
+
+def cone_stack(program: Program) -> ConeStack:
+    """Stack of the cone kernel; it grows when the kernel asks for it."""
+    d = program.dimension
+    width = int(np.diff(program.row_start).max(initial=1))
+    lines = int(np.diff(program.line_start).max(initial=1))
+    rays = 4096
+    return ConeStack(
+        rays=np.zeros((rays, d + 2)),
+        tight=np.zeros(rays, np.uint64),
+        facets=np.zeros(2048, np.int64),
+        table=np.zeros((256, d + 2)),
+        table_labels=np.zeros(256, np.int64),
+        conflicts=np.zeros(16 * lines + 64, np.int64),
+        patterns=np.zeros(64 * width + 64, np.uint8),
+        old_rays=np.zeros((rays, d + 2)),
+        old_tight=np.zeros(rays, np.uint64),
+        new_rays=np.zeros((rays, d + 2)),
+        new_tight=np.zeros(rays, np.uint64),
+        values=np.zeros(rays),
+        handed=np.zeros(lines + 8, np.int64),
+        low=np.zeros(width),
+        high=np.zeros(width),
+        value=np.zeros(width),
+        rows=np.zeros(width, np.int64),
+        change=np.zeros(d + 2),
+        basis=np.zeros(d, np.int64),
+        minors=np.zeros(1 << (d + 1)),
+        terms=_minor_terms(d),
+        margin=np.array([lines, width], np.int64),
+        faces=np.zeros((d + 3, rays), np.int64),
+        square=np.zeros((d, d)),
+    )
+
+
+def _minor_terms(d: int) -> Any:
+    """Laplace expansion of all minors of d rows of length d + 1, column sets as bits.
+
+    Every term is (row, column, columns of the smaller minor, columns of the minor, sign).
+    """
+    terms = []
+    for columns in sorted(range(1, 1 << (d + 1)), key=int.bit_count):
+        row = columns.bit_count() - 1
+        if row >= d:
+            continue
+        members = [c for c in range(d + 1) if columns >> c & 1]
+        for place, c in enumerate(members):
+            sign = 1 if (row + place) % 2 == 0 else -1
+            terms.append((row, c, columns ^ (1 << c), columns, sign))
+    return np.array(terms, np.int64).reshape(-1, 5)
+
+
+def cone_seeds(program: Program, cells: Sequence[ExactCell]) -> Seeds:
+    """Seeds for the cone kernel from pointed cells."""
+    neurons = int(program.row_start[-1] - program.row_start[1])
+    d = program.dimension
+    patterns = np.zeros((len(cells), neurons), np.uint8)
+    labels: list[int] = []
+    ends, ray_ends, tight = [], [], []
+    bases: list[list[int]] = []
+    signs: list[float] = []
+    for k, cell in enumerate(cells):
+        patterns[k, : len(cell.pattern)] = np.frombuffer(cell.pattern, np.uint8)
+        labels += cell.cone.labels
+        ends.append(len(labels))
+        for ray, bits in zip(cell.cone.rays, cell.cone.tight, strict=True):
+            basis, sign = ray_basis(cell.cone, ray, bits)
+            bases.append(basis)
+            signs.append(sign)
+            tight.append(bits | (1 << 63 if ray[-1] == 0 else 0))
+        ray_ends.append(len(tight))
+    return Seeds(
+        layers=np.array([cell.layer for cell in cells], np.int64),
+        patterns=patterns,
+        labels=np.array(labels, np.int64),
+        facet_ends=np.array(ends, np.int64),
+        bases=np.array(bases, np.int64).reshape(-1, d),
+        signs=np.array(signs),
+        tight=np.array(tight, np.uint64),
+        ray_ends=np.array(ray_ends, np.int64),
+    )

@@ -1,0 +1,241 @@
+"""Cells in exact integers: double description with a lineality space.
+
+A cell is the cone over it in homogeneous coordinates (x, w), w >= 0: all sums of its rays with
+weights >= 0, plus its lineality space. A ray with w > 0 is the vertex x / w, one with w = 0 a
+direction. All numbers are Python integers, rows and rays have no common divisor.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import gcd
+
+from flint import fmpz_mat
+
+Vector = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Cone:
+    """A full-dimensional cone.
+
+    Attributes
+    ----------
+    rows, labels : lists
+        Inequalities ``row · v >= 0`` and what they are called; only facets are kept.
+    rays : list of vectors
+        Extreme rays (modulo the lineality space).
+    tight : list of int
+        For every ray the facets it lies on, as bits.
+    lines : list of vectors
+        A basis of the lineality space.
+    """
+
+    rows: list[Vector]
+    labels: list[int]
+    rays: list[Vector]
+    tight: list[int]
+    lines: list[Vector]
+
+    @property
+    def pointed(self) -> bool:
+        """Whether the cone contains no line."""
+        return not self.lines
+
+
+def whole_space(size: int) -> Cone:
+    """All of R^size."""
+    lines = [tuple(int(i == j) for j in range(size)) for i in range(size)]
+    return Cone([], [], [], [], lines)
+
+
+def dot(a: Vector, b: Vector) -> int:
+    """Inner product."""
+    return sum(x * y for x, y in zip(a, b, strict=True))
+
+
+def reduced(vector: list[int]) -> Vector:
+    """The vector divided by its greatest common divisor."""
+    divisor = gcd(*vector)
+    return tuple(x // divisor for x in vector) if divisor > 1 else tuple(vector)
+
+
+def _blend(a: int, u: Vector, b: int, v: Vector) -> Vector:
+    return reduced([a * x + b * y for x, y in zip(u, v, strict=True)])
+
+
+def side(cone: Cone, row: Vector) -> int:
+    """Where the cone lies: 1 row >= 0, -1 row <= 0 (0 everywhere included), 0 on both sides."""
+    if any(dot(row, line) for line in cone.lines):
+        return 0
+    positive = negative = False
+    for ray in cone.rays:
+        value = dot(row, ray)
+        positive |= value > 0
+        negative |= value < 0
+        if positive and negative:
+            return 0
+    return 1 if positive else -1
+
+
+def halves(cone: Cone, row: Vector, label: int) -> tuple[Cone, Cone]:
+    """The two parts of a cone on both sides of a row that crosses it."""
+    for index, line in enumerate(cone.lines):
+        value = dot(row, line)
+        if value:
+            return _halve_lines(cone, row, label, index, value)
+    return _halve_rays(cone, row, label)
+
+
+def cut(cone: Cone, row: Vector, label: int) -> Cone | None:
+    """The part with row >= 0; None if it has no interior."""
+    where = side(cone, row)
+    if where < 0:
+        return None
+    return cone if where > 0 else halves(cone, row, label)[0]
+
+
+def _negative(vector: Vector) -> Vector:
+    return tuple(-x for x in vector)
+
+
+def _halve_lines(
+    cone: Cone, row: Vector, label: int, index: int, value: int
+) -> tuple[Cone, Cone]:
+    """Cut across the lineality space: one line becomes a ray, the rest is moved onto the row."""
+    line = cone.lines[index] if value > 0 else _negative(cone.lines[index])
+    value = abs(value)
+    others = [x for i, x in enumerate(cone.lines) if i != index]
+    lines = [_blend(value, x, -dot(row, x), line) for x in others]
+    rays = [_blend(value, x, -dot(row, x), line) for x in cone.rays]
+    bit = 1 << len(cone.rows)
+    tight = [t | bit for t in cone.tight]
+    everything = bit - 1
+    positive = Cone(
+        [*cone.rows, row], [*cone.labels, label], [*rays, line], [*tight, everything], lines
+    )
+    negative = Cone(
+        [*cone.rows, _negative(row)],
+        [*cone.labels, -label],
+        [*rays, _negative(line)],
+        [*tight, everything],
+        lines,
+    )
+    return positive, negative
+
+
+def _halve_rays(cone: Cone, row: Vector, label: int) -> tuple[Cone, Cone]:
+    values = [dot(row, ray) for ray in cone.rays]
+    bit = 1 << len(cone.rows)
+    on = [(r, t | bit) for r, t, v in zip(cone.rays, cone.tight, values, strict=True) if v == 0]
+    above = [i for i, v in enumerate(values) if v > 0]
+    below = [i for i, v in enumerate(values) if v < 0]
+    size = len(row) - len(cone.lines)
+    for i in above:
+        for j in below:
+            common = cone.tight[i] & cone.tight[j]
+            if _adjacent(cone.tight, i, j, common, size):
+                ray = _blend(values[i], cone.rays[j], -values[j], cone.rays[i])
+                on.append((ray, common | bit))
+    parts = []
+    for keep, sign in ((above, 1), (below, -1)):
+        both = [(cone.rays[i], cone.tight[i]) for i in keep] + on
+        new_row = row if sign > 0 else _negative(row)
+        parts.append(
+            _only_facets(
+                [*cone.rows, new_row],
+                [*cone.labels, sign * label],
+                [r for r, _ in both],
+                [t for _, t in both],
+                cone.lines,
+            )
+        )
+    return parts[0], parts[1]
+
+
+def _adjacent(tight: list[int], i: int, j: int, common: int, size: int) -> bool:
+    if common.bit_count() < size - 2:
+        return False
+    return all(t & common != common for k, t in enumerate(tight) if k not in (i, j))
+
+
+def _only_facets(
+    rows: list[Vector], labels: list[int], rays: list[Vector], tight: list[int], lines: list[Vector]
+) -> Cone:
+    """Drop the inequalities that have become redundant, and renumber the bits."""
+    on = [0] * len(rows)
+    for k, t in enumerate(tight):
+        for f in range(len(rows)):
+            if t >> f & 1:
+                on[f] |= 1 << k
+    kept: list[int] = []
+    for f, mine in enumerate(on):
+        larger = any(
+            mine & other == mine and (mine != other or g < f) for g, other in enumerate(on) if g != f
+        )
+        if mine and not larger:
+            kept.append(f)
+    if len(kept) < len(rows):
+        tight = [sum(((t >> f) & 1) << k for k, f in enumerate(kept)) for t in tight]
+    return Cone([rows[f] for f in kept], [labels[f] for f in kept], rays, tight, lines)
+
+
+def polygon(cone: Cone) -> list[int]:
+    """Facets of a pointed cone in three dimensions, in counter-clockwise order of the cell."""
+    by_facet: dict[int, list[int]] = {f: [] for f in range(len(cone.rows))}
+    for k, t in enumerate(cone.tight):
+        for f in by_facet:
+            if t >> f & 1:
+                by_facet[f].append(k)
+    order = [0]
+    ray = by_facet[0][1]
+    while True:
+        (following,) = (f for f in by_facet if f != order[-1] and cone.tight[ray] >> f & 1)
+        if following == order[0]:
+            break
+        order.append(following)
+        ends = by_facet[following]
+        ray = ends[0] if ends[1] == ray else ends[1]
+    a, b = cone.rows[order[0]], cone.rows[order[1]]
+    meeting = cross(a, b)
+    common = 1 << order[0] | 1 << order[1]
+    corner = next(r for r, t in zip(cone.rays, cone.tight, strict=True) if t & common == common)
+    return order if dot(meeting, corner) > 0 else order[::-1]
+
+
+def cross(a: Vector, b: Vector) -> Vector:
+    """Cross product in three dimensions."""
+    return (
+        a[1] * b[2] - a[2] * b[1],
+        a[2] * b[0] - a[0] * b[2],
+        a[0] * b[1] - a[1] * b[0],
+    )
+
+
+def ray_basis(cone: Cone, ray: Vector, tight: int) -> tuple[list[int], float]:
+    """Facets that meet in a ray alone, and the sign that makes their minors the ray.
+
+    The minors are those with the columns 0, 1, … left out, with alternating signs.
+    """
+    size = len(ray)
+    chosen: list[int] = []
+    reduced_rows: list[list[Fraction]] = []
+    pivots: list[int] = []
+    for f, row in enumerate(cone.rows):
+        if not tight >> f & 1 or len(chosen) == size - 1:
+            continue
+        rest = [Fraction(x) for x in row]
+        for done, pivot in zip(reduced_rows, pivots, strict=True):
+            factor = rest[pivot] / done[pivot]
+            rest = [x - factor * y for x, y in zip(rest, done, strict=True)]
+        if any(rest):
+            chosen.append(f)
+            reduced_rows.append(rest)
+            pivots.append(next(i for i, x in enumerate(rest) if x))
+    column = next(i for i, x in enumerate(ray) if x)
+    matrix = fmpz_mat(
+        [[x for i, x in enumerate(cone.rows[f]) if i != column] for f in chosen]
+    )
+    minor = int(matrix.det()) * (-1) ** column
+    return chosen, 1.0 if (minor > 0) == (ray[column] > 0) else -1.0

@@ -1,0 +1,287 @@
+"""A network and a domain as flat arrays, the form that the Numba kernels read.
+
+Layers are counted from 0 (the input). Every neuron of every layer has a *row*; the rows of
+layer ℓ are ``row_start[ℓ] : row_start[ℓ + 1]``, layer 0 included. A *line* is a place where a
+neuron bends: the hyperplane ``z = t`` of one of its breakpoints. Lines are numbered through:
+
+- line 0 is the hyperplane at infinity, ``w = 0`` in homogeneous coordinates,
+- lines 1 … D are the rows of the domain,
+- then come the lines of layer 1, 2, …, neuron by neuron, breakpoints in increasing order.
+
+Coordinates are scaled by powers of two (so nothing is rounded) such that slopes and biases
+of the layers that read the input have about the same size: ``x_scaled = x * scale``.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from tropicell.domains import Domain
+from tropicell.network import Network
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+#: Half the distance from 1 to the next float64.
+UNIT_ROUNDOFF = 2.0**-53
+
+#: A matrix with a smaller part of nonzeros than this is kept sparse.
+_SPARSE_BELOW = 0.3
+
+#: Roundings beyond one per summand that the error bound of a sum leaves room for.
+EXTRA_ROUNDINGS = 160
+
+
+class Program(NamedTuple):
+    """A network on a domain as flat arrays.
+
+    Attributes
+    ----------
+    dimension, depth : int
+        Number d of inputs, and number L of layers with an activation.
+    row_start : ndarray, shape (L + 2,)
+        First row of every layer.
+    bias : ndarray, shape (rows,)
+        Bias of every row; 0 for layer 0.
+    slopes, intercepts : ndarray, shape (rows, pieces)
+        Pieces of every row's activation; the rows of layer 0 have the identity.
+    input_rows : ndarray, shape (width of layer 0, d + 1)
+        Layer 0 as a map of the scaled coordinates; the last column is the offset.
+    term_start : ndarray, shape (L + 2,)
+        The terms of layer ℓ are ``term_start[ℓ] : term_start[ℓ + 1]``.
+    term_source, term_sparse, term_weights, term_columns : ndarray
+        Per term: the source layer; whether the matrix is sparse; where its numbers begin in
+        `weights`; where its column pointers begin in `columns` (sparse only). Matrices are stored
+        by source neuron: dense ones as (source, target), sparse ones as compressed columns.
+    weights, columns, targets : ndarray
+        Numbers; column pointers (relative to the term's first number); target rows (relative
+        to their layer) of sparse numbers.
+    gamma : ndarray, shape (L + 1,)
+        Relative rounding error of the sums that make the rows of a layer.
+    line_start : ndarray, shape (L + 2,)
+        First line of every layer; ``line_start[0] = 0``, ``line_start[1]`` = 1 + domain rows.
+    line_row, line_at : ndarray, shape (lines,)
+        Row of a line's neuron (-1 for the domain), and its breakpoint.
+    line_slack : ndarray, shape (lines,)
+        Part of the error bound that comes from the bias and the breakpoint alone.
+    plain : ndarray of bool, shape (L + 1,)
+        Layers in which every neuron has exactly one breakpoint, at 0.
+    domain_rows : ndarray, shape (1 + domain rows, d + 1)
+        Rows r with ``r · (x, 1) >= 0`` in scaled coordinates; the first is infinity.
+    scale : ndarray, shape (d,)
+        Powers of two.
+    """
+
+    dimension: int
+    depth: int
+    row_start: IntArray
+    bias: FloatArray
+    slopes: FloatArray
+    intercepts: FloatArray
+    input_rows: FloatArray
+    term_start: IntArray
+    term_source: IntArray
+    term_sparse: NDArray[np.bool_]
+    term_weights: IntArray
+    term_columns: IntArray
+    weights: FloatArray
+    columns: IntArray
+    targets: IntArray
+    gamma: FloatArray
+    line_start: IntArray
+    line_row: IntArray
+    line_at: FloatArray
+    line_slack: FloatArray
+    plain: NDArray[np.bool_]
+    domain_rows: FloatArray
+    scale: FloatArray
+
+
+def compile_program(network: Network, domain: Domain) -> Program:
+    """Flat arrays for a network on a domain; slices must have been resolved before.
+
+    Parameters
+    ----------
+    network : Network
+    domain : Domain
+        Not a `Slice`; see `tropicell.domains.resolve`.
+
+    Returns
+    -------
+    Program
+
+    Examples
+    --------
+    >>> from tropicell import Box
+    >>> program = compile_program(Network.mlp([[[1.0, 2.0]], [[1.0]]]), Box(-1, 1))
+    >>> program.line_start.tolist()
+    [0, 5, 6]
+    """
+    widths = [_input_width(network), *network.widths]
+    row_start = np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
+    slopes, intercepts = _pieces(network, widths)
+    bias = np.concatenate([np.zeros(widths[0]), *(x.affine.bias for x in network.layers)])
+    scale = _scale(network)
+    domain_rows = _domain_rows(domain, scale)
+    gamma = _gammas(network)
+    lines = _lines(network, row_start, len(domain_rows))
+    line_start, line_row, line_at = lines
+    layer_of_row = np.repeat(np.arange(len(widths)), widths)
+    slack = np.zeros(len(line_row))
+    inner = line_row >= 0
+    rows = line_row[inner]
+    slack[inner] = gamma[layer_of_row[rows]] * (np.abs(bias[rows]) + np.abs(line_at[inner]))
+    return Program(
+        dimension=network.n_inputs,
+        depth=network.depth,
+        row_start=row_start,
+        bias=bias,
+        slopes=slopes,
+        intercepts=intercepts,
+        input_rows=_input_rows(network, scale),
+        **_terms(network),
+        gamma=gamma,
+        line_start=line_start,
+        line_row=line_row,
+        line_at=line_at,
+        line_slack=slack,
+        plain=np.array([False, *(_is_plain(layer.activation) for layer in network.layers)]),
+        domain_rows=domain_rows,
+        scale=scale,
+    )
+
+
+def _input_width(network: Network) -> int:
+    embedding = network.embedding
+    return network.n_inputs if embedding is None else int(embedding.matrix.shape[0])
+
+
+def _embedding(network: Network) -> FloatArray:
+    """Layer 0 as a map of the inputs, offset last."""
+    embedding = network.embedding
+    if embedding is None:
+        return np.concatenate([np.eye(network.n_inputs), np.zeros((network.n_inputs, 1))], axis=1)
+    columns = np.concatenate([embedding.matrix, embedding.offset[:, None]], axis=1)
+    return np.ascontiguousarray(columns, dtype=np.float64)
+
+
+def _input_rows(network: Network, scale: FloatArray) -> FloatArray:
+    rows = _embedding(network)
+    rows[:, :-1] /= scale
+    return np.ascontiguousarray(rows)
+
+
+def _scale(network: Network) -> FloatArray:
+    """Powers of two that bring slopes to the size of the biases where the input is read."""
+    columns = _embedding(network)
+    largest = np.zeros(network.n_inputs + 1)
+    for layer in network.layers:
+        if 0 in layer.affine.terms:
+            product = np.abs(layer.affine.terms[0] @ columns)
+            product[:, -1] += np.abs(layer.affine.bias)
+            largest = np.maximum(largest, product.max(axis=0))
+    if largest[-1] == 0:
+        largest[-1] = largest[:-1].max()
+    largest[largest == 0] = 1.0
+    ratio = np.clip(largest[:-1] / largest[-1], 2.0**-200, 2.0**200)
+    return np.asarray(np.exp2(np.round(np.log2(ratio))), dtype=np.float64)
+
+
+def _domain_rows(domain: Domain, scale: FloatArray) -> FloatArray:
+    a, b = domain.inequalities(scale.size)
+    infinity = np.zeros((1, scale.size + 1))
+    infinity[0, -1] = 1.0
+    rows = np.concatenate([-a / scale, b[:, None]], axis=1)
+    return np.ascontiguousarray(np.concatenate([infinity, rows]))
+
+
+def _pieces(network: Network, widths: list[int]) -> tuple[FloatArray, FloatArray]:
+    most = max([1, *(layer.activation.slopes.shape[1] for layer in network.layers)])
+    slopes = [np.ones((widths[0], most))]
+    intercepts = [np.zeros((widths[0], most))]
+    for layer in network.layers:
+        activation = layer.activation
+        pad = ((0, 0), (0, most - activation.slopes.shape[1]))
+        slopes.append(np.pad(activation.slopes, pad, mode="edge"))
+        intercepts.append(np.pad(activation.intercepts, pad, mode="edge"))
+    return np.concatenate(slopes), np.concatenate(intercepts)
+
+
+def _lines(
+    network: Network, row_start: IntArray, n_domain: int
+) -> tuple[IntArray, IntArray, FloatArray]:
+    starts = [0, n_domain]
+    rows = [np.full(n_domain, -1)]
+    at = [np.zeros(n_domain)]
+    for index, layer in enumerate(network.layers, start=1):
+        which = np.nonzero(np.isfinite(layer.activation.breakpoints))
+        rows.append(row_start[index] + which[0])
+        at.append(layer.activation.breakpoints[which])
+        starts.append(starts[-1] + len(which[0]))
+    return (
+        np.array(starts, dtype=np.int64),
+        np.concatenate(rows).astype(np.int64),
+        np.concatenate(at),
+    )
+
+
+def _is_plain(activation: Any) -> bool:
+    return bool(activation.breakpoints.shape[1] == 1 and (activation.breakpoints == 0).all())
+
+
+def _gammas(network: Network) -> FloatArray:
+    gammas = [0.0]
+    for layer in network.layers:
+        summands = 1 + sum(_most_per_row(m) for m in layer.affine.terms.values())
+        gammas.append((summands + EXTRA_ROUNDINGS) * UNIT_ROUNDOFF * 1.001)
+    return np.array(gammas)
+
+
+def _most_per_row(matrix: Any) -> int:
+    if sp.issparse(matrix):
+        return int(np.diff(matrix.indptr).max(initial=0))
+    return int(matrix.shape[1])
+
+
+def _terms(network: Network) -> dict[str, Any]:
+    starts, sources, sparse = [0, 0], [], []
+    first_weight, first_column = [], []
+    weights: list[FloatArray] = []
+    columns: list[IntArray] = []
+    targets: list[IntArray] = []
+    n_weights = n_columns = 0
+    for layer in network.layers:
+        for source, matrix in layer.affine.terms.items():
+            sources.append(source)
+            first_weight.append(n_weights)
+            first_column.append(n_columns)
+            csc = sp.csc_array(matrix)
+            csc.eliminate_zeros()
+            few = csc.nnz < _SPARSE_BELOW * matrix.shape[0] * matrix.shape[1]
+            sparse.append(few)
+            if few:
+                csc.sort_indices()
+                weights.append(csc.data.astype(np.float64))
+                targets.append(csc.indices.astype(np.int64))
+                columns.append(csc.indptr.astype(np.int64))
+                n_columns += len(columns[-1])
+            else:
+                weights.append(csc.toarray().T.ravel())
+                # Targets run parallel to the weights; dense matrices do not read them.
+                targets.append(np.zeros(weights[-1].size, np.int64))
+            n_weights += weights[-1].size
+        starts.append(len(sources))
+    return {
+        "term_start": np.array(starts, dtype=np.int64),
+        "term_source": np.array(sources, dtype=np.int64),
+        "term_sparse": np.array(sparse, dtype=np.bool_),
+        "term_weights": np.array(first_weight, dtype=np.int64),
+        "term_columns": np.array(first_column, dtype=np.int64),
+        "weights": np.concatenate([*weights, np.empty(0)]),
+        "columns": np.concatenate([*columns, np.empty(0, np.int64)]),
+        "targets": np.concatenate([*targets, np.empty(0, np.int64)]),
+    }

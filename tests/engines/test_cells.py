@@ -1,0 +1,201 @@
+"""The cells engine against the oracle (`traverse`), and against what geometry demands."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.strategies import KINDS, domains, networks, random_network
+from tropicell import Affine, Box, Layer, Network, Polytope, Slice, WholeSpace
+from tropicell.domains import Domain, resolve
+from tropicell.engines.cells import CellRun, Tolerance, count_cells, enumerate_cells
+from tropicell.engines.traverse import traverse
+
+slow = settings(
+    deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+)
+
+
+def oracle(network: Network, domain: Domain | None) -> list[bytes]:
+    network, domain = resolve(network, domain)
+    return sorted(pattern.tobytes() for pattern, _ in traverse(network, domain))
+
+
+def found(network: Network, domain: Domain | None, **options: object) -> list[bytes]:
+    regions = enumerate_cells(network, domain, **options)  # type: ignore[arg-type]
+    assert regions.complete
+    return sorted(pattern.tobytes() for pattern in regions.patterns)
+
+
+def random_mlp(sizes: list[int], seed: int = 0) -> Network:
+    """PyTorch's default initialisation."""
+    rng = np.random.default_rng(seed)
+    weights, biases = [], []
+    for m, n in pairwise(sizes):
+        bound = 1 / np.sqrt(m)
+        weights.append(rng.uniform(-bound, bound, (n, m)))
+        biases.append(rng.uniform(-bound, bound, n))
+    return Network.mlp(weights, biases)
+
+
+@slow
+@given(st.data())
+def test_same_regions_as_the_oracle(data: st.DataObject) -> None:
+    network = data.draw(networks(max_inputs=4, max_width=4))
+    domain = data.draw(domains(network.n_inputs))
+    expected = oracle(network, domain)
+    assert found(network, domain) == expected
+    assert count_cells(network, domain).count == len(expected)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("inputs", [1, 2, 3, 4])
+def test_fixed_networks(kind: str, inputs: int) -> None:
+    for seed in range(2):
+        network = random_network(seed, kind, inputs, 3, 4 if inputs < 3 else 3)
+        for domain in (WholeSpace(), Box(-1, 1)):
+            assert found(network, domain) == oracle(network, domain)
+
+
+@slow
+@given(st.integers(0, 2**32 - 1), st.sampled_from(KINDS), st.integers(1, 3))
+def test_slices(seed: int, kind: str, dimension: int) -> None:
+    network = random_network(seed, kind, 4, 2, 4)
+    rng = np.random.default_rng(seed)
+    directions = rng.integers(-2, 3, size=(dimension, 4)).astype(float)
+    directions[:, :dimension] += 8 * np.eye(dimension)
+    plane = Slice(rng.integers(-2, 3, size=4) * 0.1, directions, Box(-1, 1))
+    assert found(network, plane) == oracle(network, plane)
+
+
+@slow
+@given(st.data())
+def test_geometry(data: st.DataObject) -> None:
+    network = data.draw(networks(max_inputs=3, max_width=4))
+    regions = enumerate_cells(network, Box(-1, 1))
+    d = network.n_inputs
+    assert regions.bounded.all()
+    assert regions.volumes.sum() == pytest.approx(2.0**d, rel=1e-9)
+    exact = network.patterns(regions.witnesses, arithmetic="exact")
+    assert (exact == regions.patterns)[regions.inside].all()
+    assert (regions.vertices[:, -1] == 1).all()
+    assert (np.abs(regions.vertices) <= 1 + 1e-6).all()
+
+
+@slow
+@given(st.data())
+def test_bounded_means_no_rays(data: st.DataObject) -> None:
+    network = data.draw(networks(max_inputs=3, max_width=3))
+    regions = enumerate_cells(network)
+    counts = np.diff(regions.vertex_offsets)
+    owner = np.repeat(np.arange(len(regions)), counts)
+    rays = np.bincount(owner, weights=regions.vertices[:, -1] == 0, minlength=len(regions))
+    assert ((rays == 0) == regions.bounded).all()
+    assert (np.isinf(regions.volumes) == ~regions.bounded).all()
+
+
+def test_float_arithmetic_on_generic_networks() -> None:
+    for sizes in ([2, 20, 20, 1], [3, 8, 8, 1], [4, 6, 6, 1]):
+        for domain in (Box(-1, 1), WholeSpace()):
+            network = random_mlp(sizes)
+            exact = found(network, domain)
+            assert found(network, domain, arithmetic="float") == exact
+            assert found(network, domain, arithmetic="float", tolerance=Tolerance(1e-10)) == exact
+
+
+def test_known_count_and_memory() -> None:
+    regions = enumerate_cells(random_mlp([2, 64, 64, 64, 1]), Box(-1, 1))
+    assert len(regions) == 5058
+    assert regions.nbytes / len(regions) < 250
+    assert np.diff(regions.facet_offsets).mean() < 4
+    assert regions.stats.tests > 0
+
+
+@pytest.mark.parametrize("sizes", [[2, 12, 12, 1], [3, 8, 8, 1]])
+def test_simple_arrangement(sizes: list[int]) -> None:
+    """n hyperplanes in general position cut R^d into C(n, 0) + … + C(n, d) cells."""
+    d, n = sizes[0], sizes[1]
+    network = random_mlp([d, n, 1])
+    expected = {2: 1 + 12 + 66, 3: 1 + 8 + 28 + 56}[d]
+    assert count_cells(network).count == expected == len(enumerate_cells(network))
+
+
+def test_telgarsky_sawtooth() -> None:
+    """k tents after each other bend at all multiples of 2^-k; all of it is degenerate."""
+    weights = [[[1.0], [1.0]]]
+    biases = [[0.0, -0.5]]
+    for _ in range(5):
+        weights.append([[2.0, -4.0], [2.0, -4.0]])
+        biases.append([0.0, -0.5])
+    network = Network.mlp([*weights, [[2.0, -4.0]]], [*biases, [0.0]])
+    assert found(network, Box(0, 1)) == oracle(network, Box(0, 1))
+
+
+def test_budgets_and_going_on() -> None:
+    network = random_mlp([2, 20, 20, 1])
+    total = count_cells(network).count
+    run = CellRun(network, max_regions=100)
+    first = [batch.patterns for batch in run.batches()]
+    assert not run.complete
+    assert 100 <= sum(map(len, first)) == run.count < total
+    run.max_regions = None
+    rest = [batch.patterns for batch in run.batches()]
+    assert run.complete
+    patterns = np.concatenate(first + rest)
+    assert len(np.unique(patterns, axis=0)) == len(patterns) == total
+    assert not count_cells(network, max_seconds=0.0).complete
+
+
+@pytest.mark.parametrize("sizes", [[2, 20, 20, 1], [3, 10, 10, 1]])
+def test_work_can_be_shared(sizes: list[int]) -> None:
+    network = random_mlp(sizes)
+    total = count_cells(network).count
+    run = CellRun(network, store=False, max_regions=50)
+    list(run.batches())
+    cells = run.remaining()
+    parts = [CellRun(network, store=False, cells=cells[k::2]) for k in range(2)]
+    for part in parts:
+        list(part.batches())
+    assert run.count + sum(part.count for part in parts) == total
+
+
+def test_empty_domain_and_no_layers() -> None:
+    network = random_mlp([2, 3, 1])
+    assert len(enumerate_cells(network, Polytope([[1, 0], [-1, 0]], [0, 0]))) == 0
+    affine = Network(2, [], Affine({0: [[1.0, 1.0]]}))
+    assert count_cells(affine).count == 1
+    assert enumerate_cells(affine, Box(0, 2)).volumes.tolist() == [4.0]
+
+
+def test_facets_name_their_neurons() -> None:
+    network = Network.mlp([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0]]])
+    regions = enumerate_cells(network, Box(-1, 1))
+    lines = np.abs(regions.facets) - 1
+    inner = regions.line_layers[lines] == 1
+    assert inner.sum() == 8
+    assert set(regions.line_neurons[lines[inner]].tolist()) == {0, 1}
+
+
+def test_sparse_layers() -> None:
+    rng = np.random.default_rng(0)
+    import scipy.sparse as sp
+
+    dense = rng.normal(size=(60, 40)) * (rng.random((60, 40)) < 0.05)
+    parts = [rng.normal(size=(40, 2)), dense, rng.normal(size=(1, 60))]
+    bias = [rng.normal(size=40), rng.normal(size=60)]
+    networks_ = [
+        Network(
+            2,
+            [Layer(Affine({0: parts[0]}, bias[0])), Layer(Affine({1: middle, 0: skip}, bias[1]))],
+            Affine({2: parts[2]}),
+        )
+        for skip in [rng.normal(size=(60, 2))]
+        for middle in (dense, sp.csr_array(dense))
+    ]
+    a, b = (found(network, Box(-1, 1)) for network in networks_)
+    assert a == b
+    assert len(a) > 1000
