@@ -1,5 +1,7 @@
 """Every linear region of a piecewise-linear neural network, exactly."""
 
+from importlib.metadata import version as _version
+
 from tropicell.compare import Comparison, compare
 from tropicell.domains import Box, Polytope, Slice, WholeSpace
 from tropicell.enumeration import enumerate_regions
@@ -23,8 +25,11 @@ from tropicell.layers import Affine, Layer
 from tropicell.maps import AffineMap
 from tropicell.network import Network
 from tropicell.region import EmptyRegion, Region
+from tropicell.region_files import load_regions
 from tropicell.regions import Regions
 from tropicell.tropical import TropicalRationalMap, find_region, recurrences
+
+__version__ = _version("tropicell")
 
 __all__ = [
     "Affine",
@@ -57,6 +62,7 @@ __all__ = [
     "from_sklearn",
     "from_torch",
     "load",
+    "load_regions",
     "recurrences",
     "save",
 ]

@@ -11,10 +11,13 @@ import os
 import re
 import tempfile
 import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tropicell import layout
 from tropicell.errors import InvalidInputError, ModelFileError, require
@@ -85,7 +88,7 @@ def load(path: str | os.PathLike[str]) -> Network:
 
         return from_pt2(file)
     if suffix == ".npz":
-        return layout.to_network(_read_npz(file), str(file))
+        return layout.to_network(read_npz(file), str(file))
     if suffix == ".safetensors":
         return layout.to_network(_read_safetensors(file), str(file))
     raise ModelFileError(
@@ -131,19 +134,32 @@ def save(network: Network, path: str | os.PathLike[str]) -> None:
     if suffix not in (".npz", ".safetensors"):
         raise InvalidInputError(f"{file}: expected the suffix .npz or .safetensors, not {suffix!r}")
     arrays, header = layout.to_arrays(network)
-    handle, temporary = tempfile.mkstemp(dir=file.absolute().parent, prefix=".", suffix=suffix)
+    if suffix == ".npz":
+        write_npz(file, {"header": np.array(header), **arrays})
+        return
+    tensors = require("safetensors.numpy", extra="torch", why="writing .safetensors")
+    with replacing(file) as temporary:
+        tensors.save_file(arrays, temporary, metadata={"header": header})
+
+
+@contextmanager
+def replacing(file: Path) -> Iterator[Path]:
+    """A temporary file beside `file` that takes its place at the end, or vanishes on an error."""
+    handle, name = tempfile.mkstemp(dir=file.absolute().parent, prefix=".", suffix=file.suffix)
     os.close(handle)
+    temporary = Path(name)
     try:
-        if suffix == ".npz":
-            with open(temporary, "wb") as stream:
-                np.savez(stream, allow_pickle=False, header=np.array(header), **arrays)
-        else:
-            tensors = require("safetensors.numpy", extra="torch", why="writing .safetensors")
-            tensors.save_file(arrays, temporary, metadata={"header": header})
-        os.replace(temporary, file)
+        yield temporary
+        temporary.replace(file)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
+
+
+def write_npz(file: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write arrays to an ``.npz`` file that is never half written."""
+    with replacing(file) as temporary, temporary.open("wb") as stream:
+        np.savez(stream, allow_pickle=False, **arrays)
 
 
 def _is_pickle(file: Path) -> bool:
@@ -164,7 +180,11 @@ def _is_pickle(file: Path) -> bool:
         return False  # damaged: whoever reads it next says so
 
 
-def _read_npz(file: Path) -> dict[str, Any]:
+def read_npz(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The arrays of an ``.npz`` file, without pickles, with their claimed sizes checked first."""
+    file = Path(path)
+    if not file.is_file():
+        raise ModelFileError(f"{file}: no such file")
     arrays: dict[str, Any] = {}
     try:
         with zipfile.ZipFile(file) as archive:
