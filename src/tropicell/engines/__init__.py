@@ -1,0 +1,1 @@
+"""The engines that find regions: the exact oracle, cells, half-spaces."""

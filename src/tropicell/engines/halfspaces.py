@@ -1,0 +1,445 @@
+"""The `halfspaces` engine: all regions in any dimension, from points, certificates and small LPs.
+
+See `tropicell.engines._halfspaces_kernel` for the method and docs/halfspaces-proof.md for what is
+proved. This module drives the kernel: buffers, budgets, batches, and exact decisions where
+floats prove nothing.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tropicell.arithmetic import ArithmeticName, get_arithmetic, to_floats
+from tropicell.domains import Domain, resolve
+from tropicell.engines import _halfspaces_kernel as kernel
+from tropicell.engines._halfspaces_exact import (
+    ExactRows,
+    decide,
+    interior_point,
+    start_basis,
+)
+from tropicell.engines._halfspaces_program import Program, build_program
+from tropicell.engines._halfspaces_work import (
+    Options,
+    Work,
+    grow,
+    make_certificate_space,
+    make_work,
+)
+from tropicell.errors import InvalidInputError
+from tropicell.network import Network
+from tropicell.patterns import PatternArray
+
+#: Regions that the kernel may emit before it returns to Python.
+BATCH = 65_536
+#: Nodes after which the kernel returns so that clocks and interrupts are looked at.
+_VISITS = 400_000
+#: A witness closer to a boundary than this (relative) is replaced by a better one.
+_MARGIN = 1e-11
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """What counts as zero with ``arithmetic="float"``, relative to the sizes of the summands.
+
+    Attributes
+    ----------
+    relative : float
+        A cut's value at a point is zero if it is below this times the sum of its terms' sizes.
+    snap : float
+        A coefficient of a composed row is zero if below this times its running bound.
+    pivot : float
+        Smallest coefficient (rows have size 1) that the simplex method reacts to. It steers the
+        search with both arithmetics, but with "exact" nothing is believed because of it.
+    """
+
+    relative: float = 1e-10
+    snap: float = 1e-12
+    pivot: float = 1e-9
+
+
+class Batch(NamedTuple):
+    """Some regions: patterns, and a point strictly inside each."""
+
+    patterns: PatternArray
+    witnesses: NDArray[np.float64]
+
+
+@dataclass
+class HalfspaceResult:
+    """What `enumerate_halfspaces` found.
+
+    Attributes
+    ----------
+    count : int
+        Number of regions found.
+    complete : bool
+        Whether these are all.
+    patterns, witnesses : ndarray
+        One row per region; empty if only counted or handed to a callback.
+    stats : dict
+        ``seconds``, ``lps``, ``pivots``, ``lps_avoided`` (cuts decided by known certificates, and
+        splits), ``exact_decisions``, ``nodes``.
+    """
+
+    count: int
+    complete: bool
+    patterns: PatternArray
+    witnesses: NDArray[np.float64]
+    stats: dict[str, float] = field(default_factory=dict)
+
+
+def enumerate_halfspaces(
+    network: Network,
+    domain: Domain | None = None,
+    *,
+    arithmetic: ArithmeticName = "exact",
+    tolerance: Tolerance | None = None,
+    store: bool = True,
+    max_regions: int | None = None,
+    max_seconds: float | None = None,
+    on_batch: Callable[[Batch], None] | None = None,
+    prefix: PatternArray | None = None,
+) -> HalfspaceResult:
+    """Find all regions of a network on a domain, in any dimension.
+
+    Parameters
+    ----------
+    network : Network
+    domain : Domain, optional
+        Default: all of R^n.
+    arithmetic : {"exact", "float"}
+        "exact": the regions of the float64 weights taken as rationals, on every input.
+        "float": decisions within `tolerance`.
+    tolerance : Tolerance, optional
+    store : bool
+        False: count only, in constant memory.
+    max_regions, max_seconds : optional
+        Budgets; what was found until then is kept, with ``complete=False``.
+    on_batch : callable, optional
+        Called with every `Batch` instead of keeping it.
+    prefix : ndarray of uint8, optional
+        Pieces of the neurons of the first k layers: only the regions with this prefix are looked
+        for, so that several calls can share the work.
+
+    Returns
+    -------
+    HalfspaceResult
+
+    Examples
+    --------
+    >>> network = Network.mlp([np.eye(6), np.ones((1, 6))])
+    >>> result = enumerate_halfspaces(network)
+    >>> result.count, result.complete
+    (64, True)
+    >>> bool((network.patterns(result.witnesses) == result.patterns).all())
+    True
+    """
+    get_arithmetic(arithmetic)
+    for name, value in (("max_regions", max_regions), ("max_seconds", max_seconds)):
+        if value is not None and not value >= 0:
+            raise InvalidInputError(f"{name} must be at least 0, got {value}")
+    search = Search(
+        network,
+        domain,
+        arithmetic=arithmetic,
+        tolerance=tolerance or Tolerance(),
+        store=store,
+        prefix=prefix,
+    )
+    kept: list[Batch] = []
+    take = kept.append if on_batch is None else on_batch
+    while search.advance(max_regions, max_seconds):
+        if store:
+            take(search.batch())
+    if store:
+        take(search.batch())
+    width, d = network.n_neurons, search.network.n_inputs
+    return HalfspaceResult(
+        count=search.count,
+        complete=search.complete,
+        patterns=np.concatenate([np.empty((0, width), np.uint8), *(b.patterns for b in kept)]),
+        witnesses=np.concatenate([np.empty((0, d)), *(b.witnesses for b in kept)]),
+        stats=search.stats(),
+    )
+
+
+class Search:
+    """One enumeration that can be advanced step by step.
+
+    Parameters are those of `enumerate_halfspaces`.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        domain: Domain | None,
+        *,
+        arithmetic: ArithmeticName,
+        tolerance: Tolerance,
+        store: bool,
+        prefix: PatternArray | None = None,
+    ) -> None:
+        self.network, inside = resolve(network, domain)
+        self.program: Program = build_program(self.network, inside)
+        self.exact = arithmetic == "exact"
+        self.options = Options(self.exact, store, tolerance.relative, tolerance.pivot)
+        depth = self.network.depth
+        self._snap = (
+            self.program.roundoff.copy() if self.exact else np.full(depth, tolerance.snap)
+        )
+        self.work: Work = make_work(self.program, store, BATCH)
+        self._certificate = make_certificate_space(self.program)
+        self._rows = ExactRows(self.network, self.program.domain)
+        self.complete = False
+        self.exact_decisions = 0
+        self._started = time.perf_counter()
+        self._seconds = 0.0
+        self._trivial = 0
+        self._start(np.empty(0, np.uint8) if prefix is None else np.asarray(prefix, np.uint8))
+
+    @property
+    def count(self) -> int:
+        """Regions found so far."""
+        return int(self.work.state[kernel.COUNT]) + self._trivial
+
+    def stats(self) -> dict[str, float]:
+        """Counters; see `HalfspaceResult`."""
+        state = self.work.state
+        return {
+            "seconds": self._seconds,
+            "lps": int(state[kernel.LPS]),
+            "pivots": int(state[kernel.PIVOTS]),
+            "lps_avoided": int(state[kernel.BY_CERTIFICATE] + state[kernel.BY_POINTS]),
+            "exact_decisions": self.exact_decisions,
+            "nodes": int(state[kernel.VISITS]),
+        }
+
+    def advance(self, max_regions: int | None, max_seconds: float | None) -> bool:
+        """Go on to the end, a full batch or a used-up budget; True if there is more to do."""
+        if self.complete:
+            return False
+        most = np.iinfo(np.int64).max if max_regions is None else max_regions
+        while True:
+            why = kernel.run(
+                self.program, self.work, self._certificate, self.options, self._snap, most, _VISITS
+            )
+            self._seconds = time.perf_counter() - self._started
+            if why == kernel.DONE:
+                self.complete = True
+                return False
+            if why == kernel.GROW:
+                self.work = grow(self.work)
+            elif why == kernel.NEED_CONSTANT:
+                self._decide_constant()
+            elif why == kernel.NEED_EXACT:
+                self._decide_cut()
+            if self.count >= most or (max_seconds is not None and self._seconds >= max_seconds):
+                return False
+            if why == kernel.PAUSE and self.work.state[kernel.EMITTED] >= BATCH:
+                return True
+
+    def batch(self) -> Batch:
+        """Take what was found since the last call."""
+        n = int(self.work.state[kernel.EMITTED])
+        self.work.state[kernel.EMITTED] = 0
+        found = Batch(self.work.patterns[:n].copy(), self.work.witnesses[:n].copy())
+        for k in np.flatnonzero(self.work.margins[:n] < _MARGIN):
+            self._better_witness(found, int(k))
+        return found
+
+    # --- the beginning ------------------------------------------------------------------------
+
+    def _start(self, prefix: PatternArray) -> None:
+        program, work = self.program, self.work
+        ends = program.first_neuron
+        top = int(np.searchsorted(ends, prefix.size))
+        if top >= len(ends) or ends[top] != prefix.size or (top == len(ends) - 1 and top > 0):
+            raise InvalidInputError(
+                f"the prefix has {prefix.size} pieces; expected those of some first layers, "
+                f"{ends[:-1].tolist()}"
+            )
+        d = self.network.n_inputs
+        if self.network.depth == 0:
+            rows, sign = self._rows._first, [0] * d + [1] * len(program.domain)
+            self._trivial = int(interior_point(rows, sign) is not None)
+            self.complete = True
+            return
+        work.piece[: prefix.size] = prefix
+        rows = self._rows.up_to(top, work.piece)
+        base = d + len(program.domain)
+        sign = [0] * d + [1] * len(program.domain)
+        for layer in range(top):
+            sign += self._prefix_signs(layer, rows[base:], prefix)
+            kernel.compose(program, work, layer, d, self._snap)
+            first, last = base + program.first_cut[layer], base + program.first_cut[layer + 1]
+            self._write_exact_rows(rows, range(first, last))
+            work.decided[layer] = 0
+            for i in range(first, last):
+                above = prefix[program.cut_neuron[i - base]] > self._order(i - base)
+                _set_bit(work.decided[layer, 0 if above else 1], i - first)
+            kernel.activate(program, work, layer, d)
+        rows = rows[: len(sign)]
+        basis = None if None in sign else start_basis(rows, [int(s or 0) for s in sign])
+        if basis is None:
+            self.complete = True
+            return
+        work.sign[top, : len(sign)] = sign
+        work.start[top] = basis
+        work.state[kernel.LAYER] = work.state[kernel.TOP_LAYER] = top
+        work.state[kernel.PHASE] = kernel.ENTER
+
+    def _order(self, cut: int) -> int:
+        """Which breakpoint of its neuron a cut is."""
+        return int(cut - self.program.neuron_cut[self.program.cut_neuron[cut]])
+
+    def _prefix_signs(
+        self, layer: int, cuts: list[list[Any]], prefix: PatternArray
+    ) -> list[int | None]:
+        """Signs of a decided layer's cuts; None where a constant cut contradicts the prefix."""
+        signs: list[int | None] = []
+        for cut in range(self.program.first_cut[layer], self.program.first_cut[layer + 1]):
+            above = prefix[self.program.cut_neuron[cut]] > self._order(cut)
+            row = cuts[cut]
+            if any(q != 0 for q in row[1:]):
+                signs.append(1 if above else -1)
+            else:
+                signs.append(0 if (row[0] > 0) == above else None)
+        return signs
+
+    # --- exact decisions ----------------------------------------------------------------------
+
+    def _write_exact_rows(self, rows: list[list[Any]], which: range) -> None:
+        """Round exact rows to floats: each entry is then right to one rounding."""
+        work = self.work
+        for i in which:
+            row = rows[i]
+            size = max(abs(q) for q in row[1:])
+            work.constant[i] = size == 0
+            if size == 0:
+                work.rows[i] = 0.0
+                work.rows[i, 0] = float((row[0] > 0) - (row[0] < 0))
+            else:
+                work.rows[i] = to_floats(np.array([q / size for q in row], dtype=object))
+            work.bounds[i] = np.abs(work.rows[i])
+            work.row_error[i] = 2.0**-51
+
+    def _decide_constant(self) -> None:
+        """Find out exactly which cuts of a new layer are constant, then begin it."""
+        program, work = self.program, self.work
+        layer, d = int(work.state[kernel.LAYER]), self.network.n_inputs
+        rows = self._rows.up_to(layer, work.piece)
+        base = d + len(program.domain)
+        self._write_exact_rows(
+            rows, range(base + program.first_cut[layer], base + program.first_cut[layer + 1])
+        )
+        self.exact_decisions += 1
+        kernel.begin(
+            program, work, layer, d, self.exact, self.options.relative, self.options.store
+        )
+        work.state[kernel.PHASE] = kernel.NODE
+
+    def _decide_cut(self) -> None:
+        """Find out exactly whether a cut crosses the node; add a certificate or points."""
+        program, work = self.program, self.work
+        layer, d = int(work.state[kernel.LAYER]), self.network.n_inputs
+        b, side = int(work.state[kernel.CUT]), int(work.state[kernel.SIDE])
+        rows = self._rows.up_to(layer, work.piece)
+        first_row = d + len(program.domain) + int(program.first_cut[layer])
+        sign = [int(s) for s in work.sign[layer, : len(rows)]]
+        newest = work.members[layer, work.node[layer, 1] - 1]
+        basis = [int(i) for i in work.basis[layer, newest]]
+        known = work.known[layer]
+        self.exact_decisions += 1
+        for s in (side, -side):
+            if _get_bit(known[1 if s > 0 else 0], b):
+                continue  # a point is already known there
+            outcome = decide(rows, sign, first_row + b, s, basis)
+            work.found[:] = 0
+            if outcome.forced:
+                for row in outcome.support:
+                    if row >= first_row:
+                        _set_bit(work.found[0 if sign[row] > 0 else 1], row - first_row)
+                kernel.add_certificate(work, layer, b, 0 if s > 0 else 1)
+                _set_bit(work.decided[layer, 0 if s > 0 else 1], b)
+                return
+            table = outcome.dictionary
+            assert table is not None
+            self._go_to(layer, outcome.basis, table.rows)
+            for i in range(first_row, len(rows)):
+                value = rows[i][0] + sum(
+                    (q * x for q, x in zip(rows[i][1:], outcome.point, strict=True)), rows[i][0] * 0
+                )
+                if value != 0 and not work.constant[i]:
+                    _set_bit(work.found[0 if value > 0 else 1], i - first_row)
+            kernel.add_point(work, layer, d, work.found, self.options.store)
+            self._add_vertex_if_simple(layer, first_row, table.rows, sign)
+
+    def _add_vertex_if_simple(
+        self, layer: int, first_row: int, values: list[list[Any]], sign: list[int]
+    ) -> None:
+        """The vertex itself, if it lies in the node and no further row vanishes there."""
+        work, d = self.work, self.network.n_inputs
+        nonbasic = set(work.nonbasic[layer, 1:].tolist())
+        work.found[:] = 0
+        for i in range(d, len(values)):
+            if work.constant[i] or (i < first_row and sign[i] == 0):
+                continue
+            value = values[i][0]
+            if i in nonbasic:
+                if i >= first_row:
+                    _set_bit(work.found[2], i - first_row)
+            elif value == 0 or sign[i] * value < 0:
+                return
+            elif i >= first_row:
+                _set_bit(work.found[0 if value > 0 else 1], i - first_row)
+        kernel.add_point(work, layer, d, work.found, self.options.store)
+
+    def _go_to(self, layer: int, basis: list[int], table: list[list[Any]]) -> None:
+        """Set the working dictionary to an exact one, rounded (rows as the kernel scales them)."""
+        work, d = self.work, self.network.n_inputs
+        n_rows = len(table)
+        kernel.load(
+            work.T[layer], work.nonbasic[layer], work.column_of[layer], work.rows, n_rows, d
+        )
+        target = np.array(basis, dtype=work.basis.dtype)
+        if not kernel.go_to_basis(
+            work.T[layer], work.nonbasic[layer], work.column_of[layer], n_rows, d, target,
+            work.wanted,
+        ):  # fmt: skip
+            work.drift[layer] = 10_000
+        work.nonbasic[layer, 1:] = basis
+
+    def _better_witness(self, found: Batch, k: int) -> None:
+        """Replace a witness too close to a boundary by an exact interior point, rounded."""
+        pattern = found.patterns[k]
+        program = self.program
+        depth = self.network.depth
+        rows = self._rows.up_to(depth - 1, pattern)
+        d = self.network.n_inputs
+        base = d + len(program.domain)
+        sign = [0] * d + [1] * len(program.domain)
+        for i in range(base, len(rows)):
+            cut = i - base
+            if any(q != 0 for q in rows[i][1:]):
+                sign.append(1 if pattern[program.cut_neuron[cut]] > self._order(cut) else -1)
+            else:
+                sign.append(0)
+        point = interior_point(rows, sign)
+        if point is None:
+            raise ArithmeticError(f"the region of pattern {pattern.tolist()} has no interior")
+        found.witnesses[k] = to_floats(np.array(point, dtype=object))
+
+
+def _set_bit(mask: NDArray[np.uint64], b: int) -> None:
+    mask[b >> 6] |= np.uint64(1 << (b & 63))
+
+
+def _get_bit(mask: NDArray[np.uint64], b: int) -> bool:
+    return bool(int(mask[b >> 6]) >> (b & 63) & 1)
