@@ -51,7 +51,7 @@ class Dictionary:
                 (c for c, n in enumerate(start.nonbasic) if n < d and start.rows[i][c + 1] != 0),
                 None,
             )
-            if column is not None and i not in start.nonbasic and n_is_coordinate(i, d):
+            if column is not None and i >= d and i not in start.nonbasic:
                 start.pivot(column, i)
         return start
 
@@ -69,11 +69,6 @@ class Dictionary:
                     target[j] -= f * factors[j]
                 target[c] = f * inverse
         self.nonbasic[column] = row
-
-
-def n_is_coordinate(row: int, d: int) -> bool:
-    """Whether a row is worth making nonbasic: coordinates are already."""
-    return row >= d
 
 
 @dataclass
@@ -164,10 +159,18 @@ def decide(rows: list[Row], sign: list[int], h: int, s: int, basis: list[int]) -
     extra = len(rows)
     bound = [s * q for q in rows[h]]
     bound[0] = bound[0] + 1
-    table = Dictionary.at([*rows, bound], basis)
-    signs = [*sign, 1]
-    if not criss_cross(table, signs, h, s):
+    nothing = [bound[0] * 0] * (d + 1)
+    table = Dictionary.at([*rows, bound, nothing], basis)
+    signs = [*sign, 0, 0]
+    if not criss_cross(table, signs, extra + 1, 1):
         raise ArithmeticError("the cell is empty")
+    table.rows.pop()
+    if s * table.rows[h][0] < 0:
+        table.rows.pop()
+        point = [table.rows[k][0] for k in range(d)]
+        return Outcome(False, point=point, basis=list(table.nonbasic), dictionary=table)
+    signs = [*sign, 1]
+    criss_cross(table, signs, h, s)
     if s * table.rows[h][0] >= 0:
         support = [
             n
@@ -239,10 +242,10 @@ class ExactRows:
         return cuts
 
 
-def interior_point(rows: list[Row], sign: list[int]) -> list[Any] | None:
+def interior_point(rows: list[Row], sign: list[int], most: int = 1) -> list[Any] | None:
     """A rational point strictly inside the cell of `sign`, or None if it has no interior.
 
-    Maximises the common slack t <= 1 of all signs in d + 1 dimensions.
+    Maximises the common slack t <= `most` of all signs in d + 1 dimensions.
     """
     d = len(rows[0]) - 1
     zero, one = fmpq(0), fmpq(1)
@@ -257,7 +260,7 @@ def interior_point(rows: list[Row], sign: list[int]) -> list[Any] | None:
                     return None
                 continue
             lifted.append([wanted * q for q in row] + [-size])
-    lifted.append([one, *([zero] * d), -one])
+    lifted.append([fmpq(most), *([zero] * d), -one])
     signs = [0] * (d + 1) + [1] * (len(lifted) - d - 1)
     table = Dictionary.at(lifted, list(range(d + 1)))
     if not criss_cross(table, signs, d, -1) or table.rows[d][0] <= 0:

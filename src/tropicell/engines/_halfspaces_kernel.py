@@ -14,8 +14,8 @@ a decision that needs exact arithmetic) and go on where it stopped.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from tropicell.engines._jit import kernel_function
 from tropicell.engines._halfspaces_proof import SIMPLE, UNSURE, certify, classify
 from tropicell.engines._lp import (
     CROSSED,
@@ -53,17 +53,17 @@ _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
 
 
-@njit(cache=True, nogil=True)
+@kernel_function
 def _bit(mask, b):  # type: ignore[no-untyped-def]
     return (mask[b >> 6] >> np.uint64(b & 63)) & _ONE != _ZERO
 
 
-@njit(cache=True, nogil=True)
+@kernel_function
 def _set(mask, b):  # type: ignore[no-untyped-def]
     mask[b >> 6] |= _ONE << np.uint64(b & 63)
 
 
-@njit(cache=True, nogil=True)
+@kernel_function
 def _lowest(word):  # type: ignore[no-untyped-def]
     """Index of the lowest set bit."""
     n = 0
@@ -74,7 +74,7 @@ def _lowest(word):  # type: ignore[no-untyped-def]
     return n
 
 
-@njit(cache=True, nogil=True)
+@kernel_function
 def compose(program, work, layer, d, snap):  # type: ignore[no-untyped-def]
     """The layer's cuts as rows in x on this cell, with running bounds on their size.
 
@@ -129,7 +129,7 @@ def compose(program, work, layer, d, snap):  # type: ignore[no-untyped-def]
     return unsure
 
 
-@njit(cache=True, nogil=True)
+@kernel_function
 def activate(program, work, layer, d):  # type: ignore[no-untyped-def]
     """Read the pieces off the decided cuts, and write the layer's outputs as functions of x."""
     n_in = program.inputs.shape[0]
@@ -151,7 +151,7 @@ def activate(program, work, layer, d):  # type: ignore[no-untyped-def]
         work.y_bound[n_in + j, 0] += abs(intercept)
 
 
-@njit(cache=True, nogil=True)
+@kernel_function
 def signs_of_node(program, work, layer, d):  # type: ignore[no-untyped-def]
     """What the node asks of this layer's cuts, for the linear program."""
     first = program.first_cut[layer]
@@ -167,7 +167,7 @@ def signs_of_node(program, work, layer, d):  # type: ignore[no-untyped-def]
         sign[base + b] = value
 
 
-@njit(cache=True, nogil=True)
+@kernel_function
 def add_point(work, layer, d, masks, store):  # type: ignore[no-untyped-def]
     """Append the working dictionary's basis, with these masks, to the points and the node."""
     p = work.n_points[layer]
@@ -188,7 +188,7 @@ def add_point(work, layer, d, masks, store):  # type: ignore[no-untyped-def]
     work.node[layer, 1] += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel_function
 def enter(program, work, layer, d, snap, exact, relative, store):  # type: ignore[no-untyped-def]
     """Start a layer on the cell of the decided layers before it; its first point is given."""
     unsure = compose(program, work, layer, d, snap)
@@ -199,7 +199,7 @@ def enter(program, work, layer, d, snap, exact, relative, store):  # type: ignor
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel_function
 def begin(program, work, layer, d, exact, relative, store):  # type: ignore[no-untyped-def]
     """Second half of `enter`, after it is known which cuts are constant."""
     base = d + program.domain.shape[0]
@@ -226,7 +226,7 @@ def begin(program, work, layer, d, exact, relative, store):  # type: ignore[no-u
     add_point(work, layer, d, work.found, store)
 
 
-@njit(cache=True, nogil=True)
+@kernel_function
 def forced(work, layer, b, side):  # type: ignore[no-untyped-def]
     """Whether a certificate says that the node lies on that side of the cut."""
     slot = 2 * b + side
@@ -244,7 +244,7 @@ def forced(work, layer, b, side):  # type: ignore[no-untyped-def]
     return False
 
 
-@njit(cache=True, nogil=True)
+@kernel_function
 def solve(program, work, cert, layer, d, b, s, exact, relative, pivot_tolerance, store):  # type: ignore[no-untyped-def]
     """One linear program: is cut `b` of the layer ever on side -s in the node? False if unsure."""
     base = d + program.domain.shape[0]
@@ -314,7 +314,7 @@ def solve(program, work, cert, layer, d, b, s, exact, relative, pivot_tolerance,
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel_function
 def add_certificate(work, layer, b, side):  # type: ignore[no-untyped-def]
     """Keep the signs in work.found[0:2] as a reason why cut `b` is on a side (ring buffer)."""
     slot = 2 * b + side
@@ -325,7 +325,7 @@ def add_certificate(work, layer, b, side):  # type: ignore[no-untyped-def]
         work.certificates[layer, slot, k, 1, w] = work.found[1, w]
 
 
-@njit(cache=True, nogil=True)
+@kernel_function
 def member(work, layer, p):  # type: ignore[no-untyped-def]
     """Append a point to the node's list, and what it knows to the node."""
     work.members[layer, work.node[layer, 1]] = p
@@ -336,7 +336,7 @@ def member(work, layer, p):  # type: ignore[no-untyped-def]
         work.known[layer, 1, w] |= work.masks[layer, p, 1, w] | both
 
 
-@njit(cache=True, nogil=True)
+@kernel_function
 def split(work, layer, b):  # type: ignore[no-untyped-def]
     """Push a frame for cut `b` and go to its positive side."""
     f = work.n_frames[layer]
@@ -356,7 +356,7 @@ def split(work, layer, b):  # type: ignore[no-untyped-def]
             member(work, layer, p)
 
 
-@njit(cache=True, nogil=True)
+@kernel_function
 def back(work, layer, all_bits):  # type: ignore[no-untyped-def]
     """Pop a frame and go to its negative side; False if none is left."""
     f = work.n_frames[layer] - 1
@@ -403,7 +403,7 @@ def back(work, layer, all_bits):  # type: ignore[no-untyped-def]
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel_function
 def witness(program, work, layer, d, n_rows, out):  # type: ignore[no-untyped-def]
     """A point well inside the leaf: from a vertex along the sum of its edges, half way out."""
     signs_of_node(program, work, layer, d)
@@ -444,7 +444,7 @@ def witness(program, work, layer, d, n_rows, out):  # type: ignore[no-untyped-de
                 for k in range(d):
                     value += work.rows[i, k + 1] * work.x[k]
                     size += work.bounds[i, k + 1] * abs(work.x[k])
-                margin = min(margin, sign[i] * value / size)
+                margin = min(margin, sign[i] * value / size if size > 0.0 else 0.0)
         if margin > best:
             best = margin
             for k in range(d):
@@ -454,7 +454,7 @@ def witness(program, work, layer, d, n_rows, out):  # type: ignore[no-untyped-de
     return best
 
 
-@njit(cache=True, nogil=True)
+@kernel_function
 def run(program, work, cert, options, snap, limit_count, limit_visits):  # type: ignore[no-untyped-def]
     """Go on until all is done, a budget is used up, a buffer is full or help is needed."""
     exact, store = options.exact, options.store

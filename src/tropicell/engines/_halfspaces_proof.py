@@ -9,15 +9,15 @@ inflated to cover their own rounding. docs/halfspaces-proof.md has the reasoning
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from tropicell.engines._jit import kernel_function
 _U = 2.0**-53
 #: Absolute slack that covers underflow.
 _TINY = 1e-280
 UNSURE, SIMPLE, DEGENERATE = 0, 1, 2
 
 
-@njit(cache=True, nogil=True)
+@kernel_function
 def vertex_error(work, layer, d, delta):  # type: ignore[no-untyped-def]
     """Bound each coordinate's distance from the exact vertex; False if nothing can be proved."""
     T, nonbasic = work.T[layer], work.nonbasic[layer]
@@ -54,7 +54,7 @@ def vertex_error(work, layer, d, delta):  # type: ignore[no-untyped-def]
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel_function
 def classify(work, layer, d, n_rows, first_row, moved, exact, relative, out):  # type: ignore[no-untyped-def]
     """Signs of this layer's cuts at a point of the closed cell, as three bit masks in `out`.
 
@@ -113,7 +113,7 @@ def classify(work, layer, d, n_rows, first_row, moved, exact, relative, out):  #
     return DEGENERATE
 
 
-@njit(cache=True, nogil=True)
+@kernel_function
 def _expand(program, piece, coef, bound, layer, n_in, d):  # type: ignore[no-untyped-def]
     """Write the pre-activations of one layer (in one function) by those of earlier layers."""
     last = coef.shape[0] - 1
@@ -143,7 +143,7 @@ def _expand(program, piece, coef, bound, layer, n_in, d):  # type: ignore[no-unt
                 bound[last] += g * abs(weight) * abs(intercept)
 
 
-@njit(cache=True, nogil=True)
+@kernel_function
 def certify(program, work, layer, d, first_row, h, s, support, count, cert):  # type: ignore[no-untyped-def]
     """Prove ``s * row_h = sum_i l_i * sign_i * row_i + l_0`` with all l_i >= 0 and l_0 > 0.
 
@@ -204,7 +204,7 @@ def certify(program, work, layer, d, first_row, h, s, support, count, cert):  # 
     return False
 
 
-@njit(cache=True, nogil=True)
+@kernel_function
 def _solves(work, layer, s, support, count, cert, eps, width):  # type: ignore[no-untyped-def]
     """Whether the square system of `certify` has surely nonnegative multipliers."""
     m, X, full = cert.matrix, cert.inverse, cert.full

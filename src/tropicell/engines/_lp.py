@@ -13,12 +13,13 @@ Nothing here is proved: what the simplex method finds is checked by `_halfspaces
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from tropicell.engines._jit import kernel_function
 
 OPTIMAL, CROSSED, PASSED, STUCK = range(4)
 
 
-@njit(cache=True, nogil=True)
+@kernel_function
 def load(T, nonbasic, column_of, rows, n_rows, d):  # type: ignore[no-untyped-def]
     """Start with the coordinates as nonbasic rows: the dictionary is the rows themselves."""
     for c in range(d + 1):
@@ -31,7 +32,7 @@ def load(T, nonbasic, column_of, rows, n_rows, d):  # type: ignore[no-untyped-de
         column_of[c - 1] = c
 
 
-@njit(cache=True, nogil=True)
+@kernel_function
 def pivot(T, nonbasic, column_of, n_rows, d, c, r):  # type: ignore[no-untyped-def]
     """Make row `r` nonbasic instead of the one in column `c`."""
     inverse = 1.0 / T[c, r]
@@ -50,7 +51,7 @@ def pivot(T, nonbasic, column_of, n_rows, d, c, r):  # type: ignore[no-untyped-d
     column_of[r] = c
 
 
-@njit(cache=True, nogil=True)
+@kernel_function
 def go_to_basis(T, nonbasic, column_of, n_rows, d, target, wanted):  # type: ignore[no-untyped-def]
     """Pivot until the nonbasic rows are those in `target`; False if that is singular."""
     for k in range(d):
@@ -80,7 +81,7 @@ def go_to_basis(T, nonbasic, column_of, n_rows, d, target, wanted):  # type: ign
     return good
 
 
-@njit(cache=True, nogil=True)
+@kernel_function
 def feasible(T, sign, n_rows, tolerance):  # type: ignore[no-untyped-def]
     """Whether the vertex satisfies every row's sign."""
     worst = 0.0
@@ -89,7 +90,7 @@ def feasible(T, sign, n_rows, tolerance):  # type: ignore[no-untyped-def]
     return worst >= -tolerance
 
 
-@njit(cache=True, nogil=True)
+@kernel_function
 def ratio(T, sign, n_rows, c, direction, skip, tolerance):  # type: ignore[no-untyped-def]
     """How far the nonbasic row of column `c` can move, and the row that stops it (or -1)."""
     step, row, rate_of = np.inf, -1, 0.0
@@ -104,7 +105,7 @@ def ratio(T, sign, n_rows, c, direction, skip, tolerance):  # type: ignore[no-un
     return step, row
 
 
-@njit(cache=True, nogil=True)
+@kernel_function
 def minimise(T, nonbasic, column_of, sign, n_rows, d, h, s, tolerance):  # type: ignore[no-untyped-def]
     """Lower ``s * row_h`` over the cell until it is 0 and can go on below (CROSSED), or is minimal.
 

@@ -20,6 +20,7 @@ from tropicell.domains import Domain, resolve
 from tropicell.engines import _halfspaces_kernel as kernel
 from tropicell.engines._halfspaces_exact import (
     ExactRows,
+    Outcome,
     decide,
     interior_point,
     start_basis,
@@ -42,6 +43,8 @@ BATCH = 65_536
 _VISITS = 400_000
 #: A witness closer to a boundary than this (relative) is replaced by a better one.
 _MARGIN = 1e-11
+#: A replaced witness must have its pattern in floats also when moved by this (relative).
+_NUDGE = 1e-13
 
 
 @dataclass(frozen=True)
@@ -65,10 +68,16 @@ class Tolerance:
 
 
 class Batch(NamedTuple):
-    """Some regions: patterns, and a point strictly inside each."""
+    """Some regions: patterns, a point strictly inside each, and how clearly it is inside.
+
+    A margin is the smallest distance to a boundary, relative to the sizes of the terms that are
+    summed up to compute it. It is 0 for a region so thin or far away that the point is an exact
+    one, rounded, and need not have the pattern any more when evaluated in floats.
+    """
 
     patterns: PatternArray
     witnesses: NDArray[np.float64]
+    margins: NDArray[np.float64]
 
 
 @dataclass
@@ -81,8 +90,8 @@ class HalfspaceResult:
         Number of regions found.
     complete : bool
         Whether these are all.
-    patterns, witnesses : ndarray
-        One row per region; empty if only counted or handed to a callback.
+    patterns, witnesses, margins : ndarray
+        One row per region (see `Batch`); empty if only counted or handed to a callback.
     stats : dict
         ``seconds``, ``lps``, ``pivots``, ``lps_avoided`` (cuts decided by known certificates, and
         splits), ``exact_decisions``, ``nodes``.
@@ -92,6 +101,7 @@ class HalfspaceResult:
     complete: bool
     patterns: PatternArray
     witnesses: NDArray[np.float64]
+    margins: NDArray[np.float64]
     stats: dict[str, float] = field(default_factory=dict)
 
 
@@ -166,6 +176,7 @@ def enumerate_halfspaces(
         complete=search.complete,
         patterns=np.concatenate([np.empty((0, width), np.uint8), *(b.patterns for b in kept)]),
         witnesses=np.concatenate([np.empty((0, d)), *(b.witnesses for b in kept)]),
+        margins=np.concatenate([np.empty(0), *(b.margins for b in kept)]),
         stats=search.stats(),
     )
 
@@ -199,6 +210,7 @@ class Search:
         self._rows = ExactRows(self.network, self.program.domain)
         self.complete = False
         self.exact_decisions = 0
+        self._rewritten = False
         self._started = time.perf_counter()
         self._seconds = 0.0
         self._trivial = 0
@@ -249,8 +261,14 @@ class Search:
         """Take what was found since the last call."""
         n = int(self.work.state[kernel.EMITTED])
         self.work.state[kernel.EMITTED] = 0
-        found = Batch(self.work.patterns[:n].copy(), self.work.witnesses[:n].copy())
-        for k in np.flatnonzero(self.work.margins[:n] < _MARGIN):
+        work = self.work
+        found = Batch(
+            work.patterns[:n].copy(), work.witnesses[:n].copy(), work.margins[:n].copy()
+        )
+        if self._rewritten and n:
+            wrong = (self.network.patterns(found.witnesses) != found.patterns).any(axis=1)
+            found.margins[wrong] = 0.0
+        for k in np.flatnonzero(found.margins < _MARGIN):
             self._better_witness(found, int(k))
         return found
 
@@ -318,6 +336,7 @@ class Search:
     def _write_exact_rows(self, rows: list[list[Any]], which: range) -> None:
         """Round exact rows to floats: each entry is then right to one rounding."""
         work = self.work
+        self._rewritten = True
         for i in which:
             row = rows[i]
             size = max(abs(q) for q in row[1:])
@@ -360,7 +379,12 @@ class Search:
         for s in (side, -side):
             if _get_bit(known[1 if s > 0 else 0], b):
                 continue  # a point is already known there
-            outcome = decide(rows, sign, first_row + b, s, basis)
+            try:
+                outcome = decide(rows, sign, first_row + b, s, basis)
+            except ArithmeticError:
+                if self.exact:
+                    raise
+                outcome = Outcome(True)  # the node is there within the tolerance only
             work.found[:] = 0
             if outcome.forced:
                 for row in outcome.support:
@@ -431,10 +455,26 @@ class Search:
                 sign.append(1 if pattern[program.cut_neuron[cut]] > self._order(cut) else -1)
             else:
                 sign.append(0)
-        point = interior_point(rows, sign)
-        if point is None:
-            raise ArithmeticError(f"the region of pattern {pattern.tolist()} has no interior")
-        found.witnesses[k] = to_floats(np.array(point, dtype=object))
+        found.margins[k] = 0.0
+        for slack in (0, 20, 60, 200):
+            point = interior_point(rows, sign, 2**slack)
+            if point is None:
+                if self.exact:
+                    raise ArithmeticError(f"pattern {pattern.tolist()} has no region")
+                return  # a region within the tolerance only
+            rounded = to_floats(np.array(point, dtype=object))
+            if slack == 0:
+                found.witnesses[k] = rounded
+            nearby = rounded * (1.0 + 4.0 * _NUDGE * _nudges(d))
+            if (self.network.patterns(nearby) == pattern).all():
+                found.witnesses[k] = rounded
+                found.margins[k] = _NUDGE
+                return
+
+
+def _nudges(d: int) -> NDArray[np.float64]:
+    """Some vectors with entries between -1 and 1, always the same."""
+    return np.random.default_rng(0).uniform(-1.0, 1.0, size=(16, d))
 
 
 def _set_bit(mask: NDArray[np.uint64], b: int) -> None:

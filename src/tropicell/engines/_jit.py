@@ -1,0 +1,19 @@
+"""How the `halfspaces` kernels are compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from numba import njit
+
+
+def kernel_function(function: Callable[..., Any]) -> Any:
+    """Compile with Numba: cached on disk, without the GIL, division by zero gives inf.
+
+    Sums may be reordered and fused: the proved bounds hold for any order of summation. Infinities
+    are used, so nothing is assumed about them.
+    """
+    return njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract"})(
+        function
+    )
