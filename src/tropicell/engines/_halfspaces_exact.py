@@ -173,9 +173,7 @@ def decide(rows: list[Row], sign: list[int], h: int, s: int, basis: list[int]) -
     criss_cross(table, signs, h, s)
     if s * table.rows[h][0] >= 0:
         support = [
-            n
-            for c, n in enumerate(table.nonbasic)
-            if signs[n] != 0 and table.rows[h][c + 1] != 0
+            n for c, n in enumerate(table.nonbasic) if signs[n] != 0 and table.rows[h][c + 1] != 0
         ]
         return Outcome(True, support=support)
     point = [table.rows[k][0] for k in range(d)]

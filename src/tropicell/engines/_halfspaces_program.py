@@ -117,7 +117,10 @@ def _all_weights(network: Network, n_inputs: int, first: IntArray) -> Any:
             row[source] = sp.csr_array(matrix)
         sizes = [n_inputs, *network.widths]
         rows.append(
-            [sp.csr_array((layer.width, n)) if m is None else m for m, n in zip(row, sizes, strict=True)]
+            [
+                sp.csr_array((layer.width, n)) if m is None else m
+                for m, n in zip(row, sizes, strict=True)
+            ]
         )
     if not rows:
         return sp.csr_array((0, n_inputs))

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from tropicell.engines._jit import kernel_function
+
 _U = 2.0**-53
 #: Absolute slack that covers underflow.
 _TINY = 1e-280
@@ -18,9 +19,9 @@ UNSURE, SIMPLE, DEGENERATE = 0, 1, 2
 
 
 @kernel_function
-def vertex_error(work, layer, d, delta):  # type: ignore[no-untyped-def]
+def vertex_error(maps, table, layer, d, delta):  # type: ignore[no-untyped-def]
     """Bound each coordinate's distance from the exact vertex; False if nothing can be proved."""
-    T, nonbasic = work.T[layer], work.nonbasic[layer]
+    T, nonbasic = table.T[layer], table.nonbasic[layer]
     gamma = 2.0 * (d + 4) * _U
     rho, eta = 0.0, 0.0
     for k in range(d):
@@ -30,20 +31,20 @@ def vertex_error(work, layer, d, delta):  # type: ignore[no-untyped-def]
         delta[k] = total
     for a in range(1, d + 1):
         row = nonbasic[a]
-        eps = work.row_error[row] + gamma
+        eps = maps.row_error[row] + gamma
         if not eps < 1e-3:
             return False
         total, fuzz = 0.0, 0.0
         for c in range(1, d + 1):
             entry = -1.0 if c == a else 0.0
             for k in range(d):
-                entry += work.rows[row, k + 1] * T[c, k]
+                entry += maps.rows[row, k + 1] * T[c, k]
             total += abs(entry)
-        value, size = work.rows[row, 0], work.bounds[row, 0]
+        value, size = maps.rows[row, 0], maps.bounds[row, 0]
         for k in range(d):
-            value += work.rows[row, k + 1] * T[0, k]
-            size += work.bounds[row, k + 1] * abs(T[0, k])
-            fuzz += work.bounds[row, k + 1] * delta[k]
+            value += maps.rows[row, k + 1] * T[0, k]
+            size += maps.bounds[row, k + 1] * abs(T[0, k])
+            fuzz += maps.bounds[row, k + 1] * delta[k]
         rho = max(rho, total + eps * (fuzz + d))
         eta = max(eta, abs(value) + eps * size)
     if not rho < 0.5:
@@ -55,16 +56,16 @@ def vertex_error(work, layer, d, delta):  # type: ignore[no-untyped-def]
 
 
 @kernel_function
-def classify(work, layer, d, n_rows, first_row, moved, exact, relative, out):  # type: ignore[no-untyped-def]
+def classify(maps, table, layer, d, n_rows, first_row, moved, exact, relative, out):  # type: ignore[no-untyped-def]
     """Signs of this layer's cuts at a point of the closed cell, as three bit masks in `out`.
 
-    The point is the dictionary's vertex, or (`moved` > 0, floats only) work.x on the edge of that
+    The point is the dictionary's vertex, or (`moved` > 0, floats only) table.x on the edge of that
     column. Masks: 0 surely positive, 1 surely negative, 2 zero with both sides in reach. SIMPLE
     means that no other row vanishes at the vertex, so all combinations of signs of the
     vanishing cuts occur around it. UNSURE: not known to lie in the cell.
     """
-    column_of, sign = work.column_of[layer], work.sign[layer]
-    x, delta = work.x, work.delta
+    column_of, sign = table.column_of[layer], table.sign[layer]
+    x, delta = table.x, table.delta
     n_words = out.shape[1]
     for w in range(n_words):
         out[0, w] = np.uint64(0)
@@ -72,8 +73,8 @@ def classify(work, layer, d, n_rows, first_row, moved, exact, relative, out):  #
         out[2, w] = np.uint64(0)
     if moved == 0:
         for k in range(d):
-            x[k] = work.T[layer, 0, k]
-    if exact and not vertex_error(work, layer, d, delta):
+            x[k] = table.T[layer, 0, k]
+    if exact and not vertex_error(maps, table, layer, d, delta):
         return UNSURE
     gamma = 2.0 * (d + 4) * _U
     simple = moved == 0
@@ -84,16 +85,16 @@ def classify(work, layer, d, n_rows, first_row, moved, exact, relative, out):  #
             if bit >= 0:
                 out[2, bit >> 6] |= np.uint64(1) << np.uint64(bit & 63)
             continue
-        if work.constant[i] or (bit < 0 and sign[i] == 0.0):
+        if maps.constant[i] or (bit < 0 and sign[i] == 0.0):
             continue
-        value, size, spread = work.rows[i, 0], work.bounds[i, 0], 0.0
+        value, size, spread = maps.rows[i, 0], maps.bounds[i, 0], 0.0
         for k in range(d):
-            value += work.rows[i, k + 1] * x[k]
-            size += work.bounds[i, k + 1] * abs(x[k])
+            value += maps.rows[i, k + 1] * x[k]
+            size += maps.bounds[i, k + 1] * abs(x[k])
         if exact:
             for k in range(d):
-                spread += work.bounds[i, k + 1] * delta[k]
-            error = 1.1 * ((work.row_error[i] + gamma) * size + 2.0 * spread) + _TINY
+                spread += maps.bounds[i, k + 1] * delta[k]
+            error = 1.1 * ((maps.row_error[i] + gamma) * size + 2.0 * spread) + _TINY
         else:
             error = relative * size
         if value > error or value < -error:
@@ -144,7 +145,7 @@ def _expand(program, piece, coef, bound, layer, n_in, d):  # type: ignore[no-unt
 
 
 @kernel_function
-def certify(program, work, layer, d, first_row, h, s, support, count, cert):  # type: ignore[no-untyped-def]
+def certify(program, piece, sign, layer, d, h, s, support, count, cert):  # type: ignore[no-untyped-def]
     """Prove ``s * row_h = sum_i l_i * sign_i * row_i + l_0`` with all l_i >= 0 and l_0 > 0.
 
     The rows are written by the pre-activations of layer `layer`, then of earlier ones, down to x,
@@ -178,7 +179,7 @@ def certify(program, work, layer, d, first_row, h, s, support, count, cert):  # 
     for level in range(layer, -3, -1):
         if level < layer and level >= -1:
             for k in range(count + 1):
-                _expand(program, work.piece, coef[k], bound[k], level + 1, n_in, d)
+                _expand(program, piece, coef[k], bound[k], level + 1, n_in, d)
         elif level == -2:
             for k in range(count + 1):
                 for u in range(n_in):
@@ -199,17 +200,16 @@ def certify(program, work, layer, d, first_row, h, s, support, count, cert):  # 
                         cert.columns[n_columns] = q
                     n_columns += 1
                     break
-        if n_columns == count and _solves(work, layer, s, support, count, cert, eps, width):
+        if n_columns == count and _solves(sign, s, support, count, cert, eps, width):
             return True
     return False
 
 
 @kernel_function
-def _solves(work, layer, s, support, count, cert, eps, width):  # type: ignore[no-untyped-def]
+def _solves(sign, s, support, count, cert, eps, width):  # type: ignore[no-untyped-def]
     """Whether the square system of `certify` has surely nonnegative multipliers."""
     m, X, full = cert.matrix, cert.inverse, cert.full
     coef, bound, columns, lam = cert.coef, cert.bound, cert.columns, cert.multipliers
-    sign = work.sign[layer]
     for e in range(count):
         for k in range(count):
             m[e, k] = sign[support[k]] * coef[k, columns[e]]

@@ -37,10 +37,9 @@ class CertificateSpace(NamedTuple):
     sizes: Any
 
 
-class Work(NamedTuple):
-    """State of the search. Leading index of most arrays: the layer, counted from 0."""
+class Maps(NamedTuple):
+    """Affine functions of x on the current cell."""
 
-    state: Any
     rows: Any  # row, (offset, coefficients)
     bounds: Any  # running bounds on the sizes of the terms summed up in `rows`
     row_error: Any  # |error of rows| <= row_error * bounds
@@ -51,12 +50,26 @@ class Work(NamedTuple):
     y_bound: Any
     flat: Any  # neurons whose active piece has slope 0
     piece: Any
+
+
+class Table(NamedTuple):
+    """Dictionaries of the simplex method, and its scratch space. Leading index: the layer."""
+
     T: Any
     nonbasic: Any
     column_of: Any
     sign: Any
     drift: Any  # pivots since the dictionary was made from the rows
     start: Any
+    wanted: Any
+    x: Any
+    delta: Any
+    support: Any
+
+
+class Tree(NamedTuple):
+    """Nodes, points and certificates. Leading index of most arrays: the layer, counted from 0."""
+
     decided: Any  # masks: cuts known positive, known negative
     known: Any  # masks: cuts with a known point on the positive, on the negative side
     masks: Any  # of points
@@ -73,13 +86,24 @@ class Work(NamedTuple):
     all_bits: Any
     found: Any
     pending: Any
-    support: Any
-    wanted: Any
-    x: Any
-    delta: Any
+
+
+class Out(NamedTuple):
+    """Regions found since the last batch."""
+
     patterns: Any
     witnesses: Any
     margins: Any
+
+
+class Work(NamedTuple):
+    """State of the search."""
+
+    state: Any
+    maps: Maps
+    table: Table
+    tree: Tree
+    out: Out
 
 
 def make_work(program: Program, store: bool, batch: int) -> Work:
@@ -109,45 +133,53 @@ def make_work(program: Program, store: bool, batch: int) -> Work:
     kept = points if store else 1
     return Work(
         state=np.zeros(STATE_SIZE, np.int64),
-        rows=rows,
-        bounds=np.abs(rows),
-        row_error=np.zeros(n_rows),
-        constant=np.zeros(n_rows, np.bool_),
-        z=np.zeros((n_neurons, d + 1)),
-        z_bound=np.zeros((n_neurons, d + 1)),
-        y=y,
-        y_bound=np.abs(y),
-        flat=np.zeros(n_neurons, np.bool_),
-        piece=np.zeros(n_neurons, np.uint8),
-        T=np.zeros((depth, d + 1, n_rows)),
-        nonbasic=np.zeros((depth, d + 1), np.int64),
-        column_of=np.zeros((depth, n_rows), np.int64),
-        sign=np.zeros((depth, n_rows)),
-        drift=np.zeros(depth, np.int64),
-        start=np.zeros((depth, d), np.int32),
-        decided=np.zeros((depth, 2, words), np.uint64),
-        known=np.zeros((depth, 2, words), np.uint64),
-        masks=np.zeros((depth, points, 3, words), np.uint64),
-        basis=np.zeros((depth, points, d), np.int32),
-        vertex=np.zeros((depth, kept, d + 1, d)),
-        n_points=np.zeros(depth, np.int64),
-        members=np.zeros((depth, 8 * points), np.int32),
-        node=np.zeros((depth, 2), np.int64),
-        frames=np.zeros((depth, most + 1, 4), np.int64),
-        frame_decided=np.zeros((depth, most + 1, 2, words), np.uint64),
-        n_frames=np.zeros(depth, np.int64),
-        certificates=np.zeros((depth, 2 * most, RING, 2, words), np.uint64),
-        n_certificates=np.zeros((depth, 2 * most), np.int64),
-        all_bits=all_bits,
-        found=np.zeros((3, words), np.uint64),
-        pending=np.zeros(words, np.uint64),
-        support=np.zeros(d + 1, np.int64),
-        wanted=np.zeros(n_rows, np.bool_),
-        x=np.zeros(d),
-        delta=np.zeros(d),
-        patterns=np.zeros((batch if store else 0, n_neurons), np.uint8),
-        witnesses=np.zeros((batch if store else 0, d)),
-        margins=np.zeros(batch if store else 0),
+        maps=Maps(
+            rows=rows,
+            bounds=np.abs(rows),
+            row_error=np.zeros(n_rows),
+            constant=np.zeros(n_rows, np.bool_),
+            z=np.zeros((n_neurons, d + 1)),
+            z_bound=np.zeros((n_neurons, d + 1)),
+            y=y,
+            y_bound=np.abs(y),
+            flat=np.zeros(n_neurons, np.bool_),
+            piece=np.zeros(n_neurons, np.uint8),
+        ),
+        table=Table(
+            T=np.zeros((depth, d + 1, n_rows)),
+            nonbasic=np.zeros((depth, d + 1), np.int64),
+            column_of=np.zeros((depth, n_rows), np.int64),
+            sign=np.zeros((depth, n_rows)),
+            drift=np.zeros(depth, np.int64),
+            start=np.zeros((depth, d), np.int32),
+            wanted=np.zeros(n_rows, np.bool_),
+            x=np.zeros(d),
+            delta=np.zeros(d),
+            support=np.zeros(d + 1, np.int64),
+        ),
+        tree=Tree(
+            decided=np.zeros((depth, 2, words), np.uint64),
+            known=np.zeros((depth, 2, words), np.uint64),
+            masks=np.zeros((depth, points, 3, words), np.uint64),
+            basis=np.zeros((depth, points, d), np.int32),
+            vertex=np.zeros((depth, kept, d + 1, d)),
+            n_points=np.zeros(depth, np.int64),
+            members=np.zeros((depth, 8 * points), np.int32),
+            node=np.zeros((depth, 2), np.int64),
+            frames=np.zeros((depth, most + 1, 4), np.int64),
+            frame_decided=np.zeros((depth, most + 1, 2, words), np.uint64),
+            n_frames=np.zeros(depth, np.int64),
+            certificates=np.zeros((depth, 2 * most, RING, 2, words), np.uint64),
+            n_certificates=np.zeros((depth, 2 * most), np.int64),
+            all_bits=all_bits,
+            found=np.zeros((3, words), np.uint64),
+            pending=np.zeros(words, np.uint64),
+        ),
+        out=Out(
+            patterns=np.zeros((batch if store else 0, n_neurons), np.uint8),
+            witnesses=np.zeros((batch if store else 0, d)),
+            margins=np.zeros(batch if store else 0),
+        ),
     )
 
 
@@ -175,9 +207,12 @@ def grow(work: Work) -> Work:
         larger[:, : array.shape[1]] = array
         return larger
 
+    tree = work.tree
     return work._replace(
-        masks=twice(work.masks),
-        basis=twice(work.basis),
-        vertex=twice(work.vertex) if work.vertex.shape[1] > 1 else work.vertex,
-        members=twice(work.members),
+        tree=tree._replace(
+            masks=twice(tree.masks),
+            basis=twice(tree.basis),
+            vertex=twice(tree.vertex) if tree.vertex.shape[1] > 1 else tree.vertex,
+            members=twice(tree.members),
+        )
     )

@@ -202,9 +202,7 @@ class Search:
         self.exact = arithmetic == "exact"
         self.options = Options(self.exact, store, tolerance.relative, tolerance.pivot)
         depth = self.network.depth
-        self._snap = (
-            self.program.roundoff.copy() if self.exact else np.full(depth, tolerance.snap)
-        )
+        self._snap = self.program.roundoff.copy() if self.exact else np.full(depth, tolerance.snap)
         self.work: Work = make_work(self.program, store, BATCH)
         self._certificate = make_certificate_space(self.program)
         self._rows = ExactRows(self.network, self.program.domain)
@@ -263,7 +261,7 @@ class Search:
         self.work.state[kernel.EMITTED] = 0
         work = self.work
         found = Batch(
-            work.patterns[:n].copy(), work.witnesses[:n].copy(), work.margins[:n].copy()
+            work.out.patterns[:n].copy(), work.out.witnesses[:n].copy(), work.out.margins[:n].copy()
         )
         if self._rewritten and n:
             wrong = (self.network.patterns(found.witnesses) != found.patterns).any(axis=1)
@@ -289,27 +287,27 @@ class Search:
             self._trivial = int(interior_point(rows, sign) is not None)
             self.complete = True
             return
-        work.piece[: prefix.size] = prefix
-        rows = self._rows.up_to(top, work.piece)
+        work.maps.piece[: prefix.size] = prefix
+        rows = self._rows.up_to(top, work.maps.piece)
         base = d + len(program.domain)
         sign = [0] * d + [1] * len(program.domain)
         for layer in range(top):
             sign += self._prefix_signs(layer, rows[base:], prefix)
-            kernel.compose(program, work, layer, d, self._snap)
+            kernel.compose(program, work.maps, layer, d, self._snap)
             first, last = base + program.first_cut[layer], base + program.first_cut[layer + 1]
             self._write_exact_rows(rows, range(first, last))
-            work.decided[layer] = 0
+            work.tree.decided[layer] = 0
             for i in range(first, last):
                 above = prefix[program.cut_neuron[i - base]] > self._order(i - base)
-                _set_bit(work.decided[layer, 0 if above else 1], i - first)
-            kernel.activate(program, work, layer, d)
+                _set_bit(work.tree.decided[layer, 0 if above else 1], i - first)
+            kernel.activate(program, work.maps, work.tree.decided[layer], layer, d)
         rows = rows[: len(sign)]
         basis = None if None in sign else start_basis(rows, [int(s or 0) for s in sign])
         if basis is None:
             self.complete = True
             return
-        work.sign[top, : len(sign)] = sign
-        work.start[top] = basis
+        work.table.sign[top, : len(sign)] = sign
+        work.table.start[top] = basis
         work.state[kernel.LAYER] = work.state[kernel.TOP_LAYER] = top
         work.state[kernel.PHASE] = kernel.ENTER
 
@@ -340,28 +338,26 @@ class Search:
         for i in which:
             row = rows[i]
             size = max(abs(q) for q in row[1:])
-            work.constant[i] = size == 0
+            work.maps.constant[i] = size == 0
             if size == 0:
-                work.rows[i] = 0.0
-                work.rows[i, 0] = float((row[0] > 0) - (row[0] < 0))
+                work.maps.rows[i] = 0.0
+                work.maps.rows[i, 0] = float((row[0] > 0) - (row[0] < 0))
             else:
-                work.rows[i] = to_floats(np.array([q / size for q in row], dtype=object))
-            work.bounds[i] = np.abs(work.rows[i])
-            work.row_error[i] = 2.0**-51
+                work.maps.rows[i] = to_floats(np.array([q / size for q in row], dtype=object))
+            work.maps.bounds[i] = np.abs(work.maps.rows[i])
+            work.maps.row_error[i] = 2.0**-51
 
     def _decide_constant(self) -> None:
         """Find out exactly which cuts of a new layer are constant, then begin it."""
         program, work = self.program, self.work
         layer, d = int(work.state[kernel.LAYER]), self.network.n_inputs
-        rows = self._rows.up_to(layer, work.piece)
+        rows = self._rows.up_to(layer, work.maps.piece)
         base = d + len(program.domain)
         self._write_exact_rows(
             rows, range(base + program.first_cut[layer], base + program.first_cut[layer + 1])
         )
         self.exact_decisions += 1
-        kernel.begin(
-            program, work, layer, d, self.exact, self.options.relative, self.options.store
-        )
+        kernel.begin(program, work, layer, d, self.exact, self.options.relative, self.options.store)
         work.state[kernel.PHASE] = kernel.NODE
 
     def _decide_cut(self) -> None:
@@ -369,12 +365,12 @@ class Search:
         program, work = self.program, self.work
         layer, d = int(work.state[kernel.LAYER]), self.network.n_inputs
         b, side = int(work.state[kernel.CUT]), int(work.state[kernel.SIDE])
-        rows = self._rows.up_to(layer, work.piece)
+        rows = self._rows.up_to(layer, work.maps.piece)
         first_row = d + len(program.domain) + int(program.first_cut[layer])
-        sign = [int(s) for s in work.sign[layer, : len(rows)]]
-        newest = work.members[layer, work.node[layer, 1] - 1]
-        basis = [int(i) for i in work.basis[layer, newest]]
-        known = work.known[layer]
+        sign = [int(s) for s in work.table.sign[layer, : len(rows)]]
+        newest = work.tree.members[layer, work.tree.node[layer, 1] - 1]
+        basis = [int(i) for i in work.tree.basis[layer, newest]]
+        known = work.tree.known[layer]
         self.exact_decisions += 1
         for s in (side, -side):
             if _get_bit(known[1 if s > 0 else 0], b):
@@ -385,13 +381,13 @@ class Search:
                 if self.exact:
                     raise
                 outcome = Outcome(True)  # the node is there within the tolerance only
-            work.found[:] = 0
+            work.tree.found[:] = 0
             if outcome.forced:
                 for row in outcome.support:
                     if row >= first_row:
-                        _set_bit(work.found[0 if sign[row] > 0 else 1], row - first_row)
-                kernel.add_certificate(work, layer, b, 0 if s > 0 else 1)
-                _set_bit(work.decided[layer, 0 if s > 0 else 1], b)
+                        _set_bit(work.tree.found[0 if sign[row] > 0 else 1], row - first_row)
+                kernel.add_certificate(work.tree, layer, b, 0 if s > 0 else 1)
+                _set_bit(work.tree.decided[layer, 0 if s > 0 else 1], b)
                 return
             table = outcome.dictionary
             assert table is not None
@@ -400,9 +396,9 @@ class Search:
                 value = rows[i][0] + sum(
                     (q * x for q, x in zip(rows[i][1:], outcome.point, strict=True)), rows[i][0] * 0
                 )
-                if value != 0 and not work.constant[i]:
-                    _set_bit(work.found[0 if value > 0 else 1], i - first_row)
-            kernel.add_point(work, layer, d, work.found, self.options.store)
+                if value != 0 and not work.maps.constant[i]:
+                    _set_bit(work.tree.found[0 if value > 0 else 1], i - first_row)
+            kernel.add_point(work.tree, work.table, layer, d, work.tree.found, self.options.store)
             self._add_vertex_if_simple(layer, first_row, table.rows, sign)
 
     def _add_vertex_if_simple(
@@ -410,35 +406,40 @@ class Search:
     ) -> None:
         """The vertex itself, if it lies in the node and no further row vanishes there."""
         work, d = self.work, self.network.n_inputs
-        nonbasic = set(work.nonbasic[layer, 1:].tolist())
-        work.found[:] = 0
+        nonbasic = set(work.table.nonbasic[layer, 1:].tolist())
+        work.tree.found[:] = 0
         for i in range(d, len(values)):
-            if work.constant[i] or (i < first_row and sign[i] == 0):
+            if work.maps.constant[i] or (i < first_row and sign[i] == 0):
                 continue
             value = values[i][0]
             if i in nonbasic:
                 if i >= first_row:
-                    _set_bit(work.found[2], i - first_row)
+                    _set_bit(work.tree.found[2], i - first_row)
             elif value == 0 or sign[i] * value < 0:
                 return
             elif i >= first_row:
-                _set_bit(work.found[0 if value > 0 else 1], i - first_row)
-        kernel.add_point(work, layer, d, work.found, self.options.store)
+                _set_bit(work.tree.found[0 if value > 0 else 1], i - first_row)
+        kernel.add_point(work.tree, work.table, layer, d, work.tree.found, self.options.store)
 
     def _go_to(self, layer: int, basis: list[int], table: list[list[Any]]) -> None:
         """Set the working dictionary to an exact one, rounded (rows as the kernel scales them)."""
         work, d = self.work, self.network.n_inputs
         n_rows = len(table)
         kernel.load(
-            work.T[layer], work.nonbasic[layer], work.column_of[layer], work.rows, n_rows, d
+            work.table.T[layer],
+            work.table.nonbasic[layer],
+            work.table.column_of[layer],
+            work.maps.rows,
+            n_rows,
+            d,
         )
-        target = np.array(basis, dtype=work.basis.dtype)
+        target = np.array(basis, dtype=work.tree.basis.dtype)
         if not kernel.go_to_basis(
-            work.T[layer], work.nonbasic[layer], work.column_of[layer], n_rows, d, target,
-            work.wanted,
+            work.table.T[layer], work.table.nonbasic[layer], work.table.column_of[layer], n_rows, d, target,
+            work.table.wanted,
         ):  # fmt: skip
-            work.drift[layer] = 10_000
-        work.nonbasic[layer, 1:] = basis
+            work.table.drift[layer] = 10_000
+        work.table.nonbasic[layer, 1:] = basis
 
     def _better_witness(self, found: Batch, k: int) -> None:
         """Replace a witness too close to a boundary by an exact interior point, rounded."""
