@@ -203,10 +203,10 @@ class ExactRows:
         self.maps = network.maps("exact")
         d = network.n_inputs
         zero, one = fmpq(0), fmpq(1)
-        self._first: list[Row] = [
+        self.first: list[Row] = [
             [zero, *(one if c == k else zero for c in range(d))] for k in range(d)
         ]
-        self._first += to_rationals(domain).tolist()
+        self.first += to_rationals(domain).tolist()
         start, self._unit = self.maps.coordinates()
         self._columns: list[NDArray[Any]] = [start]
         self._cuts: list[list[Row]] = []
@@ -227,7 +227,7 @@ class ExactRows:
                 self._columns.append(self.maps.after(k, before, part, self._unit))
                 self._prefix.append(part.tobytes())
             self._cuts.append(self._cuts_of(k))
-        return self._first + [row for cuts in self._cuts[: layer + 1] for row in cuts]
+        return self.first + [row for cuts in self._cuts[: layer + 1] for row in cuts]
 
     def _cuts_of(self, layer: int) -> list[Row]:
         before = self.maps.before(layer + 1, self._columns, self._unit)

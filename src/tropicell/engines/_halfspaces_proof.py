@@ -6,6 +6,8 @@ a rigorous bound on the distance of an approximate solution from the exact one. 
 inflated to cover their own rounding. docs/halfspaces-proof.md has the reasoning in full.
 """
 
+# mypy: disable-error-code="no-untyped-def"
+# ruff: noqa: N803, PLR0915, PLR0917 - T is the dictionary (tableau)
 from __future__ import annotations
 
 import numpy as np
@@ -19,7 +21,7 @@ UNSURE, SIMPLE, DEGENERATE = 0, 1, 2
 
 
 @kernel_function
-def vertex_error(maps, table, layer, d, delta):  # type: ignore[no-untyped-def]
+def vertex_error(maps, table, layer, d, delta):
     """Bound each coordinate's distance from the exact vertex; False if nothing can be proved."""
     T, nonbasic = table.T[layer], table.nonbasic[layer]
     gamma = 2.0 * (d + 4) * _U
@@ -45,7 +47,9 @@ def vertex_error(maps, table, layer, d, delta):  # type: ignore[no-untyped-def]
             value += maps.rows[row, k + 1] * T[0, k]
             size += maps.bounds[row, k + 1] * abs(T[0, k])
             fuzz += maps.bounds[row, k + 1] * delta[k]
-        rho = max(rho, total + eps * (fuzz + d))
+        if not total + fuzz + abs(value) + size < np.inf:
+            return False
+        rho = max(rho, 1.01 * (total + eps * (fuzz + d)))
         eta = max(eta, abs(value) + eps * size)
     if not rho < 0.5:
         return False
@@ -56,7 +60,7 @@ def vertex_error(maps, table, layer, d, delta):  # type: ignore[no-untyped-def]
 
 
 @kernel_function
-def classify(maps, table, layer, d, n_rows, first_row, moved, exact, relative, out):  # type: ignore[no-untyped-def]
+def classify(maps, table, options, layer, first_row, n_rows, moved, out):
     """Signs of this layer's cuts at a point of the closed cell, as three bit masks in `out`.
 
     The point is the dictionary's vertex, or (`moved` > 0, floats only) table.x on the edge of that
@@ -64,6 +68,7 @@ def classify(maps, table, layer, d, n_rows, first_row, moved, exact, relative, o
     means that no other row vanishes at the vertex, so all combinations of signs of the
     vanishing cuts occur around it. UNSURE: not known to lie in the cell.
     """
+    exact, relative, d = options.exact, options.relative, maps.rows.shape[1] - 1
     column_of, sign = table.column_of[layer], table.sign[layer]
     x, delta = table.x, table.delta
     n_words = out.shape[1]
@@ -81,7 +86,7 @@ def classify(maps, table, layer, d, n_rows, first_row, moved, exact, relative, o
     for i in range(d, n_rows):
         c = column_of[i]
         bit = i - first_row
-        if c != 0 and c != moved:
+        if c not in (0, moved):
             if bit >= 0:
                 out[2, bit >> 6] |= np.uint64(1) << np.uint64(bit & 63)
             continue
@@ -115,7 +120,7 @@ def classify(maps, table, layer, d, n_rows, first_row, moved, exact, relative, o
 
 
 @kernel_function
-def _expand(program, piece, coef, bound, layer, n_in, d):  # type: ignore[no-untyped-def]
+def _expand(program, piece, coef, bound, layer, n_in, d):
     """Write the pre-activations of one layer (in one function) by those of earlier layers."""
     last = coef.shape[0] - 1
     base = d + n_in
@@ -126,8 +131,7 @@ def _expand(program, piece, coef, bound, layer, n_in, d):  # type: ignore[no-unt
         f = coef[base + j]
         coef[base + j] = 0.0
         bound[base + j] = 0.0
-        coef[last] += f * program.bias[j]
-        bound[last] += g * abs(program.bias[j])
+        offset, size = program.bias[j], abs(program.bias[j])
         for e in range(program.indptr[j], program.indptr[j + 1]):
             u, weight = program.indices[e], program.weights[e]
             if u < n_in:
@@ -140,26 +144,28 @@ def _expand(program, piece, coef, bound, layer, n_in, d):  # type: ignore[no-unt
                 coef[d + u] += f * weight * slope
                 bound[d + u] += g * abs(weight) * abs(slope)
             if intercept != 0.0:
-                coef[last] += f * weight * intercept
-                bound[last] += g * abs(weight) * abs(intercept)
+                offset += weight * intercept
+                size += abs(weight) * abs(intercept)
+        coef[last] += f * offset
+        bound[last] += g * size
 
 
 @kernel_function
-def certify(program, piece, sign, layer, d, h, s, support, count, cert):  # type: ignore[no-untyped-def]
+def certify(program, piece, sign, layer, h, s, support, count, cert):
     """Prove ``s * row_h = sum_i l_i * sign_i * row_i + l_0`` with all l_i >= 0 and l_0 > 0.
 
     The rows are written by the pre-activations of layer `layer`, then of earlier ones, down to x,
     until there are as many coordinates as multipliers (`count`, rows in `support`): rows that
     depend on few neurons are dependent in x, but not there, and rounding cannot hide it.
     """
-    n_in = program.inputs.shape[0]
+    n_in, d = program.inputs.shape[0], program.inputs.shape[1] - 1
     n_neurons = program.bias.shape[0]
     n_domain = program.domain.shape[0]
     width = d + n_in + n_neurons + 1
     coef, bound = cert.coef, cert.bound
     if not np.isfinite(program.roundoff[layer]):
         return False
-    eps = 2.0 * (layer + 2) * (n_neurons + n_in + d + 8) * _U
+    eps = 2.0 * (layer + 2) * (2 * n_neurons + 2 * n_in + d + 8) * _U
     for k in range(count + 1):
         row = h if k == count else support[k]
         for q in range(width):
@@ -206,7 +212,7 @@ def certify(program, piece, sign, layer, d, h, s, support, count, cert):  # type
 
 
 @kernel_function
-def _solves(sign, s, support, count, cert, eps, width):  # type: ignore[no-untyped-def]
+def _solves(sign, s, support, count, cert, eps, width):
     """Whether the square system of `certify` has surely nonnegative multipliers."""
     m, X, full = cert.matrix, cert.inverse, cert.full
     coef, bound, columns, lam = cert.coef, cert.bound, cert.columns, cert.multipliers
@@ -255,7 +261,9 @@ def _solves(sign, s, support, count, cert, eps, width):  # type: ignore[no-untyp
             for k in range(count):
                 entry += m[e, k] * X[k, q]
             total += abs(entry)
-        rho = max(rho, total + gamma * (fuzz + count))
+        if not total + fuzz + abs(residual) + size < np.inf:
+            return False
+        rho = max(rho, 1.01 * (total + gamma * (fuzz + count)))
         eta = max(eta, abs(residual) + gamma * size)
     if not rho < 0.5:
         return False

@@ -10,6 +10,8 @@ vector operations. A row's `sign` says what the cell asks of it: +1 (>= 0), -1 (
 Nothing here is proved: what the simplex method finds is checked by `_halfspaces_proof`.
 """
 
+# mypy: disable-error-code="no-untyped-def"
+# ruff: noqa: N803, PLR0917 - T is the dictionary (tableau)
 from __future__ import annotations
 
 import numpy as np
@@ -18,9 +20,12 @@ from tropicell.engines._jit import kernel_function
 
 OPTIMAL, CROSSED, PASSED, STUCK = range(4)
 
+#: Pivots that are only for convenience are not made with smaller elements than this.
+_WELL_CONDITIONED = 1e-2
+
 
 @kernel_function
-def load(T, nonbasic, column_of, rows, n_rows, d):  # type: ignore[no-untyped-def]
+def load(T, nonbasic, column_of, rows, n_rows, d):
     """Start with the coordinates as nonbasic rows: the dictionary is the rows themselves."""
     for c in range(d + 1):
         for i in range(n_rows):
@@ -33,7 +38,7 @@ def load(T, nonbasic, column_of, rows, n_rows, d):  # type: ignore[no-untyped-de
 
 
 @kernel_function
-def pivot(T, nonbasic, column_of, n_rows, d, c, r):  # type: ignore[no-untyped-def]
+def pivot(T, nonbasic, column_of, n_rows, d, c, r):
     """Make row `r` nonbasic instead of the one in column `c`."""
     inverse = 1.0 / T[c, r]
     for i in range(n_rows):
@@ -52,7 +57,7 @@ def pivot(T, nonbasic, column_of, n_rows, d, c, r):  # type: ignore[no-untyped-d
 
 
 @kernel_function
-def go_to_basis(T, nonbasic, column_of, n_rows, d, target, wanted):  # type: ignore[no-untyped-def]
+def go_to_basis(T, nonbasic, column_of, n_rows, d, target, wanted):
     """Pivot until the nonbasic rows are those in `target`; False if that is singular."""
     for k in range(d):
         wanted[target[k]] = True
@@ -82,7 +87,7 @@ def go_to_basis(T, nonbasic, column_of, n_rows, d, target, wanted):  # type: ign
 
 
 @kernel_function
-def feasible(T, sign, n_rows, tolerance):  # type: ignore[no-untyped-def]
+def feasible(T, sign, n_rows, tolerance):
     """Whether the vertex satisfies every row's sign."""
     worst = 0.0
     for i in range(n_rows):
@@ -91,7 +96,7 @@ def feasible(T, sign, n_rows, tolerance):  # type: ignore[no-untyped-def]
 
 
 @kernel_function
-def ratio(T, sign, n_rows, c, direction, skip, tolerance):  # type: ignore[no-untyped-def]
+def ratio(T, sign, n_rows, c, direction, skip, tolerance):
     """How far the nonbasic row of column `c` can move, and the row that stops it (or -1)."""
     step, row, rate_of = np.inf, -1, 0.0
     for i in range(n_rows):
@@ -106,8 +111,8 @@ def ratio(T, sign, n_rows, c, direction, skip, tolerance):  # type: ignore[no-un
 
 
 @kernel_function
-def minimise(T, nonbasic, column_of, sign, n_rows, d, h, s, tolerance):  # type: ignore[no-untyped-def]
-    """Lower ``s * row_h`` over the cell until it is 0 and can go on below (CROSSED), or is minimal.
+def minimise(T, nonbasic, column_of, sign, n_rows, d, h, s, tolerance):
+    """Lower ``s * row_h`` over the cell until it is 0 and could go on (CROSSED), or is minimal.
 
     When crossed, `h` is made nonbasic: the vertex lies on its boundary, in both halves. PASSED:
     the vertex is beyond the boundary already (it was so at the start).
@@ -143,3 +148,34 @@ def minimise(T, nonbasic, column_of, sign, n_rows, d, h, s, tolerance):  # type:
             return STUCK, turn, 0
         pivot(T, nonbasic, column_of, n_rows, d, best_c, row)
     return STUCK, limit, 0
+
+
+@kernel_function
+def absorb(T, nonbasic, column_of, sign, n_rows, d, first_row):
+    """Slide along edges until the vertex lies on as many undecided cuts as can be reached."""
+    count = 0
+    for c in range(1, d + 1):
+        q = nonbasic[c]
+        if q >= first_row:
+            continue
+        direction = sign[q] if sign[q] != 0.0 else 1.0
+        step, row, cut = np.inf, -1, False
+        for i in range(d, n_rows):
+            t = T[c, i] * direction
+            v = T[0, i]
+            if column_of[i] != 0:
+                continue
+            if sign[i] != 0.0:
+                rate = -sign[i] * t
+                value = max(sign[i] * v, 0.0)
+            elif i >= first_row:
+                rate = -t if v > 0.0 else t
+                value = abs(v)
+            else:
+                continue
+            if rate > 1e-12 and value < step * rate:
+                step, row, cut = value / rate, i, sign[i] == 0.0 and rate > _WELL_CONDITIONED
+        if cut and step > 0.0:
+            pivot(T, nonbasic, column_of, n_rows, d, c, row)
+            count += 1
+    return count
