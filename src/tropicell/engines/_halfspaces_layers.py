@@ -1,7 +1,7 @@
 """A layer's cuts and outputs as affine functions of x on one cell, with running bounds."""
 
 # mypy: disable-error-code="no-untyped-def"
-# ruff: noqa: N803, PLR0915, PLR0917 - T is the dictionary (tableau)
+
 from __future__ import annotations
 
 import numpy as np

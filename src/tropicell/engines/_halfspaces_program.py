@@ -137,8 +137,15 @@ def _roundoff(program: Program, depth: int) -> FloatArray:
     Doubled, it also covers the roundings of the running bound itself.
     """
     numbers = np.concatenate(
-        [program.weights, program.bias, program.slopes.ravel(), program.intercepts.ravel()]
-        + [program.inputs.ravel(), program.domain.ravel(), program.cut_break]
+        [
+            program.weights,
+            program.bias,
+            program.slopes.ravel(),
+            program.intercepts.ravel(),
+            program.inputs.ravel(),
+            program.domain.ravel(),
+            program.cut_break,
+        ]
     )
     sizes = np.abs(numbers[numbers != 0])
     fan_in = np.diff(program.indptr)

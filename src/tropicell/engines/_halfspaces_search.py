@@ -190,7 +190,7 @@ class Search:
         work.maps.piece[: prefix.size] = prefix
         rows = self._rows.up_to(top, work.maps.piece)
         base = d + len(program.domain)
-        sign: list[int | None] = [0] * d + [1] * len(program.domain)
+        sign: list[int | None] = [*([0] * d), *([1] * len(program.domain))]
         for layer in range(top):
             sign += self._prefix_signs(layer, rows[base:], prefix)
             compose(program, work.maps, layer, self._snap)
