@@ -1,17 +1,62 @@
 """Every linear region of a piecewise-linear neural network, exactly."""
 
+from tropicell.compare import Comparison, compare
 from tropicell.domains import Box, Polytope, Slice, WholeSpace
+from tropicell.enumeration import enumerate_regions
+from tropicell.errors import (
+    ImportMismatchError,
+    InvalidDomainError,
+    InvalidInputError,
+    InvalidNetworkError,
+    InvalidPatternError,
+    MissingDependencyError,
+    ModelFileError,
+    ModelImportError,
+    TropicellError,
+    UnsupportedOperatorError,
+)
+from tropicell.importers.onnx import from_onnx
+from tropicell.importers.sklearn import from_sklearn
+from tropicell.importers.torch import from_torch
+from tropicell.io import load, save
 from tropicell.layers import Affine, Layer
 from tropicell.maps import AffineMap
 from tropicell.network import Network
+from tropicell.region import EmptyRegion, Region
+from tropicell.regions import Regions
+from tropicell.tropical import TropicalRationalMap, find_region, recurrences
 
 __all__ = [
     "Affine",
     "AffineMap",
     "Box",
+    "Comparison",
+    "EmptyRegion",
+    "ImportMismatchError",
+    "InvalidDomainError",
+    "InvalidInputError",
+    "InvalidNetworkError",
+    "InvalidPatternError",
     "Layer",
+    "MissingDependencyError",
+    "ModelFileError",
+    "ModelImportError",
     "Network",
     "Polytope",
+    "Region",
+    "Regions",
     "Slice",
+    "TropicalRationalMap",
+    "TropicellError",
+    "UnsupportedOperatorError",
     "WholeSpace",
+    "compare",
+    "enumerate_regions",
+    "find_region",
+    "from_onnx",
+    "from_sklearn",
+    "from_torch",
+    "load",
+    "recurrences",
+    "save",
 ]

@@ -120,7 +120,7 @@ class Polytope(Domain):
     array([ True, False])
     """
 
-    def __init__(self, A: ArrayLike, b: ArrayLike) -> None:  # noqa: N803 - as in A x <= b
+    def __init__(self, A: ArrayLike, b: ArrayLike) -> None:
         self.A = np.array(A, dtype=np.float64, ndmin=2)
         self.b = np.array(b, dtype=np.float64, ndmin=1)
         if self.A.ndim != 2 or self.b.shape != self.A.shape[:1] or self.A.shape[1] == 0:

@@ -172,6 +172,18 @@ class NetworkMaps:
             columns.append(self.after(layer, self.before(layer, columns, unit), part, unit))
         return self.before(self.network.depth + 1, columns, unit)
 
+    def of_patterns(self, patterns: PatternArray) -> NDArray[Any]:
+        """Maps of many patterns (rows) at once, shape (patterns, outputs, inputs + 1)."""
+        # All maps side by side: the columns of pattern i are i * (inputs + 1) … .
+        start, unit = self.coordinates()
+        count, size = len(patterns), len(unit)
+        columns, units = [np.tile(start, (1, count))], np.tile(unit, count)
+        for layer, part in enumerate(split_layers(patterns, self.network.widths), start=1):
+            before = self.before(layer, columns, units)
+            columns.append(self.after(layer, before, np.repeat(part.T, size, axis=1), units))
+        output = self.before(self.network.depth + 1, columns, units)
+        return np.moveaxis(output.reshape(-1, count, size), 1, 0)
+
     def at_points(self, points: NDArray[Any]) -> tuple[PatternArray, NDArray[Any]]:
         """Patterns (points × neurons) and outputs (points × outputs) at points (rows)."""
         start, unit = self.values(points)
@@ -183,6 +195,26 @@ class NetworkMaps:
         outputs = self.before(self.network.depth + 1, columns, unit)
         stacked = np.concatenate(patterns) if patterns else np.empty((0, len(points)), np.uint8)
         return np.ascontiguousarray(stacked.T), outputs.T
+
+    def magnitudes(self, pattern: PatternArray) -> list[NDArray[np.float64]]:
+        """For every neuron the size of the numbers that its map on a pattern is computed from.
+
+        Absolute values are added up where the map itself adds and subtracts, so rounding errors
+        are small multiples of 1e-16 times these. For float64 only.
+        """
+        start, unit = self.coordinates()
+        columns, sizes = [np.abs(start)], []
+        for layer, pieces in enumerate(split_layers(pattern, self.network.widths), start=1):
+            affine = self.network.affine(layer)
+            before = np.abs(affine.bias)[:, None] * unit
+            for source, matrix in affine.terms.items():
+                before = before + abs(matrix) @ columns[source]
+            sizes.append(before.sum(axis=1))
+            _, slopes, intercepts = self.activation(layer)
+            rows = np.arange(len(pieces))
+            slope, intercept = slopes[rows, pieces], intercepts[rows, pieces]
+            columns.append(np.abs(slope)[:, None] * before + np.abs(intercept)[:, None] * unit)
+        return sizes
 
     def _numbers(self, affine: Affine) -> tuple[list[tuple[int, Any]], NDArray[Any]]:
         terms = [(source, self.arithmetic.matrix(m)) for source, m in affine.terms.items()]

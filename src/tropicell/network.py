@@ -19,8 +19,9 @@ from tropicell.arithmetic import ArithmeticName, get_arithmetic
 from tropicell.diagram import draw
 from tropicell.domains import Slice
 from tropicell.errors import InvalidDomainError, InvalidInputError, InvalidNetworkError
-from tropicell.layers import Affine, Layer, finite_numbers
+from tropicell.layers import Affine, Layer
 from tropicell.maps import AffineMap, NetworkMaps
+from tropicell.mlp import mlp_parts
 from tropicell.patterns import PatternArray, PatternLike
 
 
@@ -108,47 +109,7 @@ class Network:
         >>> Network.mlp(weights, skips=[(1, 3)])
         Network(2 → 4 → 4 → 4 → 1, skips 1→3)
         """
-        if len(weights) == 0:
-            raise InvalidNetworkError(
-                "the network is empty: expected the hidden layers' matrices and the output's"
-            )
-        matrices = [
-            finite_numbers(w, f"weights of {_ordinal(i, weights)}") for i, w in enumerate(weights)
-        ]
-        vectors = list(biases) if biases is not None else [None] * len(matrices)
-        if len(vectors) != len(matrices):
-            raise InvalidNetworkError(
-                f"expected as many biases as weights, got {len(vectors)} and {len(matrices)}"
-            )
-        sources = _skip_sources(skips, matrices)
-        hidden = len(matrices) - 1
-        activations = (
-            [activation] * hidden if isinstance(activation, (str, Activation)) else list(activation)
-        )
-        if len(activations) != hidden:
-            raise InvalidNetworkError(
-                f"expected one activation for each of the {hidden} hidden layers, "
-                f"got {len(activations)}"
-            )
-        affine = []
-        for index, (matrix, vector) in enumerate(zip(matrices, vectors, strict=True)):
-            where = _ordinal(index, matrices)
-            if matrix.ndim != 2:
-                raise InvalidNetworkError(f"the weights of {where} are not a matrix")
-            bias = (
-                np.zeros(matrix.shape[0])
-                if vector is None
-                else finite_numbers(vector, f"bias of {where}")
-            )
-            if bias.shape != matrix.shape[:1]:
-                raise InvalidNetworkError(
-                    f"the bias of {where} has shape {bias.shape}, its matrix {matrix.shape}"
-                )
-            affine.append(Affine(dict.fromkeys(sources[index], matrix), bias))
-        if matrices[0].shape[1] == 0:
-            raise InvalidNetworkError("the network has no inputs")
-        layers = [Layer(a, f) for a, f in zip(affine[:-1], activations, strict=True)]
-        return cls(matrices[0].shape[1], layers, affine[-1])
+        return cls(*mlp_parts(weights, biases, skips, activation))
 
     # --- what it is made of -------------------------------------------------------------------
 
@@ -242,7 +203,7 @@ class Network:
         """
         if arithmetic == "float":
             return self._forward(points)[1]
-        return self.maps(arithmetic).at_points(self._points(points, exact=True))[0]
+        return self.maps(arithmetic).at_points(self.check_points(points, exact=True))[0]
 
     def evaluate(self, points: ArrayLike, *, arithmetic: ArithmeticName = "exact") -> NDArray[Any]:
         """Outputs at points (rows), in exact rationals.
@@ -255,7 +216,7 @@ class Network:
         if arithmetic == "float":
             return self(points)
         maps = self.maps(arithmetic)
-        return maps.arithmetic.public(maps.at_points(self._points(points, exact=True))[1])
+        return maps.arithmetic.public(maps.at_points(self.check_points(points, exact=True))[1])
 
     def affine_map(
         self, pattern: PatternLike, *, arithmetic: ArithmeticName = "exact"
@@ -307,6 +268,12 @@ class Network:
             embedding = AffineMap(outer.matrix @ embedding.matrix, outer(embedding.offset))
         return Network(self._input_width, self.layers, self.output, embedding=embedding)
 
+    def first_layers(self, layer: int) -> Network:
+        """The network up to a layer: its outputs are that layer's."""
+        width = self.widths[layer - 1] if layer else self._input_width
+        output = Affine({layer: np.eye(width)})
+        return Network(self._input_width, self.layers[:layer], output, embedding=self.embedding)
+
     def maps(self, arithmetic: ArithmeticName) -> NetworkMaps:
         """The recursion over the layers in one arithmetic; made once, then kept."""
         if arithmetic not in self._maps:
@@ -315,7 +282,7 @@ class Network:
 
     def _forward(self, points: ArrayLike) -> tuple[list[FloatArray], PatternArray]:
         """Outputs of all layers, and the patterns, at points."""
-        x = self._points(points)
+        x = self.check_points(points)
         values = [x if self.embedding is None else self.embedding(x)]
         parts = [np.empty((len(x), 0), np.uint8)]
         for layer in self.layers:
@@ -324,7 +291,8 @@ class Network:
             values.append(layer.activation(before))
         return values, np.concatenate(parts, axis=1)
 
-    def _points(self, points: ArrayLike, *, exact: bool = False) -> NDArray[Any]:
+    def check_points(self, points: ArrayLike, *, exact: bool = False) -> NDArray[Any]:
+        """Points as an array of shape (points, inputs): float64, or as they are if exact."""
         try:
             x = np.asarray(points) if exact else np.asarray(points, dtype=np.float64)
         except (TypeError, ValueError) as error:
@@ -398,41 +366,3 @@ def _abbreviated(network: Network) -> str:
         f"{network.n_inputs} → {network.depth} layers of {min(network.widths)} to "
         f"{max(network.widths)} neurons → {network.n_outputs}"
     )
-
-
-def _ordinal(index: int, weights: Sequence[Any]) -> str:
-    return "the output" if index == len(weights) - 1 else f"layer {index + 1}"
-
-
-def _skip_sources(
-    skips: Iterable[tuple[int, int]], matrices: Sequence[FloatArray]
-) -> list[list[int]]:
-    """For every matrix the layers that feed it: the previous one, and those of its skips."""
-    widths = [m.shape[-1] for m in matrices[:1]] + [m.shape[0] for m in matrices]
-    names = ["the input", *(_ordinal(i, matrices) for i in range(len(matrices)))]
-    for index, matrix in enumerate(matrices):
-        if matrix.ndim == 2 and matrix.shape[1] != widths[index]:
-            raise InvalidNetworkError(
-                f"the weights of {names[index + 1]} have {matrix.shape[1]} columns, "
-                f"but {names[index]} has {widths[index]} neurons"
-            )
-    sources = [[index] for index in range(len(matrices))]
-    for skip in skips:
-        try:
-            k, target = (int(part) for part in skip)
-        except (TypeError, ValueError):
-            raise InvalidNetworkError(f"skip {skip!r}: expected a pair (k, ℓ)") from None
-        if not 0 <= k < target - 1 <= len(matrices) - 1:
-            raise InvalidNetworkError(
-                f"skip {k}→{target}: expected 0 ≤ k, k + 2 ≤ ℓ ≤ {len(matrices)} "
-                f"(0 is the input, {len(matrices)} the output)"
-            )
-        if k in sources[target - 1]:
-            raise InvalidNetworkError(f"skip {k}→{target} is given twice")
-        if widths[k] != widths[target - 1]:
-            raise InvalidNetworkError(
-                f"skip {k}→{target}: {names[k]} has {widths[k]} neurons, but "
-                f"{names[target]} takes {widths[target - 1]} (the width of {names[target - 1]})"
-            )
-        sources[target - 1].append(k)
-    return sources

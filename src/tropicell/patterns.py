@@ -94,7 +94,7 @@ def parse(pattern: PatternLike, widths: Sequence[int], pieces: NDArray[np.intp])
             layer = int(np.searchsorted(ends, position, side="right"))
             neuron = position - (ends[layer] - widths[layer])
             raise InvalidPatternError(
-                f"layer {layer + 1}, neuron {neuron + 1}: piece {index} does not exist; "
+                f"layer {layer + 1}, neuron {neuron}: piece {index} does not exist; "
                 f"expected a whole number from 0 to {limit - 1}"
             )
     return np.array(flat, dtype=np.uint8)

@@ -1,1 +1,1 @@
-"""The engines that find regions: the exact oracle, cells, half-spaces."""
+"""Engines: ways to find all regions of a network."""

@@ -1,0 +1,236 @@
+"""Which regions are neighbours, and which of them are one and the same linear piece.
+
+Two regions are neighbours if they share a facet. If flipping the facet's neuron alone gives the
+pattern of another region, that region is the neighbour: on the facet's hyperplane all later neurons
+take the same values under both patterns, so both regions have the same facet. Where it does not
+(several neurons share the boundary, or a neuron is constant on one side), the pattern right
+behind the facet is computed exactly.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tropicell.columns import Ragged
+from tropicell.errors import TropicellError
+from tropicell.maps import NetworkMaps
+from tropicell.patterns import PatternArray
+from tropicell.polyhedra import Cell, from_point, maximise, value_at
+
+if TYPE_CHECKING:
+    from tropicell.regions import Regions
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbours:
+    """Pairs of regions that share a facet.
+
+    Attributes
+    ----------
+    pairs : ndarray, shape (pairs, 2)
+        Indices of regions, the smaller one first.
+    neurons : Ragged
+        For every pair the neurons (indices in a pattern) that change across the facet.
+    """
+
+    pairs: NDArray[np.int64]
+    neurons: Ragged
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+
+@dataclass(frozen=True, eq=False)
+class Merged:
+    """Maximal connected unions of regions on which the output map is one and the same.
+
+    Attributes
+    ----------
+    labels : ndarray
+        For every region the merged region that it belongs to.
+    count : int
+        Number of merged regions.
+    """
+
+    labels: NDArray[np.int64]
+    count: int
+
+    def __len__(self) -> int:
+        return self.count
+
+    def members(self, index: int) -> NDArray[np.intp]:
+        """The regions that make up a merged region."""
+        return np.flatnonzero(self.labels == index)
+
+
+def neighbours(regions: Regions) -> Neighbours:
+    """All pairs of regions that share a facet.
+
+    Examples
+    --------
+    >>> from tropicell import Network, enumerate_regions
+    >>> network = Network.mlp([[[1.0], [1.0]], [[1.0, 1.0]]], [[0.0, -1.0], [0.0]])
+    >>> neighbours(enumerate_regions(network)).pairs
+    array([[0, 1],
+           [1, 2]])
+    """
+    facets, lines = regions.facet_lines, regions.lines
+    owner, line = facets.owners(), facets.values.astype(np.int64)
+    inner = line >= lines.first
+    owner, line = owner[inner], line[inner]
+    neuron = lines.neuron[line - lines.first]
+    other = np.full(len(owner), -1, dtype=np.int64)
+    step = max(1, 20_000_000 // max(1, regions.network.n_neurons))
+    for start in range(0, len(owner), step):
+        part = slice(start, start + step)
+        flipped = regions.packed[owner[part]]
+        rows = np.arange(len(flipped))
+        piece, bend = flipped[rows, neuron[part]], lines.breakpoint[line[part] - lines.first]
+        flipped[rows, neuron[part]] = np.where(piece > bend, bend, bend + 1)
+        other[part] = regions.packed.find(flipped)
+    extra = _behind_shared_boundaries(regions, owner[other < 0], line[other < 0])
+    found = other >= 0
+    pairs = np.concatenate([np.stack([owner[found], other[found]], axis=1), extra.pairs])
+    counts = np.concatenate([np.ones(int(found.sum()), np.int64), extra.neurons.counts])
+    values = np.concatenate([neuron[found], extra.neurons.values])
+    return _unique(pairs, Ragged.from_counts(values, counts))
+
+
+def _unique(pairs: NDArray[np.int64], neurons: Ragged) -> Neighbours:
+    """Each pair once, with the smaller index first."""
+    pairs = np.sort(pairs, axis=1)
+    unique, first = np.unique(pairs, axis=0, return_index=True)
+    counts = neurons.counts[first]
+    starts = (neurons.ends - neurons.counts)[first]
+    inner = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    values = neurons.values[np.repeat(starts, counts) + inner]
+    return Neighbours(unique.reshape(-1, 2), Ragged.from_counts(values, counts))
+
+
+def _behind_shared_boundaries(
+    regions: Regions, owners: NDArray[np.int64], lines: NDArray[np.int64]
+) -> Neighbours:
+    """Neighbours behind facets at which more than one neuron changes, in exact arithmetic."""
+    pairs, changes = [], []
+    maps = regions.network.maps("exact")
+    for owner in np.unique(owners):
+        wanted = {regions.lines.boundary(int(line)) for line in lines[owners == owner]}
+        region = regions[int(owner)]
+        for facet in region.facets:
+            if not wanted & set(facet.sources):
+                continue
+            pattern = pattern_behind(maps, region.cell, facet.row)
+            index = int(regions.packed.find(pattern[None])[0])
+            if index < 0:
+                if regions.complete:
+                    raise TropicellError(
+                        f"region {owner} has a facet that leads to no region of the list, although "
+                        "the list is marked as complete: please report this network"
+                    )
+                continue
+            pairs.append((int(owner), index))
+            changes.append(np.flatnonzero(pattern != region.pattern))
+    values = np.concatenate(changes) if changes else np.empty(0, np.int64)
+    counts = np.array([len(change) for change in changes], dtype=np.int64)
+    array = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    return Neighbours(array, Ragged.from_counts(values.astype(np.int64), counts))
+
+
+def pattern_behind(maps: NetworkMaps, cell: Cell, row: int) -> PatternArray:
+    """The pattern right behind a facet of a cell, in exact arithmetic.
+
+    Parameters
+    ----------
+    maps : NetworkMaps
+        Of the network, in exact arithmetic.
+    cell : Cell
+        The region.
+    row : int
+        Index of the facet among the cell's rows.
+
+    Notes
+    -----
+    From the witness towards a point that violates the facet's inequality alone, the segment leaves
+    the cell through the facet's relative interior, at p. Values at ``p + ε n`` for infinitesimal
+    ε > 0 are pairs (value at p, derivative along n), compared lexicographically.
+    """
+    others = [other for other in cell.rows if other != cell.rows[row]]
+    outside = maximise(others, tuple(-a for a in cell.rows[row]), cell.witness)
+    if outside is None:
+        raise TropicellError("the inequality is redundant: nothing lies behind it")
+    inside_value = Fraction(value_at(cell.rows[row], cell.witness), cell.witness[-1])
+    outside_value = Fraction(value_at(cell.rows[row], outside), outside[-1])
+    share = inside_value / (inside_value - outside_value)
+    witness = np.array(from_point(cell.witness), dtype=object)
+    direction = np.array(from_point(outside), dtype=object) - witness
+    return pattern_along(maps, witness + share * direction, direction)
+
+
+def pattern_along(maps: NetworkMaps, point: NDArray[Any], direction: NDArray[Any]) -> PatternArray:
+    """The pattern right behind a point in some direction, in exact arithmetic."""
+    network = maps.network
+    columns, _ = maps.values(np.stack([point, point + direction]))
+    unit = maps.arithmetic.array(np.array([1.0, 0.0]))
+    columns[:, 1] = columns[:, 1] - columns[:, 0]
+    layers, pattern = [columns], []
+    for layer in range(1, network.depth + 1):
+        before = maps.before(layer, layers, unit)
+        breakpoints = maps.activation(layer)[0]
+        pieces = np.zeros(len(before), dtype=np.uint8)
+        for neuron, (value, slope) in enumerate(before):
+            passed = [t for t in breakpoints[neuron] if t is not None]
+            pieces[neuron] = sum(value > t or (value == t and slope > 0) for t in passed)
+        layers.append(maps.after(layer, before, pieces, unit))
+        pattern.append(pieces)
+    return np.concatenate(pattern)
+
+
+def merge(regions: Regions, *, tolerance: float = 1e-9) -> Merged:
+    """Merge neighbours whose output maps are the same.
+
+    Parameters
+    ----------
+    regions : Regions
+    tolerance : float
+        Maps that differ by more, relative to their size, are different; closer ones are compared
+        in exact arithmetic.
+
+    Examples
+    --------
+    A neuron with outgoing weight 0 makes a boundary that the output does not see:
+
+    >>> from tropicell import Network, enumerate_regions
+    >>> network = Network.mlp([[[1.0], [1.0]], [[1.0, 0.0]]], [[0.0, -1.0], [0.0]])
+    >>> regions = enumerate_regions(network)
+    >>> len(regions), len(merge(regions))
+    (3, 2)
+    """
+    maps = regions.affine_maps
+    pairs = regions.neighbours.pairs
+    a, b = maps[pairs[:, 0]], maps[pairs[:, 1]]
+    scale = 1e-300 + np.maximum(np.abs(a), np.abs(b)).max(axis=(1, 2))
+    close = np.flatnonzero(np.abs(a - b).max(axis=(1, 2)) <= tolerance * scale)
+    exact: dict[int, Any] = {}
+    same = []
+    for pair in close:
+        one, two = (_exact_map(regions, int(i), exact) for i in pairs[pair])
+        if (one == two).all():
+            same.append(pair)
+    from scipy.sparse import coo_array  # noqa: PLC0415 - slow to import
+    from scipy.sparse.csgraph import connected_components  # noqa: PLC0415
+
+    linked = pairs[same]
+    matrix = coo_array((np.ones(len(linked)), linked.T), shape=(len(regions), len(regions)))
+    count, labels = connected_components(matrix, directed=False)
+    return Merged(labels.astype(np.int64), int(count))
+
+
+def _exact_map(regions: Regions, index: int, known: dict[int, Any]) -> NDArray[Any]:
+    if index not in known:
+        known[index] = regions.network.maps("exact").of_pattern(regions.packed[index])
+    return np.asarray(known[index])

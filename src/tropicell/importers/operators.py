@@ -1,0 +1,482 @@
+"""The one table of operators: what is supported, how it is spelled, what is refused and why.
+
+Both front ends take their handlers' spellings from here: a handler for a spelling that is not in
+the table can't be registered, and a spelling without a handler fails a test. The page
+``docs/operators.md`` is made from this table by `operators_page`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, Literal, TypeVar
+
+from tropicell.errors import UnsupportedOperatorError
+
+FrontEnd = Literal["torch", "onnx"]
+
+
+@dataclass(frozen=True)
+class Operator:
+    """One supported operator.
+
+    Attributes
+    ----------
+    name : str
+        What the docs call it.
+    group : str
+        ``"affine"``, ``"shape"``, ``"activation"`` or ``"constant"``.
+    torch, onnx : tuple of str
+        Spellings: ATen operators without ``aten.`` and overload, ONNX operator types.
+    note : str
+        How it is lowered, and its limits.
+    """
+
+    name: str
+    group: str
+    torch: tuple[str, ...] = ()
+    onnx: tuple[str, ...] = ()
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Refused:
+    """One operator (or family) that is known and refused, with what to do instead."""
+
+    name: str
+    advice: str
+    torch: tuple[str, ...] = ()
+    onnx: tuple[str, ...] = ()
+
+
+_CONST = "one of the two must not depend on the input"
+
+OPERATORS: tuple[Operator, ...] = (
+    # affine
+    Operator("linear", "affine", ("linear",), (), "weight and bias constant"),
+    Operator("gemm", "affine", ("addmm", "baddbmm"), ("Gemm",), "one factor constant"),
+    Operator("matmul", "affine", ("matmul", "mm", "bmm", "mv", "dot"), ("MatMul",), _CONST),
+    Operator(
+        "convolution",
+        "affine",
+        ("conv1d", "conv2d", "conv3d", "convolution"),
+        ("Conv",),
+        "a sparse matrix; stride, padding, dilation and groups; weight constant",
+    ),
+    Operator(
+        "transposed convolution",
+        "affine",
+        ("conv_transpose1d", "conv_transpose2d", "conv_transpose3d"),
+        ("ConvTranspose",),
+        "the transpose of the matrix of a convolution",
+    ),
+    Operator(
+        "batch normalisation",
+        "affine",
+        ("batch_norm", "_native_batch_norm_legit_no_training"),
+        ("BatchNormalization",),
+        "with fixed statistics (evaluation mode) only; folded into the layers around it",
+    ),
+    Operator(
+        "average pool",
+        "affine",
+        ("avg_pool1d", "avg_pool2d", "avg_pool3d"),
+        ("AveragePool",),
+        "a sparse matrix",
+    ),
+    Operator(
+        "adaptive average pool",
+        "affine",
+        (
+            "adaptive_avg_pool1d",
+            "adaptive_avg_pool2d",
+            "adaptive_avg_pool3d",
+            "_adaptive_avg_pool2d",
+            "_adaptive_avg_pool3d",
+        ),
+        ("GlobalAveragePool",),
+        "a sparse matrix",
+    ),
+    Operator("mean", "affine", ("mean",), ("ReduceMean",)),
+    Operator("sum", "affine", ("sum",), ("ReduceSum",)),
+    Operator("cumulative sum", "affine", ("cumsum",), ("CumSum",)),
+    Operator("add", "affine", ("add",), ("Add", "Sum")),
+    Operator("subtract", "affine", ("sub", "rsub", "subtract"), ("Sub",)),
+    Operator("multiply", "affine", ("mul", "multiply"), ("Mul",), _CONST),
+    Operator("divide", "affine", ("div", "divide", "true_divide"), ("Div",), "by a constant"),
+    Operator("negate", "affine", ("neg",), ("Neg",)),
+    # shape
+    Operator(
+        "reshape",
+        "shape",
+        ("view", "reshape", "_unsafe_view", "flatten", "unflatten", "ravel"),
+        ("Reshape", "Flatten"),
+    ),
+    Operator(
+        "permute",
+        "shape",
+        ("permute", "transpose", "t", "numpy_T", "swapaxes", "movedim"),
+        ("Transpose",),
+    ),
+    Operator("squeeze", "shape", ("squeeze",), ("Squeeze",)),
+    Operator("unsqueeze", "shape", ("unsqueeze",), ("Unsqueeze",)),
+    Operator(
+        "expand", "shape", ("expand", "expand_as", "repeat", "broadcast_to"), ("Expand", "Tile")
+    ),
+    Operator("concatenate", "shape", ("cat", "concat"), ("Concat",)),
+    Operator("stack", "shape", ("stack",)),
+    Operator("split", "shape", ("split", "split_with_sizes", "chunk", "unbind"), ("Split",)),
+    Operator("slice", "shape", ("slice", "narrow"), ("Slice",)),
+    Operator(
+        "index",
+        "shape",
+        ("select", "index", "index_select"),
+        ("Gather",),
+        "with constant indices",
+    ),
+    Operator("flip and roll", "shape", ("flip", "roll")),
+    Operator(
+        "overwrite",
+        "shape",
+        ("copy", "slice_scatter", "select_scatter"),
+        (),
+        "what assignments to parts of a tensor become",
+    ),
+    Operator(
+        "pad",
+        "shape",
+        (
+            "constant_pad_nd",
+            "pad",
+            "reflection_pad1d",
+            "reflection_pad2d",
+            "replication_pad1d",
+            "replication_pad2d",
+        ),
+        ("Pad",),
+        "constant, reflected, replicated and circular",
+    ),
+    Operator("where", "shape", ("where", "masked_fill"), ("Where",), "with a constant condition"),
+    Operator(
+        "identity",
+        "shape",
+        (
+            "clone",
+            "contiguous",
+            "alias",
+            "detach",
+            "lift_fresh_copy",
+            "dropout",
+            "feature_dropout",
+            "alpha_dropout",
+            "_to_copy",
+            "to",
+            "type_as",
+            "_assert_tensor_metadata",
+        ),
+        ("Identity", "Dropout", "Cast"),
+        "dropout in evaluation mode; casts between floats (their rounding is left out)",
+    ),
+    # activations
+    Operator("relu", "activation", ("relu",), ("Relu",)),
+    Operator("leaky_relu", "activation", ("leaky_relu",), ("LeakyRelu",)),
+    Operator("rrelu", "activation", ("rrelu",), (), "in evaluation mode: the mean slope"),
+    Operator("prelu", "activation", ("prelu", "_prelu_kernel"), ("PRelu",), "constant slopes"),
+    Operator("relu6", "activation", ("relu6",)),
+    Operator("hardtanh", "activation", ("hardtanh",)),
+    Operator(
+        "clamp",
+        "activation",
+        ("clamp", "clip", "clamp_min", "clamp_max"),
+        ("Clip",),
+        "constant bounds: numbers or tensors",
+    ),
+    Operator("threshold", "activation", ("threshold",), (), "where it does not jump"),
+    Operator("abs", "activation", ("abs",), ("Abs",)),
+    Operator("hardsigmoid", "activation", ("hardsigmoid",), ("HardSigmoid",)),
+    Operator(
+        "softshrink", "activation", ("softshrink",), ("Shrink",), "bias equal to lambd (no jump)"
+    ),
+    Operator(
+        "maximum",
+        "activation",
+        ("maximum", "max"),
+        ("Max",),
+        "b + relu(a - b): one boundary per comparison; a clip where one side is constant",
+    ),
+    Operator("minimum", "activation", ("minimum", "min"), ("Min",), "a - relu(a - b)"),
+    Operator(
+        "max pool",
+        "activation",
+        (
+            "max_pool1d",
+            "max_pool2d",
+            "max_pool3d",
+            "max_pool2d_with_indices",
+            "max_pool3d_with_indices",
+        ),
+        ("MaxPool",),
+        "a tournament of maxima; windows at the border without their padding",
+    ),
+    Operator(
+        "adaptive max pool",
+        "activation",
+        ("adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d"),
+        ("GlobalMaxPool",),
+        "a tournament of maxima for each axis",
+    ),
+    Operator(
+        "largest and smallest",
+        "activation",
+        ("amax", "amin"),
+        ("ReduceMax", "ReduceMin"),
+        "a tournament of maxima",
+    ),
+    # constants
+    Operator(
+        "shape",
+        "constant",
+        ("zeros_like", "ones_like", "full_like", "new_zeros", "new_ones", "new_full"),
+        ("Shape", "Size"),
+        "of any tensor: a constant",
+    ),
+)
+
+_ITSELF = "it is not piecewise linear"
+_LAST = "; if it is the model's last operator, import the model without it (the logits)"
+
+REFUSED: tuple[Refused, ...] = (
+    Refused(
+        "sigmoid",
+        f"{_ITSELF}; use hardsigmoid instead, and train again{_LAST}",
+        ("sigmoid", "log_sigmoid"),
+        ("Sigmoid",),
+    ),
+    Refused("tanh", f"{_ITSELF}; use hardtanh instead, and train again", ("tanh",), ("Tanh",)),
+    Refused(
+        "softmax",
+        f"{_ITSELF}{_LAST}",
+        ("softmax", "_softmax", "log_softmax", "_log_softmax", "logsumexp"),
+        ("Softmax", "LogSoftmax", "ReduceLogSumExp"),
+    ),
+    Refused(
+        "attention",
+        f"{_ITSELF}: it multiplies parts of the input with each other",
+        ("scaled_dot_product_attention", "_native_multi_head_attention"),
+        ("Attention", "MultiHeadAttention"),
+    ),
+    Refused(
+        "trigonometric functions", _ITSELF, ("sin", "cos", "tan", "atan"), ("Sin", "Cos", "Tan")
+    ),
+    Refused(
+        "exponential and logarithm",
+        _ITSELF,
+        ("exp", "log", "expm1", "log1p", "erf"),
+        ("Exp", "Log", "Erf"),
+    ),
+    Refused("power and roots", _ITSELF, ("pow", "sqrt", "rsqrt", "square"), ("Pow", "Sqrt")),
+    Refused("reciprocal", _ITSELF, ("reciprocal",), ("Reciprocal",)),
+    Refused(
+        "smooth relatives of relu",
+        f"{_ITSELF}; use relu or leaky_relu instead, and train again",
+        ("gelu", "silu", "elu", "celu", "selu", "softplus", "mish", "softsign"),
+        ("Gelu", "Elu", "Celu", "Selu", "Softplus", "Mish", "Softsign", "Swish"),
+    ),
+    Refused(
+        "hardswish",
+        "it is piecewise quadratic, not piecewise linear; use relu6 instead, and train again",
+        ("hardswish",),
+        ("HardSwish",),
+    ),
+    Refused(
+        "layer, group and instance normalisation",
+        f"{_ITSELF}: it divides by a deviation of its input; use batch normalisation instead",
+        (
+            "layer_norm",
+            "native_layer_norm",
+            "group_norm",
+            "native_group_norm",
+            "instance_norm",
+            "rms_norm",
+        ),
+        (
+            "LayerNormalization",
+            "GroupNormalization",
+            "InstanceNormalization",
+            "RMSNormalization",
+            "SimplifiedLayerNormalization",
+            "LpNormalization",
+        ),
+    ),
+    Refused(
+        "batch normalisation in training mode",
+        "it normalises by the batch it sees; call .eval() on the module first",
+        ("_native_batch_norm_legit", "native_batch_norm", "_batch_norm_with_update"),
+    ),
+    Refused(
+        "random numbers",
+        "the model's output is random; call .eval() on the module first",
+        ("native_dropout", "rand", "randn", "rand_like", "randn_like", "bernoulli"),
+        ("RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Bernoulli"),
+    ),
+    Refused(
+        "control flow",
+        "what is computed depends on the data; write it with relu, clamp, maximum or minimum",
+        ("cond", "while_loop", "scan", "map"),
+        ("If", "Loop", "Scan"),
+    ),
+    Refused(
+        "comparisons and other jumps",
+        "it jumps, so it is not continuous; write it with relu, clamp, maximum or minimum",
+        (
+            "gt",
+            "lt",
+            "ge",
+            "le",
+            "eq",
+            "ne",
+            "sign",
+            "floor",
+            "ceil",
+            "round",
+            "trunc",
+            "hardshrink",
+            "heaviside",
+            "argmax",
+            "argmin",
+            "remainder",
+            "fmod",
+        ),
+        (
+            "Greater",
+            "Less",
+            "GreaterOrEqual",
+            "LessOrEqual",
+            "Equal",
+            "Not",
+            "Sign",
+            "Floor",
+            "Ceil",
+            "Round",
+            "ThresholdedRelu",
+            "ArgMax",
+            "ArgMin",
+            "Mod",
+            "Hardmax",
+        ),
+    ),
+    Refused(
+        "sorting",
+        "it is piecewise linear, but not supported; write it with maximum and minimum",
+        ("sort", "topk", "median", "kthvalue"),
+        ("TopK",),
+    ),
+    Refused(
+        "norms",
+        f"{_ITSELF} in general; write the 1-norm with abs and sum",
+        ("norm", "linalg_vector_norm", "cdist"),
+        ("ReduceL2", "ReduceL1", "ReduceSumSquare"),
+    ),
+    Refused(
+        "recurrent layers",
+        f"{_ITSELF}",
+        ("lstm", "gru", "rnn_tanh"),
+        ("LSTM", "GRU", "RNN"),
+    ),
+    Refused(
+        "quantisation",
+        "it rounds, so it jumps; import the model before quantisation",
+        ("quantize_per_tensor", "fake_quantize_per_tensor_affine"),
+        (
+            "QuantizeLinear",
+            "DequantizeLinear",
+            "QLinearConv",
+            "QLinearMatMul",
+            "MatMulInteger",
+            "DynamicQuantizeLinear",
+        ),
+    ),
+    Refused(
+        "products of two tensors that depend on the input",
+        f"{_ITSELF}; only products with constants are",
+        ("einsum",),
+        ("Einsum",),
+    ),
+)
+
+#: Advice for a product or quotient in which no side is constant.
+PRODUCT_ADVICE = (
+    "both sides depend on the input, and products of such tensors are not piecewise linear; "
+    "only products with constants are supported"
+)
+
+#: Advice for what is in neither table.
+UNKNOWN_ADVICE = (
+    "it is not in the table of operators (docs/operators.md); rewrite the model with operators "
+    "that are, or add it: the page says how"
+)
+
+
+def spellings(front_end: FrontEnd) -> frozenset[str]:
+    """All supported spellings of one front end.
+
+    Examples
+    --------
+    >>> "Relu" in spellings("onnx")
+    True
+    """
+    return frozenset(s for row in OPERATORS for s in getattr(row, front_end))
+
+
+def refusal(
+    front_end: FrontEnd, spelling: str, operator: str, where: str
+) -> UnsupportedOperatorError:
+    """The error for an operator that is not supported.
+
+    Examples
+    --------
+    >>> print(refusal("onnx", "Sigmoid", "Sigmoid", "node 'out'"))
+    operator 'Sigmoid' (at node 'out') is not supported: it is not piecewise linear; use ...
+    """
+    for row in REFUSED:
+        if spelling in getattr(row, front_end):
+            return UnsupportedOperatorError(operator, where, row.advice)
+    return UnsupportedOperatorError(operator, where, UNKNOWN_ADVICE)
+
+
+Handler = TypeVar("Handler", bound=Callable[..., object])
+
+
+class Registry(Generic[Handler]):
+    """The handlers of one front end, by spelling; each must have a row in the table.
+
+    Examples
+    --------
+    >>> Registry("onnx").handles("NoSuchOperator")
+    Traceback (most recent call last):
+    ...
+    LookupError: 'NoSuchOperator' has no row in the table of operators
+    """
+
+    def __init__(self, front_end: FrontEnd) -> None:
+        self.front_end = front_end
+        self.handlers: dict[str, Handler] = {}
+
+    def handles(self, *names: str) -> Callable[[Handler], Handler]:
+        """Register a function for one or more spellings."""
+        for name in names:
+            if name not in spellings(self.front_end):
+                raise LookupError(f"{name!r} has no row in the table of operators")
+
+        def register(function: Handler) -> Handler:
+            for name in names:
+                if name in self.handlers:
+                    raise LookupError(f"{name!r} has two handlers")
+                self.handlers[name] = function
+            return function
+
+        return register
+
+    def missing(self) -> set[str]:
+        """Spellings of the table that have no handler."""
+        return set(spellings(self.front_end)) - set(self.handlers)

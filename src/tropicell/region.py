@@ -1,0 +1,387 @@
+"""`Region`: one linear region, which works out its inequalities, map and corners when asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tropicell import float_geometry
+from tropicell.arithmetic import ArithmeticName, to_fractions, to_rationals
+from tropicell.domains import Domain, WholeSpace
+from tropicell.errors import InvalidInputError, InvalidPatternError
+from tropicell.float_geometry import Tolerance
+from tropicell.generators import Generators, generators
+from tropicell.maps import AffineMap
+from tropicell.network import Network
+from tropicell.patterns import PatternArray, PatternLike, split_layers, to_text
+from tropicell.polyhedra import Cell, Row, from_point, integer_row, is_bounded
+
+
+@dataclass(frozen=True, order=True)
+class Boundary:
+    """Where an inequality comes from.
+
+    Attributes
+    ----------
+    layer : int
+        1 … L; 0 means the domain.
+    neuron : int
+        Index of the neuron in its layer, from 0; for the domain the index of its inequality.
+    breakpoint : int
+        Which of the activation's breakpoints, from 0 (ReLU has one).
+    """
+
+    layer: int
+    neuron: int
+    breakpoint: int = 0
+
+    def __str__(self) -> str:
+        if self.layer == 0:
+            return f"domain, inequality {self.neuron}"
+        text = f"layer {self.layer}, neuron {self.neuron}"
+        return text if self.breakpoint == 0 else f"{text}, breakpoint {self.breakpoint}"
+
+
+@dataclass(frozen=True, eq=False)
+class Inequalities:
+    """The inequalities ``A x <= b``, each with the neuron that it comes from.
+
+    Attributes
+    ----------
+    A : ndarray, shape (rows, inputs)
+    b : ndarray, shape (rows,)
+        float64, or objects of type `fractions.Fraction`.
+    sources : tuple of Boundary
+    closed : ndarray of bool
+        Whether ``0 <= 0`` would do. Only matters for a neuron that is constant on the region: at a
+        breakpoint it is on the lower piece.
+    """
+
+    A: NDArray[Any]
+    b: NDArray[Any]
+    sources: tuple[Boundary, ...]
+    closed: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.sources)
+
+    def __str__(self) -> str:
+        lines = []
+        for row, bound, source in zip(self.A, self.b, self.sources, strict=True):
+            terms = [f"{value}·x{i + 1}" for i, value in enumerate(row) if value != 0]
+            left = " + ".join(terms).replace("+ -", "- ") or "0"
+            lines.append(f"{left} ≤ {bound}    ({source})")
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class Facet:
+    """A side of a region: the set of its points where ``a x = b``.
+
+    Attributes
+    ----------
+    a : ndarray, shape (inputs,)
+    b : Fraction or float
+    sources : tuple of Boundary
+        Every neuron (or inequality of the domain) that has an inequality with this boundary.
+    row : int
+        Index of the inequality among the rows of the region's `cell`.
+    """
+
+    a: NDArray[Any]
+    b: Any
+    sources: tuple[Boundary, ...]
+    row: int
+
+
+@dataclass(frozen=True)
+class EmptyRegion:
+    """The answer for a pattern that has no region: no input with interior around it has it.
+
+    Attributes
+    ----------
+    pattern : ndarray of uint8
+    layer : int
+        The layer at which it became empty; 0 if the domain itself has no interior.
+    certain : bool
+        False if float arithmetic could not tell for sure.
+    """
+
+    pattern: PatternArray
+    layer: int
+    certain: bool = True
+
+    def __bool__(self) -> bool:
+        return False
+
+
+class Region:
+    """One linear region: the closed convex set of inputs of one pattern.
+
+    Parameters
+    ----------
+    network : Network
+    pattern : str, flat sequence or one sequence per layer
+    domain : Domain, optional
+        Default: all of R^n.
+    arithmetic : {"exact", "float"}
+        Exact rationals (`fractions.Fraction`), or float64.
+    tolerance : Tolerance
+        For float arithmetic: when an answer counts as certain.
+    cell : Cell, optional
+        The region's inequalities and witness, where an engine has them already.
+
+    Use `tropicell.find_region` to find out whether a pattern has a region at all.
+
+    Examples
+    --------
+    >>> network = Network.mlp([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0]]])
+    >>> quadrant = Region(network, "11")
+    >>> quadrant.vertices
+    array([[Fraction(0, 1), Fraction(0, 1)]], dtype=object)
+    >>> quadrant.bounded
+    False
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        pattern: PatternLike,
+        domain: Domain | None = None,
+        *,
+        arithmetic: ArithmeticName = "exact",
+        tolerance: Tolerance | None = None,
+        cell: Cell | None = None,
+    ) -> None:
+        self.network = network
+        self.pattern = network.parse_pattern(pattern)
+        self.domain = WholeSpace() if domain is None else domain
+        self.arithmetic: ArithmeticName = arithmetic
+        self.tolerance = Tolerance() if tolerance is None else tolerance
+        if cell is not None:
+            self._cell = cell
+
+    @property
+    def text(self) -> str:
+        """The pattern as text, layers separated by bars."""
+        return to_text(self.pattern, self.network.widths)
+
+    @property
+    def certain(self) -> bool:
+        """Whether the region is known for sure to have interior points."""
+        if self.arithmetic == "exact":
+            return self._cell is not None
+        return self._float_witness[1] > self.tolerance.margin and not self.noisy().any()
+
+    @cached_property
+    def inequalities(self) -> Inequalities:
+        """All inequalities, domain first, then neuron by neuron."""
+        rows = [domain_inequalities(self.domain, self.network.n_inputs, self.arithmetic)]
+        maps = self.network.maps(self.arithmetic)
+        start, unit = maps.coordinates()
+        columns = [start]
+        for layer, pieces in enumerate(split_layers(self.pattern, self.network.widths), start=1):
+            before = maps.before(layer, columns, unit)
+            rows.append(layer_inequalities(self.network, layer, before, pieces, self.arithmetic))
+            columns.append(maps.after(layer, before, pieces, unit))
+        return joined(rows, self.arithmetic)
+
+    @cached_property
+    def affine_map(self) -> AffineMap:
+        """The map that the network is here."""
+        return self.network.affine_map(self.pattern, arithmetic=self.arithmetic)
+
+    @property
+    def witness(self) -> NDArray[Any]:
+        """A point strictly inside."""
+        if self.arithmetic == "float":
+            return self._float_witness[0]
+        return np.array(from_point(self._require_cell().witness), dtype=object)
+
+    @cached_property
+    def facets(self) -> list[Facet]:
+        """The sides of the region: inequalities that are not redundant, with their neurons."""
+        inequalities = self.inequalities
+        indices = self._rows[1]
+        if self.arithmetic == "float":
+            a, b = inequalities.A[indices], inequalities.b[indices]
+            kept = float_geometry.irredundant(a, b, self.tolerance)
+        else:
+            kept = self.cell.facets()
+        return [
+            Facet(inequalities.A[indices[i]], inequalities.b[indices[i]], self._same_boundary(i), i)
+            for i in kept
+        ]
+
+    @property
+    def cell(self) -> Cell:
+        """The inequalities that are not constant as integers, and a witness, for exact geometry."""
+        return Cell(self._rows[0], self._require_cell().witness)
+
+    @cached_property
+    def vertices(self) -> NDArray[Any]:
+        """The corners, shape (vertices, inputs); in 2-D in counter-clockwise order if bounded."""
+        points = [from_point(vertex) for vertex in self._generators.vertices]
+        return self._numbers(points)
+
+    @cached_property
+    def rays(self) -> NDArray[Any]:
+        """Directions in which the region is unbounded, shape (rays, inputs)."""
+        return self._numbers([[Fraction(x) for x in ray] for ray in self._generators.rays])
+
+    @cached_property
+    def lines(self) -> NDArray[Any]:
+        """Directions along which the region is unbounded both ways, shape (lines, inputs)."""
+        return self._numbers([[Fraction(x) for x in line] for line in self._generators.lines])
+
+    @property
+    def bounded(self) -> bool:
+        """Whether the region's recession cone is a point: no rays, no lines."""
+        return is_bounded(self._rows[0], self.network.n_inputs)
+
+    def contains(self, points: ArrayLike) -> NDArray[np.bool_]:
+        """Which points (rows) lie in the region, boundary included."""
+        x = np.asarray(points)
+        if x.ndim != 2 or x.shape[1] != self.network.n_inputs:
+            raise InvalidInputError(
+                f"expected points of shape (points, {self.network.n_inputs}), got {x.shape}"
+            )
+        if self.arithmetic == "exact":
+            x = to_fractions(to_rationals(x))
+        inequalities = self.inequalities
+        return np.asarray((x @ inequalities.A.T <= inequalities.b).all(axis=1), dtype=np.bool_)
+
+    def noisy(self) -> NDArray[np.bool_]:
+        """Which inequalities may be nothing but rounding errors of float64.
+
+        Those of neurons whose pre-activation cancels on the region: it is tiny against the sum of
+        the absolute values that it is computed from. Always False in exact arithmetic.
+        """
+        rows = self.inequalities
+        if self.arithmetic == "exact":
+            return np.zeros(len(rows), dtype=np.bool_)
+        sizes = self.network.maps("float").magnitudes(self.pattern)
+        limits = np.zeros(len(rows))
+        for i, source in enumerate(rows.sources):
+            if source.layer > 0:
+                limits[i] = self.tolerance.noise * sizes[source.layer - 1][source.neuron]
+        norms = np.linalg.norm(rows.A, axis=1)
+        return np.asarray(np.where(norms > 0, norms <= limits, np.abs(rows.b) <= limits))
+
+    def __repr__(self) -> str:
+        return f"Region({self.text})"
+
+    @cached_property
+    def _rows(self) -> tuple[tuple[Row, ...], list[int]]:
+        """Integer rows of the inequalities that are not constant, and their indices."""
+        rows = [integer_row([*(-a), b]) for a, b in self._rationals()]
+        indices = [i for i, row in enumerate(rows) if any(row[:-1])]
+        return tuple(rows[i] for i in indices), indices
+
+    @cached_property
+    def _cell(self) -> Cell | None:
+        return cut_by(Cell.whole_space(self.network.n_inputs), self.inequalities)
+
+    def _rationals(self) -> Iterator[tuple[NDArray[Any], Any]]:
+        inequalities = self.inequalities
+        return zip(to_rationals(inequalities.A), to_rationals(inequalities.b), strict=True)
+
+    def _require_cell(self) -> Cell:
+        if self._cell is None:
+            raise InvalidPatternError(f"the pattern {self.text} has no region: it is empty")
+        return self._cell
+
+    @cached_property
+    def _float_witness(self) -> tuple[NDArray[np.float64], float]:
+        return float_geometry.interior_point(self.inequalities.A, self.inequalities.b)
+
+    @cached_property
+    def _generators(self) -> Generators:
+        return generators(self._rows[0], self.network.n_inputs)
+
+    def _same_boundary(self, index: int) -> tuple[Boundary, ...]:
+        """Sources of all inequalities that have the boundary of this one."""
+        rows, indices = self._rows
+        row = rows[index]
+        opposite = tuple(-value for value in row)
+        sources = self.inequalities.sources
+        found = [sources[i] for r, i in zip(rows, indices, strict=True) if r in (row, opposite)]
+        return tuple(found)
+
+    def _numbers(self, vectors: list[list[Fraction]]) -> NDArray[Any]:
+        dtype = object if self.arithmetic == "exact" else np.float64
+        array = np.empty((len(vectors), self.network.n_inputs), dtype=dtype)
+        for i, vector in enumerate(vectors):
+            array[i] = vector
+        return array
+
+
+def domain_inequalities(domain: Domain, dimension: int, arithmetic: ArithmeticName) -> Inequalities:
+    """The inequalities of a domain, with their sources."""
+    a, b = domain.inequalities(dimension)
+    sources = tuple(Boundary(0, i) for i in range(len(b)))
+    closed = np.ones(len(b), dtype=np.bool_)
+    if arithmetic == "exact":
+        return Inequalities(to_rationals(a), to_rationals(b), sources, closed)
+    return Inequalities(a, b, sources, closed)
+
+
+def cut_by(cell: Cell | None, inequalities: Inequalities) -> Cell | None:
+    """The part of a cell where inequalities hold, or None if that has no interior."""
+    for a, b, closed in zip(inequalities.A, inequalities.b, inequalities.closed, strict=True):
+        if cell is None:
+            return None
+        cell = cell.cut(integer_row([*(-a), b]), closed=bool(closed))
+    return cell
+
+
+def layer_inequalities(
+    network: Network,
+    layer: int,
+    before: NDArray[Any],
+    pieces: PatternArray,
+    arithmetic: ArithmeticName,
+) -> Inequalities:
+    """The inequalities that say: every neuron of a layer is on the given piece.
+
+    Parameters
+    ----------
+    before : ndarray, shape (neurons, inputs + 1)
+        The layer's pre-activations as maps of the input, offset last, in `arithmetic`'s numbers.
+    pieces : ndarray of uint8
+    """
+    breakpoints, _, _ = network.maps(arithmetic).activation(layer)
+    counts = network.layers[layer - 1].activation.pieces
+    rows, bounds, sources, closed = [], [], [], []
+    for neuron, piece in enumerate(pieces.tolist()):
+        slope, offset = before[neuron, :-1], before[neuron, -1]
+        if piece > 0:  # α·x + β ≥ t
+            rows.append(-slope)
+            bounds.append(offset - breakpoints[neuron, piece - 1])
+            sources.append(Boundary(layer, neuron, piece - 1))
+            closed.append(False)
+        if piece < counts[neuron] - 1:  # α·x + β ≤ t
+            rows.append(slope)
+            bounds.append(breakpoints[neuron, piece] - offset)
+            sources.append(Boundary(layer, neuron, piece))
+            closed.append(True)
+    a = np.array(rows, dtype=before.dtype).reshape(len(rows), before.shape[1] - 1)
+    b = np.array(bounds, dtype=before.dtype)
+    return Inequalities(a, b, tuple(sources), np.array(closed, dtype=np.bool_))
+
+
+def joined(parts: list[Inequalities], arithmetic: ArithmeticName) -> Inequalities:
+    """Several sets of inequalities as one, with the numbers that users get."""
+    a = np.concatenate([part.A for part in parts])
+    b = np.concatenate([part.b for part in parts])
+    sources = tuple(source for part in parts for source in part.sources)
+    closed = np.concatenate([part.closed for part in parts])
+    if arithmetic == "exact":
+        a, b = to_fractions(a), to_fractions(b)
+    return Inequalities(a, b, sources, closed)

@@ -1,0 +1,297 @@
+"""`Regions`: what the engines find, as columns; a `Region` is a view of one row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tropicell import graph
+from tropicell.columns import PackedPatterns, Ragged
+from tropicell.domains import Domain
+from tropicell.errors import InvalidInputError
+from tropicell.lines import Lines, lines_of
+from tropicell.maps import AffineMap
+from tropicell.network import Network
+from tropicell.patterns import PatternArray, PatternLike, to_text
+from tropicell.region import Region
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import networkx
+    import pandas
+
+#: Numbers of a batch of affine maps that are worked out at a time.
+_BATCH = 4_000_000
+
+
+class Regions:
+    """All regions that an engine found, as a handful of arrays.
+
+    Attributes
+    ----------
+    network : Network
+        With the slice's coordinates as inputs if the domain was a slice.
+    domain : Domain
+        In the network's coordinates.
+    packed : PackedPatterns
+        All patterns, a few bits a neuron.
+    witnesses : ndarray, shape (regions, inputs)
+        A point strictly inside each region.
+    complete : bool
+        Whether these are all; False if a budget or Ctrl-C ended the search.
+    stats : mapping
+        What the engine has to say: time, decisions, ….
+
+    Parameters
+    ----------
+    bounded : ndarray of bool, optional
+    volumes : ndarray, optional
+        inf where unbounded.
+    corners : Ragged, optional
+        Vertices and rays of each region in homogeneous coordinates: the last one is 1 for a vertex
+        and 0 for a ray.
+    facet_lines : Ragged, optional
+        The lines (see `tropicell.lines`) of each region's facets.
+
+    Columns that the engine does not give are worked out, exactly and region by region, when they
+    are asked for.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        domain: Domain,
+        packed: PackedPatterns,
+        witnesses: NDArray[Any],
+        *,
+        complete: bool = True,
+        stats: Mapping[str, Any] | None = None,
+        bounded: NDArray[np.bool_] | None = None,
+        volumes: NDArray[np.float64] | None = None,
+        corners: Ragged | None = None,
+        facet_lines: Ragged | None = None,
+    ) -> None:
+        self.network = network
+        self.domain = domain
+        self.packed = packed
+        self.witnesses = witnesses
+        self.complete = complete
+        self.stats: dict[str, Any] = dict(stats or {})
+        given = {
+            "bounded": bounded,
+            "volumes": volumes,
+            "corners": corners,
+            "facet_lines": facet_lines,
+        }
+        self.__dict__.update({name: column for name, column in given.items() if column is not None})
+
+    # --- one region, all regions --------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self.packed)
+
+    def __getitem__(self, index: int) -> Region:
+        """A view of one region."""
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"there are {len(self)} regions, no number {index}")
+        return Region(self.network, self.packed[int(index) % len(self)], self.domain)
+
+    def __iter__(self) -> Iterator[Region]:
+        return (self[i] for i in range(len(self)))
+
+    @property
+    def patterns(self) -> PatternArray:
+        """All patterns, one byte a neuron, shape (regions, neurons)."""
+        return self.packed[:]
+
+    def texts(self) -> list[str]:
+        """All patterns as text."""
+        return [to_text(pattern, self.network.widths) for pattern in self.patterns]
+
+    @cached_property
+    def lines(self) -> Lines:
+        """What the numbers in `facet_lines` stand for."""
+        return lines_of(self.network, self.domain)
+
+    # --- where is it? -------------------------------------------------------------------------
+
+    def find(self, pattern: PatternLike) -> int | None:
+        """Index of the region of a pattern, or None.
+
+        Examples
+        --------
+        >>> from tropicell import Network, enumerate_regions
+        >>> regions = enumerate_regions(Network.mlp([[[1.0], [1.0]], [[1.0, 1.0]]], [[0, -1], [0]]))
+        >>> regions.find("10"), regions.find("01")
+        (1, None)
+        """
+        index = int(self.packed.find(self.network.parse_pattern(pattern)[None])[0])
+        return index if index >= 0 else None
+
+    def locate(self, points: ArrayLike) -> NDArray[np.int64]:
+        """Index of the region of each point (row); -1 if it is outside or was not found.
+
+        A point on a boundary belongs to the region of its pattern, if that is one, and else to a
+        region that it is on the boundary of.
+        """
+        x = self.network.check_points(points)
+        found = self.packed.find(self.network.patterns(x))
+        inside = self.domain.contains(x)
+        for i in np.flatnonzero(inside & (found < 0)):
+            found[i] = self._on_boundary(x[i])
+        return np.where(inside, found, -1)
+
+    def _on_boundary(self, point: NDArray[np.float64]) -> int:
+        """A region that contains a point between regions: one step away, in exact arithmetic."""
+        pattern = self.network.patterns(point[None], arithmetic="exact")
+        index = int(self.packed.find(pattern)[0])
+        if index >= 0:
+            return index
+        maps = self.network.maps("exact")
+        exact = maps.arithmetic.public(maps.arithmetic.array(point))
+        for seed in range(20):
+            direction = np.random.default_rng(seed).integers(-1000, 1001, size=len(point))
+            behind = graph.pattern_along(maps, exact, direction.astype(object))
+            index = int(self.packed.find(behind[None])[0])
+            if index >= 0:
+                return index
+        return -1
+
+    # --- columns that are worked out when asked for -------------------------------------------
+
+    @cached_property
+    def bounded(self) -> NDArray[np.bool_]:
+        """Whether each region is bounded, by its recession cone."""
+        return np.array([region.bounded for region in self], dtype=np.bool_)
+
+    @cached_property
+    def corners(self) -> Ragged:
+        """Vertices (last coordinate 1) and rays (0) of each region; lines as two opposite rays."""
+        rows, counts = [], []
+        for region in self:
+            rays = np.concatenate([region.rays, region.lines, -region.lines]).astype(np.float64)
+            vertices = region.vertices.astype(np.float64)
+            ones, zeros = np.ones((len(vertices), 1)), np.zeros((len(rays), 1))
+            rows += [np.hstack([vertices, ones]), np.hstack([rays, zeros])]
+            counts.append(len(vertices) + len(rays))
+        values = np.concatenate(rows) if rows else np.empty((0, self.network.n_inputs + 1))
+        return Ragged.from_counts(values, np.array(counts, dtype=np.int64))
+
+    @cached_property
+    def facet_lines(self) -> Ragged:
+        """The lines of each region's facets; see `lines`."""
+        numbers = {self.lines.boundary(i): i for i in range(1, self.lines.count)}
+        rows = [[numbers[facet.sources[0]] for facet in region.facets] for region in self]
+        counts = np.array([len(row) for row in rows], dtype=np.int64)
+        values = np.fromiter(chain.from_iterable(rows), dtype=np.int64)
+        return Ragged.from_counts(values, counts)
+
+    @cached_property
+    def volumes(self) -> NDArray[np.float64]:
+        """Length, area or volume of each region, inf where unbounded."""
+        from tropicell.measure import volumes  # noqa: PLC0415 - measure is built on Regions
+
+        return volumes(self)
+
+    @cached_property
+    def affine_maps(self) -> NDArray[np.float64]:
+        """The maps of all regions, shape (regions, outputs, inputs + 1), offsets last."""
+        size = self.network.n_inputs + 1
+        step = max(1, _BATCH // (size * max([1, *self.network.widths])))
+        maps = self.network.maps("float")
+        parts = [
+            maps.of_patterns(self.packed[start : start + step])
+            for start in range(0, len(self), step)
+        ]
+        return np.concatenate(parts) if parts else np.empty((0, self.network.n_outputs, size))
+
+    def affine_map(self, index: int) -> AffineMap:
+        """The map of one region in float64."""
+        columns = self.network.maps("float").of_pattern(self.packed[index])
+        return AffineMap(columns[:, :-1], columns[:, -1])
+
+    @cached_property
+    def neighbours(self) -> graph.Neighbours:
+        """Pairs of regions that share a facet, with the neurons that change across it."""
+        return graph.neighbours(self)
+
+    def merged(self) -> graph.Merged:
+        """Maximal connected unions of regions with one and the same output map."""
+        return graph.merge(self)
+
+    # --- other forms --------------------------------------------------------------------------
+
+    def after_layer(self, layer: int) -> Regions:
+        """The coarser subdivision by the first layers alone.
+
+        Examples
+        --------
+        >>> from tropicell import Network, enumerate_regions
+        >>> network = Network.mlp([[[1.0]], [[1.0]], [[1.0]]], [[0.0], [-1.0], [0.0]])
+        >>> regions = enumerate_regions(network)
+        >>> len(regions), len(regions.after_layer(1))
+        (3, 2)
+        """
+        if not 0 <= layer <= self.network.depth:
+            raise InvalidInputError(
+                f"layer must be from 0 to {self.network.depth}, the network's depth, not {layer}"
+            )
+        network = self.network.first_layers(layer)
+        neurons = sum(self.network.widths[:layer])
+        prefixes, first = np.unique(self.patterns[:, :neurons], axis=0, return_index=True)
+        bits = PackedPatterns.bits_for(network.pieces)
+        return Regions(
+            network,
+            self.domain,
+            PackedPatterns.pack(prefixes, bits),
+            self.witnesses[first],
+            complete=self.complete,
+        )
+
+    def to_networkx(self) -> networkx.Graph:
+        """The region graph: nodes are indices of regions, edges carry the neurons that change."""
+        from tropicell.convert import to_networkx  # noqa: PLC0415 - optional dependency
+
+        return to_networkx(self)
+
+    def to_dataframe(self) -> pandas.DataFrame:
+        """One row a region: pattern, bounded, volume, facets, witness and affine map."""
+        from tropicell.convert import to_dataframe  # noqa: PLC0415
+
+        return to_dataframe(self)
+
+    def to_shapely(self) -> list[Any]:
+        """The regions of a 2-D network on a bounded domain as shapely polygons."""
+        from tropicell.convert import to_shapely  # noqa: PLC0415
+
+        return to_shapely(self)
+
+    def save(self, path: str | Path) -> None:
+        """Write network, domain and all columns that there are to one file; see `load_regions`."""
+        from tropicell.region_files import save_regions  # noqa: PLC0415
+
+        save_regions(self, path)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the columns in bytes."""
+        columns = [self.packed, self.witnesses, *self.__dict__.values()]
+        seen = {
+            id(c): c.nbytes for c in columns if isinstance(c, (np.ndarray, Ragged, PackedPatterns))
+        }
+        return sum(seen.values())
+
+    def __repr__(self) -> str:
+        kind = "" if self.complete else ", not complete"
+        return f"Regions({len(self)} of {self.network!r} on {self.domain!r}{kind})"
+
+    def _repr_html_(self) -> str:
+        from tropicell.convert import to_html  # noqa: PLC0415
+
+        return to_html(self)

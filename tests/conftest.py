@@ -1,0 +1,30 @@
+"""Settings for all tests."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# The same examples in every run: a failure in CI is a failure at home.
+settings.register_profile(
+    "ci",
+    derandomize=True,
+    deadline=None,
+    max_examples=60,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.register_profile("thorough", parent=settings.get_profile("ci"), max_examples=1000)
+settings.load_profile(os.environ.get("TROPICELL_TEST_PROFILE", "ci"))
+
+
+@pytest.fixture(scope="session")
+def models() -> Path:
+    """A folder with networks made by others; see CONTRIBUTING."""
+    default = Path(__file__).resolve().parents[2] / "shared" / "models"
+    folder = Path(os.environ.get("TROPICELL_MODELS", default))
+    if not folder.is_dir():
+        pytest.skip("no folder of models: set TROPICELL_MODELS to run this test")
+    return folder

@@ -1,0 +1,66 @@
+"""Slow, obviously right versions of what the package does fast, on independent code."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import z3
+
+from tropicell import Network, Region
+from tropicell.domains import Domain
+
+
+def has_interior(region: Region) -> bool:
+    """Whether a region has interior points, decided by Z3's exact rational arithmetic.
+
+    A convex set given by inequalities has interior if and only if they can all be strict; those of
+    neurons that are constant on the region are decided by themselves.
+    """
+    solver = z3.SimpleSolver()
+    x = [z3.Real(f"x{i}") for i in range(region.network.n_inputs)]
+    rows = region.inequalities
+    for row, bound, closed in zip(rows.A, rows.b, rows.closed, strict=True):
+        if not row.any():
+            if bound < 0 or (bound == 0 and not closed):
+                return False
+            continue
+        left = z3.Sum([_real(a) * xi for a, xi in zip(row, x, strict=True)])
+        solver.add(left < _real(bound))
+    answer = solver.check()
+    assert answer != z3.unknown
+    return bool(answer == z3.sat)
+
+
+def _real(value: Fraction) -> z3.RatNumRef:
+    return z3.RatVal(value.numerator, value.denominator)
+
+
+def brute_force(network: Network, domain: Domain) -> set[bytes]:
+    """Patterns of all regions: every possible pattern is tried."""
+    found = set()
+    for pieces in product(*(range(count) for count in network.pieces.tolist())):
+        pattern = np.array(pieces, dtype=np.uint8)
+        if has_interior(Region(network, pattern, domain)):
+            found.add(pattern.tobytes())
+    return found
+
+
+def polygon_area(vertices: np.ndarray) -> Fraction:
+    """Exact area of a polygon whose vertices are in order."""
+    x, y = vertices[:, 0], vertices[:, 1]
+    return abs(sum(x * np.roll(y, -1) - y * np.roll(x, -1))) / 2
+
+
+def shared_facets(regions: list[Region]) -> set[tuple[int, int]]:
+    """Pairs of 2-D or 1-D regions that meet in more than a point: exact, every pair is tried."""
+    found = set()
+    for i, a in enumerate(regions):
+        for j in range(i):
+            b = regions[j]
+            corners = [x for x in a.vertices if b.contains([x]).all()]
+            corners += [x for x in b.vertices if a.contains([x]).all()]
+            if len({tuple(x) for x in corners}) >= a.network.n_inputs:
+                found.add((j, i))
+    return found

@@ -1,0 +1,112 @@
+"""Hypothesis strategies: random networks of every shape, generic and degenerate, and domains."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import strategies as st
+
+from tropicell import Affine, Box, Layer, Network, Polytope, WholeSpace, activations
+from tropicell.activations import Activation
+
+#: How weights are drawn; all but the first make degenerate networks likely.
+KINDS = ("generic", "integer", "tenths", "zero_bias", "repeated", "dead", "scaled")
+
+
+def weights(
+    rng: np.random.Generator, kind: str, rows: int, columns: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """A matrix and a bias of one kind."""
+    if kind in ("generic", "zero_bias", "scaled"):
+        matrix, bias = rng.normal(size=(rows, columns)), rng.normal(size=rows)
+    elif kind == "tenths":
+        matrix = rng.integers(-5, 6, size=(rows, columns)) * 0.1
+        bias = rng.integers(-5, 6, size=rows) * 0.1
+    else:
+        matrix = rng.integers(-2, 3, size=(rows, columns)).astype(float)
+        bias = rng.integers(-2, 3, size=rows).astype(float)
+    if kind == "zero_bias":
+        bias = np.zeros(rows)
+    if kind == "scaled":
+        scale = 10.0 ** rng.integers(-6, 7)
+        matrix, bias = matrix * scale, bias * scale
+    if kind == "repeated" and rows > 1:
+        factor = rng.choice([1.0, -1.0, 3.0, 0.1])
+        matrix[-1], bias[-1] = factor * matrix[0], factor * bias[0]
+    if kind == "dead" and rows > 1:
+        matrix[0], bias[0] = 0.0, rng.choice([-1.0, 0.0, 1.0])
+    return matrix, bias
+
+
+def activation(rng: np.random.Generator, width: int) -> Activation:
+    """One of the package's activations, ReLU half of the time."""
+    choices = [
+        activations.relu(),
+        activations.relu(),
+        activations.relu(),
+        activations.leaky_relu(0.25),
+        activations.hard_tanh(),
+        activations.absolute(),
+        activations.relu6(),
+        activations.prelu(rng.choice([-0.5, 0.1, 1.0, 2.0], size=width)),
+        activations.hard_sigmoid(),
+        activations.clip(0.0, np.where(np.arange(width) % 2, 1.0, np.inf)),
+        activations.piecewise([0, 1, 2], [0, 1, -1, 0], [0, 0, 2, 0], name="tent"),
+    ]
+    return choices[rng.integers(len(choices))]
+
+
+def random_network(
+    seed: int, kind: str, inputs: int, depth: int, width: int, *, relu: bool = False
+) -> Network:
+    """A network whose layers take their input from random earlier layers."""
+    rng = np.random.default_rng(seed)
+    widths = [inputs]
+    layers = []
+    for layer in range(1, depth + 1):
+        size = int(rng.integers(1, width + 1))
+        sources = {layer - 1} | {k for k in range(layer - 1) if rng.random() < 0.35}
+        if rng.random() < 0.1 and layer > 1:
+            sources = {int(rng.integers(layer))}
+        parts = {k: weights(rng, kind, size, widths[k]) for k in sorted(sources)}
+        bias = next(iter(parts.values()))[1]
+        function = activations.relu() if relu else activation(rng, size)
+        layers.append(Layer(Affine({k: part[0] for k, part in parts.items()}, bias), function))
+        widths.append(size)
+    sources = {depth} | {k for k in range(depth) if rng.random() < 0.3}
+    parts = {k: weights(rng, kind, 2, widths[k]) for k in sorted(sources)}
+    output = Affine({k: part[0] for k, part in parts.items()}, next(iter(parts.values()))[1])
+    return Network(inputs, layers, output)
+
+
+@st.composite
+def networks(
+    draw: st.DrawFn,
+    *,
+    max_inputs: int = 3,
+    max_depth: int = 3,
+    max_width: int = 3,
+    relu: bool = False,
+) -> Network:
+    return random_network(
+        draw(st.integers(0, 2**32 - 1)),
+        draw(st.sampled_from(KINDS)),
+        draw(st.integers(1, max_inputs)),
+        draw(st.integers(0, max_depth)),
+        draw(st.integers(1, max_width)),
+        relu=relu,
+    )
+
+
+def domains(inputs: int) -> st.SearchStrategy:
+    """The whole space, boxes (bounded or not) and a simplex-like polytope."""
+    corner = np.concatenate([-np.eye(inputs), np.ones((1, inputs))])
+    return st.sampled_from(
+        [
+            WholeSpace(),
+            Box(-1, 1),
+            Box(-10, 10),
+            Box(0, np.inf),
+            Polytope(corner, np.append(np.zeros(inputs), 1.0)),
+            Polytope(np.ones((1, inputs)), [1.0]),
+        ]
+    )

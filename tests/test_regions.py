@@ -1,0 +1,178 @@
+"""Region: views of one region, exact and in float64."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from strategies import networks, random_network
+from tropicell import (
+    Box,
+    EmptyRegion,
+    InvalidInputError,
+    InvalidPatternError,
+    Network,
+    Region,
+    enumerate_regions,
+    find_region,
+)
+from tropicell.errors import TropicellError, require
+from tropicell.patterns import from_paper_v, paper_v
+
+
+@given(networks(), st.integers(0, 99))
+def test_float_regions_are_exact_ones_rounded(network: Network, seed: int) -> None:
+    regions = enumerate_regions(network, Box(-1, 1))
+    index = seed % len(regions)
+    exact = regions[index]
+    rounded = find_region(network, exact.pattern, Box(-1, 1), arithmetic="float")
+    if isinstance(rounded, EmptyRegion) or not rounded.certain:
+        return  # too small for float64 to tell, and it says so
+    scale = np.abs(exact.inequalities.A.astype(float)).max(initial=1.0)
+    np.testing.assert_allclose(
+        rounded.inequalities.A, exact.inequalities.A.astype(float), atol=1e-9 * scale
+    )
+    np.testing.assert_allclose(
+        rounded.affine_map.matrix, exact.affine_map.matrix.astype(float), rtol=1e-6, atol=1e-6
+    )
+    assert exact.contains([rounded.witness]).all()
+
+
+@given(networks(), st.integers(0, 99))
+def test_float_arithmetic_is_never_sure_of_a_wrong_answer(network: Network, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    pattern = rng.integers(0, network.pieces, dtype=np.intp)
+    exact = find_region(network, pattern, Box(-1, 1))
+    rounded = find_region(network, pattern, Box(-1, 1), arithmetic="float")
+    if rounded.certain:
+        assert bool(rounded) == bool(exact)
+
+
+def test_contains_agrees_with_patterns() -> None:
+    network = random_network(4, "generic", 2, 2, 4, relu=True)
+    regions = enumerate_regions(network, Box(-2, 2))
+    points = np.random.default_rng(0).uniform(-2, 2, size=(200, 2))
+    patterns = network.patterns(points)
+    for region in regions:
+        assert (region.contains(points) == (patterns == region.pattern).all(axis=1)).all()
+
+
+def test_empty_pattern_has_no_witness() -> None:
+    network = Network.mlp([[[1.0], [1.0]], [[1.0, 1.0]]])
+    with pytest.raises(InvalidPatternError, match="01 has no region"):
+        _ = Region(network, "01").witness
+
+
+def test_a_constant_neuron_at_its_breakpoint_is_inactive() -> None:
+    network = Network.mlp([[[0.0]], [[1.0]]])
+    assert find_region(network, "0")
+    assert find_region(network, "1").layer == 1
+    assert not Region(network, "1").certain
+    assert not find_region(network, "1", arithmetic="float").certain
+
+
+def test_a_pre_activation_that_cancels_to_rounding_errors_is_not_certain() -> None:
+    """0.1 + 0.2 - 0.3 is not 0 in float64, and exactly it is not either; float can't tell."""
+    network = Network.mlp([[[0.1], [0.2], [0.3]], [[1.0, 1.0, -1.0]], [[1.0]]])
+    for pattern in ("111|0", "111|1"):
+        assert not find_region(network, pattern, arithmetic="float").certain
+    assert bool(find_region(network, "111|1")) != bool(find_region(network, "111|0"))
+
+
+def test_domain_without_interior_is_empty_at_layer_0() -> None:
+    from tropicell import Polytope
+
+    network = Network.mlp([[[1.0]], [[1.0]]])
+    nothing = Polytope([[1.0], [-1.0]], [0.0, -1.0])
+    assert find_region(network, "1", nothing).layer == 0
+
+
+def test_inequalities_print_with_their_neurons() -> None:
+    network = Network.mlp([[[1.0, -2.0]], [[1.0]]], [[0.5], [0.0]])
+    assert str(find_region(network, "1").inequalities) == (
+        "-1·x1 + 2·x2 ≤ 1/2    (layer 1, neuron 0)"
+    )
+
+
+def test_contains_refuses_points_of_another_dimension() -> None:
+    network = Network.mlp([[[1.0]], [[1.0]]])
+    with pytest.raises(InvalidInputError, match=r"shape \(points, 1\)"):
+        find_region(network, "1").contains([[1.0, 2.0]])
+
+
+def test_paper_v_and_back() -> None:
+    pattern = np.array([1, 0, 1], dtype=np.uint8)
+    assert from_paper_v(paper_v(pattern, np.array([2, 2, 2]))).tolist() == pattern.tolist()
+    with pytest.raises(InvalidPatternError, match="two linear pieces"):
+        paper_v(pattern, np.array([2, 3, 2]))
+    with pytest.raises(InvalidPatternError, match="has entries -1 and"):
+        from_paper_v([0, 1])
+
+
+def test_missing_extras_are_named() -> None:
+    with pytest.raises(TropicellError, match=r"pip install 'tropicell\[onnx\]'"):
+        require("surely_not_installed", extra="onnx", why="reading ONNX files")
+
+
+@given(networks(), st.integers(0, 99))
+def test_points_are_located(network: Network, seed: int) -> None:
+    regions = enumerate_regions(network, Box(-1, 1))
+    points = np.random.default_rng(seed).uniform(-1.2, 1.2, size=(40, network.n_inputs))
+    points[:3] = 0.0  # where degenerate networks have boundaries
+    found = regions.locate(points)
+    for point, index in zip(points, found, strict=True):
+        if (np.abs(point) > 1).any():
+            assert index == -1
+        else:
+            assert regions[index].contains([point]).all()
+
+
+@given(networks())
+def test_maps_of_all_regions_at_once(network: Network) -> None:
+    regions = enumerate_regions(network, Box(-1, 1))
+    maps = regions.affine_maps
+    for i in range(len(regions)):
+        one = regions.affine_map(i)
+        np.testing.assert_array_equal(maps[i, :, :-1], one.matrix)
+        np.testing.assert_array_equal(maps[i, :, -1], one.offset)
+        exact = regions[i].affine_map.matrix.astype(float)
+        np.testing.assert_allclose(one.matrix, exact, rtol=1e-6, atol=1e-9 * (1 + abs(exact).max()))
+
+
+@given(networks(max_depth=3))
+def test_coarser_subdivisions_are_those_of_the_first_layers(network: Network) -> None:
+    regions = enumerate_regions(network, Box(-1, 1))
+    for layer in range(network.depth + 1):
+        coarse = regions.after_layer(layer)
+        again = enumerate_regions(network.first_layers(layer), Box(-1, 1))
+        assert coarse.patterns.tolist() == again.patterns.tolist()
+        for region, witness in zip(coarse, coarse.witnesses, strict=True):
+            assert region.contains([witness]).all()
+
+
+def test_boundedness_comes_from_the_recession_cone() -> None:
+    """A strip between parallel lines has a largest inner ball, yet it is unbounded."""
+    network = Network.mlp([[[1.0, 0.0], [1.0, 0.0]], [[1.0, 1.0]]], [[0.0, -1.0], [0.0]])
+    regions = enumerate_regions(network)
+    assert regions.bounded.tolist() == [False, False, False]
+    assert enumerate_regions(network, Box(-1, 1)).bounded.all()
+    assert regions.volumes.tolist() == [np.inf] * 3
+
+
+def test_views_tables_and_shapes() -> None:
+    network = random_network(4, "generic", 2, 2, 4, relu=True)
+    regions = enumerate_regions(network, Box(-2, 2))
+    assert regions.find(regions.texts()[3]) == 3
+    assert regions[-1].text == regions.texts()[-1]
+    with pytest.raises(IndexError, match=f"there are {len(regions)} regions"):
+        _ = regions[len(regions)]
+    table = regions.to_dataframe()
+    np.testing.assert_allclose(table["volume"].sum(), 16.0)
+    np.testing.assert_allclose(sum(shape.area for shape in regions.to_shapely()), 16.0)
+    assert "&lt;" not in regions._repr_html_()
+    assert f"{len(regions)}" in regions._repr_html_()
+    assert (regions.facet_lines.counts >= 3).all()
+    with pytest.raises(InvalidInputError, match="layer must be"):
+        regions.after_layer(9)
