@@ -12,7 +12,7 @@ a decision that needs exact arithmetic) and go on where it stopped.
 """
 
 # mypy: disable-error-code="no-untyped-def"
-# ruff: noqa: PLR0917 - kernels take their arrays one by one
+# ruff: noqa: PLR0915, PLR0917 - kernels take their arrays one by one
 from __future__ import annotations
 
 import numpy as np
@@ -62,7 +62,7 @@ from tropicell.engines._lp import (
     STATE_SIZE,
 ) = range(13)
 # Phases: what to do next.
-ENTER, NODE, LEAF, BACK = range(4)
+ENTER, NODE, BACK = range(3)
 # Why the kernel returns.
 DONE, PAUSE, GROW, NEED_EXACT, NEED_CONSTANT = range(5)
 
@@ -76,19 +76,8 @@ MOST_EMITTED = 1 << _MOST_AT_ONCE
 
 
 @kernel_function
-def enter(program, work, options, layer, snap):
-    """Start a layer on the cell of the decided layers before it; False if floats can't."""
-    unsure = compose(program, work.maps, layer, snap)
-    if unsure >= 0 and options.exact:
-        work.state[CUT] = unsure
-        return False
-    begin(program, work, options, layer)
-    return True
-
-
-@kernel_function
 def begin(program, work, options, layer):
-    """Second half of `enter`, after it is known which cuts are constant."""
+    """Start a layer on the cell of the layers before it, once it is known which cuts are constant."""
     maps, table, tree = work.maps, work.table, work.tree
     d = program.inputs.shape[1] - 1
     base = d + program.domain.shape[0]
@@ -182,7 +171,7 @@ def solve(program, work, cert, options, layer, b, s):
 
 @kernel_function
 def reasons(table, tree, layer, d, h, first_row, tolerance):
-    """The rows whose signs hold `h` at its minimum: in table.support, and as masks in tree.found."""
+    """The rows whose signs hold `h` at its minimum, in table.support and (masks) tree.found."""
     T, sign = table.T[layer], table.sign[layer]
     largest, count = 0.0, 0
     for c in range(1, d + 1):
@@ -196,55 +185,6 @@ def reasons(table, tree, layer, d, h, first_row, tolerance):
             if row >= first_row:
                 set_bit(tree.found[0 if sign[row] > 0.0 else 1], row - first_row)
     return count
-
-
-@kernel_function
-def resolve_node(program, work, cert, options, layer):
-    """Find out for every undecided cut whether it crosses the node. False if unsure of one."""
-    tree, state = work.tree, work.state
-    decided, known, all_bits = tree.decided[layer], tree.known[layer], tree.all_bits[layer]
-    for w in range(all_bits.shape[0]):
-        while True:
-            todo = all_bits[w] & ~(decided[0, w] | decided[1, w])
-            todo &= ~(known[0, w] & known[1, w])
-            if todo == ZERO:
-                break
-            b = 64 * w + lowest_bit(todo)
-            positive, negative = has_bit(known[0], b), has_bit(known[1], b)
-            if not negative and forced(tree, layer, b, 0):
-                set_bit(decided[0], b)
-                state[BY_CERTIFICATE] += 1
-            elif not positive and forced(tree, layer, b, 1):
-                set_bit(decided[1], b)
-                state[BY_CERTIFICATE] += 1
-            else:
-                s = -1.0 if negative else 1.0
-                if not solve(program, work, cert, options, layer, b, s):
-                    state[CUT], state[SIDE] = b, 1 if s > 0.0 else -1
-                    return False
-    return True
-
-
-@kernel_function
-def emit(program, work, layer, some, p):
-    """Write the leaf's pattern and a witness; from point `p` if it is not -1."""
-    tree, out = work.tree, work.out
-    k = work.state[EMITTED]
-    work.state[EMITTED] = k + 1
-    work.state[COUNT] += 1
-    activate(program, work.maps, tree.decided[layer], layer)
-    for j in range(work.maps.piece.shape[0]):
-        out.patterns[k, j] = work.maps.piece[j]
-    signs_of_node(program, work.maps.constant, tree.decided[layer], work.table.sign[layer], layer)
-    best = 0.0
-    start, stop = tree.node[layer, 0], tree.node[layer, 1]
-    if p >= 0:
-        best = witness(program, work, layer, p, best, out.witnesses[k])
-    for q in range(start, min(stop, start + some)):
-        if best > _GOOD_MARGIN:
-            break
-        best = witness(program, work, layer, tree.members[layer, q], best, out.witnesses[k])
-    out.margins[k] = best
 
 
 @kernel_function
@@ -331,28 +271,6 @@ def choose(tree, layer):
 
 
 @kernel_function
-def emit_all(program, work, layer, free, point):
-    """Emit the 2^free leaves around a simple vertex at which all undecided cuts meet."""
-    tree = work.tree
-    decided, all_bits = tree.decided[layer], tree.all_bits[layer]
-    for number in range(1 << free):
-        position = 0
-        for w in range(all_bits.shape[0]):
-            saved = decided[0, w] | decided[1, w]
-            tree.pending[w] = all_bits[w] & ~saved
-            todo = tree.pending[w]
-            while todo != ZERO:
-                lowest = todo & (~todo + ONE)
-                todo &= todo - ONE
-                decided[(number >> position) & 1, w] |= lowest
-                position += 1
-        emit(program, work, layer, 4, point)
-        for w in range(all_bits.shape[0]):
-            decided[0, w] &= ~tree.pending[w]
-            decided[1, w] &= ~tree.pending[w]
-
-
-@kernel_function
 def first_undecided(tree, layer):
     """The undecided cut with the lowest number."""
     for w in range(tree.all_bits.shape[1]):
@@ -360,6 +278,70 @@ def first_undecided(tree, layer):
         if todo != ZERO:
             return 64 * w + lowest_bit(todo)
     return -1
+
+
+@kernel_function
+def emit(program, work, layer, free, point):
+    """Write the 2^free leaves around a simple vertex at which all undecided cuts meet.
+
+    Or one leaf (`free` = 0), with a witness from any of its points (`point` = -1).
+    """
+    maps, table, tree, out = work.maps, work.table, work.tree, work.out
+    decided, all_bits = tree.decided[layer], tree.all_bits[layer]
+    for number in range(1 << free):
+        position = 0
+        for w in range(all_bits.shape[0]):
+            tree.pending[w] = all_bits[w] & ~(decided[0, w] | decided[1, w])
+            todo = tree.pending[w]
+            while todo != ZERO:
+                decided[(number >> position) & 1, w] |= todo & (~todo + ONE)
+                todo &= todo - ONE
+                position += 1
+        activate(program, maps, decided, layer)
+        signs_of_node(program, maps.constant, decided, table.sign[layer], layer)
+        k = work.state[EMITTED]
+        for j in range(maps.piece.shape[0]):
+            out.patterns[k, j] = maps.piece[j]
+        best, q = 0.0, tree.node[layer, 0]
+        stop, p = min(tree.node[layer, 1], q + 4), point
+        while not best > _GOOD_MARGIN and (p >= 0 or q < stop):
+            if p < 0:
+                p = tree.members[layer, q]
+                q += 1
+            best = witness(program, work, layer, p, best, out.witnesses[k])
+            p = -1
+        out.margins[k] = best
+        work.state[EMITTED] = k + 1
+        work.state[COUNT] += 1
+        for w in range(all_bits.shape[0]):
+            decided[0, w] &= ~tree.pending[w]
+            decided[1, w] &= ~tree.pending[w]
+
+
+@kernel_function
+def next_question(work, layer):
+    """An undecided cut with no known points on both sides, or -1; certificates are used up first.
+
+    Returns the cut, and the side on which it has points (+1 if there are none).
+    """
+    tree = work.tree
+    decided, known, all_bits = tree.decided[layer], tree.known[layer], tree.all_bits[layer]
+    for w in range(all_bits.shape[0]):
+        while True:
+            todo = all_bits[w] & ~(decided[0, w] | decided[1, w])
+            todo &= ~(known[0, w] & known[1, w])
+            if todo == ZERO:
+                break
+            b = 64 * w + lowest_bit(todo)
+            positive, negative = has_bit(known[0], b), has_bit(known[1], b)
+            if not negative and forced(tree, layer, b, 0):
+                set_bit(decided[0], b)
+            elif not positive and forced(tree, layer, b, 1):
+                set_bit(decided[1], b)
+            else:
+                return b, -1.0 if negative else 1.0
+            work.state[BY_CERTIFICATE] += 1
+    return -1, 0.0
 
 
 @kernel_function
@@ -371,11 +353,15 @@ def run(program, work, cert, options, snap, limit_count, limit_visits):
     stop_visits = state[VISITS] + limit_visits
     while True:
         layer, phase = state[LAYER], state[PHASE]
+        free, point, cut = 0, -1, -1
         if phase == ENTER:
-            if not enter(program, work, options, layer, snap):
+            unsure = compose(program, work.maps, layer, snap)
+            if unsure >= 0 and options.exact:
                 return NEED_CONSTANT
+            begin(program, work, options, layer)
             state[PHASE] = NODE
-        elif phase == NODE:
+            continue
+        if phase == NODE:
             state[VISITS] += 1
             if state[COUNT] >= limit_count or state[VISITS] >= stop_visits:
                 return PAUSE
@@ -386,46 +372,40 @@ def run(program, work, cert, options, snap, limit_count, limit_visits):
                 or tree.members.shape[1] - tree.node[layer, 1] < 2 * capacity
             ):
                 return GROW
-            if not resolve_node(program, work, cert, options, layer):
-                return NEED_EXACT
+            while True:
+                b, s = next_question(work, layer)
+                if b < 0:
+                    break
+                if not solve(program, work, cert, options, layer, b, s):
+                    state[CUT], state[SIDE] = b, 1 if s > 0.0 else -1
+                    return NEED_EXACT
             free, point, cut = choose(tree, layer)
-            if free == 0:
-                state[PHASE] = LEAF
-            elif cut >= 0 or layer < last_layer or free > _MOST_AT_ONCE:
+            if free > 0 and (cut >= 0 or layer < last_layer or free > _MOST_AT_ONCE):
                 state[SPLITS] += 1
-                if cut < 0:
-                    cut = first_undecided(tree, layer)
-                split(tree, layer, cut)
-            elif not options.store:
-                state[COUNT] += 1 << free
-                state[PHASE] = BACK
-            else:
-                if state[EMITTED] + (1 << free) > work.out.patterns.shape[0]:
-                    return PAUSE
-                emit_all(program, work, layer, free, point)
-                state[PHASE] = BACK
-        elif phase == LEAF:
-            if layer < last_layer:
-                activate(program, work.maps, tree.decided[layer], layer)
-                signs_of_node(
-                    program, work.maps.constant, tree.decided[layer], work.table.sign[layer], layer
-                )
-                p = tree.members[layer, tree.node[layer, 0]]
-                for k in range(d):
-                    work.table.start[layer + 1, k] = tree.basis[layer, p, k]
-                state[LAYER] = layer + 1
-                state[PHASE] = ENTER
+                split(tree, layer, cut if cut >= 0 else first_undecided(tree, layer))
                 continue
-            if not options.store:
-                state[COUNT] += 1
-            elif state[EMITTED] < work.out.patterns.shape[0]:
-                emit(program, work, layer, 4, -1)
+        if phase == BACK:
+            if back(tree, layer):
+                state[PHASE] = NODE
+            elif layer == state[TOP_LAYER]:
+                return DONE
             else:
-                return PAUSE
+                state[LAYER] = layer - 1
+        elif layer < last_layer:
+            activate(program, work.maps, tree.decided[layer], layer)
+            signs_of_node(
+                program, work.maps.constant, tree.decided[layer], work.table.sign[layer], layer
+            )
+            p = tree.members[layer, tree.node[layer, 0]]
+            for k in range(d):
+                work.table.start[layer + 1, k] = tree.basis[layer, p, k]
+            state[LAYER] = layer + 1
+            state[PHASE] = ENTER
+        elif not options.store:
+            state[COUNT] += 1 << free
             state[PHASE] = BACK
-        elif back(tree, layer):
-            state[PHASE] = NODE
-        elif layer == state[TOP_LAYER]:
-            return DONE
+        elif state[EMITTED] + (1 << free) > work.out.patterns.shape[0]:
+            return PAUSE
         else:
-            state[LAYER] = layer - 1
+            emit(program, work, layer, free, point)
+            state[PHASE] = BACK

@@ -50,7 +50,7 @@ def compose(program, maps, layer, snap):
             offset, size = z[0] - t, g[0] + abs(t)
             if largest == 0.0:
                 near = abs(offset) <= snap[layer] * size
-                if (doubtful or near) and size > 0.0 and unsure < 0:
+                if (doubtful or (near and size > 0.0)) and unsure < 0:
                     unsure = cut
                 offset = 0.0 if near else offset
             scale = 1.0

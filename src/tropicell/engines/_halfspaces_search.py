@@ -30,14 +30,14 @@ from tropicell.engines._halfspaces_work import (
     make_work,
 )
 from tropicell.engines._lp import go_to_basis, load
-from tropicell.errors import InvalidInputError
+from tropicell.errors import InvalidDomainError, InvalidInputError
 from tropicell.network import Network
 from tropicell.patterns import PatternArray
 
 #: Regions that the kernel may emit before it returns to Python.
 BATCH = 65_536
 #: Nodes after which the kernel returns so that clocks and interrupts are looked at.
-_VISITS = 400_000
+_VISITS = 50_000
 #: A witness closer to a boundary than this (relative) is replaced by a better one.
 _MARGIN = 1e-11
 #: A replaced witness must have its pattern in floats also when moved by this (relative).
@@ -131,7 +131,7 @@ class Search:
         if self.complete:
             return False
         most = np.iinfo(np.int64).max if max_regions is None else max_regions
-        while True:
+        while max_seconds is None or self._seconds < max_seconds:
             why = kernel.run(
                 self.program, self.work, self._certificate, self.options, self._snap, most, _VISITS
             )
@@ -145,10 +145,11 @@ class Search:
                 self._decide_constant()
             elif why == kernel.NEED_EXACT:
                 self._decide_cut()
-            if self.count >= most or (max_seconds is not None and self._seconds >= max_seconds):
+            if self.count >= most:
                 return False
             if self.work.state[kernel.EMITTED] + kernel.MOST_EMITTED > BATCH:
                 return True
+        return False
 
     def batch(self) -> Batch:
         """Take what was found since the last call."""
@@ -179,13 +180,14 @@ class Search:
         d = self.network.n_inputs
         if self.network.depth == 0:
             point = interior_point(self._rows.first, [0] * d + [1] * len(program.domain))
+            if point is None:
+                raise InvalidDomainError("the domain has no interior points")
             self.complete = True
-            if point is not None:
-                work.state[kernel.COUNT] = 1
-                if self.options.store:
-                    work.state[kernel.EMITTED] = 1
-                    work.out.witnesses[0] = to_floats(np.array(point, dtype=object))
-                    work.out.margins[0] = 1.0
+            work.state[kernel.COUNT] = 1
+            if self.options.store:
+                work.state[kernel.EMITTED] = 1
+                work.out.witnesses[0] = to_floats(np.array(point, dtype=object))
+                work.out.margins[0] = 1.0
             return
         work.maps.piece[: prefix.size] = prefix
         rows = self._rows.up_to(top, work.maps.piece)
@@ -204,6 +206,8 @@ class Search:
         rows = rows[: len(sign)]
         basis = None if None in sign else start_basis(rows, [int(s or 0) for s in sign])
         if basis is None:
+            if top == 0:
+                raise InvalidDomainError("the domain has no interior points")
             self.complete = True
             return
         work.table.sign[top, : len(sign)] = sign
