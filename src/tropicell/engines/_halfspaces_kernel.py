@@ -77,7 +77,7 @@ MOST_EMITTED = 1 << _MOST_AT_ONCE
 
 @kernel_function
 def begin(program, work, options, layer):
-    """Start a layer on the cell of the layers before it, once it is known which cuts are constant."""
+    """Start a layer on the cell of those before it; its rows are made, constant cuts known."""
     maps, table, tree = work.maps, work.table, work.tree
     d = program.inputs.shape[1] - 1
     base = d + program.domain.shape[0]
@@ -188,14 +188,12 @@ def reasons(table, tree, layer, d, h, first_row, tolerance):
 
 
 @kernel_function
-def witness(program, work, layer, p, best, out):
+def witness(maps, table, tree, layer, n_rows, p, best, out):
     """A point inside the leaf: from vertex `p` along the sum of its edges, half way through.
 
     Written to `out` if its margin is better than `best`; the better of the two is returned.
     """
-    maps, table, tree = work.maps, work.table, work.tree
-    d = program.inputs.shape[1] - 1
-    n_rows = d + program.domain.shape[0] + program.first_cut[layer + 1]
+    d = maps.rows.shape[1] - 1
     sign, x, direction = table.sign[layer], table.x, table.delta
     edges = tree.vertex[layer, p]
     scale = 0.0
@@ -288,6 +286,7 @@ def emit(program, work, layer, free, point):
     """
     maps, table, tree, out = work.maps, work.table, work.tree, work.out
     decided, all_bits = tree.decided[layer], tree.all_bits[layer]
+    n_rows = maps.rows.shape[0]
     for number in range(1 << free):
         position = 0
         for w in range(all_bits.shape[0]):
@@ -308,7 +307,7 @@ def emit(program, work, layer, free, point):
             if p < 0:
                 p = tree.members[layer, q]
                 q += 1
-            best = witness(program, work, layer, p, best, out.witnesses[k])
+            best = witness(maps, table, tree, layer, n_rows, p, best, out.witnesses[k])
             p = -1
         out.margins[k] = best
         work.state[EMITTED] = k + 1
@@ -319,12 +318,11 @@ def emit(program, work, layer, free, point):
 
 
 @kernel_function
-def next_question(work, layer):
+def next_question(tree, state, layer):
     """An undecided cut with no known points on both sides, or -1; certificates are used up first.
 
     Returns the cut, and the side on which it has points (+1 if there are none).
     """
-    tree = work.tree
     decided, known, all_bits = tree.decided[layer], tree.known[layer], tree.all_bits[layer]
     for w in range(all_bits.shape[0]):
         while True:
@@ -340,7 +338,7 @@ def next_question(work, layer):
                 set_bit(decided[1], b)
             else:
                 return b, -1.0 if negative else 1.0
-            work.state[BY_CERTIFICATE] += 1
+            state[BY_CERTIFICATE] += 1
     return -1, 0.0
 
 
@@ -373,7 +371,7 @@ def run(program, work, cert, options, snap, limit_count, limit_visits):
             ):
                 return GROW
             while True:
-                b, s = next_question(work, layer)
+                b, s = next_question(tree, state, layer)
                 if b < 0:
                     break
                 if not solve(program, work, cert, options, layer, b, s):

@@ -12,8 +12,13 @@ def kernel_function(function: Callable[..., Any]) -> Any:
     """Compile with Numba: cached on disk, without the GIL, division by zero gives inf.
 
     Sums may be reordered and fused: the proved bounds hold for any order of summation. Infinities
-    are used, so nothing is assumed about them.
+    are used, so nothing is assumed about them. The kernels never allocate, so references to arrays
+    need not be counted (``_nrt=False``), which makes them up to twice as fast.
     """
-    return njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract"})(
-        function
-    )
+    return njit(
+        cache=True,
+        nogil=True,
+        error_model="numpy",
+        fastmath={"reassoc", "contract"},
+        _nrt=False,
+    )(function)
