@@ -4,9 +4,10 @@ from importlib.metadata import version as _version
 
 from tropicell.compare import Comparison, compare
 from tropicell.domains import Box, Polytope, Slice, WholeSpace
-from tropicell.enumeration import enumerate_regions
+from tropicell.enumeration import count_regions, enumerate_regions, iter_regions
 from tropicell.errors import (
     ImportMismatchError,
+    IncompleteError,
     InvalidDomainError,
     InvalidInputError,
     InvalidNetworkError,
@@ -38,6 +39,7 @@ __all__ = [
     "Comparison",
     "EmptyRegion",
     "ImportMismatchError",
+    "IncompleteError",
     "InvalidDomainError",
     "InvalidInputError",
     "InvalidNetworkError",
@@ -56,11 +58,13 @@ __all__ = [
     "UnsupportedOperatorError",
     "WholeSpace",
     "compare",
+    "count_regions",
     "enumerate_regions",
     "find_region",
     "from_onnx",
     "from_sklearn",
     "from_torch",
+    "iter_regions",
     "load",
     "load_regions",
     "recurrences",

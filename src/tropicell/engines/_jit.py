@@ -1,7 +1,7 @@
 """The decorator of all kernels: compiled once, kept on disk, without the GIL.
 
-The kernels allocate nothing and keep nothing, so reference counts would only cost time (they made half
-of it): Numba is told to leave them out. Should a later Numba drop that option, kernels are
+The kernels allocate nothing and keep nothing, so reference counts would only cost time (they made
+half of it): Numba is told to leave them out. Should a later Numba drop that option, kernels are
 compiled with them.
 """
 
@@ -37,6 +37,14 @@ def kernel(function: Function) -> Function:
 def fused_kernel(function: Function) -> Function:
     """Compile a kernel in which a product and a sum may be fused into one rounding."""
     return cast(Function, njit(**_OPTIONS, fastmath={"contract"})(function))
+
+
+def kernel_function(function: Callable[..., Any]) -> Any:
+    """Compile a kernel in which sums may be reordered, and fused with products.
+
+    For kernels whose proved bounds hold for any order of summation.
+    """
+    return njit(**_OPTIONS, fastmath={"reassoc", "contract"})(function)
 
 
 @intrinsic  # type: ignore[untyped-decorator]
