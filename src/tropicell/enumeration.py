@@ -15,7 +15,7 @@ from tqdm import tqdm
 from tropicell.arithmetic import ArithmeticName
 from tropicell.columns import PackedPatterns, Ragged
 from tropicell.domains import Domain, resolve
-from tropicell.engines.batch import Columns
+from tropicell.engines.batch import Columns, Run
 from tropicell.engines.traverse import start_cell
 from tropicell.errors import IncompleteError, InvalidInputError
 from tropicell.network import Network
@@ -43,8 +43,9 @@ def enumerate_regions(
     domain : Domain, optional
         `Box`, `Polytope`, `Slice` or `WholeSpace`; default: all of R^n.
     engine : {"auto", "cells", "halfspaces", "traverse"}
-        ``"cells"`` for few inputs, ``"halfspaces"`` for any number of them, ``"traverse"``: Algorithm 2
-        of the paper in exact rational arithmetic, slow. ``"auto"`` chooses by the number of inputs.
+        ``"cells"`` for few inputs, ``"halfspaces"`` for any number of them, ``"traverse"``:
+        Algorithm 2 of the paper in exact rational arithmetic, slow. ``"auto"`` chooses by the
+        number of inputs.
     arithmetic : {"exact", "float"}
         ``"exact"``: the regions of the float64 weights taken as rationals, whatever they are.
         ``"float"``: faster, with a tolerance; right on networks in general position.
@@ -189,30 +190,20 @@ class _Job:
         started = time.perf_counter()
         bits = PackedPatterns.bits_for(self.network.pieces)
         show = sys.stderr.isatty() if self.progress is None else self.progress
-        name, run = runs.start(
-            self.engine, self.network, self.domain, self.arithmetic, store=store
-        )
+        name, run = runs.start(self.engine, self.network, self.domain, self.arithmetic, store=store)
+        limit = sys.maxsize if self.max_regions is None else self.max_regions
         bar = tqdm(unit=" regions", disable=not show)
         kept = 0
-        spent = False
         try:
-            for columns in run.batches():
+            for batch in _until(run, limit, started, self.max_seconds):
                 bar.update(run.count - bar.n)
-                if columns is not None:
-                    columns = _first(columns, self.max_regions, kept)
+                if batch is not None:
+                    columns = _first(batch, limit - kept)
                     kept += len(columns.patterns)
                     yield _Piece(PackedPatterns.pack(columns.patterns, bits), columns)
-                late = self.max_seconds and time.perf_counter() - started > self.max_seconds
-                enough = self.max_regions is not None and run.count >= self.max_regions
-                if (late or enough) and not run.complete:
-                    spent = True
-                    break
-        except KeyboardInterrupt:
-            spent = True
         finally:
             bar.close()
-            limit = run.count if self.max_regions is None else self.max_regions
-            self.complete = run.complete and not spent and run.count <= limit
+            self.complete = run.complete and run.count <= limit
             self.count = min(run.count, limit)
             self.stats = run.stats() | {
                 "engine": name,
@@ -242,18 +233,34 @@ class _Job:
         )
 
 
-def _first(columns: Columns, most: int | None, kept: int) -> Columns:
-    """The first regions of a batch, so that there are at most `most` with the `kept` ones."""
-    if most is None or kept + len(columns.patterns) <= most:
+def _until(
+    run: Run, most: int, started: float, max_seconds: float | None
+) -> Iterator[Columns | None]:
+    """The batches of a run until a budget is spent or Ctrl-C is pressed; nothing found is lost."""
+    try:
+        for batch in run.batches():
+            yield batch
+            late = max_seconds is not None and time.perf_counter() - started > max_seconds
+            if (late or run.count > most) and not run.complete:
+                break
+    except KeyboardInterrupt:
+        pass
+    yield from run.rest()
+
+
+def _first(columns: Columns, n: int) -> Columns:
+    """The first n regions of a batch."""
+    if len(columns.patterns) <= n:
         return columns
-    n = most - kept
     corners, facets = columns.corner_counts, columns.facet_counts
     return Columns(
         columns.patterns[:n],
         columns.witnesses[:n],
         None if columns.bounded is None else columns.bounded[:n],
         None if columns.volumes is None else columns.volumes[:n],
-        None if columns.corners is None or corners is None else columns.corners[: corners[:n].sum()],
+        None
+        if columns.corners is None or corners is None
+        else columns.corners[: corners[:n].sum()],
         None if corners is None else corners[:n],
         None
         if columns.facet_lines is None or facets is None

@@ -241,8 +241,15 @@ def _compress(stack: Any, record: Any, d: int) -> None:
 
 @kernel
 def _hand_down(
-    program: Any, before: Any, stack: Any, record: Any, other: Any, sizes: Any, keep: bool,
-    exact: bool, state: Any
+    program: Any,
+    before: Any,
+    stack: Any,
+    record: Any,
+    other: Any,
+    sizes: Any,
+    keep: bool,
+    exact: bool,
+    state: Any,
 ) -> None:
     """Conflict lists of the two halves. `sizes`: rays of the halves, and how many are new."""
     layer, start, count = record[0], record[2], record[3]
@@ -479,11 +486,7 @@ def _hand_out(program: Any, stack: Any, record: Any, pattern: Any, unsure: Any, 
     k, c, o = state[UNSURE], state[UNSURE_CORNERS], state[UNSURE_CONFLICTS]
     layer, count = record[0], record[3]
     n, at = record[_N_FACETS], record[_FACET_AT]
-    if (
-        k >= len(unsure.layers)
-        or c + n > len(unsure.labels)
-        or o + count > len(unsure.conflicts)
-    ):
+    if k >= len(unsure.layers) or c + n > len(unsure.labels) or o + count > len(unsure.conflicts):
         return False
     prefix = program.row_start[layer] - program.row_start[1]
     width = program.row_start[layer + 1] - program.row_start[layer]
@@ -643,14 +646,13 @@ def run_cones(
                 stack.change,
             )
             _start_layer(program, before, layer + 1, stack, record, exact, state)
-        else:
-            if (
-                n > len(stack.old_rays)
-                or top + 1 >= len(records)
-                or state[FACETS] + 70 > len(stack.facets)
-                or record[_TABLE] + 1 > len(stack.table)
-                or state[CONFLICTS] + 2 * stack.margin[0] > len(stack.conflicts)
-                or state[PATTERNS] + 2 * stack.margin[1] > len(stack.patterns)
-                or not _split(program, before, stack, records, exact, tol, store, state)
-            ):
-                return GROW
+        elif (
+            n > len(stack.old_rays)
+            or top + 1 >= len(records)
+            or state[FACETS] + 70 > len(stack.facets)
+            or record[_TABLE] + 1 > len(stack.table)
+            or state[CONFLICTS] + 2 * stack.margin[0] > len(stack.conflicts)
+            or state[PATTERNS] + 2 * stack.margin[1] > len(stack.patterns)
+            or not _split(program, before, stack, records, exact, tol, store, state)
+        ):
+            return GROW

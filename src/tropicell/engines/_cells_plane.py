@@ -15,7 +15,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from tropicell.engines._jit import fused_kernel, kernel
 
 from tropicell.engines._cells_maps import enter_layer, load_input, set_piece, sum_layer
 from tropicell.engines._cells_state import (
@@ -38,6 +37,7 @@ from tropicell.engines._cells_state import (
     UNSURE_CORNERS,
     UNSURE_FULL,
 )
+from tropicell.engines._jit import fused_kernel, kernel
 
 _ROUND = 2.0**-53
 _INFLATE = 1.0000001
@@ -49,9 +49,7 @@ _SHARP = 1e-7
 
 
 @kernel
-def _side(
-    program: Any, before: Any, line: int, poly: Any, start: int, n: int, exact: bool
-) -> int:
+def _side(program: Any, before: Any, line: int, poly: Any, start: int, n: int, exact: bool) -> int:
     """On which sides of a line the corners of a cell lie, as a set of bits."""
     row = program.line_row[line]
     m0, m1, m2 = before[0, row], before[1, row], before[2, row] - program.line_at[line]
@@ -334,9 +332,7 @@ def _scan_plain(
 
 
 @kernel
-def _pair(
-    program: Any, before: Any, line: int, poly: Any, i: int, j: int, exact: bool
-) -> int:
+def _pair(program: Any, before: Any, line: int, poly: Any, i: int, j: int, exact: bool) -> int:
     """Sides of two corners: POSITIVE or NEGATIVE if they agree surely, else CROSSES or 0."""
     row = program.line_row[line]
     m0, m1, m2 = before[0, row], before[1, row], before[2, row] - program.line_at[line]
@@ -599,11 +595,7 @@ def _hand_out(program: Any, stack: Any, record: Any, pattern: Any, unsure: Any, 
     """Put the top cell on the list of those that need exact arithmetic."""
     k, c, f = state[UNSURE], state[UNSURE_CORNERS], state[UNSURE_CONFLICTS]
     layer, n, count = record[0], record[1], record[3]
-    if (
-        k >= len(unsure.layers)
-        or c + n > len(unsure.labels)
-        or f + count > len(unsure.conflicts)
-    ):
+    if k >= len(unsure.layers) or c + n > len(unsure.labels) or f + count > len(unsure.conflicts):
         return False
     prefix = program.row_start[layer] - program.row_start[1]
     width = program.row_start[layer + 1] - program.row_start[layer]

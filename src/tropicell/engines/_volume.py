@@ -105,9 +105,7 @@ def volume(
         if k == 0:
             for i in range(d):
                 for c in range(d):
-                    square[i, c] = (
-                        points[at + faces[i + 1, 0], c] - points[at + faces[0, 0], c]
-                    )
+                    square[i, c] = points[at + faces[i + 1, 0], c] - points[at + faces[0, 0], c]
             total += _determinant(square, d)
             level -= 1
             continue

@@ -51,5 +51,8 @@ class Run(Protocol):
     def batches(self) -> Iterator[Columns | None]:
         """Go on, and hand over what was found; None is a chance to look at the clock."""
 
+    def rest(self) -> Iterator[Columns]:
+        """What was found and not yet handed over, after the run was broken off."""
+
     def stats(self) -> dict[str, Any]:
         """What the run has cost."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import asdict
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -18,10 +19,14 @@ from tropicell.engines.halfspaces import Tolerance as HalfspaceTolerance
 from tropicell.engines.traverse import traverse
 from tropicell.errors import InvalidInputError
 from tropicell.network import Network
+from tropicell.patterns import PatternArray
 from tropicell.polyhedra import from_point
 
 #: Up to this many inputs the cells engine is the fastest.
 MOST_INPUTS_FOR_CELLS = 5
+
+#: Seconds after which the half-spaces engine comes back to look at the clock.
+_TICK = 0.1
 
 _TRAVERSE_BATCH = 1024
 
@@ -45,6 +50,9 @@ class CellsRun:
     def batches(self) -> Iterator[Columns | None]:
         for batch in self._run.batches():
             yield None if batch is None else as_columns(batch)
+
+    def rest(self) -> Iterator[Columns]:
+        return (as_columns(batch) for batch in self._run.rest())
 
     def stats(self) -> dict[str, Any]:
         return asdict(self._run.stats)
@@ -90,14 +98,15 @@ class HalfspacesRun:
         return self._search.complete
 
     def batches(self) -> Iterator[Columns | None]:
-        more = True
-        while more:
-            more = self._search.advance(None, self._search.stats()["seconds"] + 0.1)
-            if self._store:
-                batch = self._search.batch()
-                yield Columns(batch.patterns, batch.witnesses) if len(batch.patterns) else None
-            else:
-                yield None
+        while not self._search.complete:
+            self._search.advance(None, self._search.stats()["seconds"] + _TICK)
+            yield from self.rest()
+            yield None
+
+    def rest(self) -> Iterator[Columns]:
+        batch = self._search.batch()
+        if self._store and len(batch.patterns):
+            yield Columns(batch.patterns, batch.witnesses)
 
     def stats(self) -> dict[str, Any]:
         return self._search.stats()
@@ -109,30 +118,29 @@ class TraverseRun:
     def __init__(self, network: Network, domain: Domain) -> None:
         self._network, self._domain = network, domain
         self._seconds = 0.0
+        self._found: list[tuple[PatternArray, list[Fraction]]] = []
         self.count = 0
         self.complete = False
 
     def batches(self) -> Iterator[Columns | None]:
         started = time.perf_counter()
-        patterns, witnesses = [], []
         for pattern, cell in traverse(self._network, self._domain):
             self.count += 1
-            patterns.append(pattern)
-            witnesses.append(from_point(cell.witness))
+            self._found.append((pattern, from_point(cell.witness)))
             self._seconds = time.perf_counter() - started
-            if len(patterns) == _TRAVERSE_BATCH:
-                yield self._columns(patterns, witnesses)
-                patterns, witnesses = [], []
-            else:
-                yield None
+            if len(self._found) == _TRAVERSE_BATCH:
+                yield from self.rest()
+            yield None
         self.complete = True
-        if patterns:
-            yield self._columns(patterns, witnesses)
+        yield from self.rest()
 
-    def _columns(self, patterns: list[Any], witnesses: list[Any]) -> Columns:
-        shape = (len(witnesses), self._network.n_inputs)
-        stacked = np.array(patterns, dtype=np.uint8).reshape(len(patterns), -1)
-        return Columns(stacked, np.array(witnesses, dtype=object).reshape(shape))
+    def rest(self) -> Iterator[Columns]:
+        if self._found:
+            patterns, witnesses = zip(*self._found, strict=True)
+            self._found = []
+            shape = (len(witnesses), self._network.n_inputs)
+            stacked = np.array(patterns, dtype=np.uint8).reshape(len(patterns), -1)
+            yield Columns(stacked, np.array(witnesses, dtype=object).reshape(shape))
 
     def stats(self) -> dict[str, Any]:
         return {"seconds": self._seconds}
