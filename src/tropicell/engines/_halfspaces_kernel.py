@@ -141,7 +141,7 @@ def solve(program, work, cert, options, layer, b, s):
     if outcome == OPTIMAL:
         count = reasons(table, tree, layer, d, h, first_row, options.pivot)
         if options.exact and not certify(
-            program, maps.piece, sign, layer, h, s, table.support, count, cert
+            program, maps, sign, layer, h, s, table.support, count, cert
         ):
             return False
         add_certificate(tree, layer, b, side)

@@ -151,12 +151,13 @@ def _expand(program, piece, coef, bound, layer, n_in, d):
 
 
 @kernel_function
-def certify(program, piece, sign, layer, h, s, support, count, cert):
+def certify(program, maps, sign, layer, h, s, support, count, cert):
     """Prove ``s * row_h = sum_i l_i * sign_i * row_i + l_0`` with all l_i >= 0 and l_0 > 0.
 
     The rows are written by the pre-activations of layer `layer`, then of earlier ones, down to x,
     until there are as many coordinates as multipliers (`count`, rows in `support`): rows that
-    depend on few neurons are dependent in x, but not there, and rounding cannot hide it.
+    depend on few neurons are dependent in x, but not there, and rounding cannot hide it. With d
+    multipliers x itself is tried first: its rows are there already.
     """
     n_in, d = program.inputs.shape[0], program.inputs.shape[1] - 1
     n_neurons = program.bias.shape[0]
@@ -165,6 +166,18 @@ def certify(program, piece, sign, layer, h, s, support, count, cert):
     coef, bound = cert.coef, cert.bound
     if not np.isfinite(program.roundoff[layer]):
         return False
+    if count == d:
+        eps = 0.0
+        for k in range(count + 1):
+            row = h if k == count else support[k]
+            eps = max(eps, maps.row_error[row])
+            for q in range(d + 1):
+                coef[k, (q - 1) % (d + 1)] = maps.rows[row, q]
+                bound[k, (q - 1) % (d + 1)] = maps.bounds[row, q]
+        for q in range(d):
+            cert.columns[q] = q
+        if _solves(sign, s, support, count, cert, eps, d + 1):
+            return True
     eps = 2.0 * (layer + 2) * (2 * n_neurons + 2 * n_in + d + 8) * _U
     for k in range(count + 1):
         row = h if k == count else support[k]
@@ -185,7 +198,7 @@ def certify(program, piece, sign, layer, h, s, support, count, cert):
     for level in range(layer, -3, -1):
         if level < layer and level >= -1:
             for k in range(count + 1):
-                _expand(program, piece, coef[k], bound[k], level + 1, n_in, d)
+                _expand(program, maps.piece, coef[k], bound[k], level + 1, n_in, d)
         elif level == -2:
             for k in range(count + 1):
                 for u in range(n_in):
