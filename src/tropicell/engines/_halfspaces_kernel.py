@@ -17,8 +17,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from tropicell.engines._halfspaces_certificate import certify
 from tropicell.engines._halfspaces_layers import activate, compose, signs_of_node
-from tropicell.engines._halfspaces_proof import SIMPLE, UNSURE, certify, classify
+from tropicell.engines._halfspaces_proof import SIMPLE, UNSURE, certify_in_x, classify
 from tropicell.engines._halfspaces_tree import (
     ONE,
     ZERO,
@@ -100,6 +101,7 @@ def begin(program, work, options, layer):
     clear(tree.known[layer])
     clear(tree.found)
     table.drift[layer] = 0
+    maps.formal_ready[layer] = False
     T, nonbasic, column_of = table.T[layer], table.nonbasic[layer], table.column_of[layer]
     load(T, nonbasic, column_of, maps.rows, base + last, d)
     if go_to_basis(T, nonbasic, column_of, base + last, d, table.start[layer], table.wanted):
@@ -140,8 +142,10 @@ def solve(program, work, cert, options, layer, b, s):
     table.drift[layer] += pivots
     if outcome == OPTIMAL:
         count = reasons(table, tree, layer, d, h, first_row, options.pivot)
-        if options.exact and not certify(
-            program, maps, sign, layer, h, s, table.support, count, cert
+        if (
+            options.exact
+            and not (count == d and certify_in_x(maps, table, layer, d, h, s))
+            and not certify(program, maps, sign, layer, h, s, table.support, count, cert)
         ):
             return False
         add_certificate(tree, layer, b, side)

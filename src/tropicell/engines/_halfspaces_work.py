@@ -50,6 +50,9 @@ class Maps(NamedTuple):
     y_bound: Any
     flat: Any  # neurons whose active piece has slope 0
     piece: Any
+    formal: Any  # pre-activations as functions of those of the first layer
+    formal_bound: Any
+    formal_ready: Any  # per layer
 
 
 class Table(NamedTuple):
@@ -111,6 +114,7 @@ def make_work(program: Program, store: bool, batch: int) -> Work:
     depth = len(program.first_neuron) - 1
     n_in, d = program.inputs.shape[0], program.inputs.shape[1] - 1
     n_neurons = len(program.bias)
+    n_first = int(program.first_neuron[1]) if depth else 0
     n_domain = len(program.domain)
     n_rows = d + n_domain + len(program.cut_break)
     most = int(np.diff(program.first_cut).max(initial=1))
@@ -144,6 +148,9 @@ def make_work(program: Program, store: bool, batch: int) -> Work:
             y_bound=np.abs(y),
             flat=np.zeros(n_neurons, np.bool_),
             piece=np.zeros(n_neurons, np.uint8),
+            formal=np.zeros((n_neurons, n_first + 1)),
+            formal_bound=np.zeros((n_neurons, n_first + 1)),
+            formal_ready=np.zeros(depth, np.bool_),
         ),
         table=Table(
             T=np.zeros((depth, d + 1, n_rows)),

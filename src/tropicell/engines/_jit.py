@@ -8,6 +8,15 @@ from typing import Any
 from numba import njit
 
 
+_OPTIONS: dict[str, Any] = {
+    "cache": True,
+    "nogil": True,
+    "error_model": "numpy",
+    "fastmath": {"reassoc", "contract"},
+    "_nrt": False,
+}
+
+
 def kernel_function(function: Callable[..., Any]) -> Any:
     """Compile with Numba: cached on disk, without the GIL, division by zero gives inf.
 
@@ -15,10 +24,4 @@ def kernel_function(function: Callable[..., Any]) -> Any:
     are used, so nothing is assumed about them. The kernels never allocate, so references to arrays
     need not be counted (``_nrt=False``), which makes them up to twice as fast.
     """
-    return njit(
-        cache=True,
-        nogil=True,
-        error_model="numpy",
-        fastmath={"reassoc", "contract"},
-        _nrt=False,
-    )(function)
+    return njit(**_OPTIONS)(function)
