@@ -67,7 +67,7 @@ def test_same_regions_as_the_oracle(network, data):
 
 
 @given(st.integers(0, 10**6), st.sampled_from(KINDS), st.integers(5, 6))
-@settings(max_examples=40)
+@settings(max_examples=25)
 def test_same_regions_in_more_dimensions(seed, kind, inputs):
     check(random_network(seed, kind, inputs, 2, 4))
 
