@@ -9,7 +9,8 @@ import numpy as np
 from tropicell.engines._halfspaces_kernel import STATE_SIZE
 from tropicell.engines._halfspaces_program import Program
 
-#: Certificates kept for each side of each cut, the newest replacing the oldest.
+#: Certificates kept for each side of each cut (fewer in very wide layers); the newest replace
+#: the oldest.
 RING = 64
 #: Points kept per layer at first; grows where needed.
 POINTS = 1024
@@ -120,6 +121,7 @@ def make_work(program: Program, store: bool, batch: int) -> Work:
     most = int(np.diff(program.first_cut).max(initial=1))
     words = max(1, (most + 63) // 64)
     points = POINTS + 4 * most
+    ring = max(4, min(RING, 2**22 // (most * words)))
     rows = np.zeros((n_rows, d + 1))
     rows[:d, 1:] = np.eye(d)
     domain_scale = np.ones((n_domain, 1))
@@ -176,7 +178,7 @@ def make_work(program: Program, store: bool, batch: int) -> Work:
             frames=np.zeros((depth, most + 1, 4), np.int64),
             frame_decided=np.zeros((depth, most + 1, 2, words), np.uint64),
             n_frames=np.zeros(depth, np.int64),
-            certificates=np.zeros((depth, 2 * most, RING, 2, words), np.uint64),
+            certificates=np.zeros((depth, 2 * most, ring, 2, words), np.uint64),
             n_certificates=np.zeros((depth, 2 * most), np.int64),
             all_bits=all_bits,
             found=np.zeros((3, words), np.uint64),
