@@ -181,6 +181,17 @@ def test_prefixes_share_the_work():
         enumerate_halfspaces(relu, prefix=np.array([1], np.uint8))
 
 
+@pytest.mark.parametrize("sizes", [(3, 5, 1), (3, 6, 5, 1), (2, 70, 2, 1)])
+def test_shares_add_up(sizes):
+    network = default_init(sizes)
+    expected = found(enumerate_halfspaces(network))
+    parts = [enumerate_halfspaces(network, share=(k, 3)) for k in range(3)]
+    assert sum(part.count for part in parts) == len(expected)
+    assert set().union(*(found(part) for part in parts)) == expected
+    with pytest.raises(InvalidInputError, match="share"):
+        enumerate_halfspaces(network, share=(3, 3))
+
+
 def test_refused_input():
     network = default_init((2, 3, 1))
     with pytest.raises(InvalidDomainError, match="interior"):

@@ -29,6 +29,7 @@ from tropicell.engines._halfspaces_tree import (
     clear,
     forced,
     has_bit,
+    hash_of,
     lowest_bit,
     set_bit,
     split,
@@ -393,6 +394,12 @@ def run(program, work, cert, options, snap, limit_count, limit_visits):
                 return DONE
             else:
                 state[LAYER] = layer - 1
+        elif (
+            options.parts > 1
+            and layer == state[TOP_LAYER]
+            and (hash_of(tree, layer) if layer < last_layer else 0) % options.parts != options.part
+        ):
+            state[PHASE] = BACK  # somebody else's
         elif layer < last_layer:
             activate(program, work.maps, tree.decided[layer], layer)
             signs_of_node(

@@ -92,11 +92,12 @@ class Search:
         tolerance: Tolerance,
         store: bool,
         prefix: PatternArray | None = None,
+        share: tuple[int, int] = (0, 1),
     ) -> None:
         self.network, inside = resolve(network, domain)
         self.program: Program = build_program(self.network, inside)
         self.exact = arithmetic == "exact"
-        self.options = Options(self.exact, store, tolerance.relative, tolerance.pivot)
+        self.options = Options(self.exact, store, tolerance.relative, tolerance.pivot, *share)
         depth = self.network.depth
         self._snap = self.program.roundoff.copy() if self.exact else np.full(depth, tolerance.snap)
         self.work: Work = make_work(self.program, store, BATCH)
