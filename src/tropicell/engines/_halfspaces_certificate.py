@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from tropicell.engines._jit import kernel_function
+from tropicell.engines._jit import inner_function
 
 _U = 2.0**-53
 #: Absolute slack that covers underflow.
 _TINY = 1e-280
 
 
-@kernel_function
+@inner_function
 def _expand(program, piece, coef, bound, layer, n_in, d):
     """Write the pre-activations of one layer (in one function) by those of earlier layers."""
     last = coef.shape[0] - 1
@@ -48,7 +48,7 @@ def _expand(program, piece, coef, bound, layer, n_in, d):
         bound[last] += g * size
 
 
-@kernel_function
+@inner_function
 def compose_formal(program, maps, layer):
     """A layer's pre-activations as functions of those of the first layer (offset last)."""
     n_in, width = program.inputs.shape[0], program.first_neuron[1]
@@ -77,7 +77,7 @@ def compose_formal(program, maps, layer):
     maps.formal_ready[layer] = True
 
 
-@kernel_function
+@inner_function
 def formal_rows(program, maps, layer, h, support, count, cert):
     """Gather rows written by the first layer's pre-activations; False if one can't be."""
     base = program.inputs.shape[1] - 1 + program.domain.shape[0]
@@ -101,7 +101,7 @@ def formal_rows(program, maps, layer, h, support, count, cert):
     return True
 
 
-@kernel_function
+@inner_function
 def used_columns(cert, width, count):
     """How many coordinates occur in the rows; the first `count` are listed in cert.columns."""
     n_columns = 0
@@ -115,7 +115,7 @@ def used_columns(cert, width, count):
     return n_columns
 
 
-@kernel_function
+@inner_function
 def certify(program, maps, sign, layer, h, s, support, count, cert):
     """Prove ``s * row_h = sum_i l_i * sign_i * row_i + l_0`` with all l_i >= 0 and l_0 > 0.
 
@@ -177,7 +177,7 @@ def certify(program, maps, sign, layer, h, s, support, count, cert):
     return False
 
 
-@kernel_function
+@inner_function
 def _solves(sign, s, support, count, cert, eps, width):
     """Whether the square system of `certify` has surely nonnegative multipliers."""
     m, X, full = cert.matrix, cert.inverse, cert.full

@@ -34,7 +34,7 @@ from tropicell.engines._halfspaces_tree import (
     set_bit,
     split,
 )
-from tropicell.engines._jit import kernel_function
+from tropicell.engines._jit import inner_function, kernel_function
 from tropicell.engines._lp import (
     CROSSED,
     OPTIMAL,
@@ -112,7 +112,7 @@ def begin(program, work, options, layer):
     add_point(tree, table, layer, d, options.store)
 
 
-@kernel_function
+@inner_function
 def solve(program, work, cert, options, layer, b, s):
     """One linear program: is cut `b` of the layer ever on side -s in the node? False if unsure.
 
@@ -174,7 +174,7 @@ def solve(program, work, cert, options, layer, b, s):
     return True
 
 
-@kernel_function
+@inner_function
 def reasons(table, tree, layer, d, h, first_row, tolerance):
     """The rows whose signs hold `h` at its minimum, in table.support and (masks) tree.found."""
     T, sign = table.T[layer], table.sign[layer]
@@ -192,7 +192,7 @@ def reasons(table, tree, layer, d, h, first_row, tolerance):
     return count
 
 
-@kernel_function
+@inner_function
 def witness(maps, table, tree, layer, n_rows, p, best, out):
     """A point inside the leaf: from vertex `p` along the sum of its edges, half way through.
 
@@ -240,7 +240,7 @@ def witness(maps, table, tree, layer, n_rows, p, best, out):
     return margin
 
 
-@kernel_function
+@inner_function
 def choose(tree, layer):
     """How many cuts cross the node, the point at which most of them meet, and a cut to split.
 
@@ -273,7 +273,7 @@ def choose(tree, layer):
     return free, point, chosen
 
 
-@kernel_function
+@inner_function
 def first_undecided(tree, layer):
     """The undecided cut with the lowest number."""
     for w in range(tree.all_bits.shape[1]):
@@ -283,7 +283,7 @@ def first_undecided(tree, layer):
     return -1
 
 
-@kernel_function
+@inner_function
 def emit(program, work, layer, free, point):
     """Write the 2^free leaves around a simple vertex at which all undecided cuts meet.
 
@@ -322,7 +322,7 @@ def emit(program, work, layer, free, point):
             decided[1, w] &= ~tree.pending[w]
 
 
-@kernel_function
+@inner_function
 def next_question(tree, state, layer):
     """An undecided cut with no known points on both sides, or -1; certificates are used up first.
 

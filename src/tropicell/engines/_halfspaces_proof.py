@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tropicell.engines._jit import kernel_function
+from tropicell.engines._jit import inner_function
 
 _U = 2.0**-53
 #: Absolute slack that covers underflow.
@@ -20,7 +20,7 @@ _TINY = 1e-280
 UNSURE, SIMPLE, DEGENERATE = 0, 1, 2
 
 
-@kernel_function
+@inner_function
 def vertex_error(maps, table, layer, d, delta):
     """Bound each coordinate's distance from the exact vertex; False if nothing can be proved."""
     T, nonbasic = table.T[layer], table.nonbasic[layer]
@@ -59,7 +59,7 @@ def vertex_error(maps, table, layer, d, delta):
     return True
 
 
-@kernel_function
+@inner_function
 def classify(maps, table, options, layer, first_row, n_rows, moved, out):
     """Signs of this layer's cuts at a point of the closed cell, as three bit masks in `out`.
 
@@ -119,7 +119,7 @@ def classify(maps, table, options, layer, first_row, n_rows, moved, out):
     return DEGENERATE
 
 
-@kernel_function
+@inner_function
 def certify_in_x(maps, table, layer, d, h, s):
     """Prove ``s * row_h = sum_c l_c * sign_c * row_c + l_0``, all l_c >= 0 and l_0 > 0, in x.
 

@@ -13,6 +13,7 @@ _OPTIONS: dict[str, Any] = {
     "error_model": "numpy",
     "fastmath": {"reassoc", "contract"},
     "_nrt": False,
+    "no_cfunc_wrapper": True,
 }
 
 
@@ -24,3 +25,12 @@ def kernel_function(function: Callable[..., Any]) -> Any:
     need not be counted (``_nrt=False``), which makes them up to twice as fast.
     """
     return njit(**_OPTIONS)(function)
+
+
+def inner_function(function: Callable[..., Any]) -> Any:
+    """The same for functions that only kernels call: no entry point from Python is compiled.
+
+    That entry point would unpack all arrays of the state, and take longer to compile than the
+    function itself.
+    """
+    return njit(**_OPTIONS, no_cpython_wrapper=True)(function)
