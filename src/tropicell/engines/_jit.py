@@ -33,4 +33,5 @@ def inner_function(function: Callable[..., Any]) -> Any:
     That entry point would unpack all arrays of the state, and take longer to compile than the
     function itself.
     """
-    return njit(**_OPTIONS, no_cpython_wrapper=True)(function)
+    options = {**_OPTIONS, "no_cpython_wrapper": True}
+    return njit(**options)(function)
