@@ -61,13 +61,13 @@ def check(network, domain=None):
 
 
 @given(networks(max_inputs=4, max_depth=3, max_width=4), st.data())
-@settings(max_examples=200)
+@settings(max_examples=300)
 def test_same_regions_as_the_oracle(network, data):
     check(network, data.draw(domains(network.n_inputs)))
 
 
 @given(st.integers(0, 10**6), st.sampled_from(KINDS), st.integers(5, 6))
-@settings(max_examples=15)
+@settings(max_examples=25)
 def test_same_regions_in_more_dimensions(seed, kind, inputs):
     check(random_network(seed, kind, inputs, 2, 4))
 
@@ -93,6 +93,9 @@ def test_slices(seed, kind, dimension, boxed):
         ([np.zeros((3, 2)), np.ones((2, 3)), np.ones((1, 2))], [[0, 1, -1], [0, -1], [0]]),
         ([np.eye(3) * 1e-9, np.ones((2, 3)) * 1e9, np.ones((1, 2))], [[1e-9] * 3, [-1, 1], [0]]),
         ([[[1e-200, 1.0]], [[1e-200], [1.0]], [[1.0, 1.0]]], None),  # no float proof is safe
+        ([[[1e-310, 1.0], [1.0, 1e-310]], [[1.0, -1.0]], [[1.0]]], [[0.0, 1.0], [0.0], [0.0]]),
+        ([[[1e-310], [1.0]], [[1.0, -1.0]], [[1.0]]], [[1.0, 1.0], [0.0], [0.0]]),
+        ([[[1e130], [1.0]], [[1e130, -1e130]], [[1.0]]], [[1.0, 1.0], [0.0], [0.0]]),
     ],
 )
 def test_degenerate_by_hand(weights, biases):
@@ -176,6 +179,17 @@ def test_prefixes_share_the_work():
     assert enumerate_halfspaces(relu, prefix=np.array([1, 1], np.uint8)).count == 0
     with pytest.raises(InvalidInputError, match="prefix"):
         enumerate_halfspaces(relu, prefix=np.array([1], np.uint8))
+
+
+@pytest.mark.parametrize("sizes", [(3, 5, 1), (3, 6, 5, 1), (2, 70, 2, 1)])
+def test_shares_add_up(sizes):
+    network = default_init(sizes)
+    expected = found(enumerate_halfspaces(network))
+    parts = [enumerate_halfspaces(network, share=(k, 3)) for k in range(3)]
+    assert sum(part.count for part in parts) == len(expected)
+    assert set().union(*(found(part) for part in parts)) == expected
+    with pytest.raises(InvalidInputError, match="share"):
+        enumerate_halfspaces(network, share=(3, 3))
 
 
 def test_refused_input():

@@ -76,8 +76,8 @@ class Outcome:
     """What an exact linear program found.
 
     `forced`: the cut never leaves its side; `support` are the rows (nonbasic, with positive
-    multiplier) that prove it. Otherwise `point` lies strictly on the other side, `basis`
-    is a vertex of the other half, and `edges` its dictionary's coordinates.
+    multiplier) that prove it. Otherwise `point` lies strictly on the other side, and `basis`
+    with its `dictionary` is a vertex of the other half.
     """
 
     forced: bool

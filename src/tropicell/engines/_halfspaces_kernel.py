@@ -17,8 +17,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from tropicell.engines._halfspaces_certificate import certify
 from tropicell.engines._halfspaces_layers import activate, compose, signs_of_node
-from tropicell.engines._halfspaces_proof import SIMPLE, UNSURE, certify, classify
+from tropicell.engines._halfspaces_proof import SIMPLE, UNSURE, certify_in_x, classify
 from tropicell.engines._halfspaces_tree import (
     ONE,
     ZERO,
@@ -28,11 +29,12 @@ from tropicell.engines._halfspaces_tree import (
     clear,
     forced,
     has_bit,
+    hash_of,
     lowest_bit,
     set_bit,
     split,
 )
-from tropicell.engines._jit import kernel_function
+from tropicell.engines._jit import inner_function, kernel_function
 from tropicell.engines._lp import (
     CROSSED,
     OPTIMAL,
@@ -100,6 +102,7 @@ def begin(program, work, options, layer):
     clear(tree.known[layer])
     clear(tree.found)
     table.drift[layer] = 0
+    maps.formal_ready[layer] = False
     T, nonbasic, column_of = table.T[layer], table.nonbasic[layer], table.column_of[layer]
     load(T, nonbasic, column_of, maps.rows, base + last, d)
     if go_to_basis(T, nonbasic, column_of, base + last, d, table.start[layer], table.wanted):
@@ -109,7 +112,7 @@ def begin(program, work, options, layer):
     add_point(tree, table, layer, d, options.store)
 
 
-@kernel_function
+@inner_function
 def solve(program, work, cert, options, layer, b, s):
     """One linear program: is cut `b` of the layer ever on side -s in the node? False if unsure.
 
@@ -140,8 +143,10 @@ def solve(program, work, cert, options, layer, b, s):
     table.drift[layer] += pivots
     if outcome == OPTIMAL:
         count = reasons(table, tree, layer, d, h, first_row, options.pivot)
-        if options.exact and not certify(
-            program, maps.piece, sign, layer, h, s, table.support, count, cert
+        if (
+            options.exact
+            and not (count == d and certify_in_x(maps, table, layer, d, h, s))
+            and not certify(program, maps, sign, layer, h, s, table.support, count, cert)
         ):
             return False
         add_certificate(tree, layer, b, side)
@@ -169,7 +174,7 @@ def solve(program, work, cert, options, layer, b, s):
     return True
 
 
-@kernel_function
+@inner_function
 def reasons(table, tree, layer, d, h, first_row, tolerance):
     """The rows whose signs hold `h` at its minimum, in table.support and (masks) tree.found."""
     T, sign = table.T[layer], table.sign[layer]
@@ -187,7 +192,7 @@ def reasons(table, tree, layer, d, h, first_row, tolerance):
     return count
 
 
-@kernel_function
+@inner_function
 def witness(maps, table, tree, layer, n_rows, p, best, out):
     """A point inside the leaf: from vertex `p` along the sum of its edges, half way through.
 
@@ -235,7 +240,7 @@ def witness(maps, table, tree, layer, n_rows, p, best, out):
     return margin
 
 
-@kernel_function
+@inner_function
 def choose(tree, layer):
     """How many cuts cross the node, the point at which most of them meet, and a cut to split.
 
@@ -268,7 +273,7 @@ def choose(tree, layer):
     return free, point, chosen
 
 
-@kernel_function
+@inner_function
 def first_undecided(tree, layer):
     """The undecided cut with the lowest number."""
     for w in range(tree.all_bits.shape[1]):
@@ -278,7 +283,7 @@ def first_undecided(tree, layer):
     return -1
 
 
-@kernel_function
+@inner_function
 def emit(program, work, layer, free, point):
     """Write the 2^free leaves around a simple vertex at which all undecided cuts meet.
 
@@ -317,7 +322,7 @@ def emit(program, work, layer, free, point):
             decided[1, w] &= ~tree.pending[w]
 
 
-@kernel_function
+@inner_function
 def next_question(tree, state, layer):
     """An undecided cut with no known points on both sides, or -1; certificates are used up first.
 
@@ -389,6 +394,12 @@ def run(program, work, cert, options, snap, limit_count, limit_visits):
                 return DONE
             else:
                 state[LAYER] = layer - 1
+        elif (
+            options.parts > 1
+            and layer == state[TOP_LAYER]
+            and (hash_of(tree, layer) if layer < last_layer else 0) % options.parts != options.part
+        ):
+            state[PHASE] = BACK  # somebody else's
         elif layer < last_layer:
             activate(program, work.maps, tree.decided[layer], layer)
             signs_of_node(

@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from tropicell.engines._halfspaces_tree import has_bit
-from tropicell.engines._jit import kernel_function
+from tropicell.engines._jit import inner_function, kernel_function
 
 
 @kernel_function
@@ -88,7 +88,7 @@ def activate(program, maps, decided, layer):
         maps.y_bound[n_in + j, 0] += abs(intercept)
 
 
-@kernel_function
+@inner_function
 def signs_of_node(program, constant, decided, sign, layer):
     """What the node asks of this layer's cuts, for the linear program."""
     first = program.first_cut[layer]

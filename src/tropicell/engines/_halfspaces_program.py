@@ -46,6 +46,7 @@ class Program(NamedTuple):
     inputs: FloatArray  # layer 0 as functions of x: offset, then d coefficients
     domain: FloatArray  # b - A x >= 0: offset, then d coefficients
     roundoff: FloatArray  # per layer: |error| <= roundoff * (running bound)
+    through_first: bool  # no layer but the first one reads the input
 
 
 def build_program(network: Network, domain: Domain) -> Program:
@@ -105,6 +106,7 @@ def build_program(network: Network, domain: Domain) -> Program:
         inputs=np.ascontiguousarray(inputs, dtype=np.float64),
         domain=np.ascontiguousarray(np.column_stack([b, -a])),
         roundoff=np.zeros(len(widths)),
+        through_first=all(0 not in layer.affine.terms for layer in network.layers[1:]),
     )
     return program._replace(roundoff=_roundoff(program, len(widths)))
 

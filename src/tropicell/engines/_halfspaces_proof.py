@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tropicell.engines._jit import kernel_function
+from tropicell.engines._jit import inner_function
 
 _U = 2.0**-53
 #: Absolute slack that covers underflow.
@@ -20,7 +20,7 @@ _TINY = 1e-280
 UNSURE, SIMPLE, DEGENERATE = 0, 1, 2
 
 
-@kernel_function
+@inner_function
 def vertex_error(maps, table, layer, d, delta):
     """Bound each coordinate's distance from the exact vertex; False if nothing can be proved."""
     T, nonbasic = table.T[layer], table.nonbasic[layer]
@@ -59,7 +59,7 @@ def vertex_error(maps, table, layer, d, delta):
     return True
 
 
-@kernel_function
+@inner_function
 def classify(maps, table, options, layer, first_row, n_rows, moved, out):
     """Signs of this layer's cuts at a point of the closed cell, as three bit masks in `out`.
 
@@ -119,161 +119,51 @@ def classify(maps, table, options, layer, first_row, n_rows, moved, out):
     return DEGENERATE
 
 
-@kernel_function
-def _expand(program, piece, coef, bound, layer, n_in, d):
-    """Write the pre-activations of one layer (in one function) by those of earlier layers."""
-    last = coef.shape[0] - 1
-    base = d + n_in
-    for j in range(program.first_neuron[layer], program.first_neuron[layer + 1]):
-        g = bound[base + j]
-        if g == 0.0:
-            continue
-        f = coef[base + j]
-        coef[base + j] = 0.0
-        bound[base + j] = 0.0
-        offset, size = program.bias[j], abs(program.bias[j])
-        for e in range(program.indptr[j], program.indptr[j + 1]):
-            u, weight = program.indices[e], program.weights[e]
-            if u < n_in:
-                coef[d + u] += f * weight
-                bound[d + u] += g * abs(weight)
-                continue
-            p = piece[u - n_in]
-            slope, intercept = program.slopes[u - n_in, p], program.intercepts[u - n_in, p]
-            if slope != 0.0:
-                coef[d + u] += f * weight * slope
-                bound[d + u] += g * abs(weight) * abs(slope)
-            if intercept != 0.0:
-                offset += weight * intercept
-                size += abs(weight) * abs(intercept)
-        coef[last] += f * offset
-        bound[last] += g * size
+@inner_function
+def certify_in_x(maps, table, layer, d, h, s):
+    """Prove ``s * row_h = sum_c l_c * sign_c * row_c + l_0``, all l_c >= 0 and l_0 > 0, in x.
 
-
-@kernel_function
-def certify(program, piece, sign, layer, h, s, support, count, cert):
-    """Prove ``s * row_h = sum_i l_i * sign_i * row_i + l_0`` with all l_i >= 0 and l_0 > 0.
-
-    The rows are written by the pre-activations of layer `layer`, then of earlier ones, down to x,
-    until there are as many coordinates as multipliers (`count`, rows in `support`): rows that
-    depend on few neurons are dependent in x, but not there, and rounding cannot hide it.
+    The d rows are the nonbasic ones; multipliers and inverse are those of the dictionary.
     """
-    n_in, d = program.inputs.shape[0], program.inputs.shape[1] - 1
-    n_neurons = program.bias.shape[0]
-    n_domain = program.domain.shape[0]
-    width = d + n_in + n_neurons + 1
-    coef, bound = cert.coef, cert.bound
-    if not np.isfinite(program.roundoff[layer]):
+    T, nonbasic, sign = table.T[layer], table.nonbasic[layer], table.sign[layer]
+    gamma = 2.0 * (d + 4) * _U
+    eps = maps.row_error[h]
+    for c in range(1, d + 1):
+        eps = max(eps, maps.row_error[nonbasic[c]])
+    eps += gamma
+    if not eps < 1e-3:
         return False
-    eps = 2.0 * (layer + 2) * (2 * n_neurons + 2 * n_in + d + 8) * _U
-    for k in range(count + 1):
-        row = h if k == count else support[k]
-        for q in range(width):
-            coef[k, q] = 0.0
-            bound[k, q] = 0.0
-        if row < d + n_domain:
-            for q in range(d):
-                coef[k, q] = program.domain[row - d, q + 1]
-                bound[k, q] = abs(coef[k, q])
-            coef[k, width - 1] = program.domain[row - d, 0]
-        else:
-            cut = row - d - n_domain
-            coef[k, d + n_in + program.cut_neuron[cut]] = 1.0
-            bound[k, d + n_in + program.cut_neuron[cut]] = 1.0
-            coef[k, width - 1] = -program.cut_break[cut]
-        bound[k, width - 1] = abs(coef[k, width - 1])
-    for level in range(layer, -3, -1):
-        if level < layer and level >= -1:
-            for k in range(count + 1):
-                _expand(program, piece, coef[k], bound[k], level + 1, n_in, d)
-        elif level == -2:
-            for k in range(count + 1):
-                for u in range(n_in):
-                    f, g = coef[k, d + u], bound[k, d + u]
-                    if g != 0.0:
-                        coef[k, d + u] = 0.0
-                        bound[k, d + u] = 0.0
-                        for q in range(d):
-                            coef[k, q] += f * program.inputs[u, q + 1]
-                            bound[k, q] += g * abs(program.inputs[u, q + 1])
-                        coef[k, width - 1] += f * program.inputs[u, 0]
-                        bound[k, width - 1] += g * abs(program.inputs[u, 0])
-        n_columns = 0
-        for q in range(width - 1):
-            for k in range(count + 1):
-                if bound[k, q] != 0.0:
-                    if n_columns < count:
-                        cert.columns[n_columns] = q
-                    n_columns += 1
-                    break
-        if n_columns == count and _solves(sign, s, support, count, cert, eps, width):
-            return True
-    return False
-
-
-@kernel_function
-def _solves(sign, s, support, count, cert, eps, width):
-    """Whether the square system of `certify` has surely nonnegative multipliers."""
-    m, X, full = cert.matrix, cert.inverse, cert.full
-    coef, bound, columns, lam = cert.coef, cert.bound, cert.columns, cert.multipliers
-    for e in range(count):
-        for k in range(count):
-            m[e, k] = sign[support[k]] * coef[k, columns[e]]
-            full[e, k] = m[e, k]
-            full[e, count + k] = 1.0 if e == k else 0.0
-    for c in range(count):
-        p = c
-        for e in range(c + 1, count):
-            if abs(full[e, c]) > abs(full[p, c]):
-                p = e
-        if abs(full[p, c]) < 1e-200:
-            return False
-        for q in range(2 * count):
-            full[p, q], full[c, q] = full[c, q], full[p, q]
-        inverse = 1.0 / full[c, c]
-        for q in range(c, 2 * count):
-            full[c, q] *= inverse
-        for e in range(count):
-            f = full[e, c]
-            if e != c and f != 0.0:
-                for q in range(c, 2 * count):
-                    full[e, q] -= f * full[c, q]
-    for i in range(count):
-        total, size = 0.0, 0.0
-        for e in range(count):
-            X[i, e] = full[i, count + e]
-            total += X[i, e] * s * coef[count, columns[e]]
-            size += abs(X[i, e])
-        lam[i] = total
-        cert.sizes[i] = size
-    gamma = 2.0 * (count + 4) * _U + eps
     rho, eta = 0.0, 0.0
-    for e in range(count):
-        total, fuzz = 0.0, 0.0
-        residual = s * coef[count, columns[e]]
-        size = bound[count, columns[e]]
-        for k in range(count):
-            residual -= m[e, k] * lam[k]
-            size += bound[k, columns[e]] * abs(lam[k])
-            fuzz += bound[k, columns[e]] * cert.sizes[k]
-        for q in range(count):
-            entry = -1.0 if q == e else 0.0
-            for k in range(count):
-                entry += m[e, k] * X[k, q]
-            total += abs(entry)
+    for q in range(1, d + 1):
+        residual, size, fuzz, total = maps.rows[h, q], maps.bounds[h, q], 0.0, 0.0
+        for k in range(d):
+            table.x[k] = 0.0
+        table.x[q - 1] = -1.0
+        for c in range(1, d + 1):
+            f, g = maps.rows[nonbasic[c], q], maps.bounds[nonbasic[c], q]
+            residual -= T[c, h] * f
+            size += abs(T[c, h]) * g
+            for k in range(d):
+                table.x[k] += f * T[c, k]
+                fuzz += g * abs(T[c, k])
+        for k in range(d):
+            total += abs(table.x[k])
         if not total + fuzz + abs(residual) + size < np.inf:
             return False
-        rho = max(rho, 1.01 * (total + gamma * (fuzz + count)))
-        eta = max(eta, abs(residual) + gamma * size)
+        rho = max(rho, 1.01 * (total + eps * (fuzz + d)))
+        eta = max(eta, abs(residual) + eps * size)
     if not rho < 0.5:
         return False
     factor = 1.1 * eta / (1.0 - rho) + _TINY
-    rest = s * coef[count, width - 1]
-    error = gamma * bound[count, width - 1]
-    for k in range(count):
-        slack = cert.sizes[k] * factor
-        if not lam[k] > slack:
+    rest, error = s * maps.rows[h, 0], eps * maps.bounds[h, 0]
+    for c in range(1, d + 1):
+        row = nonbasic[c]
+        slack = 0.0
+        for k in range(d):
+            slack += abs(T[c, k])
+        slack *= factor
+        if not s * sign[row] * T[c, h] > slack:
             return False
-        rest -= lam[k] * sign[support[k]] * coef[k, width - 1]
-        error += bound[k, width - 1] * (gamma * lam[k] + slack * 1.1)
+        rest -= s * T[c, h] * maps.rows[row, 0]
+        error += maps.bounds[row, 0] * (eps * abs(T[c, h]) + 1.1 * slack)
     return rest > 1.1 * error + _TINY

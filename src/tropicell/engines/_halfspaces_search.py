@@ -92,11 +92,12 @@ class Search:
         tolerance: Tolerance,
         store: bool,
         prefix: PatternArray | None = None,
+        share: tuple[int, int] = (0, 1),
     ) -> None:
         self.network, inside = resolve(network, domain)
         self.program: Program = build_program(self.network, inside)
         self.exact = arithmetic == "exact"
-        self.options = Options(self.exact, store, tolerance.relative, tolerance.pivot)
+        self.options = Options(self.exact, store, tolerance.relative, tolerance.pivot, *share)
         depth = self.network.depth
         self._snap = self.program.roundoff.copy() if self.exact else np.full(depth, tolerance.snap)
         self.work: Work = make_work(self.program, store, BATCH)
@@ -160,7 +161,7 @@ class Search:
             work.out.patterns[:n].copy(), work.out.witnesses[:n].copy(), work.out.margins[:n].copy()
         )
         if self._rewritten and n:
-            wrong = (self.network.patterns(found.witnesses) != found.patterns).any(axis=1)
+            wrong = (self._patterns(found.witnesses) != found.patterns).any(axis=1)
             found.margins[wrong] = 0.0
         for k in np.flatnonzero(found.margins < _MARGIN):
             self._better_witness(found, int(k))
@@ -243,13 +244,17 @@ class Search:
             row = rows[i]
             size = max(abs(q) for q in row[1:])
             work.maps.constant[i] = size == 0
+            work.maps.rows[i] = 0.0
+            work.maps.row_error[i] = 2.0**-51
             if size == 0:
-                work.maps.rows[i] = 0.0
                 work.maps.rows[i, 0] = float((row[0] > 0) - (row[0] < 0))
             else:
-                work.maps.rows[i] = to_floats(np.array([q / size for q in row], dtype=object))
+                rounded = _rounded([q / size for q in row])
+                if rounded is None:
+                    work.maps.row_error[i] = np.inf  # no float proof will use this row
+                else:
+                    work.maps.rows[i] = rounded
             work.maps.bounds[i] = np.abs(work.maps.rows[i])
-            work.maps.row_error[i] = 2.0**-51
 
     def _decide_constant(self) -> None:
         """Find out exactly which cuts of a new layer are constant, then begin it."""
@@ -336,6 +341,11 @@ class Search:
             table.drift[layer] = 1 << 40
         nonbasic[1:] = basis
 
+    def _patterns(self, points: NDArray[np.float64]) -> PatternArray:
+        """Patterns in floats; a point may be so far out that they overflow."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self.network.patterns(points)
+
     def _better_witness(self, found: Batch, k: int) -> None:
         """Replace a witness too close to a boundary by an exact interior point, rounded."""
         pattern = found.patterns[k]
@@ -358,14 +368,26 @@ class Search:
                 if self.exact:
                     raise ArithmeticError(f"pattern {pattern.tolist()} has no region")
                 return  # a region within the tolerance only
-            rounded = to_floats(np.array(point, dtype=object))
+            rounded = _rounded(point)
+            if rounded is None:
+                continue
             if slack == 0:
                 found.witnesses[k] = rounded
             nearby = rounded * (1.0 + 4.0 * _NUDGE * _nudges(d))
-            if (self.network.patterns(nearby) == pattern).all():
+            if (self._patterns(nearby) == pattern).all():
                 found.witnesses[k] = rounded
                 found.margins[k] = _NUDGE
                 return
+
+
+def _rounded(values: list[Any]) -> NDArray[np.float64] | None:
+    """Rationals as floats, each right to one rounding, or None if one is too large or small."""
+    try:
+        floats = to_floats(np.array(values, dtype=object))
+    except OverflowError:
+        return None
+    tiny = (np.abs(floats) < 1e-290) & np.array([q != 0 for q in values])
+    return None if tiny.any() else floats
 
 
 def _nudges(d: int) -> NDArray[np.float64]:

@@ -5,37 +5,37 @@ from __future__ import annotations
 
 import numpy as np
 
-from tropicell.engines._jit import kernel_function
+from tropicell.engines._jit import inner_function, kernel_function
 
 ONE = np.uint64(1)
 ZERO = np.uint64(0)
 
 
-@kernel_function
+@inner_function
 def has_bit(mask, b):
     return (mask[b >> 6] >> np.uint64(b & 63)) & ONE != ZERO
 
 
-@kernel_function
+@inner_function
 def set_bit(mask, b):
     mask[b >> 6] |= ONE << np.uint64(b & 63)
 
 
-@kernel_function
+@inner_function
 def clear(masks):
     for k in range(masks.shape[0]):
         for w in range(masks.shape[1]):
             masks[k, w] = ZERO
 
 
-@kernel_function
+@inner_function
 def copy(source, target):
     for k in range(source.shape[0]):
         for w in range(source.shape[1]):
             target[k, w] = source[k, w]
 
 
-@kernel_function
+@inner_function
 def lowest_bit(word):
     """Index of the lowest set bit."""
     n = 0
@@ -68,7 +68,7 @@ def add_point(tree, table, layer, d, store):
     tree.node[layer, 1] += 1
 
 
-@kernel_function
+@inner_function
 def member(tree, layer, p):
     """Append a point to the node's list, and what it knows to the node."""
     tree.members[layer, tree.node[layer, 1]] = p
@@ -90,7 +90,7 @@ def add_certificate(tree, layer, b, side):
         tree.certificates[layer, slot, k, 1, w] = tree.found[1, w]
 
 
-@kernel_function
+@inner_function
 def forced(tree, layer, b, side):
     """Whether a certificate says that the node lies on that side of the cut."""
     slot = 2 * b + side
@@ -108,7 +108,7 @@ def forced(tree, layer, b, side):
     return False
 
 
-@kernel_function
+@inner_function
 def split(tree, layer, b):
     """Push a frame for cut `b` and go to its positive side."""
     f = tree.n_frames[layer]
@@ -128,7 +128,7 @@ def split(tree, layer, b):
             member(tree, layer, p)
 
 
-@kernel_function
+@inner_function
 def back(tree, layer):
     """Pop a frame and go to its negative side; False if none is left."""
     f = tree.n_frames[layer] - 1
@@ -175,3 +175,15 @@ def back(tree, layer):
             kept += 1
     tree.n_points[layer] = kept
     return True
+
+
+@inner_function
+def hash_of(tree, layer):
+    """A number that depends on the layer's decided signs only, well mixed."""
+    h = ONE
+    for w in range(tree.all_bits.shape[1]):
+        h = (h ^ tree.decided[layer, 0, w]) * np.uint64(0x9E3779B97F4A7C15)
+        h ^= h >> np.uint64(29)
+        h *= np.uint64(0xBF58476D1CE4E5B9)
+        h ^= h >> np.uint64(32)
+    return np.int64(h >> np.uint64(2))

@@ -9,7 +9,8 @@ import numpy as np
 from tropicell.engines._halfspaces_kernel import STATE_SIZE
 from tropicell.engines._halfspaces_program import Program
 
-#: Certificates kept for each side of each cut, the newest replacing the oldest.
+#: Certificates kept for each side of each cut (fewer in very wide layers); the newest replace
+#: the oldest.
 RING = 64
 #: Points kept per layer at first; grows where needed.
 POINTS = 1024
@@ -22,6 +23,8 @@ class Options(NamedTuple):
     store: bool
     relative: float
     pivot: float
+    part: int  # of the cells of the first layer, do those whose hash is `part` modulo `parts`
+    parts: int
 
 
 class CertificateSpace(NamedTuple):
@@ -50,6 +53,9 @@ class Maps(NamedTuple):
     y_bound: Any
     flat: Any  # neurons whose active piece has slope 0
     piece: Any
+    formal: Any  # pre-activations as functions of those of the first layer
+    formal_bound: Any
+    formal_ready: Any  # per layer
 
 
 class Table(NamedTuple):
@@ -111,11 +117,13 @@ def make_work(program: Program, store: bool, batch: int) -> Work:
     depth = len(program.first_neuron) - 1
     n_in, d = program.inputs.shape[0], program.inputs.shape[1] - 1
     n_neurons = len(program.bias)
+    n_first = int(program.first_neuron[1]) if depth else 0
     n_domain = len(program.domain)
     n_rows = d + n_domain + len(program.cut_break)
     most = int(np.diff(program.first_cut).max(initial=1))
     words = max(1, (most + 63) // 64)
     points = POINTS + 4 * most
+    ring = max(4, min(RING, 2**22 // (most * words)))
     rows = np.zeros((n_rows, d + 1))
     rows[:d, 1:] = np.eye(d)
     domain_scale = np.ones((n_domain, 1))
@@ -144,6 +152,9 @@ def make_work(program: Program, store: bool, batch: int) -> Work:
             y_bound=np.abs(y),
             flat=np.zeros(n_neurons, np.bool_),
             piece=np.zeros(n_neurons, np.uint8),
+            formal=np.zeros((n_neurons, n_first + 1)),
+            formal_bound=np.zeros((n_neurons, n_first + 1)),
+            formal_ready=np.zeros(depth, np.bool_),
         ),
         table=Table(
             T=np.zeros((depth, d + 1, n_rows)),
@@ -169,7 +180,7 @@ def make_work(program: Program, store: bool, batch: int) -> Work:
             frames=np.zeros((depth, most + 1, 4), np.int64),
             frame_decided=np.zeros((depth, most + 1, 2, words), np.uint64),
             n_frames=np.zeros(depth, np.int64),
-            certificates=np.zeros((depth, 2 * most, RING, 2, words), np.uint64),
+            certificates=np.zeros((depth, 2 * most, ring, 2, words), np.uint64),
             n_certificates=np.zeros((depth, 2 * most), np.int64),
             all_bits=all_bits,
             found=np.zeros((3, words), np.uint64),

@@ -44,7 +44,17 @@ def kernel_function(function: Callable[..., Any]) -> Any:
 
     For kernels whose proved bounds hold for any order of summation.
     """
-    return njit(**_OPTIONS, fastmath={"reassoc", "contract"})(function)
+    return njit(**_OPTIONS, fastmath={"reassoc", "contract"}, no_cfunc_wrapper=True)(function)
+
+
+def inner_function(function: Callable[..., Any]) -> Any:
+    """The same for functions that only kernels call: no entry point from Python is compiled.
+
+    That entry point would unpack all arrays of the state, and take longer to compile than the
+    function itself.
+    """
+    options = {**_OPTIONS, "no_cfunc_wrapper": True, "no_cpython_wrapper": True}
+    return njit(**options, fastmath={"reassoc", "contract"})(function)
 
 
 @intrinsic  # type: ignore[untyped-decorator]

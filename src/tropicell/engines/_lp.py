@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tropicell.engines._jit import kernel_function
+from tropicell.engines._jit import inner_function, kernel_function
 
 OPTIMAL, CROSSED, PASSED, STUCK = range(4)
 
@@ -37,7 +37,7 @@ def load(T, nonbasic, column_of, rows, n_rows, d):
         column_of[c - 1] = c
 
 
-@kernel_function
+@inner_function
 def pivot(T, nonbasic, column_of, n_rows, d, c, r):
     """Make row `r` nonbasic instead of the one in column `c`."""
     inverse = 1.0 / T[c, r]
@@ -86,7 +86,7 @@ def go_to_basis(T, nonbasic, column_of, n_rows, d, target, wanted):
     return good
 
 
-@kernel_function
+@inner_function
 def feasible(T, sign, n_rows, tolerance):
     """Whether the vertex satisfies every row's sign."""
     worst = 0.0
@@ -95,7 +95,7 @@ def feasible(T, sign, n_rows, tolerance):
     return worst >= -tolerance
 
 
-@kernel_function
+@inner_function
 def ratio(T, sign, n_rows, c, direction, skip, tolerance):
     """How far the nonbasic row of column `c` can move, and the row that stops it (or -1)."""
     step, row, rate_of = np.inf, -1, 0.0
@@ -110,7 +110,7 @@ def ratio(T, sign, n_rows, c, direction, skip, tolerance):
     return step, row
 
 
-@kernel_function
+@inner_function
 def minimise(T, nonbasic, column_of, sign, n_rows, d, h, s, tolerance):
     """Lower ``s * row_h`` over the cell until it is 0 and could go on (CROSSED), or is minimal.
 
@@ -150,7 +150,7 @@ def minimise(T, nonbasic, column_of, sign, n_rows, d, h, s, tolerance):
     return STUCK, limit, 0
 
 
-@kernel_function
+@inner_function
 def absorb(T, nonbasic, column_of, sign, n_rows, d, first_row):
     """Slide along edges until the vertex lies on as many undecided cuts as can be reached."""
     count = 0

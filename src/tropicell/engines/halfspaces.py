@@ -59,6 +59,7 @@ def enumerate_halfspaces(
     max_seconds: float | None = None,
     on_batch: Callable[[Batch], None] | None = None,
     prefix: PatternArray | None = None,
+    share: tuple[int, int] = (0, 1),
 ) -> HalfspaceResult:
     """Find all regions of a network on a domain, in any dimension.
 
@@ -80,7 +81,11 @@ def enumerate_halfspaces(
         Called with every `Batch` instead of keeping it.
     prefix : ndarray of uint8, optional
         Pieces of the neurons of the first k layers: only the regions with this prefix are looked
-        for, so that several calls can share the work.
+        for.
+    share : (int, int)
+        ``(k, n)``: of n calls that share the work (in threads: the kernel runs without the GIL),
+        this is number k. The cells of the first layer are dealt out by a hash of their signs;
+        networks with one layer are left to k = 0.
 
     Returns
     -------
@@ -99,6 +104,8 @@ def enumerate_halfspaces(
     for name, value in (("max_regions", max_regions), ("max_seconds", max_seconds)):
         if value is not None and not value >= 0:
             raise InvalidInputError(f"{name} must be at least 0, got {value}")
+    if not 0 <= share[0] < share[1]:
+        raise InvalidInputError(f"share must be (k, n) with 0 <= k < n, got {share}")
     search = Search(
         network,
         domain,
@@ -106,6 +113,7 @@ def enumerate_halfspaces(
         tolerance=tolerance or Tolerance(),
         store=store,
         prefix=prefix,
+        share=share,
     )
     kept: list[Batch] = []
     more = True
