@@ -16,7 +16,7 @@ from tropicell.engines.cells import CellRun, Tolerance, count_cells, enumerate_c
 from tropicell.engines.traverse import traverse
 
 slow = settings(
-    deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+    deadline=None, max_examples=80, suppress_health_check=[HealthCheck.too_slow], derandomize=True
 )
 
 
@@ -55,7 +55,7 @@ def test_same_regions_as_the_oracle(data: st.DataObject) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("inputs", [1, 2, 3, 4])
 def test_fixed_networks(kind: str, inputs: int) -> None:
-    for seed in range(2):
+    for seed in range(3):
         network = random_network(seed, kind, inputs, 3, 4 if inputs < 3 else 3)
         for domain in (WholeSpace(), Box(-1, 1)):
             assert found(network, domain) == oracle(network, domain)
@@ -111,7 +111,7 @@ def test_known_count_and_memory() -> None:
     regions = enumerate_cells(random_mlp([2, 64, 64, 64, 1]), Box(-1, 1))
     assert len(regions) == 5058
     assert regions.nbytes / len(regions) < 250
-    assert np.diff(regions.facet_offsets).mean() < 4
+    assert np.diff(regions.facet_offsets).mean() <= 4
     assert regions.stats.tests > 0
 
 

@@ -24,7 +24,7 @@ from tropicell.engines._cells_cone_tests import (
     side,
     signs,
 )
-from tropicell.engines._cells_maps import enter_layer, load_input, set_piece, sum_layer
+from tropicell.engines._cells_maps import enter_layer
 from tropicell.engines._cells_state import (
     BATCH_FULL,
     CONFLICTS,
@@ -71,19 +71,19 @@ _N_FACETS, _FACET_AT, _TABLE, _SIMPLE = 7, 8, 9, 10
 
 @kernel
 def _start_layer(
-    program: Any, before: Any, layer: int, stack: Any, record: Any, exact: bool, state: Any
+    lines: Any, before: Any, layer: int, stack: Any, record: Any, exact: bool, state: Any
 ) -> None:
     """Turn the top record into one of `layer`: which of its lines cross the cell?"""
     n, start, conflict, at = record[1], record[2], record[4], record[5]
-    begin = program.row_start[layer]
-    width = program.row_start[layer + 1] - begin
-    patterns, conflicts, line_row = stack.patterns, stack.conflicts, program.line_row
+    begin = lines.row_start[layer]
+    width = lines.row_start[layer + 1] - begin
+    patterns, conflicts, line_row = stack.patterns, stack.conflicts, lines.line_row
     for j in range(width):
         patterns[at + j] = 0
-    first, last = program.line_start[layer], program.line_start[layer + 1]
-    plain = program.plain[layer]
+    first, last = lines.line_start[layer], lines.line_start[layer + 1]
+    plain = lines.plain[layer]
     if plain:
-        scan_layer(program, before, layer, stack, start, n, exact)
+        scan_layer(lines, before, layer, stack, start, n, exact)
     state[TESTS] += n * (last - first)
     low, high = stack.low, stack.high
     count, doubtful = 0, 0
@@ -94,7 +94,7 @@ def _start_layer(
                 continue
             if high[line - first] < 0.0:
                 continue
-        seen = side(program, before, line, stack.rays, start, n, exact)
+        seen = side(lines, before, line, stack.rays, start, n, exact)
         if seen == POSITIVE:
             patterns[at + line_row[line] - begin] += 1
         elif seen & CROSSES == CROSSES:
@@ -137,13 +137,13 @@ def _neighbours(tight: Any, n: int, i: int, j: int, d: int, simple: bool) -> boo
 
 @kernel
 def _cut_edges(
-    program: Any, stack: Any, record: Any, new: int, exact: bool, tol: float, state: Any
+    lines: Any, stack: Any, record: Any, new: int, exact: bool, tol: float, state: Any
 ) -> int:
     """Write the rays where the new facet (place in the table) cuts edges of the cell.
 
     Returns their number, -1 if a number is in doubt, -2 if there is no room.
     """
-    d = program.dimension
+    d = lines.dimension
     n = record[1]
     old, tight, values = stack.old_rays, stack.old_tight, stack.values
     rays, new_tight = stack.new_rays, stack.new_tight
@@ -241,46 +241,46 @@ def _compress(stack: Any, record: Any, d: int) -> None:
 
 @kernel
 def _hand_down(
-    program: Any, before: Any, stack: Any, record: Any, other: Any, sizes: Any, keep: bool,
+    lines: Any, before: Any, stack: Any, record: Any, other: Any, sizes: Any, keep: bool,
     exact: bool, state: Any
 ) -> None:
     """Conflict lists of the two halves. `sizes`: rays of the halves, and how many are new."""
     layer, start, count = record[0], record[2], record[3]
     conflict, at = record[4], record[5]
-    begin = program.row_start[layer]
-    width = program.row_start[layer + 1] - begin
+    begin = lines.row_start[layer]
+    width = lines.row_start[layer + 1] - begin
     rays, conflicts, handed_on = stack.rays, stack.conflicts, stack.handed
     np_, nn, made = sizes
     kept, handed = 0, 0
     doubtful_p, doubtful_n = 0, 0
     for k in range(count - 1):
         line = conflicts[conflict + k]
-        ends = side(program, before, line, rays, start + np_ - made, made, exact)
+        ends = side(lines, before, line, rays, start + np_ - made, made, exact)
         if ends == CROSSES:
             seen = seen_n = CROSSES
         elif ends in (POSITIVE, NEGATIVE):
             # The line crosses the whole cell but not the cut, so exactly one of the halves,
             # and the other one lies on the side of the cut.
-            seen = ends | side(program, before, line, rays, start, np_ - made, exact)
+            seen = ends | side(lines, before, line, rays, start, np_ - made, exact)
             if seen & CROSSES == CROSSES:
                 seen_n = ends
             else:
                 seen, seen_n = ends, CROSSES
         else:
-            seen = side(program, before, line, rays, start, np_, exact)
-            seen_n = side(program, before, line, rays, start + np_, nn, exact)
+            seen = side(lines, before, line, rays, start, np_, exact)
+            seen_n = side(lines, before, line, rays, start + np_, nn, exact)
         if seen & CROSSES == CROSSES or seen & DOUBTFUL:
             conflicts[conflict + kept] = line
             kept += 1
             doubtful_p |= seen & CROSSES != CROSSES
         elif seen == POSITIVE and keep:
-            stack.patterns[at + program.line_row[line] - begin] += 1
+            stack.patterns[at + lines.line_row[line] - begin] += 1
         if seen_n & CROSSES == CROSSES or seen_n & DOUBTFUL:
             handed_on[handed] = line
             handed += 1
             doubtful_n |= seen_n & CROSSES != CROSSES
         elif seen_n == POSITIVE and keep:
-            stack.patterns[at + width + program.line_row[line] - begin] += 1
+            stack.patterns[at + width + lines.line_row[line] - begin] += 1
     for k in range(handed):
         conflicts[conflict + kept + k] = handed_on[k]
     record[3], record[6] = kept, int(doubtful_p)
@@ -290,7 +290,7 @@ def _hand_down(
 
 @kernel
 def _split(
-    program: Any,
+    lines: Any,
     before: Any,
     stack: Any,
     records: Any,
@@ -300,7 +300,7 @@ def _split(
     state: Any,
 ) -> bool:
     """Cut the top cell by the last line of its conflict list; False if there is no room."""
-    d = program.dimension
+    d = lines.dimension
     top = state[TOP] - 1
     record, other = records[top], records[top + 1]
     layer, n, start, count, conflict, at = (
@@ -311,12 +311,12 @@ def _split(
         record[4],
         record[5],
     )
-    begin = program.row_start[layer]
-    width = program.row_start[layer + 1] - begin
+    begin = lines.row_start[layer]
+    width = lines.row_start[layer + 1] - begin
     line = stack.conflicts[conflict + count - 1]
-    neuron = program.line_row[line] - begin
+    neuron = lines.line_row[line] - begin
     state[TESTS] += n
-    zeros = signs(program, before, line, stack, start, n, exact)
+    zeros = signs(lines, before, line, stack, start, n, exact)
     if zeros < 0:
         record[6] = 1
         return True
@@ -325,9 +325,9 @@ def _split(
             stack.old_rays[i, c] = stack.rays[start + i, c]
         stack.old_tight[i] = stack.tight[start + i]
     new = record[_TABLE]
-    facet_row(program, before, line + 1, exact, stack.table, new)
+    facet_row(lines, before, line + 1, exact, stack.table, new)
     stack.table_labels[new] = line + 1
-    made = _cut_edges(program, stack, record, new, exact, tol, state)
+    made = _cut_edges(lines, stack, record, new, exact, tol, state)
     if made == -1:
         record[6] = 1
         return True
@@ -342,12 +342,12 @@ def _split(
         stack.facets[facet_at + facets_n + 1 + f] = stack.facets[facet_at + f]
     stack.facets[facet_at + facets_n] = new + 1
     stack.facets[facet_at + 2 * facets_n + 1] = -(new + 1)
-    keep = store or layer < program.depth
+    keep = store or layer < lines.depth
     if keep:
         for j in range(width):
             stack.patterns[at + width + j] = stack.patterns[at + j]
         stack.patterns[at + neuron] += 1
-    _hand_down(program, before, stack, record, other, (np_, nn, made), keep, exact, state)
+    _hand_down(lines, before, stack, record, other, (np_, nn, made), keep, exact, state)
     record[1], other[1] = np_, nn
     other[0], other[2], other[5] = layer, start + np_, at + width
     record[_N_FACETS] = other[_N_FACETS] = facets_n + 1
@@ -417,7 +417,7 @@ def _witness(stack: Any, record: Any, d: int, point: Any, exact: bool) -> bool:
 
 @kernel
 def _emit(
-    program: Any,
+    lines: Any,
     stack: Any,
     record: Any,
     pattern: Any,
@@ -427,16 +427,16 @@ def _emit(
     state: Any,
 ) -> bool:
     """Store the top cell as a region; False if its geometry needs exact arithmetic."""
-    d = program.dimension
+    d = lines.dimension
     k, c, o = state[OUT], state[OUT_CORNERS], state[OUT_FACETS]
-    scale, witness = program.scale, out.witnesses[k]
+    scale, witness = lines.scale, out.witnesses[k]
     _compress(stack, record, d)
     if not _witness(stack, record, d, witness, exact):
         return False
     n, start, layer = record[1], record[2], record[0]
     rays, tight, vertices = stack.rays, stack.tight, out.vertices
-    neurons = program.row_start[layer + 1] - program.row_start[1]
-    prefix = program.row_start[layer] - program.row_start[1]
+    neurons = lines.row_start[layer + 1] - lines.row_start[1]
+    prefix = lines.row_start[layer] - lines.row_start[1]
     row, own = out.patterns[k], stack.patterns[record[5] :]
     for j in range(prefix):
         row[j] = pattern[j]
@@ -474,7 +474,7 @@ def _emit(
 
 
 @kernel
-def _hand_out(program: Any, stack: Any, record: Any, pattern: Any, unsure: Any, state: Any) -> bool:
+def _hand_out(lines: Any, stack: Any, record: Any, pattern: Any, unsure: Any, state: Any) -> bool:
     """Put the top cell on the list of those that need exact arithmetic."""
     k, c, o = state[UNSURE], state[UNSURE_CORNERS], state[UNSURE_CONFLICTS]
     layer, count = record[0], record[3]
@@ -485,8 +485,8 @@ def _hand_out(program: Any, stack: Any, record: Any, pattern: Any, unsure: Any, 
         or o + count > len(unsure.conflicts)
     ):
         return False
-    prefix = program.row_start[layer] - program.row_start[1]
-    width = program.row_start[layer + 1] - program.row_start[layer]
+    prefix = lines.row_start[layer] - lines.row_start[1]
+    width = lines.row_start[layer + 1] - lines.row_start[layer]
     for j in range(prefix):
         unsure.patterns[k, j] = pattern[j]
     for j in range(width):
@@ -508,40 +508,17 @@ def _hand_out(program: Any, stack: Any, record: Any, pattern: Any, unsure: Any, 
 
 @kernel
 def _plant(
-    program: Any,
-    before: Any,
-    after: Any,
-    pattern: Any,
-    changes: Any,
-    stack: Any,
-    records: Any,
-    seeds: Any,
-    exact: bool,
-    tol: float,
-    state: Any,
+    lines: Any, before: Any, stack: Any, record: Any, seeds: Any, exact: bool, tol: float, state: Any
 ) -> None:
-    """Put the next seed on the empty stack."""
-    d = program.dimension
+    """Put the next seed on the empty stack; the maps are those of its pattern."""
+    d = lines.dimension
     k = state[SEED]
-    layer = seeds.layers[k]
     first = seeds.facet_ends[k - 1] if k else 0
     first_ray = seeds.ray_ends[k - 1] if k else 0
     n, n_rays = seeds.facet_ends[k] - first, seeds.ray_ends[k] - first_ray
-    load_input(program, after)
-    for at in range(1, layer + 1):
-        sum_layer(program, before, after, at, exact, stack.rows, stack.change)
-        changes[at] = -1
-        if at == layer:
-            break
-        for row in range(program.row_start[at], program.row_start[at + 1]):
-            piece = seeds.patterns[k, row - program.row_start[1]]
-            pattern[row - program.row_start[1]] = piece
-            set_piece(program, before, after, row, program.gamma[at], piece)
-    if layer + 1 <= program.depth:
-        changes[layer + 1] = -1
     for i in range(n):
         label = seeds.labels[first + i]
-        facet_row(program, before, label, exact, stack.table, i)
+        facet_row(lines, before, label, exact, stack.table, i)
         stack.table_labels[i] = label
         stack.facets[i] = i + 1
     simple = 1
@@ -554,13 +531,11 @@ def _plant(
         stack.tight[i] = seeds.tight[first_ray + i]
         if bit_count(stack.tight[i] & _FACET_BITS) != d:
             simple = 0
-    record = records[0]
     record[1], record[2], record[4], record[5] = n_rays, 0, 0, 0
     record[_N_FACETS], record[_FACET_AT], record[_TABLE], record[_SIMPLE] = n, 0, n, simple
     state[TOP] = 1
     state[CORNERS] = n_rays
     state[FACETS] = n
-    _start_layer(program, before, layer, stack, record, exact, state)
     state[SEED] += 1
 
 
@@ -585,7 +560,9 @@ def run_cones(
     most_steps: int,
 ) -> int:
     """Cut cells until all is done, a buffer is full, or a budget is spent."""
-    depth = program.depth
+    maps, lines = program.maps, program.lines
+    depth = lines.depth
+    neurons = lines.row_start[depth + 1] - lines.row_start[1]
     steps = 0
     while True:
         if steps >= most_steps or state[COUNT] >= most_regions:
@@ -600,57 +577,68 @@ def run_cones(
             n_rays = seeds.ray_ends[k] - (seeds.ray_ends[k - 1] if k else 0)
             if n_rays >= len(stack.old_rays):
                 return GROW
-            _plant(
-                program, before, after, pattern, changes, stack, records, seeds, exact, tol, state
-            )
-            continue
-        record = records[top - 1]
-        if record[6]:
-            if not _hand_out(program, stack, record, pattern, unsure, state):
-                return UNSURE_FULL
-            _pop(state, record)
-            continue
-        layer, n, count = record[0], record[1], record[3]
-        if layer == depth and count <= 1 and not store:
-            state[COUNT] += 1 + count
-            _pop(state, record)
-        elif count == 0 and layer == depth:
-            if (
-                state[OUT] >= len(out.volumes)
-                or state[OUT_CORNERS] + n > len(out.vertices)
-                or state[OUT_FACETS] + record[_N_FACETS] > len(out.labels)
-            ):
-                return BATCH_FULL
-            if n > stack.faces.shape[1]:
-                return GROW
-            if _emit(program, stack, record, pattern, out, exact, volumes, state):
-                state[COUNT] += 1
+            layer, target = 0, seeds.layers[k]
+            pieces = seeds.patterns
+        else:
+            record = records[top - 1]
+            if record[6]:
+                if not _hand_out(lines, stack, record, pattern, unsure, state):
+                    return UNSURE_FULL
                 _pop(state, record)
+                continue
+            layer, n, count = record[0], record[1], record[3]
+            if layer == depth and count <= 1 and not store:
+                state[COUNT] += 1 + count
+                _pop(state, record)
+                continue
+            if count == 0 and layer == depth:
+                if (
+                    state[OUT] >= len(out.volumes)
+                    or state[OUT_CORNERS] + n > len(out.vertices)
+                    or state[OUT_FACETS] + record[_N_FACETS] > len(out.labels)
+                ):
+                    return BATCH_FULL
+                if n > stack.faces.shape[1]:
+                    return GROW
+                if _emit(lines, stack, record, pattern, out, exact, volumes, state):
+                    state[COUNT] += 1
+                    _pop(state, record)
+                else:
+                    record[6] = 1
+                continue
+            if count > 0:
+                if (
+                    n > len(stack.old_rays)
+                    or top + 1 >= len(records)
+                    or state[FACETS] + 70 > len(stack.facets)
+                    or record[_TABLE] + 1 > len(stack.table)
+                    or state[CONFLICTS] + 2 * stack.margin[0] > len(stack.conflicts)
+                    or state[PATTERNS] + 2 * stack.margin[1] > len(stack.patterns)
+                    or not _split(lines, before, stack, records, exact, tol, store, state)
+                ):
+                    return GROW
+                continue
+            target, pieces = layer + 1, stack.patterns
+        # From here: enter the layers up to `target`, and see which of its lines cross the cell.
+        for at in range(layer, target):
+            if top == 0:
+                changes[at + 1] = -1
+                place = k * neurons + lines.row_start[at] - lines.row_start[1]
             else:
-                record[6] = 1
-        elif count == 0:
-            width = program.row_start[layer + 1] - program.row_start[layer]
+                place = records[top - 1, 5]
             enter_layer(
-                program,
+                maps,
                 before,
                 after,
                 pattern,
-                layer,
-                stack.patterns[record[5] : record[5] + width],
+                at,
+                pieces,
+                place,
                 changes,
                 exact,
                 stack.rows,
                 stack.change,
             )
-            _start_layer(program, before, layer + 1, stack, record, exact, state)
-        else:
-            if (
-                n > len(stack.old_rays)
-                or top + 1 >= len(records)
-                or state[FACETS] + 70 > len(stack.facets)
-                or record[_TABLE] + 1 > len(stack.table)
-                or state[CONFLICTS] + 2 * stack.margin[0] > len(stack.conflicts)
-                or state[PATTERNS] + 2 * stack.margin[1] > len(stack.patterns)
-                or not _split(program, before, stack, records, exact, tol, store, state)
-            ):
-                return GROW
+        if top == 0:
+            _plant(lines, before, stack, records[0], seeds, exact, tol, state)
+        _start_layer(lines, before, target, stack, records[state[TOP] - 1], exact, state)

@@ -19,15 +19,15 @@ CROSSES = 3
 
 
 @fused_kernel
-def side(program: Any, before: Any, line: int, rays: Any, start: int, n: int, exact: bool) -> int:
+def side(lines: Any, before: Any, line: int, rays: Any, start: int, n: int, exact: bool) -> int:
     """On which sides of a line the rays of a cell lie, as a set of bits."""
-    d = program.dimension
-    row = program.line_row[line]
-    last = before[d, row] - program.line_at[line]
+    d = lines.dimension
+    row = lines.line_row[line]
+    last = before[d, row] - lines.line_at[line]
     size = abs(last)
     for c in range(d):
         size += abs(before[c, row])
-    error = before[d + 1, row] + program.line_slack[line] if exact else 0.0
+    error = before[d + 1, row] + lines.line_slack[line] if exact else 0.0
     seen = 0
     for i in range(start, start + n):
         s = last * rays[i, d]
@@ -51,24 +51,24 @@ def side(program: Any, before: Any, line: int, rays: Any, start: int, n: int, ex
             flat = flat and before[c, row] == 0.0
         if flat:
             # Nothing was summed: the neuron is its bias, a float, and so is the breakpoint.
-            return POSITIVE if before[d, row] > program.line_at[line] else NEGATIVE
+            return POSITIVE if before[d, row] > lines.line_at[line] else NEGATIVE
     return seen
 
 
 @fused_kernel
-def signs(program: Any, before: Any, line: int, stack: Any, start: int, n: int, exact: bool) -> int:
+def signs(lines: Any, before: Any, line: int, stack: Any, start: int, n: int, exact: bool) -> int:
     """Fill ``stack.values`` with the line at all rays.
 
     Returns the number of zeros (float arithmetic only), or -1 if a sign is in doubt.
     """
-    d = program.dimension
-    row = program.line_row[line]
+    d = lines.dimension
+    row = lines.line_row[line]
     rays, values = stack.rays, stack.values
-    last = before[d, row] - program.line_at[line]
+    last = before[d, row] - lines.line_at[line]
     size = abs(last)
     for c in range(d):
         size += abs(before[c, row])
-    error = before[d + 1, row] + program.line_slack[line] if exact else 0.0
+    error = before[d + 1, row] + lines.line_slack[line] if exact else 0.0
     zeros = 0
     for i in range(n):
         k = start + i
@@ -88,11 +88,11 @@ def signs(program: Any, before: Any, line: int, stack: Any, start: int, n: int, 
 
 @fused_kernel
 def scan_layer(
-    program: Any, before: Any, layer: int, stack: Any, start: int, n: int, exact: bool
+    lines: Any, before: Any, layer: int, stack: Any, start: int, n: int, exact: bool
 ) -> None:
     """Smallest value minus bound in ``stack.low``, largest plus bound in ``stack.high``."""
-    d = program.dimension
-    begin, end = program.row_start[layer], program.row_start[layer + 1]
+    d = lines.dimension
+    begin, end = lines.row_start[layer], lines.row_start[layer + 1]
     width = end - begin
     low, high, value = stack.low[:width], stack.high[:width], stack.value[:width]
     rays = stack.rays
@@ -121,7 +121,7 @@ def scan_layer(
         value[r] = 0.0
     if exact:
         factor = 1.0001 + (d + 1) * eps
-        slack = program.line_slack[program.line_start[layer] :]
+        slack = lines.line_slack[lines.line_start[layer] :]
         m = before[d + 1, begin:end]
         for r in range(width):
             value[r] = (m[r] + slack[r]) * factor
@@ -136,24 +136,24 @@ def scan_layer(
 
 
 @kernel
-def facet_row(program: Any, before: Any, label: int, exact: bool, table: Any, k: int) -> None:
+def facet_row(lines: Any, before: Any, label: int, exact: bool, table: Any, k: int) -> None:
     """Write the row of a facet; the sign of its label says which side is inside."""
-    d = program.dimension
+    d = lines.dimension
     line = abs(label) - 1
-    row = program.line_row[line]
+    row = lines.line_row[line]
     error = 0.0
     largest = 0.0
     for c in range(d + 1):
         if row < 0:
-            x = program.domain_rows[line, c]
+            x = lines.domain_rows[line, c]
         else:
             x = before[c, row]
             if c == d:
-                x -= program.line_at[line]
+                x -= lines.line_at[line]
         table[k, c] = x
         largest = max(largest, abs(x))
     if row >= 0 and exact:
-        error = before[d + 1, row] + program.line_slack[line]
+        error = before[d + 1, row] + lines.line_slack[line]
     factor = (1.0 if label > 0 else -1.0) / largest
     for c in range(d + 1):
         table[k, c] *= factor

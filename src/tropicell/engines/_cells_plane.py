@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from tropicell.engines._jit import fused_kernel, kernel
 
-from tropicell.engines._cells_maps import enter_layer, load_input, set_piece, sum_layer
+from tropicell.engines._cells_maps import enter_layer
 from tropicell.engines._cells_state import (
     BATCH_FULL,
     CONFLICTS,
@@ -50,13 +50,13 @@ _SHARP = 1e-7
 
 @kernel
 def _side(
-    program: Any, before: Any, line: int, poly: Any, start: int, n: int, exact: bool
+    lines: Any, before: Any, line: int, poly: Any, start: int, n: int, exact: bool
 ) -> int:
     """On which sides of a line the corners of a cell lie, as a set of bits."""
-    row = program.line_row[line]
-    m0, m1, m2 = before[0, row], before[1, row], before[2, row] - program.line_at[line]
+    row = lines.line_row[line]
+    m0, m1, m2 = before[0, row], before[1, row], before[2, row] - lines.line_at[line]
     size = abs(m0) + abs(m1) + abs(m2)
-    error = before[3, row] + program.line_slack[line] if exact else 0.0
+    error = before[3, row] + lines.line_slack[line] if exact else 0.0
     seen = 0
     for i in range(start, start + n):
         s = m0 * poly[i, 0] + m1 * poly[i, 1] + m2 * poly[i, 2]
@@ -75,26 +75,26 @@ def _side(
             return seen & CROSSES
         if m0 == 0.0 and m1 == 0.0 and before[3, row] == 0.0:
             # Nothing was summed: the neuron is its bias, a float, and so is the breakpoint.
-            return POSITIVE if before[2, row] > program.line_at[line] else NEGATIVE
+            return POSITIVE if before[2, row] > lines.line_at[line] else NEGATIVE
     return seen
 
 
 @kernel
-def _edge(program: Any, before: Any, label: int, exact: bool, poly: Any, i: int) -> None:
+def _edge(lines: Any, before: Any, label: int, exact: bool, poly: Any, i: int) -> None:
     """Write the row of an edge; the sign of its label says which side is inside."""
     line = abs(label) - 1
-    row = program.line_row[line]
+    row = lines.line_row[line]
     sign = 1.0 if label > 0 else -1.0
     if row < 0:
         m0, m1, m2 = (
-            program.domain_rows[line, 0],
-            program.domain_rows[line, 1],
-            program.domain_rows[line, 2],
+            lines.domain_rows[line, 0],
+            lines.domain_rows[line, 1],
+            lines.domain_rows[line, 2],
         )
         error = 0.0
     else:
-        m0, m1, m2 = before[0, row], before[1, row], before[2, row] - program.line_at[line]
-        error = before[3, row] + program.line_slack[line] if exact else 0.0
+        m0, m1, m2 = before[0, row], before[1, row], before[2, row] - lines.line_at[line]
+        error = before[3, row] + lines.line_slack[line] if exact else 0.0
     largest = max(abs(m0), abs(m1), abs(m2))
     factor = sign / largest
     poly[i, 5] = m0 * factor
@@ -154,18 +154,18 @@ def _copy_vertex(source: Any, i: int, poly: Any, j: int) -> None:
 
 @kernel
 def _signs(
-    program: Any, before: Any, line: int, stack: Any, start: int, n: int, exact: bool
+    lines: Any, before: Any, line: int, stack: Any, start: int, n: int, exact: bool
 ) -> bool:
     """Fill ``stack.values`` with the line at all corners; False if one is doubtful.
 
     In float arithmetic doubtful values are 0, and False says that the signs do not
     make one run of each kind.
     """
-    row = program.line_row[line]
+    row = lines.line_row[line]
     poly, values = stack.poly, stack.values
-    m0, m1, m2 = before[0, row], before[1, row], before[2, row] - program.line_at[line]
+    m0, m1, m2 = before[0, row], before[1, row], before[2, row] - lines.line_at[line]
     size = abs(m0) + abs(m1) + abs(m2)
-    error = before[3, row] + program.line_slack[line] if exact else 0.0
+    error = before[3, row] + lines.line_slack[line] if exact else 0.0
     for i in range(n):
         k = start + i
         s = m0 * poly[k, 0] + m1 * poly[k, 1] + m2 * poly[k, 2]
@@ -188,7 +188,7 @@ def _signs(
 
 @kernel
 def _halve(
-    program: Any, before: Any, line: int, stack: Any, start: int, n: int, exact: bool, tol: float
+    lines: Any, before: Any, line: int, stack: Any, start: int, n: int, exact: bool, tol: float
 ) -> tuple[int, int]:
     """Replace the cell at `start` by its positive half and, right after it, its negative half.
 
@@ -212,7 +212,7 @@ def _halve(
             e = last
     into, out = (a - 1 if a else n - 1), b  # the edges that the line crosses, or ends at
     row = n
-    _edge(program, before, line + 1, exact, old, row)
+    _edge(lines, before, line + 1, exact, old, row)
     r0, r1, r2, er = old[row, 5], old[row, 6], old[row, 7], old[row, 8]
     # Where the line enters the positive half: vertex n + 1; where it leaves it: n + 2.
     enter, leave = n + 1, n + 2
@@ -309,24 +309,24 @@ def _scan_four(
 
 @kernel
 def _scan_plain(
-    program: Any, before: Any, layer: int, stack: Any, start: int, n: int, exact: bool
+    lines: Any, before: Any, layer: int, stack: Any, start: int, n: int, exact: bool
 ) -> None:
     """Fill ``stack.sides`` for a plain layer; 0 means that the neuron needs a closer look."""
-    begin, end = program.row_start[layer], program.row_start[layer + 1]
-    first = program.line_start[layer]
+    begin, end = lines.row_start[layer], lines.row_start[layer + 1]
+    first = lines.line_start[layer]
     # In float arithmetic the bound has no part that comes from the maps.
-    zero = stack.zero[: end - begin]
+    zero = stack.sides[2, : end - begin]
     m3 = before[3, begin:end] if exact else zero
-    slack = program.line_slack[first : first + end - begin] if exact else zero
+    slack = lines.line_slack[first : first + end - begin] if exact else zero
     eps = 0.0
     for i in range(start, start + n):
         eps = max(eps, stack.poly[i, 3])
     m0, m1, m2 = before[0, begin:end], before[1, begin:end], before[2, begin:end]
-    sides = stack.sides[: end - begin]
+    sides = stack.sides[0, : end - begin]
     last = start + min(n, 4) - 1
     _scan_four(m0, m1, m2, m3, slack, stack.poly, start, last, eps, sides)
     for i in range(4, n, 4):
-        more = stack.more[: end - begin]
+        more = stack.sides[1, : end - begin]
         last = start + min(n, i + 4) - 1
         _scan_four(m0, m1, m2, m3, slack, stack.poly, start + i, last, eps, more)
         for r in range(end - begin):
@@ -335,13 +335,13 @@ def _scan_plain(
 
 @kernel
 def _pair(
-    program: Any, before: Any, line: int, poly: Any, i: int, j: int, exact: bool
+    lines: Any, before: Any, line: int, poly: Any, i: int, j: int, exact: bool
 ) -> int:
     """Sides of two corners: POSITIVE or NEGATIVE if they agree surely, else CROSSES or 0."""
-    row = program.line_row[line]
-    m0, m1, m2 = before[0, row], before[1, row], before[2, row] - program.line_at[line]
+    row = lines.line_row[line]
+    m0, m1, m2 = before[0, row], before[1, row], before[2, row] - lines.line_at[line]
     size = abs(m0) + abs(m1) + abs(m2)
-    error = before[3, row] + program.line_slack[line] if exact else 0.0
+    error = before[3, row] + lines.line_slack[line] if exact else 0.0
     eps = max(poly[i, 3], poly[j, 3])
     bound = size * (eps + 8.0 * _ROUND) + error * (1.0001 + 3.0 * eps)
     a = m0 * poly[i, 0] + m1 * poly[i, 1] + m2 * poly[i, 2]
@@ -355,20 +355,20 @@ def _pair(
 
 @kernel
 def _start_layer(
-    program: Any, before: Any, layer: int, stack: Any, record: Any, exact: bool, state: Any
+    lines: Any, before: Any, layer: int, stack: Any, record: Any, exact: bool, state: Any
 ) -> None:
     """Turn the top record into one of `layer`: which of its lines cross the cell?"""
     start, n, conflict, pattern = record[2], record[1], record[4], record[5]
-    begin = program.row_start[layer]
-    width = program.row_start[layer + 1] - begin
+    begin = lines.row_start[layer]
+    width = lines.row_start[layer + 1] - begin
     pieces = stack.patterns[pattern : pattern + width]
     pieces[:] = 0
-    first, last = program.line_start[layer], program.line_start[layer + 1]
+    first, last = lines.line_start[layer], lines.line_start[layer + 1]
     count, doubtful = 0, 0
-    plain = program.plain[layer]
-    sides = stack.sides
+    plain = lines.plain[layer]
+    sides = stack.sides[0]
     if plain:
-        _scan_plain(program, before, layer, stack, start, n, exact)
+        _scan_plain(lines, before, layer, stack, start, n, exact)
     state[TESTS] += n * (last - first)
     for line in range(first, last):
         if plain:
@@ -376,9 +376,9 @@ def _start_layer(
             if sides[r] != 0.0:
                 pieces[r] = sides[r] > 0.0
                 continue
-        seen = _side(program, before, line, stack.poly, start, n, exact)
+        seen = _side(lines, before, line, stack.poly, start, n, exact)
         if seen == POSITIVE:
-            pieces[program.line_row[line] - begin] += 1
+            pieces[lines.line_row[line] - begin] += 1
         elif seen & CROSSES == CROSSES:
             stack.conflicts[conflict + count] = line
             count += 1
@@ -389,7 +389,7 @@ def _start_layer(
                 if abs(stack.labels[i]) == line + 1:
                     known = stack.labels[i]
             if known > 0:
-                pieces[program.line_row[line] - begin] += 1
+                pieces[lines.line_row[line] - begin] += 1
             elif known == 0:
                 stack.conflicts[conflict + count] = line
                 count += 1
@@ -403,7 +403,7 @@ def _start_layer(
 
 @kernel
 def _split(
-    program: Any,
+    lines: Any,
     before: Any,
     stack: Any,
     records: Any,
@@ -423,12 +423,12 @@ def _split(
         record[4],
         record[5],
     )
-    begin = program.row_start[layer]
-    width = program.row_start[layer + 1] - begin
+    begin = lines.row_start[layer]
+    width = lines.row_start[layer + 1] - begin
     line = stack.conflicts[conflict + count - 1]
-    neuron = program.line_row[line] - begin
+    neuron = lines.line_row[line] - begin
     state[TESTS] += n
-    if not _signs(program, before, line, stack, start, n, exact):
+    if not _signs(lines, before, line, stack, start, n, exact):
         if exact:
             record[6] = 1
             return
@@ -441,10 +441,10 @@ def _split(
         state[CONFLICTS] -= 1
         return
     state[SPLITS] += 1
-    np_, nn = _halve(program, before, line, stack, start, n, exact, tol)
+    np_, nn = _halve(lines, before, line, stack, start, n, exact, tol)
     other = records[top + 1]
     # Who only counts does not need the pieces of the last layer.
-    keep = store or layer < program.depth
+    keep = store or layer < lines.depth
     if keep:
         for j in range(width):
             stack.patterns[pattern + width + j] = stack.patterns[pattern + j]
@@ -454,16 +454,16 @@ def _split(
     enter, leave = start, start + np_ - 1  # the ends of the cut
     for k in range(count - 1):
         line = stack.conflicts[conflict + k]
-        ends = _pair(program, before, line, stack.poly, enter, leave, exact)
+        ends = _pair(lines, before, line, stack.poly, enter, leave, exact)
         if ends == CROSSES:
             seen = seen_n = CROSSES
         elif ends == 0:
-            seen = _side(program, before, line, stack.poly, start, np_, exact)
-            seen_n = _side(program, before, line, stack.poly, start + np_, nn, exact)
+            seen = _side(lines, before, line, stack.poly, start, np_, exact)
+            seen_n = _side(lines, before, line, stack.poly, start + np_, nn, exact)
         else:
             # The line crosses the whole cell but not the cut, so exactly one of the halves,
             # and the other one lies on the side of the cut.
-            seen = _side(program, before, line, stack.poly, start + 1, np_ - 2, exact)
+            seen = _side(lines, before, line, stack.poly, start + 1, np_ - 2, exact)
             if (seen | ends) & CROSSES == CROSSES:
                 seen, seen_n = CROSSES, ends
             else:
@@ -476,7 +476,7 @@ def _split(
             kept += 1
             doubtful_p = 1
         elif seen == POSITIVE and keep:
-            stack.patterns[pattern + program.line_row[line] - begin] += 1
+            stack.patterns[pattern + lines.line_row[line] - begin] += 1
         if seen_n & CROSSES == CROSSES:
             stack.handed[handed] = line
             handed += 1
@@ -485,7 +485,7 @@ def _split(
             handed += 1
             doubtful_n = 1
         elif seen_n == POSITIVE and keep:
-            stack.patterns[pattern + width + program.line_row[line] - begin] += 1
+            stack.patterns[pattern + width + lines.line_row[line] - begin] += 1
     state[TESTS] += (count - 1) * (np_ + nn)
     for k in range(handed):
         stack.conflicts[conflict + kept + k] = stack.handed[k]
@@ -539,7 +539,7 @@ def _witness(stack: Any, start: int, n: int, exact: bool) -> tuple[bool, float, 
 
 @kernel
 def _emit(
-    program: Any,
+    lines: Any,
     stack: Any,
     record: Any,
     pattern: Any,
@@ -555,10 +555,10 @@ def _emit(
     sharp, x, y = _witness(stack, start, n, exact)
     if not sharp:
         return False
-    s0, s1 = program.scale[0], program.scale[1]
+    s0, s1 = lines.scale[0], lines.scale[1]
     out.witnesses[k, 0], out.witnesses[k, 1] = x / s0, y / s1
-    neurons = program.row_start[layer + 1] - program.row_start[1]
-    prefix = program.row_start[layer] - program.row_start[1]
+    neurons = lines.row_start[layer + 1] - lines.row_start[1]
+    prefix = lines.row_start[layer] - lines.row_start[1]
     row, own = out.patterns[k], stack.patterns[record[5] :]
     for j in range(prefix):
         row[j] = pattern[j]
@@ -595,7 +595,7 @@ def _emit(
 
 
 @kernel
-def _hand_out(program: Any, stack: Any, record: Any, pattern: Any, unsure: Any, state: Any) -> bool:
+def _hand_out(lines: Any, stack: Any, record: Any, pattern: Any, unsure: Any, state: Any) -> bool:
     """Put the top cell on the list of those that need exact arithmetic."""
     k, c, f = state[UNSURE], state[UNSURE_CORNERS], state[UNSURE_CONFLICTS]
     layer, n, count = record[0], record[1], record[3]
@@ -605,8 +605,8 @@ def _hand_out(program: Any, stack: Any, record: Any, pattern: Any, unsure: Any, 
         or f + count > len(unsure.conflicts)
     ):
         return False
-    prefix = program.row_start[layer] - program.row_start[1]
-    width = program.row_start[layer + 1] - program.row_start[layer]
+    prefix = lines.row_start[layer] - lines.row_start[1]
+    width = lines.row_start[layer + 1] - lines.row_start[layer]
     for j in range(prefix):
         unsure.patterns[k, j] = pattern[j]
     for j in range(width):
@@ -626,50 +626,25 @@ def _hand_out(program: Any, stack: Any, record: Any, pattern: Any, unsure: Any, 
 
 @kernel
 def _plant(
-    program: Any,
-    before: Any,
-    after: Any,
-    pattern: Any,
-    changes: Any,
-    stack: Any,
-    records: Any,
-    seeds: Any,
-    exact: bool,
-    tol: float,
-    state: Any,
+    lines: Any, before: Any, stack: Any, record: Any, seeds: Any, exact: bool, tol: float, state: Any
 ) -> None:
-    """Put the next seed on the empty stack."""
+    """Put the next seed on the empty stack; the maps are those of its pattern."""
     k = state[SEED]
-    layer = seeds.layers[k]
     first = seeds.facet_ends[k - 1] if k else 0
     n = seeds.facet_ends[k] - first
-    load_input(program, after)
-    for at in range(1, layer + 1):
-        sum_layer(program, before, after, at, exact, stack.rows, stack.change)
-        changes[at] = -1
-        if at == layer:
-            break
-        for row in range(program.row_start[at], program.row_start[at + 1]):
-            piece = seeds.patterns[k, row - program.row_start[1]]
-            pattern[row - program.row_start[1]] = piece
-            set_piece(program, before, after, row, program.gamma[at], piece)
-    if layer + 1 <= program.depth:
-        changes[layer + 1] = -1
+    p = stack.poly
     for i in range(n):
         stack.labels[i] = seeds.labels[first + i]
-        _edge(program, before, stack.labels[i], exact, stack.poly, i)
+        _edge(lines, before, stack.labels[i], exact, p, i)
     for i in range(n):
         j = i - 1 if i else n - 1
-        p = stack.poly
         _meet(p[j, 5], p[j, 6], p[j, 7], p[j, 8], p, i, 1.0, p, i)
         p[i, 4] = seeds.signs[first + i]
         if not exact:
             p[i, 3] = tol
-    record = records[0]
     record[1], record[2], record[4], record[5] = n, 0, 0, 0
     state[TOP] = 1
     state[CORNERS] = n
-    _start_layer(program, before, layer, stack, record, exact, state)
     state[SEED] += 1
 
 
@@ -694,7 +669,9 @@ def run_plane(
     most_steps: int,
 ) -> int:
     """Cut cells until all is done, a buffer is full, or a budget is spent."""
-    depth = program.depth
+    maps, lines = program.maps, program.lines
+    depth = lines.depth
+    neurons = lines.row_start[depth + 1] - lines.row_start[1]
     steps = 0
     while True:
         if steps >= most_steps or state[COUNT] >= most_regions:
@@ -709,50 +686,61 @@ def run_plane(
             n = seeds.facet_ends[k] - (seeds.facet_ends[k - 1] if k else 0)
             if n + 4 > len(stack.poly) or n + 4 > len(stack.old_poly):
                 return GROW
-            _plant(
-                program, before, after, pattern, changes, stack, records, seeds, exact, tol, state
-            )
-            continue
-        record = records[top - 1]
-        if record[6]:
-            if not _hand_out(program, stack, record, pattern, unsure, state):
-                return UNSURE_FULL
-            _pop(state, record)
-            continue
-        layer, n, count = record[0], record[1], record[3]
-        if layer == depth and count <= 1 and not store:
-            state[COUNT] += 1 + count
-            _pop(state, record)
-        elif count == 0 and layer == depth:
-            if state[OUT] >= len(out.volumes) or state[OUT_CORNERS] + n > len(out.labels):
-                return BATCH_FULL
-            if _emit(program, stack, record, pattern, out, exact, volumes, state):
-                state[COUNT] += 1
+            layer, target = 0, seeds.layers[k]
+            pieces = seeds.patterns
+        else:
+            record = records[top - 1]
+            if record[6]:
+                if not _hand_out(lines, stack, record, pattern, unsure, state):
+                    return UNSURE_FULL
                 _pop(state, record)
+                continue
+            layer, n, count = record[0], record[1], record[3]
+            if layer == depth and count <= 1 and not store:
+                state[COUNT] += 1 + count
+                _pop(state, record)
+                continue
+            if count == 0 and layer == depth:
+                if state[OUT] >= len(out.volumes) or state[OUT_CORNERS] + n > len(out.labels):
+                    return BATCH_FULL
+                if _emit(lines, stack, record, pattern, out, exact, volumes, state):
+                    state[COUNT] += 1
+                    _pop(state, record)
+                else:
+                    record[6] = 1
+                continue
+            if count > 0:
+                if (
+                    state[CORNERS] + 8 > len(stack.poly)
+                    or n + 8 > len(stack.old_poly)
+                    or top + 1 >= len(records)
+                    or state[CONFLICTS] + 2 * stack.margin[0] > len(stack.conflicts)
+                    or state[PATTERNS] + 2 * stack.margin[1] > len(stack.patterns)
+                ):
+                    return GROW
+                _split(lines, before, stack, records, exact, tol, store, state)
+                continue
+            target, pieces = layer + 1, stack.patterns
+        # From here: enter the layers up to `target`, and see which of its lines cross the cell.
+        for at in range(layer, target):
+            if top == 0:
+                changes[at + 1] = -1
+                place = k * neurons + lines.row_start[at] - lines.row_start[1]
             else:
-                record[6] = 1
-        elif count == 0:
-            width = program.row_start[layer + 1] - program.row_start[layer]
+                place = records[top - 1, 5]
             enter_layer(
-                program,
+                maps,
                 before,
                 after,
                 pattern,
-                layer,
-                stack.patterns[record[5] : record[5] + width],
+                at,
+                pieces,
+                place,
                 changes,
                 exact,
                 stack.rows,
                 stack.change,
             )
-            _start_layer(program, before, layer + 1, stack, record, exact, state)
-        else:
-            if (
-                state[CORNERS] + 8 > len(stack.poly)
-                or n + 8 > len(stack.old_poly)
-                or top + 1 >= len(records)
-                or state[CONFLICTS] + 2 * stack.margin[0] > len(stack.conflicts)
-                or state[PATTERNS] + 2 * stack.margin[1] > len(stack.patterns)
-            ):
-                return GROW
-            _split(program, before, stack, records, exact, tol, store, state)
+        if top == 0:
+            _plant(lines, before, stack, records[0], seeds, exact, tol, state)
+        _start_layer(lines, before, target, stack, records[state[TOP] - 1], exact, state)

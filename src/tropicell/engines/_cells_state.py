@@ -43,7 +43,7 @@ class Seeds(NamedTuple):
     ----------
     layers : ndarray, shape (seeds,)
         The layer whose lines are to be cut next.
-    patterns : ndarray of uint8, shape (seeds, neurons)
+    patterns : ndarray of uint8, shape (seeds * neurons,)
         Pieces of the neurons of all layers before.
     labels, facet_ends : ndarray
         Facets of every seed: plus or minus (line + 1), minus where the cell lies on the negative
@@ -76,8 +76,6 @@ class PlaneStack(NamedTuple):
     values: NDArray[np.float64]
     handed: NDArray[np.int64]
     sides: NDArray[np.float64]
-    more: NDArray[np.float64]
-    zero: NDArray[np.float64]
     rows: NDArray[np.int64]
     change: NDArray[np.float64]
     margin: NDArray[np.int64]

@@ -218,9 +218,7 @@ class CellRun:
         """Run the kernel from some seeds until all below them is done, or a budget is spent."""
         program, state = self.program, self._state
         plane = self._plane
-        rows = int(program.row_start[-1])
-        neurons = int(rows - program.row_start[1])
-        d = program.dimension
+        rows, neurons, d = program.rows, program.neurons, program.dimension
         seeds: Seeds = (
             buffers.plane_seeds(program, cells) if plane else buffers.cone_seeds(program, cells)
         )
@@ -290,7 +288,7 @@ class CellRun:
         pattern = self._maps[2].tobytes()
         taken = []
         for layer, names in labels:
-            prefix = int(self.program.row_start[layer] - self.program.row_start[1])
+            prefix = self.program.first_neuron(layer)
             cone = self._exact.rebuild(layer, pattern[:prefix], names)
             taken.append(ExactCell(layer, pattern[:prefix], cone))
         self._state[[TOP, CORNERS, CONFLICTS, PATTERNS, FACETS]] = 0

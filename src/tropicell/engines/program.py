@@ -36,13 +36,13 @@ _SPARSE_BELOW = 0.3
 EXTRA_ROUNDINGS = 160
 
 
-class Program(NamedTuple):
-    """A network on a domain as flat arrays.
+class MapArrays(NamedTuple):
+    """What is needed to make the affine maps of the layers.
 
     Attributes
     ----------
-    dimension, depth : int
-        Number d of inputs, and number L of layers with an activation.
+    dimension : int
+        Number d of inputs.
     row_start : ndarray, shape (L + 2,)
         First row of every layer.
     bias : ndarray, shape (rows,)
@@ -53,15 +53,40 @@ class Program(NamedTuple):
         Layer 0 as a map of the scaled coordinates; the last column is the offset.
     term_start : ndarray, shape (L + 2,)
         The terms of layer ℓ are ``term_start[ℓ] : term_start[ℓ + 1]``.
-    term_source, term_sparse, term_weights, term_columns : ndarray
-        Per term: the source layer; whether the matrix is sparse; where its numbers begin in
-        `weights`; where its column pointers begin in `columns` (sparse only). Matrices are stored
-        by source neuron: dense ones as (source, target), sparse ones as compressed columns.
+    terms : ndarray, shape (terms, 4)
+        Per term: the source layer; 1 if the matrix is sparse; where its numbers begin in
+        `weights`; where its column pointers begin in `columns` (sparse only). Matrices are
+        stored by source neuron: dense ones as (source, target), sparse ones as compressed columns.
     weights, columns, targets : ndarray
         Numbers; column pointers (relative to the term's first number); target rows (relative
         to their layer) of sparse numbers.
     gamma : ndarray, shape (L + 1,)
         Relative rounding error of the sums that make the rows of a layer.
+    """
+
+    dimension: int
+    row_start: IntArray
+    bias: FloatArray
+    slopes: FloatArray
+    intercepts: FloatArray
+    input_rows: FloatArray
+    term_start: IntArray
+    terms: IntArray
+    weights: FloatArray
+    columns: IntArray
+    targets: IntArray
+    gamma: FloatArray
+
+
+class LineArrays(NamedTuple):
+    """What is needed to know the lines.
+
+    Attributes
+    ----------
+    dimension, depth : int
+        Number d of inputs, and number L of layers with an activation.
+    row_start : ndarray, shape (L + 2,)
+        First row of every layer.
     line_start : ndarray, shape (L + 2,)
         First line of every layer; ``line_start[0] = 0``, ``line_start[1]`` = 1 + domain rows.
     line_row, line_at : ndarray, shape (lines,)
@@ -79,19 +104,6 @@ class Program(NamedTuple):
     dimension: int
     depth: int
     row_start: IntArray
-    bias: FloatArray
-    slopes: FloatArray
-    intercepts: FloatArray
-    input_rows: FloatArray
-    term_start: IntArray
-    term_source: IntArray
-    term_sparse: NDArray[np.bool_]
-    term_weights: IntArray
-    term_columns: IntArray
-    weights: FloatArray
-    columns: IntArray
-    targets: IntArray
-    gamma: FloatArray
     line_start: IntArray
     line_row: IntArray
     line_at: FloatArray
@@ -99,6 +111,47 @@ class Program(NamedTuple):
     plain: NDArray[np.bool_]
     domain_rows: FloatArray
     scale: FloatArray
+
+
+class Program(NamedTuple):
+    """A network on a domain as flat arrays, in two parts: a kernel gets what it needs."""
+
+    maps: MapArrays
+    lines: LineArrays
+
+    @property
+    def dimension(self) -> int:
+        """Number d of inputs."""
+        return self.maps.dimension
+
+    @property
+    def depth(self) -> int:
+        """Number L of layers with an activation."""
+        return self.lines.depth
+
+    @property
+    def rows(self) -> int:
+        """Number of rows, those of layer 0 included."""
+        return int(self.maps.row_start[-1])
+
+    @property
+    def neurons(self) -> int:
+        """Number of neurons."""
+        return int(self.maps.row_start[-1] - self.maps.row_start[1])
+
+    def first_neuron(self, layer: int) -> int:
+        """Place of a layer's first neuron in a pattern."""
+        return int(self.maps.row_start[layer] - self.maps.row_start[1])
+
+    @property
+    def width(self) -> int:
+        """Largest width of a layer, layer 0 included."""
+        return int(np.diff(self.maps.row_start).max(initial=1))
+
+    @property
+    def most_lines(self) -> int:
+        """Largest number of lines of a layer, or of domain rows."""
+        return int(np.diff(self.lines.line_start).max(initial=1))
 
 
 def compile_program(network: Network, domain: Domain) -> Program:
@@ -118,7 +171,7 @@ def compile_program(network: Network, domain: Domain) -> Program:
     --------
     >>> from tropicell import Box
     >>> program = compile_program(Network.mlp([[[1.0, 2.0]], [[1.0]]]), Box(-1, 1))
-    >>> program.line_start.tolist()
+    >>> program.lines.line_start.tolist()
     [0, 5, 6]
     """
     widths = [_input_width(network), *network.widths]
@@ -135,9 +188,8 @@ def compile_program(network: Network, domain: Domain) -> Program:
     inner = line_row >= 0
     rows = line_row[inner]
     slack[inner] = gamma[layer_of_row[rows]] * (np.abs(bias[rows]) + np.abs(line_at[inner]))
-    return Program(
+    maps = MapArrays(
         dimension=network.n_inputs,
-        depth=network.depth,
         row_start=row_start,
         bias=bias,
         slopes=slopes,
@@ -145,13 +197,21 @@ def compile_program(network: Network, domain: Domain) -> Program:
         input_rows=_input_rows(network, scale),
         **_terms(network),
         gamma=gamma,
-        line_start=line_start,
-        line_row=line_row,
-        line_at=line_at,
-        line_slack=slack,
-        plain=np.array([False, *(_is_plain(layer.activation) for layer in network.layers)]),
-        domain_rows=domain_rows,
-        scale=scale,
+    )
+    return Program(
+        maps,
+        LineArrays(
+            dimension=network.n_inputs,
+            depth=network.depth,
+            row_start=row_start,
+            line_start=line_start,
+            line_row=line_row,
+            line_at=line_at,
+            line_slack=slack,
+            plain=np.array([False, *(_is_plain(layer.activation) for layer in network.layers)]),
+            domain_rows=domain_rows,
+            scale=scale,
+        ),
     )
 
 
@@ -248,21 +308,18 @@ def _most_per_row(matrix: Any) -> int:
 
 
 def _terms(network: Network) -> dict[str, Any]:
-    starts, sources, sparse = [0, 0], [], []
-    first_weight, first_column = [], []
+    starts = [0, 0]
+    terms: list[tuple[int, int, int, int]] = []
     weights: list[FloatArray] = []
     columns: list[IntArray] = []
     targets: list[IntArray] = []
     n_weights = n_columns = 0
     for layer in network.layers:
         for source, matrix in layer.affine.terms.items():
-            sources.append(source)
-            first_weight.append(n_weights)
-            first_column.append(n_columns)
             csc = sp.csc_array(matrix)
             csc.eliminate_zeros()
             few = csc.nnz < _SPARSE_BELOW * matrix.shape[0] * matrix.shape[1]
-            sparse.append(few)
+            terms.append((source, int(few), n_weights, n_columns))
             if few:
                 csc.sort_indices()
                 weights.append(csc.data.astype(np.float64))
@@ -274,13 +331,10 @@ def _terms(network: Network) -> dict[str, Any]:
                 # Targets run parallel to the weights; dense matrices do not read them.
                 targets.append(np.zeros(weights[-1].size, np.int64))
             n_weights += weights[-1].size
-        starts.append(len(sources))
+        starts.append(len(terms))
     return {
         "term_start": np.array(starts, dtype=np.int64),
-        "term_source": np.array(sources, dtype=np.int64),
-        "term_sparse": np.array(sparse, dtype=np.bool_),
-        "term_weights": np.array(first_weight, dtype=np.int64),
-        "term_columns": np.array(first_column, dtype=np.int64),
+        "terms": np.array(terms, dtype=np.int64).reshape(-1, 4),
         "weights": np.concatenate([*weights, np.empty(0)]),
         "columns": np.concatenate([*columns, np.empty(0, np.int64)]),
         "targets": np.concatenate([*targets, np.empty(0, np.int64)]),
