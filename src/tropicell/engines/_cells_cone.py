@@ -244,18 +244,21 @@ def _hand_down(
     lines: Any, before: Any, stack: Any, record: Any, other: Any, sizes: Any, keep: bool,
     exact: bool, state: Any
 ) -> None:
-    """Conflict lists of the two halves. `sizes`: rays of the halves, and how many are new."""
+    """Conflict lists of the two halves. `sizes`: rays of the halves, new ones, old ones on the cut."""
     layer, start, count = record[0], record[2], record[3]
     conflict, at = record[4], record[5]
     begin = lines.row_start[layer]
     width = lines.row_start[layer + 1] - begin
     rays, conflicts, handed_on = stack.rays, stack.conflicts, stack.handed
-    np_, nn, made = sizes
+    np_, nn, made, zeros = sizes
     kept, handed = 0, 0
     doubtful_p, doubtful_n = 0, 0
     for k in range(count - 1):
         line = conflicts[conflict + k]
-        ends = side(lines, before, line, rays, start + np_ - made, made, exact)
+        # With old rays on the cut (float arithmetic only) the new ones are not all of it.
+        ends = 0
+        if zeros == 0:
+            ends = side(lines, before, line, rays, start + np_ - made, made, exact)
         if ends == CROSSES:
             seen = seen_n = CROSSES
         elif ends in (POSITIVE, NEGATIVE):
@@ -347,7 +350,7 @@ def _split(
         for j in range(width):
             stack.patterns[at + width + j] = stack.patterns[at + j]
         stack.patterns[at + neuron] += 1
-    _hand_down(lines, before, stack, record, other, (np_, nn, made), keep, exact, state)
+    _hand_down(lines, before, stack, record, other, (np_, nn, made, zeros), keep, exact, state)
     record[1], other[1] = np_, nn
     other[0], other[2], other[5] = layer, start + np_, at + width
     record[_N_FACETS] = other[_N_FACETS] = facets_n + 1
