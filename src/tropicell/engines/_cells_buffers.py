@@ -128,7 +128,9 @@ def unsure_cells(
     return found
 
 
-def stacked_labels(stack: Any, records: Any, state: Any, plane: bool) -> list[tuple[int, list[int]]]:
+def stacked_labels(
+    stack: Any, records: Any, state: Any, plane: bool
+) -> list[tuple[int, list[int]]]:
     """Layer and labels of the facets of every cell on the stack."""
     found = []
     for record in records[: int(state[TOP])]:

@@ -10,12 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from tropicell.engines._cells_state import CROSSES, DOUBTFUL, INFLATE, NEGATIVE, POSITIVE, ROUND
 from tropicell.engines._jit import fused_kernel, kernel
-
-_ROUND = 2.0**-53
-_INFLATE = 1.0000001
-POSITIVE, NEGATIVE, DOUBTFUL = 1, 2, 4
-CROSSES = 3
 
 
 @fused_kernel
@@ -34,7 +30,7 @@ def side(lines: Any, before: Any, line: int, rays: Any, start: int, n: int, exac
         for c in range(d):
             s += before[c, row] * rays[i, c]
         eps = rays[i, d + 1]
-        bound = size * (eps + (2 * d + 8) * _ROUND) + error * (1.0001 + (d + 1) * eps)
+        bound = size * (eps + (2 * d + 8) * ROUND) + error * (1.0001 + (d + 1) * eps)
         if s > bound:
             seen |= POSITIVE
         elif s < -bound:
@@ -76,7 +72,7 @@ def signs(lines: Any, before: Any, line: int, stack: Any, start: int, n: int, ex
         for c in range(d):
             s += before[c, row] * rays[k, c]
         eps = rays[k, d + 1]
-        bound = size * (eps + (2 * d + 8) * _ROUND) + error * (1.0001 + (d + 1) * eps)
+        bound = size * (eps + (2 * d + 8) * ROUND) + error * (1.0001 + (d + 1) * eps)
         if not (s > bound or s < -bound):
             if exact:
                 return -1
@@ -116,7 +112,7 @@ def scan_layer(
             for r in range(width):
                 low[r] = value[r] if value[r] < low[r] else low[r]
                 high[r] = value[r] if value[r] > high[r] else high[r]
-    relative = eps + (2 * d + 8) * _ROUND
+    relative = eps + (2 * d + 8) * ROUND
     for r in range(width):
         value[r] = 0.0
     if exact:
@@ -157,7 +153,7 @@ def facet_row(lines: Any, before: Any, label: int, exact: bool, table: Any, k: i
     factor = (1.0 if label > 0 else -1.0) / largest
     for c in range(d + 1):
         table[k, c] *= factor
-    table[k, d + 1] = error / largest * _INFLATE + 8.0 * _ROUND
+    table[k, d + 1] = error / largest * INFLATE + 8.0 * ROUND
 
 
 @kernel
@@ -189,11 +185,11 @@ def meet(stack: Any, d: int, sign: float, facet: int, rays: Any, k: int) -> bool
     permutations = 1.0
     for j in range(2, d + 1):
         permutations *= j
-    bound = permutations * (1.01 * errors + (d * d + 3 * d + 4) * _ROUND)
+    bound = permutations * (1.01 * errors + (d * d + 3 * d + 4) * ROUND)
     if not (size > 0.0 and errors < 0.01):
         rays[k, d + 1] = np.inf
         return False
-    bound = bound / size * _INFLATE + 4.0 * _ROUND
+    bound = bound / size * INFLATE + 4.0 * ROUND
     rays[k, d + 1] = bound
     if sign == 0.0:
         at = abs(facet) - 1
@@ -202,7 +198,7 @@ def meet(stack: Any, d: int, sign: float, facet: int, rays: Any, k: int) -> bool
             value += table[at, c] * rays[k, c]
             length += abs(table[at, c])
         value /= size
-        doubt = length * (bound + (2 * d + 8) * _ROUND) + table[at, d + 1] * (
+        doubt = length * (bound + (2 * d + 8) * ROUND) + table[at, d + 1] * (
             1.0001 + (d + 1) * bound
         )
         if not abs(value) > doubt:

@@ -10,11 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from tropicell.engines._cells_state import INFLATE, ROUND, TINY
 from tropicell.engines._jit import fused_kernel, kernel
-
-#: Covers the rounding of the error bounds themselves.
-_INFLATE = 1.0000001
-_ROUND = 2.0**-53
 
 #: After so many rank-one changes a layer's rows are summed anew; see `EXTRA_ROUNDINGS`.
 MOST_CHANGES = 120
@@ -50,10 +47,10 @@ def set_piece(maps: Any, before: Any, after: Any, row: int, gamma: float, piece:
         after[c, row] = value
         largest = max(largest, abs(value))
     after[d + 2, row] = largest
-    error = abs(slope) * (before[d + 1, row] + gamma * abs(maps.bias[row]))
+    error = abs(slope) * (before[d + 1, row] + gamma * abs(maps.bias[row]) + TINY)
     if not ((slope == 1.0 or slope == 0.0) and intercept == 0.0):
-        error += 4.0 * _ROUND * (biggest + abs(intercept))
-    after[d + 1, row] = error * _INFLATE
+        error += 4.0 * ROUND * (biggest + abs(intercept))
+    after[d + 1, row] = error * INFLATE
 
 
 @fused_kernel
@@ -145,10 +142,10 @@ def _add_dense(
                 a1,
                 a2,
                 a3,
-                (error[j0] + gamma * size[j0]) * _INFLATE,
-                (error[j1] + gamma * size[j1]) * _INFLATE * o1,
-                (error[j2] + gamma * size[j2]) * _INFLATE * o2,
-                (error[j3] + gamma * size[j3]) * _INFLATE * o3,
+                (error[j0] + gamma * size[j0] + TINY) * INFLATE,
+                (error[j1] + gamma * size[j1] + TINY) * INFLATE * o1,
+                (error[j2] + gamma * size[j2] + TINY) * INFLATE * o2,
+                (error[j3] + gamma * size[j3] + TINY) * INFLATE * o3,
                 before[d + 1, begin:end],
             )
 
@@ -204,7 +201,7 @@ def sum_layer(
                 continue
             for c in range(d + 1):
                 change[c] = after[c, row]
-            change[d + 1] = (after[d + 1, row] + gamma * after[d + 2, row]) * _INFLATE
+            change[d + 1] = (after[d + 1, row] + gamma * after[d + 2, row] + TINY) * INFLATE
             _add_column(maps, before, term, layer, row, change, bounds)
 
 
@@ -229,7 +226,7 @@ def change_piece(
         change[c] += after[c, row]
         largest = max(largest, abs(change[c]))
     # The old output's contribution stays in the bound, which is therefore too large, not small.
-    change[d + 1] = (after[d + 1, row] + maps.gamma[layer + 1] * largest) * _INFLATE
+    change[d + 1] = (after[d + 1, row] + maps.gamma[layer + 1] * largest + TINY) * INFLATE
     for term in range(maps.term_start[layer + 1], maps.term_start[layer + 2]):
         if maps.terms[term, 0] == layer:
             _add_column(maps, before, term, layer + 1, row, change, bounds)

@@ -132,7 +132,9 @@ def _line_table(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     layers = np.repeat(np.arange(program.depth + 1), np.diff(program.lines.line_start))
     neurons = np.where(
-        layers == 0, np.arange(len(layers)), program.lines.line_row - program.lines.row_start[layers]
+        layers == 0,
+        np.arange(len(layers)),
+        program.lines.line_row - program.lines.row_start[layers],
     )
     same = np.concatenate([[False], (neurons[1:] == neurons[:-1]) & (layers[1:] == layers[:-1])])
     breakpoints = np.zeros(len(layers), np.int64)

@@ -100,9 +100,7 @@ def _negative(vector: Vector) -> Vector:
     return tuple(-x for x in vector)
 
 
-def _halve_lines(
-    cone: Cone, row: Vector, label: int, index: int, value: int
-) -> tuple[Cone, Cone]:
+def _halve_lines(cone: Cone, row: Vector, label: int, index: int, value: int) -> tuple[Cone, Cone]:
     """Cut across the lineality space: one line becomes a ray, the rest is moved onto the row."""
     line = cone.lines[index] if value > 0 else _negative(cone.lines[index])
     value = abs(value)
@@ -172,7 +170,9 @@ def _only_facets(
     kept: list[int] = []
     for f, mine in enumerate(on):
         larger = any(
-            mine & other == mine and (mine != other or g < f) for g, other in enumerate(on) if g != f
+            mine & other == mine and (mine != other or g < f)
+            for g, other in enumerate(on)
+            if g != f
         )
         if mine and not larger:
             kept.append(f)
@@ -183,15 +183,13 @@ def _only_facets(
 
 def polygon(cone: Cone) -> list[int]:
     """Facets of a pointed cone in three dimensions, in counter-clockwise order of the cell."""
-    by_facet: dict[int, list[int]] = {f: [] for f in range(len(cone.rows))}
-    for k, t in enumerate(cone.tight):
-        for f in by_facet:
-            if t >> f & 1:
-                by_facet[f].append(k)
+    by_facet = [[k for k, t in enumerate(cone.tight) if t >> f & 1] for f in range(len(cone.rows))]
     order = [0]
     ray = by_facet[0][1]
     while True:
-        (following,) = (f for f in by_facet if f != order[-1] and cone.tight[ray] >> f & 1)
+        (following,) = (
+            f for f in range(len(by_facet)) if f != order[-1] and cone.tight[ray] >> f & 1
+        )
         if following == order[0]:
             break
         order.append(following)
@@ -234,8 +232,6 @@ def ray_basis(cone: Cone, ray: Vector, tight: int) -> tuple[list[int], float]:
             reduced_rows.append(rest)
             pivots.append(next(i for i, x in enumerate(rest) if x))
     column = next(i for i, x in enumerate(ray) if x)
-    matrix = fmpz_mat(
-        [[x for i, x in enumerate(cone.rows[f]) if i != column] for f in chosen]
-    )
+    matrix = fmpz_mat([[x for i, x in enumerate(cone.rows[f]) if i != column] for f in chosen])
     minor = int(matrix.det()) * (-1) ** column
     return chosen, 1.0 if (minor > 0) == (ray[column] > 0) else -1.0

@@ -45,7 +45,7 @@ from tropicell.engines._cells_state import (
     Seeds,
 )
 from tropicell.engines._exact_cells import MOST_FACETS, ExactCell, ExactCells
-from tropicell.engines.program import compile_program
+from tropicell.engines.program import compile_program, is_tame
 from tropicell.errors import InvalidInputError
 from tropicell.network import Network
 
@@ -151,6 +151,7 @@ class CellRun:
         self.stats = CellStats()
         self.program = compile_program(network, domain)
         self._exact = ExactCells(network, domain, self.program)
+        self._tame = self.arithmetic == "float" or is_tame(network, domain)
         self._plane = network.n_inputs == 2
         self._seeds: list[ExactCell] = list(self.cells or [])
         self._started = self.cells is not None
@@ -205,13 +206,15 @@ class CellRun:
             self.count += 1
             if self.store:
                 self._regions.append(cell)
-        elif cell.cone.pointed and (self._plane or len(cell.cone.rows) <= MOST_FACETS):
+        elif (
+            self._tame and cell.cone.pointed and (self._plane or len(cell.cone.rows) <= MOST_FACETS)
+        ):
             self._seeds.append(cell)
         else:
             width = self.network.widths[cell.layer - 1]
             lines = exact.lines_of(cell.layer)
             more.extend(
-                exact.finish_layer(cell, bytearray(width), lines, stop_when_pointed=True)
+                exact.finish_layer(cell, bytearray(width), lines, stop_when_pointed=self._tame)
             )
 
     def _grow(self, cells: list[ExactCell], started: float) -> Iterator[tuple[Batch | None, bool]]:
@@ -223,9 +226,7 @@ class CellRun:
             buffers.plane_seeds(program, cells) if plane else buffers.cone_seeds(program, cells)
         )
         if not hasattr(self, "_stack"):
-            self._stack = (
-                buffers.plane_stack(program) if plane else buffers.cone_stack(program)
-            )
+            self._stack = buffers.plane_stack(program) if plane else buffers.cone_stack(program)
             self._records = np.zeros((256, 11), np.int64)
             self._out = buffers.batch_arrays(program, self.store)
             self._unsure = buffers.unsure_arrays(program)

@@ -21,16 +21,17 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from tropicell.domains import Domain
+from tropicell.engines._cells_state import ROUND, TINY
 from tropicell.network import Network
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-#: Half the distance from 1 to the next float64.
-UNIT_ROUNDOFF = 2.0**-53
-
 #: A matrix with a smaller part of nonzeros than this is kept sparse.
 _SPARSE_BELOW = 0.3
+
+#: What numbers of ordinary size are.
+_SMALLEST, _LARGEST = 1e-60, 1e60
 
 #: Roundings beyond one per summand that the error bound of a sum leaves room for.
 EXTRA_ROUNDINGS = 160
@@ -178,7 +179,7 @@ def compile_program(network: Network, domain: Domain) -> Program:
     row_start = np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
     slopes, intercepts = _pieces(network, widths)
     bias = np.concatenate([np.zeros(widths[0]), *(x.affine.bias for x in network.layers)])
-    scale = _scale(network)
+    scale = _scale(network) if is_tame(network, domain) else np.ones(network.n_inputs)
     domain_rows = _domain_rows(domain, scale)
     gamma = _gammas(network)
     lines = _lines(network, row_start, len(domain_rows))
@@ -187,7 +188,7 @@ def compile_program(network: Network, domain: Domain) -> Program:
     slack = np.zeros(len(line_row))
     inner = line_row >= 0
     rows = line_row[inner]
-    slack[inner] = gamma[layer_of_row[rows]] * (np.abs(bias[rows]) + np.abs(line_at[inner]))
+    slack[inner] = gamma[layer_of_row[rows]] * (np.abs(bias[rows]) + np.abs(line_at[inner])) + TINY
     maps = MapArrays(
         dimension=network.n_inputs,
         row_start=row_start,
@@ -213,6 +214,28 @@ def compile_program(network: Network, domain: Domain) -> Program:
             scale=scale,
         ),
     )
+
+
+def is_tame(network: Network, domain: Domain) -> bool:
+    """Whether all numbers but 0 are of ordinary size, as the error bounds require.
+
+    Where they are not, all is done in exact arithmetic.
+
+    Examples
+    --------
+    >>> from tropicell import WholeSpace
+    >>> is_tame(Network.mlp([[[1e-200]], [[1.0]]]), WholeSpace())
+    False
+    """
+    arrays: list[Any] = [*domain.inequalities(network.n_inputs), _embedding(network)]
+    for layer in network.layers:
+        matrices = layer.affine.terms.values()
+        arrays += [m.data if isinstance(m, sp.csr_array) else m for m in matrices]
+        activation = layer.activation
+        arrays += [layer.affine.bias, activation.slopes, activation.intercepts]
+        arrays.append(activation.breakpoints[np.isfinite(activation.breakpoints)])
+    sizes = (np.abs(np.asarray(array)[np.asarray(array) != 0]) for array in arrays)
+    return all(bool(((s >= _SMALLEST) & (s <= _LARGEST)).all()) for s in sizes)
 
 
 def _input_width(network: Network) -> int:
@@ -247,7 +270,7 @@ def _scale(network: Network) -> FloatArray:
     if largest[-1] == 0:
         largest[-1] = largest[:-1].max()
     largest[largest == 0] = 1.0
-    ratio = np.clip(largest[:-1] / largest[-1], 2.0**-200, 2.0**200)
+    ratio = np.clip(largest[:-1] / largest[-1], 2.0**-300, 2.0**300)
     return np.asarray(np.exp2(np.round(np.log2(ratio))), dtype=np.float64)
 
 
@@ -297,12 +320,12 @@ def _gammas(network: Network) -> FloatArray:
     gammas = [0.0]
     for layer in network.layers:
         summands = 1 + sum(_most_per_row(m) for m in layer.affine.terms.values())
-        gammas.append((summands + EXTRA_ROUNDINGS) * UNIT_ROUNDOFF * 1.001)
+        gammas.append((summands + EXTRA_ROUNDINGS) * ROUND * 1.001)
     return np.array(gammas)
 
 
 def _most_per_row(matrix: Any) -> int:
-    if sp.issparse(matrix):
+    if isinstance(matrix, sp.csr_array):
         return int(np.diff(matrix.indptr).max(initial=0))
     return int(matrix.shape[1])
 
