@@ -29,14 +29,13 @@ _BATCH_BYTES = 1 << 25
 _UNSURE_CELLS = 1024
 
 #: Arrays of a stack whose length has a meaning.
-_FIXED = ("margin", "change", "basis", "minors", "terms", "square")
+_FIXED = ("sides", "margin", "change", "basis", "minors", "terms", "square")
 
 
 def plane_stack(program: Program) -> PlaneStack:
     """Stack of the plane kernel; it grows when the kernel asks for it."""
-    width = int(np.diff(program.row_start).max(initial=1))
-    lines = int(np.diff(program.line_start).max(initial=1))
-    corners = 1024 + 4 * len(program.domain_rows)
+    width, lines = program.width, program.most_lines
+    corners = 1024 + 4 * len(program.lines.domain_rows)
     return PlaneStack(
         poly=np.zeros((corners, 9)),
         labels=np.zeros(corners, np.int64),
@@ -46,9 +45,7 @@ def plane_stack(program: Program) -> PlaneStack:
         old_labels=np.zeros(corners, np.int64),
         values=np.zeros(corners),
         handed=np.zeros(lines + 8, np.int64),
-        sides=np.zeros(width),
-        more=np.zeros(width),
-        zero=np.zeros(width),
+        sides=np.zeros((3, width)),
         rows=np.zeros(width, np.int64),
         change=np.zeros(program.dimension + 2),
         margin=np.array([lines, width], np.int64),
@@ -75,7 +72,7 @@ def twice(array: Any) -> Any:
 
 def batch_arrays(program: Program, store: bool) -> Batch:
     """Buffers for a batch of regions; tiny ones if regions are only counted."""
-    neurons = int(program.row_start[-1] - program.row_start[1])
+    neurons = program.neurons
     d = program.dimension
     n = min(BATCH_REGIONS, max(64, _BATCH_BYTES // max(neurons, 1))) if store else 1
     corners = max(n * (8 if d <= 3 else 24), 4096) if store else 1
@@ -94,13 +91,13 @@ def batch_arrays(program: Program, store: bool) -> Batch:
 
 def unsure_arrays(program: Program) -> Unsure:
     """Buffers for the cells that need exact arithmetic."""
-    neurons = int(program.row_start[-1] - program.row_start[1])
-    lines = int(np.diff(program.line_start).max(initial=1))
+    neurons = program.neurons
+    lines = program.most_lines
     n = max(16, min(_UNSURE_CELLS, _BATCH_BYTES // max(neurons, 1)))
     return Unsure(
         layers=np.zeros(n, np.int64),
         patterns=np.zeros((n, neurons), np.uint8),
-        labels=np.zeros(64 * n + 4 * len(program.domain_rows), np.int64),
+        labels=np.zeros(64 * n + 4 * len(program.lines.domain_rows), np.int64),
         facet_ends=np.zeros(n, np.int64),
         conflicts=np.zeros(4 * lines + 16 * n, np.int64),
         conflict_ends=np.zeros(n, np.int64),
@@ -115,8 +112,7 @@ def unsure_cells(
     facets = conflicts = 0
     for k in range(int(state[UNSURE])):
         layer = int(unsure.layers[k])
-        prefix = int(program.row_start[layer] - program.row_start[1])
-        end = int(program.row_start[layer + 1] - program.row_start[1])
+        prefix, end = program.first_neuron(layer), program.first_neuron(layer + 1)
         pattern = unsure.patterns[k].tobytes()
         facet_end, conflict_end = int(unsure.facet_ends[k]), int(unsure.conflict_ends[k])
         found.append(
@@ -166,7 +162,7 @@ def batch_columns(batch: Batch, state: Any, plane: bool) -> Batch:
 
 def plane_seeds(program: Program, cells: Sequence[ExactCell]) -> Seeds:
     """Seeds for the plane kernel from pointed cells."""
-    neurons = int(program.row_start[-1] - program.row_start[1])
+    neurons = program.neurons
     patterns = np.zeros((len(cells), neurons), np.uint8)
     labels: list[int] = []
     ends: list[int] = []
@@ -182,7 +178,7 @@ def plane_seeds(program: Program, cells: Sequence[ExactCell]) -> Seeds:
             infinite.append(next(float(r[-1] == 0) for r, t in rays if t & corner == corner))
     return Seeds(
         layers=np.array([cell.layer for cell in cells], np.int64),
-        patterns=patterns,
+        patterns=patterns.ravel(),
         labels=np.array(labels, np.int64),
         facet_ends=np.array(ends, np.int64),
         bases=np.zeros((0, program.dimension), np.int64),
@@ -195,8 +191,7 @@ def plane_seeds(program: Program, cells: Sequence[ExactCell]) -> Seeds:
 def cone_stack(program: Program) -> ConeStack:
     """Stack of the cone kernel; it grows when the kernel asks for it."""
     d = program.dimension
-    width = int(np.diff(program.row_start).max(initial=1))
-    lines = int(np.diff(program.line_start).max(initial=1))
+    width, lines = program.width, program.most_lines
     rays = 4096
     return ConeStack(
         rays=np.zeros((rays, d + 2)),
@@ -245,7 +240,7 @@ def _minor_terms(d: int) -> Any:
 
 def cone_seeds(program: Program, cells: Sequence[ExactCell]) -> Seeds:
     """Seeds for the cone kernel from pointed cells."""
-    neurons = int(program.row_start[-1] - program.row_start[1])
+    neurons = program.neurons
     d = program.dimension
     patterns = np.zeros((len(cells), neurons), np.uint8)
     labels: list[int] = []
@@ -264,7 +259,7 @@ def cone_seeds(program: Program, cells: Sequence[ExactCell]) -> Seeds:
         ray_ends.append(len(tight))
     return Seeds(
         layers=np.array([cell.layer for cell in cells], np.int64),
-        patterns=patterns,
+        patterns=patterns.ravel(),
         labels=np.array(labels, np.int64),
         facet_ends=np.array(ends, np.int64),
         bases=np.array(bases, np.int64).reshape(-1, d),

@@ -10,31 +10,27 @@ from typing import Any
 
 import numpy as np
 
+from tropicell.engines._cells_state import CROSSES, DOUBTFUL, INFLATE, NEGATIVE, POSITIVE, ROUND
 from tropicell.engines._jit import fused_kernel, kernel
-
-_ROUND = 2.0**-53
-_INFLATE = 1.0000001
-POSITIVE, NEGATIVE, DOUBTFUL = 1, 2, 4
-CROSSES = 3
 
 
 @fused_kernel
-def side(program: Any, before: Any, line: int, rays: Any, start: int, n: int, exact: bool) -> int:
+def side(lines: Any, before: Any, line: int, rays: Any, start: int, n: int, exact: bool) -> int:
     """On which sides of a line the rays of a cell lie, as a set of bits."""
-    d = program.dimension
-    row = program.line_row[line]
-    last = before[d, row] - program.line_at[line]
+    d = lines.dimension
+    row = lines.line_row[line]
+    last = before[d, row] - lines.line_at[line]
     size = abs(last)
     for c in range(d):
         size += abs(before[c, row])
-    error = before[d + 1, row] + program.line_slack[line] if exact else 0.0
+    error = before[d + 1, row] + lines.line_slack[line] if exact else 0.0
     seen = 0
     for i in range(start, start + n):
         s = last * rays[i, d]
         for c in range(d):
             s += before[c, row] * rays[i, c]
         eps = rays[i, d + 1]
-        bound = size * (eps + (2 * d + 8) * _ROUND) + error * (1.0001 + (d + 1) * eps)
+        bound = size * (eps + (2 * d + 8) * ROUND) + error * (1.0001 + (d + 1) * eps)
         if s > bound:
             seen |= POSITIVE
         elif s < -bound:
@@ -51,24 +47,24 @@ def side(program: Any, before: Any, line: int, rays: Any, start: int, n: int, ex
             flat = flat and before[c, row] == 0.0
         if flat:
             # Nothing was summed: the neuron is its bias, a float, and so is the breakpoint.
-            return POSITIVE if before[d, row] > program.line_at[line] else NEGATIVE
+            return POSITIVE if before[d, row] > lines.line_at[line] else NEGATIVE
     return seen
 
 
 @fused_kernel
-def signs(program: Any, before: Any, line: int, stack: Any, start: int, n: int, exact: bool) -> int:
+def signs(lines: Any, before: Any, line: int, stack: Any, start: int, n: int, exact: bool) -> int:
     """Fill ``stack.values`` with the line at all rays.
 
     Returns the number of zeros (float arithmetic only), or -1 if a sign is in doubt.
     """
-    d = program.dimension
-    row = program.line_row[line]
+    d = lines.dimension
+    row = lines.line_row[line]
     rays, values = stack.rays, stack.values
-    last = before[d, row] - program.line_at[line]
+    last = before[d, row] - lines.line_at[line]
     size = abs(last)
     for c in range(d):
         size += abs(before[c, row])
-    error = before[d + 1, row] + program.line_slack[line] if exact else 0.0
+    error = before[d + 1, row] + lines.line_slack[line] if exact else 0.0
     zeros = 0
     for i in range(n):
         k = start + i
@@ -76,7 +72,7 @@ def signs(program: Any, before: Any, line: int, stack: Any, start: int, n: int, 
         for c in range(d):
             s += before[c, row] * rays[k, c]
         eps = rays[k, d + 1]
-        bound = size * (eps + (2 * d + 8) * _ROUND) + error * (1.0001 + (d + 1) * eps)
+        bound = size * (eps + (2 * d + 8) * ROUND) + error * (1.0001 + (d + 1) * eps)
         if not (s > bound or s < -bound):
             if exact:
                 return -1
@@ -88,11 +84,11 @@ def signs(program: Any, before: Any, line: int, stack: Any, start: int, n: int, 
 
 @fused_kernel
 def scan_layer(
-    program: Any, before: Any, layer: int, stack: Any, start: int, n: int, exact: bool
+    lines: Any, before: Any, layer: int, stack: Any, start: int, n: int, exact: bool
 ) -> None:
     """Smallest value minus bound in ``stack.low``, largest plus bound in ``stack.high``."""
-    d = program.dimension
-    begin, end = program.row_start[layer], program.row_start[layer + 1]
+    d = lines.dimension
+    begin, end = lines.row_start[layer], lines.row_start[layer + 1]
     width = end - begin
     low, high, value = stack.low[:width], stack.high[:width], stack.value[:width]
     rays = stack.rays
@@ -116,12 +112,12 @@ def scan_layer(
             for r in range(width):
                 low[r] = value[r] if value[r] < low[r] else low[r]
                 high[r] = value[r] if value[r] > high[r] else high[r]
-    relative = eps + (2 * d + 8) * _ROUND
+    relative = eps + (2 * d + 8) * ROUND
     for r in range(width):
         value[r] = 0.0
     if exact:
         factor = 1.0001 + (d + 1) * eps
-        slack = program.line_slack[program.line_start[layer] :]
+        slack = lines.line_slack[lines.line_start[layer] :]
         m = before[d + 1, begin:end]
         for r in range(width):
             value[r] = (m[r] + slack[r]) * factor
@@ -136,28 +132,28 @@ def scan_layer(
 
 
 @kernel
-def facet_row(program: Any, before: Any, label: int, exact: bool, table: Any, k: int) -> None:
+def facet_row(lines: Any, before: Any, label: int, exact: bool, table: Any, k: int) -> None:
     """Write the row of a facet; the sign of its label says which side is inside."""
-    d = program.dimension
+    d = lines.dimension
     line = abs(label) - 1
-    row = program.line_row[line]
+    row = lines.line_row[line]
     error = 0.0
     largest = 0.0
     for c in range(d + 1):
         if row < 0:
-            x = program.domain_rows[line, c]
+            x = lines.domain_rows[line, c]
         else:
             x = before[c, row]
             if c == d:
-                x -= program.line_at[line]
+                x -= lines.line_at[line]
         table[k, c] = x
         largest = max(largest, abs(x))
     if row >= 0 and exact:
-        error = before[d + 1, row] + program.line_slack[line]
+        error = before[d + 1, row] + lines.line_slack[line]
     factor = (1.0 if label > 0 else -1.0) / largest
     for c in range(d + 1):
         table[k, c] *= factor
-    table[k, d + 1] = error / largest * _INFLATE + 8.0 * _ROUND
+    table[k, d + 1] = error / largest * INFLATE + 8.0 * ROUND
 
 
 @kernel
@@ -189,11 +185,11 @@ def meet(stack: Any, d: int, sign: float, facet: int, rays: Any, k: int) -> bool
     permutations = 1.0
     for j in range(2, d + 1):
         permutations *= j
-    bound = permutations * (1.01 * errors + (d * d + 3 * d + 4) * _ROUND)
+    bound = permutations * (1.01 * errors + (d * d + 3 * d + 4) * ROUND)
     if not (size > 0.0 and errors < 0.01):
         rays[k, d + 1] = np.inf
         return False
-    bound = bound / size * _INFLATE + 4.0 * _ROUND
+    bound = bound / size * INFLATE + 4.0 * ROUND
     rays[k, d + 1] = bound
     if sign == 0.0:
         at = abs(facet) - 1
@@ -202,7 +198,7 @@ def meet(stack: Any, d: int, sign: float, facet: int, rays: Any, k: int) -> bool
             value += table[at, c] * rays[k, c]
             length += abs(table[at, c])
         value /= size
-        doubt = length * (bound + (2 * d + 8) * _ROUND) + table[at, d + 1] * (
+        doubt = length * (bound + (2 * d + 8) * ROUND) + table[at, d + 1] * (
             1.0001 + (d + 1) * bound
         )
         if not abs(value) > doubt:

@@ -2,7 +2,7 @@
 
 ``before[c, row]`` holds column c of the pre-activation of a row (d slopes, then the offset), and
 ``before[d + 1, row]`` a bound on the error of each of them, without the part that comes from
-the bias (`Program.line_slack`). ``after`` holds the same for the outputs; its row d + 1 is the
+the bias (`LineArrays.line_slack`). ``after`` holds the same for the outputs; its row d + 1 is the
 error bound, its row d + 2 the largest absolute value. See docs/error-bound.md for the bound.
 """
 
@@ -10,24 +10,21 @@ from __future__ import annotations
 
 from typing import Any
 
+from tropicell.engines._cells_state import INFLATE, ROUND, TINY
 from tropicell.engines._jit import fused_kernel, kernel
-
-#: Covers the rounding of the error bounds themselves.
-_INFLATE = 1.0000001
-_ROUND = 2.0**-53
 
 #: After so many rank-one changes a layer's rows are summed anew; see `EXTRA_ROUNDINGS`.
 MOST_CHANGES = 120
 
 
 @kernel
-def load_input(program: Any, after: Any) -> None:
+def load_input(maps: Any, after: Any) -> None:
     """Outputs of layer 0."""
-    d = program.dimension
-    for row in range(program.row_start[1]):
+    d = maps.dimension
+    for row in range(maps.row_start[1]):
         largest = 0.0
         for c in range(d + 1):
-            value = program.input_rows[row, c]
+            value = maps.input_rows[row, c]
             after[c, row] = value
             largest = max(largest, abs(value))
         after[d + 1, row] = 0.0
@@ -35,11 +32,11 @@ def load_input(program: Any, after: Any) -> None:
 
 
 @kernel
-def set_piece(program: Any, before: Any, after: Any, row: int, gamma: float, piece: int) -> None:
+def set_piece(maps: Any, before: Any, after: Any, row: int, gamma: float, piece: int) -> None:
     """Output of one neuron that is on the given piece."""
-    d = program.dimension
-    slope = program.slopes[row, piece]
-    intercept = program.intercepts[row, piece]
+    d = maps.dimension
+    slope = maps.slopes[row, piece]
+    intercept = maps.intercepts[row, piece]
     largest = 0.0
     biggest = 0.0
     for c in range(d + 1):
@@ -50,10 +47,10 @@ def set_piece(program: Any, before: Any, after: Any, row: int, gamma: float, pie
         after[c, row] = value
         largest = max(largest, abs(value))
     after[d + 2, row] = largest
-    error = abs(slope) * (before[d + 1, row] + gamma * abs(program.bias[row]))
+    error = abs(slope) * (before[d + 1, row] + gamma * abs(maps.bias[row]) + TINY)
     if not ((slope == 1.0 or slope == 0.0) and intercept == 0.0):
-        error += 4.0 * _ROUND * (biggest + abs(intercept))
-    after[d + 1, row] = error * _INFLATE
+        error += 4.0 * ROUND * (biggest + abs(intercept))
+    after[d + 1, row] = error * INFLATE
 
 
 @fused_kernel
@@ -100,21 +97,21 @@ def _add_four_bounds(
 
 @kernel
 def _add_dense(
-    program: Any, before: Any, after: Any, term: int, layer: int, bounds: bool, scratch: Any
+    maps: Any, before: Any, after: Any, term: int, layer: int, bounds: bool, scratch: Any
 ) -> None:
     """Add a dense term, four source neurons at a time; neurons that are off cost nothing."""
-    d = program.dimension
-    source = program.term_source[term]
-    first, last = program.row_start[source], program.row_start[source + 1]
-    begin, end = program.row_start[layer], program.row_start[layer + 1]
+    d = maps.dimension
+    source = maps.terms[term, 0]
+    first, last = maps.row_start[source], maps.row_start[source + 1]
+    begin, end = maps.row_start[layer], maps.row_start[layer + 1]
     width = end - begin
-    gamma = program.gamma[layer]
+    gamma = maps.gamma[layer]
     count = 0
     for row in range(first, last):
         if after[d + 2, row] != 0.0 or after[d + 1, row] != 0.0:
             scratch[count] = row
             count += 1
-    at = program.term_weights[term] - first * width
+    at = maps.terms[term, 2] - first * width
     for i in range(0, count, 4):
         # A block that is not full repeats its last neuron, with factor 0.
         j0, j1 = scratch[i], scratch[min(i + 1, count - 1)]
@@ -126,7 +123,7 @@ def _add_dense(
         for c in range(d + 1):
             line = after[c]
             _add_four(
-                program.weights,
+                maps.weights,
                 a0,
                 a1,
                 a2,
@@ -140,39 +137,39 @@ def _add_dense(
         if bounds:
             error, size = after[d + 1], after[d + 2]
             _add_four_bounds(
-                program.weights,
+                maps.weights,
                 a0,
                 a1,
                 a2,
                 a3,
-                (error[j0] + gamma * size[j0]) * _INFLATE,
-                (error[j1] + gamma * size[j1]) * _INFLATE * o1,
-                (error[j2] + gamma * size[j2]) * _INFLATE * o2,
-                (error[j3] + gamma * size[j3]) * _INFLATE * o3,
+                (error[j0] + gamma * size[j0] + TINY) * INFLATE,
+                (error[j1] + gamma * size[j1] + TINY) * INFLATE * o1,
+                (error[j2] + gamma * size[j2] + TINY) * INFLATE * o2,
+                (error[j3] + gamma * size[j3] + TINY) * INFLATE * o3,
                 before[d + 1, begin:end],
             )
 
 
 @kernel
 def _add_column(
-    program: Any, before: Any, term: int, layer: int, row: int, change: Any, bounds: bool
+    maps: Any, before: Any, term: int, layer: int, row: int, change: Any, bounds: bool
 ) -> None:
     """Add the contribution `change` (d + 1 columns and a bound) of one source neuron."""
-    d = program.dimension
-    source_row = row - program.row_start[program.term_source[term]]
-    begin, end = program.row_start[layer], program.row_start[layer + 1]
-    at = program.term_weights[term]
-    if program.term_sparse[term]:
-        column = program.term_columns[term] + source_row
-        for k in range(at + program.columns[column], at + program.columns[column + 1]):
-            target = begin + program.targets[k]
-            weight = program.weights[k]
+    d = maps.dimension
+    source_row = row - maps.row_start[maps.terms[term, 0]]
+    begin, end = maps.row_start[layer], maps.row_start[layer + 1]
+    at = maps.terms[term, 2]
+    if maps.terms[term, 1]:
+        column = maps.terms[term, 3] + source_row
+        for k in range(at + maps.columns[column], at + maps.columns[column + 1]):
+            target = begin + maps.targets[k]
+            weight = maps.weights[k]
             for c in range(d + 1):
                 before[c, target] += weight * change[c]
             before[d + 1, target] += abs(weight) * change[d + 1]
         return
     width = end - begin
-    weights = program.weights[at + source_row * width : at + (source_row + 1) * width]
+    weights = maps.weights[at + source_row * width : at + (source_row + 1) * width]
     for c in range(d + 1):
         out, factor = before[c, begin:end], change[c]
         for r in range(width):
@@ -185,32 +182,32 @@ def _add_column(
 
 @kernel
 def sum_layer(
-    program: Any, before: Any, after: Any, layer: int, bounds: bool, scratch: Any, change: Any
+    maps: Any, before: Any, after: Any, layer: int, bounds: bool, scratch: Any, change: Any
 ) -> None:
     """Pre-activations of a layer, from the outputs of its sources."""
-    d = program.dimension
-    begin, end = program.row_start[layer], program.row_start[layer + 1]
+    d = maps.dimension
+    begin, end = maps.row_start[layer], maps.row_start[layer + 1]
     for c in range(d + 2):
         for row in range(begin, end):
-            before[c, row] = program.bias[row] if c == d else 0.0
-    gamma = program.gamma[layer]
-    for term in range(program.term_start[layer], program.term_start[layer + 1]):
-        if not program.term_sparse[term]:
-            _add_dense(program, before, after, term, layer, bounds, scratch)
+            before[c, row] = maps.bias[row] if c == d else 0.0
+    gamma = maps.gamma[layer]
+    for term in range(maps.term_start[layer], maps.term_start[layer + 1]):
+        if not maps.terms[term, 1]:
+            _add_dense(maps, before, after, term, layer, bounds, scratch)
             continue
-        source = program.term_source[term]
-        for row in range(program.row_start[source], program.row_start[source + 1]):
+        source = maps.terms[term, 0]
+        for row in range(maps.row_start[source], maps.row_start[source + 1]):
             if after[d + 2, row] == 0.0 and after[d + 1, row] == 0.0:
                 continue
             for c in range(d + 1):
                 change[c] = after[c, row]
-            change[d + 1] = (after[d + 1, row] + gamma * after[d + 2, row]) * _INFLATE
-            _add_column(program, before, term, layer, row, change, bounds)
+            change[d + 1] = (after[d + 1, row] + gamma * after[d + 2, row] + TINY) * INFLATE
+            _add_column(maps, before, term, layer, row, change, bounds)
 
 
 @kernel
 def change_piece(
-    program: Any,
+    maps: Any,
     before: Any,
     after: Any,
     layer: int,
@@ -220,29 +217,30 @@ def change_piece(
     change: Any,
 ) -> None:
     """Put a neuron of `layer` on another piece, and correct the rows of the next layer."""
-    d = program.dimension
+    d = maps.dimension
     for c in range(d + 1):
         change[c] = -after[c, row]
-    set_piece(program, before, after, row, program.gamma[layer], piece)
+    set_piece(maps, before, after, row, maps.gamma[layer], piece)
     largest = 0.0
     for c in range(d + 1):
         change[c] += after[c, row]
         largest = max(largest, abs(change[c]))
     # The old output's contribution stays in the bound, which is therefore too large, not small.
-    change[d + 1] = (after[d + 1, row] + program.gamma[layer + 1] * largest) * _INFLATE
-    for term in range(program.term_start[layer + 1], program.term_start[layer + 2]):
-        if program.term_source[term] == layer:
-            _add_column(program, before, term, layer + 1, row, change, bounds)
+    change[d + 1] = (after[d + 1, row] + maps.gamma[layer + 1] * largest + TINY) * INFLATE
+    for term in range(maps.term_start[layer + 1], maps.term_start[layer + 2]):
+        if maps.terms[term, 0] == layer:
+            _add_column(maps, before, term, layer + 1, row, change, bounds)
 
 
 @kernel
 def enter_layer(
-    program: Any,
+    maps: Any,
     before: Any,
     after: Any,
     pattern: Any,
     layer: int,
     pieces: Any,
+    at: int,
     changes: Any,
     bounds: bool,
     scratch: Any,
@@ -250,31 +248,31 @@ def enter_layer(
 ) -> None:
     """Fix the pieces of `layer`, and bring the pre-activations of the next layer up to date.
 
+    The pieces are ``pieces[at], …``; layer 0 has none.
     ``changes[layer + 1]`` counts the rank-one changes since the next layer was summed; it is
     negative where its rows belong to another map of `layer` and must be summed anew.
     """
-    begin = program.row_start[layer]
-    width = program.row_start[layer + 1] - begin
-    first = begin - program.row_start[1]
-    if changes[layer + 1] >= 0:
+    begin = maps.row_start[layer]
+    width = maps.row_start[layer + 1] - begin
+    first = begin - maps.row_start[1]
+    changes[layer + 2] = -1
+    if layer > 0 and changes[layer + 1] >= 0:
         flips = 0
         for j in range(width):
-            flips += pieces[j] != pattern[first + j]
+            flips += pieces[at + j] != pattern[first + j]
         if flips * 4 <= width + 8 and changes[layer + 1] + flips <= MOST_CHANGES:
             for j in range(width):
-                if pieces[j] != pattern[first + j]:
-                    pattern[first + j] = pieces[j]
-                    change_piece(
-                        program, before, after, layer, begin + j, pieces[j], bounds, change
-                    )
+                piece = pieces[at + j]
+                if piece != pattern[first + j]:
+                    pattern[first + j] = piece
+                    change_piece(maps, before, after, layer, begin + j, piece, bounds, change)
             changes[layer + 1] += flips
-            if layer + 2 <= program.depth:
-                changes[layer + 2] = -1
             return
-    for j in range(width):
-        pattern[first + j] = pieces[j]
-        set_piece(program, before, after, begin + j, program.gamma[layer], pieces[j])
-    sum_layer(program, before, after, layer + 1, bounds, scratch, change)
+    if layer == 0:
+        load_input(maps, after)
+    else:
+        for j in range(width):
+            pattern[first + j] = pieces[at + j]
+            set_piece(maps, before, after, begin + j, maps.gamma[layer], pieces[at + j])
+    sum_layer(maps, before, after, layer + 1, bounds, scratch, change)
     changes[layer + 1] = 0
-    if layer + 2 <= program.depth:
-        changes[layer + 2] = -1

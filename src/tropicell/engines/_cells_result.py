@@ -95,9 +95,9 @@ class CellRegions:
         cls, program: Program, batches: Sequence[Batch], *, complete: bool, stats: Any
     ) -> CellRegions:
         """All batches of a run as one object."""
-        neurons = int(program.row_start[-1] - program.row_start[1])
+        neurons = program.neurons
         d = program.dimension
-        packs = bool(program.slopes.shape[1] <= 2)
+        packs = bool(program.maps.slopes.shape[1] <= 2)
         patterns = [np.packbits(b.patterns, axis=1) if packs else b.patterns for b in batches]
         empty = np.empty((0, (neurons + 7) // 8 if packs else neurons), np.uint8)
         layers, numbers, breakpoints = _line_table(program)
@@ -130,9 +130,11 @@ def _offsets(counts: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
 def _line_table(
     program: Program,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    layers = np.repeat(np.arange(program.depth + 1), np.diff(program.line_start))
+    layers = np.repeat(np.arange(program.depth + 1), np.diff(program.lines.line_start))
     neurons = np.where(
-        layers == 0, np.arange(len(layers)), program.line_row - program.row_start[layers]
+        layers == 0,
+        np.arange(len(layers)),
+        program.lines.line_row - program.lines.row_start[layers],
     )
     same = np.concatenate([[False], (neurons[1:] == neurons[:-1]) & (layers[1:] == layers[:-1])])
     breakpoints = np.zeros(len(layers), np.int64)

@@ -36,6 +36,29 @@ STATE_SIZE = 16
 DONE, BATCH_FULL, UNSURE_FULL, GROW = 0, 1, 2, 3
 
 
+# Places in a record of the cone kernel beyond the first seven: number of facets, where they
+# begin, used part of the facet table, and whether all rays lie on d facets only.
+N_FACETS, FACET_AT, TABLE, SIMPLE = 7, 8, 9, 10
+
+#: Bits of the sides of a line on which something lies.
+POSITIVE, NEGATIVE, DOUBTFUL = 1, 2, 4
+CROSSES = 3
+
+# This bit of a ray says that it lies at infinity; the others stand for facets.
+INFINITE = np.uint64(1 << 63)
+FACET_BITS = np.uint64((1 << 63) - 1)
+ONE, NONE = np.uint64(1), np.uint64(0)
+
+#: Half the distance from 1 to the next float64.
+ROUND = 2.0**-53
+
+#: Covers the rounding of the error bounds themselves.
+INFLATE = 1.0000001
+
+#: Covers underflow; far below every number that matters (see `program.is_tame`).
+TINY = 1e-200
+
+
 class Seeds(NamedTuple):
     """Cells to start from.
 
@@ -43,7 +66,7 @@ class Seeds(NamedTuple):
     ----------
     layers : ndarray, shape (seeds,)
         The layer whose lines are to be cut next.
-    patterns : ndarray of uint8, shape (seeds, neurons)
+    patterns : ndarray of uint8, shape (seeds * neurons,)
         Pieces of the neurons of all layers before.
     labels, facet_ends : ndarray
         Facets of every seed: plus or minus (line + 1), minus where the cell lies on the negative
@@ -76,8 +99,6 @@ class PlaneStack(NamedTuple):
     values: NDArray[np.float64]
     handed: NDArray[np.int64]
     sides: NDArray[np.float64]
-    more: NDArray[np.float64]
-    zero: NDArray[np.float64]
     rows: NDArray[np.int64]
     change: NDArray[np.float64]
     margin: NDArray[np.int64]

@@ -89,7 +89,7 @@ class ExactCells:
 
     def lines_of(self, layer: int) -> list[int]:
         """All lines of a layer."""
-        starts = self._program.line_start
+        starts = self._program.lines.line_start
         return list(range(int(starts[layer]), int(starts[layer + 1])))
 
     def finish_layer(
@@ -112,7 +112,7 @@ class ExactCells:
         ExactCell
             Cells of the next layer; or pointed ones of the same layer, if asked for.
         """
-        first = int(self._program.row_start[cell.layer])
+        first = int(self._program.lines.row_start[cell.layer])
         stack = [(cell.cone, pieces, lines)]
         while stack:
             cone, pieces, lines = stack.pop()
@@ -122,7 +122,7 @@ class ExactCells:
             rest = list(lines)
             while rest:
                 line = rest.pop()
-                neuron = int(self._program.line_row[line]) - first
+                neuron = int(self._program.lines.line_row[line]) - first
                 row = self._row(line, cell.pattern)
                 where = side(cone, row)
                 self.decisions += 1
@@ -140,7 +140,7 @@ class ExactCells:
 
     def _row(self, line: int, pattern: bytes) -> Vector:
         """Exact row of a line, up to a positive factor."""
-        program = self._program
+        program = self._program.lines
         if line < len(self._domain):
             return self._domain[line]
         row = int(program.line_row[line])

@@ -183,15 +183,13 @@ def _only_facets(
 
 def polygon(cone: Cone) -> list[int]:
     """Facets of a pointed cone in three dimensions, in counter-clockwise order of the cell."""
-    by_facet: dict[int, list[int]] = {f: [] for f in range(len(cone.rows))}
-    for k, t in enumerate(cone.tight):
-        for f in by_facet:
-            if t >> f & 1:
-                by_facet[f].append(k)
+    by_facet = [[k for k, t in enumerate(cone.tight) if t >> f & 1] for f in range(len(cone.rows))]
     order = [0]
     ray = by_facet[0][1]
     while True:
-        (following,) = (f for f in by_facet if f != order[-1] and cone.tight[ray] >> f & 1)
+        (following,) = (
+            f for f in range(len(by_facet)) if f != order[-1] and cone.tight[ray] >> f & 1
+        )
         if following == order[0]:
             break
         order.append(following)

@@ -1,77 +1,81 @@
-"""The decorator of all kernels: compiled once, kept on disk, without the GIL.
+"""The decorators of all kernels: compiled once, kept on disk, without the GIL.
 
 The kernels allocate nothing and keep nothing, so reference counts would only cost time (they made
-half of it): Numba is told to leave them out. Should a later Numba drop that option, kernels are
-compiled with them.
+half of it): Numba is told to leave them out. Should a later Numba drop that option, kernels
+are compiled with them.
+
+Numba compiles a kernel anew when its own file changes, but not when that of a kernel it calls does.
+So all kernels get the same stamp, made from the sources of all engines.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
+import numba
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+_njit = cast(Any, numba.njit)
 
 
 def _options() -> dict[str, Any]:
     options: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
     try:
-        njit(_nrt=False)(lambda: 0)()
+        _njit(_nrt=False)
     except Exception:  # whatever a later Numba raises, it means that the option is gone
         return options
     return {**options, "_nrt": False}
 
 
+def _stamp() -> str:
+    sources = sorted(Path(__file__).parent.glob("*.py"))
+    return hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
+
+
 _OPTIONS = _options()
+_STAMP = _stamp()
+
+
+def _compiled(function: Function, **options: Any) -> Function:
+    dispatcher = _njit(**_OPTIONS, **options)(function)
+    with suppress(AttributeError):
+        dispatcher._cache._cache_file._source_stamp = _STAMP
+    return cast(Function, dispatcher)
 
 
 def kernel(function: Function) -> Function:
     """Compile a kernel."""
-    return cast(Function, njit(**_OPTIONS)(function))
+    return _compiled(function)
 
 
 def fused_kernel(function: Function) -> Function:
     """Compile a kernel in which a product and a sum may be fused into one rounding."""
-    return cast(Function, njit(**_OPTIONS, fastmath={"contract"})(function))
+    return _compiled(function, fastmath={"contract"})
 
 
-def kernel_function(function: Callable[..., Any]) -> Any:
-    """Compile a kernel in which sums may be reordered, and fused with products.
-
-    For kernels whose proved bounds hold for any order of summation.
-    """
-    return njit(**_OPTIONS, fastmath={"reassoc", "contract"}, no_cfunc_wrapper=True)(function)
-
-
-def inner_function(function: Callable[..., Any]) -> Any:
-    """The same for functions that only kernels call: no entry point from Python is compiled.
-
-    That entry point would unpack all arrays of the state, and take longer to compile than the
-    function itself.
-    """
-    options = {**_OPTIONS, "no_cfunc_wrapper": True, "no_cpython_wrapper": True}
-    return njit(**options, fastmath={"reassoc", "contract"})(function)
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def bit_count(typingctx: Any, bits: Any) -> Any:
-    """Number of ones of a uint64, as int64."""
-
+def _bit_count(typing_context: Any, bits: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.ctpop(args[0])
 
     return types.int64(types.uint64), generate
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def lowest_bit(typingctx: Any, bits: Any) -> Any:
-    """Position of the lowest one of a uint64 that is not 0, as int64."""
-
+def _lowest_bit(typing_context: Any, bits: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
 
     return types.int64(types.uint64), generate
+
+
+#: Number of ones of a uint64, as int64.
+bit_count = cast(Callable[[Any], int], intrinsic(_bit_count))
+
+#: Position of the lowest one of a uint64 that is not 0, as int64.
+lowest_bit = cast(Callable[[Any], int], intrinsic(_lowest_bit))

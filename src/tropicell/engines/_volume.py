@@ -29,9 +29,7 @@ def _on(tight: Any, first: int, face: Any, n: int, bit: Any) -> int:
 
 @kernel
 def _is_facet(tight: Any, first: int, face: Any, n: int, facets: int, f: int, k: int) -> bool:
-    """Whether facet f cuts a (k - 1)-dimensional face from a k-dimensional one, and is
-    the first to cut that one.
-    """
+    """Whether facet f is the first that cuts this (k - 1)-face from a k-dimensional face."""
     bit = _ONE << np.uint64(f)
     mine = _on(tight, first, face, n, bit)
     if mine < k or mine == n:

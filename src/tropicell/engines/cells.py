@@ -45,7 +45,7 @@ from tropicell.engines._cells_state import (
     Seeds,
 )
 from tropicell.engines._exact_cells import MOST_FACETS, ExactCell, ExactCells
-from tropicell.engines.program import compile_program
+from tropicell.engines.program import compile_program, is_tame
 from tropicell.errors import InvalidInputError
 from tropicell.network import Network
 
@@ -123,8 +123,9 @@ class CellRun:
     Examples
     --------
     >>> run = CellRun(Network.mlp([[[1.0], [-1.0]], [[1.0, 1.0]]], [[0.0, -1.0], [0.0]]))
-    >>> sum(len(batch.patterns) for batch in run.batches() if batch is not None)
-    3
+    >>> for batch in run.batches():
+    ...     print(batch.patterns.shape)
+    (3, 2)
     >>> run.count, run.complete
     (3, True)
     """
@@ -150,14 +151,15 @@ class CellRun:
         self.stats = CellStats()
         self.program = compile_program(network, domain)
         self._exact = ExactCells(network, domain, self.program)
+        self._tame = self.arithmetic == "float" or is_tame(network, domain)
         self._plane = network.n_inputs == 2
         self._seeds: list[ExactCell] = list(self.cells or [])
         self._started = self.cells is not None
         self._regions: list[ExactCell] = []
         self._state = np.zeros(STATE_SIZE, np.int64)
 
-    def batches(self) -> Iterator[Batch | None]:
-        """Batches of regions, and None between them as a chance to look at the clock.
+    def batches(self) -> Iterator[Batch]:
+        """Batches of regions; none if regions are only counted.
 
         After a budget was spent, raise it and call this again to go on.
         """
@@ -174,7 +176,8 @@ class CellRun:
                 some = self._seeds[-_SEEDS_AT_ONCE:]
                 del self._seeds[-_SEEDS_AT_ONCE:]
                 for batch, spent in self._grow(some, started):
-                    yield batch
+                    if batch is not None:
+                        yield batch
                     self.stats.seconds = time.perf_counter() - started
                     if spent:
                         break
@@ -182,14 +185,6 @@ class CellRun:
         finally:
             self.stats.seconds = time.perf_counter() - started
             self.stats.exact_decisions = self._exact.decisions
-
-    def rest(self) -> Iterator[Batch]:
-        """Regions found and not yet handed over, after the run was broken off."""
-        if hasattr(self, "_out"):
-            batch = self._take_batch(full=True)
-            if batch is not None:
-                yield batch
-        yield from self._flush_exact()
 
     def _over_budget(self, started: float) -> bool:
         if self.max_regions is not None and self.count >= self.max_regions:
@@ -211,20 +206,22 @@ class CellRun:
             self.count += 1
             if self.store:
                 self._regions.append(cell)
-        elif cell.cone.pointed and (self._plane or len(cell.cone.rows) <= MOST_FACETS):
+        elif (
+            self._tame and cell.cone.pointed and (self._plane or len(cell.cone.rows) <= MOST_FACETS)
+        ):
             self._seeds.append(cell)
         else:
             width = self.network.widths[cell.layer - 1]
             lines = exact.lines_of(cell.layer)
-            more.extend(exact.finish_layer(cell, bytearray(width), lines, stop_when_pointed=True))
+            more.extend(
+                exact.finish_layer(cell, bytearray(width), lines, stop_when_pointed=self._tame)
+            )
 
     def _grow(self, cells: list[ExactCell], started: float) -> Iterator[tuple[Batch | None, bool]]:
         """Run the kernel from some seeds until all below them is done, or a budget is spent."""
         program, state = self.program, self._state
         plane = self._plane
-        rows = int(program.row_start[-1])
-        neurons = int(rows - program.row_start[1])
-        d = program.dimension
+        rows, neurons, d = program.rows, program.neurons, program.dimension
         seeds: Seeds = (
             buffers.plane_seeds(program, cells) if plane else buffers.cone_seeds(program, cells)
         )
@@ -292,7 +289,7 @@ class CellRun:
         pattern = self._maps[2].tobytes()
         taken = []
         for layer, names in labels:
-            prefix = int(self.program.row_start[layer] - self.program.row_start[1])
+            prefix = self.program.first_neuron(layer)
             cone = self._exact.rebuild(layer, pattern[:prefix], names)
             taken.append(ExactCell(layer, pattern[:prefix], cone))
         self._state[[TOP, CORNERS, CONFLICTS, PATTERNS, FACETS]] = 0
@@ -379,7 +376,7 @@ def enumerate_cells(
         max_seconds,
         volumes,
     )
-    batches = [batch for batch in run.batches() if batch is not None]
+    batches = list(run.batches())
     return CellRegions.gather(run.program, batches, complete=run.complete, stats=run.stats)
 
 

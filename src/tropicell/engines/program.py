@@ -21,28 +21,29 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from tropicell.domains import Domain
+from tropicell.engines._cells_state import ROUND, TINY
 from tropicell.network import Network
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-#: Half the distance from 1 to the next float64.
-UNIT_ROUNDOFF = 2.0**-53
-
 #: A matrix with a smaller part of nonzeros than this is kept sparse.
 _SPARSE_BELOW = 0.3
+
+#: What numbers of ordinary size are.
+_SMALLEST, _LARGEST = 1e-60, 1e60
 
 #: Roundings beyond one per summand that the error bound of a sum leaves room for.
 EXTRA_ROUNDINGS = 160
 
 
-class Program(NamedTuple):
-    """A network on a domain as flat arrays.
+class MapArrays(NamedTuple):
+    """What is needed to make the affine maps of the layers.
 
     Attributes
     ----------
-    dimension, depth : int
-        Number d of inputs, and number L of layers with an activation.
+    dimension : int
+        Number d of inputs.
     row_start : ndarray, shape (L + 2,)
         First row of every layer.
     bias : ndarray, shape (rows,)
@@ -53,15 +54,40 @@ class Program(NamedTuple):
         Layer 0 as a map of the scaled coordinates; the last column is the offset.
     term_start : ndarray, shape (L + 2,)
         The terms of layer ℓ are ``term_start[ℓ] : term_start[ℓ + 1]``.
-    term_source, term_sparse, term_weights, term_columns : ndarray
-        Per term: the source layer; whether the matrix is sparse; where its numbers begin in
-        `weights`; where its column pointers begin in `columns` (sparse only). Matrices are stored
-        by source neuron: dense ones as (source, target), sparse ones as compressed columns.
+    terms : ndarray, shape (terms, 4)
+        Per term: the source layer; 1 if the matrix is sparse; where its numbers begin in
+        `weights`; where its column pointers begin in `columns` (sparse only). Matrices are
+        stored by source neuron: dense ones as (source, target), sparse ones as compressed columns.
     weights, columns, targets : ndarray
         Numbers; column pointers (relative to the term's first number); target rows (relative
         to their layer) of sparse numbers.
     gamma : ndarray, shape (L + 1,)
         Relative rounding error of the sums that make the rows of a layer.
+    """
+
+    dimension: int
+    row_start: IntArray
+    bias: FloatArray
+    slopes: FloatArray
+    intercepts: FloatArray
+    input_rows: FloatArray
+    term_start: IntArray
+    terms: IntArray
+    weights: FloatArray
+    columns: IntArray
+    targets: IntArray
+    gamma: FloatArray
+
+
+class LineArrays(NamedTuple):
+    """What is needed to know the lines.
+
+    Attributes
+    ----------
+    dimension, depth : int
+        Number d of inputs, and number L of layers with an activation.
+    row_start : ndarray, shape (L + 2,)
+        First row of every layer.
     line_start : ndarray, shape (L + 2,)
         First line of every layer; ``line_start[0] = 0``, ``line_start[1]`` = 1 + domain rows.
     line_row, line_at : ndarray, shape (lines,)
@@ -79,19 +105,6 @@ class Program(NamedTuple):
     dimension: int
     depth: int
     row_start: IntArray
-    bias: FloatArray
-    slopes: FloatArray
-    intercepts: FloatArray
-    input_rows: FloatArray
-    term_start: IntArray
-    term_source: IntArray
-    term_sparse: NDArray[np.bool_]
-    term_weights: IntArray
-    term_columns: IntArray
-    weights: FloatArray
-    columns: IntArray
-    targets: IntArray
-    gamma: FloatArray
     line_start: IntArray
     line_row: IntArray
     line_at: FloatArray
@@ -99,6 +112,47 @@ class Program(NamedTuple):
     plain: NDArray[np.bool_]
     domain_rows: FloatArray
     scale: FloatArray
+
+
+class Program(NamedTuple):
+    """A network on a domain as flat arrays, in two parts: a kernel gets what it needs."""
+
+    maps: MapArrays
+    lines: LineArrays
+
+    @property
+    def dimension(self) -> int:
+        """Number d of inputs."""
+        return self.maps.dimension
+
+    @property
+    def depth(self) -> int:
+        """Number L of layers with an activation."""
+        return self.lines.depth
+
+    @property
+    def rows(self) -> int:
+        """Number of rows, those of layer 0 included."""
+        return int(self.maps.row_start[-1])
+
+    @property
+    def neurons(self) -> int:
+        """Number of neurons."""
+        return int(self.maps.row_start[-1] - self.maps.row_start[1])
+
+    def first_neuron(self, layer: int) -> int:
+        """Place of a layer's first neuron in a pattern."""
+        return int(self.maps.row_start[layer] - self.maps.row_start[1])
+
+    @property
+    def width(self) -> int:
+        """Largest width of a layer, layer 0 included."""
+        return int(np.diff(self.maps.row_start).max(initial=1))
+
+    @property
+    def most_lines(self) -> int:
+        """Largest number of lines of a layer, or of domain rows."""
+        return int(np.diff(self.lines.line_start).max(initial=1))
 
 
 def compile_program(network: Network, domain: Domain) -> Program:
@@ -118,14 +172,14 @@ def compile_program(network: Network, domain: Domain) -> Program:
     --------
     >>> from tropicell import Box
     >>> program = compile_program(Network.mlp([[[1.0, 2.0]], [[1.0]]]), Box(-1, 1))
-    >>> program.line_start.tolist()
+    >>> program.lines.line_start.tolist()
     [0, 5, 6]
     """
     widths = [_input_width(network), *network.widths]
     row_start = np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
     slopes, intercepts = _pieces(network, widths)
     bias = np.concatenate([np.zeros(widths[0]), *(x.affine.bias for x in network.layers)])
-    scale = _scale(network)
+    scale = _scale(network) if is_tame(network, domain) else np.ones(network.n_inputs)
     domain_rows = _domain_rows(domain, scale)
     gamma = _gammas(network)
     lines = _lines(network, row_start, len(domain_rows))
@@ -134,10 +188,9 @@ def compile_program(network: Network, domain: Domain) -> Program:
     slack = np.zeros(len(line_row))
     inner = line_row >= 0
     rows = line_row[inner]
-    slack[inner] = gamma[layer_of_row[rows]] * (np.abs(bias[rows]) + np.abs(line_at[inner]))
-    return Program(
+    slack[inner] = gamma[layer_of_row[rows]] * (np.abs(bias[rows]) + np.abs(line_at[inner])) + TINY
+    maps = MapArrays(
         dimension=network.n_inputs,
-        depth=network.depth,
         row_start=row_start,
         bias=bias,
         slopes=slopes,
@@ -145,14 +198,44 @@ def compile_program(network: Network, domain: Domain) -> Program:
         input_rows=_input_rows(network, scale),
         **_terms(network),
         gamma=gamma,
-        line_start=line_start,
-        line_row=line_row,
-        line_at=line_at,
-        line_slack=slack,
-        plain=np.array([False, *(_is_plain(layer.activation) for layer in network.layers)]),
-        domain_rows=domain_rows,
-        scale=scale,
     )
+    return Program(
+        maps,
+        LineArrays(
+            dimension=network.n_inputs,
+            depth=network.depth,
+            row_start=row_start,
+            line_start=line_start,
+            line_row=line_row,
+            line_at=line_at,
+            line_slack=slack,
+            plain=np.array([False, *(_is_plain(layer.activation) for layer in network.layers)]),
+            domain_rows=domain_rows,
+            scale=scale,
+        ),
+    )
+
+
+def is_tame(network: Network, domain: Domain) -> bool:
+    """Whether all numbers but 0 are of ordinary size, as the error bounds require.
+
+    Where they are not, all is done in exact arithmetic.
+
+    Examples
+    --------
+    >>> from tropicell import WholeSpace
+    >>> is_tame(Network.mlp([[[1e-200]], [[1.0]]]), WholeSpace())
+    False
+    """
+    arrays: list[Any] = [*domain.inequalities(network.n_inputs), _embedding(network)]
+    for layer in network.layers:
+        matrices = layer.affine.terms.values()
+        arrays += [m.data if isinstance(m, sp.csr_array) else m for m in matrices]
+        activation = layer.activation
+        arrays += [layer.affine.bias, activation.slopes, activation.intercepts]
+        arrays.append(activation.breakpoints[np.isfinite(activation.breakpoints)])
+    sizes = (np.abs(np.asarray(array)[np.asarray(array) != 0]) for array in arrays)
+    return all(bool(((s >= _SMALLEST) & (s <= _LARGEST)).all()) for s in sizes)
 
 
 def _input_width(network: Network) -> int:
@@ -187,7 +270,7 @@ def _scale(network: Network) -> FloatArray:
     if largest[-1] == 0:
         largest[-1] = largest[:-1].max()
     largest[largest == 0] = 1.0
-    ratio = np.clip(largest[:-1] / largest[-1], 2.0**-200, 2.0**200)
+    ratio = np.clip(largest[:-1] / largest[-1], 2.0**-300, 2.0**300)
     return np.asarray(np.exp2(np.round(np.log2(ratio))), dtype=np.float64)
 
 
@@ -237,32 +320,29 @@ def _gammas(network: Network) -> FloatArray:
     gammas = [0.0]
     for layer in network.layers:
         summands = 1 + sum(_most_per_row(m) for m in layer.affine.terms.values())
-        gammas.append((summands + EXTRA_ROUNDINGS) * UNIT_ROUNDOFF * 1.001)
+        gammas.append((summands + EXTRA_ROUNDINGS) * ROUND * 1.001)
     return np.array(gammas)
 
 
 def _most_per_row(matrix: Any) -> int:
-    if sp.issparse(matrix):
+    if isinstance(matrix, sp.csr_array):
         return int(np.diff(matrix.indptr).max(initial=0))
     return int(matrix.shape[1])
 
 
 def _terms(network: Network) -> dict[str, Any]:
-    starts, sources, sparse = [0, 0], [], []
-    first_weight, first_column = [], []
+    starts = [0, 0]
+    terms: list[tuple[int, int, int, int]] = []
     weights: list[FloatArray] = []
     columns: list[IntArray] = []
     targets: list[IntArray] = []
     n_weights = n_columns = 0
     for layer in network.layers:
         for source, matrix in layer.affine.terms.items():
-            sources.append(source)
-            first_weight.append(n_weights)
-            first_column.append(n_columns)
             csc = sp.csc_array(matrix)
             csc.eliminate_zeros()
             few = csc.nnz < _SPARSE_BELOW * matrix.shape[0] * matrix.shape[1]
-            sparse.append(few)
+            terms.append((source, int(few), n_weights, n_columns))
             if few:
                 csc.sort_indices()
                 weights.append(csc.data.astype(np.float64))
@@ -274,13 +354,10 @@ def _terms(network: Network) -> dict[str, Any]:
                 # Targets run parallel to the weights; dense matrices do not read them.
                 targets.append(np.zeros(weights[-1].size, np.int64))
             n_weights += weights[-1].size
-        starts.append(len(sources))
+        starts.append(len(terms))
     return {
         "term_start": np.array(starts, dtype=np.int64),
-        "term_source": np.array(sources, dtype=np.int64),
-        "term_sparse": np.array(sparse, dtype=np.bool_),
-        "term_weights": np.array(first_weight, dtype=np.int64),
-        "term_columns": np.array(first_column, dtype=np.int64),
+        "terms": np.array(terms, dtype=np.int64).reshape(-1, 4),
         "weights": np.concatenate([*weights, np.empty(0)]),
         "columns": np.concatenate([*columns, np.empty(0, np.int64)]),
         "targets": np.concatenate([*targets, np.empty(0, np.int64)]),
