@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
+from itertools import pairwise
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import KINDS, domains, networks, random_network
 
+from strategies import KINDS, domains, networks, random_network
 from tropicell import (
     Box,
     IncompleteError,
@@ -30,7 +31,7 @@ ENGINES = ("cells", "halfspaces")
 def default_network(sizes: list[int], seed: int = 0) -> Network:
     """PyTorch's default initialisation."""
     rng = np.random.default_rng(seed)
-    pairs = list(zip(sizes, sizes[1:], strict=False))
+    pairs = list(pairwise(sizes))
     weights = [rng.uniform(-1, 1, size=(n, m)) / np.sqrt(m) for m, n in pairs]
     return Network.mlp(weights, [rng.uniform(-1, 1, size=n) / np.sqrt(m) for m, n in pairs])
 

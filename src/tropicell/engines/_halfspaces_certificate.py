@@ -5,7 +5,7 @@ here the rows are written by pre-activations instead, and multipliers that are 0
 """
 
 # mypy: disable-error-code="no-untyped-def"
-# ruff: noqa: PLR0917 - kernels take their arrays one by one
+
 from __future__ import annotations
 
 import numpy as np

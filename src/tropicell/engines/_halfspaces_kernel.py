@@ -12,7 +12,7 @@ a decision that needs exact arithmetic) and go on where it stopped.
 """
 
 # mypy: disable-error-code="no-untyped-def"
-# ruff: noqa: PLR0915, PLR0917 - kernels take their arrays one by one
+
 from __future__ import annotations
 
 import numpy as np

@@ -7,7 +7,7 @@ inflated to cover their own rounding. docs/halfspaces-proof.md has the reasoning
 """
 
 # mypy: disable-error-code="no-untyped-def"
-# ruff: noqa: PLR0917 - kernels take their arrays one by one
+
 from __future__ import annotations
 
 import numpy as np

@@ -60,6 +60,28 @@ def fused_kernel(function: Function) -> Function:
     return _compiled(function, fastmath={"contract"})
 
 
+def kernel_function(function: Callable[..., Any]) -> Any:
+    """Compile a kernel in which sums may be reordered, and fused with products.
+
+    For kernels whose proved bounds hold for any order of summation.
+    """
+    return _compiled(function, fastmath={"reassoc", "contract"}, no_cfunc_wrapper=True)
+
+
+def inner_function(function: Callable[..., Any]) -> Any:
+    """The same for functions that only kernels call: no entry point from Python is compiled.
+
+    That entry point would unpack all arrays of the state, and take longer to compile than the
+    function itself.
+    """
+    return _compiled(
+        function,
+        fastmath={"reassoc", "contract"},
+        no_cfunc_wrapper=True,
+        no_cpython_wrapper=True,
+    )
+
+
 def _bit_count(typing_context: Any, bits: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.ctpop(args[0])

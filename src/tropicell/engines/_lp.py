@@ -11,7 +11,7 @@ Nothing here is proved: what the simplex method finds is checked by `_halfspaces
 """
 
 # mypy: disable-error-code="no-untyped-def"
-# ruff: noqa: PLR0917 - T is the dictionary (tableau)
+
 from __future__ import annotations
 
 import numpy as np

@@ -123,9 +123,8 @@ class CellRun:
     Examples
     --------
     >>> run = CellRun(Network.mlp([[[1.0], [-1.0]], [[1.0, 1.0]]], [[0.0, -1.0], [0.0]]))
-    >>> for batch in run.batches():
-    ...     print(batch.patterns.shape)
-    (3, 2)
+    >>> sum(len(batch.patterns) for batch in run.batches() if batch is not None)
+    3
     >>> run.count, run.complete
     (3, True)
     """
@@ -158,8 +157,8 @@ class CellRun:
         self._regions: list[ExactCell] = []
         self._state = np.zeros(STATE_SIZE, np.int64)
 
-    def batches(self) -> Iterator[Batch]:
-        """Batches of regions; none if regions are only counted.
+    def batches(self) -> Iterator[Batch | None]:
+        """Batches of regions, and None between them as a chance to look at the clock.
 
         After a budget was spent, raise it and call this again to go on.
         """
@@ -176,8 +175,7 @@ class CellRun:
                 some = self._seeds[-_SEEDS_AT_ONCE:]
                 del self._seeds[-_SEEDS_AT_ONCE:]
                 for batch, spent in self._grow(some, started):
-                    if batch is not None:
-                        yield batch
+                    yield batch
                     self.stats.seconds = time.perf_counter() - started
                     if spent:
                         break
@@ -185,6 +183,14 @@ class CellRun:
         finally:
             self.stats.seconds = time.perf_counter() - started
             self.stats.exact_decisions = self._exact.decisions
+
+    def rest(self) -> Iterator[Batch]:
+        """Regions found and not yet handed over, after the run was broken off."""
+        if hasattr(self, "_out"):
+            batch = self._take_batch(full=True)
+            if batch is not None:
+                yield batch
+        yield from self._flush_exact()
 
     def _over_budget(self, started: float) -> bool:
         if self.max_regions is not None and self.count >= self.max_regions:
@@ -376,7 +382,7 @@ def enumerate_cells(
         max_seconds,
         volumes,
     )
-    batches = list(run.batches())
+    batches = [batch for batch in run.batches() if batch is not None]
     return CellRegions.gather(run.program, batches, complete=run.complete, stats=run.stats)
 
 

@@ -70,7 +70,8 @@ def as_columns(batch: Any) -> Columns:
         batch.patterns,
         batch.witnesses,
         batch.bounded,
-        batch.volumes,
+        # Beyond three dimensions volumes are worked out when asked for.
+        batch.volumes if batch.witnesses.shape[1] <= 3 else None,
         batch.vertices,
         batch.vertex_counts,
         lines,
