@@ -21,7 +21,7 @@ bench: $(VENV)/.dev  ## speed of the oracle; writes benchmarks/RESULTS.md
 	$(RUN) benchmarks.oracle
 
 docs: $(VENV)/.dev  ## pages that are made from the code
-	$(RUN) tropicell.importers.operators docs/operators.md
+	$(RUN) tropicell.importers.operators_page docs/operators.md
 
 clean:
 	rm -rf $(VENV) demo-output build dist

@@ -51,3 +51,16 @@ def polygon_area(vertices: np.ndarray) -> Fraction:
     """Exact area of a polygon whose vertices are in order."""
     x, y = vertices[:, 0], vertices[:, 1]
     return abs(sum(x * np.roll(y, -1) - y * np.roll(x, -1))) / 2
+
+
+def shared_facets(regions: list[Region]) -> set[tuple[int, int]]:
+    """Pairs of 2-D or 1-D regions that meet in more than a point: exact, every pair is tried."""
+    found = set()
+    for i, a in enumerate(regions):
+        for j in range(i):
+            b = regions[j]
+            corners = [x for x in a.vertices if b.contains([x]).all()]
+            corners += [x for x in b.vertices if a.contains([x]).all()]
+            if len({tuple(x) for x in corners}) >= a.network.n_inputs:
+                found.add((j, i))
+    return found

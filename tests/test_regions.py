@@ -114,3 +114,65 @@ def test_paper_v_and_back() -> None:
 def test_missing_extras_are_named() -> None:
     with pytest.raises(TropicellError, match=r"pip install 'tropicell\[onnx\]'"):
         require("surely_not_installed", extra="onnx", why="reading ONNX files")
+
+
+@given(networks(), st.integers(0, 99))
+def test_points_are_located(network: Network, seed: int) -> None:
+    regions = enumerate_regions(network, Box(-1, 1))
+    points = np.random.default_rng(seed).uniform(-1.2, 1.2, size=(40, network.n_inputs))
+    points[:3] = 0.0  # where degenerate networks have boundaries
+    found = regions.locate(points)
+    for point, index in zip(points, found, strict=True):
+        if (np.abs(point) > 1).any():
+            assert index == -1
+        else:
+            assert regions[index].contains([point]).all()
+
+
+@given(networks())
+def test_maps_of_all_regions_at_once(network: Network) -> None:
+    regions = enumerate_regions(network, Box(-1, 1))
+    maps = regions.affine_maps
+    for i in range(len(regions)):
+        one = regions.affine_map(i)
+        np.testing.assert_array_equal(maps[i, :, :-1], one.matrix)
+        np.testing.assert_array_equal(maps[i, :, -1], one.offset)
+        exact = regions[i].affine_map.matrix.astype(float)
+        np.testing.assert_allclose(one.matrix, exact, rtol=1e-6, atol=1e-9 * (1 + abs(exact).max()))
+
+
+@given(networks(max_depth=3))
+def test_coarser_subdivisions_are_those_of_the_first_layers(network: Network) -> None:
+    regions = enumerate_regions(network, Box(-1, 1))
+    for layer in range(network.depth + 1):
+        coarse = regions.after_layer(layer)
+        again = enumerate_regions(network.first_layers(layer), Box(-1, 1))
+        assert sorted(coarse.texts()) == sorted(again.texts())
+        for region, witness in zip(coarse, coarse.witnesses, strict=True):
+            assert region.contains([witness]).all()
+
+
+def test_boundedness_comes_from_the_recession_cone() -> None:
+    """A strip between parallel lines has a largest inner ball, yet it is unbounded."""
+    network = Network.mlp([[[1.0, 0.0], [1.0, 0.0]], [[1.0, 1.0]]], [[0.0, -1.0], [0.0]])
+    regions = enumerate_regions(network)
+    assert regions.bounded.tolist() == [False, False, False]
+    assert enumerate_regions(network, Box(-1, 1)).bounded.all()
+    assert regions.volumes.tolist() == [np.inf] * 3
+
+
+def test_views_tables_and_shapes() -> None:
+    network = random_network(4, "generic", 2, 2, 4, relu=True)
+    regions = enumerate_regions(network, Box(-2, 2))
+    assert regions.find(regions.texts()[3]) == 3
+    assert regions[-1].text == regions.texts()[-1]
+    with pytest.raises(IndexError, match=f"there are {len(regions)} regions"):
+        _ = regions[len(regions)]
+    table = regions.to_dataframe()
+    np.testing.assert_allclose(table["volume"].sum(), 16.0)
+    np.testing.assert_allclose(sum(shape.area for shape in regions.to_shapely()), 16.0)
+    assert "&lt;" not in regions._repr_html_()
+    assert f"{len(regions)}" in regions._repr_html_()
+    assert (regions.facet_lines.counts >= 3).all()
+    with pytest.raises(InvalidInputError, match="layer must be"):
+        regions.after_layer(9)

@@ -1,9 +1,13 @@
 """Every linear region of a piecewise-linear neural network, exactly."""
 
+from importlib.metadata import version as _version
+
+from tropicell.compare import Comparison, compare
 from tropicell.domains import Box, Polytope, Slice, WholeSpace
-from tropicell.enumeration import enumerate_regions
+from tropicell.enumeration import count_regions, enumerate_regions, iter_regions
 from tropicell.errors import (
     ImportMismatchError,
+    IncompleteError,
     InvalidDomainError,
     InvalidInputError,
     InvalidNetworkError,
@@ -14,19 +18,28 @@ from tropicell.errors import (
     TropicellError,
     UnsupportedOperatorError,
 )
+from tropicell.importers.onnx import from_onnx
+from tropicell.importers.sklearn import from_sklearn
+from tropicell.importers.torch import from_torch
+from tropicell.io import load, save
 from tropicell.layers import Affine, Layer
 from tropicell.maps import AffineMap
 from tropicell.network import Network
 from tropicell.region import EmptyRegion, Region
+from tropicell.region_files import load_regions
 from tropicell.regions import Regions
 from tropicell.tropical import TropicalRationalMap, find_region, recurrences
+
+__version__ = _version("tropicell")
 
 __all__ = [
     "Affine",
     "AffineMap",
     "Box",
+    "Comparison",
     "EmptyRegion",
     "ImportMismatchError",
+    "IncompleteError",
     "InvalidDomainError",
     "InvalidInputError",
     "InvalidNetworkError",
@@ -44,7 +57,16 @@ __all__ = [
     "TropicellError",
     "UnsupportedOperatorError",
     "WholeSpace",
+    "compare",
+    "count_regions",
     "enumerate_regions",
     "find_region",
+    "from_onnx",
+    "from_sklearn",
+    "from_torch",
+    "iter_regions",
+    "load",
+    "load_regions",
     "recurrences",
+    "save",
 ]

@@ -114,7 +114,7 @@ class PackedPatterns:
         planes = np.unpackbits(data, axis=1, bitorder="little", count=count)
         if self.bits > 1:
             planes = np.packbits(
-                planes.reshape(-1, self.neurons, self.bits), axis=2, bitorder="little"
+                planes.reshape(len(data), self.neurons, self.bits), axis=2, bitorder="little"
             )[:, :, 0]
         return planes[0] if words.ndim == 1 else planes
 

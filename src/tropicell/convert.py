@@ -43,7 +43,8 @@ def to_networkx(regions: Regions) -> networkx.Graph:
     --------
     >>> from tropicell import Network, enumerate_regions
     >>> network = Network.mlp([[[1.0], [1.0]], [[1.0, 1.0]]], [[0.0, -1.0], [0.0]])
-    >>> list(to_networkx(enumerate_regions(network)).edges(data="neurons"))
+    >>> regions = enumerate_regions(network, engine="traverse")
+    >>> list(to_networkx(regions).edges(data="neurons"))
     [(0, 1, [0]), (1, 2, [1])]
     """
     module: Any = require("networkx", extra="graph", why="the region graph")

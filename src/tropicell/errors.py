@@ -30,6 +30,20 @@ class InvalidInputError(TropicellError, ValueError):
     """Points or options that a function cannot work with."""
 
 
+class IncompleteError(TropicellError, RuntimeError):
+    """A count that a budget or Ctrl-C ended before all regions were found.
+
+    Parameters
+    ----------
+    count : int
+        Regions that were found until then.
+    """
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        super().__init__(f"the count is not complete: {count} regions were found until it ended")
+
+
 class ModelImportError(TropicellError, ValueError):
     """A model of another library that could not be turned into a `Network`."""
 

@@ -75,7 +75,7 @@ def neighbours(regions: Regions) -> Neighbours:
     --------
     >>> from tropicell import Network, enumerate_regions
     >>> network = Network.mlp([[[1.0], [1.0]], [[1.0, 1.0]]], [[0.0, -1.0], [0.0]])
-    >>> neighbours(enumerate_regions(network)).pairs
+    >>> neighbours(enumerate_regions(network, engine="traverse")).pairs
     array([[0, 1],
            [1, 2]])
     """

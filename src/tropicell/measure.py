@@ -8,14 +8,16 @@ The answers are exact up to the rounding of these formulas in float64: nothing i
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import ConvexHull, QhullError
 
 from tropicell.errors import InvalidInputError
 from tropicell.regions import Regions
+
+if TYPE_CHECKING:
+    from scipy.spatial import ConvexHull
 
 FloatArray = NDArray[np.float64]
 Norm = Literal["l1", "l2", "linf"]
@@ -245,6 +247,8 @@ def _level_set(points: FloatArray, values: FloatArray) -> FloatArray:
 
 
 def _hull(points: FloatArray) -> ConvexHull:
+    from scipy.spatial import ConvexHull, QhullError  # noqa: PLC0415 - slow to import
+
     try:
         return ConvexHull(points)
     except QhullError:  # nearly flat: let Qhull joggle the points by rounding errors

@@ -128,8 +128,8 @@ class Regions:
         --------
         >>> from tropicell import Network, enumerate_regions
         >>> regions = enumerate_regions(Network.mlp([[[1.0], [1.0]], [[1.0, 1.0]]], [[0, -1], [0]]))
-        >>> regions.find("10"), regions.find("01")
-        (1, None)
+        >>> regions[regions.find("10")], regions.find("01")
+        (Region(10), None)
         """
         index = int(self.packed.find(self.network.parse_pattern(pattern)[None])[0])
         return index if index >= 0 else None

@@ -11,9 +11,14 @@ from hypothesis import strategies as st
 
 from oracles import brute_force, has_interior, polygon_area
 from strategies import KINDS, domains, networks, random_network
-from tropicell import Box, InvalidDomainError, Network, Polytope, Region, enumerate_regions
+from tropicell import Box, InvalidDomainError, Network, Polytope, Region, Regions
+from tropicell import enumerate_regions as any_engine
 from tropicell.domains import WholeSpace
 from tropicell.engines.traverse import traverse
+
+
+def enumerate_regions(network: Network, domain: object = None, **options: object) -> Regions:
+    return any_engine(network, domain, engine="traverse", **options)
 
 
 def patterns_of(network: Network, domain: object = None) -> set[bytes]:

@@ -1,0 +1,46 @@
+"""relucent: breadth-first facet crossing, one Gurobi LP per neuron and region."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+import numpy as np
+import relucent
+import torch
+from contestants.protocol import Task, report
+from torch import nn
+
+
+def main() -> None:
+    task = Task.read(sys.argv[1])
+    layers: list[nn.Module] = []
+    for weight, bias in zip(task.weights, task.biases, strict=True):
+        linear = nn.Linear(weight.shape[1], weight.shape[0]).double()
+        with torch.no_grad():
+            linear.weight.copy_(torch.from_numpy(weight))
+            linear.bias.copy_(torch.from_numpy(bias))
+        layers += [linear, nn.ReLU()]
+    network = nn.Sequential(*layers[:-1])
+    small = relucent.Complex(nn.Sequential(nn.Linear(2, 2), nn.ReLU(), nn.Linear(2, 1)).double())
+    small.bfs(nworkers=1, verbose=0)  # imports, licence, workers: not what we measure
+    started = time.perf_counter()
+    found = relucent.Complex(network)
+    limits = {} if task.box is None else {"cube_radius": task.box, "cube_mode": "intersect"}
+    start = torch.from_numpy(np.full((1, task.weights[0].shape[1]), 1e-3))
+    # Its own limit is a number of regions: it is asked for ever more until the time is up.
+    limit, seconds = 64, 0.0
+    while True:
+        found = relucent.Complex(network)
+        begun = time.perf_counter()
+        found.bfs(start, nworkers=1, verbose=0, verify=False, max_polys=limit, **limits)
+        seconds = time.perf_counter() - begun
+        complete = len(found) < limit
+        if complete or time.perf_counter() - started + 3 * seconds > task.seconds:
+            break
+        limit *= 2
+    report(len(found), seconds, complete=complete)
+
+
+if __name__ == "__main__":
+    main()

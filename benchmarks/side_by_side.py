@@ -1,0 +1,142 @@
+"""All contestants on the same networks, each in a process of its own; writes RESULTS.md.
+
+    python -m benchmarks.side_by_side [--seconds 60] [--cases 3]
+
+Contestants other than Tropicell are found through the environment: RELUCENT_PYTHON (a Python with relucent),
+EDGE_SUBDIVISION (a checkout), SPLINECAM and SPLINECAM_PYTHON (a checkout, and a Python with graph-tool). Those
+that are not there are left out, with a note.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import tropicell
+from benchmarks.cases import CASES, Case
+from benchmarks.contestants.protocol import Task
+
+HERE = Path(__file__).parent
+
+
+@dataclass
+class Contestant:
+    """How to start a contestant."""
+
+    name: str
+    script: str
+    python: str = sys.executable
+    options: dict[str, Any] = field(default_factory=dict)
+    needs: tuple[str, ...] = ()
+    environment: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def missing(self) -> list[str]:
+        return [name for name in self.needs if name not in os.environ]
+
+    def run(self, case: Case, seconds: float) -> dict[str, Any]:
+        weights, biases = case.arrays()
+        with tempfile.TemporaryDirectory() as folder:
+            path = str(Path(folder) / "task.npz")
+            Task(weights, biases, case.box, seconds, self.options).write(path)
+            threads = {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(HERE)}
+            try:
+                done = subprocess.run(
+                    [self.python, str(HERE / "contestants" / self.script), path],
+                    env=os.environ | threads | self.environment,
+                    capture_output=True,
+                    text=True,
+                    timeout=3 * seconds + 60,
+                    check=True,
+                )
+                return dict(json.loads(done.stdout.strip().splitlines()[-1]))
+            except subprocess.TimeoutExpired:
+                return {"note": f"> {3 * seconds + 60:.0f} s"}
+            except subprocess.CalledProcessError as error:
+                return {"note": "failed: " + error.stderr.strip().splitlines()[-1][:60]}
+
+
+def contestants() -> list[Contestant]:
+    relucent = os.environ.get("RELUCENT_PYTHON", "")
+    splinecam = os.environ.get("SPLINECAM_PYTHON", "")
+    count, store = {"mode": "count"}, {"mode": "store"}
+    return [
+        Contestant("Tropicell, exact", "run_tropicell.py", options=count),
+        Contestant("Tropicell, float", "run_tropicell.py", options=count | {"arithmetic": "float"}),
+        Contestant(
+            "Tropicell, exact, two workers", "run_tropicell.py", options=count | {"workers": 2}
+        ),
+        Contestant("Tropicell, exact, storing all", "run_tropicell.py", options=store),
+        Contestant("edge subdivision", "run_edge_subdivision.py", needs=("EDGE_SUBDIVISION",)),
+        Contestant(
+            "SplineCam",
+            "run_splinecam.py",
+            splinecam,
+            needs=("SPLINECAM", "SPLINECAM_PYTHON"),
+            environment={"PYTORCH_JIT": "0"},
+        ),
+        Contestant("relucent", "run_relucent.py", relucent, needs=("RELUCENT_PYTHON",)),
+        Contestant("grid of a million points", "run_grid.py"),
+    ]
+
+
+def cell(result: dict[str, Any], base: dict[str, Any], *, own: bool) -> str:
+    """Regions, regions a second, and how many times slower than Tropicell."""
+    if "regions" not in result or result.get("note"):
+        return str(result.get("note", "–"))
+    regions, seconds = result["regions"], result["seconds"]
+    rate = regions / max(seconds, 1e-9)
+    count = f"{regions:,}" if result["complete"] else f"≥ {regions:,}"
+    text = f"{count} in {seconds:.3g} s, {rate:,.0f}/s"
+    if not own and base.get("regions"):
+        text += f" (× {base['regions'] / base['seconds'] / rate:,.0f})"
+    if own and "bytes" in result:
+        text += f", {result['bytes'] / max(1, regions):.0f} bytes a region"
+    return text
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seconds", type=float, default=60, help="time limit for each run")
+    parser.add_argument("--cases", type=int, default=len(CASES), help="only the first so many")
+    parser.add_argument("--out", type=Path, default=HERE / "RESULTS.md")
+    arguments = parser.parse_args()
+    present = [c for c in contestants() if not c.missing]
+    absent = [c for c in contestants() if c.missing]
+    rows, raw = [], []
+    for case in CASES[: arguments.cases]:
+        results = {c.name: c.run(case, arguments.seconds) for c in present}
+        raw.append({"case": case.name, "results": results})
+        base = results["Tropicell, exact"]
+        agree = {r["regions"] for r in results.values() if r.get("regions") and r["complete"]}
+        print(case.name, results, flush=True)
+        rows.append(f"\n### {case.name}\n")
+        for name, result in results.items():
+            rows.append(f"- **{name}**: {cell(result, base, own=name.startswith('Tropicell'))}")
+        verdict = "yes" if len(agree) == 1 else f"no: {sorted(agree)}"
+        rows.append(f"- complete counts agree: {verdict}")
+    lines = [
+        "# Side by side",
+        "",
+        "Random networks with PyTorch's default initialisation, on a box unless said otherwise, one core (two where said),",
+        "each contestant in a process of its own, without imports and compilation. × n: n times slower per region than",
+        "Tropicell in exact arithmetic, in the same run. ≥: stopped at the time limit, or not able to know.",
+        "",
+        f"Tropicell {tropicell.__version__}, Python {platform.python_version()}, {platform.machine()}.",
+        *[f"\nLeft out: {c.name} (set {', '.join(c.missing)})." for c in absent],
+        *rows,
+    ]
+    arguments.out.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    arguments.out.with_suffix(".json").write_text(json.dumps(raw, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

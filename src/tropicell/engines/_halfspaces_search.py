@@ -1,0 +1,403 @@
+"""One run of the `halfspaces` engine: buffers, budgets, and exact decisions for the kernel."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tropicell.arithmetic import ArithmeticName, to_floats
+from tropicell.domains import Domain, resolve
+from tropicell.engines import _halfspaces_kernel as kernel
+from tropicell.engines._halfspaces_exact import (
+    ExactRows,
+    Outcome,
+    decide,
+    interior_point,
+    start_basis,
+)
+from tropicell.engines._halfspaces_layers import activate, compose
+from tropicell.engines._halfspaces_program import Program, build_program
+from tropicell.engines._halfspaces_tree import add_certificate, add_point
+from tropicell.engines._halfspaces_work import (
+    Options,
+    Work,
+    grow,
+    make_certificate_space,
+    make_work,
+)
+from tropicell.engines._lp import go_to_basis, load
+from tropicell.errors import InvalidDomainError, InvalidInputError
+from tropicell.network import Network
+from tropicell.patterns import PatternArray
+
+#: Regions that the kernel may emit before it returns to Python.
+BATCH = 65_536
+#: Nodes after which the kernel returns so that clocks and interrupts are looked at.
+_VISITS = 50_000
+#: A witness closer to a boundary than this (relative) is replaced by a better one.
+_MARGIN = 1e-11
+#: A replaced witness must have its pattern in floats also when moved by this (relative).
+_NUDGE = 1e-13
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """What counts as zero with ``arithmetic="float"``, relative to the sizes of the summands.
+
+    Attributes
+    ----------
+    relative : float
+        A cut's value at a point is zero if it is below this times the sum of its terms' sizes.
+    snap : float
+        A coefficient of a composed row is zero if below this times its running bound.
+    pivot : float
+        Smallest coefficient (rows have size 1) that the simplex method reacts to. It steers the
+        search with both arithmetics, but with "exact" nothing is believed because of it.
+    """
+
+    relative: float = 1e-10
+    snap: float = 1e-12
+    pivot: float = 1e-9
+
+
+class Batch(NamedTuple):
+    """Some regions: patterns, a point strictly inside each, and how clearly it is inside.
+
+    A margin is the smallest distance to a boundary, relative to the sizes of the terms that are
+    summed up to compute it. It is 0 for a region so thin or far away that the point is an exact
+    one, rounded, and need not have the pattern any more when evaluated in floats.
+    """
+
+    patterns: PatternArray
+    witnesses: NDArray[np.float64]
+    margins: NDArray[np.float64]
+
+
+class Search:
+    """One enumeration that can be advanced step by step.
+
+    Parameters are those of `enumerate_halfspaces`.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        domain: Domain | None,
+        *,
+        arithmetic: ArithmeticName,
+        tolerance: Tolerance,
+        store: bool,
+        prefix: PatternArray | None = None,
+        share: tuple[int, int] = (0, 1),
+    ) -> None:
+        self.network, inside = resolve(network, domain)
+        self.program: Program = build_program(self.network, inside)
+        self.exact = arithmetic == "exact"
+        self.options = Options(self.exact, store, tolerance.relative, tolerance.pivot, *share)
+        depth = self.network.depth
+        self._snap = self.program.roundoff.copy() if self.exact else np.full(depth, tolerance.snap)
+        self.work: Work = make_work(self.program, store, BATCH)
+        self._certificate = make_certificate_space(self.program)
+        self._rows = ExactRows(self.network, self.program.domain)
+        self.complete = False
+        self.exact_decisions = 0
+        self._rewritten = False
+        self._started = time.perf_counter()
+        self._seconds = 0.0
+        self._start(np.empty(0, np.uint8) if prefix is None else np.asarray(prefix, np.uint8))
+
+    @property
+    def count(self) -> int:
+        """Regions found so far."""
+        return int(self.work.state[kernel.COUNT])
+
+    def stats(self) -> dict[str, float]:
+        """Counters; see `HalfspaceResult`."""
+        state = self.work.state
+        return {
+            "seconds": self._seconds,
+            "lps": int(state[kernel.LPS]),
+            "pivots": int(state[kernel.PIVOTS]),
+            "lps_avoided": int(state[kernel.BY_CERTIFICATE] + state[kernel.SPLITS]),
+            "exact_decisions": self.exact_decisions,
+            "nodes": int(state[kernel.VISITS]),
+        }
+
+    def advance(self, max_regions: int | None, max_seconds: float | None) -> bool:
+        """Go on to the end, a full batch or a used-up budget; True if there is more to do."""
+        if self.complete:
+            return False
+        most = np.iinfo(np.int64).max if max_regions is None else max_regions
+        while max_seconds is None or self._seconds < max_seconds:
+            why = kernel.run(
+                self.program, self.work, self._certificate, self.options, self._snap, most, _VISITS
+            )
+            self._seconds = time.perf_counter() - self._started
+            if why == kernel.DONE:
+                self.complete = True
+                return False
+            if why == kernel.GROW:
+                self.work = grow(self.work)
+            elif why == kernel.NEED_CONSTANT:
+                self._decide_constant()
+            elif why == kernel.NEED_EXACT:
+                self._decide_cut()
+            if self.count >= most:
+                return False
+            if self.work.state[kernel.EMITTED] + kernel.MOST_EMITTED > BATCH:
+                return True
+        return False
+
+    def batch(self) -> Batch:
+        """Take what was found since the last call."""
+        n = int(self.work.state[kernel.EMITTED])
+        self.work.state[kernel.EMITTED] = 0
+        work = self.work
+        found = Batch(
+            work.out.patterns[:n].copy(), work.out.witnesses[:n].copy(), work.out.margins[:n].copy()
+        )
+        if self._rewritten and n:
+            wrong = (self._patterns(found.witnesses) != found.patterns).any(axis=1)
+            found.margins[wrong] = 0.0
+        for k in np.flatnonzero(found.margins < _MARGIN):
+            self._better_witness(found, int(k))
+        return found
+
+    # --- the beginning ------------------------------------------------------------------------
+
+    def _start(self, prefix: PatternArray) -> None:
+        program, work = self.program, self.work
+        ends = program.first_neuron
+        top = int(np.searchsorted(ends, prefix.size))
+        if top >= len(ends) or ends[top] != prefix.size or (top == len(ends) - 1 and top > 0):
+            raise InvalidInputError(
+                f"the prefix has {prefix.size} pieces; expected those of some first layers, "
+                f"{ends[:-1].tolist()}"
+            )
+        d = self.network.n_inputs
+        if self.network.depth == 0:
+            point = interior_point(self._rows.first, [0] * d + [1] * len(program.domain))
+            if point is None:
+                raise InvalidDomainError("the domain has no interior points")
+            self.complete = True
+            work.state[kernel.COUNT] = 1
+            if self.options.store:
+                work.state[kernel.EMITTED] = 1
+                work.out.witnesses[0] = to_floats(np.array(point, dtype=object))
+                work.out.margins[0] = 1.0
+            return
+        work.maps.piece[: prefix.size] = prefix
+        rows = self._rows.up_to(top, work.maps.piece)
+        base = d + len(program.domain)
+        sign: list[int | None] = [*([0] * d), *([1] * len(program.domain))]
+        for layer in range(top):
+            sign += self._prefix_signs(layer, rows[base:], prefix)
+            compose(program, work.maps, layer, self._snap)
+            first, last = base + program.first_cut[layer], base + program.first_cut[layer + 1]
+            self._write_exact_rows(rows, range(first, last))
+            work.tree.decided[layer] = 0
+            for i in range(first, last):
+                above = prefix[program.cut_neuron[i - base]] > self._order(i - base)
+                _set_bit(work.tree.decided[layer, 0 if above else 1], i - first)
+            activate(program, work.maps, work.tree.decided[layer], layer)
+        rows = rows[: len(sign)]
+        basis = None if None in sign else start_basis(rows, [int(s or 0) for s in sign])
+        if basis is None:
+            if top == 0:
+                raise InvalidDomainError("the domain has no interior points")
+            self.complete = True
+            return
+        work.table.sign[top, : len(sign)] = sign
+        work.table.start[top] = basis
+        work.state[kernel.LAYER] = work.state[kernel.TOP_LAYER] = top
+        work.state[kernel.PHASE] = kernel.ENTER
+
+    def _order(self, cut: int) -> int:
+        """Which breakpoint of its neuron a cut is."""
+        return int(cut - self.program.neuron_cut[self.program.cut_neuron[cut]])
+
+    def _prefix_signs(
+        self, layer: int, cuts: list[list[Any]], prefix: PatternArray
+    ) -> list[int | None]:
+        """Signs of a decided layer's cuts; None where a constant cut contradicts the prefix."""
+        signs: list[int | None] = []
+        for cut in range(self.program.first_cut[layer], self.program.first_cut[layer + 1]):
+            above = prefix[self.program.cut_neuron[cut]] > self._order(cut)
+            row = cuts[cut]
+            if any(q != 0 for q in row[1:]):
+                signs.append(1 if above else -1)
+            else:
+                signs.append(0 if (row[0] > 0) == above else None)
+        return signs
+
+    # --- exact decisions ----------------------------------------------------------------------
+
+    def _write_exact_rows(self, rows: list[list[Any]], which: range) -> None:
+        """Round exact rows to floats: each entry is then right to one rounding."""
+        work = self.work
+        self._rewritten = True
+        for i in which:
+            row = rows[i]
+            size = max(abs(q) for q in row[1:])
+            work.maps.constant[i] = size == 0
+            work.maps.rows[i] = 0.0
+            work.maps.row_error[i] = 2.0**-51
+            if size == 0:
+                work.maps.rows[i, 0] = float((row[0] > 0) - (row[0] < 0))
+            else:
+                rounded = _rounded([q / size for q in row])
+                if rounded is None:
+                    work.maps.row_error[i] = np.inf  # no float proof will use this row
+                else:
+                    work.maps.rows[i] = rounded
+            work.maps.bounds[i] = np.abs(work.maps.rows[i])
+
+    def _decide_constant(self) -> None:
+        """Find out exactly which cuts of a new layer are constant, then begin it."""
+        program, work = self.program, self.work
+        layer, d = int(work.state[kernel.LAYER]), self.network.n_inputs
+        rows = self._rows.up_to(layer, work.maps.piece)
+        base = d + len(program.domain)
+        self._write_exact_rows(
+            rows, range(base + program.first_cut[layer], base + program.first_cut[layer + 1])
+        )
+        self.exact_decisions += 1
+        kernel.begin(program, work, self.options, layer)
+        work.state[kernel.PHASE] = kernel.NODE
+
+    def _decide_cut(self) -> None:
+        """Find out exactly whether a cut crosses the node; add a certificate or points."""
+        program, work = self.program, self.work
+        layer, d = int(work.state[kernel.LAYER]), self.network.n_inputs
+        b, side = int(work.state[kernel.CUT]), int(work.state[kernel.SIDE])
+        rows = self._rows.up_to(layer, work.maps.piece)
+        first_row = d + len(program.domain) + int(program.first_cut[layer])
+        sign = [int(s) for s in work.table.sign[layer, : len(rows)]]
+        newest = work.tree.members[layer, work.tree.node[layer, 1] - 1]
+        basis = [int(i) for i in work.tree.basis[layer, newest]]
+        known = work.tree.known[layer]
+        self.exact_decisions += 1
+        for s in (side, -side):
+            if _get_bit(known[1 if s > 0 else 0], b):
+                continue  # a point is already known there
+            try:
+                outcome = decide(rows, sign, first_row + b, s, basis)
+            except ArithmeticError:
+                if self.exact:
+                    raise
+                outcome = Outcome(True)  # the node is there within the tolerance only
+            work.tree.found[:] = 0
+            if outcome.forced:
+                for row in outcome.support:
+                    if row >= first_row:
+                        _set_bit(work.tree.found[0 if sign[row] > 0 else 1], row - first_row)
+                add_certificate(work.tree, layer, b, 0 if s > 0 else 1)
+                _set_bit(work.tree.decided[layer, 0 if s > 0 else 1], b)
+                return
+            table = outcome.dictionary
+            assert table is not None
+            self._go_to(layer, outcome.basis, len(rows))
+            for i in range(first_row, len(rows)):
+                value = rows[i][0] + sum(
+                    (q * x for q, x in zip(rows[i][1:], outcome.point, strict=True)), rows[i][0] * 0
+                )
+                if value != 0 and not work.maps.constant[i]:
+                    _set_bit(work.tree.found[0 if value > 0 else 1], i - first_row)
+            add_point(work.tree, work.table, layer, d, self.options.store)
+            self._add_vertex_if_simple(layer, first_row, table.rows, sign)
+
+    def _add_vertex_if_simple(
+        self, layer: int, first_row: int, values: list[list[Any]], sign: list[int]
+    ) -> None:
+        """The vertex itself, if it lies in the node and no further row vanishes there."""
+        work, d = self.work, self.network.n_inputs
+        nonbasic = set(work.table.nonbasic[layer, 1:].tolist())
+        work.tree.found[:] = 0
+        for i in range(d, len(values)):
+            if work.maps.constant[i] or (i < first_row and sign[i] == 0):
+                continue
+            value = values[i][0]
+            if i in nonbasic:
+                if i >= first_row:
+                    _set_bit(work.tree.found[2], i - first_row)
+            elif value == 0 or sign[i] * value < 0:
+                return
+            elif i >= first_row:
+                _set_bit(work.tree.found[0 if value > 0 else 1], i - first_row)
+        add_point(work.tree, work.table, layer, d, self.options.store)
+
+    def _go_to(self, layer: int, basis: list[int], n_rows: int) -> None:
+        """Bring the working dictionary to a basis; if floats can't, it is made anew later."""
+        table, d = self.work.table, self.network.n_inputs
+        T, nonbasic, column_of = table.T[layer], table.nonbasic[layer], table.column_of[layer]
+        load(T, nonbasic, column_of, self.work.maps.rows, n_rows, d)
+        target = np.array(basis, dtype=np.int32)
+        table.drift[layer] = 0
+        if not go_to_basis(T, nonbasic, column_of, n_rows, d, target, table.wanted):
+            table.drift[layer] = 1 << 40
+        nonbasic[1:] = basis
+
+    def _patterns(self, points: NDArray[np.float64]) -> PatternArray:
+        """Patterns in floats; a point may be so far out that they overflow."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self.network.patterns(points)
+
+    def _better_witness(self, found: Batch, k: int) -> None:
+        """Replace a witness too close to a boundary by an exact interior point, rounded."""
+        pattern = found.patterns[k]
+        program = self.program
+        depth = self.network.depth
+        rows = self._rows.up_to(depth - 1, pattern)
+        d = self.network.n_inputs
+        base = d + len(program.domain)
+        sign = [0] * d + [1] * len(program.domain)
+        for i in range(base, len(rows)):
+            cut = i - base
+            if any(q != 0 for q in rows[i][1:]):
+                sign.append(1 if pattern[program.cut_neuron[cut]] > self._order(cut) else -1)
+            else:
+                sign.append(0)
+        found.margins[k] = 0.0
+        for slack in (0, 20, 60, 200):
+            point = interior_point(rows, sign, 2**slack)
+            if point is None:
+                if self.exact:
+                    raise ArithmeticError(f"pattern {pattern.tolist()} has no region")
+                return  # a region within the tolerance only
+            rounded = _rounded(point)
+            if rounded is None:
+                continue
+            if slack == 0:
+                found.witnesses[k] = rounded
+            nearby = rounded * (1.0 + 4.0 * _NUDGE * _nudges(d))
+            if (self._patterns(nearby) == pattern).all():
+                found.witnesses[k] = rounded
+                found.margins[k] = _NUDGE
+                return
+
+
+def _rounded(values: list[Any]) -> NDArray[np.float64] | None:
+    """Rationals as floats, each right to one rounding, or None if one is too large or small."""
+    try:
+        floats = to_floats(np.array(values, dtype=object))
+    except OverflowError:
+        return None
+    tiny = (np.abs(floats) < 1e-290) & np.array([q != 0 for q in values])
+    return None if tiny.any() else floats
+
+
+def _nudges(d: int) -> NDArray[np.float64]:
+    """Some vectors with entries between -1 and 1, always the same."""
+    return np.random.default_rng(0).uniform(-1.0, 1.0, size=(16, d))
+
+
+def _set_bit(mask: NDArray[np.uint64], b: int) -> None:
+    mask[b >> 6] |= np.uint64(1 << (b & 63))
+
+
+def _get_bit(mask: NDArray[np.uint64], b: int) -> bool:
+    return bool(int(mask[b >> 6]) >> (b & 63) & 1)

@@ -1,0 +1,58 @@
+"""What all engines hand over: regions in batches, as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tropicell.patterns import PatternArray
+
+
+class Columns(NamedTuple):
+    """Some regions. Columns that an engine does not have are None.
+
+    Attributes
+    ----------
+    patterns : ndarray of uint8, shape (regions, neurons)
+    witnesses : ndarray, shape (regions, inputs)
+    bounded : ndarray of bool
+    volumes : ndarray
+        inf where unbounded.
+    corners, corner_counts : ndarray
+        Vertices and rays in homogeneous coordinates, region after region, and how many each has.
+    facet_lines, facet_counts : ndarray
+        The lines (see `tropicell.lines`) of the facets, likewise.
+    """
+
+    patterns: PatternArray
+    witnesses: NDArray[Any]
+    bounded: NDArray[np.bool_] | None = None
+    volumes: NDArray[np.float64] | None = None
+    corners: NDArray[np.float64] | None = None
+    corner_counts: NDArray[np.int64] | None = None
+    facet_lines: NDArray[np.int32] | None = None
+    facet_counts: NDArray[np.int64] | None = None
+
+
+class Run(Protocol):
+    """One enumeration by some engine."""
+
+    @property
+    def count(self) -> int:
+        """Regions found so far."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether all regions have been found."""
+
+    def batches(self) -> Iterator[Columns | None]:
+        """Go on, and hand over what was found; None is a chance to look at the clock."""
+
+    def rest(self) -> Iterator[Columns]:
+        """What was found and not yet handed over, after the run was broken off."""
+
+    def stats(self) -> dict[str, Any]:
+        """What the run has cost."""

@@ -1,0 +1,166 @@
+"""The engines behind one interface; see `tropicell.engines.batch.Run`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import asdict
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from tropicell.arithmetic import ArithmeticName
+from tropicell.domains import Domain
+from tropicell.engines.batch import Columns, Run
+from tropicell.engines.cells import CellRun
+from tropicell.engines.halfspaces import Search
+from tropicell.engines.halfspaces import Tolerance as HalfspaceTolerance
+from tropicell.engines.traverse import traverse
+from tropicell.errors import InvalidInputError
+from tropicell.network import Network
+from tropicell.patterns import PatternArray
+from tropicell.polyhedra import from_point
+
+#: Up to this many inputs the cells engine is the fastest.
+MOST_INPUTS_FOR_CELLS = 5
+
+#: Seconds after which the half-spaces engine comes back to look at the clock.
+_TICK = 0.1
+
+_TRAVERSE_BATCH = 1024
+
+
+class CellsRun:
+    """The cells engine."""
+
+    def __init__(
+        self, network: Network, domain: Domain, arithmetic: ArithmeticName, *, store: bool
+    ) -> None:
+        self._run = CellRun(network, domain, arithmetic, store=store)
+
+    @property
+    def count(self) -> int:
+        return self._run.count
+
+    @property
+    def complete(self) -> bool:
+        return self._run.complete
+
+    def batches(self) -> Iterator[Columns | None]:
+        for batch in self._run.batches():
+            yield None if batch is None else as_columns(batch)
+
+    def rest(self) -> Iterator[Columns]:
+        return (as_columns(batch) for batch in self._run.rest())
+
+    def stats(self) -> dict[str, Any]:
+        return asdict(self._run.stats)
+
+
+def as_columns(batch: Any) -> Columns:
+    """A batch of the cells engine, with its facets' signed labels as lines."""
+    lines = (np.abs(batch.labels) - 1).astype(np.int32)
+    counts = batch.facet_counts
+    if (lines == 0).any():  # infinity is no facet
+        finite = lines != 0
+        owners = np.repeat(np.arange(len(counts)), counts)
+        lines, counts = lines[finite], np.bincount(owners[finite], minlength=len(counts))
+    return Columns(
+        batch.patterns,
+        batch.witnesses,
+        batch.bounded,
+        batch.volumes,
+        batch.vertices,
+        batch.vertex_counts,
+        lines,
+        counts.astype(np.int64),
+    )
+
+
+class HalfspacesRun:
+    """The half-spaces engine."""
+
+    def __init__(
+        self, network: Network, domain: Domain, arithmetic: ArithmeticName, *, store: bool
+    ) -> None:
+        self._store = store
+        self._search = Search(
+            network, domain, arithmetic=arithmetic, tolerance=HalfspaceTolerance(), store=store
+        )
+
+    @property
+    def count(self) -> int:
+        return self._search.count
+
+    @property
+    def complete(self) -> bool:
+        return self._search.complete
+
+    def batches(self) -> Iterator[Columns | None]:
+        while not self._search.complete:
+            self._search.advance(None, self._search.stats()["seconds"] + _TICK)
+            yield from self.rest()
+            yield None
+
+    def rest(self) -> Iterator[Columns]:
+        batch = self._search.batch()
+        if self._store and len(batch.patterns):
+            yield Columns(batch.patterns, batch.witnesses)
+
+    def stats(self) -> dict[str, Any]:
+        return self._search.stats()
+
+
+class TraverseRun:
+    """The oracle."""
+
+    def __init__(self, network: Network, domain: Domain) -> None:
+        self._network, self._domain = network, domain
+        self._seconds = 0.0
+        self._found: list[tuple[PatternArray, list[Fraction]]] = []
+        self.count = 0
+        self.complete = False
+
+    def batches(self) -> Iterator[Columns | None]:
+        started = time.perf_counter()
+        for pattern, cell in traverse(self._network, self._domain):
+            self.count += 1
+            self._found.append((pattern, from_point(cell.witness)))
+            self._seconds = time.perf_counter() - started
+            if len(self._found) == _TRAVERSE_BATCH:
+                yield from self.rest()
+            yield None
+        self.complete = True
+        yield from self.rest()
+
+    def rest(self) -> Iterator[Columns]:
+        if self._found:
+            patterns, witnesses = zip(*self._found, strict=True)
+            self._found = []
+            shape = (len(witnesses), self._network.n_inputs)
+            stacked = np.array(patterns, dtype=np.uint8).reshape(len(patterns), -1)
+            yield Columns(stacked, np.array(witnesses, dtype=object).reshape(shape))
+
+    def stats(self) -> dict[str, Any]:
+        return {"seconds": self._seconds}
+
+
+def start(
+    engine: str, network: Network, domain: Domain, arithmetic: ArithmeticName, *, store: bool
+) -> tuple[str, Run]:
+    """A run of an engine, and the engine's name if it was to be chosen here."""
+    if engine == "auto":
+        few = network.n_inputs <= MOST_INPUTS_FOR_CELLS
+        engine = "cells" if few else "halfspaces"
+    if engine == "cells":
+        return engine, CellsRun(network, domain, arithmetic, store=store)
+    if engine == "halfspaces":
+        return engine, HalfspacesRun(network, domain, arithmetic, store=store)
+    if engine == "traverse":
+        if arithmetic != "exact":
+            raise InvalidInputError("the engine 'traverse' works in exact arithmetic only")
+        return engine, TraverseRun(network, domain)
+    raise InvalidInputError(
+        f"engine must be 'auto', 'cells', 'halfspaces' or 'traverse', not {engine!r}"
+    )

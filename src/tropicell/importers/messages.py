@@ -1,0 +1,65 @@
+"""Errors of an import that say where in the model, and in which file."""
+
+from __future__ import annotations
+
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tropicell.errors import ModelFileError, ModelImportError, UnsupportedOperatorError
+
+#: What reading a damaged zip archive can raise.
+ZIP_ERRORS = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    OSError,
+    NotImplementedError,
+    RuntimeError,
+    UnicodeDecodeError,
+)
+
+
+@contextmanager
+def at_node(where: str, operator: str) -> Iterator[None]:
+    """Whatever goes wrong while one node is read names the node.
+
+    Examples
+    --------
+    >>> with at_node("node 'n'", "Add"):
+    ...     raise ValueError("shapes do not fit")
+    Traceback (most recent call last):
+    ...
+    tropicell.errors.ModelImportError: node 'n', operator 'Add': shapes do not fit
+    """
+    try:
+        yield
+    except UnsupportedOperatorError:
+        raise
+    except (ValueError, IndexError, TypeError, AttributeError) as error:
+        raise ModelImportError(f"{where}, operator {operator!r}: {error}") from error
+
+
+@contextmanager
+def in_file(path: Path) -> Iterator[None]:
+    """Errors of the model in a file name the file.
+
+    Examples
+    --------
+    >>> with in_file(Path("net.onnx")):
+    ...     raise ModelImportError("two outputs")
+    Traceback (most recent call last):
+    ...
+    tropicell.errors.ModelImportError: net.onnx: two outputs
+    """
+    try:
+        yield
+    except UnsupportedOperatorError as error:
+        where = f"{error.where} of {path.name}"
+        raise UnsupportedOperatorError(error.operator, where, error.advice) from error.__cause__
+    except UnicodeDecodeError as error:
+        raise ModelFileError(f"{path}: the file is damaged: {error}") from None
+    except ModelImportError as error:
+        raise type(error)(f"{path}: {error}") from error.__cause__

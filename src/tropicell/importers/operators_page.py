@@ -1,0 +1,119 @@
+"""The page ``docs/operators.md``, made from the table of operators.
+
+``python -m tropicell.importers.operators_page docs/operators.md`` writes it.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from tropicell.importers.operators import OPERATORS
+from tropicell.importers.refused import REFUSED
+
+_GROUPS = {
+    "affine": "Affine operators",
+    "shape": "Operators that move entries around",
+    "activation": "Piecewise-linear operators",
+    "constant": "Constants",
+}
+
+_INTRODUCTION = """\
+# Operators
+
+<!-- Made by `python -m tropicell.importers.operators_page docs/operators.md`; don't edit. -->
+
+What `from_torch`, `from_onnx` and `load` can read, and what they refuse. Affine operators become
+matrices and are folded into the layers around them (in float64); operators that move entries around
+become rows of those matrices; each piecewise-linear operator becomes one layer, a maximum of more
+than two values several. Anything that does not depend on the input is constant and is computed by
+torch or onnx itself, so shape arithmetic inside a graph just works.
+
+After every import the network's outputs are compared with the model's own, on random inputs of
+scales 0.1, 1 and 10: within 1e-9 (relative) in float64. ONNX models are run in float64 for
+this (all their numbers widened), and once more as they are, within 1e-3, because float32 rounds.
+
+torch spellings are those of ATen (`torch.ops.aten`); a trailing underscore (in place) is the same.
+"""
+
+_MAXIMA = """\
+## Maxima, and what they mean for counts
+
+`max(a, b)` is written as `b + relu(a - b)`, `min(a, b)` as `a - relu(a - b)`, and the maximum of
+more than two values (max pools, `amax`, `Max` with many inputs) as a tournament. Every comparison
+made is a neuron, so its boundary `a = b` is a boundary of regions. A pool of four values makes
+three comparisons; the winner of a first round may lose later, and there the output does not bend
+at the boundary of that comparison. Such boundaries split regions, so the number of regions can be
+larger than the number of pieces of the function. Merged regions do not see them. Comparisons that
+overlapping windows share are made once. A maximum with a constant is a clip, with one boundary.
+"""
+
+_FILES = """\
+## Files
+
+`load` chooses by suffix: `.onnx`, `.pt2`, `.npz`, `.safetensors`. Nothing is unpickled and no code
+of a file is run. `torch.export.load` would do both with a `.pt2` file (it unpickles parts of the
+archive and evaluates expressions in it), so Tropicell reads the archive's JSON and raw tensors
+itself and runs only ATen operators of a fixed list. Pickles (`.pt`, `.pth`, `.pkl`, …) and state
+dicts are refused with advice. External data of an ONNX file is read from the model's own folder
+only.
+"""
+
+_ADDING = """\
+## How to add an operator
+
+1. Add a row to `OPERATORS` in `src/tropicell/importers/operators.py`, or a spelling to a row.
+2. Write the handler in `torch_affine.py`, `torch_shapes.py` or `torch_activations.py`, or in their
+   namesakes `onnx_….py`, under `@handles("spelling")`. A handler gets values: an `Expression` where
+   a tensor depends on the input, else a NumPy array.
+   - Moves entries around: `take(value, move)` with a NumPy function, or `join` for several values.
+   - Affine: build the matrix and `x.apply(matrix, shape)`; see `lowering.py`.
+   - Piecewise linear: `builder.activate(value, activation, name)`; see `nonlinear.py`.
+3. Add a case to `tests/importers/test_torch.py` or `test_onnx.py`. The comparison with the model's
+   own outputs is made by the import itself.
+4. Make this page again: `python -m tropicell.importers.operators_page docs/operators.md`.
+
+A handler without a row can't be registered, a spelling without a handler fails a test, and so does
+a page that is out of date. An operator that is not piecewise linear goes into `refused.py`,
+with advice that says what to do instead.
+"""
+
+
+def operators_page() -> str:
+    """The page as Markdown.
+
+    Examples
+    --------
+    >>> print(operators_page().splitlines()[0])
+    # Operators
+    """
+    parts = [_INTRODUCTION, _FILES]
+    for group, title in _GROUPS.items():
+        rows = [
+            f"| {row.name} | {_codes(row.torch)} | {_codes(row.onnx)} | {row.note} |"
+            for row in OPERATORS
+            if row.group == group
+        ]
+        head = "| operator | torch | ONNX | notes |\n| --- | --- | --- | --- |\n"
+        parts.append(f"## {title}\n\n{head}" + "\n".join(rows) + "\n")
+    parts.append(_MAXIMA)
+    refused = [
+        f"| {row.name} | {_codes(row.torch)} | {_codes(row.onnx)} | {row.advice} |"
+        for row in REFUSED
+    ]
+    parts.append(
+        "## Refused\n\nRefused by name, as is everything that is in neither table.\n\n"
+        "| operator | torch | ONNX | why, and what to do |\n| --- | --- | --- | --- |\n"
+        + "\n".join(refused)
+        + "\n"
+    )
+    parts.append(_ADDING)
+    return "\n".join(parts)
+
+
+def _codes(names: tuple[str, ...]) -> str:
+    return ", ".join(f"`{name}`" for name in names) or "–"
+
+
+if __name__ == "__main__":
+    Path(sys.argv[1]).write_text(operators_page(), encoding="utf-8")

@@ -1,0 +1,248 @@
+"""Models from files, and networks to files.
+
+`load` chooses by the file's suffix. Tropicell's own files are ``.npz`` (NumPy arrays and a JSON
+header) or ``.safetensors`` with the same keys; nothing is ever unpickled. See `save` for the
+layout of any network, and `load` for the simple one of a multi-layer perceptron.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tropicell import layout
+from tropicell.errors import InvalidInputError, ModelFileError, require
+from tropicell.importers.messages import ZIP_ERRORS
+from tropicell.network import Network
+
+#: No array of a file may claim more bytes, nor may all of them together.
+MAX_BYTES = 2**31
+
+#: Suffixes of files that hold pickles.
+_PICKLES = (".pt", ".pth", ".pkl", ".pickle", ".joblib", ".ckpt", ".bin")
+
+_PICKLE_ADVICE = (
+    "pickles can run code when they are loaded, and hold weights without the network. Build the "
+    "module, load its weights into it, and use tropicell.from_torch; or write a file with "
+    "torch.export.save(torch.export.export(module, (example,)), 'model.pt2') or torch.onnx.export"
+)
+
+
+def load(path: str | os.PathLike[str]) -> Network:
+    """A network from a file: ``.onnx``, ``.pt2``, ``.npz`` or ``.safetensors``.
+
+    Parameters
+    ----------
+    path : str or path-like
+
+    Returns
+    -------
+    Network
+
+    Raises
+    ------
+    ModelFileError
+        If the file is missing, truncated, a pickle, or not what its suffix says.
+    ModelImportError
+        If the model in it can't be imported; see `from_onnx` and `from_torch`.
+
+    Notes
+    -----
+    An ``.npz`` file with the arrays ``W0, b0, W1, b1, …`` (``W`` of shape (outputs, inputs), the
+    last pair is the output's) is a multi-layer perceptron with ReLU. Optional: ``skips``, pairs
+    (k, ℓ) as in `Network.mlp`; ``activation``, one name or one for each hidden layer; ``n_layers``,
+    the number of matrices; ``box``, which says where the network was trained and is not used here.
+    Other arrays are refused. No array may have more than 2 GiB.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.savez(folder + "/net.npz", W0=[[1.0], [-1.0]], b0=[0.0, 1.0], W1=[[1.0, 1.0]])
+    ...     load(folder + "/net.npz")
+    Network(1 → 2 → 1)
+    """
+    file = Path(path)
+    suffix = file.suffix.lower()
+    if file.is_dir():
+        raise ModelFileError(f"{file}: is a folder; expected a file")
+    if not file.is_file():
+        raise ModelFileError(f"{file}: no such file")
+    if suffix in _PICKLES or _is_pickle(file):
+        raise ModelFileError(f"{file}: is a pickle, or may be one; {_PICKLE_ADVICE}")
+    if suffix == ".onnx":
+        from tropicell.importers.onnx import from_onnx  # noqa: PLC0415
+
+        return from_onnx(file)
+    if suffix == ".pt2":
+        from tropicell.importers.torch import from_pt2  # noqa: PLC0415
+
+        return from_pt2(file)
+    if suffix == ".npz":
+        return layout.to_network(read_npz(file), str(file))
+    if suffix == ".safetensors":
+        return layout.to_network(_read_safetensors(file), str(file))
+    raise ModelFileError(
+        f"{file}: unknown suffix {suffix!r}; expected .onnx, .pt2, .npz or .safetensors"
+    )
+
+
+def save(network: Network, path: str | os.PathLike[str]) -> None:
+    """Write any network to an ``.npz`` or ``.safetensors`` file; `load` reads it back.
+
+    The file is written next to its place and then moved there, so it is never half written.
+
+    Parameters
+    ----------
+    network : Network
+    path : str or path-like
+
+    Raises
+    ------
+    InvalidInputError
+        If the suffix is neither ``.npz`` nor ``.safetensors``.
+
+    Notes
+    -----
+    The layout, version 1. ``header`` is JSON: ``format``, ``version``, ``n_inputs`` (of layer 0),
+    and for each layer its ``name``, the ``activation``'s name and its ``sources``. For layer ℓ
+    there are ``layer<ℓ>.bias``, for every source k either ``layer<ℓ>.from<k>`` (a dense matrix) or
+    ``.data``, ``.indices`` and ``.indptr`` after it (CSR), and ``layer<ℓ>.breakpoints``,
+    ``.slopes`` and ``.intercepts`` with one row, or one for each neuron. The output is
+    ``output.…`` likewise; ``embedding.matrix`` and ``embedding.offset`` are there if the network
+    is on a slice.
+
+    Examples
+    --------
+    >>> network = Network.mlp([[[1.0]]] * 4, skips=[(1, 3)])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(network, folder + "/net.npz")
+    ...     load(folder + "/net.npz")
+    Network(1 → 1 → 1 → 1 → 1, skips 1→3)
+    """
+    file = Path(path)
+    suffix = file.suffix.lower()
+    if suffix not in (".npz", ".safetensors"):
+        raise InvalidInputError(f"{file}: expected the suffix .npz or .safetensors, not {suffix!r}")
+    arrays, header = layout.to_arrays(network)
+    if suffix == ".npz":
+        write_npz(file, {"header": np.array(header), **arrays})
+        return
+    tensors = require("safetensors.numpy", extra="torch", why="writing .safetensors")
+    with replacing(file) as temporary:
+        tensors.save_file(arrays, temporary, metadata={"header": header})
+
+
+@contextmanager
+def replacing(file: Path) -> Iterator[Path]:
+    """A temporary file beside `file` that takes its place at the end, or vanishes on an error."""
+    handle, name = tempfile.mkstemp(dir=file.absolute().parent, prefix=".", suffix=file.suffix)
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        temporary.replace(file)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def write_npz(file: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write arrays to an ``.npz`` file that is never half written."""
+    with replacing(file) as temporary, temporary.open("wb") as stream:
+        np.savez(stream, allow_pickle=False, **arrays)
+
+
+def _is_pickle(file: Path) -> bool:
+    """Whether a file is a pickle, or a zip with one as torch.save writes it."""
+    try:
+        with file.open("rb") as stream:
+            start = stream.read(9)
+        # a .safetensors file starts with a length that may look like a pickle, then JSON
+        if file.suffix.lower() == ".safetensors" and start[8:] == b"{":
+            return False
+        if len(start) > 2 and start[0] == 0x80 and 2 <= start[1] <= 5:
+            return True
+        if start[:2] != b"PK":
+            return False
+        with zipfile.ZipFile(file) as archive:
+            return any(re.fullmatch(r"[^/]+/data\.pkl", name) for name in archive.namelist())
+    except ZIP_ERRORS:
+        return False  # damaged: whoever reads it next says so
+
+
+def read_npz(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The arrays of an ``.npz`` file, without pickles, with their claimed sizes checked first."""
+    file = Path(path)
+    if not file.is_file():
+        raise ModelFileError(f"{file}: no such file")
+    arrays: dict[str, Any] = {}
+    try:
+        with zipfile.ZipFile(file) as archive:
+            total = 0
+            for info in archive.infolist():
+                with archive.open(info) as stream:
+                    total += _claimed_bytes(stream, info, file)
+                if total > MAX_BYTES:
+                    raise ModelFileError(f"{file}: its arrays claim more than {MAX_BYTES} bytes")
+                with archive.open(info) as stream:
+                    array = np.lib.format.read_array(stream, allow_pickle=False)
+                arrays[info.filename.removesuffix(".npy")] = array
+    except ZIP_ERRORS as error:
+        raise ModelFileError(f"{file}: not an .npz file, or a truncated one ({error})") from None
+    except ValueError as error:
+        if isinstance(error, ModelFileError):
+            raise
+        raise ModelFileError(f"{file}: an array can't be read: {error}") from None
+    return arrays
+
+
+def _claimed_bytes(stream: Any, info: zipfile.ZipInfo, file: Path) -> int:
+    """The size that an array claims in its header, checked before anything is read."""
+    if not info.filename.endswith(".npy"):
+        raise ModelFileError(f"{file}: holds {info.filename!r}; expected NumPy arrays only")
+    version = np.lib.format.read_magic(stream)
+    read = (
+        np.lib.format.read_array_header_1_0
+        if version == (1, 0)
+        else np.lib.format.read_array_header_2_0
+    )
+    shape, _, dtype = read(stream)
+    if dtype.hasobject:
+        raise ModelFileError(
+            f"{file}: the array {info.filename!r} holds Python objects, which are pickles; "
+            "expected numbers"
+        )
+    claimed = int(np.prod(shape, dtype=object)) * dtype.itemsize
+    if claimed > MAX_BYTES or claimed > info.file_size:
+        raise ModelFileError(
+            f"{file}: the array {info.filename!r} claims {claimed} bytes, of which the file holds "
+            f"{info.file_size}; at most {MAX_BYTES} are read"
+        )
+    return claimed
+
+
+def _read_safetensors(file: Path) -> dict[str, Any]:
+    tensors = require("safetensors", extra="torch", why="reading .safetensors")
+    try:
+        with tensors.safe_open(str(file), framework="numpy") as stream:
+            keys = list(stream.keys())
+            layout.refuse_state_dict(keys, str(file))
+            arrays = {key: stream.get_tensor(key) for key in keys}
+            metadata = stream.metadata() or {}
+    except (tensors.SafetensorError, OSError, TypeError, ValueError) as error:
+        if isinstance(error, ModelFileError):
+            raise
+        raise ModelFileError(
+            f"{file}: not a .safetensors file, or a truncated one ({error})"
+        ) from None
+    return arrays | {key: metadata[key] for key in ("header", "activation") if key in metadata}

@@ -1,0 +1,178 @@
+"""How networks look as named arrays: the general layout, and that of a multi-layer perceptron."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from tropicell.activations import Activation, piecewise
+from tropicell.arithmetic import Matrix
+from tropicell.errors import InvalidNetworkError, ModelFileError
+from tropicell.layers import Affine, Layer
+from tropicell.maps import AffineMap
+from tropicell.network import Network
+
+FORMAT, VERSION = "tropicell-network", 1
+
+Arrays = Mapping[str, Any]
+
+_MLP_KEY = re.compile(r"[Wb](\d+)")
+_MLP_EXTRAS = {"skips", "activation", "n_layers", "box"}
+
+
+def to_arrays(network: Network) -> tuple[dict[str, NDArray[Any]], str]:
+    """A network as named arrays and a JSON header; see `tropicell.save` for the layout."""
+    arrays: dict[str, NDArray[Any]] = {}
+    layers = []
+    for index, layer in enumerate(network.layers, start=1):
+        sources = _put_affine(arrays, f"layer{index}", layer.affine)
+        _put_activation(arrays, f"layer{index}", layer.activation)
+        layers.append({"name": layer.name, "activation": layer.activation.name, "sources": sources})
+    header = {
+        "format": FORMAT,
+        "version": VERSION,
+        "n_inputs": network.n_inputs,
+        "layers": layers,
+        "output": {"sources": _put_affine(arrays, "output", network.output)},
+    }
+    if network.embedding is not None:
+        embedding = network.embedding.astype_float()
+        header["n_inputs"] = int(embedding.matrix.shape[0])
+        arrays["embedding.matrix"] = np.ascontiguousarray(embedding.matrix)
+        arrays["embedding.offset"] = np.ascontiguousarray(embedding.offset)
+    return arrays, json.dumps(header)
+
+
+def _put_affine(arrays: dict[str, NDArray[Any]], prefix: str, affine: Affine) -> list[int]:
+    arrays[f"{prefix}.bias"] = affine.bias
+    for source, matrix in affine.terms.items():
+        key = f"{prefix}.from{source}"
+        if isinstance(matrix, sp.csr_array):
+            arrays[f"{key}.data"] = matrix.data
+            arrays[f"{key}.indices"] = matrix.indices
+            arrays[f"{key}.indptr"] = matrix.indptr
+            arrays[f"{key}.shape"] = np.array(matrix.shape)
+        else:
+            arrays[key] = np.ascontiguousarray(matrix)
+    return list(affine.terms)
+
+
+def _put_activation(arrays: dict[str, NDArray[Any]], prefix: str, activation: Activation) -> None:
+    parts = (activation.breakpoints, activation.slopes, activation.intercepts)
+    same = all(bool((part == part[:1]).all()) for part in parts)
+    names = ("breakpoints", "slopes", "intercepts")
+    for name, part in zip(names, parts, strict=True):
+        arrays[f"{prefix}.{name}"] = np.ascontiguousarray(part[:1] if same else part)
+
+
+def to_network(arrays: Arrays, where: str) -> Network:
+    """The network in named arrays, in either layout.
+
+    Examples
+    --------
+    >>> to_network({"W0": np.eye(2), "b0": np.zeros(2)}, "here")
+    Network(2 → 2)
+    """
+    try:
+        if "header" in arrays:
+            return _general(arrays, where)
+        return _perceptron(arrays, where)
+    except InvalidNetworkError as error:
+        raise ModelFileError(f"{where}: {error}") from None
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        if isinstance(error, ModelFileError):
+            raise
+        what = f"no array {error.args[0]!r}" if isinstance(error, KeyError) else str(error)
+        raise ModelFileError(f"{where}: the arrays do not make a network: {what}") from error
+
+
+def refuse_state_dict(keys: list[str], where: str) -> None:
+    """Refuse the weights of a torch module, which say nothing about how they are connected."""
+    if any(key.endswith((".weight", ".bias")) and not key.startswith(("layer", "output"))
+           for key in keys):  # fmt: skip
+        raise ModelFileError(
+            f"{where}: holds a state dict ({keys[0]!r}, …): weights without activations or skips. "
+            "Load it into its module and use tropicell.from_torch, or write a .pt2 or .onnx file"
+        )
+
+
+def _perceptron(arrays: Arrays, where: str) -> Network:
+    refuse_state_dict(list(arrays), where)
+    unknown = sorted(k for k in arrays if not _MLP_KEY.fullmatch(k) and k not in _MLP_EXTRAS)
+    if unknown or "W0" not in arrays:
+        raise ModelFileError(
+            f"{where}: expected the arrays W0, b0, W1, b1, … (and perhaps "
+            f"{', '.join(sorted(_MLP_EXTRAS))}), or a file of tropicell.save; "
+            + (f"found {unknown[0]!r}" if unknown else "W0 is missing")
+        )
+    count = 1 + max(int(k[1:]) for k in arrays if _MLP_KEY.fullmatch(k))
+    if "n_layers" in arrays and int(arrays["n_layers"]) != count:
+        raise ModelFileError(
+            f"{where}: n_layers is {int(arrays['n_layers'])}, but there are {count} matrices"
+        )
+    weights = [arrays[f"W{i}"] for i in range(count)]
+    biases = [arrays.get(f"b{i}") for i in range(count)]
+    skips = np.asarray(arrays.get("skips", np.empty((0, 2), int)))
+    if skips.size and (skips.ndim != 2 or skips.shape[1] != 2 or skips.dtype.kind not in "iu"):
+        raise ModelFileError(
+            f"{where}: skips must be whole numbers of shape (skips, 2), got {skips.shape}"
+        )
+    names = np.asarray(arrays.get("activation", "relu"))
+    activation: Any = str(names) if names.ndim == 0 else [str(name) for name in names]
+    pairs = [(int(k), int(target)) for k, target in skips.reshape(-1, 2)]
+    return Network.mlp(weights, biases, skips=pairs, activation=activation)
+
+
+def _general(arrays: Arrays, where: str) -> Network:
+    try:
+        header = json.loads(str(arrays["header"]))
+    except json.JSONDecodeError as error:
+        raise ModelFileError(f"{where}: the header is not JSON: {error}") from None
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
+        raise ModelFileError(f"{where}: the header does not say {FORMAT!r}")
+    if header.get("version") != VERSION:
+        raise ModelFileError(
+            f"{where}: version {header.get('version')!r} of the layout is not known; this version "
+            f"of tropicell reads {VERSION}"
+        )
+    layers = []
+    for index, entry in enumerate(header["layers"], start=1):
+        prefix = f"layer{index}"
+        activation = piecewise(
+            arrays[f"{prefix}.breakpoints"],
+            arrays[f"{prefix}.slopes"],
+            arrays[f"{prefix}.intercepts"],
+            name=str(entry["activation"]),
+        )
+        layers.append(
+            Layer(_affine(arrays, prefix, entry["sources"]), activation, str(entry["name"]))
+        )
+    output = _affine(arrays, "output", header["output"]["sources"])
+    embedding = None
+    if "embedding.matrix" in arrays:
+        embedding = AffineMap(
+            np.asarray(arrays["embedding.matrix"], np.float64),
+            np.asarray(arrays["embedding.offset"], np.float64),
+        )
+    return Network(int(header["n_inputs"]), layers, output, embedding=embedding)
+
+
+def _affine(arrays: Arrays, prefix: str, sources: list[int]) -> Affine:
+    terms: dict[int, Matrix] = {}
+    for source in sources:
+        key = f"{prefix}.from{int(source)}"
+        if f"{key}.data" in arrays:
+            parts = (arrays[f"{key}.data"], arrays[f"{key}.indices"], arrays[f"{key}.indptr"])
+            rows, columns = (int(n) for n in arrays[f"{key}.shape"])
+            matrix = sp.csr_array(parts, shape=(rows, columns))
+            matrix.check_format(full_check=True)
+            terms[int(source)] = matrix
+        else:
+            terms[int(source)] = arrays[key]
+    return Affine(terms, arrays[f"{prefix}.bias"])

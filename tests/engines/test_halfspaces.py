@@ -1,0 +1,227 @@
+"""The half-space engine against the exact oracle, on generic and degenerate networks."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from strategies import KINDS, domains, networks, random_network
+from tropicell import Affine, Box, Layer, Network, Polytope, Slice, activations
+from tropicell.domains import resolve
+from tropicell.engines import _halfspaces_search, _halfspaces_work
+from tropicell.engines._halfspaces_exact import decide, interior_point
+from tropicell.engines.halfspaces import Batch, HalfspaceResult, enumerate_halfspaces
+from tropicell.engines.traverse import traverse
+from tropicell.errors import InvalidDomainError, InvalidInputError
+
+
+def oracle(network, domain=None):
+    on, inside = resolve(network, domain)
+    return {tuple(pattern.tolist()) for pattern, _ in traverse(on, inside)}
+
+
+def found(result: HalfspaceResult):
+    patterns = {tuple(pattern) for pattern in result.patterns.tolist()}
+    assert len(patterns) == len(result.patterns) == result.count
+    assert result.complete
+    return patterns
+
+
+def check_witnesses(network, domain, result):
+    on, inside = resolve(network, domain)
+    sure = result.margins > 0
+    points = result.witnesses[sure]
+    if len(points):
+        assert (on.patterns(points) == result.patterns[sure]).all()
+        assert inside.contains(points).all()
+    return sure
+
+
+def default_init(sizes, seed=0):
+    rng = np.random.default_rng(seed)
+    weights, biases = [], []
+    for m, n in itertools.pairwise(sizes):
+        bound = 1 / np.sqrt(m)
+        weights.append(rng.uniform(-bound, bound, (n, m)))
+        biases.append(rng.uniform(-bound, bound, n))
+    return Network.mlp(weights, biases)
+
+
+def check(network, domain=None):
+    expected = oracle(network, domain)
+    result = enumerate_halfspaces(network, domain)
+    assert found(result) == expected
+    check_witnesses(network, domain, result)
+    assert enumerate_halfspaces(network, domain, store=False).count == len(expected)
+    return result
+
+
+@given(networks(max_inputs=4, max_depth=3, max_width=4), st.data())
+@settings(max_examples=300)
+def test_same_regions_as_the_oracle(network, data):
+    check(network, data.draw(domains(network.n_inputs)))
+
+
+@given(st.integers(0, 10**6), st.sampled_from(KINDS), st.integers(5, 6))
+@settings(max_examples=25)
+def test_same_regions_in_more_dimensions(seed, kind, inputs):
+    check(random_network(seed, kind, inputs, 2, 4))
+
+
+@given(st.integers(0, 10**6), st.sampled_from(KINDS), st.integers(1, 2), st.booleans())
+@settings(max_examples=40)
+def test_slices(seed, kind, dimension, boxed):
+    network = random_network(seed, kind, 4, 2, 4)
+    rng = np.random.default_rng(seed)
+    directions = np.eye(4)[:dimension] + rng.integers(-2, 3, size=(dimension, 4)) * 0.125
+    if np.linalg.matrix_rank(directions) == dimension:
+        inside = Box(-1, 2) if boxed else None
+        check(network, Slice(rng.integers(-1, 2, size=4), directions, inside))
+
+
+@pytest.mark.parametrize(
+    ("weights", "biases"),
+    [
+        ([[[1.0], [-1.0]], [[1.0, 1.0]]], None),  # relu(x) next to relu(-x)
+        ([[[0.1, 0.2], [3 * 0.1, 3 * 0.2]], [[1.0, 1.0]]], [[0.3, 3 * 0.3], [0.0]]),
+        ([[[0.1, 0.2], [0.1, 0.2]], [[1.0, -1.0], [2.0, 1.0]], [[1.0, 1.0]]], None),
+        ([[[1.0, 1.0, 0.0]], [[1.0], [-1.0], [0.5]], [[1.0, 1.0, 1.0]]], None),  # strips
+        ([np.zeros((3, 2)), np.ones((2, 3)), np.ones((1, 2))], [[0, 1, -1], [0, -1], [0]]),
+        ([np.eye(3) * 1e-9, np.ones((2, 3)) * 1e9, np.ones((1, 2))], [[1e-9] * 3, [-1, 1], [0]]),
+        ([[[1e-200, 1.0]], [[1e-200], [1.0]], [[1.0, 1.0]]], None),  # no float proof is safe
+        ([[[1e-310, 1.0], [1.0, 1e-310]], [[1.0, -1.0]], [[1.0]]], [[0.0, 1.0], [0.0], [0.0]]),
+        ([[[1e-310], [1.0]], [[1.0, -1.0]], [[1.0]]], [[1.0, 1.0], [0.0], [0.0]]),
+        ([[[1e130], [1.0]], [[1e130, -1e130]], [[1.0]]], [[1.0, 1.0], [0.0], [0.0]]),
+    ],
+)
+def test_degenerate_by_hand(weights, biases):
+    check(Network.mlp(weights, biases))
+
+
+def test_many_pieces_and_skips():
+    tent = activations.piecewise([0, 1, 2], [0, 1, -1, 0], [0, 0, 2, 0])
+    rng = np.random.default_rng(3)
+    layers = [
+        Layer(Affine({0: rng.normal(size=(3, 3))}, rng.normal(size=3)), tent),
+        Layer(Affine({0: rng.normal(size=(2, 3)), 1: rng.normal(size=(2, 3))}), "hard_tanh"),
+    ]
+    check(Network(3, layers, Affine({2: np.ones((1, 2))})), Box(-2, 2))
+
+
+def test_float_agrees_on_generic_networks():
+    for seed, sizes in enumerate([(2, 8, 8, 1), (3, 6, 6, 6, 1), (6, 7, 5, 1), (8, 6, 4, 1)]):
+        network = default_init(sizes, seed)
+        exact = enumerate_halfspaces(network)
+        floats = enumerate_halfspaces(network, arithmetic="float")
+        assert found(exact) == found(floats)
+        assert exact.stats["exact_decisions"] == 0
+        assert check_witnesses(network, None, exact).all()
+
+
+def test_generic_high_dimension():
+    result = enumerate_halfspaces(default_init((8, 10, 10, 1)), store=False)
+    assert (result.count, result.complete) == (109_597, True)
+    assert result.stats["exact_decisions"] == 0
+    assert result.stats["lps"] < result.count
+
+
+def test_arrangements_have_the_known_number_of_cells():
+    rng = np.random.default_rng(0)
+    network = Network.mlp([rng.normal(size=(70, 2)), np.ones((1, 70))], [rng.normal(size=70), [0]])
+    result = enumerate_halfspaces(network)  # more than 64 cuts: two words a mask
+    assert len(found(result)) == 1 + 70 + 70 * 69 // 2
+    assert check_witnesses(network, None, result).all()
+    central = Network.mlp([rng.normal(size=(9, 3)), np.ones((1, 9))])
+    assert enumerate_halfspaces(central, store=False).count == 2 * (1 + 8 + 8 * 7 // 2)
+
+
+def test_buffers_grow_and_batches_add_up(monkeypatch):
+    network = default_init((4, 14, 12, 1))
+    expected = found(enumerate_halfspaces(network))
+    monkeypatch.setattr(_halfspaces_work, "POINTS", 16)
+    monkeypatch.setattr(_halfspaces_search, "BATCH", 5000)
+    assert found(enumerate_halfspaces(network)) == expected
+    batches: list[Batch] = []
+    result = enumerate_halfspaces(network, on_batch=batches.append)
+    assert len(batches) > 1
+    assert result.patterns.shape == (0, 26)
+    patterns = np.concatenate([batch.patterns for batch in batches])
+    assert {tuple(p) for p in patterns.tolist()} == expected
+    assert result.count == len(patterns)
+
+
+@pytest.mark.parametrize("store", [True, False])
+def test_budgets(store):
+    network = default_init((6, 12, 12, 1))
+    some = enumerate_halfspaces(network, max_regions=100, store=store)
+    assert (some.count, some.complete) == (100, False)
+    assert len(some.patterns) == (100 if store else 0)
+    none = enumerate_halfspaces(network, max_seconds=0.0, store=store)
+    assert not none.complete
+
+
+def test_prefixes_share_the_work():
+    for seed in range(4):
+        network = random_network(seed, KINDS[seed], 3, 3, 3)
+        expected = oracle(network)
+        width = network.widths[0]
+        parts: set[tuple[int, ...]] = set()
+        for prefix in {pattern[:width] for pattern in expected}:
+            part = found(enumerate_halfspaces(network, prefix=np.array(prefix, np.uint8)))
+            assert all(pattern[:width] == prefix for pattern in part)
+            parts |= part
+        assert parts == expected
+    relu = Network.mlp([[[1.0], [-1.0]], [[1.0, 1.0]], [[1.0]]])
+    assert enumerate_halfspaces(relu, prefix=np.array([1, 1], np.uint8)).count == 0
+    with pytest.raises(InvalidInputError, match="prefix"):
+        enumerate_halfspaces(relu, prefix=np.array([1], np.uint8))
+
+
+@pytest.mark.parametrize("sizes", [(3, 5, 1), (3, 6, 5, 1), (2, 70, 2, 1)])
+def test_shares_add_up(sizes):
+    network = default_init(sizes)
+    expected = found(enumerate_halfspaces(network))
+    parts = [enumerate_halfspaces(network, share=(k, 3)) for k in range(3)]
+    assert sum(part.count for part in parts) == len(expected)
+    assert set().union(*(found(part) for part in parts)) == expected
+    with pytest.raises(InvalidInputError, match="share"):
+        enumerate_halfspaces(network, share=(3, 3))
+
+
+def test_refused_input():
+    network = default_init((2, 3, 1))
+    with pytest.raises(InvalidDomainError, match="interior"):
+        enumerate_halfspaces(network, Polytope([[1, 0], [-1, 0]], [0, 0]))
+    with pytest.raises(InvalidInputError, match="max_regions"):
+        enumerate_halfspaces(network, max_regions=-1)
+    with pytest.raises(InvalidInputError, match="arithmetic"):
+        enumerate_halfspaces(network, arithmetic="decimal")
+
+
+def test_network_without_layers():
+    network = Network(2, [], Affine({0: np.ones((1, 2))}))
+    result = enumerate_halfspaces(network, Box(0, 1))
+    assert result.patterns.shape == (1, 0)
+    assert Box(0, 1).contains(result.witnesses).all()
+
+
+def test_exact_linear_program():
+    from tropicell.arithmetic import to_rationals
+
+    rows = to_rationals([[0, 1, 0], [0, 0, 1], [0, 1, 0], [0, 0, 1], [3, -1, -1], [1, 1, 1]])
+    rows = rows.tolist()
+    sign = [0, 0, 1, 1, 1, 0]  # the triangle x, y >= 0, x + y <= 3
+    outcome = decide(rows, sign, 5, 1, [0, 1])
+    assert outcome.forced
+    assert set(outcome.support) == {2, 3}
+    beyond = decide(rows, sign, 5, -1, [0, 1])
+    assert not beyond.forced
+    assert beyond.point[0] + beyond.point[1] + 1 > 0
+    inside = interior_point(rows, sign)
+    assert inside is not None
+    assert min(*inside, 3 - inside[0] - inside[1]) > 0
+    assert interior_point(rows, [0, 0, 1, 1, -1, -1]) is None

@@ -1,0 +1,9 @@
+"""What the tests of the importers share."""
+
+import numpy as np
+import pytest
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(7)

@@ -1,0 +1,48 @@
+"""Packed patterns and ragged arrays."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tropicell.columns import PackedPatterns, Ragged
+
+
+@given(st.integers(0, 40), st.integers(0, 150), st.integers(1, 8), st.integers(0, 99))
+def test_packing_loses_nothing(rows: int, neurons: int, bits: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    patterns = rng.integers(0, 2**bits, size=(rows, neurons)).astype(np.uint8)
+    packed = PackedPatterns.pack(patterns, bits)
+    np.testing.assert_array_equal(packed[:], patterns)
+    for i in range(rows):
+        np.testing.assert_array_equal(packed[i], patterns[i])
+    assert packed.nbytes == rows * 8 * max(1, -(-neurons * bits // 64))
+
+
+@given(st.integers(1, 60), st.integers(1, 70), st.integers(0, 99))
+def test_every_pattern_is_found_and_no_other(rows: int, neurons: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    patterns = rng.integers(0, 2, size=(rows, neurons)).astype(np.uint8)
+    packed = PackedPatterns.pack(patterns, 1)
+    known = {row.tobytes(): i for i, row in reversed(list(enumerate(patterns)))}
+    queries = np.concatenate([patterns, rng.integers(0, 2, size=(30, neurons)).astype(np.uint8)])
+    expected = [known.get(query.tobytes(), -1) for query in queries]
+    assert packed.find(queries).tolist() == expected
+    repeated = [i for i, row in enumerate(patterns) if known[row.tobytes()] != i]
+    assert packed.first_duplicate() == (repeated[0] if repeated else -1)
+
+
+@pytest.mark.parametrize(
+    ("pieces", "bits"), [([1], 1), ([2, 2], 1), ([2, 3], 2), ([5], 3), ([], 1)]
+)
+def test_bits_are_as_few_as_possible(pieces: list[int], bits: int) -> None:
+    assert PackedPatterns.bits_for(np.array(pieces, dtype=np.intp)) == bits
+
+
+def test_ragged_rows() -> None:
+    ragged = Ragged.from_counts(np.arange(5), np.array([2, 0, 3]))
+    assert [row.tolist() for row in (ragged[0], ragged[1], ragged[2])] == [[0, 1], [], [2, 3, 4]]
+    assert ragged.owners().tolist() == [0, 0, 2, 2, 2]
+    assert ragged.counts.tolist() == [2, 0, 3]

@@ -1,0 +1,206 @@
+"""The front door: engines agree, budgets and interruptions keep what was found."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import KINDS, domains, networks, random_network
+
+from tropicell import (
+    Box,
+    IncompleteError,
+    InvalidDomainError,
+    InvalidInputError,
+    Network,
+    Polytope,
+    Slice,
+    count_regions,
+    enumerate_regions,
+    iter_regions,
+)
+from tropicell.engines import runs
+
+ENGINES = ("cells", "halfspaces")
+
+
+def default_network(sizes: list[int], seed: int = 0) -> Network:
+    """PyTorch's default initialisation."""
+    rng = np.random.default_rng(seed)
+    pairs = list(zip(sizes, sizes[1:], strict=False))
+    weights = [rng.uniform(-1, 1, size=(n, m)) / np.sqrt(m) for m, n in pairs]
+    return Network.mlp(weights, [rng.uniform(-1, 1, size=n) / np.sqrt(m) for m, n in pairs])
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@settings(max_examples=60)
+@given(st.data())
+def test_every_engine_finds_the_regions_of_the_oracle(engine: str, data: st.DataObject) -> None:
+    network = data.draw(networks(max_inputs=4, max_depth=3, max_width=4))
+    domain = data.draw(domains(network.n_inputs))
+    expected = sorted(enumerate_regions(network, domain, engine="traverse").texts())
+    found = enumerate_regions(network, domain, engine=engine)
+    assert found.complete
+    assert sorted(found.texts()) == expected
+    assert count_regions(network, domain, engine=engine) == len(expected)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_engines_agree_on_larger_networks(kind: str) -> None:
+    for inputs, width in ((1, 12), (2, 8), (3, 6)):
+        network = random_network(7, kind, inputs, 3, width, relu=True)
+        cells = enumerate_regions(network, engine="cells")
+        halfspaces = enumerate_regions(network, engine="halfspaces")
+        assert sorted(cells.texts()) == sorted(halfspaces.texts())
+
+
+@pytest.mark.parametrize("sizes", [[3, 16, 16, 16, 1], [4, 16, 16, 1], [5, 12, 12, 1]])
+def test_both_engines_count_the_same(sizes: list[int]) -> None:
+    network = default_network(sizes)
+    box = Box(-1, 1)
+    assert count_regions(network, box, engine="cells") == count_regions(
+        network, box, engine="halfspaces"
+    )
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_witnesses_have_their_patterns(engine: str) -> None:
+    network = default_network([3, 12, 12, 1])
+    regions = enumerate_regions(network, engine=engine)
+    exact = network.patterns(regions.witnesses, arithmetic="exact")
+    np.testing.assert_array_equal(exact, regions.patterns)
+
+
+def test_columns_of_the_cells_engine_are_those_of_exact_geometry() -> None:
+    network = random_network(3, "generic", 2, 3, 5, relu=True)
+    fast = enumerate_regions(network, Box(-1, 1))
+    for index, region in enumerate(fast):
+        facets = {source for facet in region.facets for source in facet.sources}
+        lines = {fast.lines.boundary(int(line)) for line in fast.facet_lines[index]}
+        assert lines <= facets
+        assert len(lines) == len(region.facets)
+        corners = {tuple(np.round(v.astype(float), 9)) for v in region.vertices}
+        assert {tuple(np.round(v[:-1], 9)) for v in fast.corners[index]} == corners
+    np.testing.assert_allclose(fast.volumes.sum(), 4.0, rtol=1e-12)
+
+
+def test_mean_number_of_facets_is_at_most_twice_the_dimension() -> None:
+    for inputs in (1, 2, 3, 4):
+        regions = enumerate_regions(default_network([inputs, 14, 14, 1]))
+        assert regions.facet_lines.counts.mean() <= 2 * inputs
+
+
+@pytest.mark.parametrize("engine", ["cells", "halfspaces", "traverse"])
+def test_budgets_keep_what_was_found(engine: str) -> None:
+    network = default_network([3, 8, 8, 1])
+    whole = enumerate_regions(network, engine=engine)
+    assert whole.complete
+    part = enumerate_regions(network, engine=engine, max_regions=5)
+    assert (len(part), part.complete) == (5, False)
+    assert set(part.texts()) <= set(whole.texts())
+    assert len(part.witnesses) == 5
+    assert enumerate_regions(network, engine=engine, max_regions=len(whole)).complete
+    assert len(enumerate_regions(network, engine=engine, max_regions=0)) == 0
+    with pytest.raises(IncompleteError) as caught:
+        count_regions(network, engine=engine, max_regions=7)
+    assert caught.value.count == 7
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_time_runs_out(engine: str) -> None:
+    network = default_network([5, 40, 40, 1])
+    regions = enumerate_regions(network, engine=engine, max_seconds=0.2)
+    assert not regions.complete
+    assert len(regions) > 100
+    assert regions.stats["seconds"] < 10
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_batches_are_the_regions(engine: str) -> None:
+    network = default_network([2, 30, 30, 1])
+    whole = enumerate_regions(network, engine=engine)
+    batches = list(iter_regions(network, engine=engine))
+    assert [batch.complete for batch in batches] == [False] * (len(batches) - 1) + [True]
+    texts = [text for batch in batches for text in batch.texts()]
+    assert sorted(texts) == sorted(whole.texts())
+
+
+def test_ctrl_c_keeps_what_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    network = default_network([2, 10, 10, 1])
+    original = runs.TraverseRun.batches
+
+    def interrupted(self: runs.TraverseRun) -> object:
+        for i, batch in enumerate(original(self)):
+            if i == 1100:
+                raise KeyboardInterrupt
+            yield batch
+
+    monkeypatch.setattr(runs.TraverseRun, "batches", interrupted)
+    monkeypatch.setattr(runs, "_TRAVERSE_BATCH", 10)
+    many = default_network([2, 20, 20, 20, 1])
+    regions = enumerate_regions(many, engine="traverse", max_regions=1000)
+    assert not regions.complete
+    assert enumerate_regions(network, Box(-0.1, 0.1), engine="traverse").complete
+
+
+def test_float_arithmetic_agrees_on_generic_networks() -> None:
+    for engine in ENGINES:
+        network = default_network([2, 20, 20, 1])
+        exact = enumerate_regions(network, Box(-1, 1), engine=engine)
+        rounded = enumerate_regions(network, Box(-1, 1), engine=engine, arithmetic="float")
+        assert sorted(exact.texts()) == sorted(rounded.texts())
+
+
+def test_regions_on_a_plane_through_a_high_dimensional_space() -> None:
+    rng = np.random.default_rng(0)
+    network = default_network([50, 20, 20, 3])
+    plane = Slice.through(rng.normal(size=(3, 50)), inside=Box(-1, 2))
+    regions = enumerate_regions(network, plane)
+    np.testing.assert_allclose(regions.volumes.sum(), 9.0, rtol=1e-9)
+    t = rng.uniform(-1, 2, size=(1000, 2))
+    found = regions.locate(t)
+    assert (found >= 0).all()
+    maps = regions.affine_maps[found]
+    values = np.einsum("nod,nd->no", maps[:, :, :-1], t) + maps[:, :, -1]
+    np.testing.assert_allclose(values, network(plane.embed(t)), rtol=1e-9, atol=1e-9)
+
+
+def test_two_threads_at_once() -> None:
+    nets = [default_network([2, 24, 24, 1], seed) for seed in range(4)]
+    expected = [count_regions(network) for network in nets]
+    found = [0] * len(nets)
+
+    def work(i: int) -> None:
+        found[i] = count_regions(nets[i])
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(len(nets))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"engine": "fast"}, "engine must be"),
+        ({"arithmetic": "double"}, "arithmetic must be"),
+        ({"engine": "traverse", "arithmetic": "float"}, "exact arithmetic only"),
+        ({"max_regions": -1}, "max_regions must not be negative"),
+        ({"workers": 0}, "workers must be"),
+    ],
+)
+def test_bad_options_are_refused(options: dict, message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        enumerate_regions(Network.mlp([[[1.0]], [[1.0]]]), **options)
+
+
+@pytest.mark.parametrize("engine", ["cells", "halfspaces", "traverse"])
+def test_domains_without_interior_are_refused(engine: str) -> None:
+    flat = Polytope([[1.0, 0.0], [-1.0, 0.0]], [0.0, 0.0])
+    with pytest.raises(InvalidDomainError, match="no interior"):
+        enumerate_regions(Network.mlp([np.eye(2), np.eye(2)]), flat, engine=engine)

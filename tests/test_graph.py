@@ -1,0 +1,77 @@
+"""Neighbours and merged regions, against exact geometry done the slow way."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+
+from oracles import shared_facets
+from strategies import networks, random_network
+from tropicell import Affine, Box, Layer, Network, enumerate_regions
+
+
+@settings(max_examples=25)
+@given(networks(max_inputs=2, max_depth=2))
+def test_neighbours_are_the_pairs_that_share_a_facet(network: Network) -> None:
+    regions = enumerate_regions(network, Box(-1, 1))
+    expected = shared_facets(list(regions))
+    assert {tuple(pair) for pair in regions.neighbours.pairs.tolist()} == expected
+    for (i, j), changed in zip(
+        regions.neighbours.pairs,
+        map(regions.neighbours.neurons.__getitem__, range(10**6)),
+        strict=False,
+    ):
+        different = np.flatnonzero(regions.patterns[i] != regions.patterns[j])
+        assert changed.tolist() == different.tolist()
+
+
+@given(networks(max_depth=2))
+def test_regions_of_a_convex_domain_are_connected(network: Network) -> None:
+    regions = enumerate_regions(network)
+    graph = regions.to_networkx()
+    import networkx
+
+    assert networkx.is_connected(graph)
+    assert graph.number_of_nodes() == len(regions)
+
+
+def test_a_neuron_that_is_constant_on_one_side_only() -> None:
+    """relu(relu(x)): crossing x = 0 changes both layers, yet layer 2 has no boundary at x < 0."""
+    regions = enumerate_regions(Network.mlp([[[1.0]], [[1.0]], [[1.0]]]))
+    assert regions.texts() == ["0|0", "1|1"]
+    assert regions.neighbours.pairs.tolist() == [[0, 1]]
+    assert regions.neighbours.neurons[0].tolist() == [0, 1]
+
+
+def test_general_position_has_known_adjacency() -> None:
+    """N lines in general position have n² edges between regions in the plane."""
+    network = random_network(5, "generic", 2, 0, 1)
+    rng = np.random.default_rng(0)
+    network = Network.mlp([rng.normal(size=(6, 2)), np.ones((1, 6))], [rng.normal(size=6), [0.0]])
+    assert len(enumerate_regions(network).neighbours) == 36
+
+
+@settings(max_examples=30)
+@given(networks(max_inputs=2, max_depth=2))
+def test_merged_regions_have_one_map_and_neighbours_of_them_another(network: Network) -> None:
+    regions = enumerate_regions(network, Box(-1, 1))
+    merged = regions.merged()
+    maps = [network.affine_map(pattern) for pattern in regions.patterns]
+
+    def same(i: int, j: int) -> bool:
+        return (maps[i].matrix == maps[j].matrix).all() and (maps[i].offset == maps[j].offset).all()
+
+    for index in range(len(merged)):
+        members = merged.members(index)
+        assert members.size
+        assert all(same(members[0], member) for member in members)
+    for i, j in regions.neighbours.pairs.tolist():
+        assert (merged.labels[i] == merged.labels[j]) == same(i, j)
+
+
+def test_maximum_of_two_inputs_has_two_merged_regions() -> None:
+    """max(x, y) = y + relu(x - y), next to a neuron that the output does not use."""
+    layer = Layer(Affine({0: [[1.0, -1.0], [1.0, 1.0]]}))
+    network = Network(2, [layer], Affine({0: [[0.0, 1.0]], 1: [[1.0, 0.0]]}))
+    regions = enumerate_regions(network)
+    assert (len(regions), len(regions.merged())) == (4, 2)
