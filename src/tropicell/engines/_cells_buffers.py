@@ -172,10 +172,9 @@ def plane_seeds(program: Program, cells: Sequence[ExactCell]) -> Seeds:
         order = polygon(cell.cone)
         labels += [cell.cone.labels[f] for f in order]
         ends.append(len(labels))
+        corners = dict(zip(cell.cone.tight, cell.cone.rays, strict=True))
         for i, f in enumerate(order):
-            corner = 1 << f | 1 << order[i - 1]
-            rays = zip(cell.cone.rays, cell.cone.tight, strict=True)
-            infinite.append(next(float(r[-1] == 0) for r, t in rays if t & corner == corner))
+            infinite.append(float(corners[1 << f | 1 << order[i - 1]][-1] == 0))
     return Seeds(
         layers=np.array([cell.layer for cell in cells], np.int64),
         patterns=patterns.ravel(),

@@ -159,8 +159,8 @@ def exact_batch(program: Program, cells: Sequence[ExactCell], *, volumes: bool) 
             order = polygon(cone)
             names = [cone.labels[f] for f in order]
             corners = [1 << f | 1 << order[i - 1] for i, f in enumerate(order)]
-            which = [next(k for k, t in enumerate(tight) if t & c == c) for c in corners]
-            rays, tight = [rays[k] for k in which], [tight[k] for k in which]
+            by_corner = dict(zip(tight, rays, strict=True))
+            rays, tight = [by_corner[corner] for corner in corners], corners
         lines = [*cone.lines, *(tuple(-x for x in line) for line in cone.lines)]
         points = [_to_floats(ray) for ray in [*rays, *lines]]
         closed = all(ray[-1] > 0 for ray in rays) and not lines

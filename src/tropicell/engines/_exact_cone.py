@@ -7,6 +7,7 @@ direction. All numbers are Python integers, rows and rays have no common divisor
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd
@@ -158,38 +159,54 @@ def _adjacent(tight: list[int], i: int, j: int, common: int, size: int) -> bool:
     return all(t & common != common for k, t in enumerate(tight) if k not in (i, j))
 
 
+def bits(number: int) -> Iterator[int]:
+    """Places of the ones of a number.
+
+    Examples
+    --------
+    >>> list(bits(0b1010))
+    [1, 3]
+    """
+    while number:
+        low = number & -number
+        yield low.bit_length() - 1
+        number ^= low
+
+
 def _only_facets(
     rows: list[Vector], labels: list[int], rays: list[Vector], tight: list[int], lines: list[Vector]
 ) -> Cone:
     """Drop the inequalities that have become redundant, and renumber the bits."""
-    on = [0] * len(rows)
+    on: list[list[int]] = [[] for _ in rows]
     for k, t in enumerate(tight):
-        for f in range(len(rows)):
-            if t >> f & 1:
-                on[f] |= 1 << k
-    kept: list[int] = []
+        for f in bits(t):
+            on[f].append(k)
+    place: dict[int, int] = {}
     for f, mine in enumerate(on):
-        larger = any(
-            mine & other == mine and (mine != other or g < f)
-            for g, other in enumerate(on)
-            if g != f
-        )
-        if mine and not larger:
-            kept.append(f)
-    if len(kept) < len(rows):
-        tight = [sum(((t >> f) & 1) << k for k, f in enumerate(kept)) for t in tight]
-    return Cone([rows[f] for f in kept], [labels[f] for f in kept], rays, tight, lines)
+        if not mine:
+            continue
+        common = tight[mine[0]]
+        for k in mine[1:]:
+            common &= tight[k]
+        # Others that hold all my rays hold more of them, or just these and came first.
+        larger = any(len(on[g]) > len(mine) or g < f for g in bits(common) if g != f)
+        if not larger:
+            place[f] = len(place)
+    if len(place) < len(rows):
+        tight = [sum(1 << place[f] for f in bits(t) if f in place) for t in tight]
+    return Cone([rows[f] for f in place], [labels[f] for f in place], rays, tight, lines)
 
 
 def polygon(cone: Cone) -> list[int]:
     """Facets of a pointed cone in three dimensions, in counter-clockwise order of the cell."""
-    by_facet = [[k for k, t in enumerate(cone.tight) if t >> f & 1] for f in range(len(cone.rows))]
+    by_facet: list[list[int]] = [[] for _ in cone.rows]
+    for k, t in enumerate(cone.tight):
+        for f in bits(t):
+            by_facet[f].append(k)
     order = [0]
     ray = by_facet[0][1]
     while True:
-        (following,) = (
-            f for f in range(len(by_facet)) if f != order[-1] and cone.tight[ray] >> f & 1
-        )
+        following = next(f for f in bits(cone.tight[ray]) if f != order[-1])
         if following == order[0]:
             break
         order.append(following)
