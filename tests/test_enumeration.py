@@ -129,22 +129,49 @@ def test_batches_are_the_regions(engine: str) -> None:
     assert sorted(texts) == sorted(whole.texts())
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+@settings(max_examples=15)
+@given(st.data())
+def test_workers_find_the_same_regions(engine: str, data: st.DataObject) -> None:
+    network = data.draw(networks(max_inputs=3, max_depth=3, max_width=5))
+    alone = enumerate_regions(network, engine=engine)
+    together = enumerate_regions(network, engine=engine, workers=3)
+    assert together.complete
+    assert sorted(together.texts()) == sorted(alone.texts())
+
+
+@pytest.mark.parametrize("sizes", [[2, 30, 30, 1], [3, 12, 12, 1], [6, 9, 9, 1]])
+def test_workers_share_larger_networks(sizes: list[int]) -> None:
+    network = default_network(sizes)
+    alone = count_regions(network)
+    assert count_regions(network, workers=2) == alone
+    part = enumerate_regions(network, workers=2, max_regions=20)
+    assert (len(part), part.complete) == (20, False)
+    assert enumerate_regions(network, workers=2).packed.first_duplicate() == -1
+
+
+def test_an_error_in_a_worker_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(self: runs.CellsRun) -> object:
+        raise MemoryError
+
+    monkeypatch.setattr(runs.CellsRun, "batches", fail)
+    with pytest.raises(MemoryError):
+        count_regions(default_network([2, 30, 30, 1]), workers=2)
+
+
 def test_ctrl_c_keeps_what_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    network = default_network([2, 10, 10, 1])
     original = runs.TraverseRun.batches
 
     def interrupted(self: runs.TraverseRun) -> object:
         for i, batch in enumerate(original(self)):
-            if i == 1100:
+            if i == 25:
                 raise KeyboardInterrupt
             yield batch
 
     monkeypatch.setattr(runs.TraverseRun, "batches", interrupted)
-    monkeypatch.setattr(runs, "_TRAVERSE_BATCH", 10)
-    many = default_network([2, 20, 20, 20, 1])
-    regions = enumerate_regions(many, engine="traverse", max_regions=1000)
+    regions = enumerate_regions(default_network([2, 8, 8, 1]), engine="traverse")
     assert not regions.complete
-    assert enumerate_regions(network, Box(-0.1, 0.1), engine="traverse").complete
+    assert len(regions) == 26
 
 
 def test_float_arithmetic_agrees_on_generic_networks() -> None:

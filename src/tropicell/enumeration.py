@@ -190,7 +190,14 @@ class _Job:
         started = time.perf_counter()
         bits = PackedPatterns.bits_for(self.network.pieces)
         show = sys.stderr.isatty() if self.progress is None else self.progress
-        name, run = runs.start(self.engine, self.network, self.domain, self.arithmetic, store=store)
+        name, run = runs.start(
+            self.engine,
+            self.network,
+            self.domain,
+            self.arithmetic,
+            store=store,
+            workers=self.workers,
+        )
         limit = sys.maxsize if self.max_regions is None else self.max_regions
         bar = tqdm(unit=" regions", disable=not show)
         kept = 0

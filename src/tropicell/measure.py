@@ -220,9 +220,12 @@ def decision_boundary(regions: Regions, first: int = 0, second: int = 1) -> list
     pieces = []
     start = 0
     for end in corners.ends:
-        points, values = corners.values[start:end, :-1], signs[start:end]
+        points, values = corners.values[start:end, :-1], signs[start:end].copy()
         start = end
-        if (values > 0).any() and (values < 0).any():
+        values[np.abs(values) <= 1e-12 * np.abs(values).max()] = 0.0
+        # A facet on which the outputs are equal is taken from its positive side.
+        facet = (values == 0).sum() >= points.shape[1]
+        if (values > 0).any() and (facet or (values < 0).any()):
             pieces.append(_level_set(points, values))
     return pieces
 

@@ -20,6 +20,7 @@ from tropicell.arithmetic import ArithmeticName
 from tropicell.domains import Domain, resolve
 from tropicell.engines import _cells_buffers as buffers
 from tropicell.engines._cells_cone import run_cones
+from tropicell.engines._cells_deal import deal
 from tropicell.engines._cells_plane import run_plane
 from tropicell.engines._cells_result import CellRegions, exact_batch
 from tropicell.engines._cells_state import (
@@ -34,6 +35,9 @@ from tropicell.engines._cells_state import (
     OUT_FACETS,
     PATTERNS,
     SEED,
+    SHARE,
+    SHARE_LAYER,
+    SHARES,
     SPLITS,
     STATE_SIZE,
     TESTS,
@@ -111,6 +115,9 @@ class CellRun:
         of bounded regions are ``nan``.
     cells : list of ExactCell, optional
         Where to start instead of the domain: cells that another run's `remaining` gave away.
+    share : (int, int, int), optional
+        ``(layer, k, n)``: of n runs that share the work, this is number k; the cells of the first
+        layers up to `layer` are dealt out.
 
     Attributes
     ----------
@@ -138,6 +145,7 @@ class CellRun:
     max_seconds: float | None = None
     volumes: bool | None = None
     cells: list[ExactCell] | None = None
+    share: tuple[int, int, int] | None = None
 
     def __post_init__(self) -> None:
         if self.arithmetic not in ("exact", "float"):
@@ -156,6 +164,8 @@ class CellRun:
         self._started = self.cells is not None
         self._regions: list[ExactCell] = []
         self._state = np.zeros(STATE_SIZE, np.int64)
+        self._share_layer, *dealt = self.share or (-1, 0, 1)
+        self._state[[SHARE_LAYER, SHARE, SHARES]] = self._share_layer, *dealt
 
     def batches(self) -> Iterator[Batch | None]:
         """Batches of regions, and None between them as a chance to look at the clock.
@@ -208,6 +218,8 @@ class CellRun:
     def _sort(self, cell: ExactCell, more: list[ExactCell]) -> None:
         """A finished region, a seed for the kernel, or a cell that stays exact."""
         exact = self._exact
+        if cell.layer == self._share_layer + 1 and not self._is_mine(cell):
+            return
         if cell.layer > self.program.depth:
             self.count += 1
             if self.store:
@@ -222,6 +234,10 @@ class CellRun:
             more.extend(
                 exact.finish_layer(cell, bytearray(width), lines, stop_when_pointed=self._tame)
             )
+
+    def _is_mine(self, cell: ExactCell) -> bool:
+        pieces = np.frombuffer(cell.pattern, np.uint8)
+        return bool(deal(pieces, pieces[:0]) % self._state[SHARES] == self._state[SHARE])
 
     def _grow(self, cells: list[ExactCell], started: float) -> Iterator[tuple[Batch | None, bool]]:
         """Run the kernel from some seeds until all below them is done, or a budget is spent."""

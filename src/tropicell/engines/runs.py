@@ -12,10 +12,12 @@ import numpy as np
 
 from tropicell.arithmetic import ArithmeticName
 from tropicell.domains import Domain
+from tropicell.engines._cells_state import Batch
 from tropicell.engines.batch import Columns, Run
 from tropicell.engines.cells import CellRun
 from tropicell.engines.halfspaces import Search
 from tropicell.engines.halfspaces import Tolerance as HalfspaceTolerance
+from tropicell.engines.threads import SharedRun
 from tropicell.engines.traverse import traverse
 from tropicell.errors import InvalidInputError
 from tropicell.network import Network
@@ -30,14 +32,23 @@ _TICK = 0.1
 
 _TRAVERSE_BATCH = 1024
 
+#: So many cells for each worker even out their shares.
+_CELLS_PER_WORKER = 100
+
 
 class CellsRun:
     """The cells engine."""
 
     def __init__(
-        self, network: Network, domain: Domain, arithmetic: ArithmeticName, *, store: bool
+        self,
+        network: Network,
+        domain: Domain,
+        arithmetic: ArithmeticName,
+        *,
+        store: bool,
+        share: tuple[int, int, int] | None = None,
     ) -> None:
-        self._run = CellRun(network, domain, arithmetic, store=store)
+        self._run = CellRun(network, domain, arithmetic, store=store, share=share)
 
     @property
     def count(self) -> int:
@@ -49,16 +60,23 @@ class CellsRun:
 
     def batches(self) -> Iterator[Columns | None]:
         for batch in self._run.batches():
-            yield None if batch is None else as_columns(batch)
+            yield None if batch is None else self._columns(batch)
 
     def rest(self) -> Iterator[Columns]:
-        return (as_columns(batch) for batch in self._run.rest())
+        return (self._columns(batch) for batch in self._run.rest())
+
+    def _columns(self, batch: Batch) -> Columns:
+        columns = as_columns(batch)
+        if self._run.program.dimension > 3 and self._run.stats.unsure_cells:
+            # Cells that come back from exact arithmetic may list a redundant inequality there.
+            return columns._replace(facet_lines=None, facet_counts=None)
+        return columns
 
     def stats(self) -> dict[str, Any]:
         return asdict(self._run.stats)
 
 
-def as_columns(batch: Any) -> Columns:
+def as_columns(batch: Batch) -> Columns:
     """A batch of the cells engine, with its facets' signed labels as lines."""
     lines = (np.abs(batch.labels) - 1).astype(np.int32)
     counts = batch.facet_counts
@@ -83,11 +101,22 @@ class HalfspacesRun:
     """The half-spaces engine."""
 
     def __init__(
-        self, network: Network, domain: Domain, arithmetic: ArithmeticName, *, store: bool
+        self,
+        network: Network,
+        domain: Domain,
+        arithmetic: ArithmeticName,
+        *,
+        store: bool,
+        share: tuple[int, int] = (0, 1),
     ) -> None:
         self._store = store
         self._search = Search(
-            network, domain, arithmetic=arithmetic, tolerance=HalfspaceTolerance(), store=store
+            network,
+            domain,
+            arithmetic=arithmetic,
+            tolerance=HalfspaceTolerance(),
+            store=store,
+            share=share,
         )
 
     @property
@@ -148,20 +177,50 @@ class TraverseRun:
 
 
 def start(
-    engine: str, network: Network, domain: Domain, arithmetic: ArithmeticName, *, store: bool
+    engine: str,
+    network: Network,
+    domain: Domain,
+    arithmetic: ArithmeticName,
+    *,
+    store: bool,
+    workers: int,
 ) -> tuple[str, Run]:
     """A run of an engine, and the engine's name if it was to be chosen here."""
     if engine == "auto":
         few = network.n_inputs <= MOST_INPUTS_FOR_CELLS
         engine = "cells" if few else "halfspaces"
+    runs: list[Run]
     if engine == "cells":
-        return engine, CellsRun(network, domain, arithmetic, store=store)
-    if engine == "halfspaces":
-        return engine, HalfspacesRun(network, domain, arithmetic, store=store)
-    if engine == "traverse":
+        layer = _layer_to_share(network, domain, workers)
+        runs = [
+            CellsRun(network, domain, arithmetic, store=store, share=share)
+            for share in ([(layer, k, workers) for k in range(workers)] if layer else [None])
+        ]
+    elif engine == "halfspaces":
+        n = workers if network.depth > 1 else 1
+        runs = [
+            HalfspacesRun(network, domain, arithmetic, store=store, share=(k, n)) for k in range(n)
+        ]
+    elif engine == "traverse":
         if arithmetic != "exact":
             raise InvalidInputError("the engine 'traverse' works in exact arithmetic only")
-        return engine, TraverseRun(network, domain)
-    raise InvalidInputError(
-        f"engine must be 'auto', 'cells', 'halfspaces' or 'traverse', not {engine!r}"
-    )
+        runs = [TraverseRun(network, domain)]
+    else:
+        raise InvalidInputError(
+            f"engine must be 'auto', 'cells', 'halfspaces' or 'traverse', not {engine!r}"
+        )
+    return engine, runs[0] if len(runs) == 1 else SharedRun(runs)
+
+
+def _layer_to_share(network: Network, domain: Domain, workers: int) -> int:
+    """The first layer after which there are enough cells to deal out; 0: don't share."""
+    if workers == 1:
+        return 0
+    enough = _CELLS_PER_WORKER * workers
+    for layer in range(1, network.depth):
+        run = CellRun(network.first_layers(layer), domain, store=False, max_regions=enough)
+        for _ in run.batches():
+            pass
+        if run.count >= enough:
+            return layer
+    return max(0, network.depth - 1)
