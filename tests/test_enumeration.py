@@ -116,7 +116,6 @@ def test_time_runs_out(engine: str) -> None:
     regions = enumerate_regions(network, engine=engine, max_seconds=0.2)
     assert not regions.complete
     assert len(regions) > 100
-    assert regions.stats["seconds"] < 10
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -71,8 +71,8 @@ def enumerate_regions(
     7
     """
     job = _Job(network, domain, engine, arithmetic, max_regions, max_seconds, workers, progress)
-    pieces = list(job.batches(store=True))
-    return job.regions(pieces, complete=job.complete)
+    columns = list(job.batches(store=True))
+    return job.regions(columns, complete=job.complete)
 
 
 def count_regions(
@@ -135,21 +135,13 @@ def iter_regions(
     4
     """
     job = _Job(network, domain, engine, arithmetic, max_regions, max_seconds, workers, progress)
-    waiting: _Piece | None = None
-    for piece in job.batches(store=True):
+    waiting: Columns | None = None
+    for batch in job.batches(store=True):
         if waiting is not None:
             yield job.regions([waiting], complete=False)
-        waiting = piece
+        waiting = batch
     if waiting is not None:
         yield job.regions([waiting], complete=job.complete)
-
-
-@dataclass
-class _Piece:
-    """A batch with its patterns packed."""
-
-    packed: PackedPatterns
-    columns: Columns
 
 
 @dataclass
@@ -182,13 +174,12 @@ class _Job:
         self.network, self.domain = resolve(self.network, self.domain)
         start_cell(self.network, self.domain)  # refuses a domain without interior
 
-    def batches(self, *, store: bool) -> Iterator[_Piece]:
+    def batches(self, *, store: bool) -> Iterator[Columns]:
         """Run the engine until it is done, a budget is spent, or Ctrl-C is pressed."""
         from tropicell.engines import runs  # noqa: PLC0415 - Numba is slow to import
 
         assert self.domain is not None
         started = time.perf_counter()
-        bits = PackedPatterns.bits_for(self.network.pieces)
         show = sys.stderr.isatty() if self.progress is None else self.progress
         name, run = runs.start(
             self.engine,
@@ -206,8 +197,8 @@ class _Job:
                 bar.update(run.count - bar.n)
                 if batch is not None:
                     columns = _first(batch, limit - kept)
-                    kept += len(columns.patterns)
-                    yield _Piece(PackedPatterns.pack(columns.patterns, bits), columns)
+                    kept += len(columns.packed)
+                    yield columns
         finally:
             bar.close()
             self.complete = run.complete and run.count <= limit
@@ -218,14 +209,13 @@ class _Job:
                 "seconds": time.perf_counter() - started,
             }
 
-    def regions(self, pieces: list[_Piece], *, complete: bool) -> Regions:
-        """All pieces as one object."""
+    def regions(self, columns: list[Columns], *, complete: bool) -> Regions:
+        """All batches as one object."""
         assert self.domain is not None
         network = self.network
-        words = [piece.packed.words for piece in pieces]
+        words = [c.packed.words for c in columns]
         bits = PackedPatterns.bits_for(network.pieces)
         none = PackedPatterns.pack(np.empty((0, network.n_neurons), dtype=np.uint8), bits)
-        columns = [piece.columns for piece in pieces]
         return Regions(
             network,
             self.domain,
@@ -257,11 +247,11 @@ def _until(
 
 def _first(columns: Columns, n: int) -> Columns:
     """The first n regions of a batch."""
-    if len(columns.patterns) <= n:
+    if len(columns.packed) <= n:
         return columns
     corners, facets = columns.corner_counts, columns.facet_counts
     return Columns(
-        columns.patterns[:n],
+        PackedPatterns(columns.packed.words[:n], columns.packed.neurons, columns.packed.bits),
         columns.witnesses[:n],
         None if columns.bounded is None else columns.bounded[:n],
         None if columns.volumes is None else columns.volumes[:n],

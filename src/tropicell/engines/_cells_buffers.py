@@ -143,20 +143,20 @@ def stacked_labels(
     return found
 
 
-def batch_columns(batch: Batch, state: Any, plane: bool) -> Batch:
-    """A copy of the used part of the batch buffers."""
+def used_part(batch: Batch, state: Any, plane: bool) -> Batch:
+    """The used part of the batch buffers."""
     n, corners = int(state[OUT]), int(state[OUT_CORNERS])
     facets = corners if plane else int(state[OUT_FACETS])
     return Batch(
-        patterns=batch.patterns[:n].copy(),
-        witnesses=batch.witnesses[:n].copy(),
-        volumes=batch.volumes[:n].copy(),
-        bounded=batch.bounded[:n].copy(),
-        inside=batch.inside[:n].copy(),
-        vertices=batch.vertices[:corners].copy(),
-        vertex_counts=batch.vertex_counts[:n].copy(),
-        labels=batch.labels[:facets].copy(),
-        facet_counts=batch.facet_counts[:n].copy(),
+        patterns=batch.patterns[:n],
+        witnesses=batch.witnesses[:n],
+        volumes=batch.volumes[:n],
+        bounded=batch.bounded[:n],
+        inside=batch.inside[:n],
+        vertices=batch.vertices[:corners],
+        vertex_counts=batch.vertex_counts[:n],
+        labels=batch.labels[:facets],
+        facet_counts=batch.facet_counts[:n],
     )
 
 

@@ -1,146 +1,42 @@
-"""Regions as columns: what the cells engine returns."""
+"""Regions of the cells engine as columns."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tropicell.columns import PackedPatterns
 from tropicell.engines._cells_state import Batch
 from tropicell.engines._exact_cells import ExactCell
 from tropicell.engines._exact_cone import polygon
 from tropicell.engines._volume import polytope_volume
+from tropicell.engines.batch import Columns
 from tropicell.engines.program import Program
 
 
-@dataclass(frozen=True, eq=False)
-class CellRegions:
-    """Regions found by the cells engine, as columns.
+def as_columns(batch: Batch, bits: int) -> Columns:
+    """A batch with its patterns packed and the labels of its facets as lines; all is copied.
 
-    Attributes
-    ----------
-    packed : ndarray of uint8
-        Patterns, eight neurons a byte where no neuron has more than two pieces, else as they are.
-    witnesses : ndarray, shape (regions, d)
-        A point inside each region.
-    inside : ndarray of bool
-        Whether that is proved. Never in float arithmetic; and a region may be so thin
-        that the point, rounded to float64, falls out of it.
-    bounded : ndarray of bool
-    volumes : ndarray
-        ``inf`` where unbounded.
-    vertices, vertex_offsets : ndarray
-        Homogeneous: rows (x, 1) for vertices, (x, 0) for rays; those of region i are
-        ``vertex_offsets[i] : vertex_offsets[i + 1]``. In the plane in counter-clockwise order.
-    facets, facet_offsets : ndarray
-        Facets of each region as plus or minus (line + 1): minus where the region lies on the
-        negative side of the line. In the plane facet i begins at vertex i.
-    line_layers, line_neurons, line_breakpoints : ndarray
-        What a line is: layer (0: the domain, whose row ``neuron - 1`` it is; neuron 0 is
-        infinity), neuron within the layer, and index of the breakpoint.
-    neurons : int
-    complete : bool
-    stats : CellStats
+    Beyond three dimensions volumes are left to be worked out when they are asked for.
     """
-
-    packed: NDArray[np.uint8]
-    witnesses: NDArray[np.float64]
-    inside: NDArray[np.bool_]
-    bounded: NDArray[np.bool_]
-    volumes: NDArray[np.float64]
-    vertices: NDArray[np.float64]
-    vertex_offsets: NDArray[np.int64]
-    facets: NDArray[np.int32]
-    facet_offsets: NDArray[np.int64]
-    line_layers: NDArray[np.int64]
-    line_neurons: NDArray[np.int64]
-    line_breakpoints: NDArray[np.int64]
-    neurons: int
-    is_packed: bool
-    complete: bool
-    stats: Any
-
-    def __len__(self) -> int:
-        return len(self.volumes)
-
-    @property
-    def patterns(self) -> NDArray[np.uint8]:
-        """Patterns, one row a region, one column a neuron."""
-        if not self.is_packed:
-            return self.packed
-        return np.unpackbits(self.packed, axis=1, count=self.neurons)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all columns."""
-        columns = (
-            self.packed,
-            self.witnesses,
-            self.inside,
-            self.bounded,
-            self.volumes,
-            self.vertices,
-            self.vertex_offsets,
-            self.facets,
-            self.facet_offsets,
-        )
-        return sum(column.nbytes for column in columns)
-
-    @classmethod
-    def gather(
-        cls, program: Program, batches: Sequence[Batch], *, complete: bool, stats: Any
-    ) -> CellRegions:
-        """All batches of a run as one object."""
-        neurons = program.neurons
-        d = program.dimension
-        packs = bool(program.maps.slopes.shape[1] <= 2)
-        patterns = [np.packbits(b.patterns, axis=1) if packs else b.patterns for b in batches]
-        empty = np.empty((0, (neurons + 7) // 8 if packs else neurons), np.uint8)
-        layers, numbers, breakpoints = _line_table(program)
-        return cls(
-            packed=np.concatenate([empty, *patterns]),
-            witnesses=np.concatenate([np.empty((0, d)), *(b.witnesses for b in batches)]),
-            inside=np.concatenate([np.empty(0, np.bool_), *(b.inside for b in batches)]),
-            bounded=np.concatenate([np.empty(0, np.bool_), *(b.bounded for b in batches)]),
-            volumes=np.concatenate([np.empty(0), *(b.volumes for b in batches)]),
-            vertices=np.concatenate([np.empty((0, d + 1)), *(b.vertices for b in batches)]),
-            vertex_offsets=_offsets([b.vertex_counts for b in batches]),
-            facets=np.concatenate([np.empty(0, np.int32), *(b.labels for b in batches)]).astype(
-                np.int32
-            ),
-            facet_offsets=_offsets([b.facet_counts for b in batches]),
-            line_layers=layers,
-            line_neurons=numbers,
-            line_breakpoints=breakpoints,
-            neurons=neurons,
-            is_packed=packs,
-            complete=complete,
-            stats=stats,
-        )
-
-
-def _offsets(counts: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
-    return np.concatenate([np.zeros(1, np.int64), *counts]).cumsum()
-
-
-def _line_table(
-    program: Program,
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    layers = np.repeat(np.arange(program.depth + 1), np.diff(program.lines.line_start))
-    neurons = np.where(
-        layers == 0,
-        np.arange(len(layers)),
-        program.lines.line_row - program.lines.row_start[layers],
+    lines = (np.abs(batch.labels) - 1).astype(np.int32)
+    counts = batch.facet_counts
+    if (lines == 0).any():  # infinity is no facet
+        finite = lines != 0
+        owners = np.repeat(np.arange(len(counts)), counts)
+        lines, counts = lines[finite], np.bincount(owners[finite], minlength=len(counts))
+    return Columns(
+        PackedPatterns.pack(batch.patterns, bits),
+        batch.witnesses.copy(),
+        batch.bounded.copy(),
+        batch.volumes.copy() if batch.witnesses.shape[1] <= 3 else None,
+        batch.vertices.copy(),
+        batch.vertex_counts.astype(np.int64),
+        lines,
+        counts.astype(np.int64),
     )
-    same = np.concatenate([[False], (neurons[1:] == neurons[:-1]) & (layers[1:] == layers[:-1])])
-    breakpoints = np.zeros(len(layers), np.int64)
-    for index in np.flatnonzero(same):
-        breakpoints[index] = breakpoints[index - 1] + 1
-    return layers.astype(np.int64), neurons.astype(np.int64), breakpoints
 
 
 def exact_batch(program: Program, cells: Sequence[ExactCell], *, volumes: bool) -> Batch:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tropicell.patterns import PatternArray
+from tropicell.columns import PackedPatterns
 
 
 class Columns(NamedTuple):
@@ -16,7 +16,7 @@ class Columns(NamedTuple):
 
     Attributes
     ----------
-    patterns : ndarray of uint8, shape (regions, neurons)
+    packed : PackedPatterns
     witnesses : ndarray, shape (regions, inputs)
     bounded : ndarray of bool
     volumes : ndarray
@@ -27,7 +27,7 @@ class Columns(NamedTuple):
         The lines (see `tropicell.lines`) of the facets, likewise.
     """
 
-    patterns: PatternArray
+    packed: PackedPatterns
     witnesses: NDArray[Any]
     bounded: NDArray[np.bool_] | None = None
     volumes: NDArray[np.float64] | None = None

@@ -17,12 +17,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tropicell.arithmetic import ArithmeticName
+from tropicell.columns import PackedPatterns
 from tropicell.domains import Domain, resolve
 from tropicell.engines import _cells_buffers as buffers
 from tropicell.engines._cells_cone import run_cones
 from tropicell.engines._cells_deal import deal
 from tropicell.engines._cells_plane import run_plane
-from tropicell.engines._cells_result import CellRegions, exact_batch
+from tropicell.engines._cells_result import as_columns, exact_batch
 from tropicell.engines._cells_state import (
     CONFLICTS,
     CORNERS,
@@ -49,6 +50,7 @@ from tropicell.engines._cells_state import (
     Seeds,
 )
 from tropicell.engines._exact_cells import MOST_FACETS, ExactCell, ExactCells
+from tropicell.engines.batch import Columns
 from tropicell.engines.program import compile_program, is_tame
 from tropicell.errors import InvalidInputError
 from tropicell.network import Network
@@ -85,6 +87,9 @@ class CellStats:
     unsure_cells, exact_decisions : int
         Cells for which the error bound did not suffice, and lines that were compared with a cell
         in exact arithmetic (those needed to start on an unbounded domain included).
+    unproved_witnesses : int
+        Regions so thin that their witness, rounded to float64, may not be inside. A `Region` works
+        out an exact one when asked.
     """
 
     seconds: float = 0.0
@@ -92,6 +97,7 @@ class CellStats:
     splits: int = 0
     unsure_cells: int = 0
     exact_decisions: int = 0
+    unproved_witnesses: int = 0
 
 
 @dataclass
@@ -130,7 +136,7 @@ class CellRun:
     Examples
     --------
     >>> run = CellRun(Network.mlp([[[1.0], [-1.0]], [[1.0, 1.0]]], [[0.0, -1.0], [0.0]]))
-    >>> sum(len(batch.patterns) for batch in run.batches() if batch is not None)
+    >>> sum(len(batch.packed) for batch in run.batches() if batch is not None)
     3
     >>> run.count, run.complete
     (3, True)
@@ -160,6 +166,7 @@ class CellRun:
         self._exact = ExactCells(network, domain, self.program)
         self._tame = self.arithmetic == "float" or is_tame(network, domain)
         self._plane = network.n_inputs == 2
+        self._bits = PackedPatterns.bits_for(network.pieces)
         self._seeds: list[ExactCell] = list(self.cells or [])
         self._started = self.cells is not None
         self._regions: list[ExactCell] = []
@@ -167,7 +174,7 @@ class CellRun:
         self._share_layer, *dealt = self.share or (-1, 0, 1)
         self._state[[SHARE_LAYER, SHARE, SHARES]] = self._share_layer, *dealt
 
-    def batches(self) -> Iterator[Batch | None]:
+    def batches(self) -> Iterator[Columns | None]:
         """Batches of regions, and None between them as a chance to look at the clock.
 
         After a budget was spent, raise it and call this again to go on.
@@ -194,7 +201,7 @@ class CellRun:
             self.stats.seconds = time.perf_counter() - started
             self.stats.exact_decisions = self._exact.decisions
 
-    def rest(self) -> Iterator[Batch]:
+    def rest(self) -> Iterator[Columns]:
         """Regions found and not yet handed over, after the run was broken off."""
         if hasattr(self, "_out"):
             batch = self._take_batch(full=True)
@@ -239,7 +246,9 @@ class CellRun:
         pieces = np.frombuffer(cell.pattern, np.uint8)
         return bool(deal(pieces, pieces[:0]) % self._state[SHARES] == self._state[SHARE])
 
-    def _grow(self, cells: list[ExactCell], started: float) -> Iterator[tuple[Batch | None, bool]]:
+    def _grow(
+        self, cells: list[ExactCell], started: float
+    ) -> Iterator[tuple[Columns | None, bool]]:
         """Run the kernel from some seeds until all below them is done, or a budget is spent."""
         program, state = self.program, self._state
         plane = self._plane
@@ -317,16 +326,25 @@ class CellRun:
         self._state[[TOP, CORNERS, CONFLICTS, PATTERNS, FACETS]] = 0
         return taken
 
-    def _take_batch(self, *, full: bool) -> Batch | None:
+    def _take_batch(self, *, full: bool) -> Columns | None:
         """The kernel's regions, once there are enough of them."""
         state, out = self._state, self._out
         few = state[OUT] < len(out.volumes) // 2 and state[OUT_CORNERS] < len(out.vertices) // 2
         few = few and state[OUT_FACETS] < len(out.labels) // 2
         if not self.store or state[OUT] == 0 or (few and not full):
             return None
-        batch = buffers.batch_columns(out, state, self._plane)
+        columns = self._columns(buffers.used_part(out, state, self._plane))
         state[OUT] = state[OUT_CORNERS] = state[OUT_FACETS] = 0
-        return batch
+        return columns
+
+    def _columns(self, batch: Batch) -> Columns:
+        if self.arithmetic == "exact":
+            self.stats.unproved_witnesses += int((~batch.inside).sum())
+        columns = as_columns(batch, self._bits)
+        if self.program.dimension > 3 and self.stats.unsure_cells:
+            # Cells that come back from exact arithmetic may list a redundant inequality there.
+            return columns._replace(facet_lines=None, facet_counts=None)
+        return columns
 
     def _decide_unsure(self) -> None:
         """Finish the layer of every unsure cell exactly; its parts become seeds again."""
@@ -343,63 +361,12 @@ class CellRun:
             while cells:
                 self._sort(cells.pop(), cells)
 
-    def _flush_exact(self) -> Iterator[Batch]:
+    def _flush_exact(self) -> Iterator[Columns]:
         """Regions that were finished in exact arithmetic."""
         if self._regions:
             wanted = self.volumes if self.volumes is not None else self.program.dimension <= 3
-            yield exact_batch(self.program, self._regions, volumes=wanted)
+            yield self._columns(exact_batch(self.program, self._regions, volumes=wanted))
             self._regions = []
-
-
-def enumerate_cells(
-    network: Network,
-    domain: Domain | None = None,
-    *,
-    arithmetic: ArithmeticName = "exact",
-    tolerance: Tolerance | None = None,
-    max_regions: int | None = None,
-    max_seconds: float | None = None,
-    volumes: bool | None = None,
-) -> CellRegions:
-    """Every region of a network on a domain, with its geometry.
-
-    Parameters
-    ----------
-    network : Network
-    domain : Domain, optional
-        Default: the whole space.
-    arithmetic : {"exact", "float"}
-    tolerance : Tolerance, optional
-        For float arithmetic.
-    max_regions, max_seconds : optional
-        Budgets: what was found is kept, and `complete` is False.
-    volumes : bool, optional
-        Whether to compute volumes; default: up to three dimensions.
-
-    Returns
-    -------
-    CellRegions
-
-    Examples
-    --------
-    >>> from tropicell import Box
-    >>> network = Network.mlp([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0]]])
-    >>> regions = enumerate_cells(network, Box(-1, 1))
-    >>> sorted(regions.patterns.tolist()), regions.volumes.tolist()
-    ([[0, 0], [0, 1], [1, 0], [1, 1]], [1.0, 1.0, 1.0, 1.0])
-    """
-    run = CellRun(
-        network,
-        domain,
-        arithmetic,
-        tolerance or Tolerance(),
-        True,
-        max_regions,
-        max_seconds,
-        volumes,
-    )
-    batches = [batch for batch in run.batches() if batch is not None]
-    return CellRegions.gather(run.program, batches, complete=run.complete, stats=run.stats)
 
 
 def count_cells(

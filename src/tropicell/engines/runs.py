@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from tropicell.arithmetic import ArithmeticName
+from tropicell.columns import PackedPatterns
 from tropicell.domains import Domain
-from tropicell.engines._cells_state import Batch
 from tropicell.engines.batch import Columns, Run
 from tropicell.engines.cells import CellRun
 from tropicell.engines.halfspaces import Search
@@ -59,42 +59,13 @@ class CellsRun:
         return self._run.complete
 
     def batches(self) -> Iterator[Columns | None]:
-        for batch in self._run.batches():
-            yield None if batch is None else self._columns(batch)
+        return self._run.batches()
 
     def rest(self) -> Iterator[Columns]:
-        return (self._columns(batch) for batch in self._run.rest())
-
-    def _columns(self, batch: Batch) -> Columns:
-        columns = as_columns(batch)
-        if self._run.program.dimension > 3 and self._run.stats.unsure_cells:
-            # Cells that come back from exact arithmetic may list a redundant inequality there.
-            return columns._replace(facet_lines=None, facet_counts=None)
-        return columns
+        return self._run.rest()
 
     def stats(self) -> dict[str, Any]:
         return asdict(self._run.stats)
-
-
-def as_columns(batch: Batch) -> Columns:
-    """A batch of the cells engine, with its facets' signed labels as lines."""
-    lines = (np.abs(batch.labels) - 1).astype(np.int32)
-    counts = batch.facet_counts
-    if (lines == 0).any():  # infinity is no facet
-        finite = lines != 0
-        owners = np.repeat(np.arange(len(counts)), counts)
-        lines, counts = lines[finite], np.bincount(owners[finite], minlength=len(counts))
-    return Columns(
-        batch.patterns,
-        batch.witnesses,
-        batch.bounded,
-        # Beyond three dimensions volumes are worked out when asked for.
-        batch.volumes if batch.witnesses.shape[1] <= 3 else None,
-        batch.vertices,
-        batch.vertex_counts,
-        lines,
-        counts.astype(np.int64),
-    )
 
 
 class HalfspacesRun:
@@ -110,6 +81,7 @@ class HalfspacesRun:
         share: tuple[int, int] = (0, 1),
     ) -> None:
         self._store = store
+        self._bits = PackedPatterns.bits_for(network.pieces)
         self._search = Search(
             network,
             domain,
@@ -136,7 +108,7 @@ class HalfspacesRun:
     def rest(self) -> Iterator[Columns]:
         batch = self._search.batch()
         if self._store and len(batch.patterns):
-            yield Columns(batch.patterns, batch.witnesses)
+            yield Columns(PackedPatterns.pack(batch.patterns, self._bits), batch.witnesses)
 
     def stats(self) -> dict[str, Any]:
         return self._search.stats()
@@ -170,7 +142,8 @@ class TraverseRun:
             self._found = []
             shape = (len(witnesses), self._network.n_inputs)
             stacked = np.array(patterns, dtype=np.uint8).reshape(len(patterns), -1)
-            yield Columns(stacked, np.array(witnesses, dtype=object).reshape(shape))
+            packed = PackedPatterns.pack(stacked, PackedPatterns.bits_for(self._network.pieces))
+            yield Columns(packed, np.array(witnesses, dtype=object).reshape(shape))
 
     def stats(self) -> dict[str, Any]:
         return {"seconds": self._seconds}

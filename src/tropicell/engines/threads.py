@@ -25,7 +25,9 @@ class SharedRun:
 
     def __init__(self, runs: Sequence[Run]) -> None:
         self._runs = runs
-        self._found: queue.Queue[Columns] = queue.Queue(_WAITING)
+        # Batches, and None for every thread that has ended.
+        self._found: queue.Queue[Columns | None] = queue.Queue(_WAITING)
+        self._busy = len(runs)
         self._stop = threading.Event()
         self._errors: list[BaseException] = []
         self._threads = [threading.Thread(target=self._work, args=(run,)) for run in runs]
@@ -42,11 +44,7 @@ class SharedRun:
         for thread in self._threads:
             thread.start()
         try:
-            while any(thread.is_alive() for thread in self._threads) or not self._found.empty():
-                try:
-                    yield self._found.get(timeout=_SECONDS)
-                except queue.Empty:
-                    yield None
+            yield from self._until_all_are_done()
             if self._errors:
                 raise self._errors[0]
         finally:
@@ -54,13 +52,18 @@ class SharedRun:
 
     def rest(self) -> Iterator[Columns]:
         self._stop.set()
-        while any(thread.is_alive() for thread in self._threads) or not self._found.empty():
-            try:
-                yield self._found.get(timeout=_SECONDS)
-            except queue.Empty:
-                continue
+        yield from (batch for batch in self._until_all_are_done() if batch is not None)
         for run in self._runs:
             yield from run.rest()
+
+    def _until_all_are_done(self) -> Iterator[Columns | None]:
+        while self._busy or not self._found.empty():
+            try:
+                batch = self._found.get(timeout=_SECONDS)
+                self._busy -= batch is None
+                yield batch
+            except queue.Empty:
+                yield None
 
     def stats(self) -> dict[str, Any]:
         """Counters added up; of times the longest."""
@@ -72,17 +75,11 @@ class SharedRun:
         try:
             for batch in run.batches():
                 if batch is not None:
-                    self._hand_over(batch)
+                    self._found.put(batch)
                 if self._stop.is_set():
                     return
         except BaseException as error:
             self._errors.append(error)
             self._stop.set()
-
-    def _hand_over(self, batch: Columns) -> None:
-        while True:
-            try:
-                self._found.put(batch, timeout=_SECONDS)
-                return
-            except queue.Full:
-                continue
+        finally:
+            self._found.put(None)
