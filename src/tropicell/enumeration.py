@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -20,6 +21,9 @@ from tropicell.engines.traverse import start_cell
 from tropicell.errors import IncompleteError, InvalidInputError
 from tropicell.network import Network
 from tropicell.regions import Regions
+
+#: Seconds without an answer from a kernel that has not been used before: it is being compiled.
+_PATIENCE = 1.5
 
 Engine = Literal["auto", "cells", "halfspaces", "traverse"]
 
@@ -193,7 +197,7 @@ class _Job:
         bar = tqdm(unit=" regions", disable=not show)
         kept = 0
         try:
-            for batch in _until(run, limit, started, self.max_seconds):
+            for batch in _until(run, limit, self.max_seconds):
                 bar.update(run.count - bar.n)
                 if batch is not None:
                     columns = _first(batch, limit - kept)
@@ -230,19 +234,35 @@ class _Job:
         )
 
 
-def _until(
-    run: Run, most: int, started: float, max_seconds: float | None
-) -> Iterator[Columns | None]:
+def _until(run: Run, most: int, max_seconds: float | None) -> Iterator[Columns | None]:
     """The batches of a run until a budget is spent or Ctrl-C is pressed; nothing found is lost."""
+    notice = threading.Timer(_PATIENCE, _say_that_it_compiles)
+    notice.daemon = True
+    started = None
     try:
+        if not run.loaded():
+            notice.start()
         for batch in run.batches():
+            if started is None:  # the time to compile is not the user's
+                started = time.perf_counter()
+                notice.cancel()
             yield batch
             late = max_seconds is not None and time.perf_counter() - started > max_seconds
             if (late or run.count > most) and not run.complete:
                 break
     except KeyboardInterrupt:
         pass
+    finally:
+        notice.cancel()
     yield from run.rest()
+
+
+def _say_that_it_compiles() -> None:
+    print(
+        "tropicell: compiling the engine, once after an installation; this takes some seconds …",
+        file=sys.stderr,
+        flush=True,
+    )
 
 
 def _first(columns: Columns, n: int) -> Columns:

@@ -13,6 +13,7 @@ import numpy as np
 from tropicell.arithmetic import ArithmeticName
 from tropicell.columns import PackedPatterns
 from tropicell.domains import Domain
+from tropicell.engines._halfspaces_kernel import run as run_halfspaces
 from tropicell.engines.batch import Columns, Run
 from tropicell.engines.cells import CellRun
 from tropicell.engines.halfspaces import Search
@@ -64,6 +65,9 @@ class CellsRun:
     def rest(self) -> Iterator[Columns]:
         return self._run.rest()
 
+    def loaded(self) -> bool:
+        return self._run.loaded()
+
     def stats(self) -> dict[str, Any]:
         return asdict(self._run.stats)
 
@@ -110,6 +114,9 @@ class HalfspacesRun:
         if self._store and len(batch.patterns):
             yield Columns(PackedPatterns.pack(batch.patterns, self._bits), batch.witnesses)
 
+    def loaded(self) -> bool:
+        return bool(run_halfspaces.signatures)
+
     def stats(self) -> dict[str, Any]:
         return self._search.stats()
 
@@ -144,6 +151,9 @@ class TraverseRun:
             stacked = np.array(patterns, dtype=np.uint8).reshape(len(patterns), -1)
             packed = PackedPatterns.pack(stacked, PackedPatterns.bits_for(self._network.pieces))
             yield Columns(packed, np.array(witnesses, dtype=object).reshape(shape))
+
+    def loaded(self) -> bool:
+        return True
 
     def stats(self) -> dict[str, Any]:
         return {"seconds": self._seconds}
