@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from fractions import Fraction
 from math import gcd
 
 from flint import fmpz_mat
@@ -233,21 +232,13 @@ def ray_basis(cone: Cone, ray: Vector, tight: int) -> tuple[list[int], float]:
 
     The minors are those with the columns 0, 1, … left out, with alternating signs.
     """
-    size = len(ray)
-    chosen: list[int] = []
-    reduced_rows: list[list[Fraction]] = []
-    pivots: list[int] = []
-    for f, row in enumerate(cone.rows):
-        if not tight >> f & 1 or len(chosen) == size - 1:
-            continue
-        rest = [Fraction(x) for x in row]
-        for done, pivot in zip(reduced_rows, pivots, strict=True):
-            factor = rest[pivot] / done[pivot]
-            rest = [x - factor * y for x, y in zip(rest, done, strict=True)]
-        if any(rest):
-            chosen.append(f)
-            reduced_rows.append(rest)
-            pivots.append(next(i for i, x in enumerate(rest) if x))
+    chosen = [f for f in range(len(cone.rows)) if tight >> f & 1]
+    if len(chosen) >= len(ray):  # more facets than needed meet here: keep independent ones
+        candidates, chosen = chosen, []
+        for f in candidates:
+            rows = [cone.rows[g] for g in [*chosen, f]]
+            if fmpz_mat(rows).rank() == len(rows):
+                chosen.append(f)
     column = next(i for i, x in enumerate(ray) if x)
     matrix = fmpz_mat([[x for i, x in enumerate(cone.rows[f]) if i != column] for f in chosen])
     minor = int(matrix.det()) * (-1) ** column
