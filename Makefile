@@ -17,14 +17,17 @@ lint: $(VENV)/.dev
 	$(RUN) ruff format --check .
 	$(RUN) mypy
 
-bench: $(VENV)/.dev  ## speed of the oracle; writes benchmarks/RESULTS.md
-	$(RUN) benchmarks.oracle
+# The peers other than relucent are measured if EDGE_SUBDIVISION and SPLINECAM (folders of checkouts) and
+# SPLINECAM_PYTHON (a Python with graph-tool and PyTorch) are set.
+bench: $(VENV)/.dev $(VENV)-relucent/.done  ## side by side with the peers; writes benchmarks/RESULTS.md
+	RELUCENT_PYTHON=$(VENV)-relucent/bin/python $(RUN) benchmarks.side_by_side
+	$(RUN) benchmarks.growth
 
 docs: $(VENV)/.dev  ## pages that are made from the code
 	$(RUN) tropicell.importers.operators_page docs/operators.md
 
 clean:
-	rm -rf $(VENV) demo-output build dist
+	rm -rf $(VENV) $(VENV)-relucent demo-output build dist
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -34,5 +37,10 @@ $(VENV)/.core: $(VENV)/bin/python pyproject.toml constraints.txt
 	touch $@
 
 $(VENV)/.dev: $(VENV)/bin/python pyproject.toml constraints.txt
-	$(PIP) -e ".[torch,onnx,sklearn,plot,dev]"
+	$(PIP) -e ".[torch,onnx,sklearn,plot,graph,dev]"
 	touch $@ $(VENV)/.core
+
+$(VENV)-relucent/.done: constraints.txt
+	$(PYTHON) -m venv $(VENV)-relucent
+	$(VENV)-relucent/bin/python -m pip install --quiet -c constraints.txt torch relucent
+	touch $@

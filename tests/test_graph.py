@@ -16,6 +16,8 @@ def test_neighbours_are_the_pairs_that_share_a_facet(network: Network) -> None:
     regions = enumerate_regions(network, Box(-1, 1))
     expected = shared_facets(list(regions))
     assert {tuple(pair) for pair in regions.neighbours.pairs.tolist()} == expected
+    for i, region in enumerate(regions):
+        assert region.neighbours == sorted({a + b - i for a, b in expected if i in (a, b)})
     for (i, j), changed in zip(
         regions.neighbours.pairs,
         map(regions.neighbours.neurons.__getitem__, range(10**6)),

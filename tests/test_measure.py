@@ -18,7 +18,7 @@ from tropicell import (
     enumerate_regions,
     measure,
 )
-from tropicell.compare import difference
+from tropicell.comparison import difference
 
 
 def sample(network: Network, count: int = 400) -> np.ndarray:

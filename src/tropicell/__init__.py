@@ -2,7 +2,7 @@
 
 from importlib.metadata import version as _version
 
-from tropicell.compare import Comparison, compare
+from tropicell.comparison import Comparison, compare
 from tropicell.domains import Box, Polytope, Slice, WholeSpace
 from tropicell.enumeration import count_regions, enumerate_regions, iter_regions
 from tropicell.errors import (

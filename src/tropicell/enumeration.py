@@ -15,7 +15,7 @@ from tqdm import tqdm
 
 from tropicell.arithmetic import ArithmeticName
 from tropicell.columns import PackedPatterns, Ragged
-from tropicell.domains import Domain, resolve
+from tropicell.domains import Domain, Polytope, resolve
 from tropicell.engines.batch import Columns, Run
 from tropicell.engines.traverse import start_cell
 from tropicell.errors import IncompleteError, InvalidInputError
@@ -176,7 +176,8 @@ class _Job:
         if not (isinstance(self.workers, int) and self.workers >= 1):
             raise InvalidInputError(f"workers must be a whole number from 1 on, not {self.workers}")
         self.network, self.domain = resolve(self.network, self.domain)
-        start_cell(self.network, self.domain)  # refuses a domain without interior
+        if isinstance(self.domain, Polytope):
+            start_cell(self.network, self.domain)  # refuses one without interior
 
     def batches(self, *, store: bool) -> Iterator[Columns]:
         """Run the engine until it is done, a budget is spent, or Ctrl-C is pressed."""
@@ -220,7 +221,7 @@ class _Job:
         words = [c.packed.words for c in columns]
         bits = PackedPatterns.bits_for(network.pieces)
         none = PackedPatterns.pack(np.empty((0, network.n_neurons), dtype=np.uint8), bits)
-        return Regions(
+        regions = Regions(
             network,
             self.domain,
             PackedPatterns(np.concatenate([none.words, *words]), network.n_neurons, bits),
@@ -232,20 +233,24 @@ class _Job:
             corners=_ragged([(c.corners, c.corner_counts) for c in columns]),
             facet_lines=_ragged([(c.facet_lines, c.facet_counts) for c in columns]),
         )
+        regions.stats["bytes"] = regions.nbytes
+        return regions
 
 
 def _until(run: Run, most: int, max_seconds: float | None) -> Iterator[Columns | None]:
     """The batches of a run until a budget is spent or Ctrl-C is pressed; nothing found is lost."""
-    notice = threading.Timer(_PATIENCE, _say_that_it_compiles)
-    notice.daemon = True
+    notice = None
+    if not run.loaded():
+        notice = threading.Timer(_PATIENCE, _say_that_it_compiles)
+        notice.daemon = True
+        notice.start()
     started = None
     try:
-        if not run.loaded():
-            notice.start()
         for batch in run.batches():
             if started is None:  # the time to compile is not the user's
                 started = time.perf_counter()
-                notice.cancel()
+                if notice is not None:
+                    notice.cancel()
             yield batch
             late = max_seconds is not None and time.perf_counter() - started > max_seconds
             if (late or run.count > most) and not run.complete:
@@ -253,7 +258,8 @@ def _until(run: Run, most: int, max_seconds: float | None) -> Iterator[Columns |
     except KeyboardInterrupt:
         pass
     finally:
-        notice.cancel()
+        if notice is not None:
+            notice.cancel()
     yield from run.rest()
 
 

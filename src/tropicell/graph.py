@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,6 +44,18 @@ class Neighbours:
 
     def __len__(self) -> int:
         return len(self.pairs)
+
+    def of(self, region: int) -> NDArray[np.int64]:
+        """The neighbours of one region."""
+        both = self._by_region
+        start, end = np.searchsorted(both[:, 0], [region, region + 1])
+        return both[start:end, 1]
+
+    @cached_property
+    def _by_region(self) -> NDArray[np.int64]:
+        """Every pair both ways, sorted."""
+        both = np.concatenate([self.pairs, self.pairs[:, ::-1]])
+        return both[np.lexsort((both[:, 1], both[:, 0]))]
 
 
 @dataclass(frozen=True, eq=False)

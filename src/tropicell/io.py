@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import os
 import re
+import struct
 import tempfile
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,9 @@ from tropicell.network import Network
 
 #: No array of a file may claim more bytes, nor may all of them together.
 MAX_BYTES = 2**31
+
+#: Smaller arrays than this are read at once, whatever is asked for.
+_MAP = 2**16
 
 #: Suffixes of files that hold pickles.
 _PICKLES = (".pt", ".pth", ".pkl", ".pickle", ".joblib", ".ckpt", ".bin")
@@ -180,8 +184,11 @@ def _is_pickle(file: Path) -> bool:
         return False  # damaged: whoever reads it next says so
 
 
-def read_npz(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The arrays of an ``.npz`` file, without pickles, with their claimed sizes checked first."""
+def read_npz(path: str | os.PathLike[str], *, mapped: bool = False) -> dict[str, Any]:
+    """The arrays of an ``.npz`` file, without pickles, with their claimed sizes checked first.
+
+    If `mapped`, large arrays stay on the disk until they are used (as read-only memory maps).
+    """
     file = Path(path)
     if not file.is_file():
         raise ModelFileError(f"{file}: no such file")
@@ -192,10 +199,13 @@ def read_npz(path: str | os.PathLike[str]) -> dict[str, Any]:
             for info in archive.infolist():
                 with archive.open(info) as stream:
                     total += _claimed_bytes(stream, info, file)
-                if total > MAX_BYTES:
+                if total > MAX_BYTES and not mapped:
                     raise ModelFileError(f"{file}: its arrays claim more than {MAX_BYTES} bytes")
-                with archive.open(info) as stream:
-                    array = np.lib.format.read_array(stream, allow_pickle=False)
+                if mapped and info.compress_type == zipfile.ZIP_STORED and info.file_size > _MAP:
+                    array = _memory_map(file, info)
+                else:
+                    with archive.open(info) as stream:
+                        array = np.lib.format.read_array(stream, allow_pickle=False)
                 arrays[info.filename.removesuffix(".npy")] = array
     except ZIP_ERRORS as error:
         raise ModelFileError(f"{file}: not an .npz file, or a truncated one ({error})") from None
@@ -206,17 +216,32 @@ def read_npz(path: str | os.PathLike[str]) -> dict[str, Any]:
     return arrays
 
 
+def _memory_map(file: Path, info: zipfile.ZipInfo) -> NDArray[Any]:
+    """An array of an ``.npz`` file that is not compressed, left on the disk."""
+    with file.open("rb") as stream:
+        # The local header: 30 bytes, with the lengths of the name and of an extra field at the end.
+        stream.seek(info.header_offset + 26)
+        name, extra = struct.unpack("<HH", stream.read(4))
+        stream.seek(info.header_offset + 30 + name + extra)
+        shape, fortran, dtype = _array_header(stream)
+        order: Literal["C", "F"] = "F" if fortran else "C"
+        return np.memmap(
+            file, dtype=dtype, mode="r", offset=stream.tell(), shape=shape, order=order
+        )
+
+
+def _array_header(stream: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    version = np.lib.format.read_magic(stream)
+    if version == (1, 0):
+        return np.lib.format.read_array_header_1_0(stream)
+    return np.lib.format.read_array_header_2_0(stream)
+
+
 def _claimed_bytes(stream: Any, info: zipfile.ZipInfo, file: Path) -> int:
     """The size that an array claims in its header, checked before anything is read."""
     if not info.filename.endswith(".npy"):
         raise ModelFileError(f"{file}: holds {info.filename!r}; expected NumPy arrays only")
-    version = np.lib.format.read_magic(stream)
-    read = (
-        np.lib.format.read_array_header_1_0
-        if version == (1, 0)
-        else np.lib.format.read_array_header_2_0
-    )
-    shape, _, dtype = read(stream)
+    shape, _, dtype = _array_header(stream)
     if dtype.hasobject:
         raise ModelFileError(
             f"{file}: the array {info.filename!r} holds Python objects, which are pickles; "

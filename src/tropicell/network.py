@@ -7,7 +7,8 @@ concatenations, skips from the input and the paper's skips k→ℓ are all speci
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,9 @@ from tropicell.layers import Affine, Layer
 from tropicell.maps import AffineMap, NetworkMaps
 from tropicell.mlp import mlp_parts
 from tropicell.patterns import PatternArray, PatternLike
+
+_MOST_REMEMBERED = 8
+_REMEMBERING = Lock()
 
 
 class Network:
@@ -66,7 +70,7 @@ class Network:
         self.output = output
         self.embedding = embedding
         self._input_width = int(n_inputs)
-        self._maps: dict[str, NetworkMaps] = {}
+        self._remembered: dict[Hashable, Any] = {}
         self._check()
 
     @classmethod
@@ -276,9 +280,24 @@ class Network:
 
     def maps(self, arithmetic: ArithmeticName) -> NetworkMaps:
         """The recursion over the layers in one arithmetic; made once, then kept."""
-        if arithmetic not in self._maps:
-            self._maps[arithmetic] = NetworkMaps(self, get_arithmetic(arithmetic))
-        return self._maps[arithmetic]
+        maps: NetworkMaps = self.remember(
+            ("maps", arithmetic), lambda: NetworkMaps(self, get_arithmetic(arithmetic))
+        )
+        return maps
+
+    def remember(self, key: Hashable, make: Callable[[], Any]) -> Any:
+        """What `make` returns, kept for the next call with the same key (a few of them).
+
+        Networks do not change, so what is made from one can be used again.
+        """
+        found = self._remembered.get(key)
+        if found is None:
+            found = make()
+            with _REMEMBERING:
+                while len(self._remembered) >= _MOST_REMEMBERED:
+                    self._remembered.pop(next(iter(self._remembered)))
+                self._remembered[key] = found
+        return found
 
     def _forward(self, points: ArrayLike) -> tuple[list[FloatArray], PatternArray]:
         """Outputs of all layers, and the patterns, at points."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -136,6 +136,8 @@ class Region:
         For float arithmetic: when an answer counts as certain.
     cell : Cell, optional
         The region's inequalities and witness, where an engine has them already.
+    neighbours : callable, optional
+        Where the region belongs to `Regions`: gives the indices of its neighbours.
 
     Use `tropicell.find_region` to find out whether a pattern has a region at all.
 
@@ -158,12 +160,14 @@ class Region:
         arithmetic: ArithmeticName = "exact",
         tolerance: Tolerance | None = None,
         cell: Cell | None = None,
+        neighbours: Callable[[], list[int]] | None = None,
     ) -> None:
         self.network = network
         self.pattern = network.parse_pattern(pattern)
         self.domain = WholeSpace() if domain is None else domain
         self.arithmetic: ArithmeticName = arithmetic
         self.tolerance = Tolerance() if tolerance is None else tolerance
+        self._neighbours = neighbours
         if cell is not None:
             self._cell = cell
 
@@ -244,6 +248,15 @@ class Region:
     def bounded(self) -> bool:
         """Whether the region's recession cone is a point: no rays, no lines."""
         return is_bounded(self._rows[0], self.network.n_inputs)
+
+    @property
+    def neighbours(self) -> list[int]:
+        """Indices of the regions that share a facet with this one, in the `Regions` it is from."""
+        if self._neighbours is None:
+            raise InvalidInputError(
+                "a region by itself has no known neighbours: take it from Regions, regions[i]"
+            )
+        return self._neighbours()
 
     def contains(self, points: ArrayLike) -> NDArray[np.bool_]:
         """Which points (rows) lie in the region, boundary included."""

@@ -72,15 +72,21 @@ def save_regions(regions: Regions, path: str | os.PathLike[str]) -> None:
     write_npz(file, {"header": np.array(json.dumps(header)), **arrays})
 
 
-def load_regions(path: str | os.PathLike[str]) -> Regions:
+def load_regions(path: str | os.PathLike[str], *, mapped: bool = False) -> Regions:
     """Regions from a file that `Regions.save` wrote.
+
+    Parameters
+    ----------
+    path : str or path-like
+    mapped : bool
+        Leave large columns on the disk (as read-only memory maps) until they are used.
 
     Raises
     ------
     ModelFileError
         If the file is missing, truncated or something else.
     """
-    arrays = read_npz(path)
+    arrays = read_npz(path, mapped=mapped)
     where = str(path)
     try:
         header = json.loads(str(arrays["header"]))

@@ -100,7 +100,13 @@ class Regions:
         """A view of one region."""
         if not -len(self) <= index < len(self):
             raise IndexError(f"there are {len(self)} regions, no number {index}")
-        return Region(self.network, self.packed[int(index) % len(self)], self.domain)
+        row = int(index) % len(self)
+        return Region(
+            self.network,
+            self.packed[row],
+            self.domain,
+            neighbours=lambda: self.neighbours.of(row).tolist(),
+        )
 
     def __iter__(self) -> Iterator[Region]:
         return (self[i] for i in range(len(self)))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import dataclass
 from math import lcm
 from typing import Any
@@ -20,7 +21,6 @@ from tropicell.arithmetic import EXACT
 from tropicell.domains import Domain
 from tropicell.engines._exact_cone import Cone, Vector, cut, halves, reduced, side, whole_space
 from tropicell.engines.program import Program
-from tropicell.maps import NetworkMaps
 from tropicell.network import Network
 
 #: So many prefixes' exact maps are kept.
@@ -56,11 +56,18 @@ class ExactCells:
 
     def __init__(self, network: Network, domain: Domain, program: Program) -> None:
         self._network = network
-        self._maps = NetworkMaps(network, EXACT)
+        self._maps = network.maps("exact")
         self._program = program
         self._domain = [_integers(EXACT.array(row)) for row in self._domain_rows(domain)]
         self._columns: OrderedDict[bytes, tuple[list[NDArray[Any]], NDArray[Any]]] = OrderedDict()
         self.decisions = 0
+
+    def copy(self) -> ExactCells:
+        """The same, for another run: with counters and memory of its own."""
+        twin = copy(self)
+        twin._columns = OrderedDict()
+        twin.decisions = 0
+        return twin
 
     def _domain_rows(self, domain: Domain) -> list[NDArray[np.float64]]:
         d = self._network.n_inputs

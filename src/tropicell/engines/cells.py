@@ -13,7 +13,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -52,7 +52,7 @@ from tropicell.engines._cells_state import (
 )
 from tropicell.engines._exact_cells import MOST_FACETS, ExactCell, ExactCells
 from tropicell.engines.batch import Columns
-from tropicell.engines.program import compile_program, is_tame
+from tropicell.engines.program import Program, compile_program, is_tame
 from tropicell.errors import InvalidInputError
 from tropicell.network import Network
 
@@ -99,6 +99,27 @@ class CellStats:
     unsure_cells: int = 0
     exact_decisions: int = 0
     unproved_witnesses: int = 0
+
+
+class _Plan(NamedTuple):
+    """What can be made of a network and a domain before a run, and used again by others."""
+
+    program: Program
+    exact: ExactCells
+    root: ExactCell | None
+    tame: bool
+
+
+def _plan(network: Network, domain: Domain) -> _Plan:
+    a, b = domain.inequalities(network.n_inputs)
+
+    def make() -> _Plan:
+        program = compile_program(network, domain)
+        exact = ExactCells(network, domain, program)
+        return _Plan(program, exact, exact.root(), is_tame(network, domain))
+
+    plan: _Plan = network.remember(("cells", a.tobytes(), b.tobytes()), make)
+    return plan
 
 
 @dataclass
@@ -163,9 +184,11 @@ class CellRun:
         self.count = 0
         self.complete = False
         self.stats = CellStats()
-        self.program = compile_program(network, domain)
-        self._exact = ExactCells(network, domain, self.program)
-        self._tame = self.arithmetic == "float" or is_tame(network, domain)
+        plan = _plan(network, domain)
+        self.program = plan.program
+        self._exact = plan.exact.copy()
+        self._root = plan.root
+        self._tame = self.arithmetic == "float" or plan.tame
         self._plane = network.n_inputs == 2
         self._bits = PackedPatterns.bits_for(network.pieces)
         self._seeds: list[ExactCell] = list(self.cells or [])
@@ -205,7 +228,7 @@ class CellRun:
     def loaded(self) -> bool:
         """Whether the kernel has been compiled, or loaded, in this process."""
         kernel: Any = run_plane if self._plane else run_cones
-        return bool(kernel.signatures)
+        return bool(kernel.overloads)
 
     def rest(self) -> Iterator[Columns]:
         """Regions found and not yet handed over, after the run was broken off."""
@@ -223,8 +246,7 @@ class CellRun:
     def _plant_root(self) -> None:
         """Cut the domain exactly until its parts have corners, and make them seeds."""
         self._started = True
-        root = self._exact.root()
-        cells = [] if root is None else [root]
+        cells = [] if self._root is None else [self._root]
         while cells:
             self._sort(cells.pop(), cells)
 

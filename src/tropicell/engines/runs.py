@@ -115,7 +115,7 @@ class HalfspacesRun:
             yield Columns(PackedPatterns.pack(batch.patterns, self._bits), batch.witnesses)
 
     def loaded(self) -> bool:
-        return bool(run_halfspaces.signatures)
+        return bool(run_halfspaces.overloads)
 
     def stats(self) -> dict[str, Any]:
         return self._search.stats()
