@@ -23,7 +23,7 @@ HERE = Path(__file__).parent
 
 SERIES = {
     "regions: 2-D, one layer of n neurons": [
-        Case(f"[{n}]", (2, n, 1)) for n in (100, 300, 1000, 2000, 3000, 5000, 6000)
+        Case(f"[{n}]", (2, n, 1)) for n in (100, 300, 1000, 3000, 5000, 8000, 10000)
     ],
     "width: 2-D, three layers of n neurons": [
         Case(f"3×[{n}]", (2, n, n, n, 1)) for n in (8, 16, 32, 64, 128, 256)

@@ -1,6 +1,6 @@
 """All contestants on the same networks, each in a process of its own; writes RESULTS.md.
 
-    python -m benchmarks.side_by_side [--seconds 60] [--cases 3]
+    python -m benchmarks.side_by_side [--seconds 60] [--only "2-D"]
 
 Contestants other than Tropicell are found through the environment: RELUCENT_PYTHON (a Python with relucent),
 EDGE_SUBDIVISION (a checkout), SPLINECAM and SPLINECAM_PYTHON (a checkout, and a Python with graph-tool). Those
@@ -105,26 +105,8 @@ def cell(result: dict[str, Any], base: dict[str, Any], *, own: bool) -> str:
     return text
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seconds", type=float, default=60, help="time limit for each run")
-    parser.add_argument("--cases", type=int, default=len(CASES), help="only the first so many")
-    parser.add_argument("--out", type=Path, default=HERE / "RESULTS.md")
-    arguments = parser.parse_args()
-    present = [c for c in contestants() if not c.missing]
-    absent = [c for c in contestants() if c.missing]
-    rows, raw = [], []
-    for case in CASES[: arguments.cases]:
-        results = {c.name: c.run(case, arguments.seconds) for c in present}
-        raw.append({"case": case.name, "results": results})
-        base = results["Tropicell, exact"]
-        agree = {r["regions"] for r in results.values() if r.get("regions") and r["complete"]}
-        print(case.name, results, flush=True)
-        rows.append(f"\n### {case.name}\n")
-        for name, result in results.items():
-            rows.append(f"- **{name}**: {cell(result, base, own=name.startswith('Tropicell'))}")
-        verdict = "yes" if len(agree) == 1 else f"no: {sorted(agree)}"
-        rows.append(f"- complete counts agree: {verdict}")
+def report(raw: list[dict[str, Any]]) -> str:
+    """The results of all cases as a page."""
     lines = [
         "# Side by side",
         "",
@@ -134,11 +116,39 @@ def main() -> None:
         "exact arithmetic, in the same run. ≥: stopped at the time limit, or not able to know.",
         "",
         f"Tropicell {tropicell.__version__}, Python {platform.python_version()}, {platform.machine()}.",
-        *[f"\nLeft out: {c.name} (set {', '.join(c.missing)})." for c in absent],
-        *rows,
     ]
-    arguments.out.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    arguments.out.with_suffix(".json").write_text(json.dumps(raw, indent=1) + "\n")
+    absent = [c for c in contestants() if c.missing]
+    lines += [f"\nLeft out: {c.name} (set {', '.join(c.missing)})." for c in absent]
+    for entry in raw:
+        results = entry["results"]
+        base = results["Tropicell, exact"]
+        agree = {r["regions"] for r in results.values() if r.get("regions") and r["complete"]}
+        lines.append(f"\n### {entry['case']}\n")
+        for name, result in results.items():
+            lines.append(f"- **{name}**: {cell(result, base, own=name.startswith('Tropicell'))}")
+        verdict = "yes" if len(agree) == 1 else f"no: {sorted(agree)}"
+        lines.append(f"- complete counts agree: {verdict}")
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seconds", type=float, default=60, help="time limit for each run")
+    parser.add_argument("--only", default="", help="only cases with this in their name")
+    parser.add_argument("--out", type=Path, default=HERE / "RESULTS.md")
+    arguments = parser.parse_args()
+    store = arguments.out.with_suffix(".json")
+    known = json.loads(store.read_text()) if arguments.only and store.exists() else []
+    found = {entry["case"]: entry for entry in known}
+    for case in CASES:
+        if arguments.only in case.name:
+            present = [c for c in contestants() if not c.missing]
+            results = {c.name: c.run(case, arguments.seconds) for c in present}
+            print(case.name, results, flush=True)
+            found[case.name] = {"case": case.name, "results": results}
+    raw = [found[case.name] for case in CASES if case.name in found]
+    arguments.out.write_text(report(raw), encoding="utf-8")
+    store.write_text(json.dumps(raw, indent=1) + "\n")
 
 
 if __name__ == "__main__":

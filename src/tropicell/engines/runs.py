@@ -26,7 +26,7 @@ from tropicell.patterns import PatternArray
 from tropicell.polyhedra import from_point
 
 #: Up to this many inputs the cells engine is the fastest.
-MOST_INPUTS_FOR_CELLS = 5
+MOST_INPUTS_FOR_CELLS = 4
 
 #: Seconds after which the half-spaces engine comes back to look at the clock.
 _TICK = 0.1
