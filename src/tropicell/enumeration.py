@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -21,9 +20,6 @@ from tropicell.engines.traverse import start_cell
 from tropicell.errors import IncompleteError, InvalidInputError
 from tropicell.network import Network
 from tropicell.regions import Regions
-
-#: Seconds without an answer from a kernel that has not been used before: it is being compiled.
-_PATIENCE = 1.5
 
 Engine = Literal["auto", "cells", "halfspaces", "traverse"]
 
@@ -184,16 +180,18 @@ class _Job:
         from tropicell.engines import runs  # noqa: PLC0415 - Numba is slow to import
 
         assert self.domain is not None
-        started = time.perf_counter()
         show = sys.stderr.isatty() if self.progress is None else self.progress
-        name, run = runs.start(
-            self.engine,
+        name = runs.choose(self.engine, self.network)
+        runs.load(name, self.network.n_inputs)
+        run = runs.start(
+            name,
             self.network,
             self.domain,
             self.arithmetic,
             store=store,
             workers=self.workers,
         )
+        started = time.perf_counter()
         limit = sys.maxsize if self.max_regions is None else self.max_regions
         bar = tqdm(unit=" regions", disable=not show)
         kept = 0
@@ -239,36 +237,16 @@ class _Job:
 
 def _until(run: Run, most: int, max_seconds: float | None) -> Iterator[Columns | None]:
     """The batches of a run until a budget is spent or Ctrl-C is pressed; nothing found is lost."""
-    notice = None
-    if not run.loaded():
-        notice = threading.Timer(_PATIENCE, _say_that_it_compiles)
-        notice.daemon = True
-        notice.start()
-    started = None
+    started = time.perf_counter()
     try:
         for batch in run.batches():
-            if started is None:  # the time to compile is not the user's
-                started = time.perf_counter()
-                if notice is not None:
-                    notice.cancel()
             yield batch
             late = max_seconds is not None and time.perf_counter() - started > max_seconds
             if (late or run.count > most) and not run.complete:
                 break
     except KeyboardInterrupt:
         pass
-    finally:
-        if notice is not None:
-            notice.cancel()
     yield from run.rest()
-
-
-def _say_that_it_compiles() -> None:
-    print(
-        "tropicell: compiling the engine, once after an installation; this takes some seconds …",
-        file=sys.stderr,
-        flush=True,
-    )
 
 
 def _first(columns: Columns, n: int) -> Columns:

@@ -54,8 +54,5 @@ class Run(Protocol):
     def rest(self) -> Iterator[Columns]:
         """What was found and not yet handed over, after the run was broken off."""
 
-    def loaded(self) -> bool:
-        """Whether the compiled code is there; if not, the first batch may take some seconds."""
-
     def stats(self) -> dict[str, Any]:
         """What the run has cost."""

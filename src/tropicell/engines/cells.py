@@ -13,7 +13,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -224,11 +224,6 @@ class CellRun:
         finally:
             self.stats.seconds = time.perf_counter() - started
             self.stats.exact_decisions = self._exact.decisions
-
-    def loaded(self) -> bool:
-        """Whether the kernel has been compiled, or loaded, in this process."""
-        kernel: Any = run_plane if self._plane else run_cones
-        return bool(kernel.overloads)
 
     def rest(self) -> Iterator[Columns]:
         """Regions found and not yet handed over, after the run was broken off."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -12,7 +14,9 @@ import numpy as np
 
 from tropicell.arithmetic import ArithmeticName
 from tropicell.columns import PackedPatterns
-from tropicell.domains import Domain
+from tropicell.domains import Box, Domain
+from tropicell.engines._cells_cone import run_cones
+from tropicell.engines._cells_plane import run_plane
 from tropicell.engines._halfspaces_kernel import run as run_halfspaces
 from tropicell.engines.batch import Columns, Run
 from tropicell.engines.cells import CellRun
@@ -32,6 +36,9 @@ MOST_INPUTS_FOR_CELLS = 4
 _TICK = 0.1
 
 _TRAVERSE_BATCH = 1024
+
+#: Seconds after which a kernel that is not there yet is taken to be compiled, not loaded.
+_PATIENCE = 1.5
 
 #: So many cells for each worker even out their shares.
 _CELLS_PER_WORKER = 100
@@ -64,9 +71,6 @@ class CellsRun:
 
     def rest(self) -> Iterator[Columns]:
         return self._run.rest()
-
-    def loaded(self) -> bool:
-        return self._run.loaded()
 
     def stats(self) -> dict[str, Any]:
         return asdict(self._run.stats)
@@ -114,9 +118,6 @@ class HalfspacesRun:
         if self._store and len(batch.patterns):
             yield Columns(PackedPatterns.pack(batch.patterns, self._bits), batch.witnesses)
 
-    def loaded(self) -> bool:
-        return bool(run_halfspaces.overloads)
-
     def stats(self) -> dict[str, Any]:
         return self._search.stats()
 
@@ -152,11 +153,19 @@ class TraverseRun:
             packed = PackedPatterns.pack(stacked, PackedPatterns.bits_for(self._network.pieces))
             yield Columns(packed, np.array(witnesses, dtype=object).reshape(shape))
 
-    def loaded(self) -> bool:
-        return True
-
     def stats(self) -> dict[str, Any]:
         return {"seconds": self._seconds}
+
+
+def choose(engine: str, network: Network) -> str:
+    """The engine that "auto" stands for, or the given one if there is such an engine."""
+    if engine not in ("auto", "cells", "halfspaces", "traverse"):
+        raise InvalidInputError(
+            f"engine must be 'auto', 'cells', 'halfspaces' or 'traverse', not {engine!r}"
+        )
+    if engine != "auto":
+        return engine
+    return "cells" if network.n_inputs <= MOST_INPUTS_FOR_CELLS else "halfspaces"
 
 
 def start(
@@ -167,11 +176,8 @@ def start(
     *,
     store: bool,
     workers: int,
-) -> tuple[str, Run]:
-    """A run of an engine, and the engine's name if it was to be chosen here."""
-    if engine == "auto":
-        few = network.n_inputs <= MOST_INPUTS_FOR_CELLS
-        engine = "cells" if few else "halfspaces"
+) -> Run:
+    """A run of an engine."""
     runs: list[Run]
     if engine == "cells":
         layer = _layer_to_share(network, domain, workers)
@@ -184,15 +190,11 @@ def start(
         runs = [
             HalfspacesRun(network, domain, arithmetic, store=store, share=(k, n)) for k in range(n)
         ]
-    elif engine == "traverse":
+    else:
         if arithmetic != "exact":
             raise InvalidInputError("the engine 'traverse' works in exact arithmetic only")
         runs = [TraverseRun(network, domain)]
-    else:
-        raise InvalidInputError(
-            f"engine must be 'auto', 'cells', 'halfspaces' or 'traverse', not {engine!r}"
-        )
-    return engine, runs[0] if len(runs) == 1 else SharedRun(runs)
+    return runs[0] if len(runs) == 1 else SharedRun(runs)
 
 
 def _layer_to_share(network: Network, domain: Domain, workers: int) -> int:
@@ -207,3 +209,29 @@ def _layer_to_share(network: Network, domain: Domain, workers: int) -> int:
         if run.count >= enough:
             return layer
     return max(0, network.depth - 1)
+
+
+def load(engine: str, inputs: int) -> None:
+    """Compile an engine's kernels, or load them from the disk, and say so if it takes long."""
+    kernel: Any = run_plane if inputs == 2 else run_cones
+    if engine == "halfspaces":
+        kernel = run_halfspaces
+    if engine == "traverse" or kernel.overloads:
+        return
+    notice = threading.Timer(_PATIENCE, _say_that_it_compiles)
+    notice.daemon = True
+    notice.start()
+    try:
+        tiny = Network.mlp([np.ones((1, inputs)), [[1.0]]])
+        for _ in start(engine, tiny, Box(-1, 1), "exact", store=True, workers=1).batches():
+            pass
+    finally:
+        notice.cancel()
+
+
+def _say_that_it_compiles() -> None:
+    print(
+        "tropicell: compiling the engine, once after an installation; this takes some seconds …",
+        file=sys.stderr,
+        flush=True,
+    )

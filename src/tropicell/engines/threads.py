@@ -65,9 +65,6 @@ class SharedRun:
             except queue.Empty:
                 yield None
 
-    def loaded(self) -> bool:
-        return all(run.loaded() for run in self._runs)
-
     def stats(self) -> dict[str, Any]:
         """Counters added up; of times the longest."""
         parts = [run.stats() for run in self._runs]
