@@ -337,7 +337,7 @@ def holds_regions(path: str) -> bool:
     if Path(path).suffix.lower() != ".npz":
         return False
     try:
-        with np.load(path, allow_pickle=False) as arrays:
+        with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             header = json.loads(str(arrays["header"]))
     except (OSError, KeyError, ValueError, EOFError, zipfile.BadZipFile):
         return False  # `load` says what is wrong with it

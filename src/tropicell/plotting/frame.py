@@ -152,7 +152,7 @@ def polygons_in(
     sticks_out = np.zeros(len(regions), dtype=np.bool_)
     sticks_out[corners.owners()[outside]] = True
     polygons, kept = [], []
-    for i, polygon in enumerate(np.split(points, corners.ends[:-1])):
+    for i, polygon in enumerate(np.split(points, corners.ends[:-1])[: len(regions)]):
         if not bounded[i]:
             shown = _unbounded(regions, i, low, high)
         else:

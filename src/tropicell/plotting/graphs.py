@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tropicell.domains import Box
 from tropicell.errors import require
 from tropicell.network import Network
 from tropicell.plotting.colors import color_names, color_numbers
 from tropicell.plotting.frame import (
+    FloatArray,
     check_output,
     colormap,
     new_axes,
@@ -126,12 +128,7 @@ def plot_surface(
     found = regions_in(regions, window, 2)
     art3d: Any = require("mpl_toolkits.mplot3d.art3d", extra="plot", why="drawing surfaces")
     low, high = window_of(found, window)
-    shown, rows = polygons_in(found, low, high)
-    maps = found.affine_maps[rows, check_output(found, output)]
-    pieces = [
-        np.column_stack([polygon, polygon @ form[:-1] + form[-1]])
-        for polygon, form in zip(shown, maps, strict=True)
-    ]
+    pieces, rows = surface_pieces(found, check_output(found, output), low, high)
     axes: Any = new_axes(ax, figsize=(7, 6), subplot_kw={"projection": "3d"})
     heights = np.array([piece[:, 2].mean() for piece in pieces])
     lowest = min((piece[:, 2].min() for piece in pieces), default=0.0)
@@ -152,3 +149,16 @@ def plot_surface(
     axes.set_ylabel("x2")
     axes.set_zlabel(f"output {output}")
     return axes  # type: ignore[no-any-return]
+
+
+def surface_pieces(
+    regions: Regions, output: int, low: FloatArray, high: FloatArray
+) -> tuple[list[FloatArray], NDArray[np.intp]]:
+    """The regions in a frame, lifted to the height of an output, and which regions they are."""
+    shown, rows = polygons_in(regions, low, high)
+    forms = regions.affine_maps[rows, output]
+    lifted = [
+        np.column_stack([polygon, polygon @ form[:-1] + form[-1]])
+        for polygon, form in zip(shown, forms, strict=True)
+    ]
+    return lifted, rows

@@ -96,7 +96,7 @@ def plot_regions(
     low, high = window_of(found, window)
     shown, rows = polygons_in(found, low, high)
     ax = new_axes(ax, figsize=(6, 6) if values is None or not colorbar else (7, 6))
-    width = min(0.8, 20 / np.sqrt(1 + len(shown))) if linewidth is None else linewidth
+    width = min(0.8, 11 / np.sqrt(1 + len(shown))) if linewidth is None else linewidth
     style = {"edgecolors": edgecolor, "linewidths": width}
     if values is None:
         names = color_names(color_numbers(found)[rows])
