@@ -146,6 +146,14 @@ def test_plot_of_a_file_of_regions(
     assert "--box" in complaint(capsys, "plot", regions, "--out", out, "--box", "0", "1")
     assert "--kind" in complaint(capsys, "plot", regions, "--out", out, "--kind", "function")
     assert ".png" in complaint(capsys, "plot", regions, "--out", str(tmp_path / "a.flavour"))
+    data = str(tmp_path / "data.npz")
+    np.savez(data, points=[[0.0, 0.5]], labels=[1])
+    answer(capsys, "plot", regions, "--out", out, "--points", data)
+    assert "--points" in complaint(
+        capsys, "plot", regions, "--out", out, "--points", data, "--kind", "surface"
+    )
+    np.savez(data, x=[[0.0, 0.5]])
+    assert "'points'" in complaint(capsys, "plot", regions, "--out", out, "--points", data)
     line, space = str(tmp_path / "line.npz"), str(tmp_path / "space.npz")
     tropicell.save(network(inputs=1), line)
     tropicell.save(network(inputs=3), space)

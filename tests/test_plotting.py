@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterator
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tropicell import Box, Network, Polytope, Slice, WholeSpace, enumerate_regions
+from tropicell import Box, Network, Polytope, Slice, WholeSpace, enumerate_regions, plotting
 from tropicell.errors import InvalidInputError
 from tropicell.measure import decision_boundary
 from tropicell.plotting import (
@@ -276,3 +278,14 @@ def test_bad_requests_are_refused() -> None:
     ):
         with pytest.raises(InvalidInputError):
             call()
+
+
+def test_every_picture_function_has_an_image_in_the_docs() -> None:
+    docs = Path(__file__).parents[1] / "docs"
+    page = (docs / "pictures.md").read_text(encoding="utf-8")
+    script = (docs / "make_pictures.py").read_text(encoding="utf-8")
+    for name in set(plotting.__all__) - {"plot_points"}:  # drawn with plot_regions(points=…)
+        assert name in page
+        assert f"plotting.{name}(" in script
+    for image in re.findall(r'src="([^"]+)"', page):
+        assert (docs / image).stat().st_size < 150_000

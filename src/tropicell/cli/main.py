@@ -146,6 +146,9 @@ def _plot(commands: Any) -> None:
     parser.add_argument(
         "--decision", action="store_true", help="draw where outputs 0 and 1 are equal"
     )
+    parser.add_argument(
+        "--points", metavar="FILE", help="data on top: an .npz with points (n, 2), and maybe labels"
+    )
     parser.add_argument("--title", help="a title for the picture")
     parser.add_argument("--dpi", type=int, default=200, metavar="N", help="default: 200")
     add_domain(parser)

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from tropicell.domains import Box
-from tropicell.errors import InvalidInputError, require
+from tropicell.errors import InvalidInputError, ModelFileError, require
 from tropicell.regions import Regions
 
 
@@ -47,6 +47,8 @@ def _axes(regions: Regions, kind: str, arguments: argparse.Namespace) -> Any:
     from tropicell import plotting  # noqa: PLC0415 - after the backend is chosen
 
     window = None if arguments.window is None else Box(*arguments.window)
+    if arguments.points is not None and kind not in ("regions", "boundaries"):
+        raise InvalidInputError(f"--points does not fit --kind {kind}")
     if kind == "function":
         return plotting.plot_function(regions, output=arguments.output, window=window)
     if kind == "surface":
@@ -57,6 +59,18 @@ def _axes(regions: Regions, kind: str, arguments: argparse.Namespace) -> Any:
         ax = plotting.plot_regions(
             regions, color=arguments.color, output=arguments.output, window=window
         )
+    if arguments.points is not None:
+        _add_points(arguments.points, ax)
     if arguments.decision:
         plotting.plot_decision_boundary(regions, ax, window=window)
     return ax
+
+
+def _add_points(path: str, ax: Any) -> None:
+    from tropicell.io import read_npz  # noqa: PLC0415
+    from tropicell.plotting import plot_points  # noqa: PLC0415
+
+    arrays = read_npz(path)
+    if "points" not in arrays or set(arrays) - {"points", "labels"}:
+        raise ModelFileError(f"{path}: expected an array 'points' and maybe 'labels', no others")
+    plot_points(arrays["points"], ax, labels=arrays.get("labels"))
