@@ -38,7 +38,7 @@ def save(axes: object, name: str) -> None:
     ax = np.ravel(axes)[0]
     buffer = BytesIO()
     ax.figure.savefig(buffer, dpi=90)
-    small = Image.open(buffer).convert("RGB").quantize(128, dither=Image.Dither.NONE)
+    small = Image.open(buffer).convert("RGB").quantize(256, dither=Image.Dither.NONE)
     small.save(FOLDER / f"{name}.png", optimize=True)
     print(f"{name}.png")
 

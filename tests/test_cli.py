@@ -128,6 +128,19 @@ def test_enumerate_and_show(net: str, tmp_path: Path, capsys: pytest.CaptureFixt
     assert "no regions" in complaint(capsys, "show", net)
 
 
+def test_show_with_many_inputs_stays_quick(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = str(tmp_path / "regions.npz")
+    regions = enumerate_regions(network(inputs=6), Box(-1, 1))
+    regions.save(out)
+    assert json_of(capsys, "show", out)["regions"] == len(regions)
+    assert regions[0].text in answer(capsys, "show", out, "--limit", "1")
+    assert json_of(capsys, "show", out, "--region", "0")["vertices"] is None
+    assert "--all" in answer(capsys, "show", out, "--region", "0")
+    assert json_of(capsys, "show", out, "--region", "0", "--all")["vertices"]
+
+
 @pytest.mark.parametrize("kind", ["auto", "regions", "boundaries", "surface"])
 def test_plot(kind: str, net: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "picture.svg"

@@ -20,7 +20,12 @@ from tropicell.network import Network
 from tropicell.region_files import FORMAT, load_regions
 from tropicell.regions import Regions
 
-DONE, NEGATIVE, BAD_INPUT = 0, 1, 2
+DONE, NEGATIVE = 0, 1
+
+_CORNERS = ("vertices", "rays", "lines")
+
+#: With more inputs than this, volumes and vertices take too long to be worked out unasked.
+_FEW_INPUTS = 5
 
 #: Numbers with more digits than this are given to scripts as a logarithm only.
 _MOST_DIGITS = 300
@@ -151,9 +156,18 @@ def _about(regions: Regions) -> dict[str, Any]:
         "domain": domain_text(regions.domain),
         "regions": len(regions),
         "complete": regions.complete,
-        "bounded": int(regions.bounded.sum()),
+        "bounded": int(regions.bounded.sum()) if _known(regions, "bounded") else None,
         "stats": regions.stats,
     }
+
+
+def _known(regions: Regions, column: str) -> bool:
+    """Whether a column is there, or can be worked out for all regions in a moment."""
+    return column in regions.__dict__ or regions.network.n_inputs <= _FEW_INPUTS
+
+
+def _volume(regions: Regions, index: int) -> float | None:
+    return float(regions.volumes[index]) if _known(regions, "volumes") else None
 
 
 def show(arguments: argparse.Namespace) -> int:
@@ -169,14 +183,14 @@ def show(arguments: argparse.Namespace) -> int:
 
 
 def _show_all(regions: Regions, arguments: argparse.Namespace) -> int:
-    most = min(len(regions), arguments.limit)
+    most = max(0, min(len(regions), arguments.limit))
+    facets = regions.facet_lines.counts.tolist() if _known(regions, "facet_lines") else None
     shown = [
         {
             "region": i,
             "pattern": regions[i].text,
-            "bounded": bool(regions.bounded[i]),
-            "volume": float(regions.volumes[i]),
-            "facets": int(regions.facet_lines.counts[i]),
+            "volume": _volume(regions, i),
+            "facets": facets[i] if facets is not None else None,
             "witness": regions.witnesses[i],
         }
         for i in range(most)
@@ -189,15 +203,15 @@ def _show_all(regions: Regions, arguments: argparse.Namespace) -> int:
         ["network", about["network"]],
         ["domain", about["domain"]],
         ["regions", f"{len(regions):,}" + ("" if regions.complete else " (not complete)")],
-        ["bounded", f"{about['bounded']:,}"],
+        ["bounded", "–" if about["bounded"] is None else f"{about['bounded']:,}"],
     ]
     header = ["region", "pattern", "volume", "facets", "witness"]
     lines = [
         [
             str(item["region"]),
             output.shortened(str(item["pattern"])),
-            f"{item['volume']:.6g}",
-            str(item["facets"]),
+            "–" if item["volume"] is None else f"{item['volume']:.6g}",
+            "–" if item["facets"] is None else str(item["facets"]),
             output.point_text(item["witness"]),
         ]
         for item in shown
@@ -212,13 +226,14 @@ def _show_one(regions: Regions, index: int, arguments: argparse.Namespace) -> in
     region = regions[index]
     shown = region.inequalities
     facets = {source for facet in region.facets for source in facet.sources}
+    corners = regions.network.n_inputs <= _FEW_INPUTS or arguments.all
     if arguments.json:
         output.write_json(
             {
                 "region": index,
                 "pattern": region.text,
                 "bounded": region.bounded,
-                "volume": float(regions.volumes[index]),
+                "volume": _volume(regions, index),
                 "witness": region.witness,
                 "inequalities": [
                     {"a": a, "b": b, "source": str(source), "facet": source in facets}
@@ -227,9 +242,7 @@ def _show_one(regions: Regions, index: int, arguments: argparse.Namespace) -> in
                 "matrix": region.affine_map.matrix,
                 "offset": region.affine_map.offset,
                 "neighbours": region.neighbours,
-                "vertices": region.vertices,
-                "rays": region.rays,
-                "lines": region.lines,
+                **{name: getattr(region, name) if corners else None for name in _CORNERS},
             }
         )
         return DONE
@@ -240,7 +253,7 @@ def _show_one(regions: Regions, index: int, arguments: argparse.Namespace) -> in
 def _region_parts(
     regions: Regions, index: int, facets: set[Any], arguments: argparse.Namespace
 ) -> list[str]:
-    region, exact = regions[index], arguments.exact
+    region, exact, volume = regions[index], arguments.exact, _volume(regions, index)
     rows, maps = region.inequalities, region.affine_map
     lines = [
         f"  {output.form_text(a, 0, exact=exact)} ≤ {output.number_text(b, exact=exact)}"
@@ -257,13 +270,16 @@ def _region_parts(
     parts = [
         f"region {index} of {len(regions):,}, "
         + ("bounded" if region.bounded else "unbounded")
-        + f"\npattern  {region.text}\nvolume   {regions.volumes[index]:.10g}"
+        + f"\npattern  {region.text}"
+        + (f"\nvolume   {volume:.10g}" if volume is not None else "")
         + f"\nwitness  {output.point_text(region.witness, exact=exact)}",
         "\n".join(["inequalities", *lines]),
         "\n".join(["affine map", *outputs]),
         "neighbours\n  " + (", ".join(map(str, region.neighbours)) or "none"),
     ]
-    for name in ("vertices", "rays", "lines"):
+    if regions.network.n_inputs > _FEW_INPUTS and not arguments.all:
+        return [*parts, "vertices\n  not worked out for so many inputs; --all does"]
+    for name in _CORNERS:
         points = getattr(region, name)
         if len(points):
             shown = [f"  {output.point_text(point, exact=exact)}" for point in points]

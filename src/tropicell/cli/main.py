@@ -111,7 +111,11 @@ def _show(commands: Any) -> None:
         metavar="I",
         help="one region: inequalities, map, neighbours, vertices",
     )
-    parser.add_argument("--all", action="store_true", help="redundant inequalities too")
+    parser.add_argument(
+        "--all",
+        action="store_true",
+        help="redundant inequalities too, and vertices however many inputs there are",
+    )
     parser.add_argument("--exact", action="store_true", help="fractions, however long they are")
     parser.add_argument(
         "--limit", type=int, default=20, metavar="N", help="regions in the table (default: 20)"
