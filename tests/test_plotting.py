@@ -96,6 +96,7 @@ def test_unbounded_polytopes_and_slices_are_cut_to_the_frame() -> None:
     plane = Slice(np.zeros(5), np.eye(5)[:2] + 1)
     ax = plot_regions(enumerate_regions(random_network([5, 6, 1], 3), plane), window=Box(-2, 2))
     assert sum(map(area, drawn(ax))) == pytest.approx(16)
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("t1", "t2")
 
 
 def test_what_is_not_there_is_not_drawn() -> None:

@@ -11,7 +11,7 @@ from tropicell.network import Network
 from tropicell.polyhedra import Row, integer_row
 
 #: More steps than this and the sharper bound is left out.
-_MOST_STEPS = 2_000_000
+_MOST_STEPS = 200_000
 #: Larger first layers are not looked at for a lower bound.
 _MOST_WEIGHTS = 100_000
 

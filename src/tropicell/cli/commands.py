@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from tropicell.cli import output
 from tropicell.cli.options import domain_of, domain_text, search_options
@@ -49,7 +50,7 @@ def info(arguments: argparse.Namespace) -> int:
                 "widths": network.widths,
                 "skips": network.skips,
                 "neurons": network.n_neurons,
-                "parameters": _parameters(network),
+                "nonzero_weights": _weights(network),
                 "activations": kinds,
                 "regions_at_least": low,
                 "regions_at_most": high if logarithm < _MOST_DIGITS else None,
@@ -59,7 +60,7 @@ def info(arguments: argparse.Namespace) -> int:
         return DONE
     rows = [
         ["neurons", f"{network.n_neurons:,} in {network.depth} layers"],
-        ["parameters", f"{_parameters(network):,}"],
+        ["weights", f"{_weights(network):,} that are not 0"],
         ["activations", ", ".join(f"{name} × {n:,}" for name, n in sorted(kinds.items())) or "–"],
         ["skips", ", ".join(f"{k}→{layer}" for k, layer in network.skips) or "–"],
         [
@@ -72,9 +73,11 @@ def info(arguments: argparse.Namespace) -> int:
     return DONE
 
 
-def _parameters(network: Network) -> int:
-    affine = [network.affine(layer) for layer in range(1, network.depth + 2)]
-    return sum(a.bias.size + sum(int(np.prod(m.shape)) for m in a.terms.values()) for a in affine)
+def _weights(network: Network) -> int:
+    """Weights and biases other than 0: convolutions are matrices full of zeros here."""
+    parts = [network.affine(layer) for layer in range(1, network.depth + 2)]
+    arrays = [array for part in parts for array in (part.bias, *part.terms.values())]
+    return sum(int(a.count_nonzero() if issparse(a) else np.count_nonzero(a)) for a in arrays)
 
 
 def count(arguments: argparse.Namespace) -> int:
@@ -105,7 +108,7 @@ def count(arguments: argparse.Namespace) -> int:
         output.write_json(result | ({"merged": merged} if arguments.merged else {}))
     else:
         least = "" if complete else "at least "
-        output.write(f"{least}{found:,} linear regions in {domain_text(domain)}")
+        output.write(f"{least}{output.regions_text(found)} in {domain_text(domain)}")
         if merged is not None:
             output.write(f"{merged:,} merged regions (pieces with one and the same map)")
     return _ended(complete)
@@ -127,7 +130,7 @@ def enumerate_(arguments: argparse.Namespace) -> int:
         output.write_json(_about(regions) | {"file": arguments.out})
     else:
         output.write(
-            f"{len(regions):,} linear regions in {domain_text(domain)}, found in "
+            f"{output.regions_text(len(regions))} in {domain_text(domain)}, found in "
             f"{regions.stats['seconds']:.2f} s ({regions.stats['engine']} engine, "
             f"{regions.stats['arithmetic']})\nregions: {arguments.out}"
         )
@@ -153,12 +156,17 @@ def _check_place(path: str, suffix: str = "") -> None:
 def _about(regions: Regions) -> dict[str, Any]:
     return {
         "network": repr(regions.network),
-        "domain": domain_text(regions.domain),
+        "domain": _where(regions),
         "regions": len(regions),
         "complete": regions.complete,
         "bounded": int(regions.bounded.sum()) if _known(regions, "bounded") else None,
         "stats": regions.stats,
     }
+
+
+def _where(regions: Regions) -> str:
+    on_slice = " of a slice" if regions.network.embedding is not None else ""
+    return domain_text(regions.domain) + on_slice
 
 
 def _known(regions: Regions, column: str) -> bool:
@@ -330,8 +338,7 @@ def plot(arguments: argparse.Namespace) -> int:
         output.write_json(_about(regions) | {"picture": arguments.out})
     else:
         output.write(
-            f"{len(regions):,} linear regions in {domain_text(regions.domain)}\n"
-            f"picture: {arguments.out}"
+            f"{output.regions_text(len(regions))} in {_where(regions)}\npicture: {arguments.out}"
         )
     return _ended(regions.complete)
 

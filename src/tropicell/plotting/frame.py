@@ -182,10 +182,15 @@ def _unbounded(regions: Regions, index: int, low: FloatArray, high: FloatArray) 
     return polygon
 
 
-def show_frame(ax: Axes, low: FloatArray, high: FloatArray) -> None:
+def show_frame(ax: Axes, network: Network, low: FloatArray, high: FloatArray) -> None:
     """Limits, labels and equal scales of axes that show a piece of the plane."""
     ax.set_xlim(low[0], high[0])
     ax.set_ylim(low[1], high[1])
     ax.set_aspect("equal")
-    ax.set_xlabel("x1")
-    ax.set_ylabel("x2")
+    ax.set_xlabel(input_name(network, 0))
+    ax.set_ylabel(input_name(network, 1))
+
+
+def input_name(network: Network, index: int) -> str:
+    """``x1``, ``x2``, …, or ``t1``, ``t2``, … for the coordinates of a slice."""
+    return f"{'x' if network.embedding is None else 't'}{index + 1}"

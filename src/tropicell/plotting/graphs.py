@@ -15,6 +15,7 @@ from tropicell.plotting.frame import (
     FloatArray,
     check_output,
     colormap,
+    input_name,
     new_axes,
     polygons_in,
     regions_in,
@@ -81,7 +82,7 @@ def plot_function(
         if breakpoints:
             ax.plot(x[1:-1], y[1:-1, k], "o", color=line.get_color(), markersize=3.5)
     ax.set_xlim(low[0], high[0])
-    ax.set_xlabel("x1")
+    ax.set_xlabel(input_name(network, 0))
     ax.set_ylabel("output" if len(shown) > 1 else f"output {shown[0]}")
     if len(shown) > 1:
         ax.legend(fontsize="small")
@@ -145,8 +146,8 @@ def plot_surface(
     axes.set_ylim(low[1], high[1])
     if highest > lowest:
         axes.set_zlim(lowest, highest)
-    axes.set_xlabel("x1")
-    axes.set_ylabel("x2")
+    axes.set_xlabel(input_name(found.network, 0))
+    axes.set_ylabel(input_name(found.network, 1))
     axes.set_zlabel(f"output {output}")
     return axes  # type: ignore[no-any-return]
 

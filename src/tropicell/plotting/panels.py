@@ -85,7 +85,7 @@ def plot_walkthrough(
             _line(ax, old, float(rows.b[earlier]), low, high, faint=True)
         note = pieces[source.layer, source.neuron]
         ax.set_title(f"{source}\n{note if left is not None else note + ': empty'}", fontsize=10)
-        show_frame(ax, low, high)
+        show_frame(ax, network, low, high)
         polygon = smaller
     return panels
 

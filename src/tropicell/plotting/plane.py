@@ -96,7 +96,7 @@ def plot_regions(
     low, high = window_of(found, window)
     shown, rows = polygons_in(found, low, high)
     ax = new_axes(ax, figsize=(6, 6) if values is None or not colorbar else (7, 6))
-    width = min(0.8, 11 / np.sqrt(1 + len(shown))) if linewidth is None else linewidth
+    width = min(0.6, 11 / np.sqrt(1 + len(shown))) if linewidth is None else linewidth
     style = {"edgecolors": edgecolor, "linewidths": width}
     if values is None:
         names = color_names(color_numbers(found)[rows])
@@ -109,7 +109,7 @@ def plot_regions(
         if colorbar and array.count():
             label = _LABELS[color].format(output=output)
             ax.figure.colorbar(cells, ax=ax, label=label, shrink=0.8)
-    show_frame(ax, low, high)
+    show_frame(ax, found.network, low, high)
     return ax if points is None else plot_points(points, ax, labels=labels)
 
 
@@ -221,7 +221,7 @@ def plot_boundaries(
         )
         lines.set_capstyle("round")
         ax.add_collection(lines)
-    show_frame(ax, low, high)
+    show_frame(ax, found.network, low, high)
     if legend and depth:
         ax.legend(loc="upper right", fontsize="small", framealpha=0.9)
     return ax
@@ -283,5 +283,5 @@ def plot_decision_boundary(
     )
     lines.set_capstyle("round")
     ax.add_collection(lines)
-    show_frame(ax, low, high)
+    show_frame(ax, found.network, low, high)
     return ax
