@@ -128,7 +128,7 @@ def number_text(value: Any, *, exact: bool = False) -> str:
     """
     if isinstance(value, Fraction):
         text = str(value)
-        if exact or len(text) <= 12:
+        if exact or len(text) <= 8:
             return text
     return f"{float(value):.8g}"
 
