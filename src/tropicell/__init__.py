@@ -2,6 +2,7 @@
 
 from importlib.metadata import version as _version
 
+from tropicell import plotting
 from tropicell.comparison import Comparison, compare
 from tropicell.domains import Box, Polytope, Slice, WholeSpace
 from tropicell.enumeration import count_regions, enumerate_regions, iter_regions
@@ -67,6 +68,7 @@ __all__ = [
     "iter_regions",
     "load",
     "load_regions",
+    "plotting",
     "recurrences",
     "save",
 ]

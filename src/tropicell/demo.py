@@ -65,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print(summary(regions))
     out.mkdir(parents=True, exist_ok=True)
     picture = out / "regions.png"
-    ax = plot_regions(regions)
+    ax = plot_regions(regions, color="value", colorbar=False)
     ax.set_title(f"{len(regions)} linear regions, 5 × 10 neurons, skips 1→3 and 2→4")
     pyplot.savefig(picture, dpi=200, bbox_inches="tight")
     print(f"picture: {picture}")

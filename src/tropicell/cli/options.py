@@ -1,0 +1,122 @@
+"""Options that several commands share, and what they mean."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tropicell.domains import Box, Domain, Slice, WholeSpace
+from tropicell.errors import InvalidDomainError, ModelFileError
+
+SLICE_HELP = """slice files:
+  FILE of --slice is an .npz with either
+    origin (n), directions (k, n)   the points origin + t·directions
+    points (k + 1, …)               the plane through points; the first has t = 0
+  and optionally low and high, a box in the coordinates t of the slice.
+  Make one with, for example,
+    numpy.savez("plane.npz", points=[image_a, image_b, image_c], low=-1, high=2)
+"""
+
+
+def numbers(text: str) -> NDArray[np.float64]:
+    """A number, or several separated by commas.
+
+    Examples
+    --------
+    >>> numbers("-1"), numbers("0,2.5")
+    (array(-1.), array([0. , 2.5]))
+    """
+    try:
+        values = [float(part) for part in text.split(",")]
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"{text.strip()!r}: expected a number, or numbers separated by commas (-1,0.5)"
+        ) from None
+    return np.array(values) if len(values) > 1 else np.array(values[0])
+
+
+def add_domain(parser: argparse.ArgumentParser) -> None:
+    """``--box``, ``--whole-space`` and ``--slice``."""
+    group = parser.add_argument_group("where to look (default: the whole space)")
+    choice = group.add_mutually_exclusive_group()
+    choice.add_argument(
+        "--box",
+        nargs=2,
+        type=numbers,
+        metavar=("LO", "HI"),
+        help="between two corners; one number for all inputs, or one each: --box -1,0 1,2",
+    )
+    choice.add_argument("--whole-space", action="store_true", help="all of R^n")
+    choice.add_argument("--slice", metavar="FILE", help="a line, plane or 3-space; see below")
+
+
+def add_search(parser: argparse.ArgumentParser) -> None:
+    """How to search, and when to stop."""
+    group = parser.add_argument_group("how to search")
+    group.add_argument("--workers", type=int, default=1, metavar="N", help="threads (default: 1)")
+    group.add_argument("--max-regions", type=int, metavar="N", help="stop after so many regions")
+    group.add_argument("--max-seconds", type=float, metavar="S", help="stop after so much time")
+    group.add_argument(
+        "--arithmetic",
+        choices=("exact", "float"),
+        default="exact",
+        help="exact (default), or float: faster, right on networks in general position",
+    )
+    group.add_argument(
+        "--engine",
+        choices=("auto", "cells", "halfspaces", "traverse"),
+        default="auto",
+        help="default: by the number of inputs",
+    )
+
+
+def search_options(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The keyword arguments of `enumerate_regions` that the options stand for."""
+    names = ("workers", "max_regions", "max_seconds", "arithmetic", "engine")
+    return {name: getattr(arguments, name) for name in names}
+
+
+def domain_of(arguments: argparse.Namespace) -> Domain:
+    """The domain that was asked for; without an option the whole space."""
+    if arguments.box is not None:
+        return Box(*arguments.box)
+    if arguments.slice is not None:
+        return read_slice(arguments.slice)
+    return WholeSpace()
+
+
+def domain_text(domain: Domain) -> str:
+    """A domain in words."""
+    if isinstance(domain, WholeSpace):
+        return "the whole space"
+    return repr(domain)
+
+
+def read_slice(path: str) -> Slice:
+    """A slice from an ``.npz`` file; see the help text of ``tropicell count``."""
+    from tropicell.io import read_npz  # noqa: PLC0415 - keeps --help fast
+
+    arrays = read_npz(path)
+    known = {"origin", "directions", "points", "low", "high"}
+    if unknown := sorted(set(arrays) - known):
+        raise ModelFileError(
+            f"{path}: unknown arrays {', '.join(unknown)} in a slice file; it has origin and "
+            "directions, or points, and optionally low and high"
+        )
+    inside = None
+    if "low" in arrays or "high" in arrays:
+        inside = Box(arrays.get("low", -np.inf), arrays.get("high", np.inf))
+    try:
+        if "points" in arrays and not {"origin", "directions"} & set(arrays):
+            return Slice.through(arrays["points"], inside)
+        if {"origin", "directions"} <= set(arrays) and "points" not in arrays:
+            return Slice(arrays["origin"], arrays["directions"], inside)
+    except InvalidDomainError as error:
+        raise InvalidDomainError(f"{path}: {error}") from None
+    raise ModelFileError(
+        f"{path}: a slice file has either origin and directions, or points, "
+        f"this one has {', '.join(sorted(arrays)) or 'nothing'}"
+    )

@@ -1,0 +1,21 @@
+"""Pictures with matplotlib. Every function takes Axes (or makes them) and returns them."""
+
+from tropicell.plotting.graphs import plot_function, plot_surface
+from tropicell.plotting.panels import plot_slices, plot_walkthrough
+from tropicell.plotting.plane import (
+    plot_boundaries,
+    plot_decision_boundary,
+    plot_points,
+    plot_regions,
+)
+
+__all__ = [
+    "plot_boundaries",
+    "plot_decision_boundary",
+    "plot_function",
+    "plot_points",
+    "plot_regions",
+    "plot_slices",
+    "plot_surface",
+    "plot_walkthrough",
+]

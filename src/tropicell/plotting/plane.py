@@ -1,0 +1,287 @@
+"""Networks with two inputs: regions, boundaries, decision boundaries, data."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tropicell.domains import Box
+from tropicell.errors import InvalidInputError, require
+from tropicell.network import Network
+from tropicell.plotting.colors import color_names, color_numbers
+from tropicell.plotting.edges import boundary_edges, level_segments
+from tropicell.plotting.frame import (
+    FloatArray,
+    check_output,
+    colormap,
+    new_axes,
+    polygons_in,
+    regions_in,
+    show_frame,
+    window_of,
+)
+from tropicell.regions import Regions
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Color = Literal["pattern", "value", "gradient", "area", "neighbours"]
+
+_LABELS = {
+    "value": "output {output} at the witness",
+    "gradient": "gradient norm of output {output}",
+    "area": "area (logarithm to base 10)",
+    "neighbours": "number of neighbours",
+}
+
+
+def plot_regions(
+    regions: Regions | Network,
+    ax: Axes | None = None,
+    *,
+    color: Color = "pattern",
+    output: int = 0,
+    window: Box | None = None,
+    cmap: str = "viridis",
+    edgecolor: str = "white",
+    linewidth: float | None = None,
+    colorbar: bool = True,
+    points: ArrayLike | None = None,
+    labels: ArrayLike | None = None,
+) -> Axes:
+    """Draw all regions of a 2-D network, as one collection of polygons.
+
+    Parameters
+    ----------
+    regions : Regions or Network
+        Of a network with two inputs (or on a plane). A network's regions are found in the window.
+    ax : Axes, optional
+        Where to draw; default: new axes.
+    color : {"pattern", "value", "gradient", "area", "neighbours"}
+        ``"pattern"``: neighbours have different colours, the same in every run. The others: the
+        network's value at the witness, the norm of its gradient, the area (grey where unbounded),
+        the number of neighbours.
+    output : int
+        Which of the network's outputs gives value and gradient.
+    window : Box, optional
+        What to show. Default: the domain if it is a box, else a frame around the vertices.
+        Unbounded regions are cut at the frame, exactly along their facets.
+    cmap : str
+        Matplotlib's name of a colour map; not used for ``"pattern"``.
+    edgecolor : str
+    linewidth : float, optional
+        Default: thinner the more regions there are.
+    colorbar : bool
+        Show what the colours mean; not used for ``"pattern"``.
+    points, labels : array_like, optional
+        Data to draw on top; see `plot_points`.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> from tropicell import Box, Network, enumerate_regions
+    >>> network = Network.mlp([[[1.0, 0.0]], [[1.0]]])
+    >>> ax = plot_regions(enumerate_regions(network, Box(-1, 1)))
+    >>> len(ax.collections[0].get_paths())
+    2
+    """
+    found = regions_in(regions, window, 2)
+    collections: Any = require("matplotlib.collections", extra="plot", why="drawing regions")
+    values = None if color == "pattern" else _values(found, color, check_output(found, output))
+    low, high = window_of(found, window)
+    shown, rows = polygons_in(found, low, high)
+    ax = new_axes(ax, figsize=(6, 6) if values is None or not colorbar else (7, 6))
+    width = min(0.6, 11 / np.sqrt(1 + len(shown))) if linewidth is None else linewidth
+    style = {"edgecolors": edgecolor, "linewidths": width}
+    if values is None:
+        names = color_names(color_numbers(found)[rows])
+        ax.add_collection(collections.PolyCollection(shown, facecolors=names, **style))
+    else:
+        array = np.ma.masked_invalid(values[rows])
+        colors = colormap(cmap).with_extremes(bad="0.85")
+        cells = collections.PolyCollection(shown, array=array, cmap=colors, **style)
+        ax.add_collection(cells)
+        if colorbar and array.count():
+            label = _LABELS[color].format(output=output)
+            ax.figure.colorbar(cells, ax=ax, label=label, shrink=0.8)
+    show_frame(ax, found.network, low, high)
+    return ax if points is None else plot_points(points, ax, labels=labels)
+
+
+def _values(regions: Regions, color: str, output: int) -> FloatArray:
+    """A number for every region."""
+    if color == "value":
+        return regions.network(regions.witnesses.astype(np.float64))[:, output]
+    if color == "gradient":
+        return np.asarray(np.linalg.norm(regions.affine_maps[:, output, :-1], axis=1))
+    if color == "area":
+        areas = np.where(regions.volumes > 0, regions.volumes, np.nan)
+        return np.log10(np.where(np.isfinite(areas), areas, np.nan))
+    if color == "neighbours":
+        pairs = regions.neighbours.pairs
+        return np.bincount(pairs.ravel(), minlength=len(regions)).astype(np.float64)
+    raise InvalidInputError(
+        f"color must be 'pattern', 'value', 'gradient', 'area' or 'neighbours', not {color!r}"
+    )
+
+
+def plot_points(points: ArrayLike, ax: Axes, *, labels: ArrayLike | None = None) -> Axes:
+    """Draw data points on top of regions.
+
+    Parameters
+    ----------
+    points : array_like, shape (points, 2)
+    ax : Axes
+    labels : array_like, optional
+        A class or value for every point, which gives its colour.
+
+    Examples
+    --------
+    >>> from tropicell import Box, Network
+    >>> ax = plot_regions(Network.mlp([[[1.0, 0.0]], [[1.0]]]), window=Box(-1, 1))
+    >>> ax = plot_points([[0.5, 0.5], [-0.5, 0.0]], ax, labels=[0, 1])
+    >>> len(ax.collections)
+    2
+    """
+    x = np.asarray(points, dtype=np.float64)
+    if x.ndim != 2 or x.shape[1] != 2:
+        raise InvalidInputError(f"expected points of shape (points, 2), got {x.shape}")
+    if labels is not None and np.shape(labels) != (len(x),):
+        raise InvalidInputError(f"expected a label for each of the {len(x)} points")
+    limits = ax.get_xlim(), ax.get_ylim()
+    style: dict[str, Any] = {"s": 14, "linewidths": 0.6, "edgecolors": "white", "zorder": 3}
+    if labels is None:
+        ax.scatter(x[:, 0], x[:, 1], color="0.15", **style)
+    else:
+        ax.scatter(x[:, 0], x[:, 1], c=np.asarray(labels), cmap="coolwarm", **style)
+    ax.set_xlim(*limits[0])
+    ax.set_ylim(*limits[1])
+    return ax
+
+
+def plot_boundaries(
+    regions: Regions | Network,
+    ax: Axes | None = None,
+    *,
+    window: Box | None = None,
+    cmap: str = "viridis",
+    linewidth: float = 0.9,
+    legend: bool = True,
+) -> Axes:
+    """Draw the boundaries between regions, coloured by the layer that bends there.
+
+    Parameters
+    ----------
+    regions : Regions or Network
+        Of a network with two inputs. A network's regions are found in the window.
+    ax : Axes, optional
+    window : Box, optional
+        What to show; see `plot_regions`.
+    cmap : str
+        The first layer takes the colour map's dark end. Earlier layers have thicker lines.
+    linewidth : float
+        Of the last layer.
+    legend : bool
+
+    Returns
+    -------
+    Axes
+
+    Notes
+    -----
+    One collection of segments a layer. Where neurons of several layers share a boundary, it is
+    drawn as the first one's.
+
+    Examples
+    --------
+    >>> from tropicell import Box, Network
+    >>> network = Network.mlp([[[1.0, 0.0]], [[1.0]], [[1.0]]], [[0.0], [-0.5], [0.0]])
+    >>> ax = plot_boundaries(network, window=Box(-1, 1))
+    >>> [len(lines.get_segments()) for lines in ax.collections]
+    [1, 1]
+    """
+    found = regions_in(regions, window, 2)
+    collections: Any = require("matplotlib.collections", extra="plot", why="drawing regions")
+    low, high = window_of(found, window)
+    segments, layers = boundary_edges(found, low, high)
+    ax = new_axes(ax, figsize=(6, 6))
+    depth = found.network.depth
+    for layer in range(1, depth + 1):
+        lines = collections.LineCollection(
+            segments[layers == layer],
+            colors=[colormap(cmap)(0.85 * (layer - 1) / max(1, depth - 1))],
+            linewidths=linewidth * (1 + 0.25 * (depth - layer)),
+            label=f"layer {layer}",
+            zorder=2 + 0.5 * (depth - layer) / depth,
+        )
+        lines.set_capstyle("round")
+        ax.add_collection(lines)
+    show_frame(ax, found.network, low, high)
+    if legend and depth:
+        ax.legend(loc="upper right", fontsize="small", framealpha=0.9)
+    return ax
+
+
+def plot_decision_boundary(
+    regions: Regions | Network,
+    ax: Axes | None = None,
+    *,
+    outputs: tuple[int, int] | None = None,
+    window: Box | None = None,
+    color: str = "black",
+    linewidth: float = 2.0,
+) -> Axes:
+    """Draw where two outputs are equal, or where the only output is 0.
+
+    Parameters
+    ----------
+    regions : Regions or Network
+        Of a network with two inputs. A network's regions are found in the window.
+    ax : Axes, optional
+    outputs : pair of int, optional
+        Default: 0 and 1; for networks with one output, where it is 0.
+    window : Box, optional
+        What to show; see `plot_regions`.
+    color : str
+    linewidth : float
+
+    Returns
+    -------
+    Axes
+
+    Notes
+    -----
+    One exact segment for every region that the boundary passes. Regions on which the outputs are
+    equal throughout are left out.
+
+    Examples
+    --------
+    >>> from tropicell import Box, Network
+    >>> network = Network.mlp([[[1.0, 0.0]], [[1.0]]], [[0.0], [-0.5]])
+    >>> ax = plot_decision_boundary(network, window=Box(-1, 1))
+    >>> ax.collections[0].get_segments()[0].tolist()
+    [[0.5, -1.0], [0.5, 1.0]]
+    """
+    found = regions_in(regions, window, 2)
+    collections: Any = require("matplotlib.collections", extra="plot", why="drawing regions")
+    maps = found.affine_maps
+    if outputs is None and found.network.n_outputs == 1:
+        forms = maps[:, 0]
+    else:
+        first, second = (check_output(found, k) for k in outputs or (0, 1))
+        forms = maps[:, first] - maps[:, second]
+    low, high = window_of(found, window)
+    shown, rows = polygons_in(found, low, high)
+    ax = new_axes(ax, figsize=(6, 6))
+    lines = collections.LineCollection(
+        level_segments(shown, forms[rows]), colors=color, linewidths=linewidth, zorder=2.8
+    )
+    lines.set_capstyle("round")
+    ax.add_collection(lines)
+    show_frame(ax, found.network, low, high)
+    return ax

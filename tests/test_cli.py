@@ -1,0 +1,308 @@
+"""The command line: answers, JSON, exit status, one line for errors."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tropicell
+from tropicell import Box, Network, Region, bounds, count_regions, enumerate_regions, load_regions
+from tropicell.cli import main
+from tropicell.cli.main import build_parser
+
+pytest.importorskip("matplotlib").use("Agg")
+
+
+@pytest.fixture
+def net(tmp_path: Path) -> str:
+    """A file with a network of 2 inputs and 2 outputs."""
+    path = tmp_path / "net.npz"
+    tropicell.save(network(), path)
+    return str(path)
+
+
+def network(seed: int = 0, inputs: int = 2) -> Network:
+    rng = np.random.default_rng(seed)
+    weights = [rng.normal(size=s) for s in ((4, inputs), (4, 4), (2, 4))]
+    return Network.mlp(weights, [rng.normal(size=n) for n in (4, 4, 2)], skips=[(1, 3)])
+
+
+def answer(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = 0) -> str:
+    assert main(list(arguments)) == status
+    return capsys.readouterr().out
+
+
+def json_of(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = 0) -> dict:
+    return json.loads(answer(capsys, *arguments, "--json", status=status))
+
+
+def complaint(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """The one line on standard error for bad input."""
+    assert main(list(arguments)) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("tropicell: ")
+    assert printed.err.count("\n") == 1
+    return printed.err
+
+
+def test_info(net: str, capsys: pytest.CaptureFixture[str]) -> None:
+    text = answer(capsys, "info", net)
+    assert network().diagram() in text
+    found = json_of(capsys, "info", net)
+    assert found["widths"] == [4, 4]
+    assert found["skips"] == [[1, 3]]
+    count = count_regions(network())
+    assert found["regions_at_least"] <= count <= found["regions_at_most"]
+
+
+def test_count(net: str, capsys: pytest.CaptureFixture[str]) -> None:
+    everywhere, inside = count_regions(network()), count_regions(network(), Box(-1, [1, 2]))
+    assert answer(capsys, "count", net) == f"{everywhere} linear regions in the whole space\n"
+    assert json_of(capsys, "count", net, "--whole-space")["regions"] == everywhere
+    found = json_of(capsys, "count", net, "--box", "-1,-1", "1,2", "--merged")
+    regions = enumerate_regions(network(), Box(-1, [1, 2]))
+    assert (found["regions"], found["complete"]) == (inside, True)
+    assert found["merged"] == len(regions.merged())
+    options = ["--engine", "traverse", "--arithmetic", "exact", "--workers", "1"]
+    assert json_of(capsys, "count", net, "--box", "-1e0", "1", *options)["complete"]
+
+
+@pytest.mark.parametrize("more", [[], ["--merged"]])
+def test_a_budget_gives_status_1(
+    net: str, more: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["count", net, "--max-regions", "3", *more]) == 1
+    printed = capsys.readouterr()
+    assert printed.out == "at least 3 linear regions in the whole space\n"
+    assert "not complete" in printed.err
+    assert not json_of(capsys, "count", net, "--max-regions", "3", *more, status=1)["complete"]
+
+
+def test_slices(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model, file = str(tmp_path / "net.npz"), str(tmp_path / "slice.npz")
+    tropicell.save(network(inputs=5), model)
+    points = np.random.default_rng(1).normal(size=(3, 5))
+    np.savez(file, points=points, low=-1, high=2)
+    plane = tropicell.Slice.through(points, Box(-1, 2))
+    expected = count_regions(network(inputs=5), plane)
+    assert json_of(capsys, "count", model, "--slice", file)["regions"] == expected
+    np.savez(file, origin=points[0], directions=points[1:] - points[0], low=[-1, -1], high=[2, 2])
+    assert json_of(capsys, "count", model, "--slice", file)["regions"] == expected
+    answer(capsys, "plot", model, "--slice", file, "--out", str(tmp_path / "slice.png"))
+    np.savez(file, origin=points[0])
+    assert "origin" in complaint(capsys, "count", model, "--slice", file)
+    np.savez(file, points=points, colour=1)
+    assert "colour" in complaint(capsys, "count", model, "--slice", file)
+    np.savez(file, points=points[:, :2])
+    assert "R^2" in complaint(capsys, "count", model, "--slice", file)
+    assert "no such file" in complaint(capsys, "count", model, "--slice", file + "x")
+
+
+def test_enumerate_and_show(net: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = str(tmp_path / "regions.npz")
+    assert out in answer(capsys, "enumerate", net, "--out", out)
+    regions = load_regions(out)
+    assert len(regions) == count_regions(network())
+    text = answer(capsys, "show", out, "--limit", "2")
+    assert regions[1].text in text
+    assert f"and {len(regions) - 2} more" in text
+    assert len(json_of(capsys, "show", out)["shown"]) == min(20, len(regions))
+    for index in range(len(regions)):
+        found, region = json_of(capsys, "show", out, "--region", str(index)), regions[index]
+        assert found["pattern"] == region.text
+        assert found["neighbours"] == region.neighbours
+        assert found["vertices"] == [[str(x) for x in vertex] for vertex in region.vertices]
+        assert len(found["inequalities"]) == len(region.inequalities)
+        assert sum(row["facet"] for row in found["inequalities"]) >= len(region.facets)
+    assert "redundant" in answer(capsys, "show", out, "--region", "0", "--all")
+    exact = answer(capsys, "show", out, "--region", "0", "--exact")
+    assert str(Region(network(), regions[0].pattern).affine_map.offset[0]).lstrip("-") in exact
+    assert "regions 0 to" in complaint(capsys, "show", out, "--region", "99999")
+    assert "no regions" in complaint(capsys, "show", net)
+
+
+def test_show_with_many_inputs_stays_quick(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = str(tmp_path / "regions.npz")
+    regions = enumerate_regions(network(inputs=6), Box(-1, 1))
+    regions.save(out)
+    assert json_of(capsys, "show", out)["regions"] == len(regions)
+    assert regions[0].text in answer(capsys, "show", out, "--limit", "1")
+    assert json_of(capsys, "show", out, "--region", "0")["vertices"] is None
+    assert "--all" in answer(capsys, "show", out, "--region", "0")
+    assert json_of(capsys, "show", out, "--region", "0", "--all")["vertices"]
+
+
+@pytest.mark.parametrize("kind", ["auto", "regions", "boundaries", "surface"])
+def test_plot(kind: str, net: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "picture.svg"
+    arguments = ["--kind", kind, "--window", "-2", "2", "--title", "a $b <c>", "--decision"]
+    answer(capsys, "plot", net, "--out", str(out), *arguments)
+    assert "<svg" in out.read_text(encoding="utf-8")
+
+
+def test_plot_of_a_file_of_regions(
+    net: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    regions, out = str(tmp_path / "regions.npz"), str(tmp_path / "picture.png")
+    enumerate_regions(network(), Box(-1, 1)).save(regions)
+    assert json_of(capsys, "plot", regions, "--color", "area", "--out", out)["picture"] == out
+    assert Path(out).read_bytes().startswith(b"\x89PNG")
+    assert "--box" in complaint(capsys, "plot", regions, "--out", out, "--box", "0", "1")
+    assert "--kind" in complaint(capsys, "plot", regions, "--out", out, "--kind", "function")
+    assert ".png" in complaint(capsys, "plot", regions, "--out", str(tmp_path / "a.flavour"))
+    data = str(tmp_path / "data.npz")
+    np.savez(data, points=[[0.0, 0.5]], labels=[1])
+    answer(capsys, "plot", regions, "--out", out, "--points", data)
+    assert "--points" in complaint(
+        capsys, "plot", regions, "--out", out, "--points", data, "--kind", "surface"
+    )
+    np.savez(data, x=[[0.0, 0.5]])
+    assert "'points'" in complaint(capsys, "plot", regions, "--out", out, "--points", data)
+    line, space = str(tmp_path / "line.npz"), str(tmp_path / "space.npz")
+    tropicell.save(network(inputs=1), line)
+    tropicell.save(network(inputs=3), space)
+    answer(capsys, "plot", line, "--out", out)
+    assert "--slice" in complaint(capsys, "plot", space, "--box", "0", "0.1", "--out", out)
+
+
+def test_compare(net: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    other = str(tmp_path / "other.npz")
+    tropicell.save(network(1), other)
+    expected = tropicell.compare(network(), network(1), Box(-1, 1))
+    arguments = ["compare", net, other, "--box", "-1", "1"]
+    assert json_of(capsys, *arguments)["largest"] == expected.largest
+    assert json_of(capsys, *arguments, "--tolerance", "1e9")["within_tolerance"] is True
+    found = json_of(capsys, *arguments, "--tolerance", "1e-9", status=1)
+    assert found["within_tolerance"] is False
+    answer(capsys, "compare", net, net, "--box", "-1", "1", "--tolerance", "1e-9")
+    unbounded = json_of(capsys, "compare", net, other)
+    assert (unbounded["largest"], unbounded["unbounded"]) == (None, True)
+
+
+def test_demo(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "617 linear regions" in answer(capsys, "demo", "--out", str(tmp_path / "demo"))
+    assert (tmp_path / "demo" / "regions.png").is_file()
+
+
+def test_bad_input_is_one_line(
+    net: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    broken = tmp_path / "broken.npz"
+    broken.write_bytes(b"PK\x03\x04 nothing")
+    assert "no such file" in complaint(capsys, "count", "missing.npz")
+    assert "broken.npz" in complaint(capsys, "info", str(broken))
+    assert "broken.npz" in complaint(capsys, "plot", str(broken), "--out", "a.png")
+    assert "numbers" in complaint(capsys, "count", net, "--box", "a", "b")
+    assert "low" in complaint(capsys, "count", net, "--box", "1", "0")
+    assert "3 coordinates" in complaint(capsys, "count", net, "--box", "0,0,0", "1,1,1")
+    assert "workers" in complaint(capsys, "count", net, "--workers", "0")
+    assert "not allowed" in complaint(capsys, "count", net, "--whole-space", "--box", "0", "1")
+    assert ".npz" in complaint(capsys, "enumerate", net, "--out", "regions.txt")
+    assert "folder" in complaint(capsys, "enumerate", net, "--out", "no/such/folder.npz")
+    assert "COMMAND" in complaint(capsys)
+    assert "flavour" in complaint(capsys, "flavour")
+
+
+def test_debug_shows_where(net: str) -> None:
+    with pytest.raises(tropicell.ModelFileError):
+        main(["count", "missing.npz", "--debug"])
+
+
+def test_ctrl_c_is_no_traceback(
+    net: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tropicell.cli.commands.load", interrupted)
+    assert main(["info", net]) == 130
+    assert capsys.readouterr().err == "tropicell: interrupted\n"
+
+
+@pytest.mark.parametrize("name", ["a b", "ä→λ", "--box", "x\x1b[31m", "a\nb", "-1"])
+def test_names_with_odd_characters(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = f"./{name}.npz"
+    tropicell.save(network(), file)
+    assert json_of(capsys, "count", file)["complete"]
+    text = answer(capsys, "enumerate", file, "--out", f"./{name} regions.npz")
+    assert "\x1b" not in text
+    line = complaint(capsys, "info", f"./{name}.onnx")
+    assert "\x1b" not in line
+
+
+def test_help_has_examples_and_the_parser_knows_all_commands(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for command in ("info", "count", "enumerate", "show", "plot", "compare", "demo", "completion"):
+        assert f"examples:\n  tropicell {command}" in answer(capsys, command, "--help")
+    assert "exit status" in answer(capsys, "--help")
+    assert build_parser().prog == "tropicell"
+
+
+def test_completion(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert "bashcompinit" in answer(capsys, "completion", "zsh")
+    script = tmp_path / "completion.sh"
+    script.write_text(answer(capsys, "completion", "bash"), encoding="utf-8")
+    lines = (
+        f'source "{script}"; COMP_WORDS=(tropicell count --engine ""); COMP_CWORD=3; _tropicell; '
+        'echo "${COMPREPLY[@]}"; COMP_WORDS=(tropicell sh); COMP_CWORD=1; _tropicell; '
+        'echo "${COMPREPLY[@]}"'
+    )
+    done = subprocess.run(["bash", "-c", lines], capture_output=True, text=True, check=True)
+    assert done.stdout == "auto cells halfspaces traverse\nshow\n"
+
+
+def test_the_real_thing(net: str, tmp_path: Path) -> None:
+    """A process of its own, with its output in a pipe, on a terminal that knows ASCII only."""
+    source = Path(tropicell.__file__).parents[1]
+    environment = os.environ | {"PYTHONPATH": str(source), "PYTHONIOENCODING": "ascii"}
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "tropicell", *arguments]
+        return subprocess.run(
+            command, capture_output=True, text=True, check=False, env=environment, cwd=tmp_path
+        )
+
+    counted = run("count", net, "--json")
+    assert counted.returncode == 0
+    assert json.loads(counted.stdout)["regions"] == count_regions(network())
+    assert "regions/s" not in counted.stderr  # no progress bar
+    assert run("info", net).returncode == 0
+    missing = run("count", "missing.npz")
+    assert missing.returncode == 2
+    assert missing.stderr == "tropicell: missing.npz: no such file\n"
+    assert run("--version").stdout == f"tropicell {tropicell.__version__}\n"
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("activation", ["relu", "leaky_relu", "hard_tanh"])
+@pytest.mark.parametrize("skips", [[], [(1, 3)]])
+def test_bounds_hold(seed: int, activation: str, skips: list[tuple[int, int]]) -> None:
+    rng = np.random.default_rng(seed)
+    inputs, width = 1 + seed % 3, 2 + seed % 2
+    shapes = [(width, inputs), (width, width), (width, width), (1, width)]
+    weights = [rng.integers(-2, 3, size=shape) for shape in shapes]
+    biases = [rng.integers(-2, 3, size=shape[0]) for shape in shapes]
+    net = Network.mlp(weights, biases, skips=skips, activation=activation)
+    assert bounds.lower_bound(net) <= count_regions(net) <= bounds.upper_bound(net)
+
+
+def test_bounds_of_large_networks_are_numbers_one_can_read() -> None:
+    wide = Network.mlp([np.ones((300, 784)), np.ones((300, 300)), np.ones((10, 300))])
+    assert bounds.magnitude(bounds.upper_bound(wide)).startswith("about ")
+    assert bounds.lower_bound(wide) == 1
+    assert bounds.logarithm10(10**5000) == pytest.approx(5000)
+    assert bounds.upper_bound(Network.mlp([np.ones((1, 2))])) == 1
+    assert bounds.lower_bound(Network.mlp([np.zeros((3, 2)), np.ones((1, 3))])) == 1
