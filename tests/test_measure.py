@@ -140,6 +140,12 @@ def test_a_pruned_network_differs_by_what_was_pruned() -> None:
     assert compare(network, network, plane).largest < 1e-15
 
 
+def test_a_difference_of_rounding_errors_is_not_unbounded() -> None:
+    network = random_network(1, "generic", 2, 2, 4, relu=True)
+    assert compare(network, network).largest < 1e-12
+    assert compare(network, random_network(2, "generic", 2, 2, 4, relu=True)).largest == np.inf
+
+
 def test_networks_that_do_not_fit_are_not_compared() -> None:
     with pytest.raises(InvalidNetworkError, match="can't be compared"):
         difference(Network.mlp([np.eye(2)]), Network.mlp([np.eye(3)]))

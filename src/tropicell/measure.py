@@ -151,9 +151,26 @@ def _maximum(regions: Regions, sign: float) -> tuple[FloatArray, FloatArray]:
     best = np.where(rays[:, None], -np.inf, values).argmax(axis=0)
     outputs = np.arange(values.shape[1])
     maximum, where = values[best, outputs], corners.values[best, :-1].copy()
-    unbounded = (values[rays] > 0).any(axis=0)
-    maximum[unbounded], where[unbounded] = np.inf, np.nan
+    for output in outputs:
+        rising = np.flatnonzero(rays & (values[:, output] > 0))
+        if _rises(regions, corners.owners()[rising], int(output), sign):
+            maximum[output], where[output] = np.inf, np.nan
     return maximum, where
+
+
+def _rises(regions: Regions, owners: NDArray[np.int64], output: int, sign: float) -> bool:
+    """Whether an output grows without end on one of some unbounded regions, in exact arithmetic.
+
+    Rounding errors make a slope of 0 along a ray positive as often as not.
+    """
+    for owner in np.unique(owners):
+        region = regions[int(owner)]
+        slopes = region.affine_map.matrix[output] * int(sign)
+        if any(ray @ slopes > 0 for ray in region.rays):
+            return True
+        if any(line @ slopes != 0 for line in region.lines):
+            return True
+    return False
 
 
 def integral(regions: Regions) -> FloatArray:
