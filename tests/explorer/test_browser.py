@@ -10,16 +10,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
-from tropicell import Affine, Box, Layer, Network, Regions, enumerate_regions, explore
+from tropicell import Affine, Box, Layer, Network, Regions, Slice, enumerate_regions, explore
 from tropicell.patterns import to_text
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-pytestmark = [
-    pytest.mark.skipif(CHROMIUM is None, reason="no chromium on the PATH: install it to run this"),
-    pytest.mark.xdist_group("browser"),
-]
+pytestmark = pytest.mark.skipif(
+    CHROMIUM is None, reason="no chromium on the PATH: install it to run this"
+)
 ARGUMENTS = [
     "--no-sandbox",
     "--disable-background-networking",
@@ -201,3 +201,24 @@ def test_keys_wheel_and_download(tab: Any, film: list[Regions]) -> None:
     with tab.expect_download() as download:
         tab.click("#png")
     assert Path(download.value.path()).read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("kind", ["sparse network on a slice", "no layers"])
+def test_unusual_networks(browser: Any, kind: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(2)
+    if kind == "no layers":
+        regions = enumerate_regions(Network(2, [], Affine({0: np.eye(2)}, [1, 2])), Box(-1, 1))
+    else:
+        first = Affine({0: sp.csr_array(rng.normal(size=(9, 5)) * (rng.random((9, 5)) < 0.6))})
+        last = Affine({1: rng.normal(size=(4, 9))})
+        plane = Slice(rng.normal(size=5), rng.normal(size=(2, 5)), inside=Box(-2, 2))
+        regions = enumerate_regions(Network(5, [Layer(first, "relu6")], last), plane)
+    tab = browser.new_page()
+    tab.goto(explore(regions, tmp_path / "page.html").as_uri())
+    tab.wait_for_selector("html[data-ready]")
+    maps = tab.evaluate("() => [...tropicell.picture.maps]")
+    np.testing.assert_allclose(np.reshape(maps, regions.affine_maps.shape), regions.affine_maps)
+    points = regions.witnesses.astype(np.float64).tolist()
+    found = tab.evaluate("(points) => points.map((p) => tropicell.picture.locate(...p))", points)
+    assert found == list(range(len(regions)))
+    tab.close()
