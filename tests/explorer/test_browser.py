@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -201,6 +202,11 @@ def test_keys_wheel_and_download(tab: Any, film: list[Regions]) -> None:
     with tab.expect_download() as download:
         tab.click("#png")
     assert Path(download.value.path()).read_bytes().startswith(b"\x89PNG")
+    tab.click("#home")
+    with tab.expect_download() as download:
+        tab.click("#svg")
+    drawing = ElementTree.parse(download.value.path()).getroot()
+    assert len(drawing.findall(".//{*}path")) == len(film[0])
 
 
 @pytest.mark.parametrize("kind", ["sparse network on a slice", "no layers"])

@@ -1,39 +1,29 @@
 // The page: what is shown, and what the mouse, fingers and keys do to it.
 import { layerColour, ramp } from "./colours.js";
-import { readAbout, readArrays } from "./data.js";
+import { readArrays } from "./data.js";
 import { Painter } from "./draw.js";
+import { listenToKeys, listenToPointers } from "./input.js";
+import { paintChosen, paintDecisions, paintPoints } from "./overlay.js";
 import { describe, layerName, number, parsePattern, parsePoint } from "./panel.js";
 import { Picture } from "./picture.js";
+import { savePng, saveSvg } from "./save.js";
+import { $, canvas, page, ratio, sheet, state, toPlane, toScreen, view } from "./state.js";
 
-const $ = (id) => document.getElementById(id);
-const canvas = $("regions"); // on top: what is chosen, points; takes mouse, fingers and keys
-const sheet = $("sheet"); // below: all regions, drawn with WebGL
 const SLOW = 25; // milliseconds
-const page = readAbout();
 const pictures = []; // decoded when first shown
-const view = { x: 0, y: 0, zoom: 1 }; // the point in the middle, and CSS pixels a unit
-const state = {
-  index: 0, layer: 1, colour: "pattern", output: 0, edges: "plain", dark: false,
-  hovered: -1, pinned: -1, place: null, marked: null, playing: null,
-};
 let painter;
-let picture;
 let waiting = false;
 const drawn = { x: 0, y: 0, zoom: 0, cost: 0, stale: true, timer: null }; // the sheet
 
 // --- drawing ---
 
 function redraw() {
-  if (waiting || !picture) return;
+  if (waiting || !state.picture) return;
   waiting = true;
   requestAnimationFrame(() => {
     waiting = false;
     paint();
   });
-}
-
-function ratio() {
-  return window.devicePixelRatio || 1;
 }
 
 function colourOf(name) {
@@ -74,98 +64,8 @@ function paint() {
   paintChosen(pen);
 }
 
-function toScreen([x, y]) {
-  return [
-    canvas.clientWidth / 2 + (x - view.x) * view.zoom,
-    canvas.clientHeight / 2 - (y - view.y) * view.zoom,
-  ];
-}
-
-function toPlane(sx, sy) {
-  return [
-    view.x + (sx - canvas.clientWidth / 2) / view.zoom,
-    view.y - (sy - canvas.clientHeight / 2) / view.zoom,
-  ];
-}
-
-function path(pen, region) {
-  pen.beginPath();
-  for (const point of picture.polygon(region)) pen.lineTo(...toScreen(point));
-  pen.closePath();
-}
-
-function paintChosen(pen) {
-  pen.lineJoin = "round";
-  const ink = state.dark ? "#ffffff" : "#101018";
-  if (state.pinned >= 0) {
-    for (const neighbour of picture.neighbours(state.pinned)) {
-      path(pen, neighbour);
-      pen.fillStyle = state.dark ? "rgba(255,190,70,0.32)" : "rgba(240,140,0,0.34)";
-      pen.fill();
-      pen.lineWidth = 1.5;
-      pen.strokeStyle = state.dark ? "#ffc760" : "#c46f00";
-      pen.stroke();
-    }
-    path(pen, state.pinned);
-    pen.fillStyle = state.dark ? "rgba(143,176,255,0.55)" : "rgba(47,91,208,0.5)";
-    pen.fill();
-    pen.lineWidth = 3;
-    pen.strokeStyle = ink;
-    pen.stroke();
-  }
-  if (state.hovered >= 0 && state.hovered !== state.pinned) {
-    path(pen, state.hovered);
-    pen.lineWidth = 2.5;
-    pen.strokeStyle = ink;
-    pen.stroke();
-  }
-  if (state.marked) {
-    const [x, y] = toScreen(state.marked);
-    pen.lineWidth = 2;
-    pen.strokeStyle = ink;
-    pen.beginPath();
-    for (const [dx, dy] of [[1, 0], [-1, 0], [0, 1], [0, -1]]) {
-      pen.moveTo(x + 3 * dx, y + 3 * dy);
-      pen.lineTo(x + 9 * dx, y + 9 * dy);
-    }
-    pen.stroke();
-  }
-}
-
-function paintDecisions(pen) {
-  if (!$("decision").checked) return;
-  const ends = picture.decisionBoundary;
-  pen.beginPath();
-  for (let k = 0; k < ends.length; k += 4) {
-    pen.moveTo(...toScreen([ends[k], ends[k + 1]]));
-    pen.lineTo(...toScreen([ends[k + 2], ends[k + 3]]));
-  }
-  pen.lineCap = "round";
-  pen.lineWidth = 4.5;
-  pen.strokeStyle = state.dark ? "#14151a" : "#ffffff";
-  pen.stroke();
-  pen.lineWidth = 2.5;
-  pen.strokeStyle = state.dark ? "#ff7b72" : "#d1242f";
-  pen.stroke();
-}
-
-function paintPoints(pen) {
-  if (!$("points").checked) return;
-  pen.fillStyle = state.dark ? "#ffffff" : "#101018";
-  pen.strokeStyle = state.dark ? "#14151a" : "#ffffff";
-  pen.lineWidth = 1;
-  for (const point of page.points) {
-    const [x, y] = toScreen(point);
-    if (x < -5 || y < -5 || x > canvas.clientWidth + 5 || y > canvas.clientHeight + 5) continue;
-    pen.beginPath();
-    pen.arc(x, y, 3, 0, 2 * Math.PI);
-    pen.fill();
-    pen.stroke();
-  }
-}
-
 function recolour() {
-  const shades = picture.shades(state.colour, state);
+  const shades = state.picture.shades(state.colour, state);
   painter.shade(shades);
   drawn.stale = true;
   $("legend").hidden = !shades.values;
@@ -176,10 +76,10 @@ function recolour() {
   }
   const byLayer = state.colour === "bends" || state.edges === "layers";
   $("layers").hidden = !byLayer || !$("legend").hidden;
-  $("layers").replaceChildren(...picture.about.widths.map((_, k) => {
+  $("layers").replaceChildren(...state.picture.about.widths.map((_, k) => {
     const item = document.createElement("span");
     const swatch = document.createElement("i");
-    swatch.style.background = `rgb(${layerColour(k + 1, picture.depth, state.dark)})`;
+    swatch.style.background = `rgb(${layerColour(k + 1, state.picture.depth, state.dark)})`;
     item.append(swatch, `layer ${k + 1}`);
     return item;
   }));
@@ -227,7 +127,7 @@ function resize() {
 
 // Bring a region into view, closer if it would be tiny.
 function goTo(region) {
-  const points = picture.polygon(region);
+  const points = state.picture.polygon(region);
   const size = Math.max(...[0, 1].map((k) => {
     const values = points.map((p) => p[k]);
     return Math.max(...values) - Math.min(...values);
@@ -236,7 +136,7 @@ function goTo(region) {
   const room = Math.min(canvas.clientWidth, canvas.clientHeight);
   if (size * view.zoom < 40) view.zoom = Math.min(most, (0.2 * room) / Math.max(size, 1e-12));
   if (size * view.zoom > room) view.zoom = Math.max(0.94 * whole, (0.6 * room) / size);
-  const [x, y] = picture.middle(region);
+  const [x, y] = state.picture.middle(region);
   const [sx, sy] = toScreen([x, y]);
   const inside = sx > 40 && sy > 40 && sx < canvas.clientWidth - 40 && sy < canvas.clientHeight - 40;
   if (!inside) [view.x, view.y] = [x, y];
@@ -248,9 +148,9 @@ function goTo(region) {
 function showRegion() {
   const pinned = state.pinned >= 0;
   const region = pinned ? state.pinned : state.hovered;
-  describe($("panel"), picture, region, {
+  describe($("panel"), state.picture, region, {
     layer: state.layer, pinned, choose: (other) => {
-      pin(other, picture.middle(other));
+      pin(other, state.picture.middle(other));
       goTo(other);
     },
   });
@@ -258,12 +158,18 @@ function showRegion() {
 }
 
 function hover(x, y) {
-  const region = picture.locate(x, y);
+  const region = state.picture.locate(x, y);
   $("where").textContent = `${number(x)}, ${number(y)}`;
   if (region === state.hovered) return;
   state.hovered = region;
   if (state.pinned < 0) showRegion();
   else redraw();
+}
+
+function leave() {
+  state.hovered = -1;
+  $("where").textContent = "";
+  showRegion();
 }
 
 // Pin a region; the place is kept, so that a film can show what becomes of it.
@@ -276,16 +182,16 @@ function pin(region, place) {
 
 function find(text) {
   const point = parsePoint(text);
-  const pattern = point ? null : parsePattern(text, picture.network.neurons);
-  const region = point ? picture.locate(...point) : pattern ? picture.table.find(pattern) : -1;
+  const pattern = point ? null : parsePattern(text, state.picture.network.neurons);
+  const region = point ? state.picture.locate(...point) : pattern ? state.picture.table.find(pattern) : -1;
   if (!pattern && !point) {
     $("answer").textContent =
-      `Type two numbers, or ${picture.network.neurons} digits: the piece of every neuron.`;
+      `Type two numbers, or ${state.picture.network.neurons} digits: the piece of every neuron.`;
   } else if (region < 0) {
     $("answer").textContent = point ? "This point is in no region of the list." : "No region has this pattern.";
   } else {
     $("answer").textContent = `Region ${region}`;
-    pin(region, point ?? picture.middle(region));
+    pin(region, point ?? state.picture.middle(region));
     state.marked = point;
     goTo(region);
   }
@@ -297,14 +203,14 @@ function find(text) {
 async function show(index) {
   const facts = page.pictures[index];
   pictures[index] ??= new Picture(page, facts, await readArrays(index, facts.arrays));
-  const deepest = !picture || state.layer === picture.depth;
-  picture = pictures[index];
+  const deepest = !state.picture || state.layer === state.picture.depth;
+  state.picture = pictures[index];
   state.index = index;
-  state.layer = deepest ? picture.depth : Math.min(state.layer, picture.depth);
+  state.layer = deepest ? state.picture.depth : Math.min(state.layer, state.picture.depth);
   state.hovered = -1;
   state.output = Math.min(state.output, facts.outputs - 1);
-  if (state.place) state.pinned = picture.locate(...state.place);
-  painter.show(picture);
+  if (state.place) state.pinned = state.picture.locate(...state.place);
+  painter.show(state.picture);
   title(facts);
   controls(facts);
   recolour();
@@ -312,7 +218,7 @@ async function show(index) {
 }
 
 function title(facts) {
-  const deepest = state.layer === picture.depth;
+  const deepest = state.layer === state.picture.depth;
   const count = deepest ? facts.regions : facts.after[state.layer - 1];
   const after = deepest ? "" : ` after layer ${state.layer}`;
   $("title").textContent = `${count.toLocaleString("en")} linear regions${after}`;
@@ -323,9 +229,9 @@ function title(facts) {
 }
 
 function controls(facts) {
-  $("layer").max = String(Math.max(1, picture.depth));
+  $("layer").max = String(Math.max(1, state.picture.depth));
   $("layer").value = String(state.layer);
-  $("layer").disabled = picture.depth < 2;
+  $("layer").disabled = state.picture.depth < 2;
   layerText();
   $("output-control").hidden = facts.outputs < 2;
   $("output").replaceChildren(...Array.from({ length: facts.outputs }, (_, k) => new Option(`y${k + 1}`, k)));
@@ -333,8 +239,8 @@ function controls(facts) {
 }
 
 function layerText() {
-  $("layer-label").textContent = `${state.layer} of ${picture.depth}`;
-  if (picture.depth) $("layer").setAttribute("aria-valuetext", `up to ${layerName(picture.about, state.layer)}`);
+  $("layer-label").textContent = `${state.layer} of ${state.picture.depth}`;
+  if (state.picture.depth) $("layer").setAttribute("aria-valuetext", `up to ${layerName(state.picture.about, state.layer)}`);
 }
 
 function play() {
@@ -354,103 +260,7 @@ function setTheme(dark) {
   state.dark = dark;
   document.documentElement.classList.toggle("dark", dark);
   $("theme").textContent = dark ? "Light" : "Dark";
-  if (picture) recolour();
-}
-
-function savePicture() {
-  paintSheet(); // the drawing buffer is only sure to be there right after drawing
-  const copy = document.createElement("canvas");
-  [copy.width, copy.height] = [canvas.width, canvas.height];
-  const pen = copy.getContext("2d");
-  pen.drawImage(sheet, 0, 0);
-  pen.drawImage(canvas, 0, 0);
-  copy.toBlob((blob) => {
-    const link = document.createElement("a");
-    link.href = URL.createObjectURL(blob);
-    link.download = "regions.png";
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
-  });
-}
-
-function listenToPointers() {
-  const down = new Map();
-  let moved = 0;
-  const at = (event) => {
-    const box = canvas.getBoundingClientRect();
-    return [event.clientX - box.left, event.clientY - box.top];
-  };
-  canvas.addEventListener("pointerdown", (event) => {
-    canvas.setPointerCapture(event.pointerId);
-    if (down.size === 0) moved = 0;
-    down.set(event.pointerId, at(event));
-  });
-  canvas.addEventListener("pointermove", (event) => {
-    const now = at(event);
-    const before = down.get(event.pointerId);
-    if (!before) {
-      hover(...toPlane(...now));
-      return;
-    }
-    moved += Math.hypot(now[0] - before[0], now[1] - before[1]);
-    const other = [...down].find(([id]) => id !== event.pointerId)?.[1];
-    if (other) {
-      const spread = (p) => Math.hypot(p[0] - other[0], p[1] - other[1]);
-      const middle = [(now[0] + other[0]) / 2, (now[1] + other[1]) / 2];
-      zoomAt(...middle, spread(now) / Math.max(1, spread(before)));
-      move((before[0] - now[0]) / 2 / view.zoom, (now[1] - before[1]) / 2 / view.zoom);
-    } else if (moved > 4) {
-      move((before[0] - now[0]) / view.zoom, (now[1] - before[1]) / view.zoom);
-    }
-    down.set(event.pointerId, now);
-  });
-  const up = (event) => {
-    const clicked = down.size === 1 && moved <= 4 && event.type === "pointerup";
-    down.delete(event.pointerId);
-    if (!clicked) return;
-    const point = toPlane(...at(event));
-    const region = picture.locate(...point);
-    pin(region === state.pinned ? -1 : region, point);
-  };
-  canvas.addEventListener("pointerup", up);
-  canvas.addEventListener("pointercancel", up);
-  canvas.addEventListener("pointerleave", () => {
-    state.hovered = -1;
-    $("where").textContent = "";
-    showRegion();
-  });
-  canvas.addEventListener("wheel", (event) => {
-    event.preventDefault();
-    const lines = event.deltaMode === 1 ? 20 : 1;
-    zoomAt(...at(event), Math.exp(-0.0018 * lines * event.deltaY));
-  }, { passive: false });
-}
-
-function listenToKeys() {
-  const middle = () => [canvas.clientWidth / 2, canvas.clientHeight / 2];
-  const step = () => 60 / view.zoom;
-  const actions = {
-    ArrowLeft: () => move(-step(), 0), ArrowRight: () => move(step(), 0),
-    ArrowUp: () => move(0, step()), ArrowDown: () => move(0, -step()),
-    "+": () => zoomAt(...middle(), 1.25), "=": () => zoomAt(...middle(), 1.25),
-    "-": () => zoomAt(...middle(), 0.8), 0: home,
-    Enter: () => pin(picture.locate(view.x, view.y), [view.x, view.y]),
-  };
-  canvas.addEventListener("keydown", (event) => {
-    const action = actions[event.key];
-    if (!action || event.ctrlKey || event.metaKey || event.altKey) return;
-    event.preventDefault();
-    action();
-    hover(view.x, view.y);
-    state.marked = [view.x, view.y];
-  });
-  canvas.addEventListener("blur", () => {
-    state.marked = null;
-    redraw();
-  });
-  document.addEventListener("keydown", (event) => {
-    if (event.key === "Escape") pin(-1, null);
-  });
+  if (state.picture) recolour();
 }
 
 function listenToControls() {
@@ -460,9 +270,9 @@ function listenToControls() {
   on("output", "change", () => { state.output = Number($("output").value); recolour(); });
   on("edges", "change", () => { state.edges = $("edges").value; recolour(); });
   on("layer", "input", () => {
-    state.layer = Math.min(Number($("layer").value), picture.depth);
+    state.layer = Math.min(Number($("layer").value), state.picture.depth);
     layerText();
-    title(picture.about);
+    title(state.picture.about);
     recolour();
     showRegion();
   });
@@ -475,7 +285,11 @@ function listenToControls() {
   on("time", "input", () => show(Number($("time").value)));
   on("play", "click", play);
   on("theme", "click", () => setTheme(!state.dark));
-  on("png", "click", savePicture);
+  on("png", "click", () => {
+    paintSheet(); // the drawing buffer is only sure to be there right after drawing
+    savePng();
+  });
+  on("svg", "click", () => saveSvg(painter.shades));
 }
 
 async function start() {
@@ -488,12 +302,13 @@ async function start() {
   home();
   await show(0);
   new ResizeObserver(resize).observe(canvas);
-  listenToPointers();
-  listenToKeys();
+  const actions = { home, hover, leave, move, pin, redraw, zoomAt };
+  listenToPointers(actions);
+  listenToKeys(actions);
   listenToControls();
   resize();
   document.documentElement.dataset.ready = "yes";
-  window.tropicell = { page, state, view, find, show, toScreen, toPlane, paint, drawn, get picture() { return picture; } };
+  window.tropicell = { page, state, view, find, show, toScreen, toPlane, paint, drawn, get picture() { return state.picture; } };
 }
 
 start().catch((error) => {

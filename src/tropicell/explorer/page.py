@@ -22,7 +22,19 @@ from tropicell.io import replacing
 from tropicell.regions import Regions
 
 #: The page's scripts; each uses only what comes before it.
-SCRIPTS = ("data.js", "network.js", "colours.js", "picture.js", "draw.js", "panel.js", "main.js")
+SCRIPTS = (
+    "data.js",
+    "network.js",
+    "colours.js",
+    "picture.js",
+    "draw.js",
+    "panel.js",
+    "state.js",
+    "overlay.js",
+    "save.js",
+    "input.js",
+    "main.js",
+)
 
 
 def explore(
