@@ -150,3 +150,18 @@ def test_notebooks(regions: Regions) -> None:
     assert shown.startswith("<iframe")
     assert 'height="300"' in shown
     assert "<script" not in shown
+
+
+def test_unbounded_pictures_of_a_film_share_a_border() -> None:
+    film = [enumerate_regions(random_network([2, 5, 1], seed)) for seed in (0, 1)]
+    html = page(film)
+    extents = []
+    for index in range(2):
+        about, arrays = decoded(html, index)
+        corners = arrays["corners"].reshape(-1, 2)
+        extents.append([corners.min(axis=0), corners.max(axis=0)])
+    np.testing.assert_allclose(extents[0], extents[1], atol=1e-6)
+    low, high = np.array(about["first"])
+    assert (np.array(about["low"]) <= low).all()
+    assert (low < high).all()
+    assert (high <= about["high"]).all()

@@ -11,6 +11,7 @@ point and works out affine maps in float64.
 from __future__ import annotations
 
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tropicell.columns import Ragged
-from tropicell.domains import Box, Polytope
+from tropicell.domains import Box, Domain, Polytope
 from tropicell.enumeration import enumerate_regions
 from tropicell.errors import InvalidInputError
 from tropicell.layers import Affine
@@ -60,15 +61,8 @@ class Outline:
         return np.stack([self.corners.values.min(axis=0), self.corners.values.max(axis=0)])
 
 
-def outline(regions: Regions) -> Outline:
-    """The polygons of regions with two inputs; unbounded ones are cut off by a frame.
-
-    Examples
-    --------
-    >>> network = Network.mlp([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0]]])
-    >>> outline(enumerate_regions(network)).corners.counts
-    array([4, 4, 4, 4])
-    """
+def check(regions: Regions) -> None:
+    """Refuse what can't be drawn."""
     if regions.network.n_inputs != 2:
         raise InvalidInputError(
             f"the explorer shows networks with 2 inputs, this one has {regions.network.n_inputs}; "
@@ -76,6 +70,18 @@ def outline(regions: Regions) -> Outline:
         )
     if not len(regions):
         raise InvalidInputError("there are no regions to explore")
+
+
+def outline(regions: Regions, border: Box | None = None) -> Outline:
+    """The polygons of regions with two inputs; unbounded ones are cut off by a border (a `frame`).
+
+    Examples
+    --------
+    >>> network = Network.mlp([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0]]])
+    >>> outline(enumerate_regions(network)).corners.counts
+    array([4, 4, 4, 4])
+    """
+    check(regions)
     bounded = bool(regions.bounded.all())
     if bounded and regions.stats.get("engine") == "cells":
         return Outline(_flat(regions.corners), regions.facet_lines.values, regions.lines)
@@ -84,7 +90,9 @@ def outline(regions: Regions) -> Outline:
             "these regions are not complete, and some are unbounded or without corners in order: "
             "enumerate them in a Box with the engine 'cells'"
         )
-    domain = regions.domain if bounded else _frame(regions)
+    domain = regions.domain
+    if not bounded:
+        domain = _within(domain, frame([regions]) if border is None else border)
     again = enumerate_regions(regions.network, domain, engine="cells", progress=False)
     rows = again.packed.find(regions.patterns)
     if (rows < 0).any():
@@ -109,18 +117,39 @@ def _order(ragged: Ragged, rows: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.asarray(np.repeat(starts, counts) + inner)
 
 
-def _frame(regions: Regions) -> Polytope:
-    """The domain within a box that has a point of every region, and all corners, inside."""
+def _landmarks(regions: Regions) -> NDArray[np.float64]:
+    """All vertices, and the witnesses of regions without any."""
     corners = regions.corners
     vertex = corners.values[:, 2] != 0
     with_vertex = np.zeros(len(regions), dtype=np.bool_)
     with_vertex[corners.owners()[vertex]] = True
     witnesses = regions.witnesses[~with_vertex].astype(np.float64)
-    points = np.concatenate([corners.values[vertex, :2], witnesses])
+    return np.concatenate([corners.values[vertex, :2], witnesses])
+
+
+def frame(pictures: Sequence[Regions]) -> Box:
+    """A box with a point of every region, and all corners, inside."""
+    points = np.concatenate([_landmarks(regions) for regions in pictures])
     low, high = points.min(axis=0), points.max(axis=0)
     room = _MARGIN * np.maximum((high - low).max(), 1.0)
-    box = Box(low - room, high + room)
-    parts = [regions.domain.inequalities(2), box.inequalities(2)]
+    return Box(low - room, high + room)
+
+
+def first_view(pictures: Sequence[Regions], extent: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What the page shows at first: everything, or where most corners are if there is no border.
+
+    Two lines that are almost parallel meet far away, and the frame must reach until there.
+    """
+    if all(bool(regions.bounded.all()) for regions in pictures):
+        return extent
+    points = np.concatenate([_landmarks(regions) for regions in pictures])
+    low, high = np.quantile(points, [0.1, 0.9], axis=0)
+    room = np.maximum(0.5 * (high - low).max(), 1e-3 * (extent[1] - extent[0]).max())
+    return np.stack([np.maximum(low - room, extent[0]), np.minimum(high + room, extent[1])])
+
+
+def _within(domain: Domain, box: Box) -> Polytope:
+    parts = [domain.inequalities(2), box.inequalities(2)]
     return Polytope(np.concatenate([a for a, _ in parts]), np.concatenate([b for _, b in parts]))
 
 

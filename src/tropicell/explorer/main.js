@@ -88,17 +88,20 @@ function recolour() {
 
 // --- the view ---
 
+// CSS pixels a unit at which a box fits.
+function fitting(low, high) {
+  return Math.min(canvas.clientWidth / (high[0] - low[0]), canvas.clientHeight / (high[1] - low[1]));
+}
+
 function limits() {
-  const whole = Math.min(
-    canvas.clientWidth / (page.high[0] - page.low[0]),
-    canvas.clientHeight / (page.high[1] - page.low[1]),
-  );
+  const whole = fitting(page.low, page.high);
   return { whole, least: whole / 4, most: whole * 50000 }; // float32 corners end there
 }
 
 function home() {
-  [view.x, view.y] = page.centre;
-  view.zoom = 0.94 * limits().whole;
+  const [low, high] = page.first;
+  [view.x, view.y] = [(low[0] + high[0]) / 2, (low[1] + high[1]) / 2];
+  view.zoom = 0.94 * fitting(low, high);
   redraw();
 }
 

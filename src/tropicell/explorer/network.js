@@ -78,18 +78,42 @@ function affine(layer, columns, size) {
   const total = new Float64Array(rows * size);
   for (let i = 0; i < rows; i++) total[i * size + size - 1] = layer.bias[i];
   for (const term of layer.terms) {
-    const source = columns[term.source];
-    for (let i = 0; i < rows; i++) {
-      const from = term.sparse ? (i ? term.ends[i - 1] : 0) : i * term.columns;
-      const to = term.sparse ? term.ends[i] : from + term.columns;
-      for (let j = from; j < to; j++) {
-        const at = (term.sparse ? term.index[j] : j - from) * size;
-        const weight = term.data[j];
-        for (let c = 0; c < size; c++) total[i * size + c] += weight * source[at + c];
-      }
-    }
+    if (size === 3) addMaps(total, term, columns[term.source], rows);
+    else addValues(total, term, columns[term.source], rows);
   }
   return total;
+}
+
+// Where row i of a matrix begins and ends in its data.
+function span(term, i) {
+  if (!term.sparse) return [i * term.columns, (i + 1) * term.columns];
+  return [i ? term.ends[i - 1] : 0, term.ends[i]];
+}
+
+function addValues(total, { data, index, ...term }, source, rows) {
+  for (let i = 0; i < rows; i++) {
+    const [from, to] = span(term, i);
+    let sum = 0;
+    for (let j = from; j < to; j++) sum += data[j] * source[index ? index[j] : j - from];
+    total[i] += sum;
+  }
+}
+
+function addMaps(total, { data, index, ...term }, source, rows) {
+  for (let i = 0; i < rows; i++) {
+    const [from, to] = span(term, i);
+    let [x, y, one] = [0, 0, 0];
+    for (let j = from; j < to; j++) {
+      const at = 3 * (index ? index[j] : j - from);
+      const weight = data[j];
+      x += weight * source[at];
+      y += weight * source[at + 1];
+      one += weight * source[at + 2];
+    }
+    total[3 * i] += x;
+    total[3 * i + 1] += y;
+    total[3 * i + 2] += one;
+  }
 }
 
 function activate(layer, before, pattern, size) {

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tropicell.errors import InvalidInputError
-from tropicell.explorer.data import encode, outline
+from tropicell.explorer.data import check, encode, first_view, frame, outline
 from tropicell.io import replacing
 from tropicell.regions import Regions
 
@@ -103,7 +103,11 @@ def page(
     names = [str(i + 1) for i in range(len(pictures))] if labels is None else list(labels)
     if len(names) != len(pictures):
         raise InvalidInputError(f"there are {len(pictures)} Regions but {len(names)} labels")
-    shapes = [outline(each) for each in pictures]
+    for each in pictures:
+        check(each)
+    unbounded = [each for each in pictures if not each.bounded.all()]
+    border = frame(unbounded) if unbounded else None
+    shapes = [outline(each, border) for each in pictures]
     extents = np.stack([shape.extent for shape in shapes])
     low, high = extents[:, 0].min(axis=0), extents[:, 1].max(axis=0)
     centre, scale = (low + high) / 2, float((high - low).max() / 2)
@@ -113,6 +117,7 @@ def page(
         "scale": scale,
         "low": low.tolist(),
         "high": high.tolist(),
+        "first": first_view(pictures, np.stack([low, high])).tolist(),
         "points": _points(points).tolist(),
         "pictures": [],
     }
