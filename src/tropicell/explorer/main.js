@@ -128,21 +128,20 @@ function resize() {
   paint(); // at once: a canvas is empty after its size has changed
 }
 
-// Bring a region into view, closer if it would be tiny.
-function goTo(region) {
+// Bring a region into view, closer if it would be tiny; `place` is a point of it that matters.
+function goTo(region, place = null) {
   const points = state.picture.polygon(region);
   const size = Math.max(...[0, 1].map((k) => {
     const values = points.map((p) => p[k]);
     return Math.max(...values) - Math.min(...values);
   }));
-  const { whole, most } = limits();
   const room = Math.min(canvas.clientWidth, canvas.clientHeight);
-  if (size * view.zoom < 40) view.zoom = Math.min(most, (0.2 * room) / Math.max(size, 1e-12));
-  if (size * view.zoom > room) view.zoom = Math.max(0.94 * whole, (0.6 * room) / size);
-  const [x, y] = state.picture.middle(region);
+  if (size * view.zoom < 40) view.zoom = Math.min(limits().most, (0.2 * room) / Math.max(size, 1e-12));
+  const [x, y] = place ?? state.picture.middle(region);
   const [sx, sy] = toScreen([x, y]);
   const inside = sx > 40 && sy > 40 && sx < canvas.clientWidth - 40 && sy < canvas.clientHeight - 40;
-  if (!inside) [view.x, view.y] = [x, y];
+  const large = size * view.zoom > room; // some of it is seen already, its middle may be far away
+  if (!inside && (place || !large)) [view.x, view.y] = [x, y];
   redraw();
 }
 
@@ -196,7 +195,7 @@ function find(text) {
     $("answer").textContent = `Region ${region}`;
     pin(region, point ?? state.picture.middle(region));
     state.marked = point;
-    goTo(region);
+    goTo(region, point ?? state.picture.middle(region));
   }
   return region;
 }
