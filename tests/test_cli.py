@@ -149,6 +149,14 @@ def test_plot(kind: str, net: str, tmp_path: Path, capsys: pytest.CaptureFixture
     assert "<svg" in out.read_text(encoding="utf-8")
 
 
+def test_explore(net: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "page.html"
+    assert str(out) in answer(capsys, "explore", net, "--box", "-1", "1", "--out", str(out))
+    assert out.read_text(encoding="utf-8").lstrip().lower().startswith("<!doctype html")
+    assert json_of(capsys, "explore", net, "--out", str(out))["page"] == str(out)
+    assert ".html" in complaint(capsys, "explore", net, "--out", str(tmp_path / "page.png"))
+
+
 def test_plot_of_a_file_of_regions(
     net: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

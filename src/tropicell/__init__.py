@@ -19,6 +19,7 @@ from tropicell.errors import (
     TropicellError,
     UnsupportedOperatorError,
 )
+from tropicell.explorer import explore
 from tropicell.importers.onnx import from_onnx
 from tropicell.importers.sklearn import from_sklearn
 from tropicell.importers.torch import from_torch
@@ -61,6 +62,7 @@ __all__ = [
     "compare",
     "count_regions",
     "enumerate_regions",
+    "explore",
     "find_region",
     "from_onnx",
     "from_sklearn",

@@ -1,4 +1,4 @@
-"""The demo: all regions of a small trained network with skip connections, and a picture.
+"""The demo: all regions of a small trained network with skip connections, in a picture and a page.
 
 Run it with ``python -m tropicell.demo``.
 """
@@ -15,6 +15,7 @@ import numpy as np
 from tropicell.domains import Box
 from tropicell.enumeration import enumerate_regions
 from tropicell.errors import require
+from tropicell.explorer import explore
 from tropicell.io import load
 from tropicell.network import Network
 from tropicell.plotting import plot_regions
@@ -55,7 +56,7 @@ def summary(regions: Regions) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Enumerate, print a summary, write a picture."""
+    """Enumerate, print a summary, write a picture and an explorer page."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("demo-output"), help="folder to write to")
     out: Path = parser.parse_args(arguments).out
@@ -69,6 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     ax.set_title(f"{len(regions)} linear regions, 5 × 10 neurons, skips 1→3 and 2→4")
     pyplot.savefig(picture, dpi=200, bbox_inches="tight")
     print(f"picture: {picture}")
+    print(f"explorer: {explore(regions, out / 'explorer.html')} (open it in a browser)")
 
 
 if __name__ == "__main__":

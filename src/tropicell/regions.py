@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     import networkx
     import pandas
 
+    from tropicell.explorer import Inline
+
 #: Numbers of a batch of affine maps that are worked out at a time.
 _BATCH = 4_000_000
 
@@ -277,6 +279,20 @@ class Regions:
         from tropicell.convert import to_shapely  # noqa: PLC0415
 
         return to_shapely(self)
+
+    def explore(self, *, points: ArrayLike | None = None, height: int = 640) -> Inline:
+        """The explorer in a notebook; `tropicell.explore` writes it to a file.
+
+        Parameters
+        ----------
+        points : array_like, shape (points, 2), optional
+            Data points that are drawn on top.
+        height : int
+            Height of the frame in pixels.
+        """
+        from tropicell.explorer import Inline, page  # noqa: PLC0415
+
+        return Inline(page(self, points=points), height)
 
     def save(self, path: str | Path) -> None:
         """Write network, domain and all columns that there are to one file; see `load_regions`."""

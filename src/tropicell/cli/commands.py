@@ -343,6 +343,22 @@ def plot(arguments: argparse.Namespace) -> int:
     return _ended(regions.complete)
 
 
+def explore(arguments: argparse.Namespace) -> int:
+    """A page to explore the regions with."""
+    from tropicell.explorer import explore as write_page  # noqa: PLC0415 - seldom needed
+
+    _check_place(arguments.out, ".html")
+    regions = regions_of(arguments)
+    write_page(regions, arguments.out, open_browser=arguments.open)
+    if arguments.json:
+        output.write_json(_about(regions) | {"page": arguments.out})
+    else:
+        output.write(
+            f"{output.regions_text(len(regions))} in {_where(regions)}\npage: {arguments.out}"
+        )
+    return _ended(regions.complete)
+
+
 def regions_of(arguments: argparse.Namespace) -> Regions:
     """The regions in a file, or those of the network in it."""
     if not holds_regions(arguments.model):

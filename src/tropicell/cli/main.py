@@ -51,7 +51,7 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(
         title="commands", dest="command", metavar="COMMAND", required=True, parser_class=_Parser
     )
-    for add in (_info, _count, _enumerate, _show, _plot, _compare, _demo, _completion):
+    for add in (_info, _count, _enumerate, _show, _plot, _explore, _compare, _demo, _completion):
         add(commands)
     return parser
 
@@ -155,6 +155,19 @@ def _plot(commands: Any) -> None:
     )
     parser.add_argument("--title", help="a title for the picture")
     parser.add_argument("--dpi", type=int, default=200, metavar="N", help="default: 200")
+    add_domain(parser)
+    add_search(parser)
+
+
+def _explore(commands: Any) -> None:
+    text = "write a page to explore the regions of a network with 2 inputs, or on a slice"
+    examples = ["net.npz --box -1 1 --out page.html --open", "regions.npz --out page.html"]
+    parser = _command(commands, "explore", text, examples, SLICE_HELP)
+    parser.add_argument(
+        "model", metavar="MODEL_OR_REGIONS", help="a network, or a file of tropicell enumerate"
+    )
+    parser.add_argument("--out", required=True, metavar="FILE", help=".html to write")
+    parser.add_argument("--open", action="store_true", help="open the page in the browser")
     add_domain(parser)
     add_search(parser)
 

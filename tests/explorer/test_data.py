@@ -1,0 +1,167 @@
+"""What Python writes into the page, read back."""
+
+from __future__ import annotations
+
+import json
+import re
+import zlib
+from base64 import b64decode
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tropicell import (
+    Affine,
+    Box,
+    InvalidInputError,
+    Layer,
+    Network,
+    Regions,
+    enumerate_regions,
+    explore,
+)
+from tropicell.explorer import page
+from tropicell.explorer.data import neighbours_of_sides, outline
+
+
+def random_network(sizes: list[int], seed: int = 0, activation: str = "relu") -> Network:
+    rng = np.random.default_rng(seed)
+    pairs = list(pairwise(sizes))
+    return Network.mlp(
+        [rng.normal(size=(n, m)) for m, n in pairs],
+        [rng.normal(size=n) for _, n in pairs],
+        activation=activation,
+    )
+
+
+def decoded(html: str, index: int = 0) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    header = re.search(r'id="about">(.*?)</script>', html, re.DOTALL)
+    block = re.search(rf'id="picture-{index}">(.*?)</script>', html)
+    assert header
+    assert block
+    about = json.loads(header[1])
+    data = zlib.decompress(b64decode(block[1]))
+    arrays = {
+        name: np.frombuffer(data, dtype=kind, count=length, offset=offset)
+        for name, (kind, offset, length) in about["pictures"][index]["arrays"].items()
+    }
+    return about, arrays
+
+
+@pytest.fixture(scope="module")
+def regions() -> Regions:
+    return enumerate_regions(random_network([2, 16, 16, 2]), Box(-3, 3))
+
+
+def test_arrays_come_back(regions: Regions) -> None:
+    about, arrays = decoded(page(regions))
+    corners = arrays["corners"].reshape(-1, 2) * about["scale"] + about["centre"]
+    np.testing.assert_allclose(corners, regions.corners.values[:, :2], atol=1e-6)
+    np.testing.assert_array_equal(arrays["counts"], regions.corners.counts)
+    np.testing.assert_array_equal(arrays["sides"], regions.facet_lines.values)
+    np.testing.assert_allclose(arrays["areas"], regions.volumes, rtol=1e-6)
+    maps = arrays["maps"].reshape(regions.affine_maps.shape)
+    np.testing.assert_allclose(maps, regions.affine_maps, rtol=1e-5, atol=1e-5)
+    rows = np.bitwise_xor.accumulate(arrays["patterns"].reshape(-1, len(regions)), axis=1).T
+    bits = np.unpackbits(np.ascontiguousarray(rows), axis=1, bitorder="little")
+    np.testing.assert_array_equal(bits[:, : regions.network.n_neurons], regions.patterns)
+    assert about["pictures"][0]["after"] == [len(regions.after_layer(1)), len(regions)]
+
+
+@pytest.mark.parametrize("activation", ["relu", "hard_tanh"])
+def test_neighbours_are_those_of_the_graph(activation: str) -> None:
+    network = random_network([2, 6, 6, 1], 1, activation)
+    found = enumerate_regions(network, Box(-3, 3))
+    shape = outline(found)
+    behind, owner = neighbours_of_sides(found, shape), shape.corners.owners()
+    inner = behind >= 0
+    pairs = {tuple(sorted(pair)) for pair in zip(owner[inner], behind[inner], strict=True)}
+    assert pairs == {tuple(pair) for pair in found.neighbours.pairs.tolist()}
+
+
+def test_shared_boundaries_have_neighbours() -> None:
+    network = Network.mlp([[[1.0, 0.0], [2.0, 0.0], [0.0, 1.0]], [[1.0, 1.0, 1.0]]])
+    found = enumerate_regions(network, Box(-1, 1))
+    behind = neighbours_of_sides(found, outline(found))
+    assert len(found) == 4
+    assert (behind >= 0).sum() == 8
+
+
+def test_bytes_per_region() -> None:
+    found = enumerate_regions(random_network([2, 48, 48, 48, 2]), Box(-4, 4))
+    html = page(found)
+    _, arrays = decoded(html)
+    block = re.search(r'id="picture-0">(.*?)</script>', html)
+    assert block
+    coordinates = 4 * len(zlib.compress(arrays["corners"].tobytes(), 9)) / 3
+    weights = sum(array.nbytes for name, array in arrays.items() if name[-1].isdigit())
+    assert len(found) > 5000
+    assert (len(block[1]) - coordinates - 4 * weights / 3) / len(found) <= 60
+
+
+@pytest.mark.parametrize("engine", ["traverse", "halfspaces", "cells"])
+def test_unbounded_regions_are_cut_off(engine: Any) -> None:
+    found = enumerate_regions(random_network([2, 4, 3, 1]), engine=engine)
+    shape = outline(found)
+    low, high = shape.extent
+    area = 0.0
+    for i in range(len(found)):
+        x, y = shape.corners[i].T
+        area += abs(np.dot(x, np.roll(y, -1)) - np.dot(y, np.roll(x, -1))) / 2
+        middle = shape.corners[i].mean(axis=0)
+        assert found.locate(middle[None])[0] == i
+    assert area == pytest.approx(np.prod(high - low), rel=1e-9)
+
+
+def test_text_of_a_model_is_escaped() -> None:
+    evil = "</script><script>alert(1)</script>"
+    network = Network(2, [Layer(Affine({0: np.eye(2)}), "relu", name=evil)], Affine({1: np.eye(2)}))
+    html = page(enumerate_regions(network, Box(-1, 1)), labels=[evil])
+    assert "<script>alert" not in html
+    about, _ = decoded(html)
+    assert about["pictures"][0]["names"] == [evil]
+    assert about["pictures"][0]["label"] == evil
+
+
+def test_nothing_is_fetched(regions: Regions) -> None:
+    html = page(regions)
+    assert not re.search(r"(src|href)=.http", html)
+    assert "default-src 'none'" in html
+
+
+def test_errors(regions: Regions, tmp_path: Any) -> None:
+    with pytest.raises(InvalidInputError, match="2 inputs, this one has 3"):
+        page(enumerate_regions(random_network([3, 3, 1]), Box(-1, 1)))
+    with pytest.raises(InvalidInputError, match="empty list"):
+        page([])
+    with pytest.raises(InvalidInputError, match="2 Regions but 1 labels"):
+        explore([regions, regions], tmp_path / "x.html", labels=["one"])
+    with pytest.raises(InvalidInputError, match="finite points"):
+        page(regions, points=[[1.0, 2.0, 3.0]])
+    with pytest.raises(InvalidInputError, match="not complete"):
+        page(enumerate_regions(random_network([2, 8, 1]), engine="traverse", max_regions=5))
+    assert not list(tmp_path.iterdir())
+
+
+def test_notebooks(regions: Regions) -> None:
+    shown = regions.explore(height=300)._repr_html_()
+    assert shown.startswith("<iframe")
+    assert 'height="300"' in shown
+    assert "<script" not in shown
+
+
+def test_unbounded_pictures_of_a_film_share_a_border() -> None:
+    film = [enumerate_regions(random_network([2, 5, 1], seed)) for seed in (0, 1)]
+    html = page(film)
+    extents = []
+    for index in range(2):
+        about, arrays = decoded(html, index)
+        corners = arrays["corners"].reshape(-1, 2)
+        extents.append([corners.min(axis=0), corners.max(axis=0)])
+    np.testing.assert_allclose(extents[0], extents[1], atol=1e-6)
+    low, high = np.array(about["first"])
+    assert (np.array(about["low"]) <= low).all()
+    assert (low < high).all()
+    assert (high <= about["high"]).all()
