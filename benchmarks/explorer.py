@@ -1,4 +1,4 @@
-"""How long the explorer's page takes to open, and how fluidly it zooms, without a graphics processor.
+"""How long the explorer's page takes to open, and how fluidly it moves, without a graphics processor.
 
 Run it with ``python -m benchmarks.explorer``; it needs playwright and chromium.
 """
@@ -32,6 +32,22 @@ ZOOM = """async () => {
   return (1000 * frames) / (performance.now() - start);
 }"""
 
+PAN = """async () => {
+  const canvas = document.getElementById("regions"), frames = 90, start = performance.now();
+  const send = (kind, x, y) => canvas.dispatchEvent(new PointerEvent(kind, {
+    pointerId: 1, clientX: x, clientY: y, button: 0, buttons: 1, bubbles: true, isPrimary: true,
+  }));
+  const before = tropicell.view.x;
+  send("pointerdown", 600, 400);
+  for (let i = 0; i < frames; i++) {
+    send("pointermove", 600 - 3 * i, 400 + 100 * Math.sin(i / 10));
+    await new Promise(requestAnimationFrame);
+  }
+  send("pointerup", 330, 400);
+  if (tropicell.view.x === before) throw new Error("the picture did not move");
+  return (1000 * frames) / (performance.now() - start);
+}"""
+
 
 def main() -> None:
     rng = np.random.default_rng(0)
@@ -52,6 +68,7 @@ def main() -> None:
         page.wait_for_selector("html[data-ready]")
         print(f"opened and drawn in {time.perf_counter() - start:.1f} s")
         print(f"{page.evaluate(ZOOM):.0f} frames a second while zooming")
+        print(f"{page.evaluate(PAN):.0f} frames a second while panning")
         print(f"{page.evaluate('() => tropicell.drawn.cost'):.0f} ms to draw everything anew")
         browser.close()
 

@@ -228,3 +228,41 @@ def test_unusual_networks(browser: Any, kind: str, tmp_path: Path) -> None:
     found = tab.evaluate("(points) => points.map((p) => tropicell.picture.locate(...p))", points)
     assert found == list(range(len(regions)))
     tab.close()
+
+
+def test_two_pages_side_by_side_are_linked(
+    browser: Any, film: list[Regions], tmp_path: Path
+) -> None:
+    file = explore(film, tmp_path / "two.html", labels=["with", EVIL], side_by_side=True)
+    context = browser.new_context(viewport={"width": 1400, "height": 700})
+    opened = context.new_page()
+    problems: list[str] = []
+    opened.on("console", lambda message: problems.append(message.text))
+    opened.on("pageerror", lambda error: problems.append(str(error)))
+    opened.goto(file.as_uri())
+    left, right = (opened.frame_locator("iframe").nth(i) for i in (0, 1))
+    for frame in (left, right):
+        frame.locator("html[data-ready]").wait_for(state="attached", timeout=10_000)
+    assert [int(re.sub(r"\D", "", f.locator("#title").inner_text())) for f in (left, right)] == [
+        len(film[0]),
+        len(film[1]),
+    ]
+    # Choose a place and a colour on the right: the left shows the region there, coloured alike.
+    place = film[1].witnesses[7]
+    right.locator("#regions").hover()
+    right.locator("#query").fill(f"{place[0]}, {place[1]}")
+    right.locator("#query").press("Enter")
+    right.locator("#colour").select_option("area")
+    expected = int(film[0].locate(place[None])[0])
+    script = """() => {
+        const pages = [...document.querySelectorAll("iframe")].map((f) => f.contentWindow.tropicell);
+        return pages.map((p) => [p.state.pinned, p.state.colour, p.view.x, p.view.zoom]);
+    }"""
+    opened.wait_for_function(f"() => ({script})()[0][1] === 'area'")
+    one, two = opened.evaluate(script)
+    assert two[0] == 7
+    assert one == [expected, *two[1:]]
+    opened.screenshot(path=str(tmp_path / "two.png"))
+    assert problems == []
+    assert opened.evaluate("() => window.evil === undefined")
+    context.close()

@@ -310,7 +310,7 @@ async function start() {
   listenToControls();
   resize();
   document.documentElement.dataset.ready = "yes";
-  window.tropicell = { page, state, view, find, show, toScreen, toPlane, paint, drawn, get picture() { return state.picture; } };
+  window.tropicell = { page, state, view, find, show, pin, toScreen, toPlane, paint, drawn, get picture() { return state.picture; } };
 }
 
 start().catch((error) => {

@@ -43,6 +43,7 @@ def explore(
     *,
     labels: Sequence[str] | None = None,
     points: ArrayLike | None = None,
+    side_by_side: bool = False,
     open_browser: bool = False,
 ) -> Path:
     """Write a page to look at regions: pan, zoom, hover, search, colours, layers, films.
@@ -58,6 +59,9 @@ def explore(
         A name for each picture; default: 1, 2, ….
     points : array_like, shape (points, 2), optional
         Data points that are drawn on top.
+    side_by_side : bool
+        Show two Regions beside each other, linked: moving, choosing and setting one does the same
+        in the other. For example a network with and without its skip connections.
     open_browser : bool
         Open the page when it is written.
 
@@ -80,7 +84,8 @@ def explore(
     ...     explore(enumerate_regions(network, Box(-1, 1)), folder + "/page.html").name
     'page.html'
     """
-    text = page(regions, labels=labels, points=points)
+    write = _beside if side_by_side else page
+    text = write(regions, labels=labels, points=points)
     file = Path(path)
     with replacing(file) as temporary:
         temporary.write_text(text, encoding="utf-8")
@@ -129,6 +134,30 @@ def page(
     if len(pictures) > 1:
         title = f"{len(pictures)} × linear regions"
     return _assemble(title, about, blocks)
+
+
+def _beside(
+    regions: Regions | Sequence[Regions],
+    *,
+    labels: Sequence[str] | None = None,
+    points: ArrayLike | None = None,
+) -> str:
+    """Two pages in frames, linked."""
+    pair = [] if isinstance(regions, Regions) else list(regions)
+    names = ["1", "2"] if labels is None else list(labels)
+    if len(pair) != 2 or len(names) != 2:
+        raise InvalidInputError("side by side needs two Regions, and two labels if there are any")
+    frames = "\n".join(
+        f'<figure><figcaption>{escape(str(name))}</figcaption><iframe title="{escape(str(name))}" '
+        f'srcdoc="{escape(page(each, points=points))}"></iframe></figure>'
+        for each, name in zip(pair, names, strict=True)
+    )
+    parts = {
+        "title": escape(" / ".join(map(str, names))),
+        "frames": frames,
+        "script": _read("side.js"),
+    }
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], _read("side.html"))
 
 
 @dataclass(frozen=True)
