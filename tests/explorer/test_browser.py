@@ -255,7 +255,8 @@ def test_two_pages_side_by_side_are_linked(
     right.locator("#colour").select_option("area")
     expected = int(film[0].locate(place[None])[0])
     script = """() => {
-        const pages = [...document.querySelectorAll("iframe")].map((f) => f.contentWindow.tropicell);
+        const frames = [...document.querySelectorAll("iframe")];
+        const pages = frames.map((frame) => frame.contentWindow.tropicell);
         return pages.map((p) => [p.state.pinned, p.state.colour, p.view.x, p.view.zoom]);
     }"""
     opened.wait_for_function(f"() => ({script})()[0][1] === 'area'")
