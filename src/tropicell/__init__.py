@@ -18,6 +18,7 @@ from tropicell.errors import (
     ModelImportError,
     TropicellError,
     UnsupportedOperatorError,
+    WeakComparisonWarning,
 )
 from tropicell.explorer import explore
 from tropicell.importers.onnx import from_onnx
@@ -58,6 +59,7 @@ __all__ = [
     "TropicalRationalMap",
     "TropicellError",
     "UnsupportedOperatorError",
+    "WeakComparisonWarning",
     "WholeSpace",
     "compare",
     "count_regions",

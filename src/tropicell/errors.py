@@ -72,6 +72,10 @@ class ImportMismatchError(ModelImportError):
     """The imported network and the model disagree on some input: the import is refused."""
 
 
+class WeakComparisonWarning(UserWarning):
+    """An imported network could be compared with its model in float32 only, not in float64."""
+
+
 class ModelFileError(TropicellError, ValueError):
     """A file that is missing, unreadable, truncated, or not what its name says."""
 

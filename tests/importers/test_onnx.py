@@ -17,6 +17,7 @@ from tropicell.errors import (
     ModelFileError,
     ModelImportError,
     UnsupportedOperatorError,
+    WeakComparisonWarning,
 )
 from tropicell.importers import onnx as front_end
 from tropicell.importers import onnx_ops
@@ -534,3 +535,19 @@ def test_without_onnxruntime_the_reference_evaluator_is_used(tmp_path, monkeypat
     monkeypatch.setattr(front_end, "_reference", lambda *arguments: None)
     with pytest.raises(ModelImportError, match="can't be run"):
         from_onnx(path)
+
+
+def test_a_model_that_runs_in_float32_only_is_reported(tmp_path, monkeypatch):
+    real = front_end._runtime
+
+    def in_float32(wanted, given, kind, problems):
+        if kind is np.float64:
+            problems.append("no kernel in float64")
+            return None
+        return real(wanted, given, kind, problems)
+
+    monkeypatch.setattr(front_end, "_runtime", in_float32)
+    monkeypatch.setattr(front_end, "_reference", lambda *arguments: None)
+    path = write(model(node("Relu", "x"), (1, 2), kind=TensorProto.FLOAT), tmp_path)
+    with pytest.warns(WeakComparisonWarning, match=r"no kernel in float64.*0\.001 only"):
+        assert from_onnx(path).depth == 1

@@ -89,6 +89,7 @@ class HalfspacesRun:
         share: tuple[int, int] = (0, 1),
     ) -> None:
         self._store = store
+        self._unproved = 0
         self._bits = PackedPatterns.bits_for(network.pieces)
         self._search = Search(
             network,
@@ -115,11 +116,13 @@ class HalfspacesRun:
 
     def rest(self) -> Iterator[Columns]:
         batch = self._search.batch()
+        # A margin of 0: the witness is a rounded exact point, which may not be inside any more.
+        self._unproved += int((batch.margins == 0).sum())
         if self._store and len(batch.patterns):
             yield Columns(PackedPatterns.pack(batch.patterns, self._bits), batch.witnesses)
 
     def stats(self) -> dict[str, Any]:
-        return self._search.stats()
+        return self._search.stats() | {"unproved_witnesses": self._unproved}
 
 
 class TraverseRun:

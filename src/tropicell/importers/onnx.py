@@ -15,6 +15,7 @@ from tropicell.errors import (
     MissingDependencyError,
     ModelFileError,
     ModelImportError,
+    WeakComparisonWarning,
     require,
 )
 from tropicell.importers import onnx_ops
@@ -195,14 +196,14 @@ def _check(
         ([_runtime], model, np.float32, max(tolerance, FLOAT32_TOLERANCE)),
     )
     problems: list[str] = []
-    done = False
+    compared = set()
     for makers, wanted, kind, allowed in plans:
         mismatch: ImportMismatchError | None = None
         for maker in makers:
             run = maker(wanted, given, kind, problems)
             if run is None:
                 continue
-            done = True
+            compared.add(kind)
             try:
                 compare(
                     network,
@@ -220,9 +221,16 @@ def _check(
                 break
         if mismatch is not None:
             raise mismatch
-    if not done:
+    if not compared:
         raise ModelImportError(
             f"{what} can't be run, so the network can't be compared with it: {'; '.join(problems)}"
+        )
+    if np.float64 not in compared:
+        warnings.warn(
+            f"{what} could not be run in float64 ({'; '.join(problems)}): the network was compared "
+            f"with it within {FLOAT32_TOLERANCE:g} only",
+            WeakComparisonWarning,
+            stacklevel=3,
         )
 
 
