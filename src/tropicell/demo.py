@@ -48,7 +48,7 @@ def summary(regions: Regions) -> str:
             network.diagram(),
             "",
             f"{len(regions)} linear regions in {regions.domain}, found in "
-            f"{regions.stats['seconds']:.1f} s ({regions.stats['engine']} engine, exact)",
+            f"{1000 * regions.stats['seconds']:.1f} ms ({regions.stats['engine']} engine, exact)",
             f"{agree} of {len(regions)} witnesses have their region's pattern in a forward pass",
             f"{hit} of them are hit by {len(points):,} random points",
         ]
