@@ -37,7 +37,7 @@ $(VENV)/.core: $(VENV)/bin/python pyproject.toml constraints.txt
 	touch $@
 
 $(VENV)/.dev: $(VENV)/bin/python pyproject.toml constraints.txt
-	$(PIP) -e ".[torch,onnx,sklearn,plot,graph,dev]"
+	$(PIP) -e ".[all,dev]"
 	touch $@ $(VENV)/.core
 
 $(VENV)-relucent/.done: constraints.txt

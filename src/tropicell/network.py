@@ -20,6 +20,7 @@ from tropicell.arithmetic import ArithmeticName, get_arithmetic
 from tropicell.diagram import draw
 from tropicell.domains import Slice
 from tropicell.errors import InvalidDomainError, InvalidInputError, InvalidNetworkError
+from tropicell.fingerprint import fingerprint
 from tropicell.layers import Affine, Layer
 from tropicell.maps import AffineMap, NetworkMaps
 from tropicell.mlp import mlp_parts
@@ -167,6 +168,12 @@ class Network:
             for source in self.affine(layer).terms
             if source < layer - 1
         ]
+
+    @property
+    def fingerprint(self) -> str:
+        """64 hexadecimal digits that tell this network from others; see `tropicell.fingerprint`."""
+        digits: str = self.remember("fingerprint", lambda: fingerprint(self))
+        return digits
 
     # --- what it computes ---------------------------------------------------------------------
 
