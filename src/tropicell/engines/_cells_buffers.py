@@ -28,6 +28,9 @@ BATCH_REGIONS = 1 << 16
 _BATCH_BYTES = 1 << 25
 _UNSURE_CELLS = 1024
 
+#: A cell that needs exact arithmetic: layer, pattern before it, its pieces, facets, open lines.
+UnsureCell = tuple[int, bytes, bytearray, list[int], list[int]]
+
 #: Arrays of a stack whose length has a meaning.
 _FIXED = ("sides", "margin", "change", "basis", "minors", "terms", "square")
 
@@ -104,10 +107,8 @@ def unsure_arrays(program: Program) -> Unsure:
     )
 
 
-def unsure_cells(
-    program: Program, unsure: Unsure, state: Any
-) -> list[tuple[int, bytes, bytearray, list[int], list[int]]]:
-    """The cells handed out: layer, pattern before it, its pieces, facets, open lines."""
+def unsure_cells(program: Program, unsure: Unsure, state: Any) -> list[UnsureCell]:
+    """The cells handed out."""
     found = []
     facets = conflicts = 0
     for k in range(int(state[UNSURE])):

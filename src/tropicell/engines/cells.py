@@ -13,7 +13,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from tropicell.engines import _cells_buffers as buffers
 from tropicell.engines._cells_cone import run_cones
 from tropicell.engines._cells_deal import deal
 from tropicell.engines._cells_plane import run_plane
+from tropicell.engines._cells_buffers import UnsureCell
 from tropicell.engines._cells_result import as_columns, exact_batch
 from tropicell.engines._cells_state import (
     CONFLICTS,
@@ -58,7 +59,6 @@ from tropicell.network import Network
 
 #: The kernel comes back to look at the clock after so many steps.
 _STEPS = 50_000
-_SEEDS_AT_ONCE = 256
 
 
 @dataclass(frozen=True)
@@ -175,6 +175,9 @@ class CellRun:
     cells: list[ExactCell] | None = None
     share: tuple[int, int, int] | None = None
 
+    #: The kernel starts from so many cells at a time.
+    seeds_at_once: ClassVar[int] = 256
+
     def __post_init__(self) -> None:
         if self.arithmetic not in ("exact", "float"):
             raise InvalidInputError(
@@ -213,8 +216,8 @@ class CellRun:
                 if self._over_budget(started):
                     spent = True
                     break
-                some = self._seeds[-_SEEDS_AT_ONCE:]
-                del self._seeds[-_SEEDS_AT_ONCE:]
+                some = self._seeds[-self.seeds_at_once :]
+                del self._seeds[-self.seeds_at_once :]
                 for batch, spent in self._grow(some, started):
                     yield batch
                     self.stats.seconds = time.perf_counter() - started
@@ -370,13 +373,18 @@ class CellRun:
         return columns
 
     def _decide_unsure(self) -> None:
-        """Finish the layer of every unsure cell exactly; its parts become seeds again."""
-        state, exact = self._state, self._exact
+        """Finish the layer of every cell that the kernel is unsure of."""
+        state = self._state
         if state[UNSURE] == 0:
             return
-        self.stats.unsure_cells += int(state[UNSURE])
         found = buffers.unsure_cells(self.program, self._unsure, state)
         state[UNSURE] = state[UNSURE_CORNERS] = state[UNSURE_CONFLICTS] = 0
+        self._decide(found)
+
+    def _decide(self, found: list[UnsureCell]) -> None:
+        """Finish the layer of unsure cells exactly; their parts become seeds again."""
+        exact = self._exact
+        self.stats.unsure_cells += len(found)
         for layer, pattern, pieces, labels, lines in found:
             cone = exact.rebuild(layer, pattern, labels)
             cell = ExactCell(layer, pattern, cone)

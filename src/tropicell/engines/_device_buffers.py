@@ -1,0 +1,144 @@
+"""Working memory of a run on a device: maps, nodes of every level, cells that are being cut."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tropicell.engines._device_layout import (
+    CORNER_BYTES,
+    COUNTERS,
+    ENGINE,
+    TAG_BYTES,
+    Backend,
+    DeviceProgram,
+)
+from tropicell.engines.program import Program
+
+#: More memory than this is not taken unless asked for, nor more than this part of what is free.
+MOST_BYTES = 16 << 30
+_PART_OF_FREE = 0.6
+
+#: So many nodes at a time keep a large GPU busy.
+_MOST_NODES_AT_ONCE = 1 << 16
+_MOST_CELLS = 1 << 23
+_MOST_CORNERS = 1 << 27
+
+#: What the memory is for: maps, lists of cells, nodes, corners.
+_SHARES = (0.4, 0.2, 0.15, 0.25)
+
+
+class Buffers:
+    """Working memory.
+
+    Attributes
+    ----------
+    at_once : int
+        Nodes of a level whose maps fit.
+    room, arena, capacity : int
+        Cells of a list, corners, and nodes of a level that fit.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        device: DeviceProgram,
+        backend: Backend,
+        *,
+        exact: bool,
+        store: bool,
+        tolerance: float,
+        memory: int | None,
+    ) -> None:
+        self._backend = backend
+        self.levels = device.levels.copy()
+        self._columns = 4 if exact else 3
+        if memory is None:
+            memory = min(MOST_BYTES, int(_PART_OF_FREE * backend.free_bytes()))
+        self._size(memory)
+        self._take_maps(exact)
+        self._take_nodes()
+        self._take_engine(program, device, exact=exact, store=store, tolerance=tolerance)
+
+    def _size(self, memory: int) -> None:
+        levels = self.levels
+        maps, cells, nodes, corners = (int(share * memory) for share in _SHARES)
+        numbers = levels["width"][levels["inputs"] > 0].sum() + levels["inputs"].max()
+        self.at_once = _between(maps // max(8 * self._columns * int(numbers), 1), _MOST_NODES_AT_ONCE)
+        cell = 12 + 4 * int(levels["piece_words"].max() + levels["words"].max())
+        self.room = max(self.at_once, _between(cells // (3 * cell), _MOST_CELLS))
+        node = int((12 + 4 * levels["done_words"][1:]).sum())
+        self.capacity = max(self.at_once, _between(nodes // node, _MOST_CELLS))
+        self.arena = _between(corners // (CORNER_BYTES + TAG_BYTES), _MOST_CORNERS)
+
+    def _take_maps(self, exact: bool) -> None:
+        empty, pointer = self._backend.xp.empty, self._backend.pointer
+        widest = int(self.levels["inputs"].max())
+        self.outputs = empty(3 * self.at_once * widest)
+        self.bounds = empty(self.at_once * widest if exact else 0)
+        self.maps: list[Any] = []
+        self.errors: list[Any] = []
+        for level in self.levels:
+            width = int(level["width"]) if level["inputs"] else 0
+            self.maps.append(empty(3 * self.at_once * width))
+            self.errors.append(empty(self.at_once * width if exact else 0))
+            if width:
+                level["maps"] = pointer(self.maps[-1])
+                level["errors"] = pointer(self.errors[-1]) if exact else 0
+                level["outputs"] = pointer(self.outputs)
+                level["bounds"] = pointer(self.bounds) if exact else 0
+
+    def _take_nodes(self) -> None:
+        empty, pointer = self._backend.xp.empty, self._backend.pointer
+        self.starts: list[Any] = [None]
+        self.counts: list[Any] = [None]
+        self.parents: list[Any] = [None]
+        self.done: list[Any] = [None]
+        for level in self.levels[1:]:
+            level["capacity"] = self.capacity
+            for name, arrays in (
+                ("start", self.starts),
+                ("n", self.counts),
+                ("parent", self.parents),
+            ):
+                arrays.append(empty(self.capacity, np.int32))
+                level[name] = pointer(arrays[-1])
+            self.done.append(empty((self.capacity, int(level["done_words"])), np.uint32))
+            level["done"] = pointer(self.done[-1]) if level["done_words"] else 0
+
+    def _take_engine(
+        self, program: Program, device: DeviceProgram, *, exact: bool, store: bool, tolerance: float
+    ) -> None:
+        backend, levels = self._backend, self.levels
+        empty, pointer = backend.xp.empty, backend.pointer
+        engine = np.zeros(1, ENGINE)
+        record = engine[0]
+        self.counters = backend.upload(np.zeros(COUNTERS.itemsize, np.uint8))
+        self.corners = empty(self.arena * CORNER_BYTES, np.uint8)
+        self.tags = empty((self.arena, 2), np.int32)
+        self.device_levels = backend.upload(levels.view(np.uint8))
+        record["levels"], record["counters"] = pointer(self.device_levels), pointer(self.counters)
+        record["corners"], record["tags"] = pointer(self.corners), pointer(self.tags)
+        words = {"pieces": int(levels["piece_words"].max()), "open": int(levels["words"].max())}
+        self.lists: dict[str, dict[str, Any]] = {}
+        for name in ("cells", "other_cells", "unsure"):
+            self.lists[name] = {
+                column: empty(self.room * words.get(column, 1), np.uint32)
+                for column in ENGINE["cells"].names or ()
+            }
+            for column, array in self.lists[name].items():
+                record[name][column] = pointer(array)
+        lines = program.lines
+        record["arena"], record["room"] = self.arena, self.room
+        record["depth"], record["exact"], record["store"] = program.depth, exact, store
+        record["bits"], record["tolerance"] = device.bits, tolerance
+        record["domain"], record["n_domain"] = device.domain, len(lines.domain_rows)
+        record["scale_x"], record["scale_y"] = lines.scale
+        record["infinity"] = np.inf
+        self.engine = backend.upload(engine.view(np.uint8))
+        self.address = np.int64(pointer(self.engine))
+
+
+def _between(number: int, most: int) -> int:
+    return max(64, min(number, most))

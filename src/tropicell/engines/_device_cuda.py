@@ -1,0 +1,64 @@
+"""The kernels of `plane.cu` on an NVIDIA GPU, through CuPy."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tropicell.errors import MissingDependencyError, require
+
+SOURCE = Path(__file__).with_name("plane.cu")
+
+#: Lanes that work on one item, and threads of a block.
+LANES = {"begin": 1, "gather": 32, "plant": 1, "scan": 32, "cut": 8, "patterns": 8, "emit": 1}
+_THREADS = 256
+_BLOCKS_PER_PROCESSOR = 8
+
+
+class CudaBackend:
+    """A GPU; see `tropicell.engines._device_layout.Backend`."""
+
+    def __init__(self, cupy: Any) -> None:
+        self.xp = cupy
+        # The bounds hold with fused operations too; without them the results are those of any
+        # processor.
+        module = cupy.RawModule(code=SOURCE.read_text(), options=("-fmad=false", "-std=c++17"))
+        self._kernels = {name: module.get_function(name) for name in LANES}
+        self._most = _BLOCKS_PER_PROCESSOR * cupy.cuda.Device().attributes["MultiProcessorCount"]
+
+    def pointer(self, array: Any) -> int:
+        return int(array.data.ptr)
+
+    def upload(self, array: NDArray[Any]) -> Any:
+        return self.xp.asarray(array)
+
+    def download(self, array: Any) -> NDArray[Any]:
+        return np.asarray(self.xp.asnumpy(array))
+
+    def launch(self, kernel: str, items: int, *arguments: Any) -> None:
+        blocks = min(-(-items * LANES[kernel] // _THREADS), self._most)
+        self._kernels[kernel]((blocks,), (_THREADS,), arguments)
+
+    def free_bytes(self) -> int:
+        pool = self.xp.get_default_memory_pool()
+        return int(self.xp.cuda.Device().mem_info[0]) + int(pool.free_bytes())
+
+
+@lru_cache(maxsize=1)
+def cuda_backend() -> CudaBackend | str:
+    """The GPU, or why there is none."""
+    try:
+        cupy = require("cupy", extra="cuda", why="device='cuda'")
+    except MissingDependencyError as error:
+        return str(error)
+    try:
+        count = cupy.cuda.runtime.getDeviceCount()
+    except cupy.cuda.runtime.CUDARuntimeError as error:
+        return f"CUDA does not work here: {error}"
+    if count == 0:
+        return "there is no NVIDIA GPU here"
+    return CudaBackend(cupy)

@@ -1,0 +1,218 @@
+"""A network on a domain as one block of device memory, in the layout that `plane.cu` reads."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from tropicell.engines._cells_state import INFLATE, TINY
+from tropicell.engines.program import Program
+from tropicell.network import Network
+
+#: Arrays begin at multiples of so many bytes.
+_ALIGNED = 256
+
+_CELLS = [(name, np.int64) for name in ("node", "start", "n", "pieces", "open")]
+
+#: ``struct Level`` of plane.cu; pointers are integers.
+LEVEL = np.dtype(
+    [(name, np.int64) for name in ("width", "lines", "words", "piece_words", "plain")]
+    + [(name, np.int64) for name in ("n_sources", "inputs")]
+    + [(name, np.int64) for name in ("first_line", "first_neuron", "pieces")]
+    + [("gamma", np.float64)]
+    + [(name, np.int64) for name in ("sources", "base", "base_error")]
+    + [(name, np.int64) for name in ("slopes", "intercepts", "bias", "row", "at", "slack")]
+    + [(name, np.int64) for name in ("maps", "errors", "outputs", "bounds")]
+    + [(name, np.int64) for name in ("start", "n", "parent", "done")]
+    + [(name, np.int64) for name in ("done_words", "capacity", "first")]
+)
+
+#: ``struct Engine`` of plane.cu.
+ENGINE = np.dtype(
+    [(name, np.int64) for name in ("levels", "counters", "corners", "tags", "arena")]
+    + [(name, _CELLS) for name in ("cells", "other_cells", "unsure")]
+    + [(name, np.int64) for name in ("room", "depth", "exact", "store", "bits")]
+    + [("tolerance", np.float64), ("domain", np.int64), ("n_domain", np.int64)]
+    + [(name, np.float64) for name in ("scale_x", "scale_y", "infinity")]
+)
+
+#: ``struct Counters`` of plane.cu.
+COUNTERS = np.dtype(
+    [(name, np.uint64) for name in ("found", "arena", "overflow", "nodes", "unsure")]
+    + [(name, np.uint64) for name in ("splits", "tests", "blunt", "rounds")]
+    + [("open", np.uint64, 4)]
+)
+
+CORNER_BYTES, TAG_BYTES = 64, 8
+
+
+class Backend(Protocol):
+    """Where the kernels run: a GPU through CuPy, or, in tests, this processor.
+
+    Attributes
+    ----------
+    xp : module
+        numpy, or cupy.
+    """
+
+    xp: Any
+
+    def pointer(self, array: Any) -> int:
+        """Address of an array's first byte."""
+
+    def upload(self, array: NDArray[Any]) -> Any:
+        """An array of the device with the same contents."""
+
+    def download(self, array: Any) -> NDArray[Any]:
+        """A NumPy array with the same contents."""
+
+    def launch(self, kernel: str, items: int, *arguments: Any) -> None:
+        """Run a kernel on so many items."""
+
+    def free_bytes(self) -> int:
+        """Memory that can be taken."""
+
+
+class DeviceProgram(NamedTuple):
+    """What does not change during a run, on the device.
+
+    Attributes
+    ----------
+    levels : ndarray of LEVEL
+        Levels 0 … depth + 1, without the buffers.
+    block : array of the device
+        The memory that `levels` points to.
+    weights, sizes : list of arrays of the device
+        Per level the matrix of all its sources but layer 0, (neurons of the sources, width), and
+        its absolute values; None where there is none.
+    bits : int
+        Bits a neuron in patterns: a power of two.
+    domain : int
+        Address of the domain's rows.
+    """
+
+    levels: NDArray[Any]
+    block: Any
+    weights: list[Any]
+    sizes: list[Any]
+    bits: int
+    domain: int
+
+
+class _Block:
+    """Collects arrays, to be sent in one piece."""
+
+    def __init__(self) -> None:
+        self._parts: list[tuple[int, NDArray[Any]]] = []
+        self._size = 0
+
+    def add(self, array: Any, dtype: Any) -> int:
+        """Place of an array in the block."""
+        values = np.ascontiguousarray(array, dtype=dtype)
+        at = self._size
+        self._parts.append((at, values))
+        self._size += -(-max(values.nbytes, 1) // _ALIGNED) * _ALIGNED
+        return at
+
+    def bytes(self) -> NDArray[np.uint8]:
+        block = np.zeros(max(self._size, _ALIGNED), np.uint8)
+        for at, values in self._parts:
+            block[at : at + values.nbytes] = values.view(np.uint8).reshape(-1)
+        return block
+
+
+def device_bits(pieces: NDArray[Any]) -> int:
+    """Bits a neuron: a power of two, so that no piece straddles two words."""
+    needed = max(1, (int(pieces.max(initial=2)) - 1).bit_length())
+    return 1 << (needed - 1).bit_length()
+
+
+def words_for(items: int, bits: int = 1) -> int:
+    """Words of 32 bits for so many items."""
+    return -(-items * bits // 32)
+
+
+def device_program(network: Network, program: Program, backend: Backend) -> DeviceProgram:
+    """Send a network to the device."""
+    maps, lines = program.maps, program.lines
+    bits = device_bits(network.pieces)
+    levels = np.zeros(program.depth + 2, LEVEL)
+    block = _Block()
+    pointers: list[tuple[int, str, int]] = []
+    matrices: list[tuple[int, int, tuple[int, int]] | None] = [None]
+    largest = np.abs(maps.input_rows).max(axis=1, initial=0.0)
+    for index in range(1, program.depth + 1):
+        layer, level = network.layers[index - 1], levels[index]
+        begin, end = int(maps.row_start[index]), int(maps.row_start[index + 1])
+        first, last = int(lines.line_start[index]), int(lines.line_start[index + 1])
+        sources = sorted((k for k in layer.affine.terms if k > 0), reverse=True)
+        level["width"], level["lines"] = end - begin, last - first
+        level["words"] = words_for(last - first)
+        level["piece_words"] = words_for(end - begin, bits)
+        level["plain"] = bool(lines.plain[index]) and bits == 1
+        level["n_sources"] = len(sources)
+        level["inputs"] = sum(network.widths[k - 1] for k in sources)
+        level["first_line"], level["first_neuron"] = first, program.first_neuron(index)
+        level["pieces"], level["gamma"] = maps.slopes.shape[1], maps.gamma[index]
+        base, base_error = _base(layer, maps, index, largest)
+        rows = slice(begin, end)
+        for name, array, dtype in (
+            ("sources", sources, np.int64),
+            ("base", base, np.float64),
+            ("base_error", base_error, np.float64),
+            ("slopes", maps.slopes[rows], np.float64),
+            ("intercepts", maps.intercepts[rows], np.float64),
+            ("bias", maps.bias[rows], np.float64),
+            ("row", lines.line_row[first:last] - begin, np.int32),
+            ("at", lines.line_at[first:last], np.float64),
+            ("slack", lines.line_slack[first:last], np.float64),
+        ):
+            pointers.append((index, name, block.add(array, dtype)))
+        if sources:
+            matrix = np.concatenate([_dense(layer.affine.terms[k]).T for k in sources])
+            at = block.add(matrix, np.float64)
+            matrices.append((at, block.add(np.abs(matrix), np.float64), matrix.shape))
+        else:
+            matrices.append(None)
+    domain = block.add(lines.domain_rows, np.float64)
+    memory = backend.upload(block.bytes())
+    address = backend.pointer(memory)
+    for index, name, place in pointers:
+        levels[index][name] = address + place
+    levels["done_words"][1:] = levels["piece_words"][:-1]
+
+    def matrix_at(place: int, shape: tuple[int, int]) -> Any:
+        numbers = memory[place : place + 8 * shape[0] * shape[1]]
+        return numbers.view(np.float64).reshape(shape)
+
+    return DeviceProgram(
+        levels,
+        memory,
+        [None if m is None else matrix_at(m[0], m[2]) for m in matrices],
+        [None if m is None else matrix_at(m[1], m[2]) for m in matrices],
+        bits,
+        address + domain,
+    )
+
+
+def _dense(matrix: Any) -> NDArray[np.float64]:
+    return np.asarray(matrix.toarray() if isinstance(matrix, sp.sparray) else matrix)
+
+
+def _base(
+    layer: Any, maps: Any, index: int, largest: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The part of a layer's rows that all cells share, bias and layer 0, and its error bound."""
+    begin, end = maps.row_start[index], maps.row_start[index + 1]
+    base = np.zeros((3, end - begin))
+    error = np.zeros(end - begin)
+    matrix = layer.affine.terms.get(0)
+    if matrix is not None:
+        base[:] = np.asarray(matrix @ maps.input_rows).T
+        bounds = np.where(largest != 0, (maps.gamma[index] * largest + TINY) * INFLATE, 0.0)
+        error[:] = np.asarray(abs(matrix) @ bounds)
+    base[2] += maps.bias[begin:end]
+    return base, error

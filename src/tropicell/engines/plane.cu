@@ -1,0 +1,924 @@
+// The cells engine in the plane, for a GPU: see docs/gpu.md, and docs/error-bound.md for the bounds.
+//
+// The same file compiles as C++ with TROPICELL_HOST defined: a group of lanes then has one lane and a
+// kernel does all the work itself. That is how it is tested where there is no GPU.
+//
+// All kernels walk over their items with groups of lanes. Compile without fused multiply-add.
+
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef long long i64;
+
+#ifdef TROPICELL_HOST
+
+#include <math.h>
+#define DEVICE static inline
+#define METHOD inline
+#define KERNEL extern "C" void
+
+template <class T> DEVICE T take(T *place, T amount) { T old = *place; *place += amount; return old; }
+DEVICE int ones(u32 x) { return __builtin_popcount(x); }
+DEVICE int ones(u64 x) { return __builtin_popcountll(x); }
+DEVICE int lowest(u32 x) { return __builtin_ctz(x); }
+DEVICE int lowest(u64 x) { return __builtin_ctzll(x); }
+
+template <int Size> struct Group {
+    static const int size = 1;
+    int lane;
+    i64 index, count;
+    Group() : lane(0), index(0), count(1) {}
+    void sync() const {}
+    template <class T> T either(T x) const { return x; }
+    double sum(double x) const { return x; }
+    template <class T> T first(T x) const { return x; }
+};
+
+#else
+
+#define DEVICE static __device__ __forceinline__
+#define METHOD __device__ __forceinline__
+#define KERNEL extern "C" __global__ void __launch_bounds__(256)
+
+DEVICE u32 take(u32 *place, u32 amount) { return atomicAdd(place, amount); }
+DEVICE u64 take(u64 *place, u64 amount) { return atomicAdd(place, amount); }
+DEVICE int ones(u32 x) { return __popc(x); }
+DEVICE int ones(u64 x) { return __popcll(x); }
+DEVICE int lowest(u32 x) { return __ffs((int)x) - 1; }
+DEVICE int lowest(u64 x) { return __ffsll((i64)x) - 1; }
+
+// Size neighbouring lanes of a warp that work on one item.
+template <int Size> struct Group {
+    static const int size = Size;
+    int lane;
+    i64 index, count;
+    u32 mask;
+    METHOD Group() {
+        i64 thread = (i64)blockIdx.x * blockDim.x + threadIdx.x;
+        lane = (int)(thread % Size);
+        index = thread / Size;
+        count = (i64)gridDim.x * blockDim.x / Size;
+        u32 lanes = Size == 32 ? 0xffffffffu : (1u << (Size & 31)) - 1u;
+        mask = lanes << (threadIdx.x & 31 & ~(Size - 1));
+    }
+    METHOD void sync() const { __syncwarp(mask); }
+    template <class T> METHOD T either(T x) const {
+        for (int step = Size / 2; step; step /= 2) x |= __shfl_xor_sync(mask, x, step, Size);
+        return x;
+    }
+    METHOD double sum(double x) const {
+        for (int step = Size / 2; step; step /= 2) x += __shfl_xor_sync(mask, x, step, Size);
+        return x;
+    }
+    template <class T> METHOD T first(T x) const { return __shfl_sync(mask, x, 0, Size); }
+};
+
+#endif
+
+// --- what Python lays out; see _device_layout.py -----------------------------------------------------
+
+#define ROUND 1.1102230246251565e-16  // half the distance from 1 to the next float64
+#define INFLATE 1.0000001             // covers the rounding of the bounds themselves
+#define TINY 1e-200                   // covers underflow
+#define SHARP 1e-7                    // stored vertices are at least this sharp
+
+#define POSITIVE 1
+#define NEGATIVE 2
+#define CROSSES 3
+#define DOUBTFUL 4
+
+#define UNSURE 0x40000000  // this bit of a cell's number of corners: it must be decided exactly
+#define MOST_CORNERS 62    // cells with more corners are cut elsewhere
+#define MOST_PAIRS 16      // up to so many lines are counted pair by pair
+
+// A corner: vertex (its absolute coordinates add up to 1) and its error bound; the row of the edge to the
+// next corner (largest coefficient 1) and its error bound.
+struct alignas(16) Corner { double x, y, w, eps, a, b, c, eta; };
+
+// The edge's label, plus or minus (line + 1); and whether the vertex lies at infinity.
+struct Tag { int label, ray; };
+
+// Cells that are being cut: row of the maps, corners, pieces of the layer so far, open lines as bits.
+struct Cells { int *node, *start, *n; u32 *pieces, *open; };
+
+// A layer with its maps, and the nodes (cells) that enter it.
+struct Level {
+    i64 width, lines, words, piece_words, plain;  // words of 32 open lines; of pieces
+    i64 n_sources, inputs;                        // source layers but 0; their neurons
+    i64 first_line, first_neuron, pieces;         // the most pieces of a neuron
+    double gamma;
+    const i64 *sources;                           // layers, the last one first
+    const double *base, *base_error;              // bias and layer 0: three rows; error bound
+    const double *slopes, *intercepts, *bias;
+    const int *row;                               // neuron of every line
+    const double *at, *slack;                     // breakpoint, part of the error bound
+    double *maps, *errors, *outputs, *bounds;     // of this layer; of all its sources
+    int *start, *n, *parent;                      // nodes: corners, row of the maps of the layer before
+    u32 *done;                                    // pieces of the layer before
+    i64 done_words, capacity, first;              // the maps are those of the nodes from `first` on
+};
+
+struct Counters {
+    u64 found, arena, overflow, nodes, unsure, splits, tests, blunt, rounds;
+    u64 open[4];
+};
+
+struct Engine {
+    Level *levels;  // 1 … depth, and depth + 1 for what is finished
+    Counters *counters;
+    Corner *corners;
+    Tag *tags;
+    i64 arena;  // room for corners
+    Cells cells[2], unsure;
+    i64 room;   // room for cells
+    i64 depth, exact, store, bits;
+    double tolerance;
+    const double *domain;  // rows of the domain, that of infinity first
+    i64 n_domain;
+    double scale_x, scale_y, infinity;
+};
+
+// --- lines and corners -------------------------------------------------------------------------------
+
+struct Line { double a, b, c, error; };
+
+// A neuron before its activation, and the bound that comes from the sums.
+DEVICE Line before(const Level &level, i64 node, int neuron) {
+    i64 width = level.width;
+    Line m;
+    m.a = level.base[neuron];
+    m.b = level.base[width + neuron];
+    m.c = level.base[2 * width + neuron];
+    m.error = level.base_error[neuron];
+    if (level.maps) {
+        const double *maps = level.maps + 3 * width * node + neuron;
+        m.a += maps[0];
+        m.b += maps[width];
+        m.c += maps[2 * width];
+        if (level.errors) m.error += level.errors[width * node + neuron];
+    }
+    return m;
+}
+
+DEVICE Line line_of(const Engine &g, const Level &level, i64 node, int line) {
+    Line m = before(level, node, level.row[line]);
+    m.c -= level.at[line];
+    m.error = g.exact ? m.error + level.slack[line] : 0.0;
+    return m;
+}
+
+DEVICE double size_of(const Line &m) { return fabs(m.a) + fabs(m.b) + fabs(m.c); }
+
+DEVICE double value(const Line &m, const Corner &p) { return m.a * p.x + m.b * p.y + m.c * p.w; }
+
+DEVICE double bound(const Line &m, double size, double eps) {
+    return size * (eps + 8.0 * ROUND) + m.error * (1.0001 + 3.0 * eps);
+}
+
+// On which sides of a line the corners lie, as a set of bits.
+DEVICE int side(const Line &m, const Corner *corners, int n) {
+    double size = size_of(m);
+    int seen = 0;
+    for (int i = 0; i < n; i++) {
+        double s = value(m, corners[i]), b = bound(m, size, corners[i].eps);
+        seen |= s > b ? POSITIVE : (s < -b ? NEGATIVE : DOUBTFUL);
+    }
+    return (seen & CROSSES) == CROSSES ? CROSSES : seen;
+}
+
+// Sides of two corners: POSITIVE or NEGATIVE if they agree surely, else CROSSES or 0.
+DEVICE int pair(const Line &m, const Corner &p, const Corner &q) {
+    double b = bound(m, size_of(m), fmax(p.eps, q.eps));
+    double s = value(m, p), t = value(m, q);
+    if (s > b) return t > b ? POSITIVE : (t < -b ? CROSSES : 0);
+    if (s < -b) return t < -b ? NEGATIVE : (t > b ? CROSSES : 0);
+    return 0;
+}
+
+// Write the row of an edge on a line into a corner.
+DEVICE void set_edge(Corner &p, const Line &m, double sign) {
+    double largest = fmax(fabs(m.a), fmax(fabs(m.b), fabs(m.c)));
+    double factor = sign / largest;
+    p.a = m.a * factor;
+    p.b = m.b * factor;
+    p.c = m.c * factor;
+    p.eta = m.error / largest * INFLATE + 8.0 * ROUND;
+}
+
+// Write the vertex where the edges of p and q meet, up to sign p × q, with its error bound.
+DEVICE void meet(const Corner &p, const Corner &q, double sign, Corner &out) {
+    double x = sign * (p.b * q.c - p.c * q.b);
+    double y = sign * (p.c * q.a - p.a * q.c);
+    double w = sign * (p.a * q.b - p.b * q.a);
+    double error = (2.0 * (p.eta + q.eta + p.eta * q.eta) + 8.0 * ROUND) * INFLATE;
+    double size = fabs(x) + fabs(y) + fabs(w);
+    bool known = size > 0.0;
+    out.x = known ? x / size : 0.0;
+    out.y = known ? y / size : 0.0;
+    out.w = known ? w / size : 0.0;
+    out.eps = known ? error / size * INFLATE + 4.0 * ROUND : 1e300;
+}
+
+// The same in float arithmetic: between two corners with values of different signs.
+DEVICE void between(const Corner &p, double s, const Corner &q, double t, double tol, Corner &out) {
+    double a = fabs(s), b = fabs(t);
+    double x = b * p.x + a * q.x, y = b * p.y + a * q.y, w = b * p.w + a * q.w;
+    double size = fabs(x) + fabs(y) + fabs(w);
+    out.x = x / size;
+    out.y = y / size;
+    out.w = w / size;
+    out.eps = tol;
+}
+
+DEVICE void copy_vertex(const Corner &from, Corner &to) {
+    to.x = from.x;
+    to.y = from.y;
+    to.w = from.w;
+    to.eps = from.eps;
+}
+
+DEVICE void copy_edge(const Corner &from, Corner &to) {
+    to.a = from.a;
+    to.b = from.b;
+    to.c = from.c;
+    to.eta = from.eta;
+}
+
+// --- sets of bits ------------------------------------------------------------------------------------
+
+DEVICE int members(const u32 *words, i64 n) {
+    int total = 0;
+    for (i64 w = 0; w < n; w++) total += ones(words[w]);
+    return total;
+}
+
+// The member number `rank`, counted from 0.
+DEVICE int member(const u32 *words, int rank) {
+    for (i64 w = 0;; w++) {
+        u32 word = words[w];
+        int here = ones(word);
+        if (rank < here) {
+            while (rank--) word &= word - 1;
+            return (int)(32 * w) + lowest(word);
+        }
+        rank -= here;
+    }
+}
+
+DEVICE void add_piece(const Engine &g, u32 *pieces, int neuron) {
+    i64 bit = g.bits * neuron;
+    take(pieces + bit / 32, (u32)1 << (bit & 31));
+}
+
+DEVICE int piece_of(const Engine &g, const u32 *pieces, int neuron) {
+    i64 bit = g.bits * neuron;
+    return (int)(pieces[bit / 32] >> (bit & 31) & ((1u << g.bits) - 1u));
+}
+
+// --- maps --------------------------------------------------------------------------------------------
+
+// Start on some nodes of a level: nothing is found yet, and all of them are to be cut.
+KERNEL begin(Engine *engine, int level, i64 first, i64 count, u64 arena) {
+    Group<1> group;
+    if (group.index) return;
+    Counters &c = *engine->counters;
+    engine->levels[level].first = first;
+    c.found = c.overflow = c.nodes = c.unsure = c.splits = c.tests = c.blunt = c.rounds = 0;
+    c.arena = arena;
+    c.open[0] = (u64)count;
+    c.open[1] = c.open[2] = c.open[3] = 0;
+}
+
+// Outputs of all neurons that a level reads, for some of its nodes, as rows of a matrix product.
+KERNEL gather(Engine *engine, int at, i64 first, i64 count) {
+    const Engine &g = *engine;
+    const Level &level = g.levels[at];
+    Group<32> group;
+    for (i64 i = group.index; i < count; i += group.count) {
+        int below = at;
+        i64 node = first + i, offset = 0;
+        for (i64 s = 0; s < level.n_sources; s++) {
+            int source = (int)level.sources[s];
+            for (; below > source + 1; below--)
+                node = g.levels[below - 1].first + g.levels[below].parent[node];
+            const Level &from = g.levels[source], &pool = g.levels[below];
+            const u32 *pieces = pool.done + node * pool.done_words;
+            i64 row = pool.parent[node];
+            for (int j = group.lane; j < from.width; j += group.size) {
+                int piece = piece_of(g, pieces, j);
+                double slope = from.slopes[j * from.pieces + piece];
+                double intercept = from.intercepts[j * from.pieces + piece];
+                Line m = {0.0, 0.0, 0.0, 0.0};
+                if (slope != 0.0) m = before(from, row, j);
+                double a = slope * m.a, b = slope * m.b, c = slope * m.c;
+                double biggest = fmax(fabs(a), fmax(fabs(b), fabs(c)));
+                c += intercept;
+                double *out = level.outputs + 3 * level.inputs * i + offset + j;
+                out[0] = a;
+                out[level.inputs] = b;
+                out[2 * level.inputs] = c;
+                if (!g.exact) continue;
+                double largest = fmax(fabs(a), fmax(fabs(b), fabs(c)));
+                double error = 0.0;
+                if (slope != 0.0)
+                    error = fabs(slope) * (m.error + from.gamma * fabs(from.bias[j]) + TINY);
+                if (!((slope == 1.0 || slope == 0.0) && intercept == 0.0))
+                    error += 4.0 * ROUND * (biggest + fabs(intercept));
+                error *= INFLATE;
+                bool off = largest == 0.0 && error == 0.0;
+                level.bounds[level.inputs * i + offset + j] =
+                    off ? 0.0 : (error + level.gamma * largest + TINY) * INFLATE;
+            }
+            offset += from.width;
+        }
+    }
+}
+
+// Polygons of cells that come from outside: labels of their edges, and which corners are rays.
+KERNEL plant(Engine *engine, int at, i64 count, const int *labels, const int *rays, const int *ends) {
+    const Engine &g = *engine;
+    Level &level = g.levels[at];
+    Group<1> group;
+    for (i64 i = group.index; i < count; i += group.count) {
+        int start = i ? ends[i - 1] : 0, n = ends[i] - start;
+        Corner *corners = g.corners + start;
+        for (int k = 0; k < n; k++) {
+            int label = labels[start + k];
+            int line = (label < 0 ? -label : label) - 1;
+            Line m;
+            if (line < g.n_domain) {
+                const double *row = g.domain + 3 * line;
+                m.a = row[0];
+                m.b = row[1];
+                m.c = row[2];
+                m.error = 0.0;
+            } else {
+                int from = at;
+                while (line < g.levels[from].first_line) from--;
+                // All levels hold the maps of these cells, in the same order.
+                m = line_of(g, g.levels[from], i, line - (int)g.levels[from].first_line);
+            }
+            set_edge(corners[k], m, label > 0 ? 1.0 : -1.0);
+            g.tags[start + k].label = label;
+            g.tags[start + k].ray = rays[start + k];
+        }
+        for (int k = 0; k < n; k++) {
+            meet(corners[k ? k - 1 : n - 1], corners[k], 1.0, corners[k]);
+            if (!g.exact) corners[k].eps = g.tolerance;
+        }
+        level.start[i] = start;
+        level.n[i] = n;
+    }
+}
+
+// --- which lines cross a cell? ------------------------------------------------------------------------
+
+DEVICE int look_closer(const Level &level, i64 node, int line, const Tag *tags, int n) {
+    Line m = before(level, node, level.row[line]);
+    // Nothing was summed: the neuron is its bias, a float, and so is the breakpoint.
+    if (m.a == 0.0 && m.b == 0.0 && m.error == 0.0) return m.c > level.at[line] ? POSITIVE : NEGATIVE;
+    // A cell that comes from within the layer has edges on some of its lines.
+    int label = (int)level.first_line + line + 1;
+    for (int i = 0; i < n; i++) {
+        if (tags[i].label == label) return POSITIVE;
+        if (tags[i].label == -label) return NEGATIVE;
+    }
+    return DOUBTFUL;
+}
+
+// One warp per node: pieces of the neurons that do not bend in it, and the lines that cross it.
+KERNEL scan(Engine *engine, int at, i64 first, i64 count) {
+    const Engine &g = *engine;
+    const Level &level = g.levels[at];
+    const Cells &out = g.cells[0];
+    Group<32> group;
+    u64 tests = 0;
+    for (i64 i = group.index; i < count; i += group.count) {
+        int start = level.start[first + i], n = level.n[first + i];
+        const Corner *corners = g.corners + start;
+        u32 *pieces = out.pieces + i * level.piece_words;
+        for (i64 w = group.lane; w < level.piece_words; w += group.size) pieces[w] = 0;
+        group.sync();
+        u32 unsure = 0;
+        for (i64 w = 0; w < level.words; w++) {
+            u32 open = 0, positive = 0;
+            for (int b = group.lane; b < 32; b += group.size) {
+                int line = (int)(32 * w) + b;
+                if (line >= level.lines) break;
+                int seen = side(line_of(g, level, i, line), corners, n);
+                if (seen != CROSSES && (seen & DOUBTFUL)) {
+                    if (g.exact)
+                        seen = look_closer(level, i, line, g.tags + start, n);
+                    else
+                        seen &= CROSSES;
+                }
+                if (seen == POSITIVE) {
+                    if (level.plain)
+                        positive |= 1u << b;
+                    else
+                        add_piece(g, pieces, level.row[line]);
+                } else if (seen == CROSSES || seen == DOUBTFUL) {
+                    open |= 1u << b;
+                    unsure |= seen & DOUBTFUL;
+                }
+            }
+            open = group.either(open);
+            if (level.plain) positive = group.either(positive);
+            if (group.lane == 0) {
+                out.open[i * level.words + w] = open;
+                if (level.plain) pieces[w] = positive;
+            }
+        }
+        unsure = group.either(unsure);
+        if (group.lane == 0) {
+            out.node[i] = (int)i;
+            out.start[i] = start;
+            out.n[i] = n | (unsure || n > MOST_CORNERS ? UNSURE : 0);
+            tests += (u64)(n * level.lines);
+        }
+        group.sync();
+    }
+    if (tests) take(&g.counters->tests, tests);
+}
+
+// --- cutting -----------------------------------------------------------------------------------------
+
+struct Cell { i64 node; int start, n; const u32 *pieces, *open; };
+
+template <class Lanes> DEVICE void copy_words(const Lanes &group, const u32 *from, u32 *to, i64 n) {
+    for (i64 w = group.lane; w < n; w += group.size) to[w] = from[w];
+}
+
+// Hand a cell to exact arithmetic.
+template <class Lanes>
+DEVICE void hand_out(const Engine &g, const Level &level, const Lanes &group, const Cell &cell) {
+    u64 slot = 0;
+    if (group.lane == 0) slot = take(&g.counters->unsure, (u64)1);
+    slot = group.first(slot);
+    if ((i64)slot >= g.room) {
+        g.counters->overflow = 1;
+        return;
+    }
+    if (group.lane == 0) {
+        g.unsure.node[slot] = (int)cell.node;
+        g.unsure.start[slot] = cell.start;
+        g.unsure.n[slot] = cell.n;
+    }
+    copy_words(group, cell.pieces, g.unsure.pieces + slot * level.piece_words, level.piece_words);
+    copy_words(group, cell.open, g.unsure.open + slot * level.words, level.words);
+}
+
+// All lines are decided: the cell becomes a node of the next level.
+template <class Lanes>
+DEVICE void finish(const Engine &g, const Level &level, const Level &next, const Lanes &group,
+                   const Cell &cell) {
+    u64 slot = 0;
+    if (group.lane == 0) slot = take(&g.counters->nodes, (u64)1);
+    slot = group.first(slot);
+    if ((i64)slot >= next.capacity) {
+        g.counters->overflow = 1;
+        return;
+    }
+    if (group.lane == 0) {
+        next.parent[slot] = (int)cell.node;
+        next.start[slot] = cell.start;
+        next.n[slot] = cell.n;
+    }
+    copy_words(group, cell.pieces, next.done + slot * level.piece_words, level.piece_words);
+}
+
+// Where a line meets the boundary of a cell: signs at the corners as bits, first and last corner on either
+// side, and the two new vertices.
+struct Cut {
+    u64 positive, negative;
+    int a, b, c, e;       // a … b are the positive corners, c … e the negative ones
+    int into, after;      // the edges that are cut begin at `into` and b; `after` follows b
+    Corner enter, leave;  // with the row of the cut as their edge
+    int enter_ray, leave_ray;
+};
+
+DEVICE u64 following(u64 set, int n) { return (set >> 1 | set << (n - 1)) & (((u64)1 << n) - 1); }
+DEVICE u64 preceding(u64 set, int n) { return (set << 1 | set >> (n - 1)) & (((u64)1 << n) - 1); }
+
+// False if the signs do not make one run of each kind.
+DEVICE bool find_runs(Cut &cut, int n) {
+    u64 starts = cut.positive & ~preceding(cut.positive, n);
+    u64 falls = cut.negative & ~preceding(cut.negative, n);
+    if (ones(starts) != 1 || ones(falls) != 1) return false;
+    cut.a = lowest(starts);
+    cut.b = lowest(cut.positive & ~following(cut.positive, n));
+    cut.c = lowest(falls);
+    cut.e = lowest(cut.negative & ~following(cut.negative, n));
+    cut.into = cut.a ? cut.a - 1 : n - 1;
+    cut.after = cut.b + 1 < n ? cut.b + 1 : 0;
+    return true;
+}
+
+DEVICE void find_ends(const Engine &g, const Line &m, const Corner *corners, const Tag *tags, Cut &cut) {
+    u64 both = cut.positive | cut.negative;
+    set_edge(cut.enter, m, 1.0);
+    copy_edge(cut.enter, cut.leave);
+    const Corner &into = corners[cut.into], &after = corners[cut.after];
+    const Corner &a = corners[cut.a], &b = corners[cut.b];
+    if (!(both >> cut.into & 1)) {
+        copy_vertex(into, cut.enter);
+        cut.enter_ray = tags[cut.into].ray;
+    } else {
+        if (g.exact)
+            meet(cut.enter, into, 1.0, cut.enter);
+        else
+            between(into, value(m, into), a, value(m, a), g.tolerance, cut.enter);
+        cut.enter_ray = tags[cut.into].ray & tags[cut.a].ray;
+    }
+    if (!(both >> cut.after & 1)) {
+        copy_vertex(after, cut.leave);
+        cut.leave_ray = tags[cut.after].ray;
+    } else {
+        if (g.exact)
+            meet(cut.leave, b, -1.0, cut.leave);
+        else
+            between(b, value(m, b), after, value(m, after), g.tolerance, cut.leave);
+        cut.leave_ray = tags[cut.b].ray & tags[cut.after].ray;
+    }
+}
+
+DEVICE bool all_certain(const Cut &cut, int n) {
+    return (cut.positive | cut.negative) == ((u64)1 << n) - 1;
+}
+
+// Signs of a line at all corners, by one lane.
+DEVICE void find_signs(const Line &m, const Corner *corners, int n, Cut &cut) {
+    double size = size_of(m);
+    cut.positive = cut.negative = 0;
+    for (int i = 0; i < n; i++) {
+        double s = value(m, corners[i]), b = bound(m, size, corners[i].eps);
+        if (s > b) cut.positive |= (u64)1 << i;
+        if (s < -b) cut.negative |= (u64)1 << i;
+    }
+}
+
+// The number of parts into which k lines cut a cell: 1 + k + the number of pairs that cross in it, if no three
+// of them meet in one point there. 0 if something is in doubt.
+template <class Lanes>
+DEVICE int count_parts(const Engine &g, const Level &level, const Lanes &group, const Cell &cell, int k) {
+    const Corner *corners = g.corners + cell.start;
+    u32 pairs = 0, doubt = 0;
+    for (int i = group.lane; i < k; i += group.size) {
+        Line m = line_of(g, level, cell.node, member(cell.open, i));
+        Cut cut;
+        find_signs(m, corners, cell.n, cut);
+        if (!all_certain(cut, cell.n) || !find_runs(cut, cell.n)) {
+            doubt = 1;
+            break;
+        }
+        find_ends(g, m, corners, g.tags + cell.start, cut);
+        u32 crossing = 0;
+        for (int j = i + 1; j < k; j++) {
+            int ends = pair(line_of(g, level, cell.node, member(cell.open, j)), cut.enter, cut.leave);
+            doubt |= ends == 0;
+            if (ends == CROSSES) crossing |= 1u << j;
+        }
+        pairs += ones(crossing);
+        // Three lines in one point would be a pair too many: no later line may pass through a crossing.
+        for (u32 rest = crossing; rest & (rest - 1);) {
+            int j = lowest(rest);
+            rest &= rest - 1;
+            Corner other, point;
+            set_edge(other, line_of(g, level, cell.node, member(cell.open, j)), 1.0);
+            meet(cut.enter, other, 1.0, point);
+            if (!g.exact) point.eps = g.tolerance;
+            for (u32 others = rest; others; others &= others - 1) {
+                Line third = line_of(g, level, cell.node, member(cell.open, lowest(others)));
+                doubt |= !(fabs(value(third, point)) > bound(third, size_of(third), point.eps));
+            }
+        }
+    }
+    if (group.either(doubt)) return 0;
+    return 1 + k + (int)group.sum((double)pairs);
+}
+
+// Write the two halves of a cell to `at`: first the positive one.
+template <class Lanes>
+DEVICE void write_halves(const Engine &g, const Lanes &group, const Cell &cell, const Cut &cut, int label,
+                         i64 at, int np, int nn) {
+    const Corner *old = g.corners + cell.start;
+    const Tag *old_tags = g.tags + cell.start;
+    u64 zero = ~(cut.positive | cut.negative);
+    int n = cell.n;
+    int before_c = cut.c ? cut.c - 1 : n - 1, after_e = cut.e + 1 < n ? cut.e + 1 : 0;
+    for (int j = group.lane; j < np + nn; j += group.size) {
+        Corner p;
+        Tag tag;
+        bool upper = j < np;
+        int k = upper ? j : j - np, last = upper ? np - 1 : nn - 1;
+        if (k > 0 && k < last) {
+            int i = (upper ? cut.a : cut.c) + k - 1;
+            i = i < n ? i : i - n;
+            p = old[i];
+            tag = old_tags[i];
+        } else if (upper && k == 0) {
+            p = old[cut.into];
+            copy_vertex(cut.enter, p);
+            tag.label = old_tags[cut.into].label;
+            tag.ray = cut.enter_ray;
+        } else if (upper) {
+            p = cut.leave;
+            tag.label = label;
+            tag.ray = cut.leave_ray;
+        } else if (k == 0) {
+            if (zero >> before_c & 1) {
+                p = old[before_c];
+                tag = old_tags[before_c];
+            } else {
+                p = old[cut.b];
+                copy_vertex(cut.leave, p);
+                tag.label = old_tags[cut.b].label;
+                tag.ray = cut.leave_ray;
+            }
+        } else {
+            p = cut.enter;
+            tag.ray = cut.enter_ray;
+            if (zero >> after_e & 1) {
+                copy_vertex(old[after_e], p);
+                tag.ray = old_tags[after_e].ray;
+            }
+            p.a = -p.a;
+            p.b = -p.b;
+            p.c = -p.c;
+            tag.label = -label;
+        }
+        g.corners[at + j] = p;
+        g.tags[at + j] = tag;
+    }
+}
+
+// Sides of a line that crosses a cell for its two halves.
+DEVICE void sides_of_halves(const Line &m, const Cut &cut, const Corner *p, int np, int nn, int &up, int &down) {
+    int ends = pair(m, cut.enter, cut.leave);
+    if (ends == CROSSES) {
+        up = down = CROSSES;
+    } else if (ends == 0) {
+        up = side(m, p, np);
+        down = side(m, p + np, nn);
+    } else {
+        // It does not meet the cut, so it crosses exactly one half; the other lies on the side of the cut.
+        bool here = ((side(m, p + 1, np - 2) | ends) & CROSSES) == CROSSES;
+        up = here ? CROSSES : ends;
+        down = here ? ends : CROSSES;
+    }
+}
+
+// Hand the open lines of a cell down to its halves, in two slots of the next list.
+template <class Lanes>
+DEVICE void hand_down(const Engine &g, const Level &level, const Lanes &group, const Cell &cell, int line,
+                      const Cut &cut, const Cells &out, i64 slot, i64 at, int np, int nn) {
+    u32 *up_pieces = out.pieces + slot * level.piece_words, *down_pieces = up_pieces + level.piece_words;
+    u32 *up_open = out.open + slot * level.words, *down_open = up_open + level.words;
+    copy_words(group, cell.pieces, up_pieces, level.piece_words);
+    copy_words(group, cell.pieces, down_pieces, level.piece_words);
+    group.sync();
+    if (group.lane == 0) add_piece(g, up_pieces, level.row[line]);
+    u32 up_unsure = 0, down_unsure = 0;
+    int turn = 0;
+    for (i64 w = 0; w < level.words; w++) {
+        u32 up_word = 0, down_word = 0;
+        u32 open = cell.open[w];
+        if (w == line / 32) open &= ~(1u << (line & 31));
+        bool some = open != 0;
+        for (; open; open &= open - 1, turn++) {
+            if (turn % group.size != group.lane) continue;
+            u32 bit = open & (~open + 1u);
+            int other = (int)(32 * w) + lowest(open), up, down;
+            Line m = line_of(g, level, cell.node, other);
+            sides_of_halves(m, cut, g.corners + at, np, nn, up, down);
+            if (!g.exact) {
+                up &= CROSSES;
+                down &= CROSSES;
+            }
+            if (up == CROSSES || up & DOUBTFUL)
+                up_word |= bit;
+            else if (up == POSITIVE)
+                add_piece(g, up_pieces, level.row[other]);
+            if (down == CROSSES || down & DOUBTFUL)
+                down_word |= bit;
+            else if (down == POSITIVE)
+                add_piece(g, down_pieces, level.row[other]);
+            up_unsure |= up & DOUBTFUL;
+            down_unsure |= down & DOUBTFUL;
+        }
+        if (some) {
+            up_word = group.either(up_word);
+            down_word = group.either(down_word);
+        }
+        if (group.lane == 0) {
+            up_open[w] = up_word;
+            down_open[w] = down_word;
+        }
+    }
+    up_unsure = group.either(up_unsure);
+    down_unsure = group.either(down_unsure);
+    if (group.lane == 0) {
+        out.node[slot] = out.node[slot + 1] = (int)cell.node;
+        out.start[slot] = (int)at;
+        out.start[slot + 1] = (int)at + np;
+        out.n[slot] = np | (up_unsure || np > MOST_CORNERS ? UNSURE : 0);
+        out.n[slot + 1] = nn | (down_unsure || nn > MOST_CORNERS ? UNSURE : 0);
+    }
+}
+
+// Float arithmetic: rounding made nonsense of a line that barely touches the cell; it does not cross.
+template <class Lanes>
+DEVICE void drop_line(const Engine &g, const Level &level, const Lanes &group, const Cell &cell, int line,
+                      double total, const Cells &out, u64 *open) {
+    u64 slot = 0;
+    if (group.lane == 0) slot = take(open, (u64)1);
+    slot = group.first(slot);
+    if ((i64)slot >= g.room) {
+        g.counters->overflow = 1;
+        return;
+    }
+    u32 *pieces = out.pieces + slot * level.piece_words, *lines = out.open + slot * level.words;
+    copy_words(group, cell.pieces, pieces, level.piece_words);
+    copy_words(group, cell.open, lines, level.words);
+    group.sync();
+    if (group.lane == 0) {
+        if (total > 0.0) add_piece(g, pieces, level.row[line]);
+        lines[line / 32] &= ~(1u << (line & 31));
+        out.node[slot] = (int)cell.node;
+        out.start[slot] = cell.start;
+        out.n[slot] = cell.n;
+    }
+}
+
+// Cut a cell by one of its open lines. Returns whether it was.
+template <class Lanes>
+DEVICE bool split(const Engine &g, const Level &level, const Lanes &group, const Cell &cell, int k,
+                  const Cells &out, u64 *open) {
+    int line = member(cell.open, k / 2);
+    Line m = line_of(g, level, cell.node, line);
+    const Corner *corners = g.corners + cell.start;
+    double size = size_of(m), total = 0.0;
+    Cut cut;
+    cut.positive = cut.negative = 0;
+    for (int i = group.lane; i < cell.n; i += group.size) {
+        double s = value(m, corners[i]), b = bound(m, size, corners[i].eps);
+        if (s > b) cut.positive |= (u64)1 << i;
+        if (s < -b) cut.negative |= (u64)1 << i;
+        if (s > b || s < -b) total += s;
+    }
+    cut.positive = group.either(cut.positive);
+    cut.negative = group.either(cut.negative);
+    bool fine = find_runs(cut, cell.n);
+    if (g.exact && !(fine && all_certain(cut, cell.n))) {
+        hand_out(g, level, group, cell);
+        return false;
+    }
+    if (!fine) {
+        drop_line(g, level, group, cell, line, group.sum(total), out, open);
+        return false;
+    }
+    find_ends(g, m, corners, g.tags + cell.start, cut);
+    int np = ones(cut.positive) + 2, nn = ones(cut.negative) + 2;
+    u64 at = 0, slot = 0;
+    if (group.lane == 0) {
+        at = take(&g.counters->arena, (u64)(np + nn));
+        slot = take(open, (u64)2);
+    }
+    at = group.first(at);
+    slot = group.first(slot);
+    if ((i64)at + np + nn > g.arena || (i64)slot + 2 > g.room) {
+        g.counters->overflow = 1;
+        return false;
+    }
+    int label = (int)level.first_line + line + 1;
+    write_halves(g, group, cell, cut, label, (i64)at, np, nn);
+    group.sync();
+    hand_down(g, level, group, cell, line, cut, out, (i64)slot, (i64)at, np, nn);
+    return true;
+}
+
+// One round: every cell of a list is finished, counted, handed out, or cut in two for the next list.
+KERNEL cut(Engine *engine, int at, int round) {
+    const Engine &g = *engine;
+    const Level &level = g.levels[at];
+    Counters &counters = *g.counters;
+    Group<8> group;
+    if (counters.overflow) return;
+    const Cells &in = g.cells[round & 1], &out = g.cells[(round + 1) & 1];
+    i64 count = (i64)counters.open[round & 3];
+    if (group.index == 0 && group.lane == 0) {
+        counters.open[(round + 2) & 3] = 0;
+        if (count) counters.rounds = (u64)(round + 1);
+    }
+    u64 *open = &counters.open[(round + 1) & 3];
+    bool only_count = at == g.depth && !g.store;
+    u64 found = 0, splits = 0, tests = 0;
+    for (i64 i = group.index; i < count; i += group.count) {
+        int n = in.n[i];
+        Cell cell = {in.node[i], in.start[i], n & ~UNSURE, in.pieces + i * level.piece_words,
+                     in.open + i * level.words};
+        if (n & UNSURE) {
+            hand_out(g, level, group, cell);
+            continue;
+        }
+        int k = members(cell.open, level.words);
+        if (only_count && k <= MOST_PAIRS) {
+            int parts = k <= 1 ? 1 + k : count_parts(g, level, group, cell, k);
+            found += (u64)parts;
+            if (parts) continue;
+        }
+        if (k == 0) {
+            finish(g, level, g.levels[at + 1], group, cell);
+            continue;
+        }
+        splits += split(g, level, group, cell, k, out, open);
+        tests += (u64)(n + (k - 1) * (n + 4));
+    }
+    if (group.lane == 0) {
+        if (found) take(&counters.found, found);
+        if (splits) take(&counters.splits, splits);
+        if (tests) take(&counters.tests, tests);
+    }
+}
+
+// --- what comes out ----------------------------------------------------------------------------------
+
+// Patterns of nodes of a level: the pieces of all layers before it, packed. `nodes` may be 0: all of them.
+KERNEL patterns(Engine *engine, int at, i64 first, i64 count, const int *nodes, u32 *out, i64 words) {
+    const Engine &g = *engine;
+    Group<8> group;
+    for (i64 i = group.index; i < count; i += group.count) {
+        u32 *to = out + i * words;
+        for (i64 w = group.lane; w < words; w += group.size) to[w] = 0;
+        group.sync();
+        i64 node = first + (nodes ? nodes[i] : i);
+        for (int below = at; below > 1; below--) {
+            const Level &pool = g.levels[below], &layer = g.levels[below - 1];
+            const u32 *from = pool.done + node * pool.done_words;
+            i64 begin = layer.first_neuron * g.bits, end = begin + layer.width * g.bits;
+            int shift = (int)(begin & 31);
+            for (i64 w = begin / 32 + group.lane; 32 * w < end; w += group.size) {
+                i64 k = w - begin / 32;  // word k, and the upper part of the word before it
+                u32 word = k < pool.done_words ? from[k] << shift : 0;
+                if (shift && k > 0) word |= from[k - 1] >> (32 - shift);
+                to[w] |= word;
+            }
+            group.sync();
+            node = layer.first + pool.parent[node];
+        }
+    }
+}
+
+// Geometry of finished regions. A region whose witness is not surely inside, or with a vertex that is not
+// sharp, is marked as not `good`.
+KERNEL emit(Engine *engine, i64 first, i64 count, const i64 *ends, double *witnesses, double *areas,
+            unsigned char *bounded, unsigned char *good, double *vertices, int *lines) {
+    const Engine &g = *engine;
+    const Level &pool = g.levels[g.depth + 1];
+    Group<1> group;
+    for (i64 i = group.index; i < count; i += group.count) {
+        const Corner *p = g.corners + pool.start[first + i];
+        const Tag *tags = g.tags + pool.start[first + i];
+        int n = pool.n[first + i], finite = 0;
+        double *v = vertices + 3 * (ends[i] - n);
+        int *names = lines + (ends[i] - n);
+        double x = 0.0, y = 0.0, ray_x = 0.0, ray_y = 0.0, area = 0.0;
+        bool sharp = true;
+        for (int k = 0; k < n; k++) {
+            bool ray = tags[k].ray != 0;
+            double w = ray ? 1.0 : p[k].w;
+            double vx = p[k].x / w, vy = p[k].y / w;
+            if (ray) {
+                ray_x += vx;
+                ray_y += vy;
+            } else {
+                x += vx;
+                y += vy;
+                finite++;
+                sharp = sharp && p[k].eps < SHARP * w;
+            }
+            v[3 * k] = vx / g.scale_x;
+            v[3 * k + 1] = vy / g.scale_y;
+            v[3 * k + 2] = ray ? 0.0 : 1.0;
+            names[k] = (tags[k].label < 0 ? -tags[k].label : tags[k].label) - 1;
+            if (k > 1) {
+                double ax = v[3 * k - 3] - v[0], ay = v[3 * k - 2] - v[1];
+                area += 0.5 * (ax * (v[3 * k + 1] - v[1]) - ay * (v[3 * k] - v[0]));
+            }
+        }
+        x = x / finite + ray_x;
+        y = y / finite + ray_y;
+        for (int k = 0; g.exact && k < n; k++) {
+            double a = p[k].a * x, b = p[k].b * y, c = p[k].c;
+            double error = p[k].eta * (fabs(x) + fabs(y) + 1.0) * INFLATE;
+            error += 8.0 * ROUND * (fabs(a) + fabs(b) + fabs(c));
+            sharp = sharp && a + b + c > error;
+        }
+        bool fine = !g.exact || sharp;
+        witnesses[2 * i] = x / g.scale_x;
+        witnesses[2 * i + 1] = y / g.scale_y;
+        bounded[i] = finite == n;
+        areas[i] = finite == n ? area : g.infinity;
+        good[i] = fine;
+        if (!fine) take(&g.counters->blunt, (u64)1);
+    }
+}

@@ -1,0 +1,56 @@
+"""The device kernels compiled for this processor: tests of the GPU engine that need no GPU."""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tropicell.engines._device_cuda import LANES, SOURCE
+
+_TYPES = {
+    np.dtype(np.int32): ctypes.c_int,
+    np.dtype(np.int64): ctypes.c_longlong,
+    np.dtype(np.uint64): ctypes.c_ulonglong,
+}
+
+
+def compiler() -> str | None:
+    """A C++ compiler, if there is one."""
+    return next((path for name in ("g++", "clang++", "c++") if (path := shutil.which(name))), None)
+
+
+class HostBackend:
+    """See `tropicell.engines._device_layout.Backend`."""
+
+    xp = np
+
+    def __init__(self, folder: Path) -> None:
+        library = folder / "plane.so"
+        command = [str(compiler()), "-x", "c++", "-std=c++17", "-O1", "-shared", "-fPIC"]
+        command += ["-ffp-contract=off", "-Wall", "-Werror", "-DTROPICELL_HOST"]
+        subprocess.run([*command, str(SOURCE), "-o", str(library)], check=True)
+        self._library = ctypes.CDLL(str(library))
+        self.launches = dict.fromkeys(LANES, 0)
+
+    def pointer(self, array: Any) -> int:
+        return int(array.ctypes.data)
+
+    def upload(self, array: NDArray[Any]) -> Any:
+        return np.array(array)
+
+    def download(self, array: Any) -> NDArray[Any]:
+        return np.array(array)
+
+    def launch(self, kernel: str, items: int, *arguments: Any) -> None:
+        assert items > 0
+        self.launches[kernel] += 1
+        getattr(self._library, kernel)(*(_TYPES[x.dtype](x) for x in arguments))
+
+    def free_bytes(self) -> int:
+        return 1 << 26
