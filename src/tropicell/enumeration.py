@@ -22,6 +22,7 @@ from tropicell.network import Network
 from tropicell.regions import Regions
 
 Engine = Literal["auto", "cells", "halfspaces", "traverse"]
+Device = Literal["cpu", "cuda"]
 
 
 def enumerate_regions(
@@ -33,6 +34,7 @@ def enumerate_regions(
     max_regions: int | None = None,
     max_seconds: float | None = None,
     workers: int = 1,
+    device: Device = "cpu",
     progress: bool | None = None,
 ) -> Regions:
     """Find every linear region of a network.
@@ -55,6 +57,9 @@ def enumerate_regions(
         Stop after so much time, likewise.
     workers : int
         Number of threads.
+    device : {"cpu", "cuda"}
+        ``"cuda"``: an NVIDIA GPU, for networks or slices with 2 inputs (extra ``cuda``); where
+        there is none, the CPU is used, with a warning. The order of regions varies.
     progress : bool, optional
         Show a progress bar; default: if standard error is a terminal.
 
@@ -70,7 +75,9 @@ def enumerate_regions(
     >>> len(enumerate_regions(network))
     7
     """
-    job = _Job(network, domain, engine, arithmetic, max_regions, max_seconds, workers, progress)
+    job = _Job(
+        network, domain, engine, arithmetic, max_regions, max_seconds, workers, progress, device
+    )
     columns = list(job.batches(store=True))
     return job.regions(columns, complete=job.complete)
 
@@ -84,6 +91,7 @@ def count_regions(
     max_regions: int | None = None,
     max_seconds: float | None = None,
     workers: int = 1,
+    device: Device = "cpu",
     progress: bool | None = None,
 ) -> int:
     """Count the linear regions of a network, in constant memory.
@@ -100,7 +108,9 @@ def count_regions(
     >>> count_regions(Network.mlp([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0]]]))
     4
     """
-    job = _Job(network, domain, engine, arithmetic, max_regions, max_seconds, workers, progress)
+    job = _Job(
+        network, domain, engine, arithmetic, max_regions, max_seconds, workers, progress, device
+    )
     for _ in job.batches(store=False):
         pass
     if not job.complete:
@@ -117,6 +127,7 @@ def iter_regions(
     max_regions: int | None = None,
     max_seconds: float | None = None,
     workers: int = 1,
+    device: Device = "cpu",
     progress: bool | None = None,
 ) -> Iterator[Regions]:
     """Find the linear regions of a network batch by batch, in constant memory.
@@ -134,7 +145,9 @@ def iter_regions(
     >>> sum(len(batch) for batch in iter_regions(network))
     4
     """
-    job = _Job(network, domain, engine, arithmetic, max_regions, max_seconds, workers, progress)
+    job = _Job(
+        network, domain, engine, arithmetic, max_regions, max_seconds, workers, progress, device
+    )
     waiting: Columns | None = None
     for batch in job.batches(store=True):
         if waiting is not None:
@@ -156,6 +169,7 @@ class _Job:
     max_seconds: float | None
     workers: int
     progress: bool | None
+    device: str = "cpu"
     complete: bool = False
     count: int = 0
     stats: dict[str, Any] = field(default_factory=dict)
@@ -171,6 +185,8 @@ class _Job:
             )
         if not (isinstance(self.workers, int) and self.workers >= 1):
             raise InvalidInputError(f"workers must be a whole number from 1 on, not {self.workers}")
+        if self.device not in ("cpu", "cuda"):
+            raise InvalidInputError(f"device must be 'cpu' or 'cuda', not {self.device!r}")
         self.network, self.domain = resolve(self.network, self.domain)
         if isinstance(self.domain, Polytope):
             start_cell(self.network, self.domain)  # refuses one without interior
@@ -182,7 +198,8 @@ class _Job:
         assert self.domain is not None
         show = sys.stderr.isatty() if self.progress is None else self.progress
         name = runs.choose(self.engine, self.network)
-        runs.load(name, self.network.n_inputs)
+        if self.device == "cpu":
+            runs.load(name, self.network.n_inputs)
         run = runs.start(
             name,
             self.network,
@@ -190,6 +207,7 @@ class _Job:
             self.arithmetic,
             store=store,
             workers=self.workers,
+            device=self.device,
         )
         started = time.perf_counter()
         limit = sys.maxsize if self.max_regions is None else self.max_regions

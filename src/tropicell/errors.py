@@ -76,6 +76,10 @@ class WeakComparisonWarning(UserWarning):
     """An imported network could be compared with its model in float32 only, not in float64."""
 
 
+class DeviceWarning(UserWarning):
+    """The device that was asked for is not there, or not made for this work: the CPU does it."""
+
+
 class ModelFileError(TropicellError, ValueError):
     """A file that is missing, unreadable, truncated, or not what its name says."""
 

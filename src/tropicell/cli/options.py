@@ -71,11 +71,17 @@ def add_search(parser: argparse.ArgumentParser) -> None:
         default="auto",
         help="default: by the number of inputs",
     )
+    group.add_argument(
+        "--device",
+        choices=("cpu", "cuda"),
+        default="cpu",
+        help="cuda: an NVIDIA GPU, for 2 inputs (default: cpu)",
+    )
 
 
 def search_options(arguments: argparse.Namespace) -> dict[str, Any]:
     """The keyword arguments of `enumerate_regions` that the options stand for."""
-    names = ("workers", "max_regions", "max_seconds", "arithmetic", "engine")
+    names = ("workers", "max_regions", "max_seconds", "arithmetic", "engine", "device")
     return {name: getattr(arguments, name) for name in names}
 
 

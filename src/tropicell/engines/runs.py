@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Iterator
 from dataclasses import asdict
 from fractions import Fraction
@@ -17,14 +18,17 @@ from tropicell.columns import PackedPatterns
 from tropicell.domains import Box, Domain
 from tropicell.engines._cells_cone import run_cones
 from tropicell.engines._cells_plane import run_plane
+from tropicell.engines._device_cuda import cuda_backend
+from tropicell.engines._device_layout import Backend
 from tropicell.engines._halfspaces_kernel import run as run_halfspaces
 from tropicell.engines.batch import Columns, Run
 from tropicell.engines.cells import CellRun
+from tropicell.engines.device import DeviceRun
 from tropicell.engines.halfspaces import Search
 from tropicell.engines.halfspaces import Tolerance as HalfspaceTolerance
 from tropicell.engines.threads import SharedRun
 from tropicell.engines.traverse import traverse
-from tropicell.errors import InvalidInputError
+from tropicell.errors import DeviceWarning, InvalidInputError
 from tropicell.network import Network
 from tropicell.patterns import PatternArray
 from tropicell.polyhedra import from_point
@@ -55,8 +59,13 @@ class CellsRun:
         *,
         store: bool,
         share: tuple[int, int, int] | None = None,
+        backend: Backend | None = None,
     ) -> None:
-        self._run = CellRun(network, domain, arithmetic, store=store, share=share)
+        self._run = (
+            CellRun(network, domain, arithmetic, store=store, share=share)
+            if backend is None
+            else DeviceRun(network, domain, arithmetic, store=store, backend=backend)
+        )
 
     @property
     def count(self) -> int:
@@ -179,9 +188,13 @@ def start(
     *,
     store: bool,
     workers: int,
+    device: str = "cpu",
 ) -> Run:
     """A run of an engine."""
     runs: list[Run]
+    backend = None if device == "cpu" else device_for(engine, network)
+    if backend is not None:
+        return CellsRun(network, domain, arithmetic, store=store, backend=backend)
     if engine == "cells":
         layer = _layer_to_share(network, domain, workers)
         runs = [
@@ -198,6 +211,21 @@ def start(
             raise InvalidInputError("the engine 'traverse' works in exact arithmetic only")
         runs = [TraverseRun(network, domain)]
     return runs[0] if len(runs) == 1 else SharedRun(runs)
+
+
+def device_for(engine: str, network: Network) -> Backend | None:
+    """The GPU, or None with a warning that says why the CPU is used."""
+    found = cuda_backend()
+    if isinstance(found, str):
+        why = found
+    elif engine != "cells":
+        why = f"the engine {engine!r} has no kernels for a GPU"
+    elif network.n_inputs != 2:
+        why = f"the kernels are for 2 inputs (or slices with 2 directions), not {network.n_inputs}"
+    else:
+        return found
+    warnings.warn(f"device='cuda' is not used, the CPU is: {why}", DeviceWarning, stacklevel=2)
+    return None
 
 
 def _layer_to_share(network: Network, domain: Domain, workers: int) -> int:

@@ -1,0 +1,205 @@
+"""Counts, rates and memory of the GPU engine, and whether its regions are those of the CPU engine.
+
+    python -m benchmarks.gpu --out benchmarks
+
+writes GPU.json, and GPU.md from it. Networks with many regions are counted on the CPU too unless ``--cpu-seconds``
+is too small for it; counts of folding networks are known.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks import gpu_networks as networks
+from tropicell import Box, Network, WholeSpace, count_regions, enumerate_regions
+from tropicell.engines._device_cuda import CudaBackend, cuda_backend
+from tropicell.engines.cells import CellRun
+from tropicell.engines.device import DeviceRun
+from tropicell.errors import IncompleteError
+
+
+class Stopwatch:
+    """A backend that waits for every kernel and adds up its time."""
+
+    def __init__(self, backend: CudaBackend) -> None:
+        self._backend = backend
+        self.seconds: dict[str, float] = defaultdict(float)
+        self.xp = _TimedModule(backend.xp, self)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._backend, name)
+
+    def launch(self, kernel: str, items: int, *arguments: Any) -> None:
+        self.timed(kernel, lambda: self._backend.launch(kernel, items, *arguments))
+
+    def download(self, array: Any) -> Any:
+        return self.timed("download", lambda: self._backend.download(array))
+
+    def timed(self, name: str, work: Any) -> Any:
+        wait = self._backend.xp.cuda.get_current_stream().synchronize
+        wait()
+        started = time.perf_counter()
+        result = work()
+        wait()
+        self.seconds[name] += time.perf_counter() - started
+        return result
+
+
+class _TimedModule:
+    def __init__(self, xp: Any, watch: Stopwatch) -> None:
+        self._xp, self._watch = xp, watch
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._xp, name)
+
+    def dot(self, a: Any, b: Any, out: Any) -> Any:
+        return self._watch.timed("product", lambda: self._xp.dot(a, b, out=out))
+
+
+def finished(run: CellRun) -> CellRun:
+    for _ in run.batches():
+        pass
+    return run
+
+
+def counting(name: str, network: Network, domain: Any, arithmetic: Any, repeats: int) -> dict[str, Any]:
+    """Seconds of some counts (the first one sends the network), and where the time goes."""
+    backend = cuda_backend()
+    assert isinstance(backend, CudaBackend)
+    pool = backend.xp.get_default_memory_pool()
+    pool.free_all_blocks()
+    seconds = []
+    for _ in range(repeats):
+        started = time.perf_counter()
+        count = count_regions(network, domain, arithmetic=arithmetic, device="cuda", progress=False)
+        seconds.append(time.perf_counter() - started)
+    taken = pool.total_bytes()
+    watch = Stopwatch(backend)
+    run = finished(DeviceRun(network, domain, arithmetic, store=False, backend=watch))
+    assert run.count == count
+    best = min(seconds)
+    row = {
+        "network": name,
+        "arithmetic": arithmetic,
+        "regions": count,
+        "seconds": best,
+        "first_seconds": seconds[0],
+        "million_per_second": count / best / 1e6,
+        "unsure_cells": run.stats.unsure_cells,
+        "device_gb": taken / 1e9,
+        "splits": run.stats.splits,
+        "at_once": run._buffers.at_once,
+        "stages": {key: round(value, 6) for key, value in watch.seconds.items()},
+    }
+    print(json.dumps(row), flush=True)
+    return row
+
+
+def storing(name: str, network: Network, domain: Any) -> dict[str, Any]:
+    """Seconds of an enumeration that keeps everything."""
+    seconds = []
+    for _ in range(2):
+        started = time.perf_counter()
+        regions = enumerate_regions(network, domain, device="cuda", progress=False)
+        seconds.append(time.perf_counter() - started)
+    columns = {
+        "patterns": regions.packed.nbytes,
+        "witnesses": regions.witnesses.nbytes,
+        "bounded and volumes": regions.bounded.nbytes + regions.volumes.nbytes,
+        "corners": regions.corners.nbytes,
+        "facets": regions.facet_lines.nbytes,
+    }
+    row = {
+        "network": name,
+        "regions": len(regions),
+        "seconds": min(seconds),
+        "million_per_second": len(regions) / min(seconds) / 1e6,
+        "bytes": {key: value / len(regions) for key, value in columns.items()},
+        "volume": float(regions.volumes.sum()),
+    }
+    print(json.dumps(row), flush=True)
+    return row
+
+
+def on_cpu(network: Network, domain: Any, seconds: float) -> tuple[int | None, float]:
+    started = time.perf_counter()
+    try:
+        count = count_regions(network, domain, max_seconds=seconds, progress=False)
+    except IncompleteError:
+        return None, time.perf_counter() - started
+    return count, time.perf_counter() - started
+
+
+def agreement(nets: int) -> list[dict[str, Any]]:
+    """Small networks of all kinds, stored and counted, on the GPU and the CPU: the same patterns?"""
+    rows = []
+    for kind in networks.KINDS:
+        row = {"kind": kind, "networks": 0, "regions": 0, "unsure_cells": 0, "differences": 0}
+        for seed in range(nets):
+            network, domain = networks.small(kind, seed)
+            mine = enumerate_regions(network, domain, device="cuda", progress=False)
+            count = count_regions(network, domain, device="cuda", progress=False)
+            other = enumerate_regions(network, domain, progress=False)
+            same = len(mine) == len(other) == count
+            same = same and _words(mine) == _words(other)
+            same = same and np.allclose(np.sort(mine.volumes), np.sort(other.volumes), rtol=1e-6, atol=1e-9)
+            row["networks"] += 1
+            row["regions"] += len(other)
+            row["unsure_cells"] += mine.stats["unsure_cells"]
+            row["differences"] += not same
+            if not same:
+                print("DIFFERENT", kind, seed, len(mine), count, len(other), flush=True)
+        print(json.dumps(row), flush=True)
+        rows.append(row)
+    return rows
+
+
+def _words(regions: Any) -> set[bytes]:
+    return set(map(bytes, regions.packed.words))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--cpu-seconds", type=float, default=0.0)
+    parser.add_argument("--nets", type=int, default=20)
+    parser.add_argument("--only", nargs="*")
+    options = parser.parse_args()
+    backend = cuda_backend()
+    if isinstance(backend, str):
+        raise SystemExit(backend)
+    device = backend.xp.cuda.runtime.getDeviceProperties(0)["name"].decode()
+    result: dict[str, Any] = {"device": device, "counting": [], "storing": [], "agreement": []}
+    out = options.out / "GPU.json"
+
+    def save() -> None:
+        out.write_text(json.dumps(result, indent=1))
+
+    for case in networks.cases():
+        if options.only and case.name not in options.only:
+            continue
+        network = case.make()
+        for arithmetic in case.arithmetics:
+            row = counting(case.name, network, case.domain, arithmetic, case.repeats)
+            row["known"] = case.known(network)
+            if options.cpu_seconds and row["regions"] < 3e6:
+                row["cpu"], row["cpu_seconds"] = on_cpu(network, case.domain, options.cpu_seconds)
+            result["counting"].append(row)
+            save()
+        if case.store:
+            result["storing"].append(storing(case.name, network, case.domain))
+            save()
+    if options.nets:
+        result["agreement"] = agreement(options.nets)
+    save()
+
+
+if __name__ == "__main__":
+    main()
