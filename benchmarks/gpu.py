@@ -26,11 +26,11 @@ from tropicell.errors import IncompleteError
 
 
 class Stopwatch:
-    """A backend that waits for every kernel and adds up its time."""
+    """A backend that notes how long every kernel takes on the GPU."""
 
     def __init__(self, backend: CudaBackend) -> None:
         self._backend = backend
-        self.seconds: dict[str, float] = defaultdict(float)
+        self._events: list[tuple[str, Any, Any]] = []
         self.xp = _TimedModule(backend.xp, self)
 
     def __getattr__(self, name: str) -> Any:
@@ -39,17 +39,23 @@ class Stopwatch:
     def launch(self, kernel: str, items: int, *arguments: Any) -> None:
         self.timed(kernel, lambda: self._backend.launch(kernel, items, *arguments))
 
-    def download(self, array: Any) -> Any:
-        return self.timed("download", lambda: self._backend.download(array))
-
     def timed(self, name: str, work: Any) -> Any:
-        wait = self._backend.xp.cuda.get_current_stream().synchronize
-        wait()
-        started = time.perf_counter()
+        first, last = (self._backend.xp.cuda.Event() for _ in range(2))
+        first.record()
         result = work()
-        wait()
-        self.seconds[name] += time.perf_counter() - started
+        last.record()
+        self._events.append((name, first, last))
         return result
+
+    def seconds(self) -> dict[str, tuple[int, float]]:
+        """Launches and seconds of every kernel."""
+        between = self._backend.xp.cuda.get_elapsed_time
+        total: dict[str, tuple[int, float]] = defaultdict(lambda: (0, 0.0))
+        for name, first, last in self._events:
+            last.synchronize()
+            launches, seconds = total[name]
+            total[name] = launches + 1, seconds + between(first, last) / 1e3
+        return total
 
 
 class _TimedModule:
@@ -96,7 +102,7 @@ def counting(name: str, network: Network, domain: Any, arithmetic: Any, repeats:
         "device_gb": taken / 1e9,
         "splits": run.stats.splits,
         "at_once": run._buffers.at_once,
-        "stages": {key: round(value, 6) for key, value in watch.seconds.items()},
+        "stages": {key: (n, round(value, 6)) for key, (n, value) in watch.seconds().items()},
     }
     print(json.dumps(row), flush=True)
     return row

@@ -82,8 +82,8 @@ def cases() -> list[Case]:
     box = Box(-1, 1)
     return [
         Case("4×[100]", lambda: random_network(4, 100), WholeSpace(), store=True),
-        Case("4×[256]", lambda: random_network(4, 256), WholeSpace(), store=True),
-        Case("8×[100]", lambda: random_network(8, 100), WholeSpace(), store=True),
+        Case("4×[256]", lambda: random_network(4, 256), WholeSpace()),
+        Case("8×[100]", lambda: random_network(8, 100), WholeSpace()),
         Case("16×[256]", lambda: random_network(16, 256), WholeSpace(), repeats=2),
         Case("8×[100], skips", lambda: random_network(8, 100, skips=True), WholeSpace(), ("exact",)),
         Case("4×[100], hard tanh", lambda: random_network(4, 100, activation="hard_tanh"), WholeSpace(), ("exact",)),

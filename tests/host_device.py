@@ -20,6 +20,15 @@ _TYPES = {
 }
 
 
+def _argument(value: Any) -> Any:
+    """A number, or a struct that is passed by value."""
+    if isinstance(value, np.ndarray):
+        words = value.nbytes // 8
+        struct = type("Words", (ctypes.Structure,), {"_fields_": [("w", ctypes.c_longlong * words)]})
+        return struct.from_buffer_copy(value.tobytes())
+    return _TYPES[value.dtype](value)
+
+
 def compiler() -> str | None:
     """A C++ compiler, if there is one."""
     return next((path for name in ("g++", "clang++", "c++") if (path := shutil.which(name))), None)
@@ -50,7 +59,7 @@ class HostBackend:
     def launch(self, kernel: str, items: int, *arguments: Any) -> None:
         assert items > 0
         self.launches[kernel] += 1
-        getattr(self._library, kernel)(*(_TYPES[x.dtype](x) for x in arguments))
+        getattr(self._library, kernel)(*(_argument(x) for x in arguments))
 
     def free_bytes(self) -> int:
         return 1 << 26

@@ -77,9 +77,10 @@ class Buffers:
         widest = int(self.levels["inputs"].max())
         self.outputs = empty(3 * self.at_once * widest)
         self.bounds = empty(self.at_once * widest if exact else 0)
+        self.scales = empty(len(self.levels) * self.at_once)
         self.maps: list[Any] = []
         self.errors: list[Any] = []
-        for level in self.levels:
+        for index, level in enumerate(self.levels):
             width = int(level["width"]) if level["inputs"] else 0
             self.maps.append(empty(3 * self.at_once * width))
             self.errors.append(empty(self.at_once * width if exact else 0))
@@ -88,6 +89,9 @@ class Buffers:
                 level["errors"] = pointer(self.errors[-1]) if exact else 0
                 level["outputs"] = pointer(self.outputs)
                 level["bounds"] = pointer(self.bounds) if exact else 0
+                level["scales"] = pointer(self.scales) + 8 * index * self.at_once
+                if not exact:
+                    level["norms"] = 0
 
     def _take_nodes(self) -> None:
         empty, pointer = self._backend.xp.empty, self._backend.pointer
@@ -136,8 +140,8 @@ class Buffers:
         record["domain"], record["n_domain"] = device.domain, len(lines.domain_rows)
         record["scale_x"], record["scale_y"] = lines.scale
         record["infinity"] = np.inf
-        self.engine = backend.upload(engine.view(np.uint8))
-        self.address = np.int64(pointer(self.engine))
+        self.engine = engine
+        self.level_arguments = [levels[k : k + 1] for k in range(len(levels))]
 
 
 def _between(number: int, most: int) -> int:

@@ -14,7 +14,16 @@ from tropicell.errors import MissingDependencyError, require
 SOURCE = Path(__file__).with_name("plane.cu")
 
 #: Lanes that work on one item, and threads of a block.
-LANES = {"begin": 1, "gather": 32, "plant": 1, "scan": 32, "cut": 8, "patterns": 8, "emit": 1}
+LANES = {
+    "begin": 1,
+    "gather": 32,
+    "plant": 1,
+    "scan": 32,
+    "cut": 8,
+    "cut_wide": 32,
+    "patterns": 8,
+    "emit": 1,
+}
 _THREADS = 256
 _BLOCKS_PER_PROCESSOR = 8
 

@@ -12,6 +12,12 @@ from tropicell.engines._cells_state import INFLATE, TINY
 from tropicell.engines.program import Program
 from tropicell.network import Network
 
+#: Rounds of cutting of a level that has not been seen yet.
+_FIRST_ROUNDS = 4
+
+#: Norms are used if they are at most so many times too large.
+_LOOSE = 2.0
+
 #: Arrays begin at multiples of so many bytes.
 _ALIGNED = 256
 
@@ -19,13 +25,14 @@ _CELLS = [(name, np.int64) for name in ("node", "start", "n", "pieces", "open")]
 
 #: ``struct Level`` of plane.cu; pointers are integers.
 LEVEL = np.dtype(
-    [(name, np.int64) for name in ("width", "lines", "words", "piece_words", "plain")]
+    [(name, np.int64) for name in ("index", "width", "lines", "words", "piece_words", "plain")]
     + [(name, np.int64) for name in ("n_sources", "inputs")]
     + [(name, np.int64) for name in ("first_line", "first_neuron", "pieces")]
     + [("gamma", np.float64)]
     + [(name, np.int64) for name in ("sources", "base", "base_error")]
     + [(name, np.int64) for name in ("slopes", "intercepts", "bias", "row", "at", "slack")]
-    + [(name, np.int64) for name in ("maps", "errors", "outputs", "bounds")]
+    + [(name, np.int64) for name in ("maps", "outputs", "errors", "bounds")]
+    + [(name, np.int64) for name in ("norms", "used", "scales")]
     + [(name, np.int64) for name in ("start", "n", "parent", "done")]
     + [(name, np.int64) for name in ("done_words", "capacity", "first")]
 )
@@ -87,7 +94,9 @@ class DeviceProgram(NamedTuple):
         The memory that `levels` points to.
     weights, sizes : list of arrays of the device
         Per level the matrix of all its sources but layer 0, (neurons of the sources, width), and
-        its absolute values; None where there is none.
+        its absolute values; None where there is none, or norms are good enough.
+    rounds : list of int
+        Rounds of cutting that a level needed last time.
     bits : int
         Bits a neuron in patterns: a power of two.
     domain : int
@@ -98,6 +107,7 @@ class DeviceProgram(NamedTuple):
     block: Any
     weights: list[Any]
     sizes: list[Any]
+    rounds: list[int]
     bits: int
     domain: int
 
@@ -142,14 +152,14 @@ def device_program(network: Network, program: Program, backend: Backend) -> Devi
     levels = np.zeros(program.depth + 2, LEVEL)
     block = _Block()
     pointers: list[tuple[int, str, int]] = []
-    matrices: list[tuple[int, int, tuple[int, int]] | None] = [None]
+    matrices: list[tuple[int, int | None, tuple[int, int]] | None] = [None]
     largest = np.abs(maps.input_rows).max(axis=1, initial=0.0)
     for index in range(1, program.depth + 1):
         layer, level = network.layers[index - 1], levels[index]
         begin, end = int(maps.row_start[index]), int(maps.row_start[index + 1])
         first, last = int(lines.line_start[index]), int(lines.line_start[index + 1])
         sources = sorted((k for k in layer.affine.terms if k > 0), reverse=True)
-        level["width"], level["lines"] = end - begin, last - first
+        level["index"], level["width"], level["lines"] = index, end - begin, last - first
         level["words"] = words_for(last - first)
         level["piece_words"] = words_for(end - begin, bits)
         level["plain"] = bool(lines.plain[index]) and bits == 1
@@ -173,8 +183,15 @@ def device_program(network: Network, program: Program, backend: Backend) -> Devi
             pointers.append((index, name, block.add(array, dtype)))
         if sources:
             matrix = np.concatenate([_dense(layer.affine.terms[k]).T for k in sources])
-            at = block.add(matrix, np.float64)
-            matrices.append((at, block.add(np.abs(matrix), np.float64), matrix.shape))
+            at, sizes = block.add(matrix, np.float64), None
+            used = matrix.any(axis=1)
+            if _norms_suffice(matrix[used]):
+                norms = np.sqrt((matrix * matrix).sum(axis=0)) * INFLATE
+                pointers.append((index, "norms", block.add(norms, np.float64)))
+                pointers.append((index, "used", block.add(used, np.float64)))
+            else:
+                sizes = block.add(np.abs(matrix), np.float64)
+            matrices.append((at, sizes, matrix.shape))
         else:
             matrices.append(None)
     domain = block.add(lines.domain_rows, np.float64)
@@ -183,8 +200,11 @@ def device_program(network: Network, program: Program, backend: Backend) -> Devi
     for index, name, place in pointers:
         levels[index][name] = address + place
     levels["done_words"][1:] = levels["piece_words"][:-1]
+    levels["index"][-1] = program.depth + 1
 
-    def matrix_at(place: int, shape: tuple[int, int]) -> Any:
+    def matrix_at(place: int | None, shape: tuple[int, int]) -> Any:
+        if place is None:
+            return None
         numbers = memory[place : place + 8 * shape[0] * shape[1]]
         return numbers.view(np.float64).reshape(shape)
 
@@ -193,9 +213,17 @@ def device_program(network: Network, program: Program, backend: Backend) -> Devi
         memory,
         [None if m is None else matrix_at(m[0], m[2]) for m in matrices],
         [None if m is None else matrix_at(m[1], m[2]) for m in matrices],
+        [_FIRST_ROUNDS] * (program.depth + 2),
         bits,
         address + domain,
     )
+
+
+def _norms_suffice(matrix: NDArray[np.float64]) -> bool:
+    """Whether |w| · g can be bounded by the product of norms, for even g, without much loss."""
+    ones = np.abs(matrix).sum(axis=0)
+    twos = np.sqrt((matrix * matrix).sum(axis=0))
+    return bool((twos * np.sqrt(len(matrix)) <= _LOOSE * ones).all())
 
 
 def _dense(matrix: Any) -> NDArray[np.float64]:

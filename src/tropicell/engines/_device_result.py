@@ -44,7 +44,7 @@ class Reader:
         backend.launch(
             "patterns",
             count,
-            self._buffers.address,
+            self._buffers.engine,
             np.int32(level),
             np.int64(first),
             np.int64(count),
@@ -126,7 +126,8 @@ class Reader:
         backend.launch(
             "emit",
             count,
-            buffers.address,
+            buffers.engine,
+            buffers.level_arguments[depth + 1],
             np.int64(first),
             np.int64(count),
             *(np.int64(backend.pointer(array)) for array in pointers),

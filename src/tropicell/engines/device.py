@@ -34,8 +34,11 @@ from tropicell.errors import InvalidInputError
 #: Cells with more corners are left to the CPU; see MOST_CORNERS in plane.cu.
 _MOST_CORNERS = 56
 
-#: Rounds of cutting before the first look at what is left, and from then on.
-_FIRST_ROUNDS, _ROUNDS = 4, 6
+#: Further rounds of cutting between two looks at what is left.
+_ROUNDS = 6
+
+#: From few nodes on, whole warps cut in the first rounds.
+_FEW, _WIDE_ROUNDS = 64, 12
 
 _REGIONS_AT_ONCE = 1 << 20
 _UNSURE_AT_ONCE = 1024
@@ -85,11 +88,10 @@ class DeviceRun(CellRun):
         )
         self._reader = Reader(program, self._device, self._buffers, backend, self._bits)
         self._at_once = [self._buffers.at_once] * (program.depth + 2)
-        self._rounds = [_FIRST_ROUNDS] * (program.depth + 2)
 
     def _launch(self, kernel: str, items: int, *arguments: Any) -> None:
         assert self.backend is not None
-        self.backend.launch(kernel, items, self._buffers.address, *arguments)
+        self.backend.launch(kernel, items, self._buffers.engine, *arguments)
 
     # --- seeds ----------------------------------------------------------------------------------
 
@@ -139,7 +141,8 @@ class DeviceRun(CellRun):
             self._make_maps(level, 0, count)
         arrays = [upload(x.astype(np.int32)) for x in (seeds.labels, seeds.signs, seeds.facet_ends)]
         pointers = (np.int64(self.backend.pointer(array)) for array in arrays)
-        self._launch("plant", count, np.int32(layer), np.int64(count), *pointers)
+        level_argument = buffers.level_arguments[layer]
+        self._launch("plant", count, level_argument, np.int64(count), *pointers)
         return self._cut(layer, 0, count)
 
     # --- one chunk ------------------------------------------------------------------------------
@@ -155,12 +158,13 @@ class DeviceRun(CellRun):
         inputs, width = (int(self._buffers.levels[level][name]) for name in ("inputs", "width"))
         if inputs == 0:
             return
-        self._launch("gather", count, np.int32(level), np.int64(first), np.int64(count))
         buffers, dot = self._buffers, self.backend.xp.dot
+        argument = buffers.level_arguments[level]
+        self._launch("gather", count, argument, np.int64(first), np.int64(count))
         outputs = buffers.outputs[: 3 * count * inputs].reshape(3 * count, inputs)
         maps = buffers.maps[level][: 3 * count * width].reshape(3 * count, width)
         dot(outputs, self._device.weights[level], out=maps)
-        if self.arithmetic == "exact":
+        if self.arithmetic == "exact" and self._device.sizes[level] is not None:
             bounds = buffers.bounds[: count * inputs].reshape(count, inputs)
             errors = buffers.errors[level][: count * width].reshape(count, width)
             dot(bounds, self._device.sizes[level], out=errors)
@@ -168,11 +172,14 @@ class DeviceRun(CellRun):
     def _cut(self, level: int, first: int, count: int) -> Any:
         """Cut nodes by all lines of their layer; None if there was not enough room."""
         assert self.backend is not None
-        self._launch("scan", count, np.int32(level), np.int64(first), np.int64(count))
-        done, rounds = 0, self._rounds[level]
+        layers = self._buffers.level_arguments[level : level + 2]
+        self._launch("scan", count, *layers, np.int64(first), np.int64(count))
+        done, rounds = 0, self._device.rounds[level]
+        wide = _WIDE_ROUNDS if count <= _FEW else 0
         while True:
             for turn in range(done, done + rounds):
-                self._launch("cut", self._buffers.room, np.int32(level), np.int32(turn))
+                kernel = "cut_wide" if turn < wide else "cut"
+                self._launch(kernel, self._buffers.room, *layers, np.int32(turn))
             done += rounds
             counters = self.backend.download(self._buffers.counters).view(COUNTERS)[0]
             if counters["overflow"]:
@@ -180,7 +187,7 @@ class DeviceRun(CellRun):
             if counters["open"][done & 3] == 0:
                 break
             rounds = _ROUNDS
-        self._rounds[level] = int(counters["rounds"]) + 1
+        self._device.rounds[level] = int(counters["rounds"]) + 1
         state = self._state
         state[TESTS] += int(counters["tests"])
         state[SPLITS] += int(counters["splits"])

@@ -15,6 +15,7 @@ typedef long long i64;
 #define DEVICE static inline
 #define METHOD inline
 #define KERNEL extern "C" void
+#define GIVEN const
 
 template <class T> DEVICE T take(T *place, T amount) { T old = *place; *place += amount; return old; }
 DEVICE int ones(u32 x) { return __builtin_popcount(x); }
@@ -38,6 +39,7 @@ template <int Size> struct Group {
 #define DEVICE static __device__ __forceinline__
 #define METHOD __device__ __forceinline__
 #define KERNEL extern "C" __global__ void __launch_bounds__(256)
+#define GIVEN const __grid_constant__
 
 DEVICE u32 take(u32 *place, u32 amount) { return atomicAdd(place, amount); }
 DEVICE u64 take(u64 *place, u64 amount) { return atomicAdd(place, amount); }
@@ -102,7 +104,7 @@ struct Cells { int *node, *start, *n; u32 *pieces, *open; };
 
 // A layer with its maps, and the nodes (cells) that enter it.
 struct Level {
-    i64 width, lines, words, piece_words, plain;  // words of 32 open lines; of pieces
+    i64 index, width, lines, words, piece_words, plain;  // words of 32 open lines; of pieces
     i64 n_sources, inputs;                        // source layers but 0; their neurons
     i64 first_line, first_neuron, pieces;         // the most pieces of a neuron
     double gamma;
@@ -111,7 +113,10 @@ struct Level {
     const double *slopes, *intercepts, *bias;
     const int *row;                               // neuron of every line
     const double *at, *slack;                     // breakpoint, part of the error bound
-    double *maps, *errors, *outputs, *bounds;     // of this layer; of all its sources
+    double *maps, *outputs;                       // rows of this layer; of all its sources
+    double *errors, *bounds;                      // bounds for both, if they are multiplied out
+    const double *norms, *used;                   // else: norms of the weights, which sources count,
+    double *scales;                               // and the norm of the bounds of the sources
     int *start, *n, *parent;                      // nodes: corners, row of the maps of the layer before
     u32 *done;                                    // pieces of the layer before
     i64 done_words, capacity, first;              // the maps are those of the nodes from `first` on
@@ -154,7 +159,10 @@ DEVICE Line before(const Level &level, i64 node, int neuron) {
         m.a += maps[0];
         m.b += maps[width];
         m.c += maps[2 * width];
-        if (level.errors) m.error += level.errors[width * node + neuron];
+        if (level.norms)
+            m.error += level.norms[neuron] * level.scales[node];
+        else if (level.errors)
+            m.error += level.errors[width * node + neuron];
     }
     return m;
 }
@@ -277,66 +285,84 @@ DEVICE int piece_of(const Engine &g, const u32 *pieces, int neuron) {
 // --- maps --------------------------------------------------------------------------------------------
 
 // Start on some nodes of a level: nothing is found yet, and all of them are to be cut.
-KERNEL begin(Engine *engine, int level, i64 first, i64 count, u64 arena) {
+KERNEL begin(GIVEN Engine g, int level, i64 first, i64 count, u64 arena) {
     Group<1> group;
     if (group.index) return;
-    Counters &c = *engine->counters;
-    engine->levels[level].first = first;
+    Counters &c = *g.counters;
+    g.levels[level].first = first;
     c.found = c.overflow = c.nodes = c.unsure = c.splits = c.tests = c.blunt = c.rounds = 0;
     c.arena = arena;
     c.open[0] = (u64)count;
     c.open[1] = c.open[2] = c.open[3] = 0;
 }
 
+// Output of a neuron on one of its pieces, for the layer that reads it.
+DEVICE Line output(const Engine &g, const Level &from, const Level &to, i64 row, int neuron, int piece) {
+    double slope = from.slopes[neuron * from.pieces + piece];
+    double intercept = from.intercepts[neuron * from.pieces + piece];
+    Line m = {0.0, 0.0, 0.0, 0.0};
+    if (slope != 0.0) m = before(from, row, neuron);
+    m.a *= slope;
+    m.b *= slope;
+    m.c *= slope;
+    double biggest = fmax(fabs(m.a), fmax(fabs(m.b), fabs(m.c)));
+    m.c += intercept;
+    if (!g.exact) return m;
+    double largest = fmax(fabs(m.a), fmax(fabs(m.b), fabs(m.c)));
+    double error = 0.0;
+    if (slope != 0.0) error = fabs(slope) * (m.error + from.gamma * fabs(from.bias[neuron]) + TINY);
+    if (!((slope == 1.0 || slope == 0.0) && intercept == 0.0))
+        error += 4.0 * ROUND * (biggest + fabs(intercept));
+    error *= INFLATE;
+    bool off = largest == 0.0 && error == 0.0;
+    m.error = off ? 0.0 : (error + to.gamma * largest + TINY) * INFLATE;
+    return m;
+}
+
 // Outputs of all neurons that a level reads, for some of its nodes, as rows of a matrix product.
-KERNEL gather(Engine *engine, int at, i64 first, i64 count) {
-    const Engine &g = *engine;
-    const Level &level = g.levels[at];
+KERNEL gather(GIVEN Engine g, GIVEN Level level, i64 first, i64 count) {
     Group<32> group;
     for (i64 i = group.index; i < count; i += group.count) {
-        int below = at;
+        int below = (int)level.index;
         i64 node = first + i, offset = 0;
+        double squares = 0.0;
+        u32 some = 0;
         for (i64 s = 0; s < level.n_sources; s++) {
             int source = (int)level.sources[s];
             for (; below > source + 1; below--)
                 node = g.levels[below - 1].first + g.levels[below].parent[node];
-            const Level &from = g.levels[source], &pool = g.levels[below];
-            const u32 *pieces = pool.done + node * pool.done_words;
-            i64 row = pool.parent[node];
+            const Level from = g.levels[source];
+            const u32 *pieces = g.levels[below].done + node * g.levels[below].done_words;
+            i64 row = g.levels[below].parent[node];
             for (int j = group.lane; j < from.width; j += group.size) {
-                int piece = piece_of(g, pieces, j);
-                double slope = from.slopes[j * from.pieces + piece];
-                double intercept = from.intercepts[j * from.pieces + piece];
-                Line m = {0.0, 0.0, 0.0, 0.0};
-                if (slope != 0.0) m = before(from, row, j);
-                double a = slope * m.a, b = slope * m.b, c = slope * m.c;
-                double biggest = fmax(fabs(a), fmax(fabs(b), fabs(c)));
-                c += intercept;
+                Line m = output(g, from, level, row, j, piece_of(g, pieces, j));
                 double *out = level.outputs + 3 * level.inputs * i + offset + j;
-                out[0] = a;
-                out[level.inputs] = b;
-                out[2 * level.inputs] = c;
-                if (!g.exact) continue;
-                double largest = fmax(fabs(a), fmax(fabs(b), fabs(c)));
-                double error = 0.0;
-                if (slope != 0.0)
-                    error = fabs(slope) * (m.error + from.gamma * fabs(from.bias[j]) + TINY);
-                if (!((slope == 1.0 || slope == 0.0) && intercept == 0.0))
-                    error += 4.0 * ROUND * (biggest + fabs(intercept));
-                error *= INFLATE;
-                bool off = largest == 0.0 && error == 0.0;
-                level.bounds[level.inputs * i + offset + j] =
-                    off ? 0.0 : (error + level.gamma * largest + TINY) * INFLATE;
+                out[0] = m.a;
+                out[level.inputs] = m.b;
+                out[2 * level.inputs] = m.c;
+                if (level.norms) {
+                    double bound = m.error * level.used[offset + j];
+                    squares += bound * bound;
+                    some |= bound != 0.0;
+                } else if (g.exact) {
+                    level.bounds[level.inputs * i + offset + j] = m.error;
+                }
             }
             offset += from.width;
+        }
+        if (level.norms) {
+            squares = group.sum(squares);
+            some = group.either(some);
+            // The last part is for squares that underflow.
+            if (group.lane == 0)
+                level.scales[i] = some ? sqrt(squares) * INFLATE + 1e-150 * (double)level.inputs : 0.0;
         }
     }
 }
 
 // Polygons of cells that come from outside: labels of their edges, and which corners are rays.
-KERNEL plant(Engine *engine, int at, i64 count, const int *labels, const int *rays, const int *ends) {
-    const Engine &g = *engine;
-    Level &level = g.levels[at];
+KERNEL plant(GIVEN Engine g, GIVEN Level level, i64 count, const int *labels, const int *rays,
+             const int *ends) {
     Group<1> group;
     for (i64 i = group.index; i < count; i += group.count) {
         int start = i ? ends[i - 1] : 0, n = ends[i] - start;
@@ -352,7 +378,7 @@ KERNEL plant(Engine *engine, int at, i64 count, const int *labels, const int *ra
                 m.c = row[2];
                 m.error = 0.0;
             } else {
-                int from = at;
+                int from = (int)level.index;
                 while (line < g.levels[from].first_line) from--;
                 // All levels hold the maps of these cells, in the same order.
                 m = line_of(g, g.levels[from], i, line - (int)g.levels[from].first_line);
@@ -370,7 +396,7 @@ KERNEL plant(Engine *engine, int at, i64 count, const int *labels, const int *ra
     }
 }
 
-// --- which lines cross a cell? ------------------------------------------------------------------------
+// --- cells ------------------------------------------------------------------------------------------
 
 DEVICE int look_closer(const Level &level, i64 node, int line, const Tag *tags, int n) {
     Line m = before(level, node, level.row[line]);
@@ -384,63 +410,6 @@ DEVICE int look_closer(const Level &level, i64 node, int line, const Tag *tags, 
     }
     return DOUBTFUL;
 }
-
-// One warp per node: pieces of the neurons that do not bend in it, and the lines that cross it.
-KERNEL scan(Engine *engine, int at, i64 first, i64 count) {
-    const Engine &g = *engine;
-    const Level &level = g.levels[at];
-    const Cells &out = g.cells[0];
-    Group<32> group;
-    u64 tests = 0;
-    for (i64 i = group.index; i < count; i += group.count) {
-        int start = level.start[first + i], n = level.n[first + i];
-        const Corner *corners = g.corners + start;
-        u32 *pieces = out.pieces + i * level.piece_words;
-        for (i64 w = group.lane; w < level.piece_words; w += group.size) pieces[w] = 0;
-        group.sync();
-        u32 unsure = 0;
-        for (i64 w = 0; w < level.words; w++) {
-            u32 open = 0, positive = 0;
-            for (int b = group.lane; b < 32; b += group.size) {
-                int line = (int)(32 * w) + b;
-                if (line >= level.lines) break;
-                int seen = side(line_of(g, level, i, line), corners, n);
-                if (seen != CROSSES && (seen & DOUBTFUL)) {
-                    if (g.exact)
-                        seen = look_closer(level, i, line, g.tags + start, n);
-                    else
-                        seen &= CROSSES;
-                }
-                if (seen == POSITIVE) {
-                    if (level.plain)
-                        positive |= 1u << b;
-                    else
-                        add_piece(g, pieces, level.row[line]);
-                } else if (seen == CROSSES || seen == DOUBTFUL) {
-                    open |= 1u << b;
-                    unsure |= seen & DOUBTFUL;
-                }
-            }
-            open = group.either(open);
-            if (level.plain) positive = group.either(positive);
-            if (group.lane == 0) {
-                out.open[i * level.words + w] = open;
-                if (level.plain) pieces[w] = positive;
-            }
-        }
-        unsure = group.either(unsure);
-        if (group.lane == 0) {
-            out.node[i] = (int)i;
-            out.start[i] = start;
-            out.n[i] = n | (unsure || n > MOST_CORNERS ? UNSURE : 0);
-            tests += (u64)(n * level.lines);
-        }
-        group.sync();
-    }
-    if (tests) take(&g.counters->tests, tests);
-}
-
-// --- cutting -----------------------------------------------------------------------------------------
 
 struct Cell { i64 node; int start, n; const u32 *pieces, *open; };
 
@@ -485,6 +454,93 @@ DEVICE void finish(const Engine &g, const Level &level, const Level &next, const
     }
     copy_words(group, cell.pieces, next.done + slot * level.piece_words, level.piece_words);
 }
+
+// --- one warp per node: which lines cross it? --------------------------------------------------------------
+
+// Like `side`, with the largest error bound of all corners first: that mostly settles it.
+DEVICE int quick_side(const Line &m, const Corner *corners, int n, double eps) {
+    double low = value(m, corners[0]), high = low;
+    for (int i = 1; i < n; i++) {
+        double s = value(m, corners[i]);
+        low = s < low ? s : low;
+        high = s > high ? s : high;
+    }
+    double b = bound(m, size_of(m), eps);
+    if (low > b) return POSITIVE;
+    if (high < -b) return NEGATIVE;
+    if (low < -b && high > b) return CROSSES;
+    return side(m, corners, n);
+}
+
+// Pieces of the neurons that do not bend in a node, and the lines that cross it. Nodes that no line
+// crosses are finished at once.
+KERNEL scan(GIVEN Engine g, GIVEN Level level, GIVEN Level next, i64 first, i64 count) {
+    const Cells &out = g.cells[0];
+    bool only_count = level.index == g.depth && !g.store;
+    Group<32> group;
+    u64 tests = 0, found = 0;
+    for (i64 i = group.index; i < count; i += group.count) {
+        int start = level.start[first + i], n = level.n[first + i], k = 0;
+        const Corner *corners = g.corners + start;
+        u32 *pieces = out.pieces + i * level.piece_words, *lines = out.open + i * level.words;
+        if (!level.plain) {
+            for (i64 w = group.lane; w < level.piece_words; w += group.size) pieces[w] = 0;
+            group.sync();
+        }
+        double eps = 0.0;
+        for (int j = 0; j < n; j++) eps = fmax(eps, corners[j].eps);
+        u32 unsure = n > MOST_CORNERS;
+        for (i64 w = 0; w < level.words; w++) {
+            u32 open = 0, positive = 0;
+            for (int b = group.lane; b < 32; b += group.size) {
+                int line = (int)(32 * w) + b;
+                if (line >= level.lines) break;
+                int seen = quick_side(line_of(g, level, i, line), corners, n, eps);
+                if (seen != CROSSES && (seen & DOUBTFUL)) {
+                    if (g.exact)
+                        seen = look_closer(level, i, line, g.tags + start, n);
+                    else
+                        seen &= CROSSES;
+                }
+                if (seen == POSITIVE) {
+                    if (level.plain)
+                        positive |= 1u << b;
+                    else
+                        add_piece(g, pieces, level.row[line]);
+                } else if (seen == CROSSES || seen == DOUBTFUL) {
+                    open |= 1u << b;
+                    unsure |= seen & DOUBTFUL;
+                }
+            }
+            open = group.either(open);
+            if (level.plain) positive = group.either(positive);
+            k += ones(open);
+            if (group.lane == 0) {
+                lines[w] = open;
+                if (level.plain) pieces[w] = positive;
+            }
+        }
+        unsure = group.either(unsure);
+        group.sync();
+        bool done = !unsure && (only_count ? k <= 1 : k == 0);
+        if (done && !only_count) {
+            Cell cell = {i, start, n, pieces, lines};
+            finish(g, level, next, group, cell);
+        }
+        if (group.lane == 0) {
+            out.node[i] = (int)i;
+            out.start[i] = start;
+            out.n[i] = done ? 0 : n | (unsure ? UNSURE : 0);
+            found += done && only_count ? 1 + k : 0;
+            tests += (u64)(n * level.lines);
+        }
+        group.sync();
+    }
+    if (found) take(&g.counters->found, found);
+    if (tests) take(&g.counters->tests, tests);
+}
+
+// --- cutting ------------------------------------------------------------------------------------------
 
 // Where a line meets the boundary of a cell: signs at the corners as bits, first and last corner on either
 // side, and the two new vertices.
@@ -797,11 +853,9 @@ DEVICE bool split(const Engine &g, const Level &level, const Lanes &group, const
 }
 
 // One round: every cell of a list is finished, counted, handed out, or cut in two for the next list.
-KERNEL cut(Engine *engine, int at, int round) {
-    const Engine &g = *engine;
-    const Level &level = g.levels[at];
+template <class Lanes>
+DEVICE void cut_cells(const Engine &g, const Level &level, const Level &next, const Lanes &group, int round) {
     Counters &counters = *g.counters;
-    Group<8> group;
     if (counters.overflow) return;
     const Cells &in = g.cells[round & 1], &out = g.cells[(round + 1) & 1];
     i64 count = (i64)counters.open[round & 3];
@@ -810,10 +864,11 @@ KERNEL cut(Engine *engine, int at, int round) {
         if (count) counters.rounds = (u64)(round + 1);
     }
     u64 *open = &counters.open[(round + 1) & 3];
-    bool only_count = at == g.depth && !g.store;
+    bool only_count = level.index == g.depth && !g.store;
     u64 found = 0, splits = 0, tests = 0;
     for (i64 i = group.index; i < count; i += group.count) {
         int n = in.n[i];
+        if (n == 0) continue;
         Cell cell = {in.node[i], in.start[i], n & ~UNSURE, in.pieces + i * level.piece_words,
                      in.open + i * level.words};
         if (n & UNSURE) {
@@ -827,7 +882,7 @@ KERNEL cut(Engine *engine, int at, int round) {
             if (parts) continue;
         }
         if (k == 0) {
-            finish(g, level, g.levels[at + 1], group, cell);
+            finish(g, level, next, group, cell);
             continue;
         }
         splits += split(g, level, group, cell, k, out, open);
@@ -840,11 +895,19 @@ KERNEL cut(Engine *engine, int at, int round) {
     }
 }
 
+KERNEL cut(GIVEN Engine g, GIVEN Level level, GIVEN Level next, int round) {
+    cut_cells(g, level, next, Group<8>(), round);
+}
+
+// The same for few cells with many open lines.
+KERNEL cut_wide(GIVEN Engine g, GIVEN Level level, GIVEN Level next, int round) {
+    cut_cells(g, level, next, Group<32>(), round);
+}
+
 // --- what comes out ----------------------------------------------------------------------------------
 
 // Patterns of nodes of a level: the pieces of all layers before it, packed. `nodes` may be 0: all of them.
-KERNEL patterns(Engine *engine, int at, i64 first, i64 count, const int *nodes, u32 *out, i64 words) {
-    const Engine &g = *engine;
+KERNEL patterns(GIVEN Engine g, int at, i64 first, i64 count, const int *nodes, u32 *out, i64 words) {
     Group<8> group;
     for (i64 i = group.index; i < count; i += group.count) {
         u32 *to = out + i * words;
@@ -870,10 +933,8 @@ KERNEL patterns(Engine *engine, int at, i64 first, i64 count, const int *nodes, 
 
 // Geometry of finished regions. A region whose witness is not surely inside, or with a vertex that is not
 // sharp, is marked as not `good`.
-KERNEL emit(Engine *engine, i64 first, i64 count, const i64 *ends, double *witnesses, double *areas,
-            unsigned char *bounded, unsigned char *good, double *vertices, int *lines) {
-    const Engine &g = *engine;
-    const Level &pool = g.levels[g.depth + 1];
+KERNEL emit(GIVEN Engine g, GIVEN Level pool, i64 first, i64 count, const i64 *ends, double *witnesses,
+            double *areas, unsigned char *bounded, unsigned char *good, double *vertices, int *lines) {
     Group<1> group;
     for (i64 i = group.index; i < count; i += group.count) {
         const Corner *p = g.corners + pool.start[first + i];
