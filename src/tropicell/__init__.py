@@ -7,6 +7,7 @@ from tropicell.comparison import Comparison, compare
 from tropicell.domains import Box, Polytope, Slice, WholeSpace
 from tropicell.enumeration import count_regions, enumerate_regions, iter_regions
 from tropicell.errors import (
+    DeviceWarning,
     ImportMismatchError,
     IncompleteError,
     InvalidDomainError,
@@ -40,6 +41,7 @@ __all__ = [
     "AffineMap",
     "Box",
     "Comparison",
+    "DeviceWarning",
     "EmptyRegion",
     "ImportMismatchError",
     "IncompleteError",

@@ -1,0 +1,253 @@
+"""The GPU engine against the CPU's, with kernels compiled for this processor, and on a GPU if there is one."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from host_device import HostBackend, compiler
+from strategies import KINDS, domains, random_network
+from tropicell import Box, DeviceWarning, InvalidInputError, Network, Polytope, Slice, activations
+from tropicell.cli import main
+from tropicell.domains import Domain, WholeSpace
+from tropicell.engines import runs
+from tropicell.engines._device_cuda import CudaBackend, cuda_backend
+from tropicell.engines._device_layout import _base
+from tropicell.engines.cells import CellRun
+from tropicell.engines.device import DeviceRun
+from tropicell.enumeration import count_regions, enumerate_regions
+
+#: Bytes of working memory: room for a few cells at a time, and for everything.
+LITTLE, MUCH = 1 << 14, 1 << 22
+
+
+@pytest.fixture(scope="session")
+def host(tmp_path_factory: pytest.TempPathFactory) -> HostBackend:
+    if compiler() is None:
+        pytest.skip("no C++ compiler to compile the kernels for this processor")
+    return HostBackend(tmp_path_factory.mktemp("kernels"))
+
+
+@pytest.fixture(scope="session", params=["host", "cuda"])
+def backend(request: pytest.FixtureRequest) -> Any:
+    if request.param == "host":
+        return request.getfixturevalue("host")
+    found = cuda_backend()
+    if not isinstance(found, CudaBackend):
+        pytest.skip(f"no GPU to test on: {found}")
+    return found
+
+
+def rows(run: CellRun) -> dict[bytes, tuple[Any, ...]]:
+    """Everything that a run stores, by pattern."""
+    found = {}
+    for batch in run.batches():
+        if batch is None:
+            continue
+        corners = np.split(batch.corners, np.cumsum(batch.corner_counts)[:-1])
+        facets = np.split(batch.facet_lines, np.cumsum(batch.facet_counts)[:-1])
+        for k, pattern in enumerate(batch.packed[:]):
+            row = batch.witnesses[k], batch.bounded[k], batch.volumes[k], corners[k], facets[k]
+            assert pattern.tobytes() not in found
+            found[pattern.tobytes()] = row
+    assert run.complete
+    assert len(found) == run.count
+    return found
+
+
+def count(run: CellRun) -> int:
+    for _ in run.batches():
+        pass
+    assert run.complete
+    return run.count
+
+
+def check(network: Network, domain: Domain | None, backend: Any, memory: int = MUCH) -> DeviceRun:
+    """The same regions as on the CPU, stored and counted; returns the run that stores."""
+    expected = rows(CellRun(network, domain))
+    run = DeviceRun(network, domain, backend=backend, memory=memory)
+    found = rows(run)
+    assert found.keys() == expected.keys()
+    for pattern, (_, bounded, volume, corners, facets) in expected.items():
+        assert found[pattern][1] == bounded
+        assert found[pattern][2] == pytest.approx(volume, rel=1e-6, abs=1e-12)
+        assert len(found[pattern][3]) == len(corners)
+        # Neurons that share a boundary may both lend it their number.
+        assert len(found[pattern][4]) == len(facets)
+    counted = DeviceRun(network, domain, store=False, backend=backend, memory=memory)
+    assert count(counted) == len(expected)
+    return run
+
+
+@settings(max_examples=60)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    kind=st.sampled_from(KINDS),
+    shape=st.tuples(st.integers(0, 4), st.integers(1, 9)),
+    domain=domains(2),
+    memory=st.sampled_from([LITTLE, MUCH]),
+)
+def test_regions_are_those_of_the_cpu(backend, seed, kind, shape, domain, memory):
+    check(random_network(seed, kind, 2, *shape), domain, backend, memory)
+
+
+def random_mlp(sizes: list[int], seed: int = 0) -> Network:
+    rng = np.random.default_rng(seed)
+    pairs = list(zip(sizes, sizes[1:], strict=False))
+    weights = [rng.normal(size=(n, m)) / np.sqrt(m) for m, n in pairs]
+    return Network.mlp(weights, [rng.normal(size=n) * 0.3 for _, n in pairs])
+
+
+@pytest.mark.parametrize("memory", [1 << 18, 1 << 24])
+def test_wide_networks_in_many_chunks(backend, memory):
+    run = check(random_mlp([2, 40, 33, 20, 1]), WholeSpace(), backend, memory)
+    assert run.stats.unsure_cells < run.count / 10
+
+
+def test_float_arithmetic_counts_networks_in_general_position(backend):
+    network = random_mlp([2, 20, 20, 20, 1], seed=3)
+    expected = rows(CellRun(network, Box(-1, 1)))
+    assert rows(DeviceRun(network, Box(-1, 1), "float", backend=backend)).keys() == expected.keys()
+    run = DeviceRun(network, Box(-1, 1), "float", store=False, backend=backend)
+    assert count(run) == len(expected)
+
+
+def test_three_lines_through_one_point_are_not_counted_as_general_position(backend):
+    # Pairs of lines would give 7 regions; the third neuron's boundary passes through the crossing of the others.
+    network = Network.mlp([[[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], np.ones((1, 3))])
+    run = DeviceRun(network, Box(-1, 1), store=False, backend=backend)
+    assert count(run) == 6
+    assert run.stats.unsure_cells > 0
+
+
+def test_a_polygon_with_many_sides_is_left_to_the_cpu(backend):
+    angle = np.linspace(0, 2 * np.pi, 91)[:-1]
+    around = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    domain = Polytope(around, np.ones(90))
+    check(random_mlp([2, 6, 5, 1]), domain, backend)
+    # The cell in the middle gets its many sides from the first layer.
+    check(Network.mlp([-around, np.ones((1, 90))], [np.ones(90), None]), Box(-2, 2), backend)
+
+
+def test_slices_and_pieces_that_need_three_bits(backend):
+    rng = np.random.default_rng(0)
+    steps = activations.piecewise([0, 1, 2, 3], [0, 1, -1, 2, 0], [0, 0, 2, -4, 2], name="steps")
+    network = Network.mlp(
+        [rng.normal(size=(6, 5)), rng.normal(size=(4, 6)), rng.normal(size=(1, 4))],
+        [rng.normal(size=6), rng.normal(size=4), np.zeros(1)],
+        activation=[steps, "relu"],
+    )
+    plane = Slice(rng.normal(size=5), rng.normal(size=(2, 5)), Box(-2, 2))
+    check(network, plane, backend)
+
+
+def test_budgets_end_a_run(backend):
+    network = random_mlp([2, 30, 30, 1])
+    run = DeviceRun(network, Box(-1, 1), backend=backend, memory=MUCH, max_regions=50)
+    batches = [batch for batch in run.batches() if batch is not None]
+    assert not run.complete
+    assert sum(len(batch.packed) for batch in batches) == run.count >= 50
+
+
+class Watching:
+    """The host's kernels, with a look at the nodes that were scanned last."""
+
+    def __init__(self, host: HostBackend) -> None:
+        self._host = host
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._host, name)
+
+    def launch(self, kernel: str, items: int, *arguments: Any) -> None:
+        if kernel == "scan":
+            self.level, self.first, self.count = int(arguments[1]["index"][0]), *arguments[3:5]
+        self._host.launch(kernel, items, *arguments)
+
+
+@pytest.mark.parametrize("kind", ["generic", "tenths", "scaled"])
+@pytest.mark.parametrize("norms", [True, False])
+def test_error_bounds_of_the_maps_hold(host, kind, norms, monkeypatch):
+    monkeypatch.setattr("tropicell.engines._device_layout._norms_suffice", lambda matrix: norms)
+    watch = Watching(host)
+    network = random_network(5, kind, 2, 4, 7)
+    run = DeviceRun(network, Box(-1, 1), store=False, backend=watch, memory=MUCH)
+    count(run)
+    level, size = watch.level, int(watch.count)
+    assert level == network.depth
+    buffers, device, lines = run._buffers, run._device, run.program.lines
+    width = network.widths[-1]
+    maps = buffers.maps[level][: 3 * size * width].reshape(size, 3, width)
+    errors = buffers.errors[level][: size * width].reshape(size, width)
+    if norms:
+        layer = buffers.levels[level]
+        scales = buffers.scales[level * buffers.at_once :][:size]
+        weights = device.weights[level]
+        errors = np.outer(scales, np.sqrt((weights**2).sum(axis=0)))
+        assert layer["norms"]
+    nodes = run._reader.nodes(level, int(watch.first), np.arange(size))
+    scale = [*map(Fraction, lines.scale), 1]
+    program = run.program.maps
+    largest = np.abs(program.input_rows).max(axis=1)
+    base, base_error = _base(network.layers[level - 1], program, level, largest)
+    rounding = program.gamma[level] * np.abs(program.bias[-width:])
+    for k, (pattern, _) in enumerate(nodes):
+        exact = run._exact._before(level, pattern)
+        bounds = errors[k] + base_error + rounding + 1e-200
+        for neuron, c in np.ndindex(width, 3):
+            true = Fraction(int(exact[neuron, c].p), int(exact[neuron, c].q)) / scale[c]
+            off = abs(Fraction(float(maps[k, c, neuron] + base[c, neuron])) - true)
+            assert off <= Fraction(float(bounds[neuron]))
+
+
+# --- the front door -------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def host_as_gpu(host: HostBackend, monkeypatch: pytest.MonkeyPatch) -> HostBackend:
+    monkeypatch.setattr(runs, "cuda_backend", lambda: host)
+    return host
+
+
+def test_the_front_door_uses_the_device(host_as_gpu):
+    network = random_mlp([2, 8, 8, 1])
+    before = host_as_gpu.launches["emit"]
+    regions = enumerate_regions(network, Box(-1, 1), device="cuda")
+    assert host_as_gpu.launches["emit"] > before
+    assert regions.complete
+    assert regions.volumes.sum() == pytest.approx(4)
+    assert count_regions(network, Box(-1, 1), device="cuda") == len(regions)
+
+
+def test_without_a_gpu_the_cpu_is_used_with_a_warning(monkeypatch):
+    monkeypatch.setattr(runs, "cuda_backend", lambda: "there is no NVIDIA GPU here")
+    with pytest.warns(DeviceWarning, match="no NVIDIA GPU"):
+        assert count_regions(random_mlp([2, 3, 1]), device="cuda") == 7
+
+
+@pytest.mark.parametrize(
+    ("inputs", "engine", "why"), [(3, "auto", "2 inputs"), (2, "halfspaces", "'halfspaces'")]
+)
+def test_what_the_kernels_are_not_made_for_is_left_to_the_cpu(host_as_gpu, inputs, engine, why):
+    network = random_mlp([inputs, 3, 1])
+    with pytest.warns(DeviceWarning, match=why):
+        found = count_regions(network, device="cuda", engine=engine)
+    assert found == count_regions(network)
+
+
+def test_other_devices_are_refused():
+    with pytest.raises(InvalidInputError, match="'tpu'"):
+        count_regions(random_mlp([2, 3, 1]), device="tpu")
+
+
+def test_the_command_line_takes_a_device(host_as_gpu, tmp_path, capsys):
+    from tropicell.io import save
+
+    network = random_mlp([2, 5, 1])
+    save(network, tmp_path / "network.npz")
+    assert main(["count", str(tmp_path / "network.npz"), "--device", "cuda", "--json"]) == 0
+    assert f'"regions": {count_regions(network)}' in capsys.readouterr().out
