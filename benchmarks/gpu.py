@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks import gpu_networks as networks
-from tropicell import Box, Network, WholeSpace, count_regions, enumerate_regions
+from tropicell import Network, count_regions, enumerate_regions
 from tropicell.engines._device_cuda import CudaBackend, cuda_backend
 from tropicell.engines.cells import CellRun
 from tropicell.engines.device import DeviceRun
@@ -75,7 +75,9 @@ def finished(run: CellRun) -> CellRun:
     return run
 
 
-def counting(name: str, network: Network, domain: Any, arithmetic: Any, repeats: int) -> dict[str, Any]:
+def counting(
+    name: str, network: Network, domain: Any, arithmetic: Any, repeats: int
+) -> dict[str, Any]:
     """Seconds of some counts (the first one sends the network), and where the time goes."""
     backend = cuda_backend()
     assert isinstance(backend, CudaBackend)
@@ -155,7 +157,9 @@ def agreement(nets: int) -> list[dict[str, Any]]:
             other = enumerate_regions(network, domain, progress=False)
             same = len(mine) == len(other) == count
             same = same and _words(mine) == _words(other)
-            same = same and np.allclose(np.sort(mine.volumes), np.sort(other.volumes), rtol=1e-6, atol=1e-9)
+            same = same and np.allclose(
+                np.sort(mine.volumes), np.sort(other.volumes), rtol=1e-6, atol=1e-9
+            )
             row["networks"] += 1
             row["regions"] += len(other)
             row["unsure_cells"] += mine.stats["unsure_cells"]

@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from tropicell import Affine, Box, Layer, Network, Polytope, Slice, WholeSpace, activations, count_regions
+from tropicell import (
+    Affine,
+    Box,
+    Layer,
+    Network,
+    Polytope,
+    Slice,
+    WholeSpace,
+    activations,
+    count_regions,
+)
 
 KINDS = ("generic", "integer", "tenths", "zero biases", "repeated", "skips", "activations", "slice")
 
@@ -22,11 +33,13 @@ class Case(NamedTuple):
     known: Callable[[Network], int | None] = lambda network: None
 
 
-def random_network(depth: int, width: int, seed: int = 0, *, skips: bool = False, activation: str = "relu") -> Network:
+def random_network(
+    depth: int, width: int, seed: int = 0, *, skips: bool = False, activation: str = "relu"
+) -> Network:
     """Normal weights and biases."""
     rng = np.random.default_rng(seed)
     widths = [2] + [width] * depth + [1]
-    weights = [rng.normal(size=(b, a)) * np.sqrt(2 / a) for a, b in zip(widths, widths[1:], strict=False)]
+    weights = [rng.normal(size=(b, a)) * np.sqrt(2 / a) for a, b in pairwise(widths)]
     biases = [rng.normal(size=b) * 0.3 for b in widths[1:]]
     pairs = [(k, k + 2) for k in range(1, depth - 1, 2)] if skips else []
     return Network.mlp(weights, biases, skips=pairs, activation=activation)
@@ -49,9 +62,16 @@ def folding_network(folds: int, depth: int, width: int, last: Network) -> Networ
         fold[axis, axis * folds : (axis + 1) * folds] = heights
     layers = [Layer(Affine({0: matrix}, bias), activations.relu())]
     for _ in range(depth - 1):
-        layers.append(Layer(Affine({len(layers): matrix @ fold}, matrix @ offset + bias), activations.relu()))
+        layers.append(
+            Layer(Affine({len(layers): matrix @ fold}, matrix @ offset + bias), activations.relu())
+        )
     first = last.layers[0].affine
-    layers.append(Layer(Affine({depth: first.terms[0] @ fold}, first.terms[0] @ offset + first.bias), activations.relu()))
+    layers.append(
+        Layer(
+            Affine({depth: first.terms[0] @ fold}, first.terms[0] @ offset + first.bias),
+            activations.relu(),
+        )
+    )
     return Network(2, layers, Affine({depth + 1: np.ones((1, first.bias.size))}))
 
 
@@ -85,8 +105,15 @@ def cases() -> list[Case]:
         Case("4×[256]", lambda: random_network(4, 256), WholeSpace()),
         Case("8×[100]", lambda: random_network(8, 100), WholeSpace()),
         Case("16×[256]", lambda: random_network(16, 256), WholeSpace(), repeats=2),
-        Case("8×[100], skips", lambda: random_network(8, 100, skips=True), WholeSpace(), ("exact",)),
-        Case("4×[100], hard tanh", lambda: random_network(4, 100, activation="hard_tanh"), WholeSpace(), ("exact",)),
+        Case(
+            "8×[100], skips", lambda: random_network(8, 100, skips=True), WholeSpace(), ("exact",)
+        ),
+        Case(
+            "4×[100], hard tanh",
+            lambda: random_network(4, 100, activation="hard_tanh"),
+            WholeSpace(),
+            ("exact",),
+        ),
         Case("4×[100], box", lambda: random_network(4, 100), box, ("exact",), store=True),
         _folded(3, 4, 100, 36, "folding 3, 5×[100]"),
         _folded(4, 7, 100, 4, "folding 4, 8×[100]", repeats=1),
@@ -99,7 +126,7 @@ def small(kind: str, seed: int) -> tuple[Network, Any]:
     rng = np.random.default_rng(seed)
     inputs = 5 if kind == "slice" else 2
     widths = [inputs, *rng.integers(2, 12, size=rng.integers(1, 5)), 2]
-    pairs = list(zip(widths, widths[1:], strict=False))
+    pairs = list(pairwise(widths))
     weights = [rng.normal(size=(b, a)) for a, b in pairs]
     biases = [rng.normal(size=b) for _, b in pairs]
     if kind == "integer":
@@ -114,8 +141,10 @@ def small(kind: str, seed: int) -> tuple[Network, Any]:
         for w, b in zip(weights[:-1], biases[:-1], strict=True):
             w[-1], b[-1] = 3 * w[0], 3 * b[0]
     depth = len(widths) - 2
-    skips = [(0, k) for k in range(2, depth + 1) if widths[k - 1] == 2]
-    layers = [Layer(Affine({k: w}, b), activations.relu()) for k, (w, b) in enumerate(zip(weights[:-1], biases[:-1], strict=True))]
+    layers = [
+        Layer(Affine({k: w}, b), activations.relu())
+        for k, (w, b) in enumerate(zip(weights[:-1], biases[:-1], strict=True))
+    ]
     if kind == "skips":
         skips = [(j, k) for k in range(2, depth + 1) for j in range(k - 1) if rng.random() < 0.6]
         for j, k in skips:
@@ -123,7 +152,12 @@ def small(kind: str, seed: int) -> tuple[Network, Any]:
             terms = {**affine.terms, j: rng.normal(size=(widths[k], widths[j]))}
             layers[k - 1] = Layer(Affine(terms, affine.bias), activations.relu())
     if kind == "activations":
-        some = [activations.hard_tanh(), activations.absolute(), activations.relu6(), activations.leaky_relu(0.25)]
+        some = [
+            activations.hard_tanh(),
+            activations.absolute(),
+            activations.relu6(),
+            activations.leaky_relu(0.25),
+        ]
         layers = [Layer(layer.affine, some[rng.integers(len(some))]) for layer in layers]
     network = Network(inputs, layers, Affine({depth: weights[-1]}, biases[-1]))
     domains = [WholeSpace(), Box(-1, 1), Box(0, np.inf), Polytope([[1.0, 1.0]], [1.0])]

@@ -23,8 +23,8 @@ _TYPES = {
 def _argument(value: Any) -> Any:
     """A number, or a struct that is passed by value."""
     if isinstance(value, np.ndarray):
-        words = value.nbytes // 8
-        struct = type("Words", (ctypes.Structure,), {"_fields_": [("w", ctypes.c_longlong * words)]})
+        fields = [("words", ctypes.c_longlong * (value.nbytes // 8))]
+        struct = type("Struct", (ctypes.Structure,), {"_fields_": fields})
         return struct.from_buffer_copy(value.tobytes())
     return _TYPES[value.dtype](value)
 

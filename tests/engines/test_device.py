@@ -1,8 +1,9 @@
-"""The GPU engine against the CPU's, with kernels compiled for this processor, and on a GPU if there is one."""
+"""The GPU engine against the CPU's: kernels compiled for this processor, and on a GPU."""
 
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -98,7 +99,7 @@ def test_regions_are_those_of_the_cpu(backend, seed, kind, shape, domain, memory
 
 def random_mlp(sizes: list[int], seed: int = 0) -> Network:
     rng = np.random.default_rng(seed)
-    pairs = list(zip(sizes, sizes[1:], strict=False))
+    pairs = list(pairwise(sizes))
     weights = [rng.normal(size=(n, m)) / np.sqrt(m) for m, n in pairs]
     return Network.mlp(weights, [rng.normal(size=n) * 0.3 for _, n in pairs])
 
@@ -118,7 +119,7 @@ def test_float_arithmetic_counts_networks_in_general_position(backend):
 
 
 def test_three_lines_through_one_point_are_not_counted_as_general_position(backend):
-    # Pairs of lines would give 7 regions; the third neuron's boundary passes through the crossing of the others.
+    # Pairs of lines would give 7: the third boundary passes through the crossing of the others.
     network = Network.mlp([[[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], np.ones((1, 3))])
     run = DeviceRun(network, Box(-1, 1), store=False, backend=backend)
     assert count(run) == 6

@@ -65,7 +65,9 @@ class Buffers:
         levels = self.levels
         maps, cells, nodes, corners = (int(share * memory) for share in _SHARES)
         numbers = levels["width"][levels["inputs"] > 0].sum() + levels["inputs"].max()
-        self.at_once = _between(maps // max(8 * self._columns * int(numbers), 1), _MOST_NODES_AT_ONCE)
+        self.at_once = _between(
+            maps // max(8 * self._columns * int(numbers), 1), _MOST_NODES_AT_ONCE
+        )
         cell = 12 + 4 * int(levels["piece_words"].max() + levels["words"].max())
         self.room = max(self.at_once, _between(cells // (3 * cell), _MOST_CELLS))
         node = int((12 + 4 * levels["done_words"][1:]).sum())

@@ -227,7 +227,7 @@ def _norms_suffice(matrix: NDArray[np.float64]) -> bool:
 
 
 def _dense(matrix: Any) -> NDArray[np.float64]:
-    return np.asarray(matrix.toarray() if isinstance(matrix, sp.sparray) else matrix)
+    return np.asarray(matrix.toarray() if isinstance(matrix, sp.csr_array) else matrix)
 
 
 def _base(

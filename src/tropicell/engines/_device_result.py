@@ -94,9 +94,7 @@ class Reader:
             for k in range(end - begin)
         ]
 
-    def nodes(
-        self, level: int, first: int, numbers: NDArray[Any]
-    ) -> list[tuple[bytes, list[int]]]:
+    def nodes(self, level: int, first: int, numbers: NDArray[Any]) -> list[tuple[bytes, list[int]]]:
         """Patterns (of the layers before) and labels of some nodes, counted from `first`."""
         buffers = self._buffers
         nodes = self._backend.upload(numbers.astype(np.int32))
@@ -110,9 +108,7 @@ class Reader:
         labels = self._labels(starts, counts)
         return [(patterns[k, :prefix].tobytes(), labels[k]) for k in range(len(numbers))]
 
-    def regions(
-        self, first: int, count: int, *, volumes: bool
-    ) -> tuple[Columns, list[UnsureCell]]:
+    def regions(self, first: int, count: int, *, volumes: bool) -> tuple[Columns, list[UnsureCell]]:
         """Finished regions, and those whose geometry needs exact arithmetic."""
         backend, buffers = self._backend, self._buffers
         xp = backend.xp

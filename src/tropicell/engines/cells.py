@@ -21,10 +21,10 @@ from tropicell.arithmetic import ArithmeticName
 from tropicell.columns import PackedPatterns
 from tropicell.domains import Domain, resolve
 from tropicell.engines import _cells_buffers as buffers
+from tropicell.engines._cells_buffers import UnsureCell
 from tropicell.engines._cells_cone import run_cones
 from tropicell.engines._cells_deal import deal
 from tropicell.engines._cells_plane import run_plane
-from tropicell.engines._cells_buffers import UnsureCell
 from tropicell.engines._cells_result import as_columns, exact_batch
 from tropicell.engines._cells_state import (
     CONFLICTS,

@@ -2,9 +2,9 @@
 
 Level by level, in chunks of nodes (cells that enter a layer), depth first over the chunks: the
 children of a chunk are done with before the next chunk of their parents is touched, so memory
-stays bounded. For every chunk: the outputs of the layers before are gathered, one matrix product gives the
-rows of the layer for all nodes, a kernel finds the lines that cross each of them, and
-rounds of cutting follow until no line is open.
+stays bounded. For every chunk: the outputs of the layers before are gathered, one matrix product
+gives the rows of the layer for all nodes, a kernel finds the lines that cross each of them,
+and rounds of cutting follow until no line is open.
 
 Cells whose signs the error bound does not settle go to the exact arithmetic of `CellRun`, and
 their parts come back as seeds.
