@@ -166,13 +166,14 @@ class Watching:
 
     def launch(self, kernel: str, items: int, *arguments: Any) -> None:
         if kernel == "scan":
-            self.level, self.first, self.count = int(arguments[1]["index"][0]), *arguments[3:5]
+            self.level, self.first, self.count = int(arguments[1][0]), *arguments[3:5]
         self._host.launch(kernel, items, *arguments)
 
 
 @pytest.mark.parametrize("kind", ["generic", "tenths", "scaled"])
 @pytest.mark.parametrize("norms", [True, False])
 def test_error_bounds_of_the_maps_hold(host, kind, norms, monkeypatch):
+    monkeypatch.setattr("tropicell.engines._device_layout._BY_NORMS", 9)
     monkeypatch.setattr("tropicell.engines._device_layout._norms_suffice", lambda matrix: norms)
     watch = Watching(host)
     network = random_network(5, kind, 2, 4, 7)

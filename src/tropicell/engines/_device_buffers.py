@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,6 +29,15 @@ _MOST_CORNERS = 1 << 27
 _SHARES = (0.4, 0.2, 0.15, 0.25)
 
 
+class Options(NamedTuple):
+    """What a run is for; see `DeviceRun`."""
+
+    exact: bool
+    store: bool
+    tolerance: float
+    memory: int | None
+
+
 class Buffers:
     """Working memory.
 
@@ -41,23 +50,17 @@ class Buffers:
     """
 
     def __init__(
-        self,
-        program: Program,
-        device: DeviceProgram,
-        backend: Backend,
-        *,
-        exact: bool,
-        store: bool,
-        tolerance: float,
-        memory: int | None,
+        self, program: Program, device: DeviceProgram, backend: Backend, options: Options
     ) -> None:
+        exact, store, tolerance, memory = options
         self._backend = backend
         self.levels = device.levels.copy()
         self._columns = 4 if exact else 3
         if memory is None:
             memory = min(MOST_BYTES, int(_PART_OF_FREE * backend.free_bytes()))
         self._size(memory)
-        self._take_maps(exact)
+        # Regions that are stored need sharp bounds, or their corners come from exact arithmetic.
+        self._take_maps(exact, by_norms=exact and not store)
         self._take_nodes()
         self._take_engine(program, device, exact=exact, store=store, tolerance=tolerance)
 
@@ -74,7 +77,7 @@ class Buffers:
         self.capacity = max(self.at_once, _between(nodes // node, _MOST_CELLS))
         self.arena = _between(corners // (CORNER_BYTES + TAG_BYTES), _MOST_CORNERS)
 
-    def _take_maps(self, exact: bool) -> None:
+    def _take_maps(self, exact: bool, *, by_norms: bool) -> None:
         empty, pointer = self._backend.xp.empty, self._backend.pointer
         widest = int(self.levels["inputs"].max())
         self.outputs = empty(3 * self.at_once * widest)
@@ -92,7 +95,7 @@ class Buffers:
                 level["outputs"] = pointer(self.outputs)
                 level["bounds"] = pointer(self.bounds) if exact else 0
                 level["scales"] = pointer(self.scales) + 8 * index * self.at_once
-                if not exact:
+                if not by_norms:
                     level["norms"] = 0
 
     def _take_nodes(self) -> None:
@@ -142,9 +145,36 @@ class Buffers:
         record["domain"], record["n_domain"] = device.domain, len(lines.domain_rows)
         record["scale_x"], record["scale_y"] = lines.scale
         record["infinity"] = np.inf
-        self.engine = engine
-        self.level_arguments = [levels[k : k + 1] for k in range(len(levels))]
+        # As plain numbers: CuPy takes long over arguments with named fields.
+        self.engine = engine.view(np.int64)
+        self.level_arguments = [levels[k : k + 1].view(np.int64) for k in range(len(levels))]
 
 
 def _between(number: int, most: int) -> int:
     return max(64, min(number, most))
+
+
+#: The working memory that was used last, and for what.
+_kept: list[tuple[DeviceProgram, Backend, Options, Buffers]] = []
+
+
+def buffers_for(
+    program: Program, device: DeviceProgram, backend: Backend, options: Options
+) -> Buffers:
+    """Working memory for a run; that of the last run if it was for the same network.
+
+    Taking it costs as much time as counting some ten thousand regions.
+    """
+    if _kept:
+        old_device, old_backend, old_options, buffers = _kept.pop()
+        if old_device is device and old_backend is backend and old_options == options:
+            return buffers
+        del buffers
+    return Buffers(program, device, backend, options)
+
+
+def keep_buffers(
+    device: DeviceProgram, backend: Backend, options: Options, buffers: Buffers
+) -> None:
+    """Working memory that a finished run does not need any more."""
+    _kept[:] = [(device, backend, options, buffers)]

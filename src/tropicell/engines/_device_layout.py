@@ -15,6 +15,10 @@ from tropicell.network import Network
 #: Rounds of cutting of a level that has not been seen yet.
 _FIRST_ROUNDS = 4
 
+#: In so many of the last layers errors may be bounded by norms, which saves a matrix product. What
+#: they are too large by would multiply from layer to layer.
+_BY_NORMS = 2
+
 #: Norms are used if they are at most so many times too large.
 _LOOSE = 2.0
 
@@ -94,7 +98,7 @@ class DeviceProgram(NamedTuple):
         The memory that `levels` points to.
     weights, sizes : list of arrays of the device
         Per level the matrix of all its sources but layer 0, (neurons of the sources, width), and
-        its absolute values; None where there is none, or norms are good enough.
+        its absolute values; None where there is none.
     rounds : list of int
         Rounds of cutting that a level needed last time.
     bits : int
@@ -152,7 +156,7 @@ def device_program(network: Network, program: Program, backend: Backend) -> Devi
     levels = np.zeros(program.depth + 2, LEVEL)
     block = _Block()
     pointers: list[tuple[int, str, int]] = []
-    matrices: list[tuple[int, int | None, tuple[int, int]] | None] = [None]
+    matrices: list[tuple[int, int, tuple[int, int]] | None] = [None]
     largest = np.abs(maps.input_rows).max(axis=1, initial=0.0)
     for index in range(1, program.depth + 1):
         layer, level = network.layers[index - 1], levels[index]
@@ -183,15 +187,13 @@ def device_program(network: Network, program: Program, backend: Backend) -> Devi
             pointers.append((index, name, block.add(array, dtype)))
         if sources:
             matrix = np.concatenate([_dense(layer.affine.terms[k]).T for k in sources])
-            at, sizes = block.add(matrix, np.float64), None
+            at, sizes = (block.add(m, np.float64) for m in (matrix, np.abs(matrix)))
+            matrices.append((at, sizes, matrix.shape))
             used = matrix.any(axis=1)
-            if _norms_suffice(matrix[used]):
+            if index > program.depth - _BY_NORMS and _norms_suffice(matrix[used]):
                 norms = np.sqrt((matrix * matrix).sum(axis=0)) * INFLATE
                 pointers.append((index, "norms", block.add(norms, np.float64)))
                 pointers.append((index, "used", block.add(used, np.float64)))
-            else:
-                sizes = block.add(np.abs(matrix), np.float64)
-            matrices.append((at, sizes, matrix.shape))
         else:
             matrices.append(None)
     domain = block.add(lines.domain_rows, np.float64)
@@ -202,9 +204,7 @@ def device_program(network: Network, program: Program, backend: Backend) -> Devi
     levels["done_words"][1:] = levels["piece_words"][:-1]
     levels["index"][-1] = program.depth + 1
 
-    def matrix_at(place: int | None, shape: tuple[int, int]) -> Any:
-        if place is None:
-            return None
+    def matrix_at(place: int, shape: tuple[int, int]) -> Any:
         numbers = memory[place : place + 8 * shape[0] * shape[1]]
         return numbers.view(np.float64).reshape(shape)
 

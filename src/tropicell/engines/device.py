@@ -23,7 +23,7 @@ from tropicell.columns import PackedPatterns
 from tropicell.domains import resolve
 from tropicell.engines._cells_buffers import plane_seeds
 from tropicell.engines._cells_state import SPLITS, TESTS
-from tropicell.engines._device_buffers import Buffers
+from tropicell.engines._device_buffers import Options, buffers_for, keep_buffers
 from tropicell.engines._device_layout import COUNTERS, Backend, device_program, words_for
 from tropicell.engines._device_result import Reader
 from tropicell.engines._exact_cells import ExactCell
@@ -67,25 +67,29 @@ class DeviceRun(CellRun):
         super().__post_init__()
         if self.program.dimension != 2 or self.backend is None or self.share is not None:
             raise InvalidInputError("a device run needs 2 inputs and a backend, and is not shared")
+        self._resolved, _ = resolve(self.network, self.domain)
+        self._domain_bytes = self.program.lines.domain_rows.tobytes()
         self._device: Any = None
         self._started_at = 0.0
+
+    def batches(self) -> Iterator[Columns | None]:
+        yield from super().batches()
+        if self.complete and self._device is not None:
+            assert self.backend is not None
+            keep_buffers(self._device, self.backend, self._options, self._buffers)
 
     def _prepare(self) -> None:
         """Send the network, and take working memory."""
         assert self.backend is not None
         backend, program = self.backend, self.program
-        network, _ = resolve(self.network, self.domain)
-        key = ("device", id(backend), program.lines.domain_rows.tobytes())
-        self._device = network.remember(key, lambda: device_program(network, program, backend))
-        self._buffers = Buffers(
-            program,
-            self._device,
-            backend,
-            exact=self.arithmetic == "exact",
-            store=self.store,
-            tolerance=self.tolerance.relative,
-            memory=self.memory,
+        key = ("device", id(backend), self._domain_bytes)
+        self._device = self._resolved.remember(
+            key, lambda: device_program(self._resolved, program, backend)
         )
+        self._options = Options(
+            self.arithmetic == "exact", self.store, self.tolerance.relative, self.memory
+        )
+        self._buffers = buffers_for(program, self._device, backend, self._options)
         self._reader = Reader(program, self._device, self._buffers, backend, self._bits)
         self._at_once = [self._buffers.at_once] * (program.depth + 2)
 
@@ -94,6 +98,18 @@ class DeviceRun(CellRun):
         self.backend.launch(kernel, items, self._buffers.engine, *arguments)
 
     # --- seeds ----------------------------------------------------------------------------------
+
+    def _plant_root(self) -> None:
+        """The same cells as on the CPU; they are kept for the next run."""
+
+        def make() -> list[ExactCell] | None:
+            super(DeviceRun, self)._plant_root()
+            return None if self.count else list(self._seeds)
+
+        key = ("device seeds", self._tame, self._domain_bytes)
+        seeds = self._resolved.remember(key, make)
+        if seeds is not None:
+            self._seeds, self._started = list(seeds), True
 
     def _grow(self, cells: list[ExactCell], started: float) -> Iterator[_Step]:
         """Do all that is below some cells."""
@@ -164,7 +180,7 @@ class DeviceRun(CellRun):
         outputs = buffers.outputs[: 3 * count * inputs].reshape(3 * count, inputs)
         maps = buffers.maps[level][: 3 * count * width].reshape(3 * count, width)
         dot(outputs, self._device.weights[level], out=maps)
-        if self.arithmetic == "exact" and self._device.sizes[level] is not None:
+        if self.arithmetic == "exact" and not buffers.levels[level]["norms"]:
             bounds = buffers.bounds[: count * inputs].reshape(count, inputs)
             errors = buffers.errors[level][: count * width].reshape(count, width)
             dot(bounds, self._device.sizes[level], out=errors)
