@@ -175,6 +175,57 @@ def _words(regions: Any) -> set[bytes]:
     return set(map(bytes, regions.packed.words))
 
 
+def page(result: dict[str, Any]) -> str:
+    """GPU.md."""
+    lines = [
+        "# The GPU engine, measured",
+        "",
+        f"On one {result['device']}, with `python -m benchmarks.gpu --out benchmarks`. All numbers are in GPU.json.",
+        "",
+        "## Counting",
+        "",
+        'Best of some runs of `count_regions(..., device="cuda")`, all included but the compilation of the kernels. *Known*: by the formula for',
+        "folding networks, or counted by the CPU engine (exact, one core of the same machine).",
+        "",
+        "| network | arithmetic | regions | known | seconds | million regions/s | CPU seconds | decided exactly | memory, GB |",
+        "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    for row in result["counting"]:
+        known = row["known"] or row.get("cpu")
+        cpu = f"{row['cpu_seconds']:.2f}" if row.get("cpu") else ""
+        lines.append(
+            f"| {row['network']} | {row['arithmetic']} | {row['regions']:,} | {f'{known:,}' if known else ''} | {row['seconds']:.4f} "
+            f"| {row['million_per_second']:.1f} | {cpu} | {row['unsure_cells']} | {row['device_gb']:.1f} |"
+        )
+    lines += ["", "## Storing", "", "Everything that the CPU engine stores, in main memory.", ""]
+    lines += [
+        "| network | regions | seconds | million regions/s | bytes a region | without corners and facets |",
+        "| --- | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    for row in result["storing"]:
+        sizes = row["bytes"]
+        few = sum(sizes[key] for key in ("patterns", "witnesses", "bounded and volumes"))
+        lines.append(
+            f"| {row['network']} | {row['regions']:,} | {row['seconds']:.3f} | {row['million_per_second']:.2f} | {sum(sizes.values()):.0f} | {few:.0f} |"
+        )
+    lines += [
+        "",
+        "## The same regions as on the CPU?",
+        "",
+        "Small networks, stored and counted in exact arithmetic, on all of R², boxes, quadrants and half-planes: patterns and volumes are compared.",
+        "",
+    ]
+    lines += [
+        "| kind | networks | regions | cells decided exactly | networks that differ |",
+        "| --- | ---: | ---: | ---: | ---: |",
+    ]
+    lines += [
+        f"| {row['kind']} | {row['networks']} | {row['regions']} | {row['unsure_cells']} | {row['differences']} |"
+        for row in result["agreement"]
+    ]
+    return "\n".join(lines) + "\n"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--out", type=Path, required=True)
@@ -199,7 +250,7 @@ def main() -> None:
         for arithmetic in case.arithmetics:
             row = counting(case.name, network, case.domain, arithmetic, case.repeats)
             row["known"] = case.known(network)
-            if options.cpu_seconds and row["regions"] < 3e6:
+            if options.cpu_seconds and row["regions"] < 1e6 and arithmetic == "exact":
                 row["cpu"], row["cpu_seconds"] = on_cpu(network, case.domain, options.cpu_seconds)
             result["counting"].append(row)
             save()
@@ -209,6 +260,7 @@ def main() -> None:
     if options.nets:
         result["agreement"] = agreement(options.nets)
     save()
+    (options.out / "GPU.md").write_text(page(result))
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from tropicell.cli import main
 from tropicell.domains import Domain, WholeSpace
 from tropicell.engines import runs
 from tropicell.engines._device_cuda import CudaBackend, cuda_backend
-from tropicell.engines._device_layout import _base
+from tropicell.engines._device_layout import LEVEL, _base, _sizes
 from tropicell.engines.cells import CellRun
 from tropicell.engines.device import DeviceRun
 from tropicell.enumeration import count_regions, enumerate_regions
@@ -166,37 +166,28 @@ class Watching:
 
     def launch(self, kernel: str, items: int, *arguments: Any) -> None:
         if kernel == "scan":
-            self.level, self.first, self.count = int(arguments[1][0]), *arguments[3:5]
+            self.level = int(arguments[1].view(LEVEL)["index"][0])
+            self.first, self.count = arguments[3:5]
         self._host.launch(kernel, items, *arguments)
 
 
 @pytest.mark.parametrize("kind", ["generic", "tenths", "scaled"])
-@pytest.mark.parametrize("norms", [True, False])
-def test_error_bounds_of_the_maps_hold(host, kind, norms, monkeypatch):
-    monkeypatch.setattr("tropicell.engines._device_layout._BY_NORMS", 9)
-    monkeypatch.setattr("tropicell.engines._device_layout._norms_suffice", lambda matrix: norms)
+def test_error_bounds_of_the_maps_hold(host, kind):
     watch = Watching(host)
     network = random_network(5, kind, 2, 4, 7)
     run = DeviceRun(network, Box(-1, 1), store=False, backend=watch, memory=MUCH)
     count(run)
     level, size = watch.level, int(watch.count)
     assert level == network.depth
-    buffers, device, lines = run._buffers, run._device, run.program.lines
+    buffers, lines = run._buffers, run.program.lines
     width = network.widths[-1]
     maps = buffers.maps[level][: 3 * size * width].reshape(size, 3, width)
     errors = buffers.errors[level][: size * width].reshape(size, width)
-    if norms:
-        layer = buffers.levels[level]
-        scales = buffers.scales[level * buffers.at_once :][:size]
-        weights = device.weights[level]
-        errors = np.outer(scales, np.sqrt((weights**2).sum(axis=0)))
-        assert layer["norms"]
+    errors = errors * _sizes(run._device.weights[level])[1]
     nodes = run._reader.nodes(level, int(watch.first), np.arange(size))
     scale = [*map(Fraction, lines.scale), 1]
-    program = run.program.maps
-    largest = np.abs(program.input_rows).max(axis=1)
-    base, base_error = _base(network.layers[level - 1], program, level, largest)
-    rounding = program.gamma[level] * np.abs(program.bias[-width:])
+    base, base_error = _base(network.layers[level - 1], run.program, level)
+    rounding = buffers.levels[level]["gamma"] * np.abs(run.program.maps.bias[-width:])
     for k, (pattern, _) in enumerate(nodes):
         exact = run._exact._before(level, pattern)
         bounds = errors[k] + base_error + rounding + 1e-200

@@ -55,12 +55,11 @@ class Buffers:
         exact, store, tolerance, memory = options
         self._backend = backend
         self.levels = device.levels.copy()
-        self._columns = 4 if exact else 3
+        self._bytes = 28 if exact else 24
         if memory is None:
             memory = min(MOST_BYTES, int(_PART_OF_FREE * backend.free_bytes()))
         self._size(memory)
-        # Regions that are stored need sharp bounds, or their corners come from exact arithmetic.
-        self._take_maps(exact, by_norms=exact and not store)
+        self._take_maps(exact)
         self._take_nodes()
         self._take_engine(program, device, exact=exact, store=store, tolerance=tolerance)
 
@@ -68,35 +67,29 @@ class Buffers:
         levels = self.levels
         maps, cells, nodes, corners = (int(share * memory) for share in _SHARES)
         numbers = levels["width"][levels["inputs"] > 0].sum() + levels["inputs"].max()
-        self.at_once = _between(
-            maps // max(8 * self._columns * int(numbers), 1), _MOST_NODES_AT_ONCE
-        )
+        self.at_once = _between(maps // max(self._bytes * int(numbers), 1), _MOST_NODES_AT_ONCE)
         cell = 12 + 4 * int(levels["piece_words"].max() + levels["words"].max())
         self.room = max(self.at_once, _between(cells // (3 * cell), _MOST_CELLS))
         node = int((12 + 4 * levels["done_words"][1:]).sum())
         self.capacity = max(self.at_once, _between(nodes // node, _MOST_CELLS))
         self.arena = _between(corners // (CORNER_BYTES + TAG_BYTES), _MOST_CORNERS)
 
-    def _take_maps(self, exact: bool, *, by_norms: bool) -> None:
+    def _take_maps(self, exact: bool) -> None:
         empty, pointer = self._backend.xp.empty, self._backend.pointer
         widest = int(self.levels["inputs"].max())
         self.outputs = empty(3 * self.at_once * widest)
-        self.bounds = empty(self.at_once * widest if exact else 0)
-        self.scales = empty(len(self.levels) * self.at_once)
+        self.bounds = empty(self.at_once * widest if exact else 0, np.float32)
         self.maps: list[Any] = []
         self.errors: list[Any] = []
-        for index, level in enumerate(self.levels):
+        for level in self.levels:
             width = int(level["width"]) if level["inputs"] else 0
             self.maps.append(empty(3 * self.at_once * width))
-            self.errors.append(empty(self.at_once * width if exact else 0))
+            self.errors.append(empty(self.at_once * width if exact else 0, np.float32))
             if width:
                 level["maps"] = pointer(self.maps[-1])
                 level["errors"] = pointer(self.errors[-1]) if exact else 0
                 level["outputs"] = pointer(self.outputs)
                 level["bounds"] = pointer(self.bounds) if exact else 0
-                level["scales"] = pointer(self.scales) + 8 * index * self.at_once
-                if not by_norms:
-                    level["norms"] = 0
 
     def _take_nodes(self) -> None:
         empty, pointer = self._backend.xp.empty, self._backend.pointer
@@ -145,9 +138,11 @@ class Buffers:
         record["domain"], record["n_domain"] = device.domain, len(lines.domain_rows)
         record["scale_x"], record["scale_y"] = lines.scale
         record["infinity"] = np.inf
-        # As plain numbers: CuPy takes long over arguments with named fields.
-        self.engine = engine.view(np.int64)
-        self.level_arguments = [levels[k : k + 1].view(np.int64) for k in range(len(levels))]
+        # Without the names of the fields: CuPy takes long over them in every launch.
+        self.engine = engine.view(f"V{engine.itemsize}")
+        self.level_arguments = [
+            levels[k : k + 1].view(f"V{levels.itemsize}") for k in range(len(levels))
+        ]
 
 
 def _between(number: int, most: int) -> int:

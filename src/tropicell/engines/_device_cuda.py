@@ -25,7 +25,10 @@ LANES = {
     "emit": 1,
 }
 _THREADS = 256
-_BLOCKS_PER_PROCESSOR = 8
+
+#: Blocks of a launch for each processor of the GPU; `cut` uses many registers.
+_BLOCKS = {"cut": 2, "cut_wide": 2}
+_MOST_BLOCKS = 8
 
 
 class CudaBackend:
@@ -37,7 +40,8 @@ class CudaBackend:
         # processor.
         module = cupy.RawModule(code=SOURCE.read_text(), options=("-fmad=false", "-std=c++17"))
         self._kernels = {name: module.get_function(name) for name in LANES}
-        self._most = _BLOCKS_PER_PROCESSOR * cupy.cuda.Device().attributes["MultiProcessorCount"]
+        processors = cupy.cuda.Device().attributes["MultiProcessorCount"]
+        self._most = {name: processors * _BLOCKS.get(name, _MOST_BLOCKS) for name in LANES}
 
     def pointer(self, array: Any) -> int:
         return int(array.data.ptr)
@@ -49,7 +53,7 @@ class CudaBackend:
         return np.asarray(self.xp.asnumpy(array))
 
     def launch(self, kernel: str, items: int, *arguments: Any) -> None:
-        blocks = min(-(-items * LANES[kernel] // _THREADS), self._most)
+        blocks = min(-(-items * LANES[kernel] // _THREADS), self._most[kernel])
         self._kernels[kernel]((blocks,), (_THREADS,), arguments)
 
     def free_bytes(self) -> int:

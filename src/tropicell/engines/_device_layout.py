@@ -8,19 +8,22 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from tropicell.engines._cells_state import INFLATE, TINY
-from tropicell.engines.program import Program
+from tropicell.engines._cells_state import INFLATE, ROUND, TINY
+from tropicell.engines.program import EXTRA_ROUNDINGS, Program
 from tropicell.network import Network
 
 #: Rounds of cutting of a level that has not been seen yet.
 _FIRST_ROUNDS = 4
 
-#: In so many of the last layers errors may be bounded by norms, which saves a matrix product. What
-#: they are too large by would multiply from layer to layer.
-_BY_NORMS = 2
+#: BOUND_UNITS of plane.cu: error bounds are multiplied in float32, in units of 2^-50. The second
+#: number covers all rounding there, that of TF32 included, for up to 100,000 summands.
+_BOUND_UNITS, _ROUNDED = 2.0**50, 1.01
 
-#: Norms are used if they are at most so many times too large.
-_LOOSE = 2.0
+#: Roundings beyond one per summand that the error bound of a sum leaves room for.
+_EXTRA = 20
+
+#: In bounds, nonzero weights are at least so large, relative to the largest of their row.
+_SMALLEST = 1e-6
 
 #: Arrays begin at multiples of so many bytes.
 _ALIGNED = 256
@@ -35,8 +38,7 @@ LEVEL = np.dtype(
     + [("gamma", np.float64)]
     + [(name, np.int64) for name in ("sources", "base", "base_error")]
     + [(name, np.int64) for name in ("slopes", "intercepts", "bias", "row", "at", "slack")]
-    + [(name, np.int64) for name in ("maps", "outputs", "errors", "bounds")]
-    + [(name, np.int64) for name in ("norms", "used", "scales")]
+    + [(name, np.int64) for name in ("maps", "outputs", "errors", "bounds", "units")]
     + [(name, np.int64) for name in ("start", "n", "parent", "done")]
     + [(name, np.int64) for name in ("done_words", "capacity", "first")]
 )
@@ -98,7 +100,7 @@ class DeviceProgram(NamedTuple):
         The memory that `levels` points to.
     weights, sizes : list of arrays of the device
         Per level the matrix of all its sources but layer 0, (neurons of the sources, width), and
-        its absolute values; None where there is none.
+        its absolute values (see `_sizes`); None where there is none.
     rounds : list of int
         Rounds of cutting that a level needed last time.
     bits : int
@@ -157,7 +159,6 @@ def device_program(network: Network, program: Program, backend: Backend) -> Devi
     block = _Block()
     pointers: list[tuple[int, str, int]] = []
     matrices: list[tuple[int, int, tuple[int, int]] | None] = [None]
-    largest = np.abs(maps.input_rows).max(axis=1, initial=0.0)
     for index in range(1, program.depth + 1):
         layer, level = network.layers[index - 1], levels[index]
         begin, end = int(maps.row_start[index]), int(maps.row_start[index + 1])
@@ -170,8 +171,11 @@ def device_program(network: Network, program: Program, backend: Backend) -> Devi
         level["n_sources"] = len(sources)
         level["inputs"] = sum(network.widths[k - 1] for k in sources)
         level["first_line"], level["first_neuron"] = first, program.first_neuron(index)
-        level["pieces"], level["gamma"] = maps.slopes.shape[1], maps.gamma[index]
-        base, base_error = _base(layer, maps, index, largest)
+        level["pieces"], level["gamma"] = maps.slopes.shape[1], _gamma(program, index)
+        base, base_error = _base(layer, program, index)
+        at = lines.line_at[first:last]
+        bias = maps.bias[lines.line_row[first:last]]
+        slack = level["gamma"] * (np.abs(bias) + np.abs(at)) + TINY
         rows = slice(begin, end)
         for name, array, dtype in (
             ("sources", sources, np.int64),
@@ -181,19 +185,16 @@ def device_program(network: Network, program: Program, backend: Backend) -> Devi
             ("intercepts", maps.intercepts[rows], np.float64),
             ("bias", maps.bias[rows], np.float64),
             ("row", lines.line_row[first:last] - begin, np.int32),
-            ("at", lines.line_at[first:last], np.float64),
-            ("slack", lines.line_slack[first:last], np.float64),
+            ("at", at, np.float64),
+            ("slack", slack, np.float64),
         ):
             pointers.append((index, name, block.add(array, dtype)))
         if sources:
             matrix = np.concatenate([_dense(layer.affine.terms[k]).T for k in sources])
-            at, sizes = (block.add(m, np.float64) for m in (matrix, np.abs(matrix)))
-            matrices.append((at, sizes, matrix.shape))
-            used = matrix.any(axis=1)
-            if index > program.depth - _BY_NORMS and _norms_suffice(matrix[used]):
-                norms = np.sqrt((matrix * matrix).sum(axis=0)) * INFLATE
-                pointers.append((index, "norms", block.add(norms, np.float64)))
-                pointers.append((index, "used", block.add(used, np.float64)))
+            sizes, units = _sizes(matrix)
+            numbers = block.add(matrix, np.float64)
+            matrices.append((numbers, block.add(sizes, np.float32), matrix.shape))
+            pointers.append((index, "units", block.add(units, np.float64)))
         else:
             matrices.append(None)
     domain = block.add(lines.domain_rows, np.float64)
@@ -204,43 +205,52 @@ def device_program(network: Network, program: Program, backend: Backend) -> Devi
     levels["done_words"][1:] = levels["piece_words"][:-1]
     levels["index"][-1] = program.depth + 1
 
-    def matrix_at(place: int, shape: tuple[int, int]) -> Any:
-        numbers = memory[place : place + 8 * shape[0] * shape[1]]
-        return numbers.view(np.float64).reshape(shape)
+    def matrix_at(place: int, shape: tuple[int, int], dtype: Any) -> Any:
+        size = np.dtype(dtype).itemsize * shape[0] * shape[1]
+        return memory[place : place + size].view(dtype).reshape(shape)
 
     return DeviceProgram(
         levels,
         memory,
-        [None if m is None else matrix_at(m[0], m[2]) for m in matrices],
-        [None if m is None else matrix_at(m[1], m[2]) for m in matrices],
+        [None if m is None else matrix_at(m[0], m[2], np.float64) for m in matrices],
+        [None if m is None else matrix_at(m[1], m[2], np.float32) for m in matrices],
         [_FIRST_ROUNDS] * (program.depth + 2),
         bits,
         address + domain,
     )
 
 
-def _norms_suffice(matrix: NDArray[np.float64]) -> bool:
-    """Whether |w| · g can be bounded by the product of norms, for even g, without much loss."""
-    ones = np.abs(matrix).sum(axis=0)
-    twos = np.sqrt((matrix * matrix).sum(axis=0))
-    return bool((twos * np.sqrt(len(matrix)) <= _LOOSE * ones).all())
+def _sizes(matrix: NDArray[np.float64]) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+    """Absolute weights relative to the largest of their column, and the units of products."""
+    sizes = np.abs(matrix)
+    largest = sizes.max(axis=0)
+    sizes /= np.where(largest > 0, largest, 1.0)
+    sizes[sizes > 0] = np.maximum(sizes[sizes > 0], _SMALLEST)
+    return sizes.astype(np.float32), largest * (_ROUNDED / _BOUND_UNITS)
 
 
 def _dense(matrix: Any) -> NDArray[np.float64]:
     return np.asarray(matrix.toarray() if isinstance(matrix, sp.csr_array) else matrix)
 
 
+def _gamma(program: Program, index: int) -> float:
+    """Relative rounding error of the sums of a layer: there are no changes of rank one here."""
+    return float(program.maps.gamma[index]) - (EXTRA_ROUNDINGS - _EXTRA) * ROUND
+
+
 def _base(
-    layer: Any, maps: Any, index: int, largest: NDArray[np.float64]
+    layer: Any, program: Program, index: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The part of a layer's rows that all cells share, bias and layer 0, and its error bound."""
+    maps = program.maps
+    largest = np.abs(maps.input_rows).max(axis=1, initial=0.0)
     begin, end = maps.row_start[index], maps.row_start[index + 1]
     base = np.zeros((3, end - begin))
     error = np.zeros(end - begin)
     matrix = layer.affine.terms.get(0)
     if matrix is not None:
         base[:] = np.asarray(matrix @ maps.input_rows).T
-        bounds = np.where(largest != 0, (maps.gamma[index] * largest + TINY) * INFLATE, 0.0)
+        bounds = np.where(largest != 0, (_gamma(program, index) * largest + TINY) * INFLATE, 0.0)
         error[:] = np.asarray(abs(matrix) @ bounds)
     base[2] += maps.bias[begin:end]
     return base, error

@@ -180,7 +180,7 @@ class DeviceRun(CellRun):
         outputs = buffers.outputs[: 3 * count * inputs].reshape(3 * count, inputs)
         maps = buffers.maps[level][: 3 * count * width].reshape(3 * count, width)
         dot(outputs, self._device.weights[level], out=maps)
-        if self.arithmetic == "exact" and not buffers.levels[level]["norms"]:
+        if self.arithmetic == "exact":
             bounds = buffers.bounds[: count * inputs].reshape(count, inputs)
             errors = buffers.errors[level][: count * width].reshape(count, width)
             dot(bounds, self._device.sizes[level], out=errors)

@@ -82,6 +82,7 @@ template <int Size> struct Group {
 #define INFLATE 1.0000001             // covers the rounding of the bounds themselves
 #define TINY 1e-200                   // covers underflow
 #define SHARP 1e-7                    // stored vertices are at least this sharp
+#define BOUND_UNITS 1125899906842624.0  // bounds times this, 2^50, are multiplied in float32
 
 #define POSITIVE 1
 #define NEGATIVE 2
@@ -114,9 +115,8 @@ struct Level {
     const int *row;                               // neuron of every line
     const double *at, *slack;                     // breakpoint, part of the error bound
     double *maps, *outputs;                       // rows of this layer; of all its sources
-    double *errors, *bounds;                      // bounds for both, if they are multiplied out
-    const double *norms, *used;                   // else: norms of the weights, which sources count,
-    double *scales;                               // and the norm of the bounds of the sources
+    float *errors, *bounds;                       // bounds for both, in units of their own
+    const double *units;
     int *start, *n, *parent;                      // nodes: corners, row of the maps of the layer before
     u32 *done;                                    // pieces of the layer before
     i64 done_words, capacity, first;              // the maps are those of the nodes from `first` on
@@ -159,17 +159,14 @@ DEVICE Line before(const Level &level, i64 node, int neuron) {
         m.a += maps[0];
         m.b += maps[width];
         m.c += maps[2 * width];
-        if (level.norms)
-            m.error += level.norms[neuron] * level.scales[node];
-        else if (level.errors)
-            m.error += level.errors[width * node + neuron];
+        if (level.errors) m.error += level.errors[width * node + neuron] * level.units[neuron];
     }
     return m;
 }
 
 DEVICE Line line_of(const Engine &g, const Level &level, i64 node, int line) {
-    Line m = before(level, node, level.row[line]);
-    m.c -= level.at[line];
+    Line m = before(level, node, level.plain ? line : level.row[line]);
+    if (!level.plain) m.c -= level.at[line];
     m.error = g.exact ? m.error + level.slack[line] : 0.0;
     return m;
 }
@@ -325,8 +322,6 @@ KERNEL gather(GIVEN Engine g, GIVEN Level level, i64 first, i64 count) {
     for (i64 i = group.index; i < count; i += group.count) {
         int below = (int)level.index;
         i64 node = first + i, offset = 0;
-        double squares = 0.0;
-        u32 some = 0;
         for (i64 s = 0; s < level.n_sources; s++) {
             int source = (int)level.sources[s];
             for (; below > source + 1; below--)
@@ -340,22 +335,13 @@ KERNEL gather(GIVEN Engine g, GIVEN Level level, i64 first, i64 count) {
                 out[0] = m.a;
                 out[level.inputs] = m.b;
                 out[2 * level.inputs] = m.c;
-                if (level.norms) {
-                    double bound = m.error * level.used[offset + j];
-                    squares += bound * bound;
-                    some |= bound != 0.0;
-                } else if (g.exact) {
-                    level.bounds[level.inputs * i + offset + j] = m.error;
+                if (g.exact) {
+                    // Never 0 unless it is; infinite, and so in doubt, if it is very large.
+                    double bound = m.error == 0.0 ? 0.0 : fmax(m.error * BOUND_UNITS, 1e-30);
+                    level.bounds[level.inputs * i + offset + j] = (float)bound;
                 }
             }
             offset += from.width;
-        }
-        if (level.norms) {
-            squares = group.sum(squares);
-            some = group.either(some);
-            // The last part is for squares that underflow.
-            if (group.lane == 0)
-                level.scales[i] = some ? sqrt(squares) * INFLATE + 1e-150 * (double)level.inputs : 0.0;
         }
     }
 }
