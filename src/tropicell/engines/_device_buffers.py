@@ -17,16 +17,16 @@ from tropicell.engines._device_layout import (
 from tropicell.engines.program import Program
 
 #: More memory than this is not taken unless asked for, nor more than this part of what is free.
-MOST_BYTES = 16 << 30
+MOST_BYTES = 32 << 30
 _PART_OF_FREE = 0.6
 
 #: So many nodes at a time keep a large GPU busy.
-_MOST_NODES_AT_ONCE = 1 << 16
+_MOST_NODES_AT_ONCE = 1 << 18
 _MOST_CELLS = 1 << 23
 _MOST_CORNERS = 1 << 27
 
 #: What the memory is for: maps, lists of cells, nodes, corners.
-_SHARES = (0.4, 0.2, 0.15, 0.25)
+_SHARES = (0.55, 0.15, 0.1, 0.2)
 
 
 class Options(NamedTuple):

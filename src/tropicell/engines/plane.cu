@@ -147,27 +147,27 @@ struct Engine {
 struct Line { double a, b, c, error; };
 
 // A neuron before its activation, and the bound that comes from the sums.
-DEVICE Line before(const Level &level, i64 node, int neuron) {
+DEVICE Line before(const Engine &g, const Level &level, i64 node, int neuron) {
     i64 width = level.width;
     Line m;
     m.a = level.base[neuron];
     m.b = level.base[width + neuron];
     m.c = level.base[2 * width + neuron];
-    m.error = level.base_error[neuron];
+    m.error = g.exact ? level.base_error[neuron] : 0.0;
     if (level.maps) {
         const double *maps = level.maps + 3 * width * node + neuron;
         m.a += maps[0];
         m.b += maps[width];
         m.c += maps[2 * width];
-        if (level.errors) m.error += level.errors[width * node + neuron] * level.units[neuron];
+        if (g.exact) m.error += level.errors[width * node + neuron] * level.units[neuron];
     }
     return m;
 }
 
 DEVICE Line line_of(const Engine &g, const Level &level, i64 node, int line) {
-    Line m = before(level, node, level.plain ? line : level.row[line]);
+    Line m = before(g, level, node, level.plain ? line : level.row[line]);
     if (!level.plain) m.c -= level.at[line];
-    m.error = g.exact ? m.error + level.slack[line] : 0.0;
+    if (g.exact) m.error += level.slack[line];
     return m;
 }
 
@@ -298,7 +298,7 @@ DEVICE Line output(const Engine &g, const Level &from, const Level &to, i64 row,
     double slope = from.slopes[neuron * from.pieces + piece];
     double intercept = from.intercepts[neuron * from.pieces + piece];
     Line m = {0.0, 0.0, 0.0, 0.0};
-    if (slope != 0.0) m = before(from, row, neuron);
+    if (slope != 0.0) m = before(g, from, row, neuron);
     m.a *= slope;
     m.b *= slope;
     m.c *= slope;
@@ -384,8 +384,8 @@ KERNEL plant(GIVEN Engine g, GIVEN Level level, i64 count, const int *labels, co
 
 // --- cells ------------------------------------------------------------------------------------------
 
-DEVICE int look_closer(const Level &level, i64 node, int line, const Tag *tags, int n) {
-    Line m = before(level, node, level.row[line]);
+DEVICE int look_closer(const Engine &g, const Level &level, i64 node, int line, const Tag *tags, int n) {
+    Line m = before(g, level, node, level.row[line]);
     // Nothing was summed: the neuron is its bias, a float, and so is the breakpoint.
     if (m.a == 0.0 && m.b == 0.0 && m.error == 0.0) return m.c > level.at[line] ? POSITIVE : NEGATIVE;
     // A cell that comes from within the layer has edges on some of its lines.
@@ -484,7 +484,7 @@ KERNEL scan(GIVEN Engine g, GIVEN Level level, GIVEN Level next, i64 first, i64 
                 int seen = quick_side(line_of(g, level, i, line), corners, n, eps);
                 if (seen != CROSSES && (seen & DOUBTFUL)) {
                     if (g.exact)
-                        seen = look_closer(level, i, line, g.tags + start, n);
+                        seen = look_closer(g, level, i, line, g.tags + start, n);
                     else
                         seen &= CROSSES;
                 }
