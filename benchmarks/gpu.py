@@ -1,9 +1,9 @@
 """Counts, rates and memory of the GPU engine, and whether its regions are those of the CPU engine.
 
-    python -m benchmarks.gpu --out benchmarks
+    python -m benchmarks.gpu --out benchmarks --cpu-seconds 12
 
-writes GPU.json, and GPU.md from it. Networks with many regions are counted on the CPU too unless ``--cpu-seconds``
-is too small for it; counts of folding networks are known.
+writes GPU.json, and GPU.md from it. Networks with less than a million regions are counted on the CPU too, if that
+takes no longer than ``--cpu-seconds``; counts of folding networks are known.
 """
 
 from __future__ import annotations
@@ -180,12 +180,13 @@ def page(result: dict[str, Any]) -> str:
     lines = [
         "# The GPU engine, measured",
         "",
-        f"On one {result['device']}, with `python -m benchmarks.gpu --out benchmarks`. All numbers are in GPU.json.",
+        f"On one {result['device']}, with `make bench-gpu`. All numbers are in GPU.json.",
         "",
         "## Counting",
         "",
         'Best of some runs of `count_regions(..., device="cuda")`, all included but the compilation of the kernels. *Known*: by the formula for',
-        "folding networks, or counted by the CPU engine (exact, one core of the same machine).",
+        "folding networks, or counted by the CPU engine (exact, one core of the same machine; the first of its times includes the",
+        "compilation of its kernels). *Decided exactly*: cells that went to the CPU's integers.",
         "",
         "| network | arithmetic | regions | known | seconds | million regions/s | CPU seconds | decided exactly | memory, GB |",
         "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",

@@ -109,9 +109,9 @@ def cases() -> list[Case]:
             "8×[100], skips", lambda: random_network(8, 100, skips=True), WholeSpace(), ("exact",)
         ),
         Case(
-            "4×[100], hard tanh",
+            "4×[100], hard tanh, box",
             lambda: random_network(4, 100, activation="hard_tanh"),
-            WholeSpace(),
+            box,
             ("exact",),
         ),
         Case("4×[100], box", lambda: random_network(4, 100), box, ("exact",), store=True),
