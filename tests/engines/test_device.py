@@ -222,6 +222,13 @@ def test_without_a_gpu_the_cpu_is_used_with_a_warning(monkeypatch):
         assert count_regions(random_mlp([2, 3, 1]), device="cuda") == 7
 
 
+def test_emulated_float64_is_refused(monkeypatch):
+    monkeypatch.setenv("CUBLAS_EMULATE_DOUBLE_PRECISION", "1")
+    found = cuda_backend.__wrapped__()
+    assert isinstance(found, str)
+    assert "CUBLAS_EMULATE_DOUBLE_PRECISION" in found
+
+
 @pytest.mark.parametrize(
     ("inputs", "engine", "why"), [(3, "auto", "2 inputs"), (2, "halfspaces", "'halfspaces'")]
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -160,7 +161,7 @@ def buffers_for(
 
     Taking it costs as much time as counting some ten thousand regions.
     """
-    if _kept:
+    with suppress(IndexError):  # there is nothing, or another thread was faster
         old_device, old_backend, old_options, buffers = _kept.pop()
         if old_device is device and old_backend is backend and old_options == options:
             return buffers

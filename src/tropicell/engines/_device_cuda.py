@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -64,6 +65,10 @@ class CudaBackend:
 @lru_cache(maxsize=1)
 def cuda_backend() -> CudaBackend | str:
     """The GPU, or why there is none."""
+    if os.environ.get("CUBLAS_EMULATE_DOUBLE_PRECISION", "0") != "0":
+        return (
+            "the error bounds are not for emulated float64: unset CUBLAS_EMULATE_DOUBLE_PRECISION"
+        )
     try:
         cupy = require("cupy", extra="cuda", why="device='cuda'")
     except MissingDependencyError as error:
