@@ -190,6 +190,7 @@ class _Job:
             self.arithmetic,
             store=store,
             workers=self.workers,
+            max_seconds=self.max_seconds,
         )
         started = time.perf_counter()
         limit = sys.maxsize if self.max_regions is None else self.max_regions
@@ -197,7 +198,7 @@ class _Job:
         kept = 0
         try:
             for batch in _until(run, limit, self.max_seconds):
-                bar.update(run.count - bar.n)
+                bar.update(run.found - bar.n)
                 if batch is not None:
                     columns = _first(batch, limit - kept)
                     kept += len(columns.packed)

@@ -14,7 +14,8 @@ from tropicell import Affine, Box, Layer, Network, Polytope, Slice, activations
 from tropicell.domains import resolve
 from tropicell.engines import _halfspaces_search, _halfspaces_work
 from tropicell.engines._halfspaces_exact import decide, interior_point
-from tropicell.engines.halfspaces import Batch, HalfspaceResult, enumerate_halfspaces
+from tropicell.engines.halfspaces import HalfspaceTask
+from tropicell.engines.threads import UnitRun
 from tropicell.engines.traverse import traverse
 from tropicell.errors import InvalidDomainError, InvalidInputError
 
@@ -162,34 +163,6 @@ def test_budgets(store):
     assert len(some.patterns) == (100 if store else 0)
     none = enumerate_halfspaces(network, max_seconds=0.0, store=store)
     assert not none.complete
-
-
-def test_prefixes_share_the_work():
-    for seed in range(4):
-        network = random_network(seed, KINDS[seed], 3, 3, 3)
-        expected = oracle(network)
-        width = network.widths[0]
-        parts: set[tuple[int, ...]] = set()
-        for prefix in {pattern[:width] for pattern in expected}:
-            part = found(enumerate_halfspaces(network, prefix=np.array(prefix, np.uint8)))
-            assert all(pattern[:width] == prefix for pattern in part)
-            parts |= part
-        assert parts == expected
-    relu = Network.mlp([[[1.0], [-1.0]], [[1.0, 1.0]], [[1.0]]])
-    assert enumerate_halfspaces(relu, prefix=np.array([1, 1], np.uint8)).count == 0
-    with pytest.raises(InvalidInputError, match="prefix"):
-        enumerate_halfspaces(relu, prefix=np.array([1], np.uint8))
-
-
-@pytest.mark.parametrize("sizes", [(3, 5, 1), (3, 6, 5, 1), (2, 70, 2, 1)])
-def test_shares_add_up(sizes):
-    network = default_init(sizes)
-    expected = found(enumerate_halfspaces(network))
-    parts = [enumerate_halfspaces(network, share=(k, 3)) for k in range(3)]
-    assert sum(part.count for part in parts) == len(expected)
-    assert set().union(*(found(part) for part in parts)) == expected
-    with pytest.raises(InvalidInputError, match="share"):
-        enumerate_halfspaces(network, share=(3, 3))
 
 
 def test_refused_input():
