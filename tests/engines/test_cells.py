@@ -25,8 +25,8 @@ from tropicell.arithmetic import EXACT
 from tropicell.domains import Domain, resolve
 from tropicell.engines._cells_maps import enter_layer
 from tropicell.engines.cells import CellTask, Tolerance
-from tropicell.engines.threads import UnitRun
 from tropicell.engines.program import compile_program
+from tropicell.engines.threads import UnitRun
 from tropicell.engines.traverse import traverse
 from tropicell.maps import NetworkMaps
 

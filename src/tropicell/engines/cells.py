@@ -20,7 +20,7 @@ from tropicell.arithmetic import ArithmeticName
 from tropicell.columns import PackedPatterns
 from tropicell.domains import Domain, resolve
 from tropicell.engines import _cells_buffers as buffers
-from tropicell.engines import cells_stack
+from tropicell.engines import cells_stack, unit_files
 from tropicell.engines._cells_cone import run_cones
 from tropicell.engines._cells_maps import enter_layers
 from tropicell.engines._cells_plane import run_plane
@@ -47,7 +47,7 @@ from tropicell.engines._cells_state import (
 from tropicell.engines._exact_cells import MOST_FACETS, ExactCell, ExactCells
 from tropicell.engines.batch import Columns
 from tropicell.engines.program import Program, compile_program, is_tame
-from tropicell.engines.units import Outcome, Unit, chunks
+from tropicell.engines.units import Arrays, Outcome, Unit, chunks
 from tropicell.network import Network
 
 #: The kernel comes back to look at the clock after so many steps.
@@ -170,6 +170,25 @@ class CellTask:
         """A worker with buffers of its own."""
         return CellWorker(self)
 
+    def describe(self, unit: Unit) -> dict[str, Any]:
+        """All of a unit but its arrays, as JSON."""
+        return {
+            "generation": unit.generation,
+            "doubtful": unit.doubtful,
+            "cells": [unit_files.cell_to_json(cell) for cell in unit.cells],
+        }
+
+    def restored(self, described: dict[str, Any], stack: Arrays) -> Unit:
+        """A unit from a file, checked."""
+        if stack:
+            unit_files.check_cells(self.program, self.network, stack)
+        exact = self.exact_cells.copy()
+        cells = tuple(
+            unit_files.cell_from_json(data, self.program, self.network, exact)
+            for data in described["cells"]
+        )
+        return Unit(int(described["generation"]), stack, cells, bool(described["doubtful"]))
+
 
 class CellWorker:
     """Runs units of a `CellTask`."""
@@ -211,11 +230,16 @@ class CellWorker:
         """Cut cells until `limit` regions are found, or all of the unit's."""
         self._begin(unit)
         state = self._state
-        while state[COUNT] < limit and (state[TOP] or self._has_seeds() or self._waiting):
+        decided = self._exact.decisions
+        while state[TOP] or self._has_seeds() or self._waiting:
+            # An exact decision takes about as long as a region, or longer.
+            most = limit - (self._exact.decisions - decided)
+            if state[COUNT] >= most:
+                break
             if stop():
                 return Outcome(self._take_all(), int(state[COUNT]), None)
             if state[TOP] or self._has_seeds():
-                self._run_kernel(limit, stop)
+                self._run_kernel(most, stop)
             else:
                 self._plant(stop)
         if state[UNSURE]:

@@ -25,8 +25,8 @@ from tropicell.engines.units import Arrays, Unit, estimates, groups
 
 Stack = PlaneStack | ConeStack
 
-#: For each kind of stack, its arrays with the places (in a record) of where a cell's part begins and
-#: how long it is.
+#: For each kind of stack, its arrays with the places (in a record) of where a cell's part begins
+#: and how long it is.
 _PLANE = {"poly": (2, 1), "labels": (2, 1), "conflicts": (4, 3)}
 _CONE = {"rays": (2, 1), "tight": (2, 1), "facets": (FACET_AT, N_FACETS), "conflicts": (4, 3)}
 
@@ -76,7 +76,7 @@ def _part(
 def put(
     program: Program, stack: Any, records: NDArray[np.int64], part: Arrays, state: NDArray[np.int64]
 ) -> tuple[Any, NDArray[np.int64]]:
-    """Fill the empty stack with the cells of a unit; returns the stack and records, maybe larger."""
+    """Fill the empty stack with the cells of a unit; the stack and records may become larger."""
     plane = isinstance(stack, PlaneStack)
     used = part["records"]
     names = [*(_PLANE if plane else _CONE), *([] if plane else ["table", "table_labels"])]

@@ -10,17 +10,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from tropicell.arithmetic import ArithmeticName
 from tropicell.columns import PackedPatterns
 from tropicell.domains import Domain, resolve
-from tropicell.engines import halfspaces_stack
+from tropicell.engines import halfspaces_stack, unit_files
 from tropicell.engines._halfspaces_program import build_program
 from tropicell.engines._halfspaces_search import Search, Tolerance
 from tropicell.engines.batch import Columns
-from tropicell.engines.units import Outcome, Unit
+from tropicell.engines.units import Arrays, Outcome, Unit
 from tropicell.network import Network
+
+
+#: An exact decision takes as long as so many regions.
+_PRICE = 50
 
 
 class HalfspaceTask:
@@ -40,6 +42,7 @@ class HalfspaceTask:
 
     Examples
     --------
+    >>> import numpy as np
     >>> task = HalfspaceTask(Network.mlp([np.eye(6), np.ones((1, 6))]))
     >>> outcome = task.worker().run(task.root(), 1000, lambda: False)
     >>> outcome.count, outcome.left
@@ -70,6 +73,16 @@ class HalfspaceTask:
         """A worker with buffers of its own."""
         return HalfspaceWorker(self)
 
+    def describe(self, unit: Unit) -> dict[str, Any]:
+        """All of a unit but its arrays, as JSON."""
+        return {"generation": unit.generation}
+
+    def restored(self, described: dict[str, Any], stack: Arrays) -> Unit:
+        """A unit from a file, checked."""
+        if stack:
+            unit_files.check_halfspaces(self.program, stack, store=self.store)
+        return Unit(int(described["generation"]), stack)
+
 
 class HalfspaceWorker:
     """Runs units of a `HalfspaceTask`."""
@@ -97,11 +110,12 @@ class HalfspaceWorker:
         else:
             search.start()
         columns: list[Columns] = []
+        decided = search.exact_decisions
         while not (search.complete or search.paused):
             if stop():
                 self._take(columns)
                 return Outcome(columns, search.count, None)
-            search.advance(limit)
+            search.advance(limit - _PRICE * (search.exact_decisions - decided))
             if search.is_full:
                 self._take(columns)
         self._take(columns)

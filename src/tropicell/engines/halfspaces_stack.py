@@ -30,9 +30,7 @@ def take(search: Search, generation: int) -> list[Unit]:
     known = (decided[:, 0] | decided[:, 1]).view(np.uint8)
     free = cuts[layers] - np.unpackbits(known, axis=1).sum(axis=1, dtype=np.int64)
     weights = estimates(free - 1, layers, search.network.n_inputs)
-    return [
-        Unit(generation, _part(search, frames[part])) for part in groups(weights, generation)
-    ]
+    return [Unit(generation, _part(search, frames[part])) for part in groups(weights, generation)]
 
 
 def _part(search: Search, frames: list[tuple[int, int]]) -> Arrays:
@@ -90,5 +88,10 @@ def put(search: Search, part: Arrays) -> None:
         tree.n_points[k] = n
         tree.n_frames[k] = len(mine)
         for f, place in enumerate(mine):
-            tree.frames[k, f] = part["cuts"][place], starts[place] - first, starts[place + 1] - first, n
+            tree.frames[k, f] = (
+                part["cuts"][place],
+                starts[place] - first,
+                starts[place + 1] - first,
+                n,
+            )
             tree.frame_decided[k, f] = part["decided"][place]

@@ -36,6 +36,7 @@ _TRAVERSE_BATCH = 1024
 #: Seconds after which a kernel that is not there yet is taken to be compiled, not loaded.
 _PATIENCE = 1.5
 
+
 class TraverseRun:
     """The oracle."""
 

@@ -14,7 +14,7 @@ from tropicell.engines.units import Outcome, Task, Unit, Worker
 
 #: Finished units that may wait for the reader, for each thread; then threads wait, so that
 #: memory stays bounded.
-_AHEAD = 16
+_AHEAD = 4
 _SECONDS = 0.05
 
 
@@ -23,6 +23,7 @@ class Place:
     """A unit in the order of all: open, running (`taken`), or done (`outcome`)."""
 
     unit: Unit
+    parent: Place | None = None
     taken: bool = False
     outcome: Outcome | None = None
 
@@ -70,7 +71,7 @@ class UnitRun:
         self._task = task
         self._n = workers
         self._order = [Place(unit) for unit in ([task.root()] if units is None else units)]
-        self._stop = threading.Event()
+        self._stop = False  # no lock: a signal handler may set it at any time
         self._changed = threading.Condition()
         self._done = 0  # places that are done and not yet handed out
         self._ahead = 0  # regions in them
@@ -92,12 +93,12 @@ class UnitRun:
 
     def halt(self) -> None:
         """Stop soon: workers give back what they have."""
-        self._stop.set()
+        self._stop = True
 
     def _stopped(self) -> bool:
         if self._deadline is not None and time.perf_counter() > self._deadline:
-            self._stop.set()
-        return self._stop.is_set()
+            self._stop = True
+        return self._stop
 
     def batches(self) -> Iterator[Columns | None]:
         """Go on, and hand out regions in order; None is a chance to look at the clock."""
@@ -107,11 +108,14 @@ class UnitRun:
             self._seconds = time.perf_counter() - self._started
         self.complete = not self._order and not self._halted
 
+    def finish(self) -> Iterator[Columns]:
+        """Stop and wait; hand out what is done at the front, so that only whole units remain."""
+        self.join()
+        yield from self._hand_out()
+
     def rest(self) -> Iterator[Columns]:
         """What was found and not yet handed out, after the run was broken off."""
-        self.halt()
-        for thread in self._threads:
-            thread.join()
+        self.join()
         yield from self._take_ready()
         places, self._order, self._done, self._ahead = self._order, [], 0, 0
         for place in places:
@@ -123,10 +127,26 @@ class UnitRun:
                 self._halted = True
         self.complete = not self._halted
 
-    def open_units(self) -> list[Place]:
-        """The places that are not handed out, in order; what is done is marked so."""
+    def left_to_do(self) -> list[Unit]:
+        """What gives all regions that are not handed out yet, in order.
+
+        A unit that is done and waits is to be done again, so its children do not count.
+        """
+        again: set[Place] = set()
+        units = []
         with self._changed:
-            return list(self._order)
+            for place in self._order:
+                if place.parent not in again:
+                    units.append(place.unit)
+                if place.parent in again or place.outcome is not None:
+                    again.add(place)
+        return units
+
+    def join(self) -> None:
+        """Stop, and wait until nobody works any more."""
+        self.halt()
+        for thread in self._threads:
+            thread.join()
 
     def stats(self) -> dict[str, Any]:
         """Counters of all workers added up."""
@@ -177,7 +197,7 @@ class UnitRun:
             with self._changed:
                 self._changed.notify_all()
             if self._errors or not self._order:
-                self._stop.set()
+                self._stop = True
 
     def _work(self, worker: Worker) -> None:
         try:
@@ -185,14 +205,14 @@ class UnitRun:
                 self._finish(place, worker.run(place.unit, place.unit.limit, self._stopped))
         except BaseException as error:
             self._errors.append(error)
-            self._stop.set()
+            self._stop = True
             with self._changed:
                 self._changed.notify_all()
 
     def _take(self) -> Place | None:
         """The first unit that nobody has; None if there is nothing to do any more."""
         with self._changed:
-            while not self._stop.is_set():
+            while not self._stop:
                 if not self._order:
                     return None
                 for index, place in enumerate(self._order):
@@ -218,7 +238,7 @@ class UnitRun:
             self._ahead += outcome.count
             if outcome.left:
                 at = self._order.index(place) + 1
-                self._order[at:at] = [Place(unit) for unit in outcome.left]
+                self._order[at:at] = [Place(unit, place) for unit in outcome.left]
             self._changed.notify_all()
 
     def _hand_out(self) -> Iterator[Columns]:
@@ -229,6 +249,7 @@ class UnitRun:
                 outcome = place.outcome
                 if outcome is None or outcome.left is None:
                     break
+                place.parent = place.outcome = None  # its children know it, and must not keep it
                 self._ready.extend(outcome.columns)
                 self._ahead -= outcome.count
                 self.count += outcome.count

@@ -3,13 +3,14 @@
 A *unit* is a part of the tree of cells: some open nodes, as plain arrays (patterns, polygons or
 bases; no affine maps). A worker runs a unit until it has found a fixed number of regions, and hands
 back what it found and what is left, as new units. What a unit gives depends on nothing but the
-unit, so the regions of all units, each followed by those of the units that are left of it, come in one
-order, whatever the number of threads, and also when a run is broken off and continued.
+unit, so the regions of all units, each followed by those of the units that are left of it, come in
+one order, whatever the number of threads, and also when a run is broken off and continued.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -20,8 +21,8 @@ from tropicell.engines.batch import Columns
 
 Arrays = dict[str, NDArray[Any]]
 
-#: A unit of generation g ends after so many regions times 2^g, but never more than the second number.
-#: So a small enumeration spreads quickly, and a large one is not made of crumbs.
+#: A unit of generation g ends after so many regions times 2^g, but never more than the second
+#: number. So a small enumeration spreads quickly, and a large one is not made of crumbs.
 FIRST_LIMIT, LAST_LIMIT = 1024, 16_384
 
 #: What is left of a unit becomes at most so many units: many at first, later only a few.
@@ -61,7 +62,8 @@ class Unit(NamedTuple):
         return min(FIRST_LIMIT << min(self.generation, 20), LAST_LIMIT)
 
 
-class Outcome(NamedTuple):
+@dataclass(frozen=True)
+class Outcome:
     """What became of a unit.
 
     `left` are the units that remain, in order; None if the worker was told to stop: then `columns`
@@ -91,6 +93,18 @@ class Task(Protocol):
 
     def worker(self) -> Worker:
         """Somebody who does it."""
+
+    def describe(self, unit: Unit) -> dict[str, Any]:
+        """All of a unit but its arrays, as JSON."""
+
+    def restored(self, described: dict[str, Any], stack: Arrays) -> Unit:
+        """A unit from its description and arrays, which may come from anywhere.
+
+        Raises
+        ------
+        ValueError
+            If a worker could not run it safely.
+        """
 
 
 def estimates(
