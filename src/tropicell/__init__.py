@@ -3,10 +3,14 @@
 from importlib.metadata import version as _version
 
 from tropicell import plotting
+from tropicell.checkpoint import Checkpoint
 from tropicell.comparison import Comparison, compare
 from tropicell.domains import Box, Polytope, Slice, WholeSpace
 from tropicell.enumeration import count_regions, enumerate_regions, iter_regions
 from tropicell.errors import (
+    CheckpointError,
+    CheckpointWarning,
+    FileWriteError,
     ImportMismatchError,
     IncompleteError,
     InvalidDomainError,
@@ -40,8 +44,12 @@ __all__ = [
     "Affine",
     "AffineMap",
     "Box",
+    "Checkpoint",
+    "CheckpointError",
+    "CheckpointWarning",
     "Comparison",
     "EmptyRegion",
+    "FileWriteError",
     "ImportMismatchError",
     "IncompleteError",
     "InvalidDomainError",
