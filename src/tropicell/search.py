@@ -20,7 +20,7 @@ from tropicell.columns import PackedPatterns, Ragged
 from tropicell.domains import Domain, Polytope, resolve
 from tropicell.engines.batch import Columns, Run
 from tropicell.engines.traverse import start_cell
-from tropicell.errors import InvalidInputError
+from tropicell.errors import CheckpointError, InvalidInputError, TropicellError
 from tropicell.interruption import stopping
 from tropicell.network import Network
 from tropicell.regions import Regions
@@ -269,6 +269,12 @@ class _Driver:
             self.ended_by = "SIGINT"
         except MemoryError:
             self.ended_by = "MemoryError"
+        except Exception as error:
+            if file is None or not file.units or isinstance(error, TropicellError | OSError):
+                raise
+            raise CheckpointError(
+                f"{file.folder}: the checkpoint does not fit the network, or is damaged: {error!r}"
+            ) from error
         self.ended_by = self.ended_by or "max_seconds"
         if file is not None:
             unit_run = cast("UnitRun", run)
