@@ -136,7 +136,7 @@ class Search:
         finally:
             run.halt()
             bar.close()
-            self.complete = run.complete and not budget.spent
+            self.complete = run.complete and not budget.is_spent_by(run.count)
             self.count = budget.regions if store else min(run.count, most)
             self.stats = run.stats() | {
                 "engine": name,
@@ -144,7 +144,8 @@ class Search:
                 "seconds": time.perf_counter() - started,
             }
             if not self.complete:
-                self.stats["ended_by"] = budget.spent or driver.ended_by
+                over = "max_regions" if run.count > most else driver.ended_by
+                self.stats["ended_by"] = budget.spent or over
 
     def _start(
         self, name: str, domain: Domain, *, store: bool
@@ -229,9 +230,7 @@ class _Budget:
 
     def is_spent_by(self, count: int) -> bool:
         """Whether no more regions are wanted, after so many were found."""
-        if count > self._most:
-            self.spent = self.spent or "max_regions"
-        return bool(self.spent)
+        return bool(self.spent) or count > self._most
 
 
 class _Driver:
