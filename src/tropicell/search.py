@@ -70,6 +70,11 @@ class Store:
         list(self._pool.map(copy, range(0, len(parts), _COPIES)))
         return whole
 
+    def close(self) -> None:
+        """Let the threads go."""
+        if self._pool is not None:
+            self._pool.shutdown()
+
     def ragged(self, values: str, counts: str) -> Ragged | None:
         """Rows of different lengths."""
         lengths, numbers = self.take(counts), self.take(values)
@@ -195,6 +200,7 @@ class Search:
             corners=store.ragged("corners", "corner_counts"),
             facet_lines=store.ragged("facet_lines", "facet_counts"),
         )
+        store.close()
         regions.stats["bytes"] = regions.nbytes
         return regions
 
