@@ -20,7 +20,6 @@ import numpy as np
 from benchmarks import gpu_networks as networks
 from tropicell import Network, count_regions, enumerate_regions
 from tropicell.engines._device_cuda import CudaBackend, cuda_backend
-from tropicell.engines.cells import CellRun
 from tropicell.engines.device import DeviceRun
 from tropicell.errors import IncompleteError
 
@@ -69,7 +68,7 @@ class _TimedModule:
         return self._watch.timed("product", lambda: self._xp.dot(a, b, out=out))
 
 
-def finished(run: CellRun) -> CellRun:
+def finished(run: DeviceRun) -> DeviceRun:
     for _ in run.batches():
         pass
     return run
@@ -100,9 +99,9 @@ def counting(
         "seconds": best,
         "first_seconds": seconds[0],
         "million_per_second": count / best / 1e6,
-        "unsure_cells": run.stats.unsure_cells,
+        "unsure_cells": run.stats()["unsure_cells"],
         "device_gb": taken / 1e9,
-        "splits": run.stats.splits,
+        "splits": run.stats()["splits"],
         "at_once": run._buffers.at_once,
         "stages": {key: (n, round(value, 6)) for key, (n, value) in watch.seconds().items()},
     }

@@ -3,11 +3,15 @@
 from importlib.metadata import version as _version
 
 from tropicell import plotting
+from tropicell.checkpoint import Checkpoint
 from tropicell.comparison import Comparison, compare
 from tropicell.domains import Box, Polytope, Slice, WholeSpace
 from tropicell.enumeration import count_regions, enumerate_regions, iter_regions
 from tropicell.errors import (
+    CheckpointError,
+    CheckpointWarning,
     DeviceWarning,
+    FileWriteError,
     ImportMismatchError,
     IncompleteError,
     InvalidDomainError,
@@ -27,6 +31,7 @@ from tropicell.importers.sklearn import from_sklearn
 from tropicell.importers.torch import from_torch
 from tropicell.io import load, save
 from tropicell.layers import Affine, Layer
+from tropicell.many import count_many
 from tropicell.maps import AffineMap
 from tropicell.network import Network
 from tropicell.region import EmptyRegion, Region
@@ -40,9 +45,13 @@ __all__ = [
     "Affine",
     "AffineMap",
     "Box",
+    "Checkpoint",
+    "CheckpointError",
+    "CheckpointWarning",
     "Comparison",
     "DeviceWarning",
     "EmptyRegion",
+    "FileWriteError",
     "ImportMismatchError",
     "IncompleteError",
     "InvalidDomainError",
@@ -64,6 +73,7 @@ __all__ = [
     "WeakComparisonWarning",
     "WholeSpace",
     "compare",
+    "count_many",
     "count_regions",
     "enumerate_regions",
     "explore",

@@ -31,7 +31,7 @@ class InvalidInputError(TropicellError, ValueError):
 
 
 class IncompleteError(TropicellError, RuntimeError):
-    """A count that a budget or Ctrl-C ended before all regions were found.
+    """A count that a budget or a signal ended before all regions were found.
 
     Parameters
     ----------
@@ -82,6 +82,18 @@ class DeviceWarning(UserWarning):
 
 class ModelFileError(TropicellError, ValueError):
     """A file that is missing, unreadable, truncated, or not what its name says."""
+
+
+class FileWriteError(TropicellError, OSError):
+    """A file that could not be written; what was there before is untouched."""
+
+
+class CheckpointError(TropicellError, ValueError):
+    """A checkpoint that is damaged, or that of another enumeration."""
+
+
+class CheckpointWarning(UserWarning):
+    """A checkpoint could not be written; the enumeration goes on without it."""
 
 
 class MissingDependencyError(TropicellError, ImportError):

@@ -19,9 +19,12 @@ from tropicell.domains import Domain, WholeSpace
 from tropicell.engines import runs
 from tropicell.engines._device_cuda import CudaBackend, cuda_backend
 from tropicell.engines._device_layout import LEVEL, _base, _sizes
-from tropicell.engines.cells import CellRun
+from tropicell.engines.batch import Run
+from tropicell.engines.cells import CellTask
 from tropicell.engines.device import DeviceRun
-from tropicell.enumeration import count_regions, enumerate_regions
+from tropicell.engines.threads import UnitRun
+from tropicell.enumeration import count_regions, enumerate_regions, iter_regions
+from tropicell.errors import IncompleteError
 
 #: Bytes of working memory: room for a few cells at a time, and for everything.
 LITTLE, MUCH = 1 << 14, 1 << 22
@@ -44,7 +47,7 @@ def backend(request: pytest.FixtureRequest) -> Any:
     return found
 
 
-def rows(run: CellRun) -> dict[bytes, tuple[Any, ...]]:
+def rows(run: Run) -> dict[bytes, tuple[Any, ...]]:
     """Everything that a run stores, by pattern."""
     found = {}
     for batch in run.batches():
@@ -61,7 +64,7 @@ def rows(run: CellRun) -> dict[bytes, tuple[Any, ...]]:
     return found
 
 
-def count(run: CellRun) -> int:
+def count(run: Run) -> int:
     for _ in run.batches():
         pass
     assert run.complete
@@ -70,7 +73,7 @@ def count(run: CellRun) -> int:
 
 def check(network: Network, domain: Domain | None, backend: Any, memory: int = MUCH) -> DeviceRun:
     """The same regions as on the CPU, stored and counted; returns the run that stores."""
-    expected = rows(CellRun(network, domain))
+    expected = rows(UnitRun(CellTask(network, domain)))
     run = DeviceRun(network, domain, backend=backend, memory=memory)
     found = rows(run)
     assert found.keys() == expected.keys()
@@ -97,22 +100,22 @@ def test_regions_are_those_of_the_cpu(backend, seed, kind, shape, domain, memory
     check(random_network(seed, kind, 2, *shape), domain, backend, memory)
 
 
-def random_mlp(sizes: list[int], seed: int = 0) -> Network:
+def random_mlp(sizes: list[int], seed: int = 0, bias: float = 0.3) -> Network:
     rng = np.random.default_rng(seed)
     pairs = list(pairwise(sizes))
     weights = [rng.normal(size=(n, m)) / np.sqrt(m) for m, n in pairs]
-    return Network.mlp(weights, [rng.normal(size=n) * 0.3 for _, n in pairs])
+    return Network.mlp(weights, [rng.normal(size=n) * bias for _, n in pairs])
 
 
 @pytest.mark.parametrize("memory", [1 << 18, 1 << 24])
 def test_wide_networks_in_many_chunks(backend, memory):
     run = check(random_mlp([2, 40, 33, 20, 1]), WholeSpace(), backend, memory)
-    assert run.stats.unsure_cells < run.count / 10
+    assert run.stats()["unsure_cells"] < run.count / 10
 
 
 def test_float_arithmetic_counts_networks_in_general_position(backend):
     network = random_mlp([2, 20, 20, 20, 1], seed=3)
-    expected = rows(CellRun(network, Box(-1, 1)))
+    expected = rows(UnitRun(CellTask(network, Box(-1, 1))))
     assert rows(DeviceRun(network, Box(-1, 1), "float", backend=backend)).keys() == expected.keys()
     run = DeviceRun(network, Box(-1, 1), "float", store=False, backend=backend)
     assert count(run) == len(expected)
@@ -123,7 +126,7 @@ def test_three_lines_through_one_point_are_not_counted_as_general_position(backe
     network = Network.mlp([[[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], np.ones((1, 3))])
     run = DeviceRun(network, Box(-1, 1), store=False, backend=backend)
     assert count(run) == 6
-    assert run.stats.unsure_cells > 0
+    assert run.stats()["unsure_cells"] > 0
 
 
 def test_a_polygon_with_many_sides_is_left_to_the_cpu(backend):
@@ -147,12 +150,26 @@ def test_slices_and_pieces_that_need_three_bits(backend):
     check(network, plane, backend)
 
 
-def test_budgets_end_a_run(backend):
-    network = random_mlp([2, 30, 30, 1])
-    run = DeviceRun(network, Box(-1, 1), backend=backend, memory=MUCH, max_regions=50)
-    batches = [batch for batch in run.batches() if batch is not None]
+def test_a_run_that_is_halted_has_handed_out_what_it_counts(backend):
+    run = DeviceRun(random_mlp([2, 30, 30, 1]), Box(-1, 1), backend=backend, memory=1 << 18)
+    found = 0
+    for batch in run.batches():
+        found += 0 if batch is None else len(batch.packed)
+        if found:
+            run.halt()
+    found += sum(len(batch.packed) for batch in run.rest())
     assert not run.complete
-    assert sum(len(batch.packed) for batch in batches) == run.count >= 50
+    assert 0 < found == run.count == run.found
+
+
+@pytest.mark.parametrize("bias", [0.0, 0.3])
+def test_a_run_without_time_is_not_complete(backend, bias):
+    # Without biases all cells are in doubt, and the time is over in exact arithmetic.
+    network = random_mlp([2, 6, 6, 1], bias=bias)
+    run = DeviceRun(network, WholeSpace(), backend=backend, max_seconds=0.0)
+    assert sum(len(batch.packed) for batch in [*run.batches(), *run.rest()] if batch) == run.count
+    assert not run.complete
+    check(network, WholeSpace(), backend)  # nothing of it was kept
 
 
 class Watching:
@@ -189,7 +206,7 @@ def test_error_bounds_of_the_maps_hold(host, kind):
     base, base_error = _base(network.layers[level - 1], run.program, level)
     rounding = buffers.levels[level]["gamma"] * np.abs(run.program.maps.bias[-width:])
     for k, (pattern, _) in enumerate(nodes):
-        exact = run._exact._before(level, pattern)
+        exact = run._exact.cells._before(level, pattern)
         bounds = errors[k] + base_error + rounding + 1e-200
         for neuron, c in np.ndindex(width, 3):
             true = Fraction(int(exact[neuron, c].p), int(exact[neuron, c].q)) / scale[c]
@@ -214,6 +231,32 @@ def test_the_front_door_uses_the_device(host_as_gpu):
     assert regions.complete
     assert regions.volumes.sum() == pytest.approx(4)
     assert count_regions(network, Box(-1, 1), device="cuda") == len(regions)
+
+
+def test_budgets_hold_on_a_device(host_as_gpu):
+    network = random_mlp([2, 30, 30, 1])
+    regions = enumerate_regions(network, Box(-1, 1), device="cuda", max_regions=50)
+    assert (len(regions), regions.complete) == (50, False)
+    assert regions.stats["ended_by"] == "max_regions"
+    few = enumerate_regions(network, Box(-1, 1), device="cuda", max_bytes=10_000)
+    assert 0 < few.nbytes <= 10_000
+    assert few.stats["ended_by"] == "max_bytes"
+    with pytest.raises(IncompleteError) as error:
+        count_regions(network, Box(-1, 1), device="cuda", max_regions=50)
+    assert error.value.count == 50
+
+
+def test_regions_come_batch_by_batch(host_as_gpu):
+    network = random_mlp([2, 8, 8, 1])
+    batches = list(iter_regions(network, Box(-1, 1), device="cuda"))
+    assert sum(map(len, batches)) == count_regions(network, Box(-1, 1))
+    assert batches[-1].complete
+
+
+def test_checkpoints_are_refused(host_as_gpu, tmp_path):
+    with pytest.raises(InvalidInputError, match="leave out checkpoint"):
+        count_regions(random_mlp([2, 3, 1]), device="cuda", checkpoint=tmp_path / "state")
+    assert not (tmp_path / "state").exists()
 
 
 def test_without_a_gpu_the_cpu_is_used_with_a_warning(monkeypatch):

@@ -6,30 +6,32 @@ stays bounded. For every chunk: the outputs of the layers before are gathered, o
 gives the rows of the layer for all nodes, a kernel finds the lines that cross each of them,
 and rounds of cutting follow until no line is open.
 
-Cells whose signs the error bound does not settle go to the exact arithmetic of `CellRun`, and
-their parts come back as seeds.
+Cells whose signs the error bound does not settle go to exact arithmetic on the CPU, and their
+parts come back as seeds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import time
+from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
+from tropicell.arithmetic import ArithmeticName
 from tropicell.columns import PackedPatterns
-from tropicell.domains import resolve
+from tropicell.domains import Domain
 from tropicell.engines._cells_buffers import plane_seeds
-from tropicell.engines._cells_state import SPLITS, TESTS
 from tropicell.engines._device_buffers import Options, buffers_for, keep_buffers
+from tropicell.engines._device_exact import ExactPart
 from tropicell.engines._device_layout import COUNTERS, Backend, device_program, words_for
 from tropicell.engines._device_result import Reader
 from tropicell.engines._exact_cells import ExactCell
 from tropicell.engines.batch import Columns
-from tropicell.engines.cells import CellRun
+from tropicell.engines.cells import CellTask
 from tropicell.errors import InvalidInputError
+from tropicell.network import Network
 
 #: Cells with more corners are left to the CPU; see MOST_CORNERS in plane.cu.
 _MOST_CORNERS = 56
@@ -43,84 +45,154 @@ _FEW, _WIDE_ROUNDS = 64, 12
 _REGIONS_AT_ONCE = 1 << 20
 _UNSURE_AT_ONCE = 1024
 
-_Step = tuple[Columns | None, bool]
+#: The device starts from so many cells at a time.
+_SEEDS_AT_ONCE = 1 << 14
 
 
-@dataclass
-class DeviceRun(CellRun):
-    """One enumeration on a device; see `CellRun` for the other parameters.
+class DeviceRun:
+    """One enumeration on a device; see `tropicell.engines.batch.Run`.
 
     Parameters
     ----------
+    network : Network
+    domain : Domain, optional
+        Default: the whole space.
+    arithmetic : {"exact", "float"}
     backend : Backend
         Where the kernels run.
+    store : bool
+        False: only count.
+    max_seconds : float, optional
+        Stop after so much time.
     memory : int, optional
         Bytes to take; default: part of what is free.
+
+    Attributes
+    ----------
+    count : int
+        Regions handed out so far.
+    complete : bool
+        Whether these are all.
     """
 
-    backend: Backend | None = None
-    memory: int | None = None
-
-    seeds_at_once: ClassVar[int] = 1 << 14
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.program.dimension != 2 or self.backend is None or self.share is not None:
-            raise InvalidInputError("a device run needs 2 inputs and a backend, and is not shared")
-        self._resolved, _ = resolve(self.network, self.domain)
+    def __init__(
+        self,
+        network: Network,
+        domain: Domain | None = None,
+        arithmetic: ArithmeticName = "exact",
+        *,
+        backend: Backend,
+        store: bool = True,
+        max_seconds: float | None = None,
+        memory: int | None = None,
+    ) -> None:
+        self._task = task = CellTask(network, domain, arithmetic, store=store)
+        if not task.plane:
+            raise InvalidInputError(
+                f"the kernels of a device are for 2 inputs, not {task.network.n_inputs}"
+            )
+        self.program = task.program
+        self._backend = backend
+        self._exact = ExactPart(task, self._stopped)
+        self._options = Options(arithmetic == "exact", store, task.tolerance, memory)
         self._domain_bytes = self.program.lines.domain_rows.tobytes()
         self._device: Any = None
-        self._started_at = 0.0
+        self._tests = self._splits = 0
+        self._stop = False  # no lock: a signal handler may set it at any time
+        self._started = time.perf_counter()
+        self._deadline = None if max_seconds is None else self._started + max_seconds
+        self._seconds = 0.0
+        self.count = 0
+        self.complete = False
+
+    @property
+    def found(self) -> int:
+        """Regions found so far, those included that wait to be handed out."""
+        return self.count + self._exact.waiting
+
+    def halt(self) -> None:
+        """Stop after the chunk that is being cut."""
+        self._stop = True
+
+    def _stopped(self) -> bool:
+        if self._deadline is not None and time.perf_counter() > self._deadline:
+            self._stop = True
+        return self._stop
 
     def batches(self) -> Iterator[Columns | None]:
-        yield from super().batches()
+        """Batches of regions, and None between them as a chance to look at the clock.
+
+        To be called once: what a run that was stopped has on the device is lost.
+        """
+        try:
+            for batch in self._all():
+                yield batch
+                if self._stopped():
+                    return
+            self.complete = not self._exact.dropped
+        finally:
+            self._seconds = time.perf_counter() - self._started
         if self.complete and self._device is not None:
-            assert self.backend is not None
-            keep_buffers(self._device, self.backend, self._options, self._buffers)
+            keep_buffers(self._device, self._backend, self._options, self._buffers)
+
+    def rest(self) -> Iterator[Columns]:
+        """Regions found and not yet handed out, after the run was broken off."""
+        for batch in self._exact_batches():
+            if batch is not None:
+                yield batch
+
+    def stats(self) -> dict[str, Any]:
+        """What the run has cost."""
+        stats = {"seconds": self._seconds, **self._exact.stats()}
+        stats["tests"] += self._tests
+        stats["splits"] += self._splits
+        return stats
+
+    def _all(self) -> Iterator[Columns | None]:
+        self._plant_root()
+        yield from self._exact_batches()
+        seeds = self._exact.seeds
+        while seeds:
+            some = seeds[-_SEEDS_AT_ONCE:]
+            del seeds[-_SEEDS_AT_ONCE:]
+            yield from self._grow(some)
 
     def _prepare(self) -> None:
         """Send the network, and take working memory."""
-        assert self.backend is not None
-        backend, program = self.backend, self.program
+        backend, program, network = self._backend, self.program, self._task.network
         key = ("device", id(backend), self._domain_bytes)
-        self._device = self._resolved.remember(
-            key, lambda: device_program(self._resolved, program, backend)
-        )
-        self._options = Options(
-            self.arithmetic == "exact", self.store, self.tolerance.relative, self.memory
-        )
+        self._device = network.remember(key, lambda: device_program(network, program, backend))
         self._buffers = buffers_for(program, self._device, backend, self._options)
-        self._reader = Reader(program, self._device, self._buffers, backend, self._bits)
+        self._reader = Reader(program, self._device, self._buffers, backend, self._task.bits)
         self._at_once = [self._buffers.at_once] * (program.depth + 2)
 
     def _launch(self, kernel: str, items: int, *arguments: Any) -> None:
-        assert self.backend is not None
-        self.backend.launch(kernel, items, self._buffers.engine, *arguments)
+        self._backend.launch(kernel, items, self._buffers.engine, *arguments)
 
     # --- seeds ----------------------------------------------------------------------------------
 
     def _plant_root(self) -> None:
         """The same cells as on the CPU; they are kept for the next run."""
+        exact, task = self._exact, self._task
 
         def make() -> list[ExactCell] | None:
-            super(DeviceRun, self)._plant_root()
-            return None if self.count else list(self._seeds)
+            exact.sort(task.root().cells)
+            return None if exact.waiting or exact.dropped else list(exact.seeds)
 
-        key = ("device seeds", self._tame, self._domain_bytes)
-        seeds = self._resolved.remember(key, make)
+        key = ("device seeds", task.tame, self._domain_bytes)
+        seeds = task.network.remember(key, make)
         if seeds is not None:
-            self._seeds, self._started = list(seeds), True
+            exact.seeds[:] = seeds
 
-    def _grow(self, cells: list[ExactCell], started: float) -> Iterator[_Step]:
+    def _grow(self, cells: list[ExactCell]) -> Iterator[Columns | None]:
         """Do all that is below some cells."""
         if self._device is None:
             self._prepare()
         large = [cell for cell in cells if len(cell.cone.rows) > _MOST_CORNERS]
         small = [cell for cell in cells if len(cell.cone.rows) <= _MOST_CORNERS]
         small.sort(key=lambda cell: cell.layer)
-        self._started_at = started
         if large:
-            yield from super()._grow(large, started)
+            yield from self._on_cpu(large)
         for layer, group in groupby(small, key=lambda cell: cell.layer):
             seeds = list(group)
             while seeds:
@@ -130,15 +202,14 @@ class DeviceRun(CellRun):
                     if len(some) > 1:
                         self._at_once[layer] = (len(some) + 1) // 2
                         continue
-                    yield from super()._grow(some, started)
+                    yield from self._on_cpu(some)
                 else:
                     yield from self._below(layer, 0, counters)
                 del seeds[-len(some) :]
 
     def _plant(self, layer: int, cells: list[ExactCell]) -> Any:
         """Put cells on the device, with the maps of all layers up to theirs, and cut them."""
-        assert self.backend is not None
-        upload, buffers = self.backend.upload, self._buffers
+        upload, buffers = self._backend.upload, self._buffers
         count = len(cells)
         seeds = plane_seeds(self.program, cells)
         patterns = seeds.patterns.reshape(count, -1)
@@ -152,11 +223,11 @@ class DeviceRun(CellRun):
                 words = words_for(end - begin, self._device.bits)
                 pieces = np.ascontiguousarray(packed.view(np.uint32)[:, :words])
                 buffers.done[level][:count] = upload(pieces)
-            buffers.parents[level][:count] = self.backend.xp.arange(count, dtype=np.int32)
+            buffers.parents[level][:count] = self._backend.xp.arange(count, dtype=np.int32)
             self._begin(level, 0, count, corners)
             self._make_maps(level, 0, count)
         arrays = [upload(x.astype(np.int32)) for x in (seeds.labels, seeds.signs, seeds.facet_ends)]
-        pointers = (np.int64(self.backend.pointer(array)) for array in arrays)
+        pointers = (np.int64(self._backend.pointer(array)) for array in arrays)
         level_argument = buffers.level_arguments[layer]
         self._launch("plant", count, level_argument, np.int64(count), *pointers)
         return self._cut(layer, 0, count)
@@ -170,24 +241,22 @@ class DeviceRun(CellRun):
 
     def _make_maps(self, level: int, first: int, count: int) -> None:
         """Rows of a layer for some nodes: one matrix product."""
-        assert self.backend is not None
         inputs, width = (int(self._buffers.levels[level][name]) for name in ("inputs", "width"))
         if inputs == 0:
             return
-        buffers, dot = self._buffers, self.backend.xp.dot
+        buffers, dot = self._buffers, self._backend.xp.dot
         argument = buffers.level_arguments[level]
         self._launch("gather", count, argument, np.int64(first), np.int64(count))
         outputs = buffers.outputs[: 3 * count * inputs].reshape(3 * count, inputs)
         maps = buffers.maps[level][: 3 * count * width].reshape(3 * count, width)
         dot(outputs, self._device.weights[level], out=maps)
-        if self.arithmetic == "exact":
+        if self._options.exact:
             bounds = buffers.bounds[: count * inputs].reshape(count, inputs)
             errors = buffers.errors[level][: count * width].reshape(count, width)
             dot(bounds, self._device.sizes[level], out=errors)
 
     def _cut(self, level: int, first: int, count: int) -> Any:
         """Cut nodes by all lines of their layer; None if there was not enough room."""
-        assert self.backend is not None
         layers = self._buffers.level_arguments[level : level + 2]
         self._launch("scan", count, *layers, np.int64(first), np.int64(count))
         done, rounds = 0, self._device.rounds[level]
@@ -197,34 +266,32 @@ class DeviceRun(CellRun):
                 kernel = "cut_wide" if turn < wide else "cut"
                 self._launch(kernel, self._buffers.room, *layers, np.int32(turn))
             done += rounds
-            counters = self.backend.download(self._buffers.counters).view(COUNTERS)[0]
+            counters = self._backend.download(self._buffers.counters).view(COUNTERS)[0]
             if counters["overflow"]:
                 return None
             if counters["open"][done & 3] == 0:
                 break
             rounds = _ROUNDS
         self._device.rounds[level] = int(counters["rounds"]) + 1
-        state = self._state
-        state[TESTS] += int(counters["tests"])
-        state[SPLITS] += int(counters["splits"])
-        self.stats.tests, self.stats.splits = int(state[TESTS]), int(state[SPLITS])
+        self._tests += int(counters["tests"])
+        self._splits += int(counters["splits"])
         return counters
 
-    def _below(self, level: int, first: int, counters: Any) -> Iterator[_Step]:
+    def _below(self, level: int, first: int, counters: Any) -> Iterator[Columns | None]:
         """What follows from the cells of a chunk, whose counters are given."""
         self.count += int(counters["found"])
         nodes, unsure = int(counters["nodes"]), int(counters["unsure"])
         for begin in range(0, unsure, _UNSURE_AT_ONCE):
             end = min(begin + _UNSURE_AT_ONCE, unsure)
-            self._decide(self._reader.unsure(level, first, begin, end))
+            self._exact.decide(self._reader.unsure(level, first, begin, end))
             yield from self._exact_batches()
         if level < self.program.depth:
             yield from self._walk(level + 1, nodes, int(counters["arena"]))
         else:
             yield from self._emit(nodes)
-        yield None, self._over_budget(self._started_at)
+        yield None
 
-    def _walk(self, level: int, nodes: int, arena: int) -> Iterator[_Step]:
+    def _walk(self, level: int, nodes: int, arena: int) -> Iterator[Columns | None]:
         """All nodes of a level, chunk by chunk, from the last one on."""
         while nodes:
             chunks = -(-nodes // self._at_once[level])
@@ -239,29 +306,36 @@ class DeviceRun(CellRun):
                 self._at_once[level] = (count + 1) // 2
                 continue
             else:
-                yield from super()._grow(self._as_cells(level, first), self._started_at)
+                yield from self._on_cpu(self._as_cells(level, first))
             nodes = first
 
     def _as_cells(self, level: int, node: int) -> list[ExactCell]:
         """One node, for the CPU."""
         ((pattern, labels),) = self._reader.nodes(level, node, np.zeros(1, np.int32))
-        cone = self._exact.rebuild(level, pattern, labels)
+        cone = self._exact.cells.rebuild(level, pattern, labels)
         return [ExactCell(level, pattern, cone)]
+
+    def _on_cpu(self, cells: Sequence[ExactCell]) -> Iterator[Columns | None]:
+        """Do all that is below some cells on the CPU."""
+        for outcome in self._exact.run(cells):
+            self.count += outcome.count
+            yield from outcome.columns
+            yield None
 
     # --- results --------------------------------------------------------------------------------
 
-    def _emit(self, nodes: int) -> Iterator[_Step]:
+    def _emit(self, nodes: int) -> Iterator[Columns | None]:
         """Hand over finished regions."""
-        volumes = self.volumes is None or self.volumes
         for first in range(0, nodes, _REGIONS_AT_ONCE):
             count = min(_REGIONS_AT_ONCE, nodes - first)
-            columns, blunt = self._reader.regions(first, count, volumes=volumes)
+            columns, blunt = self._reader.regions(first, count, volumes=self._task.volumes)
             self.count += len(columns.packed)
-            yield columns, self._over_budget(self._started_at)
-            self._decide(blunt)
+            yield columns
+            self._exact.decide(blunt)
             yield from self._exact_batches()
 
-    def _exact_batches(self) -> Iterator[_Step]:
-        for batch in self._flush_exact():
-            yield batch, self._over_budget(self._started_at)
-        yield None, self._over_budget(self._started_at)
+    def _exact_batches(self) -> Iterator[Columns | None]:
+        """Regions that were finished in exact arithmetic."""
+        count, columns = self._exact.take()
+        self.count += count
+        yield columns

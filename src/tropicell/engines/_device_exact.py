@@ -1,0 +1,117 @@
+"""What the CPU does in a run on a device: cells in doubt, and cells that do not fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from tropicell.engines._cells_buffers import UnsureCell
+from tropicell.engines._cells_result import as_columns, exact_batch
+from tropicell.engines._exact_cells import ExactCell
+from tropicell.engines.batch import Columns
+from tropicell.engines.cells import CellTask, CellWorker
+from tropicell.engines.units import Outcome, Unit
+
+
+class ExactPart:
+    """Sorts cells: finished regions are kept, others become seeds for the device.
+
+    Parameters
+    ----------
+    task : CellTask
+        The same work, for the CPU.
+    stop : callable
+        Asked now and then whether to stop.
+
+    Attributes
+    ----------
+    seeds : list of ExactCell
+        Cells that wait for the device.
+    waiting : int
+        Regions that are finished and not yet taken.
+    dropped : bool
+        Whether cells were left aside because of `stop`.
+    """
+
+    def __init__(self, task: CellTask, stop: Callable[[], bool]) -> None:
+        self._task = task
+        self._stop = stop
+        self.cells = task.exact_cells.copy()
+        self._worker: CellWorker | None = None
+        self._finished: list[ExactCell] = []
+        self._unsure = self._unproved = 0
+        self.seeds: list[ExactCell] = []
+        self.waiting = 0
+        self.dropped = False
+
+    def sort(self, cells: Iterable[ExactCell]) -> None:
+        """Cut cells that have no corner, or are not fit for floats, until their parts have one."""
+        task = self._task
+        more = list(cells)
+        while more:
+            if self._stop():
+                self.dropped = True
+                return
+            cell = more.pop()
+            if cell.layer > task.program.depth:
+                self.waiting += 1
+                if task.store:
+                    self._finished.append(cell)
+            elif task.tame and cell.cone.pointed:
+                self.seeds.append(cell)
+            else:
+                pieces = bytearray(task.network.widths[cell.layer - 1])
+                lines = self.cells.lines_of(cell.layer)
+                more.extend(
+                    self.cells.finish_layer(cell, pieces, lines, stop_when_pointed=task.tame)
+                )
+
+    def decide(self, found: Sequence[UnsureCell]) -> None:
+        """Finish the layer of unsure cells exactly, and sort their parts."""
+        self._unsure += len(found)
+        for layer, pattern, pieces, labels, lines in found:
+            if self._stop():
+                self.dropped = True
+                return
+            cell = ExactCell(layer, pattern, self.cells.rebuild(layer, pattern, labels))
+            self.sort(self.cells.finish_layer(cell, pieces, lines, stop_when_pointed=False))
+
+    def take(self) -> tuple[int, Columns | None]:
+        """How many regions were finished here since the last call, and these regions."""
+        count, self.waiting = self.waiting, 0
+        cells, self._finished = self._finished, []
+        if not cells:
+            return count, None
+        task = self._task
+        batch = exact_batch(task.program, cells, volumes=task.volumes)
+        if task.arithmetic == "exact":
+            self._unproved += int((~batch.inside).sum())
+        return count, as_columns(batch, task.bits)
+
+    def run(self, cells: Sequence[ExactCell]) -> Iterator[Outcome]:
+        """Do all that is below some cells on the CPU."""
+        if self._worker is None:
+            self._worker = self._task.worker()
+        units = [Unit(0, {}, tuple(cells))]
+        while units:
+            unit = units.pop()
+            outcome = self._worker.run(unit, unit.limit * self._task.grain, self._stop)
+            yield outcome
+            if outcome.left is None:
+                self.dropped = True
+                return
+            units += reversed(outcome.left)
+
+    def stats(self) -> dict[str, Any]:
+        """Counters, those of the CPU's kernels included."""
+        total = {
+            "tests": 0,
+            "splits": 0,
+            "unsure_cells": self._unsure,
+            "exact_decisions": self.cells.decisions,
+            "unproved_witnesses": self._unproved,
+        }
+        if self._worker is not None:
+            for key, value in self._worker.stats().items():
+                total[key] += value
+        return total

@@ -1,0 +1,145 @@
+"""Units of work: an enumeration as a list of small jobs that do not depend on who does them.
+
+A *unit* is a part of the tree of cells: some open nodes, as plain arrays (patterns, polygons or
+bases; no affine maps). A worker runs a unit until it has found a fixed number of regions, and hands
+back what it found and what is left, as new units. What a unit gives depends on nothing but the
+unit, so the regions of all units, each followed by those of the units that are left of it, come in
+one order, whatever the number of threads, and also when a run is broken off and continued.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tropicell.engines import _unit_kernels as kernels
+from tropicell.engines._exact_cells import ExactCell
+from tropicell.engines.batch import Columns
+
+Arrays = dict[str, NDArray[Any]]
+
+#: A unit ends after so many regions; the children of a unit after the more, the later they come
+#: (see `Unit.limit`). So a small enumeration spreads well, and a large one is not made of crumbs.
+FIRST_LIMIT, LAST_LIMIT = 512, 16_384
+
+#: Doublings of the first limit for the first generations; then one more with each.
+_DOUBLINGS = (0, 0, 1, 1, 2, 2, 2, 2)
+
+#: What is left of a unit becomes at most so many units.
+_MOST_CHILDREN = 16
+
+#: No more units than one for so many regions expected.
+FEW = 256
+
+
+class Unit(NamedTuple):
+    """A part of an enumeration.
+
+    Attributes
+    ----------
+    generation : int
+        How often it was split off.
+    stack : dict of arrays
+        Open nodes, in the form of the engine.
+    cells : tuple of ExactCell
+        Cells in exact form that wait (cells engine only).
+    doubtful : bool
+        Whether it has cells that were finished in exact arithmetic.
+    """
+
+    generation: int
+    stack: Arrays
+    cells: tuple[ExactCell, ...] = ()
+    doubtful: bool = False
+
+    @property
+    def limit(self) -> int:
+        """Regions after which the unit ends."""
+        later = max(0, self.generation - len(_DOUBLINGS) + 1)
+        doublings = _DOUBLINGS[min(self.generation, len(_DOUBLINGS) - 1)] + min(later, 20)
+        return min(FIRST_LIMIT << doublings, LAST_LIMIT)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a unit.
+
+    `left` are the units that remain, in order; None if the worker was told to stop: then `columns`
+    and `count` are a part of what the unit has.
+    """
+
+    columns: list[Columns]
+    count: int
+    left: list[Unit] | None
+
+
+class Worker(Protocol):
+    """Runs units one after the other; has buffers of its own, so every thread needs one."""
+
+    def run(self, unit: Unit, limit: int, stop: Callable[[], bool]) -> Outcome:
+        """Find about `limit` regions, or all; look at `stop` now and then."""
+
+    def stats(self) -> dict[str, Any]:
+        """Counters of all that it has done."""
+
+
+class Task(Protocol):
+    """An engine on a network and a domain.
+
+    `grain` times its `limit` is the number of regions after which a unit ends: more where regions
+    are found faster.
+    """
+
+    grain: int
+
+    def root(self) -> Unit:
+        """All that there is to do."""
+
+    def worker(self) -> Worker:
+        """Somebody who does it."""
+
+    def describe(self, unit: Unit) -> dict[str, Any]:
+        """All of a unit but its arrays, as JSON."""
+
+    def restored(self, described: dict[str, Any], stack: Arrays) -> Unit:
+        """A unit from its description and arrays, which may come from anywhere.
+
+        Raises
+        ------
+        ValueError
+            If a worker could not run it safely.
+        """
+
+
+def groups(lines: NDArray[np.int64], layers: NDArray[np.int64], dimension: int) -> list[slice]:
+    """Cut a stack of nodes (the top one last) into parts of about equal weight, the top first.
+
+    Parameters
+    ----------
+    lines, layers : ndarray
+        How many lines of which layer cross a node.
+    dimension : int
+
+    Examples
+    --------
+    >>> groups(np.array([60, 40, 3]), np.array([1, 1, 1]), 2)[-1]
+    slice(0, 1, None)
+    """
+    n = len(lines)
+    if not n:
+        return []
+    starts = np.empty(_MOST_CHILDREN + 1, np.int64)
+    cut: Any = kernels.cut_into_groups
+    count = cut(lines, layers, dimension, FEW, _MOST_CHILDREN, np.empty(n), starts)
+    ends = [n, *starts[: count - 1].tolist()]
+    return [slice(a, b) for a, b in zip(starts[:count].tolist(), ends, strict=True)]
+
+
+def chunks(cells: Sequence[ExactCell]) -> list[tuple[ExactCell, ...]]:
+    """Cut a list of waiting cells (the next one last) into a few parts, the next first."""
+    size = max(8, -(-len(cells) // _MOST_CHILDREN))
+    return [tuple(cells[max(0, end - size) : end]) for end in range(len(cells), 0, -size)]

@@ -1,0 +1,343 @@
+"""One search for regions: engine, budgets, signals, checkpoint, progress; and what it found."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+import numpy as np
+from tqdm import tqdm
+
+from tropicell.arithmetic import ArithmeticName
+from tropicell.checkpoint import Checkpoint, CheckpointFile, identity
+from tropicell.columns import PackedPatterns, Ragged
+from tropicell.domains import Domain, Polytope, resolve
+from tropicell.engines.batch import Columns, Run
+from tropicell.engines.traverse import start_cell
+from tropicell.errors import CheckpointError, InvalidInputError, TropicellError
+from tropicell.interruption import stopping
+from tropicell.network import Network
+from tropicell.regions import Regions
+
+if TYPE_CHECKING:
+    from tropicell.engines._device_layout import Backend
+    from tropicell.engines.threads import UnitRun
+
+Engine = Literal["auto", "cells", "halfspaces", "traverse"]
+Device = Literal["cpu", "cuda"]
+
+
+#: Batches that a thread copies at once when columns are joined.
+_COPIES = 8
+
+
+class Store:
+    """Columns of many batches, kept apart until they are joined, by several threads."""
+
+    def __init__(self, workers: int = 1) -> None:
+        self._pool = ThreadPoolExecutor(workers) if workers > 1 else None
+        self.regions = 0
+        self._parts: dict[str, list[Any]] = {name: [] for name in ("words", *Columns._fields[1:])}
+
+    def add(self, columns: Columns) -> None:
+        """Regions that come next."""
+        self.regions += len(columns.packed)
+        self._parts["words"].append(columns.packed.words)
+        for name in Columns._fields[1:]:
+            self._parts[name].append(getattr(columns, name))
+
+    def take(self, name: str) -> Any:
+        """A column in one piece, or None if a batch does not have it; its parts are let go.
+
+        One column after the other, so that never more than one is in memory twice.
+        """
+        parts, self._parts[name] = self._parts[name], []
+        if not parts or any(part is None for part in parts):
+            return None
+        if self._pool is None or len(parts) < 2 * _COPIES:
+            return parts[0] if len(parts) == 1 else np.concatenate(parts)
+        ends = np.cumsum([len(part) for part in parts]).tolist()
+        whole = np.empty((ends[-1], *parts[0].shape[1:]), parts[0].dtype)
+
+        def copy(first: int) -> None:
+            for k in range(first, min(first + _COPIES, len(parts))):
+                whole[ends[k] - len(parts[k]) : ends[k]] = parts[k]
+
+        list(self._pool.map(copy, range(0, len(parts), _COPIES)))
+        return whole
+
+    def close(self) -> None:
+        """Let the threads go."""
+        if self._pool is not None:
+            self._pool.shutdown()
+
+    def ragged(self, values: str, counts: str) -> Ragged | None:
+        """Rows of different lengths."""
+        lengths, numbers = self.take(counts), self.take(values)
+        return None if numbers is None else Ragged.from_counts(numbers, lengths)
+
+
+@dataclass
+class Search:
+    """One search; iterate over `batches` once."""
+
+    network: Network
+    domain: Domain | None
+    engine: str
+    arithmetic: ArithmeticName
+    max_regions: int | None
+    max_seconds: float | None
+    workers: int
+    progress: bool | None
+    device: str = "cpu"
+    max_bytes: int | None = None
+    checkpoint: str | os.PathLike[str] | Checkpoint | None = None
+    complete: bool = False
+    count: int = 0
+    stats: dict[str, Any] = field(default_factory=dict)
+
+    def _check(self) -> Domain:
+        for name in ("max_regions", "max_seconds", "max_bytes"):
+            value = getattr(self, name)
+            if value is not None and not value >= 0:
+                raise InvalidInputError(f"{name} must not be negative, got {value}")
+        if self.arithmetic not in ("exact", "float"):
+            raise InvalidInputError(
+                f"arithmetic must be 'exact' or 'float', not {self.arithmetic!r}"
+            )
+        if not (isinstance(self.workers, int) and self.workers >= 1):
+            raise InvalidInputError(f"workers must be a whole number from 1 on, not {self.workers}")
+        if self.device not in ("cpu", "cuda"):
+            raise InvalidInputError(f"device must be 'cpu' or 'cuda', not {self.device!r}")
+        if self.device != "cpu" and self.checkpoint is not None:
+            raise InvalidInputError(
+                f"checkpoints are for the CPU: leave out checkpoint, or device={self.device!r}"
+            )
+        self.network, domain = resolve(self.network, self.domain)
+        self.domain = domain
+        if isinstance(domain, Polytope):
+            start_cell(self.network, domain)  # refuses one without interior
+        return domain
+
+    def batches(self, *, store: bool, pausing: bool = False) -> Iterator[Columns]:
+        """Run the engine until it is done, a budget is spent, or a signal comes.
+
+        If `pausing`, signals are left alone while the caller is at work.
+        """
+        from tropicell.engines import runs  # noqa: PLC0415 - Numba is slow to import
+
+        domain = self._check()
+        show = sys.stderr.isatty() if self.progress is None else self.progress
+        name = runs.choose(self.engine, self.network)
+        backend = None if self.device == "cpu" else runs.device_for(name, self.network)
+        if backend is None:
+            runs.load(name, self.network.n_inputs)
+        started = time.perf_counter()
+        file, run = self._start(name, domain, backend, store=store)
+        most = sys.maxsize if self.max_regions is None else self.max_regions
+        budget = _Budget(most, sys.maxsize if self.max_bytes is None else self.max_bytes)
+        bar = tqdm(unit=" regions", disable=not show)
+        driver = _Driver(run, budget, file, self.max_seconds)
+        try:
+            for batch in driver.batches(pausing):
+                bar.update(run.found - bar.n)
+                if batch is not None and (columns := budget.cut(batch)) is not None:
+                    yield columns
+        finally:
+            run.halt()
+            bar.close()
+            self.complete = run.complete and not budget.is_spent_by(run.count)
+            self.count = budget.regions if store else min(run.count, most)
+            self.stats = run.stats() | {
+                "engine": name,
+                "arithmetic": self.arithmetic,
+                "seconds": time.perf_counter() - started,
+            }
+            if not self.complete:
+                over = "max_regions" if run.count > most else driver.ended_by
+                self.stats["ended_by"] = budget.spent or over
+
+    def _start(
+        self, name: str, domain: Domain, backend: Backend | None, *, store: bool
+    ) -> tuple[CheckpointFile | None, Run]:
+        """The run, and the checkpoint from which it goes on."""
+        from tropicell.engines import runs  # noqa: PLC0415 - Numba is slow to import
+        from tropicell.engines.threads import UnitRun  # noqa: PLC0415
+
+        options: dict[str, Any] = {"workers": self.workers, "max_seconds": self.max_seconds}
+        if self.checkpoint is None:
+            network, arithmetic = self.network, self.arithmetic
+            options |= {"store": store, "backend": backend}
+            return None, runs.start(name, network, domain, arithmetic, **options)
+        if name == "traverse":
+            raise InvalidInputError(
+                "the engine 'traverse' has no checkpoints; use 'cells' or 'halfspaces'"
+            )
+        checkpoint = self.checkpoint
+        if not isinstance(checkpoint, Checkpoint):
+            checkpoint = Checkpoint(checkpoint)
+        task = runs.task_of(name, self.network, domain, self.arithmetic, store=store)
+        file = CheckpointFile(
+            checkpoint,
+            identity(self.network, domain, name, self.arithmetic, store=store),
+            task,
+            (self.network.n_neurons, PackedPatterns.bits_for(self.network.pieces)),
+        )
+        return file, UnitRun(task, units=file.units, count=file.count, **options)
+
+    def regions(self, store: Store, *, complete: bool) -> Regions:
+        """All batches as one object."""
+        assert self.domain is not None
+        network = self.network
+        bits = PackedPatterns.bits_for(network.pieces)
+        words, witnesses = store.take("words"), store.take("witnesses")
+        if words is None:
+            words = PackedPatterns.pack(np.empty((0, network.n_neurons), np.uint8), bits).words
+            witnesses = np.empty((0, network.n_inputs))
+        regions = Regions(
+            network,
+            self.domain,
+            PackedPatterns(words, network.n_neurons, bits),
+            witnesses,
+            complete=complete,
+            stats=self.stats,
+            bounded=store.take("bounded"),
+            volumes=store.take("volumes"),
+            corners=store.ragged("corners", "corner_counts"),
+            facet_lines=store.ragged("facet_lines", "facet_counts"),
+        )
+        store.close()
+        regions.stats["bytes"] = regions.nbytes
+        return regions
+
+
+class _Budget:
+    """How many regions, and bytes of them, may be kept."""
+
+    def __init__(self, most: int, most_bytes: int) -> None:
+        self._most, self._most_bytes = most, most_bytes
+        self.regions = self._bytes = 0
+        self.spent = ""
+
+    def cut(self, columns: Columns) -> Columns | None:
+        """The first regions of a batch, as far as the budget goes; None: none of them."""
+        if self.spent:
+            return None
+        n = len(columns.packed)
+        if self.regions + n > self._most:
+            n, self.spent = self._most - self.regions, "max_regions"
+            columns = first(columns, n)
+        if self._bytes + size_of(columns) > self._most_bytes:
+            self.spent = "max_bytes"
+            least, beyond = 0, n
+            while beyond - least > 1:
+                middle = (least + beyond) // 2
+                fits = self._bytes + size_of(first(columns, middle)) <= self._most_bytes
+                least, beyond = (middle, beyond) if fits else (least, middle)
+            n = least
+            columns = first(columns, n)
+        self.regions += n
+        self._bytes += size_of(columns)
+        return columns if n else None
+
+    def is_spent_by(self, count: int) -> bool:
+        """Whether no more regions are wanted, after so many were found."""
+        return bool(self.spent) or count > self._most
+
+
+class _Driver:
+    """Takes what a run finds until it is done, a budget is spent, or a signal comes."""
+
+    def __init__(
+        self, run: Run, budget: _Budget, file: CheckpointFile | None, max_seconds: float | None
+    ) -> None:
+        self._run, self._budget, self._file = run, budget, file
+        self._seconds = sys.maxsize if max_seconds is None else max_seconds
+        self.ended_by = ""
+
+    def batches(self, pausing: bool) -> Iterator[Columns | None]:
+        """All that is found; nothing found is lost, whatever ends the run."""
+        with nullcontext() if pausing else stopping(self._stop):
+            yield from self._batches(pausing)
+
+    def _batches(self, pausing: bool) -> Iterator[Columns | None]:
+        run, budget, file = self._run, self._budget, self._file
+        started = time.perf_counter()
+        if file is not None:
+            yield from file.columns()
+        try:
+            for batch in self._guarded(run.batches()) if pausing else run.batches():
+                if file is not None and batch is not None:
+                    file.add(batch)
+                yield batch
+                if file is not None and batch is None:
+                    file.save_if_due(cast("UnitRun", run))
+                if budget.is_spent_by(run.count):
+                    break
+                if time.perf_counter() - started > self._seconds and not run.complete:
+                    break
+        except KeyboardInterrupt:
+            self.ended_by = "SIGINT"
+        except MemoryError:
+            self.ended_by = "MemoryError"
+        except Exception as error:
+            if file is None or not file.units or isinstance(error, TropicellError | OSError):
+                raise
+            raise CheckpointError(
+                f"{file.folder}: the checkpoint does not fit the network, or is damaged: {error!r}"
+            ) from error
+        self.ended_by = self.ended_by or "max_seconds"
+        if file is not None:
+            unit_run = cast("UnitRun", run)
+            for batch in unit_run.finish():
+                file.add(batch)
+                yield batch
+            file.save(unit_run)
+        yield from run.rest()
+
+    def _guarded(self, batches: Iterator[Columns | None]) -> Iterator[Columns | None]:
+        """The same; Ctrl-C and SIGTERM end it while it is at work, not while the reader is."""
+        while True:
+            with stopping(self._stop):
+                try:
+                    batch = next(batches)
+                except StopIteration:
+                    return
+            yield batch
+
+    def _stop(self, signal: str) -> None:
+        self.ended_by = signal
+        self._run.halt()
+
+
+def first(columns: Columns, n: int) -> Columns:
+    """The first n regions of a batch."""
+    if len(columns.packed) <= n:
+        return columns
+    corners, facets = columns.corner_counts, columns.facet_counts
+    return Columns(
+        PackedPatterns(columns.packed.words[:n], columns.packed.neurons, columns.packed.bits),
+        columns.witnesses[:n],
+        None if columns.bounded is None else columns.bounded[:n],
+        None if columns.volumes is None else columns.volumes[:n],
+        None
+        if columns.corners is None or corners is None
+        else columns.corners[: corners[:n].sum()],
+        None if corners is None else corners[:n],
+        None
+        if columns.facet_lines is None or facets is None
+        else columns.facet_lines[: facets[:n].sum()],
+        None if facets is None else facets[:n],
+    )
+
+
+def size_of(columns: Columns) -> int:
+    """Bytes that a batch takes."""
+    arrays = [column for column in columns[1:] if column is not None]
+    return columns.packed.nbytes + sum(int(array.nbytes) for array in arrays)
