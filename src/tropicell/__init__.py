@@ -4,6 +4,7 @@ from importlib.metadata import version as _version
 
 from tropicell import plotting
 from tropicell.comparison import Comparison, compare
+from tropicell.data_regions import DataRegions, auroc, occupancy
 from tropicell.domains import Box, Polytope, Slice, WholeSpace
 from tropicell.enumeration import count_regions, enumerate_regions, iter_regions
 from tropicell.errors import (
@@ -40,6 +41,7 @@ __all__ = [
     "AffineMap",
     "Box",
     "Comparison",
+    "DataRegions",
     "EmptyRegion",
     "ImportMismatchError",
     "IncompleteError",
@@ -61,6 +63,7 @@ __all__ = [
     "UnsupportedOperatorError",
     "WeakComparisonWarning",
     "WholeSpace",
+    "auroc",
     "compare",
     "count_regions",
     "enumerate_regions",
@@ -72,6 +75,7 @@ __all__ = [
     "iter_regions",
     "load",
     "load_regions",
+    "occupancy",
     "plotting",
     "recurrences",
     "save",
