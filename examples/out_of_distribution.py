@@ -1,6 +1,6 @@
 """Do regions tell unusual inputs from usual ones? MNIST inside, other images outside.
 
-    python examples/out_of_distribution.py --data DIR [--out DIR] [--page docs/out-of-distribution.md]
+    python examples/out_of_distribution.py --data DIR [--out DIR] [--page PAGE.md] [--quick]
 
 `DIR` (or the variable TROPICELL_DATA) holds `mnist.npz` and, if they are there, `svhn_gray.npz` and
 `cifar10_gray.npz`, each with uint8 arrays x_train, y_train, x_test, y_test. Fashion-MNIST is read
@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch.nn import functional as F
+from torch.nn.functional import cross_entropy
 from tqdm import tqdm
 
 import tropicell as tc
@@ -109,7 +109,7 @@ def train(shape: Shape, x: np.ndarray, y: np.ndarray, seeds: int, epochs: int) -
         order = torch.stack([torch.randperm(len(x)) for _ in range(seeds)])
         for batch in order.split(64, dim=1):
             logits = forward(shape, weights, biases, inputs[batch])
-            loss = F.cross_entropy(logits.flatten(0, 1), targets[batch].flatten(), reduction="none")
+            loss = cross_entropy(logits.flatten(0, 1), targets[batch].flatten(), reduction="none")
             optimizer.zero_grad(set_to_none=True)
             (loss.sum() / batch.shape[1]).backward()
             optimizer.step()
@@ -232,9 +232,7 @@ def tables(results: dict[str, Any]) -> str:
             cells = [row["size"], row["skips"], name]
             for score in SCORES:
                 values = [n["auroc"][score][name] for n in row["networks"]]
-                cells.append(
-                    f"{values[0]:.3f}" if score == "brightness" else spread(values, 3)
-                )
+                cells.append(f"{values[0]:.3f}" if score == "brightness" else spread(values, 3))
             lines.append(f"| {' | '.join(cells)} |")
     head = (
         f"{results['seeds']} networks a row, {results['epochs']} epochs; images: "
@@ -260,7 +258,9 @@ def picture(results: dict[str, Any], path: Path) -> None:
             for i, row in enumerate(rows):
                 values = [n["auroc"][score][name] for n in row["networks"]]
                 label = SCORES[score] if i == 0 else None
-                ax.plot(values, [i + shift] * len(values), "o", c=color, ms=4, alpha=0.7, label=label)
+                ax.plot(
+                    values, [i + shift] * len(values), "o", c=color, ms=4, alpha=0.7, label=label
+                )
         ax.axvline(0.5, color="0.6", lw=0.8, ls="--")
         ax.set(title=f"MNIST against {name}", xlabel="AUROC", yticks=range(len(rows)))
         ax.set_yticklabels(ticks if ax is axes[0] else [])
@@ -270,7 +270,9 @@ def picture(results: dict[str, Any], path: Path) -> None:
     for name in ["MNIST", *sets]:
         counts = np.array(shown["networks"][0]["histogram"][name], dtype=float)
         axes[-1].plot(counts / counts.sum(), drawstyle="steps-mid", label=name)
-    axes[-1].set(title=f"{ticks[-1]}, one network", xlabel="neurons to flip", ylabel="part of images")
+    axes[-1].set(
+        title=f"{ticks[-1]}, one network", xlabel="neurons to flip", ylabel="part of images"
+    )
     axes[-1].legend(fontsize=8)
     fig.tight_layout()
     fig.savefig(path, dpi=80)

@@ -29,6 +29,7 @@ from tropicell.io import load, save
 from tropicell.layers import Affine, Layer
 from tropicell.maps import AffineMap
 from tropicell.network import Network
+from tropicell.predictor import CachedPredictor
 from tropicell.region import EmptyRegion, Region
 from tropicell.region_files import load_regions
 from tropicell.regions import Regions
@@ -40,6 +41,7 @@ __all__ = [
     "Affine",
     "AffineMap",
     "Box",
+    "CachedPredictor",
     "Comparison",
     "DataRegions",
     "EmptyRegion",

@@ -103,6 +103,11 @@ class PackedPatterns:
         most = int(pieces.max(initial=2))
         return max(1, (most - 1).bit_length())
 
+    @staticmethod
+    def aligned_bits_for(pieces: NDArray[np.intp]) -> int:
+        """The same rounded up to 1, 2, 4 or 8: then no neuron is split between two words."""
+        return 1 << (PackedPatterns.bits_for(pieces) - 1).bit_length()
+
     def __len__(self) -> int:
         return len(self.words)
 

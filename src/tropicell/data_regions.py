@@ -324,10 +324,8 @@ def auroc(inside: ArrayLike, outside: ArrayLike) -> float:
 
 
 def _pack_points(network: Network, points: NDArray[np.float64]) -> PackedPatterns:
-    """The patterns of points, with 1, 2, 4 or 8 bits a neuron: none is split between two words."""
-    bits = 1
-    while bits < PackedPatterns.bits_for(network.pieces):
-        bits *= 2
+    """The patterns of points, in the form that `tropicell._hamming` compares."""
+    bits = PackedPatterns.aligned_bits_for(network.pieces)
     step = max(1, _BATCH // max(network.n_inputs, network.n_neurons))
     parts = [
         PackedPatterns.pack(network.patterns(points[start : start + step]), bits).words
