@@ -52,7 +52,9 @@ def sizes(network: Network, points: np.ndarray) -> np.ndarray:
         )
         if index <= network.depth:
             function = network.layers[index - 1].activation
-            before = before * abs(function.slopes).max(axis=1) + abs(function.intercepts).max(axis=1)
+            before = before * abs(function.slopes).max(axis=1) + abs(function.intercepts).max(
+                axis=1
+            )
         values.append(before)
     return values[-1].max(axis=1, keepdims=True)
 
@@ -118,7 +120,10 @@ def test_sparse_matrices_and_slices() -> None:
     sparse = sp.random_array((9, 6), density=0.3, rng=rng)
     network = Network(
         6,
-        [Layer(Affine({0: sparse}, rng.normal(size=9))), Layer(Affine({1: rng.normal(size=(4, 9))}))],
+        [
+            Layer(Affine({0: sparse}, rng.normal(size=9))),
+            Layer(Affine({1: rng.normal(size=(4, 9))})),
+        ],
         Affine({0: sp.random_array((2, 6), density=0.5, rng=rng), 2: rng.normal(size=(2, 4))}),
     )
     points = rng.normal(size=(200, 6))
@@ -407,7 +412,11 @@ def test_bad_arguments(arguments: dict, message: str) -> None:
 
 @pytest.mark.parametrize(
     ("points", "message"),
-    [([[1.0, 2.0]], "shape"), ([["a"]], "numbers"), ([[0.0], [np.nan]], "point 1 has the value nan")],
+    [
+        ([[1.0, 2.0]], "shape"),
+        ([["a"]], "numbers"),
+        ([[0.0], [np.nan]], "point 1 has the value nan"),
+    ],
 )
 def test_bad_points(points: list, message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):

@@ -38,9 +38,11 @@ def output_maps(network: Network, patterns: PatternArray) -> FloatArray:
     array([[[ 1.,  5.]],
            [[-1.,  7.]]])
     """
-    if network.n_inputs < network.n_outputs:
-        return np.ascontiguousarray(network.maps("float").of_patterns(patterns))
     count, outputs = len(patterns), network.n_outputs
+    if not count:
+        return np.empty((0, outputs, network.n_inputs + 1))
+    if network.n_inputs < outputs:
+        return np.ascontiguousarray(network.maps("float").of_patterns(patterns))
     # For every layer that the output depends on: how it does, shape (patterns, outputs, width).
     reached: dict[int, FloatArray] = {}
     offset = np.tile(network.output.bias, (count, 1))
