@@ -1,11 +1,13 @@
 """Do regions tell unusual inputs from usual ones? MNIST inside, other images outside.
 
-    python examples/out_of_distribution.py --data DIR [--out DIR] [--page PAGE.md] [--quick]
+    python examples/out_of_distribution.py --data DIR [--out DIR] [--quick]
 
 `DIR` (or the variable TROPICELL_DATA) holds `mnist.npz` and, if they are there, `svhn_gray.npz` and
 `cifar10_gray.npz`, each with uint8 arrays x_train, y_train, x_test, y_test. Fashion-MNIST is read
 from the idx files of Debian's package dataset-fashion-mnist (`--fashion DIR` for another place).
-`--quick` runs a small version in seconds. Needs PyTorch, matplotlib and tqdm.
+`--quick` runs a small version in seconds. Results go to `--out`: all numbers as JSON, a picture,
+and tables, which take the place of what is between two marks if the page is there already
+(`--out docs` brings the docs page up to date). Needs PyTorch and matplotlib.
 
 Networks are trained on MNIST as in the paper: inputs x / 127.5 - 1, batches of 64, Adam with
 learning rate 5e-4, 5 epochs, every network with its own order. The score of an image is the number
@@ -22,6 +24,7 @@ import gzip
 import json
 import os
 from dataclasses import dataclass
+from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -60,6 +63,7 @@ SHAPES = [
     Shape(3, 16), Shape(3, 16, ((1, 3),)),
     Shape(3, 32), Shape(3, 32, ((1, 3),)),
     Shape(3, 128), Shape(3, 128, ((1, 3),)),
+    Shape(3, 256), Shape(3, 256, ((1, 3),)),
 ]  # fmt: skip
 
 
@@ -191,9 +195,12 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     for shape in tqdm(shapes, unit="row", disable=None):
         networks = train(shape, data["x_train"], data["y_train"], options.seeds, epochs)
         nets = [measure(network, data, outside) for network in networks]
+        for net in nets[1:]:
+            del net["histogram"]  # the picture shows one
         rows.append({"size": shape.size, "skips": shape.skip_text, "networks": nets})
     counts = {"train": len(data["x_train"]), "MNIST": len(data["x_test"])}
     return {
+        "torch": torch.__version__,
         "epochs": epochs,
         "seeds": options.seeds,
         "images": counts | {name: len(x) for name, x in outside.items()},
@@ -248,6 +255,7 @@ def picture(results: dict[str, Any], path: Path) -> None:
 
     mpl.use("Agg")
     from matplotlib import pyplot as plt
+    from PIL import Image
 
     sets = [name for name in results["images"] if name not in ("train", "MNIST")]
     rows = results["rows"]
@@ -275,30 +283,41 @@ def picture(results: dict[str, Any], path: Path) -> None:
     )
     axes[-1].legend(fontsize=8)
     fig.tight_layout()
-    fig.savefig(path, dpi=80)
+    buffer = BytesIO()
+    fig.savefig(buffer, dpi=80)
+    small = Image.open(buffer).convert("RGB").quantize(64, dither=Image.Dither.NONE)
+    small.save(path, optimize=True)
+
+
+def write(results: dict[str, Any], folder: Path) -> None:
+    """Numbers, picture and page."""
+    (folder / "images").mkdir(parents=True, exist_ok=True)
+    rows = results["rows"]
+    head = json.dumps({**results, "rows": []}, ensure_ascii=False).removesuffix("]}")
+    lines = [json.dumps(row, ensure_ascii=False).replace("}, {", "},\n  {") for row in rows]
+    text = head + "\n" + ",\n".join(lines) + "\n]}\n"
+    (folder / "out-of-distribution.json").write_text(text, encoding="utf-8")
+    picture(results, folder / "images" / "out-of-distribution.png")
+    page = folder / "out-of-distribution.md"
+    before, _, rest = (
+        page.read_text(encoding="utf-8").partition(BEGIN) if page.is_file() else [""] * 3
+    )
+    after = rest.partition(END)[2]
+    tidy = f"{before}{BEGIN}\n\n{tables(results)}\n\n{END}{after or chr(10)}"
+    page.write_text(tidy, encoding="utf-8")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    """Read the options, run, write."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     place = os.environ.get("TROPICELL_DATA")
     parser.add_argument("--data", type=Path, default=place, required=place is None)
     parser.add_argument("--fashion", type=Path, default=FASHION)
     parser.add_argument("--out", type=Path, default=Path("out-of-distribution"))
-    parser.add_argument("--page", type=Path, help="put the tables between the marks in this page")
-    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--seeds", type=int, default=5, help="networks of each kind")
     parser.add_argument("--quick", action="store_true", help="a small version, in seconds")
     options = parser.parse_args()
-    results = run(options)
-    options.out.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(results, indent=1, ensure_ascii=False)
-    (options.out / "out-of-distribution.json").write_text(text + "\n", encoding="utf-8")
-    picture(results, options.out / "out-of-distribution.png")
-    print(tables(results))
-    if options.page:
-        before, rest = options.page.read_text(encoding="utf-8").split(BEGIN)
-        after = rest.split(END)[1]
-        page = f"{before}{BEGIN}\n\n{tables(results)}\n\n{END}{after}"
-        options.page.write_text(page, encoding="utf-8")
+    write(run(options), options.out)
 
 
 if __name__ == "__main__":

@@ -167,7 +167,7 @@ class CachedPredictor(Estimator):
             # 7, 8: F_A x + f_b for all points of these regions.
             low, high = np.searchsorted(region[order], [start, start + len(part)])
             points = order[low:high]
-            use(rows[points], maps, region[points] - start)
+            use(rows[points], maps, (region[points] - start).astype(np.int32))
         return len(first)
 
     def _blocks(self, x: FloatArray) -> Iterator[slice]:
@@ -351,26 +351,18 @@ class CachedPredictor(Estimator):
     # --- inside -------------------------------------------------------------------------------
 
     def _start_again(self) -> None:
+        from tropicell.predictor_state import State  # noqa: PLC0415 - Numba is slow to import
+
         _check_params(self.network, self.max_bytes, self.policy)
+        state = State(self.network, int(self.max_bytes), self.policy)
         with self._lock:
             self._hits = self._misses = 0
-            self._made: State | None = None
-
-    @property
-    def _state(self) -> State:
-        """Made when it is needed: Numba is slow to import."""
-        made = self._made
-        if made is None:
-            from tropicell.predictor_state import State  # noqa: PLC0415
-
-            with self._lock:
-                made = self._made = self._made or State(
-                    self.network, int(self.max_bytes), self.policy
-                )
-        return made
+            self._state: State = state
 
     def _check(self, points: ArrayLike) -> FloatArray:
         x = np.ascontiguousarray(self.network.check_points(points))
+        if not x.flags.writeable:
+            x = x.copy()  # the kernels are compiled for ordinary arrays only
         if not np.isfinite(x).all():
             row, column = np.argwhere(~np.isfinite(x))[0].tolist()
             raise InvalidInputError(

@@ -96,7 +96,7 @@ def load_cache(
         raise ModelFileError(f"{where}: {error} is missing; the file is damaged") from None
     for start in range(0, len(words), _STEP):
         part = slice(start, start + _STEP)
-        predictor.extend(np.ascontiguousarray(words[part]), np.ascontiguousarray(maps[part]))
+        predictor.extend(np.array(words[part]), np.array(maps[part]))
     return predictor
 
 
