@@ -98,6 +98,8 @@ def test_bad_arguments() -> None:
     network = random_network(0, "generic", 2, 2, 3)
     with pytest.raises(InvalidInputError, match="no data points"):
         DataRegions(network, np.empty((0, 2)))
+    with pytest.raises(InvalidInputError, match="point 1 has the value inf at input 0"):
+        DataRegions(network, [[0.0, 0.0], [np.inf, 0.0]])
     with pytest.raises(InvalidInputError, match="workers"):
         DataRegions(network, [[0.0, 0.0]]).distance([[1.0, 1.0]], workers=0)
 

@@ -65,7 +65,7 @@ class DataRegions:
     """
 
     def __init__(self, network: Network, points: ArrayLike) -> None:
-        x = network.check_points(points)
+        x = network.check_points(points, finite=True)
         if not len(x):
             raise InvalidInputError("there are no data points; expected at least one row")
         packed = _pack_points(network, x)
@@ -120,7 +120,7 @@ class DataRegions:
     def _nearest(self, points: ArrayLike, workers: int) -> tuple[IntArray, IntArray]:
         if not (isinstance(workers, int) and workers >= 1):
             raise InvalidInputError(f"workers must be a whole number from 1 on, not {workers!r}")
-        queries = _pack_points(self.network, self.network.check_points(points))
+        queries = _pack_points(self.network, self.network.check_points(points, finite=True))
         first, labels, _ = queries.groups()
         found = self.packed.find_words(queries.words[first])
         distances = np.zeros(len(first), dtype=np.int64)
@@ -194,7 +194,7 @@ class DataRegions:
         >>> known.path_length([[-9.0], [0.5], [7.0]], enumerate_regions(network))
         array([0, 1, 2])
         """
-        x = self.network.check_points(points)
+        x = self.network.check_points(points, finite=True)
         lengths = self.path_lengths(regions)
         found = regions.locate(x)
         return np.where(found >= 0, lengths[found], -1)
@@ -254,7 +254,7 @@ def occupancy(
     module: Any = require("pandas", extra="graph", why="a table of regions")
     if by not in ("region", "class"):
         raise InvalidInputError(f"by must be 'region' or 'class', not {by!r}")
-    x = network.check_points(points)
+    x = network.check_points(points, finite=True)
     packed = _pack_points(network, x)
     first, region, counts = packed.groups()
     order = np.argsort(-counts, kind="stable")

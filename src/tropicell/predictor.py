@@ -360,16 +360,9 @@ class CachedPredictor(Estimator):
             self._state: State = state
 
     def _check(self, points: ArrayLike) -> FloatArray:
-        x = np.ascontiguousarray(self.network.check_points(points))
-        if not x.flags.writeable:
-            x = x.copy()  # the kernels are compiled for ordinary arrays only
-        if not np.isfinite(x).all():
-            row, column = np.argwhere(~np.isfinite(x))[0].tolist()
-            raise InvalidInputError(
-                f"point {row} has the value {x[row, column]} at input {column}; expected finite "
-                "numbers"
-            )
-        return x
+        x = np.ascontiguousarray(self.network.check_points(points, finite=True))
+        # The kernels are compiled for ordinary arrays only.
+        return x if x.flags.writeable else x.copy()
 
 
 def _check_params(network: Any, max_bytes: Any, policy: Any) -> None:
