@@ -60,7 +60,9 @@ def test_distance_is_the_smallest_number_of_flips(
 @pytest.mark.parametrize(
     ("widths", "activation"), [([30, 20], "relu"), ([60, 70], "relu"), ([30, 20], "hard_tanh")]
 )
-def test_many_blocks_of_data(widths: list[int], activation: str) -> None:
+def test_many_blocks_of_data(
+    widths: list[int], activation: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """More data than fit one block, with far and near queries."""
     network = layered([12, *widths, 2], activation)
     rng = np.random.default_rng(0)
@@ -74,6 +76,8 @@ def test_many_blocks_of_data(widths: list[int], activation: str) -> None:
     )
     assert len(set(expected.tolist())) > 5
     assert known.distance(points, workers=2).tolist() == expected.tolist()
+    monkeypatch.setattr("tropicell.data_regions._BATCH", 10_000)
+    assert DataRegions(network, data).distance(points).tolist() == expected.tolist()
 
 
 def test_neurons_with_many_pieces_count_once() -> None:

@@ -108,9 +108,24 @@ def test_many_inputs_and_groups_of_every_size(copies: int) -> None:
     points[1::2] *= 1 + 1e-9
     points = rng.permutation(points)
     predictor = CachedPredictor(network)
-    for _ in range(2):
-        check(network, predictor.predict(points), points)
+    for part in (points[: 5 * copies], points, points):
+        check(network, predictor.predict(part), part)
     assert predictor.misses == predictor.size == 12
+
+
+def test_points_and_maps_in_many_portions(monkeypatch: pytest.MonkeyPatch) -> None:
+    network = random_network(2, "generic", 3, 3, 12, relu=True)
+    points = np.random.default_rng(0).normal(size=(200, 3)) * 3
+    whole = CachedPredictor(network)
+    expected = whole.predict(points)
+    monkeypatch.setattr("tropicell.predictor._BATCH", 500)
+    parts = CachedPredictor(network)
+    np.testing.assert_allclose(parts.predict(points), expected, rtol=1e-12)
+    np.testing.assert_allclose(parts.jacobian(points), whole.jacobian(points), rtol=1e-9)
+    assert parts.contains(points).all()
+    assert (parts.hits, parts.misses) == (whole.hits, whole.misses)
+    assert parts.size == whole.size > 30
+    assert len(list(parts._blocks(points))) > 3
 
 
 def test_sparse_matrices_and_slices() -> None:
