@@ -31,6 +31,7 @@ from tropicell.network import Network
 from tropicell.region import EmptyRegion, Region
 from tropicell.region_files import load_regions
 from tropicell.regions import Regions
+from tropicell.tracking import RegionTracker
 from tropicell.tropical import TropicalRationalMap, find_region, recurrences
 
 __version__ = _version("tropicell")
@@ -54,6 +55,7 @@ __all__ = [
     "Network",
     "Polytope",
     "Region",
+    "RegionTracker",
     "Regions",
     "Slice",
     "TropicalRationalMap",
