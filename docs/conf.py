@@ -32,16 +32,17 @@ extensions = [
     "sphinx_gallery.gen_gallery",
 ]
 
-# --- pages -----------------------------------------------------------------------------------------
+# --- pages ----------------------------------------------------------------------------------------
 exclude_patterns = ["build", "lab/*/*.csv"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 # `name` in a docstring is a link if there is such a name, and code if not.
 default_role = "py:obj"
-suppress_warnings = ["config.cache"]
+# Headings of the results start below the first level.
+suppress_warnings = ["config.cache", "myst.header"]
 
-# --- reference -------------------------------------------------------------------------------------
+# --- reference ------------------------------------------------------------------------------------
 templates_path = ["_templates"]
 autosummary_generate = True
 autodoc_typehints = "none"
@@ -51,7 +52,7 @@ numpydoc_class_members_toctree = False
 # Nothing is fetched while building: links to other projects are written out where they matter.
 intersphinx_mapping: dict[str, tuple[str, None]] = {}
 
-# --- gallery ---------------------------------------------------------------------------------------
+# --- gallery --------------------------------------------------------------------------------------
 here = Path(__file__).parent
 sphinx_gallery_conf = {
     "examples_dirs": [str(here.parent / "examples" / "gallery")],
@@ -67,7 +68,7 @@ sphinx_gallery_conf = {
     "write_computation_times": False,
 }
 
-# --- looks -----------------------------------------------------------------------------------------
+# --- looks ----------------------------------------------------------------------------------------
 html_theme = "furo"
 html_title = f"Tropicell {version}"
 html_static_path = ["_static"]

@@ -2,11 +2,13 @@
 Regions of an ACAS Xu network
 =============================
 
-ACAS Xu networks advise aircraft; they are a standard benchmark of verification: 5 inputs, 6 layers of 50 neurons, 5 outputs. If
-``TROPICELL_MODELS`` names a folder with ``acasxu_1_1.onnx`` that network is shown, otherwise one of the same shape with random weights. We fix
-three inputs and look at the plane of the two others (distance and angle).
+ACAS Xu networks advise aircraft; they are a standard benchmark of verification: 5 inputs, 6
+layers of 50 neurons, 5 outputs. If ``TROPICELL_MODELS`` names a folder with ``acasxu_1_1.onnx``
+that network is shown, otherwise one of the same shape with random weights. We fix three inputs
+and look at the plane of the two others (distance and angle).
 """
 
+import itertools
 import os
 from pathlib import Path
 
@@ -22,7 +24,7 @@ if file.is_file():
 else:
     rng = np.random.default_rng(0)
     sizes = [5, *[50] * 6, 5]
-    weights = [rng.normal(size=(n, m)) * np.sqrt(2 / m) for m, n in zip(sizes, sizes[1:], strict=False)]
+    weights = [rng.normal(size=(n, m)) * np.sqrt(2 / m) for m, n in itertools.pairwise(sizes)]
     network = tc.Network.mlp(weights, [rng.normal(size=n) * 0.1 for n in sizes[1:]])
     name = "the shape of ACAS Xu, random weights"
 print(network)

@@ -2,7 +2,8 @@
 Cells in three dimensions
 =========================
 
-With three inputs the regions are polyhedra. Each knows its corners; here they are drawn a little apart.
+With three inputs the regions are polyhedra. Each knows its corners; here they are drawn a
+little apart.
 """
 
 import matplotlib.pyplot as plt

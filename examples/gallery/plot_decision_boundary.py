@@ -2,8 +2,9 @@
 A decision boundary of three classes
 ====================================
 
-Where two outputs are equal and largest, the class changes. Inside a region the outputs are affine, so the boundary of two classes is a
-straight segment there, and all segments together are the exact boundary.
+Where two outputs are equal and largest, the class changes. Inside a region the outputs are
+affine, so the boundary of two classes is a straight segment there, and all segments together
+are the exact boundary.
 """
 
 import matplotlib.pyplot as plt
@@ -15,8 +16,12 @@ from sklearn.neural_network import MLPRegressor
 import tropicell as tc
 from tropicell import plotting
 
-points, labels = make_blobs(240, centers=[(-2, -1), (2, -1), (0, 2)], cluster_std=1.0, random_state=2)
-model = MLPRegressor(hidden_layer_sizes=(10, 10), solver="lbfgs", alpha=1e-2, max_iter=2000, random_state=0)
+points, labels = make_blobs(
+    240, centers=[(-2, -1), (2, -1), (0, 2)], cluster_std=1.0, random_state=2
+)
+model = MLPRegressor(
+    hidden_layer_sizes=(10, 10), solver="lbfgs", alpha=1e-2, max_iter=2000, random_state=0
+)
 model.fit(points, np.eye(3)[labels])
 network = tc.from_sklearn(model)
 regions = tc.enumerate_regions(network, tc.Box(-5, 5))

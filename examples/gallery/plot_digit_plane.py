@@ -2,8 +2,9 @@
 A plane through three digits
 ============================
 
-A network with 64 (or 784) inputs has too many regions to list, but a plane through three images does not. Where MNIST is on the
-disk (``TROPICELL_DATA`` names a folder with ``mnist.npz``) its digits are used, and otherwise the small ones of scikit-learn.
+A network with 64 (or 784) inputs has too many regions to list, but a plane through three images
+does not. Where MNIST is on the disk (``TROPICELL_DATA`` names a folder with ``mnist.npz``) its
+digits are used, and otherwise the small ones of scikit-learn.
 """
 
 import os
@@ -25,7 +26,9 @@ else:
     digits = load_digits()
     images, labels = digits.images / 16.0, digits.target
 flat = images.reshape(len(images), -1)
-model = MLPRegressor(hidden_layer_sizes=(32, 32), max_iter=60, random_state=0, learning_rate_init=3e-3)
+model = MLPRegressor(
+    hidden_layer_sizes=(32, 32), max_iter=60, random_state=0, learning_rate_init=3e-3
+)
 model.fit(flat, np.eye(10)[labels])
 network = tc.from_sklearn(model)
 
@@ -42,6 +45,8 @@ plotting.plot_regions(regions, axes, color="pattern", colorbar=False)
 corners = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
 plotting.plot_points(corners, axes)
 for digit, corner in zip((3, 5, 8), corners, strict=True):
-    axes.annotate(str(digit), corner, fontsize=16, color="white", xytext=(6, 6), textcoords="offset points")
+    axes.annotate(
+        str(digit), corner, fontsize=16, color="white", xytext=(6, 6), textcoords="offset points"
+    )
 seen = ", ".join(map(str, np.unique(classes)))
 axes.set_title(f"{len(regions)} regions on a plane in R^{flat.shape[1]}; classes {seen}")

@@ -2,9 +2,12 @@
 The exact Lipschitz constant
 ============================
 
-On a region the network is an affine map, so its slope there is a matrix norm, and the largest of them is the Lipschitz constant on the
-domain. The product of the layers' norms, the usual bound, is far above it.
+On a region the network is an affine map, so its slope there is a matrix norm, and the largest
+of them is the Lipschitz constant on the domain. The product of the layers' norms, the usual
+bound, is far above it.
 """
+
+import itertools
 
 import numpy as np
 
@@ -13,7 +16,7 @@ from tropicell import plotting
 
 rng = np.random.default_rng(5)
 sizes = [2, 16, 16, 16, 1]
-weights = [rng.normal(size=(n, m)) * np.sqrt(2 / m) for m, n in zip(sizes, sizes[1:], strict=False)]
+weights = [rng.normal(size=(n, m)) * np.sqrt(2 / m) for m, n in itertools.pairwise(sizes)]
 network = tc.Network.mlp(weights, [rng.normal(size=n) * 0.3 for n in sizes[1:]])
 regions = tc.enumerate_regions(network, tc.Box(-2, 2))
 

@@ -2,8 +2,9 @@
 Patterns and merged regions
 ===========================
 
-Two neighbouring patterns may carry one and the same affine map: a neuron that switches on, but that nothing listens to. Merged regions join
-them. The paper counts patterns; both counts are one call away.
+Two neighbouring patterns may carry one and the same affine map: a neuron that switches on, but
+that nothing listens to. Merged regions join them. The paper counts patterns; both counts are
+one call away.
 """
 
 import matplotlib.pyplot as plt
@@ -28,6 +29,8 @@ panels[0].set_title(f"{len(regions)} regions")
 plotting.plot_regions(regions, panels[1], color="value", edgecolor="none", colorbar=False)
 for a, b in regions.neighbours.pairs:
     if merged.labels[a] != merged.labels[b]:
-        shared = {tuple(p) for p in regions[int(a)].vertices} & {tuple(p) for p in regions[int(b)].vertices}
+        shared = {tuple(p) for p in regions[int(a)].vertices} & {
+            tuple(p) for p in regions[int(b)].vertices
+        }
         panels[1].plot(*np.array(sorted(shared), dtype=float).T, color="white", linewidth=0.8)
 panels[1].set_title(f"{len(merged)} merged regions")

@@ -2,8 +2,8 @@
 Regions of a moon classifier
 ============================
 
-A small scikit-learn classifier of the two-moons data. Every polygon is a linear region; the thick line is the decision
-boundary, exact: on each region it is a straight piece.
+A small scikit-learn classifier of the two-moons data. Every polygon is a linear region; the
+thick line is the decision boundary, exact: on each region it is a straight piece.
 """
 
 import numpy as np
@@ -14,7 +14,9 @@ import tropicell as tc
 from tropicell import plotting
 
 points, labels = make_moons(200, noise=0.15, random_state=0)
-model = MLPRegressor(hidden_layer_sizes=(12, 12), solver="lbfgs", alpha=1e-3, max_iter=2000, random_state=1)
+model = MLPRegressor(
+    hidden_layer_sizes=(12, 12), solver="lbfgs", alpha=1e-3, max_iter=2000, random_state=1
+)
 model.fit(points, np.eye(2)[labels])
 
 regions = tc.enumerate_regions(tc.from_sklearn(model), tc.Box([-2, -1.5], [3, 2]))

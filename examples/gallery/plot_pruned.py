@@ -2,9 +2,12 @@
 The largest difference of a pruned network
 ==========================================
 
-Prune the smallest weights of a network, and ask what that did. Comparing on random points gives an estimate; on the common regions of
-both networks the difference is affine, so its largest value is found exactly, with the point where it occurs.
+Prune the smallest weights of a network, and ask what that did. Comparing on random points gives
+an estimate; on the common regions of both networks the difference is affine, so its largest
+value is found exactly, with the point where it occurs.
 """
+
+import itertools
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -13,7 +16,7 @@ import tropicell as tc
 
 rng = np.random.default_rng(1)
 sizes = [2, 16, 16, 1]
-weights = [rng.normal(size=(n, m)) * np.sqrt(2 / m) for m, n in zip(sizes, sizes[1:], strict=False)]
+weights = [rng.normal(size=(n, m)) * np.sqrt(2 / m) for m, n in itertools.pairwise(sizes)]
 biases = [rng.normal(size=n) * 0.3 for n in sizes[1:]]
 network = tc.Network.mlp(weights, biases)
 box = tc.Box(-2, 2)
@@ -34,4 +37,6 @@ axes.plot(shares, sampled, marker="x", linestyle="--", label="largest of 2,000 r
 axes.set(xlabel="share of weights set to zero", ylabel="largest difference on the box")
 axes.legend(frameon=False)
 for x, y, n in zip(shares, exact, left, strict=True):
-    axes.annotate(f"{n} regions", (x, y), xytext=(0, 7), textcoords="offset points", fontsize=8, ha="right")
+    axes.annotate(
+        f"{n} regions", (x, y), xytext=(0, 7), textcoords="offset points", fontsize=8, ha="right"
+    )

@@ -2,8 +2,11 @@
 The graph of regions
 ====================
 
-Regions are nodes; two of them are joined if they share a facet. ``to_networkx`` gives the graph, so paths, centres and distances are one call away.
+Regions are nodes; two of them are joined if they share a facet. ``to_networkx`` gives the
+graph, so paths, centres and distances are one call away.
 """
+
+import itertools
 
 import matplotlib.pyplot as plt
 import networkx as nx
@@ -28,6 +31,8 @@ figure, axes = plt.subplots(figsize=(6, 6), layout="constrained")
 plotting.plot_regions(regions, axes, color="neighbours", colorbar=False)
 nx.draw_networkx_edges(graph, places, ax=axes, edge_color="black", alpha=0.5)
 nx.draw_networkx_nodes(graph, places, ax=axes, node_size=20, node_color="black")
-edges = list(zip(path, path[1:], strict=False))
+edges = list(itertools.pairwise(path))
 nx.draw_networkx_edges(graph, places, edgelist=edges, ax=axes, edge_color="red", width=3)
-axes.set_title(f"{len(regions)} regions, {graph.number_of_edges()} facets; a shortest path crosses {len(edges)}")
+axes.set_title(
+    f"{len(regions)} regions, {graph.number_of_edges()} facets; a shortest path crosses {len(edges)}"
+)

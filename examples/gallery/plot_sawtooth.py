@@ -2,8 +2,8 @@
 A sawtooth with 2^L pieces
 ==========================
 
-Telgarsky's construction: composing the tent map with itself doubles its teeth, so L layers of two neurons make 2^L linear pieces,
-which a shallow network needs 2^L neurons for.
+Telgarsky's construction: composing the tent map with itself doubles its teeth, so L layers of
+two neurons make 2^L linear pieces, which a shallow network needs 2^L neurons for.
 """
 
 import matplotlib.pyplot as plt
@@ -28,6 +28,7 @@ for axes, layers in zip(panels, (1, 3, 5), strict=True):
     axes.set_title(f"{layers} layers: {len(regions)} pieces")
 
 # %%
-# Forty layers, 2^40 pieces: too many to list, but an interval of length 2^-30 has only some of them.
+# Forty layers, 2^40 pieces: too many to list, but an interval of length 2^-30 has only some of
+# them.
 
 print(tc.count_regions(sawtooth(40), tc.Box(0.0, 2.0**-30)))

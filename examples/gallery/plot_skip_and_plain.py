@@ -2,8 +2,9 @@
 A skip network against its plain twin
 =====================================
 
-The same weights, with the skip connections 1→3 and 2→4 and without them. The paper reports that skips make more regions; whether
-they do depends on where you look: compare the box with all of the plane.
+The same weights, with the skip connections 1→3 and 2→4 and without them. The paper reports that
+skips make more regions; whether they do depends on where you look: compare the box with all of
+the plane.
 """
 
 import matplotlib.pyplot as plt
@@ -21,7 +22,9 @@ plain = tc.Network.mlp(weights, biases)
 skip = tc.Network.mlp(weights, biases, skips=[(1, 3), (2, 4)])
 
 figure, panels = plt.subplots(1, 2, figsize=(9, 4.3), layout="constrained")
-for axes, network, name in zip(panels, (plain, skip), ("without skips", "with 1→3 and 2→4"), strict=True):
+for axes, network, name in zip(
+    panels, (plain, skip), ("without skips", "with 1→3 and 2→4"), strict=True
+):
     regions = tc.enumerate_regions(network, tc.Box(-10, 10))
     plotting.plot_regions(regions, axes, color="pattern")
     everywhere = tc.count_regions(network)

@@ -2,8 +2,8 @@
 A training film
 ===============
 
-A tracker counts regions while a network learns, and keeps the networks. At the end it draws the counts, and
-`film` and `explore` write an animation and a page with a slider.
+A tracker counts regions while a network learns, and keeps the networks. At the end it draws the
+counts, and `film` and `explore` write an animation and a page with a slider.
 """
 
 import matplotlib.pyplot as plt
@@ -14,7 +14,10 @@ from tropicell import plotting
 
 torch.manual_seed(0)
 model = torch.nn.Sequential(
-    torch.nn.Linear(2, 16), torch.nn.ReLU(), torch.nn.Linear(16, 16), torch.nn.ReLU(),
+    torch.nn.Linear(2, 16),
+    torch.nn.ReLU(),
+    torch.nn.Linear(16, 16),
+    torch.nn.ReLU(),
     torch.nn.Linear(16, 1),
 )
 points = torch.rand(1000, 2) * 2 - 1
@@ -32,7 +35,8 @@ for _ in range(301):
 tracker.plot()
 
 # %%
-# Four pictures of the film. ``tracker.film("film.gif")`` and ``tracker.explore("film.html")`` write all of it.
+# Four pictures of the film. ``tracker.film("film.gif")`` and ``tracker.explore("film.html")``
+# write all of it.
 
 regions = tracker.regions()
 figure, panels = plt.subplots(2, 2, figsize=(8, 8), layout="constrained")
