@@ -34,5 +34,5 @@ nx.draw_networkx_nodes(graph, places, ax=axes, node_size=20, node_color="black")
 edges = list(itertools.pairwise(path))
 nx.draw_networkx_edges(graph, places, edgelist=edges, ax=axes, edge_color="red", width=3)
 axes.set_title(
-    f"{len(regions)} regions, {graph.number_of_edges()} facets; a shortest path crosses {len(edges)}"
+    f"{len(regions)} regions, {graph.number_of_edges()} facets; a path over {len(edges)}"
 )
