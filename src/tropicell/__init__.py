@@ -33,6 +33,7 @@ from tropicell.predictor import CachedPredictor
 from tropicell.region import EmptyRegion, Region
 from tropicell.region_files import load_regions
 from tropicell.regions import Regions
+from tropicell.tracking import RegionTracker
 from tropicell.tropical import TropicalRationalMap, find_region, recurrences
 
 __version__ = _version("tropicell")
@@ -58,6 +59,7 @@ __all__ = [
     "Network",
     "Polytope",
     "Region",
+    "RegionTracker",
     "Regions",
     "Slice",
     "TropicalRationalMap",

@@ -92,6 +92,24 @@ def neighbours(regions: Regions) -> Neighbours:
     array([[0, 1],
            [1, 2]])
     """
+    owner, line, other = single_flips(regions)
+    neuron = regions.lines.neuron[line - regions.lines.first]
+    extra = _behind_shared_boundaries(regions, owner[other < 0], line[other < 0])
+    found = other >= 0
+    pairs = np.concatenate([np.stack([owner[found], other[found]], axis=1), extra.pairs])
+    counts = np.concatenate([np.ones(int(found.sum()), np.int64), extra.neurons.counts])
+    values = np.concatenate([neuron[found], extra.neurons.values])
+    return _unique(pairs, Ragged.from_counts(values, counts))
+
+
+def single_flips(
+    regions: Regions,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """For each inner facet its region, its line, and the region with that one neuron flipped.
+
+    The last is -1 where there is none: there several neurons change at once, and only `neighbours`
+    knows what is behind.
+    """
     facets, lines = regions.facet_lines, regions.lines
     owner, line = facets.owners(), facets.values.astype(np.int64)
     inner = line >= lines.first
@@ -106,12 +124,7 @@ def neighbours(regions: Regions) -> Neighbours:
         piece, bend = flipped[rows, neuron[part]], lines.breakpoint[line[part] - lines.first]
         flipped[rows, neuron[part]] = np.where(piece > bend, bend, bend + 1)
         other[part] = regions.packed.find(flipped)
-    extra = _behind_shared_boundaries(regions, owner[other < 0], line[other < 0])
-    found = other >= 0
-    pairs = np.concatenate([np.stack([owner[found], other[found]], axis=1), extra.pairs])
-    counts = np.concatenate([np.ones(int(found.sum()), np.int64), extra.neurons.counts])
-    values = np.concatenate([neuron[found], extra.neurons.values])
-    return _unique(pairs, Ragged.from_counts(values, counts))
+    return owner, line, other
 
 
 def _unique(pairs: NDArray[np.int64], neurons: Ragged) -> Neighbours:
@@ -131,13 +144,15 @@ def _behind_shared_boundaries(
     """Neighbours behind facets at which more than one neuron changes, in exact arithmetic."""
     pairs, changes = [], []
     maps = regions.network.maps("exact")
+    facets = regions.facet_lines
     for owner in np.unique(owners):
-        wanted = {regions.lines.boundary(int(line)) for line in lines[owners == owner]}
         region = regions[int(owner)]
-        for facet in region.facets:
-            if not wanted & set(facet.sources):
-                continue
-            pattern = pattern_behind(maps, region.cell, facet.row)
+        # The facets are known, so all other inequalities are left out.
+        sides = [regions.lines.boundary(int(line)) for line in facets[int(owner)] if line > 0]
+        cell = region.cell_of(sides)
+        for line in lines[owners == owner]:
+            row = sides.index(regions.lines.boundary(int(line)))
+            pattern = pattern_behind(maps, cell, row)
             index = int(regions.packed.find(pattern[None])[0])
             if index < 0:
                 if regions.complete:
