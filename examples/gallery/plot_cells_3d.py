@@ -25,8 +25,8 @@ axes = figure.add_subplot(projection="3d")
 colours = plt.colormaps["viridis"](np.linspace(0, 1, len(regions)))
 for region, colour in zip(regions, colours, strict=True):
     corners = region.vertices.astype(float)
-    corners = corners + 0.25 * corners.mean(axis=0)  # away from the centre
+    corners = corners + 0.6 * corners.mean(axis=0)  # away from the centre
     triangles = corners[ConvexHull(corners).simplices]
-    axes.add_collection3d(Poly3DCollection(triangles, facecolor=colour, alpha=0.85))
-axes.set(xlim=(-1.3, 1.3), ylim=(-1.3, 1.3), zlim=(-1.3, 1.3))
+    axes.add_collection3d(Poly3DCollection(triangles, facecolor=colour, alpha=0.9, linewidths=0))
+axes.set(xlim=(-1.5, 1.5), ylim=(-1.5, 1.5), zlim=(-1.5, 1.5))
 axes.set_title(f"{len(regions)} cells, volumes add up to {regions.volumes.sum():.12g}")

@@ -45,8 +45,8 @@ plotting.plot_regions(regions, axes, color="pattern", colorbar=False)
 corners = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
 plotting.plot_points(corners, axes)
 for digit, corner in zip((3, 5, 8), corners, strict=True):
-    axes.annotate(
-        str(digit), corner, fontsize=16, color="white", xytext=(6, 6), textcoords="offset points"
-    )
+    label = {"color": "black", "fontsize": 15, "fontweight": "bold"}
+    box = {"facecolor": "white", "edgecolor": "none", "boxstyle": "circle", "alpha": 0.8}
+    axes.annotate(str(digit), corner, xytext=(9, 9), textcoords="offset points", bbox=box, **label)
 seen = ", ".join(map(str, np.unique(classes)))
 axes.set_title(f"{len(regions)} regions on a plane in R^{flat.shape[1]}; classes {seen}")

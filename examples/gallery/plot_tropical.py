@@ -11,10 +11,10 @@ import numpy as np
 
 import tropicell as tc
 
-rng = np.random.default_rng(8)
+rng = np.random.default_rng(1)
 network = tc.Network.mlp(
-    [rng.normal(size=(4, 1)), rng.normal(size=(4, 4)) * 0.7, rng.normal(size=(1, 4))],
-    [rng.normal(size=4), rng.normal(size=4), [0.0]],
+    [rng.normal(size=(8, 1)), rng.normal(size=(6, 8)) * 0.5, rng.normal(size=(1, 6))],
+    [2 * rng.normal(size=8), rng.normal(size=6), [0.0]],
 )
 fraction = tc.TropicalRationalMap(network)
 regions = tc.enumerate_regions(network, tc.Box(-4, 4))
