@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from tropicell.columns import PackedPatterns
 from tropicell.domains import Box
@@ -63,7 +63,7 @@ class CutTree:
         return 0 if len(self.rows) else -1
 
     @classmethod
-    def of(cls, regions: Regions, weights: FloatArray | None = None) -> CutTree:
+    def of(cls, regions: Regions, weights: ArrayLike | None = None) -> CutTree:
         """The tree of all regions.
 
         Parameters
@@ -110,7 +110,34 @@ class CutTree:
         return self.rows.nbytes + self.children.nbytes
 
 
-def _checked(weights: Any, count: int) -> FloatArray:
+def domain_table(regions: Regions, tree: CutTree) -> FloatArray:
+    """Domain and tree as one table, the form that the kernels read; see `tropicell._locating`."""
+    d = regions.network.n_inputs
+    low, high, rows = split_domain(regions)
+    shift = 2 + len(rows)
+    table = np.zeros((shift + len(tree.rows), d + 2))
+    table[0, :d], table[1, :d] = low, high
+    table[2:shift, :-1] = rows
+    table[shift:, :-1] = tree.rows
+    links = table.view(np.int32)[:, -2:]
+    links[0] = len(rows), tree.root + shift if len(tree.rows) else tree.root
+    links[shift:] = np.where(tree.children >= 0, tree.children + shift, tree.children)
+    return table
+
+
+def split_domain(regions: Regions) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The corners of a box (infinite otherwise), and scaled rows that are positive inside."""
+    d = regions.network.n_inputs
+    if isinstance(regions.domain, Box):
+        low, high = regions.domain.corners(d)
+        return low, high, np.empty((0, d + 1))
+    a, b = regions.domain.inequalities(d)
+    rows = np.concatenate([-a, b[:, None]], axis=1)
+    errors = 2.0 * (d + 8) * _ROUND * np.abs(rows).sum(axis=1) + _TINY
+    return np.full(d, -np.inf), np.full(d, np.inf), scaled(rows, errors)
+
+
+def _checked(weights: ArrayLike, count: int) -> FloatArray:
     """Weights that a user gives; 0 is raised a little, so that the tree stays flat there too."""
     values = np.asarray(weights, dtype=np.float64)
     if values.shape != (count,) or not (np.isfinite(values).all() and (values >= 0).all()):
@@ -176,10 +203,10 @@ def _cut_rows(
         rows[chosen] = maps[neurons[chosen], owners[chosen] - start]
         sizes[chosen] = magnitudes[neurons[chosen], owners[chosen] - start]
     rows[:, -1] -= breakpoints
-    return _scaled(rows, _rounding(network) * (sizes + np.abs(breakpoints)) + _TINY)
+    return scaled(rows, _rounding(network) * (sizes + np.abs(breakpoints)) + _TINY)
 
 
-def _scaled(rows: FloatArray, errors: FloatArray) -> FloatArray:
+def scaled(rows: FloatArray, errors: FloatArray) -> FloatArray:
     """Rows divided by powers of two that are not less than their errors."""
     exponents = np.frexp(errors)[1][:, None]
     return np.asarray(np.where(np.isfinite(errors)[:, None], np.ldexp(rows, -exponents), 0.0))
