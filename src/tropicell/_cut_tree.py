@@ -156,3 +156,80 @@ def build(
         waiting += 2
         node += 1
     return children, bit, prefix, prefix_layer[:prefixes], prefix_region[:prefixes], levels
+
+
+@njit(cache=True, nogil=True)
+def sides(
+    children: NDArray[np.int32],
+    node_line: NDArray[np.int64],
+    facet_line: NDArray[np.int64],
+    facet_end: NDArray[np.int64],
+    first_line: int,
+    levels: int,
+) -> Any:  # pragma: no cover - compiled
+    """The tests on the way to each region that bound it.
+
+    Every facet of a region separates it from a neighbour, so there is a node on the way to it that
+    does. Where all facets are found among the nodes on the way by their lines, these
+    nodes are taken, else (several neurons share a boundary, or facets are not given) all nodes on the
+    way.
+
+    Parameters
+    ----------
+    children, node_line : ndarray
+        The tree, and the line of every node.
+    facet_line, facet_end : ndarray
+        The lines of each region's facets; those before `first_line` belong to the domain. If no
+        facet is given at all, they are not known.
+
+    Returns
+    -------
+    tests : ndarray of int32
+        Twice the node, plus 1 if the region is on its positive side; region after region.
+    ends : ndarray
+        Where the tests of each region end.
+    """
+    count = len(children) + 1
+    known = len(facet_line) > 0
+    counts = np.zeros(count, np.int64)
+    tests = np.empty(0, np.int32)
+    ends = np.zeros(count, np.int64)
+    way = np.empty(levels + 1, np.int64)
+    kept = np.empty(levels + 1, np.int64)
+    for filling in range(2):
+        depth = 0
+        way[0] = 0
+        while depth >= 0:
+            child = children[way[depth] >> 1, way[depth] & 1]
+            if child >= 0:
+                depth += 1
+                way[depth] = 2 * child
+                continue
+            region = -1 - child
+            found = 0
+            wanted = 0
+            if known:
+                for f in range(0 if region == 0 else facet_end[region - 1], facet_end[region]):
+                    if facet_line[f] >= first_line:
+                        wanted += 1
+                        for level in range(depth + 1):
+                            if node_line[way[level] >> 1] == facet_line[f]:
+                                kept[found] = way[level]
+                                found += 1
+            if not known or found != wanted:
+                found = depth + 1
+                kept[:found] = way[:found]
+            if filling == 0:
+                counts[region] = found
+            else:
+                for i in range(found):
+                    tests[ends[region] - found + i] = kept[i]
+            # on to the next: back up to the last negative side, and take its positive side
+            while depth >= 0 and way[depth] & 1:
+                depth -= 1
+            if depth >= 0:
+                way[depth] += 1
+        if filling == 0:
+            ends = np.cumsum(counts)
+            tests = np.empty(ends[-1], np.int32)
+    return tests, ends

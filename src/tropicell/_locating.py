@@ -15,17 +15,18 @@ handed to a compiled function takes time, which counts when there is one point o
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from tropicell.engines._jit import fused_kernel, inlined_kernel
 
 #: Answers that are no region.
 OUTSIDE, UNSURE = -1, -2
 
 #: Points that go down the tree side by side, so that one's memory access hides another's.
-_LANES = 8
+LANES = 8
 
 
-@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+@inlined_kernel
 def _value(
     table: NDArray[np.float64], row: int, x: NDArray[np.float64]
 ) -> float:  # pragma: no cover - compiled
@@ -36,7 +37,7 @@ def _value(
     return value
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inlined_kernel
 def _inside(
     x: NDArray[np.float64], size: float, table: NDArray[np.float64], count: int
 ) -> int:  # pragma: no cover - compiled
@@ -54,7 +55,7 @@ def _inside(
     return answer
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inlined_kernel
 def _size(x: NDArray[np.float64]) -> float:  # pragma: no cover - compiled
     """What a value must exceed to have the right sign for sure."""
     size = 1.0
@@ -63,7 +64,7 @@ def _size(x: NDArray[np.float64]) -> float:  # pragma: no cover - compiled
     return size
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inlined_kernel
 def locate_one(
     x: NDArray[np.float64], table: NDArray[np.float64], links: NDArray[np.int32]
 ) -> int:  # pragma: no cover - compiled
@@ -82,7 +83,7 @@ def locate_one(
     return -1 - node
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inlined_kernel
 def evaluate_one(
     x: NDArray[np.float64], matrix: NDArray[np.float64], out: NDArray[np.float64]
 ) -> None:  # pragma: no cover - compiled
@@ -95,7 +96,7 @@ def evaluate_one(
         out[i] = value
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@fused_kernel
 def predict_one(
     x: NDArray[np.float64],
     table: NDArray[np.float64],
@@ -110,29 +111,32 @@ def predict_one(
     return region
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@fused_kernel
 def locate_many(
     x: NDArray[np.float64],
     table: NDArray[np.float64],
     links: NDArray[np.int32],
+    node: NDArray[np.int64],
+    size: NDArray[np.float64],
+    sure: NDArray[np.bool_],
     found: NDArray[np.int64],
 ) -> None:  # pragma: no cover - compiled
-    """`locate_one` for many points, some of them side by side."""
+    """`locate_one` for many points, some of them side by side.
+
+    `node`, `size` and `sure` are room for the `LANES` points that are under way.
+    """
     d = x.shape[1]
     root = links[0, 2 * d + 3]
-    node = np.empty(_LANES, np.int64)
-    size = np.empty(_LANES, np.float64)
-    sure = np.empty(_LANES, np.bool_)
-    whole = len(x) - len(x) % _LANES
-    for start in range(0, whole, _LANES):
-        for k in range(_LANES):
+    whole = len(x) - len(x) % LANES
+    for start in range(0, whole, LANES):
+        for k in range(LANES):
             node[k] = root
             size[k] = _size(x[start + k])
             sure[k] = True
-        live = _LANES if root >= 0 else 0
+        live = LANES if root >= 0 else 0
         while live > 0:
             live = 0
-            for k in range(_LANES):
+            for k in range(LANES):
                 row = node[k]
                 if row >= 0:
                     value = table[row, d]
@@ -142,7 +146,7 @@ def locate_many(
                     row = links[row, 2 * d + 2 + (1 if value > 0.0 else 0)]
                     node[k] = row
                     live += 1 if row >= 0 else 0
-        for k in range(_LANES):
+        for k in range(LANES):
             answer = _inside(x[start + k], size[k], table, links[0, 2 * d + 2])
             if answer == 0 and not sure[k]:
                 answer = UNSURE
@@ -151,7 +155,7 @@ def locate_many(
         found[i] = locate_one(x[i], table, links)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@fused_kernel
 def evaluate_many(
     x: NDArray[np.float64],
     maps: NDArray[np.float64],
@@ -164,73 +168,96 @@ def evaluate_many(
             evaluate_one(x[i], maps[found[i]], out[i])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inlined_kernel
 def _walk(
     x: NDArray[np.float64],
-    facets: NDArray[np.float64],
-    behind: NDArray[np.int32],
-    starts: NDArray[np.int64],
+    table: NDArray[np.float64],
+    links: NDArray[np.int32],
+    sides: NDArray[np.int32],
+    ends: NDArray[np.int64],
     region: int,
     steps: int,
 ) -> int:  # pragma: no cover - compiled
-    """Go from a region to a point, always through the facet that is violated most.
+    """Go from a region to a point, always through the side that is violated most.
 
     Parameters
     ----------
-    facets : ndarray, shape (facets, d + 1)
-        Rows like those of the tree; values are positive inside the facet's region.
-    behind : ndarray of int32, shape (facets,)
-        The region on the other side, or -1.
-    starts : ndarray, shape (regions + 1,)
-        The facets of each region.
+    sides : ndarray of int32, shape (sides, 2)
+        For every side of a region: twice its row in the table, plus 1 if the region is where values
+        are positive; and the region behind it, or -1.
+    ends : ndarray, shape (regions,)
+        Where the sides of each region end.
 
     Returns
     -------
     int
-        The region, or `UNSURE` after so many steps, at a boundary, or where nothing is behind.
+        The region, or `OUTSIDE`, or `UNSURE` after so many steps, at a boundary, or where no region
+        is known behind.
     """
     size = _size(x)
+    answer = _inside(x, size, table, links[0, 2 * len(x) + 2])
+    if answer != 0:
+        return answer
     for _ in range(steps + 1):
         worst, lowest = -1, np.inf
-        for facet in range(starts[region], starts[region + 1]):
-            value = _value(facets, facet, x)
+        for side in range(ends[region - 1] if region else 0, ends[region]):
+            value = _value(table, sides[side, 0] >> 1, x)
+            if not sides[side, 0] & 1:
+                value = -value
             if not value >= lowest:
-                lowest, worst = value, facet
+                lowest, worst = value, side
         if lowest > size:
             return region
-        if not lowest < -size or behind[worst] < 0:
+        if not lowest < -size or sides[worst, 1] < 0:
             return UNSURE
-        region = behind[worst]
+        region = sides[worst, 1]
     return UNSURE
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def follow(
+@inlined_kernel
+def follow_one(
     x: NDArray[np.float64],
     table: NDArray[np.float64],
     links: NDArray[np.int32],
-    facets: NDArray[np.float64],
-    behind: NDArray[np.int32],
-    starts: NDArray[np.int64],
+    sides: NDArray[np.int32],
+    ends: NDArray[np.int64],
     maps: NDArray[np.float64],
-    last: int,
+    state: NDArray[np.int64],
+    steps: int,
+    out: NDArray[np.float64],
+) -> int:  # pragma: no cover - compiled
+    """`predict_one` for the next point of a path.
+
+    `state` is the last region (or -1), and the numbers of points that were found by walking and
+    that the tree was asked for.
+    """
+    region = UNSURE
+    if state[0] >= 0:
+        region = _walk(x, table, links, sides, ends, state[0], steps)
+    if region == UNSURE:
+        region = locate_one(x, table, links)
+        state[2] += 1
+    else:
+        state[1] += 1
+    if region >= 0:
+        state[0] = region
+        evaluate_one(x, maps[region], out)
+    return region
+
+
+@fused_kernel
+def follow_many(
+    x: NDArray[np.float64],
+    table: NDArray[np.float64],
+    links: NDArray[np.int32],
+    sides: NDArray[np.int32],
+    ends: NDArray[np.int64],
+    maps: NDArray[np.float64],
+    state: NDArray[np.int64],
     steps: int,
     found: NDArray[np.int64],
     out: NDArray[np.float64],
-) -> int:  # pragma: no cover - compiled
-    """Regions and values of points that come as a path; the number of points that were walked to.
-
-    Each search begins in the region of the point before; where walking gives up, the tree is asked.
-    """
-    walked = 0
+) -> None:  # pragma: no cover - compiled
+    """`follow_one` for all points of a path, one after the other."""
     for i in range(len(x)):
-        region = _walk(x[i], facets, behind, starts, last, steps) if last >= 0 else UNSURE
-        if region >= 0:
-            walked += 1
-        else:
-            region = locate_one(x[i], table, links)
-        if region >= 0:
-            last = region
-            evaluate_one(x[i], maps[region], out[i])
-        found[i] = region
-    return walked
+        found[i] = follow_one(x[i], table, links, sides, ends, maps, state, steps, out[i])

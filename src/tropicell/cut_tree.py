@@ -49,12 +49,15 @@ class CutTree:
         such that the error of a value at x is less than ``max(1, |x|)``.
     children : ndarray of int32, shape (nodes, 2)
         For a negative and a positive value: a later node, or ``-1 - region``.
+    lines : ndarray, shape (nodes,)
+        The line (see `tropicell.lines`) of every node.
     levels : int
         The most tests that a point needs.
     """
 
     rows: FloatArray
     children: NDArray[np.int32]
+    lines: NDArray[np.int64]
     levels: int
 
     @property
@@ -93,16 +96,16 @@ class CutTree:
         bits, word_start = _layer_bits(regions)
         shares = _weights(regions) if weights is None else _checked(weights, len(regions))
         children, bit, prefix, layer, region, levels = _cut_tree.build(bits, word_start, shares)
-        rows = np.empty((len(bit), network.n_inputs + 1))
+        rows, lines = np.empty((len(bit), network.n_inputs + 1)), np.empty(len(bit), np.int64)
         for index in range(network.depth):
             nodes = np.flatnonzero(layer[prefix] == index)
             if nodes.size == 0:
                 continue
-            kept, place = np.unique(prefix[nodes], return_inverse=True)
-            lines = bit[nodes] - 64 * word_start[index]
-            patterns = regions.packed[region[kept]]
-            rows[nodes] = _cut_rows(network, index + 1, patterns, place, lines)
-        return cls(rows, children, int(levels))
+            places = bit[nodes] - 64 * word_start[index]
+            first = np.searchsorted(regions.lines.layer, index + 1)
+            lines[nodes] = regions.lines.first + first + places
+            rows[nodes] = _cut_rows(regions, index + 1, region[prefix[nodes]], places)
+        return cls(rows, children, lines, int(levels))
 
     @property
     def nbytes(self) -> int:
@@ -181,13 +184,26 @@ def _bends(pieces: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def _cut_rows(
-    network: Network,
-    layer: int,
-    patterns: NDArray[np.uint8],
-    owners: NDArray[np.intp],
-    lines: NDArray[np.int64],
+    regions: Regions, layer: int, owners: NDArray[np.int64], lines: NDArray[np.int64]
 ) -> FloatArray:
-    """Scaled rows of cuts: breakpoint `lines[i]` of a layer, under the pattern `owners[i]`."""
+    """Scaled rows of breakpoints of a layer, as cuts of the input on some regions.
+
+    Parameters
+    ----------
+    regions : Regions
+    layer : int
+        From 1 on.
+    owners : ndarray
+        For every cut a region with the patterns of the layers before.
+    lines : ndarray
+        For every cut which of the layer's breakpoints, counted neuron by neuron.
+
+    Returns
+    -------
+    ndarray, shape (cuts, inputs + 1)
+        Positive beyond the breakpoint; scaled as in `CutTree`.
+    """
+    network = regions.network
     activation = network.layers[layer - 1].activation
     pieces = activation.pieces
     neurons = np.repeat(np.arange(len(pieces)), pieces - 1)[lines]
@@ -195,13 +211,15 @@ def _cut_rows(
     size = network.n_inputs + 1
     rows, sizes = np.empty((len(lines), size)), np.empty(len(lines))
     step = max(1, _BATCH // (size * max(network.widths)))
-    order = np.argsort(owners, kind="stable")
-    ends = np.searchsorted(owners[order], np.arange(0, len(patterns) + step, step))
-    for batch, start in enumerate(range(0, len(patterns), step)):
+    kept, place = np.unique(owners, return_inverse=True)
+    order = np.argsort(place, kind="stable")
+    ends = np.searchsorted(place[order], np.arange(0, len(kept) + step, step))
+    for batch, start in enumerate(range(0, len(kept), step)):
         chosen = order[ends[batch] : ends[batch + 1]]
-        maps, magnitudes = _layer_maps(network, layer, patterns[start : start + step])
-        rows[chosen] = maps[neurons[chosen], owners[chosen] - start]
-        sizes[chosen] = magnitudes[neurons[chosen], owners[chosen] - start]
+        patterns = regions.packed[kept[start : start + step]]
+        maps, magnitudes = _layer_maps(network, layer, patterns)
+        rows[chosen] = maps[neurons[chosen], place[chosen] - start]
+        sizes[chosen] = magnitudes[neurons[chosen], place[chosen] - start]
     rows[:, -1] -= breakpoints
     return scaled(rows, _rounding(network) * (sizes + np.abs(breakpoints)) + _TINY)
 

@@ -97,21 +97,34 @@ def neighbours(regions: Regions) -> Neighbours:
     inner = line >= lines.first
     owner, line = owner[inner], line[inner]
     neuron = lines.neuron[line - lines.first]
-    other = np.full(len(owner), -1, dtype=np.int64)
-    step = max(1, 20_000_000 // max(1, regions.network.n_neurons))
-    for start in range(0, len(owner), step):
-        part = slice(start, start + step)
-        flipped = regions.packed[owner[part]]
-        rows = np.arange(len(flipped))
-        piece, bend = flipped[rows, neuron[part]], lines.breakpoint[line[part] - lines.first]
-        flipped[rows, neuron[part]] = np.where(piece > bend, bend, bend + 1)
-        other[part] = regions.packed.find(flipped)
+    other = behind_one_neuron(regions, owner, line)
     extra = _behind_shared_boundaries(regions, owner[other < 0], line[other < 0])
     found = other >= 0
     pairs = np.concatenate([np.stack([owner[found], other[found]], axis=1), extra.pairs])
     counts = np.concatenate([np.ones(int(found.sum()), np.int64), extra.neurons.counts])
     values = np.concatenate([neuron[found], extra.neurons.values])
     return _unique(pairs, Ragged.from_counts(values, counts))
+
+
+def behind_one_neuron(
+    regions: Regions, owners: NDArray[np.int64], lines: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """For facets (a region and a neuron's line each): the region behind, if that neuron alone changes.
+
+    Else -1.
+    """
+    first = regions.lines.first
+    neuron, bend = regions.lines.neuron[lines - first], regions.lines.breakpoint[lines - first]
+    other = np.full(len(owners), -1, dtype=np.int64)
+    step = max(1, 20_000_000 // max(1, regions.network.n_neurons))
+    for start in range(0, len(owners), step):
+        part = slice(start, start + step)
+        flipped = regions.packed[owners[part]]
+        rows = np.arange(len(flipped))
+        piece = flipped[rows, neuron[part]]
+        flipped[rows, neuron[part]] = np.where(piece > bend[part], bend[part], bend[part] + 1)
+        other[part] = regions.packed.find(flipped)
+    return other
 
 
 def _unique(pairs: NDArray[np.int64], neurons: Ragged) -> Neighbours:

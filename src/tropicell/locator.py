@@ -164,6 +164,11 @@ class RegionLocator:
     __call__ = predict_one
 
     @property
+    def first_node(self) -> int:
+        """The row of the kernels' table where the tree begins."""
+        return len(self._table) - len(self.tree.rows)
+
+    @property
     def nbytes(self) -> int:
         """Memory in bytes, without that of the regions themselves."""
         return self._table.nbytes + self._maps.nbytes
@@ -171,7 +176,7 @@ class RegionLocator:
     def __repr__(self) -> str:
         size = self.nbytes / max(1, len(self.regions))
         return (
-            f"RegionLocator({len(self.regions)} regions of {self.regions.network!r}, at most "
+            f"{type(self).__name__}({len(self.regions)} regions of {self.regions.network!r}, at most "
             f"{self.tree.levels} tests, {size:.0f} bytes a region)"
         )
 
@@ -179,7 +184,9 @@ class RegionLocator:
         return np.ascontiguousarray(self.regions.network.check_points(points))
 
     def _locate(self, x: FloatArray, found: NDArray[np.int64]) -> None:
-        self._kernels.locate_many(x, self._table, self._links, found)
+        lanes = self._kernels.LANES
+        room = np.empty(lanes, np.int64), np.empty(lanes), np.empty(lanes, np.bool_)
+        self._kernels.locate_many(x, self._table, self._links, *room, found)
 
     def _locate_exactly(self, x: FloatArray) -> NDArray[np.int64]:
         finite = np.isfinite(x).all(axis=1)
