@@ -230,6 +230,12 @@ def scaled(rows: FloatArray, errors: FloatArray) -> FloatArray:
     return np.asarray(np.where(np.isfinite(errors)[:, None], np.ldexp(rows, -exponents), 0.0))
 
 
+def single_precision(rows: FloatArray) -> FloatArray:
+    """Scaled rows, scaled anew for values that are computed in single precision."""
+    errors = 1.0 + 2.0 * rows.shape[1] * 2.0**-23 * np.abs(rows).sum(axis=1)
+    return scaled(rows, errors)
+
+
 def _rounding(network: Network) -> float:
     """Error of a layer's value at a point, relative to the sum of absolute values behind it."""
     summands = network.n_inputs + 8
