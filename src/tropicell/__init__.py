@@ -21,11 +21,15 @@ from tropicell.errors import (
     WeakComparisonWarning,
 )
 from tropicell.explorer import explore
+from tropicell.export.c import compile_to_c
+from tropicell.export.onnx import to_onnx
 from tropicell.importers.onnx import from_onnx
 from tropicell.importers.sklearn import from_sklearn
 from tropicell.importers.torch import from_torch
 from tropicell.io import load, save
+from tropicell.last_region import LastRegionPredictor
 from tropicell.layers import Affine, Layer
+from tropicell.locator import RegionLocator
 from tropicell.maps import AffineMap
 from tropicell.network import Network
 from tropicell.region import EmptyRegion, Region
@@ -47,6 +51,7 @@ __all__ = [
     "InvalidInputError",
     "InvalidNetworkError",
     "InvalidPatternError",
+    "LastRegionPredictor",
     "Layer",
     "MissingDependencyError",
     "ModelFileError",
@@ -54,6 +59,7 @@ __all__ = [
     "Network",
     "Polytope",
     "Region",
+    "RegionLocator",
     "Regions",
     "Slice",
     "TropicalRationalMap",
@@ -62,6 +68,7 @@ __all__ = [
     "WeakComparisonWarning",
     "WholeSpace",
     "compare",
+    "compile_to_c",
     "count_regions",
     "enumerate_regions",
     "explore",
@@ -75,4 +82,5 @@ __all__ = [
     "plotting",
     "recurrences",
     "save",
+    "to_onnx",
 ]

@@ -170,9 +170,8 @@ def sides(
     """The tests on the way to each region that bound it.
 
     Every facet of a region separates it from a neighbour, so there is a node on the way to it that
-    does. Where all facets are found among the nodes on the way by their lines, these
-    nodes are taken, else (several neurons share a boundary, or facets are not given) all nodes on the
-    way.
+    does. Where all facets are found among the nodes on the way by their lines, these nodes are
+    taken, else (several neurons share a boundary, or facets are not given) all nodes on the way.
 
     Parameters
     ----------

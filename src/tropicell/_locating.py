@@ -14,6 +14,8 @@ handed to a compiled function takes time, which counts when there is one point o
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -29,7 +31,7 @@ LANES = 8
 @inlined_kernel
 def _value(
     table: NDArray[np.float64], row: int, x: NDArray[np.float64]
-) -> float:  # pragma: no cover - compiled
+) -> Any:  # pragma: no cover - compiled
     d = len(x)
     value = table[row, d]
     for j in range(d):
@@ -67,7 +69,7 @@ def _size(x: NDArray[np.float64]) -> float:  # pragma: no cover - compiled
 @inlined_kernel
 def locate_one(
     x: NDArray[np.float64], table: NDArray[np.float64], links: NDArray[np.int32]
-) -> int:  # pragma: no cover - compiled
+) -> Any:  # pragma: no cover - compiled
     """The region of a point, or `OUTSIDE`, or `UNSURE`."""
     d = len(x)
     size = _size(x)
@@ -103,7 +105,7 @@ def predict_one(
     links: NDArray[np.int32],
     maps: NDArray[np.float64],
     out: NDArray[np.float64],
-) -> int:  # pragma: no cover - compiled
+) -> Any:  # pragma: no cover - compiled
     """`locate_one`, and the region's map at the point, if it has been found."""
     region = locate_one(x, table, links)
     if region >= 0:

@@ -1,11 +1,11 @@
 """A tree of cuts: finds the region of a point with a few dot products, without the network.
 
-Every node tests on which side of one neuron's boundary a point lies, and every leaf is a region. The
-tree is built from the patterns alone. Take some regions whose patterns agree up to layer ℓ - 1 and
-differ in layer ℓ: on all of them the neurons of layer ℓ are affine maps of the input, one map for all of
-these regions. So a neuron of layer ℓ that is active on some of them and inactive on others cuts
-the set in two, by one hyperplane. No region is ever cut itself, so there is one node less than regions,
-in any dimension, bounded or not.
+Every node tests on which side of one neuron's boundary a point lies, and every leaf is a region.
+The tree is built from the patterns alone. Take some regions whose patterns agree up to layer ℓ - 1
+and differ in layer ℓ. On all of them a neuron of layer ℓ is an affine map of the input, and the
+same one. So a neuron that is active on some of them and inactive on others cuts the set in two, by
+one hyperplane. No region is ever cut itself, so there is one node less than regions, in any
+dimension, bounded or not.
 
 Numbers are rounded, so a point that is very close to a cut may be sent to the wrong side. Every
 node's row is scaled such that the error of its value is less than ``max(1, |x|)`` (largest
@@ -15,6 +15,7 @@ values are has been found for sure.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -158,10 +159,15 @@ def _weights(regions: Regions) -> FloatArray:
     return _checked(volumes, count)
 
 
+def _split(values: NDArray[Any], widths: Sequence[int]) -> list[NDArray[Any]]:
+    """Numbers of all neurons, cut into layers."""
+    return np.split(values, np.cumsum(widths)[:-1]) if len(widths) else []
+
+
 def _layer_bits(regions: Regions) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
     """One bit per breakpoint (is the neuron beyond it?), every layer in words of its own."""
     widths, parts, starts = regions.network.widths, [], [0]
-    for layer, pieces in enumerate(split_layers(regions.network.pieces, widths)):
+    for layer, pieces in enumerate(_split(regions.network.pieces, widths)):
         neurons = np.repeat(np.arange(len(pieces)), pieces - 1) + sum(widths[:layer])
         bends = _bends(pieces)
         words = max(1, -(-len(bends) // 64))
@@ -180,7 +186,8 @@ def _layer_bits(regions: Regions) -> tuple[NDArray[np.uint64], NDArray[np.int64]
 def _bends(pieces: NDArray[Any]) -> NDArray[np.int64]:
     """For every breakpoint of a layer its index within its neuron."""
     counts = pieces - 1
-    return np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    bends = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    return np.asarray(bends, dtype=np.int64)
 
 
 def _cut_rows(
@@ -284,5 +291,6 @@ def _before(
     for source, matrix in affine.terms.items():
         flat = columns[source].reshape(len(columns[source]), -1)
         total = total + (matrix @ flat).reshape(total.shape)
-        size = size + abs(matrix) @ sizes[source]
+        absolute: Any = abs(matrix)
+        size = size + absolute @ sizes[source]
     return np.asarray(total), np.asarray(size)

@@ -109,9 +109,9 @@ def neighbours(regions: Regions) -> Neighbours:
 def behind_one_neuron(
     regions: Regions, owners: NDArray[np.int64], lines: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """For facets (a region and a neuron's line each): the region behind, if that neuron alone changes.
+    """For facets (a region and a neuron's line each) the region behind, or -1.
 
-    Else -1.
+    It is -1, too, where more than that neuron changes.
     """
     first = regions.lines.first
     neuron, bend = regions.lines.neuron[lines - first], regions.lines.breakpoint[lines - first]

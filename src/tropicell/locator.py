@@ -45,12 +45,12 @@ class RegionLocator:
 
     Notes
     -----
-    The answers are right, at boundaries too. Every test has a bound on its rounding error. Points for
-    which a test can't tell, those within about 1e-12 of a boundary, are given to the network,
+    The answers are right, at boundaries too. Every test has a bound on its rounding error. Points
+    for which a test can't tell, those within about 1e-12 of a boundary, are given to the network,
     and in `locate` to exact arithmetic.
 
-    Memory: a node with ``d + 2`` and a map with ``outputs * (d + 1)`` numbers of 8 bytes per region, so
-    56 bytes for 2 inputs and 1 output, 72 for 3 inputs.
+    Memory per region: a test of ``inputs + 2`` and a map of ``outputs * (inputs + 1)`` numbers of 8
+    bytes; so 56 bytes for 2 inputs and 1 output, 72 for 3 inputs.
 
     Examples
     --------
@@ -176,8 +176,8 @@ class RegionLocator:
     def __repr__(self) -> str:
         size = self.nbytes / max(1, len(self.regions))
         return (
-            f"{type(self).__name__}({len(self.regions)} regions of {self.regions.network!r}, at most "
-            f"{self.tree.levels} tests, {size:.0f} bytes a region)"
+            f"{type(self).__name__}({len(self.regions)} regions of {self.regions.network!r}, "
+            f"at most {self.tree.levels} tests, {size:.0f} bytes a region)"
         )
 
     def _points(self, points: ArrayLike) -> FloatArray:

@@ -5,7 +5,8 @@ half of it): Numba is told to leave them out. Should a later Numba drop that opt
 are compiled with them.
 
 Numba compiles a kernel anew when its own file changes, but not when that of a kernel it calls does.
-So all kernels get the same stamp, made from the sources of all engines and of the kernels beside them.
+So all kernels get the same stamp, made from the sources of all engines and of all other kernels
+of the package.
 """
 
 from __future__ import annotations

@@ -17,10 +17,10 @@ from tropicell.io import replacing
 from tropicell.regions import Regions
 
 #: Words that can't be names in C99.
-_KEYWORDS = frozenset(
-    "auto break case char const continue default do double else enum extern float for goto if inline "
-    "int long main register restrict return short signed sizeof static struct switch typedef union "
-    "unsigned void volatile while".split()
+_KEYWORDS = re.compile(
+    "auto|break|case|char|const|continue|default|do|double|else|enum|extern|float|for|goto|if|inline|"
+    "int|long|main|register|restrict|return|short|signed|sizeof|static|struct|switch|typedef|union|"
+    "unsigned|void|volatile|while"
 )
 
 
@@ -45,9 +45,9 @@ def compile_to_c(
     number : {"double", "float"}
         Its type of numbers.
     forward : bool
-        Put the network itself into the code, too, for points outside the domain and for points that are
-        so close to a boundary that rounding errors hide on which side they are. Without it, such
-        points get the map of a region at that boundary, and points outside get no value.
+        Put the network itself into the code, too, for points outside the domain and for points that
+        are so close to a boundary that rounding errors hide on which side they are. Without it,
+        such points get the map of a region at that boundary, and points outside get no value.
 
     Returns
     -------
@@ -73,7 +73,7 @@ def compile_to_c(
     >>> "long control(const double *x, double *y)" in code
     True
     """
-    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) or name in _KEYWORDS:
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) or _KEYWORDS.fullmatch(name):
         raise InvalidInputError(f"{name!r} is no name for a function in C")
     if number not in ("double", "float"):
         raise InvalidInputError(f"number must be 'double' or 'float', not {number!r}")
@@ -108,30 +108,31 @@ class _Code:
     def header(self) -> str:
         inputs, outputs = self.network.n_inputs, self.network.n_outputs
         if self.forward:
-            rest = (
-                " * The network itself is used where x lies outside the domain, and where x is so close to\n"
-                " * a boundary that rounding hides on which side it is.\n"
-            )
+            rest = [
+                "The network itself is used where x lies outside the domain, and where x is so",
+                "close to a boundary that rounding hides on which side it is.",
+            ]
         else:
-            rest = (
-                " * Where x is so close to a boundary that rounding hides on which side it is, y is the map of\n"
-                " * a region at that boundary. Outside the domain y is left as it is.\n"
-            )
-        return (
-            f"/* {_ascii(repr(self.network))}\n"
-            f" * on {_ascii(repr(self.regions.domain))}:\n"
-            f" * an explicit piecewise-affine function with {len(self.regions)} regions.\n"
-            " *\n"
-            f" *     long {self.name}(const {self.number} *x, {self.number} *y)\n"
-            " *\n"
-            f" * reads {inputs} inputs, writes {outputs} outputs, and returns the index of the region of x,\n"
-            " * or -1 if x lies outside the domain.\n"
-            " *\n"
-            f" * A region is found by at most {self.tree.levels} tests, each a dot product of {inputs} numbers.\n"
-            f"{rest}"
-            f" * Fingerprint of the network: {self.network.fingerprint}\n"
-            " */\n"
-        )
+            rest = [
+                "Where x is so close to a boundary that rounding hides on which side it is, y is",
+                "the map of a region at that boundary. Outside the domain y is left as it is.",
+            ]
+        lines = [
+            _ascii(repr(self.network)),
+            f"on {_ascii(repr(self.regions.domain))}:",
+            f"an explicit piecewise-affine function with {len(self.regions)} regions.",
+            "",
+            f"    long {self.name}(const {self.number} *x, {self.number} *y)",
+            "",
+            f"reads {inputs} inputs, writes {outputs} outputs, and returns the index of the region",
+            "of x, or -1 if x lies outside the domain.",
+            "",
+            f"A region is found by at most {self.tree.levels} tests, each of them a dot product of",
+            f"{inputs} numbers. No memory is asked for, and nothing is kept between calls.",
+            *rest,
+            f"Fingerprint of the network: {self.network.fingerprint}",
+        ]
+        return "\n".join(["/*", *(f" * {line}".rstrip() for line in lines), " */", ""])
 
     def tables(self) -> str:
         name, d = self.name, self.network.n_inputs

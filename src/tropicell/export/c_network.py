@@ -49,7 +49,16 @@ class _Forward:
     def text(self) -> str:
         head = f"static void {self.name}_forward(const {self.number} *x, {self.number} *y)"
         return "\n".join(
-            ["/* The network itself. */", *self.tables, "", head, "{", "    int i;", *self.body, "}\n"]
+            [
+                "/* The network itself. */",
+                *self.tables,
+                "",
+                head,
+                "{",
+                "    int i;",
+                *self.body,
+                "}\n",
+            ]
         )
 
     def affine(self, target: str, terms: Mapping[str, Matrix], bias: FloatArray) -> None:

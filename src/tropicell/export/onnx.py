@@ -33,9 +33,9 @@ def to_onnx(
     number : {"double", "float"}
         The type of input and output.
     forward : bool
-        Put the network itself into the graph, too; it is used if a point lies outside the domain, or so
-        close to a boundary that rounding errors hide on which side it is. Without it, points at
-        a boundary get the map of a region there, and points outside get nan.
+        Put the network itself into the graph, too; it is used if a point lies outside the domain,
+        or so close to a boundary that rounding errors hide on which side it is. Without it, points
+        at a boundary get the map of a region there, and points outside get nan.
 
     Returns
     -------
@@ -45,8 +45,8 @@ def to_onnx(
 
     Notes
     -----
-    The tests of the tree (see `tropicell.cut_tree`) are unrolled, level by level; every level gathers
-    one row for each point. So the work is that of the tree's levels, not of all regions.
+    The tests of the tree (see `tropicell.cut_tree`) are unrolled, level by level; every level
+    gathers one row for each point. So the work is that of the tree's levels, not of all regions.
 
     Examples
     --------
@@ -124,7 +124,7 @@ class _Model:
         if nodes == 0:
             return node
         count = len(self.regions)
-        largest = np.finfo(self.graph.dtype).max / 4
+        largest = float(np.finfo(np.float32).max) / 4
         leaves = np.arange(nodes, nodes + count)
         matrix = np.concatenate([self.rows[:, :-1], np.zeros((count, self.rows.shape[1] - 1))])
         rows = graph.constant(matrix)
