@@ -4,6 +4,7 @@ from importlib.metadata import version as _version
 
 from tropicell import plotting
 from tropicell.comparison import Comparison, compare
+from tropicell.data_regions import DataRegions, auroc, occupancy
 from tropicell.domains import Box, Polytope, Slice, WholeSpace
 from tropicell.enumeration import count_regions, enumerate_regions, iter_regions
 from tropicell.errors import (
@@ -32,6 +33,7 @@ from tropicell.layers import Affine, Layer
 from tropicell.locator import RegionLocator
 from tropicell.maps import AffineMap
 from tropicell.network import Network
+from tropicell.predictor import CachedPredictor
 from tropicell.region import EmptyRegion, Region
 from tropicell.region_files import load_regions
 from tropicell.regions import Regions
@@ -43,7 +45,9 @@ __all__ = [
     "Affine",
     "AffineMap",
     "Box",
+    "CachedPredictor",
     "Comparison",
+    "DataRegions",
     "EmptyRegion",
     "ImportMismatchError",
     "IncompleteError",
@@ -67,6 +71,7 @@ __all__ = [
     "UnsupportedOperatorError",
     "WeakComparisonWarning",
     "WholeSpace",
+    "auroc",
     "compare",
     "compile_to_c",
     "count_regions",
@@ -79,6 +84,7 @@ __all__ = [
     "iter_regions",
     "load",
     "load_regions",
+    "occupancy",
     "plotting",
     "recurrences",
     "save",

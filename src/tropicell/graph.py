@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from tropicell.columns import Ragged
 from tropicell.errors import TropicellError
@@ -47,13 +47,13 @@ class Neighbours:
 
     def of(self, region: int) -> NDArray[np.int64]:
         """The neighbours of one region."""
-        both = self._by_region
+        both = self.both_ways
         start, end = np.searchsorted(both[:, 0], [region, region + 1])
         return both[start:end, 1]
 
     @cached_property
-    def _by_region(self) -> NDArray[np.int64]:
-        """Every pair both ways, sorted."""
+    def both_ways(self) -> NDArray[np.int64]:
+        """Every pair in both orders, sorted."""
         both = np.concatenate([self.pairs, self.pairs[:, ::-1]])
         return both[np.lexsort((both[:, 1], both[:, 0]))]
 
@@ -214,6 +214,47 @@ def pattern_along(maps: NetworkMaps, point: NDArray[Any], direction: NDArray[Any
         layers.append(maps.after(layer, before, pieces, unit))
         pattern.append(pieces)
     return np.concatenate(pattern)
+
+
+def path_lengths(regions: Regions, sources: ArrayLike) -> NDArray[np.int64]:
+    """For every region the number of facets to cross to the nearest of some regions.
+
+    Breadth-first search in the region graph from all sources at once, in time proportional to the
+    number of regions and facets.
+
+    Parameters
+    ----------
+    regions : Regions
+    sources : array_like of int
+        Indices of regions.
+
+    Returns
+    -------
+    ndarray of int64, shape (regions,)
+        0 for the sources themselves; -1 where no path leads to one (which happens only if not all
+        regions were found).
+
+    Examples
+    --------
+    >>> from tropicell import Network, enumerate_regions
+    >>> network = Network.mlp([[[1.0], [1.0]], [[1.0, 1.0]]], [[0.0, -1.0], [0.0]])
+    >>> path_lengths(enumerate_regions(network, engine="traverse"), [0])
+    array([0, 1, 2])
+    """
+    both = regions.neighbours.both_ways
+    starts = np.searchsorted(both[:, 0], np.arange(len(regions) + 1))
+    lengths = np.full(len(regions), -1, dtype=np.int64)
+    reached = np.unique(np.asarray(sources, dtype=np.int64))
+    steps = 0
+    while reached.size:
+        lengths[reached] = steps
+        steps += 1
+        counts = starts[reached + 1] - starts[reached]
+        # the rows of all pairs that begin at a region just reached, one run after the other
+        skipped = np.repeat(starts[reached] - (np.cumsum(counts) - counts), counts)
+        behind = both[skipped + np.arange(counts.sum()), 1]
+        reached = np.unique(behind[lengths[behind] < 0])
+    return lengths
 
 
 def merge(regions: Regions, *, tolerance: float = 1e-9) -> Merged:
