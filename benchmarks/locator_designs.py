@@ -185,7 +185,7 @@ def design_table(raw: list[dict[str, Any]]) -> list[str]:
         ]
         for name, result in entry["designs"].items():
             built = result["seconds to build"]
-            cells = [f"{result['seconds a point'] * 1e9:.3g} ns"]
+            cells = [f"{result['seconds a point'] * 1e9:,.0f} ns"]
             cells += (
                 ["", ""] if built is None else [f"{result['bytes a region']:.0f}", f"{built:.2g}"]
             )

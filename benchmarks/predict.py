@@ -220,7 +220,7 @@ def fastest(times: dict[str, float], start: str) -> float:
 
 def ratio(base: float, value: float) -> str:
     times = base / value
-    return f"{times:.1f} ×" if times < 20 else f"{times:.0f} ×"
+    return f"{times:.1f} ×" if 0.95 <= times < 20 else f"{times:.2g} ×"
 
 
 def case_table(entry: dict[str, Any]) -> list[str]:
@@ -239,7 +239,8 @@ def case_table(entry: dict[str, Any]) -> list[str]:
         cells = []
         for times, base, unit, factor in ((one, base_one, "µs", 1e6), (many, base_many, "ns", 1e9)):
             if name in times:
-                cells += [f"{times[name] * factor:.3g} {unit}", ratio(base, times[name])]
+                digits = 0 if times[name] * factor >= 100 else 2
+                cells += [f"{times[name] * factor:,.{digits}f} {unit}", ratio(base, times[name])]
             else:
                 cells += ["", ""]
         lines.append(f"| {name} | {' | '.join(cells)} |")
