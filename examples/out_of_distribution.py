@@ -63,7 +63,6 @@ SHAPES = [
     Shape(3, 16), Shape(3, 16, ((1, 3),)),
     Shape(3, 32), Shape(3, 32, ((1, 3),)),
     Shape(3, 128), Shape(3, 128, ((1, 3),)),
-    Shape(3, 256), Shape(3, 256, ((1, 3),)),
 ]  # fmt: skip
 
 
