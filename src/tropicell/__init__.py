@@ -22,11 +22,15 @@ from tropicell.errors import (
     WeakComparisonWarning,
 )
 from tropicell.explorer import explore
+from tropicell.export.c import compile_to_c
+from tropicell.export.onnx import to_onnx
 from tropicell.importers.onnx import from_onnx
 from tropicell.importers.sklearn import from_sklearn
 from tropicell.importers.torch import from_torch
 from tropicell.io import load, save
+from tropicell.last_region import LastRegionPredictor
 from tropicell.layers import Affine, Layer
+from tropicell.locator import RegionLocator
 from tropicell.maps import AffineMap
 from tropicell.network import Network
 from tropicell.predictor import CachedPredictor
@@ -52,6 +56,7 @@ __all__ = [
     "InvalidInputError",
     "InvalidNetworkError",
     "InvalidPatternError",
+    "LastRegionPredictor",
     "Layer",
     "MissingDependencyError",
     "ModelFileError",
@@ -59,6 +64,7 @@ __all__ = [
     "Network",
     "Polytope",
     "Region",
+    "RegionLocator",
     "RegionTracker",
     "Regions",
     "Slice",
@@ -69,6 +75,7 @@ __all__ = [
     "WholeSpace",
     "auroc",
     "compare",
+    "compile_to_c",
     "count_regions",
     "enumerate_regions",
     "explore",
@@ -83,4 +90,5 @@ __all__ = [
     "plotting",
     "recurrences",
     "save",
+    "to_onnx",
 ]

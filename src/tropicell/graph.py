@@ -114,17 +114,28 @@ def single_flips(
     owner, line = facets.owners(), facets.values.astype(np.int64)
     inner = line >= lines.first
     owner, line = owner[inner], line[inner]
-    neuron = lines.neuron[line - lines.first]
-    other = np.full(len(owner), -1, dtype=np.int64)
+    return owner, line, behind_one_neuron(regions, owner, line)
+
+
+def behind_one_neuron(
+    regions: Regions, owners: NDArray[np.int64], lines: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """For facets (a region and a neuron's line each) the region behind, or -1.
+
+    It is -1, too, where more than that neuron changes.
+    """
+    first = regions.lines.first
+    neuron, bend = regions.lines.neuron[lines - first], regions.lines.breakpoint[lines - first]
+    other = np.full(len(owners), -1, dtype=np.int64)
     step = max(1, 20_000_000 // max(1, regions.network.n_neurons))
-    for start in range(0, len(owner), step):
+    for start in range(0, len(owners), step):
         part = slice(start, start + step)
-        flipped = regions.packed[owner[part]]
+        flipped = regions.packed[owners[part]]
         rows = np.arange(len(flipped))
-        piece, bend = flipped[rows, neuron[part]], lines.breakpoint[line[part] - lines.first]
-        flipped[rows, neuron[part]] = np.where(piece > bend, bend, bend + 1)
+        piece = flipped[rows, neuron[part]]
+        flipped[rows, neuron[part]] = np.where(piece > bend[part], bend[part], bend[part] + 1)
         other[part] = regions.packed.find(flipped)
-    return owner, line, other
+    return other
 
 
 def _unique(pairs: NDArray[np.int64], neurons: Ragged) -> Neighbours:

@@ -5,7 +5,8 @@ half of it): Numba is told to leave them out. Should a later Numba drop that opt
 are compiled with them.
 
 Numba compiles a kernel anew when its own file changes, but not when that of a kernel it calls does.
-So all kernels get the same stamp, made from the sources of all engines.
+So all kernels get the same stamp, made from the sources of all engines and of all other kernels
+of the package.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ def _options() -> dict[str, Any]:
 
 
 def _stamp() -> str:
-    sources = sorted(Path(__file__).parent.glob("*.py"))
+    folder = Path(__file__).parent
+    sources = sorted([*folder.glob("*.py"), *folder.parent.glob("_*.py")])
     return hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
 
 
@@ -53,6 +55,11 @@ def _compiled(function: Function, **options: Any) -> Function:
 def kernel(function: Function) -> Function:
     """Compile a kernel."""
     return _compiled(function)
+
+
+def inlined_kernel(function: Function) -> Function:
+    """Compile a small function that is copied into the kernels that call it."""
+    return _compiled(function, fastmath={"contract"}, forceinline=True)
 
 
 def fused_kernel(function: Function) -> Function:
