@@ -1,7 +1,8 @@
-"""A network with one or two inputs as flat arrays, for the filter's kernel.
+"""A network as flat arrays, for the filter's kernels.
 
 Everything here is exact: numbers are copied, and coordinates are scaled by powers of two. A network
-with one input gets a second one that it does not use, between -1 and 1.
+with one input gets a second one that it does not use, between -1 and 1. So kernels work in
+D dimensions, at least 2.
 """
 
 from __future__ import annotations
@@ -27,8 +28,11 @@ _MOST_WEIGHTS = 20_000_000
 #: Unit roundoff of float64.
 ROUND = 2.0**-53
 
+#: Covers underflow in all sums of products, as long as numbers are in the range above.
+TINY = 1e-200
 
-class PlaneProgram(NamedTuple):
+
+class FilterProgram(NamedTuple):
     """What the kernel reads.
 
     Attributes
@@ -39,14 +43,14 @@ class PlaneProgram(NamedTuple):
         Where the terms of layer 1, 2, … begin.
     terms : ndarray, shape (terms, 2)
         Source layer, and where its matrix begins in `weights`, stored as (source, target).
-    inputs : ndarray, shape (width of layer 0, 3)
+    inputs : ndarray, shape (width of layer 0, D + 1)
         Layer 0 as a map of the scaled coordinates, offset last.
     weights, bias : ndarray
     slopes, intercepts, breakpoints : ndarray, one row for each neuron from layer 1 on
     first_lines : ndarray
         Number of each neuron's first line.
-    domain : ndarray, shape (rows, 3)
-        Rows r with ``r · (x, y, 1) >= 0``; row i is line i + 1. With one input two more follow.
+    domain : ndarray, shape (rows, D + 1)
+        Rows r with ``r · (x, 1) >= 0``; row i is line i + 1. With one input two more follow.
     domain_lines : int
         Rows that are the domain's own.
     gamma : ndarray, shape (layers,)
@@ -68,8 +72,8 @@ class PlaneProgram(NamedTuple):
     gamma: FloatArray
 
 
-def plane_program(network: Network, domain: Domain, scale: FloatArray) -> PlaneProgram | None:
-    """Flat arrays of a network with 1 or 2 inputs, or None if the filter can't work with it.
+def filter_program(network: Network, domain: Domain, scale: FloatArray) -> FilterProgram | None:
+    """Flat arrays of a network, or None if the filter can't work with it.
 
     Parameters
     ----------
@@ -94,11 +98,11 @@ def plane_program(network: Network, domain: Domain, scale: FloatArray) -> PlaneP
     most = max([1, *(x.slopes.shape[1] for x in activations)])
     bends = network.pieces - 1
     summands = [1 + sum(m.shape[1] for m in x.affine.terms.values()) for x in network.layers]
-    return PlaneProgram(
+    return FilterProgram(
         starts=np.cumsum([0, len(inputs), *network.widths]),
         term_starts=np.array(starts),
         terms=np.array(terms, dtype=np.int64).reshape(-1, 2),
-        inputs=_in_plane(inputs[:, :-1] * scale, inputs[:, -1]),
+        inputs=_rows(inputs[:, :-1] * scale, inputs[:, -1]),
         weights=np.concatenate([*weights, np.empty(0)]),
         bias=np.concatenate([*(x.affine.bias for x in network.layers), np.empty(0)]),
         slopes=_stacked([x.slopes for x in activations], most),
@@ -111,6 +115,74 @@ def plane_program(network: Network, domain: Domain, scale: FloatArray) -> PlaneP
     )
 
 
+class State(NamedTuple):
+    """What a kernel knows of the current pattern.
+
+    Attributes
+    ----------
+    pattern : ndarray
+    ready : ndarray, shape (1,)
+        Layers whose arrays below belong to the current pattern; -1 at first.
+    rows : ndarray, shape (D + 2, neurons)
+        Pre-activations as rows, and a bound on the errors of their coefficients. An error of 0
+        means that the neuron is constant, and exactly its bias.
+    outputs : ndarray, shape (neurons and inputs, D + 2)
+        Outputs of all layers, likewise.
+    inequalities : ndarray, shape (D + 3, inequalities)
+        Inequalities: the row, the sum of its absolute values, and a bound on its errors, rounding
+        at points of size 1 included. Those of each layer have an area of their own.
+    places : ndarray
+        Where each line is among the inequalities, or -1.
+    ends : ndarray
+        Where the inequalities of the domain and of each layer end; -1 if a neuron that is constant
+        is not on its piece.
+    """
+
+    pattern: IntArray
+    ready: IntArray
+    rows: FloatArray
+    outputs: FloatArray
+    inequalities: FloatArray
+    places: IntArray
+    ends: IntArray
+
+
+def new_state(program: FilterProgram) -> State:
+    """Arrays for one thread, with the inequalities of the domain in place."""
+    size = program.inputs.shape[1]
+    neurons, n_domain = len(program.bias), len(program.domain)
+    outputs = np.zeros((len(program.inputs) + neurons, size + 1))
+    outputs[: len(program.inputs), :size] = program.inputs
+    inequalities = np.zeros((size + 2, n_domain + 2 * neurons))
+    sums = np.abs(program.domain).sum(axis=1)
+    inequalities[:size, :n_domain] = program.domain.T
+    inequalities[size, :n_domain], inequalities[size + 1, :n_domain] = sums, bound_of(0.0, sums)
+    lines = program.domain_lines + neurons * program.breakpoints.shape[1]
+    places = np.full(lines + 3, -1)
+    places[1 : program.domain_lines + 1] = np.arange(program.domain_lines)
+    # The last two lines belong to nobody: they bound the second input of networks with one.
+    places[lines + 1 : lines + 1 + n_domain - program.domain_lines] = np.arange(
+        program.domain_lines, n_domain
+    )
+    ends = np.zeros(len(program.starts) - 1, dtype=np.int64)
+    ends[0] = n_domain
+    pattern = np.full(neurons, -1)
+    return State(
+        pattern,
+        np.full(1, -1),
+        np.zeros((size + 1, neurons)),
+        outputs,
+        inequalities,
+        places,
+        ends,
+    )
+
+
+def bound_of(error: Any, size: Any) -> Any:
+    """Bound on the error of a row's value at a point of size 1 (the sum of its coordinates)."""
+    return 1.01 * error + 20.0 * ROUND * size + TINY
+
+
 def _input_map(network: Network) -> FloatArray:
     """Layer 0 as a map of the inputs, offset last."""
     embedding, size = network.embedding, network.n_inputs
@@ -119,21 +191,23 @@ def _input_map(network: Network) -> FloatArray:
     return np.column_stack([embedding.matrix, embedding.offset]).astype(np.float64)
 
 
-def _in_plane(slopes: FloatArray, offsets: FloatArray) -> FloatArray:
-    rows = np.zeros((len(slopes), 3))
-    rows[:, : slopes.shape[1]], rows[:, 2] = slopes, offsets
+def _rows(slopes: FloatArray, offsets: FloatArray) -> FloatArray:
+    """Rows in at least two dimensions, offsets last."""
+    rows = np.zeros((len(slopes), max(2, slopes.shape[1]) + 1))
+    rows[:, : slopes.shape[1]], rows[:, -1] = slopes, offsets
     return rows
 
 
 def _domain(slopes: FloatArray, offsets: FloatArray) -> FloatArray:
-    rows = _in_plane(slopes, offsets)
-    if slopes.shape[1] == 2:
+    rows = _rows(slopes, offsets)
+    if slopes.shape[1] > 1:
         return rows
     return np.concatenate([rows, [[0.0, 1.0, 1.0], [0.0, -1.0, 1.0]]])
 
 
 def _dense(matrix: Any) -> FloatArray:
-    return np.asarray(matrix.toarray() if sp.issparse(matrix) else matrix, dtype=np.float64)
+    dense = matrix.toarray() if isinstance(matrix, sp.csr_array) else matrix
+    return np.asarray(dense, dtype=np.float64)
 
 
 def _stacked(parts: list[FloatArray], columns: int, fill: float | None = None) -> FloatArray:
