@@ -12,9 +12,12 @@ cones, and it follows from the facets there. The argument and the bounds: docs/c
 
 from __future__ import annotations
 
-import numpy as np
+from typing import NamedTuple
 
-from tropicell._certificate_jit import kernel
+import numpy as np
+from numpy.typing import NDArray
+
+from tropicell._certificate_jit import inner, kernel
 from tropicell._certificate_kernels import (
     bring_back,
     doubtful,
@@ -33,7 +36,35 @@ _MOST_FACETS, _MOST_VERTICES = 64, 512
 _NEAR = 1e-7
 
 
-@kernel
+class Polytope(NamedTuple):
+    """Room for one region: facets, and for each vertex its basis, inverse matrix and errors."""
+
+    saved: NDArray[np.float64]
+    facets: NDArray[np.float64]
+    bases: NDArray[np.int64]
+    inverses: NDArray[np.float64]
+    vertices: NDArray[np.float64]
+    errors: NDArray[np.float64]
+    table: NDArray[np.float64]
+    edge: NDArray[np.float64]
+
+
+def new_polytope(dimension: int) -> Polytope:
+    """Room for any region with so many inputs."""
+    d = dimension
+    return Polytope(
+        np.zeros(_MOST_FACETS),
+        np.zeros((_MOST_FACETS, d + 2)),
+        np.zeros((_MOST_VERTICES, d), np.int64),
+        np.zeros((_MOST_VERTICES, d, d)),
+        np.zeros((_MOST_VERTICES, d)),
+        np.zeros((_MOST_VERTICES, 2)),
+        np.zeros((d, 2 * d)),
+        np.zeros(d),
+    )
+
+
+@inner
 def _basis(facets, count, vertex, basis):  # pragma: no cover - compiled
     """The facets near a vertex, if there are d of them."""
     d = len(vertex)
@@ -51,7 +82,7 @@ def _basis(facets, count, vertex, basis):  # pragma: no cover - compiled
     return found == d
 
 
-@kernel
+@inner
 def _invert(facets, basis, table):  # pragma: no cover - compiled
     """The inverse of the matrix of a basis, on the right half of a table (Gauss and Jordan)."""
     d = len(basis)
@@ -79,7 +110,7 @@ def _invert(facets, basis, table):  # pragma: no cover - compiled
     return True
 
 
-@kernel
+@inner
 def _prove_vertex(facets, basis, table, vertex):  # pragma: no cover - compiled
     """The vertex of a basis, and error bounds.
 
@@ -121,7 +152,7 @@ def _prove_vertex(facets, basis, table, vertex):  # pragma: no cover - compiled
     return 1.01 * largest * residual / (1.0 - rest), 1.01 * largest * rest / (1.0 - rest)
 
 
-@kernel
+@inner
 def _sum(vector):  # pragma: no cover - compiled
     total = 0.0
     for value in vector:
@@ -129,7 +160,7 @@ def _sum(vector):  # pragma: no cover - compiled
     return total
 
 
-@kernel
+@inner
 def _turns_away(facet, edge, error):  # pragma: no cover - compiled
     """Whether a facet's inequality surely falls along an edge."""
     d = len(edge)
@@ -141,7 +172,7 @@ def _turns_away(facet, edge, error):  # pragma: no cover - compiled
     return value < -1.01 * (size * error + slack)
 
 
-@kernel
+@inner
 def _next_vertex(bases, count, vertex, slot):  # pragma: no cover - compiled
     """The facet that ends an edge: the vertex there has all of the basis but one; -1 if none."""
     d = bases.shape[1]
@@ -163,14 +194,12 @@ def _next_vertex(bases, count, vertex, slot):  # pragma: no cover - compiled
     return -1
 
 
-@kernel
-def _doubts(  # pragma: no cover - compiled
-    program, state, facets, bases, inverses, vertices, errors, count
-):
-    """Edges that lead nowhere, and inequalities that may cut something off; and signs decided."""
+@inner
+def _doubts(program, state, room, count):  # pragma: no cover - compiled
+    """Edges that lead nowhere, and inequalities that may cut something off; and tests made."""
+    vertices, bases, errors, edge = room.vertices, room.bases, room.errors, room.edge
     d = bases.shape[1]
     doubts, tests = 0, 0
-    edge = np.empty(d)
     for v in range(count):
         size = _sum(vertices[v]) + 1.0
         doubts += doubtful(
@@ -179,10 +208,10 @@ def _doubts(  # pragma: no cover - compiled
         tests += 1
         for slot in range(d):
             for i in range(d):
-                edge[i] = inverses[v, i, slot]
+                edge[i] = room.inverses[v, i, slot]
             facet = _next_vertex(bases, count, v, slot)
             if facet >= 0:
-                doubts += 0 if _turns_away(facets[facet], edge, errors[v, 1]) else 1
+                doubts += 0 if _turns_away(room.facets[facet], edge, errors[v, 1]) else 1
             else:
                 whole = 1.01 * (_sum(edge) + d * errors[v, 1])
                 doubts += doubtful(program, state, edge, 0.0, errors[v, 1], whole)
@@ -196,6 +225,7 @@ def _doubts(  # pragma: no cover - compiled
 def check_polytopes(  # pragma: no cover - compiled
     program,
     state,
+    room,
     begin,
     end,
     words,
@@ -227,10 +257,7 @@ def check_polytopes(  # pragma: no cover - compiled
         Filled, parallel to `candidates`: the packed pattern behind a facet.
     """
     d = program.inputs.shape[1] - 1
-    saved, facets = np.empty(_MOST_FACETS), np.empty((_MOST_FACETS, d + 2))
-    bases = np.empty((_MOST_VERTICES, d), np.int64)
-    inverses, vertices = np.empty((_MOST_VERTICES, d, d)), np.empty((_MOST_VERTICES, d))
-    errors, table = np.empty((_MOST_VERTICES, 2)), np.empty((d, 2 * d))
+    facets, bases, table = room.facets, room.bases, room.table
     signs = 0
     for region in range(begin, end):
         first = ends[region - 1] if region else 0
@@ -250,16 +277,19 @@ def check_polytopes(  # pragma: no cover - compiled
             fine = fine and _invert(facets, bases[count], table)
             if not fine:
                 break
-            errors[count] = _prove_vertex(facets, bases[count], table, vertices[count])
-            inverses[count] = table[:, d:]
-            fine = errors[count, 0] < np.inf
-            corner_bases[c] = bases[count]
+            error, edge_error = _prove_vertex(facets, bases[count], table, room.vertices[count])
+            room.errors[count, 0], room.errors[count, 1] = error, edge_error
+            fine = error < np.inf
+            for i in range(d):
+                corner_bases[c, i] = bases[count, i]
+                for j in range(d):
+                    room.inverses[count, i, j] = table[i, d + j]
             count += 1
         if not fine or count == 0:
             continue
-        set_aside(program, state, lines, saved)
-        doubts, tests = _doubts(program, state, facets, bases, inverses, vertices, errors, count)
-        bring_back(program, state, lines, saved)
+        set_aside(program, state, lines, room.saved)
+        doubts, tests = _doubts(program, state, room, count)
+        bring_back(program, state, lines, room.saved)
         if doubts > 0:
             continue
         proved[region] = True

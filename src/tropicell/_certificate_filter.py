@@ -60,22 +60,26 @@ def filter_regions(regions: Regions, workers: int) -> Filtered:
         Number of threads.
     """
     count, inputs = len(regions), regions.network.n_inputs
-    lines: Any = regions.__dict__.get("facet_lines")
+    nothing = Filtered.nothing(count, inputs)
+    lines: Any = regions.__dict__.get("facet_lines", nothing.facets)
     corners: Any = regions.__dict__.get("corners")
-    if not regions.complete or lines is None or (inputs > 2 and corners is None):
-        return Filtered.nothing(count, inputs)
-    points = regions.witnesses.astype(np.float64)
-    scale = _scale(points)
+    hints = "facet_lines" in regions.__dict__ and (inputs <= 2 or corners is not None)
+    if not count or (regions.complete and not hints):
+        return nothing
+    witnesses = regions.witnesses.astype(np.float64)
+    scale = _scale(witnesses)
     program = filter_program(regions.network, regions.domain, scale)
     if program is None:
-        return Filtered.nothing(count, inputs)
-    proved = np.zeros(count, dtype=np.bool_)
-    job = _Job(regions, program, Ragged(lines.values.astype(np.int64), lines.ends), proved, workers)
+        return nothing
+    points = _in_plane(witnesses / scale)
+    job = _Job(regions, program, Ragged(lines.values.astype(np.int64), lines.ends), points, workers)
+    if not regions.complete:
+        return job.witnesses(nothing)
     if inputs <= 2:
-        return job.polygons(_in_plane(points / scale))
+        return job.polygons()
     columns = corners.values.copy()
     columns[:, :-1] /= scale
-    return job.polytopes(points / scale, Ragged(columns, corners.ends))
+    return job.polytopes(Ragged(columns, corners.ends))
 
 
 @dataclass
@@ -85,47 +89,61 @@ class _Job:
     regions: Regions
     program: FilterProgram
     lines: Ragged
-    proved: NDArray[np.bool_]
+    points: NDArray[np.float64]
     workers: int
 
     def __post_init__(self) -> None:
+        self.proved = np.zeros(len(self.regions), dtype=np.bool_)
         self.words = np.ascontiguousarray(self.regions.packed.words)
         self.flips = np.zeros((len(self.lines.values), self.words.shape[1]), dtype=np.uint64)
 
-    def polygons(self, points: NDArray[np.float64]) -> Filtered:
+    def witnesses(self, nothing: Filtered) -> Filtered:
+        """Witnesses alone."""
+        from tropicell._certificate_kernels import check_witnesses  # noqa: PLC0415 - Numba
+
+        signs = self._run(check_witnesses, (self.points, self.proved), int)
+        return nothing._replace(proved=self.proved, signs=signs)
+
+    def polygons(self) -> Filtered:
         """Regions in the plane; facets come in a new order."""
-        from tropicell._certificate_plane import check_polygons  # noqa: PLC0415 - Numba
+        from tropicell._certificate_plane import check_polygons, new_polygon  # noqa: PLC0415 - Numba
 
         lines = self.lines
         facets = np.zeros_like(lines.values)
         meets = np.zeros(len(lines.values), dtype=np.bool_)
-        columns = (lines.values, lines.ends, points, self.proved, facets, meets, self.flips)
-        signs = self._run(check_polygons, columns)
+        columns = (lines.values, lines.ends, self.points, self.proved, facets, meets, self.flips)
+        signs = self._run(check_polygons, columns, new_polygon)
         neighbours = self._neighbours(facets)
         bases = _consecutive(Ragged(meets, lines.ends), self.regions.network.n_inputs)
         return Filtered(self.proved, Ragged(facets, lines.ends), neighbours, bases, signs)
 
-    def polytopes(self, points: NDArray[np.float64], corners: Ragged) -> Filtered:
+    def polytopes(self, corners: Ragged) -> Filtered:
         """Regions in three and more dimensions."""
-        from tropicell._certificate_cone import check_polytopes  # noqa: PLC0415 - Numba
+        from tropicell._certificate_cone import check_polytopes, new_polytope  # noqa: PLC0415 - Numba
 
         lines = self.lines
-        bases = np.full((len(corners.values), points.shape[1]), -1, dtype=np.int64)
-        columns = (lines.values, lines.ends, corners.values, corners.ends, points)
-        signs = self._run(check_polytopes, (*columns, self.proved, bases, self.flips))
+        bases = np.full((len(corners.values), self.points.shape[1]), -1, dtype=np.int64)
+        columns = (lines.values, lines.ends, corners.values, corners.ends, self.points)
+        signs = self._run(check_polytopes, (*columns, self.proved, bases, self.flips), new_polytope)
         neighbours = self._neighbours(lines.values)
         vertices = bases[:, 0] >= 0
         before = np.append(0, np.cumsum(vertices))
         kept = Ragged(bases[vertices], before[corners.ends])
         return Filtered(self.proved, lines, neighbours, kept, signs)
 
-    def _run(self, kernel: Callable[..., int], columns: tuple[Any, ...]) -> int:
+    def _run(
+        self, kernel: Callable[..., int], columns: tuple[Any, ...], new_room: Callable[[int], Any]
+    ) -> int:
         """Run a kernel on parts of all regions, in threads; the number of signs it decided."""
+        from tropicell._certificate_jit import patience  # noqa: PLC0415 - Numba
+
         bits = self.regions.packed.bits
 
         def check(begin: int, end: int) -> int:
-            state = new_state(self.program)
-            return int(kernel(self.program, state, begin, end, self.words, bits, *columns))
+            state, room = new_state(self.program), new_room(self.points.shape[1])
+            part = (begin, end, self.words, bits)
+            with patience(kernel):
+                return int(kernel(self.program, state, room, *part, *columns))
 
         count = len(self.regions)
         parts = min(self.workers, max(1, count // _SMALLEST_PART))
@@ -146,7 +164,7 @@ class _Job:
 
 def _in_plane(points: NDArray[np.float64]) -> NDArray[np.float64]:
     """Points with a second coordinate, if they have but one."""
-    missing = np.zeros((len(points), 2 - points.shape[1]))
+    missing = np.zeros((len(points), max(0, 2 - points.shape[1])))
     return np.concatenate([points, missing], axis=1)
 
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from tropicell._certificate_jit import kernel
+from tropicell._certificate_jit import inner, kernel
 from tropicell._certificate_program import ROUND, TINY
 
 
-@kernel
+@inner
 def _rows_of_layer(program, state, layer):  # pragma: no cover - compiled
     """Pre-activations of a layer as rows, and bounds on the errors of their coefficients."""
     starts, gamma, size = program.starts, program.gamma[layer - 1], program.inputs.shape[1]
@@ -22,10 +22,10 @@ def _rows_of_layer(program, state, layer):  # pragma: no cover - compiled
     width = starts[layer + 1] - starts[layer]
     last = first + width
     errors = state.rows[size, first:last]
-    for column in range(size):
-        state.rows[column, first:last] = 0.0
-    state.rows[size - 1, first:last] = program.bias[first:last]
-    errors[:] = 0.0
+    for j in range(first, last):
+        for column in range(size + 1):
+            state.rows[column, j] = 0.0
+        state.rows[size - 1, j] = program.bias[j]
     for term in range(program.term_starts[layer - 1], program.term_starts[layer]):
         source, begin = program.terms[term, 0], program.terms[term, 1]
         for i in range(starts[source], starts[source + 1]):
@@ -52,7 +52,7 @@ def _rows_of_layer(program, state, layer):  # pragma: no cover - compiled
             errors[j] = 1.0001 * (errors[j] + gamma * abs(program.bias[first + j]))
 
 
-@kernel
+@inner
 def _outputs_of_layer(program, state, layer):  # pragma: no cover - compiled
     """Outputs of a layer as rows, on its part of the pattern."""
     starts, size = program.starts, program.inputs.shape[1]
@@ -72,7 +72,7 @@ def _outputs_of_layer(program, state, layer):  # pragma: no cover - compiled
         state.outputs[i, size] = error
 
 
-@kernel
+@inner
 def _inequalities_of_layer(program, state, layer):  # pragma: no cover - compiled
     """The inequalities of a layer, on its part of the pattern."""
     starts, size, bends = program.starts, program.inputs.shape[1], program.breakpoints.shape[1]
@@ -105,7 +105,7 @@ def _inequalities_of_layer(program, state, layer):  # pragma: no cover - compile
     state.ends[layer] = count if fine else -1
 
 
-@kernel
+@inner
 def _unpack(words, bits, pattern):  # pragma: no cover - compiled
     """Unpack a pattern; the first neuron that changed."""
     mask = (np.uint64(1) << np.uint64(bits)) - np.uint64(1)
@@ -122,7 +122,7 @@ def _unpack(words, bits, pattern):  # pragma: no cover - compiled
     return changed
 
 
-@kernel
+@inner
 def go_to(program, state, words, bits):  # pragma: no cover - compiled
     """Work out the inequalities of a packed pattern; how many, or -1 if it is wrong."""
     starts, layers = program.starts, len(program.starts) - 2
@@ -147,7 +147,7 @@ def go_to(program, state, words, bits):  # pragma: no cover - compiled
     return count
 
 
-@kernel
+@inner
 def doubtful(program, state, point, offset, share, whole):  # pragma: no cover - compiled
     """How many inequalities are not surely positive at a point.
 
@@ -174,7 +174,7 @@ def doubtful(program, state, point, offset, share, whole):  # pragma: no cover -
     return doubts
 
 
-@kernel
+@inner
 def gather(program, state, lines, facets):  # pragma: no cover - compiled
     """Facets scaled to a largest coefficient of 1, with error bounds; False if one is none."""
     size = program.inputs.shape[1]
@@ -191,7 +191,7 @@ def gather(program, state, lines, facets):  # pragma: no cover - compiled
     return True
 
 
-@kernel
+@inner
 def set_aside(program, state, lines, saved):  # pragma: no cover - compiled
     """Let facets pass every test, and keep what brings them back."""
     size = program.inputs.shape[1]
@@ -201,7 +201,7 @@ def set_aside(program, state, lines, saved):  # pragma: no cover - compiled
         state.inequalities[size + 1, place] = -np.inf
 
 
-@kernel
+@inner
 def bring_back(program, state, lines, saved):  # pragma: no cover - compiled
     """Undo `set_aside`."""
     size = program.inputs.shape[1]
@@ -209,7 +209,7 @@ def bring_back(program, state, lines, saved):  # pragma: no cover - compiled
         state.inequalities[size + 1, state.places[lines[k]]] = saved[k]
 
 
-@kernel
+@inner
 def is_inside(facets, point):  # pragma: no cover - compiled
     """Whether all facets are surely positive at a point."""
     d = len(point)
@@ -225,15 +225,16 @@ def is_inside(facets, point):  # pragma: no cover - compiled
     return True
 
 
-@kernel
+@inner
 def flip(program, state, line, words, bits, flipped):  # pragma: no cover - compiled
     """The packed pattern that differs in the neuron of one line alone."""
     if line <= program.domain_lines:
         return
-    neuron = np.searchsorted(program.first_lines, line, side="right") - 1
+    neuron = program.neurons[line]
     bend = line - program.first_lines[neuron]
     piece = bend if state.pattern[neuron] > bend else bend + 1
-    flipped[:] = words
+    for place in range(len(words)):
+        flipped[place] = words[place]
     for b in range(bits):
         place = (neuron * bits + b) >> 6
         bit = np.uint64(1) << np.uint64((neuron * bits + b) & 63)
@@ -241,3 +242,29 @@ def flip(program, state, line, words, bits, flipped):  # pragma: no cover - comp
             flipped[place] |= bit
         else:
             flipped[place] &= ~bit
+
+
+@kernel
+def check_witnesses(  # pragma: no cover - compiled
+    program, state, _, begin, end, words, bits, witnesses, proved
+):
+    """Check that witnesses are strictly inside their regions; the number of signs decided.
+
+    Parameters
+    ----------
+    witnesses : ndarray, shape (regions, D)
+        In scaled coordinates.
+    proved : ndarray of bool, shape (regions,)
+        Set where they surely are.
+    """
+    signs = 0
+    for region in range(begin, end):
+        total = go_to(program, state, words[region], bits)
+        point = witnesses[region]
+        size = 1.0
+        for i in range(len(point)):
+            size += abs(point[i])
+        if total >= 0 and doubtful(program, state, point, 1.0, 0.0, 1.01 * size) == 0:
+            proved[region] = True
+            signs += total
+    return signs

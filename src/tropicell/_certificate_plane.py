@@ -11,9 +11,12 @@ other, and at their corner it is positive. Why the bounds hold is in docs/certif
 
 from __future__ import annotations
 
-import numpy as np
+from typing import NamedTuple
 
-from tropicell._certificate_jit import kernel
+import numpy as np
+from numpy.typing import NDArray
+
+from tropicell._certificate_jit import inner, kernel
 from tropicell._certificate_kernels import (
     bring_back,
     doubtful,
@@ -29,7 +32,34 @@ from tropicell._certificate_program import ROUND
 _MOST = 64
 
 
-@kernel
+class Polygon(NamedTuple):
+    """Room for one region: its facets as they come and in order, and its corners."""
+
+    lines: NDArray[np.int64]
+    saved: NDArray[np.float64]
+    facets: NDArray[np.float64]
+    in_order: NDArray[np.float64]
+    order: NDArray[np.int64]
+    keys: NDArray[np.float64]
+    meets: NDArray[np.bool_]
+    corners: NDArray[np.float64]
+
+
+def new_polygon(_: int) -> Polygon:
+    """Room for any region in the plane."""
+    return Polygon(
+        np.zeros(_MOST, np.int64),
+        np.zeros(_MOST),
+        np.zeros((_MOST, 4)),
+        np.zeros((_MOST, 4)),
+        np.zeros(_MOST, np.int64),
+        np.zeros(_MOST),
+        np.zeros(_MOST, np.bool_),
+        np.zeros((_MOST + 1, 4)),
+    )
+
+
+@inner
 def _direction(x, y):  # pragma: no cover - compiled
     """A number that grows with the angle of a vector, from 0 to 4."""
     share = y / (abs(x) + abs(y))
@@ -38,7 +68,7 @@ def _direction(x, y):  # pragma: no cover - compiled
     return share if share >= 0.0 else 4.0 + share
 
 
-@kernel
+@inner
 def _sort(facets, count, order, keys, sorted_facets):  # pragma: no cover - compiled
     """Facets by the direction of their normals."""
     for k in range(count):
@@ -53,7 +83,7 @@ def _sort(facets, count, order, keys, sorted_facets):  # pragma: no cover - comp
             sorted_facets[k, column] = facets[order[k], column]
 
 
-@kernel
+@inner
 def _corners(facets, count, corners, meets):  # pragma: no cover - compiled
     """Corners and rays between facets in order, with error bounds; how many, or 0 if in doubt.
 
@@ -92,6 +122,7 @@ def _corners(facets, count, corners, meets):  # pragma: no cover - compiled
 def check_polygons(  # pragma: no cover - compiled
     program,
     state,
+    room,
     begin,
     end,
     words,
@@ -120,10 +151,7 @@ def check_polygons(  # pragma: no cover - compiled
     """
     added = len(program.domain) - program.domain_lines  # lines of the second input, if it is none
     nobody = len(state.places) - 2
-    lines, saved = np.empty(_MOST, np.int64), np.empty(_MOST)
-    facets, in_order = np.empty((_MOST, 4)), np.empty((_MOST, 4))
-    order, keys, meet = np.empty(_MOST, np.int64), np.empty(_MOST), np.empty(_MOST, np.bool_)
-    corners = np.empty((_MOST + 1, 4))
+    lines, facets, order, corners = room.lines, room.facets, room.order, room.corners
     signs = 0
     for region in range(begin, end):
         first = ends[region - 1] if region else 0
@@ -137,16 +165,16 @@ def check_polygons(  # pragma: no cover - compiled
             lines[count - added + k] = nobody + k
         if not gather(program, state, lines[:count], facets):
             continue
-        _sort(facets, count, order, keys, in_order)
-        found = _corners(in_order, count, corners, meet)
+        _sort(facets, count, order, room.keys, room.in_order)
+        found = _corners(room.in_order, count, corners, room.meets)
         if found == 0 or not is_inside(facets[:count], witnesses[region]):
             continue
-        set_aside(program, state, lines[:count], saved)
+        set_aside(program, state, lines[:count], room.saved)
         doubts = 0
         for k in range(found):
             corner = corners[k]
             doubts += doubtful(program, state, corner[:2], corner[2], corner[3], 1.0)
-        bring_back(program, state, lines[:count], saved)
+        bring_back(program, state, lines[:count], room.saved)
         if doubts > 0:
             continue
         proved[region] = True
@@ -155,7 +183,7 @@ def check_polygons(  # pragma: no cover - compiled
         for k in range(count):
             line = lines[order[k]]
             if line < nobody:
-                facet_lines[at], meets[at] = line, meet[k]
+                facet_lines[at], meets[at] = line, room.meets[k]
                 flip(program, state, line, words[region], bits, flips[at])
                 at += 1
     return signs

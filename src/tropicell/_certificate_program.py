@@ -47,8 +47,8 @@ class FilterProgram(NamedTuple):
         Layer 0 as a map of the scaled coordinates, offset last.
     weights, bias : ndarray
     slopes, intercepts, breakpoints : ndarray, one row for each neuron from layer 1 on
-    first_lines : ndarray
-        Number of each neuron's first line.
+    first_lines, neurons : ndarray
+        Number of each neuron's first line; neuron of each line (0 for those of the domain).
     domain : ndarray, shape (rows, D + 1)
         Rows r with ``r · (x, 1) >= 0``; row i is line i + 1. With one input two more follow.
     domain_lines : int
@@ -67,6 +67,7 @@ class FilterProgram(NamedTuple):
     intercepts: FloatArray
     breakpoints: FloatArray
     first_lines: IntArray
+    neurons: IntArray
     domain: FloatArray
     domain_lines: int
     gamma: FloatArray
@@ -109,6 +110,7 @@ def filter_program(network: Network, domain: Domain, scale: FloatArray) -> Filte
         intercepts=_stacked([x.intercepts for x in activations], most),
         breakpoints=_stacked([x.breakpoints for x in activations], most - 1, np.inf),
         first_lines=1 + len(b) + np.cumsum(bends) - bends,
+        neurons=np.append(np.zeros(1 + len(b), int), np.repeat(np.arange(len(bends)), bends)),
         domain=_domain(-a * scale, b),
         domain_lines=len(b),
         gamma=np.array([(n + 20) * ROUND * 1.001 for n in summands]),
