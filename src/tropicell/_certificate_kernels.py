@@ -136,7 +136,8 @@ def go_to(program, state, words, bits):  # pragma: no cover - compiled
         # The pre-activations of the first layer that changed depend on those before it alone.
         if layer > ready + 1 or fresh:
             _rows_of_layer(program, state, layer)
-        _outputs_of_layer(program, state, layer)
+        if layer < layers:
+            _outputs_of_layer(program, state, layer)
         _inequalities_of_layer(program, state, layer)
     state.ready[0] = layers
     count = state.ends[0]
@@ -148,29 +149,48 @@ def go_to(program, state, words, bits):  # pragma: no cover - compiled
 
 
 @inner
+def _doubtful_in_plane(  # pragma: no cover - compiled
+    found, start, end, x, y, w, share, whole
+):
+    a, b, c = found[0, start:end], found[1, start:end], found[2, start:end]
+    sizes, errors = found[3, start:end], found[4, start:end]
+    doubts = 0
+    for i in range(len(a)):  # from 0, so that it is vectorised
+        value = a[i] * x + b[i] * y + c[i] * w
+        doubts += 0 if value > sizes[i] * share + errors[i] * whole else 1
+    return doubts
+
+
+@inner
+def _doubtful_in_space(  # pragma: no cover - compiled
+    found, start, end, point, offset, share, whole
+):
+    d = len(point)
+    doubts = 0
+    for i in range(start, end):
+        value = found[d, i] * offset
+        for column in range(d):
+            value += found[column, i] * point[column]
+        doubts += 0 if value > found[d + 1, i] * share + found[d + 2, i] * whole else 1
+    return doubts
+
+
+@inner
 def doubtful(program, state, point, offset, share, whole):  # pragma: no cover - compiled
     """How many inequalities are not surely positive at a point.
 
     The bound is `share` times the size of the row plus `whole` times the bound on its errors.
     """
-    found, size = state.inequalities, program.inputs.shape[1]
-    doubts = 0
-    start = 0
+    doubts, start = 0, 0
     for layer in range(len(program.starts) - 1):
         if layer > 0:
             start = len(program.domain) + 2 * (program.starts[layer] - program.starts[1])
-        if size == 3:
+        found, end = state.inequalities, state.ends[layer]
+        if len(point) == 2:
             x, y = point[0], point[1]
-            for i in range(start, state.ends[layer]):
-                value = found[0, i] * x + found[1, i] * y + found[2, i] * offset
-                doubts += 0 if value > found[3, i] * share + found[4, i] * whole else 1
+            doubts += _doubtful_in_plane(found, start, end, x, y, offset, share, whole)
         else:
-            for i in range(start, state.ends[layer]):
-                value = found[size - 1, i] * offset
-                for column in range(size - 1):
-                    value += found[column, i] * point[column]
-                bound = found[size, i] * share + found[size + 1, i] * whole
-                doubts += 0 if value > bound else 1
+            doubts += _doubtful_in_space(found, start, end, point, offset, share, whole)
     return doubts
 
 
