@@ -22,6 +22,7 @@ lint: $(VENV)/.dev
 bench: $(VENV)/.dev $(VENV)-relucent/.done  ## side by side with the peers; writes benchmarks/RESULTS.md
 	RELUCENT_PYTHON=$(VENV)-relucent/bin/python $(RUN) benchmarks.side_by_side
 	$(RUN) benchmarks.growth
+	$(RUN) benchmarks.certify
 
 docs: $(VENV)/.dev  ## pages that are made from the code
 	$(RUN) tropicell.importers.operators_page docs/operators.md

@@ -61,11 +61,12 @@ def filter_regions(regions: Regions, workers: int) -> Filtered:
     """
     count, inputs = len(regions), regions.network.n_inputs
     nothing = Filtered.nothing(count, inputs)
-    lines: Any = regions.__dict__.get("facet_lines", nothing.facets)
-    corners: Any = regions.__dict__.get("corners")
-    hints = "facet_lines" in regions.__dict__ and (inputs <= 2 or corners is not None)
+    lines: Any = _hints(regions, "facet_lines")
+    corners: Any = _hints(regions, "corners")
+    hints = lines is not None and (inputs <= 2 or corners is not None)
     if not count or (regions.complete and not hints):
         return nothing
+    lines = lines or nothing.facets
     witnesses = regions.witnesses.astype(np.float64)
     scale = _scale(witnesses)
     program = filter_program(regions.network, regions.domain, scale)
@@ -80,6 +81,16 @@ def filter_regions(regions: Regions, workers: int) -> Filtered:
     columns = corners.values.copy()
     columns[:, :-1] /= scale
     return job.polytopes(Ragged(columns, corners.ends))
+
+
+def _hints(regions: Regions, name: str) -> Ragged | None:
+    """A column that the engine gave, if it makes sense: kernels do not check where they read."""
+    column = regions.__dict__.get(name)
+    shape = (regions.network.n_inputs + 1,) if name == "corners" else ()
+    if column is None or len(column) != len(regions) or column.values.shape[1:] != shape:
+        return None
+    fits = (column.counts >= 0).all() and column.ends[-1:].sum() == len(column.values)
+    return column if fits else None
 
 
 @dataclass

@@ -302,6 +302,8 @@ def _merged(some: Ragged, others: Ragged, chosen: NDArray[np.bool_]) -> Ragged:
 def wrong_patterns(packed: PackedPatterns, network: Network) -> list[str]:
     """What is wrong with patterns: pieces that do not exist, or two that are the same."""
     pieces = network.pieces
+    if packed.neurons != network.n_neurons:
+        return [f"the patterns have {packed.neurons} neurons, the network {network.n_neurons}"]
     for start in range(0, len(packed), _BATCH):
         patterns = packed[start : start + _BATCH]
         wrong = np.argwhere(patterns >= pieces)
