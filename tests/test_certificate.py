@@ -22,6 +22,7 @@ from tropicell import (
     Regions,
     Slice,
     WholeSpace,
+    activations,
     enumerate_regions,
     verify_certificate,
 )
@@ -160,6 +161,29 @@ def test_duplicates_and_pieces_that_do_not_exist_are_refused() -> None:
     hidden = demo()
     hidden.packed.words[0] |= np.uint64(1 << 63)
     assert "beyond the last neuron" in hidden.certify().failures[0]
+
+
+def test_messages_say_where() -> None:
+    network = Network.mlp([[[1.0], [1.0]], [[1.0, 1.0]]], [[0.0, -1.0], [0.0]])
+    regions = enumerate_regions(network)
+    last = [regions.find("00"), regions.find("10")]
+    (message, *_) = rebuilt(regions, np.array(last)).certify().failures
+    assert message == "region 1 (10): behind layer 1, neuron 1 there is no region of the list"
+
+
+def test_patterns_that_need_many_bits() -> None:
+    # Six pieces need three bits, and 3 × 30 bits do not fit into one word.
+    rng = np.random.default_rng(4)
+    steps = activations.piecewise(
+        [0, 1, 2, 3, 4], [0, 1, 0, 1, 0, 1], [0, 0, 1, -1, 2, -2], name="steps"
+    )
+    layer = Layer(Affine({0: rng.normal(size=(30, 2))}, rng.normal(size=30)), steps)
+    network = Network(2, [layer], Affine({1: np.ones((1, 30))}))
+    regions = enumerate_regions(network, Box(-1, 1))
+    certificate = regions.certify()
+    assert certificate.ok
+    assert certificate.counts["regions_exact"] < len(regions) / 10
+    assert not rebuilt(regions, np.arange(len(regions) - 1)).certify()
 
 
 def test_another_domain_is_refused() -> None:
