@@ -96,11 +96,15 @@ def fresh(regions: Regions) -> Regions:
     return Regions(regions.network, regions.domain, again, regions.witnesses, **columns)
 
 
+def text(seconds: float) -> str:
+    return f"{seconds:.3g} s" if seconds >= 1 else f"{seconds * 1e3:.3g} ms"
+
+
 def line(name: str, row: dict[str, Any]) -> str:
     exact = row["regions_exact"]
-    verified = f"{row['verify']:.3g} s" if "verify" in row else "–"
+    verified = text(row["verify"]) if "verify" in row else "–"
     return (
-        f"| {name} | {row['regions']:,} | {row['enumerate'] * 1e3:,.3g} ms | {row['certify'] * 1e3:,.3g} ms | "
+        f"| {name} | {row['regions']:,} | {text(row['enumerate'])} | {text(row['certify'])} | "
         f"{row['certify'] / row['enumerate']:.2f} | {row['signs_by_filter']:,} | {row['signs_exact']:,} | {exact:,} | "
         f"{verified} | {row['bytes']:.0f} |"
     )

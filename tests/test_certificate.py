@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
 
@@ -26,6 +27,8 @@ from tropicell import (
     enumerate_regions,
     verify_certificate,
 )
+from tropicell._certificate_kernels import check_witnesses
+from tropicell._certificate_program import filter_program, new_state
 from tropicell.columns import PackedPatterns, Ragged
 from tropicell.domains import Domain
 from tropicell.errors import InvalidInputError
@@ -147,6 +150,37 @@ def test_generic_regions_are_proved_by_the_filter(sizes: tuple[int, ...]) -> Non
         counts = enumerate_regions(network, domain).certify().counts
         assert counts["regions_exact"] <= counts["regions_by_filter"] / 20
         assert counts["signs_by_filter"] > counts["signs_exact"]
+
+
+@pytest.mark.parametrize("inputs", [1, 2, 3])
+@pytest.mark.parametrize("kind", ["generic", "tenths", "scaled"])
+def test_error_bounds_hold(kind: str, inputs: int) -> None:
+    network = random_network(7, kind, inputs, 3, 6)
+    regions = enumerate_regions(network, Box(-2, 2))
+    scale = np.exp2(np.arange(inputs) - 1.0)
+    program = filter_program(network, regions.domain, scale)
+    assert program is not None
+    state, proved = new_state(program), np.zeros(len(regions), dtype=bool)
+    points = np.zeros((len(regions), max(2, inputs)))
+    points[:, :inputs] = regions.witnesses / scale
+    words, bits = regions.packed.words, regions.packed.bits
+    compared = 0
+    for i in range(min(len(regions), 12)):
+        check_witnesses(program, state, 0, i, i + 1, words, bits, points, proved)
+        rows = regions[i].inequalities
+        for a, b, source in zip(rows.A, rows.b, rows.sources, strict=True):
+            line = next(
+                n for n in range(1, regions.lines.count) if regions.lines.boundary(n) == source
+            )
+            if state.places[line] < 0:
+                assert not a.any()
+                continue
+            found = [Fraction(x) for x in state.inequalities[:, state.places[line]]]
+            exact = [-x * Fraction(s) for x, s in zip(a, scale, strict=True)]
+            columns = [*found[:inputs], found[max(2, inputs)]]
+            assert all(abs(x - y) <= found[-1] for x, y in zip(columns, [*exact, b], strict=True))
+            compared += 1
+    assert compared > 10
 
 
 def test_duplicates_and_pieces_that_do_not_exist_are_refused() -> None:
