@@ -4,7 +4,7 @@ VENV := .venv
 PIP := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 RUN := $(VENV)/bin/python -m
 
-.PHONY: demo test lint bench docs clean
+.PHONY: demo test lint bench docs wheel clean
 
 demo: $(VENV)/.core  ## all regions of a bundled network, with a picture
 	$(RUN) tropicell.demo --out demo-output
@@ -24,8 +24,16 @@ bench: $(VENV)/.dev $(VENV)-relucent/.done  ## side by side with the peers; writ
 	$(RUN) benchmarks.growth
 	$(RUN) benchmarks.certify
 
-docs: $(VENV)/.dev  ## pages that are made from the code
+docs: $(VENV)/.docs  ## the site, in build/site; runs the gallery; any warning is an error
 	$(RUN) tropicell.importers.operators_page docs/operators.md
+	$(RUN) sphinx -W --keep-going -q -b html docs build/site
+
+wheel: $(VENV)/.dev  ## the wheel and the source archive, in dist; tried in an empty environment
+	rm -rf dist build/smoke
+	$(RUN) build --outdir dist
+	$(PYTHON) -m venv build/smoke
+	build/smoke/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
+	cd build/smoke && bin/tropicell --version && bin/tropicell demo --out demo && bin/python $(CURDIR)/tests/smoke.py
 
 clean:
 	rm -rf $(VENV) $(VENV)-relucent demo-output build dist
@@ -40,6 +48,10 @@ $(VENV)/.core: $(VENV)/bin/python pyproject.toml constraints.txt
 $(VENV)/.dev: $(VENV)/bin/python pyproject.toml constraints.txt
 	$(PIP) -e ".[all,dev]"
 	touch $@ $(VENV)/.core
+
+$(VENV)/.docs: $(VENV)/.dev
+	$(PIP) -e ".[docs]"
+	touch $@
 
 $(VENV)-relucent/.done: constraints.txt
 	$(PYTHON) -m venv $(VENV)-relucent

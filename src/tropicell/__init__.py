@@ -5,6 +5,7 @@ from importlib.metadata import version as _version
 from tropicell import plotting
 from tropicell.certificate import Certificate
 from tropicell.comparison import Comparison, compare
+from tropicell.data_regions import DataRegions, auroc, occupancy
 from tropicell.domains import Box, Polytope, Slice, WholeSpace
 from tropicell.enumeration import count_regions, enumerate_regions, iter_regions
 from tropicell.errors import (
@@ -29,9 +30,11 @@ from tropicell.io import load, save
 from tropicell.layers import Affine, Layer
 from tropicell.maps import AffineMap
 from tropicell.network import Network
+from tropicell.predictor import CachedPredictor
 from tropicell.region import EmptyRegion, Region
 from tropicell.region_files import load_regions
 from tropicell.regions import Regions
+from tropicell.tracking import RegionTracker
 from tropicell.tropical import TropicalRationalMap, find_region, recurrences
 
 __version__ = _version("tropicell")
@@ -40,8 +43,10 @@ __all__ = [
     "Affine",
     "AffineMap",
     "Box",
+    "CachedPredictor",
     "Certificate",
     "Comparison",
+    "DataRegions",
     "EmptyRegion",
     "ImportMismatchError",
     "IncompleteError",
@@ -56,6 +61,7 @@ __all__ = [
     "Network",
     "Polytope",
     "Region",
+    "RegionTracker",
     "Regions",
     "Slice",
     "TropicalRationalMap",
@@ -63,6 +69,7 @@ __all__ = [
     "UnsupportedOperatorError",
     "WeakComparisonWarning",
     "WholeSpace",
+    "auroc",
     "compare",
     "count_regions",
     "enumerate_regions",
@@ -74,6 +81,7 @@ __all__ = [
     "iter_regions",
     "load",
     "load_regions",
+    "occupancy",
     "plotting",
     "recurrences",
     "save",
