@@ -23,6 +23,7 @@ bench: $(VENV)/.dev $(VENV)-relucent/.done  ## side by side with the peers; writ
 	RELUCENT_PYTHON=$(VENV)-relucent/bin/python $(RUN) benchmarks.side_by_side
 	$(RUN) benchmarks.growth
 	$(RUN) benchmarks.predict
+	$(RUN) benchmarks.certify
 
 docs: $(VENV)/.docs  ## the site, in build/site; runs the gallery; any warning is an error
 	$(RUN) tropicell.importers.operators_page docs/operators.md

@@ -3,6 +3,7 @@
 from importlib.metadata import version as _version
 
 from tropicell import plotting
+from tropicell.certificate import Certificate
 from tropicell.comparison import Comparison, compare
 from tropicell.data_regions import DataRegions, auroc, occupancy
 from tropicell.domains import Box, Polytope, Slice, WholeSpace
@@ -47,6 +48,7 @@ __all__ = [
     "AffineMap",
     "Box",
     "CachedPredictor",
+    "Certificate",
     "Comparison",
     "DataRegions",
     "EmptyRegion",
