@@ -195,6 +195,12 @@ def thousand_parallel_lines() -> Known:
 
 
 @specimen
+def parallel_planes() -> Known:
+    """Eighty slabs in space without corners or edges."""
+    return parallel(80, inputs=3)
+
+
+@specimen
 def rank_one_layers() -> Known:
     """All matrices have rank 1: strips within strips, nowhere a corner."""
     rng = np.random.default_rng(1)
@@ -228,9 +234,9 @@ def deep_zero_biases() -> Known:
 
 
 @specimen
-def hundred_lines_through_one_point() -> Known:
-    """Whole-number lines through (3, 5): a corner of a hundred lines away from the origin."""
-    return cones(2, 100, [3.0, 5.0])
+def forty_lines_through_one_point() -> Known:
+    """Whole-number lines through (3, 5): a corner of forty lines away from the origin."""
+    return cones(2, 40, [3.0, 5.0])
 
 
 @specimen
@@ -425,4 +431,5 @@ def skip_that_cancels() -> Known:
     ]
     network = Network(2, layers, Affine({3: np.ones((1, 5))}))
     plain = shallow(np.concatenate([np.eye(2), matrix]), np.append([0.0, 0.0], bias))
-    return whole(network, by_oracle(plain).count, "relu(x) - relu(-x) = x, so layer 2 is 0: the lines of layers 1 and 3")
+    reason = "relu(x) - relu(-x) = x, so layer 2 is 0: the lines of layers 1 and 3, " + BY_ORACLE
+    return whole(network, by_oracle(plain).count, reason)

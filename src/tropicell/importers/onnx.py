@@ -26,7 +26,7 @@ from tropicell.importers.check import (
     compare,
     sample_points,
 )
-from tropicell.importers.expressions import Expression, Shape, check_shape
+from tropicell.importers.expressions import Budget, Expression, Shape, check_shape
 from tropicell.importers.messages import in_file
 from tropicell.importers.onnx_file import as_double, input_and_output, read_model, to_array
 from tropicell.importers.operators import OPERATORS
@@ -104,13 +104,13 @@ def from_onnx(path: str | Path, *, tolerance: float = FLOAT64_TOLERANCE) -> Netw
         name, shape, output = input_and_output(model)
         double = as_double(model, file)
         network = _build(double, name, shape, output, file)
-    what = f"the model {file.name!r}"
-    _check(network, [model, double], (name, shape), what=what, tolerance=tolerance)
+        what = f"the model {file.name!r}"
+        _check(network, [model, double], (name, shape), what=what, tolerance=tolerance)
     return network
 
 
 def _build(model: Any, name: str, shape: Shape, output: str, file: Path) -> Network:
-    builder = Builder(shape)
+    builder, budget = Builder(shape), Budget()
     values: dict[str, Any] = {t.name: to_array(t, file) for t in model.graph.initializer}
     values[""] = None
     values[name] = builder.input
@@ -132,6 +132,7 @@ def _build(model: Any, name: str, shape: Shape, output: str, file: Path) -> Netw
             )
         else:
             results = _fold(node, inputs, model, where)
+        budget.add(results)
         values.update(zip(node.output, results, strict=False))
     if values.get(output) is None:
         raise ModelFileError(f"{file}: nothing produces the output {output!r}")

@@ -36,12 +36,24 @@ def read_model(path: Path) -> Any:
             f"operator set {min(versions)} is too old; convert the model with "
             f"onnx.version_converter to {OLDEST_OPSET} or later"
         )
-    for tensor in _tensors(model.graph):
+    for tensor in _every_tensor(model):  # before anything else reads one, from wherever it likes
         _load_tensor(tensor, path)
     if model.functions:
         inliner = require("onnx.inliner", extra="onnx", why="reading an ONNX file")
         model = inliner.inline_local_functions(model)
     return model
+
+
+def _every_tensor(message: Any) -> Iterator[Any]:
+    """All tensors anywhere in a model: in functions, sparse tensors and training information too."""
+    if message.DESCRIPTOR.name == "TensorProto":
+        yield message
+        return
+    for field, value in message.ListFields():
+        if field.message_type is None:
+            continue
+        for part in [value] if hasattr(value, "ListFields") else value:
+            yield from _every_tensor(part)
 
 
 def _tensors(graph: Any) -> Iterator[Any]:
