@@ -257,7 +257,11 @@ def _claimed_bytes(stream: Any, info: zipfile.ZipInfo, file: Path) -> int:
     entries = math.prod(shape)
     claimed = entries * dtype.itemsize
     # numbers become float64
-    if max(claimed, 8 * entries) > MAX_BYTES or claimed > info.file_size or min(shape, default=0) < 0:
+    if (
+        max(claimed, 8 * entries) > MAX_BYTES
+        or claimed > info.file_size
+        or min(shape, default=0) < 0
+    ):
         raise ModelFileError(
             f"{file}: the array {info.filename!r} claims {claimed} bytes, of which the file holds "
             f"{info.file_size}; at most {MAX_BYTES} are read"

@@ -122,7 +122,11 @@ def _regions(header: dict[str, Any], arrays: dict[str, Any], where: str) -> Regi
     packed = PackedPatterns(words, network.n_neurons, bits)
     count, inputs = len(words), network.n_inputs
     width = max(1, -(-network.n_neurons * bits // 64))
-    if header["bits"] != bits or words.shape != (count, width) or not _pieces_exist(packed, network):
+    if (
+        header["bits"] != bits
+        or words.shape != (count, width)
+        or not _pieces_exist(packed, network)
+    ):
         raise ModelFileError(f"{where}: the patterns do not fit the network")
     shapes = {"bounded": (), "volumes": (), "corners": (inputs + 1,), "facet_lines": ()}
     columns: dict[str, Any] = {}

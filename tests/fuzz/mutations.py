@@ -148,7 +148,9 @@ def damage_directory(content: bytes, rng: random.Random) -> bytes:
         return content
     at = rng.choice(places)
     # method, packed size, size, name length, extra length, offset of the local header
-    offset, form = rng.choice(((10, "<H"), (20, "<I"), (24, "<I"), (28, "<H"), (30, "<H"), (42, "<I")))
+    offset, form = rng.choice(
+        ((10, "<H"), (20, "<I"), (24, "<I"), (28, "<H"), (30, "<H"), (42, "<I"))
+    )
     if at + offset + struct.calcsize(form) <= len(data):
         largest = 2 ** (8 * struct.calcsize(form)) - 1
         struct.pack_into(form, data, at + offset, rng.choice((0, 1, 8, 99, largest, largest // 2)))
@@ -323,7 +325,9 @@ def _claim(graph: Any, rng: random.Random) -> None:
         for dim in graph.input[0].type.tensor_type.shape.dim:
             dim.dim_value = rng.choice((10**6, 10**12, 2**11, 3))
     else:
-        operator = rng.choice(("ConstantOfShape", "Expand", "Tile", "Range", "OneHot", "Pad", "EyeLike"))
+        operator = rng.choice(
+            ("ConstantOfShape", "Expand", "Tile", "Range", "OneHot", "Pad", "EyeLike")
+        )
         sizes = np.array([rng.choice((10**6, 10**12, 2**12, 3)) for _ in range(2)])
         graph.node.insert(
             0, helper.make_node("Constant", [], ["huge"], value=numpy_helper.from_array(sizes))

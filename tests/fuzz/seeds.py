@@ -10,8 +10,18 @@ import numpy as np
 import scipy.sparse as sp
 
 import tropicell
-from tropicell import Affine, Box, Layer, Network, Polytope, Slice, enumerate_regions
+from tropicell import (
+    Affine,
+    Box,
+    Layer,
+    Network,
+    Polytope,
+    Slice,
+    enumerate_regions,
+    verify_certificate,
+)
 from tropicell.activations import clip, hard_sigmoid, prelu
+from tropicell.domains import Domain
 
 Loader = Callable[[Path], Any]
 
@@ -23,8 +33,9 @@ LOADERS: dict[str, Loader] = {
     "pt2": tropicell.load,
     "regions": tropicell.load_regions,
     "mapped regions": lambda path: tropicell.load_regions(path, mapped=True),
+    "certificate": lambda path: verify_certificate.verify(str(path)),
 }
-SUFFIXES = {"regions": ".npz", "mapped regions": ".npz"}
+SUFFIXES = {"regions": ".npz", "mapped regions": ".npz", "certificate": ".npz"}
 
 
 def suffix_of(kind: str) -> str:
@@ -41,6 +52,7 @@ def write_seeds(folder: Path, kinds: list[str]) -> dict[str, list[bytes]]:
         "pt2": _pt2,
         "regions": _regions,
         "mapped regions": _regions,
+        "certificate": _certificates,
     }
     seeds = {}
     for kind in kinds:
@@ -90,15 +102,23 @@ def _safetensors(folder: Path) -> None:
         tropicell.save(network, folder / f"{index}.safetensors")
 
 
-def _regions(folder: Path) -> None:
-    cases = [
+def _cases() -> list[tuple[Network, Domain | None]]:
+    return [
         (perceptron(2, 5, 4, 1), Box(-1, 1)),
         (general(), Polytope(np.ones((1, 3)), [1.0])),
         # large enough that columns are mapped
         (perceptron(2, 40, 30, 1, seed=1), None),
     ]
-    for index, (network, domain) in enumerate(cases):
+
+
+def _regions(folder: Path) -> None:
+    for index, (network, domain) in enumerate(_cases()):
         enumerate_regions(network, domain).save(folder / f"{index}.npz")
+
+
+def _certificates(folder: Path) -> None:
+    for index, (network, domain) in enumerate([*_cases()[:1], (perceptron(2, 4, 3, 1), None)]):
+        enumerate_regions(network, domain).certify().save(folder / f"{index}.npz")
 
 
 def _pt2(folder: Path) -> None:

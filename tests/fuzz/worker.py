@@ -27,9 +27,10 @@ from fuzz.mutations import mutate  # noqa: E402
 from fuzz.seeds import LOADERS, suffix_of  # noqa: E402
 
 from tropicell import Network, Regions, TropicellError  # noqa: E402
+from tropicell.verify_certificate import RejectedError  # noqa: E402
 
 #: A case that takes longer than this is reported, in seconds of processor time.
-SLOW = 10.0
+SLOW = 20.0
 
 
 def case(kind: str, number: int, seeds: list[bytes]) -> bytes:
@@ -57,13 +58,27 @@ def use(result: Any) -> None:
         raise TypeError(f"a loader returned {type(result).__name__}")
 
 
-def check(kind: str, path: Path, guard: Guard) -> tuple[str, str]:
+def claim(proved: dict[str, Any]) -> tuple[str, ...]:
+    """What a certificate is about: the network and the domain."""
+    return (str(proved["fingerprint"]), str(proved["domain"]))
+
+
+def check(kind: str, path: Path, guard: Guard, truth: dict[Any, int]) -> tuple[str, str]:
     """The letter of one case, and what was wrong."""
     started = time.process_time()
     try:
         with guard:
-            use(LOADERS[kind](path))
+            result = LOADERS[kind](path)
+            if kind != "certificate":
+                use(result)
         letter, trouble = "n", ""
+        if kind == "certificate" and result["complete"]:
+            # a proof may be about another network, but what it proves must be true
+            expected = truth.get(claim(result), result["regions"])
+            if result["regions"] != expected:
+                trouble = f"proves {result['regions']} regions, there are {expected}"
+    except RejectedError:
+        letter, trouble = "e", ""
     except TropicellError as error:
         letter, trouble = "e", "" if path.name in str(error) else f"names no file: {error}"
         if isinstance(error.__cause__, MemoryError):
@@ -92,15 +107,20 @@ def main() -> None:
     path = work / f"m{suffix_of(kind)}"
     (work / "weights.bin").write_bytes(b"\0" * 4096)
     (work / "canary.txt").write_bytes(b"\0" * 64)
+    truth: dict[Any, int] = {}
     for seed in seeds:  # whatever is imported or compiled lazily
         path.write_bytes(seed)
-        use(LOADERS[kind](path))
+        result = LOADERS[kind](path)
+        if kind == "certificate":
+            truth[claim(result)] = result["regions"]
+        else:
+            use(result)
     guard = Guard(work, canary)
     limit_memory()
     for number in range(first, last):
         print(number, end=" ", flush=True, file=answers)
         path.write_bytes(case(kind, number, seeds))
-        letter, trouble = check(kind, path, guard)
+        letter, trouble = check(kind, path, guard, truth)
         print(letter, json.dumps(trouble) if trouble else "", flush=True, file=answers)
     print("peak", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, flush=True, file=answers)
 

@@ -31,6 +31,9 @@ MAX_ENTRIES = 2**26
 #: No tensor that is worked out from others may have more entries: a few bytes can ask for any size.
 MAX_VALUES = 2**22
 
+#: Nor may a model have more inputs.
+MAX_INPUTS = 2**20
+
 #: No matrix may hold more numbers: 2**27 take about 1.5 GB.
 MAX_STORED = 2**27
 
@@ -187,7 +190,9 @@ class Budget:
     def add(self, values: Sequence[Any]) -> None:
         """Count the numbers of some more tensors."""
         for value in values:
-            parts = [value.bias, *value.terms.values()] if isinstance(value, Expression) else [value]
+            parts = (
+                [value.bias, *value.terms.values()] if isinstance(value, Expression) else [value]
+            )
             for part in parts:
                 if id(part) not in self._seen and isinstance(part, (np.ndarray, sp.csr_array)):
                     self._seen[id(part)] = part

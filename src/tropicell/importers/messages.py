@@ -13,6 +13,7 @@ from tropicell.errors import (
     UnsupportedOperatorError,
 )
 
+
 @contextmanager
 def at_node(where: str, operator: str) -> Iterator[None]:
     """Whatever goes wrong while one node is read names the node.
