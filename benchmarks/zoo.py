@@ -56,13 +56,15 @@ shared machine; {seconds:.0f} s were given. ✓ is the right count.
 """
 
 
-def own(animal: Specimen, engine: str) -> dict[str, Any]:
+def own(animal: Specimen, engine: str, seconds: float) -> dict[str, Any]:
     known = animal.known
     started = time.perf_counter()
     try:
-        regions = enumerate_regions(known.network, known.domain, engine=engine)
+        regions = enumerate_regions(known.network, known.domain, engine=engine, max_seconds=seconds)
     except TropicellError as error:
         return {"error": str(error)}
+    if not regions.complete:
+        return {"error": f"not done after {seconds:.0f} s"}
     answer = {"regions": len(regions), "seconds": time.perf_counter() - started}
     if engine == "halfspaces" and known.network.n_inputs <= MOST_INPUTS_OF_CELLS:
         return answer
@@ -119,7 +121,7 @@ def run(animal: Specimen, seconds: float) -> dict[str, Any]:
         "regions": known.count,
         "why": known.reason.replace(BY_ORACLE, "by the oracle"),
     }
-    answer |= {engine: own(animal, engine) for engine in [*engines, "halfspaces"]}
+    answer |= {engine: own(animal, engine, seconds) for engine in [*engines, "halfspaces"]}
     if "RELUCENT_PYTHON" in os.environ:
         answer["relucent"] = relucent(animal, seconds)
     return answer
@@ -161,7 +163,10 @@ def page(results: list[dict[str, Any]], seconds: float) -> str:
     right = sum(r.get("relucent", {}).get("regions") == r["regions"] for r in results)
     wrong = sum("regions" in r for r in found) - right
     own_right = sum(
-        r[e]["regions"] == r["regions"] for r in results for e in ("cells", "halfspaces") if e in r
+        r[e].get("regions") == r["regions"]
+        for r in results
+        for e in ("cells", "halfspaces")
+        if e in r
     )
     own_runs = sum(e in r for r in results for e in ("cells", "halfspaces"))
     lines.append(
