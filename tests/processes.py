@@ -7,6 +7,7 @@ Prints, as JSON, what the parent found before, and what two children found after
 
 from __future__ import annotations
 
+import itertools
 import json
 import multiprocessing
 import sys
@@ -19,7 +20,7 @@ from tropicell import Network, count_regions, enumerate_regions
 def network(seed: int, inputs: int) -> Network:
     rng = np.random.default_rng(seed)
     sizes = [inputs, 8, 8, 1]
-    weights = [rng.normal(size=(n, m)) for m, n in zip(sizes, sizes[1:], strict=False)]
+    weights = [rng.normal(size=(n, m)) for m, n in itertools.pairwise(sizes)]
     return Network.mlp(weights, [rng.normal(size=len(w)) for w in weights])
 
 

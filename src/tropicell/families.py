@@ -12,6 +12,7 @@ from math import comb, prod
 
 import numpy as np
 
+from tropicell.activations import FloatArray
 from tropicell.domains import Box, Domain, WholeSpace
 from tropicell.errors import InvalidInputError
 from tropicell.network import Network
@@ -92,7 +93,7 @@ def folding(folds: Sequence[int], inputs: int = 1, *, whole: bool = False) -> Kn
     if min([inputs, *folds]) < 1:
         raise InvalidInputError(f"inputs and folds must be at least 1, got {inputs}, {folds}")
     weights, biases = [], []
-    back = np.eye(inputs)  # from the neurons of the layer before to the folded cube
+    back: FloatArray = np.eye(inputs)  # from the neurons of the layer before to the folded cube
     for count in folds:
         # The neurons p·x, p·x - 1, …, p·x - (p - 1) of every coordinate x of the folded cube.
         weights.append(np.kron(back, np.full((count, 1), float(count))))
@@ -193,15 +194,15 @@ def parallel(neurons: int, inputs: int = 2, *, spacing: float = 1.0) -> Known:
     return Known(network, WholeSpace(), neurons + 1, reason)
 
 
-def _moment_curve(count: int, powers: int) -> np.ndarray:
+def _moment_curve(count: int, powers: int) -> FloatArray:
     """Rows 1, t, t², … for whole numbers t around 0, as exact floats."""
     t = np.arange(count) - count // 2
     if powers > 1 and float(np.abs(t).max(initial=0)) ** (powers - 1) >= 2.0**53:
         raise InvalidInputError(
             f"{count} neurons in so many dimensions need weights that float64 can't hold"
         )
-    return np.power.outer(t.astype(float), np.arange(powers))
+    return np.asarray(np.power.outer(t.astype(float), np.arange(powers)))
 
 
-def _shallow(normals: np.ndarray, offsets: np.ndarray) -> Network:
+def _shallow(normals: FloatArray, offsets: FloatArray) -> Network:
     return Network.mlp([normals, np.ones((1, len(normals)))], [offsets, np.zeros(1)])

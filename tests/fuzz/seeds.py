@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -65,7 +66,7 @@ def write_seeds(folder: Path, kinds: list[str]) -> dict[str, list[bytes]]:
 
 def perceptron(*sizes: int, seed: int = 0, **options: Any) -> Network:
     rng = np.random.default_rng(seed)
-    weights = [rng.normal(size=(n, m)) for m, n in zip(sizes, sizes[1:], strict=False)]
+    weights = [rng.normal(size=(n, m)) for m, n in itertools.pairwise(sizes)]
     return Network.mlp(weights, [rng.normal(size=len(w)) for w in weights], **options)
 
 

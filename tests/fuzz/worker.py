@@ -22,12 +22,11 @@ from typing import Any
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from fuzz.guard import Guard, limit_memory  # noqa: E402
-from fuzz.mutations import mutate  # noqa: E402
-from fuzz.seeds import LOADERS, suffix_of  # noqa: E402
-
-from tropicell import Network, Regions, TropicellError  # noqa: E402
-from tropicell.verify_certificate import RejectedError  # noqa: E402
+from fuzz.guard import Guard, limit_memory
+from fuzz.mutations import mutate
+from fuzz.seeds import LOADERS, suffix_of
+from tropicell import Network, Regions, TropicellError
+from tropicell.verify_certificate import RejectedError
 
 #: A case that takes longer than this is reported, in seconds of processor time.
 SLOW = 20.0

@@ -7,6 +7,7 @@ for the exact enumeration of the paper's Algorithm 2.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -79,7 +80,7 @@ def shallow(normals: np.ndarray, offsets: np.ndarray) -> Network:
 def whole_numbers(seed: int, sizes: list[int], largest: int = 2) -> tuple[list, list]:
     """Weights and biases that are small whole numbers."""
     rng = np.random.default_rng(seed)
-    pairs = list(zip(sizes, sizes[1:], strict=False))
+    pairs = list(itertools.pairwise(sizes))
     weights = [rng.integers(-largest, largest + 1, (n, m)).astype(float) for m, n in pairs]
     return weights, [rng.integers(-largest, largest + 1, n).astype(float) for _, n in pairs]
 
