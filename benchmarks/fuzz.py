@@ -1,4 +1,4 @@
-"""Damaged and hostile files for every loader; writes FUZZ.json.
+"""Damaged and hostile files for every loader; writes FUZZ.json and the table of docs/reliability.md.
 
     python -m benchmarks.fuzz [--cases 100000] [--only onnx,pt2] [--first 0]
 
@@ -142,6 +142,30 @@ def fuzz(cases: int, only: str = "", first: int = 0) -> list[Report]:
     return reports
 
 
+def table(content: dict[str, Any]) -> str:
+    """The figures as a table, for the page docs/reliability.md."""
+    lines = [
+        "| format | files | loaded | refused | problems | most memory of the process |",
+        "| --- | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    for entry in content["formats"]:
+        numbers = [entry["cases"], entry["loaded"], entry["refused"], len(entry["problems"])]
+        cells = [entry["format"], *(f"{n:,}" for n in numbers), f"{entry['peak_mb']:,} MB"]
+        lines.append(f"| {' | '.join(cells)} |")
+    total = [sum(e[k] for e in content["formats"]) for k in ("cases", "loaded", "refused")]
+    problems = sum(len(e["problems"]) for e in content["formats"])
+    lines.append(f"| all | {' | '.join(f'{n:,}' for n in [*total, problems])} | |")
+    return "\n".join(lines)
+
+
+def write_page(content: dict[str, Any]) -> None:
+    page = HERE.parent / "docs" / "reliability.md"
+    before, _, rest = page.read_text(encoding="utf-8").partition("<!-- fuzz -->\n")
+    after = rest.partition("<!-- end of fuzz -->")[2]
+    text = f"{before}<!-- fuzz -->\n{table(content)}\n<!-- end of fuzz -->{after}"
+    page.write_text(text, encoding="utf-8")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--cases", type=int, default=100_000)
@@ -160,6 +184,8 @@ def main() -> None:
         "formats": [formats[kind] for kind in LOADERS if kind in formats],
     }
     arguments.out.write_text(json.dumps(content, indent=1) + "\n")
+    if arguments.out.name == "FUZZ.json":
+        write_page(content)
     sys.exit(any(report.problems for report in reports))
 
 

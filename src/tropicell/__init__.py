@@ -2,7 +2,7 @@
 
 from importlib.metadata import version as _version
 
-from tropicell import plotting
+from tropicell import families, plotting
 from tropicell.certificate import Certificate
 from tropicell.comparison import Comparison, compare
 from tropicell.domains import Box, Polytope, Slice, WholeSpace
@@ -67,6 +67,7 @@ __all__ = [
     "count_regions",
     "enumerate_regions",
     "explore",
+    "families",
     "find_region",
     "from_onnx",
     "from_sklearn",
