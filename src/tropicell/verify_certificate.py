@@ -58,9 +58,8 @@ def read_layer(take: Any, sources: int, *, output: bool) -> tuple[Any, Any, Any]
         matrix = np.zeros((rows, columns))
         matrix[tuple(places)] = values
         terms.append((source, fmpq_mat(rows, columns, rationals(matrix))))
-    activations = () if output else zip(take(), take(), take(), strict=True)
-    for breakpoints, slopes, intercepts in activations:
-        t = rationals(breakpoints[np.isfinite(breakpoints)])
+    for breaks, slopes, intercepts in () if output else zip(take(), take(), take(), strict=True):
+        t = rationals(breaks[np.isfinite(breaks)])
         require(t == sorted(set(t)), "breakpoints do not increase")
         s, c = rationals(slopes[: len(t) + 1]), rationals(intercepts[:1])
         for k, at in enumerate(t):  # the other intercepts follow: activations are continuous
@@ -71,19 +70,22 @@ def read_layer(take: Any, sources: int, *, output: bool) -> tuple[Any, Any, Any]
 
 def follow(basis: list[list[fmpq]], rows: list[list[fmpq]]) -> list[bool]:
     """Which rows are combinations of a basis and of a constant, with no factor below 0."""
-    one, n = [fmpq(0)] * (len(rows[0]) - 1) + [fmpq(1)], len(basis) + 1
-    table = fmpq_mat([list(x) for x in zip(*basis, one, *rows, strict=True)]).rref()[0].table()
-    unit = all(table[i][k] == (i == k) for i in range(len(table)) for k in range(n))
-    require(unit, "a basis is not linearly independent")
-    factors = [[row[k] for row in table] for k in range(n, n + len(rows))]
-    return [all(x >= 0 for x in f[:n]) and not any(f[n:]) for f in factors]
+    n, size = len(basis) + 1, len(rows[0])
+    columns = [*basis, [fmpq(i == size - 1) for i in range(size)]]
+    start = [[*(c[i] for c in columns), *(fmpq(i == k) for k in range(size))] for i in range(size)]
+    table = fmpq_mat(start).rref()[0].table()
+    unit = [[fmpq(i == k) for k in range(n)] for i in range(size)]
+    require([row[:n] for row in table] == unit, "a basis is not linearly independent")
+    solve = fmpq_mat([row[n:] for row in table]).transpose()  # rows times this: their factors
+    factors = fmpq_mat(rows).numer_denom()[0] * solve.numer_denom()[0]  # signs are enough
+    return [all(x >= 0 for x in f[:n]) and not any(f[n:]) for f in factors.table()]
 
 
 class Checker:
     """A certificate's contents, and the checks."""
 
     def __init__(self, path: str) -> None:
-        with np.load(path, allow_pickle=False) as file:
+        with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as file:
             self.arrays = dict(file)
         self.header = json.loads(str(self.arrays["header"]))
         layout = (self.header["format"], self.header["version"])
@@ -100,8 +102,7 @@ class Checker:
 
     def _read_network(self) -> None:
         """The network, and its fingerprint: the SHA-256 of the arrays that it is made of."""
-        count = sum(key.startswith("network.") for key in self.arrays)
-        parts = [self.arrays[f"network.{i}"] for i in range(count)]
+        parts = [array for key, array in self.arrays.items() if key.startswith("network.")]
         digest = hashlib.sha256(b"tropicell-network-1")
         for part in parts:
             digest.update(np.array([part.ndim, *part.shape], dtype="<i8").tobytes())
@@ -122,8 +123,7 @@ class Checker:
         Lines are counted from 1: the domain's first, then all breakpoints, neuron by neuron.
         """
         rows = {i: r for i, r in enumerate(self.domain, 1) if any(r[:-1]) or r[-1] < 0}
-        before: list[Any] = []
-        columns, line = [self.start], len(self.domain) + 1
+        columns, before, line = [self.start], list[Any](), len(self.domain) + 1
         for index, (bias, terms, pieces) in enumerate(self.layers):
             prefix, after = pattern[: len(before)], []
             if index not in self._known or self._known[index][0] != prefix:
@@ -182,7 +182,7 @@ def verify(path: str) -> dict[str, Any]:
     try:
         checker = Checker(path)
         count = len(checker.patterns)
-        require(len(set(map(tuple, checker.patterns))) == count > 0, "two patterns are the same")
+        require(len(set(map(tuple, checker.patterns))) == count > 0, "no regions, or one twice")
         for index in range(count):
             where = f"region {index}: "
             checker.check_region(index)
