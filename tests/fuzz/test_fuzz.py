@@ -13,6 +13,10 @@ import pytest
 from fuzz.mutations import mutate
 from fuzz.seeds import write_seeds
 
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux", reason="files are watched by inotify, memory is limited by setrlimit"
+)
+
 CASES = {"npz": 120, "onnx": 120, "regions": 60, "certificate": 40}
 
 
