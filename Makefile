@@ -4,7 +4,7 @@ VENV := .venv
 PIP := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 RUN := $(VENV)/bin/python -m
 
-.PHONY: demo test lint bench docs wheel clean
+.PHONY: demo test lint bench zoo fuzz docs wheel clean
 
 demo: $(VENV)/.core  ## all regions of a bundled network, with a picture
 	$(RUN) tropicell.demo --out demo-output
@@ -24,6 +24,12 @@ bench: $(VENV)/.dev $(VENV)-relucent/.done  ## side by side with the peers; writ
 	$(RUN) benchmarks.growth
 	$(RUN) benchmarks.predict
 	$(RUN) benchmarks.certify
+
+zoo: $(VENV)/.dev $(VENV)-relucent/.done  ## networks that break tools; writes docs/zoo.md
+	RELUCENT_PYTHON=$(VENV)-relucent/bin/python $(RUN) benchmarks.zoo
+
+fuzz: $(VENV)/.dev  ## a hundred thousand damaged and hostile files for every loader
+	$(RUN) benchmarks.fuzz
 
 docs: $(VENV)/.docs  ## the site, in build/site; runs the gallery; any warning is an error
 	$(RUN) tropicell.importers.operators_page docs/operators.md

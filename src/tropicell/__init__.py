@@ -2,7 +2,7 @@
 
 from importlib.metadata import version as _version
 
-from tropicell import plotting
+from tropicell import families, plotting
 from tropicell.certificate import Certificate
 from tropicell.comparison import Comparison, compare
 from tropicell.data_regions import DataRegions, auroc, occupancy
@@ -81,6 +81,7 @@ __all__ = [
     "count_regions",
     "enumerate_regions",
     "explore",
+    "families",
     "find_region",
     "from_onnx",
     "from_sklearn",
