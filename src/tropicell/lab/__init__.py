@@ -1,0 +1,1 @@
+"""The paper's experiments, and training that runs many networks at once."""
