@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -24,14 +26,21 @@ SHAPES = [
 ]
 
 
+@pytest.fixture(autouse=True)
+def _one_thread():
+    """Tiny networks: threads would only wait for each other."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
 class Plain(torch.nn.Module):
     """One network, as one would write it."""
 
     def __init__(self, sizes: tuple[int, ...], skips: tuple[tuple[int, int], ...]) -> None:
         super().__init__()
-        self.linear = torch.nn.ModuleList(
-            torch.nn.Linear(m, n) for m, n in zip(sizes[:-1], sizes[1:], strict=True)
-        )
+        self.linear = torch.nn.ModuleList(torch.nn.Linear(m, n) for m, n in pairwise(sizes))
         self.skips = skips
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:

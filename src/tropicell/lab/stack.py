@@ -201,7 +201,7 @@ def _views(flat: Tensor, shapes: Sequence[tuple[int, ...]]) -> list[Tensor]:
 
 
 def _product(left: Tensor, right: Tensor, out: Tensor) -> None:
-    """left @ right, where right may be one matrix for all networks."""
+    """The product left @ right; right may be one matrix for all networks."""
     if right.ndim == 2:
         torch.mm(left.flatten(0, 1), right, out=out.flatten(0, 1))
     else:

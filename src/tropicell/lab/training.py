@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -243,9 +244,10 @@ def _jobs(index: int, task: Task, schedule: Schedule, device: str) -> list[_Job]
             f"checkpoints from {checkpoints[0]} to {checkpoints[-1]}: expected steps from 0 to "
             f"{steps}"
         )
-    pairs = list(zip(task.sizes[:-1], task.sizes[1:], strict=True))
     # per network: parameters, gradients and two moments; the layers' values, slopes and sums
-    numbers = 4 * sum((m + 1) * n for m, n in pairs) + 3 * batch * sum(task.sizes[1:])
+    numbers = 4 * sum((m + 1) * n for m, n in pairwise(task.sizes)) + 3 * batch * sum(
+        task.sizes[1:]
+    )
     numbers += 0 if schedule.batch_size is None else batch * task.sizes[0]
     room = _CACHE if device == "cpu" else _MEMORY
     size = max(1, min(room // (4 * numbers), _MOST if device == "cpu" else len(task.seeds)))
@@ -253,7 +255,7 @@ def _jobs(index: int, task: Task, schedule: Schedule, device: str) -> list[_Job]
     cuts = [len(task.seeds) * i // count for i in range(count + 1)] if count else []
     return [
         _Job(index, task, range(a, b), examples, tests, steps, checkpoints)
-        for a, b in zip(cuts[:-1], cuts[1:], strict=True)
+        for a, b in pairwise(cuts)
     ]
 
 
