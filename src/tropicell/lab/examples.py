@@ -111,6 +111,10 @@ class Examples:
             Without it there is one batch, with all examples in their order.
         generators : sequence of torch.Generator
             One for each network, for its order.
+
+        Notes
+        -----
+        A batch is overwritten by the next one.
         """
         if size is None:
             yield self._numbers(self.inputs), self.targets
@@ -118,11 +122,16 @@ class Examples:
         count, networks = len(self), len(generators)
         orders = torch.stack([torch.randperm(count, generator=g) for g in generators])
         orders = orders.to(self.inputs.device)
-        rows = self.inputs.shape[1]
+        width = self.inputs.shape[1]
+        # The same two tensors for all batches: fresh ones would cost as much as the products.
+        raw = self.inputs.new_empty(networks * min(size, count), width)
+        numbers = raw if raw.dtype == self.dtype else torch.empty_like(raw, dtype=self.dtype)
         for start in range(0, count, size):
             chosen = orders[:, start : start + size]
-            batch = self.inputs.index_select(0, chosen.flatten())
-            yield self._numbers(batch).view(networks, -1, rows), self._chosen(chosen)
+            used = chosen.numel()
+            torch.index_select(self.inputs, 0, chosen.flatten(), out=raw[:used])
+            batch = raw[:used] if numbers is raw else _scaled(raw[:used], numbers[:used])
+            yield batch.view(networks, -1, width), self._chosen(chosen)
 
     def _chosen(self, chosen: Tensor) -> Tensor:
         if self.targets.ndim == 2:
@@ -134,7 +143,11 @@ class Examples:
     def _numbers(self, inputs: Tensor) -> Tensor:
         if inputs.dtype != torch.uint8:
             return inputs
-        return inputs.to(self.dtype).div_(127.5).sub_(1)
+        return _scaled(inputs, torch.empty_like(inputs, dtype=self.dtype))
+
+
+def _scaled(inputs: Tensor, out: Tensor) -> Tensor:
+    return out.copy_(inputs).div_(127.5).sub_(1)
 
 
 def _tensor(array: np.ndarray[Any, Any]) -> Tensor:
