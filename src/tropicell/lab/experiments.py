@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 
 #: Name of an experiment and what it is; its file is ``lab/NAME.py``, with an ``EXPERIMENT``.
 EXPERIMENTS = {
+    "fig1": "the walkthrough: how one region comes about, neuron by neuron",
+    "fig2": "all regions of networks trained on four functions",
+    "fig3": "regions and loss during training, with and without skips",
     "table1": "regions of random networks with and without skips, tested",
 }
 
