@@ -26,6 +26,7 @@ from tropicell.importers.sklearn import from_sklearn
 from tropicell.importers.torch import from_torch
 from tropicell.io import load, save
 from tropicell.layers import Affine, Layer
+from tropicell.many import count_many
 from tropicell.maps import AffineMap
 from tropicell.network import Network
 from tropicell.region import EmptyRegion, Region
@@ -62,6 +63,7 @@ __all__ = [
     "WeakComparisonWarning",
     "WholeSpace",
     "compare",
+    "count_many",
     "count_regions",
     "enumerate_regions",
     "explore",
