@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -163,19 +163,39 @@ def load_data(name: str, folder: str | os.PathLike[str]) -> DataSet:
     ModelFileError
         If nothing is there, or a file is unfinished, damaged or a pickle; it is named.
     """
+    found = find_data(name, folder)
+    if found is None:
+        raise ModelFileError(_absent(_kind(name), Path(folder)))
+    return found
+
+
+def find_data(name: str, folder: str | os.PathLike[str]) -> DataSet | None:
+    """The same, but None if the folder does not hold the data set."""
     kind, place = _kind(name), Path(folder)
     for archive in kind.archives:
         if (place / archive).is_file():
             return _data_set(name, kind, read_npz(place / archive), archive, place / archive)
     found = kind.read(place)
     if found is None:
-        expected = ", ".join(file.name for file in kind.files)
-        raise ModelFileError(
-            f"{place}: holds no {kind.title}; expected {kind.archives[0]}, or the original files "
-            f"{expected} (--download gets them)"
-        )
+        return None
     arrays, source = found
     return _data_set(name, kind, arrays, source, place)
+
+
+def _absent(kind: _Kind, place: Path) -> str:
+    unfinished = [
+        f"{place / file.name}.part is an unfinished download"
+        for file in kind.files
+        if (place / f"{file.name}.part").is_file()
+    ]
+    expected = ", ".join(file.name for file in kind.files)
+    return "; ".join(
+        [
+            f"{place}: holds no {kind.title}; expected {kind.archives[0]}, or the original files "
+            f"{expected} (--download gets them)",
+            *unfinished,
+        ]
+    )
 
 
 def download_data(
@@ -239,3 +259,44 @@ def to_gray(images: Bytes) -> Bytes:
         part = slice(start, start + 4096)
         gray[part] = ((images[part].astype(np.uint32) @ weights) + 32768) >> 16
     return gray
+
+
+def load_available(
+    names: Sequence[str],
+    folder: str | os.PathLike[str] | None,
+    *,
+    fetch: bool = False,
+    progress: bool = False,
+) -> tuple[dict[str, DataSet], list[str]]:
+    """Those data sets that are there, and for the others what was expected.
+
+    Parameters
+    ----------
+    names : sequence of str
+    folder : path-like, optional
+        See `data_folder`.
+    fetch : bool
+        Download what is missing.
+    progress : bool
+        Show a bar while downloading.
+
+    Raises
+    ------
+    ModelFileError
+        If none of them is there, or a file is damaged.
+    """
+    place = data_folder(folder)
+    found: dict[str, DataSet] = {}
+    missing = []
+    for name in names:
+        data = find_data(name, place)
+        if data is None and fetch:
+            download_data(name, place, progress=progress)
+            data = find_data(name, place)
+        if data is None:
+            missing.append(_absent(_kind(name), place))
+        else:
+            found[name] = data
+    if not found:
+        raise ModelFileError("; ".join(missing))
+    return found, missing
