@@ -1,0 +1,49 @@
+"""The table of all experiments. A new one is a file in this folder and a line here."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+from tropicell.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from tropicell.lab.run import Experiment
+
+#: Name of an experiment and what it is; its file is ``lab/NAME.py``, with an ``EXPERIMENT``.
+EXPERIMENTS = {
+    "table1": "regions of random networks with and without skips, tested",
+}
+
+#: What ``tropicell lab all`` does not run: it needs a model of the user.
+NOT_IN_ALL = ("custom",)
+
+
+def experiment(name: str) -> Experiment:
+    """The experiment of a name.
+
+    Parameters
+    ----------
+    name : str
+        A key of `EXPERIMENTS`.
+
+    Returns
+    -------
+    Experiment
+
+    Raises
+    ------
+    InvalidInputError
+        If there is none.
+
+    Examples
+    --------
+    >>> experiment("table1").name
+    'table1'
+    """
+    if name not in EXPERIMENTS:
+        raise InvalidInputError(
+            f"there is no experiment {name!r}; there are {', '.join(EXPERIMENTS)}"
+        )
+    found: Experiment = importlib.import_module(f"tropicell.lab.{name}").EXPERIMENT
+    return found
