@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 #: Name of an experiment and what it is; its file is ``lab/NAME.py``, with an ``EXPERIMENT``.
 EXPERIMENTS = {
     "table1": "regions of random networks with and without skips, tested",
+    "fig4": "which test images lie in a region with a training image, drawn",
+    "table2": "test images in regions with training images, with and without skips, tested",
 }
 
 #: What ``tropicell lab all`` does not run: it needs a model of the user.

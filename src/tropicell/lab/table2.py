@@ -1,9 +1,9 @@
 """Table 2: test examples that are cached, with and without skip connections.
 
-The paper trains 50 networks of both kinds for each of three shapes on each of three data sets. A test
-example is cached if a training example lies in the same region. What the paper does not say, its
-numbers tell: pixels are scaled to [-1, 1], batches have 64 examples, all images are gray, and the
-initialisation is PyTorch's own.
+The paper trains 50 networks of both kinds for each of three shapes on each of three data sets. A
+test example is cached if a training example lies in the same region. What the paper does not say,
+its numbers tell: pixels are scaled to [-1, 1], batches have 64 examples, all images are gray, and
+the initialisation is PyTorch's own.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from tropicell.lab.table2_results import (
     KINDS,
     PAPER_NETWORKS,
     PUBLISHED,
+    QUANTITIES,
     Comparison,
     Row,
     Sample,
@@ -63,32 +64,37 @@ class Settings:
 
 def run(run: Run, settings: Settings) -> None:
     """Train, look up, test, compare with what was published, and write it down."""
-    data, missing = load_available(settings.data_sets, run.options)
+    data, missing = load_available(
+        settings.data_sets,
+        run.options.data,
+        fetch=run.options.download,
+        progress=run.shows_progress,
+    )
     data = {name: found.first(settings.train, settings.test) for name, found in data.items()}
-    samples: dict[str, dict[str, Sample]] = {}
     rows = [row for row in PUBLISHED if row.data in data]
     units = [(row, start) for row in rows for start in range(0, settings.networks, _UNIT)]
     parts: dict[str, list[dict[str, Any]]] = {row.name: [] for row in rows}
     for row, start in run.steps(units, "training"):
         networks = range(start, min(start + _UNIT, settings.networks))
         parts[row.name].append(_unit(run, settings, row, data[row.data], networks))
-    for row in rows:
-        samples[row.name] = {
-            kind: {
-                quantity: np.concatenate([part[f"{quantity} {kind}"] for part in parts[row.name]])
-                for quantity in ("accuracy", "cached", "regions")
-            }
-            for kind in KINDS
-        }
+    samples = {name: _joined(found) for name, found in parts.items()}
     results = [_comparison(run, settings, row, samples[row.name]) for row in rows]
     _write_files(run, results, samples)
     write_report(run, results, data, missing, settings.epochs)
     draw(run, results, samples)
 
 
-def _unit(
-    run: Run, settings: Settings, row: Row, data: DataSet, networks: range
-) -> dict[str, Any]:
+def _joined(parts: list[dict[str, Any]]) -> dict[str, Sample]:
+    return {
+        kind: {
+            quantity: np.concatenate([part[f"{quantity} {kind}"] for part in parts])
+            for quantity in QUANTITIES
+        }
+        for kind in KINDS
+    }
+
+
+def _unit(run: Run, settings: Settings, row: Row, data: DataSet, networks: range) -> dict[str, Any]:
     """Accuracies and cached examples of some networks of a row, with and without skips."""
     asked = {
         "data": data.checksum,
@@ -118,9 +124,7 @@ def _measure(
         for kind in KINDS
     ]
     found = {
-        f"{quantity} {kind}": np.empty(len(networks))
-        for quantity in ("accuracy", "cached", "regions")
-        for kind in KINDS
+        f"{quantity} {kind}": np.empty(len(networks)) for quantity in QUANTITIES for kind in KINDS
     }
     writing = threading.Lock()
 
@@ -150,9 +154,7 @@ def _measure(
     return found
 
 
-def _comparison(
-    run: Run, settings: Settings, row: Row, samples: dict[str, Sample]
-) -> Comparison:
+def _comparison(run: Run, settings: Settings, row: Row, samples: dict[str, Sample]) -> Comparison:
     chance = power(
         samples["with"]["cached"],
         samples["without"]["cached"],
@@ -168,7 +170,6 @@ def _write_files(
     run: Run, results: list[Comparison], samples: dict[str, dict[str, Sample]]
 ) -> None:
     """Every network and the statistics of every row, for scripts."""
-    quantities = ("accuracy", "cached", "regions")
     run.table(
         "networks",
         ["row", "skips", "network", "accuracy", "cached", "regions with training examples"],
@@ -177,7 +178,7 @@ def _write_files(
             for name, both in samples.items()
             for kind in KINDS
             for index, values in enumerate(
-                zip(*(both[kind][quantity] for quantity in quantities), strict=True)
+                zip(*(both[kind][quantity] for quantity in QUANTITIES), strict=True)
             )
         ],
     )

@@ -21,7 +21,10 @@ PAPER_NETWORKS = 50
 
 KINDS = ("with", "without")
 
-#: Accuracy (%), cached test examples, regions with training examples: a value for every network.
+#: Accuracy (%), cached test examples, regions with training examples.
+QUANTITIES = ("accuracy", "cached", "regions")
+
+#: The quantities by name, with a value for every network.
 Sample = dict[str, NDArray[np.float64]]
 
 
@@ -139,7 +142,7 @@ class Comparison:
     def numbers(self) -> dict[str, Any]:
         """Everything, for scripts."""
         found: dict[str, Any] = {"networks": self.cached[0].n}
-        for quantity in ("accuracy", "cached", "regions"):
+        for quantity in QUANTITIES:
             for kind, sample in zip(KINDS, getattr(self, quantity), strict=True):
                 found[f"{quantity}_{kind}"] = sample.mean
                 found[f"{quantity}_{kind}_error"] = sample.error
