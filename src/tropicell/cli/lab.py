@@ -37,7 +37,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--device", choices=("cpu", "cuda"), default="cpu", help="where to train (default: cpu)"
     )
-    parser.add_argument("--data", type=Path, metavar="DIR", help="folder with data sets")
+    parser.add_argument(
+        "--data", type=Path, metavar="DIR", help="folder with data sets (default: TROPICELL_DATA)"
+    )
+    parser.add_argument(
+        "--download", action="store_true", help="get public data sets that are not in that folder"
+    )
     parser.add_argument(
         "--networks", type=int, metavar="N", help="networks (or trials) of each kind"
     )
@@ -91,6 +96,7 @@ def _one(
         seed=arguments.seed,
         device=arguments.device,
         data=arguments.data,
+        download=arguments.download,
         workers=arguments.workers,
         certify=arguments.certify,
         model=arguments.model,

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -30,15 +30,18 @@ from tropicell.lab.download import PublicFile, download
 
 Bytes = NDArray[np.uint8]
 
-#: What is known about arrays, by their checksum (see `DataSet.checksum`).
+_ORIGINAL = "the images of the original files"
+_REGENERATED = (
+    "**regenerated**: the digits were cut anew from the original full-number images, because the "
+    "original file of cropped digits could not be had. They agree bit for bit on the 1,083 "
+    "training images that could be compared; a few values elsewhere may be off by one"
+)
+
+#: What is known about data sets, by their checksum (see `DataSet.checksum`).
 _KNOWN = {
-    "06b0d1f124c4e5fa796686ade41a9b778edacc8622f2195a352ef479ad44fc16": "the images of the original files",
-    "eb0fdb6aceeb8b760748f570d676fb7aac30b4b4441f1544b4a4c54da09aec02": "the images of the original files, made gray",
-    "d5b36e850681358af66519913cadaf799194568c4403d40f3b47425b8dfc273a": (
-        "**regenerated**: the digits were cut anew from the original full-number images, because "
-        "the cropped digits of the original file could not be had. They agree bit for bit on the "
-        "1,083 training images that could be compared; a few values elsewhere may be off by one"
-    ),
+    "06b0d1f124c4e5fa796686ade41a9b778edacc8622f2195a352ef479ad44fc16": _ORIGINAL,
+    "eb0fdb6aceeb8b760748f570d676fb7aac30b4b4441f1544b4a4c54da09aec02": _ORIGINAL + ", made gray",
+    "d5b36e850681358af66519913cadaf799194568c4403d40f3b47425b8dfc273a": _REGENERATED,
 }
 
 
@@ -56,8 +59,8 @@ class DataSet:
         Classes.
     labels : tuple of str
         Names of the classes.
-    source : str
-        Where it was read from.
+    origin : str
+        Where it comes from, in words for a report.
     """
 
     name: str
@@ -67,7 +70,7 @@ class DataSet:
     x_test: Bytes
     y_test: Bytes
     labels: tuple[str, ...]
-    source: str
+    origin: str
 
     @property
     def checksum(self) -> str:
@@ -77,22 +80,14 @@ class DataSet:
             digest.update(np.ascontiguousarray(array).tobytes())
         return digest.hexdigest()
 
-    def origin(self) -> str:
-        """Where the data come from, in words for a report."""
-        known = _KNOWN.get(self.checksum, "not compared with the original files")
-        return f"{self.title}, read from {self.source}: {known}"
-
     def first(self, train: int | None, test: int | None) -> DataSet:
         """A smaller data set: the first images of both parts."""
-        return DataSet(
-            self.name,
-            self.title,
-            self.x_train[:train],
-            self.y_train[:train],
-            self.x_test[:test],
-            self.y_test[:test],
-            self.labels,
-            self.source,
+        return replace(
+            self,
+            x_train=self.x_train[:train],
+            y_train=self.y_train[:train],
+            x_test=self.x_test[:test],
+            y_test=self.y_test[:test],
         )
 
 
@@ -163,19 +158,39 @@ def load_data(name: str, folder: str | os.PathLike[str]) -> DataSet:
     ModelFileError
         If nothing is there, or a file is unfinished, damaged or a pickle; it is named.
     """
+    found = find_data(name, folder)
+    if found is None:
+        raise ModelFileError(_absent(_kind(name), Path(folder)))
+    return found
+
+
+def find_data(name: str, folder: str | os.PathLike[str]) -> DataSet | None:
+    """The same, but None if the folder does not hold the data set."""
     kind, place = _kind(name), Path(folder)
     for archive in kind.archives:
         if (place / archive).is_file():
             return _data_set(name, kind, read_npz(place / archive), archive, place / archive)
     found = kind.read(place)
     if found is None:
-        expected = ", ".join(file.name for file in kind.files)
-        raise ModelFileError(
-            f"{place}: holds no {kind.title}; expected {kind.archives[0]}, or the original files "
-            f"{expected} (--download gets them)"
-        )
+        return None
     arrays, source = found
     return _data_set(name, kind, arrays, source, place)
+
+
+def _absent(kind: _Kind, place: Path) -> str:
+    unfinished = [
+        f"{place / file.name}.part is an unfinished download"
+        for file in kind.files
+        if (place / f"{file.name}.part").is_file()
+    ]
+    expected = ", ".join(file.name for file in kind.files)
+    return "; ".join(
+        [
+            f"{place}: holds no {kind.title}; expected {kind.archives[0]}, or the original files "
+            f"{expected} (--download gets them)",
+            *unfinished,
+        ]
+    )
 
 
 def download_data(
@@ -222,7 +237,9 @@ def _data_set(
             f"{where}: training images have {parts['x_train'].shape[1]} pixels, test images "
             f"{parts['x_test'].shape[1]}"
         )
-    return DataSet(name, kind.title, **parts, labels=kind.labels, source=source)
+    found = DataSet(name, kind.title, **parts, labels=kind.labels, origin="")
+    known = _KNOWN.get(found.checksum, "not compared with the original files")
+    return replace(found, origin=f"{kind.title}, read from {source}: {known}")
 
 
 def to_gray(images: Bytes) -> Bytes:
@@ -239,3 +256,44 @@ def to_gray(images: Bytes) -> Bytes:
         part = slice(start, start + 4096)
         gray[part] = ((images[part].astype(np.uint32) @ weights) + 32768) >> 16
     return gray
+
+
+def load_available(
+    names: Sequence[str],
+    folder: str | os.PathLike[str] | None,
+    *,
+    fetch: bool = False,
+    progress: bool = False,
+) -> tuple[dict[str, DataSet], list[str]]:
+    """Those data sets that are there, and for the others what was expected.
+
+    Parameters
+    ----------
+    names : sequence of str
+    folder : path-like, optional
+        See `data_folder`.
+    fetch : bool
+        Download what is missing.
+    progress : bool
+        Show a bar while downloading.
+
+    Raises
+    ------
+    ModelFileError
+        If none of them is there, or a file is damaged.
+    """
+    place = data_folder(folder)
+    found: dict[str, DataSet] = {}
+    missing = []
+    for name in names:
+        data = find_data(name, place)
+        if data is None and fetch:
+            download_data(name, place, progress=progress)
+            data = find_data(name, place)
+        if data is None:
+            missing.append(_absent(_kind(name), place))
+        else:
+            found[name] = data
+    if not found:
+        raise ModelFileError("; ".join(missing))
+    return found, missing

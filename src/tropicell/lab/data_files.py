@@ -46,9 +46,7 @@ CIFAR10_FILES = (
     ),
 )
 SVHN_FILES = (
-    PublicFile(
-        "train_32x32.mat", "e26dedcc434d2e4c54c9b2d4a06d8373", (_SVHN + "train_32x32.mat",)
-    ),
+    PublicFile("train_32x32.mat", "e26dedcc434d2e4c54c9b2d4a06d8373", (_SVHN + "train_32x32.mat",)),
     PublicFile("test_32x32.mat", "eb5a983be6a315427106f1b164d9cef3", (_SVHN + "test_32x32.mat",)),
 )
 

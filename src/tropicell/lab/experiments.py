@@ -16,6 +16,8 @@ EXPERIMENTS = {
     "fig2": "all regions of networks trained on four functions",
     "fig3": "regions and loss during training, with and without skips",
     "table1": "regions of random networks with and without skips, tested",
+    "fig4": "which test images lie in a region with a training image, drawn",
+    "table2": "test images in regions with training images, with and without skips, tested",
 }
 
 #: What ``tropicell lab all`` does not run: it needs a model of the user.

@@ -48,6 +48,8 @@ class Options:
         Where networks are trained: ``"cpu"`` or ``"cuda"``.
     data : Path, optional
         Folder with data sets.
+    download : bool
+        Get public data sets that are not in that folder.
     workers : int
         Threads.
     certify : bool
@@ -62,6 +64,7 @@ class Options:
     seed: int = 0
     device: str = "cpu"
     data: Path | None = None
+    download: bool = False
     workers: int = 2
     certify: bool = False
     model: str | None = None
@@ -174,6 +177,12 @@ class Run:
         """The items, with a progress bar that estimates the time that is left."""
         hidden = not self.shows_progress
         yield from tqdm(items, desc=f"{self.name}: {what}", total=total, disable=hidden)
+
+    @property
+    def shows_progress(self) -> bool:
+        """Whether bars are to be shown."""
+        shown = self.options.progress
+        return sys.stderr.isatty() if shown is None else shown
 
     def picture(self, figure: Any, name: str, caption: str) -> None:
         """Write a matplotlib figure as PNG and PDF and put it into the report."""
