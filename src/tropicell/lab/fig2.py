@@ -14,12 +14,12 @@ import numpy as np
 from tropicell.domains import Box
 from tropicell.enumeration import enumerate_regions
 from tropicell.explorer import explore
-from tropicell.lab.counting import count_all
 from tropicell.lab.functions import FUNCTIONS, RADIUS, Function, grid
 from tropicell.lab.pictures import figure
 from tropicell.lab.run import Experiment, Run
 from tropicell.lab.trained import Job, Trained, trained
 from tropicell.lab.training import Schedule, Task
+from tropicell.many import count_many
 from tropicell.network import Network
 from tropicell.plotting import plot_regions
 from tropicell.regions import Regions
@@ -133,8 +133,8 @@ def _panel(run: Run, function: Function, depth: int, found: Trained, job: Job) -
         depth,
         film,
         found.train_loss[:, 0],
-        count_all(film, BOX, workers=workers),
-        count_all(film, workers=workers),
+        count_many(film, BOX, workers=workers, progress=False),
+        count_many(film, workers=workers, progress=False),
         enumerate_regions(film[-1], BOX, progress=False),
     )
 

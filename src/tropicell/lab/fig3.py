@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tropicell.domains import Box, WholeSpace
-from tropicell.lab.counting import count_all
 from tropicell.lab.functions import FUNCTIONS, RADIUS, Function
 from tropicell.lab.pictures import WITH, WITHOUT, figure
 from tropicell.lab.run import Experiment, Run
@@ -17,6 +16,7 @@ from tropicell.lab.statistics import mann_whitney, summary
 from tropicell.lab.texts import mean_text, p_text, skips_text
 from tropicell.lab.trained import Job, Trained, trained
 from tropicell.lab.training import Schedule, Task
+from tropicell.many import count_many
 
 FloatArray = NDArray[np.float64]
 
@@ -136,7 +136,7 @@ def _measure(run: Run, job: Job, schedule: Schedule, found: Trained) -> dict[str
 
     def compute() -> dict[str, Any]:
         return {
-            name: count_all(flat, domain, workers=run.options.workers).reshape(
+            name: count_many(flat, domain, workers=run.options.workers, progress=False).reshape(
                 found.train_loss.shape
             )
             for name, domain in DOMAINS.items()

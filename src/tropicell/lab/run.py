@@ -167,12 +167,6 @@ class Run:
         self.reused += 1
         self._earlier += float(found.pop("seconds", 0.0))
 
-    @property
-    def shows_progress(self) -> bool:
-        """Whether somebody watches."""
-        shown = self.options.progress
-        return sys.stderr.isatty() if shown is None else shown
-
     def steps(self, items: Iterable[T], what: str, total: int | None = None) -> Iterator[T]:
         """The items, with a progress bar that estimates the time that is left."""
         hidden = not self.shows_progress

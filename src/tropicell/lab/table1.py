@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from tropicell.domains import Box, Domain, WholeSpace
-from tropicell.lab.counting import count_all
 from tropicell.lab.run import Experiment, Run
 from tropicell.lab.statistics import power
 from tropicell.lab.table1_report import draw, write_report
 from tropicell.lab.table1_results import KINDS, PAPER_NETWORKS, PUBLISHED, Counts, Results, Row
 from tropicell.lab.texts import skips_text
+from tropicell.many import count_many
 from tropicell.network import Network
 
 #: Networks in a unit of work: what is finished with fewer networks serves with more of them.
@@ -90,7 +90,7 @@ def _counts(run: Run, row: Row, kind: str, domain: Domain, networks: int) -> Cou
 
         def compute(indices: range = indices) -> dict[str, Any]:
             made = [_network(run, row, kind, index) for index in indices]
-            return {"counts": count_all(made, domain, workers=run.options.workers)}
+            return {"counts": count_many(made, domain, workers=run.options.workers, progress=False)}
 
         asked = {
             "row": [row.layers, row.neurons, row.skips],
