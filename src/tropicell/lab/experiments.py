@@ -18,6 +18,7 @@ EXPERIMENTS = {
     "table1": "regions of random networks with and without skips, tested",
     "fig4": "which test images lie in a region with a training image, drawn",
     "table2": "test images in regions with training images, with and without skips, tested",
+    "skips": "beyond the paper: when do skips add regions, and where",
 }
 
 #: What ``tropicell lab all`` does not run: it needs a model of the user.
