@@ -19,6 +19,7 @@ EXPERIMENTS = {
     "fig4": "which test images lie in a region with a training image, drawn",
     "table2": "test images in regions with training images, with and without skips, tested",
     "skips": "beyond the paper: when do skips add regions, and where",
+    "custom": "the same analysis for a model of your own",
 }
 
 #: What ``tropicell lab all`` does not run: it needs a model of the user.

@@ -86,7 +86,7 @@ def checkpoints(settings: Settings) -> list[int]:
     Examples
     --------
     >>> checkpoints(Settings(epochs=400, looks=4))
-    [0, 10, 30, 100, 200, 300, 400]
+    [0, 10, 30, 100, 200, 250, 300, 400]
     """
     regular = np.linspace(0, settings.epochs, settings.looks + 1).round().astype(int).tolist()
     early = {step for step in (10, 30, 100, 250) if step < settings.epochs}

@@ -200,7 +200,7 @@ def _draw_radii(run: Run, results: Results) -> None:
     width, depths = max(results.widths), results.depths
     kinds: list[Initialisation] = ["pytorch", "he random"]
     made, axes = figure(len(kinds), len(depths), size=(3.0, 2.7), sharex=True, sharey="col")
-    end = results.radii[-1] * 30
+    end = results.radii[-1] * 100
     for row, initialisation in zip(axes, kinds, strict=True):
         for ax, depth in zip(row, depths, strict=True):
             for name, color in COLORS.items():
@@ -251,8 +251,8 @@ def _draw_depths(run: Run, results: Results) -> None:
             ax.axhline(1, color="0.7", linewidth=0.8)
             ax.set_title(title, fontsize=9)
         row[0].set_ylabel(f"with skips / without\n{words}")
-    axes[0, 0].set_yscale("log", base=2)
     for ax in axes[1]:
+        ax.set_xticks(results.depths)
         ax.set_xlabel("layers")
     axes[0, 0].legend(frameon=False, fontsize=7)
     run.picture(
