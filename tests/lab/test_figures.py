@@ -11,7 +11,7 @@ import pytest
 
 from tropicell import Box, count_regions
 from tropicell.cli import main
-from tropicell.lab import Options, Run, fig2, fig3, run_experiment
+from tropicell.lab import Options, Run, fig2, fig3
 from tropicell.lab.functions import FUNCTIONS, grid
 from tropicell.lab.trained import Job, trained
 from tropicell.lab.training import Schedule, Task
