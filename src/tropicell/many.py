@@ -13,9 +13,10 @@ from tqdm import tqdm
 
 from tropicell.arithmetic import ArithmeticName
 from tropicell.domains import Domain, resolve
-from tropicell.enumeration import Engine, count_regions
+from tropicell.enumeration import count_regions
 from tropicell.errors import InvalidInputError, TropicellError
 from tropicell.network import Network
+from tropicell.search import Engine
 
 #: Networks that a thread counts at once, without a look at the progress bar.
 _AT_ONCE = 64

@@ -145,6 +145,10 @@ class Program(NamedTuple):
         """Place of a layer's first neuron in a pattern."""
         return int(self.maps.row_start[layer] - self.maps.row_start[1])
 
+    def layer_width(self, layer: int) -> int:
+        """Number of neurons of a layer."""
+        return int(self.maps.row_start[layer + 1] - self.maps.row_start[layer])
+
     @property
     def width(self) -> int:
         """Largest width of a layer, layer 0 included."""
