@@ -204,7 +204,7 @@ def _regions(run: Run, results: Sequence[Comparison], titles: Mapping[str, str])
 def _protocol(run: Run, data: Mapping[str, DataSet], missing: Sequence[str], epochs: int) -> None:
     notes = [f"{found.origin}." for found in data.values()]
     if missing:
-        notes.append(f"Not found, so left out: {', '.join(missing)}.")
+        notes.append(f"Left out: {'; '.join(missing)}.")
     notes += [
         f"Training: {epochs} epochs of Adam with learning rate 5·10⁻⁴ and cross-entropy, batches "
         "of 64 (the last one of an epoch is shorter), a fresh order of the images for every "
