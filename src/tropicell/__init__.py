@@ -3,6 +3,7 @@
 from importlib.metadata import version as _version
 
 from tropicell import plotting
+from tropicell.certificate import Certificate
 from tropicell.comparison import Comparison, compare
 from tropicell.domains import Box, Polytope, Slice, WholeSpace
 from tropicell.enumeration import count_regions, enumerate_regions, iter_regions
@@ -40,6 +41,7 @@ __all__ = [
     "Affine",
     "AffineMap",
     "Box",
+    "Certificate",
     "Comparison",
     "EmptyRegion",
     "ImportMismatchError",
