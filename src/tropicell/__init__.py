@@ -3,6 +3,7 @@
 from importlib.metadata import version as _version
 
 from tropicell import plotting
+from tropicell.certificate import Certificate
 from tropicell.comparison import Comparison, compare
 from tropicell.domains import Box, Polytope, Slice, WholeSpace
 from tropicell.enumeration import count_regions, enumerate_regions, iter_regions
@@ -26,6 +27,7 @@ from tropicell.importers.sklearn import from_sklearn
 from tropicell.importers.torch import from_torch
 from tropicell.io import load, save
 from tropicell.layers import Affine, Layer
+from tropicell.many import count_many
 from tropicell.maps import AffineMap
 from tropicell.network import Network
 from tropicell.region import EmptyRegion, Region
@@ -39,6 +41,7 @@ __all__ = [
     "Affine",
     "AffineMap",
     "Box",
+    "Certificate",
     "Comparison",
     "EmptyRegion",
     "ImportMismatchError",
@@ -62,6 +65,7 @@ __all__ = [
     "WeakComparisonWarning",
     "WholeSpace",
     "compare",
+    "count_many",
     "count_regions",
     "enumerate_regions",
     "explore",

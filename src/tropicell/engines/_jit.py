@@ -5,7 +5,8 @@ half of it): Numba is told to leave them out. Should a later Numba drop that opt
 are compiled with them.
 
 Numba compiles a kernel anew when its own file changes, but not when that of a kernel it calls does.
-So all kernels get the same stamp, made from the sources of all engines.
+So all kernels get the same stamp, made from all sources that hold kernels (their names begin with
+an underscore) and from those of the tuples that kernels get.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ def _options() -> dict[str, Any]:
 
 
 def _stamp() -> str:
-    sources = sorted(Path(__file__).parent.glob("*.py"))
+    folder = Path(__file__).parent
+    sources = [*sorted(folder.glob("_*.py")), folder / "program.py"]
     return hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
 
 

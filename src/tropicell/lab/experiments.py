@@ -12,9 +12,14 @@ if TYPE_CHECKING:
 
 #: Name of an experiment and what it is; its file is ``lab/NAME.py``, with an ``EXPERIMENT``.
 EXPERIMENTS = {
+    "fig1": "the walkthrough: how one region comes about, neuron by neuron",
+    "fig2": "all regions of networks trained on four functions",
+    "fig3": "regions and loss during training, with and without skips",
     "table1": "regions of random networks with and without skips, tested",
     "fig4": "which test images lie in a region with a training image, drawn",
     "table2": "test images in regions with training images, with and without skips, tested",
+    "skips": "beyond the paper: when do skips add regions, and where",
+    "custom": "the same analysis for a model of your own",
 }
 
 #: What ``tropicell lab all`` does not run: it needs a model of the user.

@@ -159,9 +159,13 @@ class Run:
             self.computed += 1
             found = {key: np.asarray(value) for key, value in result.items()}
         else:
-            self.reused += 1
-            self._earlier += float(found.pop("seconds", 0.0))
+            self.reuse(found)
         return found
+
+    def reuse(self, found: Arrays) -> None:
+        """Note that a unit was finished before."""
+        self.reused += 1
+        self._earlier += float(found.pop("seconds", 0.0))
 
     def steps(self, items: Iterable[T], what: str, total: int | None = None) -> Iterator[T]:
         """The items, with a progress bar that estimates the time that is left."""
@@ -291,7 +295,7 @@ def _time_text(run: Run, seconds: float) -> str:
     if run.reused:
         text += (
             f"; {run.reused} of {run.reused + run.computed} parts had been finished before, "
-            f"in {run.earlier_seconds:.1f} s"
+            f"with {run.earlier_seconds:.1f} s of computing"
         )
     return text
 

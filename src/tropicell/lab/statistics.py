@@ -98,6 +98,29 @@ def ratio_of_means(a: Summary, b: Summary) -> tuple[float, float]:
     return ratio, ratio * float(np.hypot(a.error / a.mean, b.error / b.mean))
 
 
+def paired_ratio(a: ArrayLike, b: ArrayLike) -> tuple[float, float]:
+    """The ratio of the means of paired values and its standard error (of first order).
+
+    Parameters
+    ----------
+    a, b : array_like
+        Value i of both belongs to the same individual.
+
+    Examples
+    --------
+    Values that are all in one ratio leave no doubt about it:
+
+    >>> paired_ratio([2.0, 4.0, 8.0], [1.0, 2.0, 4.0])
+    (2.0, 0.0)
+    """
+    first, second = _sample(a), _sample(b)
+    if len(first) != len(second):
+        raise InvalidInputError(f"expected pairs, got {len(first)} and {len(second)} values")
+    ratio = float(first.mean() / second.mean())
+    spread = summary(first - ratio * second)
+    return ratio, spread.error / float(second.mean())
+
+
 def chi_squared(differences: ArrayLike) -> tuple[float, float]:
     """All standardised differences together: the sum of their squares and its p-value.
 

@@ -28,15 +28,15 @@ def p_text(p: float) -> str:
 
     Examples
     --------
-    >>> p_text(0.0412), p_text(1.04e-11), p_text(float("nan")), p_text(0.0)
-    ('0.041', '1.0·10⁻¹¹', '–', '< 10⁻³⁰⁰')
+    >>> p_text(0.0412), p_text(0.0015), p_text(1.04e-11), p_text(float("nan")), p_text(0.0)
+    ('0.041', '0.0015', '1.0·10⁻¹¹', '–', '< 10⁻³⁰⁰')
     """
     if math.isnan(p):
         return "–"
     if p == 0:
         return "< 10⁻³⁰⁰"
     if p >= 0.001:
-        return f"{p:.3f}"
+        return f"{p:.3f}" if p >= 0.01 else f"{p:.4f}"
     digits, _, power = f"{p:.1e}".partition("e")
     return f"{digits}·10{str(int(power)).translate(_SUPERSCRIPTS)}"
 
