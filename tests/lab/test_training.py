@@ -167,6 +167,22 @@ def test_results_depend_on_the_seed_alone(monkeypatch) -> None:
     assert torch.get_num_threads() >= 1
 
 
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU that torch can use")
+def test_a_gpu_trains_the_same_networks() -> None:
+    own = np.stack([np.cos(i + POINTS[:, :3]) for i in range(3)])
+    for task, loss in (
+        (Task(*SHAPES[1][:1], [1, 2, 3], IMAGES, CLASSES, SHAPES[1][1]), "cross-entropy"),
+        (Task(*SHAPES[3][:1], [1, 2, 3], POINTS, own, SHAPES[3][1]), "mse"),
+    ):
+        for batch_size in (None, 16):
+            schedule = Schedule(5, 0.01, loss, batch_size)
+            (here,) = train([task], schedule, dtype="float64")
+            (there,) = train([task], schedule, dtype="float64", device="cuda")
+            np.testing.assert_allclose(here.train_loss, there.train_loss, rtol=1e-9)
+            for one, other in zip(here.networks[0], there.networks[0], strict=True):
+                np.testing.assert_allclose(one(POINTS), other(POINTS), atol=1e-9)
+
+
 def test_threads_of_torch_are_given_back() -> None:
     before = torch.get_num_threads()
     train([Task((4, 3), [0], POINTS, CLASSES)], Schedule(1, 0.1, "cross-entropy"))
