@@ -171,3 +171,35 @@ def test_unknown_experiments_are_refused_by_name(capsys):
 def test_a_setting_that_an_experiment_lacks_is_named(tmp_path, capsys):
     assert main(["lab", "table1", "--epochs", "5", "--out", str(tmp_path)]) == 2
     assert "table1 has no setting 'epochs'" in capsys.readouterr().err
+
+
+def test_all_goes_on_after_a_failure(tmp_path, capsys, monkeypatch):
+    def fail(run, settings):
+        raise InvalidInputError("no data here")
+
+    toys = {
+        "bad": Experiment("bad", "Bad", fail, full=_Settings(), quick=_Settings()),
+        "good": _experiment([]),
+    }
+    monkeypatch.setattr("tropicell.cli.lab.EXPERIMENTS", dict.fromkeys(toys, ""))
+    monkeypatch.setattr("tropicell.lab.experiment", toys.get)
+    asked = ["lab", "all", "--quick", "--epochs", "3", "--networks", "2", "--out", str(tmp_path)]
+    assert main([*asked, "--json"]) == 2
+    answer = capsys.readouterr()
+    assert json.loads(answer.out)["failed"] == ["bad"]
+    assert len(json.loads(answer.out)["done"][0]["numbers"]["values"]) == 2
+    assert "bad: no data here" in answer.err
+    assert (tmp_path / "good" / "report.html").exists()
+
+
+def test_an_interrupted_command_says_how_to_go_on(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("tropicell.lab.experiment", lambda name: _experiment([], fail_at=1))
+    assert main(["lab", "table1", "--out", str(tmp_path)]) == 130
+    assert "the same command goes on" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", [["--seed", "-1"], ["--workers", "0"]])
+def test_options_that_make_no_sense_are_refused(tmp_path, capsys, option):
+    assert main(["lab", "fig1", "--out", str(tmp_path / "x"), *option]) == 2
+    assert option[0] in capsys.readouterr().err
+    assert not (tmp_path / "x").exists()

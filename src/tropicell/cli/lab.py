@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import sys
 from pathlib import Path
 from typing import Any
@@ -85,12 +86,12 @@ def run(arguments: argparse.Namespace) -> int:
 def _one(
     name: str, folder: Path, arguments: argparse.Namespace, *, ignore_changes: bool
 ) -> dict[str, Any]:
-    import dataclasses  # noqa: PLC0415
-
     from tropicell.lab import Options, experiment, run_experiment  # noqa: PLC0415
 
     if arguments.seed < 0:
         raise InvalidInputError(f"--seed must not be negative, got {arguments.seed}")
+    if arguments.workers < 1:
+        raise InvalidInputError(f"--workers must be 1 or more, got {arguments.workers}")
     options = Options(
         quick=arguments.quick,
         seed=arguments.seed,
