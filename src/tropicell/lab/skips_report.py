@@ -21,6 +21,7 @@ NAMES: dict[Initialisation, str] = {
     "he random": "He normal, random biases",
     "he zero": "He normal, zero biases",
 }
+_RANDOM: list[Initialisation] = ["pytorch", "he random"]
 _SETS = [name for name in SKIP_SETS if name != "none"]
 
 
@@ -65,9 +66,7 @@ def write_report(run: Run, results: Results) -> None:
 def _findings(run: Run, results: Results) -> list[str]:
     """One sentence for each question, from the counts."""
     findings, numbers = [], {}
-    for initialisation, name in NAMES.items():
-        if initialisation == "he zero":
-            continue
+    for initialisation in _RANDOM:
         parts = []
         for where, words in PLACES.items():
             found = _range(results, initialisation, where)
@@ -77,7 +76,7 @@ def _findings(run: Run, results: Results) -> list[str]:
                 f"{percent(found['high'])} (more in {found['more']}, fewer in {found['fewer']} of "
                 f"{found['cells']} combinations, by more than two standard errors)"
             )
-        findings.append(f"**{name}**: {parts[0]}; {parts[1]}.")
+        findings.append(f"**{NAMES[initialisation]}**: {parts[0]}; {parts[1]}.")
     zero = _range(results, "he zero", "plane")
     numbers["he zero"] = zero
     findings.append(
@@ -104,7 +103,7 @@ def _conclusion(run: Run, results: Results) -> str:
     row = results.row("box")
     mean = {
         (kind, name): float(results.counts[Cell(kind, width, depth, name)][row].mean())
-        for kind in NAMES
+        for kind in _RANDOM
         for name in ("none", "residual")
     }
     run.numbers["box_means"] = {f"{kind} {name}": value for (kind, name), value in mean.items()}
@@ -122,7 +121,7 @@ def _range(results: Results, initialisation: Initialisation, where: str) -> dict
     """Smallest and largest ratio of an initialisation, and how many are clearly above or below."""
     found = [
         results.ratio(Cell(initialisation, width, depth, name), where)
-        for width in results.widths
+        for width in results.widths_of(initialisation)
         for depth in results.depths
         for name in _SETS
     ]
@@ -136,24 +135,26 @@ def _range(results: Results, initialisation: Initialisation, where: str) -> dict
 
 
 def _ratios(run: Run, results: Results) -> None:
-    width = max(results.widths)
     rows = []
     for initialisation, words in NAMES.items():
+        width = max(results.widths_of(initialisation))
         for depth in results.depths:
             cells = [Cell(initialisation, width, depth, name) for name in _SETS]
             plain = results.counts[Cell(initialisation, width, depth, "none")].mean(axis=1)
             rows.append(
-                [f"{words}, {depth} layers"]
-                + [f"{plain[results.row('box')]:.0f}"]
-                + [_ratio_text(results.ratio(cell, "box")) for cell in cells]
-                + [f"{plain[-1]:.0f}"]
-                + [_ratio_text(results.ratio(cell, "plane")) for cell in cells]
+                [
+                    f"{words}, {depth}×{width}",
+                    f"{plain[results.row('box')]:.0f}",
+                    *(_ratio_text(results.ratio(cell, "box")) for cell in cells),
+                    f"{plain[-1]:.0f}",
+                    *(_ratio_text(results.ratio(cell, "plane")) for cell in cells),
+                ]
             )
     run.report.table(
-        ["initialisation, depth", "box: none", *_SETS, "R²: none", *_SETS],
+        ["initialisation, layers × neurons", "box: none", *_SETS, "R²: none", *_SETS],
         rows,
-        f"Width {width}. Mean number of regions without skips, and the factor by which each set of "
-        "skips changes it (± standard error, same weights).",
+        "Mean number of regions without skips, and the factor by which each set of skips changes "
+        "it (± standard error, same weights). The file `counts.csv` has all shapes.",
     )
 
 
@@ -167,8 +168,7 @@ def _half_radii(run: Run, results: Results) -> None:
     rows = [
         [f"{NAMES[initialisation]}, {depth} layers"]
         + [_radius_text(results, Cell(initialisation, width, depth, name)) for name in SKIP_SETS]
-        for initialisation in NAMES
-        if initialisation != "he zero"
+        for initialisation in _RANDOM
         for depth in results.depths
     ]
     run.report.table(
@@ -198,10 +198,9 @@ def draw(run: Run, results: Results) -> None:
 
 def _draw_radii(run: Run, results: Results) -> None:
     width, depths = max(results.widths), results.depths
-    kinds: list[Initialisation] = ["pytorch", "he random"]
-    made, axes = figure(len(kinds), len(depths), size=(3.0, 2.7), sharex=True, sharey="col")
+    made, axes = figure(len(_RANDOM), len(depths), size=(3.0, 2.7), sharex=True, sharey="col")
     end = results.radii[-1] * 100
-    for row, initialisation in zip(axes, kinds, strict=True):
+    for row, initialisation in zip(axes, _RANDOM, strict=True):
         for ax, depth in zip(row, depths, strict=True):
             for name, color in COLORS.items():
                 counts = results.counts[Cell(initialisation, width, depth, name)]
@@ -233,7 +232,7 @@ def _draw_depths(run: Run, results: Results) -> None:
     for row, (where, words) in zip(axes, PLACES.items(), strict=True):
         for ax, (initialisation, title) in zip(row, NAMES.items(), strict=True):
             for name in _SETS:
-                for width in results.widths:
+                for width in results.widths_of(initialisation):
                     found = np.array(
                         [
                             results.ratio(Cell(initialisation, width, depth, name), where)
@@ -290,9 +289,8 @@ def _draw_layers(run: Run, results: Results) -> None:
 
 def _draw_distributions(run: Run, results: Results) -> None:
     width, depth = max(results.widths), max(results.depths)
-    kinds: list[Initialisation] = ["pytorch", "he random"]
-    made, axes = figure(1, 2 * len(kinds), size=(3.1, 2.8), sharey=True)
-    panels = [(kind, where) for kind in kinds for where in PLACES]
+    made, axes = figure(1, 2 * len(_RANDOM), size=(3.1, 2.8), sharey=True)
+    panels = [(kind, where) for kind in _RANDOM for where in PLACES]
     for ax, (kind, where) in zip(axes[0], panels, strict=True):
         for name in _SETS:
             values = np.sort(results.log_ratios(Cell(kind, width, depth, name), where))

@@ -58,6 +58,10 @@ class Results:
         """All widths, smallest first."""
         return sorted({cell.width for cell in self.counts})
 
+    def widths_of(self, initialisation: Initialisation) -> list[int]:
+        """The widths that were counted with an initialisation."""
+        return sorted({c.width for c in self.counts if c.initialisation == initialisation})
+
     @property
     def depths(self) -> list[int]:
         """All depths, smallest first."""
