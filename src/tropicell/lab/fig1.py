@@ -29,8 +29,9 @@ PUBLISHED_CORNERS = tuple(
     for corner in ("51/178 14/89", "21/38 4/19", "5/8 1/2", "37/64 11/16")
 )
 
-#: What the paper's figure shows of the plane.
-WINDOW = Box(0, 1)
+#: What is shown of the plane: for the mended bias what the paper's figure shows; with the printed
+#: one the last thing that is left lies below that.
+WINDOWS = {"printed": Box(-1, 1), "mended": Box(0, 1)}
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,7 @@ def _say(run: Run, name: str, network: Network, found: Region | EmptyRegion) -> 
 
 def _draw(run: Run, name: str, network: Network, bias: str) -> None:
     made, axes = figure(1, 4, size=(2.7, 3.1))
-    plot_walkthrough(network, PATTERN, axes, window=WINDOW)
+    plot_walkthrough(network, PATTERN, axes, window=WINDOWS[name])
     run.picture(
         made,
         f"walkthrough-{name}",
