@@ -90,7 +90,9 @@ def _prove(run: Run, settings: Settings, box: Box) -> None:
         made = [_network(run, row, kind, i) for i in range(settings.networks)]
 
         def compute(made: list[Network] = made) -> dict[str, Any]:
-            return dict(zip(("ok", "regions", "seconds_each"), _proofs(run, made, box), strict=True))
+            return dict(
+                zip(("ok", "regions", "seconds_each"), _proofs(run, made, box), strict=True)
+            )
 
         asked = {
             "row": [row.layers, row.neurons, row.skips],
