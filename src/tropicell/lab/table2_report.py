@@ -211,9 +211,10 @@ def _protocol(run: Run, data: Mapping[str, DataSet], missing: Sequence[str], epo
         notes.append(f"Left out: {'; '.join(missing)}.")
     notes += [
         f"Training: {epochs} epoch{'' if epochs == 1 else 's'} of Adam with learning rate 5·10⁻⁴ "
-        "and cross-entropy, batches of 64 (the last one of an epoch is shorter), a fresh order of the images for every "
-        "network and epoch, pixels as x / 127.5 - 1, PyTorch's default initialisation, float32. "
-        "The paper leaves batch size, scaling and colours open; these fit its numbers.",
+        "and cross-entropy, batches of 64 (the last one of an epoch is shorter), a fresh order of "
+        "the images for every network and epoch, pixels as x / 127.5 - 1, PyTorch's "
+        "default initialisation, float32. The paper leaves batch size, scaling and colours open; "
+        "these fit its numbers.",
         "A neuron is active where its pre-activation is positive, computed in float32 as in the "
         "training.",
     ]
