@@ -212,6 +212,8 @@ def test_an_error_in_a_thread_ends_the_training() -> None:
         ({"targets": np.full((50, 3), np.nan)}, {"loss": "mse"}, "targets hold numbers that"),
         ({}, {"checkpoints": [9]}, "checkpoints from 9 to 9: expected steps from 0 to 1"),
         ({}, {"batch_size": -1}, "batches of -1"),
+        ({"seeds": []}, {}, "a task has no seeds"),
+        ({}, {"learning_rate": 1e300, "epochs": 2}, "the training has diverged before step 2"),
     ],
 )
 def test_bad_input_is_named(change, schedule, words) -> None:

@@ -89,7 +89,8 @@ def write_report(
     if missing:
         notes.append(f"Left out: {'; '.join(missing)}.")
     notes.append(
-        f"{epochs} epochs of Adam as for Table 2, networks without skip connections. "
+        f"{epochs} epoch{'' if epochs == 1 else 's'} of Adam as for Table 2, networks without "
+        "skip connections. "
         + "; ".join(
             f"{_of(panels, name).title}: {len(place.test)} test images and {len(place.train)} "
             "of the training images are drawn"

@@ -10,7 +10,7 @@ from tropicell.lab.data import DataSet
 from tropicell.lab.pictures import WITH, WITHOUT, figure
 from tropicell.lab.run import Run
 from tropicell.lab.statistics import LEVEL
-from tropicell.lab.table2_results import KINDS, PAPER_NETWORKS, Comparison, Sample
+from tropicell.lab.table2_results import KINDS, PAPER_NETWORKS, PUBLISHED, Comparison, Sample
 from tropicell.lab.texts import mean_text, p_text, percent, skips_text, yes_no
 
 _CAPTIONS = {
@@ -167,8 +167,12 @@ def _verdicts(run: Run, results: Sequence[Comparison], titles: Mapping[str, str]
             "Some verdicts depend on the sample: "
             + ", ".join(f"{names[f.row.name]} ({100 * f.power:.0f} %)" for f in unsure)
             + f" reject only in that share of all runs with {PAPER_NETWORKS} + {PAPER_NETWORKS} "
-            "networks, so one run, the published one included, says little there. In MNIST 4×8 "
-            "nearly all test images are cached either way. "
+            "networks, so one run, the published one included, says little there. "
+        )
+    if any(found.row is PUBLISHED[0] for found in unsure):
+        text += (
+            "With 4 layers of 8 neurons nearly all test images of MNIST are cached either way, so "
+            "there is little to tell the two kinds apart. "
         )
     if differ:
         text += (
@@ -206,10 +210,11 @@ def _protocol(run: Run, data: Mapping[str, DataSet], missing: Sequence[str], epo
     if missing:
         notes.append(f"Left out: {'; '.join(missing)}.")
     notes += [
-        f"Training: {epochs} epochs of Adam with learning rate 5·10⁻⁴ and cross-entropy, batches "
-        "of 64 (the last one of an epoch is shorter), a fresh order of the images for every "
-        "network and epoch, pixels as x / 127.5 - 1, PyTorch's default initialisation, float32. "
-        "The paper leaves batch size, scaling and colours open; these fit its numbers.",
+        f"Training: {epochs} epoch{'' if epochs == 1 else 's'} of Adam with learning rate 5·10⁻⁴ "
+        "and cross-entropy, batches of 64 (the last one of an epoch is shorter), a fresh order of "
+        "the images for every network and epoch, pixels as x / 127.5 - 1, PyTorch's "
+        "default initialisation, float32. The paper leaves batch size, scaling and colours open; "
+        "these fit its numbers.",
         "A neuron is active where its pre-activation is positive, computed in float32 as in the "
         "training.",
     ]

@@ -232,6 +232,8 @@ def _jobs(index: int, task: Task, schedule: Schedule, device: str) -> list[_Job]
         tests = Examples.of(
             task.test_inputs, task.test_targets, task.sizes, len(task.seeds), schedule.loss
         )
+    if not len(task.seeds):
+        raise InvalidInputError("a task has no seeds: expected one for each network")
     batch = schedule.batch_size or len(examples)
     if batch < 1 or schedule.epochs < 0:
         raise InvalidInputError(
@@ -252,7 +254,7 @@ def _jobs(index: int, task: Task, schedule: Schedule, device: str) -> list[_Job]
     room = _CACHE if device == "cpu" else _MEMORY
     size = max(1, min(room // (4 * numbers), _MOST if device == "cpu" else len(task.seeds)))
     count = -(-len(task.seeds) // size)
-    cuts = [len(task.seeds) * i // count for i in range(count + 1)] if count else []
+    cuts = [len(task.seeds) * i // count for i in range(count + 1)]
     return [
         _Job(index, task, range(a, b), examples, tests, steps, checkpoints)
         for a, b in pairwise(cuts)
@@ -286,7 +288,9 @@ class _Job:
         examples = self.examples.on(stack, self.networks)
         tests = self.tests.on(stack, self.networks) if self.tests is not None else None
         optimiser = _adam(stack, schedule.learning_rate)
-        self._checkpoint(0, schedule, stack, examples, tests)
+        wanted = frozenset(self.checkpoints)
+        if 0 in wanted:
+            self._keep(0, schedule, stack, examples, tests)
         step = 0
         values: dict[tuple[int, ...], Values] = {}
         for _ in range(schedule.epochs):
@@ -300,11 +304,12 @@ class _Job:
                 now.backward(slope(schedule.loss, now.outputs, targets))
                 optimiser.step()
                 step += 1
-                self._checkpoint(step, schedule, stack, examples, tests)
+                if step in wanted:
+                    self._keep(step, schedule, stack, examples, tests)
                 bar.update(len(self.networks))
         return Part(self.index, self.networks, stack, self._training())
 
-    def _checkpoint(
+    def _keep(
         self,
         step: int,
         schedule: Schedule,
@@ -312,8 +317,12 @@ class _Job:
         examples: Examples,
         tests: Examples | None,
     ) -> None:
-        if step not in self.checkpoints:
-            return
+        """Keep networks and losses at a checkpoint."""
+        if not bool(torch.isfinite(stack.parameters).all()):
+            raise InvalidInputError(
+                f"the training has diverged before step {step}: weights are not finite; try a "
+                f"smaller learning rate than {schedule.learning_rate}"
+            )
         self.kept.append(stack.networks())
         nothing = np.full(stack.count, np.nan)
         wanted = schedule.losses
