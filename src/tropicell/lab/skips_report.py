@@ -56,8 +56,9 @@ def write_report(run: Run, results: Results) -> None:
         "layer, and a fixed box misses more and more of them. A skip hands on a signal that has "
         "not shrunk, and the boundaries come back into the box: the radius that holds half of all "
         "regions grows much more slowly. He's initialisation keeps signals at their size, so there "
-        "is little to bring back. What remains there, and over R² in general, is a loss: a likely "
-        "reason is that layers which share most of their input fold the plane in similar ways."
+        "is little to bring back. What remains there, and over R² in the wider networks, is mostly "
+        "a loss: a likely reason is that layers which share most of their input fold the plane in "
+        "similar ways."
     )
     report.text(_conclusion(run, results))
     report.heading("Pictures")
