@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 
 import numpy as np
@@ -18,14 +20,27 @@ from tropicell import (
     InvalidInputError,
     Network,
     Polytope,
+    Regions,
     Slice,
     count_regions,
     enumerate_regions,
     iter_regions,
 )
-from tropicell.engines import runs
+from tropicell.columns import Ragged
+from tropicell.engines import cells, runs, units
 
 ENGINES = ("cells", "halfspaces")
+
+
+@contextmanager
+def small_units(limit: int) -> Iterator[None]:
+    """Units of so few regions that also small networks are made of many."""
+    saved = units.FIRST_LIMIT, units.LAST_LIMIT, units.FEW
+    units.FIRST_LIMIT, units.LAST_LIMIT, units.FEW = limit, 2 * limit, 1
+    try:
+        yield
+    finally:
+        units.FIRST_LIMIT, units.LAST_LIMIT, units.FEW = saved
 
 
 def default_network(sizes: list[int], seed: int = 0) -> Network:
@@ -128,15 +143,44 @@ def test_batches_are_the_regions(engine: str) -> None:
     assert sorted(texts) == sorted(whole.texts())
 
 
+def assert_same(a: Regions, b: Regions) -> None:
+    """Every stored column is the same, bit for bit, in the same order."""
+    assert (a.complete, len(a)) == (b.complete, len(b))
+    np.testing.assert_array_equal(a.packed.words, b.packed.words)
+    np.testing.assert_array_equal(a.witnesses, b.witnesses)
+    for name in ("bounded", "volumes", "corners", "facet_lines"):
+        one, other = vars(a).get(name), vars(b).get(name)
+        assert (one is None) == (other is None)
+        if isinstance(one, Ragged):
+            np.testing.assert_array_equal(one.values, other.values)
+            np.testing.assert_array_equal(one.ends, other.ends)
+        elif one is not None:
+            np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("arithmetic", ["exact", "float"])
 @pytest.mark.parametrize("engine", ENGINES)
-@settings(max_examples=15)
+@settings(max_examples=20)
 @given(st.data())
-def test_workers_find_the_same_regions(engine: str, data: st.DataObject) -> None:
-    network = data.draw(networks(max_inputs=3, max_depth=3, max_width=5))
-    alone = enumerate_regions(network, engine=engine)
-    together = enumerate_regions(network, engine=engine, workers=3)
-    assert together.complete
-    assert sorted(together.texts()) == sorted(alone.texts())
+def test_the_result_does_not_depend_on_the_workers(
+    engine: str, arithmetic: str, data: st.DataObject
+) -> None:
+    network = data.draw(networks(max_inputs=4, max_depth=3, max_width=5))
+    domain = data.draw(domains(network.n_inputs))
+    options = {"engine": engine, "arithmetic": arithmetic}
+    whole = enumerate_regions(network, domain, **options)
+    with small_units(data.draw(st.integers(1, 9))):
+        alone = enumerate_regions(network, domain, **options)
+        for workers in (2, 3, 8):
+            assert_same(enumerate_regions(network, domain, workers=workers, **options), alone)
+        assert count_regions(network, domain, workers=2, **options) == len(whole)
+        budget = data.draw(st.integers(0, len(whole)))
+        part = enumerate_regions(network, domain, workers=2, max_regions=budget, **options)
+    assert alone.complete
+    assert part.complete == (budget == len(whole))
+    assert part.texts() == alone.texts()[:budget]
+    if arithmetic == "exact":
+        assert sorted(alone.texts()) == sorted(whole.texts())
 
 
 @pytest.mark.parametrize("sizes", [[2, 30, 30, 1], [3, 12, 12, 1], [6, 9, 9, 1]])
@@ -150,11 +194,11 @@ def test_workers_share_larger_networks(sizes: list[int]) -> None:
 
 
 def test_an_error_in_a_worker_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(self: runs.CellsRun) -> object:
-        raise MemoryError
+    def fail(self: cells.CellWorker, *_: object) -> object:
+        raise ArithmeticError
 
-    monkeypatch.setattr(runs.CellsRun, "batches", fail)
-    with pytest.raises(MemoryError):
+    monkeypatch.setattr(cells.CellWorker, "run", fail)
+    with pytest.raises(ArithmeticError):
         count_regions(default_network([2, 30, 30, 1]), workers=2)
 
 

@@ -32,6 +32,7 @@ from tropicell.io import load, save
 from tropicell.last_region import LastRegionPredictor
 from tropicell.layers import Affine, Layer
 from tropicell.locator import RegionLocator
+from tropicell.many import count_many
 from tropicell.maps import AffineMap
 from tropicell.network import Network
 from tropicell.predictor import CachedPredictor
@@ -78,6 +79,7 @@ __all__ = [
     "auroc",
     "compare",
     "compile_to_c",
+    "count_many",
     "count_regions",
     "enumerate_regions",
     "explore",

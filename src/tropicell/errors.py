@@ -80,6 +80,18 @@ class ModelFileError(TropicellError, ValueError):
     """A file that is missing, unreadable, truncated, or not what its name says."""
 
 
+class FileWriteError(TropicellError, OSError):
+    """A file that could not be written; what was there before is untouched."""
+
+
+class CheckpointError(TropicellError, ValueError):
+    """A checkpoint that is damaged, or that of another enumeration."""
+
+
+class CheckpointWarning(UserWarning):
+    """A checkpoint could not be written; the enumeration goes on without it."""
+
+
 class MissingDependencyError(TropicellError, ImportError):
     """An optional package is needed that is not installed."""
 

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from tropicell import layout
 from tropicell.archives import ZIP_ERRORS, refuse_bomb
-from tropicell.errors import InvalidInputError, ModelFileError, require
+from tropicell.errors import FileWriteError, InvalidInputError, ModelFileError, require
 from tropicell.importers.messages import in_file
 from tropicell.network import Network
 
@@ -151,12 +151,21 @@ def save(network: Network, path: str | os.PathLike[str]) -> None:
 @contextmanager
 def replacing(file: Path) -> Iterator[Path]:
     """A temporary file beside `file` that takes its place at the end, or vanishes on an error."""
-    handle, name = tempfile.mkstemp(dir=file.absolute().parent, prefix=".", suffix=file.suffix)
+    try:
+        handle, name = tempfile.mkstemp(dir=file.absolute().parent, prefix=".", suffix=file.suffix)
+    except OSError as error:
+        raise FileWriteError(f"{file}: can't be written: {error.strerror}") from error
     os.close(handle)
     temporary = Path(name)
     try:
         yield temporary
         temporary.replace(file)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise FileWriteError(
+            f"{file}: can't be written: {error.strerror or error}; what was there before is "
+            "untouched"
+        ) from error
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise

@@ -24,8 +24,9 @@ from tropicell import (
 from tropicell.arithmetic import EXACT
 from tropicell.domains import Domain, resolve
 from tropicell.engines._cells_maps import enter_layer
-from tropicell.engines.cells import CellRun, Tolerance, count_cells
+from tropicell.engines.cells import CellTask, Tolerance
 from tropicell.engines.program import compile_program
+from tropicell.engines.threads import UnitRun
 from tropicell.engines.traverse import traverse
 from tropicell.maps import NetworkMaps
 
@@ -40,7 +41,7 @@ def oracle(network: Network, domain: Domain | None) -> list[bytes]:
 
 
 def found(network: Network, domain: Domain | None, **options: object) -> list[bytes]:
-    run = CellRun(network, domain, **options)
+    run = UnitRun(CellTask(network, domain, **options))
     patterns = [batch.packed[:] for batch in run.batches() if batch]
     assert run.complete
     return sorted(pattern.tobytes() for part in patterns for pattern in part)
@@ -48,6 +49,13 @@ def found(network: Network, domain: Domain | None, **options: object) -> list[by
 
 def enumerate_cells(network: Network, domain: Domain | None = None) -> Regions:
     return enumerate_regions(network, domain, engine="cells")
+
+
+def count_cells(network: Network, domain: Domain | None = None) -> UnitRun:
+    run = UnitRun(CellTask(network, domain, store=False))
+    for _ in run.batches():
+        pass
+    return run
 
 
 def random_mlp(sizes: list[int], seed: int = 0) -> Network:
@@ -157,29 +165,32 @@ def test_telgarsky_sawtooth() -> None:
 def test_budgets_and_going_on() -> None:
     network = random_mlp([2, 20, 20, 1])
     total = count_cells(network).count
-    run = CellRun(network, max_regions=100)
-    first = [batch.packed[:] for batch in run.batches() if batch]
+    run = UnitRun(CellTask(network), max_seconds=0.0)
+    assert [batch for batch in run.batches() if batch] == []
     assert not run.complete
-    assert 100 <= sum(map(len, first)) == run.count < total
-    run.max_regions = None
-    rest = [batch.packed[:] for batch in run.batches() if batch]
-    assert run.complete
-    patterns = np.concatenate(first + rest)
+    worker = CellTask(network).worker()
+    outcome = worker.run(CellTask(network).root(), 100, lambda: False)
+    assert 100 <= outcome.count < total
+    patterns = [batch.packed[:] for batch in outcome.columns]
+    while outcome.left:
+        unit, *others = outcome.left
+        outcome = worker.run(unit, 100, lambda: False)
+        patterns += [batch.packed[:] for batch in outcome.columns]
+        outcome.left.extend(others)
+    patterns = np.concatenate(patterns)
     assert len(np.unique(patterns, axis=0)) == len(patterns) == total
-    assert not count_cells(network, max_seconds=0.0).complete
 
 
 @pytest.mark.parametrize("sizes", [[2, 20, 20, 1], [3, 10, 10, 1]])
 def test_work_can_be_shared(sizes: list[int]) -> None:
     network = random_mlp(sizes)
     total = count_cells(network).count
-    run = CellRun(network, store=False, max_regions=50)
-    list(run.batches())
-    cells = run.remaining()
-    parts = [CellRun(network, store=False, cells=cells[k::2]) for k in range(2)]
+    task = CellTask(network, store=False)
+    outcome = task.worker().run(task.root(), 50, lambda: False)
+    parts = [UnitRun(task, units=outcome.left[k::2]) for k in range(2)]
     for part in parts:
         list(part.batches())
-    assert run.count + sum(part.count for part in parts) == total
+    assert outcome.count + sum(part.count for part in parts) == total
 
 
 def test_empty_domain_and_no_layers() -> None:
@@ -261,4 +272,4 @@ def test_numbers_of_extraordinary_size() -> None:
     weights = [[[1e-200, 1.0], [1.0, 1e200]], [[1e-150, 1.0]]]
     network = Network.mlp(weights, [[0.0, 1.0], [0.0]])
     assert found(network, None) == oracle(network, None)
-    assert count_cells(network).stats.tests == 0
+    assert count_cells(network).stats()["tests"] == 0

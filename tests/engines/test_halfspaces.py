@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -14,9 +15,11 @@ from tropicell import Affine, Box, Layer, Network, Polytope, Slice, activations
 from tropicell.domains import resolve
 from tropicell.engines import _halfspaces_search, _halfspaces_work
 from tropicell.engines._halfspaces_exact import decide, interior_point
-from tropicell.engines.halfspaces import Batch, HalfspaceResult, enumerate_halfspaces
+from tropicell.engines._halfspaces_search import Batch, Search
+from tropicell.engines.halfspaces import HalfspaceTask
+from tropicell.engines.threads import UnitRun
 from tropicell.engines.traverse import traverse
-from tropicell.errors import InvalidDomainError, InvalidInputError
+from tropicell.errors import InvalidDomainError
 
 
 def oracle(network, domain=None):
@@ -24,7 +27,35 @@ def oracle(network, domain=None):
     return {tuple(pattern.tolist()) for pattern, _ in traverse(on, inside)}
 
 
-def found(result: HalfspaceResult):
+class Result(NamedTuple):
+    """What a run found, with the margins of the witnesses."""
+
+    count: int
+    complete: bool
+    patterns: np.ndarray
+    witnesses: np.ndarray
+    margins: np.ndarray
+    stats: dict
+
+
+def enumerate_halfspaces(network, domain=None, *, store=True, arithmetic="exact"):
+    batches: list[Batch] = []
+    original = Search.batch
+
+    def recorded(self):
+        batches.append(original(self))
+        return batches[-1]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Search, "batch", recorded)
+        run = UnitRun(HalfspaceTask(network, domain, arithmetic, store=store))
+        for _ in run.batches():
+            pass
+    columns = [np.concatenate(parts) for parts in zip(*batches, strict=True)]
+    return Result(run.count, run.complete, *columns, run.stats())
+
+
+def found(result: Result):
     patterns = {tuple(pattern) for pattern in result.patterns.tolist()}
     assert len(patterns) == len(result.patterns) == result.count
     assert result.complete
@@ -143,63 +174,14 @@ def test_buffers_grow_and_batches_add_up(monkeypatch):
     network = default_init((4, 14, 12, 1))
     expected = found(enumerate_halfspaces(network))
     monkeypatch.setattr(_halfspaces_work, "POINTS", 16)
-    monkeypatch.setattr(_halfspaces_search, "BATCH", 5000)
+    monkeypatch.setattr(_halfspaces_search, "BATCH", 5000)  # less than the first units have
     assert found(enumerate_halfspaces(network)) == expected
-    batches: list[Batch] = []
-    result = enumerate_halfspaces(network, on_batch=batches.append)
-    assert len(batches) > 1
-    assert result.patterns.shape == (0, 26)
-    patterns = np.concatenate([batch.patterns for batch in batches])
-    assert {tuple(p) for p in patterns.tolist()} == expected
-    assert result.count == len(patterns)
-
-
-@pytest.mark.parametrize("store", [True, False])
-def test_budgets(store):
-    network = default_init((6, 12, 12, 1))
-    some = enumerate_halfspaces(network, max_regions=100, store=store)
-    assert (some.count, some.complete) == (100, False)
-    assert len(some.patterns) == (100 if store else 0)
-    none = enumerate_halfspaces(network, max_seconds=0.0, store=store)
-    assert not none.complete
-
-
-def test_prefixes_share_the_work():
-    for seed in range(4):
-        network = random_network(seed, KINDS[seed], 3, 3, 3)
-        expected = oracle(network)
-        width = network.widths[0]
-        parts: set[tuple[int, ...]] = set()
-        for prefix in {pattern[:width] for pattern in expected}:
-            part = found(enumerate_halfspaces(network, prefix=np.array(prefix, np.uint8)))
-            assert all(pattern[:width] == prefix for pattern in part)
-            parts |= part
-        assert parts == expected
-    relu = Network.mlp([[[1.0], [-1.0]], [[1.0, 1.0]], [[1.0]]])
-    assert enumerate_halfspaces(relu, prefix=np.array([1, 1], np.uint8)).count == 0
-    with pytest.raises(InvalidInputError, match="prefix"):
-        enumerate_halfspaces(relu, prefix=np.array([1], np.uint8))
-
-
-@pytest.mark.parametrize("sizes", [(3, 5, 1), (3, 6, 5, 1), (2, 70, 2, 1)])
-def test_shares_add_up(sizes):
-    network = default_init(sizes)
-    expected = found(enumerate_halfspaces(network))
-    parts = [enumerate_halfspaces(network, share=(k, 3)) for k in range(3)]
-    assert sum(part.count for part in parts) == len(expected)
-    assert set().union(*(found(part) for part in parts)) == expected
-    with pytest.raises(InvalidInputError, match="share"):
-        enumerate_halfspaces(network, share=(3, 3))
 
 
 def test_refused_input():
     network = default_init((2, 3, 1))
     with pytest.raises(InvalidDomainError, match="interior"):
         enumerate_halfspaces(network, Polytope([[1, 0], [-1, 0]], [0, 0]))
-    with pytest.raises(InvalidInputError, match="max_regions"):
-        enumerate_halfspaces(network, max_regions=-1)
-    with pytest.raises(InvalidInputError, match="arithmetic"):
-        enumerate_halfspaces(network, arithmetic="decimal")
 
 
 def test_network_without_layers():

@@ -421,6 +421,13 @@ def demo(arguments: argparse.Namespace) -> int:
     return DONE
 
 
+def lab(arguments: argparse.Namespace) -> int:
+    """An experiment, or all of them."""
+    from tropicell.cli.lab import run  # noqa: PLC0415
+
+    return run(arguments)
+
+
 def completion(arguments: argparse.Namespace) -> int:
     """A script for the shell."""
     from tropicell.cli.completion import script  # noqa: PLC0415

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from tropicell.cli import output
+from tropicell.cli import lab, output
 from tropicell.cli.options import SLICE_HELP, add_domain, add_search, numbers
 from tropicell.errors import TropicellError
 
@@ -53,6 +53,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     for add in (_info, _count, _enumerate, _show, _certify, _plot, _explore, _compare, _demo):
         add(commands)
+    _lab(commands)
     _completion(commands)
     return parser
 
@@ -207,6 +208,11 @@ def _demo(commands: Any) -> None:
     parser.add_argument(
         "--out", default="demo-output", metavar="DIR", help="folder (default: demo-output)"
     )
+
+
+def _lab(commands: Any) -> None:
+    text = "run an experiment of the paper, and write its report, numbers and pictures"
+    lab.add_options(_command(commands, "lab", text, lab.EXAMPLES, lab.names_help()))
 
 
 def _completion(commands: Any) -> None:

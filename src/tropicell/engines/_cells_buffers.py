@@ -11,7 +11,6 @@ from tropicell.engines._cells_state import (
     OUT,
     OUT_CORNERS,
     OUT_FACETS,
-    TOP,
     UNSURE,
     Batch,
     ConeStack,
@@ -24,7 +23,7 @@ from tropicell.engines._exact_cone import polygon, ray_basis
 from tropicell.engines.program import Program
 
 #: A batch has at most so many regions, and so many bytes of patterns.
-BATCH_REGIONS = 1 << 16
+BATCH_REGIONS = 1 << 14
 _BATCH_BYTES = 1 << 25
 _UNSURE_CELLS = 1024
 
@@ -125,21 +124,6 @@ def unsure_cells(
             )
         )
         facets, conflicts = facet_end, conflict_end
-    return found
-
-
-def stacked_labels(
-    stack: Any, records: Any, state: Any, plane: bool
-) -> list[tuple[int, list[int]]]:
-    """Layer and labels of the facets of every cell on the stack."""
-    found = []
-    for record in records[: int(state[TOP])]:
-        if plane:
-            labels = stack.labels[record[2] : record[2] + record[1]]
-        else:
-            facets = stack.facets[record[8] : record[8] + record[7]]
-            labels = stack.table_labels[np.abs(facets) - 1] * np.sign(facets)
-        found.append((int(record[0]), labels.tolist()))
     return found
 
 

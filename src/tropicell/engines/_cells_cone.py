@@ -15,7 +15,6 @@ import numpy as np
 
 from tropicell.engines._cells_cone_cut import compress, split
 from tropicell.engines._cells_cone_tests import facet_row, meet, scan_layer, side
-from tropicell.engines._cells_deal import deal
 from tropicell.engines._cells_maps import enter_layer
 from tropicell.engines._cells_state import (
     BATCH_FULL,
@@ -40,9 +39,6 @@ from tropicell.engines._cells_state import (
     POSITIVE,
     ROUND,
     SEED,
-    SHARE,
-    SHARE_LAYER,
-    SHARES,
     SIMPLE,
     STEPS,
     TABLE,
@@ -367,13 +363,6 @@ def run_cones(
                 ):
                     return GROW
                 continue
-            if layer == state[SHARE_LAYER]:
-                first = lines.row_start[layer] - lines.row_start[1]
-                width = lines.row_start[layer + 1] - lines.row_start[layer]
-                dealt = deal(pattern[:first], stack.patterns[record[5] : record[5] + width])
-                if dealt % state[SHARES] != state[SHARE]:
-                    pop(state, record)
-                    continue
             target, pieces = layer + 1, stack.patterns
         # From here: enter the layers up to `target`, and see which of its lines cross the cell.
         for at in range(layer, target):

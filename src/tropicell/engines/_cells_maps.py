@@ -276,3 +276,35 @@ def enter_layer(
             set_piece(maps, before, after, begin + j, maps.gamma[layer], pieces[at + j])
     sum_layer(maps, before, after, layer + 1, bounds, scratch, change)
     changes[layer + 1] = 0
+
+
+@kernel
+def enter_layers(
+    maps: Any,
+    before: Any,
+    after: Any,
+    pattern: Any,
+    pieces: Any,
+    layers: int,
+    changes: Any,
+    bounds: bool,
+    scratch: Any,
+    change: Any,
+) -> None:
+    """Make the maps of the first layers anew, from the pieces of all of them."""
+    for layer in range(layers):
+        changes[layer + 1] = -1
+        at = maps.row_start[layer] - maps.row_start[1]
+        enter_layer(
+            maps,
+            before,
+            after,
+            pattern,
+            layer,
+            pieces,
+            at,
+            changes,
+            bounds,
+            scratch,
+            change,
+        )

@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from tropicell.engines._cells_deal import deal
 from tropicell.engines._cells_maps import enter_layer
 from tropicell.engines._cells_plane_cut import split
 from tropicell.engines._cells_plane_tests import edge_row, meet, scan_plain, side
@@ -37,9 +36,6 @@ from tropicell.engines._cells_state import (
     POSITIVE,
     ROUND,
     SEED,
-    SHARE,
-    SHARE_LAYER,
-    SHARES,
     STEPS,
     TESTS,
     TOP,
@@ -327,13 +323,6 @@ def run_plane(
                     return GROW
                 split(lines, before, stack, records, exact, tol, store, state)
                 continue
-            if layer == state[SHARE_LAYER]:
-                first = lines.row_start[layer] - lines.row_start[1]
-                width = lines.row_start[layer + 1] - lines.row_start[layer]
-                dealt = deal(pattern[:first], stack.patterns[record[5] : record[5] + width])
-                if dealt % state[SHARES] != state[SHARE]:
-                    pop(state, record)
-                    continue
             target, pieces = layer + 1, stack.patterns
         # From here: enter the layers up to `target`, and see which of its lines cross the cell.
         for at in range(layer, target):

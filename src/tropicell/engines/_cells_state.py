@@ -30,10 +30,7 @@ SPLITS = 12
 STEPS = 13
 FACETS = 14  # used part of the stack's facets (cones only)
 OUT_FACETS = 15
-SHARE_LAYER = 16  # after this layer cells are dealt out to several runs
-SHARE = 17  # which of them this run is
-SHARES = 18  # how many there are
-STATE_SIZE = 19
+STATE_SIZE = 16
 
 # What a kernel returns.
 DONE, BATCH_FULL, UNSURE_FULL, GROW = 0, 1, 2, 3

@@ -29,7 +29,6 @@ from tropicell.engines._halfspaces_tree import (
     clear,
     forced,
     has_bit,
-    hash_of,
     lowest_bit,
     set_bit,
     split,
@@ -366,7 +365,7 @@ def run(program, work, cert, options, snap, limit_count, limit_visits):
             continue
         if phase == NODE:
             state[VISITS] += 1
-            if state[COUNT] >= limit_count or state[VISITS] >= stop_visits:
+            if state[VISITS] >= stop_visits:
                 return PAUSE
             n_cuts = program.first_cut[layer + 1] - program.first_cut[layer]
             capacity = tree.masks.shape[1]
@@ -388,18 +387,14 @@ def run(program, work, cert, options, snap, limit_count, limit_visits):
                 split(tree, layer, cut if cut >= 0 else first_undecided(tree, layer))
                 continue
         if phase == BACK:
+            if state[COUNT] >= limit_count:
+                return PAUSE  # between two nodes: what is left are the frames
             if back(tree, layer):
                 state[PHASE] = NODE
             elif layer == state[TOP_LAYER]:
                 return DONE
             else:
                 state[LAYER] = layer - 1
-        elif (
-            options.parts > 1
-            and layer == state[TOP_LAYER]
-            and (hash_of(tree, layer) if layer < last_layer else 0) % options.parts != options.part
-        ):
-            state[PHASE] = BACK  # somebody else's
         elif layer < last_layer:
             activate(program, work.maps, tree.decided[layer], layer)
             signs_of_node(

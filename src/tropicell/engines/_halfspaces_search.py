@@ -1,8 +1,7 @@
-"""One run of the `halfspaces` engine: buffers, budgets, and exact decisions for the kernel."""
+"""A search by the `halfspaces` engine: buffers, and exact decisions for the kernel."""
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -10,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tropicell.arithmetic import ArithmeticName, to_floats
-from tropicell.domains import Domain, resolve
 from tropicell.engines import _halfspaces_kernel as kernel
 from tropicell.engines._halfspaces_exact import (
     ExactRows,
@@ -20,7 +18,7 @@ from tropicell.engines._halfspaces_exact import (
     start_basis,
 )
 from tropicell.engines._halfspaces_layers import activate, compose
-from tropicell.engines._halfspaces_program import Program, build_program
+from tropicell.engines._halfspaces_program import Program
 from tropicell.engines._halfspaces_tree import add_certificate, add_point
 from tropicell.engines._halfspaces_work import (
     Options,
@@ -30,12 +28,12 @@ from tropicell.engines._halfspaces_work import (
     make_work,
 )
 from tropicell.engines._lp import go_to_basis, load
-from tropicell.errors import InvalidDomainError, InvalidInputError
+from tropicell.errors import InvalidDomainError
 from tropicell.network import Network
 from tropicell.patterns import PatternArray
 
 #: Regions that the kernel may emit before it returns to Python.
-BATCH = 65_536
+BATCH = 32_768
 #: Nodes after which the kernel returns so that clocks and interrupts are looked at.
 _VISITS = 50_000
 #: A witness closer to a boundary than this (relative) is replaced by a better one.
@@ -78,37 +76,33 @@ class Batch(NamedTuple):
 
 
 class Search:
-    """One enumeration that can be advanced step by step.
+    """A search that is started anywhere in the tree, and advanced step by step.
 
-    Parameters are those of `enumerate_halfspaces`.
+    Parameters are those of `HalfspaceTask`, and its program.
     """
 
     def __init__(
         self,
         network: Network,
-        domain: Domain | None,
+        program: Program,
         *,
         arithmetic: ArithmeticName,
         tolerance: Tolerance,
         store: bool,
-        prefix: PatternArray | None = None,
-        share: tuple[int, int] = (0, 1),
     ) -> None:
-        self.network, inside = resolve(network, domain)
-        self.program: Program = build_program(self.network, inside)
+        self.network = network
+        self.program = program
         self.exact = arithmetic == "exact"
-        self.options = Options(self.exact, store, tolerance.relative, tolerance.pivot, *share)
+        self.options = Options(self.exact, store, tolerance.relative, tolerance.pivot)
         depth = self.network.depth
         self._snap = self.program.roundoff.copy() if self.exact else np.full(depth, tolerance.snap)
         self.work: Work = make_work(self.program, store, BATCH)
         self._certificate = make_certificate_space(self.program)
         self._rows = ExactRows(self.network, self.program.domain)
         self.complete = False
+        self.paused = False
         self.exact_decisions = 0
         self._rewritten = False
-        self._started = time.perf_counter()
-        self._seconds = 0.0
-        self._start(np.empty(0, np.uint8) if prefix is None else np.asarray(prefix, np.uint8))
 
     @property
     def count(self) -> int:
@@ -119,7 +113,6 @@ class Search:
         """Counters; see `HalfspaceResult`."""
         state = self.work.state
         return {
-            "seconds": self._seconds,
             "lps": int(state[kernel.LPS]),
             "pivots": int(state[kernel.PIVOTS]),
             "lps_avoided": int(state[kernel.BY_CERTIFICATE] + state[kernel.SPLITS]),
@@ -127,30 +120,27 @@ class Search:
             "nodes": int(state[kernel.VISITS]),
         }
 
-    def advance(self, max_regions: int | None, max_seconds: float | None) -> bool:
-        """Go on to the end, a full batch or a used-up budget; True if there is more to do."""
-        if self.complete:
-            return False
-        most = np.iinfo(np.int64).max if max_regions is None else max_regions
-        while max_seconds is None or self._seconds < max_seconds:
-            why = kernel.run(
-                self.program, self.work, self._certificate, self.options, self._snap, most, _VISITS
-            )
-            self._seconds = time.perf_counter() - self._started
-            if why == kernel.DONE:
-                self.complete = True
-                return False
-            if why == kernel.GROW:
-                self.work = grow(self.work)
-            elif why == kernel.NEED_CONSTANT:
-                self._decide_constant()
-            elif why == kernel.NEED_EXACT:
-                self._decide_cut()
-            if self.count >= most:
-                return False
-            if self.work.state[kernel.EMITTED] + kernel.MOST_EMITTED > BATCH:
-                return True
-        return False
+    def advance(self, limit: int) -> None:
+        """Go on for a while; stop between two nodes once `limit` regions are found."""
+        state = self.work.state
+        why = kernel.run(
+            self.program, self.work, self._certificate, self.options, self._snap, limit, _VISITS
+        )
+        if why == kernel.DONE:
+            self.complete = True
+        elif why == kernel.GROW:
+            self.work = grow(self.work)
+        elif why == kernel.NEED_CONSTANT:
+            self._decide_constant()
+        elif why == kernel.NEED_EXACT:
+            self._decide_cut()
+        elif self.count >= limit and state[kernel.PHASE] == kernel.BACK:
+            self.paused = True
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the batch should be taken before going on."""
+        return bool(self.work.state[kernel.EMITTED] + kernel.MOST_EMITTED > BATCH)
 
     def batch(self) -> Batch:
         """Take what was found since the last call."""
@@ -169,18 +159,19 @@ class Search:
 
     # --- the beginning ------------------------------------------------------------------------
 
-    def _start(self, prefix: PatternArray) -> None:
-        program, work = self.program, self.work
-        ends = program.first_neuron
-        top = int(np.searchsorted(ends, prefix.size))
-        if top >= len(ends) or ends[top] != prefix.size or (top == len(ends) - 1 and top > 0):
-            raise InvalidInputError(
-                f"the prefix has {prefix.size} pieces; expected those of some first layers, "
-                f"{ends[:-1].tolist()}"
-            )
-        d = self.network.n_inputs
+    def reset(self) -> None:
+        """Forget where the search is; only counters of costs are kept."""
+        self.complete = self.paused = self._rewritten = False
+        self.work.state[[kernel.COUNT, kernel.EMITTED, kernel.CUT, kernel.SIDE]] = 0
+        self.work.maps.formal_ready[:] = False
+
+    def start(self) -> None:
+        """Start at the root: the whole domain."""
+        self.reset()
+        work, d = self.work, self.network.n_inputs
+        sign = [0] * d + [1] * len(self.program.domain)
         if self.network.depth == 0:
-            point = interior_point(self._rows.first, [0] * d + [1] * len(program.domain))
+            point = interior_point(self._rows.first, sign)
             if point is None:
                 raise InvalidDomainError("the domain has no interior points")
             self.complete = True
@@ -190,49 +181,62 @@ class Search:
                 work.out.witnesses[0] = to_floats(np.array(point, dtype=object))
                 work.out.margins[0] = 1.0
             return
-        work.maps.piece[: prefix.size] = prefix
-        rows = self._rows.up_to(top, work.maps.piece)
-        base = d + len(program.domain)
-        sign: list[int | None] = [*([0] * d), *([1] * len(program.domain))]
-        for layer in range(top):
-            sign += self._prefix_signs(layer, rows[base:], prefix)
-            compose(program, work.maps, layer, self._snap)
-            first, last = base + program.first_cut[layer], base + program.first_cut[layer + 1]
-            self._write_exact_rows(rows, range(first, last))
-            work.tree.decided[layer] = 0
-            for i in range(first, last):
-                above = prefix[program.cut_neuron[i - base]] > self._order(i - base)
-                _set_bit(work.tree.decided[layer, 0 if above else 1], i - first)
-            activate(program, work.maps, work.tree.decided[layer], layer)
-        rows = rows[: len(sign)]
-        basis = None if None in sign else start_basis(rows, [int(s or 0) for s in sign])
+        basis = start_basis(self._rows.first, sign)
         if basis is None:
-            if top == 0:
-                raise InvalidDomainError("the domain has no interior points")
-            self.complete = True
-            return
-        work.table.sign[top, : len(sign)] = sign
-        work.table.start[top] = basis
-        work.state[kernel.LAYER] = work.state[kernel.TOP_LAYER] = top
+            raise InvalidDomainError("the domain has no interior points")
+        work.table.sign[0, : len(sign)] = sign
+        work.table.start[0] = basis
+        work.state[kernel.LAYER] = work.state[kernel.TOP_LAYER] = 0
         work.state[kernel.PHASE] = kernel.ENTER
+
+    def _decide_layer(self, layer: int) -> NDArray[np.bool_]:
+        """Take the pieces of a layer as given; returns which of its cuts are positive."""
+        program, work = self.program, self.work
+        above = self._above(layer)
+        decided = work.tree.decided[layer]
+        decided[0], decided[1] = _mask(above, len(decided[0])), _mask(~above, len(decided[0]))
+        activate(program, work.maps, decided, layer)
+        return above
+
+    def _above(self, layer: int) -> NDArray[np.bool_]:
+        """For the cuts of a layer, whether its pieces lie above them."""
+        program = self.program
+        cuts = np.arange(program.first_cut[layer], program.first_cut[layer + 1])
+        neurons = program.cut_neuron[cuts]
+        return np.asarray(self.work.maps.piece[neurons] > cuts - program.neuron_cut[neurons])
+
+    def restore(self, top: int, layer: int, pieces: PatternArray) -> None:
+        """Go to layer `layer` of a cell, with nothing known there; what waits is in frames.
+
+        The rows are those that the search had there before, bit for bit.
+        """
+        self.reset()
+        program, work = self.program, self.work
+        work.maps.piece[: pieces.size] = pieces
+        d = self.network.n_inputs
+        base = d + len(program.domain)
+        sign = np.zeros(work.table.sign.shape[1])
+        sign[d:base] = 1.0
+        for k in range(layer + 1):
+            first, last = base + int(program.first_cut[k]), base + int(program.first_cut[k + 1])
+            unsure = compose(program, work.maps, k, self._snap)
+            if unsure >= 0 and self.exact:
+                self._write_exact_rows(self._rows.up_to(k, work.maps.piece), range(first, last))
+            work.table.sign[k] = sign
+            if k < layer:
+                above = self._decide_layer(k)
+                sign[first:last] = np.where(
+                    work.maps.constant[first:last], 0.0, np.where(above, 1.0, -1.0)
+                )
+            work.table.drift[k] = 1 << 40  # the dictionary is made anew
+            work.tree.n_certificates[k] = 0
+            work.tree.n_points[k] = work.tree.n_frames[k] = 0
+        work.state[kernel.LAYER], work.state[kernel.TOP_LAYER] = layer, top
+        work.state[kernel.PHASE] = kernel.BACK
 
     def _order(self, cut: int) -> int:
         """Which breakpoint of its neuron a cut is."""
         return int(cut - self.program.neuron_cut[self.program.cut_neuron[cut]])
-
-    def _prefix_signs(
-        self, layer: int, cuts: list[list[Any]], prefix: PatternArray
-    ) -> list[int | None]:
-        """Signs of a decided layer's cuts; None where a constant cut contradicts the prefix."""
-        signs: list[int | None] = []
-        for cut in range(self.program.first_cut[layer], self.program.first_cut[layer + 1]):
-            above = prefix[self.program.cut_neuron[cut]] > self._order(cut)
-            row = cuts[cut]
-            if any(q != 0 for q in row[1:]):
-                signs.append(1 if above else -1)
-            else:
-                signs.append(0 if (row[0] > 0) == above else None)
-        return signs
 
     # --- exact decisions ----------------------------------------------------------------------
 
@@ -397,6 +401,14 @@ def _nudges(d: int) -> NDArray[np.float64]:
 
 def _set_bit(mask: NDArray[np.uint64], b: int) -> None:
     mask[b >> 6] |= np.uint64(1 << (b & 63))
+
+
+def _mask(bits: NDArray[np.bool_], words: int) -> NDArray[np.uint64]:
+    """Booleans as words of 64 bits."""
+    data = np.zeros(8 * words, np.uint8)
+    packed = np.packbits(bits, bitorder="little")
+    data[: len(packed)] = packed
+    return data.view("<u8")
 
 
 def _get_bit(mask: NDArray[np.uint64], b: int) -> bool:

@@ -175,15 +175,3 @@ def back(tree, layer):
             kept += 1
     tree.n_points[layer] = kept
     return True
-
-
-@inner_function
-def hash_of(tree, layer):
-    """A number that depends on the layer's decided signs only, well mixed."""
-    h = ONE
-    for w in range(tree.all_bits.shape[1]):
-        h = (h ^ tree.decided[layer, 0, w]) * np.uint64(0x9E3779B97F4A7C15)
-        h ^= h >> np.uint64(29)
-        h *= np.uint64(0xBF58476D1CE4E5B9)
-        h ^= h >> np.uint64(32)
-    return np.int64(h >> np.uint64(2))

@@ -23,8 +23,6 @@ class Options(NamedTuple):
     store: bool
     relative: float
     pivot: float
-    part: int  # of the cells of the first layer, do those whose hash is `part` modulo `parts`
-    parts: int
 
 
 class CertificateSpace(NamedTuple):

@@ -5,8 +5,8 @@ half of it): Numba is told to leave them out. Should a later Numba drop that opt
 are compiled with them.
 
 Numba compiles a kernel anew when its own file changes, but not when that of a kernel it calls does.
-So all kernels get the same stamp, made from the sources of all engines and of all other kernels
-of the package.
+So all kernels get the same stamp, made from all sources that hold kernels (their names begin with
+an underscore), here and in the package, and from those of the tuples that kernels get.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ def _options() -> dict[str, Any]:
 
 def _stamp() -> str:
     folder = Path(__file__).parent
-    sources = sorted([*folder.glob("*.py"), *folder.parent.glob("_*.py")])
+    kernels = sorted([*folder.glob("_*.py"), *folder.parent.glob("_*.py")])
+    sources = [*kernels, folder / "program.py"]
     return hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
 
 

@@ -42,11 +42,18 @@ class Run(Protocol):
 
     @property
     def count(self) -> int:
-        """Regions found so far."""
+        """Regions handed over so far, in order."""
+
+    @property
+    def found(self) -> int:
+        """Regions found so far, those included that still wait to be handed over."""
 
     @property
     def complete(self) -> bool:
         """Whether all regions have been found."""
+
+    def halt(self) -> None:
+        """Stop soon. `batches` ends, `rest` has what is left."""
 
     def batches(self) -> Iterator[Columns | None]:
         """Go on, and hand over what was found; None is a chance to look at the clock."""

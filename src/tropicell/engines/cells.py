@@ -10,10 +10,9 @@ docs/error-bound.md); cells with a sign in doubt are finished for one layer in i
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,25 +20,19 @@ from tropicell.arithmetic import ArithmeticName
 from tropicell.columns import PackedPatterns
 from tropicell.domains import Domain, resolve
 from tropicell.engines import _cells_buffers as buffers
+from tropicell.engines import cells_stack, unit_files
 from tropicell.engines._cells_cone import run_cones
-from tropicell.engines._cells_deal import deal
+from tropicell.engines._cells_maps import enter_layers
 from tropicell.engines._cells_plane import run_plane
 from tropicell.engines._cells_result import as_columns, exact_batch
 from tropicell.engines._cells_state import (
-    CONFLICTS,
-    CORNERS,
     COUNT,
     DONE,
-    FACETS,
     GROW,
     OUT,
     OUT_CORNERS,
     OUT_FACETS,
-    PATTERNS,
     SEED,
-    SHARE,
-    SHARE_LAYER,
-    SHARES,
     SPLITS,
     STATE_SIZE,
     TESTS,
@@ -47,18 +40,19 @@ from tropicell.engines._cells_state import (
     UNSURE,
     UNSURE_CONFLICTS,
     UNSURE_CORNERS,
+    UNSURE_FULL,
     Batch,
     Seeds,
 )
 from tropicell.engines._exact_cells import MOST_FACETS, ExactCell, ExactCells
 from tropicell.engines.batch import Columns
 from tropicell.engines.program import Program, compile_program, is_tame
-from tropicell.errors import InvalidInputError
+from tropicell.engines.units import Arrays, Outcome, Unit, chunks
 from tropicell.network import Network
 
 #: The kernel comes back to look at the clock after so many steps.
 _STEPS = 50_000
-_SEEDS_AT_ONCE = 256
+_SEEDS_AT_ONCE = 64
 
 
 @dataclass(frozen=True)
@@ -81,8 +75,6 @@ class CellStats:
 
     Attributes
     ----------
-    seconds : float
-        Time spent so far.
     tests, splits : int
         Signs of a line at a corner in floating point; cells cut in two.
     unsure_cells, exact_decisions : int
@@ -93,7 +85,6 @@ class CellStats:
         out an exact one when asked.
     """
 
-    seconds: float = 0.0
     tests: int = 0
     splits: int = 0
     unsure_cells: int = 0
@@ -122,9 +113,8 @@ def _plan(network: Network, domain: Domain) -> _Plan:
     return plan
 
 
-@dataclass
-class CellRun:
-    """One enumeration: iterate over `batches`; stop early to stop the enumeration.
+class CellTask:
+    """The cells engine on a network and a domain; see `tropicell.engines.units.Task`.
 
     Parameters
     ----------
@@ -132,296 +122,311 @@ class CellRun:
     domain : Domain, optional
         Default: the whole space. Slices are resolved here.
     arithmetic : {"exact", "float"}
-    tolerance : Tolerance
+    tolerance : Tolerance, optional
         For float arithmetic.
     store : bool
         False: only count.
-    max_regions, max_seconds : optional
-        Budgets; `complete` tells whether they sufficed.
     volumes : bool, optional
         Whether to compute volumes; default: up to three dimensions. Otherwise those
         of bounded regions are ``nan``.
-    cells : list of ExactCell, optional
-        Where to start instead of the domain: cells that another run's `remaining` gave away.
-    share : (int, int, int), optional
-        ``(layer, k, n)``: of n runs that share the work, this is number k; the cells of the first
-        layers up to `layer` are dealt out.
-
-    Attributes
-    ----------
-    count : int
-        Regions found so far.
-    complete : bool
-        True once everything has been found.
-    stats : CellStats
 
     Examples
     --------
-    >>> run = CellRun(Network.mlp([[[1.0], [-1.0]], [[1.0, 1.0]]], [[0.0, -1.0], [0.0]]))
-    >>> sum(len(batch.packed) for batch in run.batches() if batch is not None)
-    3
-    >>> run.count, run.complete
-    (3, True)
+    >>> task = CellTask(Network.mlp([[[1.0], [-1.0]], [[1.0, 1.0]]], [[0.0, -1.0], [0.0]]))
+    >>> outcome = task.worker().run(task.root(), 100, lambda: False)
+    >>> outcome.count, outcome.left
+    (3, [])
     """
 
-    network: Network
-    domain: Domain | None = None
-    arithmetic: ArithmeticName = "exact"
-    tolerance: Tolerance = field(default_factory=Tolerance)
-    store: bool = True
-    max_regions: int | None = None
-    max_seconds: float | None = None
-    volumes: bool | None = None
-    cells: list[ExactCell] | None = None
-    share: tuple[int, int, int] | None = None
-
-    def __post_init__(self) -> None:
-        if self.arithmetic not in ("exact", "float"):
-            raise InvalidInputError(
-                f"arithmetic must be 'exact' or 'float', not {self.arithmetic!r}"
-            )
-        network, domain = resolve(self.network, self.domain)
-        self.count = 0
-        self.complete = False
-        self.stats = CellStats()
+    def __init__(
+        self,
+        network: Network,
+        domain: Domain | None = None,
+        arithmetic: ArithmeticName = "exact",
+        *,
+        tolerance: Tolerance | None = None,
+        store: bool = True,
+        volumes: bool | None = None,
+    ) -> None:
+        network, domain = resolve(network, domain)
         plan = _plan(network, domain)
+        self.network = network
         self.program = plan.program
-        self._exact = plan.exact.copy()
+        self.exact_cells = plan.exact
+        self.arithmetic = arithmetic
+        self.tolerance = (tolerance or Tolerance()).relative
+        self.store = store
+        self.volumes = network.n_inputs <= 3 if volumes is None else volumes
+        self.tame = arithmetic == "float" or plan.tame
+        self.plane = network.n_inputs == 2
+        self.bits = PackedPatterns.bits_for(network.pieces)
         self._root = plan.root
-        self._tame = self.arithmetic == "float" or plan.tame
-        self._plane = network.n_inputs == 2
-        self._bits = PackedPatterns.bits_for(network.pieces)
-        self._seeds: list[ExactCell] = list(self.cells or [])
-        self._started = self.cells is not None
-        self._regions: list[ExactCell] = []
-        self._state = np.zeros(STATE_SIZE, np.int64)
-        self._share_layer, *dealt = self.share or (-1, 0, 1)
-        self._state[[SHARE_LAYER, SHARE, SHARES]] = self._share_layer, *dealt
 
-    def batches(self) -> Iterator[Columns | None]:
-        """Batches of regions, and None between them as a chance to look at the clock.
+    def root(self) -> Unit:
+        """The whole domain; nothing if it has no interior."""
+        return Unit(0, {}, () if self._root is None else (self._root,))
 
-        After a budget was spent, raise it and call this again to go on.
-        """
-        started = time.perf_counter()
-        spent = False
-        try:
-            if not self._started:
-                self._plant_root()
-            yield from self._flush_exact()
-            while self._seeds and not spent:
-                if self._over_budget(started):
-                    spent = True
-                    break
-                some = self._seeds[-_SEEDS_AT_ONCE:]
-                del self._seeds[-_SEEDS_AT_ONCE:]
-                for batch, spent in self._grow(some, started):
-                    yield batch
-                    self.stats.seconds = time.perf_counter() - started
-                    if spent:
-                        break
-            self.complete = not spent
-        finally:
-            self.stats.seconds = time.perf_counter() - started
-            self.stats.exact_decisions = self._exact.decisions
+    def worker(self) -> CellWorker:
+        """A worker with buffers of its own."""
+        return CellWorker(self)
 
-    def rest(self) -> Iterator[Columns]:
-        """Regions found and not yet handed over, after the run was broken off."""
-        if hasattr(self, "_out"):
-            batch = self._take_batch(full=True)
-            if batch is not None:
-                yield batch
-        yield from self._flush_exact()
+    def describe(self, unit: Unit) -> dict[str, Any]:
+        """All of a unit but its arrays, as JSON."""
+        return {
+            "generation": unit.generation,
+            "doubtful": unit.doubtful,
+            "cells": [unit_files.cell_to_json(cell) for cell in unit.cells],
+        }
 
-    def _over_budget(self, started: float) -> bool:
-        if self.max_regions is not None and self.count >= self.max_regions:
-            return True
-        return self.max_seconds is not None and time.perf_counter() - started > self.max_seconds
-
-    def _plant_root(self) -> None:
-        """Cut the domain exactly until its parts have corners, and make them seeds."""
-        self._started = True
-        cells = [] if self._root is None else [self._root]
-        while cells:
-            self._sort(cells.pop(), cells)
-
-    def _sort(self, cell: ExactCell, more: list[ExactCell]) -> None:
-        """A finished region, a seed for the kernel, or a cell that stays exact."""
-        exact = self._exact
-        if cell.layer == self._share_layer + 1 and not self._is_mine(cell):
-            return
-        if cell.layer > self.program.depth:
-            self.count += 1
-            if self.store:
-                self._regions.append(cell)
-        elif (
-            self._tame and cell.cone.pointed and (self._plane or len(cell.cone.rows) <= MOST_FACETS)
-        ):
-            self._seeds.append(cell)
-        else:
-            width = self.network.widths[cell.layer - 1]
-            lines = exact.lines_of(cell.layer)
-            more.extend(
-                exact.finish_layer(cell, bytearray(width), lines, stop_when_pointed=self._tame)
-            )
-
-    def _is_mine(self, cell: ExactCell) -> bool:
-        pieces = np.frombuffer(cell.pattern, np.uint8)
-        return bool(deal(pieces, pieces[:0]) % self._state[SHARES] == self._state[SHARE])
-
-    def _grow(
-        self, cells: list[ExactCell], started: float
-    ) -> Iterator[tuple[Columns | None, bool]]:
-        """Run the kernel from some seeds until all below them is done, or a budget is spent."""
-        program, state = self.program, self._state
-        plane = self._plane
-        rows, neurons, d = program.rows, program.neurons, program.dimension
-        seeds: Seeds = (
-            buffers.plane_seeds(program, cells) if plane else buffers.cone_seeds(program, cells)
+    def restored(self, described: dict[str, Any], stack: Arrays) -> Unit:
+        """A unit from a file, checked."""
+        if stack:
+            unit_files.check_cells(self.program, self.network, stack)
+        exact = self.exact_cells.copy()
+        cells = tuple(
+            unit_files.cell_from_json(data, self.program, self.network, exact)
+            for data in described["cells"]
         )
-        if not hasattr(self, "_stack"):
-            self._stack = buffers.plane_stack(program) if plane else buffers.cone_stack(program)
-            self._records = np.zeros((256, 11), np.int64)
-            self._out = buffers.batch_arrays(program, self.store)
-            self._unsure = buffers.unsure_arrays(program)
-            self._maps = (
-                np.zeros((d + 2, rows)),
-                np.zeros((d + 3, rows)),
-                np.zeros(neurons, np.uint8),
-                np.full(program.depth + 2, -1, np.int64),
+        return Unit(int(described["generation"]), stack, cells, bool(described["doubtful"]))
+
+
+class CellWorker:
+    """Runs units of a `CellTask`."""
+
+    def __init__(self, task: CellTask) -> None:
+        self._task = task
+        self._exact = task.exact_cells.copy()
+        self._stats = CellStats()
+        program, plane = task.program, task.plane
+        d, rows = program.dimension, program.rows
+        self._state = np.zeros(STATE_SIZE, np.int64)
+        self._stack: Any = buffers.plane_stack(program) if plane else buffers.cone_stack(program)
+        self._records = np.zeros((256, 11), np.int64)
+        self._out = buffers.batch_arrays(program, task.store)
+        self._unsure = buffers.unsure_arrays(program)
+        self._pattern = np.zeros(program.neurons, np.uint8)
+        self._maps = (
+            np.zeros((d + 2, rows)),
+            np.zeros((d + 3, rows)),
+            self._pattern,
+            np.full(program.depth + 2, -1, np.int64),
+        )
+        self._no_seeds = self._seeds_of([])
+        self._seeds = self._no_seeds
+        self._planted: list[ExactCell] = []
+        self._waiting: list[ExactCell] = []
+        self._finished: list[ExactCell] = []
+        self._found: list[Columns] = []
+        self._doubtful = False
+
+    def stats(self) -> dict[str, Any]:
+        """What all units have cost."""
+        state = self._state
+        self._stats.tests, self._stats.splits = int(state[TESTS]), int(state[SPLITS])
+        self._stats.exact_decisions = self._exact.decisions
+        return asdict(self._stats)
+
+    def run(self, unit: Unit, limit: int, stop: Callable[[], bool]) -> Outcome:
+        """Cut cells until `limit` regions are found, or all of the unit's."""
+        self._begin(unit)
+        state = self._state
+        decided = self._exact.decisions
+        while state[TOP] or self._has_seeds() or self._waiting:
+            # An exact decision takes about as long as a region, or longer.
+            most = limit - (self._exact.decisions - decided)
+            if state[COUNT] >= most:
+                break
+            if stop():
+                return Outcome(self._take_all(), int(state[COUNT]), None)
+            if state[TOP] or self._has_seeds():
+                self._run_kernel(most, stop)
+            else:
+                self._plant(stop)
+        if state[UNSURE]:
+            self._decide_unsure(stop)
+        columns = self._take_all()
+        if stop():
+            return Outcome(columns, int(state[COUNT]), None)
+        return Outcome(columns, int(state[COUNT]), self._left(unit.generation + 1))
+
+    def _begin(self, unit: Unit) -> None:
+        task, state = self._task, self._state
+        counters = state[[TESTS, SPLITS]]
+        state[:] = 0
+        state[[TESTS, SPLITS]] = counters
+        self._seeds, self._planted = self._no_seeds, []
+        self._waiting = list(unit.cells)
+        self._finished, self._found = [], []
+        self._doubtful = unit.doubtful
+        if unit.stack:
+            before, after, pattern, changes = self._maps
+            self._stack, self._records = cells_stack.put(
+                task.program, self._stack, self._records, unit.stack, state
             )
-        state[SEED] = 0
-        most = self.max_regions if self.max_regions is not None else 1 << 62
-        volumes = self.volumes if self.volumes is not None else d <= 3
-        run = run_plane if plane else run_cones
-        while True:
-            state[COUNT] = self.count
-            code = run(
-                program,
-                *self._maps,
-                self._stack,
-                self._records,
-                seeds,
-                self._out,
-                self._unsure,
-                state,
-                self.arithmetic == "exact",
-                self.tolerance.relative,
-                self.store,
-                volumes,
-                most,
-                _STEPS,
+            layer = int(unit.stack["records"][-1, 0])
+            enter_layers(
+                task.program.maps,
+                before,
+                after,
+                pattern,
+                unit.stack["pattern"],
+                layer,
+                changes,
+                task.arithmetic == "exact",
+                self._stack.rows,
+                self._stack.change,
             )
-            self.count = int(state[COUNT])
-            self.stats.tests, self.stats.splits = int(state[TESTS]), int(state[SPLITS])
-            if code == GROW:
-                self._stack = buffers.grown(self._stack)
-                self._records = buffers.twice(self._records)
-                continue
-            self._decide_unsure()
-            batch = self._take_batch(full=code == DONE)
-            yield batch, False
-            yield from ((batch, False) for batch in self._flush_exact())
-            if code == DONE:
+
+    def _left(self, generation: int) -> list[Unit]:
+        """What remains to be done, as new units, in the order in which it would be done."""
+        task = self._task
+        units = cells_stack.take(
+            task.program,
+            self._stack,
+            self._records,
+            self._pattern,
+            self._state,
+            generation,
+            self._doubtful,
+        )
+        waiting = self._waiting + self._planted[int(self._state[SEED]) :][::-1]
+        units += [
+            Unit(generation, {}, part, self._doubtful) for part in chunks(waiting, generation)
+        ]
+        return units
+
+    # --- cells in and out ---------------------------------------------------------------------
+
+    def _has_seeds(self) -> bool:
+        return int(self._state[SEED]) < len(self._planted)
+
+    def _for_kernel(self, cell: ExactCell) -> bool:
+        task = self._task
+        few = task.plane or len(cell.cone.rows) <= MOST_FACETS
+        return task.tame and cell.cone.pointed and few
+
+    def _plant(self, stop: Callable[[], bool]) -> None:
+        """Make seeds of the cells that come next; one that is not fit for it is cut exactly."""
+        waiting = self._waiting
+        cell = waiting[-1]
+        if cell.layer > self._task.program.depth or not self._for_kernel(cell):
+            self._place(waiting.pop(), stop)
+            return
+        self._planted = []
+        while waiting and len(self._planted) < _SEEDS_AT_ONCE and self._for_kernel(waiting[-1]):
+            self._planted.append(waiting.pop())
+        self._seeds = self._seeds_of(self._planted)
+        self._state[SEED] = 0
+
+    def _seeds_of(self, cells: list[ExactCell]) -> Seeds:
+        make = buffers.plane_seeds if self._task.plane else buffers.cone_seeds
+        return make(self._task.program, cells)
+
+    def _place(self, cell: ExactCell, stop: Callable[[], bool]) -> None:
+        """A finished region is kept; another cell is cut by one layer, exactly."""
+        if cell.layer > self._task.program.depth:
+            self._keep(cell)
+            return
+        exact = self._exact
+        parts = exact.finish_layer(
+            cell,
+            bytearray(self._task.network.widths[cell.layer - 1]),
+            exact.lines_of(cell.layer),
+            stop_when_pointed=self._task.tame,
+        )
+        self._sort(parts, stop)
+
+    def _sort(self, cells: Any, stop: Callable[[], bool]) -> None:
+        """Keep the finished regions among some cells; the others wait."""
+        for cell in cells:
+            if cell.layer > self._task.program.depth:
+                self._keep(cell)
+            else:
+                self._waiting.append(cell)
+            if stop():
                 return
-            if self._over_budget(started):
-                self._seeds += cells[int(state[SEED]) :]
-                self._seeds += self._take_cells()
-                yield self._take_batch(full=True), True
-                return
 
-    def remaining(self) -> list[ExactCell]:
-        """What is left to do after a budget was spent; give it to other runs to share it."""
-        left, self._seeds = self._seeds, []
-        return left
+    def _keep(self, cell: ExactCell) -> None:
+        self._state[COUNT] += 1
+        if self._task.store:
+            self._take_batch()  # first what the kernel found before it
+            self._finished.append(cell)
 
-    def _take_cells(self) -> list[ExactCell]:
-        """Take away all cells that are still on the kernel's stack; see `remaining`."""
-        if not hasattr(self, "_stack"):
-            return []
-        labels = buffers.stacked_labels(self._stack, self._records, self._state, self._plane)
-        pattern = self._maps[2].tobytes()
-        taken = []
-        for layer, names in labels:
-            prefix = self.program.first_neuron(layer)
-            cone = self._exact.rebuild(layer, pattern[:prefix], names)
-            taken.append(ExactCell(layer, pattern[:prefix], cone))
-        self._state[[TOP, CORNERS, CONFLICTS, PATTERNS, FACETS]] = 0
-        return taken
+    def _run_kernel(self, limit: int, stop: Callable[[], bool]) -> None:
+        task, state = self._task, self._state
+        run = run_plane if task.plane else run_cones
+        code = run(
+            task.program,
+            *self._maps,
+            self._stack,
+            self._records,
+            self._seeds,
+            self._out,
+            self._unsure,
+            state,
+            task.arithmetic == "exact",
+            task.tolerance,
+            task.store,
+            task.volumes,
+            limit,
+            _STEPS,
+        )
+        if code == GROW:
+            self._stack = buffers.grown(self._stack)
+            self._records = buffers.twice(self._records)
+            return
+        out = self._out
+        if (
+            state[OUT] > len(out.volumes) // 2
+            or state[OUT_CORNERS] > len(out.vertices) // 2
+            or state[OUT_FACETS] > len(out.labels) // 2
+        ):
+            self._take_batch()
+        if code in (DONE, UNSURE_FULL) and state[UNSURE]:
+            self._decide_unsure(stop)
 
-    def _take_batch(self, *, full: bool) -> Columns | None:
-        """The kernel's regions, once there are enough of them."""
-        state, out = self._state, self._out
-        few = state[OUT] < len(out.volumes) // 2 and state[OUT_CORNERS] < len(out.vertices) // 2
-        few = few and state[OUT_FACETS] < len(out.labels) // 2
-        if not self.store or state[OUT] == 0 or (few and not full):
-            return None
-        columns = self._columns(buffers.used_part(out, state, self._plane))
-        state[OUT] = state[OUT_CORNERS] = state[OUT_FACETS] = 0
-        return columns
-
-    def _columns(self, batch: Batch) -> Columns:
-        if self.arithmetic == "exact":
-            self.stats.unproved_witnesses += int((~batch.inside).sum())
-        columns = as_columns(batch, self._bits)
-        if self.program.dimension > 3 and self.stats.unsure_cells:
-            # Cells that come back from exact arithmetic may list a redundant inequality there.
-            return columns._replace(facet_lines=None, facet_counts=None)
-        return columns
-
-    def _decide_unsure(self) -> None:
+    def _decide_unsure(self, stop: Callable[[], bool]) -> None:
         """Finish the layer of every unsure cell exactly; its parts become seeds again."""
         state, exact = self._state, self._exact
-        if state[UNSURE] == 0:
-            return
-        self.stats.unsure_cells += int(state[UNSURE])
-        found = buffers.unsure_cells(self.program, self._unsure, state)
+        self._doubtful = True
+        self._stats.unsure_cells += int(state[UNSURE])
+        found = buffers.unsure_cells(self._task.program, self._unsure, state)
         state[UNSURE] = state[UNSURE_CORNERS] = state[UNSURE_CONFLICTS] = 0
         for layer, pattern, pieces, labels, lines in found:
-            cone = exact.rebuild(layer, pattern, labels)
-            cell = ExactCell(layer, pattern, cone)
-            cells = list(exact.finish_layer(cell, pieces, lines, stop_when_pointed=False))
-            while cells:
-                self._sort(cells.pop(), cells)
+            if stop():
+                return
+            cell = ExactCell(layer, pattern, exact.rebuild(layer, pattern, labels))
+            parts = exact.finish_layer(cell, pieces, lines, stop_when_pointed=False)
+            self._sort(parts, stop)
 
-    def _flush_exact(self) -> Iterator[Columns]:
+    # --- regions out --------------------------------------------------------------------------
+
+    def _take_all(self) -> list[Columns]:
+        self._take_batch()
+        self._take_finished()
+        return self._found
+
+    def _take_batch(self) -> None:
+        """The kernel's regions."""
+        state = self._state
+        if not self._task.store or state[OUT] == 0:
+            return
+        self._take_finished()
+        self._add(buffers.used_part(self._out, state, self._task.plane))
+        state[OUT] = state[OUT_CORNERS] = state[OUT_FACETS] = 0
+
+    def _take_finished(self) -> None:
         """Regions that were finished in exact arithmetic."""
-        if self._regions:
-            wanted = self.volumes if self.volumes is not None else self.program.dimension <= 3
-            yield self._columns(exact_batch(self.program, self._regions, volumes=wanted))
-            self._regions = []
+        if self._finished:
+            task = self._task
+            self._add(exact_batch(task.program, self._finished, volumes=task.volumes))
+            self._finished = []
 
-
-def count_cells(
-    network: Network,
-    domain: Domain | None = None,
-    *,
-    arithmetic: ArithmeticName = "exact",
-    tolerance: Tolerance | None = None,
-    max_regions: int | None = None,
-    max_seconds: float | None = None,
-) -> CellRun:
-    """Count the regions of a network on a domain, in constant memory.
-
-    Returns
-    -------
-    CellRun
-        Finished; see its `count`, `complete` and `stats`.
-
-    Examples
-    --------
-    >>> count_cells(Network.mlp([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0]]])).count
-    4
-    """
-    run = CellRun(
-        network,
-        domain,
-        arithmetic,
-        tolerance or Tolerance(),
-        False,
-        max_regions,
-        max_seconds,
-    )
-    for _ in run.batches():
-        pass
-    return run
+    def _add(self, batch: Batch) -> None:
+        if self._task.arithmetic == "exact":
+            self._stats.unproved_witnesses += int((~batch.inside).sum())
+        columns = as_columns(batch, self._task.bits)
+        if self._task.program.dimension > 3 and self._doubtful:
+            # Cells that come back from exact arithmetic may list a redundant inequality there.
+            columns = columns._replace(facet_lines=None, facet_counts=None)
+        self._found.append(columns)

@@ -8,60 +8,24 @@ floats prove nothing.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from tropicell.arithmetic import ArithmeticName, get_arithmetic
-from tropicell.domains import Domain
-from tropicell.engines._halfspaces_search import Batch, Search, Tolerance
-from tropicell.errors import InvalidInputError
+from tropicell.arithmetic import ArithmeticName
+from tropicell.columns import PackedPatterns
+from tropicell.domains import Domain, resolve
+from tropicell.engines import halfspaces_stack, unit_files
+from tropicell.engines._halfspaces_program import build_program
+from tropicell.engines._halfspaces_search import Search, Tolerance
+from tropicell.engines.batch import Columns
+from tropicell.engines.units import Arrays, Outcome, Unit
 from tropicell.network import Network
-from tropicell.patterns import PatternArray
 
-__all__ = ["Batch", "HalfspaceResult", "Search", "Tolerance", "enumerate_halfspaces"]
-
-
-@dataclass
-class HalfspaceResult:
-    """What `enumerate_halfspaces` found.
-
-    Attributes
-    ----------
-    count : int
-        Number of regions found.
-    complete : bool
-        Whether these are all.
-    patterns, witnesses, margins : ndarray
-        One row per region (see `Batch`); empty if only counted or handed to a callback.
-    stats : dict
-        ``seconds``, ``lps``, ``pivots``, ``lps_avoided`` (cuts decided by known certificates, and
-        splits), ``exact_decisions``, ``nodes``.
-    """
-
-    count: int
-    complete: bool
-    patterns: PatternArray
-    witnesses: NDArray[np.float64]
-    margins: NDArray[np.float64]
-    stats: dict[str, float] = field(default_factory=dict)
+#: An exact decision takes as long as so many regions.
+_PRICE = 50
 
 
-def enumerate_halfspaces(
-    network: Network,
-    domain: Domain | None = None,
-    *,
-    arithmetic: ArithmeticName = "exact",
-    tolerance: Tolerance | None = None,
-    store: bool = True,
-    max_regions: int | None = None,
-    max_seconds: float | None = None,
-    on_batch: Callable[[Batch], None] | None = None,
-    prefix: PatternArray | None = None,
-    share: tuple[int, int] = (0, 1),
-) -> HalfspaceResult:
-    """Find all regions of a network on a domain, in any dimension.
+class HalfspaceTask:
+    """The half-spaces engine on a network and a domain; see `tropicell.engines.units.Task`.
 
     Parameters
     ----------
@@ -73,63 +37,94 @@ def enumerate_halfspaces(
         "float": decisions within `tolerance`.
     tolerance : Tolerance, optional
     store : bool
-        False: count only, in constant memory.
-    max_regions, max_seconds : optional
-        Budgets; what was found until then is kept, with ``complete=False``. A callback may get
-        some more regions than `max_regions`.
-    on_batch : callable, optional
-        Called with every `Batch` instead of keeping it.
-    prefix : ndarray of uint8, optional
-        Pieces of the neurons of the first k layers: only the regions with this prefix are looked
-        for.
-    share : (int, int)
-        ``(k, n)``: of n calls that share the work (in threads: the kernel runs without the GIL),
-        this is number k. The cells of the first layer are dealt out by a hash of their signs;
-        networks with one layer are left to k = 0.
-
-    Returns
-    -------
-    HalfspaceResult
+        False: count only.
 
     Examples
     --------
-    >>> network = Network.mlp([np.eye(6), np.ones((1, 6))])
-    >>> result = enumerate_halfspaces(network)
-    >>> result.count, result.complete
-    (64, True)
-    >>> bool((network.patterns(result.witnesses) == result.patterns).all())
-    True
+    >>> import numpy as np
+    >>> task = HalfspaceTask(Network.mlp([np.eye(6), np.ones((1, 6))]))
+    >>> outcome = task.worker().run(task.root(), 1000, lambda: False)
+    >>> outcome.count, outcome.left
+    (64, [])
     """
-    get_arithmetic(arithmetic)
-    for name, value in (("max_regions", max_regions), ("max_seconds", max_seconds)):
-        if value is not None and not value >= 0:
-            raise InvalidInputError(f"{name} must be at least 0, got {value}")
-    if not 0 <= share[0] < share[1]:
-        raise InvalidInputError(f"share must be (k, n) with 0 <= k < n, got {share}")
-    search = Search(
-        network,
-        domain,
-        arithmetic=arithmetic,
-        tolerance=tolerance or Tolerance(),
-        store=store,
-        prefix=prefix,
-        share=share,
-    )
-    kept: list[Batch] = []
-    more = True
-    while more:
-        more = search.advance(max_regions, max_seconds)
-        if store:
-            (kept.append if on_batch is None else on_batch)(search.batch())
-    most = search.count if max_regions is None else min(search.count, max_regions)
-    width, d = network.n_neurons, search.network.n_inputs
-    return HalfspaceResult(
-        count=search.count if on_batch is not None else most,
-        complete=search.complete and most == search.count,
-        patterns=np.concatenate([np.empty((0, width), np.uint8), *(b.patterns for b in kept)])[
-            :most
-        ],
-        witnesses=np.concatenate([np.empty((0, d)), *(b.witnesses for b in kept)])[:most],
-        margins=np.concatenate([np.empty(0), *(b.margins for b in kept)])[:most],
-        stats=search.stats(),
-    )
+
+    def __init__(
+        self,
+        network: Network,
+        domain: Domain | None = None,
+        arithmetic: ArithmeticName = "exact",
+        *,
+        tolerance: Tolerance | None = None,
+        store: bool = True,
+    ) -> None:
+        self.network, inside = resolve(network, domain)
+        self.program = build_program(self.network, inside)
+        self.arithmetic = arithmetic
+        self.tolerance = tolerance or Tolerance()
+        self.store = store
+        self.bits = PackedPatterns.bits_for(self.network.pieces)
+
+    def root(self) -> Unit:
+        """The whole domain."""
+        return Unit(0, {})
+
+    def worker(self) -> HalfspaceWorker:
+        """A worker with buffers of its own."""
+        return HalfspaceWorker(self)
+
+    def describe(self, unit: Unit) -> dict[str, Any]:
+        """All of a unit but its arrays, as JSON."""
+        return {"generation": unit.generation}
+
+    def restored(self, described: dict[str, Any], stack: Arrays) -> Unit:
+        """A unit from a file, checked."""
+        if stack:
+            unit_files.check_halfspaces(self.program, stack, store=self.store)
+        return Unit(int(described["generation"]), stack)
+
+
+class HalfspaceWorker:
+    """Runs units of a `HalfspaceTask`."""
+
+    def __init__(self, task: HalfspaceTask) -> None:
+        self._task = task
+        self._unproved = 0
+        self._search = Search(
+            task.network,
+            task.program,
+            arithmetic=task.arithmetic,
+            tolerance=task.tolerance,
+            store=task.store,
+        )
+
+    def stats(self) -> dict[str, Any]:
+        """What all units have cost."""
+        return self._search.stats() | {"unproved_witnesses": self._unproved}
+
+    def run(self, unit: Unit, limit: int, stop: Callable[[], bool]) -> Outcome:
+        """Search until `limit` regions are found, or all of the unit's."""
+        search = self._search
+        if unit.stack:
+            halfspaces_stack.put(search, unit.stack)
+        else:
+            search.start()
+        columns: list[Columns] = []
+        decided = search.exact_decisions
+        while not (search.complete or search.paused):
+            if stop():
+                self._take(columns)
+                return Outcome(columns, search.count, None)
+            search.advance(limit - _PRICE * (search.exact_decisions - decided))
+            if search.is_full:
+                self._take(columns)
+        self._take(columns)
+        left = [] if search.complete else halfspaces_stack.take(search, unit.generation + 1)
+        return Outcome(columns, search.count, left)
+
+    def _take(self, columns: list[Columns]) -> None:
+        batch = self._search.batch()
+        # A margin of 0: the witness is a rounded exact point, which may not be inside any more.
+        self._unproved += int((batch.margins == 0).sum())
+        if self._task.store and len(batch.patterns):
+            packed = PackedPatterns.pack(batch.patterns, self._task.bits)
+            columns.append(Columns(packed, batch.witnesses))

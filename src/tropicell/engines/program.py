@@ -14,6 +14,7 @@ of the layers that read the input have about the same size: ``x_scaled = x * sca
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -144,6 +145,10 @@ class Program(NamedTuple):
         """Place of a layer's first neuron in a pattern."""
         return int(self.maps.row_start[layer] - self.maps.row_start[1])
 
+    def layer_width(self, layer: int) -> int:
+        """Number of neurons of a layer."""
+        return int(self.maps.row_start[layer + 1] - self.maps.row_start[layer])
+
     @property
     def width(self) -> int:
         """Largest width of a layer, layer 0 included."""
@@ -234,8 +239,22 @@ def is_tame(network: Network, domain: Domain) -> bool:
         activation = layer.activation
         arrays += [layer.affine.bias, activation.slopes, activation.intercepts]
         arrays.append(activation.breakpoints[np.isfinite(activation.breakpoints)])
-    sizes = (np.abs(np.asarray(array)[np.asarray(array) != 0]) for array in arrays)
-    return all(bool(((s >= _SMALLEST) & (s <= _LARGEST)).all()) for s in sizes)
+    return all(bool(are_tame([np.asarray(array).reshape(1, -1)])) for array in arrays)
+
+
+def are_tame(arrays: Sequence[FloatArray]) -> NDArray[np.bool_]:
+    """For every network whether all its numbers but 0 are of ordinary size; first index: network.
+
+    Examples
+    --------
+    >>> are_tame([np.array([[1.0, 0.0], [1.0, 1e-200]])])
+    array([ True, False])
+    """
+    tame = np.ones(len(arrays[0]), dtype=np.bool_)
+    for array in arrays:
+        sizes = np.abs(array)
+        tame &= ((sizes == 0) | ((sizes >= _SMALLEST) & (sizes <= _LARGEST))).all(axis=1)
+    return tame
 
 
 def _input_width(network: Network) -> int:
@@ -267,10 +286,34 @@ def _scale(network: Network) -> FloatArray:
             product = np.abs(layer.affine.terms[0] @ columns)
             product[:, -1] += np.abs(layer.affine.bias)
             largest = np.maximum(largest, product.max(axis=0))
-    if largest[-1] == 0:
-        largest[-1] = largest[:-1].max()
-    largest[largest == 0] = 1.0
-    ratio = np.clip(largest[:-1] / largest[-1], 2.0**-300, 2.0**300)
+    return np.asarray(_powers_of_two(largest[None])[0])
+
+
+def input_scales(matrices: Sequence[FloatArray], biases: Sequence[FloatArray]) -> FloatArray:
+    """The scales of many networks: matrices and biases of all layers that read the input.
+
+    Parameters
+    ----------
+    matrices, biases : sequences of ndarray
+        Stacked; the first index is the network.
+
+    Returns
+    -------
+    ndarray, shape (networks, inputs)
+    """
+    slopes = [np.abs(matrix).max(axis=1) for matrix in matrices]
+    offsets = [np.abs(bias).max(axis=1, keepdims=True) for bias in biases]
+    largest = [np.concatenate(pair, axis=1) for pair in zip(slopes, offsets, strict=True)]
+    return _powers_of_two(np.asarray(np.maximum.reduce(largest)))
+
+
+def _powers_of_two(largest: FloatArray) -> FloatArray:
+    """Powers of two near the ratios of the largest slopes to the largest offset (last column)."""
+    slopes, offset = largest[:, :-1].copy(), largest[:, -1:].copy()
+    offset = np.where(offset == 0, slopes.max(axis=1, keepdims=True), offset)
+    slopes[slopes == 0] = 1.0
+    offset[offset == 0] = 1.0
+    ratio = np.clip(slopes / offset, 2.0**-300, 2.0**300)
     return np.asarray(np.exp2(np.round(np.log2(ratio))), dtype=np.float64)
 
 
@@ -330,6 +373,12 @@ def _most_per_row(matrix: Any) -> int:
     return int(matrix.shape[1])
 
 
+def is_sparse(matrix: Any) -> bool:
+    """Whether a matrix has so few nonzeros that it is kept as a sparse one."""
+    nonzero = np.count_nonzero(matrix.data if isinstance(matrix, sp.csr_array) else matrix)
+    return bool(nonzero < _SPARSE_BELOW * matrix.shape[0] * matrix.shape[1])
+
+
 def _terms(network: Network) -> dict[str, Any]:
     starts = [0, 0]
     terms: list[tuple[int, int, int, int]] = []
@@ -339,18 +388,19 @@ def _terms(network: Network) -> dict[str, Any]:
     n_weights = n_columns = 0
     for layer in network.layers:
         for source, matrix in layer.affine.terms.items():
-            csc = sp.csc_array(matrix)
-            csc.eliminate_zeros()
-            few = csc.nnz < _SPARSE_BELOW * matrix.shape[0] * matrix.shape[1]
+            few = is_sparse(matrix)
             terms.append((source, int(few), n_weights, n_columns))
             if few:
+                csc = sp.csc_array(matrix)
+                csc.eliminate_zeros()
                 csc.sort_indices()
                 weights.append(csc.data.astype(np.float64))
                 targets.append(csc.indices.astype(np.int64))
                 columns.append(csc.indptr.astype(np.int64))
                 n_columns += len(columns[-1])
             else:
-                weights.append(csc.toarray().T.ravel())
+                dense = matrix.toarray() if isinstance(matrix, sp.csr_array) else matrix
+                weights.append(np.asarray(dense, dtype=np.float64).T.ravel())
                 # Targets run parallel to the weights; dense matrices do not read them.
                 targets.append(np.zeros(weights[-1].size, np.int64))
             n_weights += weights[-1].size

@@ -6,7 +6,6 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import asdict
 from fractions import Fraction
 from typing import Any
 
@@ -19,11 +18,11 @@ from tropicell.engines._cells_cone import run_cones
 from tropicell.engines._cells_plane import run_plane
 from tropicell.engines._halfspaces_kernel import run as run_halfspaces
 from tropicell.engines.batch import Columns, Run
-from tropicell.engines.cells import CellRun
-from tropicell.engines.halfspaces import Search
-from tropicell.engines.halfspaces import Tolerance as HalfspaceTolerance
-from tropicell.engines.threads import SharedRun
+from tropicell.engines.cells import CellTask
+from tropicell.engines.halfspaces import HalfspaceTask
+from tropicell.engines.threads import UnitRun
 from tropicell.engines.traverse import traverse
+from tropicell.engines.units import Task
 from tropicell.errors import InvalidInputError
 from tropicell.network import Network
 from tropicell.patterns import PatternArray
@@ -32,97 +31,10 @@ from tropicell.polyhedra import from_point
 #: Up to this many inputs the cells engine is the fastest.
 MOST_INPUTS_FOR_CELLS = 4
 
-#: Seconds after which the half-spaces engine comes back to look at the clock.
-_TICK = 0.1
-
 _TRAVERSE_BATCH = 1024
 
 #: Seconds after which a kernel that is not there yet is taken to be compiled, not loaded.
 _PATIENCE = 1.5
-
-#: So many cells for each worker even out their shares.
-_CELLS_PER_WORKER = 100
-
-
-class CellsRun:
-    """The cells engine."""
-
-    def __init__(
-        self,
-        network: Network,
-        domain: Domain,
-        arithmetic: ArithmeticName,
-        *,
-        store: bool,
-        share: tuple[int, int, int] | None = None,
-    ) -> None:
-        self._run = CellRun(network, domain, arithmetic, store=store, share=share)
-
-    @property
-    def count(self) -> int:
-        return self._run.count
-
-    @property
-    def complete(self) -> bool:
-        return self._run.complete
-
-    def batches(self) -> Iterator[Columns | None]:
-        return self._run.batches()
-
-    def rest(self) -> Iterator[Columns]:
-        return self._run.rest()
-
-    def stats(self) -> dict[str, Any]:
-        return asdict(self._run.stats)
-
-
-class HalfspacesRun:
-    """The half-spaces engine."""
-
-    def __init__(
-        self,
-        network: Network,
-        domain: Domain,
-        arithmetic: ArithmeticName,
-        *,
-        store: bool,
-        share: tuple[int, int] = (0, 1),
-    ) -> None:
-        self._store = store
-        self._unproved = 0
-        self._bits = PackedPatterns.bits_for(network.pieces)
-        self._search = Search(
-            network,
-            domain,
-            arithmetic=arithmetic,
-            tolerance=HalfspaceTolerance(),
-            store=store,
-            share=share,
-        )
-
-    @property
-    def count(self) -> int:
-        return self._search.count
-
-    @property
-    def complete(self) -> bool:
-        return self._search.complete
-
-    def batches(self) -> Iterator[Columns | None]:
-        while not self._search.complete:
-            self._search.advance(None, self._search.stats()["seconds"] + _TICK)
-            yield from self.rest()
-            yield None
-
-    def rest(self) -> Iterator[Columns]:
-        batch = self._search.batch()
-        # A margin of 0: the witness is a rounded exact point, which may not be inside any more.
-        self._unproved += int((batch.margins == 0).sum())
-        if self._store and len(batch.patterns):
-            yield Columns(PackedPatterns.pack(batch.patterns, self._bits), batch.witnesses)
-
-    def stats(self) -> dict[str, Any]:
-        return self._search.stats() | {"unproved_witnesses": self._unproved}
 
 
 class TraverseRun:
@@ -132,18 +44,25 @@ class TraverseRun:
         self._network, self._domain = network, domain
         self._seconds = 0.0
         self._found: list[tuple[PatternArray, list[Fraction]]] = []
-        self.count = 0
+        self.count = self.found = 0
         self.complete = False
+        self._halted = False
+
+    def halt(self) -> None:
+        """Stop after the next region."""
+        self._halted = True
 
     def batches(self) -> Iterator[Columns | None]:
         started = time.perf_counter()
         for pattern, cell in traverse(self._network, self._domain):
-            self.count += 1
+            self.count = self.found = self.count + 1
             self._found.append((pattern, from_point(cell.witness)))
             self._seconds = time.perf_counter() - started
             if len(self._found) == _TRAVERSE_BATCH:
                 yield from self.rest()
             yield None
+            if self._halted:
+                return
         self.complete = True
         yield from self.rest()
 
@@ -178,40 +97,24 @@ def start(
     arithmetic: ArithmeticName,
     *,
     store: bool,
-    workers: int,
+    workers: int = 1,
+    max_seconds: float | None = None,
 ) -> Run:
     """A run of an engine."""
-    runs: list[Run]
-    if engine == "cells":
-        layer = _layer_to_share(network, domain, workers)
-        runs = [
-            CellsRun(network, domain, arithmetic, store=store, share=share)
-            for share in ([(layer, k, workers) for k in range(workers)] if layer else [None])
-        ]
-    elif engine == "halfspaces":
-        n = workers if network.depth > 1 else 1
-        runs = [
-            HalfspacesRun(network, domain, arithmetic, store=store, share=(k, n)) for k in range(n)
-        ]
-    else:
+    if engine == "traverse":
         if arithmetic != "exact":
             raise InvalidInputError("the engine 'traverse' works in exact arithmetic only")
-        runs = [TraverseRun(network, domain)]
-    return runs[0] if len(runs) == 1 else SharedRun(runs)
+        return TraverseRun(network, domain)
+    task = task_of(engine, network, domain, arithmetic, store=store)
+    return UnitRun(task, workers, max_seconds=max_seconds)
 
 
-def _layer_to_share(network: Network, domain: Domain, workers: int) -> int:
-    """The first layer after which there are enough cells to deal out; 0: don't share."""
-    if workers == 1:
-        return 0
-    enough = _CELLS_PER_WORKER * workers
-    for layer in range(1, network.depth):
-        run = CellRun(network.first_layers(layer), domain, store=False, max_regions=enough)
-        for _ in run.batches():
-            pass
-        if run.count >= enough:
-            return layer
-    return max(0, network.depth - 1)
+def task_of(
+    engine: str, network: Network, domain: Domain, arithmetic: ArithmeticName, *, store: bool
+) -> Task:
+    """An engine's work on a network and a domain, which can be cut into units."""
+    kind = CellTask if engine == "cells" else HalfspaceTask
+    return kind(network, domain, arithmetic, store=store)
 
 
 def load(engine: str, inputs: int) -> None:
@@ -226,7 +129,7 @@ def load(engine: str, inputs: int) -> None:
     notice.start()
     try:
         tiny = Network.mlp([np.ones((1, inputs)), [[1.0]]])
-        for _ in start(engine, tiny, Box(-1, 1), "exact", store=True, workers=1).batches():
+        for _ in start(engine, tiny, Box(-1, 1), "exact", store=True).batches():
             pass
     finally:
         notice.cancel()

@@ -1,0 +1,148 @@
+"""How the engines scale with the number of threads.
+
+    python -m benchmarks.scaling            all cases, some minutes on sixteen cores
+    python -m benchmarks.scaling --quick    the small ones
+
+Every case is counted and enumerated with 1, 2, 4, … threads, in one process, best of several runs.
+Writes SCALING.md and scaling.json next to this file. The regions must be the same, in the same
+order, whatever the number of threads: a checksum of all columns is compared.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import platform
+import time
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tropicell import Box, Network, Regions, count_regions, enumerate_regions
+from tropicell.columns import Ragged
+from tropicell.domains import Domain
+
+HERE = Path(__file__).parent
+
+#: Name, sizes, domain, how far weights are spread, whether it is part of --quick.
+CASES: list[tuple[str, list[int], Domain | None, float, bool]] = [
+    ("2-D 4×[100]", [2, 100, 100, 100, 100, 1], Box(-1, 1), 4.0, True),
+    ("2-D 8×[100]", [2, *[100] * 8, 1], None, 1.0, False),
+    ("2-D 4×[256]", [2, *[256] * 4, 1], None, 1.0, False),
+    ("3-D [40,40,40]", [3, 40, 40, 40, 1], None, 1.0, True),
+    ("4-D [30,30]", [4, 30, 30, 1], None, 1.0, False),
+    ("5-D [20,16]", [5, 20, 16, 1], None, 1.0, False),
+    ("6-D [15,12]", [6, 15, 12, 1], None, 1.0, True),
+    ("8-D [11,12]", [8, 11, 12, 1], None, 1.0, False),
+    ("8-D [22], one layer", [8, 22, 1], None, 1.0, False),
+    ("10-D [15,8]", [10, 15, 8, 1], None, 1.0, False),
+]
+
+
+def network_of(sizes: list[int], spread: float = 1.0) -> Network:
+    """PyTorch's default initialisation, weights times `spread`."""
+    rng = np.random.default_rng(0)
+    pairs = list(pairwise(sizes))
+    weights = [spread * rng.uniform(-1, 1, size=(n, m)) / np.sqrt(m) for m, n in pairs]
+    return Network.mlp(weights, [rng.uniform(-1, 1, size=n) / np.sqrt(m) for m, n in pairs])
+
+
+def checksum(regions: Regions) -> str:
+    """Of all stored columns."""
+    digest = hashlib.sha256(regions.packed.words.tobytes())
+    digest.update(regions.witnesses.tobytes())
+    for name in ("bounded", "volumes", "corners", "facet_lines"):
+        column = vars(regions).get(name)
+        if isinstance(column, Ragged):
+            digest.update(column.values.tobytes() + column.ends.tobytes())
+        elif column is not None:
+            digest.update(column.tobytes())
+    return digest.hexdigest()[:16]
+
+
+def measure(
+    name: str, sizes: list[int], domain: Domain | None, spread: float, threads: list[int]
+) -> Any:
+    """Seconds of one case for every number of threads."""
+    network = network_of(sizes, spread)
+    result: dict[str, Any] = {"case": name, "sizes": sizes, "count": {}, "enumerate": {}}
+    sums = set()
+    started = time.perf_counter()
+    regions = count_regions(network, domain, workers=threads[-1])
+    repeats = 1 if time.perf_counter() - started > 2 else 2
+    for workers in threads:
+        best = {"count": np.inf, "enumerate": np.inf}
+        for _ in range(repeats):
+            started = time.perf_counter()
+            assert count_regions(network, domain, workers=workers) == regions
+            best["count"] = min(best["count"], time.perf_counter() - started)
+            started = time.perf_counter()
+            found = enumerate_regions(network, domain, workers=workers)
+            best["enumerate"] = min(best["enumerate"], time.perf_counter() - started)
+            sums.add(checksum(found))
+            del found
+        for what, seconds in best.items():
+            result[what][workers] = seconds
+        print(f"{name}: {workers} threads, {best}", flush=True)
+    result |= {"regions": regions, "same_for_all": len(sums) == 1, "checksum": min(sums)}
+    return result
+
+
+def table(results: list[Any], what: str, threads: list[int]) -> str:
+    """A Markdown table of speedups."""
+    head = ["network", "regions", "regions/s, 1 thread", *(f"{n} threads" for n in threads[1:])]
+    lines = ["| " + " | ".join(head) + " |", "| --- " + "| ---: " * (len(head) - 1) + "|"]
+    for result in results:
+        seconds = result[what]
+        cells = [result["case"], f"{result['regions']:,}"]
+        cells.append(f"{result['regions'] / seconds[threads[0]]:,.0f}")
+        cells += [f"{seconds[threads[0]] / seconds[n]:.2f}×" for n in threads[1:]]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def page(results: list[Any], threads: list[int], machine: str) -> str:
+    """The Markdown page."""
+    same = all(result["same_for_all"] for result in results)
+    return f"""# Threads
+
+Speed with several threads, relative to one thread, on {machine}. Random networks (PyTorch's default initialisation)
+on all of R^n, exact arithmetic (4×[100]: weights times 4, on [-1, 1]²). Made by `python -m benchmarks.scaling`.
+
+All columns of the result {"are" if same else "are NOT"} the same, bit for bit and in the same order, for every number of threads.
+
+## Counting
+
+{table(results, "count", threads)}
+
+## Enumerating
+
+{table(results, "enumerate", threads)}
+"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--threads", type=int, nargs="+")
+    parser.add_argument("--out", type=Path, default=HERE)
+    arguments = parser.parse_args()
+    cores = os.cpu_count() or 1
+    threads = arguments.threads or [n for n in (1, 2, 4, 8, 16, 32) if n <= cores]
+    chosen = [case for case in CASES if case[4] or not arguments.quick]
+    for inputs in {case[1][0] for case in chosen}:  # compile first
+        count_regions(network_of([inputs, 4, 1]))
+    results = [measure(*case[:4], threads) for case in chosen]
+    machine = f"a machine with {cores} cores ({platform.machine()})"
+    data = {"machine": machine, "threads": threads, "results": results}
+    (arguments.out / "scaling.json").write_text(json.dumps(data, indent=1) + "\n")
+    (arguments.out / "SCALING.md").write_text(page(results, threads, machine))
+    print(page(results, threads, machine))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,307 @@
+"""Checkpoints: an enumeration that goes on where it was when it was killed.
+
+A checkpoint is a folder. ``state.npz`` holds, in one file that is replaced at once, what is left to
+do (units of work, as plain arrays) and which of the files ``part-000001.npz``, … are valid: the
+regions found so far, in order. Whenever the process dies, the folder is a state that once was.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from tropicell.columns import PackedPatterns
+from tropicell.domains import Domain
+from tropicell.engines.batch import Columns
+from tropicell.engines.units import Task, Unit
+from tropicell.errors import CheckpointError, CheckpointWarning
+from tropicell.io import read_npz, write_npz
+from tropicell.network import Network
+
+FORMAT, VERSION = "tropicell-checkpoint", 1
+
+#: Saving may take this part of the time at most.
+_SHARE = 1 / 15
+
+_COLUMNS = tuple(name for name in Columns._fields if name != "packed")
+
+
+class Source(Protocol):
+    """Who knows what is left to do."""
+
+    count: int
+
+    def left_to_do(self) -> list[Unit]:
+        """Units in order."""
+
+
+class Checkpoint:
+    """Where an enumeration writes down how far it is.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A folder; it is made if it is not there.
+    every : float
+        Seconds between two savings, at least. Savings that take long are made less often.
+
+    Notes
+    -----
+    The folder stays when the enumeration is done: the same call then reads the regions from it.
+    Delete it when you don't need it any more.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from tropicell import Network, enumerate_regions
+    >>> network = Network.mlp([[[1.0, 2.0], [0.0, 1.0]], [[1.0, 1.0]]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     first = enumerate_regions(network, checkpoint=folder + "/run")
+    ...     again = enumerate_regions(network, checkpoint=Checkpoint(folder + "/run", every=60))
+    >>> first.texts() == again.texts()
+    True
+    """
+
+    def __init__(self, path: str | os.PathLike[str], every: float = 5.0) -> None:
+        self.path = Path(path)
+        self.every = every
+
+    def __repr__(self) -> str:
+        return f"Checkpoint({str(self.path)!r}, every={self.every})"
+
+
+class CheckpointFile:
+    """An open checkpoint of one enumeration.
+
+    Parameters
+    ----------
+    checkpoint : Checkpoint
+    identity : dict
+        What the enumeration is; a checkpoint of another one is refused. See `identity`.
+    task : Task
+        Checks units that are read.
+    packing : (int, int)
+        Neurons, and bits a neuron, of the patterns.
+    """
+
+    def __init__(
+        self,
+        checkpoint: Checkpoint,
+        identity: dict[str, Any],
+        task: Task,
+        packing: tuple[int, int],
+    ) -> None:
+        self._folder = checkpoint.path
+        self._state = checkpoint.path / "state.npz"
+        self._every = checkpoint.every
+        self._identity = identity
+        self._task = task
+        self._neurons, self._bits = packing
+        self._parts: list[dict[str, Any]] = []
+        self._new: list[Columns] = []
+        self._due = time.perf_counter() + self._every
+        self._warned = False
+        self.count = 0
+        self.units: list[Unit] | None = None
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise CheckpointError(f"{self._folder}: can't be made a folder: {error}") from None
+        if self._state.exists():
+            self._read()
+        elif any(self._folder.iterdir()):
+            names = sorted(p.name for p in self._folder.iterdir())
+            if not all(name.startswith(("part-", ".")) for name in names):
+                raise CheckpointError(
+                    f"{self._folder}: holds {names[0]!r} and no checkpoint; give an empty folder"
+                )
+
+    # --- writing ------------------------------------------------------------------------------
+
+    def add(self, columns: Columns) -> None:
+        """Regions that come next; they are written with the next saving."""
+        self._new.append(columns)
+
+    def save_if_due(self, source: Source) -> None:
+        """Write the state if it was not written for some time."""
+        if time.perf_counter() >= self._due:
+            self.save(source)
+
+    def save(self, source: Source) -> None:
+        """Write the state. On an error the last state stays, and a warning says so."""
+        started = time.perf_counter()
+        units, count = source.left_to_do(), source.count
+        try:
+            self._write(units, count)
+        except OSError as error:
+            if not self._warned:
+                warnings.warn(
+                    f"{self._folder}: the checkpoint could not be written ({error}); it stays as "
+                    f"it was, with {self.count} regions, and the enumeration goes on in memory",
+                    CheckpointWarning,
+                    stacklevel=2,
+                )
+            self._warned = True
+        now = time.perf_counter()
+        self._due = now + max(self._every, (now - started) / _SHARE)
+
+    def _write(self, units: Sequence[Unit], count: int) -> None:
+        parts = list(self._parts)
+        if self._new:
+            name = f"part-{len(parts) + 1:06d}.npz"
+            write_npz(self._folder / name, _joined(self._new))
+            parts.append({"name": name, "regions": sum(len(c.packed) for c in self._new)})
+        arrays: dict[str, Any] = {}
+        described = []
+        for k, unit in enumerate(units):
+            arrays |= {f"u{k}.{name}": array for name, array in unit.stack.items()}
+            described.append(self._task.describe(unit))
+        header = {
+            "format": FORMAT,
+            "version": VERSION,
+            **self._identity,
+            "count": count,
+            "parts": parts,
+            "units": described,
+        }
+        write_npz(self._state, {"header": np.array(json.dumps(header)), **arrays})
+        self._parts, self._new, self.count = parts, [], count
+
+    # --- reading ------------------------------------------------------------------------------
+
+    def columns(self) -> Iterator[Columns]:
+        """The regions that were saved, in order."""
+        for part in self._parts:
+            file = self._folder / part["name"]
+            arrays = read_npz(file)
+            try:
+                columns = self._columns(arrays)
+            except (KeyError, ValueError, TypeError, IndexError) as error:
+                raise CheckpointError(f"{file}: does not hold regions: {error!r}") from None
+            if len(columns.packed) != part["regions"]:
+                raise CheckpointError(
+                    f"{file}: holds {len(columns.packed)} regions, not {part['regions']}"
+                )
+            yield columns
+
+    def _columns(self, arrays: dict[str, Any]) -> Columns:
+        words = arrays["words"]
+        width = max(1, -(-self._neurons * self._bits // 64))
+        count = len(words)
+        if words.dtype != np.uint64 or words.shape != (count, width):
+            raise ValueError("the patterns do not fit the network")
+        found: dict[str, Any] = {name: arrays.get(name) for name in _COLUMNS}
+        if found["witnesses"] is None or len(found["witnesses"]) != count:
+            raise ValueError("the witnesses do not fit the patterns")
+        for name in ("bounded", "volumes", "corner_counts", "facet_counts"):
+            if found[name] is not None and found[name].shape != (count,):
+                raise ValueError(f"{name} does not have an entry for every region")
+        for values, counts in (("corners", "corner_counts"), ("facet_lines", "facet_counts")):
+            if (found[values] is None) != (found[counts] is None):
+                raise ValueError(f"{values} without {counts}")
+            if found[values] is not None and found[counts].sum() != len(found[values]):
+                raise ValueError(f"{values} do not fit {counts}")
+        return Columns(PackedPatterns(words, self._neurons, self._bits), **found)
+
+    def _read(self) -> None:
+        arrays = read_npz(self._state)
+        where = self._state
+        try:
+            header = json.loads(str(arrays["header"]))
+            if header["format"] != FORMAT:
+                raise CheckpointError(f"{where}: is not a checkpoint")
+        except (KeyError, ValueError, TypeError) as error:
+            if isinstance(error, CheckpointError):
+                raise
+            raise CheckpointError(f"{where}: is not a checkpoint: {error!r}") from None
+        self._compare(header)
+        try:
+            self._parts = [
+                {"name": f"part-{k + 1:06d}.npz", "regions": int(part["regions"])}
+                for k, part in enumerate(header["parts"])
+            ]
+            self.count = int(header["count"])
+            units = []
+            for k, described in enumerate(header["units"]):
+                prefix = f"u{k}."
+                stack = {
+                    name.removeprefix(prefix): array
+                    for name, array in arrays.items()
+                    if name.startswith(prefix)
+                }
+                units.append(self._task.restored(described, stack))
+        except (
+            KeyError,
+            ValueError,
+            TypeError,
+            IndexError,
+            AttributeError,
+            AssertionError,
+        ) as error:
+            raise CheckpointError(f"{where}: the checkpoint is damaged: {error!r}") from None
+        self.units = units
+
+    def _compare(self, header: dict[str, Any]) -> None:
+        """Refuse the checkpoint of another enumeration."""
+        if header.get("version") != VERSION:
+            raise CheckpointError(
+                f"{self._state}: version {header.get('version')!r} of the layout is not known; "
+                f"this version of tropicell reads {VERSION}"
+            )
+        for key, mine in self._identity.items():
+            if header.get(key) != mine:
+                raise CheckpointError(
+                    f"{self._folder}: is the checkpoint of another enumeration: its {key} is "
+                    f"{_short(header.get(key))}, this one's {_short(mine)}; give another folder, "
+                    "or delete this one"
+                )
+
+
+def identity(
+    network: Network, domain: Domain, engine: str, arithmetic: str, *, store: bool
+) -> dict[str, Any]:
+    """What makes two enumerations the same.
+
+    Examples
+    --------
+    >>> from tropicell import Box
+    >>> network = Network.mlp([[[1.0]], [[1.0]]])
+    >>> identity(network, Box(0, 1), "cells", "exact", store=True)["engine"]
+    'cells'
+    """
+    from tropicell import __version__  # noqa: PLC0415 - the package imports this module
+
+    a, b = domain.inequalities(network.n_inputs)
+    digest = hashlib.sha256(np.ascontiguousarray(a + 0.0).tobytes())
+    digest.update(np.ascontiguousarray(b + 0.0).tobytes())
+    return {
+        "network": network.fingerprint,
+        "domain": f"{type(domain).__name__} {digest.hexdigest()[:16]}",
+        "engine": engine,
+        "arithmetic": arithmetic,
+        "kind": "regions" if store else "count",
+        "tropicell": __version__,
+    }
+
+
+def _joined(parts: Sequence[Columns]) -> dict[str, Any]:
+    """Batches as one set of arrays; columns that one of them lacks are left out."""
+    arrays = {"words": np.concatenate([part.packed.words for part in parts])}
+    for name in _COLUMNS:
+        columns = [getattr(part, name) for part in parts]
+        if all(column is not None for column in columns):
+            arrays[name] = np.concatenate(columns)
+    return arrays
+
+
+def _short(value: Any) -> str:
+    text = str(value)
+    return text if len(text) <= 40 else text[:16] + "…"

@@ -1,0 +1,296 @@
+"""One search for regions: engine, budgets, signals, checkpoint, progress; and what it found."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+import numpy as np
+from tqdm import tqdm
+
+from tropicell.arithmetic import ArithmeticName
+from tropicell.checkpoint import Checkpoint, CheckpointFile, identity
+from tropicell.columns import PackedPatterns, Ragged
+from tropicell.domains import Domain, Polytope, resolve
+from tropicell.engines.batch import Columns, Run
+from tropicell.engines.traverse import start_cell
+from tropicell.errors import InvalidInputError
+from tropicell.interruption import stopping
+from tropicell.network import Network
+from tropicell.regions import Regions
+
+if TYPE_CHECKING:
+    from tropicell.engines.threads import UnitRun
+
+Engine = Literal["auto", "cells", "halfspaces", "traverse"]
+
+
+class Store:
+    """Columns of many batches, kept apart until they are joined."""
+
+    def __init__(self) -> None:
+        self.regions = 0
+        self._parts: dict[str, list[Any]] = {name: [] for name in ("words", *Columns._fields[1:])}
+
+    def add(self, columns: Columns) -> None:
+        """Regions that come next."""
+        self.regions += len(columns.packed)
+        self._parts["words"].append(columns.packed.words)
+        for name in Columns._fields[1:]:
+            self._parts[name].append(getattr(columns, name))
+
+    def take(self, name: str) -> Any:
+        """A column in one piece, or None if a batch does not have it; its parts are let go.
+
+        One column after the other, so that never more than one is in memory twice.
+        """
+        parts, self._parts[name] = self._parts[name], []
+        if not parts or any(part is None for part in parts):
+            return None
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def ragged(self, values: str, counts: str) -> Ragged | None:
+        """Rows of different lengths."""
+        lengths, numbers = self.take(counts), self.take(values)
+        return None if numbers is None else Ragged.from_counts(numbers, lengths)
+
+
+@dataclass
+class Search:
+    """One search; iterate over `batches` once."""
+
+    network: Network
+    domain: Domain | None
+    engine: str
+    arithmetic: ArithmeticName
+    max_regions: int | None
+    max_seconds: float | None
+    workers: int
+    progress: bool | None
+    max_bytes: int | None = None
+    checkpoint: str | os.PathLike[str] | Checkpoint | None = None
+    complete: bool = False
+    count: int = 0
+    stats: dict[str, Any] = field(default_factory=dict)
+
+    def _check(self) -> Domain:
+        for name in ("max_regions", "max_seconds", "max_bytes"):
+            value = getattr(self, name)
+            if value is not None and not value >= 0:
+                raise InvalidInputError(f"{name} must not be negative, got {value}")
+        if self.arithmetic not in ("exact", "float"):
+            raise InvalidInputError(
+                f"arithmetic must be 'exact' or 'float', not {self.arithmetic!r}"
+            )
+        if not (isinstance(self.workers, int) and self.workers >= 1):
+            raise InvalidInputError(f"workers must be a whole number from 1 on, not {self.workers}")
+        self.network, domain = resolve(self.network, self.domain)
+        self.domain = domain
+        if isinstance(domain, Polytope):
+            start_cell(self.network, domain)  # refuses one without interior
+        return domain
+
+    def batches(self, *, store: bool) -> Iterator[Columns]:
+        """Run the engine until it is done, a budget is spent, or a signal comes."""
+        from tropicell.engines import runs  # noqa: PLC0415 - Numba is slow to import
+
+        domain = self._check()
+        show = sys.stderr.isatty() if self.progress is None else self.progress
+        name = runs.choose(self.engine, self.network)
+        runs.load(name, self.network.n_inputs)
+        started = time.perf_counter()
+        file, run = self._start(name, domain, store=store)
+        most = sys.maxsize if self.max_regions is None else self.max_regions
+        budget = _Budget(most, sys.maxsize if self.max_bytes is None else self.max_bytes)
+        bar = tqdm(unit=" regions", disable=not show)
+        driver = _Driver(run, budget, file, self.max_seconds)
+        try:
+            for batch in driver.batches():
+                bar.update(run.found - bar.n)
+                if batch is not None and (columns := budget.cut(batch)) is not None:
+                    yield columns
+        finally:
+            run.halt()
+            bar.close()
+            self.complete = run.complete and not budget.spent
+            self.count = budget.regions if store else min(run.count, most)
+            self.stats = run.stats() | {
+                "engine": name,
+                "arithmetic": self.arithmetic,
+                "seconds": time.perf_counter() - started,
+            }
+            if not self.complete:
+                self.stats["ended_by"] = budget.spent or driver.ended_by
+
+    def _start(
+        self, name: str, domain: Domain, *, store: bool
+    ) -> tuple[CheckpointFile | None, Run]:
+        """The run, and the checkpoint from which it goes on."""
+        from tropicell.engines import runs  # noqa: PLC0415 - Numba is slow to import
+        from tropicell.engines.threads import UnitRun  # noqa: PLC0415
+
+        options: dict[str, Any] = {"workers": self.workers, "max_seconds": self.max_seconds}
+        if self.checkpoint is None:
+            network, arithmetic = self.network, self.arithmetic
+            return None, runs.start(name, network, domain, arithmetic, store=store, **options)
+        if name == "traverse":
+            raise InvalidInputError(
+                "the engine 'traverse' has no checkpoints; use 'cells' or 'halfspaces'"
+            )
+        checkpoint = self.checkpoint
+        if not isinstance(checkpoint, Checkpoint):
+            checkpoint = Checkpoint(checkpoint)
+        task = runs.task_of(name, self.network, domain, self.arithmetic, store=store)
+        file = CheckpointFile(
+            checkpoint,
+            identity(self.network, domain, name, self.arithmetic, store=store),
+            task,
+            (self.network.n_neurons, PackedPatterns.bits_for(self.network.pieces)),
+        )
+        return file, UnitRun(task, units=file.units, count=file.count, **options)
+
+    def regions(self, store: Store, *, complete: bool) -> Regions:
+        """All batches as one object."""
+        assert self.domain is not None
+        network = self.network
+        bits = PackedPatterns.bits_for(network.pieces)
+        words, witnesses = store.take("words"), store.take("witnesses")
+        if words is None:
+            words = PackedPatterns.pack(np.empty((0, network.n_neurons), np.uint8), bits).words
+            witnesses = np.empty((0, network.n_inputs))
+        regions = Regions(
+            network,
+            self.domain,
+            PackedPatterns(words, network.n_neurons, bits),
+            witnesses,
+            complete=complete,
+            stats=self.stats,
+            bounded=store.take("bounded"),
+            volumes=store.take("volumes"),
+            corners=store.ragged("corners", "corner_counts"),
+            facet_lines=store.ragged("facet_lines", "facet_counts"),
+        )
+        regions.stats["bytes"] = regions.nbytes
+        return regions
+
+
+class _Budget:
+    """How many regions, and bytes of them, may be kept."""
+
+    def __init__(self, most: int, most_bytes: int) -> None:
+        self._most, self._most_bytes = most, most_bytes
+        self.regions = self._bytes = 0
+        self.spent = ""
+
+    def cut(self, columns: Columns) -> Columns | None:
+        """The first regions of a batch, as far as the budget goes; None: none of them."""
+        if self.spent:
+            return None
+        n = len(columns.packed)
+        if self.regions + n > self._most:
+            n, self.spent = self._most - self.regions, "max_regions"
+            columns = first(columns, n)
+        if self._bytes + size_of(columns) > self._most_bytes:
+            self.spent = "max_bytes"
+            least, beyond = 0, n
+            while beyond - least > 1:
+                middle = (least + beyond) // 2
+                fits = self._bytes + size_of(first(columns, middle)) <= self._most_bytes
+                least, beyond = (middle, beyond) if fits else (least, middle)
+            n = least
+            columns = first(columns, n)
+        self.regions += n
+        self._bytes += size_of(columns)
+        return columns if n else None
+
+    def is_spent_by(self, count: int) -> bool:
+        """Whether no more regions are wanted, after so many were found."""
+        if count > self._most:
+            self.spent = self.spent or "max_regions"
+        return bool(self.spent)
+
+
+class _Driver:
+    """Takes what a run finds until it is done, a budget is spent, or a signal comes."""
+
+    def __init__(
+        self, run: Run, budget: _Budget, file: CheckpointFile | None, max_seconds: float | None
+    ) -> None:
+        self._run, self._budget, self._file = run, budget, file
+        self._seconds = sys.maxsize if max_seconds is None else max_seconds
+        self.ended_by = ""
+
+    def batches(self) -> Iterator[Columns | None]:
+        """All that is found; nothing found is lost, whatever ends the run."""
+        run, budget, file = self._run, self._budget, self._file
+        started = time.perf_counter()
+        if file is not None:
+            yield from file.columns()
+        try:
+            for batch in self._guarded(run.batches()):
+                if file is not None and batch is not None:
+                    file.add(batch)
+                yield batch
+                if file is not None and batch is None:
+                    file.save_if_due(cast("UnitRun", run))
+                if budget.is_spent_by(run.count):
+                    break
+                if time.perf_counter() - started > self._seconds and not run.complete:
+                    break
+        except KeyboardInterrupt:
+            self.ended_by = "SIGINT"
+        except MemoryError:
+            self.ended_by = "MemoryError"
+        self.ended_by = self.ended_by or "max_seconds"
+        if file is not None:
+            unit_run = cast("UnitRun", run)
+            for batch in unit_run.finish():
+                file.add(batch)
+                yield batch
+            file.save(unit_run)
+        yield from run.rest()
+
+    def _guarded(self, batches: Iterator[Columns | None]) -> Iterator[Columns | None]:
+        """The same; Ctrl-C and SIGTERM end it while it is at work, not while the reader is."""
+        while True:
+            with stopping(self._stop):
+                try:
+                    batch = next(batches)
+                except StopIteration:
+                    return
+            yield batch
+
+    def _stop(self, signal: str) -> None:
+        self.ended_by = signal
+        self._run.halt()
+
+
+def first(columns: Columns, n: int) -> Columns:
+    """The first n regions of a batch."""
+    if len(columns.packed) <= n:
+        return columns
+    corners, facets = columns.corner_counts, columns.facet_counts
+    return Columns(
+        PackedPatterns(columns.packed.words[:n], columns.packed.neurons, columns.packed.bits),
+        columns.witnesses[:n],
+        None if columns.bounded is None else columns.bounded[:n],
+        None if columns.volumes is None else columns.volumes[:n],
+        None
+        if columns.corners is None or corners is None
+        else columns.corners[: corners[:n].sum()],
+        None if corners is None else corners[:n],
+        None
+        if columns.facet_lines is None or facets is None
+        else columns.facet_lines[: facets[:n].sum()],
+        None if facets is None else facets[:n],
+    )
+
+
+def size_of(columns: Columns) -> int:
+    """Bytes that a batch takes."""
+    arrays = [column for column in columns[1:] if column is not None]
+    return columns.packed.nbytes + sum(int(array.nbytes) for array in arrays)

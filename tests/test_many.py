@@ -1,0 +1,98 @@
+"""Many networks in one call: the same counts as one by one, in order, errors with an index."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from strategies import KINDS, random_network, weights
+from tropicell import (
+    Affine,
+    Box,
+    InvalidInputError,
+    Layer,
+    Network,
+    Polytope,
+    Slice,
+    activations,
+    count_many,
+    count_regions,
+)
+
+DOMAINS = (
+    None,
+    Box(-10, 10),
+    Box([0, -np.inf], np.inf),
+    Polytope([[-1, 0], [0, -1], [1, 1]], [1, 1, 1]),
+)
+
+
+@settings(max_examples=25)
+@given(
+    st.sampled_from(KINDS),
+    st.sampled_from(DOMAINS),
+    st.sampled_from(["relu", "absolute", "hard_tanh"]),
+    st.integers(0, 2**20),
+    st.tuples(st.integers(1, 6), st.integers(1, 5)),
+)
+def test_counts_are_those_of_single_calls(
+    kind: str, domain: object, activation: str, seed: int, widths: tuple[int, int]
+) -> None:
+    rng = np.random.default_rng(seed)
+    function = getattr(activations, activation)()
+    nets = []
+    for _ in range(6):
+        first, second = weights(rng, kind, widths[0], 2), weights(rng, kind, widths[1], widths[0])
+        skip = weights(rng, kind, widths[1], 2)[0]
+        layers = [
+            Layer(Affine({0: first[0]}, first[1]), function),
+            Layer(Affine({0: skip, 1: second[0]}, second[1]), function),
+        ]
+        nets.append(Network(2, layers, Affine({2: np.ones((1, widths[1]))})))
+    expected = [count_regions(network, domain) for network in nets]
+    np.testing.assert_array_equal(count_many(nets, domain, workers=2), expected)
+
+
+def test_networks_of_several_shapes_keep_their_order() -> None:
+    shapes = [(2, 2, 4), (1, 2, 4), (2, 2, 4), (2, 3, 5), (3, 1, 4), (2, 2, 4), (2, 3, 5)]
+    nets = [random_network(i, "generic", *s, relu=True) for i, s in enumerate(shapes)]
+    nets.append(Network.mlp([np.eye(2)]))  # no hidden layer
+    expected = [count_regions(network) for network in nets]
+    for workers in (1, 3):
+        np.testing.assert_array_equal(count_many(iter(nets), workers=workers), expected)
+    np.testing.assert_array_equal(count_many(nets, engine="traverse"), expected)
+    assert count_many([]).shape == (0,)
+
+
+def test_float_arithmetic_and_slices() -> None:
+    nets = [random_network(i, "generic", 2, 2, 6, relu=True) for i in range(5)]
+    expected = [count_regions(network, Box(-1, 1), arithmetic="float") for network in nets]
+    np.testing.assert_array_equal(count_many(nets, Box(-1, 1), arithmetic="float"), expected)
+    line = Slice([0, 0], [[1, 2]])
+    np.testing.assert_array_equal(
+        count_many(nets, line), [count_regions(network, line) for network in nets]
+    )
+
+
+def test_numbers_of_unusual_size() -> None:
+    rng = np.random.default_rng(0)
+    nets = [
+        Network.mlp([rng.normal(size=(4, 2)) * scale, np.ones((1, 4))], [rng.normal(size=4), [0]])
+        for scale in (1.0, 1e-200, 1e150, 1.0)
+    ]
+    expected = [count_regions(network, Box(-1, 1)) for network in nets]
+    np.testing.assert_array_equal(count_many(nets, Box(-1, 1)), expected)
+
+
+def test_errors_name_the_network() -> None:
+    nets = [random_network(i, "generic", n, 1, 3) for i, n in enumerate((2, 2, 3))]
+    with pytest.raises(InvalidInputError, match="network 2: the box has 2 coordinates"):
+        count_many(nets, Box([0, 0], [1, 1]))
+    with pytest.raises(InvalidInputError, match="network 1 is a str"):
+        count_many([nets[0], "net"])
+    with pytest.raises(InvalidInputError, match="network 0: engine must be"):
+        count_many(nets, engine="fast")
+    with pytest.raises(InvalidInputError, match="workers must be"):
+        count_many(nets, workers=0)
