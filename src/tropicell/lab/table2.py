@@ -81,7 +81,7 @@ def run(run: Run, settings: Settings) -> None:
     results = [_comparison(run, settings, row, samples[row.name]) for row in rows]
     _write_files(run, results, samples)
     write_report(run, results, data, missing, settings.epochs)
-    draw(run, results, samples)
+    draw(run, results, samples, {name: found.title for name, found in data.items()})
 
 
 def _joined(parts: list[dict[str, Any]]) -> dict[str, Sample]:

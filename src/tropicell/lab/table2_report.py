@@ -21,6 +21,9 @@ _CAPTIONS = {
 #: A test decides the same way in nearly all samples beyond these shares of rejections.
 _SURE = (0.05, 0.95)
 
+#: Published p-values that are close to the level at which a test rejects.
+_CLOSE = (0.01, 0.2)
+
 
 def write_report(
     run: Run,
@@ -174,6 +177,13 @@ def _verdicts(run: Run, results: Sequence[Comparison], titles: Mapping[str, str]
             "With 4 layers of 8 neurons nearly all test images of MNIST are cached either way, so "
             "there is little to tell the two kinds apart. "
         )
+    close = [f for f in results if f not in unsure and _CLOSE[0] < f.row.p < _CLOSE[1]]
+    if close:
+        text += (
+            "The power is resampled from these networks and so shares their luck: "
+            + ", ".join(f"{names[f.row.name]} (p = {p_text(f.row.p)})" for f in close)
+            + " was a close call in the published run, and may be one again with other seeds. "
+        )
     if differ:
         text += (
             "Here the verdict differs from the published one in "
@@ -222,7 +232,10 @@ def _protocol(run: Run, data: Mapping[str, DataSet], missing: Sequence[str], epo
 
 
 def draw(
-    run: Run, results: Sequence[Comparison], samples: Mapping[str, Mapping[str, Sample]]
+    run: Run,
+    results: Sequence[Comparison],
+    samples: Mapping[str, Mapping[str, Sample]],
+    titles: Mapping[str, str],
 ) -> None:
     """Cached images against accuracy, a point for every network."""
     sets = list(dict.fromkeys(found.row.data for found in results))
@@ -260,7 +273,7 @@ def draw(
                     linewidths=2,
                     label=f"measured mean, {kind}",
                 )
-            ax.set_title(found.row.name, fontsize=10)
+            ax.set_title(f"{titles[name]} {found.row.shape.name}", fontsize=10)
             ax.set_xlabel("cached test images")
         axes[i, 0].set_ylabel("accuracy in %")
     handles, labels = axes[0, 0].get_legend_handles_labels()
