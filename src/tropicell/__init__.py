@@ -4,11 +4,15 @@ from importlib.metadata import version as _version
 
 from tropicell import families, plotting
 from tropicell.certificate import Certificate
+from tropicell.checkpoint import Checkpoint
 from tropicell.comparison import Comparison, compare
 from tropicell.data_regions import DataRegions, auroc, occupancy
 from tropicell.domains import Box, Polytope, Slice, WholeSpace
 from tropicell.enumeration import count_regions, enumerate_regions, iter_regions
 from tropicell.errors import (
+    CheckpointError,
+    CheckpointWarning,
+    FileWriteError,
     ImportMismatchError,
     IncompleteError,
     InvalidDomainError,
@@ -50,9 +54,13 @@ __all__ = [
     "Box",
     "CachedPredictor",
     "Certificate",
+    "Checkpoint",
+    "CheckpointError",
+    "CheckpointWarning",
     "Comparison",
     "DataRegions",
     "EmptyRegion",
+    "FileWriteError",
     "ImportMismatchError",
     "IncompleteError",
     "InvalidDomainError",

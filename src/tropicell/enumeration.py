@@ -76,7 +76,7 @@ def enumerate_regions(
         network, domain, engine, arithmetic, max_regions, max_seconds, workers, progress
     )
     search.max_bytes, search.checkpoint = max_bytes, checkpoint
-    store = Store()
+    store = Store(workers)
     for batch in search.batches(store=True):
         store.add(batch)
     return search.regions(store, complete=search.complete)
@@ -150,7 +150,7 @@ def iter_regions(
         network, domain, engine, arithmetic, max_regions, max_seconds, workers, progress
     )
     waiting: Store | None = None
-    for batch in search.batches(store=True):
+    for batch in search.batches(store=True, pausing=True):
         if waiting is not None and waiting.regions >= _BATCH:
             yield search.regions(waiting, complete=False)
             waiting = None

@@ -94,7 +94,9 @@ def count(arguments: argparse.Namespace) -> int:
         merged = len(regions.merged()) if complete else None
     else:
         try:
-            found = count_regions(network, domain, **search_options(arguments))
+            options = search_options(arguments)
+            del options["max_bytes"]  # a count keeps nothing
+            found = count_regions(network, domain, **options)
         except IncompleteError as error:
             found, complete = error.count, False
     if arguments.json:
@@ -116,7 +118,7 @@ def count(arguments: argparse.Namespace) -> int:
 
 def _ended(complete: bool) -> int:
     if not complete:
-        output.note("not complete: a budget or Ctrl-C ended the search")
+        output.note("not complete: a budget, Ctrl-C or SIGTERM ended the search")
     return DONE if complete else NEGATIVE
 
 

@@ -38,6 +38,23 @@ def numbers(text: str) -> NDArray[np.float64]:
     return np.array(values) if len(values) > 1 else np.array(values[0])
 
 
+def size(text: str) -> int:
+    """A number of bytes; K, M, G and T stand for powers of 1024.
+
+    Examples
+    --------
+    >>> size("2G")
+    2147483648
+    """
+    factor = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}.get(text[-1:].upper(), 1)
+    try:
+        return int(float(text[:-1] if factor > 1 else text) * factor)
+    except (ValueError, OverflowError):
+        raise argparse.ArgumentTypeError(
+            f"expected a number of bytes such as 500000 or 2G, got {text!r}"
+        ) from None
+
+
 def add_domain(parser: argparse.ArgumentParser) -> None:
     """``--box``, ``--whole-space`` and ``--slice``."""
     group = parser.add_argument_group("where to look (default: the whole space)")
@@ -60,6 +77,17 @@ def add_search(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--max-regions", type=int, metavar="N", help="stop after so many regions")
     group.add_argument("--max-seconds", type=float, metavar="S", help="stop after so much time")
     group.add_argument(
+        "--max-bytes",
+        type=size,
+        metavar="N",
+        help="stop before regions take more memory; 2G is 2 * 2^30",
+    )
+    group.add_argument(
+        "--checkpoint",
+        metavar="FOLDER",
+        help="save the state here every few seconds; the same command goes on from it",
+    )
+    group.add_argument(
         "--arithmetic",
         choices=("exact", "float"),
         default="exact",
@@ -75,7 +103,8 @@ def add_search(parser: argparse.ArgumentParser) -> None:
 
 def search_options(arguments: argparse.Namespace) -> dict[str, Any]:
     """The keyword arguments of `enumerate_regions` that the options stand for."""
-    names = ("workers", "max_regions", "max_seconds", "arithmetic", "engine")
+    budgets = ("max_regions", "max_seconds", "max_bytes")
+    names = ("workers", *budgets, "checkpoint", "arithmetic", "engine")
     return {name: getattr(arguments, name) for name in names}
 
 

@@ -62,6 +62,7 @@ class HalfspaceTask:
         self.arithmetic = arithmetic
         self.tolerance = tolerance or Tolerance()
         self.store = store
+        self.grain = 2 if store else 3
         self.bits = PackedPatterns.bits_for(self.network.pieces)
 
     def root(self) -> Unit:

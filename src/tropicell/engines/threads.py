@@ -156,6 +156,9 @@ class UnitRun:
                 total[key] = total.get(key, 0) + value
         return total
 
+    def _limit(self, unit: Unit) -> int:
+        return unit.limit * self._task.grain
+
     # --- one thread ---------------------------------------------------------------------------
 
     def _alone(self) -> Iterator[Columns | None]:
@@ -164,7 +167,7 @@ class UnitRun:
             place = self._order[0]
             if place.outcome is None:
                 place.taken = True
-                outcome = worker.run(place.unit, place.unit.limit, self._stopped)
+                outcome = worker.run(place.unit, self._limit(place.unit), self._stopped)
                 self._finish(place, outcome)
             if place.outcome is not None and place.outcome.left is None:
                 return
@@ -175,10 +178,8 @@ class UnitRun:
 
     def _together(self) -> Iterator[Columns | None]:
         if not self._threads:
-            workers = [self._new_worker() for _ in range(self._n)]
             self._threads = [
-                threading.Thread(target=self._work, args=(worker,), daemon=True)
-                for worker in workers
+                threading.Thread(target=self._work, daemon=True) for _ in range(self._n)
             ]
             for thread in self._threads:
                 thread.start()
@@ -199,10 +200,11 @@ class UnitRun:
             if self._errors or not self._order:
                 self._stop = True
 
-    def _work(self, worker: Worker) -> None:
+    def _work(self) -> None:
         try:
+            worker = self._new_worker()
             while (place := self._take()) is not None:
-                self._finish(place, worker.run(place.unit, place.unit.limit, self._stopped))
+                self._finish(place, worker.run(place.unit, self._limit(place.unit), self._stopped))
         except BaseException as error:
             self._errors.append(error)
             self._stop = True
