@@ -24,6 +24,7 @@ from tropicell.errors import (
     UnsupportedOperatorError,
     WeakComparisonWarning,
 )
+from tropicell.estimate import Estimate, estimate_regions
 from tropicell.explorer import explore
 from tropicell.importers.onnx import from_onnx
 from tropicell.importers.sklearn import from_sklearn
@@ -49,6 +50,7 @@ __all__ = [
     "CheckpointWarning",
     "Comparison",
     "EmptyRegion",
+    "Estimate",
     "FileWriteError",
     "ImportMismatchError",
     "IncompleteError",
@@ -74,6 +76,7 @@ __all__ = [
     "count_many",
     "count_regions",
     "enumerate_regions",
+    "estimate_regions",
     "explore",
     "find_region",
     "from_onnx",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
+from dataclasses import asdict
 import zipfile
 from collections import Counter
 from pathlib import Path
@@ -114,6 +115,21 @@ def count(arguments: argparse.Namespace) -> int:
         if merged is not None:
             output.write(f"{merged:,} merged regions (pieces with one and the same map)")
     return _ended(complete)
+
+
+def estimate(arguments: argparse.Namespace) -> int:
+    """About how many regions there are."""
+    from tropicell.estimate import estimate_regions  # noqa: PLC0415
+
+    network, domain = load(arguments.model), domain_of(arguments)
+    found = estimate_regions(
+        network, domain, max_seconds=arguments.max_seconds, seed=arguments.seed
+    )
+    if arguments.json:
+        output.write_json(asdict(found) | {"domain": domain_text(domain)})
+    else:
+        output.write(f"{found} in {domain_text(domain)}")
+    return DONE
 
 
 def _ended(complete: bool) -> int:
