@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from dataclasses import asdict
 import zipfile
 from collections import Counter
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
