@@ -26,6 +26,7 @@ from tropicell.errors import (
     UnsupportedOperatorError,
     WeakComparisonWarning,
 )
+from tropicell.estimate import Estimate, estimate_regions
 from tropicell.explorer import explore
 from tropicell.export.c import compile_to_c
 from tropicell.export.onnx import to_onnx
@@ -60,6 +61,7 @@ __all__ = [
     "Comparison",
     "DataRegions",
     "EmptyRegion",
+    "Estimate",
     "FileWriteError",
     "ImportMismatchError",
     "IncompleteError",
@@ -90,6 +92,7 @@ __all__ = [
     "count_many",
     "count_regions",
     "enumerate_regions",
+    "estimate_regions",
     "explore",
     "families",
     "find_region",
