@@ -2,9 +2,11 @@
 
 from importlib.metadata import version as _version
 
-from tropicell import plotting
+from tropicell import families, plotting
+from tropicell.certificate import Certificate
 from tropicell.checkpoint import Checkpoint
 from tropicell.comparison import Comparison, compare
+from tropicell.data_regions import DataRegions, auroc, occupancy
 from tropicell.domains import Box, Polytope, Slice, WholeSpace
 from tropicell.enumeration import count_regions, enumerate_regions, iter_regions
 from tropicell.errors import (
@@ -25,18 +27,25 @@ from tropicell.errors import (
     UnsupportedOperatorError,
     WeakComparisonWarning,
 )
+from tropicell.estimate import Estimate, estimate_regions
 from tropicell.explorer import explore
+from tropicell.export.c import compile_to_c
+from tropicell.export.onnx import to_onnx
 from tropicell.importers.onnx import from_onnx
 from tropicell.importers.sklearn import from_sklearn
 from tropicell.importers.torch import from_torch
 from tropicell.io import load, save
+from tropicell.last_region import LastRegionPredictor
 from tropicell.layers import Affine, Layer
+from tropicell.locator import RegionLocator
 from tropicell.many import count_many
 from tropicell.maps import AffineMap
 from tropicell.network import Network
+from tropicell.predictor import CachedPredictor
 from tropicell.region import EmptyRegion, Region
 from tropicell.region_files import load_regions
 from tropicell.regions import Regions
+from tropicell.tracking import RegionTracker
 from tropicell.tropical import TropicalRationalMap, find_region, recurrences
 
 __version__ = _version("tropicell")
@@ -45,12 +54,16 @@ __all__ = [
     "Affine",
     "AffineMap",
     "Box",
+    "CachedPredictor",
+    "Certificate",
     "Checkpoint",
     "CheckpointError",
     "CheckpointWarning",
     "Comparison",
+    "DataRegions",
     "DeviceWarning",
     "EmptyRegion",
+    "Estimate",
     "FileWriteError",
     "ImportMismatchError",
     "IncompleteError",
@@ -58,6 +71,7 @@ __all__ = [
     "InvalidInputError",
     "InvalidNetworkError",
     "InvalidPatternError",
+    "LastRegionPredictor",
     "Layer",
     "MissingDependencyError",
     "ModelFileError",
@@ -65,6 +79,8 @@ __all__ = [
     "Network",
     "Polytope",
     "Region",
+    "RegionLocator",
+    "RegionTracker",
     "Regions",
     "Slice",
     "TropicalRationalMap",
@@ -72,11 +88,15 @@ __all__ = [
     "UnsupportedOperatorError",
     "WeakComparisonWarning",
     "WholeSpace",
+    "auroc",
     "compare",
+    "compile_to_c",
     "count_many",
     "count_regions",
     "enumerate_regions",
+    "estimate_regions",
     "explore",
+    "families",
     "find_region",
     "from_onnx",
     "from_sklearn",
@@ -84,7 +104,9 @@ __all__ = [
     "iter_regions",
     "load",
     "load_regions",
+    "occupancy",
     "plotting",
     "recurrences",
     "save",
+    "to_onnx",
 ]

@@ -7,6 +7,7 @@ import json
 import time
 import zipfile
 from collections import Counter
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -114,6 +115,21 @@ def count(arguments: argparse.Namespace) -> int:
         if merged is not None:
             output.write(f"{merged:,} merged regions (pieces with one and the same map)")
     return _ended(complete)
+
+
+def estimate(arguments: argparse.Namespace) -> int:
+    """About how many regions there are."""
+    from tropicell.estimate import estimate_regions  # noqa: PLC0415
+
+    network, domain = load(arguments.model), domain_of(arguments)
+    found = estimate_regions(
+        network, domain, max_seconds=arguments.max_seconds, seed=arguments.seed
+    )
+    if arguments.json:
+        output.write_json(asdict(found) | {"domain": domain_text(domain)})
+    else:
+        output.write(f"{found} in {domain_text(domain)}")
+    return DONE
 
 
 def _ended(complete: bool) -> int:
@@ -297,6 +313,36 @@ def _region_parts(
     return parts
 
 
+def certify(arguments: argparse.Namespace) -> int:
+    """A proof that regions are right and complete."""
+    if arguments.out is not None:
+        _check_place(arguments.out, ".npz")
+    regions = regions_of(arguments)
+    certificate = regions.certify(volumes=arguments.volumes, workers=arguments.workers)
+    if arguments.out is not None and certificate.ok:
+        certificate.save(arguments.out)
+    if arguments.json:
+        output.write_json(
+            {
+                "proved": certificate.ok,
+                "complete": certificate.complete,
+                "regions": len(regions),
+                "failures": certificate.failures,
+                "fingerprint": regions.network.fingerprint,
+                "domain": _where(regions),
+                "volume": certificate.volume,
+                "counts": certificate.counts,
+                "seconds": certificate.seconds,
+                "file": arguments.out if certificate.ok else None,
+            }
+        )
+    else:
+        output.write(str(certificate))
+        if arguments.out is not None and certificate.ok:
+            output.write(f"certificate: {arguments.out}")
+    return DONE if certificate.complete else NEGATIVE
+
+
 def compare(arguments: argparse.Namespace) -> int:
     """The largest difference of two networks."""
     from tropicell.comparison import compare as compared  # noqa: PLC0415
@@ -391,6 +437,13 @@ def demo(arguments: argparse.Namespace) -> int:
 
     main(["--out", arguments.out])
     return DONE
+
+
+def lab(arguments: argparse.Namespace) -> int:
+    """An experiment, or all of them."""
+    from tropicell.cli.lab import run  # noqa: PLC0415
+
+    return run(arguments)
 
 
 def completion(arguments: argparse.Namespace) -> int:
