@@ -81,3 +81,15 @@ def test_command_line(tmp_path, capsys):
     found = json.loads(capsys.readouterr().out)
     assert found["exact"]
     assert found["count"] == count_regions(wide(0), Box(-0.1, 0.1))
+
+
+def test_too_little_time_gives_what_is_certain():
+    found = estimate_regions(wide(0, (2, 150, 150, 150, 1)), Box(-1, 1), max_seconds=1e-9)
+    assert not found.exact
+    assert found.low <= found.count <= found.high == found.upper_bound
+
+
+def test_the_progress_bar_gets_an_end(monkeypatch, capsys):
+    monkeypatch.setattr("tropicell.progress._PATIENCE", 0.0)
+    true = count_regions(wide(0), Box(-1, 1), progress=True)
+    assert f"/{true} [" in capsys.readouterr().err

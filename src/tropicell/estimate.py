@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
+from time import perf_counter as clock
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 #: before it looks at what is left.
 _POPULATION, _LIMIT = 64, 64
 _FEWEST_PROBES = 4
+#: No probe goes on for longer than so many times the time that was given.
+_OVERTIME = 5
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,8 @@ def estimate_regions(
     domain : Domain, optional
         Default: all of R^n.
     max_seconds : float
-        No new probe is started later than this; at least four are made.
+        No new probe is started later than this; at least four are made, unless they take five
+        times as long.
     probes : int
         The most probes.
     confidence : float
@@ -136,29 +139,43 @@ def estimate_regions(
     most = upper_bound(inner)
     engine = runs.choose("auto", inner)
     runs.load(engine, inner.n_inputs)
-    started = time.perf_counter()
+    started = clock()
     task = runs.task_of(engine, inner, inside, arithmetic, store=False)
     worker = task.worker()
     rng = np.random.default_rng(seed)
     samples: list[float] = []
     found = 0
+    deadline = started + _OVERTIME * max_seconds
     while len(samples) < probes:
-        total, seen, complete = _probe(task, worker, rng)
-        seconds = time.perf_counter() - started
+        try:
+            total, seen, complete = _probe(task, worker, rng, deadline)
+        except _LateError as late:
+            found = max(found, late.found)
+            break
+        seconds = clock() - started
         if complete:
             return Estimate(seen, seen, seen, confidence, True, 1, seconds, least, most)
         samples.append(total)
         found = max(found, seen)
         if seconds > max_seconds and len(samples) >= _FEWEST_PROBES:
             break
-    low, mean, high = _interval(np.array(samples), confidence)
     floor = max(found, least)
+    low, mean, high = _interval(np.array(samples), confidence)
     count, bottom, top = (int(min(max(x, floor), most)) for x in (mean, low, high))
-    seconds = time.perf_counter() - started
+    seconds = clock() - started
     return Estimate(count, bottom, top, confidence, False, len(samples), seconds, least, most)
 
 
-def _probe(task: Task, worker: Worker, rng: np.random.Generator) -> tuple[float, int, bool]:
+class _LateError(Exception):
+    """The time is over in the middle of a probe."""
+
+    def __init__(self, found: int) -> None:
+        self.found = found
+
+
+def _probe(
+    task: Task, worker: Worker, rng: np.random.Generator, deadline: float
+) -> tuple[float, int, bool]:
     """The weighted number of regions of one walk, how many it found, and whether it found all."""
     units: list[Unit] = [task.root()]
     weights = np.ones(1)
@@ -168,12 +185,13 @@ def _probe(task: Task, worker: Worker, rng: np.random.Generator) -> tuple[float,
         heavy: list[float] = []
         for unit, weight in zip(units, weights.tolist(), strict=True):
             # Always as if it were young: then what is left is cut into many parts.
-            outcome = worker.run(unit._replace(generation=0), _LIMIT, _never)
+            outcome = worker.run(unit._replace(generation=0), _LIMIT, lambda: clock() > deadline)
             total += weight * outcome.count
             found += outcome.count
-            left = outcome.left or []
-            children += left
-            heavy += [weight] * len(left)
+            if outcome.left is None:
+                raise _LateError(found)
+            children += outcome.left
+            heavy += [weight] * len(outcome.left)
         units, weights = children, np.array(heavy)
         if len(units) > _POPULATION:
             complete = False
@@ -197,15 +215,13 @@ def _sample(
 
 
 def _interval(samples: NDArray[np.float64], confidence: float) -> tuple[float, float, float]:
-    """Lower end, mean and upper end of Student's interval."""
+    """Lower end, mean and upper end of Student's interval; anything may be if there are too few."""
     from scipy.stats import t  # noqa: PLC0415 - slow to import
+
+    if len(samples) < 2:
+        return 0.0, float(samples.sum()), np.inf
 
     mean = float(samples.mean())
     error = float(samples.std(ddof=1)) / np.sqrt(len(samples))
     width = float(t.ppf((1 + confidence) / 2, len(samples) - 1)) * error
     return mean - width, mean, mean + width
-
-
-def _never() -> bool:
-    """Nobody tells a probe to stop."""
-    return False

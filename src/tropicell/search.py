@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
-from tqdm import tqdm
 
 from tropicell.arithmetic import ArithmeticName
 from tropicell.checkpoint import Checkpoint, CheckpointFile, identity
@@ -23,6 +22,7 @@ from tropicell.engines.traverse import start_cell
 from tropicell.errors import CheckpointError, InvalidInputError, TropicellError
 from tropicell.interruption import stopping
 from tropicell.network import Network
+from tropicell.progress import RegionBar
 from tropicell.regions import Regions
 
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ Device = Literal["cpu", "cuda"]
 
 #: Batches that a thread copies at once when columns are joined.
 _COPIES = 8
+#: Seconds for the estimate that a progress bar shows as its end.
+_ESTIMATE = 0.5
 
 
 class Store:
@@ -142,11 +144,11 @@ class Search:
         file, run = self._start(name, domain, backend, store=store)
         most = sys.maxsize if self.max_regions is None else self.max_regions
         budget = _Budget(most, sys.maxsize if self.max_bytes is None else self.max_bytes)
-        bar = tqdm(unit=" regions", disable=not show)
+        bar = RegionBar(show and name != "traverse", lambda: self._guess(domain))
         driver = _Driver(run, budget, file, self.max_seconds)
         try:
             for batch in driver.batches(pausing):
-                bar.update(run.found - bar.n)
+                bar.update(run.found)
                 if batch is not None and (columns := budget.cut(batch)) is not None:
                     yield columns
         finally:
@@ -162,6 +164,15 @@ class Search:
             if not self.complete:
                 over = "max_regions" if run.count > most else driver.ended_by
                 self.stats["ended_by"] = budget.spent or over
+
+    def _guess(self, domain: Domain) -> int:
+        """About how many regions there are."""
+        from tropicell.estimate import estimate_regions  # noqa: PLC0415 - Numba is slow to import
+
+        guess = estimate_regions(
+            self.network, domain, max_seconds=_ESTIMATE, arithmetic=self.arithmetic
+        )
+        return guess.count
 
     def _start(
         self, name: str, domain: Domain, backend: Backend | None, *, store: bool
