@@ -45,11 +45,10 @@ You can use those with a theorem for your own tests and benchmarks: `tropicell.f
 `general_position`, `cones` and `parallel`.
 
 ```python
->>> from tropicell import count_regions, families
->>> known = families.folding([3, 4], inputs=2)
->>> known.count, count_regions(known.network, known.domain)
-(144, 144)
+from tropicell import count_regions, families
 
+known = families.folding([3, 4], inputs=2)
+print(known.count, count_regions(known.network, known.domain))  # 144 144
 ```
 
 **How to read the table.** *cells* and *half-spaces* are the two engines, in exact arithmetic (the default); *certificate*: whether

@@ -419,4 +419,4 @@ def test_the_verifier_is_short_and_stands_alone() -> None:
             [node.module] if isinstance(node, ast.ImportFrom) else [a.name for a in node.names]
         )
     }
-    assert imported == {"__future__", "hashlib", "json", "sys", "typing", "numpy", "flint"}
+    assert imported == {"hashlib", "json", "sys", "typing", "numpy", "flint"}
