@@ -2,7 +2,8 @@
 
 from importlib.metadata import version as _version
 
-from tropicell import plotting
+from tropicell import families, plotting
+from tropicell.certificate import Certificate
 from tropicell.checkpoint import Checkpoint
 from tropicell.comparison import Comparison, compare
 from tropicell.domains import Box, Polytope, Slice, WholeSpace
@@ -44,6 +45,7 @@ __all__ = [
     "Affine",
     "AffineMap",
     "Box",
+    "Certificate",
     "Checkpoint",
     "CheckpointError",
     "CheckpointWarning",
@@ -75,6 +77,7 @@ __all__ = [
     "count_regions",
     "enumerate_regions",
     "explore",
+    "families",
     "find_region",
     "from_onnx",
     "from_sklearn",

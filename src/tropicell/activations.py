@@ -177,7 +177,7 @@ def piecewise(
     c = np.array(intercepts, dtype=np.float64, ndmin=2)
     if t.size == 0:
         t = np.empty((s.shape[0], 0))
-    if s.shape != c.shape or t.shape != (s.shape[0], s.shape[1] - 1):
+    if s.ndim != 2 or s.shape != c.shape or t.shape != (s.shape[0], s.shape[1] - 1):
         raise InvalidNetworkError(
             f"activation {name!r}: expected breakpoints of shape (rows, pieces - 1) and slopes "
             f"and intercepts of shape (rows, pieces); got {t.shape}, {s.shape}, {c.shape}"

@@ -120,7 +120,10 @@ class PackedPatterns:
 
     def find(self, patterns: PatternArray) -> NDArray[np.int64]:
         """Index of each pattern (row), or -1."""
-        queries = PackedPatterns.pack(np.ascontiguousarray(patterns), self.bits).words
+        return self.find_words(PackedPatterns.pack(np.ascontiguousarray(patterns), self.bits).words)
+
+    def find_words(self, queries: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """Index of each packed pattern (row), or -1."""
         return np.asarray(_hashing().look_up(self._table, self.words, queries))
 
     @cached_property

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from tropicell.arithmetic import Matrix
@@ -35,31 +37,42 @@ def fingerprint(network: Network) -> str:
     'de775f847571'
     """
     digest = hashlib.sha256(b"tropicell-network-1")
+    for array in fingerprint_arrays(network):
+        digest.update(np.array([array.ndim, *array.shape], dtype="<i8").tobytes())
+        digest.update(array.tobytes())
+    return digest.hexdigest()
 
-    def put(array: Any, kind: str) -> None:
-        values = np.ascontiguousarray(array, dtype=kind)
-        digest.update(np.array([values.ndim, *values.shape], dtype="<i8").tobytes())
-        digest.update(values.tobytes())
 
-    put([network.depth, network.n_inputs], "<i8")
+def fingerprint_arrays(network: Network) -> Iterator[NDArray[Any]]:
+    """The arrays that the fingerprint is made of, in their order, which say all of a network.
+
+    Depth and number of inputs; matrix and offset of an embedding, if there is one; then for each
+    layer and for the output the bias and for each source: the source and the shape of its matrix,
+    rows and columns of the entries that are not 0, and these; and for each layer the breakpoints,
+    slopes and intercepts of all its neurons.
+    """
+    yield np.array([network.depth, network.n_inputs], dtype="<i8")
     if network.embedding is not None:
         embedding = network.embedding.astype_float()
-        put(embedding.matrix + 0.0, "<f8")
-        put(embedding.offset + 0.0, "<f8")
+        yield _numbers(embedding.matrix)
+        yield _numbers(embedding.offset)
     for index in range(1, network.depth + 2):
         affine = network.affine(index)
-        put(affine.bias + 0.0, "<f8")
+        yield _numbers(affine.bias)
         for source, matrix in affine.terms.items():
             rows, columns, values = _entries(matrix)
-            put([source, *matrix.shape], "<i8")
-            put(np.stack([rows, columns]), "<i8")
-            put(values, "<f8")
+            yield np.array([source, *matrix.shape], dtype="<i8")
+            yield np.ascontiguousarray(np.stack([rows, columns]), dtype="<i8")
+            yield np.ascontiguousarray(values, dtype="<f8")
         if index <= network.depth:
             activation = network.layers[index - 1].activation
-            put(activation.breakpoints + 0.0, "<f8")
-            put(activation.slopes + 0.0, "<f8")
-            put(activation.intercepts + 0.0, "<f8")
-    return digest.hexdigest()
+            yield _numbers(activation.breakpoints)
+            yield _numbers(activation.slopes)
+            yield _numbers(activation.intercepts)
+
+
+def _numbers(array: NDArray[Any]) -> NDArray[Any]:
+    return np.ascontiguousarray(array + 0.0, dtype="<f8")  # -0.0 becomes 0.0
 
 
 def _entries(matrix: Matrix) -> tuple[Any, Any, Any]:

@@ -7,6 +7,7 @@ layout of any network, and `load` for the simple one of a multi-layer perceptron
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import struct
@@ -21,8 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tropicell import layout
+from tropicell.archives import ZIP_ERRORS, refuse_bomb
 from tropicell.errors import FileWriteError, InvalidInputError, ModelFileError, require
-from tropicell.importers.messages import ZIP_ERRORS
+from tropicell.importers.messages import in_file
 from tropicell.network import Network
 
 #: No array of a file may claim more bytes, nor may all of them together.
@@ -91,10 +93,10 @@ def load(path: str | os.PathLike[str]) -> Network:
         from tropicell.importers.torch import from_pt2  # noqa: PLC0415
 
         return from_pt2(file)
-    if suffix == ".npz":
-        return layout.to_network(read_npz(file), str(file))
-    if suffix == ".safetensors":
-        return layout.to_network(_read_safetensors(file), str(file))
+    if suffix in (".npz", ".safetensors"):
+        with in_file(file):
+            arrays = read_npz(file) if suffix == ".npz" else _read_safetensors(file)
+            return layout.to_network(arrays, str(file))
     raise ModelFileError(
         f"{file}: unknown suffix {suffix!r}; expected .onnx, .pt2, .npz or .safetensors"
     )
@@ -204,6 +206,7 @@ def read_npz(path: str | os.PathLike[str], *, mapped: bool = False) -> dict[str,
     arrays: dict[str, Any] = {}
     try:
         with zipfile.ZipFile(file) as archive:
+            refuse_bomb(archive, file)
             total = 0
             for info in archive.infolist():
                 with archive.open(info) as stream:
@@ -256,8 +259,18 @@ def _claimed_bytes(stream: Any, info: zipfile.ZipInfo, file: Path) -> int:
             f"{file}: the array {info.filename!r} holds Python objects, which are pickles; "
             "expected numbers"
         )
-    claimed = int(np.prod(shape, dtype=object)) * dtype.itemsize
-    if claimed > MAX_BYTES or claimed > info.file_size:
+    if dtype.itemsize == 0 or dtype.kind not in "biufU":
+        raise ModelFileError(
+            f"{file}: the array {info.filename!r} is of type {dtype}; expected numbers or text"
+        )
+    entries = math.prod(shape)
+    claimed = entries * dtype.itemsize
+    # numbers become float64
+    if (
+        max(claimed, 8 * entries) > MAX_BYTES
+        or claimed > info.file_size
+        or min(shape, default=0) < 0
+    ):
         raise ModelFileError(
             f"{file}: the array {info.filename!r} claims {claimed} bytes, of which the file holds "
             f"{info.file_size}; at most {MAX_BYTES} are read"

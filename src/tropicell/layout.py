@@ -14,11 +14,14 @@ from numpy.typing import NDArray
 from tropicell.activations import Activation, piecewise
 from tropicell.arithmetic import Matrix
 from tropicell.errors import InvalidNetworkError, ModelFileError
-from tropicell.layers import Affine, Layer
+from tropicell.layers import Affine, Layer, finite_numbers
 from tropicell.maps import AffineMap
 from tropicell.network import Network
 
 FORMAT, VERSION = "tropicell-network", 1
+
+#: Sparse matrices could claim any number of columns.
+MAX_INPUTS = 2**26
 
 Arrays = Mapping[str, Any]
 
@@ -157,10 +160,13 @@ def _general(arrays: Arrays, where: str) -> Network:
     embedding = None
     if "embedding.matrix" in arrays:
         embedding = AffineMap(
-            np.asarray(arrays["embedding.matrix"], np.float64),
-            np.asarray(arrays["embedding.offset"], np.float64),
+            finite_numbers(arrays["embedding.matrix"], "embedding's matrix"),
+            finite_numbers(arrays["embedding.offset"], "embedding's offset"),
         )
-    return Network(int(header["n_inputs"]), layers, output, embedding=embedding)
+    inputs = int(header["n_inputs"])
+    if inputs > MAX_INPUTS:
+        raise ModelFileError(f"{where}: claims {inputs} inputs; at most {MAX_INPUTS} are supported")
+    return Network(inputs, layers, output, embedding=embedding)
 
 
 def _affine(arrays: Arrays, prefix: str, sources: list[int]) -> Affine:

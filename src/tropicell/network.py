@@ -380,11 +380,13 @@ class Network:
                         f"which has {widths[source]}"
                     )
             widths.append(affine.width)
-        if self.embedding is not None and self.embedding.matrix.shape[0] != self._input_width:
-            raise InvalidNetworkError(
-                f"the embedding has {self.embedding.matrix.shape[0]} rows, "
-                f"layer 0 has {self._input_width} neurons"
-            )
+        if self.embedding is not None:
+            matrix, offset = self.embedding.matrix, self.embedding.offset
+            if matrix.ndim != 2 or {matrix.shape[:1], offset.shape} != {(self._input_width,)}:
+                raise InvalidNetworkError(
+                    f"the embedding has a matrix of shape {matrix.shape} and an offset of shape "
+                    f"{offset.shape}; layer 0 has {self._input_width} neurons"
+                )
 
 
 def _abbreviated(network: Network) -> str:

@@ -214,6 +214,39 @@ def maximise(rows: Sequence[Row], objective: Row, witness: Point) -> Point | Non
     return _Dictionary(rows, objective, witness).solve()
 
 
+def implied_by(rows: Sequence[Row], row: Row, witness: Point) -> tuple[int, ...] | None:
+    """Indices of rows from which another one follows, or None if it does not follow from all.
+
+    Parameters
+    ----------
+    rows : sequence of Row
+        The cell.
+    row : Row
+        The inequality in question.
+    witness : Point
+        Strictly inside all rows.
+
+    Returns
+    -------
+    tuple of int or None
+        At most d rows, linearly independent, of which `row` is a combination with factors that are
+        not negative, plus a constant that is not negative.
+
+    Examples
+    --------
+    >>> square = [(1, 0, 1), (-1, 0, 1), (0, 1, 1), (0, -1, 1)]
+    >>> implied_by(square, (-1, -1, 2), (0, 0, 1))
+    (1, 3)
+    >>> implied_by(square, (-1, -1, 1), (0, 0, 1)) is None
+    True
+    """
+    dictionary = _Dictionary(rows, tuple(-value for value in row), witness)
+    if dictionary.solve() is not None:
+        return None
+    slacks = [v - dictionary.dimension for v in dictionary.outside if v >= dictionary.dimension]
+    return tuple(sorted(slacks))
+
+
 def is_bounded(rows: Sequence[Row], dimension: int) -> bool:
     """Whether a cell is bounded, decided by its recession cone ``{r : a·r >= 0}``.
 

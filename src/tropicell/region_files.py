@@ -14,10 +14,17 @@ from tropicell import layout
 from tropicell.columns import PackedPatterns, Ragged
 from tropicell.domains import Box, Domain, Polytope, WholeSpace
 from tropicell.errors import InvalidInputError, ModelFileError
+from tropicell.importers.messages import in_file
 from tropicell.io import read_npz, write_npz
+from tropicell.network import Network
 from tropicell.regions import Regions
 
 FORMAT, VERSION = "tropicell-regions", 1
+
+#: Kinds of numbers of the columns, as NumPy's letters.
+_KINDS = {"words": "u", "witnesses": "f", "bounded": "b", "volumes": "f", "corners": "f"} | {
+    "facet_lines": "iu"
+}
 
 
 def save_regions(regions: Regions, path: str | os.PathLike[str]) -> None:
@@ -86,55 +93,89 @@ def load_regions(path: str | os.PathLike[str], *, mapped: bool = False) -> Regio
     ModelFileError
         If the file is missing, truncated or something else.
     """
-    arrays = read_npz(path, mapped=mapped)
     where = str(path)
-    try:
-        header = json.loads(str(arrays["header"]))
+    with in_file(Path(path)):
+        arrays = read_npz(path, mapped=mapped)
+        try:
+            header = json.loads(str(arrays["header"]))
+        except (KeyError, ValueError) as error:
+            raise ModelFileError(f"{where}: holds no header in JSON: {error}") from None
         if not isinstance(header, dict) or header.get("format") != FORMAT:
             raise ModelFileError(f"{where}: holds no regions; expected a file of Regions.save")
-        if header["version"] != VERSION:
+        if header.get("version") != VERSION:
             raise ModelFileError(
-                f"{where}: version {header['version']!r} of the layout is not known; this version "
-                f"of tropicell reads {VERSION}"
+                f"{where}: version {header.get('version')!r} of the layout is not known; this "
+                f"version of tropicell reads {VERSION}"
             )
-        return _regions(header, arrays, where)
-    except json.JSONDecodeError as error:
-        raise ModelFileError(f"{where}: the header is not JSON: {error}") from None
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-        if isinstance(error, ModelFileError):
-            raise
-        raise ModelFileError(f"{where}: the arrays do not make regions: {error!r}") from error
+        try:
+            return _regions(header, arrays, where)
+        except (KeyError, TypeError, IndexError, AttributeError) as error:
+            raise ModelFileError(f"{where}: the arrays do not make regions: {error!r}") from error
 
 
 def _regions(header: dict[str, Any], arrays: dict[str, Any], where: str) -> Regions:
     prefix = "network."
     parts = {key.removeprefix(prefix): a for key, a in arrays.items() if key.startswith(prefix)}
     network = layout.to_network(parts | {"header": header["network"]}, where)
-    packed = PackedPatterns(
-        np.ascontiguousarray(arrays["words"], dtype=np.uint64), network.n_neurons, header["bits"]
-    )
-    count, inputs = len(packed), network.n_inputs
-    if packed.words.shape != (count, max(1, -(-network.n_neurons * packed.bits // 64))):
+    bits = PackedPatterns.bits_for(network.pieces)
+    words = np.ascontiguousarray(arrays["words"], dtype=np.uint64)
+    packed = PackedPatterns(words, network.n_neurons, bits)
+    count, inputs = len(words), network.n_inputs
+    width = max(1, -(-network.n_neurons * bits // 64))
+    if (
+        header["bits"] != bits
+        or words.shape != (count, width)
+        or not _pieces_exist(packed, network)
+    ):
         raise ModelFileError(f"{where}: the patterns do not fit the network")
+    shapes = {"bounded": (), "volumes": (), "corners": (inputs + 1,), "facet_lines": ()}
     columns: dict[str, Any] = {}
-    for name in ("bounded", "volumes", "corners", "facet_lines"):
+    for name, shape in shapes.items():
         if f"{name}.ends" in arrays:
-            columns[name] = Ragged(arrays[name], arrays[f"{name}.ends"])
+            ends = arrays[f"{name}.ends"]
+            _check_ends(ends, len(arrays[name]), f"{where}: {name!r}")
+            columns[name] = Ragged(arrays[name], ends)
         elif name in arrays:
             columns[name] = arrays[name]
-        if name in columns and len(columns[name]) != count:
+        if name in columns and (len(columns[name]) != count or arrays[name].shape[1:] != shape):
             raise ModelFileError(f"{where}: {name!r} does not have a row for every region")
     if arrays["witnesses"].shape != (count, inputs):
         raise ModelFileError(f"{where}: the witnesses do not fit the network")
+    for name, kinds in _KINDS.items():
+        if name in arrays and arrays[name].dtype.kind not in kinds:
+            raise ModelFileError(f"{where}: {name!r} is of type {arrays[name].dtype}")
+    if not isinstance(header["stats"], dict):
+        raise ModelFileError(f"{where}: the statistics are not a JSON object")
+    domain = _get_domain(header["domain"], arrays, where)
+    domain.contains(np.zeros((1, inputs)))  # refuses another dimension
     return Regions(
         network,
-        _get_domain(header["domain"], arrays),
+        domain,
         packed,
         arrays["witnesses"],
         complete=bool(header["complete"]),
         stats=header["stats"],
         **columns,
     )
+
+
+def _check_ends(ends: NDArray[Any], values: int, what: str) -> None:
+    """Refuse rows of negative length, and rows beyond the values: code relies on them."""
+    if ends.ndim != 1 or ends.dtype.kind not in "iu":
+        raise ModelFileError(f"{what}: the ends of its rows are not whole numbers")
+    if (np.diff(ends.astype(np.int64), prepend=0) < 0).any() or (
+        int(ends[-1]) if ends.size else 0
+    ) != values:
+        raise ModelFileError(f"{what}: its rows are not one after the other in {values} values")
+
+
+def _pieces_exist(packed: PackedPatterns, network: Network) -> bool:
+    """Whether all patterns name pieces that there are; packed bits could name more."""
+    if (network.pieces == 2**packed.bits).all():
+        return True
+    step = max(1, 20_000_000 // max(1, packed.neurons))
+    parts = range(0, len(packed), step)
+    return all((packed[start : start + step] < network.pieces).all() for start in parts)
 
 
 def _put_domain(domain: Domain) -> tuple[str, dict[str, NDArray[Any]]]:
@@ -145,9 +186,11 @@ def _put_domain(domain: Domain) -> tuple[str, dict[str, NDArray[Any]]]:
     return "whole space", {}
 
 
-def _get_domain(kind: str, arrays: dict[str, Any]) -> Domain:
+def _get_domain(kind: str, arrays: dict[str, Any], where: str) -> Domain:
     if kind == "box":
         return Box(arrays["domain.low"], arrays["domain.high"])
     if kind == "polytope":
         return Polytope(arrays["domain.A"], arrays["domain.b"])
-    return WholeSpace()
+    if kind == "whole space":
+        return WholeSpace()
+    raise ModelFileError(f"{where}: the domain {kind!r} is not known")

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import networkx
     import pandas
 
+    from tropicell.certificate import Certificate
     from tropicell.explorer import Inline
 
 #: Numbers of a batch of affine maps that are worked out at a time.
@@ -49,6 +50,8 @@ class Regions:
         Whether these are all; False if a budget or Ctrl-C ended the search.
     stats : mapping
         What the engine has to say: time, decisions, ….
+    certificate : Certificate or None
+        What `certify` proved.
 
     Parameters
     ----------
@@ -85,6 +88,7 @@ class Regions:
         self.witnesses = witnesses
         self.complete = complete
         self.stats: dict[str, Any] = dict(stats or {})
+        self.certificate: Certificate | None = None
         given = {
             "bounded": bounded,
             "volumes": volumes,
@@ -232,6 +236,35 @@ class Regions:
     def merged(self) -> graph.Merged:
         """Maximal connected unions of regions with one and the same output map."""
         return graph.merge(self)
+
+    def certify(
+        self, *, volumes: bool = False, workers: int = 1, progress: bool | None = None
+    ) -> Certificate:
+        """Prove, in exact arithmetic, that these are regions, all different, and complete.
+
+        Parameters
+        ----------
+        volumes : bool
+            Prove completeness a second time, by exact volumes (bounded domains of up to 3-D).
+        workers : int
+            Number of threads.
+        progress : bool, optional
+            Show a progress bar; default: if standard error is a terminal.
+
+        Returns
+        -------
+        Certificate
+            Also kept as ``certificate``.
+
+        Examples
+        --------
+        >>> from tropicell import Network, enumerate_regions
+        >>> enumerate_regions(Network.mlp([[[1.0]], [[1.0]]])).certify().ok
+        True
+        """
+        from tropicell.certificate import certify  # noqa: PLC0415 - built on Regions
+
+        return certify(self, volumes=volumes, workers=workers, progress=progress)
 
     # --- other forms --------------------------------------------------------------------------
 

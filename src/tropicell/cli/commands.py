@@ -297,6 +297,36 @@ def _region_parts(
     return parts
 
 
+def certify(arguments: argparse.Namespace) -> int:
+    """A proof that regions are right and complete."""
+    if arguments.out is not None:
+        _check_place(arguments.out, ".npz")
+    regions = regions_of(arguments)
+    certificate = regions.certify(volumes=arguments.volumes, workers=arguments.workers)
+    if arguments.out is not None and certificate.ok:
+        certificate.save(arguments.out)
+    if arguments.json:
+        output.write_json(
+            {
+                "proved": certificate.ok,
+                "complete": certificate.complete,
+                "regions": len(regions),
+                "failures": certificate.failures,
+                "fingerprint": regions.network.fingerprint,
+                "domain": _where(regions),
+                "volume": certificate.volume,
+                "counts": certificate.counts,
+                "seconds": certificate.seconds,
+                "file": arguments.out if certificate.ok else None,
+            }
+        )
+    else:
+        output.write(str(certificate))
+        if arguments.out is not None and certificate.ok:
+            output.write(f"certificate: {arguments.out}")
+    return DONE if certificate.complete else NEGATIVE
+
+
 def compare(arguments: argparse.Namespace) -> int:
     """The largest difference of two networks."""
     from tropicell.comparison import compare as compared  # noqa: PLC0415

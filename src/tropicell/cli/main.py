@@ -51,8 +51,9 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(
         title="commands", dest="command", metavar="COMMAND", required=True, parser_class=_Parser
     )
-    for add in (_info, _count, _enumerate, _show, _plot, _explore, _compare, _demo, _completion):
+    for add in (_info, _count, _enumerate, _show, _certify, _plot, _explore, _compare, _demo):
         add(commands)
+    _completion(commands)
     return parser
 
 
@@ -120,6 +121,22 @@ def _show(commands: Any) -> None:
     parser.add_argument(
         "--limit", type=int, default=20, metavar="N", help="regions in the table (default: 20)"
     )
+
+
+def _certify(commands: Any) -> None:
+    text = "prove in exact arithmetic that regions are right and complete"
+    examples = ["regions.npz", "net.npz --box -1 1 --out proof.npz", "net.npz --box -1 1 --volumes"]
+    more = "check the file with: python -m tropicell.verify_certificate proof.npz\n\n"
+    parser = _command(commands, "certify", text, examples, more + SLICE_HELP)
+    parser.add_argument(
+        "model", metavar="FILE", help="a file of tropicell enumerate, or a network to enumerate"
+    )
+    parser.add_argument("--out", metavar="FILE", help="an .npz file for the certificate")
+    parser.add_argument(
+        "--volumes", action="store_true", help="also add up exact volumes (bounded, up to 3 inputs)"
+    )
+    add_domain(parser)
+    add_search(parser)
 
 
 def _plot(commands: Any) -> None:

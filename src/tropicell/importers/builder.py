@@ -11,6 +11,7 @@ from tropicell.activations import Activation
 from tropicell.arithmetic import Matrix
 from tropicell.errors import ModelImportError
 from tropicell.importers.expressions import (
+    MAX_INPUTS,
     Expression,
     Shape,
     Value,
@@ -43,6 +44,11 @@ class Builder:
         self.n_inputs = math.prod(check_shape(input_shape))
         if self.n_inputs == 0:
             raise ModelImportError(f"the model's input of shape {input_shape} is empty")
+        if self.n_inputs > MAX_INPUTS:
+            raise ModelImportError(
+                f"the model's input of shape {input_shape} is too large: at most {MAX_INPUTS} "
+                "numbers are supported"
+            )
         self.input = Expression.of_layer(0, input_shape)
         self.layers: list[Layer] = []
 

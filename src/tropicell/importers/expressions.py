@@ -25,11 +25,20 @@ Shape = tuple[int, ...]
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 
-#: No tensor of a model may have more entries, so that a file that claims a huge shape is refused.
+#: No tensor in a file may have more entries, so that a file that claims a huge shape is refused.
 MAX_ENTRIES = 2**26
+
+#: No tensor that is worked out from others may have more entries: a few bytes can ask for any size.
+MAX_VALUES = 2**22
+
+#: Nor may a model have more inputs.
+MAX_INPUTS = 2**20
 
 #: No matrix may hold more numbers: 2**27 take about 1.5 GB.
 MAX_STORED = 2**27
+
+#: Nor may all matrices of a model together: 2**29 take about 6 GB.
+MAX_TOTAL = 2**29
 
 #: A matrix is kept dense if it is smaller than this, or at least this full.
 DENSE_SIZE, DENSE_SHARE = 4_096, 0.25
@@ -99,9 +108,9 @@ def is_constant(value: object) -> TypeGuard[NDArray[Any]]:
 def check_shape(shape: Sequence[int]) -> Shape:
     """The shape as a tuple, or an error if a tensor of that shape is too large to be meant."""
     result = tuple(int(n) for n in shape)
-    if any(n < 0 for n in result) or math.prod(result) > MAX_ENTRIES:
+    if any(n < 0 for n in result) or math.prod(result) > MAX_VALUES:
         raise ModelImportError(
-            f"a tensor of shape {result} is too large: at most {MAX_ENTRIES} entries are supported"
+            f"a tensor of shape {result} is too large: at most {MAX_VALUES} entries are supported"
         )
     return result
 
@@ -161,6 +170,38 @@ def check_stored(numbers: int) -> None:
         raise ModelImportError(
             f"a matrix with {numbers} numbers is too large: at most {MAX_STORED} are supported"
         )
+
+
+class Budget:
+    """Refuses a model whose tensors together need more memory than is sensible.
+
+    Examples
+    --------
+    >>> budget = Budget()
+    >>> budget.add([Expression.of_layer(0, (1, 3)), np.zeros(5)])
+    >>> budget.numbers
+    11
+    """
+
+    def __init__(self) -> None:
+        self.numbers = 0
+        self._seen: dict[int, Any] = {}  # tensors share matrices: each is counted once
+
+    def add(self, values: Sequence[Any]) -> None:
+        """Count the numbers of some more tensors."""
+        for value in values:
+            parts = (
+                [value.bias, *value.terms.values()] if isinstance(value, Expression) else [value]
+            )
+            for part in parts:
+                if id(part) not in self._seen and isinstance(part, (np.ndarray, sp.csr_array)):
+                    self._seen[id(part)] = part
+                    self.numbers += part.nnz if isinstance(part, sp.csr_array) else part.size
+        if self.numbers > MAX_TOTAL:
+            raise ModelImportError(
+                f"the model's tensors have more than {MAX_TOTAL} numbers in all, once convolutions "
+                "are written as matrices"
+            )
 
 
 # --- entries moved around -----------------------------------------------------------------------

@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-import zipfile
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tropicell.errors import ModelFileError, ModelImportError, UnsupportedOperatorError
-
-#: What reading a damaged zip archive can raise.
-ZIP_ERRORS = (
-    zipfile.BadZipFile,
-    zlib.error,
-    EOFError,
-    OSError,
-    NotImplementedError,
-    RuntimeError,
-    UnicodeDecodeError,
+from tropicell.errors import (
+    ModelFileError,
+    ModelImportError,
+    TropicellError,
+    UnsupportedOperatorError,
 )
 
 
@@ -44,7 +36,7 @@ def at_node(where: str, operator: str) -> Iterator[None]:
 
 @contextmanager
 def in_file(path: Path) -> Iterator[None]:
-    """Errors of the model in a file name the file.
+    """Errors of the model in a file name the file, and are errors of this package.
 
     Examples
     --------
@@ -59,7 +51,17 @@ def in_file(path: Path) -> Iterator[None]:
     except UnsupportedOperatorError as error:
         where = f"{error.where} of {path.name}"
         raise UnsupportedOperatorError(error.operator, where, error.advice) from error.__cause__
-    except UnicodeDecodeError as error:
-        raise ModelFileError(f"{path}: the file is damaged: {error}") from None
     except ModelImportError as error:
         raise type(error)(f"{path}: {error}") from error.__cause__
+    except ModelFileError:
+        raise
+    except TropicellError as error:
+        if isinstance(error, ImportError):
+            raise
+        raise ModelFileError(f"{path}: {error}") from error.__cause__
+    except MemoryError as error:
+        raise ModelFileError(f"{path}: what it describes does not fit in memory") from error
+    except Exception as error:  # NumPy, SciPy, protobuf and torch raise what they like
+        raise ModelFileError(
+            f"{path}: damaged, or not what its suffix says ({type(error).__name__}: {error})"
+        ) from error

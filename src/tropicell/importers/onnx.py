@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -26,7 +27,7 @@ from tropicell.importers.check import (
     compare,
     sample_points,
 )
-from tropicell.importers.expressions import Expression, Shape, check_shape
+from tropicell.importers.expressions import Budget, Expression, Shape, check_shape
 from tropicell.importers.messages import in_file
 from tropicell.importers.onnx_file import as_double, input_and_output, read_model, to_array
 from tropicell.importers.operators import OPERATORS
@@ -44,6 +45,13 @@ _FOLDED |= frozenset(
     for s in row.onnx
     if row.name not in ("random numbers", "control flow", "quantisation")
 )
+
+
+#: Constants up to this size may be shapes.
+_SHAPE_SIZE = 64
+
+#: The reference evaluator is pure Python: larger inputs would take it minutes.
+_MOST_FOR_REFERENCE = 2**18
 
 
 def from_onnx(path: str | Path, *, tolerance: float = FLOAT64_TOLERANCE) -> Network:
@@ -104,13 +112,13 @@ def from_onnx(path: str | Path, *, tolerance: float = FLOAT64_TOLERANCE) -> Netw
         name, shape, output = input_and_output(model)
         double = as_double(model, file)
         network = _build(double, name, shape, output, file)
-    what = f"the model {file.name!r}"
-    _check(network, [model, double], (name, shape), what=what, tolerance=tolerance)
+        what = f"the model {file.name!r}"
+        _check(network, [model, double], (name, shape), what=what, tolerance=tolerance)
     return network
 
 
 def _build(model: Any, name: str, shape: Shape, output: str, file: Path) -> Network:
-    builder = Builder(shape)
+    builder, budget = Builder(shape), Budget()
     values: dict[str, Any] = {t.name: to_array(t, file) for t in model.graph.initializer}
     values[""] = None
     values[name] = builder.input
@@ -132,6 +140,7 @@ def _build(model: Any, name: str, shape: Shape, output: str, file: Path) -> Netw
             )
         else:
             results = _fold(node, inputs, model, where)
+        budget.add(results)
         values.update(zip(node.output, results, strict=False))
     if values.get(output) is None:
         raise ModelFileError(f"{file}: nothing produces the output {output!r}")
@@ -150,12 +159,12 @@ def _fold(node: Any, inputs: list[Any], model: Any, where: str) -> list[Any]:
     reference = require("onnx.reference", extra="onnx", why="reading an ONNX file")
     if node.op_type not in _FOLDED:
         raise refusal("onnx", node.op_type, node.op_type, where)
-    _check_claims(node.op_type, inputs)
     names = [key for key in dict.fromkeys(node.input) if key]
     values = [onnx.helper.make_tensor_value_info(key, 0, None) for key in names]
     outputs = [onnx.helper.make_tensor_value_info(key, 0, None) for key in node.output if key]
     graph = onnx.helper.make_graph([node], "constants", values, outputs)
     single = onnx.helper.make_model(graph, opset_imports=list(model.opset_import))
+    _check_claims(single, dict(zip(node.input, inputs, strict=True)), f"{where}: {node.op_type}")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -168,17 +177,29 @@ def _fold(node: Any, inputs: list[Any], model: Any, where: str) -> list[Any]:
     return [np.asarray(next(found)) if key else None for key in node.output]
 
 
-def _check_claims(operator: str, inputs: list[Any]) -> None:
-    """Refuse constants of a size that no model means."""
-    if operator in ("ConstantOfShape", "Expand") and inputs:
-        check_shape([n for n in np.ravel(inputs[-1]) if n != -1])
-    if operator == "Tile":
-        check_shape([np.asarray(inputs[0]).size, *np.ravel(inputs[1])])
-    if operator == "Range":
-        start, limit, delta = (float(np.ravel(value)[0]) for value in inputs)
-        check_shape([int(max((limit - start) / delta, 0)) + 1])
-    if operator == "Pad" and len(inputs) > 1:
-        check_shape([np.asarray(inputs[0]).size, *(1 + np.abs(np.ravel(inputs[1])))])
+def _check_claims(model: Any, inputs: dict[str, Any], what: str) -> None:
+    """Refuse results of a size that no model means, before memory is taken for them.
+
+    Shapes are inferred by onnx, which is told the values of small inputs: they may be shapes.
+    """
+    onnx = require("onnx", extra="onnx", why="reading an ONNX file")
+    known = onnx.ModelProto()
+    known.CopyFrom(model)
+    for value in known.graph.input:
+        array = np.asarray(inputs[value.name])
+        kind = onnx.helper.np_dtype_to_tensor_dtype(array.dtype)
+        value.CopyFrom(onnx.helper.make_tensor_value_info(value.name, kind, array.shape))
+        if array.size <= _SHAPE_SIZE:
+            known.graph.initializer.append(onnx.numpy_helper.from_array(array, value.name))
+    try:
+        inferred = onnx.shape_inference.infer_shapes(known, strict_mode=True, data_prop=True)
+    except Exception as error:  # onnx has errors of its own for this
+        raise ModelImportError(f"{what} does not fit its inputs: {error}") from error
+    given = sum(np.asarray(value).size for value in inputs.values())
+    for value in inferred.graph.output:
+        shape = [max(d.dim_value, 1) for d in value.type.tensor_type.shape.dim]
+        if math.prod(shape) > given:
+            check_shape(shape)
 
 
 # --- the comparison -----------------------------------------------------------------------------
@@ -272,6 +293,9 @@ def _reference(model: Any, given: tuple[str, Shape], kind: Any, problems: list[s
     """The model in the reference evaluator of onnx, or None if that can't run it."""
     reference = require("onnx.reference", extra="onnx", why="running an ONNX model")
     name, shape = given
+    if math.prod(shape) > _MOST_FOR_REFERENCE:
+        problems.append("reference evaluator: too slow for an input of this size")
+        return None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

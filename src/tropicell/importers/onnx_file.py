@@ -31,17 +31,37 @@ def read_model(path: Path) -> Any:
     if not model.graph.output or not model.opset_import:
         raise ModelFileError(f"{path}: not an ONNX model: it has no graph with an output")
     versions = [o.version for o in model.opset_import if o.domain in ("", "ai.onnx")]
-    if versions and min(versions) < OLDEST_OPSET:
+    if not versions:
+        raise ModelImportError("the model does not say which operator set of ONNX it uses")
+    if min(versions) < OLDEST_OPSET:
         raise ModelImportError(
             f"operator set {min(versions)} is too old; convert the model with "
             f"onnx.version_converter to {OLDEST_OPSET} or later"
         )
-    for tensor in _tensors(model.graph):
+    newest = onnx.defs.onnx_opset_version()
+    if max(versions) > newest:  # shapes of its results could not be worked out in advance
+        raise ModelImportError(
+            f"operator set {max(versions)} is newer than {newest}, the newest that onnx "
+            f"{onnx.__version__} knows; install a newer onnx"
+        )
+    for tensor in _every_tensor(model):  # before anything else reads one, from wherever it likes
         _load_tensor(tensor, path)
     if model.functions:
         inliner = require("onnx.inliner", extra="onnx", why="reading an ONNX file")
         model = inliner.inline_local_functions(model)
     return model
+
+
+def _every_tensor(message: Any) -> Iterator[Any]:
+    """All tensors anywhere in a model: in functions and sparse tensors too."""
+    if message.DESCRIPTOR.name == "TensorProto":
+        yield message
+        return
+    for field, value in message.ListFields():
+        if field.message_type is None:
+            continue
+        for part in [value] if hasattr(value, "ListFields") else value:
+            yield from _every_tensor(part)
 
 
 def _tensors(graph: Any) -> Iterator[Any]:

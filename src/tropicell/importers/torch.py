@@ -190,15 +190,15 @@ def from_pt2(path: str | Path, *, tolerance: float = FLOAT64_TOLERANCE) -> Netwo
     """
     torch = require("torch", extra="torch", why="reading a .pt2 file")
     file = Path(path)
-    with in_file(file):
-        graph, shape = read_pt2(file)
-        network = torch_walk.build(graph, shape)
 
     def run(points: FloatArray) -> FloatArray:
         rows = torch.from_numpy(points).reshape(len(points), *shape)
         return np.stack([torch_walk.evaluate(graph, row.clone()).numpy().ravel() for row in rows])
 
-    compare(network, run, what=f"the model in {str(path)!r}", tolerance=tolerance)
+    with in_file(file):
+        graph, shape = read_pt2(file)
+        network = torch_walk.build(graph, shape)
+        compare(network, run, what="the model", tolerance=tolerance)
     return network
 
 

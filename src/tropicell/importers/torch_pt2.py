@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
+from tropicell.archives import ZIP_ERRORS, refuse_bomb
 from tropicell.errors import ModelFileError, ModelImportError, UnsupportedOperatorError, require
-from tropicell.importers.expressions import MAX_ENTRIES, Shape, check_shape
-from tropicell.importers.messages import ZIP_ERRORS
+from tropicell.importers.expressions import MAX_ENTRIES, MAX_VALUES, Shape, check_shape
 from tropicell.importers.refused import UNKNOWN_ADVICE
 from tropicell.importers.torch_graph import Call, Graph, Ref, bind, one_input, one_output
 
@@ -51,7 +51,7 @@ def read_pt2(path: Path) -> tuple[Graph, Shape]:
             return _Archive(archive, path).graph()
     except ZIP_ERRORS as error:
         raise ModelFileError(f"{path}: not a .pt2 archive ({error}); {_ADVICE}") from None
-    except (KeyError, IndexError, TypeError, ValueError) as error:
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
         if isinstance(error, (ModelFileError, ModelImportError)):
             raise
         raise ModelFileError(
@@ -69,6 +69,7 @@ class _Archive:
         names = archive.namelist()
         if sum(info.file_size for info in archive.infolist()) > _MAX_ARCHIVE:
             raise ModelFileError(f"{path}: unpacks to more than {_MAX_ARCHIVE} bytes")
+        refuse_bomb(archive, path)
         models = [n for n in names if re.fullmatch(r"[^/]+/models/[^/]+\.json", n)]
         if len(models) != 1:
             raise ModelFileError(
@@ -205,6 +206,8 @@ class _Archive:
         last = offset + sum((n - 1) * s for n, s in zip(sizes, strides, strict=True))
         if math.prod(sizes) and not (offset >= 0 and min([*strides, 0]) >= 0 and last < flat.size):
             raise ModelFileError(f"{self.path}: {key!r} claims more numbers than the file holds")
+        if math.prod(sizes) > max(flat.size, MAX_VALUES):
+            raise ModelFileError(f"{self.path}: {key!r} repeats few numbers many times")
         at = np.full((), offset, dtype=np.intp)
         for n, stride in zip(sizes, strides, strict=True):
             at = at[..., None] + np.arange(n) * stride

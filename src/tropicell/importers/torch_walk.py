@@ -9,7 +9,7 @@ import numpy as np
 from tropicell.errors import ModelImportError, UnsupportedOperatorError, require
 from tropicell.importers import torch_ops
 from tropicell.importers.builder import Builder
-from tropicell.importers.expressions import Expression, Shape, check_shape
+from tropicell.importers.expressions import Budget, Expression, Shape, check_shape
 from tropicell.importers.operators import OPERATORS
 from tropicell.importers.refused import REFUSED, refusal
 from tropicell.importers.torch_graph import Call, Graph, Ref
@@ -33,7 +33,7 @@ _RUNNABLE = (
 
 def build(graph: Graph, input_shape: Shape) -> Network:
     """The network of a graph."""
-    builder = Builder(input_shape)
+    builder, budget = Builder(input_shape), Budget()
     values: dict[str, Any] = {name: _numpy(t) for name, t in graph.constants.items()}
     for name, value in values.items():
         if isinstance(value, np.ndarray) and value.dtype.kind == "f" and np.isnan(value).any():
@@ -48,6 +48,7 @@ def build(graph: Graph, input_shape: Shape) -> Network:
             results = torch_ops.run(builder, call.name, arguments, call.where)
         else:
             results = fold(call, arguments)
+        budget.add(results)
         values.update(zip(call.outputs, results, strict=False))
         if call.in_place:
             first = next(iter(call.arguments.values()))

@@ -1,0 +1,102 @@
+"""Certificates in files: all that `tropicell.verify_certificate` needs, and nothing else."""
+
+from __future__ import annotations
+
+import json
+import os
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tropicell.certificate import Certificate
+from tropicell.errors import InvalidInputError
+from tropicell.fingerprint import fingerprint_arrays
+from tropicell.io import write_npz
+from tropicell.polyhedra import to_point
+
+FORMAT, VERSION = "tropicell-certificate", 1
+
+_WHOLE = ("facets", "neighbours", "bases")
+
+
+def save_certificate(certificate: Certificate, path: str | os.PathLike[str]) -> None:
+    """Write a certificate to an ``.npz`` file.
+
+    Parameters
+    ----------
+    certificate : Certificate
+        One that is ``ok``.
+    path : str or path-like
+
+    Notes
+    -----
+    ``header`` is JSON: format, version, the network's fingerprint, the number of sources of each
+    layer and of the output, whether there is an ``embedding``, ``complete``, ``bits`` of a neuron
+    in the packed patterns, and ``exact_witnesses``, numerators and a denominator as hexadecimal
+    text. The arrays: ``network.<i>``, what the fingerprint is made of; ``domain.A`` and
+    ``domain.b``; ``words``, the packed patterns; ``witnesses``; and, if complete, ``facets``
+    (numbers of lines), ``neighbours`` (parallel to them), ``bases`` (positions in a region's
+    facets, -1 for none), with ``facets.ends`` and ``bases.ends``: 0, then where each region's
+    part ends.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from tropicell import Network, enumerate_regions, verify_certificate
+    >>> certificate = enumerate_regions(Network.mlp([[[1.0, 2.0]], [[1.0]]])).certify()
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_certificate(certificate, folder + "/proof.npz")
+    ...     verify_certificate.verify(folder + "/proof.npz")["regions"]
+    2
+    """
+    file = Path(path)
+    if file.suffix.lower() != ".npz":
+        raise InvalidInputError(f"{file}: expected the suffix .npz, not {file.suffix!r}")
+    if not certificate.ok:
+        raise InvalidInputError(f"{file}: nothing was proved, so nothing is written")
+    network = certificate.network
+    arrays = {f"network.{i}": array for i, array in enumerate(fingerprint_arrays(network))}
+    arrays["domain.A"], arrays["domain.b"] = certificate.domain.inequalities(network.n_inputs)
+    arrays["words"] = np.ascontiguousarray(certificate.packed.words, dtype="<u8")
+    arrays["witnesses"] = certificate.witnesses.astype(np.float64)
+    if certificate.proofs is not None:
+        proofs = certificate.proofs
+        arrays["facets"], arrays["neighbours"] = proofs.facets.values, proofs.neighbours
+        arrays["bases"] = proofs.bases.values
+        arrays = {
+            name: _small(array) if name in _WHOLE else array for name, array in arrays.items()
+        }
+        arrays["facets.ends"] = np.append(0, proofs.facets.ends)
+        arrays["bases.ends"] = np.append(0, proofs.bases.ends)
+    header = {
+        "format": FORMAT,
+        "version": VERSION,
+        "fingerprint": network.fingerprint,
+        "sources": [len(network.affine(i).terms) for i in range(1, network.depth + 2)],
+        "embedding": network.embedding is not None,
+        "bits": certificate.packed.bits,
+        "complete": certificate.complete,
+        "exact_witnesses": _exact_witnesses(certificate),
+    }
+    write_npz(file, {"header": np.array(json.dumps(header)), **arrays})
+
+
+def _small(values: NDArray[Any]) -> NDArray[Any]:
+    """The same whole numbers in as few bytes as they need."""
+    low, high = values.min(initial=0), values.max(initial=0)
+    kinds = (np.int8, np.int16, np.int32)
+    fitting = (k for k in kinds if np.iinfo(k).min <= low and high <= np.iinfo(k).max)
+    return values.astype(next(fitting, np.int64))
+
+
+def _exact_witnesses(certificate: Certificate) -> dict[str, list[str]]:
+    """Witnesses that float64 can't hold: numerators and denominator as hexadecimal text."""
+    found = dict(certificate.exact_witnesses)
+    if certificate.witnesses.dtype == object:
+        for i, point in enumerate(certificate.witnesses):
+            if i not in found and any(Fraction(float(x)) != x for x in point):
+                found[i] = to_point(Fraction(x) for x in point)
+    return {str(i): [hex(x) for x in point] for i, point in found.items()}

@@ -1,0 +1,128 @@
+"""Runs cases of one format in a process of its own; started by `benchmarks/fuzz.py` and the tests.
+
+    python worker.py FOLDER KIND FIRST LAST
+
+Before each case its number is printed, after it one letter: ``n`` for a network or regions, ``e``
+for an error as it should be, or ``x`` with what was wrong (as JSON). So whoever reads this knows
+which case a crash or a hang belongs to. Case i of a format is always the same.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import resource
+import sys
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from fuzz.guard import Guard, limit_memory
+from fuzz.mutations import mutate
+from fuzz.seeds import LOADERS, suffix_of
+from tropicell import Network, Regions, TropicellError
+from tropicell.verify_certificate import RejectedError
+
+#: A case that takes longer than this is reported, in seconds of processor time.
+SLOW = 20.0
+
+
+def case(kind: str, number: int, seeds: list[bytes]) -> bytes:
+    rng = random.Random(f"{kind} {number}")
+    return mutate(kind, rng.choice(seeds), rng)
+
+
+def use(result: Any) -> None:
+    """What is loaded must be usable: wrong numbers may not crash compiled code later."""
+    if isinstance(result, Network):
+        repr(result)
+        with np.errstate(all="ignore"):
+            result(np.zeros((1, result.n_inputs)))
+    elif isinstance(result, Regions):
+        repr(result)
+        if len(result):
+            np.asarray(result.witnesses[-1])
+            result.packed.find(result.packed[:2])
+            for name in ("corners", "facet_lines"):
+                column = result.__dict__.get(name)
+                if column is not None:
+                    np.asarray(column[len(result) - 1])
+                    column.owners()
+    else:
+        raise TypeError(f"a loader returned {type(result).__name__}")
+
+
+def claim(proved: dict[str, Any]) -> tuple[str, ...]:
+    """What a certificate is about: the network and the domain."""
+    return (str(proved["fingerprint"]), str(proved["domain"]))
+
+
+def check(kind: str, path: Path, guard: Guard, truth: dict[Any, int]) -> tuple[str, str]:
+    """The letter of one case, and what was wrong."""
+    started = time.process_time()
+    try:
+        with guard:
+            result = LOADERS[kind](path)
+            if kind != "certificate":
+                use(result)
+        letter, trouble = "n", ""
+        if kind == "certificate" and result["complete"]:
+            # a proof may be about another network, but what it proves must be true
+            expected = truth.get(claim(result), result["regions"])
+            if result["regions"] != expected:
+                trouble = f"proves {result['regions']} regions, there are {expected}"
+    except RejectedError:
+        letter, trouble = "e", ""
+    except TropicellError as error:
+        letter, trouble = "e", "" if path.name in str(error) else f"names no file: {error}"
+        if isinstance(error.__cause__, MemoryError):
+            trouble = f"took all memory: {error}"
+    except BaseException as error:
+        letter, trouble = "e", f"{type(error).__name__}: {error}"
+    if guard.violations:
+        trouble = "; ".join(guard.violations)
+    seconds = time.process_time() - started
+    if seconds > SLOW and not trouble:
+        trouble = f"took {seconds:.0f} s"
+    return (letter, "") if not trouble else ("x", trouble[:500])
+
+
+def main() -> None:
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # libraries print what they like
+    folder, kind, first, last = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+    seeds = [path.read_bytes() for path in sorted((folder / "seeds" / kind).iterdir())]
+    work = folder / f"case {kind} {first}"
+    work.mkdir(exist_ok=True)
+    # what attacks point at: next to the folder, not in it
+    canary = folder / "canary.txt"
+    canary.write_text("secret")
+    warnings.simplefilter("ignore")
+    path = work / f"m{suffix_of(kind)}"
+    (work / "weights.bin").write_bytes(b"\0" * 4096)
+    (work / "canary.txt").write_bytes(b"\0" * 64)
+    truth: dict[Any, int] = {}
+    for seed in seeds:  # whatever is imported or compiled lazily
+        path.write_bytes(seed)
+        result = LOADERS[kind](path)
+        if kind == "certificate":
+            truth[claim(result)] = result["regions"]
+        else:
+            use(result)
+    guard = Guard(work, canary)
+    limit_memory()
+    for number in range(first, last):
+        print(number, end=" ", flush=True, file=answers)
+        path.write_bytes(case(kind, number, seeds))
+        letter, trouble = check(kind, path, guard, truth)
+        print(letter, json.dumps(trouble) if trouble else "", flush=True, file=answers)
+    print("peak", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, flush=True, file=answers)
+
+
+if __name__ == "__main__":
+    main()

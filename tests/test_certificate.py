@@ -1,0 +1,364 @@
+"""Certificates hold for right enumerations, and for no others."""
+
+from __future__ import annotations
+
+import ast
+import json
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from strategies import KINDS, domains, networks, random_network
+from tropicell import (
+    Affine,
+    Box,
+    Certificate,
+    Layer,
+    Network,
+    Regions,
+    Slice,
+    WholeSpace,
+    enumerate_regions,
+    verify_certificate,
+)
+from tropicell.columns import PackedPatterns, Ragged
+from tropicell.domains import Domain
+from tropicell.errors import InvalidInputError
+from tropicell.verify_certificate import RejectedError, verify
+
+
+def rebuilt(regions: Regions, rows: np.ndarray, **changed: object) -> Regions:
+    """Regions with some of the rows, and with other columns in place of their own."""
+    columns: dict[str, object] = {
+        "domain": regions.domain,
+        "patterns": regions.patterns[rows],
+        "witnesses": regions.witnesses[rows],
+    }
+    for name in ("facet_lines", "corners"):
+        column = regions.__dict__.get(name)
+        if column is not None:
+            parts = [column.values[:0], *(column[i] for i in rows)]
+            counts = np.array([len(part) for part in parts[1:]])
+            columns[name] = Ragged.from_counts(np.concatenate(parts), counts)
+    columns |= changed
+    packed = PackedPatterns.pack(columns.pop("patterns"), regions.packed.bits)
+    domain, witnesses = columns.pop("domain"), columns.pop("witnesses")
+    return Regions(regions.network, domain, packed, witnesses, **columns)
+
+
+def demo(domain: Domain | None = None, inputs: int = 2) -> Regions:
+    network = random_network(3, "generic", inputs, 2, 5, relu=True)
+    return enumerate_regions(network, domain or Box(-3, 3))
+
+
+@given(data=st.data(), network=networks(), engine=st.sampled_from(["cells", "traverse"]))
+def test_right_enumerations_are_proved_and_their_files_verified(
+    data: st.DataObject, network: Network, engine: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    regions = enumerate_regions(network, data.draw(domains(network.n_inputs)), engine=engine)
+    certificate = regions.certify()
+    assert certificate.ok, str(certificate)
+    assert certificate.complete
+    assert regions.certificate is certificate
+    counts = certificate.counts
+    assert counts["regions_by_filter"] + counts["regions_exact"] == len(regions)
+    path = tmp_path_factory.mktemp("proof") / "certificate.npz"
+    certificate.save(path)
+    found = verify(str(path))
+    assert (found["regions"], found["complete"]) == (len(regions), True)
+    assert found["fingerprint"] == network.fingerprint
+
+
+@given(
+    data=st.data(),
+    network=networks(),
+    hints=st.sampled_from(["engine", "none", "shuffled", "wrong"]),
+)
+def test_a_region_that_is_missing_is_missed_whatever_the_hints(
+    data: st.DataObject, network: Network, hints: str
+) -> None:
+    regions = enumerate_regions(network, data.draw(domains(network.n_inputs)), engine="cells")
+    rows = np.arange(len(regions))
+    rng = np.random.default_rng(len(regions))
+    changed: dict[str, object] = {}
+    if hints == "none":
+        changed["facet_lines"] = None
+    if hints == "shuffled":
+        parts = [rng.permutation(regions.facet_lines[i]) for i in rows]
+        values = np.concatenate(parts)
+        changed["facet_lines"] = Ragged(values, regions.facet_lines.ends)
+    if hints == "wrong":
+        lines = rng.integers(0, regions.lines.count, size=3 * len(rows))
+        changed["facet_lines"] = Ragged(lines, 3 * (rows + 1))
+    assert rebuilt(regions, rows, **changed).certify().ok
+    gone = data.draw(st.integers(0, len(regions) - 1))
+    whole = rebuilt(regions, rows, **changed)
+    certificate = rebuilt(whole, np.delete(rows, gone)).certify()
+    assert not certificate.ok
+    assert certificate.failures
+    assert not certificate.complete
+
+
+@given(data=st.data(), network=networks())
+def test_a_pattern_that_is_flipped_or_a_witness_that_is_moved_is_refused(
+    data: st.DataObject, network: Network
+) -> None:
+    regions = enumerate_regions(network, data.draw(domains(network.n_inputs)))
+    rows = np.arange(len(regions))
+    region = data.draw(st.integers(0, len(regions) - 1))
+    flippable = np.flatnonzero(network.pieces > 1)
+    if flippable.size:
+        patterns = regions.patterns
+        neuron = data.draw(st.sampled_from(flippable.tolist()))
+        patterns[region, neuron] = (patterns[region, neuron] + 1) % network.pieces[neuron]
+        assert not rebuilt(regions, rows, patterns=patterns).certify().ok
+    if len(regions) > 1:
+        witnesses = regions.witnesses.copy()
+        witnesses[region] = witnesses[region - 1]
+        moved = rebuilt(regions, rows, witnesses=witnesses)
+        assert "witness" in moved.certify().failures[0]
+
+
+@pytest.mark.parametrize("inputs", [2, 3])
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_filter_and_exact_arithmetic_agree(kind: str, inputs: int) -> None:
+    network = random_network(11, kind, inputs, 2, 7)
+    regions = enumerate_regions(network, Box(-2, 2))
+    fast = regions.certify()
+    slow = rebuilt(regions, np.arange(len(regions)), facet_lines=None).certify()
+    assert slow.counts["regions_by_filter"] == 0
+    assert fast.ok
+    assert slow.ok
+
+
+@pytest.mark.parametrize("sizes", [(1, 16, 16, 1), (2, 16, 16, 1), (3, 8, 6, 1), (4, 7, 4, 1)])
+def test_generic_regions_are_proved_by_the_filter(sizes: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(0)
+    network = Network.mlp(
+        [rng.normal(size=(n, m)) for m, n in pairwise(sizes)],
+        [rng.normal(size=n) for n in sizes[1:]],
+    )
+    for domain in (Box(-3, 3), WholeSpace()):
+        counts = enumerate_regions(network, domain).certify().counts
+        assert counts["regions_exact"] <= counts["regions_by_filter"] / 20
+        assert counts["signs_by_filter"] > counts["signs_exact"]
+
+
+def test_duplicates_and_pieces_that_do_not_exist_are_refused() -> None:
+    regions = demo()
+    twice = rebuilt(regions, np.append(np.arange(len(regions)), 2))
+    assert twice.certify().failures == (f"region {len(regions)} has the pattern of an earlier one",)
+    network = Network(1, [Layer(Affine({0: [[1.0]]}), "hard_tanh")], Affine({1: [[1.0]]}))
+    tanh = enumerate_regions(network)
+    patterns = tanh.patterns
+    patterns[0, 0] = 3
+    assert "no number 3" in rebuilt(tanh, np.arange(3), patterns=patterns).certify().failures[0]
+    hidden = demo()
+    hidden.packed.words[0] |= np.uint64(1 << 63)
+    assert "beyond the last neuron" in hidden.certify().failures[0]
+
+
+def test_another_domain_is_refused() -> None:
+    assert (
+        not rebuilt(demo(Box(-1, 1)), np.arange(len(demo(Box(-1, 1)))), domain=Box(-9, 9))
+        .certify()
+        .ok
+    )
+
+
+def test_a_region_without_a_float_inside_gets_a_rational_witness(tmp_path: Path) -> None:
+    # The region 1 < x < 1 + 2^-60 lies between two neighbouring floats.
+    network = Network.mlp([[[1.0]]] * 3, [[-1.0], [-(2.0**-60)], [0.0]])
+    regions = enumerate_regions(network)
+    certificate = regions.certify()
+    assert certificate.ok
+    assert len(regions) == 3
+    assert len(certificate.exact_witnesses) == 1
+    certificate.save(tmp_path / "flat.npz")
+    assert verify(str(tmp_path / "flat.npz"))["complete"]
+    exact = enumerate_regions(network, engine="traverse").certify()
+    exact.save(tmp_path / "exact.npz")
+    assert verify(str(tmp_path / "exact.npz"))["complete"]
+
+
+def test_what_was_not_finished_is_proved_without_completeness(tmp_path: Path) -> None:
+    for inputs in (2, 3):
+        whole = demo(inputs=inputs)
+        part = enumerate_regions(whole.network, whole.domain, max_regions=len(whole) - 1)
+        certificate = part.certify()
+        assert certificate.ok
+        assert not certificate.complete
+        assert "not claimed" in str(certificate)
+        certificate.save(tmp_path / "part.npz")
+        assert not verify(str(tmp_path / "part.npz"))["complete"]
+        part.witnesses[0] = part.witnesses[1]
+        assert not part.certify().ok
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e150])
+def test_numbers_of_any_size(scale: float) -> None:
+    weights = [np.array([[1.0, 2.0], [3.0, -1.0]]) * scale, np.array([[1.0, -1.0]])]
+    regions = enumerate_regions(Network.mlp(weights, [[scale, 0.5], [1.0]]), Box(-1, 1))
+    certificate = regions.certify()
+    assert certificate.ok
+    assert certificate.counts["regions_by_filter"] == 0
+
+
+def test_slices_and_workers() -> None:
+    network = random_network(5, "generic", 6, 2, 24, relu=True)
+    plane = Slice(np.zeros(6), np.random.default_rng(1).normal(size=(2, 6)), Box(-20, 20))
+    regions = enumerate_regions(network, plane)
+    assert regions.certify().ok
+    rng = np.random.default_rng(2)
+    big = Network.mlp([rng.normal(size=(100, 2)), np.ones((1, 100))], [rng.normal(size=100), [0.0]])
+    many = enumerate_regions(big)
+    assert len(many) == 1 + 100 + 100 * 99 // 2
+    one, two = many.certify(), many.certify(workers=2)
+    assert one.ok
+    assert two.ok
+    assert one.counts == two.counts
+    with pytest.raises(InvalidInputError, match="workers"):
+        regions.certify(workers=0)
+
+
+@pytest.mark.parametrize("inputs", [1, 2, 3])
+def test_volumes_add_up(inputs: int) -> None:
+    certificate = demo(Box(-3, 3), inputs).certify(volumes=True)
+    assert certificate.ok
+    assert certificate.volume == 6**inputs
+    assert "volumes" in certificate.proved[-1]
+    with pytest.raises(InvalidInputError, match="bounded"):
+        demo(WholeSpace(), inputs).certify(volumes=True)
+
+
+# --- files ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("certificates") / "good.npz"
+    demo().certify().save(path)
+    return path
+
+
+def changed(good: Path, tmp_path: Path, header: dict | None = None, **arrays: np.ndarray) -> str:
+    """The certificate with other arrays, or other entries of its header."""
+    with np.load(good) as file:
+        contents = dict(file)
+    text = json.loads(str(contents["header"])) | (header or {})
+    contents |= arrays | {"header": np.array(json.dumps(text))}
+    np.savez(tmp_path / "changed.npz", **contents)
+    return str(tmp_path / "changed.npz")
+
+
+def parts(good: Path) -> dict[str, np.ndarray]:
+    with np.load(good) as file:
+        return dict(file)
+
+
+def test_the_file_as_it_is(good: Path, tmp_path: Path) -> None:
+    assert verify(changed(good, tmp_path))["regions"] == len(demo())
+
+
+@pytest.mark.parametrize("how", ["dropped", "domain", "self"])
+def test_a_file_without_one_region_is_rejected(good: Path, tmp_path: Path, how: str) -> None:
+    a = parts(good)
+    count, gone = len(a["words"]), 4
+    owner = np.repeat(np.arange(count), np.diff(a["facets.ends"]))
+    basis_owner = np.repeat(np.arange(count), np.diff(a["bases.ends"]))
+    kept = owner != gone
+    if how == "dropped":
+        kept &= a["neighbours"] != gone
+    number = np.arange(count) - (np.arange(count) > gone)
+    behind = a["neighbours"].astype(np.int64)
+    inner = behind >= 0
+    behind[inner] = number[behind[inner]]
+    behind[a["neighbours"] == gone] = -1
+    if how == "self":
+        behind[a["neighbours"] == gone] = number[owner[a["neighbours"] == gone]]
+    counts = np.delete(np.bincount(owner[kept], minlength=count), gone)
+    basis_counts = np.delete(np.bincount(basis_owner, minlength=count), gone)
+    path = changed(
+        good,
+        tmp_path,
+        words=np.delete(a["words"], gone, axis=0),
+        witnesses=np.delete(a["witnesses"], gone, axis=0),
+        facets=a["facets"][kept],
+        neighbours=behind[kept],
+        bases=a["bases"][basis_owner != gone],
+        **{"facets.ends": np.append(0, counts.cumsum())},
+        **{"bases.ends": np.append(0, basis_counts.cumsum())},
+    )
+    with pytest.raises(RejectedError, match="region"):
+        verify(path)
+
+
+def test_a_file_with_a_change_is_rejected(good: Path, tmp_path: Path) -> None:
+    a = parts(good)
+    words = a["words"].copy()
+    words[3] ^= np.uint64(1)
+    witnesses = a["witnesses"].copy()
+    witnesses[0] = witnesses[1]
+    weights = a["network.4"] * 1.5
+    header = json.loads(str(a["header"]))
+    facets = a["facets"].copy()
+    facets[0] = 1 if facets[0] != 1 else 2
+    cases: list[tuple[dict[str, object], dict[str, np.ndarray], str]] = [
+        ({}, {"words": words}, "region|twice"),
+        ({}, {"words": np.concatenate([a["words"], a["words"][:1]])}, "twice"),
+        ({}, {"words": a["words"][:0]}, "twice"),
+        ({}, {"witnesses": witnesses}, "witness"),
+        ({}, {"witnesses": np.full_like(witnesses, np.nan)}, "region 0"),
+        ({}, {"network.4": weights}, "fingerprint"),
+        ({"fingerprint": header["fingerprint"][::-1]}, {}, "fingerprint"),
+        ({}, {"domain.b": a["domain.b"] / 2}, "region"),
+        ({}, {"facets": facets}, "region 0"),
+        ({}, {"bases": np.zeros_like(a["bases"])}, "region 0"),
+        ({}, {"bases": a["bases"][:0]}, "region 0"),
+        ({}, {"neighbours": np.zeros_like(a["neighbours"])}, "region"),
+        ({"version": 2}, {}, "layout"),
+        ({"format": "tropicell-regions"}, {}, "layout"),
+        ({"exact_witnesses": {"0": ["0x0", "0x0", "-0x1"]}}, {}, "witness"),
+    ]
+    for about, arrays, message in cases:
+        with pytest.raises(RejectedError, match=message):
+            verify(changed(good, tmp_path, about, **arrays))
+
+
+def test_files_that_are_truncated_or_missing_are_rejected(good: Path, tmp_path: Path) -> None:
+    data = good.read_bytes()
+    for size in (0, 10, len(data) // 2, len(data) - 30):
+        (tmp_path / "short.npz").write_bytes(data[:size])
+        with pytest.raises(RejectedError):
+            verify(str(tmp_path / "short.npz"))
+    with pytest.raises(RejectedError):
+        verify(str(tmp_path / "none.npz"))
+
+
+def test_only_proofs_are_written(tmp_path: Path) -> None:
+    regions = demo()
+    wrong = rebuilt(regions, np.arange(1, len(regions))).certify()
+    assert isinstance(wrong, Certificate)
+    assert str(wrong).startswith("not proved")
+    with pytest.raises(InvalidInputError, match="nothing was proved"):
+        wrong.save(tmp_path / "wrong.npz")
+    with pytest.raises(InvalidInputError, match=r"\.npz"):
+        regions.certify().save(tmp_path / "proof.txt")
+
+
+def test_the_verifier_is_short_and_stands_alone() -> None:
+    source = Path(verify_certificate.__file__).read_text(encoding="utf-8")
+    assert len(source.splitlines()) <= 200
+    imported = {
+        name.split(".")[0]
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for name in (
+            [node.module] if isinstance(node, ast.ImportFrom) else [a.name for a in node.names]
+        )
+    }
+    assert imported == {"__future__", "hashlib", "json", "sys", "typing", "numpy", "flint"}
