@@ -36,7 +36,9 @@ from tropicell.maps import AffineMap
 from tropicell.network import Network
 from tropicell.region import EmptyRegion, Region
 from tropicell.region_files import load_regions
+from tropicell.region_folder import RegionFolder
 from tropicell.regions import Regions
+from tropicell.stored_regions import StoredRegions
 from tropicell.tropical import TropicalRationalMap, find_region, recurrences
 
 __version__ = _version("tropicell")
@@ -65,8 +67,10 @@ __all__ = [
     "Network",
     "Polytope",
     "Region",
+    "RegionFolder",
     "Regions",
     "Slice",
+    "StoredRegions",
     "TropicalRationalMap",
     "TropicellError",
     "UnsupportedOperatorError",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from typing import TYPE_CHECKING, overload
 
 from tropicell.arithmetic import ArithmeticName
 from tropicell.checkpoint import Checkpoint
@@ -13,8 +14,46 @@ from tropicell.network import Network
 from tropicell.regions import Regions
 from tropicell.search import Engine, Search, Store
 
+if TYPE_CHECKING:
+    from tropicell.region_folder import RegionFolder
+    from tropicell.stored_regions import StoredRegions
+
 #: Regions that a batch of `iter_regions` has at least, but for the last one.
 _BATCH = 4096
+
+
+@overload
+def enumerate_regions(
+    network: Network,
+    domain: Domain | None = ...,
+    *,
+    engine: Engine = ...,
+    arithmetic: ArithmeticName = ...,
+    max_regions: int | None = ...,
+    max_seconds: float | None = ...,
+    max_bytes: int | None = ...,
+    workers: int = ...,
+    checkpoint: str | os.PathLike[str] | Checkpoint | None = ...,
+    out: None = ...,
+    progress: bool | None = ...,
+) -> Regions: ...
+
+
+@overload
+def enumerate_regions(
+    network: Network,
+    domain: Domain | None = ...,
+    *,
+    engine: Engine = ...,
+    arithmetic: ArithmeticName = ...,
+    max_regions: int | None = ...,
+    max_seconds: float | None = ...,
+    max_bytes: int | None = ...,
+    workers: int = ...,
+    checkpoint: str | os.PathLike[str] | Checkpoint | None = ...,
+    out: str | os.PathLike[str] | RegionFolder,
+    progress: bool | None = ...,
+) -> StoredRegions: ...
 
 
 def enumerate_regions(
@@ -28,8 +67,9 @@ def enumerate_regions(
     max_bytes: int | None = None,
     workers: int = 1,
     checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
+    out: str | os.PathLike[str] | RegionFolder | None = None,
     progress: bool | None = None,
-) -> Regions:
+) -> Regions | StoredRegions:
     """Find every linear region of a network.
 
     Parameters
@@ -49,21 +89,27 @@ def enumerate_regions(
     max_seconds : float, optional
         Stop after so much time, likewise.
     max_bytes : int, optional
-        Stop before the regions take more memory than this, likewise.
+        Stop before the regions take more memory than this, likewise. With `out` nothing stops:
+        regions are written before those that wait take more memory; default: 256 MiB.
     workers : int
         Number of threads. The result does not depend on it, nor does the order of the regions.
     checkpoint : str, path-like or Checkpoint, optional
         A folder in which the state is saved every few seconds. The same call goes on where an
         earlier one ended, however that ended, and gives the same regions in the same order. Not
         for ``engine="traverse"``.
+    out : str, path-like or RegionFolder, optional
+        A folder to which the regions are written while they are found, as Parquet files (extra
+        ``arrow``); there may be more than fit into memory. The same call goes on where an earlier
+        one ended. With `max_regions` the folder may hold somewhat more. Not for
+        ``engine="traverse"``.
     progress : bool, optional
         Show a progress bar; default: if standard error is a terminal.
 
     Returns
     -------
-    Regions
-        With ``complete`` False if a budget, Ctrl-C, SIGTERM or a lack of memory ended the search;
-        ``stats["ended_by"]`` says what.
+    Regions or StoredRegions
+        The latter with `out`. With ``complete`` False if a budget, Ctrl-C, SIGTERM or a lack of
+        memory ended the search; ``stats["ended_by"]`` says what.
 
     Examples
     --------
@@ -76,10 +122,24 @@ def enumerate_regions(
         network, domain, engine, arithmetic, max_regions, max_seconds, workers, progress
     )
     search.max_bytes, search.checkpoint = max_bytes, checkpoint
+    if out is not None:
+        return _to_folder(search, out)
     store = Store()
     for batch in search.batches(store=True):
         store.add(batch)
     return search.regions(store, complete=search.complete)
+
+
+def _to_folder(search: Search, out: str | os.PathLike[str] | RegionFolder) -> StoredRegions:
+    from tropicell.region_folder import FolderWriter, RegionFolder  # noqa: PLC0415 - an extra
+    from tropicell.stored_regions import StoredRegions  # noqa: PLC0415
+
+    search.out = out if isinstance(out, RegionFolder) else RegionFolder(out)
+    for _ in search.batches(store=True):
+        pass
+    assert isinstance(search.keeper, FolderWriter)
+    search.keeper.finish(search.stats)
+    return StoredRegions.open(search.out.path)
 
 
 def count_regions(

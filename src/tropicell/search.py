@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
 import numpy as np
 from tqdm import tqdm
@@ -25,6 +25,8 @@ from tropicell.regions import Regions
 
 if TYPE_CHECKING:
     from tropicell.engines.threads import UnitRun
+    from tropicell.engines.units import Task, Unit
+    from tropicell.region_folder import RegionFolder
 
 Engine = Literal["auto", "cells", "halfspaces", "traverse"]
 
@@ -73,6 +75,8 @@ class Search:
     progress: bool | None
     max_bytes: int | None = None
     checkpoint: str | os.PathLike[str] | Checkpoint | None = None
+    out: RegionFolder | None = None
+    keeper: Keeper | None = None
     complete: bool = False
     count: int = 0
     stats: dict[str, Any] = field(default_factory=dict)
@@ -103,11 +107,14 @@ class Search:
         name = runs.choose(self.engine, self.network)
         runs.load(name, self.network.n_inputs)
         started = time.perf_counter()
-        file, run = self._start(name, domain, store=store)
+        self.keeper, run = self._start(name, domain, store=store)
         most = sys.maxsize if self.max_regions is None else self.max_regions
-        budget = _Budget(most, sys.maxsize if self.max_bytes is None else self.max_bytes)
+        unlimited = self.max_bytes is None or self.out is not None
+        budget = _Budget(most, sys.maxsize if unlimited else cast(int, self.max_bytes))
+        if self.out is not None:
+            budget.regions = run.count
         bar = tqdm(unit=" regions", disable=not show)
-        driver = _Driver(run, budget, file, self.max_seconds)
+        driver = _Driver(run, budget, self.keeper, self.max_seconds)
         try:
             for batch in driver.batches():
                 bar.update(run.found - bar.n)
@@ -126,32 +133,40 @@ class Search:
             if not self.complete:
                 self.stats["ended_by"] = budget.spent or driver.ended_by
 
-    def _start(
-        self, name: str, domain: Domain, *, store: bool
-    ) -> tuple[CheckpointFile | None, Run]:
-        """The run, and the checkpoint from which it goes on."""
+    def _start(self, name: str, domain: Domain, *, store: bool) -> tuple[Keeper | None, Run]:
+        """The run, and the checkpoint or folder from which it goes on."""
         from tropicell.engines import runs  # noqa: PLC0415 - Numba is slow to import
         from tropicell.engines.threads import UnitRun  # noqa: PLC0415
 
         options: dict[str, Any] = {"workers": self.workers, "max_seconds": self.max_seconds}
-        if self.checkpoint is None:
+        if self.checkpoint is None and self.out is None:
             network, arithmetic = self.network, self.arithmetic
             return None, runs.start(name, network, domain, arithmetic, store=store, **options)
         if name == "traverse":
+            what = "checkpoints" if self.out is None else "folders of regions"
             raise InvalidInputError(
-                "the engine 'traverse' has no checkpoints; use 'cells' or 'halfspaces'"
+                f"the engine 'traverse' has no {what}; use 'cells' or 'halfspaces'"
             )
+        task = runs.task_of(name, self.network, domain, self.arithmetic, store=store)
+        keeper = self._keeper(name, domain, task, store=store)
+        return keeper, UnitRun(task, units=keeper.units, count=keeper.count, **options)
+
+    def _keeper(self, name: str, domain: Domain, task: Task, *, store: bool) -> Keeper:
+        what = identity(self.network, domain, name, self.arithmetic, store=store)
+        if self.out is not None:
+            from tropicell.region_folder import MAX_BYTES, FolderWriter  # noqa: PLC0415 - an extra
+
+            if self.checkpoint is not None:
+                raise InvalidInputError(
+                    "out and checkpoint do not go together: the folder of out is a checkpoint"
+                )
+            most = MAX_BYTES if self.max_bytes is None else self.max_bytes
+            return FolderWriter(self.out, what, task, self.network, domain, most)
         checkpoint = self.checkpoint
         if not isinstance(checkpoint, Checkpoint):
-            checkpoint = Checkpoint(checkpoint)
-        task = runs.task_of(name, self.network, domain, self.arithmetic, store=store)
-        file = CheckpointFile(
-            checkpoint,
-            identity(self.network, domain, name, self.arithmetic, store=store),
-            task,
-            (self.network.n_neurons, PackedPatterns.bits_for(self.network.pieces)),
-        )
-        return file, UnitRun(task, units=file.units, count=file.count, **options)
+            checkpoint = Checkpoint(cast("str | os.PathLike[str]", checkpoint))
+        bits = PackedPatterns.bits_for(self.network.pieces)
+        return CheckpointFile(checkpoint, what, task, (self.network.n_neurons, bits))
 
     def regions(self, store: Store, *, complete: bool) -> Regions:
         """All batches as one object."""
@@ -176,6 +191,25 @@ class Search:
         )
         regions.stats["bytes"] = regions.nbytes
         return regions
+
+
+class Keeper(Protocol):
+    """Writes down what was found and what is left to do: a checkpoint, or a folder of regions."""
+
+    count: int
+    units: list[Unit] | None
+
+    def columns(self) -> Iterator[Columns]:
+        """What was found before and is to be handed out again."""
+
+    def add(self, columns: Columns) -> None:
+        """Regions that come next."""
+
+    def save_if_due(self, source: UnitRun) -> None:
+        """Now is a good moment to write."""
+
+    def save(self, source: UnitRun) -> None:
+        """Write all."""
 
 
 class _Budget:
@@ -218,7 +252,7 @@ class _Driver:
     """Takes what a run finds until it is done, a budget is spent, or a signal comes."""
 
     def __init__(
-        self, run: Run, budget: _Budget, file: CheckpointFile | None, max_seconds: float | None
+        self, run: Run, budget: _Budget, file: Keeper | None, max_seconds: float | None
     ) -> None:
         self._run, self._budget, self._file = run, budget, file
         self._seconds = sys.maxsize if max_seconds is None else max_seconds

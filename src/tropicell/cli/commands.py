@@ -142,7 +142,8 @@ def enumerate_(arguments: argparse.Namespace) -> int:
 def _enumerated(network: Network, domain: Any, arguments: argparse.Namespace) -> Regions:
     from tropicell.enumeration import enumerate_regions  # noqa: PLC0415
 
-    return enumerate_regions(network, domain, **search_options(arguments))
+    regions: Regions = enumerate_regions(network, domain, **search_options(arguments))
+    return regions
 
 
 def _check_place(path: str, suffix: str = "") -> None:
