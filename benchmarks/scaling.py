@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from tropicell import Box, Network, Regions, count_regions, enumerate_regions
+from tropicell import Box, IncompleteError, Network, Regions, count_regions, enumerate_regions
 from tropicell.columns import Ragged
 from tropicell.domains import Domain
 
@@ -30,17 +30,18 @@ HERE = Path(__file__).parent
 
 #: Name, sizes, domain, how far weights are spread, whether it is part of --quick.
 CASES: list[tuple[str, list[int], Domain | None, float, bool]] = [
-    ("2-D 4×[100]", [2, 100, 100, 100, 100, 1], Box(-1, 1), 4.0, True),
-    ("2-D 8×[100]", [2, *[100] * 8, 1], None, 1.0, False),
-    ("2-D 4×[256]", [2, *[256] * 4, 1], None, 1.0, False),
+    ("2-D 4×[256]", [2, *[256] * 4, 1], Box(-1, 1), 4.0, False),
     ("3-D [40,40,40]", [3, 40, 40, 40, 1], None, 1.0, True),
     ("4-D [30,30]", [4, 30, 30, 1], None, 1.0, False),
     ("5-D [20,16]", [5, 20, 16, 1], None, 1.0, False),
     ("6-D [15,12]", [6, 15, 12, 1], None, 1.0, True),
     ("8-D [11,12]", [8, 11, 12, 1], None, 1.0, False),
     ("8-D [22], one layer", [8, 22, 1], None, 1.0, False),
-    ("10-D [15,8]", [10, 15, 8, 1], None, 1.0, False),
+    ("10-D [13,8]", [10, 13, 8, 1], None, 1.0, False),
 ]
+
+#: A case that takes longer than this with all threads is left out.
+LONGEST = 20.0
 
 
 def network_of(sizes: list[int], spread: float = 1.0) -> Network:
@@ -71,10 +72,13 @@ def measure(
     network = network_of(sizes, spread)
     result: dict[str, Any] = {"case": name, "sizes": sizes, "count": {}, "enumerate": {}}
     sums = set()
-    started = time.perf_counter()
-    regions = count_regions(network, domain, workers=threads[-1])
-    repeats = 1 if time.perf_counter() - started > 2 else 2
+    try:
+        regions = count_regions(network, domain, workers=threads[-1], max_seconds=LONGEST)
+    except IncompleteError as error:
+        print(f"{name}: left out, {error}", flush=True)
+        return None
     for workers in threads:
+        repeats = 1 if workers == 1 else 2
         best = {"count": np.inf, "enumerate": np.inf}
         for _ in range(repeats):
             started = time.perf_counter()
@@ -111,7 +115,7 @@ def page(results: list[Any], threads: list[int], machine: str) -> str:
     return f"""# Threads
 
 Speed with several threads, relative to one thread, on {machine}. Random networks (PyTorch's default initialisation)
-on all of R^n, exact arithmetic (4×[100]: weights times 4, on [-1, 1]²). Made by `python -m benchmarks.scaling`.
+on all of R^n, exact arithmetic (4×[256]: weights times 4, on [-1, 1]²). Made by `python -m benchmarks.scaling`.
 
 All columns of the result {"are" if same else "are NOT"} the same, bit for bit and in the same order, for every number of threads.
 
@@ -132,15 +136,18 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=HERE)
     arguments = parser.parse_args()
     cores = os.cpu_count() or 1
-    threads = arguments.threads or [n for n in (1, 2, 4, 8, 16, 32) if n <= cores]
+    threads = arguments.threads or [n for n in (1, 2, 4, 8, 16) if n <= cores]
     chosen = [case for case in CASES if case[4] or not arguments.quick]
     for inputs in {case[1][0] for case in chosen}:  # compile first
         count_regions(network_of([inputs, 4, 1]))
-    results = [measure(*case[:4], threads) for case in chosen]
     machine = f"a machine with {cores} cores ({platform.machine()})"
-    data = {"machine": machine, "threads": threads, "results": results}
-    (arguments.out / "scaling.json").write_text(json.dumps(data, indent=1) + "\n")
-    (arguments.out / "SCALING.md").write_text(page(results, threads, machine))
+    results: list[Any] = []
+    for case in chosen:
+        if (result := measure(*case[:4], threads)) is not None:
+            results.append(result)
+        data = {"machine": machine, "threads": threads, "results": results}
+        (arguments.out / "scaling.json").write_text(json.dumps(data, indent=1) + "\n")
+        (arguments.out / "SCALING.md").write_text(page(results, threads, machine))
     print(page(results, threads, machine))
 
 

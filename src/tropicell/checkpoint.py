@@ -100,7 +100,7 @@ class CheckpointFile:
         task: Task,
         packing: tuple[int, int],
     ) -> None:
-        self._folder = checkpoint.path
+        self.folder = checkpoint.path
         self._state = checkpoint.path / "state.npz"
         self._every = checkpoint.every
         self._identity = identity
@@ -113,16 +113,16 @@ class CheckpointFile:
         self.count = 0
         self.units: list[Unit] | None = None
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
+            self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise CheckpointError(f"{self._folder}: can't be made a folder: {error}") from None
+            raise CheckpointError(f"{self.folder}: can't be made a folder: {error}") from None
         if self._state.exists():
             self._read()
-        elif any(self._folder.iterdir()):
-            names = sorted(p.name for p in self._folder.iterdir())
+        elif any(self.folder.iterdir()):
+            names = sorted(p.name for p in self.folder.iterdir())
             if not all(name.startswith(("part-", ".")) for name in names):
                 raise CheckpointError(
-                    f"{self._folder}: holds {names[0]!r} and no checkpoint; give an empty folder"
+                    f"{self.folder}: holds {names[0]!r} and no checkpoint; give an empty folder"
                 )
 
     # --- writing ------------------------------------------------------------------------------
@@ -145,7 +145,7 @@ class CheckpointFile:
         except OSError as error:
             if not self._warned:
                 warnings.warn(
-                    f"{self._folder}: the checkpoint could not be written ({error}); it stays as "
+                    f"{self.folder}: the checkpoint could not be written ({error}); it stays as "
                     f"it was, with {self.count} regions, and the enumeration goes on in memory",
                     CheckpointWarning,
                     stacklevel=2,
@@ -158,7 +158,7 @@ class CheckpointFile:
         parts = list(self._parts)
         if self._new:
             name = f"part-{len(parts) + 1:06d}.npz"
-            write_npz(self._folder / name, _joined(self._new))
+            write_npz(self.folder / name, _joined(self._new))
             parts.append({"name": name, "regions": sum(len(c.packed) for c in self._new)})
         described, arrays = units_to_arrays(self._task, units)
         header = {
@@ -177,7 +177,7 @@ class CheckpointFile:
     def columns(self) -> Iterator[Columns]:
         """The regions that were saved, in order."""
         for part in self._parts:
-            file = self._folder / part["name"]
+            file = self.folder / part["name"]
             arrays = read_npz(file)
             try:
                 columns = self._columns(arrays)
@@ -240,7 +240,7 @@ class CheckpointFile:
         for key, mine in self._identity.items():
             if header.get(key) != mine:
                 raise CheckpointError(
-                    f"{self._folder}: is the checkpoint of another enumeration: its {key} is "
+                    f"{self.folder}: is the checkpoint of another enumeration: its {key} is "
                     f"{_short(header.get(key))}, this one's {_short(mine)}; give another folder, "
                     "or delete this one"
                 )

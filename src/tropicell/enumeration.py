@@ -124,7 +124,7 @@ def enumerate_regions(
     search.max_bytes, search.checkpoint = max_bytes, checkpoint
     if out is not None:
         return _to_folder(search, out)
-    store = Store()
+    store = Store(workers)
     for batch in search.batches(store=True):
         store.add(batch)
     return search.regions(store, complete=search.complete)
@@ -210,7 +210,7 @@ def iter_regions(
         network, domain, engine, arithmetic, max_regions, max_seconds, workers, progress
     )
     waiting: Store | None = None
-    for batch in search.batches(store=True):
+    for batch in search.batches(store=True, pausing=True):
         if waiting is not None and waiting.regions >= _BATCH:
             yield search.regions(waiting, complete=False)
             waiting = None

@@ -31,7 +31,7 @@ class InvalidInputError(TropicellError, ValueError):
 
 
 class IncompleteError(TropicellError, RuntimeError):
-    """A count that a budget or Ctrl-C ended before all regions were found.
+    """A count that a budget or a signal ended before all regions were found.
 
     Parameters
     ----------

@@ -49,7 +49,7 @@ class Regions:
     witnesses : ndarray, shape (regions, inputs)
         A point strictly inside each region.
     complete : bool
-        Whether these are all; False if a budget or Ctrl-C ended the search.
+        Whether these are all; False if a budget or a signal ended the search.
     stats : mapping
         What the engine has to say: time, decisions, ….
     certificate : Certificate or None

@@ -6,6 +6,8 @@ import os
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
@@ -18,7 +20,7 @@ from tropicell.columns import PackedPatterns, Ragged
 from tropicell.domains import Domain, Polytope, resolve
 from tropicell.engines.batch import Columns, Run
 from tropicell.engines.traverse import start_cell
-from tropicell.errors import InvalidInputError
+from tropicell.errors import CheckpointError, InvalidInputError, TropicellError
 from tropicell.interruption import stopping
 from tropicell.network import Network
 from tropicell.regions import Regions
@@ -31,10 +33,15 @@ if TYPE_CHECKING:
 Engine = Literal["auto", "cells", "halfspaces", "traverse"]
 
 
-class Store:
-    """Columns of many batches, kept apart until they are joined."""
+#: Batches that a thread copies at once when columns are joined.
+_COPIES = 8
 
-    def __init__(self) -> None:
+
+class Store:
+    """Columns of many batches, kept apart until they are joined, by several threads."""
+
+    def __init__(self, workers: int = 1) -> None:
+        self._pool = ThreadPoolExecutor(workers) if workers > 1 else None
         self.regions = 0
         self._parts: dict[str, list[Any]] = {name: [] for name in ("words", *Columns._fields[1:])}
 
@@ -53,7 +60,17 @@ class Store:
         parts, self._parts[name] = self._parts[name], []
         if not parts or any(part is None for part in parts):
             return None
-        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+        if self._pool is None or len(parts) < 2 * _COPIES:
+            return parts[0] if len(parts) == 1 else np.concatenate(parts)
+        ends = np.cumsum([len(part) for part in parts]).tolist()
+        whole = np.empty((ends[-1], *parts[0].shape[1:]), parts[0].dtype)
+
+        def copy(first: int) -> None:
+            for k in range(first, min(first + _COPIES, len(parts))):
+                whole[ends[k] - len(parts[k]) : ends[k]] = parts[k]
+
+        list(self._pool.map(copy, range(0, len(parts), _COPIES)))
+        return whole
 
     def ragged(self, values: str, counts: str) -> Ragged | None:
         """Rows of different lengths."""
@@ -98,8 +115,11 @@ class Search:
             start_cell(self.network, domain)  # refuses one without interior
         return domain
 
-    def batches(self, *, store: bool) -> Iterator[Columns]:
-        """Run the engine until it is done, a budget is spent, or a signal comes."""
+    def batches(self, *, store: bool, pausing: bool = False) -> Iterator[Columns]:
+        """Run the engine until it is done, a budget is spent, or a signal comes.
+
+        If `pausing`, signals are left alone while the caller is at work.
+        """
         from tropicell.engines import runs  # noqa: PLC0415 - Numba is slow to import
 
         domain = self._check()
@@ -116,14 +136,14 @@ class Search:
         bar = tqdm(unit=" regions", disable=not show)
         driver = _Driver(run, budget, self.keeper, self.max_seconds)
         try:
-            for batch in driver.batches():
+            for batch in driver.batches(pausing):
                 bar.update(run.found - bar.n)
                 if batch is not None and (columns := budget.cut(batch)) is not None:
                     yield columns
         finally:
             run.halt()
             bar.close()
-            self.complete = run.complete and not budget.spent
+            self.complete = run.complete and not budget.is_spent_by(run.count)
             self.count = budget.regions if store else min(run.count, most)
             self.stats = run.stats() | {
                 "engine": name,
@@ -131,7 +151,8 @@ class Search:
                 "seconds": time.perf_counter() - started,
             }
             if not self.complete:
-                self.stats["ended_by"] = budget.spent or driver.ended_by
+                over = "max_regions" if run.count > most else driver.ended_by
+                self.stats["ended_by"] = budget.spent or over
 
     def _start(self, name: str, domain: Domain, *, store: bool) -> tuple[Keeper | None, Run]:
         """The run, and the checkpoint or folder from which it goes on."""
@@ -243,9 +264,7 @@ class _Budget:
 
     def is_spent_by(self, count: int) -> bool:
         """Whether no more regions are wanted, after so many were found."""
-        if count > self._most:
-            self.spent = self.spent or "max_regions"
-        return bool(self.spent)
+        return bool(self.spent) or count > self._most
 
 
 class _Driver:
@@ -258,14 +277,18 @@ class _Driver:
         self._seconds = sys.maxsize if max_seconds is None else max_seconds
         self.ended_by = ""
 
-    def batches(self) -> Iterator[Columns | None]:
+    def batches(self, pausing: bool) -> Iterator[Columns | None]:
         """All that is found; nothing found is lost, whatever ends the run."""
+        with nullcontext() if pausing else stopping(self._stop):
+            yield from self._batches(pausing)
+
+    def _batches(self, pausing: bool) -> Iterator[Columns | None]:
         run, budget, file = self._run, self._budget, self._file
         started = time.perf_counter()
         if file is not None:
             yield from file.columns()
         try:
-            for batch in self._guarded(run.batches()):
+            for batch in self._guarded(run.batches()) if pausing else run.batches():
                 if file is not None and batch is not None:
                     file.add(batch)
                 yield batch
@@ -279,6 +302,12 @@ class _Driver:
             self.ended_by = "SIGINT"
         except MemoryError:
             self.ended_by = "MemoryError"
+        except Exception as error:
+            if file is None or not file.units or isinstance(error, TropicellError | OSError):
+                raise
+            raise CheckpointError(
+                f"{file.folder}: the checkpoint does not fit the network, or is damaged: {error!r}"
+            ) from error
         self.ended_by = self.ended_by or "max_seconds"
         if file is not None:
             unit_run = cast("UnitRun", run)

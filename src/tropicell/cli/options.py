@@ -103,8 +103,8 @@ def add_search(parser: argparse.ArgumentParser) -> None:
 
 def search_options(arguments: argparse.Namespace) -> dict[str, Any]:
     """The keyword arguments of `enumerate_regions` that the options stand for."""
-    names = ("workers", "max_regions", "max_seconds", "max_bytes", "checkpoint")
-    names += ("arithmetic", "engine")
+    budgets = ("max_regions", "max_seconds", "max_bytes")
+    names = ("workers", *budgets, "checkpoint", "arithmetic", "engine")
     return {name: getattr(arguments, name) for name in names}
 
 

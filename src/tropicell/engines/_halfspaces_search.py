@@ -17,7 +17,6 @@ from tropicell.engines._halfspaces_exact import (
     interior_point,
     start_basis,
 )
-from tropicell.engines._halfspaces_layers import activate, compose
 from tropicell.engines._halfspaces_program import Program
 from tropicell.engines._halfspaces_tree import add_certificate, add_point
 from tropicell.engines._halfspaces_work import (
@@ -28,6 +27,7 @@ from tropicell.engines._halfspaces_work import (
     make_work,
 )
 from tropicell.engines._lp import go_to_basis, load
+from tropicell.engines._unit_kernels import go_down
 from tropicell.errors import InvalidDomainError
 from tropicell.network import Network
 from tropicell.patterns import PatternArray
@@ -189,22 +189,6 @@ class Search:
         work.state[kernel.LAYER] = work.state[kernel.TOP_LAYER] = 0
         work.state[kernel.PHASE] = kernel.ENTER
 
-    def _decide_layer(self, layer: int) -> NDArray[np.bool_]:
-        """Take the pieces of a layer as given; returns which of its cuts are positive."""
-        program, work = self.program, self.work
-        above = self._above(layer)
-        decided = work.tree.decided[layer]
-        decided[0], decided[1] = _mask(above, len(decided[0])), _mask(~above, len(decided[0]))
-        activate(program, work.maps, decided, layer)
-        return above
-
-    def _above(self, layer: int) -> NDArray[np.bool_]:
-        """For the cuts of a layer, whether its pieces lie above them."""
-        program = self.program
-        cuts = np.arange(program.first_cut[layer], program.first_cut[layer + 1])
-        neurons = program.cut_neuron[cuts]
-        return np.asarray(self.work.maps.piece[neurons] > cuts - program.neuron_cut[neurons])
-
     def restore(self, top: int, layer: int, pieces: PatternArray) -> None:
         """Go to layer `layer` of a cell, with nothing known there; what waits is in frames.
 
@@ -213,24 +197,13 @@ class Search:
         self.reset()
         program, work = self.program, self.work
         work.maps.piece[: pieces.size] = pieces
-        d = self.network.n_inputs
-        base = d + len(program.domain)
-        sign = np.zeros(work.table.sign.shape[1])
-        sign[d:base] = 1.0
-        for k in range(layer + 1):
-            first, last = base + int(program.first_cut[k]), base + int(program.first_cut[k + 1])
-            unsure = compose(program, work.maps, k, self._snap)
-            if unsure >= 0 and self.exact:
-                self._write_exact_rows(self._rows.up_to(k, work.maps.piece), range(first, last))
-            work.table.sign[k] = sign
-            if k < layer:
-                above = self._decide_layer(k)
-                sign[first:last] = np.where(
-                    work.maps.constant[first:last], 0.0, np.where(above, 1.0, -1.0)
-                )
-            work.table.drift[k] = 1 << 40  # the dictionary is made anew
-            work.tree.n_certificates[k] = 0
-            work.tree.n_points[k] = work.tree.n_frames[k] = 0
+        base = self.network.n_inputs + len(program.domain)
+        unsure = go_down(program, work, self._snap, 0, layer, False, self.exact)
+        while unsure >= 0:
+            first, last = program.first_cut[unsure], program.first_cut[unsure + 1]
+            rows = self._rows.up_to(unsure, work.maps.piece)
+            self._write_exact_rows(rows, range(base + int(first), base + int(last)))
+            unsure = go_down(program, work, self._snap, unsure, layer, True, self.exact)
         work.state[kernel.LAYER], work.state[kernel.TOP_LAYER] = layer, top
         work.state[kernel.PHASE] = kernel.BACK
 
@@ -401,14 +374,6 @@ def _nudges(d: int) -> NDArray[np.float64]:
 
 def _set_bit(mask: NDArray[np.uint64], b: int) -> None:
     mask[b >> 6] |= np.uint64(1 << (b & 63))
-
-
-def _mask(bits: NDArray[np.bool_], words: int) -> NDArray[np.uint64]:
-    """Booleans as words of 64 bits."""
-    data = np.zeros(8 * words, np.uint8)
-    packed = np.packbits(bits, bitorder="little")
-    data[: len(packed)] = packed
-    return data.view("<u8")
 
 
 def _get_bit(mask: NDArray[np.uint64], b: int) -> bool:

@@ -54,6 +54,9 @@ from tropicell.network import Network
 _STEPS = 50_000
 _SEEDS_AT_ONCE = 64
 
+#: A cell that is finished in exact arithmetic takes as long as so many regions, or longer.
+_PRICE = 50
+
 
 @dataclass(frozen=True)
 class Tolerance:
@@ -156,6 +159,7 @@ class CellTask:
         self.arithmetic = arithmetic
         self.tolerance = (tolerance or Tolerance()).relative
         self.store = store
+        self.grain = 1 if store else 2
         self.volumes = network.n_inputs <= 3 if volumes is None else volumes
         self.tame = arithmetic == "float" or plan.tame
         self.plane = network.n_inputs == 2
@@ -230,10 +234,9 @@ class CellWorker:
         """Cut cells until `limit` regions are found, or all of the unit's."""
         self._begin(unit)
         state = self._state
-        decided = self._exact.decisions
+        paid = self._costs()
         while state[TOP] or self._has_seeds() or self._waiting:
-            # An exact decision takes about as long as a region, or longer.
-            most = limit - (self._exact.decisions - decided)
+            most = limit - (self._costs() - paid)
             if state[COUNT] >= most:
                 break
             if stop():
@@ -248,6 +251,10 @@ class CellWorker:
         if stop():
             return Outcome(columns, int(state[COUNT]), None)
         return Outcome(columns, int(state[COUNT]), self._left(unit.generation + 1))
+
+    def _costs(self) -> int:
+        """What exact arithmetic has cost so far, measured in regions."""
+        return _PRICE * self._stats.unsure_cells + self._exact.decisions
 
     def _begin(self, unit: Unit) -> None:
         task, state = self._task, self._state
@@ -290,9 +297,7 @@ class CellWorker:
             self._doubtful,
         )
         waiting = self._waiting + self._planted[int(self._state[SEED]) :][::-1]
-        units += [
-            Unit(generation, {}, part, self._doubtful) for part in chunks(waiting, generation)
-        ]
+        units += [Unit(generation, {}, part, self._doubtful) for part in chunks(waiting)]
         return units
 
     # --- cells in and out ---------------------------------------------------------------------

@@ -21,7 +21,7 @@ from tropicell.engines._cells_state import (
     PlaneStack,
 )
 from tropicell.engines.program import Program
-from tropicell.engines.units import Arrays, Unit, estimates, groups
+from tropicell.engines.units import Arrays, Unit, groups
 
 Stack = PlaneStack | ConeStack
 
@@ -40,36 +40,51 @@ def take(
     generation: int,
     doubtful: bool,
 ) -> list[Unit]:
-    """Empty the stack: its cells as units, those on top first."""
-    used = records[: int(state[TOP])]
-    weights = estimates(used[:, 3], used[:, 0], program.dimension)
+    """Empty the stack: its cells as units, those on top first. They share one copy of it."""
+    top = int(state[TOP])
+    if not top:
+        return []
+    used = records[:top].copy()
+    places = _PLANE if isinstance(stack, PlaneStack) else _CONE
+    last = used[-1].tolist()
+    arrays = {
+        name: getattr(stack, name)[: last[at] + last[size]].copy()
+        for name, (at, size) in places.items()
+    }
+    arrays["pieces"] = stack.patterns[: last[5] + program.layer_width(last[0])].copy()
+    if isinstance(stack, ConeStack):
+        arrays["table"] = stack.table[: last[TABLE]].copy()
+        arrays["table_labels"] = stack.table_labels[: last[TABLE]].copy()
+    arrays["pattern"] = pattern[: program.first_neuron(last[0])].copy()
+    lines, layers = used[:, 3].copy(), used[:, 0].copy()
     units = [
-        Unit(generation, _part(program, stack, used[part], pattern), doubtful=doubtful)
-        for part in groups(weights, generation)
+        Unit(generation, _part(program, arrays, places, used[part]), doubtful=doubtful)
+        for part in groups(lines, layers, program.dimension)
     ]
     state[[TOP, CORNERS, CONFLICTS, PATTERNS, FACETS]] = 0
     return units
 
 
 def _part(
-    program: Program, stack: Stack, records: NDArray[np.int64], pattern: NDArray[np.uint8]
+    program: Program,
+    arrays: Arrays,
+    places: dict[str, tuple[int, int]],
+    records: NDArray[np.int64],
 ) -> Arrays:
     """Some cells that lie on top of each other; all places in the records count from 0."""
-    first, last = records[0], records[-1]
-    layer = int(last[0])
-    records = records.copy()
-    part: Arrays = {"pattern": pattern[: program.first_neuron(layer)].copy()}
-    places = _PLANE if isinstance(stack, PlaneStack) else _CONE
+    first, last = records[0].tolist(), records[-1].tolist()
+    offset = np.zeros(records.shape[1], np.int64)
+    part: Arrays = {}
     for name, (at, size) in places.items():
-        part[name] = getattr(stack, name)[first[at] : last[at] + last[size]].copy()
-    end = int(last[5]) + program.layer_width(layer)
-    part["pieces"] = stack.patterns[first[5] : end].copy()
-    if isinstance(stack, ConeStack):
-        part["table"] = stack.table[: last[TABLE]].copy()
-        part["table_labels"] = stack.table_labels[: last[TABLE]].copy()
-    for at in {at for at, _ in places.values()} | {5}:
-        records[:, at] -= first[at]
-    part["records"] = records
+        part[name] = arrays[name][first[at] : last[at] + last[size]]
+        offset[at] = first[at]
+    part["pieces"] = arrays["pieces"][first[5] : last[5] + program.layer_width(last[0])]
+    offset[5] = first[5]
+    part["pattern"] = arrays["pattern"][: program.first_neuron(last[0])]
+    if "table" in arrays:
+        part["table"] = arrays["table"][: last[TABLE]]
+        part["table_labels"] = arrays["table_labels"][: last[TABLE]]
+    part["records"] = records - offset
     return part
 
 

@@ -20,7 +20,6 @@ from tropicell.engines.batch import Columns
 from tropicell.engines.units import Arrays, Outcome, Unit
 from tropicell.network import Network
 
-
 #: An exact decision takes as long as so many regions.
 _PRICE = 50
 
@@ -63,6 +62,7 @@ class HalfspaceTask:
         self.arithmetic = arithmetic
         self.tolerance = tolerance or Tolerance()
         self.store = store
+        self.grain = 2 if store else 3
         self.bits = PackedPatterns.bits_for(self.network.pieces)
 
     def root(self) -> Unit:

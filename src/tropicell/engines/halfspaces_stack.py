@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from tropicell.engines import _halfspaces_kernel as kernel
 from tropicell.engines._halfspaces_search import Search
 from tropicell.engines._halfspaces_work import grow
-from tropicell.engines.units import Arrays, Unit, estimates, groups
+from tropicell.engines._unit_kernels import collect_frames, put_frames
+from tropicell.engines.units import Arrays, Unit, groups
 
 #: So many points of a waiting node are handed on with it; others are found anew.
 _POINTS = 16
@@ -20,78 +18,55 @@ def take(search: Search, generation: int) -> list[Unit]:
     """All frames of a search that stopped between two nodes, as units, the next ones first."""
     work, program = search.work, search.program
     tree, state = work.tree, work.state
+    d, words, store = search.network.n_inputs, tree.all_bits.shape[1], search.options.store
     top, layer = int(state[kernel.TOP_LAYER]), int(state[kernel.LAYER])
-    frames = [(k, f) for k in range(top, layer + 1) for f in range(int(tree.n_frames[k]))]
-    if not frames:
+    n = int(tree.n_frames[top : layer + 1].sum())
+    if not n:
         return []
-    layers = np.array([k for k, _ in frames])
-    cuts = np.diff(program.first_cut)
-    decided = np.array([tree.frame_decided[k, f] for k, f in frames])
-    known = (decided[:, 0] | decided[:, 1]).view(np.uint8)
-    free = cuts[layers] - np.unpackbits(known, axis=1).sum(axis=1, dtype=np.int64)
-    weights = estimates(free - 1, layers, search.network.n_inputs)
-    return [Unit(generation, _part(search, frames[part])) for part in groups(weights, generation)]
-
-
-def _part(search: Search, frames: list[tuple[int, int]]) -> Arrays:
-    work, program = search.work, search.program
-    tree = work.tree
-    members, ends = [], []
-    total = 0
-    for k, f in frames:
-        fitting = _fitting(tree, k, f)
-        members.append(fitting)
-        total += len(fitting)
-        ends.append(total)
-    layer_of = np.repeat([k for k, _ in frames], np.diff(ends, prepend=0))
-    points = np.concatenate(members)
-    last = frames[-1][0]
-    part: Arrays = {
-        "pieces": work.maps.piece[: program.first_neuron[last]].copy(),
-        "layers": np.array([k for k, _ in frames], np.int64),
-        "cuts": np.array([tree.frames[k, f, 0] for k, f in frames], np.int64),
-        "decided": np.array([tree.frame_decided[k, f] for k, f in frames]),
-        "point_ends": np.array(ends, np.int64),
-        "masks": tree.masks[layer_of, points],
-        "basis": tree.basis[layer_of, points],
-    }
-    if search.options.store:
-        part["vertex"] = tree.vertex[layer_of, points]
-    return part
-
-
-def _fitting(tree: Any, layer: int, frame: int) -> NDArray[np.int32]:
-    """Some points of a frame's node that lie on its negative side."""
-    cut, start, stop = (int(x) for x in tree.frames[layer, frame, :3])
-    members = tree.members[layer, start:stop]
-    positive = tree.masks[layer, members, 0, cut >> 6] >> np.uint64(cut & 63) & np.uint64(1)
-    return np.asarray(members[positive == 0][:_POINTS])
+    layers, cuts, free, ends = (np.empty(n, np.int64) for _ in range(4))
+    decided = np.empty((n, 2, words), np.uint64)
+    masks = np.empty((n * _POINTS, 3, words), np.uint64)
+    basis = np.empty((n * _POINTS, d), np.int32)
+    vertex = np.empty((n * _POINTS if store else 1, d + 1, d))
+    collect_frames(
+        program, tree, top, layer, _POINTS, store,
+        layers, cuts, free, decided, ends, masks, basis, vertex,
+    )  # fmt: skip
+    pieces = work.maps.piece[: program.first_neuron[layer]].copy()
+    units = []
+    for part in groups(free, layers, d):
+        first = int(ends[part.start - 1]) if part.start else 0
+        last = int(ends[part.stop - 1])
+        stack = {
+            "pieces": pieces[: program.first_neuron[layers[part.stop - 1]]],
+            "layers": layers[part],
+            "cuts": cuts[part],
+            "decided": decided[part],
+            "point_ends": ends[part] - first,
+            "masks": masks[first:last],
+            "basis": basis[first:last],
+        }
+        if store:
+            stack["vertex"] = vertex[first:last]
+        units.append(Unit(generation, stack))
+    return units
 
 
 def put(search: Search, part: Arrays) -> None:
     """Bring a search to where the frames of a unit wait."""
-    layers = part["layers"]
+    layers, masks = part["layers"], part["masks"]
     search.restore(int(layers[0]), int(layers[-1]), part["pieces"])
-    starts = np.concatenate([[0], part["point_ends"]])
-    for k in np.unique(layers):
-        mine = np.flatnonzero(layers == k)
-        first, last = int(starts[mine[0]]), int(starts[mine[-1] + 1])
-        n = last - first
-        while search.work.tree.masks.shape[1] < n or search.work.tree.members.shape[1] < n:
-            search.work = grow(search.work)
-        tree = search.work.tree
-        tree.masks[k, :n] = part["masks"][first:last]
-        tree.basis[k, :n] = part["basis"][first:last]
-        if "vertex" in part:
-            tree.vertex[k, :n] = part["vertex"][first:last]
-        tree.members[k, :n] = np.arange(n)
-        tree.n_points[k] = n
-        tree.n_frames[k] = len(mine)
-        for f, place in enumerate(mine):
-            tree.frames[k, f] = (
-                part["cuts"][place],
-                starts[place] - first,
-                starts[place + 1] - first,
-                n,
-            )
-            tree.frame_decided[k, f] = part["decided"][place]
+    while min(search.work.tree.masks.shape[1], search.work.tree.members.shape[1]) < len(masks):
+        search.work = grow(search.work)
+    tree, store = search.work.tree, search.options.store
+    put_frames(
+        tree,
+        store,
+        layers,
+        part["cuts"],
+        part["decided"],
+        part["point_ends"],
+        masks,
+        part["basis"],
+        part["vertex"] if store else tree.vertex[0],
+    )

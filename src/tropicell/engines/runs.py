@@ -129,8 +129,10 @@ def load(engine: str, inputs: int) -> None:
     notice.start()
     try:
         tiny = Network.mlp([np.ones((1, inputs)), [[1.0]]])
-        for _ in start(engine, tiny, Box(-1, 1), "exact", store=True).batches():
-            pass
+        task = task_of(engine, tiny, Box(-1, 1), "exact", store=True)
+        worker, units = task.worker(), [task.root()]
+        while units:  # of one region each, so that what cuts them is there too
+            units += worker.run(units.pop(), 1, lambda: False).left or []
     finally:
         notice.cancel()
 

@@ -156,6 +156,9 @@ class UnitRun:
                 total[key] = total.get(key, 0) + value
         return total
 
+    def _limit(self, unit: Unit) -> int:
+        return unit.limit * self._task.grain
+
     # --- one thread ---------------------------------------------------------------------------
 
     def _alone(self) -> Iterator[Columns | None]:
@@ -164,7 +167,7 @@ class UnitRun:
             place = self._order[0]
             if place.outcome is None:
                 place.taken = True
-                outcome = worker.run(place.unit, place.unit.limit, self._stopped)
+                outcome = worker.run(place.unit, self._limit(place.unit), self._stopped)
                 self._finish(place, outcome)
             if place.outcome is not None and place.outcome.left is None:
                 return
@@ -202,7 +205,7 @@ class UnitRun:
     def _work(self, worker: Worker) -> None:
         try:
             while (place := self._take()) is not None:
-                self._finish(place, worker.run(place.unit, place.unit.limit, self._stopped))
+                self._finish(place, worker.run(place.unit, self._limit(place.unit), self._stopped))
         except BaseException as error:
             self._errors.append(error)
             self._stop = True

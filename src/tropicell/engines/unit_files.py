@@ -1,7 +1,8 @@
 """Units from files: checked before a kernel sees them, because kernels check nothing.
 
 What is checked is that every index points to something that is there. Whether the polygons are
-those of the network can't be seen cheaply; a file that lies about that gives wrong regions, no more.
+those of the network can't be seen cheaply; a file that lies about that gives wrong regions, not
+more.
 """
 
 from __future__ import annotations

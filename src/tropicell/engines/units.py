@@ -16,24 +16,24 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from tropicell.engines import _unit_kernels as kernels
 from tropicell.engines._exact_cells import ExactCell
 from tropicell.engines.batch import Columns
 
 Arrays = dict[str, NDArray[Any]]
 
-#: A unit of generation g ends after so many regions times 2^g, but never more than the second
-#: number. So a small enumeration spreads quickly, and a large one is not made of crumbs.
-FIRST_LIMIT, LAST_LIMIT = 1024, 16_384
+#: A unit ends after so many regions; the children of a unit after the more, the later they come
+#: (see `Unit.limit`). So a small enumeration spreads well, and a large one is not made of crumbs.
+FIRST_LIMIT, LAST_LIMIT = 512, 16_384
 
-#: What is left of a unit becomes at most so many units: many at first, later only a few.
-_MOST_CHILDREN, _MOST_LATER = 16, 4
-_EARLY = 3
+#: Doublings of the first limit for the first generations; then one more with each.
+_DOUBLINGS = (0, 0, 1, 1, 2, 2, 2, 2)
+
+#: What is left of a unit becomes at most so many units.
+_MOST_CHILDREN = 16
 
 #: No more units than one for so many regions expected.
 FEW = 256
-
-#: Guess of how many regions a cell has for each of them in the layer before.
-_GROWTH = 4.0
 
 
 class Unit(NamedTuple):
@@ -59,7 +59,9 @@ class Unit(NamedTuple):
     @property
     def limit(self) -> int:
         """Regions after which the unit ends."""
-        return min(FIRST_LIMIT << min(self.generation, 20), LAST_LIMIT)
+        later = max(0, self.generation - len(_DOUBLINGS) + 1)
+        doublings = _DOUBLINGS[min(self.generation, len(_DOUBLINGS) - 1)] + min(later, 20)
+        return min(FIRST_LIMIT << doublings, LAST_LIMIT)
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,13 @@ class Worker(Protocol):
 
 
 class Task(Protocol):
-    """An engine on a network and a domain."""
+    """An engine on a network and a domain.
+
+    `grain` times its `limit` is the number of regions after which a unit ends: more where regions
+    are found faster.
+    """
+
+    grain: int
 
     def root(self) -> Unit:
         """All that there is to do."""
@@ -107,39 +115,31 @@ class Task(Protocol):
         """
 
 
-def estimates(
-    lines: NDArray[np.int64], layers: NDArray[np.int64], dimension: int
-) -> NDArray[np.float64]:
-    """Rough numbers of regions of nodes that are crossed by so many lines of a layer.
+def groups(lines: NDArray[np.int64], layers: NDArray[np.int64], dimension: int) -> list[slice]:
+    """Cut a stack of nodes (the top one last) into parts of about equal weight, the top first.
 
-    n hyperplanes in general position make at most C(n, 0) + … + C(n, d) cells.
+    Parameters
+    ----------
+    lines, layers : ndarray
+        How many lines of which layer cross a node.
+    dimension : int
+
+    Examples
+    --------
+    >>> groups(np.array([60, 40, 3]), np.array([1, 1, 1]), 2)[-1]
+    slice(0, 1, None)
     """
-    n = lines.astype(np.float64)
-    total, term = np.ones(len(n)), np.ones(len(n))
-    for k in range(1, min(dimension, 24) + 1):
-        term = term * np.maximum(n - k + 1, 0.0) / k
-        total += term
-    depth = int(layers.max(initial=0))
-    return np.asarray(total * _GROWTH ** (depth - layers))
-
-
-def groups(weights: NDArray[np.float64], generation: int) -> list[slice]:
-    """Cut a stack of nodes (the top one last) into parts of about equal weight, the top first."""
-    if not len(weights):
+    n = len(lines)
+    if not n:
         return []
-    most = _MOST_CHILDREN if generation < _EARLY else _MOST_LATER
-    total = float(weights.sum())
-    parts = int(min(most, max(1.0, total / FEW)))
-    before = np.cumsum(weights[::-1]) - weights[::-1]
-    number = np.minimum((before * (parts / total)).astype(np.int64), parts - 1)
-    ends = np.flatnonzero(np.diff(number, append=parts)) + 1
-    starts = np.concatenate([[0], ends[:-1]])
-    n = len(weights)
-    return [slice(n - int(e), n - int(s)) for s, e in zip(starts, ends, strict=True)]
+    starts = np.empty(_MOST_CHILDREN + 1, np.int64)
+    cut: Any = kernels.cut_into_groups
+    count = cut(lines, layers, dimension, FEW, _MOST_CHILDREN, np.empty(n), starts)
+    ends = [n, *starts[: count - 1].tolist()]
+    return [slice(a, b) for a, b in zip(starts[:count].tolist(), ends, strict=True)]
 
 
-def chunks(cells: Sequence[ExactCell], generation: int) -> list[tuple[ExactCell, ...]]:
+def chunks(cells: Sequence[ExactCell]) -> list[tuple[ExactCell, ...]]:
     """Cut a list of waiting cells (the next one last) into a few parts, the next first."""
-    most = _MOST_CHILDREN if generation < _EARLY else _MOST_LATER
-    size = max(8, -(-len(cells) // most))
+    size = max(8, -(-len(cells) // _MOST_CHILDREN))
     return [tuple(cells[max(0, end - size) : end]) for end in range(len(cells), 0, -size)]

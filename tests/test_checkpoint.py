@@ -1,0 +1,253 @@
+"""Checkpoints: nothing is lost when a process is killed, and other people's files are refused."""
+
+from __future__ import annotations
+
+import json
+import resource
+import signal
+import subprocess
+import sys
+import threading
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from strategies import domains, networks
+from test_enumeration import ENGINES, assert_same, default_network, small_units
+from tropicell import (
+    Box,
+    Checkpoint,
+    CheckpointError,
+    FileWriteError,
+    IncompleteError,
+    InvalidInputError,
+    TropicellError,
+    count_regions,
+    enumerate_regions,
+    iter_regions,
+    load_regions,
+)
+from tropicell.engines.threads import UnitRun
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from benchmarks.kill_test import disturb
+
+
+def often(folder: Path) -> Checkpoint:
+    return Checkpoint(folder / "run", every=0.0)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data())
+def test_a_run_that_is_broken_off_goes_on(
+    engine: str, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    network = data.draw(networks(max_inputs=4, max_depth=3, max_width=5))
+    domain = data.draw(domains(network.n_inputs))
+    folder = tmp_path_factory.mktemp("checkpoint")
+    with small_units(data.draw(st.integers(1, 6))):
+        whole = enumerate_regions(network, domain, engine=engine)
+        budget = 0
+        while True:
+            budget += data.draw(st.integers(10, 80))
+            part = enumerate_regions(
+                network, domain, engine=engine, checkpoint=often(folder), max_regions=budget
+            )
+            if part.complete:
+                break
+            assert part.texts() == whole.texts()[:budget]
+        assert_same(part, whole)
+        again = enumerate_regions(network, domain, engine=engine, checkpoint=often(folder))
+        assert_same(again, whole)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_a_killed_process_ends_with_the_same_regions(number: signal.Signals) -> None:
+    found = disturb([2, 40, 40, 40, 1], 2, False, "enumerate", number, kills=3)
+    assert (found["kills"], found["same"]) == (3, True)
+
+
+def test_counts_have_checkpoints(tmp_path: Path) -> None:
+    network = default_network([2, 30, 30, 30, 1])
+    total = count_regions(network)
+    with pytest.raises(IncompleteError) as caught:
+        count_regions(network, checkpoint=often(tmp_path), max_regions=1500)
+    assert caught.value.count == 1500
+    assert count_regions(network, checkpoint=often(tmp_path), workers=2) == total
+    assert count_regions(network, checkpoint=often(tmp_path)) == total
+
+
+def test_other_checkpoints_are_refused(tmp_path: Path) -> None:
+    network, box = default_network([2, 8, 8, 1]), Box(-1, 1)
+    place = tmp_path / "run"
+    enumerate_regions(network, box, checkpoint=place)
+    for other, domain, options, word in [
+        (default_network([2, 8, 8, 1], 1), box, {}, "network"),
+        (network, Box(-1, 2), {}, "domain"),
+        (network, box, {"engine": "halfspaces"}, "engine"),
+        (network, box, {"arithmetic": "float"}, "arithmetic"),
+    ]:
+        with pytest.raises(CheckpointError, match=f"another enumeration: its {word}"):
+            enumerate_regions(other, domain, checkpoint=place, **options)
+    with pytest.raises(CheckpointError, match="its kind is regions, this one's count"):
+        count_regions(network, box, checkpoint=place)
+    with pytest.raises(InvalidInputError, match="traverse"):
+        enumerate_regions(network, box, checkpoint=tmp_path / "t", engine="traverse")
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.tex").write_text("")
+    with pytest.raises(CheckpointError, match=r"thesis\.tex"):
+        enumerate_regions(network, box, checkpoint=tmp_path / "mine")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(CheckpointError, match="folder"):
+        enumerate_regions(network, box, checkpoint=tmp_path / "file")
+
+
+@pytest.mark.parametrize("sizes", [[2, 20, 20, 1], [3, 10, 10, 1], [6, 8, 8, 1]])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data())
+def test_hostile_checkpoints_are_refused_or_harmless(
+    sizes: list[int], tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    """Numbers in the units are changed: an error of ours, or some regions, but never a crash."""
+    network = default_network(sizes)
+    folder = tmp_path_factory.mktemp("checkpoint")
+    with small_units(20):
+        enumerate_regions(network, checkpoint=often(folder), max_regions=60)
+        file = folder / "run" / "state.npz"
+        arrays = dict(np.load(file))
+        names = sorted(name for name, a in arrays.items() if name != "header" and a.size)
+        name = data.draw(st.sampled_from(names))
+        array = arrays[name].copy()
+        place = data.draw(st.integers(0, array.size - 1))
+        wrong = data.draw(st.sampled_from([0, 1, 2, 63, 1000, 2**31 - 1, -1, -7]))
+        array.flat[place] = np.array(wrong, dtype=np.int64).astype(array.dtype)
+        arrays[name] = array if data.draw(st.booleans()) else array[: array.shape[0] // 2]
+        np.savez(file, **arrays)
+        with suppress(TropicellError):
+            enumerate_regions(network, checkpoint=often(folder), max_seconds=0.3)
+
+
+def test_damaged_files_are_refused(tmp_path: Path) -> None:
+    network = default_network([2, 30, 30, 1])
+    enumerate_regions(network, checkpoint=often(tmp_path))
+    state, part = tmp_path / "run" / "state.npz", tmp_path / "run" / "part-000001.npz"
+    for file in (part, state):
+        good = file.read_bytes()
+        for bad in (b"", good[: len(good) // 2], b"nonsense"):
+            file.write_bytes(bad)
+            with pytest.raises(TropicellError, match=file.name):
+                enumerate_regions(network, checkpoint=often(tmp_path))
+        file.write_bytes(good)
+    np.savez(part, words=np.zeros((2, 1), np.uint64))
+    with pytest.raises(CheckpointError, match="does not hold regions"):
+        enumerate_regions(network, checkpoint=often(tmp_path))
+    header = json.dumps({"format": "tropicell-checkpoint", "version": 99})
+    np.savez(state, header=np.array(header))
+    with pytest.raises(CheckpointError, match="version 99"):
+        enumerate_regions(network, checkpoint=often(tmp_path))
+
+
+FULL_DISK = """
+import resource, sys, warnings
+import numpy as np
+from tropicell import Checkpoint, CheckpointWarning, FileWriteError, Network, enumerate_regions
+rng = np.random.default_rng(0)
+sizes = [2, 40, 40, 1]
+network = Network.mlp([rng.normal(size=(n, m)) for m, n in zip(sizes, sizes[1:])],
+                      [rng.normal(size=n) for n in sizes[1:]])
+few = enumerate_regions(network, max_regions=3)
+few.save(sys.argv[1] + "/regions.npz")
+resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    regions = enumerate_regions(network, checkpoint=Checkpoint(sys.argv[1] + "/run", every=0.0))
+assert regions.complete and len(regions) > 1000
+messages = [str(w.message) for w in caught if w.category is CheckpointWarning]
+assert len(messages) == 1 and "goes on in memory" in messages[0], messages
+try:
+    regions.save(sys.argv[1] + "/regions.npz")
+except FileWriteError as error:
+    print(error)
+"""
+
+
+def test_a_full_disk_loses_nothing(tmp_path: Path) -> None:
+    assert resource.RLIMIT_FSIZE  # the kernel refuses to let files grow: as if the disk were full
+    done = subprocess.run(
+        [sys.executable, "-c", FULL_DISK, str(tmp_path)], capture_output=True, text=True, check=True
+    )
+    assert "regions.npz: can't be written" in done.stdout
+    assert "untouched" in done.stdout
+    assert len(load_regions(tmp_path / "regions.npz")) == 3
+    assert not [file for file in tmp_path.iterdir() if file.name.startswith(".")]
+
+
+def test_saving_where_there_is_no_folder(tmp_path: Path) -> None:
+    regions = enumerate_regions(default_network([2, 3, 1]))
+    with pytest.raises(FileWriteError, match="No such file"):
+        regions.save(tmp_path / "missing" / "regions.npz")
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signals_end_the_search_and_handlers_are_restored(
+    number: signal.Signals, workers: int
+) -> None:
+    before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
+    timer = threading.Timer(0.3, signal.raise_signal, [number])
+    timer.start()
+    regions = enumerate_regions(default_network([6, 60, 60, 1]), workers=workers)
+    timer.join()
+    assert not regions.complete
+    assert len(regions) > 0
+    assert regions.stats["ended_by"] == number.name
+    assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
+
+
+def test_a_reader_of_batches_gets_its_own_signals() -> None:
+    batches = iter_regions(default_network([6, 60, 60, 1]))
+    next(batches)
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)
+    batches.close()
+
+
+@pytest.mark.parametrize("engine", [*ENGINES, "traverse"])
+def test_memory_budget(engine: str) -> None:
+    network = default_network([3, 5, 4, 1])
+    whole = enumerate_regions(network, engine=engine)
+    part = enumerate_regions(network, engine=engine, max_bytes=whole.nbytes // 3)
+    assert not part.complete
+    assert part.stats["ended_by"] == "max_bytes"
+    assert whole.nbytes // 6 < part.nbytes <= whole.nbytes // 3
+    assert part.texts() == whole.texts()[: len(part)]
+    assert enumerate_regions(network, engine=engine, max_bytes=whole.nbytes).complete
+    assert len(enumerate_regions(network, engine=engine, max_bytes=0)) == 0
+    with pytest.raises(InvalidInputError, match="max_bytes"):
+        enumerate_regions(network, max_bytes=-1)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_no_memory_keeps_what_was_found(workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    network = default_network([2, 30, 30, 1])
+    original = UnitRun._limit
+    calls: list[int] = []
+
+    def fail(self: UnitRun, unit: object) -> int:
+        calls.append(1)
+        if len(calls) == 4:
+            raise MemoryError
+        return original(self, unit)
+
+    monkeypatch.setattr(UnitRun, "_limit", fail)
+    with small_units(20):
+        regions = enumerate_regions(network, workers=workers)
+    assert not regions.complete
+    assert regions.stats["ended_by"] == "MemoryError"
+    assert len(regions) > 0
