@@ -168,6 +168,8 @@ class OpenFolder:
 
     def finish(self, stats: dict[str, Any]) -> None:
         """Add what the engine has to say."""
+        if self.manifest.complete:  # a budget that ended it with the last region did no harm
+            stats = {key: value for key, value in stats.items() if key != "ended_by"}
         self.manifest.stats = stats
         self.manifest.write(self.place)
 
@@ -221,6 +223,7 @@ class FolderWriter:
         self._every, self._most = folder.every, max_bytes // _SHARE
         self._folder = OpenFolder(folder, identity, network, domain)
         self._task = task
+        self._done_before = self._folder.manifest.complete
         _, self.units = self._folder.state(task)
         self._new: list[Columns] = []
         self._bytes = 0
@@ -267,8 +270,9 @@ class FolderWriter:
         self._due = time.perf_counter() + self._every
 
     def finish(self, stats: dict[str, Any]) -> None:
-        """Add what the engine has to say."""
-        self._folder.finish(stats)
+        """Add what the engine has to say, if it had anything to do."""
+        if not self._done_before:
+            self._folder.finish(stats)
 
 
 def _write_network(place: Place, network: Network, domain: Domain) -> None:
