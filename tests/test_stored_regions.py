@@ -28,7 +28,9 @@ from tropicell import (
     enumerate_regions,
     measure,
     region_folder,
+    save,
 )
+from tropicell.cli import main
 from tropicell.columns import Ragged
 from tropicell.region_rows import rows
 
@@ -305,3 +307,25 @@ def test_a_url_is_as_good_as_a_folder() -> None:
     stored = enumerate_regions(network, out="memory://runs/one")
     assert_same(stored.to_regions(), enumerate_regions(network))
     assert_same(Regions.open("memory://runs/one").to_regions(), stored.to_regions())
+
+
+def test_the_command_line_writes_and_shows_folders(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    network = random_network([2, 6, 1])
+    save(network, tmp_path / "net.npz")
+    model, folder = str(tmp_path / "net.npz"), str(tmp_path / "run") + "/"
+    count = len(enumerate_regions(network))
+    assert main(["enumerate", model, "--out", folder, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["regions"] == count
+    assert len(Regions.open(folder)) == count
+    assert main(["enumerate", model, "--out", folder]) == 0
+    assert f"{count} linear regions" in capsys.readouterr().out
+    assert main(["show", folder]) == 0
+    assert "patterns, witnesses" in capsys.readouterr().out
+    assert main(["show", folder, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["complete"]
+    assert main(["show", folder, "--region", "0"]) == 2
+    other = str(tmp_path / "other")
+    assert main(["enumerate", model, "--out", other, "--format", "parquet"]) == 0
+    assert len(Regions.open(other)) == count

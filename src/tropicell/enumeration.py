@@ -12,7 +12,7 @@ from tropicell.domains import Domain
 from tropicell.errors import IncompleteError
 from tropicell.network import Network
 from tropicell.regions import Regions
-from tropicell.search import Engine, Search, Store
+from tropicell.search import Backend, Engine, Search, Store
 
 if TYPE_CHECKING:
     from tropicell.region_folder import RegionFolder
@@ -35,6 +35,8 @@ def enumerate_regions(
     workers: int = ...,
     checkpoint: str | os.PathLike[str] | Checkpoint | None = ...,
     out: None = ...,
+    engine_backend: Backend = ...,
+    address: str | None = ...,
     progress: bool | None = ...,
 ) -> Regions: ...
 
@@ -52,6 +54,8 @@ def enumerate_regions(
     workers: int = ...,
     checkpoint: str | os.PathLike[str] | Checkpoint | None = ...,
     out: str | os.PathLike[str] | RegionFolder,
+    engine_backend: Backend = ...,
+    address: str | None = ...,
     progress: bool | None = ...,
 ) -> StoredRegions: ...
 
@@ -68,6 +72,8 @@ def enumerate_regions(
     workers: int = 1,
     checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
     out: str | os.PathLike[str] | RegionFolder | None = None,
+    engine_backend: Backend = "threads",
+    address: str | None = None,
     progress: bool | None = None,
 ) -> Regions | StoredRegions:
     """Find every linear region of a network.
@@ -102,6 +108,12 @@ def enumerate_regions(
         ``arrow``); there may be more than fit into memory. The same call goes on where an earlier
         one ended. With `max_regions` the folder may hold somewhat more. Not for
         ``engine="traverse"``.
+    engine_backend : {"threads", "ray"}
+        Threads of this process; or tasks on a Ray cluster (extra ``ray``), which write to `out`, a
+        folder or URL that all machines see.
+    address : str, optional
+        Of the Ray cluster, or ``"auto"``; default: a Ray on this machine, with `workers` cores if
+        that is more than 1, else with all.
     progress : bool, optional
         Show a progress bar; default: if standard error is a terminal.
 
@@ -122,6 +134,7 @@ def enumerate_regions(
         network, domain, engine, arithmetic, max_regions, max_seconds, workers, progress
     )
     search.max_bytes, search.checkpoint = max_bytes, checkpoint
+    search.backend, search.address = engine_backend, address
     if out is not None:
         return _to_folder(search, out)
     store = Store(workers)
@@ -152,11 +165,13 @@ def count_regions(
     max_seconds: float | None = None,
     workers: int = 1,
     checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
+    engine_backend: Backend = "threads",
+    address: str | None = None,
     progress: bool | None = None,
 ) -> int:
     """Count the linear regions of a network, in constant memory.
 
-    Parameters are those of `enumerate_regions`; there is no ``max_bytes``.
+    Parameters are those of `enumerate_regions`; there are no ``max_bytes`` and ``out``.
 
     Raises
     ------
@@ -173,6 +188,7 @@ def count_regions(
         network, domain, engine, arithmetic, max_regions, max_seconds, workers, progress
     )
     search.checkpoint = checkpoint
+    search.backend, search.address = engine_backend, address
     for _ in search.batches(store=False):
         pass
     if not search.complete:

@@ -11,6 +11,7 @@ import os
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -224,7 +225,8 @@ class FolderWriter:
         self._folder = OpenFolder(folder, identity, network, domain)
         self._task = task
         self._done_before = self._folder.manifest.complete
-        _, self.units = self._folder.state(task)
+        self.folder = self._folder.place.url
+        self.more, self.units = self._folder.state(task)
         self._new: list[Columns] = []
         self._bytes = 0
         self._due = time.perf_counter() + self._every
@@ -255,19 +257,29 @@ class FolderWriter:
         if self._folder.manifest.complete:
             return
         parts = list(self._folder.manifest.parts)
-        try:
+        with self._explained():
             if self._new:
                 name = f"part-{len(parts) + 1:06d}.parquet"
                 parts.append(write_part(self._folder.place, name, self._new, self._folder.columns))
-            self._folder.commit(self._task, source.left_to_do(), parts, {})
+        self._commit(source.left_to_do(), parts, {})
+        self._new, self._bytes = [], 0
+
+    def _commit(self, units: Sequence[Unit], parts: list[Part], more: dict[str, Any]) -> None:
+        with self._explained():
+            self._folder.commit(self._task, units, parts, more)
+        self.count = self._folder.manifest.regions
+        self._due = time.perf_counter() + self._every
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """An error in here says that nothing is lost."""
+        try:
+            yield
         except OSError as error:
             raise FileWriteError(
                 f"{error}. The folder holds {self.count} regions, not all; make room, and the same "
                 "call goes on from there"
             ) from error
-        self._new, self._bytes = [], 0
-        self.count = self._folder.manifest.regions
-        self._due = time.perf_counter() + self._every
 
     def finish(self, stats: dict[str, Any]) -> None:
         """Add what the engine has to say, if it had anything to do."""

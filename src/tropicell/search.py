@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from tropicell.region_folder import RegionFolder
 
 Engine = Literal["auto", "cells", "halfspaces", "traverse"]
+Backend = Literal["threads", "ray"]
 
 
 #: Batches that a thread copies at once when columns are joined.
@@ -93,6 +94,8 @@ class Search:
     max_bytes: int | None = None
     checkpoint: str | os.PathLike[str] | Checkpoint | None = None
     out: RegionFolder | None = None
+    backend: Backend = "threads"
+    address: str | None = None
     keeper: Keeper | None = None
     complete: bool = False
     count: int = 0
@@ -159,6 +162,8 @@ class Search:
         from tropicell.engines import runs  # noqa: PLC0415 - Numba is slow to import
         from tropicell.engines.threads import UnitRun  # noqa: PLC0415
 
+        if self.backend != "threads":
+            return self._start_on_cluster(name, domain, store=store)
         options: dict[str, Any] = {"workers": self.workers, "max_seconds": self.max_seconds}
         if self.checkpoint is None and self.out is None:
             network, arithmetic = self.network, self.arithmetic
@@ -171,6 +176,27 @@ class Search:
         task = runs.task_of(name, self.network, domain, self.arithmetic, store=store)
         keeper = self._keeper(name, domain, task, store=store)
         return keeper, UnitRun(task, units=keeper.units, count=keeper.count, **options)
+
+    def _start_on_cluster(
+        self, name: str, domain: Domain, *, store: bool
+    ) -> tuple[Keeper | None, Run]:
+        """Tasks on a Ray cluster, and the folder that they write to."""
+        if self.backend != "ray":
+            raise InvalidInputError(
+                f"engine_backend must be 'threads' or 'ray', not {self.backend!r}"
+            )
+        if name == "traverse" or self.checkpoint is not None:
+            other = "'traverse'" if name == "traverse" else "checkpoints; use out"
+            raise InvalidInputError(f"engine_backend='ray' does not go together with {other}")
+        if store and self.out is None:
+            raise InvalidInputError(
+                "engine_backend='ray' writes regions to a folder that all machines see: give out"
+            )
+        from tropicell import cluster  # noqa: PLC0415 - an extra
+
+        what = identity(self.network, domain, name, self.arithmetic, store=store)
+        cpus = self.workers if self.workers > 1 else None
+        return cluster.start(self.network, domain, what, self.out, self.address, cpus)
 
     def _keeper(self, name: str, domain: Domain, task: Task, *, store: bool) -> Keeper:
         what = identity(self.network, domain, name, self.arithmetic, store=store)
@@ -219,6 +245,10 @@ class Keeper(Protocol):
 
     count: int
     units: list[Unit] | None
+
+    @property
+    def folder(self) -> object:
+        """Where."""
 
     def columns(self) -> Iterator[Columns]:
         """What was found before and is to be handed out again."""

@@ -281,7 +281,8 @@ class StoredRegions:
         """One region; only a part of one file is read."""
         if not -len(self) <= index < len(self):
             raise IndexError(f"there are {len(self)} regions, no number {index}")
-        return self.take([int(index) % len(self)])[0]
+        pattern = self.take([int(index) % len(self)]).packed[0]
+        return Region(self.network, pattern, self.domain)
 
     # --- where is it? -------------------------------------------------------------------------
 
