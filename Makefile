@@ -4,7 +4,7 @@ VENV := .venv
 PIP := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 RUN := $(VENV)/bin/python -m
 
-.PHONY: demo test lint bench zoo fuzz docs clean
+.PHONY: demo test lint bench bench-scale zoo fuzz docs clean
 
 demo: $(VENV)/.core  ## all regions of a bundled network, with a picture
 	$(RUN) tropicell.demo --out demo-output
@@ -22,6 +22,10 @@ lint: $(VENV)/.dev
 bench: $(VENV)/.dev $(VENV)-relucent/.done  ## side by side with the peers; writes benchmarks/RESULTS.md
 	RELUCENT_PYTHON=$(VENV)-relucent/bin/python $(RUN) benchmarks.side_by_side
 	$(RUN) benchmarks.growth
+
+bench-scale: $(VENV)/.dev  ## the long ones: 100 million regions to the disk, what a Ray task costs
+	$(RUN) benchmarks.stream --regions 100000000
+	$(RUN) benchmarks.ray_model
 
 zoo: $(VENV)/.dev $(VENV)-relucent/.done  ## networks that break tools; writes docs/zoo.md
 	RELUCENT_PYTHON=$(VENV)-relucent/bin/python $(RUN) benchmarks.zoo

@@ -61,7 +61,6 @@ def test_a_job_is_the_same_whoever_does_it(tmp_path: Path) -> None:
 def test_a_machine_that_dies_loses_nothing(nodes: Any, tmp_path: Path) -> None:
     network, domain = random_network([2, 60, 60, 60, 1]), Box(-3, 3)
     expected = enumerate_regions(network, domain)
-    ray.init(address=nodes.address, log_to_driver=False)
     folder = tmp_path / "run"
     died_at = []
 
@@ -73,14 +72,17 @@ def test_a_machine_that_dies_loses_nothing(nodes: Any, tmp_path: Path) -> None:
 
     killer = threading.Thread(target=kill_one)
     killer.start()
-    stored = enumerate_regions(network, domain, out=folder, engine_backend="ray")
+    stored = enumerate_regions(
+        network, domain, out=folder, engine_backend="ray", address=nodes.address
+    )
     killer.join()
     assert stored.complete
     assert stored.stats["tasks"] > 2 * died_at[0]
     assert_same(stored.to_regions(), expected)
     assert sorted(map(str, folder.glob("*.parquet"))) == sorted(stored.files)
 
-    # The same cluster, or what is left of it: a budget ends a run, the same call goes on.
+    # With what is left of the cluster: a budget ends a run, the same call goes on.
+    ray.init(address=nodes.address, log_to_driver=False)
     parts = enumerate_regions(
         network, domain, out=tmp_path / "two", engine_backend="ray", max_regions=2000
     )

@@ -32,6 +32,10 @@ from tropicell.search import size_of
 #: number: work spreads quickly at first, and later a task is worth its overhead.
 FIRST_LIMIT, LAST_LIMIT = 16_384, 4_194_304
 
+#: The second number is for so many cores; with more of them jobs are larger, because one process
+#: hands them all out.
+_CORES = 128
+
 #: What is left of a job becomes at most so many jobs, early and later.
 _MOST_CHILDREN, _MOST_LATER = 32, 8
 _EARLY = 4
@@ -45,7 +49,8 @@ _IN_FLIGHT = 2
 #: How often a task that died with its machine is given to Ray again, after Ray's own retries.
 _RETRIES = 5
 
-_SECONDS = 0.2
+#: Seconds to wait for a task before looking at the clock, and between two looks at the cluster.
+_SECONDS, _LOOK = 0.2, 2.0
 
 
 class Plan(NamedTuple):
@@ -84,10 +89,9 @@ class Job:
     done: bool = False
     tries: int = 0
 
-    @property
-    def limit(self) -> int:
-        """Regions after which the job ends."""
-        return min(FIRST_LIMIT << min(2 * self.generation, 40), LAST_LIMIT)
+    def limit(self, cores: int) -> int:
+        """Regions after which the job ends, on a cluster of so many cores."""
+        return min(FIRST_LIMIT << min(2 * self.generation, 40), last_limit(cores))
 
     def finish(self, outcome: JobOutcome) -> None:
         """Take over what a task has found."""
@@ -101,6 +105,11 @@ class Job:
             Job(_child_key(self.key, k), self.generation + 1, group)
             for k, group in enumerate(groups)
         ]
+
+
+def last_limit(cores: int) -> int:
+    """The largest number of regions after which a job ends, on a cluster of so many cores."""
+    return LAST_LIMIT * max(1, cores // _CORES)
 
 
 def _child_key(key: str, number: int) -> str:
@@ -216,12 +225,18 @@ class RayRun:
     def _work(self, ray: Any, running: dict[Any, Job]) -> Iterator[None]:
         remote = ray.remote(num_cpus=1, max_retries=3, scheduling_strategy="SPREAD")(do_job)
         plan = ray.put(self._plan)
+        cores, looked = 1, 0.0
         while (self._open or running) and not self._stop:
-            most = _IN_FLIGHT * max(1, int(ray.cluster_resources().get("CPU", 1)))
-            while self._open and len(running) < most:
+            if time.perf_counter() > looked + _LOOK:  # machines come and go
+                cores = max(1, int(ray.cluster_resources().get("CPU", 1)))
+                looked = time.perf_counter()
+            while self._open and len(running) < _IN_FLIGHT * cores:
                 job = self._open.pop()
-                running[remote.remote(plan, job.key, job.units, job.limit)] = job
-            done, _ = ray.wait(list(running), num_returns=1, timeout=_SECONDS)
+                running[remote.remote(plan, job.key, job.units, job.limit(cores))] = job
+            done, rest = ray.wait(list(running), num_returns=1, timeout=_SECONDS)
+            if done and rest:
+                more, _ = ray.wait(rest, num_returns=len(rest), timeout=0)
+                done += more
             for reference in done:
                 self._take(ray, reference, running.pop(reference))
             yield None
