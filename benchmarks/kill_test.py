@@ -5,7 +5,8 @@
 
 A process of its own enumerates (or counts) with a checkpoint. It gets a signal at a random moment,
 and is started again with the same arguments, until it was killed `--kills` times; then it may end. All columns
-must be those of an undisturbed process, bit for bit. Writes kill_test.json next to this file.
+must be those of an undisturbed process, bit for bit. Writes kill_test.json next to this file, and a
+table into docs/checkpoints.md.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
+MARK = "<!-- figures of benchmarks/kill_test.py -->"
 
 #: Name, sizes, threads; degenerate networks have integer weights and no biases.
 CASES: list[tuple[str, list[int], int, bool]] = [
@@ -134,10 +136,27 @@ def disturb(
     }
 
 
+def table(results: list[dict[str, Any]]) -> str:
+    """The results as Markdown."""
+    lines = ["| network | what | signal | regions | killed | the same at the end |"]
+    lines.append("| --- | --- | --- | ---: | ---: | --- |")
+    for found in results:
+        cells = [found["case"], found["what"], found["signal"], f"{found['regions']:,}"]
+        cells += [f"{found['kills']} times", "yes" if found["same"] else "NO"]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def write_page(results: list[dict[str, Any]]) -> None:
+    """Put the table at the end of the page about checkpoints."""
+    page = HERE.parent / "docs" / "checkpoints.md"
+    text = page.read_text().partition(MARK)[0]
+    page.write_text(f"{text}{MARK}\n\n{table(results)}\n")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kills", type=int, default=20)
-    parser.add_argument("--out", type=Path, default=HERE)
     arguments = parser.parse_args()
     results = []
     plan = [(case, "enumerate", signal.SIGKILL) for case in CASES]
@@ -148,7 +167,8 @@ def main() -> None:
         results.append({"case": name} | found)
         print(json.dumps(results[-1]), flush=True)
         data = {"machine": platform.machine(), "results": results}
-        (arguments.out / "kill_test.json").write_text(json.dumps(data, indent=1) + "\n")
+        (HERE / "kill_test.json").write_text(json.dumps(data, indent=1) + "\n")
+        write_page(results)
     if not all(found["same"] for found in results):
         raise SystemExit("some results differ")
 

@@ -73,7 +73,10 @@ def measure(
     result: dict[str, Any] = {"case": name, "sizes": sizes, "count": {}, "enumerate": {}}
     sums = set()
     try:
-        regions = count_regions(network, domain, workers=threads[-1], max_seconds=LONGEST)
+        options: dict[str, Any] = {"workers": threads[-1], "max_seconds": LONGEST}
+        regions = count_regions(network, domain, **options)
+        if not enumerate_regions(network, domain, **options).complete:
+            raise IncompleteError(regions)
     except IncompleteError as error:
         print(f"{name}: left out, {error}", flush=True)
         return None

@@ -14,18 +14,20 @@ import time
 import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from tropicell.columns import PackedPatterns
 from tropicell.domains import Domain
 from tropicell.engines.batch import Columns
-from tropicell.engines.units import Task, Unit
 from tropicell.errors import CheckpointError, CheckpointWarning
 from tropicell.io import read_npz, write_npz
 from tropicell.network import Network
 from tropicell.unit_states import units_from_arrays, units_to_arrays
+
+if TYPE_CHECKING:  # Numba is slow to import
+    from tropicell.engines.units import Task, Unit
 
 FORMAT, VERSION = "tropicell-checkpoint", 1
 

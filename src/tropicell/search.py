@@ -73,6 +73,11 @@ class Store:
         list(self._pool.map(copy, range(0, len(parts), _COPIES)))
         return whole
 
+    def close(self) -> None:
+        """Let the threads go."""
+        if self._pool is not None:
+            self._pool.shutdown()
+
     def ragged(self, values: str, counts: str) -> Ragged | None:
         """Rows of different lengths."""
         lengths, numbers = self.take(counts), self.take(values)
@@ -236,6 +241,7 @@ class Search:
             corners=store.ragged("corners", "corner_counts"),
             facet_lines=store.ragged("facet_lines", "facet_counts"),
         )
+        store.close()
         regions.stats["bytes"] = regions.nbytes
         return regions
 

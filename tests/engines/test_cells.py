@@ -170,7 +170,7 @@ def test_budgets_and_going_on() -> None:
     assert not run.complete
     worker = CellTask(network).worker()
     outcome = worker.run(CellTask(network).root(), 100, lambda: False)
-    assert 100 <= outcome.count < total
+    assert 80 <= outcome.count < total  # exact decisions count too
     patterns = [batch.packed[:] for batch in outcome.columns]
     while outcome.left:
         unit, *others = outcome.left

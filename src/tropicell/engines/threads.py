@@ -178,10 +178,8 @@ class UnitRun:
 
     def _together(self) -> Iterator[Columns | None]:
         if not self._threads:
-            workers = [self._new_worker() for _ in range(self._n)]
             self._threads = [
-                threading.Thread(target=self._work, args=(worker,), daemon=True)
-                for worker in workers
+                threading.Thread(target=self._work, daemon=True) for _ in range(self._n)
             ]
             for thread in self._threads:
                 thread.start()
@@ -202,8 +200,9 @@ class UnitRun:
             if self._errors or not self._order:
                 self._stop = True
 
-    def _work(self, worker: Worker) -> None:
+    def _work(self) -> None:
         try:
+            worker = self._new_worker()
             while (place := self._take()) is not None:
                 self._finish(place, worker.run(place.unit, self._limit(place.unit), self._stopped))
         except BaseException as error:

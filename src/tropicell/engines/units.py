@@ -81,7 +81,7 @@ class Worker(Protocol):
     """Runs units one after the other; has buffers of its own, so every thread needs one."""
 
     def run(self, unit: Unit, limit: int, stop: Callable[[], bool]) -> Outcome:
-        """Find `limit` regions or somewhat more, or all; look at `stop` now and then."""
+        """Find about `limit` regions, or all; look at `stop` now and then."""
 
     def stats(self) -> dict[str, Any]:
         """Counters of all that it has done."""
