@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 import time
 from collections.abc import Iterator
@@ -37,12 +38,15 @@ def nodes() -> Iterator[Any]:
     """Two machines, as far as Ray can tell, with one core each."""
     from ray.cluster_utils import Cluster
 
+    before = signal.getsignal(signal.SIGTERM)
     memory = {"num_cpus": 1, "object_store_memory": 80 * 2**20}
     found = Cluster(initialize_head=True, head_node_args=memory | {"include_dashboard": False})
     found.add_node(**memory)
+    signal.signal(signal.SIGTERM, before)  # the head has made it its own
     yield found
     ray.shutdown()
     found.shutdown()
+    signal.signal(signal.SIGTERM, before)
 
 
 def test_a_job_is_the_same_whoever_does_it(tmp_path: Path) -> None:
@@ -76,6 +80,7 @@ def test_a_machine_that_dies_loses_nothing(nodes: Any, tmp_path: Path) -> None:
         network, domain, out=folder, engine_backend="ray", address=nodes.address
     )
     killer.join()
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
     assert stored.complete
     assert stored.stats["tasks"] > 2 * died_at[0]
     assert_same(stored.to_regions(), expected)

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import signal
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -353,13 +355,18 @@ def _ray() -> Any:
 
 def _connect(ray: Any, address: str | None, cpus: int | None) -> None:
     """Connect to a cluster, or start a small Ray on this machine."""
-    if address is not None:
-        try:
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        if address is None:
+            ray.init(num_cpus=cpus, include_dashboard=False, log_to_driver=False)
+        else:
             ray.init(address=address, log_to_driver=False)
-        except (ConnectionError, ValueError) as error:
-            raise InvalidInputError(
-                f"address={address!r}: no Ray cluster answers there ({error}); start one with "
-                "'ray start --head', or leave the address out"
-            ) from None
-        return
-    ray.init(num_cpus=cpus, include_dashboard=False, log_to_driver=False)
+    except (ConnectionError, ValueError) as error:
+        raise InvalidInputError(
+            f"address={address!r}: no Ray cluster answers there ({error}); start one with "
+            "'ray start --head', or leave the address out"
+        ) from None
+    finally:
+        # Ray makes SIGTERM end the program, and leaves it so.
+        if before is not None and threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, before)
