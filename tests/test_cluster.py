@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import threading
 import time
@@ -29,8 +30,8 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 @pytest.fixture(autouse=True)
 def small_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster, "FIRST_LIMIT", 500)
-    monkeypatch.setattr(cluster, "LAST_LIMIT", 1500)
+    monkeypatch.setattr(cluster, "FIRST_LIMIT", 1000)
+    monkeypatch.setattr(cluster, "LAST_LIMIT", 4000)
 
 
 @pytest.fixture(scope="module")
@@ -62,8 +63,18 @@ def test_a_job_is_the_same_whoever_does_it(tmp_path: Path) -> None:
     assert names[0] == names[1]
 
 
+def kill_a_task() -> None:
+    """Kill a worker process while it is at work."""
+    psutil = pytest.importorskip("psutil")
+    for process in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            if process.name().startswith("ray::do_job"):
+                process.kill()
+                return
+
+
 def test_a_machine_that_dies_loses_nothing(nodes: Any, tmp_path: Path) -> None:
-    network, domain = random_network([2, 60, 60, 60, 1]), Box(-3, 3)
+    network, domain = random_network([2, 100, 100, 100, 1]), Box(-3, 3)
     expected = enumerate_regions(network, domain)
     folder = tmp_path / "run"
     died_at = []
@@ -72,6 +83,7 @@ def test_a_machine_that_dies_loses_nothing(nodes: Any, tmp_path: Path) -> None:
         while len(list(folder.glob("*.parquet"))) < 3:
             time.sleep(0.01)
         died_at.append(len(list(folder.glob("*.parquet"))))
+        kill_a_task()
         nodes.remove_node(nodes.list_all_nodes[-1], allow_graceful=False)
 
     killer = threading.Thread(target=kill_one)
@@ -89,10 +101,10 @@ def test_a_machine_that_dies_loses_nothing(nodes: Any, tmp_path: Path) -> None:
     # With what is left of the cluster: a budget ends a run, the same call goes on.
     ray.init(address=nodes.address, log_to_driver=False)
     parts = enumerate_regions(
-        network, domain, out=tmp_path / "two", engine_backend="ray", max_regions=2000
+        network, domain, out=tmp_path / "two", engine_backend="ray", max_regions=9000
     )
     assert not parts.complete
-    assert 2000 < len(parts) < len(expected)
+    assert 9000 < len(parts) < len(expected)
     whole = enumerate_regions(network, domain, out=tmp_path / "two", engine_backend="ray")
     assert_same(whole.to_regions(), expected)
     with pytest.raises(CheckpointError, match="its kind is"):

@@ -211,6 +211,9 @@ class RayRun:
 
     def batches(self) -> Iterator[Columns | None]:
         """Go on. Regions go from the tasks to the folder, so there is nothing to hand out."""
+        if not self._open:
+            self.complete = True
+            return
         ray = _ray()
         mine = not ray.is_initialized()
         if mine:
@@ -313,6 +316,8 @@ class JobWriter(FolderWriter):
 
     def save(self, source: Any) -> None:
         """Write which parts are valid, and what is left to do."""
+        if self._folder.manifest.complete:
+            return
         parts: list[Part] = []
         units: list[Unit] = []
         entries, written = [], 0
