@@ -126,7 +126,7 @@ class OpenFolder:
                 )
 
     def tidy(self) -> None:
-        """Remove what a writer that was killed has left behind."""
+        """Remove what writers that were killed have left behind."""
         named = {NAME, NETWORK, self.manifest.state, *(p.name for p in self.manifest.parts)}
         for name in self.place.names():
             if name not in named and (
@@ -173,6 +173,8 @@ class OpenFolder:
             stats = {key: value for key, value in stats.items() if key != "ended_by"}
         self.manifest.stats = stats
         self.manifest.write(self.place)
+        if self.manifest.complete:
+            self.tidy()
 
 
 def write_part(
