@@ -4,7 +4,7 @@ VENV := .venv
 PIP := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 RUN := $(VENV)/bin/python -m
 
-.PHONY: demo test lint bench bench-scale zoo fuzz docs clean
+.PHONY: demo test lint bench bench-scale zoo fuzz docs wheel clean
 
 demo: $(VENV)/.core  ## all regions of a bundled network, with a picture
 	$(RUN) tropicell.demo --out demo-output
@@ -22,6 +22,8 @@ lint: $(VENV)/.dev
 bench: $(VENV)/.dev $(VENV)-relucent/.done  ## side by side with the peers; writes benchmarks/RESULTS.md
 	RELUCENT_PYTHON=$(VENV)-relucent/bin/python $(RUN) benchmarks.side_by_side
 	$(RUN) benchmarks.growth
+	$(RUN) benchmarks.predict
+	$(RUN) benchmarks.certify
 
 bench-scale: $(VENV)/.dev  ## the long ones: 100 million regions to the disk, what a Ray task costs
 	$(RUN) benchmarks.stream --regions 100000000
@@ -33,8 +35,16 @@ zoo: $(VENV)/.dev $(VENV)-relucent/.done  ## networks that break tools; writes d
 fuzz: $(VENV)/.dev  ## a hundred thousand damaged and hostile files for every loader
 	$(RUN) benchmarks.fuzz
 
-docs: $(VENV)/.dev  ## pages that are made from the code
+docs: $(VENV)/.docs  ## the site, in build/site; runs the gallery; any warning is an error
 	$(RUN) tropicell.importers.operators_page docs/operators.md
+	$(RUN) sphinx -W --keep-going -q -b html docs build/site
+
+wheel: $(VENV)/.dev  ## the wheel and the source archive, in dist; tried in an empty environment
+	rm -rf dist build/smoke
+	$(RUN) build --outdir dist
+	$(PYTHON) -m venv build/smoke
+	build/smoke/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
+	cd build/smoke && bin/tropicell --version && bin/tropicell demo --out demo && bin/python $(CURDIR)/tests/smoke.py
 
 clean:
 	rm -rf $(VENV) $(VENV)-relucent demo-output build dist
@@ -49,6 +59,10 @@ $(VENV)/.core: $(VENV)/bin/python pyproject.toml constraints.txt
 $(VENV)/.dev: $(VENV)/bin/python pyproject.toml constraints.txt
 	$(PIP) -e ".[all,dev]"
 	touch $@ $(VENV)/.core
+
+$(VENV)/.docs: $(VENV)/.dev
+	$(PIP) -e ".[docs]"
+	touch $@
 
 $(VENV)-relucent/.done: constraints.txt
 	$(PYTHON) -m venv $(VENV)-relucent

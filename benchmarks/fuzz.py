@@ -40,8 +40,8 @@ SHARES = {
     "mapped regions": 2,
     "certificate": 1,
 }
-#: A worker that is silent for so long hangs.
-PATIENCE = 120.0
+#: A worker that is silent for so long hangs, however busy the machine is.
+PATIENCE = 600.0
 #: Cases of one process; a fresh one now and then keeps memory of one case from another.
 CHUNK = 5000
 

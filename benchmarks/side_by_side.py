@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import tropicell
+from benchmarks import sections
 from benchmarks.cases import CASES, Case
 from benchmarks.contestants.protocol import Task
 
@@ -147,7 +148,7 @@ def main() -> None:
             print(case.name, results, flush=True)
             found[case.name] = {"case": case.name, "results": results}
     raw = [found[case.name] for case in CASES if case.name in found]
-    arguments.out.write_text(report(raw), encoding="utf-8")
+    arguments.out.write_text(report(raw) + sections.kept(arguments.out), encoding="utf-8")
     store.write_text(json.dumps(raw, indent=1) + "\n")
 
 

@@ -30,6 +30,12 @@ from zoo.specimens import BY_ORACLE, ZOO, Specimen  # noqa: E402
 
 MOST_INPUTS_OF_CELLS = 5
 
+#: relucent's own errors for networks that it does not want to decide, in short.
+REFUSALS = {
+    "NonGenericArrangementError": "several neurons share a boundary",
+    "AmbiguousGeometryError": "too close to decide in floating point",
+}
+
 HEAD = """# The zoo
 
 Networks that break tools, each with its right number of regions, by a theorem or by the oracle (the paper's Algorithm 2 in exact
@@ -49,8 +55,8 @@ You can use those with a theorem for your own tests and benchmarks: `tropicell.f
 **How to read the table.** *cells* and *half-spaces* are the two engines, in exact arithmetic (the default); *certificate*: whether
 `regions.certify()` proved the regions right and complete from the weights alone, and whether the separate checker agrees.
 *relucent* is [relucent](https://github.com/bl-ake/relucent) {version}, called as its documentation shows: `Complex(network).bfs()` on the float64
-network, with its own verification on, and from a random point where the origin lies on a boundary. It works in floating point,
-and refuses (with an `AmbiguousGeometryError`) where it can't be sure; a refusal is an honest answer. Times are seconds of
+network, with its own verification on, and from up to 20 random points where the origin lies on a boundary. It works in floating point,
+and refuses where it can't be sure or where several neurons share a boundary; a refusal is an honest answer. Times are seconds of
 processor time on one core; {seconds:.0f} s were given. ✓ is the right count.
 
 | network | what is hard | regions | why | cells | half-spaces | certificate | relucent |
@@ -141,7 +147,6 @@ def run(animal: Specimen, seconds: float) -> dict[str, Any]:
     engines = ["cells"] if known.network.n_inputs <= MOST_INPUTS_OF_CELLS else []
     answer: dict[str, Any] = {
         "name": animal.name,
-        "hard": animal.hard,
         "regions": known.count,
         "why": known.reason.replace(BY_ORACLE, "by the oracle"),
     }
@@ -151,11 +156,21 @@ def run(animal: Specimen, seconds: float) -> dict[str, Any]:
     return answer
 
 
+def compile_all() -> None:
+    """Kernels are compiled once, and that is not measured."""
+    for engine in ("cells", "halfspaces"):
+        for inputs in (1, 2, 3):
+            enumerate_regions(cones(inputs, 3).network, engine=engine).certify()
+
+
 def cell(answer: dict[str, Any] | None, right: int) -> str:
     if answer is None:
         return "–"
     if "error" in answer:
-        return str(answer["error"]).split("\n")[0].replace("|", "\\|")[:110]
+        kind, _, said = str(answer["error"]).replace("|", "\\|").partition(": ")
+        if kind in REFUSALS:
+            return f"refuses: {REFUSALS[kind]}"
+        return f"{kind}: {said.splitlines()[0][:70]}" if said else kind
     count = answer["regions"]
     text = f"{count:,} ✓" if count == right else f"**{count:,}**"
     if answer.get("complete") is False:
@@ -175,11 +190,12 @@ def proof(answer: dict[str, Any]) -> str:
 def page(results: list[dict[str, Any]], seconds: float) -> str:
     found = [r["relucent"] for r in results if "relucent" in r]
     version = next((r["version"] for r in found if "version" in r), "(not run)")
+    hard = {animal.name: animal.hard for animal in ZOO}
     lines = [HEAD.format(version=version, seconds=seconds)]
     for r in results:
         first = r.get("cells", r["halfspaces"])
         cells = [
-            r["name"].replace("_", " "), r["hard"], f"{r['regions']:,}", r["why"],
+            r["name"].replace("_", " "), hard[r["name"]], f"{r['regions']:,}", r["why"],
             cell(r.get("cells"), r["regions"]), cell(r["halfspaces"], r["regions"]), proof(first),
             cell(r.get("relucent"), r["regions"]),
         ]  # fmt: skip
@@ -194,7 +210,7 @@ def page(results: list[dict[str, Any]], seconds: float) -> str:
     )
     own_runs = sum(e in r for r in results for e in ("cells", "halfspaces"))
     lines.append(
-        f"\nOf {len(results)} networks both engines count {own_right} of {own_runs} right and all "
+        f"\nThese are {len(results)} networks. The engines are right in {own_right} of {own_runs} runs, and "
         f"{sum(r.get('cells', r['halfspaces']).get('proved', False) for r in results)} enumerations are proved. "
         f"relucent counts {right} right, {wrong} otherwise, and refuses, fails or takes too long on {len(found) - right - wrong}.\n"
     )
@@ -210,9 +226,8 @@ def main() -> None:
     arguments = parser.parse_args()
     store = HERE / "ZOO.json"
     known = {r["name"]: r for r in json.loads(store.read_text())} if store.exists() else {}
-    for engine in ("cells", "halfspaces"):  # compiled, not measured
-        for inputs in (1, 2, 3):
-            enumerate_regions(cones(inputs, 3).network, engine=engine).certify()
+    if not arguments.page:
+        compile_all()
     for animal in ZOO:
         if arguments.page or (arguments.missing and animal.name in known):
             continue

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
 
@@ -22,9 +23,12 @@ from tropicell import (
     Regions,
     Slice,
     WholeSpace,
+    activations,
     enumerate_regions,
     verify_certificate,
 )
+from tropicell._certificate_kernels import check_witnesses
+from tropicell._certificate_program import filter_program, new_state
 from tropicell.columns import PackedPatterns, Ragged
 from tropicell.domains import Domain
 from tropicell.errors import InvalidInputError
@@ -148,6 +152,37 @@ def test_generic_regions_are_proved_by_the_filter(sizes: tuple[int, ...]) -> Non
         assert counts["signs_by_filter"] > counts["signs_exact"]
 
 
+@pytest.mark.parametrize("inputs", [1, 2, 3])
+@pytest.mark.parametrize("kind", ["generic", "tenths", "scaled"])
+def test_error_bounds_hold(kind: str, inputs: int) -> None:
+    network = random_network(7, kind, inputs, 3, 6)
+    regions = enumerate_regions(network, Box(-2, 2))
+    scale = np.exp2(np.arange(inputs) - 1.0)
+    program = filter_program(network, regions.domain, scale)
+    assert program is not None
+    state, proved = new_state(program), np.zeros(len(regions), dtype=bool)
+    points = np.zeros((len(regions), max(2, inputs)))
+    points[:, :inputs] = regions.witnesses / scale
+    words, bits = regions.packed.words, regions.packed.bits
+    compared = 0
+    for i in range(min(len(regions), 12)):
+        check_witnesses(program, state, 0, i, i + 1, words, bits, points, proved)
+        rows = regions[i].inequalities
+        for a, b, source in zip(rows.A, rows.b, rows.sources, strict=True):
+            line = next(
+                n for n in range(1, regions.lines.count) if regions.lines.boundary(n) == source
+            )
+            if state.places[line] < 0:
+                assert not a.any()
+                continue
+            found = [Fraction(x) for x in state.inequalities[:, state.places[line]]]
+            exact = [-x * Fraction(s) for x, s in zip(a, scale, strict=True)]
+            columns = [*found[:inputs], found[max(2, inputs)]]
+            assert all(abs(x - y) <= found[-1] for x, y in zip(columns, [*exact, b], strict=True))
+            compared += 1
+    assert compared > 10
+
+
 def test_duplicates_and_pieces_that_do_not_exist_are_refused() -> None:
     regions = demo()
     twice = rebuilt(regions, np.append(np.arange(len(regions)), 2))
@@ -160,6 +195,29 @@ def test_duplicates_and_pieces_that_do_not_exist_are_refused() -> None:
     hidden = demo()
     hidden.packed.words[0] |= np.uint64(1 << 63)
     assert "beyond the last neuron" in hidden.certify().failures[0]
+
+
+def test_messages_say_where() -> None:
+    network = Network.mlp([[[1.0], [1.0]], [[1.0, 1.0]]], [[0.0, -1.0], [0.0]])
+    regions = enumerate_regions(network)
+    last = [regions.find("00"), regions.find("10")]
+    (message, *_) = rebuilt(regions, np.array(last)).certify().failures
+    assert message == "region 1 (10): behind layer 1, neuron 1 there is no region of the list"
+
+
+def test_patterns_that_need_many_bits() -> None:
+    # Six pieces need three bits, and 3 × 30 bits do not fit into one word.
+    rng = np.random.default_rng(4)
+    steps = activations.piecewise(
+        [0, 1, 2, 3, 4], [0, 1, 0, 1, 0, 1], [0, 0, 1, -1, 2, -2], name="steps"
+    )
+    layer = Layer(Affine({0: rng.normal(size=(30, 2))}, rng.normal(size=30)), steps)
+    network = Network(2, [layer], Affine({1: np.ones((1, 30))}))
+    regions = enumerate_regions(network, Box(-1, 1))
+    certificate = regions.certify()
+    assert certificate.ok
+    assert certificate.counts["regions_exact"] < len(regions) / 10
+    assert not rebuilt(regions, np.arange(len(regions) - 1)).certify()
 
 
 def test_another_domain_is_refused() -> None:

@@ -15,6 +15,7 @@ import tropicell
 from tropicell import Box, Network, Region, bounds, count_regions, enumerate_regions, load_regions
 from tropicell.cli import main
 from tropicell.cli.main import build_parser
+from tropicell.verify_certificate import verify
 
 pytest.importorskip("matplotlib").use("Agg")
 
@@ -147,6 +148,30 @@ def test_plot(kind: str, net: str, tmp_path: Path, capsys: pytest.CaptureFixture
     arguments = ["--kind", kind, "--window", "-2", "2", "--title", "a $b <c>", "--decision"]
     answer(capsys, "plot", net, "--out", str(out), *arguments)
     assert "<svg" in out.read_text(encoding="utf-8")
+
+
+def test_certify(net: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    regions, proof = tmp_path / "regions.npz", tmp_path / "proof.npz"
+    answer(capsys, "enumerate", net, "--box", "-1", "1", "--out", str(regions))
+    text = answer(capsys, "certify", str(regions), "--out", str(proof))
+    assert text.startswith("proved")
+    assert str(proof) in text
+    found = json_of(capsys, "certify", net, "--box", "-1", "1", "--volumes")
+    assert found["proved"]
+    assert found["complete"]
+    assert found["volume"] == "4"
+    assert found["regions"] == verify(str(proof))["regions"] == len(load_regions(regions))
+    whole = load_regions(regions)
+    whole.packed.words = whole.packed.words[1:]
+    whole.witnesses = whole.witnesses[1:]
+    for name in ("bounded", "volumes", "corners", "facet_lines"):
+        whole.__dict__.pop(name)
+    whole.save(regions)
+    proof.unlink()
+    assert "not proved" in answer(capsys, "certify", str(regions), "--out", str(proof), status=1)
+    assert not proof.exists()
+    assert "not claimed" in answer(capsys, "certify", net, "--max-regions", "3", status=1)
+    assert ".npz" in complaint(capsys, "certify", net, "--out", str(tmp_path / "proof.txt"))
 
 
 def test_explore(net: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,6 +13,9 @@ import torch
 from contestants.protocol import Task, report
 from torch import nn
 
+#: Random points that are tried.
+STARTS = 20
+
 
 def network_of(task: Task) -> nn.Sequential:
     layers: list[nn.Module] = []
@@ -36,8 +39,9 @@ def main() -> None:
     limits = {} if task.box is None else {"cube_radius": task.box, "cube_mode": "intersect"}
     size = 1.0 if task.box is None else task.box
     inputs = task.weights[0].shape[1]
-    # The default start is the origin; where that lies on a boundary, a random point is taken.
-    starts = [None, torch.from_numpy(np.random.default_rng(0).uniform(-size, size, (1, inputs)))]
+    # The default start is the origin; where that lies on a boundary, random points are tried.
+    points = np.random.default_rng(0).uniform(-size, size, (STARTS, 1, inputs))
+    starts = [None, *torch.from_numpy(points)]
     said = ""
     for start in starts:
         begun = used()
@@ -46,7 +50,9 @@ def main() -> None:
             result = found.bfs(start, nworkers=1, verbose=0, **limits)
         except Exception as error:
             said = f"{type(error).__name__}: {error}"
-            continue
+            if "Start point" in said:
+                continue
+            break
         report(
             len(found),
             used() - begun,

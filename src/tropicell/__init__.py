@@ -6,6 +6,7 @@ from tropicell import families, plotting
 from tropicell.certificate import Certificate
 from tropicell.checkpoint import Checkpoint
 from tropicell.comparison import Comparison, compare
+from tropicell.data_regions import DataRegions, auroc, occupancy
 from tropicell.domains import Box, Polytope, Slice, WholeSpace
 from tropicell.enumeration import count_regions, enumerate_regions, iter_regions
 from tropicell.errors import (
@@ -25,20 +26,27 @@ from tropicell.errors import (
     UnsupportedOperatorError,
     WeakComparisonWarning,
 )
+from tropicell.estimate import Estimate, estimate_regions
 from tropicell.explorer import explore
+from tropicell.export.c import compile_to_c
+from tropicell.export.onnx import to_onnx
 from tropicell.importers.onnx import from_onnx
 from tropicell.importers.sklearn import from_sklearn
 from tropicell.importers.torch import from_torch
 from tropicell.io import load, save
+from tropicell.last_region import LastRegionPredictor
 from tropicell.layers import Affine, Layer
+from tropicell.locator import RegionLocator
 from tropicell.many import count_many
 from tropicell.maps import AffineMap
 from tropicell.network import Network
+from tropicell.predictor import CachedPredictor
 from tropicell.region import EmptyRegion, Region
 from tropicell.region_files import load_regions
 from tropicell.region_folder import RegionFolder
 from tropicell.regions import Regions
 from tropicell.stored_regions import StoredRegions
+from tropicell.tracking import RegionTracker
 from tropicell.tropical import TropicalRationalMap, find_region, recurrences
 
 __version__ = _version("tropicell")
@@ -47,12 +55,15 @@ __all__ = [
     "Affine",
     "AffineMap",
     "Box",
+    "CachedPredictor",
     "Certificate",
     "Checkpoint",
     "CheckpointError",
     "CheckpointWarning",
     "Comparison",
+    "DataRegions",
     "EmptyRegion",
+    "Estimate",
     "FileWriteError",
     "ImportMismatchError",
     "IncompleteError",
@@ -60,6 +71,7 @@ __all__ = [
     "InvalidInputError",
     "InvalidNetworkError",
     "InvalidPatternError",
+    "LastRegionPredictor",
     "Layer",
     "MissingDependencyError",
     "ModelFileError",
@@ -68,6 +80,8 @@ __all__ = [
     "Polytope",
     "Region",
     "RegionFolder",
+    "RegionLocator",
+    "RegionTracker",
     "Regions",
     "Slice",
     "StoredRegions",
@@ -76,10 +90,13 @@ __all__ = [
     "UnsupportedOperatorError",
     "WeakComparisonWarning",
     "WholeSpace",
+    "auroc",
     "compare",
+    "compile_to_c",
     "count_many",
     "count_regions",
     "enumerate_regions",
+    "estimate_regions",
     "explore",
     "families",
     "find_region",
@@ -89,7 +106,9 @@ __all__ = [
     "iter_regions",
     "load",
     "load_regions",
+    "occupancy",
     "plotting",
     "recurrences",
     "save",
+    "to_onnx",
 ]

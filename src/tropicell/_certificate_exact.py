@@ -65,12 +65,15 @@ class RegionProver:
         Of the network on its domain.
     find : callable
         Indices of patterns (rows of an array) in the list of regions, -1 for those not in it.
+    name : callable
+        What a line is called in messages.
     """
 
-    def __init__(self, rows: ExactRows, find: Find) -> None:
+    def __init__(self, rows: ExactRows, find: Find, name: Callable[[int], str]) -> None:
         self.rows = rows
         self.signs = 0
         self._find = find
+        self._name = name
 
     def prove(
         self,
@@ -98,7 +101,8 @@ class RegionProver:
         """
         rows = self.rows.of_pattern(pattern)
         if isinstance(rows, int):
-            raise ProofError(f"neuron {rows} is constant there, and not on its piece")
+            neuron = self._name(int(self.rows.first_line[rows]))
+            raise ProofError(f"{neuron} is constant there, and not on its piece")
         self.signs += len(rows)
         proof = self._witness(witness, list(rows.values()))
         if closed:
@@ -144,7 +148,7 @@ class RegionProver:
         if left:
             bases, left = self._bases(rows, facets, witness)
         if left:
-            raise ProofError(f"behind its boundary {left[0]} there is no region of the list")
+            raise ProofError(f"behind {self._name(left[0])} there is no region of the list")
         proof.facets.extend(facets)
         proof.neighbours.extend(facets.values())
         proof.bases.extend(bases)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,10 +61,10 @@ def filter_regions(regions: Regions, workers: int) -> Filtered:
     """
     count, inputs = len(regions), regions.network.n_inputs
     nothing = Filtered.nothing(count, inputs)
-    lines: Any = regions.__dict__.get("facet_lines", nothing.facets)
-    corners: Any = regions.__dict__.get("corners")
-    hints = "facet_lines" in regions.__dict__ and (inputs <= 2 or corners is not None)
-    if not count or (regions.complete and not hints):
+    lines, corners = hinted(regions, "facet_lines"), hinted(regions, "corners")
+    hints = lines is not None and (inputs <= 2 or corners is not None)
+    exact = regions.witnesses.dtype == object  # what is proved must hold for them, not rounded ones
+    if not count or exact or (regions.complete and not hints):
         return nothing
     witnesses = regions.witnesses.astype(np.float64)
     scale = _scale(witnesses)
@@ -72,14 +72,27 @@ def filter_regions(regions: Regions, workers: int) -> Filtered:
     if program is None:
         return nothing
     points = _in_plane(witnesses / scale)
-    job = _Job(regions, program, Ragged(lines.values.astype(np.int64), lines.ends), points, workers)
+    job = _Job(regions, program, lines or nothing.facets, points, workers)
     if not regions.complete:
         return job.witnesses(nothing)
     if inputs <= 2:
         return job.polygons()
-    columns = corners.values.copy()
-    columns[:, :-1] /= scale
+    assert corners is not None
+    columns = corners.values / np.append(scale, 1.0)
     return job.polytopes(Ragged(columns, corners.ends))
+
+
+def hinted(regions: Regions, name: Literal["facet_lines", "corners"]) -> Ragged | None:
+    """A column that the engine gave, if it makes sense: kernels do not check where they read."""
+    column = regions.__dict__.get(name)
+    shape: tuple[int, ...] = (regions.network.n_inputs + 1,) if name == "corners" else ()
+    kinds, kind = ("f", "f8") if name == "corners" else ("iu", "i8")
+    if column is None or len(column) != len(regions) or column.values.shape[1:] != shape:
+        return None
+    fits = (column.counts >= 0).all() and column.ends[-1:].sum() == len(column.values)
+    if not fits or column.values.dtype.kind not in kinds or column.ends.dtype.kind not in "iu":
+        return None
+    return Ragged(column.values.astype(kind), column.ends.astype(np.int64))
 
 
 @dataclass

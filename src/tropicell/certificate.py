@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from tropicell._certificate_exact import ProofError, RegionProof, RegionProver
-from tropicell._certificate_filter import Filtered, filter_regions
+from tropicell._certificate_filter import Filtered, filter_regions, hinted
 from tropicell._certificate_rows import ExactRows
 from tropicell.columns import PackedPatterns, Ragged
 from tropicell.domains import Domain
@@ -102,6 +102,9 @@ class Certificate:
 
     def __len__(self) -> int:
         return len(self.packed)
+
+    def __bool__(self) -> bool:
+        return self.ok
 
     @property
     def proved(self) -> tuple[str, ...]:
@@ -214,7 +217,10 @@ class _Job:
         self.workers = workers
         self.show = show
         self.exact = ExactRows(regions.network, regions.domain)
-        self.prover = RegionProver(self.exact, regions.packed.find)
+        lines = regions.lines
+        self.prover = RegionProver(
+            self.exact, regions.packed.find, lambda line: str(lines.boundary(line))
+        )
         self.failures: list[str] = []
         self.filtered = Filtered.nothing(len(regions), regions.network.n_inputs)
         self.proofs: dict[int, RegionProof] = {}
@@ -231,7 +237,7 @@ class _Job:
 
     def _prove_exactly(self, indices: NDArray[np.intp]) -> None:
         regions = self.regions
-        hints = regions.__dict__.get("facet_lines")
+        hints = hinted(regions, "facet_lines")
         for index in tqdm(indices.tolist(), unit=" regions", disable=not self.show):
             hint = None if hints is None else hints[index].tolist()
             witness = regions.witnesses[index]
@@ -302,6 +308,8 @@ def _merged(some: Ragged, others: Ragged, chosen: NDArray[np.bool_]) -> Ragged:
 def wrong_patterns(packed: PackedPatterns, network: Network) -> list[str]:
     """What is wrong with patterns: pieces that do not exist, or two that are the same."""
     pieces = network.pieces
+    if packed.neurons != network.n_neurons:
+        return [f"the patterns have {packed.neurons} neurons, the network {network.n_neurons}"]
     for start in range(0, len(packed), _BATCH):
         patterns = packed[start : start + _BATCH]
         wrong = np.argwhere(patterns >= pieces)

@@ -103,6 +103,11 @@ class PackedPatterns:
         most = int(pieces.max(initial=2))
         return max(1, (most - 1).bit_length())
 
+    @staticmethod
+    def aligned_bits_for(pieces: NDArray[np.intp]) -> int:
+        """The same rounded up to 1, 2, 4 or 8: then no neuron is split between two words."""
+        return 1 << (PackedPatterns.bits_for(pieces) - 1).bit_length()
+
     def __len__(self) -> int:
         return len(self.words)
 
@@ -122,13 +127,34 @@ class PackedPatterns:
         """Index of each pattern (row), or -1."""
         return self.find_words(PackedPatterns.pack(np.ascontiguousarray(patterns), self.bits).words)
 
-    def find_words(self, queries: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """Index of each packed pattern (row), or -1."""
-        return np.asarray(_hashing().look_up(self._table, self.words, queries))
+    def find_words(self, words: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """Index of each pattern (row) that is packed in the same way, or -1."""
+        return np.asarray(_hashing().look_up(self._table, self.words, words))
 
     @cached_property
     def _table(self) -> NDArray[np.int64]:
         return np.asarray(_hashing().build_table(self.words))
+
+    def groups(self) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
+        """The different patterns, as np.unique gives them but in the order of their first rows.
+
+        Returns
+        -------
+        first : ndarray
+            For every different pattern the first row that has it.
+        labels : ndarray
+            For every row its pattern's place in `first`.
+        counts : ndarray
+            How many rows have each pattern.
+
+        Examples
+        --------
+        >>> rows = np.array([[1, 0], [0, 1], [1, 0]], dtype=np.uint8)
+        >>> [a.tolist() for a in PackedPatterns.pack(rows, 1).groups()]
+        [[0, 1], [0, 1, 0], [2, 1]]
+        """
+        same_as = _hashing().look_up(self._table, self.words, self.words)
+        return np.unique(same_as, return_inverse=True, return_counts=True)
 
     def first_duplicate(self) -> int:
         """Index of a pattern that has come before, or -1 if all are different."""

@@ -101,7 +101,7 @@ def folding(folds: Sequence[int], inputs: int = 1, *, whole: bool = False) -> Kn
         # Up, down, up, …: slopes 1, -1, 1, … by the coefficients 1, -2, 2, ….
         zigzag = np.where(np.arange(count) % 2, -2.0, 2.0)
         zigzag[0] = 1.0
-        back = np.kron(np.eye(inputs), zigzag)
+        back = np.asarray(np.kron(np.eye(inputs), zigzag), dtype=np.float64)
     network = Network.mlp([*weights, back], [*biases, np.zeros(inputs)])
     if whole:
         on_a_line = _folds_on_the_line(tuple(folds))
@@ -190,7 +190,7 @@ def parallel(neurons: int, inputs: int = 2, *, spacing: float = 1.0) -> Known:
     """
     normals = np.ones((neurons, inputs))
     reason = f"{neurons} hyperplanes that do not meet"
-    network = _shallow(normals, -spacing * np.arange(neurons))
+    network = _shallow(normals, -spacing * np.arange(neurons, dtype=np.float64))
     return Known(network, WholeSpace(), neurons + 1, reason)
 
 

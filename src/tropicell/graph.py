@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from tropicell.columns import Ragged
 from tropicell.errors import TropicellError
@@ -47,13 +47,13 @@ class Neighbours:
 
     def of(self, region: int) -> NDArray[np.int64]:
         """The neighbours of one region."""
-        both = self._by_region
+        both = self.both_ways
         start, end = np.searchsorted(both[:, 0], [region, region + 1])
         return both[start:end, 1]
 
     @cached_property
-    def _by_region(self) -> NDArray[np.int64]:
-        """Every pair both ways, sorted."""
+    def both_ways(self) -> NDArray[np.int64]:
+        """Every pair in both orders, sorted."""
         both = np.concatenate([self.pairs, self.pairs[:, ::-1]])
         return both[np.lexsort((both[:, 1], both[:, 0]))]
 
@@ -92,26 +92,50 @@ def neighbours(regions: Regions) -> Neighbours:
     array([[0, 1],
            [1, 2]])
     """
-    facets, lines = regions.facet_lines, regions.lines
-    owner, line = facets.owners(), facets.values.astype(np.int64)
-    inner = line >= lines.first
-    owner, line = owner[inner], line[inner]
-    neuron = lines.neuron[line - lines.first]
-    other = np.full(len(owner), -1, dtype=np.int64)
-    step = max(1, 20_000_000 // max(1, regions.network.n_neurons))
-    for start in range(0, len(owner), step):
-        part = slice(start, start + step)
-        flipped = regions.packed[owner[part]]
-        rows = np.arange(len(flipped))
-        piece, bend = flipped[rows, neuron[part]], lines.breakpoint[line[part] - lines.first]
-        flipped[rows, neuron[part]] = np.where(piece > bend, bend, bend + 1)
-        other[part] = regions.packed.find(flipped)
+    owner, line, other = single_flips(regions)
+    neuron = regions.lines.neuron[line - regions.lines.first]
     extra = _behind_shared_boundaries(regions, owner[other < 0], line[other < 0])
     found = other >= 0
     pairs = np.concatenate([np.stack([owner[found], other[found]], axis=1), extra.pairs])
     counts = np.concatenate([np.ones(int(found.sum()), np.int64), extra.neurons.counts])
     values = np.concatenate([neuron[found], extra.neurons.values])
     return _unique(pairs, Ragged.from_counts(values, counts))
+
+
+def single_flips(
+    regions: Regions,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """For each inner facet its region, its line, and the region with that one neuron flipped.
+
+    The last is -1 where there is none: there several neurons change at once, and only `neighbours`
+    knows what is behind.
+    """
+    facets, lines = regions.facet_lines, regions.lines
+    owner, line = facets.owners(), facets.values.astype(np.int64)
+    inner = line >= lines.first
+    owner, line = owner[inner], line[inner]
+    return owner, line, behind_one_neuron(regions, owner, line)
+
+
+def behind_one_neuron(
+    regions: Regions, owners: NDArray[np.int64], lines: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """For facets (a region and a neuron's line each) the region behind, or -1.
+
+    It is -1, too, where more than that neuron changes.
+    """
+    first = regions.lines.first
+    neuron, bend = regions.lines.neuron[lines - first], regions.lines.breakpoint[lines - first]
+    other = np.full(len(owners), -1, dtype=np.int64)
+    step = max(1, 20_000_000 // max(1, regions.network.n_neurons))
+    for start in range(0, len(owners), step):
+        part = slice(start, start + step)
+        flipped = regions.packed[owners[part]]
+        rows = np.arange(len(flipped))
+        piece = flipped[rows, neuron[part]]
+        flipped[rows, neuron[part]] = np.where(piece > bend[part], bend[part], bend[part] + 1)
+        other[part] = regions.packed.find(flipped)
+    return other
 
 
 def _unique(pairs: NDArray[np.int64], neurons: Ragged) -> Neighbours:
@@ -131,13 +155,15 @@ def _behind_shared_boundaries(
     """Neighbours behind facets at which more than one neuron changes, in exact arithmetic."""
     pairs, changes = [], []
     maps = regions.network.maps("exact")
+    facets = regions.facet_lines
     for owner in np.unique(owners):
-        wanted = {regions.lines.boundary(int(line)) for line in lines[owners == owner]}
         region = regions[int(owner)]
-        for facet in region.facets:
-            if not wanted & set(facet.sources):
-                continue
-            pattern = pattern_behind(maps, region.cell, facet.row)
+        # The facets are known, so all other inequalities are left out.
+        sides = [regions.lines.boundary(int(line)) for line in facets[int(owner)] if line > 0]
+        cell = region.cell_of(sides)
+        for line in lines[owners == owner]:
+            row = sides.index(regions.lines.boundary(int(line)))
+            pattern = pattern_behind(maps, cell, row)
             index = int(regions.packed.find(pattern[None])[0])
             if index < 0:
                 if regions.complete:
@@ -201,6 +227,47 @@ def pattern_along(maps: NetworkMaps, point: NDArray[Any], direction: NDArray[Any
         layers.append(maps.after(layer, before, pieces, unit))
         pattern.append(pieces)
     return np.concatenate(pattern)
+
+
+def path_lengths(regions: Regions, sources: ArrayLike) -> NDArray[np.int64]:
+    """For every region the number of facets to cross to the nearest of some regions.
+
+    Breadth-first search in the region graph from all sources at once, in time proportional to the
+    number of regions and facets.
+
+    Parameters
+    ----------
+    regions : Regions
+    sources : array_like of int
+        Indices of regions.
+
+    Returns
+    -------
+    ndarray of int64, shape (regions,)
+        0 for the sources themselves; -1 where no path leads to one (which happens only if not all
+        regions were found).
+
+    Examples
+    --------
+    >>> from tropicell import Network, enumerate_regions
+    >>> network = Network.mlp([[[1.0], [1.0]], [[1.0, 1.0]]], [[0.0, -1.0], [0.0]])
+    >>> path_lengths(enumerate_regions(network, engine="traverse"), [0])
+    array([0, 1, 2])
+    """
+    both = regions.neighbours.both_ways
+    starts = np.searchsorted(both[:, 0], np.arange(len(regions) + 1))
+    lengths = np.full(len(regions), -1, dtype=np.int64)
+    reached = np.unique(np.asarray(sources, dtype=np.int64))
+    steps = 0
+    while reached.size:
+        lengths[reached] = steps
+        steps += 1
+        counts = starts[reached + 1] - starts[reached]
+        # the rows of all pairs that begin at a region just reached, one run after the other
+        skipped = np.repeat(starts[reached] - (np.cumsum(counts) - counts), counts)
+        behind = both[skipped + np.arange(counts.sum()), 1]
+        reached = np.unique(behind[lengths[behind] < 0])
+    return lengths
 
 
 def merge(regions: Regions, *, tolerance: float = 1e-9) -> Merged:

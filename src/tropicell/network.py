@@ -317,8 +317,13 @@ class Network:
             values.append(layer.activation(before))
         return values, np.concatenate(parts, axis=1)
 
-    def check_points(self, points: ArrayLike, *, exact: bool = False) -> NDArray[Any]:
-        """Points as an array of shape (points, inputs): float64, or as they are if exact."""
+    def check_points(
+        self, points: ArrayLike, *, exact: bool = False, finite: bool = False
+    ) -> NDArray[Any]:
+        """Points as an array of shape (points, inputs): float64, or as they are if exact.
+
+        If `finite`, infinities and nan are refused.
+        """
         try:
             x = np.asarray(points) if exact else np.asarray(points, dtype=np.float64)
         except (TypeError, ValueError) as error:
@@ -326,6 +331,12 @@ class Network:
         if x.ndim != 2 or x.shape[1] != self.n_inputs:
             raise InvalidInputError(
                 f"expected points of shape (points, {self.n_inputs}), got {x.shape}"
+            )
+        if finite and not np.isfinite(x).all():
+            row, column = np.argwhere(~np.isfinite(x))[0].tolist()
+            raise InvalidInputError(
+                f"point {row} has the value {x[row, column]} at input {column}; expected finite "
+                "numbers"
             )
         return x
 

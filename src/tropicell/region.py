@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -20,7 +20,15 @@ from tropicell.generators import Generators, generators
 from tropicell.maps import AffineMap
 from tropicell.network import Network
 from tropicell.patterns import PatternArray, PatternLike, split_layers, to_text
-from tropicell.polyhedra import Cell, Row, from_point, integer_row, is_bounded
+from tropicell.polyhedra import (
+    Cell,
+    Row,
+    from_point,
+    integer_row,
+    is_bounded,
+    to_point,
+    value_at,
+)
 
 
 @dataclass(frozen=True, order=True)
@@ -136,6 +144,8 @@ class Region:
         For float arithmetic: when an answer counts as certain.
     cell : Cell, optional
         The region's inequalities and witness, where an engine has them already.
+    hint : array_like, optional
+        A point that may lie strictly inside; it is checked, and spares the search for one.
     neighbours : callable, optional
         Where the region belongs to `Regions`: gives the indices of its neighbours.
 
@@ -160,6 +170,7 @@ class Region:
         arithmetic: ArithmeticName = "exact",
         tolerance: Tolerance | None = None,
         cell: Cell | None = None,
+        hint: ArrayLike | None = None,
         neighbours: Callable[[], list[int]] | None = None,
     ) -> None:
         self.network = network
@@ -168,6 +179,7 @@ class Region:
         self.arithmetic: ArithmeticName = arithmetic
         self.tolerance = Tolerance() if tolerance is None else tolerance
         self._neighbours = neighbours
+        self._hint = hint
         if cell is not None:
             self._cell = cell
 
@@ -227,6 +239,13 @@ class Region:
     def cell(self) -> Cell:
         """The inequalities that are not constant as integers, and a witness, for exact geometry."""
         return Cell(self._rows[0], self._require_cell().witness)
+
+    def cell_of(self, boundaries: Sequence[Boundary]) -> Cell:
+        """The cell of some of the inequalities, in the order of their boundaries."""
+        rows, indices = self._rows
+        sources = self.inequalities.sources
+        found = {sources[i]: row for row, i in zip(rows, indices, strict=True)}
+        return Cell(tuple(found[boundary] for boundary in boundaries), self._require_cell().witness)
 
     @cached_property
     def vertices(self) -> NDArray[Any]:
@@ -299,7 +318,18 @@ class Region:
 
     @cached_property
     def _cell(self) -> Cell | None:
+        if self._hint is not None:
+            point = to_point(Fraction(x) for x in np.asarray(self._hint))
+            if all(value_at(row, point) > 0 for row in self._rows[0]) and self._constants_hold():
+                return Cell(self._rows[0], point)
         return cut_by(Cell.whole_space(self.network.n_inputs), self.inequalities)
+
+    def _constants_hold(self) -> bool:
+        """Whether the inequalities without the input, which `_rows` leaves out, are true."""
+        rows = self.inequalities
+        kept = set(self._rows[1])
+        constants = [i for i in range(len(rows)) if i not in kept]
+        return all(rows.b[i] > 0 or (rows.closed[i] and rows.b[i] == 0) for i in constants)
 
     def _rationals(self) -> Iterator[tuple[NDArray[Any], Any]]:
         inequalities = self.inequalities

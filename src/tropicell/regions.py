@@ -113,6 +113,7 @@ class Regions:
             self.network,
             self.packed[row],
             self.domain,
+            hint=self.witnesses[row],
             neighbours=lambda: self.neighbours.of(row).tolist(),
         )
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
 import numpy as np
-from tqdm import tqdm
 
 from tropicell.arithmetic import ArithmeticName
 from tropicell.checkpoint import Checkpoint, CheckpointFile, identity
@@ -23,6 +22,7 @@ from tropicell.engines.traverse import start_cell
 from tropicell.errors import CheckpointError, InvalidInputError, TropicellError
 from tropicell.interruption import stopping
 from tropicell.network import Network
+from tropicell.progress import RegionBar
 from tropicell.regions import Regions
 
 if TYPE_CHECKING:
@@ -36,6 +36,8 @@ Backend = Literal["threads", "ray"]
 
 #: Batches that a thread copies at once when columns are joined.
 _COPIES = 8
+#: Seconds for the estimate that a progress bar shows as its end.
+_ESTIMATE = 0.5
 
 
 class Store:
@@ -141,11 +143,11 @@ class Search:
         budget = _Budget(most, sys.maxsize if unlimited else cast(int, self.max_bytes))
         if self.out is not None:
             budget.regions = run.count
-        bar = tqdm(unit=" regions", disable=not show)
+        bar = RegionBar(show and name != "traverse", lambda: self._guess(domain))
         driver = _Driver(run, budget, self.keeper, self.max_seconds)
         try:
             for batch in driver.batches(pausing):
-                bar.update(run.found - bar.n)
+                bar.update(run.found)
                 if batch is not None and (columns := budget.cut(batch)) is not None:
                     yield columns
         finally:
@@ -161,6 +163,15 @@ class Search:
             if not self.complete:
                 over = "max_regions" if run.count > most else driver.ended_by
                 self.stats["ended_by"] = budget.spent or over
+
+    def _guess(self, domain: Domain) -> int:
+        """About how many regions there are."""
+        from tropicell.estimate import estimate_regions  # noqa: PLC0415 - Numba is slow to import
+
+        guess = estimate_regions(
+            self.network, domain, max_seconds=_ESTIMATE, arithmetic=self.arithmetic
+        )
+        return guess.count
 
     def _start(self, name: str, domain: Domain, *, store: bool) -> tuple[Keeper | None, Run]:
         """The run, and the checkpoint or folder from which it goes on."""

@@ -1,7 +1,6 @@
 """Checks a certificate of linear regions: ``python -m tropicell.verify_certificate FILE``.
 
 Needs NumPy and python-flint, and nothing of the package around it: copy it, read it, run it alone.
-
 Claimed: a network of affine layers and continuous piecewise-linear activations, its float64 weights
 taken as rationals, on the domain A x <= b. A pattern gives each neuron a linear piece. On a pattern
 all pre-activations z are affine in x; its cell C is where each z is between the breakpoints of its
@@ -23,8 +22,6 @@ Why the checks prove it.
     would leave them at an inner point of a side of some C, inside the domain: but by 3 and 4 it
     goes on in some C'. So they cover the domain, and a region beside them would overlap one.
 """
-
-from __future__ import annotations
 
 import hashlib
 import json
@@ -55,6 +52,7 @@ def read_layer(take: Any, sources: int, *, output: bool) -> tuple[Any, Any, Any]
     bias, terms, pieces = rationals(take()), [], []
     for _ in range(sources):
         (source, rows, columns), places, values = take().tolist(), take(), take()
+        require(rows * columns <= 10**8, "a matrix is too large")
         matrix = np.zeros((rows, columns))
         matrix[tuple(places)] = values
         terms.append((source, fmpq_mat(rows, columns, rationals(matrix))))
@@ -86,6 +84,7 @@ class Checker:
 
     def __init__(self, path: str) -> None:
         with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as file:
+            require(sum(i.file_size for i in file.zip.infolist()) < 2**34, "it is too large")
             self.arrays = dict(file)
         self.header = json.loads(str(self.arrays["header"]))
         layout = (self.header["format"], self.header["version"])
@@ -110,6 +109,7 @@ class Checker:
         require(digest.hexdigest() == self.header["fingerprint"], "the fingerprint is not right")
         take = iter(parts).__next__
         depth, self.dimension = take().tolist()
+        require(self.dimension <= 10**4 and depth >= 0, "too many inputs")
         start = np.eye(self.dimension, self.dimension + 1)  # layer 0 as a map of x, offset last
         if self.header["embedding"]:
             start = np.column_stack([take(), take()])
@@ -189,7 +189,7 @@ def verify(path: str) -> dict[str, Any]:
     except Exception as error:  # whatever goes wrong, nothing is proved
         raise RejectedError(f"{where}{error or type(error).__name__}") from error
     said = {name: checker.header[name] for name in ("complete", "fingerprint")}
-    return {"regions": count, **said, "domain": checker.domain}
+    return {"regions": count, "domain": checker.domain, **said}
 
 
 if __name__ == "__main__":

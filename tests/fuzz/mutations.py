@@ -168,6 +168,8 @@ def _damage_entry(name: str, data: bytes, rng: random.Random) -> bytes:
 def _damage_array(data: bytes, rng: random.Random) -> bytes:
     """Another header in front of the same numbers, or other numbers behind it."""
     array = np.lib.format.read_array(io.BytesIO(data), allow_pickle=False)
+    if array.nbytes < array.size:  # damaged before: items of no bytes, in any number
+        return damage_bytes(data, rng)
     if array.dtype.kind == "U" and array.ndim == 0 and rng.random() < 0.8:
         return _array(np.array(damage_json(str(array), rng)))
     action = rng.randrange(7)

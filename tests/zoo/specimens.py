@@ -222,7 +222,7 @@ def zero_biases() -> Known:
 
 @specimen
 def zero_biases_in_3d() -> Known:
-    """Cones in space, hundreds of planes through one corner."""
+    """Cones in space, twenty planes through one corner."""
     return cones(3, 20)
 
 

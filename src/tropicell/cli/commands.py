@@ -7,6 +7,7 @@ import json
 import time
 import zipfile
 from collections import Counter
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -117,6 +118,21 @@ def count(arguments: argparse.Namespace) -> int:
         if merged is not None:
             output.write(f"{merged:,} merged regions (pieces with one and the same map)")
     return _ended(complete)
+
+
+def estimate(arguments: argparse.Namespace) -> int:
+    """About how many regions there are."""
+    from tropicell.estimate import estimate_regions  # noqa: PLC0415
+
+    network, domain = load(arguments.model), domain_of(arguments)
+    found = estimate_regions(
+        network, domain, max_seconds=arguments.max_seconds, seed=arguments.seed
+    )
+    if arguments.json:
+        output.write_json(asdict(found) | {"domain": domain_text(domain)})
+    else:
+        output.write(f"{found} in {domain_text(domain)}")
+    return DONE
 
 
 def _ended(complete: bool) -> int:
@@ -482,6 +498,13 @@ def demo(arguments: argparse.Namespace) -> int:
 
     main(["--out", arguments.out])
     return DONE
+
+
+def lab(arguments: argparse.Namespace) -> int:
+    """An experiment, or all of them."""
+    from tropicell.cli.lab import run  # noqa: PLC0415
+
+    return run(arguments)
 
 
 def completion(arguments: argparse.Namespace) -> int:

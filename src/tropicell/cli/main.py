@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from tropicell.cli import output
+from tropicell.cli import lab, output
 from tropicell.cli.options import SLICE_HELP, add_domain, add_search, numbers
 from tropicell.errors import TropicellError
 
@@ -51,9 +51,21 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(
         title="commands", dest="command", metavar="COMMAND", required=True, parser_class=_Parser
     )
-    for add in (_info, _count, _enumerate, _show, _certify, _plot, _explore, _compare, _demo):
+    for add in (
+        _info,
+        _count,
+        _estimate,
+        _enumerate,
+        _show,
+        _certify,
+        _plot,
+        _explore,
+        _compare,
+        _lab,
+        _demo,
+        _completion,
+    ):
         add(commands)
-    _completion(commands)
     return parser
 
 
@@ -90,6 +102,18 @@ def _count(commands: Any) -> None:
     )
     add_domain(parser)
     add_search(parser)
+
+
+def _estimate(commands: Any) -> None:
+    text = "estimate the number of regions in a few seconds, before a long search"
+    examples = ["net.npz", "net.npz --box -1 1 --max-seconds 10"]
+    parser = _command(commands, "estimate", text, examples, SLICE_HELP)
+    parser.add_argument("model", metavar="MODEL", help=_MODEL_HELP)
+    parser.add_argument(
+        "--max-seconds", type=float, default=2.0, metavar="S", help="time to spend (default: 2)"
+    )
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="default: 0")
+    add_domain(parser)
 
 
 def _enumerate(commands: Any) -> None:
@@ -221,6 +245,11 @@ def _demo(commands: Any) -> None:
     parser.add_argument(
         "--out", default="demo-output", metavar="DIR", help="folder (default: demo-output)"
     )
+
+
+def _lab(commands: Any) -> None:
+    text = "run an experiment of the paper, and write its report, numbers and pictures"
+    lab.add_options(_command(commands, "lab", text, lab.EXAMPLES, lab.names_help()))
 
 
 def _completion(commands: Any) -> None:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
+from tropicell.plain import plain
 
 
 def printable(text: str) -> str:
@@ -36,29 +35,6 @@ def note(text: str) -> None:
 def write_json(value: Any) -> None:
     """A value to standard output as JSON; infinite and undefined numbers become null."""
     print(json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False))
-
-
-def plain(value: Any) -> Any:
-    """Arrays, fractions and NumPy's numbers as what JSON knows.
-
-    Examples
-    --------
-    >>> plain({"a": np.array([1.0, np.inf]), "b": Fraction(1, 3)})
-    {'a': [1.0, None], 'b': '1/3'}
-    """
-    if isinstance(value, np.ndarray | np.generic):
-        return plain(value.tolist())
-    if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    if isinstance(value, Fraction):
-        return str(value)
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if value is None or isinstance(value, str | bool | int | float):
-        return value
-    return str(value)
 
 
 def table(rows: Sequence[Sequence[str]], *, header: Sequence[str] | None = None) -> str:

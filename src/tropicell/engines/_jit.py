@@ -6,7 +6,7 @@ are compiled with them.
 
 Numba compiles a kernel anew when its own file changes, but not when that of a kernel it calls does.
 So all kernels get the same stamp, made from all sources that hold kernels (their names begin with
-an underscore) and from those of the tuples that kernels get.
+an underscore), here and in the package, and from those of the tuples that kernels get.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ def _options() -> dict[str, Any]:
 
 def _stamp() -> str:
     folder = Path(__file__).parent
-    sources = [*sorted(folder.glob("_*.py")), folder / "program.py"]
+    kernels = sorted([*folder.glob("_*.py"), *folder.parent.glob("_*.py")])
+    sources = [*kernels, folder / "program.py"]
     return hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
 
 
@@ -55,6 +56,11 @@ def _compiled(function: Function, **options: Any) -> Function:
 def kernel(function: Function) -> Function:
     """Compile a kernel."""
     return _compiled(function)
+
+
+def inlined_kernel(function: Function) -> Function:
+    """Compile a small function that is copied into the kernels that call it."""
+    return _compiled(function, fastmath={"contract"}, forceinline=True)
 
 
 def fused_kernel(function: Function) -> Function:

@@ -7,6 +7,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
+from tropicell.graph import single_flips
 from tropicell.regions import Regions
 
 #: Light, muted, and told apart with any kind of colour vision; more are taken from around it.
@@ -23,6 +24,10 @@ PALETTE = (
     "#f2b5d0",
 )
 
+#: More facets than this at which several neurons change, and they are not looked behind: that
+#: takes exact arithmetic, and a picture should not wait for it.
+_MOST_SHARED = 200
+
 
 def color_numbers(regions: Regions) -> NDArray[np.int64]:
     """A number for every region, such that neighbours have different ones.
@@ -31,7 +36,9 @@ def color_numbers(regions: Regions) -> NDArray[np.int64]:
     -----
     Regions take, in the order of their patterns, a number that none of their neighbours has yet,
     chosen among the ten of `PALETTE` by a checksum of the pattern. Neither the order in which the
-    regions were found nor the run changes it. Linear in the number of pairs of neighbours.
+    regions were found nor the run changes it. Linear in the number of pairs of neighbours. Where
+    hundreds of facets belong to several neurons at once, regions on both sides of one may have the
+    same number.
 
     Examples
     --------
@@ -43,7 +50,7 @@ def color_numbers(regions: Regions) -> NDArray[np.int64]:
     """
     words = regions.packed.words
     beside: list[list[int]] = [[] for _ in range(len(regions))]
-    for i, j in regions.neighbours.pairs.tolist():
+    for i, j in _pairs(regions):
         beside[i].append(j)
         beside[j].append(i)
     numbers = np.full(len(regions), -1, dtype=np.int64)
@@ -55,6 +62,16 @@ def color_numbers(regions: Regions) -> NDArray[np.int64]:
         else:
             numbers[i] = next(k for k in range(len(PALETTE), len(regions) + 1) if k not in taken)
     return numbers
+
+
+def _pairs(regions: Regions) -> list[list[int]]:
+    owner, _, other = single_flips(regions)
+    found = other >= 0
+    if (~found).sum() <= _MOST_SHARED:
+        pairs: list[list[int]] = regions.neighbours.pairs.tolist()
+        return pairs
+    quick: list[list[int]] = np.stack([owner[found], other[found]], axis=1).tolist()
+    return quick
 
 
 def color_names(numbers: NDArray[np.int64]) -> list[str]:

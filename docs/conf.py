@@ -1,0 +1,80 @@
+"""Settings of the site; `make docs` builds it."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from importlib.metadata import version as installed_version
+from pathlib import Path
+
+import matplotlib as mpl
+
+mpl.use("Agg")
+# One line that Numba may print while kernels compile is of no use on a page.
+os.environ.setdefault("PYTHONWARNINGS", "ignore")
+warnings.filterwarnings("ignore", category=UserWarning, message=".*non-interactive.*")
+
+project = "Tropicell"
+author = "The Tropicell developers"
+project_copyright = "The Tropicell developers"
+version = release = installed_version("tropicell")
+
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.intersphinx",
+    "sphinx.ext.mathjax",
+    "sphinx.ext.viewcode",
+    "sphinx_copybutton",
+    "sphinx_design",
+    "sphinx_gallery.gen_gallery",
+]
+
+# --- pages ----------------------------------------------------------------------------------------
+exclude_patterns = ["build", "lab/*/*.csv"]
+source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 3
+# `name` in a docstring is a link if there is such a name, and code if not.
+default_role = "py:obj"
+# Headings of the results start below the first level.
+suppress_warnings = ["config.cache", "myst.header"]
+
+# --- reference ------------------------------------------------------------------------------------
+templates_path = ["_templates"]
+autosummary_generate = True
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+numpydoc_show_class_members = False
+numpydoc_class_members_toctree = False
+# Nothing is fetched while building: links to other projects are written out where they matter.
+intersphinx_mapping: dict[str, tuple[str, None]] = {}
+
+# --- gallery --------------------------------------------------------------------------------------
+here = Path(__file__).parent
+sphinx_gallery_conf = {
+    "examples_dirs": [str(here.parent / "examples" / "gallery")],
+    "gallery_dirs": ["gallery"],
+    "filename_pattern": r"plot_",
+    "abort_on_example_error": True,
+    "download_all_examples": False,
+    "min_reported_time": 1_000_000,
+    "remove_config_comments": True,
+    "image_scrapers": ("matplotlib",),
+    "show_signature": False,
+    "show_memory": False,
+    "write_computation_times": False,
+}
+
+# --- looks ----------------------------------------------------------------------------------------
+html_theme = "furo"
+html_title = f"Tropicell {version}"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_favicon = "_static/favicon.svg"
+html_copy_source = False
+html_show_sphinx = False
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True

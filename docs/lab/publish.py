@@ -1,0 +1,54 @@
+"""Copy small files of finished runs to this folder: ``python docs/lab/publish.py FOLDER …``."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+from pathlib import Path
+
+PLACE = Path(__file__).parent
+
+#: Larger files stay where they are.
+LIMIT = 500_000
+
+
+def publish(folder: Path) -> list[str]:
+    """Report, numbers, tables and pictures of a run; returns what was too large."""
+    place = PLACE / folder.name
+    place.mkdir(exist_ok=True)
+    left = []
+    for pattern in ("report.md", "numbers.json", "*.csv", "*.png"):
+        for file in sorted(folder.glob(pattern)):
+            if file.stat().st_size > LIMIT:
+                left.append(file.name)
+            else:
+                shutil.copyfile(file, place / file.name)
+    return left
+
+
+def list_runs() -> None:
+    """Renew the list of runs in README.md."""
+    lines = []
+    for report in sorted(PLACE.glob("*/report.md")):
+        text = report.read_text(encoding="utf-8")
+        title = text.splitlines()[0].removeprefix("# ")
+        settings = re.search(r"^- settings: (.*)$", text, re.MULTILINE)
+        about = "" if settings is None or settings[1] == "–" else f" ({settings[1]})"
+        lines.append(f"- [{title}]({report.parent.name}/report.md){about}\n")
+    page = PLACE / "README.md"
+    old = page.read_text(encoding="utf-8")
+    new = re.sub(
+        r"(<!-- runs -->\n).*(<!-- end of runs -->)",
+        lambda match: match[1] + "".join(lines) + match[2],
+        old,
+        flags=re.DOTALL,
+    )
+    page.write_text(new, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:]:
+        for file in publish(Path(name)):
+            print(f"{name}: {file} is too large, left out")
+    list_runs()

@@ -1,0 +1,45 @@
+"""
+A training film
+===============
+
+A tracker counts regions while a network learns, and keeps the networks. At the end it draws the
+counts, and `film` and `explore` write an animation and a page with a slider.
+"""
+
+import matplotlib.pyplot as plt
+import torch
+
+import tropicell as tc
+from tropicell import plotting
+
+torch.manual_seed(0)
+model = torch.nn.Sequential(
+    torch.nn.Linear(2, 16),
+    torch.nn.ReLU(),
+    torch.nn.Linear(16, 16),
+    torch.nn.ReLU(),
+    torch.nn.Linear(16, 1),
+)
+points = torch.rand(1000, 2) * 2 - 1
+targets = torch.sinc(2 * points.norm(dim=1, keepdim=True))
+optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+
+tracker = tc.RegionTracker(model, tc.Box(-1, 1), example_input=points, every=25, max_share=1)
+for _ in range(301):
+    loss = torch.nn.functional.mse_loss(model(points), targets)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    tracker.step(loss=loss.item())
+
+tracker.plot()
+
+# %%
+# Four pictures of the film. ``tracker.film("film.gif")`` and ``tracker.explore("film.html")``
+# write all of it.
+
+regions = tracker.regions()
+figure, panels = plt.subplots(2, 2, figsize=(8, 8), layout="constrained")
+for axes, index in zip(panels.flat, (0, 2, 5, len(regions) - 1), strict=True):
+    plotting.plot_regions(regions[index], axes, color="value", colorbar=False)
+    axes.set_title(f"step {tracker.steps[index]}: {len(regions[index])} regions")

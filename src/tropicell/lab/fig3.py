@@ -1,0 +1,278 @@
+"""Figure 3: regions and loss during training, with and without skip connections."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tropicell.domains import Box, WholeSpace
+from tropicell.lab.functions import FUNCTIONS, RADIUS, Function
+from tropicell.lab.pictures import WITH, WITHOUT, figure
+from tropicell.lab.run import Experiment, Run
+from tropicell.lab.statistics import mann_whitney, summary
+from tropicell.lab.texts import mean_text, p_text, skips_text
+from tropicell.lab.trained import Job, Trained, trained
+from tropicell.lab.training import Schedule, Task
+from tropicell.many import count_many
+
+FloatArray = NDArray[np.float64]
+
+#: Of the paper's Figure 2.
+PAPER_EPOCHS = 20_000
+
+SKIPS = ((1, 3), (2, 4))
+KINDS = {"with": SKIPS, "without": ()}
+COLORS = {"with": WITH, "without": WITHOUT}
+DOMAINS = {"box": Box(-RADIUS, RADIUS), "plane": WholeSpace()}
+MEASURES = {
+    "box": "regions in the box",
+    "plane": "regions in R²",
+    "train": "training loss (MSE)",
+    "test": "test loss (MSE)",
+}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What is trained.
+
+    Attributes
+    ----------
+    networks : int
+        Trials for each function, with and without skips.
+    epochs : int
+        Steps of Adam on all points.
+    learning_rate : float
+    step : float
+        Interval of the training points; the test points lie half of it beside them.
+    layers, neurons : int
+    looks : int
+        How often regions and loss are recorded, at equal intervals (and a few times early on).
+    """
+
+    networks: int = 10
+    epochs: int = PAPER_EPOCHS
+    learning_rate: float = 0.01
+    step: float = 0.2
+    layers: int = 5
+    neurons: int = 4
+    looks: int = 40
+
+
+@dataclass(frozen=True)
+class Curves:
+    """A measure during training, all networks of one kind.
+
+    Attributes
+    ----------
+    values : dict
+        For each of `MEASURES` an array of shape (functions, checkpoints, networks).
+    """
+
+    values: dict[str, FloatArray]
+
+    def mean_and_error(self, measure: str) -> tuple[FloatArray, FloatArray]:
+        """Mean over all functions and trials, and its standard error, at each checkpoint."""
+        functions, times, networks = self.values[measure].shape
+        rows = self.values[measure].transpose(1, 0, 2).reshape(times, functions * networks)
+        if rows.shape[1] < 2:
+            return rows.mean(axis=1), np.zeros(times)
+        return rows.mean(axis=1), rows.std(axis=1, ddof=1) / rows.shape[1] ** 0.5
+
+
+def checkpoints(settings: Settings) -> list[int]:
+    """When to look.
+
+    Examples
+    --------
+    >>> checkpoints(Settings(epochs=400, looks=4))
+    [0, 10, 30, 100, 200, 250, 300, 400]
+    """
+    regular = np.linspace(0, settings.epochs, settings.looks + 1).round().astype(int).tolist()
+    early = {step for step in (10, 30, 100, 250) if step < settings.epochs}
+    return sorted(set(regular) | early)
+
+
+def run(run: Run, settings: Settings) -> None:
+    """Train, count at every checkpoint, average."""
+    times = checkpoints(settings)
+    schedule = Schedule(settings.epochs, settings.learning_rate, "mse", checkpoints=times)
+    kinds = [(function, kind) for function in FUNCTIONS for kind in KINDS]
+    jobs = [_job(run, settings, function, kind) for function, kind in kinds]
+    results = trained(run, jobs, schedule)
+    measured: dict[str, list[dict[str, Any]]] = {kind: [] for kind in KINDS}
+    for (_, kind), job, found in run.steps(
+        list(zip(kinds, jobs, results, strict=True)), "counting regions"
+    ):
+        measured[kind].append(_measure(run, job, schedule, found))
+    curves = {
+        kind: Curves({name: np.stack([m[name] for m in rows]) for name in MEASURES})
+        for kind, rows in measured.items()
+    }
+    _write_files(run, curves, times)
+    _report(run, settings, curves, times)
+    _draw(run, curves, times)
+
+
+def _job(run: Run, settings: Settings, function: Function, kind: str) -> Job:
+    points, values = function.samples(settings.step)
+    tests, test_values = function.samples(settings.step, settings.step / 2)
+    task = Task(
+        [2, *[settings.neurons] * settings.layers, 1],
+        [run.torch_seed(function.name, kind, i) for i in range(settings.networks)],
+        points,
+        values,
+        skips=KINDS[kind],
+        test_inputs=tests,
+        test_targets=test_values,
+    )
+    name = f"{function.name} {kind}".replace("φ", "phi")
+    return Job(name, task, {"function": function.formula, "step": settings.step})
+
+
+def _measure(run: Run, job: Job, schedule: Schedule, found: Trained) -> dict[str, Any]:
+    """Counts and losses of a job's networks, shape (checkpoints, networks)."""
+    flat = [network for networks in found.networks for network in networks]
+
+    def compute() -> dict[str, Any]:
+        return {
+            name: count_many(flat, domain, workers=run.options.workers, progress=False).reshape(
+                found.train_loss.shape
+            )
+            for name, domain in DOMAINS.items()
+        }
+
+    asked = job.asked(schedule, 0) | {"seed": job.task.seeds}
+    counts = run.unit(f"{job.name} counts", asked, compute)
+    return counts | {"train": found.train_loss, "test": found.test_loss}
+
+
+def _write_files(run: Run, curves: dict[str, Curves], times: list[int]) -> None:
+    run.table(
+        "networks",
+        ["function", "skips", "network", "epoch", *MEASURES.values()],
+        [
+            [function.name, kind, i, time, *(found.values[m][f, t, i] for m in MEASURES)]
+            for kind, found in curves.items()
+            for f, function in enumerate(FUNCTIONS)
+            for i in range(found.values["box"].shape[2])
+            for t, time in enumerate(times)
+        ],
+    )
+    run.numbers["epochs"] = times
+    run.numbers["curves"] = {
+        kind: {
+            measure: dict(zip(("mean", "error"), found.mean_and_error(measure), strict=True))
+            for measure in MEASURES
+        }
+        for kind, found in curves.items()
+    }
+
+
+def _report(run: Run, settings: Settings, curves: dict[str, Curves], times: list[int]) -> None:
+    total = settings.networks * len(FUNCTIONS)
+    run.report.text(
+        f"Networks with {settings.layers} hidden layers of {settings.neurons} neurons learn "
+        f"φ1 … φ4, {settings.networks} trials each with the skips {skips_text(SKIPS)} and "
+        f"{settings.networks} without: {total} + {total} networks. Training points at intervals of "
+        f"{settings.step:g}, test points half an interval beside them (where φ1 is not defined, "
+        f"points are left out). Adam, learning rate {settings.learning_rate:g}, "
+        f"{settings.epochs:,} epochs of one step on all points. The paper gives neither the number "
+        "of epochs for this figure nor a batch size; "
+        + (
+            "both are those of Figure 2."
+            if settings.epochs == PAPER_EPOCHS
+            else f"its Figure 2 has {PAPER_EPOCHS:,} epochs, which is another run than this one."
+        )
+    )
+    rows = []
+    for name, t in (("before training", 0), ("after training", -1)):
+        for measure, label in MEASURES.items():
+            samples = {k: found.values[measure][:, t].ravel() for k, found in curves.items()}
+            more = measure in DOMAINS
+            test = mann_whitney(
+                samples["with"], samples["without"], tail="greater" if more else "less"
+            )
+            digits = 1 if more else 4
+            rows.append(
+                [f"{label}, {name}"]
+                + [mean_text(summary(samples[kind]), digits) for kind in KINDS]
+                + ["more" if more else "less", f"{test.u:.1f}", p_text(test.p)]
+            )
+            run.numbers.setdefault("tests", {})[f"{measure} {name}"] = {"u": test.u, "p": test.p}
+    run.report.table(
+        ["mean over all networks", "with skips", "without", "hypothesis", "U", "p"],
+        rows,
+        "± standard error. One-tailed Mann-Whitney U test of 'with skips more' or 'less'.",
+    )
+    run.report.bullets(_observations(run, curves, times))
+
+
+def _observations(run: Run, curves: dict[str, Curves], times: list[int]) -> list[str]:
+    """The paper's claims about its figure, which prints no numbers, against these networks."""
+    notes = []
+    for place, words in (("box", "in the box"), ("plane", "over R²")):
+        a, b = (curves[kind].mean_and_error(place)[0] for kind in ("with", "without"))
+        above = int((a > b).sum())
+        run.numbers[f"more_{place}"] = [above, len(times)]
+        notes.append(
+            f"*Published: with skips there are more regions at all stages of training.* Measured "
+            f"{words}: at {above} of {len(times)} recorded epochs; at the end "
+            f"{100 * (a[-1] / b[-1] - 1):+.0f} %, at the start {100 * (a[0] / b[0] - 1):+.0f} %."
+        )
+    losses = {kind: curves[kind].mean_and_error("test") for kind in KINDS}
+    (a, a_error), (b, b_error) = losses["with"], losses["without"]
+    apart = abs(a[-1] - b[-1]) > 2 * np.hypot(a_error[-1], b_error[-1])
+    notes.append(
+        f"The mean test loss at the end is {a[-1]:.4f} with skips and {b[-1]:.4f} without: "
+        + ("a clear difference." if apart else "no clear difference for so many networks.")
+    )
+    return notes
+
+
+def _draw(run: Run, curves: dict[str, Curves], times: list[int]) -> None:
+    made, axes = figure(2, 2, size=(4.6, 3.2), sharex=True)
+    places = {"box": axes[0, 0], "plane": axes[0, 1], "train": axes[1, 0], "test": axes[1, 1]}
+    for measure, ax in places.items():
+        for kind, found in curves.items():
+            mean, error = found.mean_and_error(measure)
+            ax.plot(times, mean, color=COLORS[kind], label=f"{kind} skips")
+            ax.fill_between(
+                times, mean - 2 * error, mean + 2 * error, color=COLORS[kind], alpha=0.2, lw=0
+            )
+        ax.set_ylabel(MEASURES[measure])
+    axes[0, 0].legend(frameon=False)
+    for ax in axes[1]:
+        ax.set_xlabel("epoch")
+    run.picture(
+        made,
+        "fig3",
+        "Means over all functions and trials during training; bands: ± 2 standard errors.",
+    )
+    made, axes = figure(2, len(FUNCTIONS), size=(3.0, 2.5), sharex=True, sharey="row")
+    for f, function in enumerate(FUNCTIONS):
+        for kind, found in curves.items():
+            for ax, measure in zip(axes[:, f], ("box", "test"), strict=True):
+                values = found.values[measure][f]
+                ax.plot(times, values, color=COLORS[kind], alpha=0.2, linewidth=0.7)
+                ax.plot(times, values.mean(axis=1), color=COLORS[kind], linewidth=1.6)
+        axes[0, f].set_title(function.name, fontsize=10)
+        axes[1, f].set_xlabel("epoch")
+        axes[1, f].set_yscale("log")
+    axes[0, 0].set_ylabel(MEASURES["box"])
+    axes[1, 0].set_ylabel(MEASURES["test"])
+    run.picture(
+        made, "functions", "Function by function: every network (thin) and the mean (thick)."
+    )
+
+
+EXPERIMENT = Experiment(
+    name="fig3",
+    title="Figure 3: regions and loss during training, with and without skip connections",
+    run=run,
+    full=Settings(),
+    quick=Settings(networks=2, epochs=200, step=1.0, looks=4),
+)

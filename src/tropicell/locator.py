@@ -1,0 +1,222 @@
+"""Point location: the region of a point, and the network's value there, without the network."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tropicell.cut_tree import CutTree, domain_table
+from tropicell.errors import InvalidInputError
+from tropicell.regions import Regions
+
+FloatArray = NDArray[np.float64]
+Outside = Literal["network", "nan", "error"]
+
+#: Points that a thread takes at a time: they and their answers stay in the processor's cache.
+_CHUNK = 8192
+
+
+class RegionLocator:
+    """Finds the regions of points, and so the network's values, with a few dot products each.
+
+    Worth it for few inputs (1 to about 5), where all regions can be listed: a point then
+    passes about as many tests as the number of regions has binary digits, whatever the size of the
+    network. See the page "When does caching pay?".
+
+    Parameters
+    ----------
+    regions : Regions
+        All regions of a network on a domain.
+    outside : {"network", "nan", "error"}
+        What `predict` gives for points outside the domain: what the network gives, nan, or an
+        `InvalidInputError`.
+    weights : array_like, optional
+        How often each region will be asked for, e.g. the number of data points in it: those that
+        come up more often are found sooner. Default: their volumes, if they are all finite.
+
+    Attributes
+    ----------
+    tree : CutTree
+        The tests.
+
+    Notes
+    -----
+    The answers are right, at boundaries too. Every test has a bound on its rounding error. Points
+    for which a test can't tell, those within about 1e-12 of a boundary, are given to the network,
+    and in `locate` to exact arithmetic.
+
+    Memory per region: a test of ``inputs + 2`` and a map of ``outputs * (inputs + 1)`` numbers of 8
+    bytes; so 56 bytes for 2 inputs and 1 output, 72 for 3 inputs.
+
+    Examples
+    --------
+    >>> from tropicell import Box, Network, enumerate_regions
+    >>> network = Network.mlp([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0]]])
+    >>> locator = RegionLocator(enumerate_regions(network, Box(-1, 1)))
+    >>> locator.predict([[0.5, 0.25], [-0.5, 0.25]])
+    array([[0.75],
+           [0.25]])
+    >>> locator.predict_one([0.5, 0.25])
+    array([0.75])
+    >>> locator.locate([[3.0, 0.0]])
+    array([-1])
+    """
+
+    def __init__(
+        self,
+        regions: Regions,
+        *,
+        outside: Outside = "network",
+        weights: ArrayLike | None = None,
+    ) -> None:
+        from tropicell import _locating  # noqa: PLC0415 - Numba is slow to import
+
+        if outside not in ("network", "nan", "error"):
+            raise InvalidInputError(f"outside must be 'network', 'nan' or 'error', not {outside!r}")
+        self.regions = regions
+        self.outside: Outside = outside
+        self.tree = CutTree.of(regions, weights)
+        self._shape = (regions.network.n_inputs,)
+        self._outputs = regions.network.n_outputs
+        self._table = domain_table(regions, self.tree)
+        self._links = self._table.view(np.int32)
+        self._maps = np.ascontiguousarray(regions.affine_maps)
+        self._kernels = _locating
+        self._predict_one = _locating.predict_one
+
+    def locate(self, points: ArrayLike, *, workers: int | None = None) -> NDArray[np.int64]:
+        """Index of the region of each point (row); -1 outside the domain.
+
+        Parameters
+        ----------
+        points : array_like, shape (points, inputs)
+        workers : int, optional
+            Number of threads for large batches; default: one for each processor.
+
+        Returns
+        -------
+        ndarray of int64, shape (points,)
+            A point between regions belongs to one of them, the same as in `Regions.locate`.
+        """
+        x = self._points(points)
+        found = np.empty(len(x), np.int64)
+        self._in_parts(lambda part: self._locate(x[part], found[part]), len(x), workers)
+        unsure = np.flatnonzero(found == self._kernels.UNSURE)
+        if unsure.size:
+            found[unsure] = self._locate_exactly(x[unsure])
+        return found
+
+    def predict(self, points: ArrayLike, *, workers: int | None = None) -> FloatArray:
+        """What the network gives at points (rows).
+
+        Parameters
+        ----------
+        points : array_like, shape (points, inputs)
+        workers : int, optional
+            Number of threads for large batches; default: one for each processor.
+
+        Returns
+        -------
+        ndarray, shape (points, outputs)
+
+        Raises
+        ------
+        InvalidInputError
+            For a point outside the domain, if that is what ``outside`` says.
+        """
+        x = self._points(points)
+        found = np.empty(len(x), np.int64)
+        out = np.empty((len(x), self._outputs))
+
+        def work(part: slice) -> None:
+            self._locate(x[part], found[part])
+            self._kernels.evaluate_many(x[part], self._maps, found[part], out[part])
+
+        self._in_parts(work, len(x), workers)
+        self._complete(x, found, out)
+        return out
+
+    def predict_one(self, point: ArrayLike) -> FloatArray:
+        """What the network gives at one point, with as little ado as possible.
+
+        Parameters
+        ----------
+        point : array_like, shape (inputs,)
+            Fastest if it is an array of float64.
+
+        Returns
+        -------
+        ndarray, shape (outputs,)
+        """
+        x = np.ascontiguousarray(point, np.float64)
+        if x.shape != self._shape:
+            self._points(x[None])
+        out = np.empty(self._outputs)
+        region = self._predict_one(x, self._table, self._links, self._maps, out)
+        if region < 0:
+            self._complete(x[None], np.array([region]), out[None])
+        return out
+
+    __call__ = predict_one
+
+    @property
+    def first_node(self) -> int:
+        """The row of the kernels' table where the tree begins."""
+        return len(self._table) - len(self.tree.rows)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory in bytes, without that of the regions themselves."""
+        return self._table.nbytes + self._maps.nbytes
+
+    def __repr__(self) -> str:
+        size = self.nbytes / max(1, len(self.regions))
+        return (
+            f"{type(self).__name__}({len(self.regions)} regions of {self.regions.network!r}, "
+            f"at most {self.tree.levels} tests, {size:.0f} bytes a region)"
+        )
+
+    def _points(self, points: ArrayLike) -> FloatArray:
+        return np.ascontiguousarray(self.regions.network.check_points(points))
+
+    def _locate(self, x: FloatArray, found: NDArray[np.int64]) -> None:
+        lanes = self._kernels.LANES
+        room = np.empty(lanes, np.int64), np.empty(lanes), np.empty(lanes, np.bool_)
+        self._kernels.locate_many(x, self._table, self._links, *room, found)
+
+    def _locate_exactly(self, x: FloatArray) -> NDArray[np.int64]:
+        finite = np.isfinite(x).all(axis=1)
+        found = np.full(len(x), -1, dtype=np.int64)
+        found[finite] = self.regions.locate(x[finite])
+        return found
+
+    def _complete(self, x: FloatArray, found: NDArray[np.int64], out: FloatArray) -> None:
+        """Values of the points that the tree has not found."""
+        rest = np.flatnonzero(found < 0)
+        if rest.size == 0:
+            return
+        outside = rest[found[rest] == self._kernels.OUTSIDE]
+        if outside.size and self.outside == "error":
+            raise InvalidInputError(
+                f"point {outside[0]}, {x[outside[0]].tolist()}, lies outside the domain "
+                f"{self.regions.domain!r}; enumerate a larger one, or use outside='network'"
+            )
+        out[rest] = self.regions.network(x[rest])
+        if self.outside == "nan":
+            out[outside] = np.nan
+
+    def _in_parts(self, work: Any, count: int, workers: int | None) -> None:
+        """Do the work on chunks of the points, in threads if there are several chunks."""
+        parts = [slice(start, start + _CHUNK) for start in range(0, count, _CHUNK)]
+        threads = min(len(parts), workers or os.cpu_count() or 1)
+        if threads <= 1:
+            for part in parts:
+                work(part)
+            return
+        with ThreadPoolExecutor(threads) as pool:
+            for _ in pool.map(work, parts):
+                pass

@@ -1,0 +1,77 @@
+"""The affine maps of many patterns, worked out from the output back to the input.
+
+`NetworkMaps.of_patterns` carries one column for every input through the layers. Going back from the
+output carries one row for every output instead. Networks with images as inputs have few
+outputs and many inputs, so this is a hundred times less work for them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tropicell.network import Network
+from tropicell.patterns import PatternArray, split_layers
+
+FloatArray = NDArray[np.float64]
+
+
+def output_maps(network: Network, patterns: PatternArray) -> FloatArray:
+    """The maps of patterns in float64, whichever way is shorter.
+
+    Parameters
+    ----------
+    network : Network
+    patterns : ndarray of uint8, shape (patterns, neurons)
+
+    Returns
+    -------
+    ndarray, shape (patterns, outputs, inputs + 1)
+        Offsets last, as in `Regions.affine_maps`.
+
+    Examples
+    --------
+    >>> network = Network.mlp([[[1.0], [-1.0]], [[1.0, 2.0]]], [[0.0, 1.0], [5.0]])
+    >>> output_maps(network, np.array([[1, 0], [1, 1]], dtype=np.uint8))
+    array([[[ 1.,  5.]],
+           [[-1.,  7.]]])
+    """
+    count, outputs = len(patterns), network.n_outputs
+    if not count:
+        return np.empty((0, outputs, network.n_inputs + 1))
+    if network.n_inputs < outputs:
+        return np.ascontiguousarray(network.maps("float").of_patterns(patterns))
+    # For every layer that the output depends on: how it does, shape (patterns, outputs, width).
+    reached: dict[int, FloatArray] = {}
+    offset = np.tile(network.output.bias, (count, 1))
+    _hand_back(network.output.terms, np.tile(np.eye(outputs), (count, 1, 1)), reached)
+    parts = split_layers(patterns, network.widths)
+    for index in range(network.depth, 0, -1):
+        after = reached.pop(index, None)
+        if after is None:
+            continue
+        layer, piece = network.layers[index - 1], parts[index - 1]
+        rows = np.arange(layer.width)
+        offset += np.einsum("pow,pw->po", after, layer.activation.intercepts[rows, piece])
+        before = after * layer.activation.slopes[rows, piece][:, None, :]
+        offset += before @ layer.affine.bias
+        _hand_back(layer.affine.terms, before, reached)
+    maps = np.zeros((count, outputs, network.n_inputs + 1))
+    if 0 in reached:
+        linear = reached[0]
+        if network.embedding is not None:
+            offset += linear @ network.embedding.offset
+            linear = linear @ network.embedding.matrix
+        maps[:, :, :-1] = linear
+    maps[:, :, -1] = offset
+    return maps
+
+
+def _hand_back(terms: dict[int, Any], rows: FloatArray, reached: dict[int, FloatArray]) -> None:
+    """From how the output depends on a sum to how it depends on the layers that are summed."""
+    count, outputs, width = rows.shape
+    for source, matrix in terms.items():
+        part = np.asarray(rows.reshape(-1, width) @ matrix).reshape(count, outputs, -1)
+        reached[source] = reached[source] + part if source in reached else part

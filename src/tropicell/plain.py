@@ -1,0 +1,33 @@
+"""Values as what JSON knows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+
+def plain(value: Any) -> Any:
+    """Arrays, fractions and NumPy's numbers as what JSON knows.
+
+    Examples
+    --------
+    >>> plain({"a": np.array([1.0, np.inf]), "b": Fraction(1, 3)})
+    {'a': [1.0, None], 'b': '1/3'}
+    """
+    if isinstance(value, np.ndarray | np.generic):
+        return plain(value.tolist())
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, Fraction):
+        return str(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    return str(value)

@@ -1,0 +1,377 @@
+"""`CachedPredictor`: the paper's Algorithm 3, prediction with a cache of linear regions.
+
+A network is one affine map on every region. The predictor finds the region of a point, looks its
+map up (or works it out and keeps it), and applies it. Finding the region takes a pass through the
+network's layers, so by itself the cache makes nothing faster: it says in which regions data lie and
+what the network is there. To predict without running the network, find regions in another way.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from threading import RLock
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tropicell.columns import PackedPatterns
+from tropicell.errors import InvalidInputError
+from tropicell.estimator import Estimator
+from tropicell.network import Network
+from tropicell.output_maps import output_maps
+
+if TYPE_CHECKING:
+    from tropicell.cached_module import CachedModule
+    from tropicell.predictor_state import State
+
+FloatArray = NDArray[np.float64]
+Words = NDArray[np.uint64]
+#: What is done with some points (rows) whose maps are known: that of row i is ``maps[slots[i]]``.
+_Use = Callable[[Any, FloatArray, NDArray[Any]], None]
+
+#: What happens when the cache is full: the region that was not used for longest goes, the one that
+#: was found first goes, or nothing more is learnt.
+POLICIES = ("lru", "fifo", "keep")
+
+#: Numbers of points, hidden layers or maps that are worked on at a time.
+_BATCH = 2**22
+
+
+class CachedPredictor(Estimator):
+    """A network as an estimator that remembers the affine maps of the regions it has seen.
+
+    Parameters
+    ----------
+    network : Network
+    max_bytes : int
+        The most memory that the cache may take: patterns, maps, hash table, order of use. What
+        a call needs for its own points comes on top.
+    policy : {"lru", "fifo", "keep"}
+        What happens when the cache is full. The region that was not used for longest goes, or the
+        one that was found first goes, or nothing more is learnt.
+
+    Attributes
+    ----------
+    hits, misses : int
+        Points of `predict` whose region was known, and regions that had to be worked out for them
+        (with "keep" and a full cache: points whose region is not known).
+
+    Notes
+    -----
+    It follows scikit-learn's conventions (`fit`, `predict`, `get_params`, `clone`, pipelines) like
+    a regressor that has been trained already: targets are not used, and `predict` gives the
+    network's outputs, for classifiers the logits, always with one column for each output.
+
+    All methods may be called from several threads at once. Regions are found without the lock;
+    look-ups wait for each other.
+
+    Predictions equal the network's outputs up to rounding: the map of a region is a product of the
+    layers' matrices, which is rounded differently. Relative to the numbers that are added up on the
+    way, the difference is below 1e-9 by far.
+
+    Examples
+    --------
+    >>> network = Network.mlp([[[1.0], [-1.0]], [[1.0, 2.0]]])
+    >>> predictor = CachedPredictor(network, max_bytes=10_000)
+    >>> predictor.predict([[3.0], [4.0], [-1.0]])
+    array([[3.],
+           [4.],
+           [2.]])
+    >>> predictor.size, predictor.hits, predictor.misses
+    (2, 1, 2)
+    """
+
+    def __init__(self, network: Network, max_bytes: int = 256 * 2**20, policy: str = "lru") -> None:
+        self.network = network
+        self.max_bytes = max_bytes
+        self.policy = policy
+        self._lock = RLock()
+        self._start_again()
+
+    # --- Algorithm 3 --------------------------------------------------------------------------
+
+    def predict(self, X: ArrayLike) -> FloatArray:
+        """The network's outputs at points, by the maps of their regions.
+
+        Parameters
+        ----------
+        X : array_like, shape (points, inputs)
+
+        Returns
+        -------
+        ndarray, shape (points, outputs)
+        """
+        x = self._check(X)
+        y = np.empty((len(x), self.network.n_outputs))
+        multiply = self._state.multiply
+
+        def use(rows: Any, maps: FloatArray, slots: NDArray[Any]) -> None:
+            if isinstance(rows, slice):
+                multiply(maps, slots, x[rows], y[rows])
+            else:
+                part = np.empty((len(rows), y.shape[1]))
+                multiply(maps, slots, x[rows], part)
+                y[rows] = part
+
+        def without(rows: NDArray[Any]) -> None:
+            y[rows] = self.network(x[rows])
+
+        self._for_all(x, use, without)
+        return y
+
+    def _for_all(
+        self, x: FloatArray, use: _Use, without: Callable[[Any], None] | None, *, count: bool = True
+    ) -> None:
+        """Algorithm 3 for many points at a time; the numbers are the lines of the paper.
+
+        `use` gets points with their maps, `without` those whose regions can't be learnt any more.
+        """
+        state = self._state
+        for rows in self._blocks(x):
+            # 2: Find the linear region v in which x lies.
+            v = state.regions_of(x[rows])
+            with self._lock:
+                # 3: If v is not in the cache (its slot is -1; for the others, go to 7)
+                slots, hits = state.cache.find(v)
+                # 7, 8: Look up F_A and f_b for the current region; return F_A x + f_b.
+                use(rows, state.cache.maps, slots)
+                closed = state.cache.closed
+            misses = 0
+            if hits < len(v):
+                new = np.flatnonzero(slots < 0)
+                if closed and without is not None:
+                    without(new + rows.start)
+                    misses = len(new)
+                else:
+                    misses = self._learn(state, v[new], new + rows.start, use)
+            if count:
+                with self._lock:
+                    self._hits += len(v) - misses
+                    self._misses += misses
+
+    def _learn(self, state: State, v: Words, rows: NDArray[Any], use: _Use) -> int:
+        """Lines 4 to 8 for points whose regions v are not in the cache; how many regions it was."""
+        packed = PackedPatterns(v, self.network.n_neurons, state.bits)
+        first, region, _ = packed.groups()
+        order = np.argsort(region, kind="stable")
+        step = max(1, _BATCH // (self.network.n_outputs * (state.widest + 1)))
+        for start in range(0, len(first), step):
+            part = first[start : start + step]
+            # 4: Use the recurrences to find the matrix F_A and the vector f_b.
+            maps = output_maps(self.network, packed[part])
+            # 5: Append the pair (v : (F_A, f_b)) to the cache.
+            with self._lock:
+                state.cache.append(v[part], maps)
+            # 7, 8: F_A x + f_b for all points of these regions.
+            low, high = np.searchsorted(region[order], [start, start + len(part)])
+            points = order[low:high]
+            use(rows[points], maps, (region[points] - start).astype(np.int32))
+        return len(first)
+
+    def _blocks(self, x: FloatArray) -> Iterator[slice]:
+        """Rows that are worked on at a time."""
+        step = max(1, _BATCH // (self.network.n_inputs + self.network.n_neurons))
+        return (slice(i, min(i + step, len(x))) for i in range(0, len(x), step))
+
+    # --- the cache ----------------------------------------------------------------------------
+
+    def fit(self, X: ArrayLike, y: object = None) -> CachedPredictor:
+        """Forget everything, then learn the regions of points.
+
+        Parameters
+        ----------
+        X : array_like, shape (points, inputs)
+        y : ignored
+            For scikit-learn's sake.
+
+        Returns
+        -------
+        CachedPredictor
+            Itself.
+        """
+        x = self._check(X)
+        self.clear()
+        return self.partial_fit(x)
+
+    def partial_fit(self, X: ArrayLike, y: object = None) -> CachedPredictor:
+        """Learn the regions of points on top of those that are known."""
+
+        def use(rows: Any, maps: FloatArray, slots: NDArray[Any]) -> None:
+            """Only learn."""
+
+        def without(rows: Any) -> None:
+            """The cache is full, and keeps what it has."""
+
+        self._for_all(self._check(X), use, without, count=False)
+        return self
+
+    def contains(self, X: ArrayLike) -> NDArray[np.bool_]:
+        """Whether the region of each point is in the cache; nothing is learnt or counted.
+
+        Examples
+        --------
+        The paper's cached instances: test points in regions of training points.
+
+        >>> network = Network.mlp([[[1.0], [-1.0]], [[1.0, 2.0]]])
+        >>> CachedPredictor(network).fit([[1.0], [2.0]]).contains([[7.0], [-7.0]])
+        array([ True, False])
+        """
+        x = self._check(X)
+        found = np.empty(len(x), dtype=np.bool_)
+        for rows in self._blocks(x):
+            v = self._state.regions_of(x[rows])
+            with self._lock:
+                found[rows] = self._state.cache.find(v, renew=False)[0] >= 0
+        return found
+
+    def jacobian(self, X: ArrayLike) -> FloatArray:
+        """The derivative of the outputs at points: the matrices of their regions' maps.
+
+        Regions that are not known are learnt, but not counted as misses.
+
+        Returns
+        -------
+        ndarray, shape (points, outputs, inputs)
+
+        Examples
+        --------
+        >>> CachedPredictor(Network.mlp([[[1.0], [-1.0]], [[1.0, 2.0]]])).jacobian([[3.0], [-3.0]])
+        array([[[ 1.]],
+               [[-2.]]])
+        """
+        x = self._check(X)
+        found = np.empty((len(x), self.network.n_outputs, self.network.n_inputs))
+
+        def use(rows: Any, maps: FloatArray, slots: NDArray[Any]) -> None:
+            known = np.flatnonzero(slots >= 0)
+            places = known + rows.start if isinstance(rows, slice) else rows[known]
+            found[places] = maps[slots[known], :, :-1]
+
+        self._for_all(x, use, None, count=False)
+        return found
+
+    @property
+    def hits(self) -> int:
+        """Points that were predicted with a map that was known."""
+        return self._hits
+
+    @property
+    def misses(self) -> int:
+        """How often a region had to be worked out."""
+        return self._misses
+
+    @property
+    def hit_rate(self) -> float:
+        """The part of all predicted points that were hits; nan before the first prediction."""
+        total = self._hits + self._misses
+        return self._hits / total if total else float("nan")
+
+    @property
+    def size(self) -> int:
+        """Number of regions in the cache."""
+        return len(self._state.cache)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the cache in bytes, with what is reserved for regions to come."""
+        return self._state.cache.nbytes
+
+    def clear(self) -> None:
+        """Forget all regions, and start to count anew."""
+        with self._lock:
+            self._state.cache.clear()
+            self._hits = self._misses = 0
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the cache to an ``.npz`` file; see `load`."""
+        from tropicell.predictor_files import save_cache  # noqa: PLC0415 - built on this module
+
+        save_cache(self, path)
+
+    @classmethod
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        network: Network,
+        *,
+        max_bytes: int | None = None,
+        policy: str | None = None,
+    ) -> CachedPredictor:
+        """A predictor with the regions that `save` wrote.
+
+        Parameters
+        ----------
+        path : str or path-like
+        network : Network
+            The one that the cache was made with.
+        max_bytes, policy : optional
+            Default: those of the predictor that was saved. If not all regions fit, those that would
+            go first are left out.
+
+        Raises
+        ------
+        ModelFileError
+            If the file is missing, damaged, something else, or belongs to another network.
+        """
+        from tropicell.predictor_files import load_cache  # noqa: PLC0415
+
+        return load_cache(cls, path, network, max_bytes, policy)
+
+    def to_torch(self) -> CachedModule:
+        """The same as a `torch.nn.Module` that shares this cache."""
+        from tropicell.cached_module import CachedModule  # noqa: PLC0415 - needs PyTorch
+
+        return CachedModule(self)
+
+    def columns(self) -> tuple[Words, FloatArray]:
+        """Packed patterns and maps of all regions in the cache, those that go first first."""
+        with self._lock:
+            return self._state.cache.columns()
+
+    def extend(self, words: Words, maps: FloatArray) -> None:
+        """Add regions with their maps, as `columns` gives them."""
+        with self._lock:
+            self._state.cache.append(words, maps)
+
+    def __repr__(self) -> str:
+        return (
+            f"CachedPredictor({self.network!r}, max_bytes={self.max_bytes}, policy={self.policy!r})"
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"params": self.get_params(), "columns": self.columns()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state["params"], _lock=RLock())
+        self._start_again()
+        self.extend(*state["columns"])
+
+    # --- inside -------------------------------------------------------------------------------
+
+    def _start_again(self) -> None:
+        from tropicell.predictor_state import State  # noqa: PLC0415 - Numba is slow to import
+
+        _check_params(self.network, self.max_bytes, self.policy)
+        state = State(self.network, int(self.max_bytes), self.policy)
+        with self._lock:
+            self._hits = self._misses = 0
+            self._state: State = state
+
+    def _check(self, points: ArrayLike) -> FloatArray:
+        x = np.ascontiguousarray(self.network.check_points(points, finite=True))
+        # The kernels are compiled for ordinary arrays only.
+        return x if x.flags.writeable else x.copy()
+
+
+def _check_params(network: Any, max_bytes: Any, policy: Any) -> None:
+    if not isinstance(network, Network):
+        raise InvalidInputError(
+            f"expected a tropicell.Network, got {type(network).__name__}; use from_torch, "
+            "from_onnx, from_sklearn or load to make one"
+        )
+    if not isinstance(max_bytes, (int, np.integer)) or max_bytes < 1:
+        raise InvalidInputError(f"max_bytes must be a positive whole number, not {max_bytes!r}")
+    if policy not in POLICIES:
+        raise InvalidInputError(f"unknown policy {policy!r}; expected one of {', '.join(POLICIES)}")

@@ -1,0 +1,46 @@
+"""A progress bar that finds out, after a while, how far there is to go."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from tqdm import tqdm
+
+#: Seconds before an estimate is worth its time.
+_PATIENCE = 2.0
+
+
+class RegionBar:
+    """Counts regions on standard error.
+
+    Parameters
+    ----------
+    show : bool
+    guess : callable
+        About how many regions there are in all; asked once, after two seconds.
+
+    Examples
+    --------
+    >>> bar = RegionBar(False, lambda: 100)
+    >>> bar.update(10)
+    >>> bar.close()
+    """
+
+    def __init__(self, show: bool, guess: Callable[[], int]) -> None:
+        self._bar = tqdm(unit=" regions", disable=not show)
+        self._guess: Callable[[], int] | None = guess if show else None
+        self._started = time.perf_counter()
+
+    def update(self, found: int) -> None:
+        """So many regions were found until now."""
+        self._bar.update(found - self._bar.n)
+        if self._guess is not None and time.perf_counter() - self._started > _PATIENCE:
+            guess, self._guess = self._guess, None
+            self._bar.total = guess()
+        if self._bar.total is not None and found > self._bar.total:
+            self._bar.total = None  # the guess was too low: better none than a bar that is full
+
+    def close(self) -> None:
+        """Leave the bar as it is."""
+        self._bar.close()

@@ -1,0 +1,49 @@
+"""Every snippet of the docs runs: a page's Python blocks in order, its ``tropicell`` commands."""
+
+import re
+import shlex
+from pathlib import Path
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import pytest
+
+from tropicell.cli import main
+
+ROOT = Path(__file__).parents[1]
+BLOCK = re.compile(r"^```(python|console)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+PAGES = sorted(
+    page.relative_to(ROOT)
+    for page in (ROOT / "docs").rglob("*.md")
+    if BLOCK.search(page.read_text("utf-8")) and "gallery" not in page.parts
+)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=str)
+@pytest.mark.filterwarnings("ignore")
+def test_snippets_run(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    mpl.use("Agg")
+    namespace = {"__name__": "__main__"}
+    for kind, text in BLOCK.findall((ROOT / page).read_text("utf-8")):
+        if kind == "python":
+            exec(compile(text, str(page), "exec"), namespace)
+        else:
+            run_commands(text)
+    plt.close("all")
+
+
+def run_commands(text):
+    """Run what follows a prompt and is ours; installing and the like is left out."""
+    for line in text.splitlines():
+        words = shlex.split(line.removeprefix("$ "), comments=True)
+        if line.startswith("$ ") and words[0] == "tropicell":
+            try:
+                status = main(words[1:])
+            except SystemExit as stop:
+                status = stop.code
+            assert status in (0, None), f"{line}: exit status {status}"
+
+
+def test_there_are_pages():
+    assert len(PAGES) > 5
