@@ -4,7 +4,7 @@ VENV := .venv
 PIP := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 RUN := $(VENV)/bin/python -m
 
-.PHONY: demo test lint bench bench-gpu zoo fuzz docs wheel clean
+.PHONY: demo test lint bench bench-scale bench-gpu zoo fuzz docs wheel clean
 
 demo: $(VENV)/.core  ## all regions of a bundled network, with a picture
 	$(RUN) tropicell.demo --out demo-output
@@ -27,6 +27,12 @@ bench: $(VENV)/.dev $(VENV)-relucent/.done  ## side by side with the peers; writ
 
 bench-gpu: $(VENV)/.dev  ## needs an NVIDIA GPU and CuPy in .venv; writes benchmarks/GPU.md
 	$(RUN) benchmarks.gpu --out benchmarks --cpu-seconds 12 --nets 8
+
+bench-scale: $(VENV)/.dev  ## the long ones: threads, 100 million regions to the disk, Ray, kills
+	$(RUN) benchmarks.scaling
+	$(RUN) benchmarks.stream --regions 100000000
+	$(RUN) benchmarks.ray_model
+	$(RUN) benchmarks.kill_test
 
 zoo: $(VENV)/.dev $(VENV)-relucent/.done  ## networks that break tools; writes docs/zoo.md
 	RELUCENT_PYTHON=$(VENV)-relucent/bin/python $(RUN) benchmarks.zoo

@@ -3,7 +3,7 @@
     python -m benchmarks.kill_test                 all cases and signals
     python -m benchmarks.kill_test --kills 3       fewer kills
 
-A process of its own enumerates (or counts) with a checkpoint. It gets a signal at a random moment,
+A process of its own enumerates (or counts) with a checkpoint, or streams to a folder. It gets a signal at a random moment,
 and is started again with the same arguments, until it was killed `--kills` times; then it may end. All columns
 must be those of an undisturbed process, bit for bit. Writes kill_test.json next to this file, and a
 table into docs/checkpoints.md.
@@ -39,7 +39,7 @@ CASES: list[tuple[str, list[int], int, bool]] = [
 PROGRAM = """
 import sys, hashlib, json, time
 import numpy as np
-from tropicell import Checkpoint, IncompleteError, Network, count_regions, enumerate_regions
+from tropicell import Checkpoint, IncompleteError, Network, RegionFolder, count_regions, enumerate_regions
 from tropicell.columns import Ragged
 
 sizes, workers, integer, folder, what = json.loads(sys.argv[1])
@@ -64,7 +64,11 @@ if what == "count":
         found, complete = error.count, False
     digest = str(found)
 else:
-    regions = enumerate_regions(network, workers=workers, checkpoint=checkpoint)
+    if what == "stream" and folder is not None:
+        out = RegionFolder(folder, every=0.05)
+        regions = enumerate_regions(network, workers=workers, out=out, max_bytes=2**20).to_regions()
+    else:
+        regions = enumerate_regions(network, workers=workers, checkpoint=checkpoint)
     found, complete = len(regions), regions.complete
     parts = [regions.packed.words.tobytes(), regions.witnesses.tobytes()]
     for name in ("bounded", "volumes", "corners", "facet_lines"):
@@ -162,6 +166,7 @@ def main() -> None:
     plan = [(case, "enumerate", signal.SIGKILL) for case in CASES]
     plan += [(CASES[1], "enumerate", signal.SIGTERM), (CASES[1], "enumerate", signal.SIGINT)]
     plan += [(CASES[1], "count", signal.SIGKILL), (CASES[3], "count", signal.SIGKILL)]
+    plan += [(CASES[1], "stream", signal.SIGKILL), (CASES[3], "stream", signal.SIGKILL)]
     for (name, sizes, workers, integer), what, number in plan:
         found = disturb(sizes, workers, integer, what, number, arguments.kills)
         results.append({"case": name} | found)

@@ -44,7 +44,9 @@ from tropicell.network import Network
 from tropicell.predictor import CachedPredictor
 from tropicell.region import EmptyRegion, Region
 from tropicell.region_files import load_regions
+from tropicell.region_folder import RegionFolder
 from tropicell.regions import Regions
+from tropicell.stored_regions import StoredRegions
 from tropicell.tracking import RegionTracker
 from tropicell.tropical import TropicalRationalMap, find_region, recurrences
 
@@ -79,10 +81,12 @@ __all__ = [
     "Network",
     "Polytope",
     "Region",
+    "RegionFolder",
     "RegionLocator",
     "RegionTracker",
     "Regions",
     "Slice",
+    "StoredRegions",
     "TropicalRationalMap",
     "TropicellError",
     "UnsupportedOperatorError",

@@ -24,6 +24,7 @@ from tropicell.engines.batch import Columns
 from tropicell.errors import CheckpointError, CheckpointWarning
 from tropicell.io import read_npz, write_npz
 from tropicell.network import Network
+from tropicell.unit_states import units_from_arrays, units_to_arrays
 
 if TYPE_CHECKING:  # Numba is slow to import
     from tropicell.engines.units import Task, Unit
@@ -161,11 +162,7 @@ class CheckpointFile:
             name = f"part-{len(parts) + 1:06d}.npz"
             write_npz(self.folder / name, _joined(self._new))
             parts.append({"name": name, "regions": sum(len(c.packed) for c in self._new)})
-        arrays: dict[str, Any] = {}
-        described = []
-        for k, unit in enumerate(units):
-            arrays |= {f"u{k}.{name}": array for name, array in unit.stack.items()}
-            described.append(self._task.describe(unit))
+        described, arrays = units_to_arrays(self._task, units)
         header = {
             "format": FORMAT,
             "version": VERSION,
@@ -231,25 +228,9 @@ class CheckpointFile:
                 for k, part in enumerate(header["parts"])
             ]
             self.count = int(header["count"])
-            units = []
-            for k, described in enumerate(header["units"]):
-                prefix = f"u{k}."
-                stack = {
-                    name.removeprefix(prefix): array
-                    for name, array in arrays.items()
-                    if name.startswith(prefix)
-                }
-                units.append(self._task.restored(described, stack))
-        except (
-            KeyError,
-            ValueError,
-            TypeError,
-            IndexError,
-            AttributeError,
-            AssertionError,
-        ) as error:
+            self.units = units_from_arrays(self._task, header["units"], arrays)
+        except (KeyError, ValueError, TypeError) as error:
             raise CheckpointError(f"{where}: the checkpoint is damaged: {error!r}") from None
-        self.units = units
 
     def _compare(self, header: dict[str, Any]) -> None:
         """Refuse the checkpoint of another enumeration."""

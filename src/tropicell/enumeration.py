@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from typing import TYPE_CHECKING, overload
 
 from tropicell.arithmetic import ArithmeticName
 from tropicell.checkpoint import Checkpoint
@@ -11,10 +12,52 @@ from tropicell.domains import Domain
 from tropicell.errors import IncompleteError
 from tropicell.network import Network
 from tropicell.regions import Regions
-from tropicell.search import Device, Engine, Search, Store
+from tropicell.search import Backend, Device, Engine, Search, Store
+
+if TYPE_CHECKING:
+    from tropicell.region_folder import RegionFolder
+    from tropicell.stored_regions import StoredRegions
 
 #: Regions that a batch of `iter_regions` has at least, but for the last one.
 _BATCH = 4096
+
+
+@overload
+def enumerate_regions(
+    network: Network,
+    domain: Domain | None = ...,
+    *,
+    engine: Engine = ...,
+    arithmetic: ArithmeticName = ...,
+    max_regions: int | None = ...,
+    max_seconds: float | None = ...,
+    max_bytes: int | None = ...,
+    workers: int = ...,
+    checkpoint: str | os.PathLike[str] | Checkpoint | None = ...,
+    out: None = ...,
+    engine_backend: Backend = ...,
+    address: str | None = ...,
+    progress: bool | None = ...,
+) -> Regions: ...
+
+
+@overload
+def enumerate_regions(
+    network: Network,
+    domain: Domain | None = ...,
+    *,
+    engine: Engine = ...,
+    arithmetic: ArithmeticName = ...,
+    max_regions: int | None = ...,
+    max_seconds: float | None = ...,
+    max_bytes: int | None = ...,
+    workers: int = ...,
+    checkpoint: str | os.PathLike[str] | Checkpoint | None = ...,
+    out: str | os.PathLike[str] | RegionFolder,
+    engine_backend: Backend = ...,
+    address: str | None = ...,
+    progress: bool | None = ...,
+) -> StoredRegions: ...
 
 
 def enumerate_regions(
@@ -29,8 +72,11 @@ def enumerate_regions(
     workers: int = 1,
     checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
     device: Device = "cpu",
+    out: str | os.PathLike[str] | RegionFolder | None = None,
+    engine_backend: Backend = "threads",
+    address: str | None = None,
     progress: bool | None = None,
-) -> Regions:
+) -> Regions | StoredRegions:
     """Find every linear region of a network.
 
     Parameters
@@ -50,7 +96,8 @@ def enumerate_regions(
     max_seconds : float, optional
         Stop after so much time, likewise.
     max_bytes : int, optional
-        Stop before the regions take more memory than this, likewise.
+        Stop before the regions take more memory than this, likewise. With `out` nothing stops:
+        regions are written before those that wait take more memory; default: 256 MiB.
     workers : int
         Number of threads. The result does not depend on it, nor does the order of the regions.
     checkpoint : str, path-like or Checkpoint, optional
@@ -60,14 +107,25 @@ def enumerate_regions(
     device : {"cpu", "cuda"}
         ``"cuda"``: an NVIDIA GPU, for networks or slices with 2 inputs (extra ``cuda``); where
         there is none, the CPU is used, with a warning. The order of regions varies.
+    out : str, path-like or RegionFolder, optional
+        A folder to which the regions are written while they are found, as Parquet files (extra
+        ``arrow``); there may be more than fit into memory. The same call goes on where an earlier
+        one ended. With `max_regions` the folder may hold somewhat more. Not for
+        ``engine="traverse"`` and ``device="cuda"``.
+    engine_backend : {"threads", "ray"}
+        Threads of this process; or tasks on a Ray cluster (extra ``ray``), which write to `out`, a
+        folder or URL that all machines see.
+    address : str, optional
+        Of the Ray cluster, or ``"auto"``; default: a Ray on this machine, with `workers` cores if
+        that is more than 1, else with all.
     progress : bool, optional
         Show a progress bar; default: if standard error is a terminal.
 
     Returns
     -------
-    Regions
-        With ``complete`` False if a budget, Ctrl-C, SIGTERM or a lack of memory ended the search;
-        ``stats["ended_by"]`` says what.
+    Regions or StoredRegions
+        The latter with `out`. With ``complete`` False if a budget, Ctrl-C, SIGTERM or a lack of
+        memory ended the search; ``stats["ended_by"]`` says what.
 
     Examples
     --------
@@ -80,10 +138,25 @@ def enumerate_regions(
         network, domain, engine, arithmetic, max_regions, max_seconds, workers, progress, device
     )
     search.max_bytes, search.checkpoint = max_bytes, checkpoint
+    search.backend, search.address = engine_backend, address
+    if out is not None:
+        return _to_folder(search, out)
     store = Store(workers)
     for batch in search.batches(store=True):
         store.add(batch)
     return search.regions(store, complete=search.complete)
+
+
+def _to_folder(search: Search, out: str | os.PathLike[str] | RegionFolder) -> StoredRegions:
+    from tropicell.region_folder import FolderWriter, RegionFolder  # noqa: PLC0415 - an extra
+    from tropicell.stored_regions import StoredRegions  # noqa: PLC0415
+
+    search.out = out if isinstance(out, RegionFolder) else RegionFolder(out)
+    for _ in search.batches(store=True):
+        pass
+    assert isinstance(search.keeper, FolderWriter)
+    search.keeper.finish(search.stats)
+    return StoredRegions.open(search.out.path)
 
 
 def count_regions(
@@ -97,11 +170,13 @@ def count_regions(
     workers: int = 1,
     checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
     device: Device = "cpu",
+    engine_backend: Backend = "threads",
+    address: str | None = None,
     progress: bool | None = None,
 ) -> int:
     """Count the linear regions of a network, in constant memory.
 
-    Parameters are those of `enumerate_regions`; there is no ``max_bytes``.
+    Parameters are those of `enumerate_regions`; there are no ``max_bytes`` and ``out``.
 
     Raises
     ------
@@ -118,6 +193,7 @@ def count_regions(
         network, domain, engine, arithmetic, max_regions, max_seconds, workers, progress, device
     )
     search.checkpoint = checkpoint
+    search.backend, search.address = engine_backend, address
     for _ in search.batches(store=False):
         pass
     if not search.complete:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from itertools import chain
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from tropicell.certificate import Certificate
     from tropicell.explorer import Inline
+    from tropicell.stored_regions import StoredRegions
 
 #: Numbers of a batch of affine maps that are worked out at a time.
 _BATCH = 4_000_000
@@ -327,6 +329,13 @@ class Regions:
         from tropicell.explorer import Inline, page  # noqa: PLC0415
 
         return Inline(page(self, points=points), height)
+
+    @staticmethod
+    def open(path: str | os.PathLike[str]) -> StoredRegions:
+        """The regions in a folder that ``enumerate_regions(…, out=folder)`` wrote, left there."""
+        from tropicell.stored_regions import StoredRegions  # noqa: PLC0415
+
+        return StoredRegions.open(path)
 
     def save(self, path: str | Path) -> None:
         """Write network, domain and all columns that there are to one file; see `load_regions`."""

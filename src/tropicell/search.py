@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
 import numpy as np
 
@@ -26,11 +26,14 @@ from tropicell.progress import RegionBar
 from tropicell.regions import Regions
 
 if TYPE_CHECKING:
-    from tropicell.engines._device_layout import Backend
+    from tropicell.engines._device_layout import Backend as DeviceBackend
     from tropicell.engines.threads import UnitRun
+    from tropicell.engines.units import Task, Unit
+    from tropicell.region_folder import RegionFolder
 
 Engine = Literal["auto", "cells", "halfspaces", "traverse"]
 Device = Literal["cpu", "cuda"]
+Backend = Literal["threads", "ray"]
 
 
 #: Batches that a thread copies at once when columns are joined.
@@ -100,6 +103,10 @@ class Search:
     device: str = "cpu"
     max_bytes: int | None = None
     checkpoint: str | os.PathLike[str] | Checkpoint | None = None
+    out: RegionFolder | None = None
+    backend: Backend = "threads"
+    address: str | None = None
+    keeper: Keeper | None = None
     complete: bool = False
     count: int = 0
     stats: dict[str, Any] = field(default_factory=dict)
@@ -117,10 +124,12 @@ class Search:
             raise InvalidInputError(f"workers must be a whole number from 1 on, not {self.workers}")
         if self.device not in ("cpu", "cuda"):
             raise InvalidInputError(f"device must be 'cpu' or 'cuda', not {self.device!r}")
-        if self.device != "cpu" and self.checkpoint is not None:
-            raise InvalidInputError(
-                f"checkpoints are for the CPU: leave out checkpoint, or device={self.device!r}"
-            )
+        if self.device != "cpu":
+            for name in ("checkpoint", "out"):
+                if getattr(self, name) is not None:
+                    raise InvalidInputError(
+                        f"{name} is for the CPU: leave it out, or device={self.device!r}"
+                    )
         self.network, domain = resolve(self.network, self.domain)
         self.domain = domain
         if isinstance(domain, Polytope):
@@ -141,11 +150,14 @@ class Search:
         if backend is None:
             runs.load(name, self.network.n_inputs)
         started = time.perf_counter()
-        file, run = self._start(name, domain, backend, store=store)
+        self.keeper, run = self._start(name, domain, backend, store=store)
         most = sys.maxsize if self.max_regions is None else self.max_regions
-        budget = _Budget(most, sys.maxsize if self.max_bytes is None else self.max_bytes)
+        unlimited = self.max_bytes is None or self.out is not None
+        budget = _Budget(most, sys.maxsize if unlimited else cast(int, self.max_bytes))
+        if self.out is not None:
+            budget.regions = run.count
         bar = RegionBar(show and name != "traverse", lambda: self._guess(domain))
-        driver = _Driver(run, budget, file, self.max_seconds)
+        driver = _Driver(run, budget, self.keeper, self.max_seconds)
         try:
             for batch in driver.batches(pausing):
                 bar.update(run.found)
@@ -175,32 +187,65 @@ class Search:
         return guess.count
 
     def _start(
-        self, name: str, domain: Domain, backend: Backend | None, *, store: bool
-    ) -> tuple[CheckpointFile | None, Run]:
-        """The run, and the checkpoint from which it goes on."""
+        self, name: str, domain: Domain, backend: DeviceBackend | None, *, store: bool
+    ) -> tuple[Keeper | None, Run]:
+        """The run, and the checkpoint or folder from which it goes on."""
         from tropicell.engines import runs  # noqa: PLC0415 - Numba is slow to import
         from tropicell.engines.threads import UnitRun  # noqa: PLC0415
 
+        if self.backend != "threads":
+            return self._start_on_cluster(name, domain, store=store)
         options: dict[str, Any] = {"workers": self.workers, "max_seconds": self.max_seconds}
-        if self.checkpoint is None:
+        if self.checkpoint is None and self.out is None:
             network, arithmetic = self.network, self.arithmetic
             options |= {"store": store, "backend": backend}
             return None, runs.start(name, network, domain, arithmetic, **options)
         if name == "traverse":
+            what = "checkpoints" if self.out is None else "folders of regions"
             raise InvalidInputError(
-                "the engine 'traverse' has no checkpoints; use 'cells' or 'halfspaces'"
+                f"the engine 'traverse' has no {what}; use 'cells' or 'halfspaces'"
             )
+        task = runs.task_of(name, self.network, domain, self.arithmetic, store=store)
+        keeper = self._keeper(name, domain, task, store=store)
+        return keeper, UnitRun(task, units=keeper.units, count=keeper.count, **options)
+
+    def _start_on_cluster(
+        self, name: str, domain: Domain, *, store: bool
+    ) -> tuple[Keeper | None, Run]:
+        """Tasks on a Ray cluster, and the folder that they write to."""
+        if self.backend != "ray":
+            raise InvalidInputError(
+                f"engine_backend must be 'threads' or 'ray', not {self.backend!r}"
+            )
+        if name == "traverse" or self.checkpoint is not None:
+            other = "'traverse'" if name == "traverse" else "checkpoints; use out"
+            raise InvalidInputError(f"engine_backend='ray' does not go together with {other}")
+        if store and self.out is None:
+            raise InvalidInputError(
+                "engine_backend='ray' writes regions to a folder that all machines see: give out"
+            )
+        from tropicell import cluster  # noqa: PLC0415 - an extra
+
+        what = identity(self.network, domain, name, self.arithmetic, store=store)
+        cpus = self.workers if self.workers > 1 else None
+        return cluster.start(self.network, domain, what, self.out, self.address, cpus)
+
+    def _keeper(self, name: str, domain: Domain, task: Task, *, store: bool) -> Keeper:
+        what = identity(self.network, domain, name, self.arithmetic, store=store)
+        if self.out is not None:
+            from tropicell.region_folder import MAX_BYTES, FolderWriter  # noqa: PLC0415 - an extra
+
+            if self.checkpoint is not None:
+                raise InvalidInputError(
+                    "out and checkpoint do not go together: the folder of out is a checkpoint"
+                )
+            most = MAX_BYTES if self.max_bytes is None else self.max_bytes
+            return FolderWriter(self.out, what, task, self.network, domain, most)
         checkpoint = self.checkpoint
         if not isinstance(checkpoint, Checkpoint):
-            checkpoint = Checkpoint(checkpoint)
-        task = runs.task_of(name, self.network, domain, self.arithmetic, store=store)
-        file = CheckpointFile(
-            checkpoint,
-            identity(self.network, domain, name, self.arithmetic, store=store),
-            task,
-            (self.network.n_neurons, PackedPatterns.bits_for(self.network.pieces)),
-        )
-        return file, UnitRun(task, units=file.units, count=file.count, **options)
+            checkpoint = Checkpoint(cast("str | os.PathLike[str]", checkpoint))
+        bits = PackedPatterns.bits_for(self.network.pieces)
+        return CheckpointFile(checkpoint, what, task, (self.network.n_neurons, bits))
 
     def regions(self, store: Store, *, complete: bool) -> Regions:
         """All batches as one object."""
@@ -226,6 +271,29 @@ class Search:
         store.close()
         regions.stats["bytes"] = regions.nbytes
         return regions
+
+
+class Keeper(Protocol):
+    """Writes down what was found and what is left to do: a checkpoint, or a folder of regions."""
+
+    count: int
+    units: list[Unit] | None
+
+    @property
+    def folder(self) -> object:
+        """Where."""
+
+    def columns(self) -> Iterator[Columns]:
+        """What was found before and is to be handed out again."""
+
+    def add(self, columns: Columns) -> None:
+        """Regions that come next."""
+
+    def save_if_due(self, source: UnitRun) -> None:
+        """Now is a good moment to write."""
+
+    def save(self, source: UnitRun) -> None:
+        """Write all."""
 
 
 class _Budget:
@@ -266,7 +334,7 @@ class _Driver:
     """Takes what a run finds until it is done, a budget is spent, or a signal comes."""
 
     def __init__(
-        self, run: Run, budget: _Budget, file: CheckpointFile | None, max_seconds: float | None
+        self, run: Run, budget: _Budget, file: Keeper | None, max_seconds: float | None
     ) -> None:
         self._run, self._budget, self._file = run, budget, file
         self._seconds = sys.maxsize if max_seconds is None else max_seconds

@@ -9,7 +9,7 @@ import zipfile
 from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.sparse import issparse
@@ -21,6 +21,9 @@ from tropicell.io import load
 from tropicell.network import Network
 from tropicell.region_files import FORMAT, load_regions
 from tropicell.regions import Regions
+
+if TYPE_CHECKING:
+    from tropicell.stored_regions import StoredRegions
 
 DONE, NEGATIVE = 0, 1
 
@@ -139,7 +142,9 @@ def _ended(complete: bool) -> int:
 
 
 def enumerate_(arguments: argparse.Namespace) -> int:
-    """All regions, into a file."""
+    """All regions, into a file or a folder."""
+    if arguments.format == "parquet" or (arguments.format is None and _is_folder(arguments.out)):
+        return _stream(arguments)
     _check_place(arguments.out, ".npz")
     network, domain = load(arguments.model), domain_of(arguments)
     regions = _enumerated(network, domain, arguments)
@@ -155,10 +160,64 @@ def enumerate_(arguments: argparse.Namespace) -> int:
     return _ended(regions.complete)
 
 
+def _is_folder(path: str) -> bool:
+    return path.endswith(("/", "\\")) or "://" in path or Path(path).is_dir()
+
+
+def _stream(arguments: argparse.Namespace) -> int:
+    """All regions, into a folder, while they are found."""
+    from tropicell.enumeration import enumerate_regions  # noqa: PLC0415
+
+    network, domain = load(arguments.model), domain_of(arguments)
+    stored: StoredRegions = enumerate_regions(
+        network, domain, **search_options(arguments), out=arguments.out
+    )
+    if arguments.json:
+        output.write_json(_about_stored(stored) | {"folder": arguments.out})
+    else:
+        output.write(
+            f"{output.regions_text(len(stored))} in {domain_text(domain)}, {stored.nbytes:,} bytes "
+            f"in {len(stored.files):,} files\nregions: {arguments.out}"
+        )
+    return _ended(stored.complete)
+
+
+def _about_stored(stored: StoredRegions) -> dict[str, Any]:
+    return {
+        "network": repr(stored.network),
+        "domain": domain_text(stored.domain),
+        "regions": len(stored),
+        "complete": stored.complete,
+        "files": len(stored.files),
+        "bytes": stored.nbytes,
+        "columns": stored.columns,
+        "stats": stored.stats,
+    }
+
+
+def _show_stored(stored: StoredRegions, arguments: argparse.Namespace) -> int:
+    if arguments.region is not None:
+        raise InvalidInputError(
+            "--region: not for folders; use tropicell.Regions.open(folder)[number] in Python"
+        )
+    about = _about_stored(stored)
+    if arguments.json:
+        output.write_json(about)
+        return DONE
+    about |= {
+        "regions": f"{len(stored):,}" + ("" if stored.complete else " (not complete)"),
+        "bytes": f"{stored.nbytes:,}",
+        "columns": ", ".join(["patterns", *stored.columns]),
+    }
+    output.write(output.table([[key, str(about[key])] for key in about if key != "stats"]))
+    return DONE
+
+
 def _enumerated(network: Network, domain: Any, arguments: argparse.Namespace) -> Regions:
     from tropicell.enumeration import enumerate_regions  # noqa: PLC0415
 
-    return enumerate_regions(network, domain, **search_options(arguments))
+    regions: Regions = enumerate_regions(network, domain, **search_options(arguments))
+    return regions
 
 
 def _check_place(path: str, suffix: str = "") -> None:
@@ -197,7 +256,9 @@ def _volume(regions: Regions, index: int) -> float | None:
 
 
 def show(arguments: argparse.Namespace) -> int:
-    """What a file of regions holds, or one of its regions."""
+    """What a file or folder of regions holds, or one of its regions."""
+    if _is_folder(arguments.regions):
+        return _show_stored(Regions.open(arguments.regions), arguments)
     regions = load_regions(arguments.regions)
     if arguments.region is None:
         return _show_all(regions, arguments)

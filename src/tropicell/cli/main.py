@@ -117,11 +117,23 @@ def _estimate(commands: Any) -> None:
 
 
 def _enumerate(commands: Any) -> None:
-    text = "find all linear regions and write them to a file"
-    examples = ["net.npz --box -1 1 --out regions.npz"]
+    text = "find all linear regions and write them to a file or folder"
+    examples = ["net.npz --box -1 1 --out regions.npz", "net.npz --out run1/ --max-bytes 1G"]
     parser = _command(commands, "enumerate", text, examples, SLICE_HELP)
     parser.add_argument("model", metavar="MODEL", help=_MODEL_HELP)
-    parser.add_argument("--out", required=True, metavar="FILE", help="an .npz file to write")
+    parser.add_argument(
+        "--out",
+        required=True,
+        metavar="FILE",
+        help="an .npz file to write; or a folder (a name that ends in /, or a URL): regions are "
+        "written there while they are found, more than fit into memory, and the same command goes "
+        "on where it ended",
+    )
+    parser.add_argument(
+        "--format",
+        choices=("npz", "parquet"),
+        help="parquet: a folder of Parquet files (default: by the name)",
+    )
     add_domain(parser)
     add_search(parser)
 
@@ -129,7 +141,9 @@ def _enumerate(commands: Any) -> None:
 def _show(commands: Any) -> None:
     text = "show what is in a file of regions, or one region"
     parser = _command(commands, "show", text, ["regions.npz", "regions.npz --region 17 --json"])
-    parser.add_argument("regions", metavar="REGIONS", help="a file of tropicell enumerate")
+    parser.add_argument(
+        "regions", metavar="REGIONS", help="a file or folder of tropicell enumerate"
+    )
     parser.add_argument(
         "--region",
         type=int,

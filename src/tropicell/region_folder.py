@@ -1,0 +1,306 @@
+"""Regions that go to the disk while they are found: Parquet files that anybody can query.
+
+The writer keeps a bounded number of regions in memory. Whenever it writes a file, it also writes
+down what is left to do, so that the same call goes on where an earlier one ended.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tropicell.checkpoint import Source
+from tropicell.columns import PackedPatterns
+from tropicell.domains import Domain
+from tropicell.engines.batch import Columns
+from tropicell.engines.units import Task, Unit
+from tropicell.errors import CheckpointError, FileWriteError, InvalidInputError
+from tropicell.io import read_npz
+from tropicell.manifest import NAME, NETWORK, Manifest, Part, read_manifest
+from tropicell.network import Network
+from tropicell.places import Place, place_of
+from tropicell.region_tables import COLUMNS, ROW_GROUP, arrow, to_table
+from tropicell.regions import Regions
+from tropicell.search import size_of
+from tropicell.unit_states import units_from_arrays, units_to_arrays
+
+#: Memory for regions that wait to be written, in bytes.
+MAX_BYTES = 256 * 2**20
+
+#: Regions are in memory as batches, as a table, and as compressed pages: a part of a file begins
+#: to be written when this share of the memory is in use.
+_SHARE = 4
+
+
+@dataclass(frozen=True)
+class RegionFolder:
+    """A folder to which regions are written while they are found.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A folder, or the URL of one that fsspec reaches.
+    columns : sequence of str
+        What to store besides the patterns: some of ``"witnesses"``, ``"bounded"``, ``"volumes"``,
+        ``"corners"`` and ``"facet_lines"``. What is not stored is worked out when it is asked for.
+    every : float
+        Seconds after which what was found is written, even if it is little.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from tropicell import Network, enumerate_regions
+    >>> network = Network.mlp([[[1.0, 2.0], [0.0, 1.0]], [[1.0, 1.0]]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     enumerate_regions(network, out=RegionFolder(folder + "/run", columns=["witnesses"]))
+    StoredRegions(4 of Network(2 → 2 → 1) on WholeSpace())
+    """
+
+    path: str | os.PathLike[str]
+    columns: Sequence[str] = COLUMNS
+    every: float = 30.0
+
+    def __post_init__(self) -> None:
+        if unknown := sorted(set(self.columns) - set(COLUMNS)):
+            raise InvalidInputError(
+                f"there is no column {unknown[0]!r}; choose from {', '.join(COLUMNS)}"
+            )
+
+
+class OpenFolder:
+    """A folder of regions that is written.
+
+    Parameters
+    ----------
+    folder : RegionFolder
+    identity : dict
+        What is enumerated; the folder of another enumeration is refused.
+    network, domain : Network, Domain
+
+    Attributes
+    ----------
+    manifest : Manifest
+        What is in the folder, or was when it was opened.
+    """
+
+    def __init__(
+        self, folder: RegionFolder, identity: dict[str, Any], network: Network, domain: Domain
+    ) -> None:
+        arrow("pyarrow.parquet")
+        self.place: Place = place_of(folder.path)
+        self.columns = [name for name in COLUMNS if name in folder.columns]
+        self.place.make()
+        names = self.place.names()
+        if NAME in names:
+            self.manifest = read_manifest(self.place)
+            self._compare(identity)
+        else:
+            strange = [n for n in names if not n.startswith(".") and n != NETWORK]
+            if strange:
+                raise InvalidInputError(
+                    f"{self.place.url}: holds {strange[0]!r} and no regions; give an empty folder"
+                )
+            _write_network(self.place, network, domain)
+            self.manifest = Manifest(identity, self.columns)
+            self.manifest.write(self.place)
+        self.tidy()
+
+    def _compare(self, identity: dict[str, Any]) -> None:
+        mine = identity | {"columns": self.columns}
+        theirs = self.manifest.identity | {"columns": self.manifest.columns}
+        for key, value in mine.items():
+            if theirs.get(key) != value:
+                raise CheckpointError(
+                    f"{self.place.url}: holds the regions of another enumeration: its {key} is "
+                    f"{_short(theirs.get(key))}, this one's {_short(value)}; give another folder, "
+                    "or delete this one"
+                )
+
+    def tidy(self) -> None:
+        """Remove what writers that were killed have left behind."""
+        named = {NAME, NETWORK, self.manifest.state, *(p.name for p in self.manifest.parts)}
+        for name in self.place.names():
+            if name not in named and (
+                name.startswith(".") or name.endswith(".parquet") or name.startswith("state-")
+            ):
+                self.place.remove(name)
+
+    def state(self, task: Task) -> tuple[dict[str, Any], list[Unit] | None]:
+        """What is left to do, with what was written beside it; None: all."""
+        if self.manifest.complete:
+            return {}, []
+        if self.manifest.state is None:
+            return {}, None
+        with self.place.local(self.manifest.state) as file:
+            arrays = read_npz(file)
+        try:
+            header = json.loads(str(arrays.pop("header")))
+            return header["more"], units_from_arrays(task, header["units"], arrays)
+        except (KeyError, ValueError, TypeError) as error:
+            where = f"{self.place.url}/{self.manifest.state}"
+            raise CheckpointError(f"{where}: is damaged: {error!r}") from None
+
+    def commit(
+        self, task: Task, units: Sequence[Unit], parts: list[Part], more: dict[str, Any]
+    ) -> None:
+        """Write down what is left to do, and that these parts are valid, in one step."""
+        old = self.manifest
+        saved = old.saved + 1
+        state = f"state-{saved:06d}.npz" if units else None
+        if state is not None:
+            described, arrays = units_to_arrays(task, units)
+            header = np.array(json.dumps({"units": described, "more": more}))
+            with self.place.writing(state) as stream:
+                np.savez(stream, allow_pickle=False, header=header, **arrays)
+        new = Manifest(old.identity, old.columns, not units, parts, state, saved, old.stats)
+        new.write(self.place)
+        self.manifest = new
+        if old.state is not None:
+            self.place.remove(old.state)
+
+    def finish(self, stats: dict[str, Any]) -> None:
+        """Add what the engine has to say."""
+        if self.manifest.complete:  # a budget that ended it with the last region did no harm
+            stats = {key: value for key, value in stats.items() if key != "ended_by"}
+        self.manifest.stats = stats
+        self.manifest.write(self.place)
+        if self.manifest.complete:
+            self.tidy()
+
+
+def write_part(
+    place: Place, name: str, batches: Sequence[Columns], columns: Sequence[str] = COLUMNS
+) -> Part:
+    """Write regions to one Parquet file."""
+    parquet = arrow("pyarrow.parquet")
+    table = to_table(batches, columns)
+    # Bytes of the same rank of neighbouring numbers are much alike; those of patterns, too.
+    split = [n for n in table.column_names if n.startswith(("x", "volume"))]
+    split += [f"{n}.list.element" for n in table.column_names if n.startswith("corners_x")]
+    rest = [n for n in table.column_names if n.startswith("pattern")]
+    rest += [f"{n}.list.element" for n in table.column_names if n in ("corners_w", "facets")]
+    with place.writing(name) as stream:
+        parquet.write_table(
+            table,
+            stream,
+            row_group_size=ROW_GROUP,
+            compression="zstd",
+            compression_level=1,
+            use_dictionary=rest,
+            use_byte_stream_split=split,
+        )
+    return Part(name, table.num_rows, place.size(name))
+
+
+class FolderWriter:
+    """Takes regions in order, and writes them and what is left to do; see `CheckpointFile`.
+
+    Parameters
+    ----------
+    folder : RegionFolder
+    identity : dict
+    task : Task
+    network, domain : Network, Domain
+    max_bytes : int
+        Memory for regions that wait.
+    """
+
+    def __init__(
+        self,
+        folder: RegionFolder,
+        identity: dict[str, Any],
+        task: Task,
+        network: Network,
+        domain: Domain,
+        max_bytes: int = MAX_BYTES,
+    ) -> None:
+        self._every, self._most = folder.every, max_bytes // _SHARE
+        self._folder = OpenFolder(folder, identity, network, domain)
+        self._task = task
+        self._done_before = self._folder.manifest.complete
+        self.folder = self._folder.place.url
+        self.more, self.units = self._folder.state(task)
+        self._new: list[Columns] = []
+        self._bytes = 0
+        self._due = time.perf_counter() + self._every
+        self.count = self._folder.manifest.regions
+
+    def columns(self) -> Iterator[Columns]:
+        """Nothing: what is in the folder stays there."""
+        return iter(())
+
+    def add(self, columns: Columns) -> None:
+        """Regions that come next."""
+        self._new.append(columns)
+        self._bytes += size_of(columns)
+
+    def save_if_due(self, source: Source) -> None:
+        """Write what waits if it is much, or waits for long."""
+        if self._bytes >= self._most or time.perf_counter() >= self._due:
+            self.save(source)
+
+    def save(self, source: Source) -> None:
+        """Write what waits, and what is left to do.
+
+        Raises
+        ------
+        FileWriteError
+            If the disk is full, for example. The folder stays as it was.
+        """
+        if self._folder.manifest.complete:
+            return
+        parts = list(self._folder.manifest.parts)
+        with self._explained():
+            if self._new:
+                name = f"part-{len(parts) + 1:06d}.parquet"
+                parts.append(write_part(self._folder.place, name, self._new, self._folder.columns))
+        self._commit(source.left_to_do(), parts, {})
+        self._new, self._bytes = [], 0
+
+    def _commit(self, units: Sequence[Unit], parts: list[Part], more: dict[str, Any]) -> None:
+        with self._explained():
+            self._folder.commit(self._task, units, parts, more)
+        self.count = self._folder.manifest.regions
+        self._due = time.perf_counter() + self._every
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """An error in here says that nothing is lost."""
+        try:
+            yield
+        except OSError as error:
+            raise FileWriteError(
+                f"{error}. The folder holds {self.count} regions, not all; make room, and the same "
+                "call goes on from there"
+            ) from error
+
+    def finish(self, stats: dict[str, Any]) -> None:
+        """Add what the engine has to say, if it had anything to do."""
+        if not self._done_before:
+            self._folder.finish(stats)
+
+
+def _write_network(place: Place, network: Network, domain: Domain) -> None:
+    """An ordinary file of regions, without regions."""
+    bits = PackedPatterns.bits_for(network.pieces)
+    packed = PackedPatterns.pack(np.empty((0, network.n_neurons), np.uint8), bits)
+    regions = Regions(network, domain, packed, np.empty((0, network.n_inputs)), complete=False)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / NETWORK
+        regions.save(file)
+        with place.writing(NETWORK) as stream:
+            stream.write(file.read_bytes())
+
+
+def _short(value: Any) -> str:
+    text = str(value)
+    return text if len(text) <= 40 else text[:16] + "…"

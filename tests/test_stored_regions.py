@@ -1,0 +1,331 @@
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from strategies import networks
+from tropicell import (
+    Box,
+    CheckpointError,
+    FileWriteError,
+    InvalidInputError,
+    ModelFileError,
+    Network,
+    RegionFolder,
+    Regions,
+    Slice,
+    StoredRegions,
+    enumerate_regions,
+    measure,
+    region_folder,
+    save,
+)
+from tropicell.cli import main
+from tropicell.columns import Ragged
+from tropicell.region_rows import rows
+
+pytest.importorskip("pyarrow", reason="the extra 'arrow' is not installed")
+
+
+def random_network(sizes: list[int], seed: int = 0) -> Network:
+    rng = np.random.default_rng(seed)
+    pairs = list(pairwise(sizes))
+    return Network.mlp(
+        [rng.normal(size=(n, m)) for m, n in pairs], [rng.normal(size=n) for _, n in pairs]
+    )
+
+
+def assert_same(found: Regions, expected: Regions) -> None:
+    """Bit for bit, in the same order."""
+    assert np.array_equal(found.packed.words, expected.packed.words)
+    assert np.array_equal(found.witnesses, expected.witnesses)
+    for name in ("bounded", "volumes", "corners", "facet_lines"):
+        one, other = vars(found).get(name), vars(expected).get(name)
+        assert (one is None) == (other is None), name
+        if isinstance(one, Ragged) and isinstance(other, Ragged):
+            assert np.array_equal(one.values, other.values)
+            assert np.array_equal(one.ends, other.ends)
+        elif one is not None:
+            assert np.array_equal(one, other, equal_nan=True), name
+
+
+@pytest.fixture(scope="module")
+def network() -> Network:
+    return random_network([2, 50, 50, 2])
+
+
+@pytest.fixture(scope="module")
+def expected(network: Network) -> Regions:
+    return enumerate_regions(network, Box(-2, 2))
+
+
+@pytest.fixture(scope="module")
+def stored(network: Network, tmp_path_factory: pytest.TempPathFactory) -> StoredRegions:
+    folder = tmp_path_factory.mktemp("stored") / "run"
+    return enumerate_regions(network, Box(-2, 2), out=folder, max_bytes=100_000)
+
+
+@given(network=networks(), workers=st.sampled_from([1, 2]))
+@settings(max_examples=25)
+def test_a_folder_holds_what_an_enumeration_gives(
+    network: Network, workers: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("folder")
+    stored = enumerate_regions(network, out=folder, workers=workers, max_bytes=0)
+    assert stored.complete
+    assert_same(stored.to_regions(), enumerate_regions(network))
+
+
+def test_batches_come_in_order(stored: StoredRegions, expected: Regions) -> None:
+    assert len(stored.files) > 1
+    assert len(stored) == len(expected)
+    batches = list(stored.batches(size=50))
+    assert max(map(len, batches)) <= 50
+    assert [text for batch in batches for text in batch.texts()] == expected.texts()
+    assert_same(Regions.open(Path(stored.files[0]).parent).to_regions(), expected)
+
+
+def test_only_some_columns(tmp_path: Path, network: Network, expected: Regions) -> None:
+    folder = RegionFolder(tmp_path / "run", columns=["volumes"])
+    stored = enumerate_regions(network, Box(-2, 2), out=folder)
+    (batch,) = stored.batches()
+    assert "corners" not in vars(batch)
+    assert np.array_equal(batch.volumes, expected.volumes)
+    assert np.array_equal(stored[3].pattern, expected[3].pattern)
+    with pytest.raises(InvalidInputError, match="no column 'area'"):
+        RegionFolder(tmp_path, columns=["area"])
+
+
+def test_filters_and_samples(stored: StoredRegions, expected: Regions) -> None:
+    compute = pytest.importorskip("pyarrow.compute")
+    large = expected.volumes > 0.01
+    by_call = stored.filter(lambda batch: batch.volumes > 0.01)
+    by_expression = stored.filter(compute.field("volume") > 0.01)
+    texts = [text for text, keep in zip(expected.texts(), large, strict=True) if keep]
+    assert by_call.to_regions().texts() == texts == by_expression.to_regions().texts()
+    assert len(by_call) == large.sum() == len(by_expression.to_pandas(["volume"]))
+    both = by_call.filter(lambda batch: batch.volumes < 0.05)
+    assert len(both) == (large & (expected.volumes < 0.05)).sum()
+    some = stored.sample(40, seed=1)
+    numbers = expected.packed.find(some.patterns)
+    assert len(set(numbers.tolist())) == 40
+    assert (np.diff(numbers) > 0).all()
+    assert np.array_equal(some.volumes, expected.volumes[numbers])
+    assert np.array_equal(some.corners[7], expected.corners[int(numbers[7])])
+    assert len(by_call.sample(10**6)) == large.sum()
+    with pytest.raises(InvalidInputError, match="True or False for each"):
+        len(stored.filter(lambda batch: batch.volumes))
+
+
+def test_points_are_located(stored: StoredRegions, expected: Regions) -> None:
+    points = np.random.default_rng(0).uniform(-2.5, 2.5, size=(100, 2))
+    numbers = stored.locate(points)
+    assert np.array_equal(numbers, expected.locate(points))
+    assert -1 in numbers
+    chosen = expected.volumes[numbers[numbers >= 0]].max()
+    large = stored.filter(lambda batch: batch.volumes >= chosen)
+    assert np.array_equal(
+        large.locate(points) >= 0, (numbers >= 0) & (expected.volumes[numbers] >= chosen)
+    )
+
+
+def test_points_on_boundaries_are_located(tmp_path: Path) -> None:
+    weights = [[[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [-1.0, -1.0]], [[1.0, -2.0, 1.0, 3.0]] * 2]
+    network = Network.mlp([*weights, [[1.0, 1.0]]], [[0.0] * 4, [0.0, -1.0], [0.0]])
+    stored = enumerate_regions(network, Box(-2, 2), out=tmp_path)
+    points = np.stack(np.meshgrid(*[np.arange(-3.0, 4.0)] * 2), axis=-1).reshape(-1, 2)
+    for point, number in zip(points, stored.locate(points), strict=True):
+        assert (number >= 0) == (abs(point) <= 2).all()
+        assert number < 0 or stored[int(number)].contains(point[None]).all()
+
+
+def test_measures_are_those_of_all_regions(stored: StoredRegions, expected: Regions) -> None:
+    assert stored.total_volume() == pytest.approx(16.0)
+    assert stored.lipschitz() == measure.lipschitz(expected)
+    assert np.allclose(stored.mean(), measure.mean(expected))
+    found, whole = stored.extrema(), measure.extrema(expected)
+    assert np.array_equal(found.maximum, whole.maximum)
+    assert np.array_equal(found.argmin, whole.argmin)
+
+
+def test_too_many_for_memory(stored: StoredRegions) -> None:
+    with pytest.raises(InvalidInputError, match="more than max_bytes=1000"):
+        stored.to_regions(max_bytes=1000)
+
+
+def test_a_budget_ends_it_and_the_same_call_goes_on(
+    tmp_path: Path, network: Network, expected: Regions
+) -> None:
+    lengths = []
+    while True:
+        budget = (lengths[-1] if lengths else 0) + 700
+        stored = enumerate_regions(
+            network, Box(-2, 2), out=tmp_path, max_regions=budget, max_bytes=0
+        )
+        lengths.append(len(stored))
+        if stored.complete:
+            break
+        assert stored.stats["ended_by"] == "max_regions"
+        assert len(stored) >= budget
+        assert_same(stored.take(range(budget)), rows(expected, np.arange(budget)))
+    assert len(lengths) > 1
+    assert_same(stored.to_regions(), expected)
+    assert not [file for file in tmp_path.iterdir() if file.name.startswith((".", "state"))]
+
+
+_PROGRAM = """
+import sys, json
+import numpy as np
+sys.path.insert(0, sys.argv[2])
+from test_stored_regions import random_network
+from tropicell import Box, Network, RegionFolder, count_regions, enumerate_regions
+count_regions(Network.mlp([np.ones((1, 2)), [[1.0]]]))
+print("ready", flush=True)
+network = random_network([2, 40, 40, 40, 1])
+enumerate_regions(network, Box(-2, 2), out=sys.argv[1], max_bytes=0, workers=2)
+"""
+
+
+def test_a_killed_writer_loses_nothing(tmp_path: Path) -> None:
+    expected = enumerate_regions(random_network([2, 40, 40, 40, 1]), Box(-2, 2))
+    folder = tmp_path / "run"
+    for delay in (0.02, 0.1, 0.2):
+        process = subprocess.Popen(
+            [sys.executable, "-c", _PROGRAM, str(folder), str(Path(__file__).parent)],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(delay)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        process.stdout.close()
+    # What a killed writer leaves behind does not count.
+    (folder / "part-999999.parquet").write_bytes(b"half")
+    (folder / ".half.npz").write_bytes(b"half")
+    network = random_network([2, 40, 40, 40, 1])
+    stored = enumerate_regions(network, Box(-2, 2), out=folder, max_bytes=0)
+    assert_same(stored.to_regions(), expected)
+    assert sorted(map(str, folder.glob("*.parquet"))) == stored.files
+
+
+def test_folders_of_others_are_refused(
+    tmp_path: Path, network: Network, stored: StoredRegions
+) -> None:
+    folder = Path(stored.files[0]).parent
+    with pytest.raises(CheckpointError, match="its network is"):
+        enumerate_regions(random_network([2, 3, 1]), Box(-2, 2), out=folder)
+    with pytest.raises(CheckpointError, match="its domain is"):
+        enumerate_regions(network, Box(-1, 1), out=folder)
+    with pytest.raises(CheckpointError, match="its columns is"):
+        enumerate_regions(network, Box(-2, 2), out=RegionFolder(folder, columns=()))
+    (tmp_path / "letter.txt").write_text("dear")
+    with pytest.raises(InvalidInputError, match=r"holds 'letter.txt'"):
+        enumerate_regions(network, out=tmp_path)
+    with pytest.raises(ModelFileError, match="no manifest"):
+        Regions.open(tmp_path)
+    with pytest.raises(FileWriteError, match="can't be made a folder"):
+        enumerate_regions(network, out=tmp_path / "letter.txt")
+    with pytest.raises(InvalidInputError, match="do not go together"):
+        enumerate_regions(network, out=tmp_path / "a", checkpoint=tmp_path / "b")
+    with pytest.raises(InvalidInputError, match="no folders of regions"):
+        enumerate_regions(network, out=tmp_path / "a", engine="traverse")
+
+
+def test_a_full_disk_is_an_error_and_the_folder_stays_as_it_was(
+    tmp_path: Path, network: Network, expected: Regions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write, calls = region_folder.write_part, []
+
+    def full(*arguments: object) -> object:
+        calls.append(arguments)
+        if len(calls) > 2:
+            raise OSError(28, "No space left on device")
+        return write(*arguments)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(region_folder, "write_part", full)
+        with pytest.raises(FileWriteError, match=r"No space left on device.*make room"):
+            enumerate_regions(network, Box(-2, 2), out=tmp_path, max_bytes=0)
+    broken = Regions.open(tmp_path)
+    assert 0 < len(broken) < len(expected)
+    assert not broken.complete
+    stored = enumerate_regions(network, Box(-2, 2), out=tmp_path)
+    assert_same(stored.to_regions(), expected)
+
+
+def test_damaged_folders_are_refused(tmp_path: Path) -> None:
+    network = random_network([2, 4, 1])
+    enumerate_regions(network, out=tmp_path)
+    manifest = tmp_path / "manifest.json"
+    text = manifest.read_text()
+    data = json.loads(text)
+    for damage in (
+        "{",
+        "[]",
+        json.dumps(data | {"version": 2}),
+        json.dumps(data | {"parts": [{"name": "../../secret.parquet", "regions": 1, "bytes": 1}]}),
+        json.dumps(data | {"state": "/etc/state-000001.npz"}),
+        json.dumps({k: v for k, v in data.items() if k != "identity"}),
+    ):
+        manifest.write_text(damage)
+        with pytest.raises(ModelFileError, match=r"manifest\.json"):
+            Regions.open(tmp_path)
+    manifest.write_text(text)
+    part = tmp_path / "part-000001.parquet"
+    part.write_bytes(part.read_bytes()[:-20])
+    with pytest.raises(ModelFileError, match=r"part-000001\.parquet: can't be read"):
+        Regions.open(tmp_path).to_regions()
+
+
+def test_slices_and_many_inputs(tmp_path: Path) -> None:
+    network = random_network([6, 7, 1])
+    stored = enumerate_regions(network, Box(-1, 1), out=tmp_path / "six")
+    assert_same(stored.to_regions(), enumerate_regions(network, Box(-1, 1)))
+    assert np.isnan(stored.to_pandas(["x6"])["x6"]).sum() == 0
+    plane = Slice(np.zeros(6), np.eye(6)[:2], Box(-1, 1))
+    stored = enumerate_regions(network, plane, out=tmp_path / "plane")
+    assert stored.network.embedding is not None
+    assert_same(stored.to_regions(), enumerate_regions(network, plane))
+
+
+def test_a_url_is_as_good_as_a_folder() -> None:
+    pytest.importorskip("fsspec", reason="fsspec is not installed")
+    network = random_network([2, 8, 1])
+    stored = enumerate_regions(network, out="memory://runs/one", max_regions=5, max_bytes=0)
+    stored = enumerate_regions(network, out="memory://runs/one")
+    assert_same(stored.to_regions(), enumerate_regions(network))
+    assert_same(Regions.open("memory://runs/one").to_regions(), stored.to_regions())
+
+
+def test_the_command_line_writes_and_shows_folders(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    network = random_network([2, 6, 1])
+    save(network, tmp_path / "net.npz")
+    model, folder = str(tmp_path / "net.npz"), str(tmp_path / "run") + "/"
+    count = len(enumerate_regions(network))
+    assert main(["enumerate", model, "--out", folder, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["regions"] == count
+    assert len(Regions.open(folder)) == count
+    assert main(["enumerate", model, "--out", folder]) == 0
+    assert f"{count} linear regions" in capsys.readouterr().out
+    assert main(["show", folder]) == 0
+    assert "patterns, witnesses" in capsys.readouterr().out
+    assert main(["show", folder, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["complete"]
+    assert main(["show", folder, "--region", "0"]) == 2
+    other = str(tmp_path / "other")
+    assert main(["enumerate", model, "--out", other, "--format", "parquet"]) == 0
+    assert len(Regions.open(other)) == count
