@@ -89,6 +89,8 @@ def measure(
             best["count"] = min(best["count"], time.perf_counter() - started)
             started = time.perf_counter()
             found = enumerate_regions(network, domain, workers=workers)
+            if not found.complete:  # SIGTERM ends a search, and not the program
+                raise IncompleteError(len(found))
             best["enumerate"] = min(best["enumerate"], time.perf_counter() - started)
             sums.add(checksum(found))
             del found

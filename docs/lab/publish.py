@@ -7,6 +7,8 @@ import shutil
 import sys
 from pathlib import Path
 
+from PIL import Image
+
 PLACE = Path(__file__).parent
 
 #: Larger files stay where they are.
@@ -20,11 +22,24 @@ def publish(folder: Path) -> list[str]:
     left = []
     for pattern in ("report.md", "numbers.json", "*.csv", "*.png"):
         for file in sorted(folder.glob(pattern)):
-            if file.stat().st_size > LIMIT:
+            if file.suffix == ".png" and file.stat().st_size > LIMIT:
+                shrink(file, place / file.name)
+            elif file.stat().st_size > LIMIT:
                 left.append(file.name)
             else:
                 shutil.copyfile(file, place / file.name)
     return left
+
+
+def shrink(source: Path, target: Path) -> None:
+    """A picture with fewer colours and, if need be, fewer pixels, that keeps to the limit."""
+    with Image.open(source) as file:
+        picture = file.convert("RGB")
+    while True:
+        picture.quantize(64, dither=Image.Dither.NONE).save(target, optimize=True)
+        if target.stat().st_size <= LIMIT:
+            return
+        picture = picture.resize([round(0.85 * n) for n in picture.size], Image.Resampling.LANCZOS)
 
 
 def list_runs() -> None:
