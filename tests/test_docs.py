@@ -1,5 +1,6 @@
 """Every snippet of the docs runs: a page's Python blocks in order, its ``tropicell`` commands."""
 
+import inspect
 import re
 import shlex
 from pathlib import Path
@@ -8,6 +9,7 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 import pytest
 
+import tropicell
 from tropicell.cli import main
 
 ROOT = Path(__file__).parents[1]
@@ -47,3 +49,10 @@ def run_commands(text):
 
 def test_there_are_pages():
     assert len(PAGES) > 5
+
+
+def test_the_reference_has_every_public_name():
+    page = (ROOT / "docs" / "reference.rst").read_text("utf-8")
+    listed = {line.strip() for line in page.splitlines()}
+    modules = {name for name in tropicell.__all__ if inspect.ismodule(getattr(tropicell, name))}
+    assert set(tropicell.__all__) - modules <= listed
