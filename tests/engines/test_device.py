@@ -269,7 +269,7 @@ def test_regions_come_batch_by_batch(host_as_gpu):
 
 
 def test_checkpoints_are_refused(host_as_gpu, tmp_path):
-    with pytest.raises(InvalidInputError, match="leave out checkpoint"):
+    with pytest.raises(InvalidInputError, match="checkpoint is for the CPU"):
         count_regions(random_mlp([2, 3, 1]), device="cuda", checkpoint=tmp_path / "state")
     assert not (tmp_path / "state").exists()
 
