@@ -6,9 +6,9 @@ import time
 from collections.abc import Callable, Mapping
 
 #: Seconds that one measurement takes at least, if a single call is shorter.
-_LEAST = 0.01
+_LEAST = 0.05
 #: Threads of libraries that wait for more work actively give up after that.
-_PAUSE = 0.01
+_PAUSE = 0.05
 
 
 def take_turns(
