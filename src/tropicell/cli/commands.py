@@ -15,7 +15,8 @@ import numpy as np
 from scipy.sparse import issparse
 
 from tropicell.cli import output
-from tropicell.cli.options import domain_of, domain_text, search_options
+from tropicell.cli.options import domain_of, domain_text, is_folder, search_options
+from tropicell.cli.show import folder_summary, show, summary, where
 from tropicell.errors import IncompleteError, InvalidInputError
 from tropicell.io import load
 from tropicell.network import Network
@@ -25,12 +26,9 @@ from tropicell.regions import Regions
 if TYPE_CHECKING:
     from tropicell.stored_regions import StoredRegions
 
+__all__ = ["show"]  # the command that has a module of its own
+
 DONE, NEGATIVE = 0, 1
-
-_CORNERS = ("vertices", "rays", "lines")
-
-#: With more inputs than this, volumes and vertices take too long to be worked out unasked.
-_FEW_INPUTS = 5
 
 #: Numbers with more digits than this are given to scripts as a logarithm only.
 _MOST_DIGITS = 300
@@ -143,14 +141,14 @@ def _ended(complete: bool) -> int:
 
 def enumerate_(arguments: argparse.Namespace) -> int:
     """All regions, into a file or a folder."""
-    if arguments.format == "parquet" or (arguments.format is None and _is_folder(arguments.out)):
+    if arguments.format == "parquet" or (arguments.format is None and is_folder(arguments.out)):
         return _stream(arguments)
     _check_place(arguments.out, ".npz")
     network, domain = load(arguments.model), domain_of(arguments)
     regions = _enumerated(network, domain, arguments)
     regions.save(arguments.out)
     if arguments.json:
-        output.write_json(_about(regions) | {"file": arguments.out})
+        output.write_json(summary(regions) | {"file": arguments.out})
     else:
         output.write(
             f"{output.regions_text(len(regions))} in {domain_text(domain)}, found in "
@@ -158,10 +156,6 @@ def enumerate_(arguments: argparse.Namespace) -> int:
             f"{regions.stats['arithmetic']})\nregions: {arguments.out}"
         )
     return _ended(regions.complete)
-
-
-def _is_folder(path: str) -> bool:
-    return path.endswith(("/", "\\")) or "://" in path or Path(path).is_dir()
 
 
 def _stream(arguments: argparse.Namespace) -> int:
@@ -173,44 +167,13 @@ def _stream(arguments: argparse.Namespace) -> int:
         network, domain, **search_options(arguments), out=arguments.out
     )
     if arguments.json:
-        output.write_json(_about_stored(stored) | {"folder": arguments.out})
+        output.write_json(folder_summary(stored) | {"folder": arguments.out})
     else:
         output.write(
             f"{output.regions_text(len(stored))} in {domain_text(domain)}, {stored.nbytes:,} bytes "
             f"in {len(stored.files):,} files\nregions: {arguments.out}"
         )
     return _ended(stored.complete)
-
-
-def _about_stored(stored: StoredRegions) -> dict[str, Any]:
-    return {
-        "network": repr(stored.network),
-        "domain": domain_text(stored.domain),
-        "regions": len(stored),
-        "complete": stored.complete,
-        "files": len(stored.files),
-        "bytes": stored.nbytes,
-        "columns": stored.columns,
-        "stats": stored.stats,
-    }
-
-
-def _show_stored(stored: StoredRegions, arguments: argparse.Namespace) -> int:
-    if arguments.region is not None:
-        raise InvalidInputError(
-            "--region: not for folders; use tropicell.Regions.open(folder)[number] in Python"
-        )
-    about = _about_stored(stored)
-    if arguments.json:
-        output.write_json(about)
-        return DONE
-    about |= {
-        "regions": f"{len(stored):,}" + ("" if stored.complete else " (not complete)"),
-        "bytes": f"{stored.nbytes:,}",
-        "columns": ", ".join(["patterns", *stored.columns]),
-    }
-    output.write(output.table([[key, str(about[key])] for key in about if key != "stats"]))
-    return DONE
 
 
 def _enumerated(network: Network, domain: Any, arguments: argparse.Namespace) -> Regions:
@@ -230,150 +193,6 @@ def _check_place(path: str, suffix: str = "") -> None:
         raise InvalidInputError(f"--out {path}: {what}")
 
 
-def _about(regions: Regions) -> dict[str, Any]:
-    return {
-        "network": repr(regions.network),
-        "domain": _where(regions),
-        "regions": len(regions),
-        "complete": regions.complete,
-        "bounded": int(regions.bounded.sum()) if _known(regions, "bounded") else None,
-        "stats": regions.stats,
-    }
-
-
-def _where(regions: Regions) -> str:
-    on_slice = " of a slice" if regions.network.embedding is not None else ""
-    return domain_text(regions.domain) + on_slice
-
-
-def _known(regions: Regions, column: str) -> bool:
-    """Whether a column is there, or can be worked out for all regions in a moment."""
-    return column in regions.__dict__ or regions.network.n_inputs <= _FEW_INPUTS
-
-
-def _volume(regions: Regions, index: int) -> float | None:
-    return float(regions.volumes[index]) if _known(regions, "volumes") else None
-
-
-def show(arguments: argparse.Namespace) -> int:
-    """What a file or folder of regions holds, or one of its regions."""
-    if _is_folder(arguments.regions):
-        return _show_stored(Regions.open(arguments.regions), arguments)
-    regions = load_regions(arguments.regions)
-    if arguments.region is None:
-        return _show_all(regions, arguments)
-    if not 0 <= arguments.region < len(regions):
-        raise InvalidInputError(
-            f"--region {arguments.region}: the file has the regions 0 to {len(regions) - 1}"
-        )
-    return _show_one(regions, arguments.region, arguments)
-
-
-def _show_all(regions: Regions, arguments: argparse.Namespace) -> int:
-    most = max(0, min(len(regions), arguments.limit))
-    facets = regions.facet_lines.counts.tolist() if _known(regions, "facet_lines") else None
-    shown = [
-        {
-            "region": i,
-            "pattern": regions[i].text,
-            "volume": _volume(regions, i),
-            "facets": facets[i] if facets is not None else None,
-            "witness": regions.witnesses[i],
-        }
-        for i in range(most)
-    ]
-    about = _about(regions)
-    if arguments.json:
-        output.write_json(about | {"shown": shown})
-        return DONE
-    rows = [
-        ["network", about["network"]],
-        ["domain", about["domain"]],
-        ["regions", f"{len(regions):,}" + ("" if regions.complete else " (not complete)")],
-        ["bounded", "–" if about["bounded"] is None else f"{about['bounded']:,}"],
-    ]
-    header = ["region", "pattern", "volume", "facets", "witness"]
-    lines = [
-        [
-            str(item["region"]),
-            output.shortened(str(item["pattern"])),
-            "–" if item["volume"] is None else f"{item['volume']:.6g}",
-            "–" if item["facets"] is None else str(item["facets"]),
-            output.point_text(item["witness"]),
-        ]
-        for item in shown
-    ]
-    output.write(f"{output.table(rows)}\n\n{output.table(lines, header=header)}")
-    if most < len(regions):
-        output.write(f"… and {len(regions) - most:,} more; --limit N shows more, --region I one")
-    return DONE
-
-
-def _show_one(regions: Regions, index: int, arguments: argparse.Namespace) -> int:
-    region = regions[index]
-    shown = region.inequalities
-    facets = {source for facet in region.facets for source in facet.sources}
-    corners = regions.network.n_inputs <= _FEW_INPUTS or arguments.all
-    if arguments.json:
-        output.write_json(
-            {
-                "region": index,
-                "pattern": region.text,
-                "bounded": region.bounded,
-                "volume": _volume(regions, index),
-                "witness": region.witness,
-                "inequalities": [
-                    {"a": a, "b": b, "source": str(source), "facet": source in facets}
-                    for a, b, source in zip(shown.A, shown.b, shown.sources, strict=True)
-                ],
-                "matrix": region.affine_map.matrix,
-                "offset": region.affine_map.offset,
-                "neighbours": region.neighbours,
-                **{name: getattr(region, name) if corners else None for name in _CORNERS},
-            }
-        )
-        return DONE
-    output.write("\n\n".join(_region_parts(regions, index, facets, arguments)))
-    return DONE
-
-
-def _region_parts(
-    regions: Regions, index: int, facets: set[Any], arguments: argparse.Namespace
-) -> list[str]:
-    region, exact, volume = regions[index], arguments.exact, _volume(regions, index)
-    rows, maps = region.inequalities, region.affine_map
-    lines = [
-        f"  {output.form_text(a, 0, exact=exact)} ≤ {output.number_text(b, exact=exact)}"
-        f"    ({source}{'' if source in facets else ', redundant'})"
-        for a, b, source in zip(rows.A, rows.b, rows.sources, strict=True)
-        if arguments.all or source in facets
-    ]
-    if len(lines) < len(rows):
-        lines.append(f"  and {len(rows) - len(lines)} redundant ones; --all shows them")
-    outputs = [
-        f"  y{k + 1} = {output.form_text(row, offset, exact=exact)}"
-        for k, (row, offset) in enumerate(zip(maps.matrix, maps.offset, strict=True))
-    ]
-    parts = [
-        f"region {index} of {len(regions):,}, "
-        + ("bounded" if region.bounded else "unbounded")
-        + f"\npattern  {region.text}"
-        + (f"\nvolume   {volume:.10g}" if volume is not None else "")
-        + f"\nwitness  {output.point_text(region.witness, exact=exact)}",
-        "\n".join(["inequalities", *lines]),
-        "\n".join(["affine map", *outputs]),
-        "neighbours\n  " + (", ".join(map(str, region.neighbours)) or "none"),
-    ]
-    if regions.network.n_inputs > _FEW_INPUTS and not arguments.all:
-        return [*parts, "vertices\n  not worked out for so many inputs; --all does"]
-    for name in _CORNERS:
-        points = getattr(region, name)
-        if len(points):
-            shown = [f"  {output.point_text(point, exact=exact)}" for point in points]
-            parts.append("\n".join([name, *shown]))
-    return parts
-
-
 def certify(arguments: argparse.Namespace) -> int:
     """A proof that regions are right and complete."""
     if arguments.out is not None:
@@ -390,7 +209,7 @@ def certify(arguments: argparse.Namespace) -> int:
                 "regions": len(regions),
                 "failures": certificate.failures,
                 "fingerprint": regions.network.fingerprint,
-                "domain": _where(regions),
+                "domain": where(regions),
                 "volume": certificate.volume,
                 "counts": certificate.counts,
                 "seconds": certificate.seconds,
@@ -444,10 +263,10 @@ def plot(arguments: argparse.Namespace) -> int:
     regions = regions_of(arguments)
     draw(regions, arguments)
     if arguments.json:
-        output.write_json(_about(regions) | {"picture": arguments.out})
+        output.write_json(summary(regions) | {"picture": arguments.out})
     else:
         output.write(
-            f"{output.regions_text(len(regions))} in {_where(regions)}\npicture: {arguments.out}"
+            f"{output.regions_text(len(regions))} in {where(regions)}\npicture: {arguments.out}"
         )
     return _ended(regions.complete)
 
@@ -460,10 +279,10 @@ def explore(arguments: argparse.Namespace) -> int:
     regions = regions_of(arguments)
     write_page(regions, arguments.out, open_browser=arguments.open)
     if arguments.json:
-        output.write_json(_about(regions) | {"page": arguments.out})
+        output.write_json(summary(regions) | {"page": arguments.out})
     else:
         output.write(
-            f"{output.regions_text(len(regions))} in {_where(regions)}\npage: {arguments.out}"
+            f"{output.regions_text(len(regions))} in {where(regions)}\npage: {arguments.out}"
         )
     return _ended(regions.complete)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -155,3 +156,8 @@ def read_slice(path: str) -> Slice:
         f"{path}: a slice file has either origin and directions, or points, "
         f"this one has {', '.join(sorted(arrays)) or 'nothing'}"
     )
+
+
+def is_folder(path: str) -> bool:
+    """Whether a path that may not exist yet means a folder."""
+    return path.endswith(("/", "\\")) or "://" in path or Path(path).is_dir()
