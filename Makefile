@@ -49,7 +49,7 @@ wheel: $(VENV)/.dev  ## the wheel and the source archive, in dist; tried in an e
 	$(RUN) build --outdir dist
 	$(PYTHON) -m venv build/smoke
 	build/smoke/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
-	cd build/smoke && bin/tropicell --version && bin/tropicell demo --out demo && bin/python $(CURDIR)/tests/smoke.py
+	cd build/smoke && bin/tropicell --version && bin/python $(CURDIR)/tests/smoke.py
 
 clean:
 	rm -rf $(VENV) $(VENV)-relucent demo-output build dist
