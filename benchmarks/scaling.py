@@ -121,6 +121,7 @@ def page(results: list[Any], threads: list[int], machine: str) -> str:
 
 Speed with several threads, relative to one thread, on {machine}. Random networks (PyTorch's default initialisation)
 on all of R^n, exact arithmetic (4×[256]: weights times 4, on [-1, 1]²). Made by `python -m benchmarks.scaling`.
+Cases that were not finished in time are left out.
 
 All columns of the result {"are" if same else "are NOT"} the same, bit for bit and in the same order, for every number of threads.
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import inspect
+from abc import ABC, abstractmethod
 from typing import Any, Self
 
 from tropicell.errors import InvalidInputError, require
 
 
-class Estimator:
+class Estimator(ABC):
     """What scikit-learn expects of an estimator, for one whose network was trained before.
 
     A subclass keeps its constructor's arguments as attributes of the same names, and has a method
@@ -35,9 +36,9 @@ class Estimator:
             raise
         return self
 
+    @abstractmethod
     def _start_again(self) -> None:
         """Check the parameters and forget everything."""
-        raise NotImplementedError
 
     def __sklearn_clone__(self) -> Self:
         return type(self)(**self.get_params())
