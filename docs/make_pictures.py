@@ -1,7 +1,8 @@
-"""Draw the images of docs/pictures.md; run it with ``python docs/make_pictures.py``."""
+"""Draw the images of docs/start.md and docs/pictures.md; run it with ``python docs/make_pictures.py``."""
 
 from __future__ import annotations
 
+import re
 from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
@@ -43,8 +44,19 @@ def save(axes: object, name: str) -> None:
     print(f"{name}.png")
 
 
+def start() -> object:
+    """What the first example of docs/start.md draws."""
+    page = (Path(__file__).parent / "start.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    drawing = next(block for block in blocks if "plot_regions" in block)
+    names: dict[str, object] = {}
+    exec(blocks[0] + drawing.replace("axes.figure.savefig", "str"), names)
+    return names["axes"]
+
+
 def main() -> None:
     """All pictures."""
+    save(start(), "start")
     regions = tc.enumerate_regions(demo_network(), DOMAIN)
     for color in ("pattern", "value", "gradient", "area", "neighbours"):
         save(plotting.plot_regions(regions, color=color), f"regions-{color}")

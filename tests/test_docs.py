@@ -1,5 +1,6 @@
 """Every snippet of the docs runs: a page's Python blocks in order, its ``tropicell`` commands."""
 
+import doctest
 import inspect
 import re
 import shlex
@@ -45,6 +46,18 @@ def run_commands(text):
             except SystemExit as stop:
                 status = stop.code
             assert status in (0, None), f"{line}: exit status {status}"
+
+
+def test_the_readme_shows_what_happens(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    mpl.use("Agg")
+    options = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+    found = doctest.testfile(
+        str(ROOT / "README.md"), module_relative=False, optionflags=options, encoding="utf-8"
+    )
+    plt.close("all")
+    assert found.attempted > 10
+    assert found.failed == 0
 
 
 def test_there_are_pages():
