@@ -1,4 +1,4 @@
-"""Draw the images of docs/start.md and docs/pictures.md; run it with ``python docs/make_pictures.py``."""
+"""Draw the images of the pages; run it with ``python docs/make_pictures.py``."""
 
 from __future__ import annotations
 
