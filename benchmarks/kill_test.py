@@ -37,7 +37,8 @@ CASES: list[tuple[str, list[int], int, bool]] = [
 
 #: What the killed process runs.
 PROGRAM = """
-import sys, hashlib, json, time
+import sys, hashlib, json, signal, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a program started with & ignores Ctrl-C
 import numpy as np
 from tropicell import Checkpoint, IncompleteError, Network, RegionFolder, count_regions, enumerate_regions
 from tropicell.columns import Ragged
@@ -118,6 +119,8 @@ def disturb(
             place = str(Path(folder) / "checkpoint")
             process = start([sizes, workers, integer, place, what])
             runs += 1
+            if runs > 20 * (kills + 1):
+                raise RuntimeError(f"{number.name} ended only {killed} of {runs} processes")
             if killed < kills:
                 time.sleep(randomness.uniform(0.0, 2.5 * quiet["seconds"] / kills + 0.02))
                 process.send_signal(number)

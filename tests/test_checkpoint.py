@@ -7,8 +7,10 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -31,6 +33,7 @@ from tropicell import (
     load_regions,
 )
 from tropicell.engines.threads import UnitRun
+from tropicell.interruption import stopping
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from benchmarks.kill_test import disturb
@@ -192,22 +195,56 @@ def test_saving_where_there_is_no_folder(tmp_path: Path) -> None:
         regions.save(tmp_path / "missing" / "regions.npz")
 
 
+@pytest.fixture
+def usual_signals() -> Iterator[None]:
+    """What a program in the foreground has: one that is started with & may ignore Ctrl-C."""
+    usual = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
+    before = {number: signal.signal(number, handler) for number, handler in usual.items()}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.usefixtures("usual_signals")
 def test_signals_end_the_search_and_handlers_are_restored(
-    number: signal.Signals, workers: int
+    number: signal.Signals, workers: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    found = threading.Event()
+    original = UnitRun._finish
+
+    def finish(self: UnitRun, *arguments: Any) -> None:
+        original(self, *arguments)
+        found.set()
+
+    def send() -> None:
+        if found.wait(60):
+            signal.raise_signal(number)
+
+    monkeypatch.setattr(UnitRun, "_finish", finish)
     before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
-    timer = threading.Timer(0.3, signal.raise_signal, [number])
-    timer.start()
-    regions = enumerate_regions(default_network([6, 60, 60, 1]), workers=workers)
-    timer.join()
+    sender = threading.Thread(target=send, daemon=True)
+    sender.start()
+    regions = enumerate_regions(default_network([6, 60, 60, 1]), workers=workers, max_seconds=60)
+    sender.join(60)
     assert not regions.complete
     assert len(regions) > 0
     assert regions.stats["ended_by"] == number.name
     assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
 
 
+def test_signals_that_are_ignored_are_left_alone() -> None:
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with stopping(pytest.fail):
+            signal.raise_signal(signal.SIGINT)
+            assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("usual_signals")
 def test_a_reader_of_batches_gets_its_own_signals() -> None:
     batches = iter_regions(default_network([6, 60, 60, 1]))
     next(batches)

@@ -39,6 +39,8 @@ def nodes() -> Iterator[Any]:
     """Two machines, as far as Ray can tell, with one core each."""
     from ray.cluster_utils import Cluster
 
+    patch = pytest.MonkeyPatch()
+    patch.setenv("RAY_worker_niceness", "0")  # else other tests keep the cores to themselves
     before = signal.getsignal(signal.SIGTERM)
     memory = {"num_cpus": 1, "object_store_memory": 80 * 2**20}
     found = Cluster(initialize_head=True, head_node_args=memory | {"include_dashboard": False})
@@ -48,6 +50,7 @@ def nodes() -> Iterator[Any]:
     ray.shutdown()
     found.shutdown()
     signal.signal(signal.SIGTERM, before)
+    patch.undo()
 
 
 def test_a_job_is_the_same_whoever_does_it(tmp_path: Path) -> None:
@@ -86,12 +89,13 @@ def test_a_machine_that_dies_loses_nothing(nodes: Any, tmp_path: Path) -> None:
         kill_a_task()
         nodes.remove_node(nodes.list_all_nodes[-1], allow_graceful=False)
 
-    killer = threading.Thread(target=kill_one)
+    killer = threading.Thread(target=kill_one, daemon=True)
     killer.start()
     stored = enumerate_regions(
         network, domain, out=folder, engine_backend="ray", address=nodes.address
     )
-    killer.join()
+    killer.join(60)
+    assert not killer.is_alive()
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
     assert stored.complete
     assert stored.stats["tasks"] > 2 * died_at[0]
