@@ -126,7 +126,7 @@ def summary(raw: list[dict[str, Any]]) -> str:
                 cells.append("–")
                 continue
             times = rate * other["seconds"] / other["regions"]
-            cells.append(f"× {times:,.0f}" + ("" if other["complete"] else " †"))
+            cells.append(f"×\u00a0{times:,.0f}" + ("" if other["complete"] else "\u00a0†"))
         lines.append("| " + " | ".join(cells) + " |")
     legend = "×: times slower per region than Tropicell in exact arithmetic. †: stopped at the time limit, or not able to know whether these are all. –: not made for it."
     return "\n".join([BEGIN, "", *lines, "", legend, "", END])
