@@ -53,7 +53,7 @@ def from_page(name: str, blocks: slice) -> object:
     page = (HERE / name).read_text(encoding="utf-8")
     code = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)[blocks]
     names: dict[str, object] = {}
-    # Not written by the page itself: a figure that is drawn a second time, at another size, is laid out worse.
+    # The page does not write it: a figure that is drawn again in another size is laid out worse.
     exec("".join(code).replace("axes.figure.savefig", "str"), names)
     return names["axes"]
 
