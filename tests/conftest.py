@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,12 @@ settings.register_profile(
 )
 settings.register_profile("thorough", parent=settings.get_profile("ci"), max_examples=1000)
 settings.load_profile(os.environ.get("TROPICELL_TEST_PROFILE", "ci"))
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Tests that Windows cannot run are skipped there."""
+    if sys.platform == "win32" and item.get_closest_marker("posix"):
+        pytest.skip("needs kill -9, fork, setrlimit or symbolic links")
 
 
 @pytest.fixture(scope="session")

@@ -68,7 +68,10 @@ def test_a_run_that_is_broken_off_goes_on(
         assert_same(again, whole)
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+@pytest.mark.posix
+@pytest.mark.parametrize(
+    "number", [getattr(signal, "SIGKILL", None), signal.SIGTERM, signal.SIGINT]
+)
 def test_a_killed_process_ends_with_the_same_regions(number: signal.Signals) -> None:
     found = disturb([2, 40, 40, 40, 1], 2, False, "enumerate", number, kills=3)
     assert (found["kills"], found["same"]) == (3, True)
@@ -178,6 +181,7 @@ except FileWriteError as error:
 """
 
 
+@pytest.mark.posix
 def test_a_full_disk_loses_nothing(tmp_path: Path) -> None:
     # the child sets RLIMIT_FSIZE: the kernel refuses to let files grow, as if the disk were full
     done = subprocess.run(
