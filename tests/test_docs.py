@@ -4,6 +4,7 @@ import doctest
 import inspect
 import re
 import shlex
+from fnmatch import fnmatch
 from pathlib import Path
 
 import matplotlib as mpl
@@ -69,3 +70,17 @@ def test_the_reference_has_every_public_name():
     listed = {line.strip() for line in page.splitlines()}
     modules = {name for name in tropicell.__all__ if inspect.ismodule(getattr(tropicell, name))}
     assert set(tropicell.__all__) - modules <= listed
+
+
+def test_every_module_is_on_the_map():
+    page = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    patterns = re.findall(r"`([\w/*]+\.py)`", page)
+    package = ROOT / "src" / "tropicell"
+    modules = {str(file.relative_to(package).as_posix()) for file in package.rglob("*.py")}
+    lost = {
+        module
+        for module in modules
+        if not module.endswith("__init__.py")
+        and not any(fnmatch(module, pattern) for pattern in patterns)
+    }
+    assert not lost, f"CONTRIBUTING.md does not say where {sorted(lost)} belong"
