@@ -15,6 +15,7 @@ import tropicell
 from tropicell.cli import main
 
 ROOT = Path(__file__).parents[1]
+GALLERY = ROOT / "examples" / "gallery"
 BLOCK = re.compile(r"^```(python|console)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 PAGES = sorted(
     page.relative_to(ROOT)
@@ -84,3 +85,27 @@ def test_every_module_is_on_the_map():
         and not any(fnmatch(module, pattern) for pattern in patterns)
     }
     assert not lost, f"CONTRIBUTING.md does not say where {sorted(lost)} belong"
+
+
+LINK = re.compile(r"\]\(([^)\s#]*)(?:#[^)\s]*)?\)|src=\"([^\"]+)\"")
+
+
+def leads_somewhere(page, target):
+    if re.match(r"https?://[\w.-]+(/[^\s]*)?$|mailto:", target) or not target:
+        return True
+    if (parts := Path(target).parts)[-2:-1] == ("gallery",):  # pages that the site makes
+        return parts[-1] == "index" or (GALLERY / parts[-1]).with_suffix(".py").is_file()
+    return (page.parent / target).exists()
+
+
+def test_no_link_is_dead():
+    pages = [*ROOT.glob("*.md"), *(ROOT / "benchmarks").glob("*.md")]
+    pages += [page for page in (ROOT / "docs").rglob("*.md") if "gallery" not in page.parts]
+    links = [
+        (page, target)
+        for page in pages
+        for target in ("".join(found) for found in LINK.findall(page.read_text("utf-8")))
+    ]
+    dead = [f"{page.name}: {target}" for page, target in links if not leads_somewhere(page, target)]
+    assert len(links) > 100
+    assert not dead
