@@ -90,6 +90,7 @@ sphinx_gallery_conf = {
     "min_reported_time": 1_000_000,
     "remove_config_comments": True,
     "image_scrapers": ("matplotlib",),
+    "capture_repr": (),
     "show_signature": False,
     "show_memory": False,
     "write_computation_times": False,
