@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
 import sys
 import threading
+import time
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -15,6 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from children import run_python
 from strategies import domains, networks
 from test_enumeration import ENGINES, assert_same, default_network, small_units
 from tropicell import (
@@ -34,6 +36,35 @@ from tropicell.engines.threads import UnitRun
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from benchmarks.kill_test import disturb
+
+#: Seconds after which a search that no signal ends is given up.
+PATIENCE = 60.0
+
+USUAL = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
+
+
+@pytest.fixture
+def usual_signals() -> Iterator[None]:
+    """Ctrl-C and SIGTERM as a program in the foreground has them.
+
+    A program that is started in the background ignores Ctrl-C, and Ray has a handler of its own:
+    then a search leaves the signal alone, and a test that waits for it would wait for ever.
+    """
+    before = {number: signal.signal(number, handler) for number, handler in USUAL.items()}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+def raise_when_awaited(number: signal.Signals) -> None:
+    """Raise a signal soon after somebody has asked for it; otherwise it would end this process."""
+    until = time.monotonic() + PATIENCE
+    while signal.getsignal(number) is USUAL[number]:
+        if time.monotonic() > until:
+            return
+        time.sleep(0.01)
+    time.sleep(0.2)
+    signal.raise_signal(number)
 
 
 def often(folder: Path) -> Checkpoint:
@@ -177,9 +208,7 @@ except FileWriteError as error:
 
 def test_a_full_disk_loses_nothing(tmp_path: Path) -> None:
     # the child sets RLIMIT_FSIZE: the kernel refuses to let files grow, as if the disk were full
-    done = subprocess.run(
-        [sys.executable, "-c", FULL_DISK, str(tmp_path)], capture_output=True, text=True, check=True
-    )
+    done = run_python("-c", FULL_DISK, str(tmp_path))
     assert "regions.npz: can't be written" in done.stdout
     assert "untouched" in done.stdout
     assert len(load_regions(tmp_path / "regions.npz")) == 3
@@ -193,21 +222,25 @@ def test_saving_where_there_is_no_folder(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.usefixtures("usual_signals")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_signals_end_the_search_and_handlers_are_restored(
     number: signal.Signals, workers: int
 ) -> None:
-    before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
-    timer = threading.Timer(0.3, signal.raise_signal, [number])
-    timer.start()
-    regions = enumerate_regions(default_network([6, 60, 60, 1]), workers=workers)
-    timer.join()
+    enumerate_regions(default_network([6, 2, 1]))  # what is to be compiled is compiled by now
+    thread = threading.Thread(target=raise_when_awaited, args=[number], daemon=True)
+    thread.start()
+    regions = enumerate_regions(
+        default_network([6, 60, 60, 1]), workers=workers, max_seconds=PATIENCE
+    )
+    thread.join(PATIENCE)
     assert not regions.complete
     assert len(regions) > 0
     assert regions.stats["ended_by"] == number.name
-    assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
+    assert {each: signal.getsignal(each) for each in USUAL} == USUAL
 
 
+@pytest.mark.usefixtures("usual_signals")
 def test_a_reader_of_batches_gets_its_own_signals() -> None:
     batches = iter_regions(default_network([6, 60, 60, 1]))
     next(batches)

@@ -25,6 +25,9 @@ from tropicell import (
 
 ray = pytest.importorskip("ray", reason="the extra 'ray' is not installed")
 
+#: Seconds after which a cluster that does not get on is given up.
+LIMIT = 100.0
+
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 
@@ -80,18 +83,26 @@ def test_a_machine_that_dies_loses_nothing(nodes: Any, tmp_path: Path) -> None:
     died_at = []
 
     def kill_one() -> None:
+        until = time.monotonic() + LIMIT
         while len(list(folder.glob("*.parquet"))) < 3:
+            if time.monotonic() > until:
+                return
             time.sleep(0.01)
         died_at.append(len(list(folder.glob("*.parquet"))))
         kill_a_task()
         nodes.remove_node(nodes.list_all_nodes[-1], allow_graceful=False)
 
-    killer = threading.Thread(target=kill_one)
+    killer = threading.Thread(target=kill_one, daemon=True)
     killer.start()
     stored = enumerate_regions(
-        network, domain, out=folder, engine_backend="ray", address=nodes.address
+        network,
+        domain,
+        out=folder,
+        engine_backend="ray",
+        address=nodes.address,
+        max_seconds=LIMIT,
     )
-    killer.join()
+    killer.join(LIMIT)
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
     assert stored.complete
     assert stored.stats["tasks"] > 2 * died_at[0]
@@ -105,12 +116,15 @@ def test_a_machine_that_dies_loses_nothing(nodes: Any, tmp_path: Path) -> None:
     )
     assert not parts.complete
     assert 9000 < len(parts) < len(expected)
-    whole = enumerate_regions(network, domain, out=tmp_path / "two", engine_backend="ray")
+    whole = enumerate_regions(
+        network, domain, out=tmp_path / "two", engine_backend="ray", max_seconds=LIMIT
+    )
     assert_same(whole.to_regions(), expected)
     with pytest.raises(CheckpointError, match="its kind is"):
         enumerate_regions(network, domain, out=folder)
 
-    assert count_regions(network, domain, engine_backend="ray") == len(expected)
+    count = count_regions(network, domain, engine_backend="ray", max_seconds=LIMIT)
+    assert count == len(expected)
     with pytest.raises(IncompleteError):
         count_regions(network, domain, engine_backend="ray", max_regions=1000)
 

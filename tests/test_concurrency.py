@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from children import run_python
 from strategies import random_network
 from tropicell import Box, Network, Regions, count_regions, enumerate_regions
 
@@ -73,13 +72,7 @@ def test_one_result_read_by_many_threads() -> None:
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 def test_processes_after_use(method: str) -> None:
     script = Path(__file__).with_name("processes.py")
-    done = subprocess.run(
-        [sys.executable, str(script), method],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=True,
-    )
+    done = run_python(str(script), method)
     answer = json.loads(done.stdout.splitlines()[-1])
     assert answer["before"] == answer["after"]
     assert answer["again"] == answer["before"][0] > 10

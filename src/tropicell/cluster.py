@@ -54,6 +54,9 @@ _RETRIES = 5
 #: Seconds to wait for a task before looking at the clock, and between two looks at the cluster.
 _SECONDS, _LOOK = 0.2, 2.0
 
+#: Seconds to wait for a cluster that has no cores at all: machines may be on their way.
+_PATIENCE = 600.0
+
 
 class Plan(NamedTuple):
     """What all tasks share; it goes to every machine once.
@@ -230,12 +233,18 @@ class RayRun:
     def _work(self, ray: Any, running: dict[Any, Job]) -> Iterator[None]:
         remote = ray.remote(num_cpus=1, max_retries=3, scheduling_strategy="SPREAD")(do_job)
         plan = ray.put(self._plan)
-        cores, looked = 1, 0.0
+        cores, looked, had_cores = 1, 0.0, time.perf_counter()
         while (self._open or running) and not self._stop:
             if time.perf_counter() > looked + _LOOK:  # machines come and go
-                cores = max(1, int(ray.cluster_resources().get("CPU", 1)))
                 looked = time.perf_counter()
-            while self._open and len(running) < _IN_FLIGHT * cores:
+                cores = int(ray.cluster_resources().get("CPU", 0))
+                had_cores = looked if cores else had_cores
+                if looked > had_cores + _PATIENCE:
+                    raise TropicellError(
+                        f"the Ray cluster has had no cores for {_PATIENCE / 60:g} minutes; give it "
+                        "a machine, and call again"
+                    )
+            while self._open and len(running) < _IN_FLIGHT * max(1, cores):
                 job = self._open.pop()
                 running[remote.remote(plan, job.key, job.units, job.limit(cores))] = job
             done, rest = ray.wait(list(running), num_returns=1, timeout=_SECONDS)
