@@ -1,8 +1,10 @@
 """Every snippet of the docs runs: a page's Python blocks in order, its ``tropicell`` commands."""
 
+import importlib
 import inspect
 import re
 import shlex
+from functools import cached_property
 from pathlib import Path
 
 import matplotlib as mpl
@@ -56,3 +58,51 @@ def test_the_reference_has_every_public_name():
     listed = {line.strip() for line in page.splitlines()}
     modules = {name for name in tropicell.__all__ if inspect.ismodule(getattr(tropicell, name))}
     assert set(tropicell.__all__) - modules <= listed
+
+
+# --- examples in docstrings -------------------------------------------------------------------
+# Every public name has an example, which pytest runs as a doctest: all of ``tropicell.__all__``,
+# everything on the reference page, the functions of public modules, and the methods of all these
+# classes (a method that overrides another without a docstring of its own has the other's).
+# A property whose docstring is one line needs none: it is a value, and the line says what it is.
+
+
+def public_names():
+    """Names with what they stand for; classes come with their methods and properties."""
+    page = (ROOT / "docs" / "reference.rst").read_text("utf-8")
+    listed = [line.strip() for line in page.splitlines() if line.startswith("   ")]
+    names = {*tropicell.__all__, *(name for name in listed if not name.startswith(":"))}
+    for name in sorted(names):
+        module, _, last = f"tropicell.{name}".rpartition(".")
+        thing = getattr(importlib.import_module(module), last)
+        if inspect.ismodule(thing):
+            functions = inspect.getmembers(thing, inspect.isfunction)
+            found = {f"{name}.{key}": f for key, f in functions if thing.__name__ in f.__module__}
+        else:
+            found = {name: thing}
+        if inspect.isclass(thing):
+            found |= {f"{name}.{key}": value for key, value in members_of(thing)}
+        yield from ((key, value) for key, value in found.items() if "._" not in key)
+
+
+def members_of(kind):
+    """Methods and properties that are written in this package."""
+    for key in dir(kind):
+        value = inspect.getattr_static(kind, key)
+        if isinstance(value, (property, cached_property)):
+            yield key, value
+        elif inspect.isroutine(getattr(kind, key)):
+            function = inspect.unwrap(getattr(kind, key))
+            if str(getattr(function, "__module__", "")).startswith("tropicell"):
+                yield key, function
+
+
+PUBLIC = dict(public_names())
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_public_names_have_examples(name):
+    text = inspect.getdoc(PUBLIC[name]) or ""
+    says_all = isinstance(PUBLIC[name], (property, cached_property)) and text.count("\n") == 0
+    assert text
+    assert says_all or re.search(r"^Examples\n-+\n.*>>> ", text, re.MULTILINE | re.DOTALL)

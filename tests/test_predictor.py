@@ -118,14 +118,14 @@ def test_points_and_maps_in_many_portions(monkeypatch: pytest.MonkeyPatch) -> No
     points = np.random.default_rng(0).normal(size=(200, 3)) * 3
     whole = CachedPredictor(network)
     expected = whole.predict(points)
-    monkeypatch.setattr("tropicell.predictor._BATCH", 500)
+    monkeypatch.setattr("tropicell.algorithm3._BATCH", 500)
     parts = CachedPredictor(network)
     np.testing.assert_allclose(parts.predict(points), expected, rtol=1e-12)
     np.testing.assert_allclose(parts.jacobian(points), whole.jacobian(points), rtol=1e-9)
     assert parts.contains(points).all()
     assert (parts.hits, parts.misses) == (whole.hits, whole.misses)
     assert parts.size == whole.size > 30
-    assert len(list(parts._blocks(points))) > 3
+    assert len(list(parts._maps.blocks(points))) > 3
 
 
 def test_sparse_matrices_and_slices() -> None:

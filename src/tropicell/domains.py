@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tropicell.arrays import FloatArray
 from tropicell.errors import InvalidDomainError
 
 if TYPE_CHECKING:
     from tropicell.network import Network
-
-FloatArray = NDArray[np.float64]
 
 
 class Domain(ABC):

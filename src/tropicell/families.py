@@ -12,7 +12,7 @@ from math import comb, prod
 
 import numpy as np
 
-from tropicell.activations import FloatArray
+from tropicell.arrays import FloatArray
 from tropicell.domains import Box, Domain, WholeSpace
 from tropicell.errors import InvalidInputError
 from tropicell.network import Network

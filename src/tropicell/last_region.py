@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tropicell.arrays import FloatArray
 from tropicell.columns import Ragged
 from tropicell.errors import InvalidInputError
 from tropicell.graph import behind_one_neuron
 from tropicell.locator import Outside, RegionLocator
 from tropicell.regions import Regions
-
-FloatArray = NDArray[np.float64]
 
 
 class LastRegionPredictor(RegionLocator):

@@ -9,11 +9,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tropicell.arrays import FloatArray
 from tropicell.cut_tree import CutTree, domain_table
 from tropicell.errors import InvalidInputError
 from tropicell.regions import Regions
 
-FloatArray = NDArray[np.float64]
 Outside = Literal["network", "nan", "error"]
 
 #: Points that a thread takes at a time: they and their answers stay in the processor's cache.

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from tropicell.arrays import FloatArray
 from tropicell.errors import InvalidInputError
 from tropicell.regions import Regions
 
 if TYPE_CHECKING:
     from scipy.spatial import ConvexHull
 
-FloatArray = NDArray[np.float64]
 Norm = Literal["l1", "l2", "linf"]
 
 _ORDERS: dict[str, float] = {"l1": 1, "l2": 2, "linf": np.inf}

@@ -15,11 +15,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tropicell import patterns as _patterns
-from tropicell.activations import Activation, FloatArray
+from tropicell.activations import Activation
 from tropicell.arithmetic import ArithmeticName, get_arithmetic
+from tropicell.arrays import FloatArray
+from tropicell.checks import check_layers, checked_points
 from tropicell.diagram import draw
 from tropicell.domains import Slice
-from tropicell.errors import InvalidDomainError, InvalidInputError, InvalidNetworkError
+from tropicell.errors import InvalidDomainError
 from tropicell.fingerprint import fingerprint
 from tropicell.layers import Affine, Layer
 from tropicell.maps import AffineMap, NetworkMaps
@@ -72,7 +74,7 @@ class Network:
         self.embedding = embedding
         self._input_width = int(n_inputs)
         self._remembered: dict[Hashable, Any] = {}
-        self._check()
+        check_layers(self._input_width, self.layers, output, embedding)
 
     @classmethod
     def mlp(
@@ -324,21 +326,7 @@ class Network:
 
         If `finite`, infinities and nan are refused.
         """
-        try:
-            x = np.asarray(points) if exact else np.asarray(points, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise InvalidInputError(f"points must be numbers: {error}") from None
-        if x.ndim != 2 or x.shape[1] != self.n_inputs:
-            raise InvalidInputError(
-                f"expected points of shape (points, {self.n_inputs}), got {x.shape}"
-            )
-        if finite and not np.isfinite(x).all():
-            row, column = np.argwhere(~np.isfinite(x))[0].tolist()
-            raise InvalidInputError(
-                f"point {row} has the value {x[row, column]} at input {column}; expected finite "
-                "numbers"
-            )
-        return x
+        return checked_points(points, self.n_inputs, exact=exact, finite=finite)
 
     # --- how it looks -------------------------------------------------------------------------
 
@@ -368,36 +356,6 @@ class Network:
         if self.embedding is not None:
             parts.append(f"on a slice of R^{self._input_width}")
         return f"Network({', '.join(parts)})"
-
-    # --- checks -------------------------------------------------------------------------------
-
-    def _check(self) -> None:
-        if self._input_width < 1:
-            raise InvalidNetworkError("the network has no inputs")
-        widths = [self._input_width]
-        for index in range(1, self.depth + 2):
-            affine = self.affine(index)
-            where = "the output" if index == self.depth + 1 else f"layer {index}"
-            if affine.width == 0:
-                raise InvalidNetworkError(f"{where} has no neurons")
-            for source, matrix in affine.terms.items():
-                if not 0 <= source < index:
-                    raise InvalidNetworkError(
-                        f"{where} takes its input from layer {source}, which is not before it"
-                    )
-                if matrix.shape[1] != widths[source]:
-                    raise InvalidNetworkError(
-                        f"{where} expects {matrix.shape[1]} values from layer {source}, "
-                        f"which has {widths[source]}"
-                    )
-            widths.append(affine.width)
-        if self.embedding is not None:
-            matrix, offset = self.embedding.matrix, self.embedding.offset
-            if matrix.ndim != 2 or {matrix.shape[:1], offset.shape} != {(self._input_width,)}:
-                raise InvalidNetworkError(
-                    f"the embedding has a matrix of shape {matrix.shape} and an offset of shape "
-                    f"{offset.shape}; layer 0 has {self._input_width} neurons"
-                )
 
 
 def _abbreviated(network: Network) -> str:

@@ -10,12 +10,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tropicell.arrays import FloatArray
 from tropicell.network import Network
 from tropicell.patterns import PatternArray, split_layers
-
-FloatArray = NDArray[np.float64]
 
 
 def output_maps(network: Network, patterns: PatternArray) -> FloatArray:

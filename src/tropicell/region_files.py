@@ -121,7 +121,7 @@ def _regions(header: dict[str, Any], arrays: dict[str, Any], where: str) -> Regi
     words = np.ascontiguousarray(arrays["words"], dtype=np.uint64)
     packed = PackedPatterns(words, network.n_neurons, bits)
     count, inputs = len(words), network.n_inputs
-    width = max(1, -(-network.n_neurons * bits // 64))
+    width = PackedPatterns.words_for(network.n_neurons, bits)
     if (
         header["bits"] != bits
         or words.shape != (count, width)

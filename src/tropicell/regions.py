@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tropicell import graph
+from tropicell.arrays import FloatArray
 from tropicell.columns import PackedPatterns, Ragged
 from tropicell.domains import Domain
 from tropicell.errors import InvalidInputError
@@ -80,7 +81,7 @@ class Regions:
         complete: bool = True,
         stats: Mapping[str, Any] | None = None,
         bounded: NDArray[np.bool_] | None = None,
-        volumes: NDArray[np.float64] | None = None,
+        volumes: FloatArray | None = None,
         corners: Ragged | None = None,
         facet_lines: Ragged | None = None,
     ) -> None:
@@ -162,21 +163,11 @@ class Regions:
             found[i] = self._on_boundary(x[i])
         return np.where(inside, found, -1)
 
-    def _on_boundary(self, point: NDArray[np.float64]) -> int:
-        """A region that contains a point between regions: one step away, in exact arithmetic."""
-        pattern = self.network.patterns(point[None], arithmetic="exact")
-        index = int(self.packed.find(pattern)[0])
-        if index >= 0:
-            return index
-        maps = self.network.maps("exact")
-        exact = maps.arithmetic.public(maps.arithmetic.array(point))
-        for seed in range(20):
-            direction = np.random.default_rng(seed).integers(-1000, 1001, size=len(point))
-            behind = graph.pattern_along(maps, exact, direction.astype(object))
-            index = int(self.packed.find(behind[None])[0])
-            if index >= 0:
-                return index
-        return -1
+    def _on_boundary(self, point: FloatArray) -> int:
+        """A region that contains a point between regions."""
+        around = graph.patterns_around(self.network, point)
+        found = (int(self.packed.find(pattern[None])[0]) for pattern in around)
+        return next((index for index in found if index >= 0), -1)
 
     # --- columns that are worked out when asked for -------------------------------------------
 
@@ -208,14 +199,14 @@ class Regions:
         return Ragged.from_counts(values, counts)
 
     @cached_property
-    def volumes(self) -> NDArray[np.float64]:
+    def volumes(self) -> FloatArray:
         """Length, area or volume of each region, inf where unbounded."""
         from tropicell.measure import volumes  # noqa: PLC0415 - measure is built on Regions
 
         return volumes(self)
 
     @cached_property
-    def affine_maps(self) -> NDArray[np.float64]:
+    def affine_maps(self) -> FloatArray:
         """The maps of all regions, shape (regions, outputs, inputs + 1), offsets last."""
         size = self.network.n_inputs + 1
         step = max(1, _BATCH // (size * max([1, *self.network.widths])))

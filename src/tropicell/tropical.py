@@ -32,16 +32,11 @@ from tropicell.arithmetic import ArithmeticName, Matrix
 from tropicell.domains import Domain, resolve
 from tropicell.errors import InvalidInputError
 from tropicell.float_geometry import Tolerance, interior_point
+from tropicell.inequalities import cut_by, domain_inequalities, layer_inequalities
 from tropicell.network import Network
 from tropicell.patterns import PatternArray, PatternLike, split_layers
 from tropicell.polyhedra import Cell
-from tropicell.region import (
-    EmptyRegion,
-    Region,
-    cut_by,
-    domain_inequalities,
-    layer_inequalities,
-)
+from tropicell.region import EmptyRegion, Region
 
 #: How skip connections enter the recurrences; see `recurrences`.
 SkipForm = Literal["paper", "polynomial"]
