@@ -101,6 +101,13 @@ class DataRegions:
         -----
         Equal patterns are compared once, on both sides. In the worst case all different patterns
         are compared with all others, 64 neurons at a time; see `tropicell._hamming`.
+
+        Examples
+        --------
+        >>> network = Network.mlp([[[1.0], [1.0]], [[1.0, 1.0]]], [[0.0, -1.0], [0.0]])
+        >>> known = DataRegions(network, [[-3.0]])
+        >>> known.distance([[-9.0], [0.5], [7.0]])
+        array([0, 1, 2])
         """
         return self._nearest(points, workers)[1]
 
@@ -200,7 +207,16 @@ class DataRegions:
         return np.where(found >= 0, lengths[found], -1)
 
     def path_lengths(self, regions: Regions) -> IntArray:
-        """For each of the regions the number of facets to cross to the nearest data region."""
+        """For each of the regions the number of facets to cross to the nearest data region.
+
+        Examples
+        --------
+        >>> from tropicell import enumerate_regions
+        >>> network = Network.mlp([[[1.0], [1.0]], [[1.0, 1.0]]], [[0.0, -1.0], [0.0]])
+        >>> known = DataRegions(network, [[-3.0]])
+        >>> known.path_lengths(enumerate_regions(network, engine="traverse"))
+        array([0, 1, 2])
+        """
         if regions.network.fingerprint != self.network.fingerprint:
             raise InvalidInputError(
                 f"the regions are those of another network, {regions.network!r}; expected regions "

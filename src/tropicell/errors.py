@@ -32,7 +32,7 @@ class InvalidNetworkError(TropicellError, ValueError):
     >>> from tropicell import Network
     >>> Network.mlp([[[1.0, 2.0]], [[1.0, 1.0]]])
     Traceback (most recent call last):
-    tropicell.errors.InvalidNetworkError: the weights of the output have 2 columns, but layer 1 has ...
+    tropicell.errors.InvalidNetworkError: the weights of the output have 2 columns, but ...
     """
 
 

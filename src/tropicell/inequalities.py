@@ -27,6 +27,11 @@ class Boundary:
         Index of the neuron in its layer, from 0; for the domain the index of its inequality.
     breakpoint : int
         Which of the activation's breakpoints, from 0 (ReLU has one).
+
+    Examples
+    --------
+    >>> str(Boundary(1, 2)), str(Boundary(0, 3))
+    ('layer 1, neuron 2', 'domain, inequality 3')
     """
 
     layer: int
@@ -53,6 +58,14 @@ class Inequalities:
     closed : ndarray of bool
         Whether ``0 <= 0`` would do. Only matters for a neuron that is constant on the region: at a
         breakpoint it is on the lower piece.
+
+    Examples
+    --------
+    >>> from tropicell import Region
+    >>> network = Network.mlp([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0]]])
+    >>> print(Region(network, "10").inequalities)
+    -1·x1 ≤ 0    (layer 1, neuron 0)
+    1·x2 ≤ 0    (layer 1, neuron 1)
     """
 
     A: NDArray[Any]

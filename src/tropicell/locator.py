@@ -101,6 +101,15 @@ class RegionLocator:
         -------
         ndarray of int64, shape (points,)
             A point between regions belongs to one of them, the same as in `Regions.locate`.
+
+        Examples
+        --------
+        >>> from tropicell import Box, Network, enumerate_regions
+        >>> network = Network.mlp([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0]]])
+        >>> regions = enumerate_regions(network, Box(-1, 1))
+        >>> locator = RegionLocator(regions)
+        >>> [regions[i].text for i in locator.locate([[0.5, 0.5], [-0.5, 0.5]])]
+        ['11', '01']
         """
         x = self._points(points)
         found = np.empty(len(x), np.int64)
@@ -127,6 +136,16 @@ class RegionLocator:
         ------
         InvalidInputError
             For a point outside the domain, if that is what ``outside`` says.
+
+        Examples
+        --------
+        >>> from tropicell import Box, Network, enumerate_regions
+        >>> network = Network.mlp([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0]]])
+        >>> regions = enumerate_regions(network, Box(-1, 1))
+        >>> locator = RegionLocator(regions)
+        >>> locator.predict([[0.5, 0.25], [9.0, 9.0]])
+        array([[ 0.75],
+               [18.  ]])
         """
         x = self._points(points)
         found = np.empty(len(x), np.int64)
@@ -151,6 +170,15 @@ class RegionLocator:
         Returns
         -------
         ndarray, shape (outputs,)
+
+        Examples
+        --------
+        >>> from tropicell import Box, Network, enumerate_regions
+        >>> network = Network.mlp([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0]]])
+        >>> regions = enumerate_regions(network, Box(-1, 1))
+        >>> locator = RegionLocator(regions)
+        >>> locator.predict_one([0.5, 0.25])
+        array([0.75])
         """
         x = np.ascontiguousarray(point, np.float64)
         if x.shape != self._shape:

@@ -152,7 +152,14 @@ class Network:
         return np.concatenate(parts) if parts else np.empty(0, dtype=np.intp)
 
     def affine(self, layer: int) -> Affine:
-        """The affine part of layer 1 … L, or of the output (layer L + 1)."""
+        """The affine part of layer 1 … L, or of the output (layer L + 1).
+
+        Examples
+        --------
+        >>> network = Network.mlp([[[1.0]], [[3.0]]], skips=[(0, 2)])
+        >>> list(network.affine(2).terms)
+        [0, 1]
+        """
         return self.output if layer == self.depth + 1 else self.layers[layer - 1].affine
 
     @property
@@ -255,7 +262,13 @@ class Network:
         return AffineMap(columns[:, :-1], columns[:, -1])
 
     def parse_pattern(self, pattern: PatternLike) -> PatternArray:
-        """A pattern in any form, checked and made flat; see `tropicell.patterns`."""
+        """A pattern in any form, checked and made flat; see `tropicell.patterns`.
+
+        Examples
+        --------
+        >>> Network.mlp([[[1.0], [2.0]], [[1.0, 1.0]]]).parse_pattern("10")
+        array([1, 0], dtype=uint8)
+        """
         return _patterns.parse(pattern, self.widths, self.pieces)
 
     def restrict(self, domain: Slice) -> Network:
@@ -282,13 +295,29 @@ class Network:
         return Network(self._input_width, self.layers, self.output, embedding=embedding)
 
     def first_layers(self, layer: int) -> Network:
-        """The network up to a layer: its outputs are that layer's."""
+        """The network up to a layer: its outputs are that layer's.
+
+        Examples
+        --------
+        >>> network = Network.mlp([[[1.0], [-1.0]], [[1.0, 1.0]], [[1.0]]])
+        >>> network.first_layers(1)
+        Network(1 → 2 → 2)
+        >>> network.first_layers(1)([[3.0]])
+        array([[3., 0.]])
+        """
         width = self.widths[layer - 1] if layer else self._input_width
         output = Affine({layer: np.eye(width)})
         return Network(self._input_width, self.layers[:layer], output, embedding=self.embedding)
 
     def maps(self, arithmetic: ArithmeticName) -> NetworkMaps:
-        """The recursion over the layers in one arithmetic; made once, then kept."""
+        """The recursion over the layers in one arithmetic; made once, then kept.
+
+        Examples
+        --------
+        >>> maps = Network.mlp([[[2.0]], [[1.0]]]).maps("float")
+        >>> maps.of_pattern(np.array([1], dtype=np.uint8))
+        array([[2., 0.]])
+        """
         maps: NetworkMaps = self.remember(
             ("maps", arithmetic), lambda: NetworkMaps(self, get_arithmetic(arithmetic))
         )
@@ -298,6 +327,12 @@ class Network:
         """What `make` returns, kept for the next call with the same key (a few of them).
 
         Networks do not change, so what is made from one can be used again.
+
+        Examples
+        --------
+        >>> network = Network.mlp([[[2.0]], [[1.0]]])
+        >>> network.remember("sum", lambda: 1 + 1), network.remember("sum", lambda: 1 / 0)
+        (2, 2)
         """
         found = self._remembered.get(key)
         if found is None:
@@ -325,6 +360,15 @@ class Network:
         """Points as an array of shape (points, inputs): float64, or as they are if exact.
 
         If `finite`, infinities and nan are refused.
+
+        Examples
+        --------
+        >>> Network.mlp([[[2.0]], [[1.0]]]).check_points([[1], [2]])
+        array([[1.],
+               [2.]])
+        >>> Network.mlp([[[2.0]], [[1.0]]]).check_points([[float("nan")]], finite=True)
+        Traceback (most recent call last):
+        tropicell.errors.InvalidInputError: point 0 has the value nan at input 0; expected ...
         """
         return checked_points(points, self.n_inputs, exact=exact, finite=finite)
 

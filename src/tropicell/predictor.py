@@ -91,6 +91,13 @@ class CachedPredictor(Estimator):
         Returns
         -------
         ndarray, shape (points, outputs)
+
+        Examples
+        --------
+        >>> network = Network.mlp([[[1.0], [-1.0]], [[1.0, 2.0]]])
+        >>> CachedPredictor(network).predict([[3.0], [-1.0]])
+        array([[3.],
+               [2.]])
         """
         x = self._check(X)
         y = np.empty((len(x), self.network.n_outputs))
@@ -128,13 +135,26 @@ class CachedPredictor(Estimator):
         -------
         CachedPredictor
             Itself.
+
+        Examples
+        --------
+        >>> network = Network.mlp([[[1.0], [-1.0]], [[1.0, 2.0]]])
+        >>> CachedPredictor(network).fit([[1.0], [2.0], [-1.0]]).size
+        2
         """
         x = self._check(X)
         self.clear()
         return self.partial_fit(x)
 
     def partial_fit(self, X: ArrayLike, y: object = None) -> CachedPredictor:
-        """Learn the regions of points on top of those that are known."""
+        """Learn the regions of points on top of those that are known.
+
+        Examples
+        --------
+        >>> network = Network.mlp([[[1.0], [-1.0]], [[1.0, 2.0]]])
+        >>> CachedPredictor(network).fit([[1.0]]).partial_fit([[-1.0]]).size
+        2
+        """
 
         def use(rows: Any, maps: FloatArray, slots: NDArray[Any]) -> None:
             """Only learn."""
@@ -217,13 +237,32 @@ class CachedPredictor(Estimator):
         return self._maps.cache.nbytes
 
     def clear(self) -> None:
-        """Forget all regions, and start to count anew."""
+        """Forget all regions, and start to count anew.
+
+        Examples
+        --------
+        >>> network = Network.mlp([[[1.0], [-1.0]], [[1.0, 2.0]]])
+        >>> predictor = CachedPredictor(network).fit([[1.0]])
+        >>> predictor.clear()
+        >>> predictor.size
+        0
+        """
         with self._maps.lock:
             self._maps.cache.clear()
             self._hits = self._misses = 0
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the cache to an ``.npz`` file; see `load`."""
+        """Write the cache to an ``.npz`` file; see `load`.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> network = Network.mlp([[[1.0], [-1.0]], [[1.0, 2.0]]])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     CachedPredictor(network).fit([[1.0], [-1.0]]).save(folder + "/cache.npz")
+        ...     CachedPredictor.load(folder + "/cache.npz", network).size
+        2
+        """
         from tropicell.predictor_files import save_cache  # noqa: PLC0415 - built on this module
 
         save_cache(self, path)
@@ -252,24 +291,59 @@ class CachedPredictor(Estimator):
         ------
         ModelFileError
             If the file is missing, damaged, something else, or belongs to another network.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> network = Network.mlp([[[1.0], [-1.0]], [[1.0, 2.0]]])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     CachedPredictor(network).fit([[1.0]]).save(folder + "/cache.npz")
+        ...     CachedPredictor.load(folder + "/cache.npz", network, policy="fifo").policy
+        'fifo'
         """
         from tropicell.predictor_files import load_cache  # noqa: PLC0415
 
         return load_cache(cls, path, network, max_bytes, policy)
 
     def to_torch(self) -> CachedModule:
-        """The same as a `torch.nn.Module` that shares this cache."""
+        """The same as a `torch.nn.Module` that shares this cache.
+
+        Examples
+        --------
+        >>> import torch
+        >>> network = Network.mlp([[[1.0], [-1.0]], [[1.0, 2.0]]])
+        >>> module = CachedPredictor(network).to_torch()
+        >>> module(torch.tensor([[3.0]])).item()
+        3.0
+        """
         from tropicell.cached_module import CachedModule  # noqa: PLC0415 - needs PyTorch
 
         return CachedModule(self)
 
     def columns(self) -> tuple[Words, FloatArray]:
-        """Packed patterns and maps of all regions in the cache, those that go first first."""
+        """Packed patterns and maps of all regions in the cache, those that go first first.
+
+        Examples
+        --------
+        >>> network = Network.mlp([[[1.0], [-1.0]], [[1.0, 2.0]]])
+        >>> words, maps = CachedPredictor(network).fit([[-1.0]]).columns()
+        >>> words, maps
+        (array([[2]], dtype=uint64), array([[[-2.,  0.]]]))
+        """
         with self._maps.lock:
             return self._maps.cache.columns()
 
     def extend(self, words: Words, maps: FloatArray) -> None:
-        """Add regions with their maps, as `columns` gives them."""
+        """Add regions with their maps, as `columns` gives them.
+
+        Examples
+        --------
+        >>> network = Network.mlp([[[1.0], [-1.0]], [[1.0, 2.0]]])
+        >>> first, second = CachedPredictor(network).fit([[1.0]]), CachedPredictor(network)
+        >>> second.extend(*first.columns())
+        >>> second.contains([[7.0], [-7.0]])
+        array([ True, False])
+        """
         with self._maps.lock:
             self._maps.cache.append(words, maps)
 

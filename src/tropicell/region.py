@@ -51,6 +51,13 @@ class Facet:
         Every neuron (or inequality of the domain) that has an inequality with this boundary.
     row : int
         Index of the inequality among the rows of the region's `cell`.
+
+    Examples
+    --------
+    >>> region = Region(Network.mlp([[[2.0]], [[1.0]]], [[-1.0], [0.0]]), "1")
+    >>> facet = region.facets[0]
+    >>> print(f"{facet.a[0]} x <= {facet.b}, {facet.sources[0]}")
+    -2 x <= -1, layer 1, neuron 0
     """
 
     a: NDArray[Any]
@@ -70,6 +77,13 @@ class EmptyRegion:
         The layer at which it became empty; 0 if the domain itself has no interior.
     certain : bool
         False if float arithmetic could not tell for sure.
+
+    Examples
+    --------
+    >>> from tropicell import find_region
+    >>> found = find_region(Network.mlp([[[1.0], [-1.0]], [[1.0, 1.0]]]), "11")
+    >>> bool(found), found.layer
+    (False, 1)
     """
 
     pattern: PatternArray
@@ -192,7 +206,14 @@ class Region:
         return Cell(self._rows[0], self._require_cell().witness)
 
     def cell_of(self, boundaries: Sequence[Boundary]) -> Cell:
-        """The cell of some of the inequalities, in the order of their boundaries."""
+        """The cell of some of the inequalities, in the order of their boundaries.
+
+        Examples
+        --------
+        >>> region = Region(Network.mlp([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0]]]), "11")
+        >>> region.cell_of([Boundary(1, 1)]).rows
+        ((0, 1, 0),)
+        """
         rows, indices = self._rows
         sources = self.inequalities.sources
         found = {sources[i]: row for row, i in zip(rows, indices, strict=True)}
@@ -229,7 +250,13 @@ class Region:
         return self._neighbours()
 
     def contains(self, points: ArrayLike) -> NDArray[np.bool_]:
-        """Which points (rows) lie in the region, boundary included."""
+        """Which points (rows) lie in the region, boundary included.
+
+        Examples
+        --------
+        >>> Region(Network.mlp([[[1.0]], [[1.0]]]), "1").contains([[-1.0], [0.0], [2.0]])
+        array([False,  True,  True])
+        """
         exact = self.arithmetic == "exact"
         x = self.network.check_points(points, exact=exact)
         if exact:
@@ -242,6 +269,14 @@ class Region:
 
         Those of neurons whose pre-activation cancels on the region: it is tiny against the sum of
         the absolute values that it is computed from. Always False in exact arithmetic.
+
+        Examples
+        --------
+        The second layer sees 0.1 + 0.2 - 0.3, which float64 rounds to 5.6e-17:
+
+        >>> network = Network.mlp([[[1.0]] * 3, [[0.1, 0.2, -0.3]], [[1.0]]])
+        >>> Region(network, "111|1", arithmetic="float").noisy()
+        array([False, False, False,  True])
         """
         rows = self.inequalities
         if self.arithmetic == "exact":

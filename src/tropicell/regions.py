@@ -69,6 +69,17 @@ class Regions:
 
     Columns that the engine does not give are worked out, exactly and region by region, when they
     are asked for.
+
+    Examples
+    --------
+    >>> from tropicell import Box, Network, enumerate_regions
+    >>> network = Network.mlp([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0]]])
+    >>> regions = enumerate_regions(network, Box(-1, 2))
+    >>> regions
+    Regions(4 of Network(2 → 2 → 1) on Box(-1.0, 2.0))
+    >>> index = regions.find("11")
+    >>> float(regions.volumes[index]), len(regions.neighbours.of(index))
+    (4.0, 2)
     """
 
     def __init__(
@@ -127,7 +138,16 @@ class Regions:
         return self.packed[:]
 
     def texts(self) -> list[str]:
-        """All patterns as text."""
+        """All patterns as text.
+
+        Examples
+        --------
+        >>> from tropicell import Network, enumerate_regions
+        >>> network = Network.mlp([[[1.0], [1.0]], [[1.0, 1.0]]], [[0.0, -1.0], [0.0]])
+        >>> regions = enumerate_regions(network, engine="traverse")
+        >>> regions.texts()
+        ['00', '10', '11']
+        """
         return [to_text(pattern, self.network.widths) for pattern in self.patterns]
 
     @cached_property
@@ -155,6 +175,14 @@ class Regions:
 
         A point on a boundary belongs to the region of its pattern, if that is one, and else to a
         region that it is on the boundary of.
+
+        Examples
+        --------
+        >>> from tropicell import Network, enumerate_regions
+        >>> network = Network.mlp([[[1.0], [1.0]], [[1.0, 1.0]]], [[0.0, -1.0], [0.0]])
+        >>> regions = enumerate_regions(network, engine="traverse")
+        >>> regions.locate([[-3.0], [0.5], [3.0]])
+        array([0, 1, 2])
         """
         x = self.network.check_points(points)
         found = self.packed.find(self.network.patterns(x))
@@ -218,7 +246,16 @@ class Regions:
         return np.concatenate(parts) if parts else np.empty((0, self.network.n_outputs, size))
 
     def affine_map(self, index: int) -> AffineMap:
-        """The map of one region in float64."""
+        """The map of one region in float64.
+
+        Examples
+        --------
+        >>> from tropicell import Network, enumerate_regions
+        >>> network = Network.mlp([[[1.0], [1.0]], [[1.0, 1.0]]], [[0.0, -1.0], [0.0]])
+        >>> regions = enumerate_regions(network, engine="traverse")
+        >>> regions.affine_map(2).matrix, regions.affine_map(2).offset
+        (array([[2.]]), array([-1.]))
+        """
         columns = self.network.maps("float").of_pattern(self.packed[index])
         return AffineMap(columns[:, :-1], columns[:, -1])
 
@@ -228,7 +265,16 @@ class Regions:
         return graph.neighbours(self)
 
     def merged(self) -> graph.Merged:
-        """Maximal connected unions of regions with one and the same output map."""
+        """Maximal connected unions of regions with one and the same output map.
+
+        Examples
+        --------
+        >>> from tropicell import Network, enumerate_regions
+        >>> network = Network.mlp([[[1.0], [1.0]], [[1.0, 0.0]]], [[0.0, -1.0], [0.0]])
+        >>> regions = enumerate_regions(network)
+        >>> len(regions), len(regions.merged())
+        (3, 2)
+        """
         return graph.merge(self)
 
     def certify(
@@ -290,19 +336,47 @@ class Regions:
         )
 
     def to_networkx(self) -> networkx.Graph:
-        """The region graph: nodes are indices of regions, edges carry the neurons that change."""
+        """The region graph: nodes are indices of regions, edges carry the neurons that change.
+
+        Examples
+        --------
+        >>> from tropicell import Box, Network, enumerate_regions
+        >>> network = Network.mlp([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0]]])
+        >>> regions = enumerate_regions(network, Box(-1, 1))
+        >>> regions.to_networkx().number_of_edges()
+        4
+        """
         from tropicell.convert import to_networkx  # noqa: PLC0415 - optional dependency
 
         return to_networkx(self)
 
     def to_dataframe(self) -> pandas.DataFrame:
-        """One row a region: pattern, bounded, volume, facets, witness and affine map."""
+        """One row a region: pattern, bounded, volume, facets, witness and affine map.
+
+        Examples
+        --------
+        >>> from tropicell import Box, Network, enumerate_regions
+        >>> network = Network.mlp([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0]]])
+        >>> regions = enumerate_regions(network, Box(-1, 1))
+        >>> table = regions.to_dataframe()
+        >>> len(table), float(table["volume"].sum())
+        (4, 4.0)
+        """
         from tropicell.convert import to_dataframe  # noqa: PLC0415
 
         return to_dataframe(self)
 
     def to_shapely(self) -> list[Any]:
-        """The regions of a 2-D network on a bounded domain as shapely polygons."""
+        """The regions of a 2-D network on a bounded domain as shapely polygons.
+
+        Examples
+        --------
+        >>> from tropicell import Box, Network, enumerate_regions
+        >>> network = Network.mlp([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0]]])
+        >>> regions = enumerate_regions(network, Box(-1, 1))
+        >>> [polygon.area for polygon in regions.to_shapely()]
+        [1.0, 1.0, 1.0, 1.0]
+        """
         from tropicell.convert import to_shapely  # noqa: PLC0415
 
         return to_shapely(self)
@@ -316,6 +390,15 @@ class Regions:
             Data points that are drawn on top.
         height : int
             Height of the frame in pixels.
+
+        Examples
+        --------
+        >>> from tropicell import Box, Network, enumerate_regions
+        >>> network = Network.mlp([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0]]])
+        >>> regions = enumerate_regions(network, Box(-1, 1))
+        >>> page = regions.explore(height=400)  # at the end of a cell, the notebook shows it
+        >>> page._repr_html_().startswith("<iframe")
+        True
         """
         from tropicell.explorer import Inline, page  # noqa: PLC0415
 
@@ -323,13 +406,33 @@ class Regions:
 
     @staticmethod
     def open(path: str | os.PathLike[str]) -> StoredRegions:
-        """The regions in a folder that ``enumerate_regions(…, out=folder)`` wrote, left there."""
+        """The regions in a folder that ``enumerate_regions(…, out=folder)`` wrote, left there.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from tropicell import Network, enumerate_regions
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = enumerate_regions(Network.mlp([[[1.0]], [[1.0]]]), out=folder)
+        ...     len(Regions.open(folder))
+        2
+        """
         from tropicell.stored_regions import StoredRegions  # noqa: PLC0415
 
         return StoredRegions.open(path)
 
     def save(self, path: str | Path) -> None:
-        """Write network, domain and all columns that there are to one file; see `load_regions`."""
+        """Write network, domain and all columns that there are to one file; see `load_regions`.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from tropicell import Network, enumerate_regions, load_regions
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     enumerate_regions(Network.mlp([[[1.0]], [[1.0]]])).save(folder + "/regions.npz")
+        ...     len(load_regions(folder + "/regions.npz"))
+        2
+        """
         from tropicell.region_files import save_regions  # noqa: PLC0415
 
         save_regions(self, path)

@@ -46,15 +46,32 @@ class StoredRegions:
     Examples
     --------
     >>> import tempfile
-    >>> from tropicell import Box, Regions, enumerate_regions
+    >>> from tropicell import Box, Network, Regions, enumerate_regions
     >>> network = Network.mlp([[[1.0, 2.0], [0.0, 1.0]], [[1.0, 1.0]]])
     >>> folder = tempfile.TemporaryDirectory()
     >>> _ = enumerate_regions(network, Box(-1, 1), out=folder.name)
     >>> regions = Regions.open(folder.name)
     >>> len(regions), regions.total_volume(), regions.locate([[0.5, 0.5]])
     (4, 4.0, array([3]))
-    >>> len(regions.filter(lambda batch: batch.volumes > 0.5))
-    2
+    >>> [len(batch) for batch in regions.batches(size=3)]
+    [3, 1]
+
+    Some of them in memory, all of them, or as tables of other libraries:
+
+    >>> large = regions.filter(lambda batch: batch.volumes > 0.5)
+    >>> len(large), len(regions.sample(3)), regions.take([0, 3]).texts()
+    (2, 3, ['00', '11'])
+    >>> regions.to_regions()
+    Regions(4 of Network(2 → 2 → 1) on Box(-1.0, 1.0))
+    >>> regions.dataset().count_rows(), regions.to_pandas(["volume"]).shape
+    (4, (4, 1))
+
+    What the network does on all of them:
+
+    >>> regions.extrema().maximum, regions.integral(), regions.mean()
+    (array([4.]), array([3.16666667]), array([0.79166667]))
+    >>> regions.lipschitz()
+    (3.1622776601683795, 3)
     >>> folder.cleanup()
     """
 

@@ -267,11 +267,23 @@ class TropicalRationalMap:
         return np.asarray(F - G)
 
     def numerator(self, points: ArrayLike) -> NDArray[Any]:
-        """Values of F at points (rows), a tropical polynomial in every coordinate."""
+        """Values of F at points (rows), a tropical polynomial in every coordinate.
+
+        Examples
+        --------
+        >>> TropicalRationalMap(Network.mlp([[[1.0]], [[-2.0]]])).numerator([[3.0]])
+        array([[Fraction(0, 1)]], dtype=object)
+        """
         return self._evaluate(points)[0]
 
     def denominator(self, points: ArrayLike) -> NDArray[Any]:
-        """Values of G at points (rows), a tropical polynomial in every coordinate."""
+        """Values of G at points (rows), a tropical polynomial in every coordinate.
+
+        Examples
+        --------
+        >>> TropicalRationalMap(Network.mlp([[[1.0]], [[-2.0]]])).denominator([[3.0]])
+        array([[Fraction(6, 1)]], dtype=object)
+        """
         return self._evaluate(points)[1]
 
     def _evaluate(self, points: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
