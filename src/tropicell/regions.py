@@ -77,9 +77,24 @@ class Regions:
     >>> regions = enumerate_regions(network, Box(-1, 2))
     >>> regions
     Regions(4 of Network(2 → 2 → 1) on Box(-1.0, 2.0))
-    >>> index = regions.find("11")
-    >>> float(regions.volumes[index]), len(regions.neighbours.of(index))
-    (4.0, 2)
+    >>> sorted(regions.texts()), len(regions.merged())
+    (['00', '01', '10', '11'], 4)
+
+    One of them:
+
+    >>> index = regions.locate([[0.5, 0.5]])[0]
+    >>> regions[index], float(regions.volumes[index]), len(regions.neighbours.of(index))
+    (Region(11), 4.0, 2)
+    >>> regions.affine_map(index).matrix
+    array([[1., 1.]])
+
+    All of them for other libraries, or on a page in a notebook:
+
+    >>> len(regions.to_dataframe()), regions.to_networkx().number_of_edges()
+    (4, 4)
+    >>> sum(polygon.area for polygon in regions.to_shapely())
+    9.0
+    >>> page = regions.explore(height=400)
     """
 
     def __init__(
@@ -138,16 +153,7 @@ class Regions:
         return self.packed[:]
 
     def texts(self) -> list[str]:
-        """All patterns as text.
-
-        Examples
-        --------
-        >>> from tropicell import Network, enumerate_regions
-        >>> network = Network.mlp([[[1.0], [1.0]], [[1.0, 1.0]]], [[0.0, -1.0], [0.0]])
-        >>> regions = enumerate_regions(network, engine="traverse")
-        >>> regions.texts()
-        ['00', '10', '11']
-        """
+        """All patterns as text."""
         return [to_text(pattern, self.network.widths) for pattern in self.patterns]
 
     @cached_property
@@ -175,14 +181,6 @@ class Regions:
 
         A point on a boundary belongs to the region of its pattern, if that is one, and else to a
         region that it is on the boundary of.
-
-        Examples
-        --------
-        >>> from tropicell import Network, enumerate_regions
-        >>> network = Network.mlp([[[1.0], [1.0]], [[1.0, 1.0]]], [[0.0, -1.0], [0.0]])
-        >>> regions = enumerate_regions(network, engine="traverse")
-        >>> regions.locate([[-3.0], [0.5], [3.0]])
-        array([0, 1, 2])
         """
         x = self.network.check_points(points)
         found = self.packed.find(self.network.patterns(x))
@@ -246,16 +244,7 @@ class Regions:
         return np.concatenate(parts) if parts else np.empty((0, self.network.n_outputs, size))
 
     def affine_map(self, index: int) -> AffineMap:
-        """The map of one region in float64.
-
-        Examples
-        --------
-        >>> from tropicell import Network, enumerate_regions
-        >>> network = Network.mlp([[[1.0], [1.0]], [[1.0, 1.0]]], [[0.0, -1.0], [0.0]])
-        >>> regions = enumerate_regions(network, engine="traverse")
-        >>> regions.affine_map(2).matrix, regions.affine_map(2).offset
-        (array([[2.]]), array([-1.]))
-        """
+        """The map of one region in float64."""
         columns = self.network.maps("float").of_pattern(self.packed[index])
         return AffineMap(columns[:, :-1], columns[:, -1])
 
@@ -265,16 +254,7 @@ class Regions:
         return graph.neighbours(self)
 
     def merged(self) -> graph.Merged:
-        """Maximal connected unions of regions with one and the same output map.
-
-        Examples
-        --------
-        >>> from tropicell import Network, enumerate_regions
-        >>> network = Network.mlp([[[1.0], [1.0]], [[1.0, 0.0]]], [[0.0, -1.0], [0.0]])
-        >>> regions = enumerate_regions(network)
-        >>> len(regions), len(regions.merged())
-        (3, 2)
-        """
+        """Maximal connected unions of regions with one and the same output map."""
         return graph.merge(self)
 
     def certify(
@@ -336,47 +316,19 @@ class Regions:
         )
 
     def to_networkx(self) -> networkx.Graph:
-        """The region graph: nodes are indices of regions, edges carry the neurons that change.
-
-        Examples
-        --------
-        >>> from tropicell import Box, Network, enumerate_regions
-        >>> network = Network.mlp([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0]]])
-        >>> regions = enumerate_regions(network, Box(-1, 1))
-        >>> regions.to_networkx().number_of_edges()
-        4
-        """
+        """The region graph: nodes are indices of regions, edges carry the neurons that change."""
         from tropicell.convert import to_networkx  # noqa: PLC0415 - optional dependency
 
         return to_networkx(self)
 
     def to_dataframe(self) -> pandas.DataFrame:
-        """One row a region: pattern, bounded, volume, facets, witness and affine map.
-
-        Examples
-        --------
-        >>> from tropicell import Box, Network, enumerate_regions
-        >>> network = Network.mlp([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0]]])
-        >>> regions = enumerate_regions(network, Box(-1, 1))
-        >>> table = regions.to_dataframe()
-        >>> len(table), float(table["volume"].sum())
-        (4, 4.0)
-        """
+        """One row a region: pattern, bounded, volume, facets, witness and affine map."""
         from tropicell.convert import to_dataframe  # noqa: PLC0415
 
         return to_dataframe(self)
 
     def to_shapely(self) -> list[Any]:
-        """The regions of a 2-D network on a bounded domain as shapely polygons.
-
-        Examples
-        --------
-        >>> from tropicell import Box, Network, enumerate_regions
-        >>> network = Network.mlp([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0]]])
-        >>> regions = enumerate_regions(network, Box(-1, 1))
-        >>> [polygon.area for polygon in regions.to_shapely()]
-        [1.0, 1.0, 1.0, 1.0]
-        """
+        """The regions of a 2-D network on a bounded domain as shapely polygons."""
         from tropicell.convert import to_shapely  # noqa: PLC0415
 
         return to_shapely(self)
@@ -390,15 +342,6 @@ class Regions:
             Data points that are drawn on top.
         height : int
             Height of the frame in pixels.
-
-        Examples
-        --------
-        >>> from tropicell import Box, Network, enumerate_regions
-        >>> network = Network.mlp([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0]]])
-        >>> regions = enumerate_regions(network, Box(-1, 1))
-        >>> page = regions.explore(height=400)  # at the end of a cell, the notebook shows it
-        >>> page._repr_html_().startswith("<iframe")
-        True
         """
         from tropicell.explorer import Inline, page  # noqa: PLC0415
 
