@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, TypedDict, Unpack, overload
 
 from tropicell.arithmetic import ArithmeticName
 from tropicell.checkpoint import Checkpoint
@@ -22,22 +22,29 @@ if TYPE_CHECKING:
 _BATCH = 4096
 
 
+class _Options(TypedDict, total=False):
+    """What `enumerate_regions` takes besides `out`, which decides what it returns."""
+
+    engine: Engine
+    arithmetic: ArithmeticName
+    max_regions: int | None
+    max_seconds: float | None
+    max_bytes: int | None
+    workers: int
+    checkpoint: str | os.PathLike[str] | Checkpoint | None
+    device: Device
+    engine_backend: Backend
+    address: str | None
+    progress: bool | None
+
+
 @overload
 def enumerate_regions(
     network: Network,
     domain: Domain | None = ...,
     *,
-    engine: Engine = ...,
-    arithmetic: ArithmeticName = ...,
-    max_regions: int | None = ...,
-    max_seconds: float | None = ...,
-    max_bytes: int | None = ...,
-    workers: int = ...,
-    checkpoint: str | os.PathLike[str] | Checkpoint | None = ...,
     out: None = ...,
-    engine_backend: Backend = ...,
-    address: str | None = ...,
-    progress: bool | None = ...,
+    **options: Unpack[_Options],
 ) -> Regions: ...
 
 
@@ -46,17 +53,8 @@ def enumerate_regions(
     network: Network,
     domain: Domain | None = ...,
     *,
-    engine: Engine = ...,
-    arithmetic: ArithmeticName = ...,
-    max_regions: int | None = ...,
-    max_seconds: float | None = ...,
-    max_bytes: int | None = ...,
-    workers: int = ...,
-    checkpoint: str | os.PathLike[str] | Checkpoint | None = ...,
     out: str | os.PathLike[str] | RegionFolder,
-    engine_backend: Backend = ...,
-    address: str | None = ...,
-    progress: bool | None = ...,
+    **options: Unpack[_Options],
 ) -> StoredRegions: ...
 
 
