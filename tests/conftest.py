@@ -20,6 +20,20 @@ settings.register_profile("thorough", parent=settings.get_profile("ci"), max_exa
 settings.load_profile(os.environ.get("TROPICELL_TEST_PROFILE", "ci"))
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Before several processes run tests, compile what they all need; see `kernels`."""
+    config = session.config
+    if hasattr(config, "workerinput") or not getattr(config.option, "numprocesses", None):
+        return
+    import kernels
+
+    stamp = kernels.stamp()
+    if config.cache is not None and config.cache.get("tropicell/kernels", None) != stamp:
+        kernels.compile_all()
+        config.cache.set("tropicell/kernels", stamp)
+
+
 @pytest.fixture(scope="session")
 def models() -> Path:
     """A folder with networks made by others; see CONTRIBUTING."""
