@@ -19,7 +19,7 @@ from tropicell.activations import Activation
 from tropicell.arithmetic import ArithmeticName, get_arithmetic
 from tropicell.arrays import FloatArray
 from tropicell.checks import check_layers, checked_points
-from tropicell.diagram import draw
+from tropicell.diagram import draw, summary
 from tropicell.domains import Slice
 from tropicell.errors import InvalidDomainError
 from tropicell.fingerprint import fingerprint
@@ -389,21 +389,4 @@ class Network:
         return draw(self)
 
     def __repr__(self) -> str:
-        sizes = " → ".join(map(str, [self.n_inputs, *self.widths, self.n_outputs]))
-        kinds = sorted({layer.activation.name for layer in self.layers} - {"relu"})
-        parts = [sizes if self.depth <= 12 else _abbreviated(self)]
-        if self.skips:
-            shown = ", ".join(f"{k}→{layer}" for k, layer in self.skips[:6])
-            parts.append(f"skips {shown}" + (", …" if len(self.skips) > 6 else ""))
-        if kinds:
-            parts.append("activations " + ", ".join(kinds))
-        if self.embedding is not None:
-            parts.append(f"on a slice of R^{self._input_width}")
-        return f"Network({', '.join(parts)})"
-
-
-def _abbreviated(network: Network) -> str:
-    return (
-        f"{network.n_inputs} → {network.depth} layers of {min(network.widths)} to "
-        f"{max(network.widths)} neurons → {network.n_outputs}"
-    )
+        return f"Network({summary(self)})"
