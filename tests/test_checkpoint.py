@@ -6,10 +6,10 @@ import json
 import signal
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -33,38 +33,10 @@ from tropicell import (
     load_regions,
 )
 from tropicell.engines.threads import UnitRun
+from tropicell.interruption import stopping
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from benchmarks.kill_test import disturb
-
-#: Seconds after which a search that no signal ends is given up.
-PATIENCE = 60.0
-
-USUAL = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
-
-
-@pytest.fixture
-def usual_signals() -> Iterator[None]:
-    """Ctrl-C and SIGTERM as a program in the foreground has them.
-
-    A program that is started in the background ignores Ctrl-C, and Ray has a handler of its own:
-    then a search leaves the signal alone, and a test that waits for it would wait for ever.
-    """
-    before = {number: signal.signal(number, handler) for number, handler in USUAL.items()}
-    yield
-    for number, handler in before.items():
-        signal.signal(number, handler)
-
-
-def raise_when_awaited(number: signal.Signals) -> None:
-    """Raise a signal soon after somebody has asked for it; otherwise it would end this process."""
-    until = time.monotonic() + PATIENCE
-    while signal.getsignal(number) is USUAL[number]:
-        if time.monotonic() > until:
-            return
-        time.sleep(0.01)
-    time.sleep(0.2)
-    signal.raise_signal(number)
 
 
 def often(folder: Path) -> Checkpoint:
@@ -221,23 +193,55 @@ def test_saving_where_there_is_no_folder(tmp_path: Path) -> None:
         regions.save(tmp_path / "missing" / "regions.npz")
 
 
+@pytest.fixture
+def usual_signals() -> Iterator[None]:
+    """What a program in the foreground has: one that is started with & may ignore Ctrl-C."""
+    usual = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
+    before = {number: signal.signal(number, handler) for number, handler in usual.items()}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
 @pytest.mark.parametrize("workers", [1, 2])
-@pytest.mark.usefixtures("usual_signals")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.usefixtures("usual_signals")
 def test_signals_end_the_search_and_handlers_are_restored(
-    number: signal.Signals, workers: int
+    number: signal.Signals, workers: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    found = threading.Event()
+    original = UnitRun._finish
+
+    def finish(self: UnitRun, *arguments: Any) -> None:
+        original(self, *arguments)
+        found.set()
+
+    def send() -> None:
+        if found.wait(60):
+            signal.raise_signal(number)
+
+    monkeypatch.setattr(UnitRun, "_finish", finish)
+    before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
     enumerate_regions(default_network([6, 2, 1]))  # what is to be compiled is compiled by now
-    thread = threading.Thread(target=raise_when_awaited, args=[number], daemon=True)
-    thread.start()
-    regions = enumerate_regions(
-        default_network([6, 60, 60, 1]), workers=workers, max_seconds=PATIENCE
-    )
-    thread.join(PATIENCE)
+    found.clear()
+    sender = threading.Thread(target=send, daemon=True)
+    sender.start()
+    regions = enumerate_regions(default_network([6, 60, 60, 1]), workers=workers, max_seconds=60)
+    sender.join(60)
     assert not regions.complete
     assert len(regions) > 0
     assert regions.stats["ended_by"] == number.name
-    assert {each: signal.getsignal(each) for each in USUAL} == USUAL
+    assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
+
+
+def test_signals_that_are_ignored_are_left_alone() -> None:
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with stopping(pytest.fail):
+            signal.raise_signal(signal.SIGINT)
+            assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.usefixtures("usual_signals")

@@ -42,6 +42,8 @@ def nodes() -> Iterator[Any]:
     """Two machines, as far as Ray can tell, with one core each."""
     from ray.cluster_utils import Cluster
 
+    patch = pytest.MonkeyPatch()
+    patch.setenv("RAY_worker_niceness", "0")  # else other tests keep the cores to themselves
     before = signal.getsignal(signal.SIGTERM)
     memory = {"num_cpus": 1, "object_store_memory": 80 * 2**20}
     found = Cluster(initialize_head=True, head_node_args=memory | {"include_dashboard": False})
@@ -51,6 +53,7 @@ def nodes() -> Iterator[Any]:
     ray.shutdown()
     found.shutdown()
     signal.signal(signal.SIGTERM, before)
+    patch.undo()
 
 
 def test_a_job_is_the_same_whoever_does_it(tmp_path: Path) -> None:
@@ -103,6 +106,7 @@ def test_a_machine_that_dies_loses_nothing(nodes: Any, tmp_path: Path) -> None:
         max_seconds=LIMIT,
     )
     killer.join(LIMIT)
+    assert not killer.is_alive()
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
     assert stored.complete
     assert stored.stats["tasks"] > 2 * died_at[0]
