@@ -9,7 +9,6 @@ region that holds training data. There are two ways to measure it:
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +20,7 @@ from tropicell.columns import PackedPatterns
 from tropicell.errors import InvalidInputError, require
 from tropicell.network import Network
 from tropicell.patterns import to_text
+from tropicell.thread_pool import ThreadPool
 
 if TYPE_CHECKING:
     import pandas
@@ -160,8 +160,8 @@ class DataRegions:
         if workers == 1:
             search(0)
         else:
-            with ThreadPoolExecutor(workers) as pool:
-                list(pool.map(search, range(workers)))
+            with ThreadPool(workers) as pool:
+                pool.map(search, range(workers))
         return found, best
 
     @cached_property

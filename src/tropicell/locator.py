@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Literal
 
 import numpy as np
@@ -13,6 +12,7 @@ from tropicell.arrays import FloatArray
 from tropicell.cut_tree import CutTree, domain_table
 from tropicell.errors import InvalidInputError
 from tropicell.regions import Regions
+from tropicell.thread_pool import ThreadPool
 
 Outside = Literal["network", "nan", "error"]
 
@@ -245,6 +245,5 @@ class RegionLocator:
             for part in parts:
                 work(part)
             return
-        with ThreadPoolExecutor(threads) as pool:
-            for _ in pool.map(work, parts):
-                pass
+        with ThreadPool(threads) as pool:
+            pool.map(work, parts)

@@ -6,7 +6,6 @@ import os
 import sys
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
@@ -24,6 +23,7 @@ from tropicell.interruption import stopping
 from tropicell.network import Network
 from tropicell.progress import RegionBar
 from tropicell.regions import Regions
+from tropicell.thread_pool import ThreadPool
 
 if TYPE_CHECKING:
     from tropicell.engines._device_layout import Backend as DeviceBackend
@@ -46,7 +46,7 @@ class Store:
     """Columns of many batches, kept apart until they are joined, by several threads."""
 
     def __init__(self, workers: int = 1) -> None:
-        self._pool = ThreadPoolExecutor(workers) if workers > 1 else None
+        self._pool = ThreadPool(workers) if workers > 1 else None
         self.regions = 0
         self._parts: dict[str, list[Any]] = {name: [] for name in ("words", *Columns._fields[1:])}
 
@@ -74,7 +74,7 @@ class Store:
             for k in range(first, min(first + _COPIES, len(parts))):
                 whole[ends[k] - len(parts[k]) : ends[k]] = parts[k]
 
-        list(self._pool.map(copy, range(0, len(parts), _COPIES)))
+        self._pool.map(copy, range(0, len(parts), _COPIES))
         return whole
 
     def close(self) -> None:
