@@ -10,7 +10,7 @@ demo: $(VENV)/.core  ## all regions of a bundled network, with a picture
 	$(RUN) tropicell.demo --out demo-output
 
 test: lint $(VENV)/.dev  ## lint, types, unit and property tests, examples in the docs
-	$(RUN) pytest -q -n 2
+	$(RUN) pytest -q -n 2 --dist loadgroup
 
 lint: $(VENV)/.dev
 	$(RUN) ruff check .

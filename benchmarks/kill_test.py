@@ -134,12 +134,23 @@ def result(process: subprocess.Popen[str]) -> dict[str, Any] | None:
     return json.loads(text) if text else None
 
 
-def disturb(
-    sizes: list[int], workers: int, integer: bool, what: str, number: signal.Signals, kills: int
-) -> dict[str, Any]:
-    """Kill and resume until it was killed often enough; then let it end."""
+def undisturbed(sizes: list[int], workers: int, integer: bool, what: str) -> dict[str, Any]:
+    """What a process finds that nobody kills."""
     quiet = result(start([sizes, workers, integer, None, what]))
     assert quiet is not None
+    return quiet
+
+
+def disturb(
+    sizes: list[int],
+    workers: int,
+    integer: bool,
+    what: str,
+    number: signal.Signals,
+    kills: int,
+    quiet: dict[str, Any],
+) -> dict[str, Any]:
+    """Kill and resume until it was killed often enough; then let it end, and compare."""
     randomness = random.Random(0)
     killed = runs = 0
     with tempfile.TemporaryDirectory() as folder:
@@ -150,7 +161,7 @@ def disturb(
             process = start([sizes, workers, integer, place, what])
             runs += 1
             if killed < kills:
-                time.sleep(randomness.uniform(0.0, 2.5 * quiet["seconds"] / kills + 0.02))
+                time.sleep(randomness.uniform(0.0, 2.0 * quiet["seconds"] / (kills + 1) + 0.02))
                 process.send_signal(number)
             end = result(process)
             if end is not None and end["complete"]:
@@ -199,7 +210,8 @@ def main() -> None:
     plan += [(CASES[1], "count", signal.SIGKILL), (CASES[3], "count", signal.SIGKILL)]
     plan += [(CASES[1], "stream", signal.SIGKILL), (CASES[3], "stream", signal.SIGKILL)]
     for (name, sizes, workers, integer), what, number in plan:
-        found = disturb(sizes, workers, integer, what, number, arguments.kills)
+        quiet = undisturbed(sizes, workers, integer, what)
+        found = disturb(sizes, workers, integer, what, number, arguments.kills, quiet)
         results.append({"case": name} | found)
         print(json.dumps(results[-1]), flush=True)
         data = {"machine": platform.machine(), "results": results}

@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,7 @@ from tropicell.engines.threads import UnitRun
 from tropicell.interruption import stopping
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from benchmarks.kill_test import disturb
+from benchmarks.kill_test import disturb, undisturbed
 
 
 def often(folder: Path) -> Checkpoint:
@@ -68,10 +69,20 @@ def test_a_run_that_is_broken_off_goes_on(
         assert_same(again, whole)
 
 
+#: Sizes, threads, whether weights are integers, what is done.
+KILLED = [2, 40, 40, 40, 1], 2, False, "enumerate"
+
+
+@cache
+def quiet() -> dict[str, Any]:
+    return undisturbed(*KILLED)
+
+
+@pytest.mark.xdist_group("killed")
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_a_killed_process_ends_with_the_same_regions(number: signal.Signals) -> None:
-    found = disturb([2, 40, 40, 40, 1], 2, False, "enumerate", number, kills=3)
-    assert (found["kills"], found["same"]) == (3, True)
+    found = disturb(*KILLED, number, kills=2, quiet=quiet())
+    assert (found["kills"], found["same"]) == (2, True)
 
 
 def test_counts_have_checkpoints(tmp_path: Path) -> None:

@@ -100,7 +100,7 @@ class RegionLocator:
         Returns
         -------
         ndarray of int64, shape (points,)
-            A point between regions belongs to one of them, the same as in `Regions.locate`.
+            A point between regions belongs to one of them, the same as in exact `Regions.locate`.
 
         Examples
         --------
@@ -219,7 +219,7 @@ class RegionLocator:
     def _locate_exactly(self, x: FloatArray) -> NDArray[np.int64]:
         finite = np.isfinite(x).all(axis=1)
         found = np.full(len(x), -1, dtype=np.int64)
-        found[finite] = self.regions.locate(x[finite])
+        found[finite] = self.regions.locate(x[finite], arithmetic="exact")
         return found
 
     def _complete(self, x: FloatArray, found: NDArray[np.int64], out: FloatArray) -> None:

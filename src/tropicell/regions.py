@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tropicell import graph
+from tropicell.arithmetic import ArithmeticName
 from tropicell.arrays import FloatArray
 from tropicell.columns import PackedPatterns, Ragged
 from tropicell.domains import Domain
@@ -176,14 +177,22 @@ class Regions:
         index = int(self.packed.find(self.network.parse_pattern(pattern)[None])[0])
         return index if index >= 0 else None
 
-    def locate(self, points: ArrayLike) -> NDArray[np.int64]:
+    def locate(
+        self, points: ArrayLike, *, arithmetic: ArithmeticName = "float"
+    ) -> NDArray[np.int64]:
         """Index of the region of each point (row); -1 if it is outside or was not found.
 
         A point on a boundary belongs to the region of its pattern, if that is one, and else to a
         region that it is on the boundary of.
+
+        Parameters
+        ----------
+        points : array_like, shape (points, inputs)
+        arithmetic : {"float", "exact"}
+            In float64, rounding may decide on which side of a boundary a point next to it lies.
         """
         x = self.network.check_points(points)
-        found = self.packed.find(self.network.patterns(x))
+        found = self.packed.find(self.network.patterns(x, arithmetic=arithmetic))
         inside = self.domain.contains(x)
         for i in np.flatnonzero(inside & (found < 0)):
             found[i] = self._on_boundary(x[i])
