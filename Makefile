@@ -4,13 +4,17 @@ VENV := .venv
 PIP := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 RUN := $(VENV)/bin/python -m
 
-.PHONY: demo test lint bench bench-scale bench-gpu zoo fuzz docs wheel clean
+.PHONY: setup demo test tests lint bench bench-scale bench-gpu zoo fuzz docs wheel clean
+
+setup: $(VENV)/.docs  ## .venv with everything that the other targets need
 
 demo: $(VENV)/.core  ## all regions of a bundled network, with a picture
 	$(RUN) tropicell.demo --out demo-output
 
-test: lint $(VENV)/.dev  ## lint, types, unit and property tests, examples in the docs
-	$(RUN) pytest -q -n 2 --dist loadgroup
+test: lint tests  ## lint, types, unit and property tests, examples in the docs
+
+tests: $(VENV)/.dev
+	$(RUN) pytest -q -n 2 --dist loadgroup --durations 15
 
 lint: $(VENV)/.dev
 	$(RUN) ruff check .

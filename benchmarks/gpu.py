@@ -2,7 +2,7 @@
 
     python -m benchmarks.gpu --out benchmarks --cpu-seconds 12
 
-writes GPU.json, and GPU.md from it. Networks with less than a million regions are counted on the CPU too, if that
+writes GPU.json, and from it GPU.md and a section of RESULTS.md; ``--again`` writes the pages only. Networks with less than a million regions are counted on the CPU too, if that
 takes no longer than ``--cpu-seconds``; counts of folding networks are known.
 """
 
@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks import gpu_networks as networks
+from benchmarks import sections
 from tropicell import Network, count_regions, enumerate_regions
 from tropicell.engines._device_cuda import CudaBackend, cuda_backend
 from tropicell.engines.device import DeviceRun
@@ -226,22 +227,49 @@ def page(result: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def section(result: dict[str, Any]) -> str:
+    """What RESULTS.md says: counting in exact arithmetic."""
+    lines = [
+        f"`make bench-gpu` on one {result['device']}: counting in exact arithmetic. Storing, float arithmetic, and whether the regions are those of",
+        "the CPU: [GPU.md](GPU.md).",
+        "",
+        "| network | regions | seconds | million regions/s |",
+        "| --- | ---: | ---: | ---: |",
+    ]
+    lines += [
+        f"| {row['network']} | {row['regions']:,} | {row['seconds']:.4f} | {row['million_per_second']:,.1f} |"
+        for row in result["counting"]
+        if row["arithmetic"] == "exact"
+    ]
+    return "\n".join(lines)
+
+
+def write(result: dict[str, Any], folder: Path) -> None:
+    """Both pages."""
+    (folder / "GPU.md").write_text(page(result), encoding="utf-8")
+    sections.put(folder / "RESULTS.md", "GPU", section(result))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--cpu-seconds", type=float, default=0.0)
     parser.add_argument("--nets", type=int, default=20)
     parser.add_argument("--only", nargs="*")
+    parser.add_argument("--again", action="store_true", help="write the pages from GPU.json")
     options = parser.parse_args()
+    out = options.out / "GPU.json"
+    if options.again:
+        write(json.loads(out.read_text(encoding="utf-8")), options.out)
+        return
     backend = cuda_backend()
     if isinstance(backend, str):
         raise SystemExit(backend)
     device = backend.xp.cuda.runtime.getDeviceProperties(0)["name"].decode()
     result: dict[str, Any] = {"device": device, "counting": [], "storing": [], "agreement": []}
-    out = options.out / "GPU.json"
 
     def save() -> None:
-        out.write_text(json.dumps(result, indent=1))
+        out.write_text(json.dumps(result, indent=1), encoding="utf-8")
 
     for case in networks.cases():
         if options.only and case.name not in options.only:
@@ -260,7 +288,7 @@ def main() -> None:
     if options.nets:
         result["agreement"] = agreement(options.nets)
     save()
-    (options.out / "GPU.md").write_text(page(result))
+    write(result, options.out)
 
 
 if __name__ == "__main__":

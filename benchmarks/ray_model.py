@@ -2,10 +2,12 @@
 
     python -m benchmarks.ray_model               about a minute
     python -m benchmarks.ray_model --cores 2     with more cores of this machine
+    python -m benchmarks.ray_model --again       the pages anew from ray_model.json, without measuring
 
 A folding network with a known number of regions is counted and enumerated on a local Ray, with jobs of different sizes.
 By least squares, seconds on all cores = regions / rate + tasks · overhead. The model in docs/cluster.md has these numbers, and so
-does the prediction for 10^12 regions on 1,000 cores. Writes RAY.md and ray_model.json next to this file.
+does the prediction for 10^12 regions on 1,000 cores. Writes RAY.md, ray_model.json and a section of
+RESULTS.md next to this file.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from unittest import mock
 import numpy as np
 import ray
 
+from benchmarks import sections
 from benchmarks.stream import folding
 from tropicell import Box, cluster, count_regions, enumerate_regions
 
@@ -133,12 +136,41 @@ def predicted(model: dict[str, float], regions: float, cores: int) -> dict[str, 
     }
 
 
+def command(data: dict[str, Any]) -> str:
+    return (
+        f"`python -m benchmarks.ray_model --cores {data['cores']}` on {data['machine']}, load of the machine {data['load']:.0f};\n"
+        f"Ray {data['ray']}, folding network with {data['rows'][0]['regions']:,} regions."
+    )
+
+
+def section(data: dict[str, Any]) -> str:
+    """What RESULTS.md says: the fitted model and what follows from it."""
+    lines = [
+        f"{command(data)} The runs that the model is fitted to are in [RAY.md](RAY.md).",
+        "",
+        "| | regions/s a core | ms a task | ms a task in the driver | bytes a region on the disk | 10^12 regions on 1,000 cores | efficiency |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    for kind, m in data["model"].items():
+        p = data["prediction"][kind]
+        lines.append(
+            f"| {kind} | {m['rate']:,.0f} | {m['overhead'] * 1e3:.1f} | {m['driver'] * 1e3:.1f} | {m['disk_bytes_per_region']:.1f} "
+            f"| {p['seconds'] / 60:,.0f} minutes (predicted) | {p['efficiency']:.0%} |"
+        )
+    return "\n".join(lines)
+
+
+def write(data: dict[str, Any], folder: Path) -> None:
+    """Both pages."""
+    (folder / "RAY.md").write_text(report(data), encoding="utf-8")
+    sections.put(folder / "RESULTS.md", "Ray", section(data))
+
+
 def report(data: dict[str, Any]) -> str:
     lines = [
         "# What a Ray task costs",
         "",
-        f"Written by `python -m benchmarks.ray_model --cores {data['cores']}` on {data['machine']}, load of the machine {data['load']:.0f};",
-        f"Ray {ray.__version__}, folding network with {data['rows'][0]['regions']:,} regions.",
+        f"Written by {command(data)}",
         "",
         "| what | job ends after | tasks | seconds | regions/s | bytes of units a task, there and back |",
         "| --- | --- | --- | --- | --- | --- |",
@@ -168,7 +200,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--cores", type=int, default=1)
     parser.add_argument("--out", type=Path, default=HERE)
+    parser.add_argument("--again", action="store_true", help="write the pages from ray_model.json")
     arguments = parser.parse_args()
+    file = arguments.out / "ray_model.json"
+    if arguments.again:
+        write(json.loads(file.read_text(encoding="utf-8")), arguments.out)
+        return
     ray.init(num_cpus=arguments.cores, include_dashboard=False, log_to_driver=False)
     rows = []
     with tempfile.TemporaryDirectory() as folder:
@@ -183,6 +220,7 @@ def main() -> None:
         for kind, store in (("count", False), ("enumerate", True))
     }
     data = {
+        "ray": ray.__version__,
         "cores": arguments.cores,
         "machine": f"{platform.machine()}, {os.cpu_count()} cores",
         "load": os.getloadavg()[1],
@@ -190,8 +228,8 @@ def main() -> None:
         "model": model,
         "prediction": {kind: predicted(m, 1e12, 1000) for kind, m in model.items()},
     }
-    (arguments.out / "ray_model.json").write_text(json.dumps(data, indent=1) + "\n")
-    (arguments.out / "RAY.md").write_text(report(data))
+    file.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+    write(data, arguments.out)
     print(report(data))
 
 

@@ -2,10 +2,11 @@
 
     python -m benchmarks.scaling            all cases, some minutes on sixteen cores
     python -m benchmarks.scaling --quick    the small ones
+    python -m benchmarks.scaling --again    the pages anew from scaling.json, without measuring
 
 Every case is counted and enumerated with 1, 2, 4, … threads, in one process, best of several runs.
-Writes SCALING.md and scaling.json next to this file. The regions must be the same, in the same
-order, whatever the number of threads: a checksum of all columns is compared.
+Writes SCALING.md, scaling.json and a section of RESULTS.md next to this file. The regions must be the
+same, in the same order, whatever the number of threads: a checksum of all columns is compared.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks import sections
 from tropicell import Box, IncompleteError, Network, Regions, count_regions, enumerate_regions
 from tropicell.columns import Ragged
 from tropicell.domains import Domain
@@ -95,7 +97,7 @@ def measure(
             sums.add(checksum(found))
             del found
         for what, seconds in best.items():
-            result[what][workers] = seconds
+            result[what][str(workers)] = seconds
         print(f"{name}: {workers} threads, {best}", flush=True)
     result |= {"regions": regions, "same_for_all": len(sums) == 1, "checksum": min(sums)}
     return result
@@ -106,7 +108,7 @@ def table(results: list[Any], what: str, threads: list[int]) -> str:
     head = ["network", "regions", "regions/s, 1 thread", *(f"{n} threads" for n in threads[1:])]
     lines = ["| " + " | ".join(head) + " |", "| --- " + "| ---: " * (len(head) - 1) + "|"]
     for result in results:
-        seconds = result[what]
+        seconds = {int(n): value for n, value in result[what].items()}
         cells = [result["case"], f"{result['regions']:,}"]
         cells.append(f"{result['regions'] / seconds[threads[0]]:,.0f}")
         cells += [f"{seconds[threads[0]] / seconds[n]:.2f}×" for n in threads[1:]]
@@ -114,16 +116,25 @@ def table(results: list[Any], what: str, threads: list[int]) -> str:
     return "\n".join(lines)
 
 
-def page(results: list[Any], threads: list[int], machine: str) -> str:
-    """The Markdown page."""
+def sameness(results: list[Any]) -> str:
+    """Whether the number of threads changes the result."""
     same = all(result["same_for_all"] for result in results)
+    return (
+        f"All columns of the result {'are' if same else 'are NOT'} the same, bit for bit and in the same order, "
+        "for every number of threads."
+    )
+
+
+def page(data: dict[str, Any]) -> str:
+    """The Markdown page."""
+    results, threads, machine = data["results"], data["threads"], data["machine"]
     return f"""# Threads
 
 Speed with several threads, relative to one thread, on {machine}. Random networks (PyTorch's default initialisation)
 on all of R^n, exact arithmetic (4×[256]: weights times 4, on [-1, 1]²). Made by `python -m benchmarks.scaling`.
 Cases that were not finished in time are left out.
 
-All columns of the result {"are" if same else "are NOT"} the same, bit for bit and in the same order, for every number of threads.
+{sameness(results)}
 
 ## Counting
 
@@ -135,12 +146,32 @@ All columns of the result {"are" if same else "are NOT"} the same, bit for bit a
 """
 
 
+def section(data: dict[str, Any]) -> str:
+    """What RESULTS.md says."""
+    return f"""`python -m benchmarks.scaling` on {data["machine"]}: enumerating in exact arithmetic, relative to one thread. {sameness(data["results"])}
+Counting, and the networks: [SCALING.md](SCALING.md).
+
+{table(data["results"], "enumerate", data["threads"])}
+"""
+
+
+def write(data: dict[str, Any], folder: Path) -> None:
+    """Both pages."""
+    (folder / "SCALING.md").write_text(page(data), encoding="utf-8")
+    sections.put(folder / "RESULTS.md", "Threads", section(data))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--again", action="store_true", help="write the pages from scaling.json")
     parser.add_argument("--threads", type=int, nargs="+")
     parser.add_argument("--out", type=Path, default=HERE)
     arguments = parser.parse_args()
+    store = arguments.out / "scaling.json"
+    if arguments.again:
+        write(json.loads(store.read_text(encoding="utf-8")), arguments.out)
+        return
     cores = os.cpu_count() or 1
     threads = arguments.threads or [n for n in (1, 2, 4, 8, 16) if n <= cores]
     chosen = [case for case in CASES if case[4] or not arguments.quick]
@@ -152,9 +183,9 @@ def main() -> None:
         if (result := measure(*case[:4], threads)) is not None:
             results.append(result)
         data = {"machine": machine, "threads": threads, "results": results}
-        (arguments.out / "scaling.json").write_text(json.dumps(data, indent=1) + "\n")
-        (arguments.out / "SCALING.md").write_text(page(results, threads, machine))
-    print(page(results, threads, machine))
+        store.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+        write(data, arguments.out)
+        print(page(data))
 
 
 if __name__ == "__main__":

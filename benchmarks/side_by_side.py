@@ -1,6 +1,7 @@
 """All contestants on the same networks, each in a process of its own; writes RESULTS.md.
 
     python -m benchmarks.side_by_side [--seconds 60] [--only "2-D"]
+    python -m benchmarks.side_by_side --again       the page anew from RESULTS.json, without measuring
 
 Contestants other than Tropicell are found through the environment: RELUCENT_PYTHON (a Python with relucent),
 EDGE_SUBDIVISION (a checkout), SPLINECAM and SPLINECAM_PYTHON (a checkout, and a Python with graph-tool). Those
@@ -106,6 +107,31 @@ def cell(result: dict[str, Any], base: dict[str, Any], *, own: bool) -> str:
     return text
 
 
+#: The page on other tools shows what stands between these lines.
+BEGIN, END = "<!-- summary -->", "<!-- end of the summary -->"
+
+
+def summary(raw: list[dict[str, Any]]) -> str:
+    """One line a case: how many times slower the others are."""
+    names = [c.name for c in contestants() if not c.name.startswith("Tropicell")]
+    head = ["network", "regions", "Tropicell, regions/s", *names]
+    lines = ["| " + " | ".join(head) + " |", "| --- |" + " ---: |" * (len(head) - 1)]
+    for entry in raw:
+        base = entry["results"]["Tropicell, exact"]
+        rate = base["regions"] / base["seconds"]
+        cells = [entry["case"], f"{base['regions']:,}", f"{rate:,.0f}"]
+        for name in names:
+            other = entry["results"].get(name, {})
+            if not other.get("regions"):
+                cells.append("–")
+                continue
+            times = rate * other["seconds"] / other["regions"]
+            cells.append(f"×\u00a0{times:,.0f}" + ("" if other["complete"] else "\u00a0†"))
+        lines.append("| " + " | ".join(cells) + " |")
+    legend = "×: times slower per region than Tropicell in exact arithmetic. †: stopped at the time limit, or not able to know whether these are all. –: not made for it."
+    return "\n".join([BEGIN, "", *lines, "", legend, "", END])
+
+
 def report(raw: list[dict[str, Any]]) -> str:
     """The results of all cases as a page."""
     lines = [
@@ -116,9 +142,12 @@ def report(raw: list[dict[str, Any]]) -> str:
         "network within a second; the first run also prepares the network. × n: n times slower per region than Tropicell in",
         "exact arithmetic, in the same run. ≥: stopped at the time limit, or not able to know.",
         "",
-        f"Tropicell {tropicell.__version__}, Python {platform.python_version()}, {platform.machine()}.",
+        f"Tropicell {tropicell.__version__}, Python {platform.python_version()}, {platform.machine()}. Made by `make bench`.",
+        "",
+        summary(raw),
     ]
-    absent = [c for c in contestants() if c.missing]
+    present = {name for entry in raw for name in entry["results"]}
+    absent = [c for c in contestants() if c.name not in present]
     lines += [f"\nLeft out: {c.name} (set {', '.join(c.missing)})." for c in absent]
     for entry in raw:
         results = entry["results"]
@@ -137,19 +166,21 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60, help="time limit for each run")
     parser.add_argument("--only", default="", help="only cases with this in their name")
     parser.add_argument("--out", type=Path, default=HERE / "RESULTS.md")
+    parser.add_argument("--again", action="store_true", help="write the page from RESULTS.json")
     arguments = parser.parse_args()
     store = arguments.out.with_suffix(".json")
-    known = json.loads(store.read_text()) if arguments.only and store.exists() else []
+    keep = (arguments.only or arguments.again) and store.exists()
+    known = json.loads(store.read_text(encoding="utf-8")) if keep else []
     found = {entry["case"]: entry for entry in known}
     for case in CASES:
-        if arguments.only in case.name:
+        if arguments.only in case.name and not arguments.again:
             present = [c for c in contestants() if not c.missing]
             results = {c.name: c.run(case, arguments.seconds) for c in present}
             print(case.name, results, flush=True)
             found[case.name] = {"case": case.name, "results": results}
     raw = [found[case.name] for case in CASES if case.name in found]
     arguments.out.write_text(report(raw) + sections.kept(arguments.out), encoding="utf-8")
-    store.write_text(json.dumps(raw, indent=1) + "\n")
+    store.write_text(json.dumps(raw, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -2,11 +2,12 @@
 
     python -m benchmarks.stream                          one million regions
     python -m benchmarks.stream --regions 100000000      needs about 3 GB of disk
+    python -m benchmarks.stream --again                  the pages anew from stream.json, without measuring
 
 The network folds the unit square again and again, as Montúfar's does, but with hinges and heights
 moved a little, so that it is in general position. Its regions are a grid of rectangles, so their number is known:
 (p1 · p2 ···)² for p1, p2, … folds. Afterwards the folder is opened, counted, measured, and points are located in it.
-Writes STREAM.md and stream.json next to this file.
+Writes STREAM.md, stream.json and a section of RESULTS.md next to this file.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks import sections
 from tropicell import Box, Network, Regions, enumerate_regions
 
 HERE = Path(__file__).parent
@@ -125,7 +127,11 @@ def _reading(folder: Path) -> dict[str, Any]:
     return found
 
 
-def report(result: dict[str, Any]) -> str:
+def command(result: dict[str, Any]) -> str:
+    return f"`python -m benchmarks.stream --regions {result['expected']}` on {result['machine']}"
+
+
+def table(result: dict[str, Any]) -> str:
     mega = 2**20
     rows = {
         "network": f"{result['network']}, folds {result['folds']}",
@@ -141,12 +147,20 @@ def report(result: dict[str, Any]) -> str:
         "1,000 regions at random": f"{result['sample_1000_seconds']:.1f} s",
         "1,000 points located": f"{result['locate_1000_points']} found in {result['locate_1000_points_seconds']:.1f} s",
     }
-    table = "\n".join(f"| {key} | {value} |" for key, value in rows.items())
-    return (
-        "# Regions streamed to the disk\n\n"
-        f"Written by `python -m benchmarks.stream --regions {result['expected']}` on {result['machine']}.\n\n"
-        f"| | |\n| --- | --- |\n{table}\n"
+    return "| | |\n| --- | --- |\n" + "\n".join(
+        f"| {key} | {value} |" for key, value in rows.items()
     )
+
+
+def report(result: dict[str, Any]) -> str:
+    return f"# Regions streamed to the disk\n\nWritten by {command(result)}.\n\n{table(result)}\n"
+
+
+def write(result: dict[str, Any], folder: Path) -> None:
+    """Both pages."""
+    (folder / "STREAM.md").write_text(report(result), encoding="utf-8")
+    section = f"{command(result)}; also in [STREAM.md](STREAM.md).\n\n{table(result)}"
+    sections.put(folder / "RESULTS.md", "Regions streamed to the disk", section)
 
 
 def main() -> None:
@@ -156,7 +170,12 @@ def main() -> None:
     parser.add_argument("--max-bytes", type=int, default=256 * 2**20)
     parser.add_argument("--folder", type=Path, help="where to stream to (default: a temporary one)")
     parser.add_argument("--out", type=Path, default=HERE)
+    parser.add_argument("--again", action="store_true", help="write the pages from stream.json")
     arguments = parser.parse_args()
+    store = arguments.out / "stream.json"
+    if arguments.again:
+        write(json.loads(store.read_text(encoding="utf-8")), arguments.out)
+        return
     folder = arguments.folder or Path(tempfile.mkdtemp())
     try:
         result = run(arguments.regions, arguments.workers, arguments.max_bytes, folder)
@@ -164,8 +183,8 @@ def main() -> None:
         if arguments.folder is None:
             shutil.rmtree(folder)
     result["machine"] = f"{platform.machine()}, {os.cpu_count()} cores"
-    (arguments.out / "stream.json").write_text(json.dumps(result, indent=1) + "\n")
-    (arguments.out / "STREAM.md").write_text(report(result))
+    store.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    write(result, arguments.out)
     print(report(result))
 
 

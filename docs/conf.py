@@ -35,7 +35,8 @@ extensions = [
 # --- pages ----------------------------------------------------------------------------------------
 exclude_patterns = ["build", "lab/*/*.csv"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
-myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+# html_image: <img> on a page, which GitHub shows in its width, is an image here, too.
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "html_image"]
 myst_heading_anchors = 3
 # `name` in a docstring is a link if there is such a name, and code if not.
 default_role = "py:obj"
@@ -54,15 +55,42 @@ intersphinx_mapping: dict[str, tuple[str, None]] = {}
 
 # --- gallery --------------------------------------------------------------------------------------
 here = Path(__file__).parent
+#: From what everyone has to what few need; others come after these.
+ORDER = (
+    "moons",
+    "decision_boundary",
+    "skip_and_plain",
+    "training_film",
+    "digit_plane",
+    "merged",
+    "region_graph",
+    "lipschitz",
+    "pruned",
+    "out_of_distribution",
+    "acas_xu",
+    "cells_3d",
+    "sawtooth",
+    "tropical",
+)
+
+
+def place_in_gallery(file: str) -> tuple[int, str]:
+    """Sort key of an example."""
+    name = Path(file).stem.removeprefix("plot_")
+    return (ORDER.index(name) if name in ORDER else len(ORDER), name)
+
+
 sphinx_gallery_conf = {
     "examples_dirs": [str(here.parent / "examples" / "gallery")],
     "gallery_dirs": ["gallery"],
     "filename_pattern": r"plot_",
+    "within_subsection_order": place_in_gallery,
     "abort_on_example_error": True,
     "download_all_examples": False,
     "min_reported_time": 1_000_000,
     "remove_config_comments": True,
     "image_scrapers": ("matplotlib",),
+    "capture_repr": (),
     "show_signature": False,
     "show_memory": False,
     "write_computation_times": False,

@@ -1,12 +1,16 @@
-"""Draw the images of docs/pictures.md; run it with ``python docs/make_pictures.py``."""
+"""Draw the images of the pages; run it with ``python docs/make_pictures.py``."""
 
 from __future__ import annotations
 
+import re
+import runpy
+import warnings
 from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
 
 import matplotlib as mpl
+import matplotlib.pyplot as plt
 import numpy as np
 from PIL import Image
 
@@ -16,7 +20,8 @@ from tropicell.demo import DOMAIN, demo_network
 
 mpl.use("Agg")
 
-FOLDER = Path(__file__).parent / "images"
+HERE = Path(__file__).parent
+FOLDER = HERE / "images"
 
 
 def random_network(sizes: list[int], seed: int, **options: object) -> tc.Network:
@@ -43,8 +48,31 @@ def save(axes: object, name: str) -> None:
     print(f"{name}.png")
 
 
+def from_page(name: str, blocks: slice) -> object:
+    """The axes that the Python blocks of a page draw on."""
+    page = (HERE / name).read_text(encoding="utf-8")
+    code = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)[blocks]
+    names: dict[str, object] = {}
+    # The page does not write it: a figure that is drawn again in another size is laid out worse.
+    exec("".join(code).replace("axes.figure.savefig", "str"), names)
+    return names["axes"]
+
+
+def from_gallery(name: str) -> object:
+    """The axes of an example's first picture."""
+    plt.close("all")
+    with warnings.catch_warnings(action="ignore"):
+        runpy.run_path(str(HERE.parent / "examples" / "gallery" / f"plot_{name}.py"))
+    return plt.figure(plt.get_fignums()[0]).axes
+
+
 def main() -> None:
     """All pictures."""
+    save(from_page("start.md", slice(0, 6, 5)), "start")  # PyTorch, and the picture
+    save(from_page("how-to/slices.md", slice(2)), "plane")
+    save(from_gallery("training_film"), "training")
+    for name in ("merged", "pruned", "tropical"):
+        save(from_gallery(name), name)
     regions = tc.enumerate_regions(demo_network(), DOMAIN)
     for color in ("pattern", "value", "gradient", "area", "neighbours"):
         save(plotting.plot_regions(regions, color=color), f"regions-{color}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,12 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     if config.cache is not None and config.cache.get("tropicell/kernels", None) != stamp:
         kernels.compile_all()
         config.cache.set("tropicell/kernels", stamp)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Tests that Windows cannot run are skipped there."""
+    if sys.platform == "win32" and item.get_closest_marker("posix"):
+        pytest.skip("needs kill -9, fork, setrlimit or symbolic links")
 
 
 @pytest.fixture(scope="session")

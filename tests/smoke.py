@@ -1,5 +1,6 @@
 """What an installed wheel must be able to do, with its core dependencies alone."""
 
+import sys
 from importlib.resources import files
 from itertools import pairwise
 from pathlib import Path
@@ -23,7 +24,7 @@ def main() -> None:
     regions.save("smoke.npz")
     assert len(tc.load_regions("smoke.npz")) == len(regions)
     assert files("tropicell").joinpath("py.typed").is_file()
-    assert Path(tc.__file__).is_relative_to(Path.cwd()), f"not the installed package: {tc.__file__}"
+    assert Path(tc.__file__).is_relative_to(sys.prefix), f"not the installed package: {tc.__file__}"
     print(f"smoke test passed: {len(regions)} regions")
 
 

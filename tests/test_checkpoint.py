@@ -79,7 +79,10 @@ def quiet() -> dict[str, Any]:
 
 
 @pytest.mark.xdist_group("killed")
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+@pytest.mark.posix
+@pytest.mark.parametrize(
+    "number", [getattr(signal, "SIGKILL", None), signal.SIGTERM, signal.SIGINT]
+)
 def test_a_killed_process_ends_with_the_same_regions(number: signal.Signals) -> None:
     found = disturb(*KILLED, number, kills=2, quiet=quiet())
     assert (found["kills"], found["same"]) == (2, True)
@@ -189,6 +192,7 @@ except FileWriteError as error:
 """
 
 
+@pytest.mark.posix
 def test_a_full_disk_loses_nothing(tmp_path: Path) -> None:
     # the child sets RLIMIT_FSIZE: the kernel refuses to let files grow, as if the disk were full
     done = run_python("-c", FULL_DISK, str(tmp_path))

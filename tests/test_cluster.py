@@ -79,6 +79,7 @@ def kill_a_task() -> None:
                 return
 
 
+@pytest.mark.posix
 def test_a_machine_that_dies_loses_nothing(nodes: Any, tmp_path: Path) -> None:
     network, domain = random_network([2, 100, 100, 100, 1]), Box(-3, 3)
     expected = enumerate_regions(network, domain)

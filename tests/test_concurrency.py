@@ -69,7 +69,7 @@ def test_one_result_read_by_many_threads() -> None:
         assert set(pool.map(read, [regions] * 8)) == {expected}
 
 
-@pytest.mark.parametrize("method", ["fork", "spawn"])
+@pytest.mark.parametrize("method", [pytest.param("fork", marks=pytest.mark.posix), "spawn"])
 def test_processes_after_use(method: str) -> None:
     script = Path(__file__).with_name("processes.py")
     done = run_python(str(script), method)

@@ -1,10 +1,10 @@
 """Every snippet of the docs runs: a page's Python blocks in order, its ``tropicell`` commands."""
 
-import importlib
+import doctest
 import inspect
 import re
 import shlex
-from functools import cached_property
+from fnmatch import fnmatch
 from pathlib import Path
 
 import matplotlib as mpl
@@ -15,6 +15,7 @@ import tropicell
 from tropicell.cli import main
 
 ROOT = Path(__file__).parents[1]
+GALLERY = ROOT / "examples" / "gallery"
 BLOCK = re.compile(r"^```(python|console)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 PAGES = sorted(
     page.relative_to(ROOT)
@@ -49,6 +50,18 @@ def run_commands(text):
             assert status in (0, None), f"{line}: exit status {status}"
 
 
+def test_the_readme_shows_what_happens(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    mpl.use("Agg")
+    options = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+    found = doctest.testfile(
+        str(ROOT / "README.md"), module_relative=False, optionflags=options, encoding="utf-8"
+    )
+    plt.close("all")
+    assert found.attempted > 10
+    assert found.failed == 0
+
+
 def test_there_are_pages():
     assert len(PAGES) > 5
 
@@ -60,70 +73,39 @@ def test_the_reference_has_every_public_name():
     assert set(tropicell.__all__) - modules <= listed
 
 
-# --- examples in docstrings -------------------------------------------------------------------
-# Every public name has an example, which pytest runs as a doctest: all of ``tropicell.__all__``,
-# everything on the reference page, the functions of public modules, and the methods of all these
-# classes: one of its own, that of the method that it overrides, or a call in its class's example.
-# A property whose docstring is one line needs none: it is a value, and the line says what it is.
-
-#: Its file is a program by itself, which must stay short enough to be read before it is trusted.
-EXEMPT = {"verify_certificate.verify"}
-
-
-def public_names():
-    """Names with what they stand for; classes come with their methods and properties."""
-    page = (ROOT / "docs" / "reference.rst").read_text("utf-8")
-    listed = [line.strip() for line in page.splitlines() if line.startswith("   ")]
-    names = {*tropicell.__all__, *(name for name in listed if not name.startswith(":"))}
-    for name in sorted(names):
-        module, _, last = f"tropicell.{name}".rpartition(".")
-        thing = getattr(importlib.import_module(module), last)
-        if inspect.ismodule(thing):
-            functions = inspect.getmembers(thing, inspect.isfunction)
-            found = {f"{name}.{key}": f for key, f in functions if thing.__name__ in f.__module__}
-        else:
-            found = {name: thing}
-        if inspect.isclass(thing):
-            found |= {f"{name}.{key}": value for key, value in members_of(thing)}
-        yield from ((key, value) for key, value in found.items() if "._" not in key)
+def test_every_module_is_on_the_map():
+    page = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    patterns = re.findall(r"`([\w/*]+\.py)`", page)
+    package = ROOT / "src" / "tropicell"
+    modules = {str(file.relative_to(package).as_posix()) for file in package.rglob("*.py")}
+    lost = {
+        module
+        for module in modules
+        if not module.endswith("__init__.py")
+        and not any(fnmatch(module, pattern) for pattern in patterns)
+    }
+    assert not lost, f"CONTRIBUTING.md does not say where {sorted(lost)} belong"
 
 
-def members_of(kind):
-    """Methods and properties that are written in this package."""
-    for key in dir(kind):
-        value = inspect.getattr_static(kind, key)
-        if isinstance(value, (property, cached_property)):
-            yield key, value
-        elif inspect.isroutine(getattr(kind, key)):
-            function = inspect.unwrap(getattr(kind, key))
-            if str(getattr(function, "__module__", "")).startswith("tropicell"):
-                yield key, function
+LINK = re.compile(r"\]\(([^)\s#]*)(?:#[^)\s]*)?\)|src=\"([^\"]+)\"")
 
 
-PUBLIC = dict(public_names())
+def leads_somewhere(page, target):
+    if re.match(r"https?://[\w.-]+(/[^\s]*)?$|mailto:", target) or not target:
+        return True
+    if (parts := Path(target).parts)[-2:-1] == ("gallery",):  # pages that the site makes
+        return parts[-1] == "index" or (GALLERY / parts[-1]).with_suffix(".py").is_file()
+    return (page.parent / target).exists()
 
 
-@pytest.mark.parametrize("name", sorted(PUBLIC.keys() - EXEMPT))
-def test_public_names_have_examples(name):
-    text = inspect.getdoc(PUBLIC[name])
-    assert text
-    says_all = isinstance(PUBLIC[name], (property, cached_property)) and "\n" not in text
-    assert (
-        says_all or examples_in(text) or f".{name.rpartition('.')[2]}(" in examples_of_class(name)
-    )
-
-
-def examples_in(text):
-    """The part of a docstring with examples, if they are there to be run."""
-    _, heading, examples = text.partition("\nExamples\n--------\n")
-    return examples if heading and ">>> " in examples else ""
-
-
-def examples_of_class(name):
-    owner = PUBLIC.get(name.rpartition(".")[0])
-    return examples_in(inspect.getdoc(owner) or "") if inspect.isclass(owner) else ""
-
-
-def test_the_rule_can_be_broken():
-    assert "Regions.locate" in PUBLIC
-    assert not examples_in("Count.\n\nExamples\n--------\nSoon.")
+def test_no_link_is_dead():
+    pages = [*ROOT.glob("*.md"), *(ROOT / "benchmarks").glob("*.md")]
+    pages += [page for page in (ROOT / "docs").rglob("*.md") if "gallery" not in page.parts]
+    links = [
+        (page, target)
+        for page in pages
+        for target in ("".join(found) for found in LINK.findall(page.read_text("utf-8")))
+    ]
+    dead = [f"{page.name}: {target}" for page, target in links if not leads_somewhere(page, target)]
+    assert len(links) > 100
+    assert not dead

@@ -197,6 +197,7 @@ enumerate_regions(network, Box(-2, 2), out=sys.argv[1], max_bytes=0, workers=2)
 """
 
 
+@pytest.mark.posix
 def test_a_killed_writer_loses_nothing(tmp_path: Path) -> None:
     expected = enumerate_regions(random_network([2, 40, 40, 40, 1]), Box(-2, 2))
     folder = tmp_path / "run"

@@ -92,7 +92,10 @@ class IncompleteError(TropicellError, RuntimeError):
 
     def __init__(self, count: int) -> None:
         self.count = count
-        super().__init__(f"the count is not complete: {count} regions were found until it ended")
+        super().__init__(
+            f"the count is not complete: {count:,} regions were found until it ended; "
+            "estimate_regions says roughly how many there are, and a Slice looks at a part"
+        )
 
 
 class ModelImportError(TropicellError, ValueError):

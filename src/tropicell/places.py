@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import tempfile
 import uuid
 from collections.abc import Iterator
@@ -17,6 +18,9 @@ from typing import Any, BinaryIO, Protocol
 
 from tropicell.errors import FileWriteError, InvalidInputError, require
 from tropicell.io import replacing
+
+#: A path of Windows in a URL: ``/C:/…``.
+_DRIVE = re.compile(r"/[A-Za-z]:(/|$)")
 
 
 class Place(Protocol):
@@ -53,8 +57,10 @@ def place_of(path: str | os.PathLike[str]) -> Place:
     --------
     >>> place_of("runs/one").url
     'runs/one'
-    >>> place_of("file:///tmp/runs").url
-    '/tmp/runs'
+    >>> place_of("file:///data/runs").url
+    '/data/runs'
+    >>> place_of("file:///C:/runs").url
+    'C:/runs'
     """
     text = os.fspath(path)
     if not text:
@@ -62,7 +68,9 @@ def place_of(path: str | os.PathLike[str]) -> Place:
     protocol, separator, rest = text.partition("://")
     if not separator:
         return LocalPlace(text)
-    return LocalPlace(rest) if protocol == "file" else RemotePlace(text)
+    if protocol != "file":
+        return RemotePlace(text)
+    return LocalPlace(rest[1:] if _DRIVE.match(rest) else rest)
 
 
 class LocalPlace:

@@ -64,6 +64,7 @@ def elsewhere(location: str) -> TensorProto:
     return tensor
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("place", ["initializer", "constant", "function", "sparse", "inner graph"])
 @pytest.mark.parametrize("how", ["beside", "absolute", "link", "where we are"])
 def test_data_of_other_files_is_never_read(

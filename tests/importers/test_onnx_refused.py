@@ -113,6 +113,7 @@ def external(location):
     return made
 
 
+@pytest.mark.posix
 def test_external_data(tmp_path):
     folder = tmp_path / "inner"
     folder.mkdir()

@@ -39,7 +39,8 @@ class CudaBackend:
         self.xp = cupy
         # The bounds hold with fused operations too; without them the results are those of any
         # processor.
-        module = cupy.RawModule(code=SOURCE.read_text(), options=("-fmad=false", "-std=c++17"))
+        code = SOURCE.read_text(encoding="utf-8")
+        module = cupy.RawModule(code=code, options=("-fmad=false", "-std=c++17"))
         self._kernels = {name: module.get_function(name) for name in LANES}
         processors = cupy.cuda.Device().attributes["MultiProcessorCount"]
         self._most = {name: processors * _BLOCKS.get(name, _MOST_BLOCKS) for name in LANES}
