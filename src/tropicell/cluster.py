@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from tropicell.arithmetic import ArithmeticName
 from tropicell.domains import Domain
-from tropicell.engines.batch import Columns
+from tropicell.engines.batch import Columns, size_of
 from tropicell.engines.runs import load, task_of
 from tropicell.engines.threads import UnitRun
 from tropicell.engines.units import Task, Unit
@@ -28,7 +28,6 @@ from tropicell.manifest import Part
 from tropicell.network import Network
 from tropicell.places import place_of
 from tropicell.region_folder import FolderWriter, RegionFolder, write_part
-from tropicell.search import size_of
 
 #: A job of generation g ends after so many regions times 4^g, but never more than the second
 #: number: work spreads quickly at first, and later a task is worth its overhead.

@@ -86,7 +86,7 @@ class ExactPart:
         batch = exact_batch(task.program, cells, volumes=task.volumes)
         if task.arithmetic == "exact":
             self._unproved += int((~batch.inside).sum())
-        return count, as_columns(batch, task.bits)
+        return count, as_columns(batch, task.program.neurons, task.bits)
 
     def run(self, cells: Sequence[ExactCell]) -> Iterator[Outcome]:
         """Do all that is below some cells on the CPU."""

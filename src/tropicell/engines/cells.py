@@ -54,6 +54,9 @@ from tropicell.network import Network
 _STEPS = 50_000
 _SEEDS_AT_ONCE = 64
 
+#: In the plane, time goes to the lines of a layer: a unit of networks so wide has the usual limit.
+_WIDTH = 640
+
 #: A cell that is finished in exact arithmetic takes as long as so many regions, or longer.
 _PRICE = 50
 
@@ -116,6 +119,13 @@ def _plan(network: Network, domain: Domain) -> _Plan:
     return plan
 
 
+def _grain(program: Program, store: bool) -> int:
+    """So that a unit takes some milliseconds: see `tropicell.engines.units.Task`."""
+    if program.dimension == 2:
+        return max(2, min(_WIDTH // max(program.width, 1), 8 if store else 16))
+    return 3 if store else 8
+
+
 class CellTask:
     """The cells engine on a network and a domain; see `tropicell.engines.units.Task`.
 
@@ -159,7 +169,7 @@ class CellTask:
         self.arithmetic = arithmetic
         self.tolerance = (tolerance or Tolerance()).relative
         self.store = store
-        self.grain = 1 if store else 2
+        self.grain = _grain(plan.program, store)
         self.volumes = network.n_inputs <= 3 if volumes is None else volumes
         self.tame = arithmetic == "float" or plan.tame
         self.plane = network.n_inputs == 2
@@ -417,20 +427,24 @@ class CellWorker:
         if not self._task.store or state[OUT] == 0:
             return
         self._take_finished()
-        self._add(buffers.used_part(self._out, state, self._task.plane))
+        n, corners, facets = state[OUT], state[OUT_CORNERS], state[OUT_FACETS]
+        if self._task.plane:
+            facets = corners
+        self._add(self._out, (int(n), int(corners), int(facets)))
         state[OUT] = state[OUT_CORNERS] = state[OUT_FACETS] = 0
 
     def _take_finished(self) -> None:
         """Regions that were finished in exact arithmetic."""
         if self._finished:
             task = self._task
-            self._add(exact_batch(task.program, self._finished, volumes=task.volumes))
+            batch = exact_batch(task.program, self._finished, volumes=task.volumes)
+            if task.arithmetic == "exact":  # those of the kernels are proved
+                self._stats.unproved_witnesses += int((~batch.inside).sum())
+            self._add(batch)
             self._finished = []
 
-    def _add(self, batch: Batch) -> None:
-        if self._task.arithmetic == "exact":
-            self._stats.unproved_witnesses += int((~batch.inside).sum())
-        columns = as_columns(batch, self._task.bits)
+    def _add(self, batch: Batch, sizes: tuple[int, int, int] | None = None) -> None:
+        columns = as_columns(batch, self._task.program.neurons, self._task.bits, sizes)
         if self._task.program.dimension > 3 and self._doubtful:
             # Cells that come back from exact arithmetic may list a redundant inequality there.
             columns = columns._replace(facet_lines=None, facet_counts=None)
