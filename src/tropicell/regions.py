@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ from tropicell.errors import InvalidInputError
 from tropicell.lines import Lines, lines_of
 from tropicell.maps import AffineMap
 from tropicell.network import Network
+from tropicell.output_maps import packed_maps
 from tropicell.patterns import PatternArray, PatternLike, to_text
 from tropicell.region import Region
 
@@ -30,9 +31,6 @@ if TYPE_CHECKING:
     from tropicell.certificate import Certificate
     from tropicell.explorer import Inline
     from tropicell.stored_regions import StoredRegions
-
-#: Numbers of a batch of affine maps that are worked out at a time.
-_BATCH = 4_000_000
 
 
 class Regions:
@@ -217,14 +215,46 @@ class Regions:
     @cached_property
     def affine_maps(self) -> NDArray[np.float64]:
         """The maps of all regions, shape (regions, outputs, inputs + 1), offsets last."""
-        size = self.network.n_inputs + 1
-        step = max(1, _BATCH // (size * max([1, *self.network.widths])))
-        maps = self.network.maps("float")
-        parts = [
-            maps.of_patterns(self.packed[start : start + step])
-            for start in range(0, len(self), step)
-        ]
-        return np.concatenate(parts) if parts else np.empty((0, self.network.n_outputs, size))
+        return packed_maps(self.network, self.packed)
+
+    def prepare(
+        self, columns: Iterable[str] = ("affine_maps", "volumes"), *, workers: int = 1
+    ) -> Regions:
+        """Work out columns now, in several threads, and keep them.
+
+        They are the same, bit for bit, whatever the number of threads; columns that are there
+        already stay.
+
+        Parameters
+        ----------
+        columns : iterable of {"affine_maps", "volumes"}
+        workers : int
+            Number of threads.
+
+        Returns
+        -------
+        Regions
+            These.
+
+        Examples
+        --------
+        >>> from tropicell import Network, enumerate_regions
+        >>> network = Network.mlp([[[1.0], [-1.0]], [[1.0, 2.0]]])
+        >>> enumerate_regions(network).prepare(workers=4).affine_maps.ravel()
+        array([-2.,  0.,  1.,  0.])
+        """
+        from tropicell.measure import volumes  # noqa: PLC0415 - measure is built on Regions
+
+        ways: dict[str, Callable[[], NDArray[np.float64]]] = {
+            "affine_maps": lambda: packed_maps(self.network, self.packed, workers=workers),
+            "volumes": lambda: volumes(self, workers=workers),
+        }
+        for name in columns:
+            if name not in ways:
+                raise InvalidInputError(f"columns are among {', '.join(ways)}, not {name!r}")
+            if name not in self.__dict__:
+                self.__dict__[name] = ways[name]()
+        return self
 
     def affine_map(self, index: int) -> AffineMap:
         """The map of one region in float64."""

@@ -11,6 +11,7 @@ from tropicell.engines._cells_state import (
     UNSURE,
     Batch,
     ConeStack,
+    Fine,
     PlaneStack,
     Seeds,
     Unsure,
@@ -29,7 +30,7 @@ _UNSURE_CELLS = 1024
 UnsureCell = tuple[int, bytes, bytearray, list[int], list[int]]
 
 #: Arrays of a stack whose length has a meaning.
-_FIXED = ("sides", "margin", "change", "basis", "minors", "terms", "square")
+_FIXED = ("sides", "margin", "change", "basis", "minors", "terms", "square", "fine")
 
 
 def plane_stack(program: Program) -> PlaneStack:
@@ -49,6 +50,12 @@ def plane_stack(program: Program) -> PlaneStack:
         rows=np.zeros(width, np.int64),
         change=np.zeros(program.dimension + 2),
         margin=np.array([lines, width], np.int64),
+        fine=Fine(
+            before=np.zeros((8, program.rows)),
+            after=np.zeros((8, program.rows)),
+            pattern=np.zeros(program.neurons, np.uint8),
+            known=np.zeros(1, np.int64),
+        ),
     )
 
 

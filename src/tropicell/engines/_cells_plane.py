@@ -20,6 +20,7 @@ import numpy as np
 from tropicell.engines._cells_maps import enter_layer
 from tropicell.engines._cells_plane_cut import split
 from tropicell.engines._cells_plane_tests import edge_row, meet, scan_plain, side
+from tropicell.engines._cells_sharp import sharpen
 from tropicell.engines._cells_state import (
     BATCH_FULL,
     CONFLICTS,
@@ -148,7 +149,7 @@ def emit(
     volumes: bool,
     state: Any,
 ) -> bool:
-    """Store the top cell as a region; False if its geometry needs exact arithmetic."""
+    """Store the top cell as a region; False if its geometry needs more digits."""
     k, c = state[OUT], state[OUT_CORNERS]
     n, start, layer = record[1], record[2], record[0]
     poly, vertices = stack.poly, out.vertices
@@ -306,7 +307,11 @@ def run_plane(
             if count == 0 and layer == depth:
                 if state[OUT] >= len(out.volumes) or state[OUT_CORNERS] + n > len(out.labels):
                     return BATCH_FULL
-                if emit(lines, stack, record, pattern, out, exact, volumes, state):
+                stored = emit(lines, stack, record, pattern, out, exact, volumes, state)
+                if not stored:
+                    sharpen(program, pattern, stack, record)
+                    stored = emit(lines, stack, record, pattern, out, exact, volumes, state)
+                if stored:
                     state[COUNT] += 1
                     pop(state, record)
                 else:

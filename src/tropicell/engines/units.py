@@ -28,10 +28,10 @@ Arrays = dict[str, NDArray[Any]]
 #: many generations there is much to do, and units may take longer.
 FIRST_LIMIT, LAST_LIMIT = 32, 2048
 
-#: Doublings of the first limit in the first generations, then one more every other generation
-#: from `_LATE` on.
+#: Doublings of the first limit in the first generations, then one more with every fourth from
+#: `_LATE` on.
 _DOUBLINGS = (0, 0, 1, 2, 3)
-_LATE = 16
+_LATE = 20
 
 #: What is left of a unit becomes at most so many units.
 _MOST_CHILDREN = 16
@@ -63,7 +63,7 @@ class Unit(NamedTuple):
     @property
     def limit(self) -> int:
         """Regions after which the unit ends."""
-        later = min(max(0, (self.generation - _LATE) // 2), 20)
+        later = min(max(0, (self.generation - _LATE) // 4), 20)
         doublings = _DOUBLINGS[min(self.generation, len(_DOUBLINGS) - 1)] + later
         return min(FIRST_LIMIT << doublings, LAST_LIMIT)
 
