@@ -61,7 +61,7 @@ class Store:
             lengths = [0, *map(len, parts)]
             ends.append(np.cumsum(lengths).tolist())
             shape = (ends[-1][-1], *parts[0].shape[1:])
-            whole.append(parts[0] if len(parts) == 1 else np.empty(shape, parts[0].dtype))
+            whole.append(np.empty(shape, parts[0].dtype))
 
         def copy(first: int, last: int) -> None:
             for k in range(first, last):
@@ -76,7 +76,7 @@ class Store:
             with ThreadPoolExecutor(threads) as pool:
                 for task in [pool.submit(copy, a, b) for a, b in pairwise(cuts)]:
                     task.result()
-        elif len(batches) > 1:
+        else:
             copy(0, len(batches))
         names = ("words", *Columns._fields[1:])
         return dict(zip(names, whole or [None] * len(names), strict=True))

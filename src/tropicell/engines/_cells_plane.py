@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from tropicell.engines._cells_maps import enter_layer
+from tropicell.engines._cells_maps import enter_layer, enter_layers
 from tropicell.engines._cells_plane_cut import split
 from tropicell.engines._cells_plane_tests import edge_row, meet, scan_plain, side
 from tropicell.engines._cells_sharp import sharpen
@@ -291,7 +291,6 @@ def run_plane(
             if n + 4 > len(stack.poly) or n + 4 > len(stack.old_poly):
                 return GROW
             layer, target = 0, seeds.layers[k]
-            pieces = seeds.patterns
         else:
             record = records[top - 1]
             if record[6]:
@@ -328,27 +327,17 @@ def run_plane(
                     return GROW
                 split(lines, before, stack, records, exact, tol, store, state)
                 continue
-            target, pieces = layer + 1, stack.patterns
+            target = layer + 1
         # From here: enter the layers up to `target`, and see which of its lines cross the cell.
-        for at in range(layer, target):
-            if top == 0:
-                changes[at + 1] = -1
-                place = k * neurons + lines.row_start[at] - lines.row_start[1]
-            else:
-                place = records[top - 1, 5]
-            enter_layer(
-                maps,
-                before,
-                after,
-                pattern,
-                at,
-                pieces,
-                place,
-                changes,
-                exact,
-                stack.rows,
-                stack.change,
-            )
+        room, change = stack.rows, stack.change
         if top == 0:
+            pieces = seeds.patterns[k * neurons :]
+            enter_layers(maps, before, after, pattern, pieces, target, changes, exact, room, change)
             plant(lines, before, stack, records[0], seeds, exact, tol, state)
+        else:
+            at = records[top - 1, 5]
+            pieces = stack.patterns
+            enter_layer(
+                maps, before, after, pattern, layer, pieces, at, changes, exact, room, change
+            )
         start_layer(lines, before, target, stack, records[state[TOP] - 1], exact, state)

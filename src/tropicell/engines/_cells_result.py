@@ -15,10 +15,11 @@ from tropicell.engines._exact_cone import polygon
 from tropicell.engines._volume import polytope_volume
 from tropicell.engines.batch import Columns
 from tropicell.engines.program import Program
+from tropicell.engines.slab import Slab
 
 
 def as_columns(
-    batch: Batch, neurons: int, bits: int, sizes: tuple[int, int, int] | None = None
+    batch: Batch, neurons: int, bits: int, sizes: tuple[int, int, int], room: Slab
 ) -> Columns:
     """A batch with its patterns packed and the labels of its facets as lines; all is copied.
 
@@ -29,16 +30,19 @@ def as_columns(
     batch : Batch
     neurons, bits : int
         Of the patterns; bits a neuron.
-    sizes : (int, int, int), optional
-        Regions, corners and facets that count; default: all.
+    sizes : (int, int, int)
+        Regions, corners and facets that count.
+    room : Slab
+        Where the columns go.
     """
-    n, corners, facets = sizes or (len(batch.bounded), len(batch.vertices), len(batch.labels))
+    n, corners, facets = sizes
     d = batch.witnesses.shape[1]
-    words = np.empty((n, max(1, -(-neurons * bits // 64))), np.uint64)
-    witnesses, vertices = np.empty((n, d)), np.empty((corners, d + 1))
-    bounded, volumes = np.empty(n, np.bool_), np.empty(n if d <= 3 else 0)
-    vertex_counts, facet_counts = np.empty(n, np.int64), np.empty(n, np.int64)
-    lines = np.empty(facets, np.int32)
+    words = room.empty((n, max(1, -(-neurons * bits // 64))), np.uint64)
+    witnesses = room.empty((n, d), np.float64)
+    vertices = room.empty((corners, d + 1), np.float64)
+    bounded, volumes = room.empty(n, np.bool_), room.empty(n if d <= 3 else 0, np.float64)
+    vertex_counts, facet_counts = room.empty(n, np.int64), room.empty(n, np.int64)
+    lines = room.empty(facets, np.int32)
     kept = copy_cells(
         batch,
         batch.patterns.view(np.uint64),
@@ -62,9 +66,14 @@ def as_columns(
         volumes if d <= 3 else None,
         vertices,
         vertex_counts,
-        lines if kept == facets else lines[:kept].copy(),
+        lines[:kept],
         facet_counts,
     )
+
+
+def sizes_of(batch: Batch) -> tuple[int, int, int]:
+    """Regions, corners and facets of a batch that is full."""
+    return len(batch.bounded), len(batch.vertices), len(batch.labels)
 
 
 def exact_batch(program: Program, cells: Sequence[ExactCell], *, volumes: bool) -> Batch:

@@ -163,7 +163,7 @@ def _edge(lines: Any, fine: Any, label: int, edges: Any, i: int) -> None:
 
 
 @kernel
-def _minor(edges: Any, i: int, j: int, c: int, d: int) -> float:
+def _minor(edges: Any, i: int, j: int, c: int, d: int) -> Any:
     """The 2 × 2 minor of two edges and two columns."""
     p, e = _product(edges[i, c], edges[j, d])
     e += edges[i, c] * edges[j, _LOW + d] + edges[i, _LOW + c] * edges[j, d]

@@ -55,7 +55,7 @@ ROUND = 2.0**-53
 #: Covers the rounding of the error bounds themselves.
 INFLATE = 1.0000001
 
-#: Covers underflow; far below every number that matters (see `program.is_tame`).
+#: Covers underflow; far below every number that matters (see `tame.is_tame`).
 TINY = 1e-200
 
 

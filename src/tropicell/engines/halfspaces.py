@@ -20,6 +20,7 @@ from tropicell.engines._column_kernels import copy_points
 from tropicell.engines._halfspaces_program import build_program
 from tropicell.engines._halfspaces_search import Search, Tolerance
 from tropicell.engines.batch import Columns
+from tropicell.engines.slab import Slab
 from tropicell.engines.units import Arrays, Outcome, Unit
 from tropicell.network import Network
 
@@ -92,6 +93,7 @@ class HalfspaceWorker:
     def __init__(self, task: HalfspaceTask) -> None:
         self._task = task
         self._unproved = 0
+        self._room = Slab()
         self._search = Search(
             task.network,
             task.program,
@@ -131,8 +133,8 @@ class HalfspaceWorker:
             return
         # A margin of 0: the witness is a rounded exact point, which may not be inside any more.
         self._unproved += n - int(np.count_nonzero(batch.margins))
-        words = np.empty((n, max(1, -(-neurons * bits // 64))), np.uint64)
-        witnesses = np.empty_like(batch.witnesses)
+        words = self._room.empty((n, max(1, -(-neurons * bits // 64))), np.uint64)
+        witnesses = self._room.empty(batch.witnesses.shape, np.float64)
         eights = batch.patterns.view(np.uint64)
         copy_points(batch.patterns, eights, batch.witnesses, n, neurons, bits, words, witnesses)
         columns.append(Columns(PackedPatterns(words, neurons, bits), witnesses))
