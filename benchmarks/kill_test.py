@@ -26,6 +26,9 @@ from typing import Any
 HERE = Path(__file__).parent
 MARK = "<!-- figures of benchmarks/kill_test.py -->"
 
+#: Seconds after which a process that got a signal is taken to hang.
+PATIENCE = 600.0
+
 #: Name, sizes, threads; degenerate networks have integer weights and no biases.
 CASES: list[tuple[str, list[int], int, bool]] = [
     ("2-D 3×[100], 1 thread", [2, 100, 100, 100, 1], 1, False),
@@ -98,10 +101,10 @@ def start(arguments: list[Any]) -> subprocess.Popen[str]:
 
 def result(process: subprocess.Popen[str]) -> dict[str, Any] | None:
     """What a process printed at its end; None if it was killed before."""
-    assert process.stdout is not None
-    text = process.stdout.read().strip()
-    process.stdout.close()
-    process.wait()
+    try:
+        text = process.communicate(timeout=PATIENCE)[0].strip()
+    finally:
+        process.kill()
     return json.loads(text) if text else None
 
 

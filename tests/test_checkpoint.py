@@ -178,7 +178,11 @@ except FileWriteError as error:
 def test_a_full_disk_loses_nothing(tmp_path: Path) -> None:
     # the child sets RLIMIT_FSIZE: the kernel refuses to let files grow, as if the disk were full
     done = subprocess.run(
-        [sys.executable, "-c", FULL_DISK, str(tmp_path)], capture_output=True, text=True, check=True
+        [sys.executable, "-c", FULL_DISK, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=300,
     )
     assert "regions.npz: can't be written" in done.stdout
     assert "untouched" in done.stdout
@@ -197,10 +201,11 @@ def test_saving_where_there_is_no_folder(tmp_path: Path) -> None:
 def test_signals_end_the_search_and_handlers_are_restored(
     number: signal.Signals, workers: int
 ) -> None:
+    count_regions(default_network([6, 2, 1]))  # the signal must not come while kernels are loaded
     before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
     timer = threading.Timer(0.3, signal.raise_signal, [number])
     timer.start()
-    regions = enumerate_regions(default_network([6, 60, 60, 1]), workers=workers)
+    regions = enumerate_regions(default_network([6, 60, 60, 1]), workers=workers, max_seconds=60)
     timer.join()
     assert not regions.complete
     assert len(regions) > 0
@@ -209,7 +214,7 @@ def test_signals_end_the_search_and_handlers_are_restored(
 
 
 def test_a_reader_of_batches_gets_its_own_signals() -> None:
-    batches = iter_regions(default_network([6, 60, 60, 1]))
+    batches = iter_regions(default_network([6, 60, 60, 1]), max_seconds=60)
     next(batches)
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
     with pytest.raises(KeyboardInterrupt):

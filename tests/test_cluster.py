@@ -39,6 +39,9 @@ def nodes() -> Iterator[Any]:
     """Two machines, as far as Ray can tell, with one core each."""
     from ray.cluster_utils import Cluster
 
+    # Ray kills tasks on a machine whose memory is nearly full, and starts them again, for ever.
+    monkeypatch = pytest.MonkeyPatch()
+    monkeypatch.setenv("RAY_memory_monitor_refresh_ms", "0")
     before = signal.getsignal(signal.SIGTERM)
     memory = {"num_cpus": 1, "object_store_memory": 80 * 2**20}
     found = Cluster(initialize_head=True, head_node_args=memory | {"include_dashboard": False})
@@ -48,6 +51,7 @@ def nodes() -> Iterator[Any]:
     ray.shutdown()
     found.shutdown()
     signal.signal(signal.SIGTERM, before)
+    monkeypatch.undo()
 
 
 def test_a_job_is_the_same_whoever_does_it(tmp_path: Path) -> None:
@@ -80,16 +84,19 @@ def test_a_machine_that_dies_loses_nothing(nodes: Any, tmp_path: Path) -> None:
     died_at = []
 
     def kill_one() -> None:
+        patience = time.monotonic() + 120
         while len(list(folder.glob("*.parquet"))) < 3:
             time.sleep(0.01)
+            if time.monotonic() > patience:
+                return
         died_at.append(len(list(folder.glob("*.parquet"))))
         kill_a_task()
         nodes.remove_node(nodes.list_all_nodes[-1], allow_graceful=False)
 
-    killer = threading.Thread(target=kill_one)
+    killer = threading.Thread(target=kill_one, daemon=True)  # if all fails, it must not stay
     killer.start()
     stored = enumerate_regions(
-        network, domain, out=folder, engine_backend="ray", address=nodes.address
+        network, domain, out=folder, engine_backend="ray", address=nodes.address, max_seconds=240
     )
     killer.join()
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL

@@ -53,6 +53,9 @@ _RETRIES = 5
 #: Seconds to wait for a task before looking at the clock, and between two looks at the cluster.
 _SECONDS, _LOOK = 0.2, 2.0
 
+#: Seconds after which a result that Ray said is there is taken to be lost, and waited for again.
+_PATIENCE = 10.0
+
 
 class Plan(NamedTuple):
     """What all tasks share; it goes to every machine once.
@@ -242,13 +245,19 @@ class RayRun:
                 more, _ = ray.wait(rest, num_returns=len(rest), timeout=0)
                 done += more
             for reference in done:
-                self._take(ray, reference, running.pop(reference))
+                job = running.pop(reference)
+                if not self._take(ray, reference, job):
+                    running[reference] = job
             yield None
         self.complete = not self._open and not running
 
-    def _take(self, ray: Any, reference: Any, job: Job) -> None:
+    def _take(self, ray: Any, reference: Any, job: Job) -> bool:
+        """Take over what a task found; False if Ray does not have it at hand."""
         try:
-            outcome = ray.get(reference)
+            # A result that was lost with its machine is made anew: no reason to wait for it here.
+            outcome = ray.get(reference, timeout=_PATIENCE)
+        except ray.exceptions.GetTimeoutError:
+            return False
         except ray.exceptions.RayTaskError as error:
             cause = error.cause if isinstance(error.cause, Exception) else error
             raise cause from None
@@ -259,12 +268,13 @@ class RayRun:
                     f"a task died {job.tries} times, each time with its worker: {error}"
                 ) from None
             self._open.append(job)
-            return
+            return True
         job.finish(outcome)
         self.count += outcome.regions
         self._tasks += 1
         self._seconds += outcome.seconds
         self._open.extend(reversed(job.children))
+        return True
 
     def finish(self) -> Iterator[Columns]:
         """Nothing: tasks that are at work are given up."""
