@@ -261,7 +261,7 @@ def test_signals_that_are_ignored_are_left_alone() -> None:
 
 @pytest.mark.usefixtures("usual_signals")
 def test_a_reader_of_batches_gets_its_own_signals() -> None:
-    batches = iter_regions(default_network([6, 60, 60, 1]))
+    batches = iter_regions(default_network([6, 60, 60, 1]), max_seconds=60)
     next(batches)
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
     with pytest.raises(KeyboardInterrupt):

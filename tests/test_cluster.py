@@ -44,6 +44,8 @@ def nodes() -> Iterator[Any]:
 
     patch = pytest.MonkeyPatch()
     patch.setenv("RAY_worker_niceness", "0")  # else other tests keep the cores to themselves
+    # Ray kills tasks on a machine whose memory is nearly full, and starts them again, for ever.
+    patch.setenv("RAY_memory_monitor_refresh_ms", "0")
     before = signal.getsignal(signal.SIGTERM)
     memory = {"num_cpus": 1, "object_store_memory": 80 * 2**20}
     found = Cluster(initialize_head=True, head_node_args=memory | {"include_dashboard": False})

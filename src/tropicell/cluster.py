@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from tropicell.arithmetic import ArithmeticName
 from tropicell.domains import Domain
-from tropicell.engines.batch import Columns
+from tropicell.engines.batch import Columns, size_of
 from tropicell.engines.runs import load, task_of
 from tropicell.engines.threads import UnitRun
 from tropicell.engines.units import Task, Unit
@@ -28,7 +28,6 @@ from tropicell.manifest import Part
 from tropicell.network import Network
 from tropicell.places import place_of
 from tropicell.region_folder import FolderWriter, RegionFolder, write_part
-from tropicell.search import size_of
 
 #: A job of generation g ends after so many regions times 4^g, but never more than the second
 #: number: work spreads quickly at first, and later a task is worth its overhead.
@@ -55,7 +54,10 @@ _RETRIES = 5
 _SECONDS, _LOOK = 0.2, 2.0
 
 #: Seconds to wait for a cluster that has no cores at all: machines may be on their way.
-_PATIENCE = 600.0
+_NO_CORES = 600.0
+
+#: Seconds after which a result that Ray said is there is taken to be lost, and waited for again.
+_PATIENCE = 10.0
 
 
 class Plan(NamedTuple):
@@ -239,9 +241,9 @@ class RayRun:
                 looked = time.perf_counter()
                 cores = int(ray.cluster_resources().get("CPU", 0))
                 had_cores = looked if cores else had_cores
-                if looked > had_cores + _PATIENCE:
+                if looked > had_cores + _NO_CORES:
                     raise TropicellError(
-                        f"the Ray cluster has had no cores for {_PATIENCE / 60:g} minutes; give it "
+                        f"the Ray cluster has had no cores for {_NO_CORES / 60:g} minutes; give it "
                         "a machine, and call again"
                     )
             while self._open and len(running) < _IN_FLIGHT * max(1, cores):
@@ -252,13 +254,19 @@ class RayRun:
                 more, _ = ray.wait(rest, num_returns=len(rest), timeout=0)
                 done += more
             for reference in done:
-                self._take(ray, reference, running.pop(reference))
+                job = running.pop(reference)
+                if not self._take(ray, reference, job):
+                    running[reference] = job
             yield None
         self.complete = not self._open and not running
 
-    def _take(self, ray: Any, reference: Any, job: Job) -> None:
+    def _take(self, ray: Any, reference: Any, job: Job) -> bool:
+        """Take over what a task found; False if Ray does not have it at hand."""
         try:
-            outcome = ray.get(reference)
+            # A result that was lost with its machine is made anew: no reason to wait for it here.
+            outcome = ray.get(reference, timeout=_PATIENCE)
+        except ray.exceptions.GetTimeoutError:
+            return False
         except ray.exceptions.RayTaskError as error:
             cause = error.cause if isinstance(error.cause, Exception) else error
             raise cause from None
@@ -269,12 +277,13 @@ class RayRun:
                     f"a task died {job.tries} times, each time with its worker: {error}"
                 ) from None
             self._open.append(job)
-            return
+            return True
         job.finish(outcome)
         self.count += outcome.regions
         self._tasks += 1
         self._seconds += outcome.seconds
         self._open.extend(reversed(job.children))
+        return True
 
     def finish(self) -> Iterator[Columns]:
         """Nothing: tasks that are at work are given up."""

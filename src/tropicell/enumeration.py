@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, TypedDict, Unpack, overload
 
 from tropicell.arithmetic import ArithmeticName
 from tropicell.checkpoint import Checkpoint
+from tropicell.column_store import Store
 from tropicell.domains import Domain
 from tropicell.errors import IncompleteError
 from tropicell.network import Network
 from tropicell.regions import Regions
-from tropicell.search import Backend, Device, Engine, Search, Store
+from tropicell.search import Backend, Device, Engine, Search
 
 if TYPE_CHECKING:
     from tropicell.region_folder import RegionFolder

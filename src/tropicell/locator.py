@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from tropicell.arrays import FloatArray
 from tropicell.cut_tree import CutTree, domain_table
 from tropicell.errors import InvalidInputError
+from tropicell.parts import in_parts
 from tropicell.regions import Regions
-from tropicell.thread_pool import ThreadPool
 
 Outside = Literal["network", "nan", "error"]
 
@@ -113,7 +113,7 @@ class RegionLocator:
         """
         x = self._points(points)
         found = np.empty(len(x), np.int64)
-        self._in_parts(lambda part: self._locate(x[part], found[part]), len(x), workers)
+        in_parts(lambda part: self._locate(x[part], found[part]), len(x), _threads(workers), _CHUNK)
         unsure = np.flatnonzero(found == self._kernels.UNSURE)
         if unsure.size:
             found[unsure] = self._locate_exactly(x[unsure])
@@ -155,7 +155,7 @@ class RegionLocator:
             self._locate(x[part], found[part])
             self._kernels.evaluate_many(x[part], self._maps, found[part], out[part])
 
-        self._in_parts(work, len(x), workers)
+        in_parts(work, len(x), _threads(workers), _CHUNK)
         self._complete(x, found, out)
         return out
 
@@ -237,13 +237,7 @@ class RegionLocator:
         if self.outside == "nan":
             out[outside] = np.nan
 
-    def _in_parts(self, work: Any, count: int, workers: int | None) -> None:
-        """Do the work on chunks of the points, in threads if there are several chunks."""
-        parts = [slice(start, start + _CHUNK) for start in range(0, count, _CHUNK)]
-        threads = min(len(parts), workers or os.cpu_count() or 1)
-        if threads <= 1:
-            for part in parts:
-                work(part)
-            return
-        with ThreadPool(threads) as pool:
-            pool.map(work, parts)
+
+def _threads(workers: int | None) -> int:
+    """The number of threads that is meant; None: as many as there are cores."""
+    return workers or os.cpu_count() or 1

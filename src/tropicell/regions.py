@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tropicell import graph
+from tropicell import exact_columns, graph
 from tropicell.arithmetic import ArithmeticName
 from tropicell.arrays import FloatArray
 from tropicell.columns import PackedPatterns, Ragged
@@ -20,6 +19,7 @@ from tropicell.errors import InvalidInputError
 from tropicell.lines import Lines, lines_of
 from tropicell.maps import AffineMap
 from tropicell.network import Network
+from tropicell.output_maps import packed_maps
 from tropicell.patterns import PatternArray, PatternLike, to_text
 from tropicell.region import Region
 
@@ -32,9 +32,6 @@ if TYPE_CHECKING:
     from tropicell.certificate import Certificate
     from tropicell.explorer import Inline
     from tropicell.stored_regions import StoredRegions
-
-#: Numbers of a batch of affine maps that are worked out at a time.
-_BATCH = 4_000_000
 
 
 class Regions:
@@ -209,29 +206,17 @@ class Regions:
     @cached_property
     def bounded(self) -> NDArray[np.bool_]:
         """Whether each region is bounded, by its recession cone."""
-        return np.array([region.bounded for region in self], dtype=np.bool_)
+        return exact_columns.bounded(self)
 
     @cached_property
     def corners(self) -> Ragged:
         """Vertices (last coordinate 1) and rays (0) of each region; lines as two opposite rays."""
-        rows, counts = [], []
-        for region in self:
-            rays = np.concatenate([region.rays, region.lines, -region.lines]).astype(np.float64)
-            vertices = region.vertices.astype(np.float64)
-            ones, zeros = np.ones((len(vertices), 1)), np.zeros((len(rays), 1))
-            rows += [np.hstack([vertices, ones]), np.hstack([rays, zeros])]
-            counts.append(len(vertices) + len(rays))
-        values = np.concatenate(rows) if rows else np.empty((0, self.network.n_inputs + 1))
-        return Ragged.from_counts(values, np.array(counts, dtype=np.int64))
+        return exact_columns.corners(self)
 
     @cached_property
     def facet_lines(self) -> Ragged:
         """The lines of each region's facets; see `lines`."""
-        numbers = {self.lines.boundary(i): i for i in range(1, self.lines.count)}
-        rows = [[numbers[facet.sources[0]] for facet in region.facets] for region in self]
-        counts = np.array([len(row) for row in rows], dtype=np.int64)
-        values = np.fromiter(chain.from_iterable(rows), dtype=np.int64)
-        return Ragged.from_counts(values, counts)
+        return exact_columns.facet_lines(self)
 
     @cached_property
     def volumes(self) -> FloatArray:
@@ -243,14 +228,46 @@ class Regions:
     @cached_property
     def affine_maps(self) -> FloatArray:
         """The maps of all regions, shape (regions, outputs, inputs + 1), offsets last."""
-        size = self.network.n_inputs + 1
-        step = max(1, _BATCH // (size * max([1, *self.network.widths])))
-        maps = self.network.maps("float")
-        parts = [
-            maps.of_patterns(self.packed[start : start + step])
-            for start in range(0, len(self), step)
-        ]
-        return np.concatenate(parts) if parts else np.empty((0, self.network.n_outputs, size))
+        return packed_maps(self.network, self.packed)
+
+    def prepare(
+        self, columns: Iterable[str] = ("affine_maps", "volumes"), *, workers: int = 1
+    ) -> Regions:
+        """Work out columns now, in several threads, and keep them.
+
+        They are the same, bit for bit, whatever the number of threads; columns that are there
+        already stay.
+
+        Parameters
+        ----------
+        columns : iterable of {"affine_maps", "volumes"}
+        workers : int
+            Number of threads.
+
+        Returns
+        -------
+        Regions
+            These.
+
+        Examples
+        --------
+        >>> from tropicell import Network, enumerate_regions
+        >>> network = Network.mlp([[[1.0], [-1.0]], [[1.0, 2.0]]])
+        >>> enumerate_regions(network).prepare(workers=4).affine_maps.ravel()
+        array([-2.,  0.,  1.,  0.])
+        """
+        from tropicell.measure import volumes  # noqa: PLC0415 - measure is built on Regions
+
+        ways: dict[str, Callable[[], NDArray[np.float64]]] = {
+            "affine_maps": lambda: packed_maps(self.network, self.packed, workers=workers),
+            "volumes": lambda: volumes(self, workers=workers),
+        }
+        for name in columns:
+            if name not in ways:
+                raise InvalidInputError(f"columns are among {', '.join(ways)}, not {name!r}")
+            if name not in self.__dict__:
+                self.__dict__[name] = ways[name]()
+        return self
 
     def affine_map(self, index: int) -> AffineMap:
         """The map of one region in float64."""
