@@ -19,11 +19,17 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
+#: Seconds after which a process is given up.
+LIMIT = 600.0
+
 MARK = "<!-- figures of benchmarks/kill_test.py -->"
 
 #: Name, sizes, threads; degenerate networks have integer weights and no biases.
@@ -38,11 +44,12 @@ CASES: list[tuple[str, list[int], int, bool]] = [
 #: What the killed process runs.
 PROGRAM = """
 import sys, hashlib, json, signal, time
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a program started with & ignores Ctrl-C
 import numpy as np
 from tropicell import Checkpoint, IncompleteError, Network, RegionFolder, count_regions, enumerate_regions
 from tropicell.columns import Ragged
 
+# A process whose parent ignores Ctrl-C ignores it, too: started in the background, say.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 sizes, workers, integer, folder, what = json.loads(sys.argv[1])
 rng = np.random.default_rng(1)
 weights, biases = [], []
@@ -84,6 +91,25 @@ print(json.dumps({"regions": found, "complete": complete, "digest": digest, "sec
 """
 
 
+@contextmanager
+def within(seconds: float, process: subprocess.Popen[str]) -> Iterator[None]:
+    """A process that is still there after so many seconds is killed, and it is an error."""
+    late = threading.Event()
+
+    def give_up() -> None:
+        late.set()
+        process.kill()
+
+    timer = threading.Timer(seconds, give_up)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        if late.is_set():
+            raise RuntimeError(f"the process was not done after {seconds:g} s")
+
+
 def start(arguments: list[Any]) -> subprocess.Popen[str]:
     """A process that is about to enumerate."""
     process = subprocess.Popen(
@@ -92,37 +118,50 @@ def start(arguments: list[Any]) -> subprocess.Popen[str]:
         text=True,
     )
     assert process.stdout is not None
-    if process.stdout.readline().strip() != "ready":
-        raise RuntimeError("the process did not start")
+    with within(LIMIT, process):
+        if process.stdout.readline().strip() != "ready":
+            raise RuntimeError("the process did not start")
     return process
 
 
 def result(process: subprocess.Popen[str]) -> dict[str, Any] | None:
     """What a process printed at its end; None if it was killed before."""
     assert process.stdout is not None
-    text = process.stdout.read().strip()
-    process.stdout.close()
-    process.wait()
+    with within(LIMIT, process):
+        text = process.stdout.read().strip()
+        process.stdout.close()
+        process.wait()
     return json.loads(text) if text else None
 
 
-def disturb(
-    sizes: list[int], workers: int, integer: bool, what: str, number: signal.Signals, kills: int
-) -> dict[str, Any]:
-    """Kill and resume until it was killed often enough; then let it end."""
+def undisturbed(sizes: list[int], workers: int, integer: bool, what: str) -> dict[str, Any]:
+    """What a process finds that nobody kills."""
     quiet = result(start([sizes, workers, integer, None, what]))
     assert quiet is not None
+    return quiet
+
+
+def disturb(
+    sizes: list[int],
+    workers: int,
+    integer: bool,
+    what: str,
+    number: signal.Signals,
+    kills: int,
+    quiet: dict[str, Any],
+) -> dict[str, Any]:
+    """Kill and resume until it was killed often enough; then let it end, and compare."""
     randomness = random.Random(0)
     killed = runs = 0
     with tempfile.TemporaryDirectory() as folder:
         while True:
             place = str(Path(folder) / "checkpoint")
-            process = start([sizes, workers, integer, place, what])
-            runs += 1
             if runs > 20 * (kills + 1):
                 raise RuntimeError(f"{number.name} ended only {killed} of {runs} processes")
+            process = start([sizes, workers, integer, place, what])
+            runs += 1
             if killed < kills:
-                time.sleep(randomness.uniform(0.0, 2.5 * quiet["seconds"] / kills + 0.02))
+                time.sleep(randomness.uniform(0.0, 2.0 * quiet["seconds"] / (kills + 1) + 0.02))
                 process.send_signal(number)
             end = result(process)
             if end is not None and end["complete"]:
@@ -171,7 +210,8 @@ def main() -> None:
     plan += [(CASES[1], "count", signal.SIGKILL), (CASES[3], "count", signal.SIGKILL)]
     plan += [(CASES[1], "stream", signal.SIGKILL), (CASES[3], "stream", signal.SIGKILL)]
     for (name, sizes, workers, integer), what, number in plan:
-        found = disturb(sizes, workers, integer, what, number, arguments.kills)
+        quiet = undisturbed(sizes, workers, integer, what)
+        found = disturb(sizes, workers, integer, what, number, arguments.kills, quiet)
         results.append({"case": name} | found)
         print(json.dumps(results[-1]), flush=True)
         data = {"machine": platform.machine(), "results": results}

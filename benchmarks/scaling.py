@@ -1,12 +1,14 @@
 """How the engines scale with the number of threads.
 
-    python -m benchmarks.scaling            all cases, some minutes on sixteen cores
-    python -m benchmarks.scaling --quick    the small ones
-    python -m benchmarks.scaling --again    the pages anew from scaling.json, without measuring
+    python -m benchmarks.scaling                    all cases, some minutes on sixteen cores
+    python -m benchmarks.scaling --quick            the small ones
+    python -m benchmarks.scaling --threads 1 2      with so many threads
+    python -m benchmarks.scaling --again            the pages anew from scaling.json, without measuring
 
 Every case is counted and enumerated with 1, 2, 4, … threads, in one process, best of several runs.
-Writes SCALING.md, scaling.json and a section of RESULTS.md next to this file. The regions must be the
-same, in the same order, whatever the number of threads: a checksum of all columns is compared.
+Writes SCALING.md, scaling.json and a section of RESULTS.md next to this file, after every case. The regions
+must be the same, in the same order, whatever the number of threads: a checksum of all columns is compared.
+Needs what the core needs: NumPy, SciPy, Numba, tqdm, python-flint.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ HERE = Path(__file__).parent
 #: Name, sizes, domain, how far weights are spread, whether it is part of --quick.
 CASES: list[tuple[str, list[int], Domain | None, float, bool]] = [
     ("2-D 4×[256]", [2, *[256] * 4, 1], Box(-1, 1), 4.0, False),
-    ("3-D [40,40,40]", [3, 40, 40, 40, 1], None, 1.0, True),
+    ("3-D [48,48,48]", [3, 48, 48, 48, 1], None, 1.0, True),
     ("4-D [30,30]", [4, 30, 30, 1], None, 1.0, False),
     ("5-D [20,16]", [5, 20, 16, 1], None, 1.0, False),
     ("6-D [15,12]", [6, 15, 12, 1], None, 1.0, True),
@@ -44,6 +46,9 @@ CASES: list[tuple[str, list[int], Domain | None, float, bool]] = [
 
 #: A case that takes longer than this with all threads is left out.
 LONGEST = 20.0
+
+#: Runs of each kind; the best one counts.
+RUNS = 3
 
 
 def network_of(sizes: list[int], spread: float = 1.0) -> Network:
@@ -56,46 +61,61 @@ def network_of(sizes: list[int], spread: float = 1.0) -> Network:
 
 def checksum(regions: Regions) -> str:
     """Of all stored columns."""
-    digest = hashlib.sha256(regions.packed.words.tobytes())
-    digest.update(regions.witnesses.tobytes())
+    digest = hashlib.blake2b(regions.packed.words, digest_size=8)
+    digest.update(regions.witnesses)
     for name in ("bounded", "volumes", "corners", "facet_lines"):
         column = vars(regions).get(name)
         if isinstance(column, Ragged):
-            digest.update(column.values.tobytes() + column.ends.tobytes())
+            digest.update(column.values)
+            digest.update(column.ends)
         elif column is not None:
-            digest.update(column.tobytes())
-    return digest.hexdigest()[:16]
+            digest.update(column)
+    return digest.hexdigest()
+
+
+def probe(network: Network, domain: Domain | None, workers: int) -> tuple[int, float]:
+    """The number of regions, and the seconds that counting and enumerating them takes."""
+    started = time.perf_counter()
+    options: dict[str, Any] = {"workers": workers, "max_seconds": LONGEST}
+    regions = count_regions(network, domain, **options)
+    if not enumerate_regions(network, domain, **options).complete:
+        raise IncompleteError(regions)
+    return regions, time.perf_counter() - started
 
 
 def measure(
-    name: str, sizes: list[int], domain: Domain | None, spread: float, threads: list[int]
+    name: str,
+    sizes: list[int],
+    domain: Domain | None,
+    spread: float,
+    threads: list[int],
+    deadline: float,
 ) -> Any:
-    """Seconds of one case for every number of threads."""
+    """Seconds of one case for every number of threads; None if there is no time for it."""
     network = network_of(sizes, spread)
-    result: dict[str, Any] = {"case": name, "sizes": sizes, "count": {}, "enumerate": {}}
-    sums = set()
     try:
-        options: dict[str, Any] = {"workers": threads[-1], "max_seconds": LONGEST}
-        regions = count_regions(network, domain, **options)
-        if not enumerate_regions(network, domain, **options).complete:
-            raise IncompleteError(regions)
+        regions, seconds = probe(network, domain, threads[-1])
     except IncompleteError as error:
         print(f"{name}: left out, {error}", flush=True)
         return None
+    needed = 1.5 * RUNS * seconds * threads[-1] * sum(1 / n for n in threads)
+    if time.perf_counter() + needed > deadline:
+        print(f"{name}: left out, it would take about {needed:.0f} seconds", flush=True)
+        return None
+    result: dict[str, Any] = {"case": name, "sizes": sizes, "count": {}, "enumerate": {}}
+    sums = set()
     for workers in threads:
-        repeats = 1 if workers == 1 else 2
         best = {"count": np.inf, "enumerate": np.inf}
-        for _ in range(repeats):
+        for _ in range(RUNS):
             started = time.perf_counter()
             assert count_regions(network, domain, workers=workers) == regions
             best["count"] = min(best["count"], time.perf_counter() - started)
             started = time.perf_counter()
             found = enumerate_regions(network, domain, workers=workers)
+            best["enumerate"] = min(best["enumerate"], time.perf_counter() - started)
             if not found.complete:  # SIGTERM ends a search, and not the program
                 raise IncompleteError(len(found))
-            best["enumerate"] = min(best["enumerate"], time.perf_counter() - started)
-            sums.add(checksum(found))
-            del found
+        sums.add(checksum(found))
         for what, seconds in best.items():
             result[what][str(workers)] = seconds
         print(f"{name}: {workers} threads, {best}", flush=True)
@@ -131,7 +151,7 @@ def page(data: dict[str, Any]) -> str:
     return f"""# Threads
 
 Speed with several threads, relative to one thread, on {machine}. Random networks (PyTorch's default initialisation)
-on all of R^n, exact arithmetic (4×[256]: weights times 4, on [-1, 1]²). Made by `python -m benchmarks.scaling`.
+on all of R^n, exact arithmetic (4×[256]: weights times 4, on [-1, 1]²). Made by `python -m benchmarks.scaling`, best of {RUNS} runs.
 Cases that were not finished in time are left out.
 
 {sameness(results)}
@@ -167,6 +187,7 @@ def main() -> None:
     parser.add_argument("--again", action="store_true", help="write the pages from scaling.json")
     parser.add_argument("--threads", type=int, nargs="+")
     parser.add_argument("--out", type=Path, default=HERE)
+    parser.add_argument("--minutes", type=float, default=6.0, help="begin no case after that")
     arguments = parser.parse_args()
     store = arguments.out / "scaling.json"
     if arguments.again:
@@ -179,8 +200,9 @@ def main() -> None:
         count_regions(network_of([inputs, 4, 1]))
     machine = f"a machine with {cores} cores ({platform.machine()})"
     results: list[Any] = []
+    deadline = time.perf_counter() + 60 * arguments.minutes
     for case in chosen:
-        if (result := measure(*case[:4], threads)) is not None:
+        if (result := measure(*case[:4], threads, deadline)) is not None:
             results.append(result)
         data = {"machine": machine, "threads": threads, "results": results}
         store.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")

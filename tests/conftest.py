@@ -21,6 +21,20 @@ settings.register_profile("thorough", parent=settings.get_profile("ci"), max_exa
 settings.load_profile(os.environ.get("TROPICELL_TEST_PROFILE", "ci"))
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Before several processes run tests, compile what they all need; see `kernels`."""
+    config = session.config
+    if hasattr(config, "workerinput") or not getattr(config.option, "numprocesses", None):
+        return
+    import kernels
+
+    stamp = kernels.stamp()
+    if config.cache is not None and config.cache.get("tropicell/kernels", None) != stamp:
+        kernels.compile_all()
+        config.cache.set("tropicell/kernels", stamp)
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Tests that Windows cannot run are skipped there."""
     if sys.platform == "win32" and item.get_closest_marker("posix"):

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from children import LIMIT
 from tropicell.engines._device_cuda import LANES, SOURCE
 
 _TYPES = {
@@ -43,7 +44,7 @@ class HostBackend:
         library = folder / "plane.so"
         command = [str(compiler()), "-x", "c++", "-std=c++17", "-O1", "-shared", "-fPIC"]
         command += ["-ffp-contract=off", "-Wall", "-Werror", "-DTROPICELL_HOST"]
-        subprocess.run([*command, str(SOURCE), "-o", str(library)], check=True)
+        subprocess.run([*command, str(SOURCE), "-o", str(library)], check=True, timeout=LIMIT)
         self._library = ctypes.CDLL(str(library))
         self.launches = dict.fromkeys(LANES, 0)
 

@@ -29,6 +29,9 @@ def count(task: tuple[int, int, str]) -> int:
     return count_regions(network(seed, inputs), engine=engine, workers=1 + seed % 2)
 
 
+#: Seconds that the children may take: a lock that was held when they were forked is held for ever.
+LIMIT = 60.0
+
 TASKS = [(seed, 2, engine) for seed in (1, 2, 3) for engine in ("cells", "halfspaces")]
 
 if __name__ == "__main__":
@@ -36,5 +39,5 @@ if __name__ == "__main__":
     regions = enumerate_regions(network(1, 2), workers=2)
     context = multiprocessing.get_context(sys.argv[1])
     with context.Pool(2) as pool:
-        after = pool.map(count, TASKS, chunksize=1)
+        after = pool.map_async(count, TASKS, chunksize=1).get(LIMIT)
     print(json.dumps({"before": before, "after": after, "again": len(regions)}))

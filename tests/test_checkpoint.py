@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from children import run_python
 from strategies import domains, networks
 from test_enumeration import ENGINES, assert_same, default_network, small_units
 from tropicell import (
@@ -36,7 +37,7 @@ from tropicell.engines.threads import UnitRun
 from tropicell.interruption import stopping
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from benchmarks.kill_test import disturb
+from benchmarks.kill_test import disturb, undisturbed
 
 
 def often(folder: Path) -> Checkpoint:
@@ -68,13 +69,23 @@ def test_a_run_that_is_broken_off_goes_on(
         assert_same(again, whole)
 
 
+#: Sizes, threads, whether weights are integers, what is done.
+KILLED = [2, 40, 40, 40, 1], 2, False, "enumerate"
+
+
+@cache
+def quiet() -> dict[str, Any]:
+    return undisturbed(*KILLED)
+
+
+@pytest.mark.xdist_group("killed")
 @pytest.mark.posix
 @pytest.mark.parametrize(
     "number", [getattr(signal, "SIGKILL", None), signal.SIGTERM, signal.SIGINT]
 )
 def test_a_killed_process_ends_with_the_same_regions(number: signal.Signals) -> None:
-    found = disturb([2, 40, 40, 40, 1], 2, False, "enumerate", number, kills=3)
-    assert (found["kills"], found["same"]) == (3, True)
+    found = disturb(*KILLED, number, kills=2, quiet=quiet())
+    assert (found["kills"], found["same"]) == (2, True)
 
 
 def test_counts_have_checkpoints(tmp_path: Path) -> None:
@@ -184,9 +195,7 @@ except FileWriteError as error:
 @pytest.mark.posix
 def test_a_full_disk_loses_nothing(tmp_path: Path) -> None:
     # the child sets RLIMIT_FSIZE: the kernel refuses to let files grow, as if the disk were full
-    done = subprocess.run(
-        [sys.executable, "-c", FULL_DISK, str(tmp_path)], capture_output=True, text=True, check=True
-    )
+    done = run_python("-c", FULL_DISK, str(tmp_path))
     assert "regions.npz: can't be written" in done.stdout
     assert "untouched" in done.stdout
     assert len(load_regions(tmp_path / "regions.npz")) == 3
@@ -228,6 +237,8 @@ def test_signals_end_the_search_and_handlers_are_restored(
 
     monkeypatch.setattr(UnitRun, "_finish", finish)
     before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
+    enumerate_regions(default_network([6, 2, 1]))  # what is to be compiled is compiled by now
+    found.clear()
     sender = threading.Thread(target=send, daemon=True)
     sender.start()
     regions = enumerate_regions(default_network([6, 60, 60, 1]), workers=workers, max_seconds=60)
@@ -250,7 +261,7 @@ def test_signals_that_are_ignored_are_left_alone() -> None:
 
 @pytest.mark.usefixtures("usual_signals")
 def test_a_reader_of_batches_gets_its_own_signals() -> None:
-    batches = iter_regions(default_network([6, 60, 60, 1]))
+    batches = iter_regions(default_network([6, 60, 60, 1]), max_seconds=60)
     next(batches)
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
     with pytest.raises(KeyboardInterrupt):

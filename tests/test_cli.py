@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import tropicell
+from children import LIMIT, run_python
 from tropicell import Box, Network, Region, bounds, count_regions, enumerate_regions, load_regions
 from tropicell.cli import main
 from tropicell.cli.main import build_parser
@@ -293,7 +293,8 @@ def test_completion(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
         'echo "${COMPREPLY[@]}"; COMP_WORDS=(tropicell sh); COMP_CWORD=1; _tropicell; '
         'echo "${COMPREPLY[@]}"'
     )
-    done = subprocess.run(["bash", "-c", lines], capture_output=True, text=True, check=True)
+    command = ["bash", "-c", lines]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=LIMIT)
     assert done.stdout == "auto cells halfspaces traverse\nshow\n"
 
 
@@ -303,10 +304,8 @@ def test_the_real_thing(net: str, tmp_path: Path) -> None:
     environment = os.environ | {"PYTHONPATH": str(source), "PYTHONIOENCODING": "ascii"}
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "tropicell", *arguments]
-        return subprocess.run(
-            command, capture_output=True, text=True, check=False, env=environment, cwd=tmp_path
-        )
+        options = {"env": environment, "cwd": tmp_path}
+        return run_python("-m", "tropicell", *arguments, check=False, **options)
 
     counted = run("count", net, "--json")
     assert counted.returncode == 0

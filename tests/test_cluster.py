@@ -25,6 +25,9 @@ from tropicell import (
 
 ray = pytest.importorskip("ray", reason="the extra 'ray' is not installed")
 
+#: Seconds after which a cluster that does not get on is given up.
+LIMIT = 100.0
+
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 
@@ -41,6 +44,8 @@ def nodes() -> Iterator[Any]:
 
     patch = pytest.MonkeyPatch()
     patch.setenv("RAY_worker_niceness", "0")  # else other tests keep the cores to themselves
+    # Ray kills tasks on a machine whose memory is nearly full, and starts them again, for ever.
+    patch.setenv("RAY_memory_monitor_refresh_ms", "0")
     before = signal.getsignal(signal.SIGTERM)
     memory = {"num_cpus": 1, "object_store_memory": 80 * 2**20}
     found = Cluster(initialize_head=True, head_node_args=memory | {"include_dashboard": False})
@@ -84,7 +89,10 @@ def test_a_machine_that_dies_loses_nothing(nodes: Any, tmp_path: Path) -> None:
     died_at = []
 
     def kill_one() -> None:
+        until = time.monotonic() + LIMIT
         while len(list(folder.glob("*.parquet"))) < 3:
+            if time.monotonic() > until:
+                return
             time.sleep(0.01)
         died_at.append(len(list(folder.glob("*.parquet"))))
         kill_a_task()
@@ -93,9 +101,14 @@ def test_a_machine_that_dies_loses_nothing(nodes: Any, tmp_path: Path) -> None:
     killer = threading.Thread(target=kill_one, daemon=True)
     killer.start()
     stored = enumerate_regions(
-        network, domain, out=folder, engine_backend="ray", address=nodes.address
+        network,
+        domain,
+        out=folder,
+        engine_backend="ray",
+        address=nodes.address,
+        max_seconds=LIMIT,
     )
-    killer.join(60)
+    killer.join(LIMIT)
     assert not killer.is_alive()
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
     assert stored.complete
@@ -110,12 +123,15 @@ def test_a_machine_that_dies_loses_nothing(nodes: Any, tmp_path: Path) -> None:
     )
     assert not parts.complete
     assert 9000 < len(parts) < len(expected)
-    whole = enumerate_regions(network, domain, out=tmp_path / "two", engine_backend="ray")
+    whole = enumerate_regions(
+        network, domain, out=tmp_path / "two", engine_backend="ray", max_seconds=LIMIT
+    )
     assert_same(whole.to_regions(), expected)
     with pytest.raises(CheckpointError, match="its kind is"):
         enumerate_regions(network, domain, out=folder)
 
-    assert count_regions(network, domain, engine_backend="ray") == len(expected)
+    count = count_regions(network, domain, engine_backend="ray", max_seconds=LIMIT)
+    assert count == len(expected)
     with pytest.raises(IncompleteError):
         count_regions(network, domain, engine_backend="ray", max_regions=1000)
 

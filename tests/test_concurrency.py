@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
+import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from children import run_python
 from strategies import random_network
-from tropicell import Box, Network, Regions, count_regions, enumerate_regions
+from tropicell import Box, Network, Regions, count_regions, enumerate_regions, iter_regions
+from tropicell.engines import threads, units
 
 
 def patterns(regions: Regions) -> set[bytes]:
     assert regions.complete
     return {row.tobytes() for row in regions.patterns}
+
+
+def dense(*sizes: int) -> Network:
+    rng = np.random.default_rng(0)
+    shapes = [(n, m) for m, n in pairwise(sizes)]
+    return Network.mlp(
+        [rng.normal(size=s) for s in shapes], [rng.normal(size=s[0]) for s in shapes]
+    )
 
 
 def run(network: Network, engine: str) -> set[bytes]:
@@ -70,16 +82,39 @@ def test_one_result_read_by_many_threads() -> None:
         assert set(pool.map(read, [regions] * 8)) == {expected}
 
 
+@pytest.mark.parametrize("engine", ["cells", "halfspaces"])
+@pytest.mark.parametrize("waiting", [0, 20_000])
+def test_memory_for_regions_that_wait(
+    engine: str, waiting: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However little may wait, threads do not wait for each other for ever, and nothing is lost."""
+    network = dense(2, 16, 16, 1)
+    expected = enumerate_regions(network, engine=engine)
+    monkeypatch.setattr(units, "FIRST_LIMIT", 1)
+    monkeypatch.setattr(units, "FEW", 1)
+    monkeypatch.setattr(threads, "MOST_WAITING", waiting)
+    found = enumerate_regions(network, engine=engine, workers=4, max_seconds=60)
+    assert found.complete
+    assert patterns(found) == patterns(expected)
+    batches = iter_regions(network, engine=engine, workers=3)
+    assert sum(len(batch) for batch in batches) == len(expected) > 300
+
+
+def test_a_reader_that_stops_lets_the_threads_go() -> None:
+    before = threading.active_count()
+    batches = iter_regions(dense(6, 40, 40, 1), workers=3)
+    assert len(next(batches)) > 0
+    batches.close()
+    patience = time.monotonic() + 30
+    while threading.active_count() > before and time.monotonic() < patience:
+        time.sleep(0.01)
+    assert threading.active_count() <= before
+
+
 @pytest.mark.parametrize("method", [pytest.param("fork", marks=pytest.mark.posix), "spawn"])
 def test_processes_after_use(method: str) -> None:
     script = Path(__file__).with_name("processes.py")
-    done = subprocess.run(
-        [sys.executable, str(script), method],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=True,
-    )
+    done = run_python(str(script), method)
     answer = json.loads(done.stdout.splitlines()[-1])
     assert answer["before"] == answer["after"]
     assert answer["again"] == answer["before"][0] > 10

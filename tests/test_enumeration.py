@@ -247,11 +247,11 @@ def test_two_threads_at_once() -> None:
     def work(i: int) -> None:
         found[i] = count_regions(nets[i])
 
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(len(nets))]
+    threads = [threading.Thread(target=work, args=(i,), daemon=True) for i in range(len(nets))]
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join()
+        thread.join(120)
     assert found == expected
 
 

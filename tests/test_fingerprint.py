@@ -1,12 +1,10 @@
 """Fingerprints: equal for the same function of the same numbers, different otherwise."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from children import run_python
 from tropicell import Affine, Layer, Network, Slice
 
 WEIGHTS = [np.array([[1.0, 2.0], [0.0, -1.0]]), np.array([[1.0, 1.0]])]
@@ -46,5 +44,4 @@ def test_the_same_in_another_process():
         "from tropicell import Network;"
         "print(Network.mlp([[[1.0, 2.0], [0.0, -1.0]], [[1.0, 1.0]]]).fingerprint)"
     )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == network().fingerprint
+    assert run_python("-c", code).stdout.strip() == network().fingerprint

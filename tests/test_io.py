@@ -5,7 +5,6 @@ import io
 import itertools
 import json
 import pickle
-import sys
 import zipfile
 
 import numpy as np
@@ -19,6 +18,7 @@ from onnx import TensorProto, helper
 from safetensors.numpy import save_file
 
 import tropicell
+from children import run_python
 from tropicell import Affine, Layer, Network, Slice, load, save
 from tropicell.activations import clip, hard_sigmoid, leaky_relu, piecewise, prelu
 from tropicell.errors import InvalidInputError, ModelFileError, TropicellError
@@ -294,10 +294,7 @@ def test_damaged_sparse_matrix(tmp_path):
 
 
 def test_importing_the_package_stays_light():
-    import subprocess
-
     heavy = ("torch", "onnx", "sklearn", "safetensors")
     code = f"import sys, tropicell; print([m for m in {heavy} if m in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    assert run_python("-c", code).stdout.strip() == "[]"
     assert tropicell.from_torch.__name__ == "from_torch"

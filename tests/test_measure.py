@@ -17,6 +17,7 @@ from tropicell import (
     compare,
     enumerate_regions,
     measure,
+    output_maps,
 )
 from tropicell.comparison import difference
 
@@ -30,6 +31,24 @@ def test_volumes_add_up_to_the_box(network: Network) -> None:
     regions = enumerate_regions(network, Box(-1, 1))
     assert regions.bounded.all()
     np.testing.assert_allclose(regions.volumes.sum(), 2.0**network.n_inputs, rtol=1e-9)
+
+
+@pytest.mark.parametrize("inputs", [2, 4])
+def test_threads_give_the_same_columns(inputs: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measure, "_AT_ONCE", 7)
+    monkeypatch.setattr(output_maps, "_BATCH", 500)
+    network = random_network(3, "generic", inputs, 2, 8)
+    alone, together = (enumerate_regions(network, Box(-1, 1)) for _ in range(2))
+    together.prepare(workers=3)
+    assert {"affine_maps", "volumes"} <= vars(together).keys()
+    assert (alone.affine_maps == together.affine_maps).all()
+    assert (alone.volumes == together.volumes).all()
+    assert (measure.volumes(alone, workers=2) == measure.volumes(alone)).all()
+    assert len(alone) > 20
+    with pytest.raises(InvalidInputError, match="affine_maps, volumes, not 'area'"):
+        alone.prepare(["area"])
+    with pytest.raises(InvalidInputError, match="workers"):
+        measure.volumes(alone, workers=0)
 
 
 @given(networks(max_depth=2))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from children import run_python
 from strategies import networks, random_network
 from tropicell import (
     Affine,
@@ -118,14 +118,14 @@ def test_points_and_maps_in_many_portions(monkeypatch: pytest.MonkeyPatch) -> No
     points = np.random.default_rng(0).normal(size=(200, 3)) * 3
     whole = CachedPredictor(network)
     expected = whole.predict(points)
-    monkeypatch.setattr("tropicell.predictor._BATCH", 500)
+    monkeypatch.setattr("tropicell.algorithm3._BATCH", 500)
     parts = CachedPredictor(network)
     np.testing.assert_allclose(parts.predict(points), expected, rtol=1e-12)
     np.testing.assert_allclose(parts.jacobian(points), whole.jacobian(points), rtol=1e-9)
     assert parts.contains(points).all()
     assert (parts.hits, parts.misses) == (whole.hits, whole.misses)
     assert parts.size == whole.size > 30
-    assert len(list(parts._blocks(points))) > 3
+    assert len(list(parts._maps.blocks(points))) > 3
 
 
 def test_sparse_matrices_and_slices() -> None:
@@ -314,9 +314,7 @@ def test_a_saved_cache_loads_in_a_new_process(tmp_path: Path) -> None:
         "np.save(folder + '/values.npy', predictor.predict(np.load(folder + '/points.npy')))\n"
         "print(predictor.size, predictor.hits, predictor.misses, predictor.policy)\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True
-    )
+    done = run_python("-c", code, str(tmp_path))
     assert done.stdout.split() == [str(predictor.size), "300", "0", "fifo"]
     np.testing.assert_array_equal(np.load(tmp_path / "values.npy"), predictor.predict(points))
     assert "cache.npz" in {p.name for p in tmp_path.iterdir()}

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from children import LIMIT
 from strategies import networks
 from tropicell import (
     Box,
@@ -210,7 +211,7 @@ def test_a_killed_writer_loses_nothing(tmp_path: Path) -> None:
         assert process.stdout.readline() == "ready\n"
         time.sleep(delay)
         process.send_signal(signal.SIGKILL)
-        process.wait()
+        process.wait(LIMIT)
         process.stdout.close()
     # What a killed writer leaves behind does not count.
     (folder / "part-999999.parquet").write_bytes(b"half")

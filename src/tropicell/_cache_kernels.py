@@ -11,8 +11,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 from tropicell._hashing import _hash
+from tropicell.arrays import FloatArray
 
-FloatArray = NDArray[np.float64]
 Words = NDArray[np.uint64]
 Slots = NDArray[np.int32]
 NEWEST, OLDEST, SIZE = 0, 1, 2

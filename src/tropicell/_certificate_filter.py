@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from tropicell._certificate_program import FilterProgram, filter_program, new_state
 from tropicell.columns import Ragged
+from tropicell.thread_pool import ThreadPool
 
 if TYPE_CHECKING:
     from tropicell.regions import Regions
@@ -163,7 +163,7 @@ class _Job:
         if parts == 1:
             return check(0, count)
         bounds = np.linspace(0, count, parts + 1).astype(int).tolist()
-        with ThreadPoolExecutor(parts) as pool:
+        with ThreadPool(parts) as pool:
             return sum(pool.map(check, bounds[:-1], bounds[1:]))
 
     def _neighbours(self, facets: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -13,10 +13,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from tropicell.arrays import FloatArray
 from tropicell.domains import Domain
 from tropicell.network import Network
 
-FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 #: Numbers that are not 0 must be in between for the error bounds to hold without underflow.

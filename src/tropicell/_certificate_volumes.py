@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from math import factorial
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ from flint import fmpq, fmpz_mat
 from tropicell._certificate_rows import ExactRows
 from tropicell.columns import Ragged
 from tropicell.errors import InvalidInputError
-from tropicell.generators import Vector, generators
+from tropicell.generators import Vector, generators, simplices
 from tropicell.polyhedra import Row, is_bounded
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def volume(rows: Sequence[Row], dimension: int) -> fmpq:
         for row in dict.fromkeys(rows)
     ]
     total = fmpq(0)
-    for simplex in _simplices(frozenset(range(len(vertices))), on, dimension):
+    for simplex in simplices(frozenset(range(len(vertices))), on, dimension):
         corners = [list(vertices[i]) for i in simplex]
         weight = 1
         for corner in corners:
@@ -72,22 +72,6 @@ def volume(rows: Sequence[Row], dimension: int) -> fmpq:
 
 def _value(row: Row, vertex: Vector) -> int:
     return sum(a * b for a, b in zip(row, vertex, strict=True))
-
-
-def _simplices(
-    face: frozenset[int], on: Sequence[frozenset[int]], k: int
-) -> Iterator[tuple[int, ...]]:
-    """Simplices that a face of dimension k is made of: from one vertex to all sides beyond it."""
-    apex = min(face)
-    if k == 0:
-        yield (apex,)
-        return
-    parts = {face & facet for facet in on} - {face}
-    sides = [part for part in parts if not any(part < other for other in parts)]
-    for side in sides:
-        if apex not in side and len(side) >= k:
-            for simplex in _simplices(side, on, k - 1):
-                yield (apex, *simplex)
 
 
 def _sum(values: list[fmpq]) -> fmpq:

@@ -13,9 +13,9 @@ import scipy.sparse as sp
 from numba import njit
 from numpy.typing import NDArray
 
+from tropicell.arrays import FloatArray
 from tropicell.network import Network
 
-FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 

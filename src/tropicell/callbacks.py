@@ -23,7 +23,10 @@ def lightning_callback(tracker: RegionTracker) -> Any:
 
     Examples
     --------
-    ``Trainer(callbacks=[lightning_callback(RegionTracker(model.net, example_input=points))])``
+    >>> import torch
+    >>> net = torch.nn.Sequential(torch.nn.Linear(2, 4), torch.nn.ReLU(), torch.nn.Linear(4, 1))
+    >>> tracker = RegionTracker(net, example_input=torch.zeros(1, 2), every=50)
+    >>> callbacks = [lightning_callback(tracker)]  # for lightning.Trainer(callbacks=callbacks)
     """
 
     class TrackRegions(_lightning().Callback):  # type: ignore[misc]
@@ -54,7 +57,15 @@ def keras_callback(tracker: RegionTracker) -> Any:
 
     Examples
     --------
-    ``model.fit(x, y, callbacks=[keras_callback(RegionTracker(make_network, every=50))])``
+    >>> import os
+    >>> import numpy as np
+    >>> from tropicell import Network
+    >>> os.environ["KERAS_BACKEND"] = "torch"
+    >>> def make_network():
+    ...     first, b, second, c = np.ones((2, 4)), np.zeros(4), np.ones((4, 1)), np.zeros(1)
+    ...     return Network.mlp([first.T, second.T], [b, c])
+    >>> tracker = RegionTracker(make_network, every=50)  # the arrays: of model.get_weights()
+    >>> callbacks = [keras_callback(tracker)]  # for model.fit(x, y, callbacks=callbacks)
     """
     keras: Any = require("keras", extra="all", why="a Keras callback")
 

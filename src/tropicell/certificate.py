@@ -51,6 +51,13 @@ class RegionProofs:
         For every facet the region behind it, or -1 for the domain's boundary.
     bases : Ragged
         Rows of positions in the region's facets, filled up with -1.
+
+    Examples
+    --------
+    >>> from tropicell import Network, enumerate_regions
+    >>> proofs = enumerate_regions(Network.mlp([[[1.0]], [[1.0]]])).certify().proofs
+    >>> proofs.facets.counts, proofs.neighbours  # each has one facet, with the other behind it
+    (array([1, 1]), array([1, 0]))
     """
 
     facets: Ragged
@@ -85,6 +92,15 @@ class Certificate:
         How many signs and regions the floating-point filter settled, and how many exact arithmetic.
     seconds : float
         How long it took.
+
+    Examples
+    --------
+    >>> from tropicell import Network, enumerate_regions
+    >>> certificate = enumerate_regions(Network.mlp([[[1.0]], [[1.0]]])).certify()
+    >>> certificate.ok, certificate.complete, len(certificate)
+    (True, True, 2)
+    >>> certificate.proved[1]
+    'no two of them have the same pattern'
     """
 
     ok: bool
@@ -125,7 +141,19 @@ class Certificate:
         return tuple(said)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it to an ``.npz`` file, which ``python -m tropicell.verify_certificate`` checks."""
+        """Write it to an ``.npz`` file, which ``python -m tropicell.verify_certificate`` checks.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from tropicell import Network, enumerate_regions
+        >>> from tropicell.verify_certificate import verify
+        >>> certificate = enumerate_regions(Network.mlp([[[1.0]], [[1.0]]])).certify()
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     certificate.save(folder + "/proof.npz")
+        ...     verify(folder + "/proof.npz")["regions"]
+        2
+        """
         from tropicell.certificate_files import save_certificate  # noqa: PLC0415
 
         save_certificate(self, path)

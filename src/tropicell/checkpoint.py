@@ -193,7 +193,7 @@ class CheckpointFile:
 
     def _columns(self, arrays: dict[str, Any]) -> Columns:
         words = arrays["words"]
-        width = max(1, -(-self._neurons * self._bits // 64))
+        width = PackedPatterns.words_for(self._neurons, self._bits)
         count = len(words)
         if words.dtype != np.uint64 or words.shape != (count, width):
             raise ValueError("the patterns do not fit the network")

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from tropicell.arithmetic import ArithmeticName
 from tropicell.domains import Domain
-from tropicell.engines.batch import Columns
+from tropicell.engines.batch import Columns, size_of
 from tropicell.engines.runs import load, task_of
 from tropicell.engines.threads import UnitRun
 from tropicell.engines.units import Task, Unit
@@ -28,7 +28,6 @@ from tropicell.manifest import Part
 from tropicell.network import Network
 from tropicell.places import place_of
 from tropicell.region_folder import FolderWriter, RegionFolder, write_part
-from tropicell.search import size_of
 
 #: A job of generation g ends after so many regions times 4^g, but never more than the second
 #: number: work spreads quickly at first, and later a task is worth its overhead.
@@ -53,6 +52,12 @@ _RETRIES = 5
 
 #: Seconds to wait for a task before looking at the clock, and between two looks at the cluster.
 _SECONDS, _LOOK = 0.2, 2.0
+
+#: Seconds to wait for a cluster that has no cores at all: machines may be on their way.
+_NO_CORES = 600.0
+
+#: Seconds after which a result that Ray said is there is taken to be lost, and waited for again.
+_PATIENCE = 10.0
 
 
 class Plan(NamedTuple):
@@ -230,12 +235,18 @@ class RayRun:
     def _work(self, ray: Any, running: dict[Any, Job]) -> Iterator[None]:
         remote = ray.remote(num_cpus=1, max_retries=3, scheduling_strategy="SPREAD")(do_job)
         plan = ray.put(self._plan)
-        cores, looked = 1, 0.0
+        cores, looked, had_cores = 1, 0.0, time.perf_counter()
         while (self._open or running) and not self._stop:
             if time.perf_counter() > looked + _LOOK:  # machines come and go
-                cores = max(1, int(ray.cluster_resources().get("CPU", 1)))
                 looked = time.perf_counter()
-            while self._open and len(running) < _IN_FLIGHT * cores:
+                cores = int(ray.cluster_resources().get("CPU", 0))
+                had_cores = looked if cores else had_cores
+                if looked > had_cores + _NO_CORES:
+                    raise TropicellError(
+                        f"the Ray cluster has had no cores for {_NO_CORES / 60:g} minutes; give it "
+                        "a machine, and call again"
+                    )
+            while self._open and len(running) < _IN_FLIGHT * max(1, cores):
                 job = self._open.pop()
                 running[remote.remote(plan, job.key, job.units, job.limit(cores))] = job
             done, rest = ray.wait(list(running), num_returns=1, timeout=_SECONDS)
@@ -243,13 +254,19 @@ class RayRun:
                 more, _ = ray.wait(rest, num_returns=len(rest), timeout=0)
                 done += more
             for reference in done:
-                self._take(ray, reference, running.pop(reference))
+                job = running.pop(reference)
+                if not self._take(ray, reference, job):
+                    running[reference] = job
             yield None
         self.complete = not self._open and not running
 
-    def _take(self, ray: Any, reference: Any, job: Job) -> None:
+    def _take(self, ray: Any, reference: Any, job: Job) -> bool:
+        """Take over what a task found; False if Ray does not have it at hand."""
         try:
-            outcome = ray.get(reference)
+            # A result that was lost with its machine is made anew: no reason to wait for it here.
+            outcome = ray.get(reference, timeout=_PATIENCE)
+        except ray.exceptions.GetTimeoutError:
+            return False
         except ray.exceptions.RayTaskError as error:
             cause = error.cause if isinstance(error.cause, Exception) else error
             raise cause from None
@@ -260,12 +277,13 @@ class RayRun:
                     f"a task died {job.tries} times, each time with its worker: {error}"
                 ) from None
             self._open.append(job)
-            return
+            return True
         job.finish(outcome)
         self.count += outcome.regions
         self._tasks += 1
         self._seconds += outcome.seconds
         self._open.extend(reversed(job.children))
+        return True
 
     def finish(self) -> Iterator[Columns]:
         """Nothing: tasks that are at work are given up."""

@@ -88,7 +88,7 @@ class PackedPatterns:
     def pack(cls, patterns: PatternArray, bits: int) -> PackedPatterns:
         """Pack an array of patterns (rows)."""
         neurons = patterns.shape[1]
-        width = max(1, -(-neurons * bits // 64))
+        width = cls.words_for(neurons, bits)
         if bits > 1:
             planes = np.unpackbits(patterns[:, :, None], axis=2, bitorder="little")
             patterns = planes[:, :, :bits].reshape(len(patterns), neurons * bits)
@@ -107,6 +107,11 @@ class PackedPatterns:
     def aligned_bits_for(pieces: NDArray[np.intp]) -> int:
         """The same rounded up to 1, 2, 4 or 8: then no neuron is split between two words."""
         return 1 << (PackedPatterns.bits_for(pieces) - 1).bit_length()
+
+    @staticmethod
+    def words_for(neurons: int, bits: int) -> int:
+        """Words of 64 bits that a pattern takes; at least one, also without neurons."""
+        return max(1, -(-neurons * bits // 64))
 
     def __len__(self) -> int:
         return len(self.words)

@@ -31,6 +31,14 @@ class Comparison:
         For which output.
     regions : Regions
         The regions of the difference: the common refinement of both networks' regions.
+
+    Examples
+    --------
+    >>> from tropicell import Box
+    >>> a, b = Network.mlp([[[1.0]], [[2.0]]]), Network.mlp([[[1.0]], [[1.0]]])
+    >>> found = compare(a, b, Box(-1, 3))
+    >>> found.largest, found.point, found.output
+    (3.0, array([3.]), 0)
     """
 
     largest: float

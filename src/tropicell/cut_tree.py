@@ -22,14 +22,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tropicell.arrays import FloatArray
 from tropicell.columns import PackedPatterns
 from tropicell.domains import Box
 from tropicell.errors import InvalidInputError
 from tropicell.network import Network
 from tropicell.patterns import split_layers
 from tropicell.regions import Regions
-
-FloatArray = NDArray[np.float64]
 
 #: Half the distance from 1 to the next float64.
 _ROUND = 2.0**-53

@@ -9,7 +9,6 @@ region that holds training data. There are two ways to measure it:
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +20,7 @@ from tropicell.columns import PackedPatterns
 from tropicell.errors import InvalidInputError, require
 from tropicell.network import Network
 from tropicell.patterns import to_text
+from tropicell.thread_pool import ThreadPool
 
 if TYPE_CHECKING:
     import pandas
@@ -101,6 +101,13 @@ class DataRegions:
         -----
         Equal patterns are compared once, on both sides. In the worst case all different patterns
         are compared with all others, 64 neurons at a time; see `tropicell._hamming`.
+
+        Examples
+        --------
+        >>> network = Network.mlp([[[1.0], [1.0]], [[1.0, 1.0]]], [[0.0, -1.0], [0.0]])
+        >>> known = DataRegions(network, [[-3.0]])
+        >>> known.distance([[-9.0], [0.5], [7.0]])
+        array([0, 1, 2])
         """
         return self._nearest(points, workers)[1]
 
@@ -153,8 +160,8 @@ class DataRegions:
         if workers == 1:
             search(0)
         else:
-            with ThreadPoolExecutor(workers) as pool:
-                list(pool.map(search, range(workers)))
+            with ThreadPool(workers) as pool:
+                pool.map(search, range(workers))
         return found, best
 
     @cached_property
@@ -200,7 +207,16 @@ class DataRegions:
         return np.where(found >= 0, lengths[found], -1)
 
     def path_lengths(self, regions: Regions) -> IntArray:
-        """For each of the regions the number of facets to cross to the nearest data region."""
+        """For each of the regions the number of facets to cross to the nearest data region.
+
+        Examples
+        --------
+        >>> from tropicell import enumerate_regions
+        >>> network = Network.mlp([[[1.0], [1.0]], [[1.0, 1.0]]], [[0.0, -1.0], [0.0]])
+        >>> known = DataRegions(network, [[-3.0]])
+        >>> known.path_lengths(enumerate_regions(network, engine="traverse"))
+        array([0, 1, 2])
+        """
         if regions.network.fingerprint != self.network.fingerprint:
             raise InvalidInputError(
                 f"the regions are those of another network, {regions.network!r}; expected regions "

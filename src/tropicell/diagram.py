@@ -1,4 +1,4 @@
-"""A network's layers and skips as text."""
+"""A network's layers and skips as text: a picture of lines, or one line."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ if TYPE_CHECKING:
 
 #: With more arcs side by side than this, sources are listed instead of drawn.
 _MAX_LANES = 12
+
+#: So many layers and skips are listed in one line; of more, only a summary is given.
+_MOST_LAYERS, _MOST_SKIPS = 12, 6
 
 
 def draw(network: Network) -> str:
@@ -31,6 +34,30 @@ def draw(network: Network) -> str:
     else:
         columns.append(["", *(_sources(network, layer) for layer in range(1, last + 1))])
     return "\n".join("  ".join(parts).rstrip() for parts in zip(*columns, strict=True))
+
+
+def summary(network: Network) -> str:
+    """Sizes, skips and unusual activations in one line.
+
+    Examples
+    --------
+    >>> from tropicell import Network
+    >>> summary(Network.mlp([[[1.0]]] * 4, skips=[(1, 3)], activation="abs"))
+    '1 → 1 → 1 → 1 → 1, skips 1→3, activations abs'
+    """
+    sizes = [network.n_inputs, *network.widths, network.n_outputs]
+    parts = [" → ".join(map(str, sizes))]
+    if network.depth > _MOST_LAYERS:
+        layers = f"{network.depth} layers of {min(sizes[1:-1])} to {max(sizes[1:-1])} neurons"
+        parts = [f"{sizes[0]} → {layers} → {sizes[-1]}"]
+    if skips := network.skips:
+        shown = ", ".join(f"{k}→{layer}" for k, layer in skips[:_MOST_SKIPS])
+        parts.append(f"skips {shown}" + (", …" if len(skips) > _MOST_SKIPS else ""))
+    if kinds := sorted({layer.activation.name for layer in network.layers} - {"relu"}):
+        parts.append("activations " + ", ".join(kinds))
+    if network.embedding is not None:
+        parts.append(f"on a slice of R^{len(network.embedding.offset)}")
+    return ", ".join(parts)
 
 
 def _padded(texts: Sequence[str], *, right: bool = False) -> list[str]:

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tropicell.arrays import FloatArray
 from tropicell.errors import InvalidDomainError
 
 if TYPE_CHECKING:
     from tropicell.network import Network
-
-FloatArray = NDArray[np.float64]
 
 
 class Domain(ABC):
@@ -31,10 +30,22 @@ class Domain(ABC):
         ----------
         dimension : int
             Number of inputs; a domain that has a dimension of its own refuses another one.
+
+        Examples
+        --------
+        >>> a, b = Box(-1, 2).inequalities(1)
+        >>> a.tolist(), b.tolist()
+        ([[1.0], [-1.0]], [2.0, 1.0])
         """
 
     def contains(self, points: ArrayLike) -> NDArray[np.bool_]:
-        """Which points (rows) lie in the domain, boundary included."""
+        """Which points (rows) lie in the domain, boundary included.
+
+        Examples
+        --------
+        >>> Polytope([[1.0, 1.0]], [1.0]).contains([[0.5, 0.5], [1.0, 0.5]])
+        array([ True, False])
+        """
         x = np.atleast_2d(np.asarray(points, dtype=np.float64))
         a, b = self.inequalities(x.shape[1])
         return np.asarray((x @ a.T <= b).all(axis=1))
@@ -96,7 +107,13 @@ class Box(Domain):
         return a[finite], b[finite]
 
     def corners(self, dimension: int) -> tuple[FloatArray, FloatArray]:
-        """The two corners as arrays of length `dimension`."""
+        """The two corners as arrays of length `dimension`.
+
+        Examples
+        --------
+        >>> Box(0, [1, 2]).corners(2)
+        (array([0., 0.]), array([1., 2.]))
+        """
         if self.low.ndim == 1 and self.low.size != dimension:
             raise InvalidDomainError(
                 f"the box has {self.low.size} coordinates, the network {dimension} inputs"
@@ -220,7 +237,14 @@ class Slice(Domain):
         return self.inside.inequalities(dimension)
 
     def embed(self, t: ArrayLike) -> FloatArray:
-        """Points of the input space for coordinates `t` (rows)."""
+        """Points of the input space for coordinates `t` (rows).
+
+        Examples
+        --------
+        >>> Slice(origin=[0, 0, 1], directions=[[1, 0, 0]]).embed([[0.0], [2.0]])
+        array([[0., 0., 1.],
+               [2., 0., 1.]])
+        """
         coordinates = np.atleast_2d(np.asarray(t, dtype=np.float64))
         return self.origin + coordinates @ self.directions
 

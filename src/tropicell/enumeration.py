@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, TypedDict, Unpack, overload
 
 from tropicell.arithmetic import ArithmeticName
 from tropicell.checkpoint import Checkpoint
+from tropicell.column_store import Store
 from tropicell.domains import Domain
 from tropicell.errors import IncompleteError
 from tropicell.network import Network
 from tropicell.regions import Regions
-from tropicell.search import Backend, Device, Engine, Search, Store
+from tropicell.search import Backend, Device, Engine, Search
 
 if TYPE_CHECKING:
     from tropicell.region_folder import RegionFolder
@@ -22,22 +23,29 @@ if TYPE_CHECKING:
 _BATCH = 4096
 
 
+class _Options(TypedDict, total=False):
+    """What `enumerate_regions` takes besides `out`, which decides what it returns."""
+
+    engine: Engine
+    arithmetic: ArithmeticName
+    max_regions: int | None
+    max_seconds: float | None
+    max_bytes: int | None
+    workers: int
+    checkpoint: str | os.PathLike[str] | Checkpoint | None
+    device: Device
+    engine_backend: Backend
+    address: str | None
+    progress: bool | None
+
+
 @overload
 def enumerate_regions(
     network: Network,
     domain: Domain | None = ...,
     *,
-    engine: Engine = ...,
-    arithmetic: ArithmeticName = ...,
-    max_regions: int | None = ...,
-    max_seconds: float | None = ...,
-    max_bytes: int | None = ...,
-    workers: int = ...,
-    checkpoint: str | os.PathLike[str] | Checkpoint | None = ...,
     out: None = ...,
-    engine_backend: Backend = ...,
-    address: str | None = ...,
-    progress: bool | None = ...,
+    **options: Unpack[_Options],
 ) -> Regions: ...
 
 
@@ -46,17 +54,8 @@ def enumerate_regions(
     network: Network,
     domain: Domain | None = ...,
     *,
-    engine: Engine = ...,
-    arithmetic: ArithmeticName = ...,
-    max_regions: int | None = ...,
-    max_seconds: float | None = ...,
-    max_bytes: int | None = ...,
-    workers: int = ...,
-    checkpoint: str | os.PathLike[str] | Checkpoint | None = ...,
     out: str | os.PathLike[str] | RegionFolder,
-    engine_backend: Backend = ...,
-    address: str | None = ...,
-    progress: bool | None = ...,
+    **options: Unpack[_Options],
 ) -> StoredRegions: ...
 
 

@@ -11,23 +11,65 @@ from types import ModuleType
 
 
 class TropicellError(Exception):
-    """Base class of all errors of this package."""
+    """Base class of all errors of this package.
+
+    Examples
+    --------
+    >>> from tropicell import Box, TropicellError
+    >>> try:
+    ...     Box(1, -1)
+    ... except TropicellError as error:
+    ...     print(error)
+    Box: every low bound must be below its high bound, got low=1, high=-1
+    """
 
 
 class InvalidNetworkError(TropicellError, ValueError):
-    """Weights, biases, skips or activations that do not make a network."""
+    """Weights, biases, skips or activations that do not make a network.
+
+    Examples
+    --------
+    >>> from tropicell import Network
+    >>> Network.mlp([[[1.0, 2.0]], [[1.0, 1.0]]])
+    Traceback (most recent call last):
+    tropicell.errors.InvalidNetworkError: the weights of the output have 2 columns, but ...
+    """
 
 
 class InvalidPatternError(TropicellError, ValueError):
-    """A pattern that does not fit the network."""
+    """A pattern that does not fit the network.
+
+    Examples
+    --------
+    >>> from tropicell import Network
+    >>> Network.mlp([[[1.0]], [[1.0]]]).parse_pattern("101")
+    Traceback (most recent call last):
+    tropicell.errors.InvalidPatternError: ...
+    """
 
 
 class InvalidDomainError(TropicellError, ValueError):
-    """A box, polytope or slice that makes no sense, or does not fit the network."""
+    """A box, polytope or slice that makes no sense, or does not fit the network.
+
+    Examples
+    --------
+    >>> from tropicell import Box, Network, count_regions
+    >>> count_regions(Network.mlp([[[1.0]], [[1.0]]]), Box([0, 0], [1, 1]))
+    Traceback (most recent call last):
+    tropicell.errors.InvalidDomainError: the box has 2 coordinates, the network 1 inputs
+    """
 
 
 class InvalidInputError(TropicellError, ValueError):
-    """Points or options that a function cannot work with."""
+    """Points or options that a function cannot work with.
+
+    Examples
+    --------
+    >>> from tropicell import Network, count_regions
+    >>> count_regions(Network.mlp([[[1.0]], [[1.0]]]), workers=0)
+    Traceback (most recent call last):
+    tropicell.errors.InvalidInputError: workers must be a whole number from 1 on, not 0
+    """
 
 
 class IncompleteError(TropicellError, RuntimeError):
@@ -37,6 +79,15 @@ class IncompleteError(TropicellError, RuntimeError):
     ----------
     count : int
         Regions that were found until then.
+
+    Examples
+    --------
+    >>> from tropicell import IncompleteError, Network, count_regions
+    >>> try:
+    ...     count_regions(Network.mlp([[[1.0]], [[1.0]]]), max_regions=1)
+    ... except IncompleteError as error:
+    ...     print(error.count)
+    1
     """
 
     def __init__(self, count: int) -> None:
@@ -48,7 +99,15 @@ class IncompleteError(TropicellError, RuntimeError):
 
 
 class ModelImportError(TropicellError, ValueError):
-    """A model of another library that could not be turned into a `Network`."""
+    """A model of another library that could not be turned into a `Network`.
+
+    Examples
+    --------
+    >>> from tropicell import from_torch
+    >>> from_torch({"weight": [[1.0]]}, [[0.0]])
+    Traceback (most recent call last):
+    tropicell.errors.ModelImportError: expected a torch.nn.Module, got dict...
+    """
 
 
 class UnsupportedOperatorError(ModelImportError):
@@ -62,6 +121,14 @@ class UnsupportedOperatorError(ModelImportError):
         The node or layer that uses it.
     advice : str
         What the user can do about it.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from tropicell import from_torch
+    >>> from_torch(torch.nn.Sequential(torch.nn.Linear(2, 1), torch.nn.Tanh()), torch.zeros(1, 2))
+    Traceback (most recent call last):
+    tropicell.errors.UnsupportedOperatorError: operator 'aten.tanh' (at ...) is not supported: ...
     """
 
     def __init__(self, operator: str, where: str, advice: str) -> None:
@@ -72,35 +139,111 @@ class UnsupportedOperatorError(ModelImportError):
 
 
 class ImportMismatchError(ModelImportError):
-    """The imported network and the model disagree on some input: the import is refused."""
+    """The imported network and the model disagree on some input: the import is refused.
+
+    Examples
+    --------
+    >>> from tropicell import Network
+    >>> from tropicell.importers.check import compare
+    >>> compare(Network.mlp([[[1.0]]]), lambda x: 2 * x, what="the model", tolerance=1e-9)
+    Traceback (most recent call last):
+    tropicell.errors.ImportMismatchError: the model and the network imported from it differ ...
+    """
 
 
 class WeakComparisonWarning(UserWarning):
-    """An imported network could be compared with its model in float32 only, not in float64."""
+    """An imported network could be compared with its model in float32 only, not in float64.
+
+    Examples
+    --------
+    Inside of this, an import that can't be compared in float64 is refused:
+
+    >>> import warnings
+    >>> from tropicell import WeakComparisonWarning
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", WeakComparisonWarning)
+    """
 
 
 class DeviceWarning(UserWarning):
-    """The device that was asked for is not there, or not made for this work: the CPU does it."""
+    """The device that was asked for is not there, or not made for this work: the CPU does it.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from tropicell import Network, count_regions
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     count_regions(Network.mlp([[[1.0]], [[1.0]]]), device="cuda")
+    2
+    >>> [warning.category.__name__ for warning in caught]
+    ['DeviceWarning']
+    """
 
 
 class ModelFileError(TropicellError, ValueError):
-    """A file that is missing, unreadable, truncated, or not what its name says."""
+    """A file that is missing, unreadable, truncated, or not what its name says.
+
+    Examples
+    --------
+    >>> from tropicell import load
+    >>> load("missing.npz")
+    Traceback (most recent call last):
+    tropicell.errors.ModelFileError: missing.npz: no such file
+    """
 
 
 class FileWriteError(TropicellError, OSError):
-    """A file that could not be written; what was there before is untouched."""
+    """A file that could not be written; what was there before is untouched.
+
+    Examples
+    --------
+    >>> from tropicell import Network, save
+    >>> save(Network.mlp([[[1.0]], [[1.0]]]), "no/such/folder/network.npz")
+    Traceback (most recent call last):
+    tropicell.errors.FileWriteError: no/such/folder/network.npz: can't be written: ...
+    """
 
 
 class CheckpointError(TropicellError, ValueError):
-    """A checkpoint that is damaged, or that of another enumeration."""
+    """A checkpoint that is damaged, or that of another enumeration.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from tropicell import Box, Network, count_regions
+    >>> network = Network.mlp([[[1.0]], [[1.0]]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     count_regions(network, Box(-1, 1), checkpoint=folder)
+    ...     count_regions(network, Box(-2, 2), checkpoint=folder)
+    Traceback (most recent call last):
+    tropicell.errors.CheckpointError: ...
+    """
 
 
 class CheckpointWarning(UserWarning):
-    """A checkpoint could not be written; the enumeration goes on without it."""
+    """A checkpoint could not be written; the enumeration goes on without it.
+
+    Examples
+    --------
+    Inside of this, a full disk ends a search, which otherwise goes on in memory:
+
+    >>> import warnings
+    >>> from tropicell import CheckpointWarning
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", CheckpointWarning)
+    """
 
 
 class MissingDependencyError(TropicellError, ImportError):
-    """An optional package is needed that is not installed."""
+    """An optional package is needed that is not installed.
+
+    Examples
+    --------
+    >>> require("no_such_package", extra="plot", why="drawing")
+    Traceback (most recent call last):
+    tropicell.errors.MissingDependencyError: drawing needs the package 'no_such_package', which ...
+    """
 
 
 def require(module: str, *, extra: str, why: str) -> ModuleType:

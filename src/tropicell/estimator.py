@@ -17,11 +17,25 @@ class Estimator(ABC):
     """
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The constructor's arguments."""
+        """The constructor's arguments.
+
+        Examples
+        --------
+        >>> from tropicell import CachedPredictor, Network
+        >>> CachedPredictor(Network.mlp([[[1.0]]]), max_bytes=1000).get_params()
+        {'network': Network(1 → 1), 'max_bytes': 1000, 'policy': 'lru'}
+        """
         return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
 
     def set_params(self, **params: Any) -> Self:
-        """Change some of the constructor's arguments, and forget everything."""
+        """Change some of the constructor's arguments, and forget everything.
+
+        Examples
+        --------
+        >>> from tropicell import CachedPredictor, Network
+        >>> CachedPredictor(Network.mlp([[[1.0]]])).set_params(policy="fifo").policy
+        'fifo'
+        """
         before = self.get_params()
         for name in params:
             if name not in before:

@@ -12,7 +12,7 @@ from math import comb, prod
 
 import numpy as np
 
-from tropicell.activations import FloatArray
+from tropicell.arrays import FloatArray
 from tropicell.domains import Box, Domain, WholeSpace
 from tropicell.errors import InvalidInputError
 from tropicell.network import Network
@@ -30,6 +30,12 @@ class Known:
         Number of regions on the domain.
     reason : str
         Why, in one line.
+
+    Examples
+    --------
+    >>> known = parallel(5)
+    >>> known.network, known.count, known.reason
+    (Network(2 → 5 → 1), 6, '5 hyperplanes that do not meet')
     """
 
     network: Network

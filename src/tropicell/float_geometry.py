@@ -10,11 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tropicell.arrays import FloatArray
 from tropicell.errors import TropicellError
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cmp_to_key
 from math import gcd
@@ -65,6 +65,39 @@ def generators(rows: Sequence[Row], dimension: int) -> Generators:
     if dimension == 2 and not directions and not lines:
         vertices = _counter_clockwise(vertices)
     return Generators(vertices, directions, [line[:-1] for line in lines])
+
+
+def simplices(
+    face: frozenset[int], on: Sequence[frozenset[int]], k: int
+) -> Iterator[tuple[int, ...]]:
+    """Simplices that a face of dimension k is made of: from one vertex to all sides beyond it.
+
+    Parameters
+    ----------
+    face : frozenset of int
+        The vertices of a face of a polytope, or of the polytope itself.
+    on : sequence of frozenset of int
+        For every facet of the polytope the vertices that lie on it.
+    k : int
+
+    Examples
+    --------
+    A square is made of two triangles:
+
+    >>> sides = [frozenset(side) for side in ((0, 1), (1, 2), (2, 3), (3, 0))]
+    >>> sorted(simplices(frozenset(range(4)), sides, 2))
+    [(0, 1, 2), (0, 2, 3)]
+    """
+    apex = min(face)
+    if k == 0:
+        yield (apex,)
+        return
+    parts = {face & facet for facet in on} - {face}
+    largest = [part for part in parts if not any(part < other for other in parts)]
+    for side in largest:
+        if apex not in side and len(side) >= k:
+            for simplex in simplices(side, on, k - 1):
+                yield (apex, *simplex)
 
 
 def _add(

@@ -9,6 +9,7 @@ behind the facet is computed exactly.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -24,7 +25,11 @@ from tropicell.patterns import PatternArray
 from tropicell.polyhedra import Cell, from_point, maximise, value_at
 
 if TYPE_CHECKING:
+    from tropicell.network import Network
     from tropicell.regions import Regions
+
+#: Directions in which `patterns_around` looks: more than enough to hit a region's inside.
+_DIRECTIONS = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,6 +232,27 @@ def pattern_along(maps: NetworkMaps, point: NDArray[Any], direction: NDArray[Any
         layers.append(maps.after(layer, before, pieces, unit))
         pattern.append(pieces)
     return np.concatenate(pattern)
+
+
+def patterns_around(network: Network, point: NDArray[np.float64]) -> Iterator[PatternArray]:
+    """The pattern of a point, and those right behind it in some directions, in exact arithmetic.
+
+    A point between regions may have a pattern of its own, which has no interior: one of the others
+    is then that of a region that the point is on the boundary of.
+
+    Examples
+    --------
+    >>> from tropicell import Network
+    >>> network = Network.mlp([[[1.0], [-1.0]], [[1.0, 1.0]]])
+    >>> sorted({str(pattern) for pattern in patterns_around(network, np.array([0.0]))})
+    ['[0 0]', '[0 1]', '[1 0]']
+    """
+    yield network.patterns(point[None], arithmetic="exact")[0]
+    maps = network.maps("exact")
+    exact = maps.arithmetic.public(maps.arithmetic.array(point))
+    for seed in range(_DIRECTIONS):
+        direction = np.random.default_rng(seed).integers(-1000, 1001, size=len(point))
+        yield pattern_along(maps, exact, direction.astype(object))
 
 
 def path_lengths(regions: Regions, sources: ArrayLike) -> NDArray[np.int64]:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tropicell.arrays import FloatArray
 from tropicell.columns import Ragged
 from tropicell.errors import InvalidInputError
 from tropicell.graph import behind_one_neuron
 from tropicell.locator import Outside, RegionLocator
 from tropicell.regions import Regions
-
-FloatArray = NDArray[np.float64]
 
 
 class LastRegionPredictor(RegionLocator):
@@ -72,7 +71,18 @@ class LastRegionPredictor(RegionLocator):
         )
 
     def reset(self) -> None:
-        """Forget the path so far."""
+        """Forget the path so far.
+
+        Examples
+        --------
+        >>> from tropicell import Box, Network, enumerate_regions
+        >>> network = Network.mlp([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0]]])
+        >>> predictor = LastRegionPredictor(enumerate_regions(network, Box(-1, 1)))
+        >>> _ = predictor.predict_one([0.5, 0.5])
+        >>> predictor.reset()
+        >>> predictor.last
+        -1
+        """
         self._state[:] = -1, 0, 0
 
     @property
@@ -99,14 +109,33 @@ class LastRegionPredictor(RegionLocator):
         return found
 
     def predict(self, points: ArrayLike, *, workers: int | None = None) -> FloatArray:
-        """What the network gives at the points (rows) of a path, in one thread."""
+        """What the network gives at the points (rows) of a path, in one thread.
+
+        Examples
+        --------
+        >>> from tropicell import Box, Network, enumerate_regions
+        >>> network = Network.mlp([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0]]])
+        >>> predictor = LastRegionPredictor(enumerate_regions(network, Box(-1, 1)))
+        >>> predictor.predict([[0.5, 0.25], [-0.5, 0.25]])
+        array([[0.75],
+               [0.25]])
+        """
         x = self._points(points)
         found, out = self._follow(x)
         self._complete(x, found, out)
         return out
 
     def predict_one(self, point: ArrayLike) -> FloatArray:
-        """What the network gives at the next point of the path."""
+        """What the network gives at the next point of the path.
+
+        Examples
+        --------
+        >>> from tropicell import Box, Network, enumerate_regions
+        >>> network = Network.mlp([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0]]])
+        >>> predictor = LastRegionPredictor(enumerate_regions(network, Box(-1, 1)))
+        >>> predictor.predict_one([0.5, 0.25])
+        array([0.75])
+        """
         x = np.ascontiguousarray(point, np.float64)
         if x.shape != self._shape:
             self._points(x[None])

@@ -9,8 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from tropicell.activations import Activation, FloatArray, as_activation
+from tropicell.activations import Activation, as_activation
 from tropicell.arithmetic import Matrix
+from tropicell.arrays import FloatArray
 from tropicell.errors import InvalidNetworkError
 
 

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tropicell.domains import Domain
+from tropicell.inequalities import Boundary
 from tropicell.network import Network
-from tropicell.region import Boundary
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tropicell.arrays import FloatArray
 from tropicell.cut_tree import CutTree, domain_table
 from tropicell.errors import InvalidInputError
+from tropicell.parts import in_parts
 from tropicell.regions import Regions
 
-FloatArray = NDArray[np.float64]
 Outside = Literal["network", "nan", "error"]
 
 #: Points that a thread takes at a time: they and their answers stay in the processor's cache.
@@ -100,11 +100,20 @@ class RegionLocator:
         Returns
         -------
         ndarray of int64, shape (points,)
-            A point between regions belongs to one of them, the same as in `Regions.locate`.
+            A point between regions belongs to one of them, the same as in exact `Regions.locate`.
+
+        Examples
+        --------
+        >>> from tropicell import Box, Network, enumerate_regions
+        >>> network = Network.mlp([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0]]])
+        >>> regions = enumerate_regions(network, Box(-1, 1))
+        >>> locator = RegionLocator(regions)
+        >>> [regions[i].text for i in locator.locate([[0.5, 0.5], [-0.5, 0.5]])]
+        ['11', '01']
         """
         x = self._points(points)
         found = np.empty(len(x), np.int64)
-        self._in_parts(lambda part: self._locate(x[part], found[part]), len(x), workers)
+        in_parts(lambda part: self._locate(x[part], found[part]), len(x), _threads(workers), _CHUNK)
         unsure = np.flatnonzero(found == self._kernels.UNSURE)
         if unsure.size:
             found[unsure] = self._locate_exactly(x[unsure])
@@ -127,6 +136,16 @@ class RegionLocator:
         ------
         InvalidInputError
             For a point outside the domain, if that is what ``outside`` says.
+
+        Examples
+        --------
+        >>> from tropicell import Box, Network, enumerate_regions
+        >>> network = Network.mlp([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0]]])
+        >>> regions = enumerate_regions(network, Box(-1, 1))
+        >>> locator = RegionLocator(regions)
+        >>> locator.predict([[0.5, 0.25], [9.0, 9.0]])
+        array([[ 0.75],
+               [18.  ]])
         """
         x = self._points(points)
         found = np.empty(len(x), np.int64)
@@ -136,7 +155,7 @@ class RegionLocator:
             self._locate(x[part], found[part])
             self._kernels.evaluate_many(x[part], self._maps, found[part], out[part])
 
-        self._in_parts(work, len(x), workers)
+        in_parts(work, len(x), _threads(workers), _CHUNK)
         self._complete(x, found, out)
         return out
 
@@ -151,6 +170,15 @@ class RegionLocator:
         Returns
         -------
         ndarray, shape (outputs,)
+
+        Examples
+        --------
+        >>> from tropicell import Box, Network, enumerate_regions
+        >>> network = Network.mlp([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0]]])
+        >>> regions = enumerate_regions(network, Box(-1, 1))
+        >>> locator = RegionLocator(regions)
+        >>> locator.predict_one([0.5, 0.25])
+        array([0.75])
         """
         x = np.ascontiguousarray(point, np.float64)
         if x.shape != self._shape:
@@ -191,7 +219,7 @@ class RegionLocator:
     def _locate_exactly(self, x: FloatArray) -> NDArray[np.int64]:
         finite = np.isfinite(x).all(axis=1)
         found = np.full(len(x), -1, dtype=np.int64)
-        found[finite] = self.regions.locate(x[finite])
+        found[finite] = self.regions.locate(x[finite], arithmetic="exact")
         return found
 
     def _complete(self, x: FloatArray, found: NDArray[np.int64], out: FloatArray) -> None:
@@ -209,14 +237,7 @@ class RegionLocator:
         if self.outside == "nan":
             out[outside] = np.nan
 
-    def _in_parts(self, work: Any, count: int, workers: int | None) -> None:
-        """Do the work on chunks of the points, in threads if there are several chunks."""
-        parts = [slice(start, start + _CHUNK) for start in range(0, count, _CHUNK)]
-        threads = min(len(parts), workers or os.cpu_count() or 1)
-        if threads <= 1:
-            for part in parts:
-                work(part)
-            return
-        with ThreadPoolExecutor(threads) as pool:
-            for _ in pool.map(work, parts):
-                pass
+
+def _threads(workers: int | None) -> int:
+    """The number of threads that is meant; None: as many as there are cores."""
+    return workers or os.cpu_count() or 1

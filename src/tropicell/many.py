@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from tropicell.enumeration import count_regions
 from tropicell.errors import InvalidInputError, TropicellError
 from tropicell.network import Network
 from tropicell.search import Engine
+from tropicell.thread_pool import ThreadPool
 
 #: Networks that a thread counts at once, without a look at the progress bar.
 _AT_ONCE = 64
@@ -77,15 +78,14 @@ def count_many(
         raise InvalidInputError(f"workers must be a whole number from 1 on, not {workers}")
     counts = np.full(len(networks), -1, dtype=np.int64)
     show = sys.stderr.isatty() if progress is None else progress
-    pool = ThreadPoolExecutor(workers)
-    try:
-        with tqdm(total=len(networks), unit=" networks", disable=not show) as bar:
-            if engine in ("auto", "cells") and arithmetic in ("exact", "float"):
-                for group in _groups(networks, domain):
-                    _count_group(networks, group, domain, arithmetic, counts, pool, workers, bar)
-            _count_others(networks, domain, arithmetic, engine, counts, pool, bar)
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+    with (
+        ThreadPool(workers) as pool,
+        tqdm(total=len(networks), unit=" networks", disable=not show) as bar,
+    ):
+        if engine in ("auto", "cells") and arithmetic in ("exact", "float"):
+            for group in _groups(networks, domain):
+                _count_group(networks, group, domain, arithmetic, counts, pool, workers, bar)
+        _count_others(networks, domain, arithmetic, engine, counts, pool, bar)
     return counts
 
 
@@ -109,7 +109,7 @@ def _count_group(
     domain: Domain | None,
     arithmetic: ArithmeticName,
     counts: NDArray[np.int64],
-    pool: ThreadPoolExecutor,
+    pool: ThreadPool,
     workers: int,
     bar: Any,
 ) -> None:
@@ -150,7 +150,7 @@ def _count_others(
     arithmetic: ArithmeticName,
     engine: Engine,
     counts: NDArray[np.int64],
-    pool: ThreadPoolExecutor,
+    pool: ThreadPool,
     bar: Any,
 ) -> None:
     def work(index: int) -> None:

@@ -53,7 +53,15 @@ class AffineMap:
         return np.asarray(x @ self.matrix.T + self.offset)
 
     def astype_float(self) -> AffineMap:
-        """The same map with its numbers rounded to float64."""
+        """The same map with its numbers rounded to float64.
+
+        Examples
+        --------
+        >>> from fractions import Fraction
+        >>> exact = AffineMap(np.array([[Fraction(1, 3)]]), np.array([Fraction(1, 2)]))
+        >>> exact.astype_float().offset
+        array([0.5])
+        """
         return AffineMap(self.matrix.astype(np.float64), self.offset.astype(np.float64))
 
 

@@ -13,41 +13,55 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from tropicell.arrays import FloatArray
 from tropicell.errors import InvalidInputError
+from tropicell.parts import in_parts
 from tropicell.regions import Regions
 
 if TYPE_CHECKING:
     from scipy.spatial import ConvexHull
 
-FloatArray = NDArray[np.float64]
 Norm = Literal["l1", "l2", "linf"]
+
+#: Regions that a thread measures at a time.
+_AT_ONCE = 1024
 
 _ORDERS: dict[str, float] = {"l1": 1, "l2": 2, "linf": np.inf}
 
 
-def volumes(regions: Regions) -> FloatArray:
+def volumes(regions: Regions, *, workers: int = 1) -> FloatArray:
     """Length, area or volume of each region, inf where unbounded.
+
+    Parameters
+    ----------
+    regions : Regions
+    workers : int
+        Number of threads; the values do not depend on it.
 
     Examples
     --------
     >>> from tropicell import Box, Network, enumerate_regions
     >>> network = Network.mlp([[[1.0, 1.0]], [[1.0]]], [[-1.0], [0.0]])
-    >>> volumes(enumerate_regions(network, Box(0, 1)))
+    >>> volumes(enumerate_regions(network, Box(0, 1)), workers=2)
     array([0.5, 0.5])
     """
-    return _moments(regions)[0]
+    return _moments(regions, workers)[0]
 
 
-def _moments(regions: Regions) -> tuple[FloatArray, FloatArray]:
+def _moments(regions: Regions, workers: int = 1) -> tuple[FloatArray, FloatArray]:
     """Volume and centroid of each region; inf and nan where unbounded."""
     corners, dimension = regions.corners, regions.network.n_inputs
     sizes = np.full(len(regions), np.inf)
     centroids = np.full((len(regions), dimension), np.nan)
     formula = {1: _segment, 2: _polygon}.get(dimension, _polytope)
-    for i in range(len(regions)):
-        points = corners[i]
-        if len(points) > dimension and (points[:, -1] != 0).all():
-            sizes[i], centroids[i] = formula(points[:, :-1])
+
+    def work(part: slice) -> None:
+        for i in range(part.start, part.stop):
+            points = corners[i]
+            if len(points) > dimension and (points[:, -1] != 0).all():
+                sizes[i], centroids[i] = formula(points[:, :-1])
+
+    in_parts(work, len(regions), workers, _AT_ONCE)
     return sizes, centroids
 
 

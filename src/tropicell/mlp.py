@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tropicell.activations import Activation, FloatArray
+from tropicell.activations import Activation
+from tropicell.arrays import FloatArray
 from tropicell.errors import InvalidNetworkError
 from tropicell.layers import Affine, Layer, finite_numbers
 

@@ -15,11 +15,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tropicell import patterns as _patterns
-from tropicell.activations import Activation, FloatArray
+from tropicell.activations import Activation
 from tropicell.arithmetic import ArithmeticName, get_arithmetic
-from tropicell.diagram import draw
+from tropicell.arrays import FloatArray
+from tropicell.checks import check_layers, checked_points
+from tropicell.diagram import draw, summary
 from tropicell.domains import Slice
-from tropicell.errors import InvalidDomainError, InvalidInputError, InvalidNetworkError
+from tropicell.errors import InvalidDomainError
 from tropicell.fingerprint import fingerprint
 from tropicell.layers import Affine, Layer
 from tropicell.maps import AffineMap, NetworkMaps
@@ -72,7 +74,7 @@ class Network:
         self.embedding = embedding
         self._input_width = int(n_inputs)
         self._remembered: dict[Hashable, Any] = {}
-        self._check()
+        check_layers(self._input_width, self.layers, output, embedding)
 
     @classmethod
     def mlp(
@@ -150,7 +152,14 @@ class Network:
         return np.concatenate(parts) if parts else np.empty(0, dtype=np.intp)
 
     def affine(self, layer: int) -> Affine:
-        """The affine part of layer 1 … L, or of the output (layer L + 1)."""
+        """The affine part of layer 1 … L, or of the output (layer L + 1).
+
+        Examples
+        --------
+        >>> network = Network.mlp([[[1.0]], [[3.0]]], skips=[(0, 2)])
+        >>> list(network.affine(2).terms)
+        [0, 1]
+        """
         return self.output if layer == self.depth + 1 else self.layers[layer - 1].affine
 
     @property
@@ -253,7 +262,13 @@ class Network:
         return AffineMap(columns[:, :-1], columns[:, -1])
 
     def parse_pattern(self, pattern: PatternLike) -> PatternArray:
-        """A pattern in any form, checked and made flat; see `tropicell.patterns`."""
+        """A pattern in any form, checked and made flat; see `tropicell.patterns`.
+
+        Examples
+        --------
+        >>> Network.mlp([[[1.0], [2.0]], [[1.0, 1.0]]]).parse_pattern("10")
+        array([1, 0], dtype=uint8)
+        """
         return _patterns.parse(pattern, self.widths, self.pieces)
 
     def restrict(self, domain: Slice) -> Network:
@@ -280,13 +295,29 @@ class Network:
         return Network(self._input_width, self.layers, self.output, embedding=embedding)
 
     def first_layers(self, layer: int) -> Network:
-        """The network up to a layer: its outputs are that layer's."""
+        """The network up to a layer: its outputs are that layer's.
+
+        Examples
+        --------
+        >>> network = Network.mlp([[[1.0], [-1.0]], [[1.0, 1.0]], [[1.0]]])
+        >>> network.first_layers(1)
+        Network(1 → 2 → 2)
+        >>> network.first_layers(1)([[3.0]])
+        array([[3., 0.]])
+        """
         width = self.widths[layer - 1] if layer else self._input_width
         output = Affine({layer: np.eye(width)})
         return Network(self._input_width, self.layers[:layer], output, embedding=self.embedding)
 
     def maps(self, arithmetic: ArithmeticName) -> NetworkMaps:
-        """The recursion over the layers in one arithmetic; made once, then kept."""
+        """The recursion over the layers in one arithmetic; made once, then kept.
+
+        Examples
+        --------
+        >>> maps = Network.mlp([[[2.0]], [[1.0]]]).maps("float")
+        >>> maps.of_pattern(np.array([1], dtype=np.uint8))
+        array([[2., 0.]])
+        """
         maps: NetworkMaps = self.remember(
             ("maps", arithmetic), lambda: NetworkMaps(self, get_arithmetic(arithmetic))
         )
@@ -296,6 +327,12 @@ class Network:
         """What `make` returns, kept for the next call with the same key (a few of them).
 
         Networks do not change, so what is made from one can be used again.
+
+        Examples
+        --------
+        >>> network = Network.mlp([[[2.0]], [[1.0]]])
+        >>> network.remember("sum", lambda: 1 + 1), network.remember("sum", lambda: 1 / 0)
+        (2, 2)
         """
         found = self._remembered.get(key)
         if found is None:
@@ -323,22 +360,17 @@ class Network:
         """Points as an array of shape (points, inputs): float64, or as they are if exact.
 
         If `finite`, infinities and nan are refused.
+
+        Examples
+        --------
+        >>> Network.mlp([[[2.0]], [[1.0]]]).check_points([[1], [2]])
+        array([[1.],
+               [2.]])
+        >>> Network.mlp([[[2.0]], [[1.0]]]).check_points([[float("nan")]], finite=True)
+        Traceback (most recent call last):
+        tropicell.errors.InvalidInputError: point 0 has the value nan at input 0; expected ...
         """
-        try:
-            x = np.asarray(points) if exact else np.asarray(points, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise InvalidInputError(f"points must be numbers: {error}") from None
-        if x.ndim != 2 or x.shape[1] != self.n_inputs:
-            raise InvalidInputError(
-                f"expected points of shape (points, {self.n_inputs}), got {x.shape}"
-            )
-        if finite and not np.isfinite(x).all():
-            row, column = np.argwhere(~np.isfinite(x))[0].tolist()
-            raise InvalidInputError(
-                f"point {row} has the value {x[row, column]} at input {column}; expected finite "
-                "numbers"
-            )
-        return x
+        return checked_points(points, self.n_inputs, exact=exact, finite=finite)
 
     # --- how it looks -------------------------------------------------------------------------
 
@@ -357,51 +389,4 @@ class Network:
         return draw(self)
 
     def __repr__(self) -> str:
-        sizes = " → ".join(map(str, [self.n_inputs, *self.widths, self.n_outputs]))
-        kinds = sorted({layer.activation.name for layer in self.layers} - {"relu"})
-        parts = [sizes if self.depth <= 12 else _abbreviated(self)]
-        if self.skips:
-            shown = ", ".join(f"{k}→{layer}" for k, layer in self.skips[:6])
-            parts.append(f"skips {shown}" + (", …" if len(self.skips) > 6 else ""))
-        if kinds:
-            parts.append("activations " + ", ".join(kinds))
-        if self.embedding is not None:
-            parts.append(f"on a slice of R^{self._input_width}")
-        return f"Network({', '.join(parts)})"
-
-    # --- checks -------------------------------------------------------------------------------
-
-    def _check(self) -> None:
-        if self._input_width < 1:
-            raise InvalidNetworkError("the network has no inputs")
-        widths = [self._input_width]
-        for index in range(1, self.depth + 2):
-            affine = self.affine(index)
-            where = "the output" if index == self.depth + 1 else f"layer {index}"
-            if affine.width == 0:
-                raise InvalidNetworkError(f"{where} has no neurons")
-            for source, matrix in affine.terms.items():
-                if not 0 <= source < index:
-                    raise InvalidNetworkError(
-                        f"{where} takes its input from layer {source}, which is not before it"
-                    )
-                if matrix.shape[1] != widths[source]:
-                    raise InvalidNetworkError(
-                        f"{where} expects {matrix.shape[1]} values from layer {source}, "
-                        f"which has {widths[source]}"
-                    )
-            widths.append(affine.width)
-        if self.embedding is not None:
-            matrix, offset = self.embedding.matrix, self.embedding.offset
-            if matrix.ndim != 2 or {matrix.shape[:1], offset.shape} != {(self._input_width,)}:
-                raise InvalidNetworkError(
-                    f"the embedding has a matrix of shape {matrix.shape} and an offset of shape "
-                    f"{offset.shape}; layer 0 has {self._input_width} neurons"
-                )
-
-
-def _abbreviated(network: Network) -> str:
-    return (
-        f"{network.n_inputs} → {network.depth} layers of {min(network.widths)} to "
-        f"{max(network.widths)} neurons → {network.n_outputs}"
-    )
+        return f"Network({summary(self)})"

@@ -10,12 +10,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tropicell.arrays import FloatArray
+from tropicell.columns import PackedPatterns
 from tropicell.network import Network
+from tropicell.parts import in_parts
 from tropicell.patterns import PatternArray, split_layers
 
-FloatArray = NDArray[np.float64]
+#: Numbers of the maps that a thread works out at a time.
+_BATCH = 1_000_000
 
 
 def output_maps(network: Network, patterns: PatternArray) -> FloatArray:
@@ -67,6 +70,35 @@ def output_maps(network: Network, patterns: PatternArray) -> FloatArray:
         maps[:, :, :-1] = linear
     maps[:, :, -1] = offset
     return maps
+
+
+def packed_maps(network: Network, packed: PackedPatterns, *, workers: int = 1) -> FloatArray:
+    """The maps of packed patterns, made from the input on.
+
+    Parameters
+    ----------
+    network : Network
+    packed : PackedPatterns
+    workers : int
+        Number of threads; the maps do not depend on it.
+
+    Examples
+    --------
+    >>> network = Network.mlp([[[1.0], [-1.0]], [[1.0, 2.0]]], [[0.0, 1.0], [5.0]])
+    >>> packed = PackedPatterns.pack(np.array([[1, 0], [1, 1]], dtype=np.uint8), 1)
+    >>> packed_maps(network, packed, workers=2).tolist()
+    [[[1.0, 5.0]], [[-1.0, 7.0]]]
+    """
+    size = network.n_inputs + 1
+    step = max(1, _BATCH // (size * max([1, *network.widths])))
+    maps = network.maps("float")
+    found = np.empty((len(packed), network.n_outputs, size))
+
+    def work(rows: slice) -> None:
+        found[rows] = maps.of_patterns(packed[rows])
+
+    in_parts(work, len(packed), workers, step)
+    return found
 
 
 def _hand_back(terms: dict[int, Any], rows: FloatArray, reached: dict[int, FloatArray]) -> None:

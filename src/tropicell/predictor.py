@@ -9,34 +9,24 @@ what the network is there. To predict without running the network, find regions 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tropicell.columns import PackedPatterns
+from tropicell.arrays import FloatArray
 from tropicell.errors import InvalidInputError
 from tropicell.estimator import Estimator
 from tropicell.network import Network
-from tropicell.output_maps import output_maps
 
 if TYPE_CHECKING:
+    from tropicell.algorithm3 import RegionMaps
     from tropicell.cached_module import CachedModule
-    from tropicell.predictor_state import State
 
-FloatArray = NDArray[np.float64]
 Words = NDArray[np.uint64]
-#: What is done with some points (rows) whose maps are known: that of row i is ``maps[slots[i]]``.
-_Use = Callable[[Any, FloatArray, NDArray[Any]], None]
-
 #: What happens when the cache is full: the region that was not used for longest goes, the one that
 #: was found first goes, or nothing more is learnt.
 POLICIES = ("lru", "fifo", "keep")
-
-#: Numbers of points, hidden layers or maps that are worked on at a time.
-_BATCH = 2**22
 
 
 class CachedPredictor(Estimator):
@@ -87,7 +77,6 @@ class CachedPredictor(Estimator):
         self.network = network
         self.max_bytes = max_bytes
         self.policy = policy
-        self._lock = RLock()
         self._start_again()
 
     # --- Algorithm 3 --------------------------------------------------------------------------
@@ -102,10 +91,17 @@ class CachedPredictor(Estimator):
         Returns
         -------
         ndarray, shape (points, outputs)
+
+        Examples
+        --------
+        >>> network = Network.mlp([[[1.0], [-1.0]], [[1.0, 2.0]]])
+        >>> CachedPredictor(network).predict([[3.0], [-1.0]])
+        array([[3.],
+               [2.]])
         """
         x = self._check(X)
         y = np.empty((len(x), self.network.n_outputs))
-        multiply = self._state.multiply
+        multiply = self._maps.multiply
 
         def use(rows: Any, maps: FloatArray, slots: NDArray[Any]) -> None:
             if isinstance(rows, slice):
@@ -118,62 +114,11 @@ class CachedPredictor(Estimator):
         def without(rows: NDArray[Any]) -> None:
             y[rows] = self.network(x[rows])
 
-        self._for_all(x, use, without)
+        hits, misses = self._maps.for_all(x, use, without)
+        with self._maps.lock:
+            self._hits += hits
+            self._misses += misses
         return y
-
-    def _for_all(
-        self, x: FloatArray, use: _Use, without: Callable[[Any], None] | None, *, count: bool = True
-    ) -> None:
-        """Algorithm 3 for many points at a time; the numbers are the lines of the paper.
-
-        `use` gets points with their maps, `without` those whose regions can't be learnt any more.
-        """
-        state = self._state
-        for rows in self._blocks(x):
-            # 2: Find the linear region v in which x lies.
-            v = state.regions_of(x[rows])
-            with self._lock:
-                # 3: If v is not in the cache (its slot is -1; for the others, go to 7)
-                slots, hits = state.cache.find(v)
-                # 7, 8: Look up F_A and f_b for the current region; return F_A x + f_b.
-                use(rows, state.cache.maps, slots)
-                closed = state.cache.closed
-            misses = 0
-            if hits < len(v):
-                new = np.flatnonzero(slots < 0)
-                if closed and without is not None:
-                    without(new + rows.start)
-                    misses = len(new)
-                else:
-                    misses = self._learn(state, v[new], new + rows.start, use)
-            if count:
-                with self._lock:
-                    self._hits += len(v) - misses
-                    self._misses += misses
-
-    def _learn(self, state: State, v: Words, rows: NDArray[Any], use: _Use) -> int:
-        """Lines 4 to 8 for points whose regions v are not in the cache; how many regions it was."""
-        packed = PackedPatterns(v, self.network.n_neurons, state.bits)
-        first, region, _ = packed.groups()
-        order = np.argsort(region, kind="stable")
-        step = max(1, _BATCH // (self.network.n_outputs * (state.widest + 1)))
-        for start in range(0, len(first), step):
-            part = first[start : start + step]
-            # 4: Use the recurrences to find the matrix F_A and the vector f_b.
-            maps = output_maps(self.network, packed[part])
-            # 5: Append the pair (v : (F_A, f_b)) to the cache.
-            with self._lock:
-                state.cache.append(v[part], maps)
-            # 7, 8: F_A x + f_b for all points of these regions.
-            low, high = np.searchsorted(region[order], [start, start + len(part)])
-            points = order[low:high]
-            use(rows[points], maps, (region[points] - start).astype(np.int32))
-        return len(first)
-
-    def _blocks(self, x: FloatArray) -> Iterator[slice]:
-        """Rows that are worked on at a time."""
-        step = max(1, _BATCH // (self.network.n_inputs + self.network.n_neurons))
-        return (slice(i, min(i + step, len(x))) for i in range(0, len(x), step))
 
     # --- the cache ----------------------------------------------------------------------------
 
@@ -190,13 +135,26 @@ class CachedPredictor(Estimator):
         -------
         CachedPredictor
             Itself.
+
+        Examples
+        --------
+        >>> network = Network.mlp([[[1.0], [-1.0]], [[1.0, 2.0]]])
+        >>> CachedPredictor(network).fit([[1.0], [2.0], [-1.0]]).size
+        2
         """
         x = self._check(X)
         self.clear()
         return self.partial_fit(x)
 
     def partial_fit(self, X: ArrayLike, y: object = None) -> CachedPredictor:
-        """Learn the regions of points on top of those that are known."""
+        """Learn the regions of points on top of those that are known.
+
+        Examples
+        --------
+        >>> network = Network.mlp([[[1.0], [-1.0]], [[1.0, 2.0]]])
+        >>> CachedPredictor(network).fit([[1.0]]).partial_fit([[-1.0]]).size
+        2
+        """
 
         def use(rows: Any, maps: FloatArray, slots: NDArray[Any]) -> None:
             """Only learn."""
@@ -204,7 +162,7 @@ class CachedPredictor(Estimator):
         def without(rows: Any) -> None:
             """The cache is full, and keeps what it has."""
 
-        self._for_all(self._check(X), use, without, count=False)
+        self._maps.for_all(self._check(X), use, without)
         return self
 
     def contains(self, X: ArrayLike) -> NDArray[np.bool_]:
@@ -220,10 +178,10 @@ class CachedPredictor(Estimator):
         """
         x = self._check(X)
         found = np.empty(len(x), dtype=np.bool_)
-        for rows in self._blocks(x):
-            v = self._state.regions_of(x[rows])
-            with self._lock:
-                found[rows] = self._state.cache.find(v, renew=False)[0] >= 0
+        for rows in self._maps.blocks(x):
+            v = self._maps.regions_of(x[rows])
+            with self._maps.lock:
+                found[rows] = self._maps.cache.find(v, renew=False)[0] >= 0
         return found
 
     def jacobian(self, X: ArrayLike) -> FloatArray:
@@ -249,7 +207,7 @@ class CachedPredictor(Estimator):
             places = known + rows.start if isinstance(rows, slice) else rows[known]
             found[places] = maps[slots[known], :, :-1]
 
-        self._for_all(x, use, None, count=False)
+        self._maps.for_all(x, use, None)
         return found
 
     @property
@@ -271,21 +229,40 @@ class CachedPredictor(Estimator):
     @property
     def size(self) -> int:
         """Number of regions in the cache."""
-        return len(self._state.cache)
+        return len(self._maps.cache)
 
     @property
     def nbytes(self) -> int:
         """Memory of the cache in bytes, with what is reserved for regions to come."""
-        return self._state.cache.nbytes
+        return self._maps.cache.nbytes
 
     def clear(self) -> None:
-        """Forget all regions, and start to count anew."""
-        with self._lock:
-            self._state.cache.clear()
+        """Forget all regions, and start to count anew.
+
+        Examples
+        --------
+        >>> network = Network.mlp([[[1.0], [-1.0]], [[1.0, 2.0]]])
+        >>> predictor = CachedPredictor(network).fit([[1.0]])
+        >>> predictor.clear()
+        >>> predictor.size
+        0
+        """
+        with self._maps.lock:
+            self._maps.cache.clear()
             self._hits = self._misses = 0
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the cache to an ``.npz`` file; see `load`."""
+        """Write the cache to an ``.npz`` file; see `load`.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> network = Network.mlp([[[1.0], [-1.0]], [[1.0, 2.0]]])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     CachedPredictor(network).fit([[1.0], [-1.0]]).save(folder + "/cache.npz")
+        ...     CachedPredictor.load(folder + "/cache.npz", network).size
+        2
+        """
         from tropicell.predictor_files import save_cache  # noqa: PLC0415 - built on this module
 
         save_cache(self, path)
@@ -314,26 +291,61 @@ class CachedPredictor(Estimator):
         ------
         ModelFileError
             If the file is missing, damaged, something else, or belongs to another network.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> network = Network.mlp([[[1.0], [-1.0]], [[1.0, 2.0]]])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     CachedPredictor(network).fit([[1.0]]).save(folder + "/cache.npz")
+        ...     CachedPredictor.load(folder + "/cache.npz", network, policy="fifo").policy
+        'fifo'
         """
         from tropicell.predictor_files import load_cache  # noqa: PLC0415
 
         return load_cache(cls, path, network, max_bytes, policy)
 
     def to_torch(self) -> CachedModule:
-        """The same as a `torch.nn.Module` that shares this cache."""
+        """The same as a `torch.nn.Module` that shares this cache.
+
+        Examples
+        --------
+        >>> import torch
+        >>> network = Network.mlp([[[1.0], [-1.0]], [[1.0, 2.0]]])
+        >>> module = CachedPredictor(network).to_torch()
+        >>> module(torch.tensor([[3.0]])).item()
+        3.0
+        """
         from tropicell.cached_module import CachedModule  # noqa: PLC0415 - needs PyTorch
 
         return CachedModule(self)
 
     def columns(self) -> tuple[Words, FloatArray]:
-        """Packed patterns and maps of all regions in the cache, those that go first first."""
-        with self._lock:
-            return self._state.cache.columns()
+        """Packed patterns and maps of all regions in the cache, those that go first first.
+
+        Examples
+        --------
+        >>> network = Network.mlp([[[1.0], [-1.0]], [[1.0, 2.0]]])
+        >>> words, maps = CachedPredictor(network).fit([[-1.0]]).columns()
+        >>> words, maps
+        (array([[2]], dtype=uint64), array([[[-2.,  0.]]]))
+        """
+        with self._maps.lock:
+            return self._maps.cache.columns()
 
     def extend(self, words: Words, maps: FloatArray) -> None:
-        """Add regions with their maps, as `columns` gives them."""
-        with self._lock:
-            self._state.cache.append(words, maps)
+        """Add regions with their maps, as `columns` gives them.
+
+        Examples
+        --------
+        >>> network = Network.mlp([[[1.0], [-1.0]], [[1.0, 2.0]]])
+        >>> first, second = CachedPredictor(network).fit([[1.0]]), CachedPredictor(network)
+        >>> second.extend(*first.columns())
+        >>> second.contains([[7.0], [-7.0]])
+        array([ True, False])
+        """
+        with self._maps.lock:
+            self._maps.cache.append(words, maps)
 
     def __repr__(self) -> str:
         return (
@@ -344,20 +356,18 @@ class CachedPredictor(Estimator):
         return {"params": self.get_params(), "columns": self.columns()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state["params"], _lock=RLock())
+        vars(self).update(state["params"])
         self._start_again()
         self.extend(*state["columns"])
 
     # --- inside -------------------------------------------------------------------------------
 
     def _start_again(self) -> None:
-        from tropicell.predictor_state import State  # noqa: PLC0415 - Numba is slow to import
+        from tropicell.algorithm3 import RegionMaps  # noqa: PLC0415 - Numba is slow to import
 
         _check_params(self.network, self.max_bytes, self.policy)
-        state = State(self.network, int(self.max_bytes), self.policy)
-        with self._lock:
-            self._hits = self._misses = 0
-            self._state: State = state
+        self._maps: RegionMaps = RegionMaps(self.network, int(self.max_bytes), self.policy)
+        self._hits = self._misses = 0
 
     def _check(self, points: ArrayLike) -> FloatArray:
         x = np.ascontiguousarray(self.network.check_points(points, finite=True))

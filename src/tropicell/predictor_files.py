@@ -104,7 +104,7 @@ def _columns(arrays: dict[str, Any], network: Network, where: str) -> tuple[Any,
     words, maps = arrays["words"], arrays["maps"]
     bits = PackedPatterns.aligned_bits_for(network.pieces)
     expected = {
-        "words": (np.uint64, (len(words), max(1, -(-network.n_neurons * bits // 64)))),
+        "words": (np.uint64, (len(words), PackedPatterns.words_for(network.n_neurons, bits))),
         "maps": (np.float64, (len(words), network.n_outputs, network.n_inputs + 1)),
     }
     for name, (kind, shape) in expected.items():

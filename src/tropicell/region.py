@@ -17,6 +17,14 @@ from tropicell.domains import Domain, WholeSpace
 from tropicell.errors import InvalidInputError, InvalidPatternError
 from tropicell.float_geometry import Tolerance
 from tropicell.generators import Generators, generators
+from tropicell.inequalities import (
+    Boundary,
+    Inequalities,
+    cut_by,
+    domain_inequalities,
+    joined,
+    layer_inequalities,
+)
 from tropicell.maps import AffineMap
 from tropicell.network import Network
 from tropicell.patterns import PatternArray, PatternLike, split_layers, to_text
@@ -31,63 +39,6 @@ from tropicell.polyhedra import (
 )
 
 
-@dataclass(frozen=True, order=True)
-class Boundary:
-    """Where an inequality comes from.
-
-    Attributes
-    ----------
-    layer : int
-        1 … L; 0 means the domain.
-    neuron : int
-        Index of the neuron in its layer, from 0; for the domain the index of its inequality.
-    breakpoint : int
-        Which of the activation's breakpoints, from 0 (ReLU has one).
-    """
-
-    layer: int
-    neuron: int
-    breakpoint: int = 0
-
-    def __str__(self) -> str:
-        if self.layer == 0:
-            return f"domain, inequality {self.neuron}"
-        text = f"layer {self.layer}, neuron {self.neuron}"
-        return text if self.breakpoint == 0 else f"{text}, breakpoint {self.breakpoint}"
-
-
-@dataclass(frozen=True, eq=False)
-class Inequalities:
-    """The inequalities ``A x <= b``, each with the neuron that it comes from.
-
-    Attributes
-    ----------
-    A : ndarray, shape (rows, inputs)
-    b : ndarray, shape (rows,)
-        float64, or objects of type `fractions.Fraction`.
-    sources : tuple of Boundary
-    closed : ndarray of bool
-        Whether ``0 <= 0`` would do. Only matters for a neuron that is constant on the region: at a
-        breakpoint it is on the lower piece.
-    """
-
-    A: NDArray[Any]
-    b: NDArray[Any]
-    sources: tuple[Boundary, ...]
-    closed: NDArray[np.bool_]
-
-    def __len__(self) -> int:
-        return len(self.sources)
-
-    def __str__(self) -> str:
-        lines = []
-        for row, bound, source in zip(self.A, self.b, self.sources, strict=True):
-            terms = [f"{value}·x{i + 1}" for i, value in enumerate(row) if value != 0]
-            left = " + ".join(terms).replace("+ -", "- ") or "0"
-            lines.append(f"{left} ≤ {bound}    ({source})")
-        return "\n".join(lines)
-
-
 @dataclass(frozen=True)
 class Facet:
     """A side of a region: the set of its points where ``a x = b``.
@@ -100,6 +51,13 @@ class Facet:
         Every neuron (or inequality of the domain) that has an inequality with this boundary.
     row : int
         Index of the inequality among the rows of the region's `cell`.
+
+    Examples
+    --------
+    >>> region = Region(Network.mlp([[[2.0]], [[1.0]]], [[-1.0], [0.0]]), "1")
+    >>> facet = region.facets[0]
+    >>> print(f"{facet.a[0]} x <= {facet.b}, {facet.sources[0]}")
+    -2 x <= -1, layer 1, neuron 0
     """
 
     a: NDArray[Any]
@@ -119,6 +77,13 @@ class EmptyRegion:
         The layer at which it became empty; 0 if the domain itself has no interior.
     certain : bool
         False if float arithmetic could not tell for sure.
+
+    Examples
+    --------
+    >>> from tropicell import find_region
+    >>> found = find_region(Network.mlp([[[1.0], [-1.0]], [[1.0, 1.0]]]), "11")
+    >>> bool(found), found.layer
+    (False, 1)
     """
 
     pattern: PatternArray
@@ -241,7 +206,14 @@ class Region:
         return Cell(self._rows[0], self._require_cell().witness)
 
     def cell_of(self, boundaries: Sequence[Boundary]) -> Cell:
-        """The cell of some of the inequalities, in the order of their boundaries."""
+        """The cell of some of the inequalities, in the order of their boundaries.
+
+        Examples
+        --------
+        >>> region = Region(Network.mlp([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0]]]), "11")
+        >>> region.cell_of([Boundary(1, 1)]).rows
+        ((0, 1, 0),)
+        """
         rows, indices = self._rows
         sources = self.inequalities.sources
         found = {sources[i]: row for row, i in zip(rows, indices, strict=True)}
@@ -278,13 +250,16 @@ class Region:
         return self._neighbours()
 
     def contains(self, points: ArrayLike) -> NDArray[np.bool_]:
-        """Which points (rows) lie in the region, boundary included."""
-        x = np.asarray(points)
-        if x.ndim != 2 or x.shape[1] != self.network.n_inputs:
-            raise InvalidInputError(
-                f"expected points of shape (points, {self.network.n_inputs}), got {x.shape}"
-            )
-        if self.arithmetic == "exact":
+        """Which points (rows) lie in the region, boundary included.
+
+        Examples
+        --------
+        >>> Region(Network.mlp([[[1.0]], [[1.0]]]), "1").contains([[-1.0], [0.0], [2.0]])
+        array([False,  True,  True])
+        """
+        exact = self.arithmetic == "exact"
+        x = self.network.check_points(points, exact=exact)
+        if exact:
             x = to_fractions(to_rationals(x))
         inequalities = self.inequalities
         return np.asarray((x @ inequalities.A.T <= inequalities.b).all(axis=1), dtype=np.bool_)
@@ -294,6 +269,14 @@ class Region:
 
         Those of neurons whose pre-activation cancels on the region: it is tiny against the sum of
         the absolute values that it is computed from. Always False in exact arithmetic.
+
+        Examples
+        --------
+        The second layer sees 0.1 + 0.2 - 0.3, which float64 rounds to 5.6e-17:
+
+        >>> network = Network.mlp([[[1.0]] * 3, [[0.1, 0.2, -0.3]], [[1.0]]])
+        >>> Region(network, "111|1", arithmetic="float").noisy()
+        array([False, False, False,  True])
         """
         rows = self.inequalities
         if self.arithmetic == "exact":
@@ -363,68 +346,3 @@ class Region:
         for i, vector in enumerate(vectors):
             array[i] = vector
         return array
-
-
-def domain_inequalities(domain: Domain, dimension: int, arithmetic: ArithmeticName) -> Inequalities:
-    """The inequalities of a domain, with their sources."""
-    a, b = domain.inequalities(dimension)
-    sources = tuple(Boundary(0, i) for i in range(len(b)))
-    closed = np.ones(len(b), dtype=np.bool_)
-    if arithmetic == "exact":
-        return Inequalities(to_rationals(a), to_rationals(b), sources, closed)
-    return Inequalities(a, b, sources, closed)
-
-
-def cut_by(cell: Cell | None, inequalities: Inequalities) -> Cell | None:
-    """The part of a cell where inequalities hold, or None if that has no interior."""
-    for a, b, closed in zip(inequalities.A, inequalities.b, inequalities.closed, strict=True):
-        if cell is None:
-            return None
-        cell = cell.cut(integer_row([*(-a), b]), closed=bool(closed))
-    return cell
-
-
-def layer_inequalities(
-    network: Network,
-    layer: int,
-    before: NDArray[Any],
-    pieces: PatternArray,
-    arithmetic: ArithmeticName,
-) -> Inequalities:
-    """The inequalities that say: every neuron of a layer is on the given piece.
-
-    Parameters
-    ----------
-    before : ndarray, shape (neurons, inputs + 1)
-        The layer's pre-activations as maps of the input, offset last, in `arithmetic`'s numbers.
-    pieces : ndarray of uint8
-    """
-    breakpoints, _, _ = network.maps(arithmetic).activation(layer)
-    counts = network.layers[layer - 1].activation.pieces
-    rows, bounds, sources, closed = [], [], [], []
-    for neuron, piece in enumerate(pieces.tolist()):
-        slope, offset = before[neuron, :-1], before[neuron, -1]
-        if piece > 0:  # α·x + β ≥ t
-            rows.append(-slope)
-            bounds.append(offset - breakpoints[neuron, piece - 1])
-            sources.append(Boundary(layer, neuron, piece - 1))
-            closed.append(False)
-        if piece < counts[neuron] - 1:  # α·x + β ≤ t
-            rows.append(slope)
-            bounds.append(breakpoints[neuron, piece] - offset)
-            sources.append(Boundary(layer, neuron, piece))
-            closed.append(True)
-    a = np.array(rows, dtype=before.dtype).reshape(len(rows), before.shape[1] - 1)
-    b = np.array(bounds, dtype=before.dtype)
-    return Inequalities(a, b, tuple(sources), np.array(closed, dtype=np.bool_))
-
-
-def joined(parts: list[Inequalities], arithmetic: ArithmeticName) -> Inequalities:
-    """Several sets of inequalities as one, with the numbers that users get."""
-    a = np.concatenate([part.A for part in parts])
-    b = np.concatenate([part.b for part in parts])
-    sources = tuple(source for part in parts for source in part.sources)
-    closed = np.concatenate([part.closed for part in parts])
-    if arithmetic == "exact":
-        a, b = to_fractions(a), to_fractions(b)
-    return Inequalities(a, b, sources, closed)

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tropicell import _cache_kernels as kernels
+from tropicell.arrays import FloatArray
 from tropicell.errors import InvalidInputError
 
-FloatArray = NDArray[np.float64]
 Words = NDArray[np.uint64]
 Slots = NDArray[np.int32]
 

@@ -92,6 +92,15 @@ def load_regions(path: str | os.PathLike[str], *, mapped: bool = False) -> Regio
     ------
     ModelFileError
         If the file is missing, truncated or something else.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from tropicell import Network, enumerate_regions
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     enumerate_regions(Network.mlp([[[1.0]], [[1.0]]])).save(folder + "/regions.npz")
+    ...     load_regions(folder + "/regions.npz")
+    Regions(2 of Network(1 → 1 → 1) on WholeSpace())
     """
     where = str(path)
     with in_file(Path(path)):
@@ -121,7 +130,7 @@ def _regions(header: dict[str, Any], arrays: dict[str, Any], where: str) -> Regi
     words = np.ascontiguousarray(arrays["words"], dtype=np.uint64)
     packed = PackedPatterns(words, network.n_neurons, bits)
     count, inputs = len(words), network.n_inputs
-    width = max(1, -(-network.n_neurons * bits // 64))
+    width = PackedPatterns.words_for(network.n_neurons, bits)
     if (
         header["bits"] != bits
         or words.shape != (count, width)

@@ -21,7 +21,7 @@ import numpy as np
 from tropicell.checkpoint import Source
 from tropicell.columns import PackedPatterns
 from tropicell.domains import Domain
-from tropicell.engines.batch import Columns
+from tropicell.engines.batch import Columns, size_of
 from tropicell.engines.units import Task, Unit
 from tropicell.errors import CheckpointError, FileWriteError, InvalidInputError
 from tropicell.io import read_npz
@@ -30,7 +30,6 @@ from tropicell.network import Network
 from tropicell.places import Place, place_of
 from tropicell.region_tables import COLUMNS, ROW_GROUP, arrow, to_table
 from tropicell.regions import Regions
-from tropicell.search import size_of
 from tropicell.unit_states import units_from_arrays, units_to_arrays
 
 #: Memory for regions that wait to be written, in bytes.

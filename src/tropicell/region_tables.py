@@ -86,7 +86,7 @@ def from_table(
     ValueError
         If the table is not one of regions of such a network.
     """
-    width = max(1, -(-neurons * bits // 64))
+    width = PackedPatterns.words_for(neurons, bits)
     there = set(table.column_names)
     count = table.num_rows
     words = np.empty((count, width), np.uint64)

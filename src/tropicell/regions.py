@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tropicell import graph
+from tropicell import exact_columns, graph
+from tropicell.arithmetic import ArithmeticName
+from tropicell.arrays import FloatArray
 from tropicell.columns import PackedPatterns, Ragged
 from tropicell.domains import Domain
 from tropicell.errors import InvalidInputError
 from tropicell.lines import Lines, lines_of
 from tropicell.maps import AffineMap
 from tropicell.network import Network
+from tropicell.output_maps import packed_maps
 from tropicell.patterns import PatternArray, PatternLike, to_text
 from tropicell.region import Region
 
@@ -30,9 +32,6 @@ if TYPE_CHECKING:
     from tropicell.certificate import Certificate
     from tropicell.explorer import Inline
     from tropicell.stored_regions import StoredRegions
-
-#: Numbers of a batch of affine maps that are worked out at a time.
-_BATCH = 4_000_000
 
 
 class Regions:
@@ -68,6 +67,32 @@ class Regions:
 
     Columns that the engine does not give are worked out, exactly and region by region, when they
     are asked for.
+
+    Examples
+    --------
+    >>> from tropicell import Box, Network, enumerate_regions
+    >>> network = Network.mlp([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0]]])
+    >>> regions = enumerate_regions(network, Box(-1, 2))
+    >>> regions
+    Regions(4 of Network(2 → 2 → 1) on Box(-1.0, 2.0))
+    >>> sorted(regions.texts()), len(regions.merged())
+    (['00', '01', '10', '11'], 4)
+
+    One of them:
+
+    >>> index = regions.locate([[0.5, 0.5]])[0]
+    >>> regions[index], float(regions.volumes[index]), len(regions.neighbours.of(index))
+    (Region(11), 4.0, 2)
+    >>> regions.affine_map(index).matrix
+    array([[1., 1.]])
+
+    All of them for other libraries, or on a page in a notebook:
+
+    >>> len(regions.to_dataframe()), regions.to_networkx().number_of_edges()
+    (4, 4)
+    >>> sum(polygon.area for polygon in regions.to_shapely())
+    9.0
+    >>> page = regions.explore(height=400)
     """
 
     def __init__(
@@ -80,7 +105,7 @@ class Regions:
         complete: bool = True,
         stats: Mapping[str, Any] | None = None,
         bounded: NDArray[np.bool_] | None = None,
-        volumes: NDArray[np.float64] | None = None,
+        volumes: FloatArray | None = None,
         corners: Ragged | None = None,
         facet_lines: Ragged | None = None,
     ) -> None:
@@ -149,82 +174,100 @@ class Regions:
         index = int(self.packed.find(self.network.parse_pattern(pattern)[None])[0])
         return index if index >= 0 else None
 
-    def locate(self, points: ArrayLike) -> NDArray[np.int64]:
+    def locate(
+        self, points: ArrayLike, *, arithmetic: ArithmeticName = "float"
+    ) -> NDArray[np.int64]:
         """Index of the region of each point (row); -1 if it is outside or was not found.
 
         A point on a boundary belongs to the region of its pattern, if that is one, and else to a
         region that it is on the boundary of.
+
+        Parameters
+        ----------
+        points : array_like, shape (points, inputs)
+        arithmetic : {"float", "exact"}
+            In float64, rounding may decide on which side of a boundary a point next to it lies.
         """
         x = self.network.check_points(points)
-        found = self.packed.find(self.network.patterns(x))
+        found = self.packed.find(self.network.patterns(x, arithmetic=arithmetic))
         inside = self.domain.contains(x)
         for i in np.flatnonzero(inside & (found < 0)):
             found[i] = self._on_boundary(x[i])
         return np.where(inside, found, -1)
 
-    def _on_boundary(self, point: NDArray[np.float64]) -> int:
-        """A region that contains a point between regions: one step away, in exact arithmetic."""
-        pattern = self.network.patterns(point[None], arithmetic="exact")
-        index = int(self.packed.find(pattern)[0])
-        if index >= 0:
-            return index
-        maps = self.network.maps("exact")
-        exact = maps.arithmetic.public(maps.arithmetic.array(point))
-        for seed in range(20):
-            direction = np.random.default_rng(seed).integers(-1000, 1001, size=len(point))
-            behind = graph.pattern_along(maps, exact, direction.astype(object))
-            index = int(self.packed.find(behind[None])[0])
-            if index >= 0:
-                return index
-        return -1
+    def _on_boundary(self, point: FloatArray) -> int:
+        """A region that contains a point between regions."""
+        around = graph.patterns_around(self.network, point)
+        found = (int(self.packed.find(pattern[None])[0]) for pattern in around)
+        return next((index for index in found if index >= 0), -1)
 
     # --- columns that are worked out when asked for -------------------------------------------
 
     @cached_property
     def bounded(self) -> NDArray[np.bool_]:
         """Whether each region is bounded, by its recession cone."""
-        return np.array([region.bounded for region in self], dtype=np.bool_)
+        return exact_columns.bounded(self)
 
     @cached_property
     def corners(self) -> Ragged:
         """Vertices (last coordinate 1) and rays (0) of each region; lines as two opposite rays."""
-        rows, counts = [], []
-        for region in self:
-            rays = np.concatenate([region.rays, region.lines, -region.lines]).astype(np.float64)
-            vertices = region.vertices.astype(np.float64)
-            ones, zeros = np.ones((len(vertices), 1)), np.zeros((len(rays), 1))
-            rows += [np.hstack([vertices, ones]), np.hstack([rays, zeros])]
-            counts.append(len(vertices) + len(rays))
-        values = np.concatenate(rows) if rows else np.empty((0, self.network.n_inputs + 1))
-        return Ragged.from_counts(values, np.array(counts, dtype=np.int64))
+        return exact_columns.corners(self)
 
     @cached_property
     def facet_lines(self) -> Ragged:
         """The lines of each region's facets; see `lines`."""
-        numbers = {self.lines.boundary(i): i for i in range(1, self.lines.count)}
-        rows = [[numbers[facet.sources[0]] for facet in region.facets] for region in self]
-        counts = np.array([len(row) for row in rows], dtype=np.int64)
-        values = np.fromiter(chain.from_iterable(rows), dtype=np.int64)
-        return Ragged.from_counts(values, counts)
+        return exact_columns.facet_lines(self)
 
     @cached_property
-    def volumes(self) -> NDArray[np.float64]:
+    def volumes(self) -> FloatArray:
         """Length, area or volume of each region, inf where unbounded."""
         from tropicell.measure import volumes  # noqa: PLC0415 - measure is built on Regions
 
         return volumes(self)
 
     @cached_property
-    def affine_maps(self) -> NDArray[np.float64]:
+    def affine_maps(self) -> FloatArray:
         """The maps of all regions, shape (regions, outputs, inputs + 1), offsets last."""
-        size = self.network.n_inputs + 1
-        step = max(1, _BATCH // (size * max([1, *self.network.widths])))
-        maps = self.network.maps("float")
-        parts = [
-            maps.of_patterns(self.packed[start : start + step])
-            for start in range(0, len(self), step)
-        ]
-        return np.concatenate(parts) if parts else np.empty((0, self.network.n_outputs, size))
+        return packed_maps(self.network, self.packed)
+
+    def prepare(
+        self, columns: Iterable[str] = ("affine_maps", "volumes"), *, workers: int = 1
+    ) -> Regions:
+        """Work out columns now, in several threads, and keep them.
+
+        They are the same, bit for bit, whatever the number of threads; columns that are there
+        already stay.
+
+        Parameters
+        ----------
+        columns : iterable of {"affine_maps", "volumes"}
+        workers : int
+            Number of threads.
+
+        Returns
+        -------
+        Regions
+            These.
+
+        Examples
+        --------
+        >>> from tropicell import Network, enumerate_regions
+        >>> network = Network.mlp([[[1.0], [-1.0]], [[1.0, 2.0]]])
+        >>> enumerate_regions(network).prepare(workers=4).affine_maps.ravel()
+        array([-2.,  0.,  1.,  0.])
+        """
+        from tropicell.measure import volumes  # noqa: PLC0415 - measure is built on Regions
+
+        ways: dict[str, Callable[[], NDArray[np.float64]]] = {
+            "affine_maps": lambda: packed_maps(self.network, self.packed, workers=workers),
+            "volumes": lambda: volumes(self, workers=workers),
+        }
+        for name in columns:
+            if name not in ways:
+                raise InvalidInputError(f"columns are among {', '.join(ways)}, not {name!r}")
+            if name not in self.__dict__:
+                self.__dict__[name] = ways[name]()
+        return self
 
     def affine_map(self, index: int) -> AffineMap:
         """The map of one region in float64."""
@@ -332,13 +375,33 @@ class Regions:
 
     @staticmethod
     def open(path: str | os.PathLike[str]) -> StoredRegions:
-        """The regions in a folder that ``enumerate_regions(…, out=folder)`` wrote, left there."""
+        """The regions in a folder that ``enumerate_regions(…, out=folder)`` wrote, left there.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from tropicell import Network, enumerate_regions
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = enumerate_regions(Network.mlp([[[1.0]], [[1.0]]]), out=folder)
+        ...     len(Regions.open(folder))
+        2
+        """
         from tropicell.stored_regions import StoredRegions  # noqa: PLC0415
 
         return StoredRegions.open(path)
 
     def save(self, path: str | Path) -> None:
-        """Write network, domain and all columns that there are to one file; see `load_regions`."""
+        """Write network, domain and all columns that there are to one file; see `load_regions`.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from tropicell import Network, enumerate_regions, load_regions
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     enumerate_regions(Network.mlp([[[1.0]], [[1.0]]])).save(folder + "/regions.npz")
+        ...     len(load_regions(folder + "/regions.npz"))
+        2
+        """
         from tropicell.region_files import save_regions  # noqa: PLC0415
 
         save_regions(self, path)

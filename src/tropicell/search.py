@@ -6,7 +6,6 @@ import os
 import sys
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
@@ -15,9 +14,10 @@ import numpy as np
 
 from tropicell.arithmetic import ArithmeticName
 from tropicell.checkpoint import Checkpoint, CheckpointFile, identity
-from tropicell.columns import PackedPatterns, Ragged
+from tropicell.column_store import Store, ragged
+from tropicell.columns import PackedPatterns
 from tropicell.domains import Domain, Polytope, resolve
-from tropicell.engines.batch import Columns, Run
+from tropicell.engines.batch import Columns, Run, first, size_of
 from tropicell.engines.traverse import start_cell
 from tropicell.errors import CheckpointError, InvalidInputError, TropicellError
 from tropicell.interruption import stopping
@@ -36,56 +36,8 @@ Device = Literal["cpu", "cuda"]
 Backend = Literal["threads", "ray"]
 
 
-#: Batches that a thread copies at once when columns are joined.
-_COPIES = 8
 #: Seconds for the estimate that a progress bar shows as its end.
 _ESTIMATE = 0.5
-
-
-class Store:
-    """Columns of many batches, kept apart until they are joined, by several threads."""
-
-    def __init__(self, workers: int = 1) -> None:
-        self._pool = ThreadPoolExecutor(workers) if workers > 1 else None
-        self.regions = 0
-        self._parts: dict[str, list[Any]] = {name: [] for name in ("words", *Columns._fields[1:])}
-
-    def add(self, columns: Columns) -> None:
-        """Regions that come next."""
-        self.regions += len(columns.packed)
-        self._parts["words"].append(columns.packed.words)
-        for name in Columns._fields[1:]:
-            self._parts[name].append(getattr(columns, name))
-
-    def take(self, name: str) -> Any:
-        """A column in one piece, or None if a batch does not have it; its parts are let go.
-
-        One column after the other, so that never more than one is in memory twice.
-        """
-        parts, self._parts[name] = self._parts[name], []
-        if not parts or any(part is None for part in parts):
-            return None
-        if self._pool is None or len(parts) < 2 * _COPIES:
-            return parts[0] if len(parts) == 1 else np.concatenate(parts)
-        ends = np.cumsum([len(part) for part in parts]).tolist()
-        whole = np.empty((ends[-1], *parts[0].shape[1:]), parts[0].dtype)
-
-        def copy(first: int) -> None:
-            for k in range(first, min(first + _COPIES, len(parts))):
-                whole[ends[k] - len(parts[k]) : ends[k]] = parts[k]
-
-        list(self._pool.map(copy, range(0, len(parts), _COPIES)))
-        return whole
-
-    def close(self) -> None:
-        """Let the threads go."""
-        if self._pool is not None:
-            self._pool.shutdown()
-
-    def ragged(self, values: str, counts: str) -> Ragged | None:
-        """Rows of different lengths."""
-        lengths, numbers = self.take(counts), self.take(values)
-        return None if numbers is None else Ragged.from_counts(numbers, lengths)
 
 
 @dataclass
@@ -252,7 +204,8 @@ class Search:
         assert self.domain is not None
         network = self.network
         bits = PackedPatterns.bits_for(network.pieces)
-        words, witnesses = store.take("words"), store.take("witnesses")
+        found = store.join()
+        words, witnesses = found["words"], found["witnesses"]
         if words is None:
             words = PackedPatterns.pack(np.empty((0, network.n_neurons), np.uint8), bits).words
             witnesses = np.empty((0, network.n_inputs))
@@ -263,12 +216,11 @@ class Search:
             witnesses,
             complete=complete,
             stats=self.stats,
-            bounded=store.take("bounded"),
-            volumes=store.take("volumes"),
-            corners=store.ragged("corners", "corner_counts"),
-            facet_lines=store.ragged("facet_lines", "facet_counts"),
+            bounded=found["bounded"],
+            volumes=found["volumes"],
+            corners=ragged(found["corners"], found["corner_counts"]),
+            facet_lines=ragged(found["facet_lines"], found["facet_counts"]),
         )
-        store.close()
         regions.stats["bytes"] = regions.nbytes
         return regions
 
@@ -393,30 +345,3 @@ class _Driver:
     def _stop(self, signal: str) -> None:
         self.ended_by = signal
         self._run.halt()
-
-
-def first(columns: Columns, n: int) -> Columns:
-    """The first n regions of a batch."""
-    if len(columns.packed) <= n:
-        return columns
-    corners, facets = columns.corner_counts, columns.facet_counts
-    return Columns(
-        PackedPatterns(columns.packed.words[:n], columns.packed.neurons, columns.packed.bits),
-        columns.witnesses[:n],
-        None if columns.bounded is None else columns.bounded[:n],
-        None if columns.volumes is None else columns.volumes[:n],
-        None
-        if columns.corners is None or corners is None
-        else columns.corners[: corners[:n].sum()],
-        None if corners is None else corners[:n],
-        None
-        if columns.facet_lines is None or facets is None
-        else columns.facet_lines[: facets[:n].sum()],
-        None if facets is None else facets[:n],
-    )
-
-
-def size_of(columns: Columns) -> int:
-    """Bytes that a batch takes."""
-    arrays = [column for column in columns[1:] if column is not None]
-    return columns.packed.nbytes + sum(int(array.nbytes) for array in arrays)

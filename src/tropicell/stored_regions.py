@@ -3,41 +3,32 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tropicell import graph, measure
+from tropicell.arrays import FloatArray
 from tropicell.columns import PackedPatterns
-from tropicell.domains import Domain
 from tropicell.errors import InvalidInputError, ModelFileError
-from tropicell.manifest import NETWORK, Manifest, Part, read_manifest
+from tropicell.manifest import NETWORK, read_manifest
 from tropicell.measure import Extrema, Norm
-from tropicell.network import Network
-from tropicell.places import Place, place_of
+from tropicell.places import place_of
 from tropicell.region import Region
 from tropicell.region_files import load_regions
+from tropicell.region_reader import BATCH, Filter, RegionReader
 from tropicell.region_rows import joined, rows
-from tropicell.region_tables import COLUMNS, arrow, from_table, names_of
+from tropicell.region_tables import arrow
 from tropicell.regions import Regions
 
 if TYPE_CHECKING:
     import pandas
     import pyarrow
 
-#: A callable gets a batch and says which of its regions to keep.
-Filter = Callable[[Regions], NDArray[np.bool_]]
-
-#: Regions of a batch.
-_BATCH = 32_768
-
 #: Memory that `to_regions` takes unasked, in bytes.
 _MOST = 2**30
-
-FloatArray = NDArray[np.float64]
 
 
 class StoredRegions:
@@ -55,33 +46,42 @@ class StoredRegions:
     Examples
     --------
     >>> import tempfile
-    >>> from tropicell import Box, Regions, enumerate_regions
+    >>> from tropicell import Box, Network, Regions, enumerate_regions
     >>> network = Network.mlp([[[1.0, 2.0], [0.0, 1.0]], [[1.0, 1.0]]])
     >>> folder = tempfile.TemporaryDirectory()
     >>> _ = enumerate_regions(network, Box(-1, 1), out=folder.name)
     >>> regions = Regions.open(folder.name)
     >>> len(regions), regions.total_volume(), regions.locate([[0.5, 0.5]])
     (4, 4.0, array([3]))
-    >>> len(regions.filter(lambda batch: batch.volumes > 0.5))
-    2
+    >>> [len(batch) for batch in regions.batches(size=3)]
+    [3, 1]
+
+    Some of them in memory, all of them, or as tables of other libraries:
+
+    >>> large = regions.filter(lambda batch: batch.volumes > 0.5)
+    >>> len(large), len(regions.sample(3)), regions.take([0, 3]).texts()
+    (2, 3, ['00', '11'])
+    >>> regions.to_regions()
+    Regions(4 of Network(2 → 2 → 1) on Box(-1.0, 1.0))
+    >>> regions.dataset().count_rows(), regions.to_pandas(["volume"]).shape
+    (4, (4, 1))
+
+    What the network does on all of them:
+
+    >>> regions.extrema().maximum, regions.integral(), regions.mean()
+    (array([4.]), array([3.16666667]), array([0.79166667]))
+    >>> regions.lipschitz()
+    (3.1622776601683795, 3)
     >>> folder.cleanup()
     """
 
-    def __init__(
-        self,
-        place: Place,
-        manifest: Manifest,
-        network: Network,
-        domain: Domain,
-        filters: tuple[Any, ...] = (),
-    ) -> None:
-        self.network = network
-        self.domain = domain
-        self.complete = manifest.complete
-        self.stats = dict(manifest.stats)
-        self._place, self._manifest, self._filters = place, manifest, filters
-        self._bits = PackedPatterns.bits_for(network.pieces)
-        self._count: int | None = None if filters else manifest.regions
+    def __init__(self, reader: RegionReader) -> None:
+        self.network = reader.network
+        self.domain = reader.domain
+        self.complete = reader.manifest.complete and not reader.filters
+        self.stats = dict(reader.manifest.stats)
+        self._reader = reader
+        self._count: int | None = None if reader.filters else reader.manifest.regions
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> StoredRegions:
@@ -99,7 +99,7 @@ class StoredRegions:
             empty = load_regions(file)
         if manifest.identity.get("network") != empty.network.fingerprint:
             raise ModelFileError(f"{place.url}/{NETWORK}: is not the network of these regions")
-        return cls(place, manifest, empty.network, empty.domain)
+        return cls(RegionReader(place, manifest, empty.network, empty.domain))
 
     # --- what there is ------------------------------------------------------------------------
 
@@ -112,17 +112,17 @@ class StoredRegions:
     @property
     def columns(self) -> list[str]:
         """What is stored besides the patterns."""
-        return list(self._manifest.columns)
+        return list(self._reader.manifest.columns)
 
     @property
     def files(self) -> list[str]:
         """The Parquet files, in order, for other programs; those that are not here don't count."""
-        return [f"{self._place.url}/{part.name}" for part in self._manifest.parts]
+        return [self._reader.url_of(part) for part in self._reader.manifest.parts]
 
     @property
     def nbytes(self) -> int:
         """Bytes of all Parquet files."""
-        return sum(part.bytes for part in self._manifest.parts)
+        return sum(part.bytes for part in self._reader.manifest.parts)
 
     def __repr__(self) -> str:
         count = "some" if self._count is None else str(self._count)
@@ -131,9 +131,7 @@ class StoredRegions:
 
     # --- reading ------------------------------------------------------------------------------
 
-    def batches(
-        self, columns: Sequence[str] | None = None, size: int = _BATCH
-    ) -> Iterator[Regions]:
+    def batches(self, columns: Sequence[str] | None = None, size: int = BATCH) -> Iterator[Regions]:
         """All regions in order, as ordinary `Regions` of at most `size`.
 
         Parameters
@@ -142,71 +140,7 @@ class StoredRegions:
             What to read besides the patterns; default: all that is stored.
         size : int
         """
-        names = None if columns is None or self._filters else self._names(columns)
-        for table in self._tables(names, size):
-            if table.num_rows:
-                yield self._regions(table)
-
-    def _names(self, columns: Sequence[str]) -> list[str]:
-        if unknown := sorted(set(columns) - set(COLUMNS)):
-            raise InvalidInputError(
-                f"there is no column {unknown[0]!r}; choose from {', '.join(COLUMNS)}"
-            )
-        there = [name for name in columns if name in self._manifest.columns]
-        return names_of(there, self.network.n_inputs, self._words)
-
-    @property
-    def _words(self) -> int:
-        return max(1, -(-self.network.n_neurons * self._bits // 64))
-
-    def _tables(self, names: list[str] | None, size: int = _BATCH) -> Iterator[pyarrow.Table]:
-        """The rows of all files that the filters let through, a few at a time."""
-        pa = arrow()
-        for part in self._manifest.parts:
-            with self._parquet(part) as file:
-                there = names and [name for name in names if name in file.schema_arrow.names]
-                for batch in file.iter_batches(batch_size=size, columns=there):
-                    yield self._filtered(pa.Table.from_batches([batch]))
-
-    @contextmanager
-    def _parquet(self, part: Part) -> Iterator[Any]:
-        pa, parquet = arrow(), arrow("pyarrow.parquet")
-        where = f"{self._place.url}/{part.name}"
-        try:
-            with self._place.open(part.name) as stream, parquet.ParquetFile(stream) as file:
-                count = file.metadata.num_rows
-                if count != part.regions:
-                    raise ModelFileError(f"{where}: has {count} regions, not {part.regions}")
-                yield file
-        except (OSError, pa.ArrowException) as error:
-            raise ModelFileError(f"{where}: can't be read: {error}") from None
-
-    def _regions(self, table: pyarrow.Table) -> Regions:
-        network = self.network
-        try:
-            packed, columns = from_table(table, network.n_neurons, self._bits, network.n_inputs)
-        except ValueError as error:
-            raise ModelFileError(f"{self._place.url}: {error}") from None
-        witnesses = columns.pop("witnesses", None)
-        if witnesses is None:
-            witnesses = np.full((len(packed), network.n_inputs), np.nan)
-        return Regions(network, self.domain, packed, witnesses, complete=False, **columns)
-
-    def _filtered(self, table: pyarrow.Table) -> pyarrow.Table:
-        for chosen in self._filters:
-            if not table.num_rows:
-                break
-            keep = chosen
-            if callable(chosen):
-                mask = np.asarray(chosen(self._regions(table)))
-                if mask.dtype != np.bool_ or mask.shape != (table.num_rows,):
-                    raise InvalidInputError(
-                        "a filter must give True or False for each region of a batch, got "
-                        f"{mask.dtype} of shape {mask.shape}"
-                    )
-                keep = arrow().array(mask)
-            table = table.filter(keep)
-        return table
+        return self._reader.batches(columns, size)
 
     # --- choosing -----------------------------------------------------------------------------
 
@@ -224,10 +158,7 @@ class StoredRegions:
             raise InvalidInputError(
                 f"a filter is a callable or a pyarrow expression, not {type(chosen).__name__}"
             )
-        filters = (*self._filters, chosen)
-        found = StoredRegions(self._place, self._manifest, self.network, self.domain, filters)
-        found.complete = False
-        return found
+        return StoredRegions(self._reader.filtered_by(chosen))
 
     def sample(self, n: int, seed: int = 0) -> Regions:
         """Some regions, all equally likely, none twice, in order.
@@ -252,30 +183,11 @@ class StoredRegions:
         ):
             raise InvalidInputError(f"numbers must ascend from 0 to less than {len(self)}")
         found = []
-        for start, batch in self._numbered(wanted):
+        for start, batch in self._reader.numbered(wanted):
             first, last = np.searchsorted(wanted, [start, start + len(batch)])
             if last > first:
                 found.append(rows(batch, wanted[first:last] - start))
         return joined(self.network, self.domain, found)
-
-    def _numbered(self, wanted: NDArray[np.int64]) -> Iterator[tuple[int, Regions]]:
-        """Batches with the number of their first region, at least those with something wanted."""
-        start = 0
-        if self._filters:
-            for batch in self.batches():
-                yield start, batch
-                start += len(batch)
-            return
-        for part in self._manifest.parts:
-            if _any(wanted, start, start + part.regions):
-                with self._parquet(part) as file:
-                    at = start
-                    for group in range(file.num_row_groups):
-                        size = file.metadata.row_group(group).num_rows
-                        if _any(wanted, at, at + size):
-                            yield at, self._regions(file.read_row_group(group, use_threads=False))
-                        at += size
-            start += part.regions
 
     def __getitem__(self, index: int) -> Region:
         """One region; only a part of one file is read."""
@@ -297,27 +209,17 @@ class StoredRegions:
         inside = self.domain.contains(x)
         lost = np.flatnonzero(inside & (found < 0))
         if lost.size:
-            near = [self._near(point) for point in x[lost]]
+            near = [np.array(list(graph.patterns_around(self.network, p))) for p in x[lost]]
             numbers = self._find(np.concatenate(near)).reshape(len(lost), -1)
             for i, row in zip(lost, numbers, strict=True):
                 found[i] = next((k for k in row if k >= 0), -1)
         return np.where(inside, found, -1)
 
-    def _near(self, point: FloatArray) -> NDArray[np.uint8]:
-        """The pattern of a point between regions, and those one step away; exactly."""
-        maps = self.network.maps("exact")
-        exact = maps.arithmetic.public(maps.arithmetic.array(point))
-        patterns = [self.network.patterns(point[None], arithmetic="exact")[0]]
-        for seed in range(20):
-            direction = np.random.default_rng(seed).integers(-1000, 1001, size=len(point))
-            patterns.append(graph.pattern_along(maps, exact, direction.astype(object)))
-        return np.array(patterns, dtype=np.uint8).reshape(len(patterns), -1)
-
     def _find(self, patterns: NDArray[np.uint8]) -> NDArray[np.int64]:
         """Number of each pattern, or -1: the patterns wanted are in memory, not those stored."""
         found = np.full(len(patterns), -1, np.int64)
         wanted, which = np.unique(patterns, axis=0, return_inverse=True)
-        packed = PackedPatterns.pack(np.ascontiguousarray(wanted), self._bits)
+        packed = PackedPatterns.pack(np.ascontiguousarray(wanted), self._reader.bits)
         start = 0
         for batch in self.batches(columns=()):
             places = packed.find_words(batch.packed.words)
@@ -421,11 +323,6 @@ class StoredRegions:
         """
         tables = [
             table if columns is None else table.select(list(columns))
-            for table in self._tables(None)
+            for table in self._reader.tables(None)
         ]
         return arrow().concat_tables(tables).to_pandas()
-
-
-def _any(wanted: NDArray[np.int64], start: int, end: int) -> bool:
-    first, last = np.searchsorted(wanted, [start, end])
-    return bool(last > first)

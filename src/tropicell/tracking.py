@@ -46,6 +46,12 @@ class Snapshot:
         What the count cost.
     values : dict
         What the training loop reported, for example its loss.
+
+    Examples
+    --------
+    >>> snapshot = RegionTracker(lambda: Network.mlp([[[1.0]], [[1.0]]])).record(7, loss=0.5)
+    >>> snapshot.step, snapshot.count, snapshot.complete, snapshot.values
+    (7, 2, True, {'loss': 0.5})
     """
 
     step: int
@@ -153,6 +159,16 @@ class RegionTracker:
             The number of the step; default: one more than the last.
         **values : float
             Numbers to keep with the count, for example ``loss=``.
+
+        Examples
+        --------
+        >>> from tropicell import Box
+        >>> network = Network.mlp([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0]]])
+        >>> tracker = RegionTracker(lambda: network, Box(-1, 1), every=10, max_share=100)
+        >>> for step in range(15):
+        ...     tracker.step(loss=1 / (1 + step))
+        >>> tracker.steps
+        [0, 10]
         """
         number = self._next if step is None else int(step)
         self._next = number + 1
@@ -165,7 +181,16 @@ class RegionTracker:
         self.record(number, **values)
 
     def record(self, step: int, **values: float) -> Snapshot:
-        """Count now, whatever is due and whatever it costs."""
+        """Count now, whatever is due and whatever it costs.
+
+        Examples
+        --------
+        >>> from tropicell import Box
+        >>> network = Network.mlp([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0]]])
+        >>> tracker = RegionTracker(lambda: network, Box(-1, 1), every=10)
+        >>> tracker.record(3).count
+        4
+        """
         started = time.perf_counter()
         network = self._read()
         try:
@@ -199,7 +224,17 @@ class RegionTracker:
         return [snapshot.count for snapshot in self.snapshots]
 
     def to_dataframe(self) -> Any:
-        """One row for each count: step, regions, complete, seconds, and what the loop reported."""
+        """One row for each count: step, regions, complete, seconds, and what the loop reported.
+
+        Examples
+        --------
+        >>> from tropicell import Box
+        >>> network = Network.mlp([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0]]])
+        >>> tracker = RegionTracker(lambda: network, Box(-1, 1), every=10)
+        >>> _ = tracker.record(0, loss=2.0)
+        >>> tracker.to_dataframe()[["step", "regions", "loss"]].values.tolist()
+        [[0.0, 4.0, 2.0]]
+        """
         pandas = require("pandas", extra="graph", why="a table of counts")
         rows = [
             {"step": s.step, "regions": s.count, "complete": s.complete, "seconds": s.seconds}
@@ -209,7 +244,17 @@ class RegionTracker:
         return pandas.DataFrame(rows)
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the counts, and on a second axis what the loop reported."""
+        """Draw the counts, and on a second axis what the loop reported.
+
+        Examples
+        --------
+        >>> from tropicell import Box
+        >>> network = Network.mlp([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0]]])
+        >>> tracker = RegionTracker(lambda: network, Box(-1, 1), every=10)
+        >>> _ = tracker.record(0, loss=2.0)
+        >>> tracker.plot().get_ylabel()
+        'regions'
+        """
         self._need_snapshots()
         pyplot: Any = require("matplotlib.pyplot", extra="plot", why="drawing counts")
         axes: Any = pyplot.subplots(layout="constrained")[1] if ax is None else ax
@@ -229,7 +274,17 @@ class RegionTracker:
         return result
 
     def regions(self, *, max_regions: int | None = None) -> list[Regions]:
-        """All regions of every snapshot, enumerated now."""
+        """All regions of every snapshot, enumerated now.
+
+        Examples
+        --------
+        >>> from tropicell import Box
+        >>> network = Network.mlp([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0]]])
+        >>> tracker = RegionTracker(lambda: network, Box(-1, 1), every=10)
+        >>> _ = tracker.record(0)
+        >>> [len(regions) for regions in tracker.regions()]
+        [4]
+        """
         self._need_snapshots()
         networks = [s.network for s in self.snapshots if s.network is not None]
         if len(networks) < len(self.snapshots):
@@ -252,6 +307,17 @@ class RegionTracker:
             Resolution.
         **style : object
             Passed on to `plotting.plot_regions`.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from tropicell import Box
+        >>> network = Network.mlp([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0]]])
+        >>> tracker = RegionTracker(lambda: network, Box(-1, 1), every=10)
+        >>> _ = tracker.record(0), tracker.record(10)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     tracker.film(folder + "/training.gif", dpi=30).stat().st_size > 1000
+        True
         """
         file = Path(path)
         if file.suffix.lower() != ".gif":
@@ -276,7 +342,19 @@ class RegionTracker:
         return file
 
     def explore(self, path: str | Path, **options: Any) -> Path:
-        """Write the explorer's page with a slider over the steps; see `tropicell.explore`."""
+        """Write the explorer's page with a slider over the steps; see `tropicell.explore`.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from tropicell import Box
+        >>> network = Network.mlp([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0]]])
+        >>> tracker = RegionTracker(lambda: network, Box(-1, 1), every=10)
+        >>> _ = tracker.record(0), tracker.record(10)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     tracker.explore(folder + "/training.html").name
+        'training.html'
+        """
         labels = [f"step {s.step}" for s in self.snapshots]
         return explore(self.regions(), path, labels=labels, **options)
 

@@ -32,16 +32,11 @@ from tropicell.arithmetic import ArithmeticName, Matrix
 from tropicell.domains import Domain, resolve
 from tropicell.errors import InvalidInputError
 from tropicell.float_geometry import Tolerance, interior_point
+from tropicell.inequalities import cut_by, domain_inequalities, layer_inequalities
 from tropicell.network import Network
 from tropicell.patterns import PatternArray, PatternLike, split_layers
 from tropicell.polyhedra import Cell
-from tropicell.region import (
-    EmptyRegion,
-    Region,
-    cut_by,
-    domain_inequalities,
-    layer_inequalities,
-)
+from tropicell.region import EmptyRegion, Region
 
 #: How skip connections enter the recurrences; see `recurrences`.
 SkipForm = Literal["paper", "polynomial"]
@@ -272,11 +267,23 @@ class TropicalRationalMap:
         return np.asarray(F - G)
 
     def numerator(self, points: ArrayLike) -> NDArray[Any]:
-        """Values of F at points (rows), a tropical polynomial in every coordinate."""
+        """Values of F at points (rows), a tropical polynomial in every coordinate.
+
+        Examples
+        --------
+        >>> TropicalRationalMap(Network.mlp([[[1.0]], [[-2.0]]])).numerator([[3.0]])
+        array([[Fraction(0, 1)]], dtype=object)
+        """
         return self._evaluate(points)[0]
 
     def denominator(self, points: ArrayLike) -> NDArray[Any]:
-        """Values of G at points (rows), a tropical polynomial in every coordinate."""
+        """Values of G at points (rows), a tropical polynomial in every coordinate.
+
+        Examples
+        --------
+        >>> TropicalRationalMap(Network.mlp([[[1.0]], [[-2.0]]])).denominator([[3.0]])
+        array([[Fraction(6, 1)]], dtype=object)
+        """
         return self._evaluate(points)[1]
 
     def _evaluate(self, points: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:

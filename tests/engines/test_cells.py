@@ -23,7 +23,9 @@ from tropicell import (
 )
 from tropicell.arithmetic import EXACT
 from tropicell.domains import Domain, resolve
+from tropicell.engines._cells_buffers import plane_stack
 from tropicell.engines._cells_maps import enter_layer
+from tropicell.engines._cells_sharp import refine
 from tropicell.engines.cells import CellTask, Tolerance
 from tropicell.engines.program import compile_program
 from tropicell.engines.threads import UnitRun
@@ -266,6 +268,56 @@ def test_bounds_of_rows_hold(data: st.DataObject) -> None:
             bound = before[d + 1, first:last] + slack * 1.0000001
             assert (error <= EXACT.array(bound)[:, None]).all()
             columns.append(expected)
+
+
+@slow
+@given(
+    st.integers(0, 2**32 - 1),
+    st.sampled_from(KINDS),
+    st.integers(1, 4),
+    st.integers(1, 6),
+    st.booleans(),
+)
+def test_bounds_of_fine_rows_hold(seed: int, kind: str, depth: int, width: int, relu: bool) -> None:
+    """Rows in twice the digits stay within their bounds, which are tiny, of the exact rows."""
+    network = random_network(seed, kind, 2, depth, width, relu=relu)
+    program = compile_program(network, WholeSpace())
+    rng = np.random.default_rng(seed)
+    fine = plane_stack(program).fine
+    exact = NetworkMaps(network, EXACT)
+    pieces = np.zeros(program.neurons, np.uint8)
+    for _ in range(3):
+        changed = rng.random(program.neurons) < 0.5  # some layers may stay as they are
+        pieces[changed] = (rng.random(program.neurons) * network.pieces).astype(np.uint8)[changed]
+        refine(program.maps, network.depth, pieces, fine)
+        start, unit = exact.coordinates()
+        start[:, :-1] /= EXACT.array(program.lines.scale)
+        columns = [start]
+        for layer in range(1, network.depth + 1):
+            first, last = program.maps.row_start[layer : layer + 2]
+            expected = exact.before(layer, columns, unit)
+            high, low = (EXACT.array(fine.before[c : c + 3, first:last].T) for c in (0, 3))
+            bound, size = fine.before[6, first:last], fine.before[7, first:last]
+            assert (np.abs(high + low - expected) <= EXACT.array(bound)[:, None]).all()
+            # intercepts that are not 0 are known to float64 only
+            assert not relu or (bound <= 1e-25 * size.max(initial=1.0)).all()
+            part = pieces[program.first_neuron(layer) :][: last - first]
+            columns.append(exact.after(layer, expected, part, unit))
+
+
+def test_corners_of_a_deep_network() -> None:
+    """Where float64 proves little, corners come from twice the digits, and seldom from integers."""
+    rng = np.random.default_rng(0)
+    sizes = [2, *[16] * 10, 1]
+    weights = [3 * rng.uniform(-1, 1, (n, m)) / np.sqrt(m) for m, n in pairwise(sizes)]
+    biases = [rng.uniform(-1, 1, n) / np.sqrt(m) for m, n in pairwise(sizes)]
+    regions = enumerate_cells(Network.mlp(weights, biases), Box(-1, 1))
+    assert len(regions) == 6923
+    assert regions.stats["unsure_cells"] == 0
+    for k in range(0, len(regions), 97):
+        exact = regions[k].vertices.astype(float)
+        near = np.abs(regions.corners[k][:, None, :2] - exact[None]).sum(axis=2)
+        assert near.min(axis=1).max() < 1e-7
 
 
 def test_numbers_of_extraordinary_size() -> None:

@@ -15,7 +15,7 @@ from tropicell import Affine, Box, Layer, Network, Polytope, Slice, activations
 from tropicell.domains import resolve
 from tropicell.engines import _halfspaces_search, _halfspaces_work
 from tropicell.engines._halfspaces_exact import decide, interior_point
-from tropicell.engines._halfspaces_search import Batch, Search
+from tropicell.engines._halfspaces_search import Search
 from tropicell.engines.halfspaces import HalfspaceTask
 from tropicell.engines.threads import UnitRun
 from tropicell.engines.traverse import traverse
@@ -39,20 +39,26 @@ class Result(NamedTuple):
 
 
 def enumerate_halfspaces(network, domain=None, *, store=True, arithmetic="exact"):
-    batches: list[Batch] = []
+    task = HalfspaceTask(network, domain, arithmetic, store=store)
+    margins = [np.empty(0)]
+    patterns = [np.empty((0, task.network.n_neurons), np.uint8)]
+    witnesses = [np.empty((0, task.network.n_inputs))]
     original = Search.batch
 
     def recorded(self):
-        batches.append(original(self))
-        return batches[-1]
+        batch = original(self)
+        margins.append(batch.margins.copy())
+        return batch
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Search, "batch", recorded)
-        run = UnitRun(HalfspaceTask(network, domain, arithmetic, store=store))
-        for _ in run.batches():
-            pass
-    columns = [np.concatenate(parts) for parts in zip(*batches, strict=True)]
-    return Result(run.count, run.complete, *columns, run.stats())
+        run = UnitRun(task)
+        for columns in run.batches():
+            if columns is not None:
+                patterns.append(columns.packed[:])
+                witnesses.append(columns.witnesses)
+    found = (np.concatenate(parts) for parts in (patterns, witnesses, margins))
+    return Result(run.count, run.complete, *found, run.stats())
 
 
 def found(result: Result):

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from children import LIMIT
 from pointsets import assert_equal_to_network, slivers, telling_points
 from strategies import KINDS, random_network
 from tropicell import (
@@ -45,7 +46,8 @@ def run(tmp_path: Path) -> Run:
         folder.mkdir()
         (folder / "code.c").write_text(code)
         command = [compiler, *STRICT, "-shared", "-fPIC", "code.c", "-o", "code.so"]
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        options = {"capture_output": True, "text": True, "timeout": LIMIT}
+        done = subprocess.run(command, cwd=folder, check=False, **options)
         assert done.returncode == 0, done.stderr
         function = ctypes.CDLL(str(folder / "code.so")).network
         function.restype = ctypes.c_long

@@ -262,13 +262,7 @@ def plot(arguments: argparse.Namespace) -> int:
     _check_place(arguments.out)
     regions = regions_of(arguments)
     draw(regions, arguments)
-    if arguments.json:
-        output.write_json(summary(regions) | {"picture": arguments.out})
-    else:
-        output.write(
-            f"{output.regions_text(len(regions))} in {where(regions)}\npicture: {arguments.out}"
-        )
-    return _ended(regions.complete)
+    return _written(regions, arguments, "picture")
 
 
 def explore(arguments: argparse.Namespace) -> int:
@@ -278,12 +272,16 @@ def explore(arguments: argparse.Namespace) -> int:
     _check_place(arguments.out, ".html")
     regions = regions_of(arguments)
     write_page(regions, arguments.out, open_browser=arguments.open)
+    return _written(regions, arguments, "page")
+
+
+def _written(regions: Regions, arguments: argparse.Namespace, kind: str) -> int:
+    """Say how many regions a picture or page shows, and where it is."""
     if arguments.json:
-        output.write_json(summary(regions) | {"page": arguments.out})
+        output.write_json(summary(regions) | {kind: arguments.out})
     else:
-        output.write(
-            f"{output.regions_text(len(regions))} in {where(regions)}\npage: {arguments.out}"
-        )
+        shown = f"{output.regions_text(len(regions))} in {where(regions)}"
+        output.write(f"{shown}\n{kind}: {arguments.out}")
     return _ended(regions.complete)
 
 

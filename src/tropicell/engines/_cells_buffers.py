@@ -8,16 +8,15 @@ from typing import Any
 import numpy as np
 
 from tropicell.engines._cells_state import (
-    OUT,
-    OUT_CORNERS,
-    OUT_FACETS,
     UNSURE,
     Batch,
     ConeStack,
+    Fine,
     PlaneStack,
     Seeds,
     Unsure,
 )
+from tropicell.engines._column_kernels import pattern_rows
 from tropicell.engines._exact_cells import ExactCell
 from tropicell.engines._exact_cone import polygon, ray_basis
 from tropicell.engines.program import Program
@@ -31,7 +30,7 @@ _UNSURE_CELLS = 1024
 UnsureCell = tuple[int, bytes, bytearray, list[int], list[int]]
 
 #: Arrays of a stack whose length has a meaning.
-_FIXED = ("sides", "margin", "change", "basis", "minors", "terms", "square")
+_FIXED = ("sides", "margin", "change", "basis", "minors", "terms", "square", "fine")
 
 
 def plane_stack(program: Program) -> PlaneStack:
@@ -51,6 +50,12 @@ def plane_stack(program: Program) -> PlaneStack:
         rows=np.zeros(width, np.int64),
         change=np.zeros(program.dimension + 2),
         margin=np.array([lines, width], np.int64),
+        fine=Fine(
+            before=np.zeros((8, program.rows)),
+            after=np.zeros((8, program.rows)),
+            pattern=np.zeros(program.neurons, np.uint8),
+            known=np.zeros(1, np.int64),
+        ),
     )
 
 
@@ -79,7 +84,7 @@ def batch_arrays(program: Program, store: bool) -> Batch:
     n = min(BATCH_REGIONS, max(64, _BATCH_BYTES // max(neurons, 1))) if store else 1
     corners = max(n * (8 if d <= 3 else 24), 4096) if store else 1
     return Batch(
-        patterns=np.zeros((n, neurons), np.uint8),
+        patterns=pattern_rows(n, neurons),
         witnesses=np.zeros((n, d)),
         volumes=np.zeros(n),
         bounded=np.zeros(n, np.bool_),
@@ -126,23 +131,6 @@ def unsure_cells(program: Program, unsure: Unsure, state: Any) -> list[UnsureCel
         )
         facets, conflicts = facet_end, conflict_end
     return found
-
-
-def used_part(batch: Batch, state: Any, plane: bool) -> Batch:
-    """The used part of the batch buffers."""
-    n, corners = int(state[OUT]), int(state[OUT_CORNERS])
-    facets = corners if plane else int(state[OUT_FACETS])
-    return Batch(
-        patterns=batch.patterns[:n],
-        witnesses=batch.witnesses[:n],
-        volumes=batch.volumes[:n],
-        bounded=batch.bounded[:n],
-        inside=batch.inside[:n],
-        vertices=batch.vertices[:corners],
-        vertex_counts=batch.vertex_counts[:n],
-        labels=batch.labels[:facets],
-        facet_counts=batch.facet_counts[:n],
-    )
 
 
 def plane_seeds(program: Program, cells: Sequence[ExactCell]) -> Seeds:

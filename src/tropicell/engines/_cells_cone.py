@@ -15,7 +15,7 @@ import numpy as np
 
 from tropicell.engines._cells_cone_cut import compress, split
 from tropicell.engines._cells_cone_tests import facet_row, meet, scan_layer, side
-from tropicell.engines._cells_maps import enter_layer
+from tropicell.engines._cells_maps import enter_layer, enter_layers
 from tropicell.engines._cells_state import (
     BATCH_FULL,
     CONFLICTS,
@@ -323,7 +323,6 @@ def run_cones(
             if n_rays >= len(stack.old_rays):
                 return GROW
             layer, target = 0, seeds.layers[k]
-            pieces = seeds.patterns
         else:
             record = records[top - 1]
             if record[6]:
@@ -363,27 +362,17 @@ def run_cones(
                 ):
                     return GROW
                 continue
-            target, pieces = layer + 1, stack.patterns
+            target = layer + 1
         # From here: enter the layers up to `target`, and see which of its lines cross the cell.
-        for at in range(layer, target):
-            if top == 0:
-                changes[at + 1] = -1
-                place = k * neurons + lines.row_start[at] - lines.row_start[1]
-            else:
-                place = records[top - 1, 5]
-            enter_layer(
-                maps,
-                before,
-                after,
-                pattern,
-                at,
-                pieces,
-                place,
-                changes,
-                exact,
-                stack.rows,
-                stack.change,
-            )
+        room, change = stack.rows, stack.change
         if top == 0:
+            pieces = seeds.patterns[k * neurons :]
+            enter_layers(maps, before, after, pattern, pieces, target, changes, exact, room, change)
             plant(lines, before, stack, records[0], seeds, exact, tol, state)
+        else:
+            at = records[top - 1, 5]
+            pieces = stack.patterns
+            enter_layer(
+                maps, before, after, pattern, layer, pieces, at, changes, exact, room, change
+            )
         start_layer(lines, before, target, stack, records[state[TOP] - 1], exact, state)

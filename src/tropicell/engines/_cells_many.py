@@ -39,12 +39,11 @@ from tropicell.engines.program import (
     LineArrays,
     MapArrays,
     Program,
-    are_tame,
     compile_program,
     input_scales,
     is_sparse,
-    is_tame,
 )
+from tropicell.engines.tame import are_tame, is_tame
 from tropicell.network import Network
 
 FloatArray = NDArray[np.float64]

@@ -17,9 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from tropicell.engines._cells_maps import enter_layer
+from tropicell.engines._cells_maps import enter_layer, enter_layers
 from tropicell.engines._cells_plane_cut import split
 from tropicell.engines._cells_plane_tests import edge_row, meet, scan_plain, side
+from tropicell.engines._cells_sharp import sharpen
 from tropicell.engines._cells_state import (
     BATCH_FULL,
     CONFLICTS,
@@ -148,7 +149,7 @@ def emit(
     volumes: bool,
     state: Any,
 ) -> bool:
-    """Store the top cell as a region; False if its geometry needs exact arithmetic."""
+    """Store the top cell as a region; False if its geometry needs more digits."""
     k, c = state[OUT], state[OUT_CORNERS]
     n, start, layer = record[1], record[2], record[0]
     poly, vertices = stack.poly, out.vertices
@@ -290,7 +291,6 @@ def run_plane(
             if n + 4 > len(stack.poly) or n + 4 > len(stack.old_poly):
                 return GROW
             layer, target = 0, seeds.layers[k]
-            pieces = seeds.patterns
         else:
             record = records[top - 1]
             if record[6]:
@@ -306,7 +306,11 @@ def run_plane(
             if count == 0 and layer == depth:
                 if state[OUT] >= len(out.volumes) or state[OUT_CORNERS] + n > len(out.labels):
                     return BATCH_FULL
-                if emit(lines, stack, record, pattern, out, exact, volumes, state):
+                stored = emit(lines, stack, record, pattern, out, exact, volumes, state)
+                if not stored:
+                    sharpen(program, pattern, stack, record)
+                    stored = emit(lines, stack, record, pattern, out, exact, volumes, state)
+                if stored:
                     state[COUNT] += 1
                     pop(state, record)
                 else:
@@ -323,27 +327,17 @@ def run_plane(
                     return GROW
                 split(lines, before, stack, records, exact, tol, store, state)
                 continue
-            target, pieces = layer + 1, stack.patterns
+            target = layer + 1
         # From here: enter the layers up to `target`, and see which of its lines cross the cell.
-        for at in range(layer, target):
-            if top == 0:
-                changes[at + 1] = -1
-                place = k * neurons + lines.row_start[at] - lines.row_start[1]
-            else:
-                place = records[top - 1, 5]
-            enter_layer(
-                maps,
-                before,
-                after,
-                pattern,
-                at,
-                pieces,
-                place,
-                changes,
-                exact,
-                stack.rows,
-                stack.change,
-            )
+        room, change = stack.rows, stack.change
         if top == 0:
+            pieces = seeds.patterns[k * neurons :]
+            enter_layers(maps, before, after, pattern, pieces, target, changes, exact, room, change)
             plant(lines, before, stack, records[0], seeds, exact, tol, state)
+        else:
+            at = records[top - 1, 5]
+            pieces = stack.patterns
+            enter_layer(
+                maps, before, after, pattern, layer, pieces, at, changes, exact, room, change
+            )
         start_layer(lines, before, target, stack, records[state[TOP] - 1], exact, state)

@@ -9,34 +9,71 @@ import numpy as np
 
 from tropicell.columns import PackedPatterns
 from tropicell.engines._cells_state import Batch
+from tropicell.engines._column_kernels import copy_cells, pattern_rows
 from tropicell.engines._exact_cells import ExactCell
 from tropicell.engines._exact_cone import polygon
 from tropicell.engines._volume import polytope_volume
 from tropicell.engines.batch import Columns
 from tropicell.engines.program import Program
+from tropicell.engines.slab import Slab
 
 
-def as_columns(batch: Batch, bits: int) -> Columns:
+def as_columns(
+    batch: Batch, neurons: int, bits: int, sizes: tuple[int, int, int], room: Slab
+) -> Columns:
     """A batch with its patterns packed and the labels of its facets as lines; all is copied.
 
     Beyond three dimensions volumes are left to be worked out when they are asked for.
+
+    Parameters
+    ----------
+    batch : Batch
+    neurons, bits : int
+        Of the patterns; bits a neuron.
+    sizes : (int, int, int)
+        Regions, corners and facets that count.
+    room : Slab
+        Where the columns go.
     """
-    lines = (np.abs(batch.labels) - 1).astype(np.int32)
-    counts = batch.facet_counts
-    if (lines == 0).any():  # infinity is no facet
-        finite = lines != 0
-        owners = np.repeat(np.arange(len(counts)), counts)
-        lines, counts = lines[finite], np.bincount(owners[finite], minlength=len(counts))
-    return Columns(
-        PackedPatterns.pack(batch.patterns, bits),
-        batch.witnesses.copy(),
-        batch.bounded.copy(),
-        batch.volumes.copy() if batch.witnesses.shape[1] <= 3 else None,
-        batch.vertices.copy(),
-        batch.vertex_counts.astype(np.int64),
+    n, corners, facets = sizes
+    d = batch.witnesses.shape[1]
+    words = room.empty((n, max(1, -(-neurons * bits // 64))), np.uint64)
+    witnesses = room.empty((n, d), np.float64)
+    vertices = room.empty((corners, d + 1), np.float64)
+    bounded, volumes = room.empty(n, np.bool_), room.empty(n if d <= 3 else 0, np.float64)
+    vertex_counts, facet_counts = room.empty(n, np.int64), room.empty(n, np.int64)
+    lines = room.empty(facets, np.int32)
+    kept = copy_cells(
+        batch,
+        batch.patterns.view(np.uint64),
+        n,
+        corners,
+        neurons,
+        bits,
+        words,
+        witnesses,
+        bounded,
+        volumes,
+        vertices,
+        vertex_counts,
         lines,
-        counts.astype(np.int64),
+        facet_counts,
     )
+    return Columns(
+        PackedPatterns(words, neurons, bits),
+        witnesses,
+        bounded,
+        volumes if d <= 3 else None,
+        vertices,
+        vertex_counts,
+        lines[:kept],
+        facet_counts,
+    )
+
+
+def sizes_of(batch: Batch) -> tuple[int, int, int]:
+    """Regions, corners and facets of a batch that is full."""
+    return len(batch.bounded), len(batch.vertices), len(batch.labels)
 
 
 def exact_batch(program: Program, cells: Sequence[ExactCell], *, volumes: bool) -> Batch:
@@ -45,7 +82,9 @@ def exact_batch(program: Program, cells: Sequence[ExactCell], *, volumes: bool) 
     vertices: list[list[float]] = []
     vertex_counts, labels, facet_counts = [], [], []
     witnesses, sizes, bounded, inside = [], [], [], []
-    patterns = [np.frombuffer(cell.pattern, np.uint8) for cell in cells]
+    patterns = pattern_rows(len(cells), program.neurons)
+    for row, cell in zip(patterns, cells, strict=True):
+        row[: len(cell.pattern)] = np.frombuffer(cell.pattern, np.uint8)
     for cell in cells:
         cone = cell.cone
         tight = cone.tight
@@ -76,7 +115,7 @@ def exact_batch(program: Program, cells: Sequence[ExactCell], *, volumes: bool) 
         else:
             sizes.append(polytope_volume([point[:-1] for point in points], tight, len(names)))
     return Batch(
-        patterns=np.array(patterns, np.uint8).reshape(len(cells), -1),
+        patterns=patterns,
         witnesses=np.array(witnesses).reshape(-1, d),
         volumes=np.array(sizes),
         bounded=np.array(bounded, np.bool_),

@@ -55,7 +55,7 @@ ROUND = 2.0**-53
 #: Covers the rounding of the error bounds themselves.
 INFLATE = 1.0000001
 
-#: Covers underflow; far below every number that matters (see `program.is_tame`).
+#: Covers underflow; far below every number that matters (see `tame.is_tame`).
 TINY = 1e-200
 
 
@@ -87,6 +87,15 @@ class Seeds(NamedTuple):
     ray_ends: NDArray[np.int64]
 
 
+class Fine(NamedTuple):
+    """Maps in twice the digits of float64; see `_cells_sharp`."""
+
+    before: NDArray[np.float64]
+    after: NDArray[np.float64]
+    pattern: NDArray[np.uint8]
+    known: NDArray[np.int64]
+
+
 class PlaneStack(NamedTuple):
     """Arrays of the plane kernel's stack, and its scratch space."""
 
@@ -102,6 +111,7 @@ class PlaneStack(NamedTuple):
     rows: NDArray[np.int64]
     change: NDArray[np.float64]
     margin: NDArray[np.int64]
+    fine: Fine
 
 
 class ConeStack(NamedTuple):

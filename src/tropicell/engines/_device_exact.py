@@ -6,10 +6,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from tropicell.engines._cells_buffers import UnsureCell
-from tropicell.engines._cells_result import as_columns, exact_batch
+from tropicell.engines._cells_result import as_columns, exact_batch, sizes_of
 from tropicell.engines._exact_cells import ExactCell
 from tropicell.engines.batch import Columns
-from tropicell.engines.cells import CellTask, CellWorker
+from tropicell.engines.cells import CellTask
+from tropicell.engines.cells_worker import CellWorker
+from tropicell.engines.slab import Slab
 from tropicell.engines.units import Outcome, Unit
 
 
@@ -86,7 +88,8 @@ class ExactPart:
         batch = exact_batch(task.program, cells, volumes=task.volumes)
         if task.arithmetic == "exact":
             self._unproved += int((~batch.inside).sum())
-        return count, as_columns(batch, task.bits)
+        sizes = sizes_of(batch)
+        return count, as_columns(batch, task.program.neurons, task.bits, sizes, Slab())
 
     def run(self, cells: Sequence[ExactCell]) -> Iterator[Outcome]:
         """Do all that is below some cells on the CPU."""

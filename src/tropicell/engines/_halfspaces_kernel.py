@@ -26,7 +26,9 @@ from tropicell.engines._halfspaces_tree import (
     add_certificate,
     add_point,
     back,
+    choose,
     clear,
+    first_undecided,
     forced,
     has_bit,
     lowest_bit,
@@ -237,49 +239,6 @@ def witness(maps, table, tree, layer, n_rows, p, best, out):
     for k in range(d):
         out[k] = x[k]
     return margin
-
-
-@inner_function
-def choose(tree, layer):
-    """How many cuts cross the node, the point at which most of them meet, and a cut to split.
-
-    Splitting by a cut that does not pass through that point brings one half closer to being
-    covered by it. Returns (cuts, point, cut); cut is -1 if all of them meet at the point.
-    """
-    decided, all_bits = tree.decided[layer], tree.all_bits[layer]
-    free, chosen, point, fewest = 0, -1, -1, 1 << 30
-    for w in range(all_bits.shape[0]):
-        todo = all_bits[w] & ~(decided[0, w] | decided[1, w])
-        while todo != ZERO:
-            todo &= todo - ONE
-            free += 1
-    if free == 0:
-        return free, point, chosen
-    for q in range(tree.node[layer, 0], tree.node[layer, 1]):
-        p = tree.members[layer, q]
-        missing, cut = 0, -1
-        for w in range(all_bits.shape[0]):
-            todo = all_bits[w] & ~(decided[0, w] | decided[1, w]) & ~tree.masks[layer, p, 2, w]
-            if todo != ZERO and cut < 0:
-                cut = 64 * w + lowest_bit(todo)
-            while todo != ZERO:
-                todo &= todo - ONE
-                missing += 1
-        if missing < fewest:
-            fewest, chosen, point = missing, cut, p
-            if missing == 0:
-                break
-    return free, point, chosen
-
-
-@inner_function
-def first_undecided(tree, layer):
-    """The undecided cut with the lowest number."""
-    for w in range(tree.all_bits.shape[1]):
-        todo = tree.all_bits[layer, w] & ~(tree.decided[layer, 0, w] | tree.decided[layer, 1, w])
-        if todo != ZERO:
-            return 64 * w + lowest_bit(todo)
-    return -1
 
 
 @inner_function

@@ -65,6 +65,7 @@ class Tolerance:
 class Batch(NamedTuple):
     """Some regions: patterns, a point strictly inside each, and how clearly it is inside.
 
+    A row of patterns is longer than there are neurons; see `_column_kernels.pattern_rows`.
     A margin is the smallest distance to a boundary, relative to the sizes of the terms that are
     summed up to compute it. It is 0 for a region so thin or far away that the point is an exact
     one, rounded, and need not have the pattern any more when evaluated in floats.
@@ -143,15 +144,14 @@ class Search:
         return bool(self.work.state[kernel.EMITTED] + kernel.MOST_EMITTED > BATCH)
 
     def batch(self) -> Batch:
-        """Take what was found since the last call."""
+        """Take what was found since the last call; it is there until the search goes on."""
         n = int(self.work.state[kernel.EMITTED])
         self.work.state[kernel.EMITTED] = 0
-        work = self.work
-        found = Batch(
-            work.out.patterns[:n].copy(), work.out.witnesses[:n].copy(), work.out.margins[:n].copy()
-        )
+        out = self.work.out
+        found = Batch(out.patterns[:n], out.witnesses[:n], out.margins[:n])
         if self._rewritten and n:
-            wrong = (self._patterns(found.witnesses) != found.patterns).any(axis=1)
+            patterns = found.patterns[:, : self.network.n_neurons]
+            wrong = (self._patterns(found.witnesses) != patterns).any(axis=1)
             found.margins[wrong] = 0.0
         for k in np.flatnonzero(found.margins < _MARGIN):
             self._better_witness(found, int(k))
@@ -325,7 +325,7 @@ class Search:
 
     def _better_witness(self, found: Batch, k: int) -> None:
         """Replace a witness too close to a boundary by an exact interior point, rounded."""
-        pattern = found.patterns[k]
+        pattern = found.patterns[k, : self.network.n_neurons]
         program = self.program
         depth = self.network.depth
         rows = self._rows.up_to(depth - 1, pattern)

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tropicell.engines._column_kernels import pattern_rows
 from tropicell.engines._halfspaces_kernel import STATE_SIZE
 from tropicell.engines._halfspaces_program import Program
 
@@ -185,7 +186,7 @@ def make_work(program: Program, store: bool, batch: int) -> Work:
             pending=np.zeros(words, np.uint64),
         ),
         out=Out(
-            patterns=np.zeros((batch if store else 0, n_neurons), np.uint8),
+            patterns=pattern_rows(batch if store else 0, n_neurons),
             witnesses=np.zeros((batch if store else 0, d)),
             margins=np.zeros(batch if store else 0),
         ),

@@ -6,13 +6,14 @@ so on down to points: a sum of simplices.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from math import factorial
 from typing import Any
 
 import numpy as np
 
 from tropicell.engines._jit import kernel
+from tropicell.generators import simplices
 
 _ONE = np.uint64(1)
 _NONE = np.uint64(0)
@@ -141,24 +142,8 @@ def polytope_volume(points: Sequence[Sequence[float]], tight: Sequence[int], fac
     corners = np.asarray(points, dtype=np.float64)
     d = corners.shape[1]
     on = [frozenset(i for i, t in enumerate(tight) if t >> f & 1) for f in range(facets)]
-    simplices = [
+    sizes = [
         abs(np.linalg.det(corners[list(s[1:])] - corners[s[0]]))
-        for s in _simplices(frozenset(range(len(corners))), on, d)
+        for s in simplices(frozenset(range(len(corners))), on, d)
     ]
-    return float(sum(simplices)) / factorial(d)
-
-
-def _simplices(
-    face: frozenset[int], on: Sequence[frozenset[int]], k: int
-) -> Iterator[tuple[int, ...]]:
-    """Vertices of the simplices that a face of dimension k is made of."""
-    apex = min(face)
-    if k == 0:
-        yield (apex,)
-        return
-    parts = {face & facet for facet in on} - {face}
-    largest = [p for p in parts if not any(p < q for q in parts)]
-    for part in largest:
-        if apex not in part and len(part) >= k:
-            for simplex in _simplices(part, on, k - 1):
-                yield (apex, *simplex)
+    return float(sum(sizes)) / factorial(d)

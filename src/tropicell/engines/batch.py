@@ -37,6 +37,33 @@ class Columns(NamedTuple):
     facet_counts: NDArray[np.int64] | None = None
 
 
+def first(columns: Columns, n: int) -> Columns:
+    """The first n regions of a batch."""
+    if len(columns.packed) <= n:
+        return columns
+    corners, facets = columns.corner_counts, columns.facet_counts
+    return Columns(
+        PackedPatterns(columns.packed.words[:n], columns.packed.neurons, columns.packed.bits),
+        columns.witnesses[:n],
+        None if columns.bounded is None else columns.bounded[:n],
+        None if columns.volumes is None else columns.volumes[:n],
+        None
+        if columns.corners is None or corners is None
+        else columns.corners[: corners[:n].sum()],
+        None if corners is None else corners[:n],
+        None
+        if columns.facet_lines is None or facets is None
+        else columns.facet_lines[: facets[:n].sum()],
+        None if facets is None else facets[:n],
+    )
+
+
+def size_of(columns: Columns) -> int:
+    """Bytes that a batch takes."""
+    arrays = [column for column in columns[1:] if column is not None]
+    return columns.packed.nbytes + sum(int(array.nbytes) for array in arrays)
+
+
 class Run(Protocol):
     """One enumeration by some engine."""
 

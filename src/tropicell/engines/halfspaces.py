@@ -10,13 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from tropicell.arithmetic import ArithmeticName
 from tropicell.columns import PackedPatterns
 from tropicell.domains import Domain, resolve
 from tropicell.engines import halfspaces_stack, unit_files
+from tropicell.engines._column_kernels import copy_points
 from tropicell.engines._halfspaces_program import build_program
 from tropicell.engines._halfspaces_search import Search, Tolerance
 from tropicell.engines.batch import Columns
+from tropicell.engines.slab import Slab
 from tropicell.engines.units import Arrays, Outcome, Unit
 from tropicell.network import Network
 
@@ -41,7 +45,6 @@ class HalfspaceTask:
 
     Examples
     --------
-    >>> import numpy as np
     >>> task = HalfspaceTask(Network.mlp([np.eye(6), np.ones((1, 6))]))
     >>> outcome = task.worker().run(task.root(), 1000, lambda: False)
     >>> outcome.count, outcome.left
@@ -62,7 +65,7 @@ class HalfspaceTask:
         self.arithmetic = arithmetic
         self.tolerance = tolerance or Tolerance()
         self.store = store
-        self.grain = 2 if store else 3
+        self.grain = 5 if store else 8
         self.bits = PackedPatterns.bits_for(self.network.pieces)
 
     def root(self) -> Unit:
@@ -90,6 +93,7 @@ class HalfspaceWorker:
     def __init__(self, task: HalfspaceTask) -> None:
         self._task = task
         self._unproved = 0
+        self._room = Slab()
         self._search = Search(
             task.network,
             task.program,
@@ -124,8 +128,13 @@ class HalfspaceWorker:
 
     def _take(self, columns: list[Columns]) -> None:
         batch = self._search.batch()
+        n, neurons, bits = len(batch.margins), self._task.network.n_neurons, self._task.bits
+        if not n:
+            return
         # A margin of 0: the witness is a rounded exact point, which may not be inside any more.
-        self._unproved += int((batch.margins == 0).sum())
-        if self._task.store and len(batch.patterns):
-            packed = PackedPatterns.pack(batch.patterns, self._task.bits)
-            columns.append(Columns(packed, batch.witnesses))
+        self._unproved += n - int(np.count_nonzero(batch.margins))
+        words = self._room.empty((n, max(1, -(-neurons * bits // 64))), np.uint64)
+        witnesses = self._room.empty(batch.witnesses.shape, np.float64)
+        eights = batch.patterns.view(np.uint64)
+        copy_points(batch.patterns, eights, batch.witnesses, n, neurons, bits, words, witnesses)
+        columns.append(Columns(PackedPatterns(words, neurons, bits), witnesses))

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from tropicell.domains import Domain
 from tropicell.engines._cells_state import ROUND, TINY
+from tropicell.engines.tame import embedding_of, is_tame
 from tropicell.network import Network
 
 FloatArray = NDArray[np.float64]
@@ -30,9 +31,6 @@ IntArray = NDArray[np.int64]
 
 #: A matrix with a smaller part of nonzeros than this is kept sparse.
 _SPARSE_BELOW = 0.3
-
-#: What numbers of ordinary size are.
-_SMALLEST, _LARGEST = 1e-60, 1e60
 
 #: Roundings beyond one per summand that the error bound of a sum leaves room for.
 EXTRA_ROUNDINGS = 160
@@ -221,65 +219,20 @@ def compile_program(network: Network, domain: Domain) -> Program:
     )
 
 
-def is_tame(network: Network, domain: Domain) -> bool:
-    """Whether all numbers but 0 are of ordinary size, as the error bounds require.
-
-    Where they are not, all is done in exact arithmetic.
-
-    Examples
-    --------
-    >>> from tropicell import WholeSpace
-    >>> is_tame(Network.mlp([[[1e-200]], [[1.0]]]), WholeSpace())
-    False
-    """
-    arrays: list[Any] = [*domain.inequalities(network.n_inputs), _embedding(network)]
-    for layer in network.layers:
-        matrices = layer.affine.terms.values()
-        arrays += [m.data if isinstance(m, sp.csr_array) else m for m in matrices]
-        activation = layer.activation
-        arrays += [layer.affine.bias, activation.slopes, activation.intercepts]
-        arrays.append(activation.breakpoints[np.isfinite(activation.breakpoints)])
-    return all(bool(are_tame([np.asarray(array).reshape(1, -1)])) for array in arrays)
-
-
-def are_tame(arrays: Sequence[FloatArray]) -> NDArray[np.bool_]:
-    """For every network whether all its numbers but 0 are of ordinary size; first index: network.
-
-    Examples
-    --------
-    >>> are_tame([np.array([[1.0, 0.0], [1.0, 1e-200]])])
-    array([ True, False])
-    """
-    tame = np.ones(len(arrays[0]), dtype=np.bool_)
-    for array in arrays:
-        sizes = np.abs(array)
-        tame &= ((sizes == 0) | ((sizes >= _SMALLEST) & (sizes <= _LARGEST))).all(axis=1)
-    return tame
-
-
 def _input_width(network: Network) -> int:
     embedding = network.embedding
     return network.n_inputs if embedding is None else int(embedding.matrix.shape[0])
 
 
-def _embedding(network: Network) -> FloatArray:
-    """Layer 0 as a map of the inputs, offset last."""
-    embedding = network.embedding
-    if embedding is None:
-        return np.concatenate([np.eye(network.n_inputs), np.zeros((network.n_inputs, 1))], axis=1)
-    columns = np.concatenate([embedding.matrix, embedding.offset[:, None]], axis=1)
-    return np.ascontiguousarray(columns, dtype=np.float64)
-
-
 def _input_rows(network: Network, scale: FloatArray) -> FloatArray:
-    rows = _embedding(network)
+    rows = embedding_of(network)
     rows[:, :-1] /= scale
     return np.ascontiguousarray(rows)
 
 
 def _scale(network: Network) -> FloatArray:
     """Powers of two that bring slopes to the size of the biases where the input is read."""
-    columns = _embedding(network)
+    columns = embedding_of(network)
     largest = np.zeros(network.n_inputs + 1)
     for layer in network.layers:
         if 0 in layer.affine.terms:

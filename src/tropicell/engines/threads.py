@@ -1,31 +1,44 @@
-"""Units of work in threads: taken in order, handed out in order, whatever the number of threads."""
+"""Units of work in threads: taken in order, handed out in order, whatever the number of threads.
+
+Threads work at the front: of all open units each takes the one whose regions come first. So few
+units are open at a time, and few regions wait for those before them.
+"""
 
 from __future__ import annotations
 
+import heapq
 import threading
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
-from tropicell.engines.batch import Columns
+from tropicell.engines.batch import Columns, size_of
 from tropicell.engines.units import Outcome, Task, Unit, Worker
 
-#: Finished units that may wait for the reader, for each thread; then threads wait, so that
-#: memory stays bounded.
-_AHEAD = 4
+#: Bytes of regions that may wait for those before them, or for the reader; then only the very
+#: first unit is worked on, so that memory stays bounded.
+MOST_WAITING = 256 * 2**20
+
+#: Seconds after which somebody who waits looks whether it is time to stop.
 _SECONDS = 0.05
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Place:
-    """A unit in the order of all: open, running (`taken`), or done (`outcome`)."""
+    """A unit in the order of all: open, running, or done (`outcome`); `after` is the next one.
+
+    Keys of open and running places are in the order of the places. The keys of what is left of a
+    unit begin with the unit's key.
+    """
 
     unit: Unit
-    parent: Place | None = None
-    taken: bool = False
+    key: tuple[int, ...]
+    after: Place | None = None
     outcome: Outcome | None = None
+    nbytes: int = 0
 
 
 class UnitRun:
@@ -70,11 +83,18 @@ class UnitRun:
     ) -> None:
         self._task = task
         self._n = workers
-        self._order = [Place(unit) for unit in ([task.root()] if units is None else units)]
+        start = [task.root()] if units is None else units
+        places = [Place(unit, (k,)) for k, unit in enumerate(start)]
+        for place, after in pairwise(places):
+            place.after = after
+        self._first = places[0] if places else None
+        self._open = [(place.key, place) for place in places]  # a heap
         self._stop = False  # no lock: a signal handler may set it at any time
-        self._changed = threading.Condition()
-        self._done = 0  # places that are done and not yet handed out
-        self._ahead = 0  # regions in them
+        self._lock = threading.RLock()
+        self._work_to_do = threading.Condition(self._lock)
+        self._first_is_done = threading.Condition(self._lock)
+        self._ahead = 0  # regions that are done and not yet handed out
+        self._waiting = 0  # bytes of them
         self._ready: deque[Columns] = deque()
         self._threads: list[threading.Thread] = []
         self._workers: list[Worker] = []
@@ -106,7 +126,7 @@ class UnitRun:
             yield from self._alone() if self._n == 1 else self._together()
         finally:
             self._seconds = time.perf_counter() - self._started
-        self.complete = not self._order and not self._halted
+        self.complete = self._first is None and not self._halted
 
     def finish(self) -> Iterator[Columns]:
         """Stop and wait; hand out what is done at the front, so that only whole units remain."""
@@ -117,14 +137,16 @@ class UnitRun:
         """What was found and not yet handed out, after the run was broken off."""
         self.join()
         yield from self._take_ready()
-        places, self._order, self._done, self._ahead = self._order, [], 0, 0
-        for place in places:
+        place, self._first = self._first, None
+        self._open, self._ahead, self._waiting = [], 0, 0
+        while place is not None:
             if place.outcome is not None:
                 self.count += place.outcome.count
                 yield from place.outcome.columns
                 self._halted |= place.outcome.left is None
             else:
                 self._halted = True
+            place = place.after
         self.complete = not self._halted
 
     def left_to_do(self) -> list[Unit]:
@@ -132,14 +154,15 @@ class UnitRun:
 
         A unit that is done and waits is to be done again, so its children do not count.
         """
-        again: set[Place] = set()
         units = []
-        with self._changed:
-            for place in self._order:
-                if place.parent not in again:
+        again: tuple[int, ...] | None = None
+        with self._lock:
+            place = self._first
+            while place is not None:
+                if again is None or place.key[: len(again)] != again:
                     units.append(place.unit)
-                if place.parent in again or place.outcome is not None:
-                    again.add(place)
+                    again = None if place.outcome is None else place.key
+                place = place.after
         return units
 
     def join(self) -> None:
@@ -163,13 +186,11 @@ class UnitRun:
 
     def _alone(self) -> Iterator[Columns | None]:
         worker = self._new_worker()
-        while self._order and not self._stopped():
-            place = self._order[0]
-            if place.outcome is None:
-                place.taken = True
-                outcome = worker.run(place.unit, self._limit(place.unit), self._stopped)
-                self._finish(place, outcome)
-            if place.outcome is not None and place.outcome.left is None:
+        while self._open and not self._stopped():
+            place = heapq.heappop(self._open)[1]
+            outcome = worker.run(place.unit, self._limit(place.unit), self._stopped)
+            self._finish(place, outcome)
+            if outcome.left is None:
                 return
             yield from self._hand_out()
             yield None
@@ -177,53 +198,48 @@ class UnitRun:
     # --- several threads ----------------------------------------------------------------------
 
     def _together(self) -> Iterator[Columns | None]:
-        if not self._threads:
-            self._threads = [
-                threading.Thread(target=self._work, daemon=True) for _ in range(self._n)
-            ]
-            for thread in self._threads:
-                thread.start()
         try:
+            for _ in range(self._n):
+                thread = threading.Thread(target=self._work, daemon=True)
+                thread.start()
+                self._threads.append(thread)
             while not self._stopped():
-                with self._changed:
-                    if not self._order or self._errors:
+                with self._lock:
+                    if self._first is None or self._errors:
                         break
-                    if self._order[0].outcome is None:
-                        self._changed.wait(_SECONDS)
+                    if self._first.outcome is None:
+                        self._first_is_done.wait(_SECONDS)
                 yield from self._hand_out()
                 yield None
             if self._errors:
                 raise self._errors[0]
         finally:
-            with self._changed:
-                self._changed.notify_all()
-            if self._errors or not self._order:
-                self._stop = True
+            self._stop = True  # whatever ended it: nobody reads on
+            with self._lock:
+                self._work_to_do.notify_all()
 
     def _work(self) -> None:
         try:
-            worker = self._new_worker()
+            worker: Worker | None = None
             while (place := self._take()) is not None:
+                worker = worker or self._new_worker()
                 self._finish(place, worker.run(place.unit, self._limit(place.unit), self._stopped))
         except BaseException as error:
             self._errors.append(error)
             self._stop = True
-            with self._changed:
-                self._changed.notify_all()
+            with self._lock:
+                self._work_to_do.notify_all()
+                self._first_is_done.notify_all()
 
     def _take(self) -> Place | None:
         """The first unit that nobody has; None if there is nothing to do any more."""
-        with self._changed:
-            while not self._stop:
-                if not self._order:
+        with self._lock:
+            while not self._stopped():
+                if self._first is None:
                     return None
-                for index, place in enumerate(self._order):
-                    if not place.taken:
-                        if index and self._done >= _AHEAD * self._n:
-                            break
-                        place.taken = True
-                        return place
-                self._changed.wait(_SECONDS)
+                if self._open and (self._waiting < MOST_WAITING or self._open[0][1] is self._first):
+                    return heapq.heappop(self._open)[1]
+                self._work_to_do.wait(_SECONDS)
         return None
 
     # --- the order ----------------------------------------------------------------------------
@@ -234,31 +250,43 @@ class UnitRun:
         return worker
 
     def _finish(self, place: Place, outcome: Outcome) -> None:
-        with self._changed:
+        """Put what is left of a unit in its place."""
+        left = outcome.left or []
+        # The parent is done, so that an only child can have its key: no chain of keys grows long.
+        keys = [place.key] if len(left) == 1 else [(*place.key, k) for k in range(len(left))]
+        children = [Place(unit, key) for unit, key in zip(left, keys, strict=True)]
+        place.nbytes = sum(map(size_of, outcome.columns))
+        with self._lock:
+            after = place.after
+            for child in reversed(children):
+                child.after = after
+                after = child
+                heapq.heappush(self._open, (child.key, child))
+            place.after = after
             place.outcome = outcome
-            self._done += 1
             self._ahead += outcome.count
-            if outcome.left:
-                at = self._order.index(place) + 1
-                self._order[at:at] = [Place(unit, place) for unit in outcome.left]
-            self._changed.notify_all()
+            self._waiting += place.nbytes
+            if place is self._first:
+                self._first_is_done.notify()
+            if len(children) > 1:  # one of them is for the thread that is free now
+                self._work_to_do.notify(len(children) - 1)
 
     def _hand_out(self) -> Iterator[Columns]:
         """The regions of all units at the front that are done."""
-        with self._changed:
-            n = 0
-            for place in self._order:
-                outcome = place.outcome
-                if outcome is None or outcome.left is None:
+        with self._lock:
+            place, full = self._first, self._waiting >= MOST_WAITING
+            while place is not None and (outcome := place.outcome) is not None:
+                if outcome.left is None:
                     break
-                place.parent = place.outcome = None  # its children know it, and must not keep it
                 self._ready.extend(outcome.columns)
                 self._ahead -= outcome.count
+                self._waiting -= place.nbytes
                 self.count += outcome.count
-                n += 1
-            del self._order[:n]
-            self._done -= n
-            self._changed.notify_all()
+                done, place = place, place.after
+                done.after = done.outcome = None  # a thread may keep the place for a while
+            self._first = place
+            if place is None or full:
+                self._work_to_do.notify_all()
         yield from self._take_ready()
 
     def _take_ready(self) -> Iterator[Columns]:

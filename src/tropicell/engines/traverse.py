@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from tropicell.domains import Domain, WholeSpace
 from tropicell.errors import InvalidDomainError
+from tropicell.inequalities import cut_by, domain_inequalities
 from tropicell.network import Network
 from tropicell.patterns import PatternArray
 from tropicell.polyhedra import Cell, integer_row
-from tropicell.region import cut_by, domain_inequalities
 
 
 def traverse(network: Network, domain: Domain | None = None) -> Iterator[tuple[PatternArray, Cell]]:

@@ -22,12 +22,16 @@ from tropicell.engines.batch import Columns
 
 Arrays = dict[str, NDArray[Any]]
 
-#: A unit ends after so many regions; the children of a unit after the more, the later they come
-#: (see `Unit.limit`). So a small enumeration spreads well, and a large one is not made of crumbs.
-FIRST_LIMIT, LAST_LIMIT = 512, 16_384
+#: A unit ends after so many regions (times the task's `grain`), more in later generations: first a
+#: few, so that all threads soon have something to do; then as many as take some milliseconds, so
+#: that handing them out costs little and no thread has long to go at the end. Where there are so
+#: many generations there is much to do, and units may take longer.
+FIRST_LIMIT, LAST_LIMIT = 32, 2048
 
-#: Doublings of the first limit for the first generations; then one more with each.
-_DOUBLINGS = (0, 0, 1, 1, 2, 2, 2, 2)
+#: Doublings of the first limit in the first generations, then one more with every fourth from
+#: `_LATE` on.
+_DOUBLINGS = (0, 0, 1, 2, 3)
+_LATE = 20
 
 #: What is left of a unit becomes at most so many units.
 _MOST_CHILDREN = 16
@@ -59,8 +63,8 @@ class Unit(NamedTuple):
     @property
     def limit(self) -> int:
         """Regions after which the unit ends."""
-        later = max(0, self.generation - len(_DOUBLINGS) + 1)
-        doublings = _DOUBLINGS[min(self.generation, len(_DOUBLINGS) - 1)] + min(later, 20)
+        later = min(max(0, (self.generation - _LATE) // 4), 20)
+        doublings = _DOUBLINGS[min(self.generation, len(_DOUBLINGS) - 1)] + later
         return min(FIRST_LIMIT << doublings, LAST_LIMIT)
 
 

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import scipy.sparse as sp
 
-from tropicell.activations import Activation, FloatArray
+from tropicell.activations import Activation
 from tropicell.arithmetic import Matrix
+from tropicell.arrays import FloatArray
 from tropicell.export.c_text import Number, table
 from tropicell.network import Network
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tropicell.activations import FloatArray
+from tropicell.arrays import FloatArray
 from tropicell.errors import ImportMismatchError, ModelImportError
 from tropicell.layers import Affine
 from tropicell.network import Network

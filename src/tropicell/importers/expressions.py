@@ -19,10 +19,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from tropicell.arithmetic import Matrix
+from tropicell.arrays import FloatArray
 from tropicell.errors import ModelImportError
 
 Shape = tuple[int, ...]
-FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 
 #: No tensor in a file may have more entries, so that a file that claims a huge shape is refused.

@@ -11,10 +11,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from tropicell.arrays import FloatArray
 from tropicell.errors import ModelImportError
 from tropicell.importers.expressions import (
     Expression,
-    FloatArray,
     IntArray,
     Shape,
     Value,

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tropicell.activations import FloatArray
+from tropicell.arrays import FloatArray
 from tropicell.errors import (
     ImportMismatchError,
     MissingDependencyError,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tropicell import activations
-from tropicell.activations import FloatArray
+from tropicell.arrays import FloatArray
 from tropicell.errors import ModelImportError, UnsupportedOperatorError, require
 from tropicell.importers import nonlinear
 from tropicell.importers.builder import Builder

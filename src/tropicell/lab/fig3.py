@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tropicell.arrays import FloatArray
 from tropicell.domains import Box, WholeSpace
 from tropicell.lab.functions import FUNCTIONS, RADIUS, Function
 from tropicell.lab.pictures import WITH, WITHOUT, figure
@@ -17,8 +17,6 @@ from tropicell.lab.texts import mean_text, p_text, skips_text
 from tropicell.lab.trained import Job, Trained, trained
 from tropicell.lab.training import Schedule, Task
 from tropicell.many import count_many
-
-FloatArray = NDArray[np.float64]
 
 #: Of the paper's Figure 2.
 PAPER_EPOCHS = 20_000

@@ -13,53 +13,42 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tropicell.errors import require
-from tropicell.lab.caching import Cached, cached
-from tropicell.lab.data import DATA_SETS, DataSet, load_available
+from tropicell.lab.caching import Cached
+from tropicell.lab.data import DataSet
 from tropicell.lab.fig4_report import Panel, Place, draw, write_report
+from tropicell.lab.image_classifiers import (
+    ImageSettings,
+    asked,
+    load_images,
+    train_and_look_up,
+)
 from tropicell.lab.run import Experiment, Run
-from tropicell.lab.table2_results import SHAPES, Shape
-from tropicell.lab.training import Part, Schedule, Task, train
+from tropicell.lab.table2_results import SHAPES
+from tropicell.lab.training import Part, Task
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(ImageSettings):
     """How much to train and to draw.
 
     Attributes
     ----------
-    epochs, batch_size, learning_rate
-        As for Table 2.
-    train, test : int, optional
-        Use only so many images of each data set.
     shown : int
         Training images that are drawn, in gray.
     neighbours : int
         Of UMAP: how many images an image is kept close to.
     rounds : int
         Of UMAP: how long it moves the images.
-    data_sets : tuple of str
     """
 
-    epochs: int = 5
-    batch_size: int = 64
-    learning_rate: float = 5e-4
-    train: int | None = None
-    test: int | None = None
     shown: int = 10_000
     neighbours: int = 15
     rounds: int = 200
-    data_sets: tuple[str, ...] = DATA_SETS
 
 
 def run(run: Run, settings: Settings) -> None:
     """Train, look up, place the images, draw."""
-    data, missing = load_available(
-        settings.data_sets,
-        run.options.data,
-        fetch=run.options.download,
-        progress=run.shows_progress,
-    )
-    data = {name: found.first(settings.train, settings.test) for name, found in data.items()}
+    data, missing = load_images(run, settings)
     panels: list[Panel] = []
     places: dict[str, Place] = {}
     for name, found in run.steps(data.items(), "training and placing", len(data)):
@@ -80,15 +69,9 @@ def run(run: Run, settings: Settings) -> None:
 
 def _looks(run: Run, settings: Settings, data: DataSet) -> dict[str, NDArray[Any]]:
     """For each shape, which test images are cached and which are classified rightly."""
-    asked = {
-        "data": data.checksum,
-        "shapes": [[shape.layers, shape.neurons] for shape in SHAPES],
-        "epochs": settings.epochs,
-        "batch_size": settings.batch_size,
-        "learning_rate": settings.learning_rate,
-        "device": run.options.device,
-    }
-    return run.unit(f"networks {data.name}", asked, lambda: _train(run, settings, data))
+    shapes = {"shapes": [[shape.layers, shape.neurons] for shape in SHAPES]}
+    what = asked(run, settings, data) | shapes
+    return run.unit(f"networks {data.name}", what, lambda: _train(run, settings, data))
 
 
 def _train(run: Run, settings: Settings, data: DataSet) -> dict[str, NDArray[Any]]:
@@ -103,27 +86,12 @@ def _train(run: Run, settings: Settings, data: DataSet) -> dict[str, NDArray[Any
         for shape in SHAPES
     ]
 
-    def finished(part: Part) -> None:
-        look: Cached = cached(part.stack, data.x_train, data.y_train, data.x_test, data.y_test)
-        shape: Shape = SHAPES[part.task]
-        found[f"hits {shape.name}"] = look.hits[0]
-        found[f"right {shape.name}"] = look.right[0]
+    def finished(part: Part, look: Cached) -> None:
+        name = SHAPES[part.task].name
+        found[f"hits {name}"] = look.hits[0]
+        found[f"right {name}"] = look.right[0]
 
-    schedule = Schedule(
-        settings.epochs,
-        settings.learning_rate,
-        "cross-entropy",
-        settings.batch_size,
-        losses=False,
-    )
-    train(
-        tasks,
-        schedule,
-        device=run.options.device,
-        workers=run.options.workers,
-        progress=run.shows_progress,
-        finished=finished,
-    )
+    train_and_look_up(run, settings, data, tasks, finished)
     return found
 
 
@@ -132,7 +100,7 @@ def _place(run: Run, settings: Settings, data: DataSet) -> Place:
     seed = run.torch_seed("umap", data.name)
     count = min(settings.shown, len(data.x_train))
     chosen = np.sort(run.rng("shown", data.name).permutation(len(data.x_train))[:count])
-    asked = {
+    what = {
         "data": data.checksum,
         "shown": count,
         "neighbours": settings.neighbours,
@@ -151,7 +119,7 @@ def _place(run: Run, settings: Settings, data: DataSet) -> Place:
         )
         return {"points": np.asarray(reducer.fit_transform(images), dtype=np.float32)}
 
-    points = run.unit(f"places {data.name}", asked, compute)["points"]
+    points = run.unit(f"places {data.name}", what, compute)["points"]
     return Place(points[: len(data.x_test)], points[len(data.x_test) :])
 
 

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tropicell.arrays import FloatArray
 from tropicell.lab.data import DataSet
 from tropicell.lab.pictures import figure
 from tropicell.lab.run import Run
 from tropicell.lab.table2_results import Shape
-
-FloatArray = NDArray[np.float64]
 
 _CACHED, _UNCACHED, _TRAINING = "#2166ac", "#d6302b", "#c9c9c9"
 

@@ -6,9 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from tropicell.arrays import FloatArray
 
 #: The paper's samples lie in [-RADIUS, RADIUS]².
 RADIUS = 10.0

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import stats
 
+from tropicell.arrays import FloatArray
 from tropicell.errors import InvalidInputError
-
-FloatArray = NDArray[np.float64]
 
 Tail = Literal["greater", "less"]
 

@@ -7,7 +7,6 @@ counted in [-10, 10]², layers are hidden layers, and the initialisation is PyTo
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +21,7 @@ from tropicell.lab.table1_results import KINDS, PAPER_NETWORKS, PUBLISHED, Count
 from tropicell.lab.texts import skips_text
 from tropicell.many import count_many
 from tropicell.network import Network
+from tropicell.thread_pool import ThreadPool
 
 #: Networks in a unit of work: what is finished with fewer networks serves with more of them.
 _UNIT = 50
@@ -112,8 +112,8 @@ def _proofs(run: Run, networks: list[Network], domain: Domain) -> list[tuple[boo
         certificate = regions.certify(progress=False)
         return certificate.ok and certificate.complete, len(regions)
 
-    with ThreadPoolExecutor(run.options.workers) as pool:
-        return list(pool.map(prove, networks))
+    with ThreadPool(run.options.workers) as pool:
+        return pool.map(prove, networks)
 
 
 def _network(run: Run, row: Row, kind: str, index: int) -> Network:

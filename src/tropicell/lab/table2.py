@@ -14,8 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from tropicell.lab.caching import cached
-from tropicell.lab.data import DATA_SETS, DataSet, load_available
+from tropicell.lab.caching import Cached
+from tropicell.lab.data import DataSet
+from tropicell.lab.image_classifiers import (
+    ImageSettings,
+    asked,
+    load_images,
+    train_and_look_up,
+)
 from tropicell.lab.run import Experiment, Run
 from tropicell.lab.statistics import power
 from tropicell.lab.table2_report import draw, write_report
@@ -28,49 +34,31 @@ from tropicell.lab.table2_results import (
     Row,
     Sample,
 )
-from tropicell.lab.training import Part, Schedule, Task, train
+from tropicell.lab.training import Part, Task
 
 #: Networks of each kind in a unit of work: what is finished with fewer serves with more of them.
 _UNIT = 25
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(ImageSettings):
     """How much to train.
 
     Attributes
     ----------
     networks : int
         Of each kind in each row.
-    epochs : int
-    batch_size : int
-    learning_rate : float
-    train, test : int, optional
-        Use only so many images of each data set.
     trials : int
         Tests that are resampled for the power.
-    data_sets : tuple of str
     """
 
     networks: int = PAPER_NETWORKS
-    epochs: int = 5
-    batch_size: int = 64
-    learning_rate: float = 5e-4
-    train: int | None = None
-    test: int | None = None
     trials: int = 2000
-    data_sets: tuple[str, ...] = DATA_SETS
 
 
 def run(run: Run, settings: Settings) -> None:
     """Train, look up, test, compare with what was published, and write it down."""
-    data, missing = load_available(
-        settings.data_sets,
-        run.options.data,
-        fetch=run.options.download,
-        progress=run.shows_progress,
-    )
-    data = {name: found.first(settings.train, settings.test) for name, found in data.items()}
+    data, missing = load_images(run, settings)
     rows = [row for row in PUBLISHED if row.data in data]
     units = [(row, start) for row in rows for start in range(0, settings.networks, _UNIT)]
     parts: dict[str, list[dict[str, Any]]] = {row.name: [] for row in rows}
@@ -96,17 +84,12 @@ def _joined(parts: list[dict[str, Any]]) -> dict[str, Sample]:
 
 def _unit(run: Run, settings: Settings, row: Row, data: DataSet, networks: range) -> dict[str, Any]:
     """Accuracies and cached examples of some networks of a row, with and without skips."""
-    asked = {
-        "data": data.checksum,
+    what = asked(run, settings, data) | {
         "shape": [row.shape.layers, row.shape.neurons, row.shape.skips],
         "networks": [networks.start, networks.stop],
-        "epochs": settings.epochs,
-        "batch_size": settings.batch_size,
-        "learning_rate": settings.learning_rate,
-        "device": run.options.device,
     }
     name = f"{row.data} {row.shape.layers}x{row.shape.neurons} {networks.start}"
-    return run.unit(name, asked, lambda: _measure(run, settings, row, data, networks))
+    return run.unit(name, what, lambda: _measure(run, settings, row, data, networks))
 
 
 def _measure(
@@ -128,29 +111,14 @@ def _measure(
     }
     writing = threading.Lock()
 
-    def finished(part: Part) -> None:
-        look = cached(part.stack, data.x_train, data.y_train, data.x_test, data.y_test)
+    def finished(part: Part, look: Cached) -> None:
         kind, place = KINDS[part.task], slice(part.networks.start, part.networks.stop)
         with writing:
             found[f"accuracy {kind}"][place] = 100 * look.right.mean(axis=1)
             found[f"cached {kind}"][place] = look.hits.sum(axis=1)
             found[f"regions {kind}"][place] = look.regions
 
-    schedule = Schedule(
-        settings.epochs,
-        settings.learning_rate,
-        "cross-entropy",
-        settings.batch_size,
-        losses=False,
-    )
-    train(
-        tasks,
-        schedule,
-        device=run.options.device,
-        workers=run.options.workers,
-        progress=run.shows_progress,
-        finished=finished,
-    )
+    train_and_look_up(run, settings, data, tasks, finished)
     return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -100,14 +100,7 @@ def trained(run: Run, jobs: Sequence[Job], schedule: Schedule) -> list[Trained]:
         tasks = [
             replace(jobs[j].task, seeds=[jobs[j].task.seeds[i] for i in missing[j]]) for j in todo
         ]
-        train(
-            tasks,
-            schedule,
-            device=run.options.device,
-            workers=run.options.workers,
-            progress=run.shows_progress,
-            finished=finished,
-        )
+        train_in(run, tasks, schedule, finished)
     run.computed += sum(map(len, missing))
     for row, absent in zip(kept, missing, strict=True):
         for i, found in enumerate(row):
@@ -117,6 +110,20 @@ def trained(run: Run, jobs: Sequence[Job], schedule: Schedule) -> list[Trained]:
         _trained(job.task, [found for found in row if found is not None])
         for job, row in zip(jobs, kept, strict=True)
     ]
+
+
+def train_in(
+    run: Run, tasks: Sequence[Task], schedule: Schedule, finished: Callable[[Part], None]
+) -> None:
+    """Train where and as a run says; `finished` gets stacks as they are done."""
+    train(
+        tasks,
+        schedule,
+        device=run.options.device,
+        workers=run.options.workers,
+        progress=run.shows_progress,
+        finished=finished,
+    )
 
 
 class _Clock:

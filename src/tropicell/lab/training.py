@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -28,6 +28,7 @@ from tropicell.lab.examples import Examples
 from tropicell.lab.losses import LossName, check_loss, loss, slope
 from tropicell.lab.stack import Stack, Tensor, Values, check_shape, torch
 from tropicell.network import Network
+from tropicell.thread_pool import ThreadPool
 
 #: Numbers of one stack on the CPU (parameters, batch and layers) in bytes: about a core's share
 #: of the last cache.
@@ -187,7 +188,7 @@ def train(
     with (
         _own_threads(device),
         tqdm(total=total, unit=" steps", disable=not progress, smoothing=0.05) as bar,
-        ThreadPoolExecutor(threads) as pool,
+        ThreadPool(threads) as pool,
     ):
 
         def run(job: _Job) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from tropicell.arrays import FloatArray
 from tropicell.network import Network
-from tropicell.plotting.frame import ON_LINE, FloatArray, polygons_in
+from tropicell.plotting.frame import ON_LINE, polygons_in
 from tropicell.regions import Regions
 
 #: Polygons that are looked at together.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tropicell.arrays import FloatArray
 from tropicell.domains import Box
 from tropicell.enumeration import enumerate_regions
 from tropicell.errors import InvalidInputError, require
@@ -17,7 +18,6 @@ from tropicell.regions import Regions
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-FloatArray = NDArray[np.float64]
 
 #: A corner counts as on a line if it is closer than this, relative to the size of its polygon.
 ON_LINE = 1e-9

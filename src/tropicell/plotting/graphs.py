@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from tropicell.arrays import FloatArray
 from tropicell.domains import Box
 from tropicell.errors import require
 from tropicell.network import Network
 from tropicell.plotting.colors import color_names, color_numbers
 from tropicell.plotting.frame import (
-    FloatArray,
     check_output,
     colormap,
     input_name,

@@ -9,16 +9,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tropicell.arrays import FloatArray
 from tropicell.domains import Box, Slice
 from tropicell.enumeration import enumerate_regions
 from tropicell.errors import InvalidInputError, require
+from tropicell.inequalities import Inequalities, cut_by
 from tropicell.network import Network
 from tropicell.patterns import PatternLike
 from tropicell.plotting.colors import PALETTE
-from tropicell.plotting.frame import FloatArray, around, cut, rectangle, show_frame
+from tropicell.plotting.frame import around, cut, rectangle, show_frame
 from tropicell.plotting.plane import Color, plot_regions
 from tropicell.polyhedra import Cell
-from tropicell.region import Inequalities, Region, cut_by
+from tropicell.region import Region
 
 
 def plot_walkthrough(

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tropicell.arrays import FloatArray
 from tropicell.domains import Box
 from tropicell.errors import InvalidInputError, require
 from tropicell.network import Network
 from tropicell.plotting.colors import color_names, color_numbers
 from tropicell.plotting.edges import boundary_edges, level_segments
 from tropicell.plotting.frame import (
-    FloatArray,
     check_output,
     colormap,
     new_axes,

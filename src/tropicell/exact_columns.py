@@ -1,0 +1,42 @@
+"""Columns that an engine did not give: worked out region by region, in exact arithmetic."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tropicell.columns import Ragged
+
+if TYPE_CHECKING:
+    from tropicell.regions import Regions
+
+
+def bounded(regions: Regions) -> NDArray[np.bool_]:
+    """Whether each region is bounded, by its recession cone."""
+    return np.array([region.bounded for region in regions], dtype=np.bool_)
+
+
+def corners(regions: Regions) -> Ragged:
+    """Vertices (last coordinate 1) and rays (0) of each region; lines as two opposite rays."""
+    rows, counts = [], []
+    for region in regions:
+        rays = np.concatenate([region.rays, region.lines, -region.lines]).astype(np.float64)
+        vertices = region.vertices.astype(np.float64)
+        ones, zeros = np.ones((len(vertices), 1)), np.zeros((len(rays), 1))
+        rows += [np.hstack([vertices, ones]), np.hstack([rays, zeros])]
+        counts.append(len(vertices) + len(rays))
+    values = np.concatenate(rows) if rows else np.empty((0, regions.network.n_inputs + 1))
+    return Ragged.from_counts(values, np.array(counts, dtype=np.int64))
+
+
+def facet_lines(regions: Regions) -> Ragged:
+    """The lines (see `tropicell.lines`) of each region's facets."""
+    lines = regions.lines
+    numbers = {lines.boundary(i): i for i in range(1, lines.count)}
+    rows = [[numbers[facet.sources[0]] for facet in region.facets] for region in regions]
+    counts = np.array([len(row) for row in rows], dtype=np.int64)
+    values = np.fromiter(chain.from_iterable(rows), dtype=np.int64)
+    return Ragged.from_counts(values, counts)

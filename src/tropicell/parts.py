@@ -1,0 +1,44 @@
+"""Work on many rows, part by part, in threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tropicell.errors import InvalidInputError
+from tropicell.thread_pool import ThreadPool
+
+
+def in_parts(work: Callable[[slice], None], count: int, workers: int, size: int) -> None:
+    """Call `work` for rows 0 … size - 1, the next ones, and so on, in several threads.
+
+    What is a part does not depend on the number of threads, nor does what a part gives.
+
+    Parameters
+    ----------
+    work : callable
+        Gets the rows as a slice, and keeps what it finds.
+    count : int
+        Number of rows.
+    workers : int
+        Number of threads; with 1 the calling thread does it.
+    size : int
+        Rows of a part.
+
+    Examples
+    --------
+    >>> parts = []
+    >>> in_parts(parts.append, 5, 1, 2)
+    >>> parts
+    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
+    """
+    if not (isinstance(workers, int) and workers >= 1):
+        raise InvalidInputError(f"workers must be a whole number from 1 on, not {workers!r}")
+    parts = [slice(start, min(start + size, count)) for start in range(0, count, size)]
+    threads = min(workers, len(parts))
+    if threads <= 1:
+        for part in parts:
+            work(part)
+        return
+    with ThreadPool(threads) as pool:
+        for task in [pool.submit(work, part) for part in parts]:
+            task.result()

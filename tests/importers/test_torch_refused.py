@@ -1,0 +1,177 @@
+"""What `from_torch` and `.pt2` files refuse, and say why: operators, modules, archives."""
+
+import pickle
+import zipfile
+
+import pytest
+import torch
+from torch import nn
+
+import tropicell
+from torch_modules import First, Function, t
+from tropicell import from_torch
+from tropicell.errors import ModelFileError, ModelImportError, UnsupportedOperatorError
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
+
+aten = torch.ops.aten
+
+REFUSED = {
+    "aten.sigmoid": (lambda x: x.sigmoid(), (1, 3)),
+    "aten.tanh": (lambda x: x.tanh(), (1, 3)),
+    "aten.softmax": (lambda x: x.softmax(1), (1, 3)),
+    "aten.scaled_dot_product_attention": (
+        lambda x: nn.functional.scaled_dot_product_attention(x, x, x),
+        (1, 2, 3, 4),
+    ),
+    "aten.sin": (lambda x: x.sin(), (1, 3)),
+    "aten.cos": (lambda x: x.cos(), (1, 3)),
+    "aten.exp": (lambda x: x.exp(), (1, 3)),
+    "aten.erf": (lambda x: x.erf(), (1, 3)),
+    "aten.gelu": (nn.functional.gelu, (1, 3)),
+    "aten.silu": (nn.functional.silu, (1, 3)),
+    "aten.layer_norm": (lambda x: nn.functional.layer_norm(x, (3,)), (1, 3)),
+    "aten.hardswish": (nn.functional.hardswish, (1, 3)),
+    "aten.pow": (lambda x: x**2, (1, 3)),
+    "aten.mul": (lambda x: x * x.relu(), (1, 3)),
+    "aten.div": (lambda x: 1 / x, (1, 3)),
+    "aten.matmul": (lambda x: x @ x.transpose(1, 2), (1, 3, 3)),
+    "aten.where": (lambda x: torch.where(x > 0, x, -x), (1, 3)),
+    "aten.gt": (lambda x: (x > 0).double(), (1, 3)),
+    "aten.sort": (lambda x: x.sort()[0], (1, 3)),
+    "aten.round": (lambda x: x.round(), (1, 3)),
+    "aten.threshold": (lambda x: nn.functional.threshold(x, 0.5, 0.0), (1, 3)),
+    "aten.prod": (lambda x: x.prod(1), (1, 3)),
+    "aten.glu": (nn.functional.glu, (1, 4)),
+    "arithmetic on sizes (ge)": (lambda x: x[:, torch.tensor([True, False, True])], (1, 3)),
+    "aten.log2": (lambda x: x.log2(), (1, 3)),
+    "aten.dropout (training mode)": (lambda x: nn.functional.dropout(x, 0.5, True), (1, 3)),
+    "aten.batch_norm (training mode)": (
+        lambda x: nn.functional.batch_norm(x, t(2), t(2), training=True),
+        (1, 2, 4),
+    ),
+}
+
+# Where another operator is met first.
+MET_FIRST = {"aten.where": "aten.gt", "aten.div": "aten.reciprocal"}
+
+
+@pytest.mark.parametrize("operator", REFUSED)
+def test_refused_by_name(operator):
+    function, shape = REFUSED[operator]
+    with pytest.raises(UnsupportedOperatorError) as caught:
+        from_torch(Function(function), torch.zeros(shape))
+    assert caught.value.operator == MET_FIRST.get(operator, operator)
+    assert len(caught.value.advice) > 10
+
+
+@pytest.mark.parametrize(
+    ("module", "operator"),
+    [
+        (First(nn.LSTM(3, 2)), "aten.lstm"),
+        (First(nn.RNN(3, 2)), "aten.rnn_tanh"),
+        (First(nn.MultiheadAttention(3, 1), 3), "aten."),
+    ],
+)
+def test_modules_refused_by_name(module, operator):
+    with pytest.raises(UnsupportedOperatorError) as caught:
+        from_torch(module.eval(), torch.zeros(1, 2, 3))
+    assert caught.value.operator.startswith(operator)
+
+
+@pytest.mark.parametrize("layer", [nn.BatchNorm1d(3), nn.Dropout(0.5)])
+def test_training_mode_is_refused_by_name(layer):
+    with pytest.raises(UnsupportedOperatorError, match=r"call \.eval\(\)") as caught:
+        from_torch(nn.Sequential(nn.Linear(3, 3), layer), torch.zeros(2, 3))
+    assert caught.value.operator == f"{type(layer).__name__} (training mode)"
+    assert from_torch(nn.Sequential(nn.Linear(3, 3), layer).eval(), torch.zeros(2, 3)).depth == 0
+
+
+def test_data_dependent_branch_is_refused():
+    def branch(x):
+        return x if x.sum() > 0 else -x
+
+    with pytest.raises(UnsupportedOperatorError, match="data-dependent"):
+        from_torch(Function(branch), torch.zeros(1, 3))
+
+
+def test_mixing_the_rows_of_a_batch_is_refused():
+    with pytest.raises(ModelImportError, match="mixes the rows"):
+        from_torch(Function(lambda x: x - x.mean(0) + x.sum(0)), torch.zeros(4, 3))
+
+
+@pytest.mark.parametrize(
+    ("module", "example", "message"),
+    [
+        (Function(lambda x: (x, x)), torch.zeros(1, 2), "2 outputs"),
+        (Function(lambda x: x), (torch.zeros(1), torch.zeros(1)), "2 tensors"),
+        (Function(lambda x: x), torch.zeros(1, 0), "shape"),
+        (Function(lambda x: x @ t(3, 3)), torch.zeros(1, 2), "could not export"),
+        ({"0.weight": 1}, torch.zeros(1, 2), r"expected a torch\.nn\.Module.*load the weights"),
+    ],
+)
+def test_bad_input(module, example, message):
+    with pytest.raises(ModelImportError, match=message):
+        from_torch(module, example)
+
+
+def test_nan_weights_are_refused():
+    module = nn.Linear(2, 2)
+    with torch.no_grad():
+        module.weight[1, 0] = float("nan")
+    with pytest.raises(ModelImportError, match=r"weight.*not a number at \(1, 0\)"):
+        from_torch(module, torch.zeros(1, 2))
+
+
+def _archive(tmp_path, change):
+    """A small .pt2 file with one of its members changed."""
+    torch.export.save(
+        torch.export.export(nn.Linear(2, 1), (torch.zeros(1, 2),)), tmp_path / "good.pt2"
+    )
+    with (
+        zipfile.ZipFile(tmp_path / "good.pt2") as old,
+        zipfile.ZipFile(tmp_path / "bad.pt2", "w") as new,
+    ):
+        for info in old.infolist():
+            new.writestr(info.filename, change(info.filename, old.read(info)))
+    return tmp_path / "bad.pt2"
+
+
+class Bomb:
+    def __reduce__(self):
+        return (pytest.fail, ("code of the file was run",))
+
+
+def test_pickles_in_an_archive_are_never_loaded(tmp_path):
+    bomb = pickle.dumps(Bomb())
+    # the sample inputs are a pickle that torch.export.load reads: here they are ignored
+    path = _archive(tmp_path, lambda n, data: bomb if "sample_inputs" in n else data)
+    assert tropicell.load(path).n_inputs == 2
+    path = _archive(
+        tmp_path,
+        lambda n, data: data.replace(b'"use_pickle": false', b'"use_pickle": true'),
+    )
+    with pytest.raises(ModelFileError, match="stored as a pickle"):
+        tropicell.load(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda n, data: data.replace(b'"as_int": 2', b'"as_int": 20000'), "claims more"),
+        (lambda n, data: data[:3] if n.endswith("model.json") else data, "not laid out"),
+        (lambda n, data: data[:4] if "weight_0" in n else data, "claims more|not laid out"),
+    ],
+)
+def test_damaged_archive(tmp_path, change, message):
+    with pytest.raises(ModelFileError, match=message):
+        tropicell.load(_archive(tmp_path, change))
+
+
+def test_foreign_operators_of_an_archive_are_not_run(tmp_path):
+    for target in (b"torch.ops.aten.from_file.default", b"os.system", b"_operator.call"):
+        path = _archive(
+            tmp_path, lambda n, data, to=target: data.replace(b"torch.ops.aten.linear.default", to)
+        )
+        with pytest.raises(UnsupportedOperatorError):
+            tropicell.load(path)
