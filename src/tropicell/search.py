@@ -159,7 +159,8 @@ class Search:
             )
         task = runs.task_of(name, self.network, domain, self.arithmetic, store=store)
         keeper = self._keeper(name, domain, task, store=store)
-        return keeper, UnitRun(task, units=keeper.units, count=keeper.count, **options)
+        options |= {"units": keeper.units, "count": keeper.count}
+        return keeper, UnitRun(task, in_order=True, **options)
 
     def _start_on_cluster(
         self, name: str, domain: Domain, *, store: bool

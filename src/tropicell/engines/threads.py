@@ -1,44 +1,33 @@
-"""Units of work in threads: taken in order, handed out in order, whatever the number of threads.
+"""Units of work in threads: handed out in order, whatever the number of threads.
 
-Threads work at the front: of all open units each takes the one whose regions come first. So few
-units are open at a time, and few regions wait for those before them.
+Which units threads take does not change what is handed out, only when. They take large ones first,
+so that all have something to do until the end; but every fourth, and all once many regions wait for
+those before them, from the front, so that memory stays bounded.
 """
 
 from __future__ import annotations
 
-import heapq
 import threading
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 from tropicell.engines.batch import Columns, size_of
+from tropicell.engines.open_units import Key, OpenPlaces, Place
 from tropicell.engines.units import Outcome, Task, Unit, Worker
 
 #: Bytes of regions that may wait for those before them, or for the reader; then only the very
 #: first unit is worked on, so that memory stays bounded.
 MOST_WAITING = 256 * 2**20
 
+#: Of so many units one is taken from the front; all of them, if there are that many open ones for
+#: each thread.
+_EVERY, _MANY = 4, 16
+
 #: Seconds after which somebody who waits looks whether it is time to stop.
 _SECONDS = 0.05
-
-
-@dataclass(eq=False, slots=True)
-class Place:
-    """A unit in the order of all: open, running, or done (`outcome`); `after` is the next one.
-
-    Keys of open and running places are in the order of the places. The keys of what is left of a
-    unit begin with the unit's key.
-    """
-
-    unit: Unit
-    key: tuple[int, ...]
-    after: Place | None = None
-    outcome: Outcome | None = None
-    nbytes: int = 0
 
 
 class UnitRun:
@@ -55,6 +44,8 @@ class UnitRun:
         Regions that were found before.
     max_seconds : float, optional
         Stop after so much time, in the middle of a unit.
+    in_order : bool
+        Always take units from the front: less is found that is not yet handed out.
 
     Attributes
     ----------
@@ -80,15 +71,20 @@ class UnitRun:
         units: Iterable[Unit] | None = None,
         count: int = 0,
         max_seconds: float | None = None,
+        in_order: bool = False,
     ) -> None:
         self._task = task
         self._n = workers
+        self._in_order = in_order
         start = [task.root()] if units is None else units
         places = [Place(unit, (k,)) for k, unit in enumerate(start)]
         for place, after in pairwise(places):
             place.after = after
         self._first = places[0] if places else None
-        self._open = [(place.key, place) for place in places]  # a heap
+        self._open = OpenPlaces()
+        for place in places:
+            self._open.add(place)
+        self._turn = 0
         self._stop = False  # no lock: a signal handler may set it at any time
         self._lock = threading.RLock()
         self._work_to_do = threading.Condition(self._lock)
@@ -138,7 +134,7 @@ class UnitRun:
         self.join()
         yield from self._take_ready()
         place, self._first = self._first, None
-        self._open, self._ahead, self._waiting = [], 0, 0
+        self._open, self._ahead, self._waiting = OpenPlaces(), 0, 0
         while place is not None:
             if place.outcome is not None:
                 self.count += place.outcome.count
@@ -155,7 +151,7 @@ class UnitRun:
         A unit that is done and waits is to be done again, so its children do not count.
         """
         units = []
-        again: tuple[int, ...] | None = None
+        again: Key | None = None
         with self._lock:
             place = self._first
             while place is not None:
@@ -187,7 +183,7 @@ class UnitRun:
     def _alone(self) -> Iterator[Columns | None]:
         worker = self._new_worker()
         while self._open and not self._stopped():
-            place = heapq.heappop(self._open)[1]
+            place = self._open.take_first()
             outcome = worker.run(place.unit, self._limit(place.unit), self._stopped)
             self._finish(place, outcome)
             if outcome.left is None:
@@ -232,15 +228,29 @@ class UnitRun:
                 self._first_is_done.notify_all()
 
     def _take(self) -> Place | None:
-        """The first unit that nobody has; None if there is nothing to do any more."""
+        """A unit that nobody has; None if there is nothing to do any more."""
         with self._lock:
-            while not self._stopped():
-                if self._first is None:
-                    return None
-                if self._open and (self._waiting < MOST_WAITING or self._open[0][1] is self._first):
-                    return heapq.heappop(self._open)[1]
+            while not self._stopped() and self._first is not None:
+                if (place := self._next()) is not None:
+                    return place
                 self._work_to_do.wait(_SECONDS)
         return None
+
+    def _next(self) -> Place | None:
+        """The unit that is best taken now, if there is one."""
+        if not self._open:
+            return None
+        if self._waiting >= MOST_WAITING:
+            return self._open.take_first() if self._open.first() is self._first else None
+        self._turn += 1
+        if (
+            self._in_order
+            or self._turn % _EVERY == 0
+            or self._waiting >= MOST_WAITING // 2
+            or len(self._open) > _MANY * self._n
+        ):
+            return self._open.take_first()
+        return self._open.take_large()
 
     # --- the order ----------------------------------------------------------------------------
 
@@ -251,17 +261,14 @@ class UnitRun:
 
     def _finish(self, place: Place, outcome: Outcome) -> None:
         """Put what is left of a unit in its place."""
-        left = outcome.left or []
-        # The parent is done, so that an only child can have its key: no chain of keys grows long.
-        keys = [place.key] if len(left) == 1 else [(*place.key, k) for k in range(len(left))]
-        children = [Place(unit, key) for unit, key in zip(left, keys, strict=True)]
+        children = place.children(outcome)
         place.nbytes = sum(map(size_of, outcome.columns))
         with self._lock:
             after = place.after
             for child in reversed(children):
                 child.after = after
                 after = child
-                heapq.heappush(self._open, (child.key, child))
+                self._open.add(child)
             place.after = after
             place.outcome = outcome
             self._ahead += outcome.count
