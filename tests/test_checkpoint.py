@@ -78,7 +78,6 @@ def quiet() -> dict[str, Any]:
     return undisturbed(*KILLED)
 
 
-@pytest.mark.xdist_group("killed")
 @pytest.mark.posix
 @pytest.mark.parametrize(
     "number", [getattr(signal, "SIGKILL", None), signal.SIGTERM, signal.SIGINT]
