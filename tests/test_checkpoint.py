@@ -18,8 +18,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from children import run_python
-from strategies import domains, networks
-from test_enumeration import ENGINES, assert_same, default_network, small_units
+from strategies import default_network, domains, networks
+from test_enumeration import ENGINES, assert_same, small_units
 from tropicell import (
     Box,
     Checkpoint,
