@@ -30,9 +30,10 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     import kernels
 
     stamp = kernels.stamp()
-    if config.cache is not None and config.cache.get("tropicell/kernels", None) != stamp:
+    cache = getattr(config, "cache", None)  # not there with -p no:cacheprovider
+    if cache is not None and cache.get("tropicell/kernels", None) != stamp:
         kernels.compile_all()
-        config.cache.set("tropicell/kernels", stamp)
+        cache.set("tropicell/kernels", stamp)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
