@@ -14,7 +14,7 @@ demo: $(VENV)/.core  ## all regions of a bundled network, with a picture
 test: lint tests  ## lint, types, unit and property tests, examples in the docs
 
 tests: $(VENV)/.dev
-	$(RUN) pytest -q -n 2 --dist loadgroup -r s --durations 15
+	$(RUN) pytest -q -n 2 -r s --durations 15
 
 lint: $(VENV)/.dev
 	$(RUN) ruff check .

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from hypothesis import strategies as st
 
@@ -110,3 +112,14 @@ def domains(inputs: int) -> st.SearchStrategy:
             Polytope(np.ones((1, inputs)), [1.0]),
         ]
     )
+
+
+def default_network(sizes: list[int], seed: int = 0) -> Network:
+    """PyTorch's default initialisation."""
+    rng = np.random.default_rng(seed)
+    weights, biases = [], []
+    for m, n in pairwise(sizes):
+        bound = 1 / np.sqrt(m)
+        weights.append(rng.uniform(-bound, bound, (n, m)))
+        biases.append(rng.uniform(-bound, bound, n))
+    return Network.mlp(weights, biases)

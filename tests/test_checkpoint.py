@@ -18,8 +18,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from children import run_python
-from strategies import domains, networks
-from test_enumeration import ENGINES, assert_same, default_network, small_units
+from strategies import default_network, domains, networks
+from test_enumeration import ENGINES, assert_same, small_units
 from tropicell import (
     Box,
     Checkpoint,
@@ -78,7 +78,6 @@ def quiet() -> dict[str, Any]:
     return undisturbed(*KILLED)
 
 
-@pytest.mark.xdist_group("killed")
 @pytest.mark.posix
 @pytest.mark.parametrize(
     "number", [getattr(signal, "SIGKILL", None), signal.SIGTERM, signal.SIGINT]

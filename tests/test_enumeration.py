@@ -5,14 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import pairwise
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from strategies import KINDS, domains, networks, random_network
+from strategies import KINDS, default_network, domains, networks, random_network
 from tropicell import (
     Box,
     IncompleteError,
@@ -41,14 +40,6 @@ def small_units(limit: int) -> Iterator[None]:
         yield
     finally:
         units.FIRST_LIMIT, units.LAST_LIMIT, units.FEW = saved
-
-
-def default_network(sizes: list[int], seed: int = 0) -> Network:
-    """PyTorch's default initialisation."""
-    rng = np.random.default_rng(seed)
-    pairs = list(pairwise(sizes))
-    weights = [rng.uniform(-1, 1, size=(n, m)) / np.sqrt(m) for m, n in pairs]
-    return Network.mlp(weights, [rng.uniform(-1, 1, size=n) / np.sqrt(m) for m, n in pairs])
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from strategies import KINDS, domains, networks, random_network
+from strategies import KINDS, default_network, domains, networks, random_network
 from tropicell import (
     Affine,
     Box,
@@ -58,17 +58,6 @@ def count_cells(network: Network, domain: Domain | None = None) -> UnitRun:
     for _ in run.batches():
         pass
     return run
-
-
-def random_mlp(sizes: list[int], seed: int = 0) -> Network:
-    """PyTorch's default initialisation."""
-    rng = np.random.default_rng(seed)
-    weights, biases = [], []
-    for m, n in pairwise(sizes):
-        bound = 1 / np.sqrt(m)
-        weights.append(rng.uniform(-bound, bound, (n, m)))
-        biases.append(rng.uniform(-bound, bound, n))
-    return Network.mlp(weights, biases)
 
 
 @slow
@@ -130,14 +119,14 @@ def test_bounded_means_no_rays(data: st.DataObject) -> None:
 def test_float_arithmetic_on_generic_networks() -> None:
     for sizes in ([2, 20, 20, 1], [3, 8, 8, 1], [4, 6, 6, 1]):
         for domain in (Box(-1, 1), WholeSpace()):
-            network = random_mlp(sizes)
+            network = default_network(sizes)
             exact = found(network, domain)
             assert found(network, domain, arithmetic="float") == exact
             assert found(network, domain, arithmetic="float", tolerance=Tolerance(1e-10)) == exact
 
 
 def test_known_count_and_memory() -> None:
-    regions = enumerate_cells(random_mlp([2, 64, 64, 64, 1]), Box(-1, 1))
+    regions = enumerate_cells(default_network([2, 64, 64, 64, 1]), Box(-1, 1))
     assert len(regions) == 5058
     assert regions.nbytes / len(regions) < 250
     assert regions.facet_lines.counts.mean() <= 4
@@ -148,7 +137,7 @@ def test_known_count_and_memory() -> None:
 def test_simple_arrangement(sizes: list[int]) -> None:
     """N hyperplanes in general position cut R^d into C(n, 0) + … + C(n, d) cells."""
     d, n = sizes[0], sizes[1]
-    network = random_mlp([d, n, 1])
+    network = default_network([d, n, 1])
     expected = {2: 1 + 12 + 66, 3: 1 + 8 + 28 + 56}[d]
     assert count_cells(network).count == expected == len(enumerate_cells(network))
 
@@ -165,7 +154,7 @@ def test_telgarsky_sawtooth() -> None:
 
 
 def test_budgets_and_going_on() -> None:
-    network = random_mlp([2, 20, 20, 1])
+    network = default_network([2, 20, 20, 1])
     total = count_cells(network).count
     run = UnitRun(CellTask(network), max_seconds=0.0)
     assert [batch for batch in run.batches() if batch] == []
@@ -185,7 +174,7 @@ def test_budgets_and_going_on() -> None:
 
 @pytest.mark.parametrize("sizes", [[2, 20, 20, 1], [3, 10, 10, 1]])
 def test_work_can_be_shared(sizes: list[int]) -> None:
-    network = random_mlp(sizes)
+    network = default_network(sizes)
     total = count_cells(network).count
     task = CellTask(network, store=False)
     outcome = task.worker().run(task.root(), 50, lambda: False)
@@ -196,7 +185,7 @@ def test_work_can_be_shared(sizes: list[int]) -> None:
 
 
 def test_empty_domain_and_no_layers() -> None:
-    network = random_mlp([2, 3, 1])
+    network = default_network([2, 3, 1])
     assert found(network, Polytope([[1, 0], [-1, 0]], [0, 0])) == []
     affine = Network(2, [], Affine({0: [[1.0, 1.0]]}))
     assert count_cells(affine).count == 1

@@ -27,9 +27,6 @@ from tropicell.engines.threads import UnitRun
 from tropicell.enumeration import count_regions, enumerate_regions, iter_regions
 from tropicell.errors import IncompleteError
 
-#: In one process: the kernels are compiled once.
-pytestmark = pytest.mark.xdist_group("device")
-
 #: Bytes of working memory: room for a few cells at a time, and for everything.
 LITTLE, MUCH = 1 << 14, 1 << 22
 

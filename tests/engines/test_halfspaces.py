@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import NamedTuple
 
 import numpy as np
@@ -10,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from strategies import KINDS, domains, networks, random_network
+from strategies import KINDS, default_network, domains, networks, random_network
 from tropicell import Affine, Box, Layer, Network, Polytope, Slice, activations
 from tropicell.domains import resolve
 from tropicell.engines import _halfspaces_search, _halfspaces_work
@@ -78,16 +77,6 @@ def check_witnesses(network, domain, result):
     return sure
 
 
-def default_init(sizes, seed=0):
-    rng = np.random.default_rng(seed)
-    weights, biases = [], []
-    for m, n in itertools.pairwise(sizes):
-        bound = 1 / np.sqrt(m)
-        weights.append(rng.uniform(-bound, bound, (n, m)))
-        biases.append(rng.uniform(-bound, bound, n))
-    return Network.mlp(weights, biases)
-
-
 def check(network, domain=None):
     expected = oracle(network, domain)
     result = enumerate_halfspaces(network, domain)
@@ -151,7 +140,7 @@ def test_many_pieces_and_skips():
 
 def test_float_agrees_on_generic_networks():
     for seed, sizes in enumerate([(2, 8, 8, 1), (3, 6, 6, 6, 1), (6, 7, 5, 1), (8, 6, 4, 1)]):
-        network = default_init(sizes, seed)
+        network = default_network(sizes, seed)
         exact = enumerate_halfspaces(network)
         floats = enumerate_halfspaces(network, arithmetic="float")
         assert found(exact) == found(floats)
@@ -160,7 +149,7 @@ def test_float_agrees_on_generic_networks():
 
 
 def test_generic_high_dimension():
-    result = enumerate_halfspaces(default_init((8, 10, 10, 1)), store=False)
+    result = enumerate_halfspaces(default_network((8, 10, 10, 1)), store=False)
     assert (result.count, result.complete) == (109_597, True)
     assert result.stats["exact_decisions"] == 0
     assert result.stats["lps"] < result.count
@@ -177,7 +166,7 @@ def test_arrangements_have_the_known_number_of_cells():
 
 
 def test_buffers_grow_and_batches_add_up(monkeypatch):
-    network = default_init((4, 14, 12, 1))
+    network = default_network((4, 14, 12, 1))
     expected = found(enumerate_halfspaces(network))
     monkeypatch.setattr(_halfspaces_work, "POINTS", 16)
     monkeypatch.setattr(_halfspaces_search, "BATCH", 5000)  # less than the first units have
@@ -185,7 +174,7 @@ def test_buffers_grow_and_batches_add_up(monkeypatch):
 
 
 def test_refused_input():
-    network = default_init((2, 3, 1))
+    network = default_network((2, 3, 1))
     with pytest.raises(InvalidDomainError, match="interior"):
         enumerate_halfspaces(network, Polytope([[1, 0], [-1, 0]], [0, 0]))
 

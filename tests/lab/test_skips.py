@@ -19,9 +19,6 @@ from tropicell.lab.skips_results import Cell, Results
 from tropicell.lab.statistics import paired_ratio
 from tropicell.lab.user_model import user_networks, user_points
 
-#: In one process: most tests look at the results of one run.
-pytestmark = pytest.mark.xdist_group("skips")
-
 
 def test_skip_sets_by_hand():
     assert SKIP_SETS["none"](5) == []

@@ -13,9 +13,6 @@ from tropicell.lab import Options, Run
 from tropicell.lab.table1 import EXPERIMENT, Settings, _counts, _network
 from tropicell.lab.table1_results import PUBLISHED
 
-#: In one process: most tests look at the results of one run.
-pytestmark = pytest.mark.xdist_group("table1")
-
 SMALL = Settings(networks=6, large=8, trials=50)
 
 
