@@ -22,10 +22,12 @@ from tropicell import (
     enumerate_regions,
 )
 from tropicell.arithmetic import EXACT
+from tropicell.columns import PackedPatterns
 from tropicell.domains import Domain, resolve
 from tropicell.engines._cells_buffers import plane_stack
 from tropicell.engines._cells_maps import enter_layer
 from tropicell.engines._cells_sharp import refine
+from tropicell.engines._column_kernels import copy_points, pattern_rows
 from tropicell.engines.cells import CellTask, Tolerance
 from tropicell.engines.program import compile_program
 from tropicell.engines.threads import UnitRun
@@ -307,6 +309,21 @@ def test_corners_of_a_deep_network() -> None:
         exact = regions[k].vertices.astype(float)
         near = np.abs(regions.corners[k][:, None, :2] - exact[None]).sum(axis=2)
         assert near.min(axis=1).max() < 1e-7
+
+
+@pytest.mark.parametrize("neurons", [1, 8, 63, 64, 65, 130])
+@pytest.mark.parametrize("bits", [1, 2, 3])
+def test_kernels_pack_patterns_like_everybody(neurons: int, bits: int) -> None:
+    rng = np.random.default_rng(neurons)
+    rows = pattern_rows(5, neurons)
+    rows[:] = 255  # what is beyond the last neuron does not matter
+    rows[:, :neurons] = rng.integers(0, 2**bits, size=(5, neurons))
+    expected = PackedPatterns.pack(np.ascontiguousarray(rows[:, :neurons]), bits).words
+    words, points = np.empty_like(expected), rng.normal(size=(5, 2))
+    copy = np.empty_like(points)
+    copy_points(rows, rows.view(np.uint64), points, 5, neurons, bits, words, copy)
+    assert (words == expected).all()
+    assert (copy == points).all()
 
 
 def test_numbers_of_extraordinary_size() -> None:

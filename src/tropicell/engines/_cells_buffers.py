@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -78,21 +79,24 @@ def twice(array: Any) -> Any:
 
 
 def batch_arrays(program: Program, store: bool) -> Batch:
-    """Buffers for a batch of regions; tiny ones if regions are only counted."""
+    """Buffers for a batch of regions; tiny ones if regions are only counted.
+
+    They are not cleared: memory that is not used costs nothing.
+    """
     neurons = program.neurons
     d = program.dimension
     n = min(BATCH_REGIONS, max(64, _BATCH_BYTES // max(neurons, 1))) if store else 1
     corners = max(n * (8 if d <= 3 else 24), 4096) if store else 1
     return Batch(
         patterns=pattern_rows(n, neurons),
-        witnesses=np.zeros((n, d)),
-        volumes=np.zeros(n),
-        bounded=np.zeros(n, np.bool_),
-        inside=np.zeros(n, np.bool_),
-        vertices=np.zeros((corners, d + 1)),
-        vertex_counts=np.zeros(n, np.int64),
-        labels=np.zeros(corners, np.int64),
-        facet_counts=np.zeros(n, np.int64),
+        witnesses=np.empty((n, d)),
+        volumes=np.empty(n),
+        bounded=np.empty(n, np.bool_),
+        inside=np.empty(n, np.bool_),
+        vertices=np.empty((corners, d + 1)),
+        vertex_counts=np.empty(n, np.int64),
+        labels=np.empty(corners, np.int64),
+        facet_counts=np.empty(n, np.int64),
     )
 
 
@@ -102,12 +106,12 @@ def unsure_arrays(program: Program) -> Unsure:
     lines = program.most_lines
     n = max(16, min(_UNSURE_CELLS, _BATCH_BYTES // max(neurons, 1)))
     return Unsure(
-        layers=np.zeros(n, np.int64),
-        patterns=np.zeros((n, neurons), np.uint8),
-        labels=np.zeros(64 * n + 4 * len(program.lines.domain_rows), np.int64),
-        facet_ends=np.zeros(n, np.int64),
-        conflicts=np.zeros(4 * lines + 16 * n, np.int64),
-        conflict_ends=np.zeros(n, np.int64),
+        layers=np.empty(n, np.int64),
+        patterns=np.empty((n, neurons), np.uint8),
+        labels=np.empty(64 * n + 4 * len(program.lines.domain_rows), np.int64),
+        facet_ends=np.empty(n, np.int64),
+        conflicts=np.empty(4 * lines + 16 * n, np.int64),
+        conflict_ends=np.empty(n, np.int64),
     )
 
 
@@ -164,7 +168,7 @@ def cone_stack(program: Program) -> ConeStack:
     """Stack of the cone kernel; it grows when the kernel asks for it."""
     d = program.dimension
     width, lines = program.width, program.most_lines
-    rays = 4096
+    rays = 1024
     return ConeStack(
         rays=np.zeros((rays, d + 2)),
         tight=np.zeros(rays, np.uint64),
@@ -193,6 +197,7 @@ def cone_stack(program: Program) -> ConeStack:
     )
 
 
+@cache
 def _minor_terms(d: int) -> Any:
     """Laplace expansion of all minors of d rows of length d + 1, column sets as bits.
 

@@ -17,21 +17,33 @@ from tropicell.engines._jit import kernel
 _GATHER = np.uint64(0x0102040810204080)
 
 
+#: The lowest bit of each of eight bytes.
+_LOWEST = np.uint64(0x0101010101010101)
+
+
 def pattern_rows(count: int, neurons: int) -> NDArray[np.uint8]:
-    """Room for unpacked patterns, a byte a neuron; rows are filled up to whole words of bits."""
-    return np.zeros((count, 64 * max(1, -(-neurons // 64))), np.uint8)
+    """Room for unpacked patterns, a byte a neuron; a row has bytes for whole words of bits."""
+    return np.empty((count, 64 * max(1, -(-neurons // 64))), np.uint8)
 
 
 @kernel
 def _pack(patterns: Any, eights: Any, n: int, neurons: int, bits: int, words: Any) -> None:
-    """Patterns as `tropicell.columns.PackedPatterns` has them; `eights` are the same bytes."""
+    """Patterns as `tropicell.columns.PackedPatterns` has them; `eights` are the same bytes.
+
+    Bytes beyond the last neuron may be anything.
+    """
+    most = words.shape[1] - 1
+    tail = np.uint64(neurons - 64 * most)
+    mask = (np.uint64(1) << tail) - np.uint64(1) if tail < np.uint64(64) else ~NONE
     for k in range(n):
         for w in range(words.shape[1]):
             word = NONE
             if bits == 1:
                 for i in range(8):
-                    byte = (eights[k, 8 * w + i] * _GATHER) >> np.uint64(56)
+                    byte = ((eights[k, 8 * w + i] & _LOWEST) * _GATHER) >> np.uint64(56)
                     word |= byte << np.uint64(8 * i)
+                if w == most:
+                    word &= mask
             words[k, w] = word
         if bits > 1:
             for j in range(neurons):

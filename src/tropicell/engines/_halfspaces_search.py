@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -99,11 +100,15 @@ class Search:
         self._snap = self.program.roundoff.copy() if self.exact else np.full(depth, tolerance.snap)
         self.work: Work = make_work(self.program, store, BATCH)
         self._certificate = make_certificate_space(self.program)
-        self._rows = ExactRows(self.network, self.program.domain)
         self.complete = False
         self.paused = False
         self.exact_decisions = 0
         self._rewritten = False
+
+    @cached_property
+    def _rows(self) -> ExactRows:
+        """Made when first needed, which most workers never do."""
+        return ExactRows(self.network, self.program.domain)
 
     @property
     def count(self) -> int:

@@ -172,7 +172,7 @@ def make_work(program: Program, store: bool, batch: int) -> Work:
             known=np.zeros((depth, 2, words), np.uint64),
             masks=np.zeros((depth, points, 3, words), np.uint64),
             basis=np.zeros((depth, points, d), np.int32),
-            vertex=np.zeros((depth, kept, d + 1, d)),
+            vertex=np.empty((depth, kept, d + 1, d)),
             n_points=np.zeros(depth, np.int64),
             members=np.zeros((depth, 8 * points), np.int32),
             node=np.zeros((depth, 2), np.int64),
@@ -187,8 +187,8 @@ def make_work(program: Program, store: bool, batch: int) -> Work:
         ),
         out=Out(
             patterns=pattern_rows(batch if store else 0, n_neurons),
-            witnesses=np.zeros((batch if store else 0, d)),
-            margins=np.zeros(batch if store else 0),
+            witnesses=np.empty((batch if store else 0, d)),
+            margins=np.empty(batch if store else 0),
         ),
     )
 
