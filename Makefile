@@ -45,6 +45,7 @@ fuzz: $(VENV)/.dev  ## a hundred thousand damaged and hostile files for every lo
 	$(RUN) benchmarks.fuzz
 
 docs: $(VENV)/.docs  ## the site, in build/site; runs the gallery; any warning is an error
+	rm -rf docs/reference  # made anew: pages of names that are gone would stay
 	$(RUN) tropicell.importers.operators_page docs/operators.md
 	$(RUN) sphinx -W --keep-going -q -b html docs build/site
 

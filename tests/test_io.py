@@ -4,8 +4,10 @@ import contextlib
 import io
 import itertools
 import json
+import os
 import pickle
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -298,3 +300,17 @@ def test_importing_the_package_stays_light():
     code = f"import sys, tropicell; print([m for m in {heavy} if m in sys.modules])"
     assert run_python("-c", code).stdout.strip() == "[]"
     assert tropicell.from_torch.__name__ == "from_torch"
+
+
+@pytest.mark.posix
+def test_files_may_be_read_by_whom_the_user_lets(tmp_path: Path) -> None:
+    network, file = Network.mlp([[[1.0]]]), tmp_path / "net.npz"
+    before = os.umask(0o027)
+    try:
+        save(network, file)
+        assert file.stat().st_mode & 0o777 == 0o640
+        file.chmod(0o600)
+        save(network, file)
+        assert file.stat().st_mode & 0o777 == 0o600
+    finally:
+        os.umask(before)

@@ -10,11 +10,12 @@ from __future__ import annotations
 import math
 import os
 import re
+import secrets
+import shutil
 import struct
-import tempfile
 import zipfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal
 
@@ -71,6 +72,7 @@ def load(path: str | os.PathLike[str]) -> Network:
 
     Examples
     --------
+    >>> import tempfile
     >>> import numpy as np
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     np.savez(folder + "/net.npz", W0=[[1.0], [-1.0]], b0=[0.0, 1.0], W1=[[1.0, 1.0]])
@@ -130,6 +132,7 @@ def save(network: Network, path: str | os.PathLike[str]) -> None:
     Examples
     --------
     >>> network = Network.mlp([[[1.0]]] * 4, skips=[(1, 3)])
+    >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     save(network, folder + "/net.npz")
     ...     load(folder + "/net.npz")
@@ -150,13 +153,19 @@ def save(network: Network, path: str | os.PathLike[str]) -> None:
 
 @contextmanager
 def replacing(file: Path) -> Iterator[Path]:
-    """A temporary file beside `file` that takes its place at the end, or vanishes on an error."""
+    """A temporary file beside `file` that takes its place at the end, or vanishes on an error.
+
+    Who may read it is as for any new file, or as it was for the one that is replaced.
+    """
+    temporary = file.absolute().parent / f".{secrets.token_hex(8)}{file.suffix}"
     try:
-        handle, name = tempfile.mkstemp(dir=file.absolute().parent, prefix=".", suffix=file.suffix)
+        temporary.open("xb").close()
+        if file.exists():
+            shutil.copymode(file, temporary)
     except OSError as error:
+        with suppress(OSError):
+            temporary.unlink()
         raise FileWriteError(f"{file}: can't be written: {error.strerror}") from error
-    os.close(handle)
-    temporary = Path(name)
     try:
         yield temporary
         temporary.replace(file)

@@ -264,6 +264,8 @@ def emit(program, work, layer, free, point):
         k = work.state[EMITTED]
         for j in range(maps.piece.shape[0]):
             out.patterns[k, j] = maps.piece[j]
+        for c in range(out.witnesses.shape[1]):
+            out.witnesses[k, c] = 0.0  # in case none of the points has a margin
         best, q = 0.0, tree.node[layer, 0]
         stop, p = min(tree.node[layer, 1], q + 4), point
         while not best > _GOOD_MARGIN and (p >= 0 or q < stop):

@@ -55,7 +55,7 @@ def read_pt2(path: Path) -> tuple[Graph, Shape]:
         if isinstance(error, (ModelFileError, ModelImportError)):
             raise
         raise ModelFileError(
-            f"{path}: the archive is not laid out as torch 2.8 and later do it "
+            f"{path}: the archive is not laid out as torch 2.9 and later do it "
             f"({type(error).__name__}: {error}); {_ADVICE}"
         ) from error
 
@@ -74,7 +74,7 @@ class _Archive:
         if len(models) != 1:
             raise ModelFileError(
                 f"{path}: expected one model of an exported program in the archive, found "
-                f"{len(models)}; {_ADVICE} (torch 2.8 or later)"
+                f"{len(models)}; {_ADVICE} (torch 2.9 or later)"
             )
         self.root, _, self.model = models[0].split("/")
         self.model = self.model.removesuffix(".json")
