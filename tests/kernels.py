@@ -50,6 +50,7 @@ def regions(inputs: int) -> tc.Regions:
 def plane() -> None:
     found, points = regions(2), [[0.0, 0.5]]
     found.certify()
+    found.prepare()
     tc.RegionLocator(found).predict(points)
     tc.LastRegionPredictor(found).predict(points)
     tc.CachedPredictor(found.network).predict(points)

@@ -36,7 +36,7 @@ def test_volumes_add_up_to_the_box(network: Network) -> None:
 @pytest.mark.parametrize("inputs", [2, 4])
 def test_threads_give_the_same_columns(inputs: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measure, "_AT_ONCE", 7)
-    monkeypatch.setattr(output_maps, "_BATCH", 500)
+    monkeypatch.setattr(output_maps, "_PART", 7)
     network = random_network(3, "generic", inputs, 2, 8)
     alone, together = (enumerate_regions(network, Box(-1, 1)) for _ in range(2))
     together.prepare(workers=3)

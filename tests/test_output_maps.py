@@ -9,16 +9,18 @@ from hypothesis import strategies as st
 
 from strategies import networks, random_network
 from tropicell import Affine, CachedPredictor, Layer, Network, Slice
-from tropicell.output_maps import output_maps
+from tropicell.columns import PackedPatterns
+from tropicell.output_maps import output_maps, packed_maps
 
 
 def check(network: Network, patterns: np.ndarray) -> None:
-    found = output_maps(network, patterns)
-    assert found.flags.c_contiguous
     expected = network.maps("float").of_patterns(patterns)
-    assert found.shape == expected.shape
     scale = np.array([size_of(network, pattern) for pattern in patterns]).reshape(-1, 1, 1)
-    assert (abs(found - expected) <= 1e-13 * scale).all()
+    packed = PackedPatterns.pack(patterns, PackedPatterns.bits_for(network.pieces))
+    for found in (output_maps(network, patterns), packed_maps(network, packed)):
+        assert found.flags.c_contiguous
+        assert found.shape == expected.shape
+        assert (abs(found - expected) <= 1e-13 * scale).all()
 
 
 def size_of(network: Network, pattern: np.ndarray) -> float:

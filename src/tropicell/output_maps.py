@@ -1,24 +1,31 @@
-"""The affine maps of many patterns, worked out from the output back to the input.
+"""The affine maps of many patterns: from the output back to the input, or for regions in a row.
 
 `NetworkMaps.of_patterns` carries one column for every input through the layers. Going back from the
 output carries one row for every output instead. Networks with images as inputs have few
-outputs and many inputs, so this is a hundred times less work for them.
+outputs and many inputs, so this is a hundred times less work for them. Regions, of which there are
+millions and which have few inputs, go through a kernel from the input on, in threads.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import threading
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tropicell.arrays import FloatArray
 from tropicell.columns import PackedPatterns
+from tropicell.domains import WholeSpace
+from tropicell.layers import Affine, Layer
 from tropicell.network import Network
 from tropicell.parts import in_parts
 from tropicell.patterns import PatternArray, split_layers
 
-#: Numbers of the maps that a thread works out at a time.
-_BATCH = 1_000_000
+if TYPE_CHECKING:  # Numba is slow to import
+    from tropicell.engines.program import MapArrays
+
+#: Patterns that a thread works on at a time.
+_PART = 4096
 
 
 def output_maps(network: Network, patterns: PatternArray) -> FloatArray:
@@ -89,16 +96,35 @@ def packed_maps(network: Network, packed: PackedPatterns, *, workers: int = 1) -
     >>> packed_maps(network, packed, workers=2).tolist()
     [[[1.0, 5.0]], [[-1.0, 7.0]]]
     """
-    size = network.n_inputs + 1
-    step = max(1, _BATCH // (size * max([1, *network.widths])))
-    maps = network.maps("float")
+    from tropicell.engines._pattern_maps import maps_of_patterns  # noqa: PLC0415 - imports Numba
+
+    fill: Any = maps_of_patterns
+    program = _program_with_output(network)
+    size, rows = network.n_inputs + 1, int(program.row_start[-1])
+    widest = int(np.diff(program.row_start).max())
     found = np.empty((len(packed), network.n_outputs, size))
+    room = threading.local()
 
-    def work(rows: slice) -> None:
-        found[rows] = maps.of_patterns(packed[rows])
+    def work(part: slice) -> None:
+        if not hasattr(room, "arrays"):
+            before, after = np.empty((size + 1, rows)), np.empty((size + 2, rows))
+            room.arrays = before, after, np.empty(widest, np.int64), np.empty(size + 1)
+        fill(program, packed[part], *room.arrays, found[part])
 
-    in_parts(work, len(packed), workers, step)
+    in_parts(work, len(packed), workers, _PART)
     return found
+
+
+def _program_with_output(network: Network) -> MapArrays:
+    """Flat arrays for a network whose output is one more layer, in the inputs' own scale."""
+    from tropicell.engines.program import compile_program  # noqa: PLC0415 - imports Numba
+    from tropicell.engines.tame import embedding_of  # noqa: PLC0415
+
+    rows = embedding_of(network)
+    layers = [*network.layers, Layer(network.output)]
+    last = Affine({len(layers): np.eye(network.n_outputs)})
+    whole = Network(len(rows), layers, last, embedding=network.embedding)
+    return compile_program(whole, WholeSpace()).maps._replace(input_rows=rows)
 
 
 def _hand_back(terms: dict[int, Any], rows: FloatArray, reached: dict[int, FloatArray]) -> None:

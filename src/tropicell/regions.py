@@ -270,8 +270,11 @@ class Regions:
         return self
 
     def affine_map(self, index: int) -> AffineMap:
-        """The map of one region in float64."""
-        columns = self.network.maps("float").of_pattern(self.packed[index])
+        """The map of one region in float64: that of `affine_maps`, if these are worked out."""
+        if "affine_maps" in self.__dict__:
+            columns = self.affine_maps[index]
+        else:
+            columns = self.network.maps("float").of_pattern(self.packed[index])
         return AffineMap(columns[:, :-1], columns[:, -1])
 
     @cached_property
