@@ -51,6 +51,28 @@ def test_threads_give_the_same_columns(inputs: int, monkeypatch: pytest.MonkeyPa
         measure.volumes(alone, workers=0)
 
 
+@pytest.mark.parametrize("engine", ["cells", "halfspaces"])
+@pytest.mark.parametrize("kind", ["generic", "integer", "zero_bias"])
+def test_volumes_in_more_dimensions(kind: str, engine: str) -> None:
+    """Two ways: facets and corners of the cells engine, and hulls of corners alone."""
+    network = random_network(1, kind, 4, 2, 4)
+    regions = enumerate_regions(network, Box(-1, 1), engine=engine)
+    hulls, _ = measure._moments(regions)
+    np.testing.assert_allclose(measure.volumes(regions, workers=2), hulls, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(regions.volumes.sum(), 16.0, rtol=1e-12)
+    # A part of them is measured by its corners: the cells engine would find all.
+    some = enumerate_regions(network, Box(-1, 1), engine=engine, max_regions=3)
+    assert not some.complete
+    rows = regions.packed.find(some.patterns)
+    np.testing.assert_allclose(some.volumes, hulls[rows], rtol=1e-9)
+
+
+def test_volumes_of_unbounded_regions() -> None:
+    regions = enumerate_regions(random_network(0, "generic", 4, 1, 6))
+    assert (np.isinf(regions.volumes) == ~regions.bounded).all()
+    assert regions.bounded.any()
+
+
 @given(networks(max_depth=2))
 def test_extrema_bound_every_sample_and_are_attained(network: Network) -> None:
     found = measure.extrema(enumerate_regions(network, Box(-1, 1)))

@@ -25,8 +25,8 @@ from tropicell._certificate_filter import Filtered, filter_regions, hinted
 from tropicell._certificate_rows import ExactRows
 from tropicell.columns import PackedPatterns, Ragged
 from tropicell.domains import Domain
-from tropicell.errors import InvalidInputError
 from tropicell.network import Network
+from tropicell.parts import check_workers
 from tropicell.polyhedra import Point
 
 if TYPE_CHECKING:
@@ -211,8 +211,7 @@ def certify(
     >>> certificate.ok, certificate.complete, len(certificate)
     (True, True, 6)
     """
-    if not (isinstance(workers, int) and workers >= 1):
-        raise InvalidInputError(f"workers must be a whole number from 1 on, not {workers}")
+    check_workers(workers)
     job = _Job(regions, workers, sys.stderr.isatty() if progress is None else progress)
     started = time.perf_counter()
     job.run()

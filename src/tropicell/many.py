@@ -16,6 +16,7 @@ from tropicell.domains import Domain, resolve
 from tropicell.enumeration import count_regions
 from tropicell.errors import InvalidInputError, TropicellError
 from tropicell.network import Network
+from tropicell.parts import check_workers
 from tropicell.search import Engine
 from tropicell.thread_pool import ThreadPool
 
@@ -74,8 +75,7 @@ def count_many(
     for index, network in enumerate(networks):
         if not isinstance(network, Network):
             raise InvalidInputError(f"network {index} is a {type(network).__name__}, not a Network")
-    if not (isinstance(workers, int) and workers >= 1):
-        raise InvalidInputError(f"workers must be a whole number from 1 on, not {workers}")
+    check_workers(workers)
     counts = np.full(len(networks), -1, dtype=np.int64)
     show = sys.stderr.isatty() if progress is None else progress
     with (

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tropicell.arrays import FloatArray
 from tropicell.errors import InvalidInputError
-from tropicell.parts import in_parts
+from tropicell.parts import check_workers, in_parts
 from tropicell.regions import Regions
 
 if TYPE_CHECKING:
@@ -45,7 +45,33 @@ def volumes(regions: Regions, *, workers: int = 1) -> FloatArray:
     >>> volumes(enumerate_regions(network, Box(0, 1)), workers=2)
     array([0.5, 0.5])
     """
+    check_workers(workers)
+    if regions.complete and regions.network.n_inputs > 3:
+        sizes = _by_cells(regions, workers)
+        if not np.isnan(sizes).any():
+            return sizes
     return _moments(regions, workers)[0]
+
+
+def _by_cells(regions: Regions, workers: int) -> FloatArray:
+    """Volumes of all regions: the cells engine knows which corners lie on which facets.
+
+    It finds the regions once more, which takes less time than finding the corners of each. nan
+    for regions that it does not have: those of float arithmetic need not be the true ones.
+    """
+    from tropicell.engines.cells import CellTask  # noqa: PLC0415 - imports Numba
+    from tropicell.engines.threads import UnitRun  # noqa: PLC0415
+
+    run = UnitRun(CellTask(regions.network, regions.domain, volumes=True), workers)
+    sizes = np.full(len(regions), np.nan)
+    try:
+        for batch in run.batches():
+            if batch is not None and batch.volumes is not None:
+                rows = regions.packed.find_words(batch.packed.words)
+                sizes[rows[rows >= 0]] = batch.volumes[rows >= 0]
+    finally:
+        run.join()
+    return sizes
 
 
 def _moments(regions: Regions, workers: int = 1) -> tuple[FloatArray, FloatArray]:

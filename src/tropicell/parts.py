@@ -8,6 +8,19 @@ from tropicell.errors import InvalidInputError
 from tropicell.thread_pool import ThreadPool
 
 
+def check_workers(workers: int) -> None:
+    """Refuse what is not a number of threads.
+
+    Examples
+    --------
+    >>> check_workers(0)
+    Traceback (most recent call last):
+    tropicell.errors.InvalidInputError: workers must be a whole number from 1 on, not 0
+    """
+    if not (isinstance(workers, int) and workers >= 1):
+        raise InvalidInputError(f"workers must be a whole number from 1 on, not {workers!r}")
+
+
 def in_parts(work: Callable[[slice], None], count: int, workers: int, size: int) -> None:
     """Call `work` for rows 0 … size - 1, the next ones, and so on, in several threads.
 
@@ -31,8 +44,7 @@ def in_parts(work: Callable[[slice], None], count: int, workers: int, size: int)
     >>> parts
     [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
     """
-    if not (isinstance(workers, int) and workers >= 1):
-        raise InvalidInputError(f"workers must be a whole number from 1 on, not {workers!r}")
+    check_workers(workers)
     parts = [slice(start, min(start + size, count)) for start in range(0, count, size)]
     threads = min(workers, len(parts))
     if threads <= 1:

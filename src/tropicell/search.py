@@ -22,6 +22,7 @@ from tropicell.engines.traverse import start_cell
 from tropicell.errors import CheckpointError, InvalidInputError, TropicellError
 from tropicell.interruption import stopping
 from tropicell.network import Network
+from tropicell.parts import check_workers
 from tropicell.progress import RegionBar
 from tropicell.regions import Regions
 
@@ -72,8 +73,7 @@ class Search:
             raise InvalidInputError(
                 f"arithmetic must be 'exact' or 'float', not {self.arithmetic!r}"
             )
-        if not (isinstance(self.workers, int) and self.workers >= 1):
-            raise InvalidInputError(f"workers must be a whole number from 1 on, not {self.workers}")
+        check_workers(self.workers)
         if self.device not in ("cpu", "cuda"):
             raise InvalidInputError(f"device must be 'cpu' or 'cuda', not {self.device!r}")
         if self.device != "cpu":

@@ -19,11 +19,9 @@ from tropicell.engines.slab import Slab
 
 
 def as_columns(
-    batch: Batch, neurons: int, bits: int, sizes: tuple[int, int, int], room: Slab
+    batch: Batch, neurons: int, bits: int, sizes: tuple[int, int, int], room: Slab, volumes: bool
 ) -> Columns:
     """A batch with its patterns packed and the labels of its facets as lines; all is copied.
-
-    Beyond three dimensions volumes are left to be worked out when they are asked for.
 
     Parameters
     ----------
@@ -34,13 +32,15 @@ def as_columns(
         Regions, corners and facets that count.
     room : Slab
         Where the columns go.
+    volumes : bool
+        False: they are left to be worked out when they are asked for.
     """
     n, corners, facets = sizes
     d = batch.witnesses.shape[1]
     words = room.empty((n, max(1, -(-neurons * bits // 64))), np.uint64)
     witnesses = room.empty((n, d), np.float64)
     vertices = room.empty((corners, d + 1), np.float64)
-    bounded, volumes = room.empty(n, np.bool_), room.empty(n if d <= 3 else 0, np.float64)
+    bounded, measures = room.empty(n, np.bool_), room.empty(n if volumes else 0, np.float64)
     vertex_counts, facet_counts = room.empty(n, np.int64), room.empty(n, np.int64)
     lines = room.empty(facets, np.int32)
     kept = copy_cells(
@@ -53,7 +53,7 @@ def as_columns(
         words,
         witnesses,
         bounded,
-        volumes,
+        measures,
         vertices,
         vertex_counts,
         lines,
@@ -63,7 +63,7 @@ def as_columns(
         PackedPatterns(words, neurons, bits),
         witnesses,
         bounded,
-        volumes if d <= 3 else None,
+        measures if volumes else None,
         vertices,
         vertex_counts,
         lines[:kept],

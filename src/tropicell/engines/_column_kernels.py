@@ -81,7 +81,7 @@ def copy_cells(
         for c in range(d):
             witnesses[k, c] = batch.witnesses[k, c]
         bounded[k] = batch.bounded[k]
-        if d <= 3:
+        if len(volumes):
             volumes[k] = batch.volumes[k]
         vertex_counts[k] = batch.vertex_counts[k]
         first = line

@@ -89,7 +89,9 @@ class ExactPart:
         if task.arithmetic == "exact":
             self._unproved += int((~batch.inside).sum())
         sizes = sizes_of(batch)
-        return count, as_columns(batch, task.program.neurons, task.bits, sizes, Slab())
+        return count, as_columns(
+            batch, task.program.neurons, task.bits, sizes, Slab(), task.volumes
+        )
 
     def run(self, cells: Sequence[ExactCell]) -> Iterator[Outcome]:
         """Do all that is below some cells on the CPU."""

@@ -314,7 +314,9 @@ class CellWorker:
 
     def _add(self, batch: Batch, sizes: tuple[int, int, int]) -> None:
         task = self._task
-        columns = as_columns(batch, task.program.neurons, task.bits, sizes, self._room)
+        columns = as_columns(
+            batch, task.program.neurons, task.bits, sizes, self._room, task.volumes
+        )
         if self._task.program.dimension > 3 and self._doubtful:
             # Cells that come back from exact arithmetic may list a redundant inequality there.
             columns = columns._replace(facet_lines=None, facet_counts=None)
