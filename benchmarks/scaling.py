@@ -5,7 +5,8 @@
     python -m benchmarks.scaling --threads 1 2      with so many threads
     python -m benchmarks.scaling --again            the pages anew from scaling.json, without measuring
 
-Every case is counted and enumerated with 1, 2, 4, … threads, in one process, best of several runs.
+Every case is counted and enumerated with 1, 2, 4, … threads, in one process, best of several runs; so is what
+one does with regions: proofs, maps, volumes, and counts of many small networks.
 Writes SCALING.md, scaling.json and a section of RESULTS.md next to this file, after every case. The regions
 must be the same, in the same order, whatever the number of threads: a checksum of all columns is compared.
 Needs what the core needs: NumPy, SciPy, Numba, tqdm, python-flint.
@@ -19,6 +20,7 @@ import json
 import os
 import platform
 import time
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -26,7 +28,16 @@ from typing import Any
 import numpy as np
 
 from benchmarks import sections
-from tropicell import Box, IncompleteError, Network, Regions, count_regions, enumerate_regions
+from tropicell import (
+    Box,
+    IncompleteError,
+    Network,
+    Regions,
+    count_many,
+    count_regions,
+    enumerate_regions,
+)
+from tropicell import measure as measures
 from tropicell.columns import Ragged
 from tropicell.domains import Domain
 
@@ -51,9 +62,9 @@ LONGEST = 20.0
 RUNS = 3
 
 
-def network_of(sizes: list[int], spread: float = 1.0) -> Network:
+def network_of(sizes: list[int], spread: float = 1.0, seed: int = 0) -> Network:
     """PyTorch's default initialisation, weights times `spread`."""
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     pairs = list(pairwise(sizes))
     weights = [spread * rng.uniform(-1, 1, size=(n, m)) / np.sqrt(m) for m, n in pairs]
     return Network.mlp(weights, [rng.uniform(-1, 1, size=n) / np.sqrt(m) for m, n in pairs])
@@ -123,9 +134,73 @@ def measure(
     return result
 
 
-def table(results: list[Any], what: str, threads: list[int]) -> str:
+#: What to measure besides: a number of things, and what is done with them in so many threads.
+Work = tuple[int, Callable[[int], Any]]
+
+
+def proofs() -> Work:
+    """Certificates."""
+    regions = enumerate_regions(network_of([2, *[128] * 4, 1], 4.0), Box(-1, 1))
+    return len(regions), lambda workers: regions.certify(workers=workers, progress=False)
+
+
+def maps() -> Work:
+    """Affine maps of all regions."""
+    regions = enumerate_regions(network_of([2, *[256] * 4, 1], 4.0), Box(-1, 1))
+
+    def work(workers: int) -> None:
+        vars(regions).pop("affine_maps", None)
+        regions.prepare(["affine_maps"], workers=workers)
+
+    return len(regions), work
+
+
+def volumes() -> Work:
+    """Volumes of all regions."""
+    regions = enumerate_regions(network_of([4, 24, 24, 1]), Box(-2, 2))
+    return len(regions), lambda workers: measures.volumes(regions, workers=workers)
+
+
+def many() -> Work:
+    """Counts of many small networks."""
+    networks = [network_of([2, 8, 8, 8, 1], seed=seed) for seed in range(20_000)]
+    domain = Box(-1, 1)
+    return len(networks), lambda n: count_many(networks, domain, workers=n, progress=False)
+
+
+#: Name, and what to do.
+WORK: list[tuple[str, Callable[[], Work]]] = [
+    ("proofs, 2-D 4×[128]", proofs),
+    ("maps, 2-D 4×[256]", maps),
+    ("volumes, 4-D [24,24]", volumes),
+    ("`count_many`, 2-D 3×[8]", many),
+]
+
+
+def measure_work(name: str, make: Callable[[], Work], threads: list[int]) -> dict[str, Any]:
+    """Seconds for every number of threads."""
+    count, work = make()
+    work(1)  # compiled, and loaded
+    result: dict[str, Any] = {"case": name, "regions": count, "work": {}}
+    for workers in threads:
+        best = np.inf
+        for _ in range(RUNS):
+            started = time.perf_counter()
+            work(workers)
+            best = min(best, time.perf_counter() - started)
+        result["work"][str(workers)] = best
+        print(f"{name}: {workers} threads, {best}", flush=True)
+    return result
+
+
+def table(
+    results: list[Any],
+    what: str,
+    threads: list[int],
+    names: tuple[str, str] = ("network", "regions"),
+) -> str:
     """A Markdown table of speedups."""
-    head = ["network", "regions", "regions/s, 1 thread", *(f"{n} threads" for n in threads[1:])]
+    head = [*names, f"{names[1]}/s, 1 thread", *(f"{n} threads" for n in threads[1:])]
     lines = ["| " + " | ".join(head) + " |", "| --- " + "| ---: " * (len(head) - 1) + "|"]
     for result in results:
         seconds = {int(n): value for n, value in result[what].items()}
@@ -163,6 +238,10 @@ Cases that were not finished in time are left out.
 ## Enumerating
 
 {table(results, "enumerate", threads)}
+
+## What one does with them
+
+{table(data["work"], "work", threads, ("work", "items"))}
 """
 
 
@@ -200,14 +279,21 @@ def main() -> None:
         count_regions(network_of([inputs, 4, 1]))
     machine = f"a machine with {cores} cores ({platform.machine()})"
     results: list[Any] = []
+    work: list[Any] = []
     deadline = time.perf_counter() + 60 * arguments.minutes
+
+    def keep() -> None:
+        data = {"machine": machine, "threads": threads, "results": results, "work": work}
+        store.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+        write(data, arguments.out)
+
     for case in chosen:
         if (result := measure(*case[:4], threads, deadline)) is not None:
             results.append(result)
-        data = {"machine": machine, "threads": threads, "results": results}
-        store.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
-        write(data, arguments.out)
-        print(page(data))
+        keep()
+    for name, make in [] if arguments.quick else WORK:
+        work.append(measure_work(name, make, threads))
+        keep()
 
 
 if __name__ == "__main__":
