@@ -337,7 +337,6 @@ class RegionTracker:
         rate = max(len(pictures) / seconds, 0.1)
         with replacing(file) as temporary:
             film.save(temporary, writer=animation.PillowWriter(fps=rate), dpi=dpi)
-            temporary.chmod(0o644)
         pyplot.close(figure)
         return file
 

@@ -89,7 +89,6 @@ def explore(
     file = Path(path)
     with replacing(file) as temporary:
         temporary.write_text(text, encoding="utf-8")
-        temporary.chmod(0o644)
     if open_browser:
         webbrowser.open(file.absolute().as_uri())
     return file
