@@ -39,7 +39,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Tests that Windows cannot run are skipped there."""
     if sys.platform == "win32" and item.get_closest_marker("posix"):
-        pytest.skip("needs kill -9, fork, setrlimit or symbolic links")
+        pytest.skip("needs kill -9, fork, setrlimit, umask or symbolic links")
 
 
 @pytest.fixture(scope="session")

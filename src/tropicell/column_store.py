@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from tropicell.columns import Ragged
 from tropicell.engines.batch import Columns
-from tropicell.thread_pool import ThreadPool
+from tropicell.parts import in_parts
 
-#: Batches for each thread that copies them, at least.
+#: Batches that a thread copies at a time, at least.
 _LEAST = 8
 
 
@@ -63,21 +62,14 @@ class Store:
             shape = (ends[-1][-1], *parts[0].shape[1:])
             whole.append(np.empty(shape, parts[0].dtype))
 
-        def copy(first: int, last: int) -> None:
-            for k in range(first, last):
+        def copy(rows: slice) -> None:
+            for k in range(rows.start, rows.stop):
                 batch, batches[k] = batches[k], ()
                 for column, part, places in zip(whole, batch, ends, strict=True):
                     if column is not None:
                         column[places[k] : places[k + 1]] = part
 
-        threads = min(self._workers, len(batches) // _LEAST)
-        if threads > 1:
-            cuts = [len(batches) * k // threads for k in range(threads + 1)]
-            with ThreadPool(threads) as pool:
-                for task in [pool.submit(copy, a, b) for a, b in pairwise(cuts)]:
-                    task.result()
-        else:
-            copy(0, len(batches))
+        in_parts(copy, len(batches), self._workers, max(_LEAST, -(-len(batches) // self._workers)))
         names = ("words", *Columns._fields[1:])
         return dict(zip(names, whole or [None] * len(names), strict=True))
 
