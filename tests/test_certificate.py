@@ -161,12 +161,11 @@ def test_error_bounds_hold(kind: str, inputs: int) -> None:
     program = filter_program(network, regions.domain, scale)
     assert program is not None
     state, proved = new_state(program), np.zeros(len(regions), dtype=bool)
-    points = np.zeros((len(regions), max(2, inputs)))
-    points[:, :inputs] = regions.witnesses / scale
+    points, room = regions.witnesses, np.zeros(max(2, inputs))
     words, bits = regions.packed.words, regions.packed.bits
     compared = 0
     for i in range(min(len(regions), 12)):
-        check_witnesses(program, state, 0, i, i + 1, words, bits, points, proved)
+        check_witnesses(program, state, room, i, i + 1, words, bits, points, 1 / scale, proved)
         rows = regions[i].inequalities
         for a, b, source in zip(rows.A, rows.b, rows.sources, strict=True):
             line = next(

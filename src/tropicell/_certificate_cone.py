@@ -19,12 +19,13 @@ from numpy.typing import NDArray
 
 from tropicell._certificate_jit import inner, kernel
 from tropicell._certificate_kernels import (
+    behind,
     bring_back,
     doubtful,
-    flip,
     gather,
     go_to,
     is_inside,
+    scaled,
     set_aside,
 )
 from tropicell._certificate_program import ROUND
@@ -47,9 +48,11 @@ class Polytope(NamedTuple):
     errors: NDArray[np.float64]
     table: NDArray[np.float64]
     edge: NDArray[np.float64]
+    point: NDArray[np.float64]
+    flipped: NDArray[np.uint64]
 
 
-def new_polytope(dimension: int) -> Polytope:
+def new_polytope(dimension: int, words: int) -> Polytope:
     """Room for any region with so many inputs."""
     d = dimension
     return Polytope(
@@ -61,6 +64,8 @@ def new_polytope(dimension: int) -> Polytope:
         np.zeros((_MOST_VERTICES, 2)),
         np.zeros((d, 2 * d)),
         np.zeros(d),
+        np.zeros(d),
+        np.zeros(words, np.uint64),
     )
 
 
@@ -235,9 +240,13 @@ def check_polytopes(  # pragma: no cover - compiled
     corners,
     corner_ends,
     witnesses,
+    unscale,
+    table,
     proved,
-    corner_bases,
-    flips,
+    facet_lines,
+    neighbours,
+    found_bases,
+    basis_counts,
 ):
     """Check the regions from `begin` to `end`; the number of signs that were decided.
 
@@ -246,18 +255,23 @@ def check_polytopes(  # pragma: no cover - compiled
     candidates, ends : ndarray
         The lines that may be each region's facets, and where they end.
     corners, corner_ends : ndarray
-        Where its vertices (last coordinate not 0) may be, in scaled coordinates, likewise.
+        Where its vertices (last coordinate not 0) may be, likewise.
     witnesses : ndarray, shape (regions, d)
-        In scaled coordinates.
+    unscale : ndarray, shape (d,)
+        What makes scaled coordinates of corners and witnesses.
+    table : ndarray
+        The hash table of all regions.
     proved : ndarray of bool, shape (regions,)
-        Set where everything holds, if only all `flips` are regions.
-    corner_bases : ndarray
-        Filled, parallel to `corners`: the facets that meet in a vertex.
-    flips : ndarray
-        Filled, parallel to `candidates`: the packed pattern behind a facet.
+        Set where everything holds, the regions behind all facets included.
+    facet_lines, neighbours : ndarray
+        Filled, parallel to `candidates`: these, and the regions behind them.
+    found_bases : ndarray
+        Filled from the place of a region's first corner on: the facets that meet in its vertices.
+    basis_counts : ndarray, shape (regions,)
+        Filled: how many vertices it has.
     """
     d = program.inputs.shape[1] - 1
-    facets, bases, table = room.facets, room.bases, room.table
+    facets, bases, inverse = room.facets, room.bases, room.table
     signs = 0
     for region in range(begin, end):
         first = ends[region - 1] if region else 0
@@ -268,22 +282,24 @@ def check_polytopes(  # pragma: no cover - compiled
         fine = total >= 0 and len(lines) <= _MOST_FACETS
         fine = fine and corner_ends[region] - first_corner <= _MOST_VERTICES
         fine = fine and gather(program, state, lines, facets)
-        if not fine or not is_inside(facets[: len(lines)], witnesses[region]):
+        scaled(witnesses[region], unscale, room.point)
+        if not fine or not is_inside(facets[: len(lines)], room.point):
             continue
         for c in range(first_corner, corner_ends[region]):
             if corners[c, d] == 0.0:
                 continue
-            fine = fine and _basis(facets, len(lines), corners[c, :d], bases[count])
-            fine = fine and _invert(facets, bases[count], table)
+            scaled(corners[c], unscale, room.point)
+            fine = fine and _basis(facets, len(lines), room.point, bases[count])
+            fine = fine and _invert(facets, bases[count], inverse)
             if not fine:
                 break
-            error, edge_error = _prove_vertex(facets, bases[count], table, room.vertices[count])
+            error, edge_error = _prove_vertex(facets, bases[count], inverse, room.vertices[count])
             room.errors[count, 0], room.errors[count, 1] = error, edge_error
             fine = error < np.inf
             for i in range(d):
-                corner_bases[c, i] = bases[count, i]
+                found_bases[first_corner + count, i] = bases[count, i]
                 for j in range(d):
-                    room.inverses[count, i, j] = table[i, d + j]
+                    room.inverses[count, i, j] = inverse[i, d + j]
             count += 1
         if not fine or count == 0:
             continue
@@ -292,8 +308,14 @@ def check_polytopes(  # pragma: no cover - compiled
         bring_back(program, state, lines, room.saved)
         if doubts > 0:
             continue
-        proved[region] = True
         signs += tests * (total - len(lines)) + len(lines) + count * d
+        basis_counts[region] = count
+        complete = True
         for k in range(len(lines)):
-            flip(program, state, lines[k], words[region], bits, flips[first + k])
+            facet_lines[first + k], neighbours[first + k] = lines[k], -1
+            if lines[k] > program.domain_lines:
+                other = behind(program, state, lines[k], words, region, bits, table, room.flipped)
+                neighbours[first + k] = other
+                complete = complete and other >= 0
+        proved[region] = complete
     return signs

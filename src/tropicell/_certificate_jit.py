@@ -18,7 +18,8 @@ from typing import Any, cast
 
 import numba
 
-_SOURCES = sorted(Path(__file__).parent.glob("_certificate_*.py"))
+_FOLDER = Path(__file__).parent
+_SOURCES = [*sorted(_FOLDER.glob("_certificate_*.py")), _FOLDER / "_hashing.py"]
 _STAMP = hashlib.sha256(b"".join(path.read_bytes() for path in _SOURCES)).hexdigest()
 
 #: Seconds after which users are told what they are waiting for.

@@ -12,6 +12,7 @@ import numpy as np
 
 from tropicell._certificate_jit import inner, kernel
 from tropicell._certificate_program import ROUND, TINY
+from tropicell._hashing import find_row
 
 
 @inner
@@ -106,16 +107,21 @@ def _inequalities_of_layer(program, state, layer):  # pragma: no cover - compile
 
 
 @inner
+def _piece(words, bits, j):  # pragma: no cover - compiled
+    """The piece of one neuron of a packed pattern."""
+    place, shift = (j * bits) >> 6, np.uint64((j * bits) & 63)
+    piece = words[place] >> shift
+    if shift + np.uint64(bits) > np.uint64(64):
+        piece |= words[place + 1] << (np.uint64(64) - shift)
+    return np.int64(piece & ((np.uint64(1) << np.uint64(bits)) - np.uint64(1)))
+
+
+@inner
 def _unpack(words, bits, pattern):  # pragma: no cover - compiled
     """Unpack a pattern; the first neuron that changed."""
-    mask = (np.uint64(1) << np.uint64(bits)) - np.uint64(1)
     changed = len(pattern)
     for j in range(len(pattern)):
-        place, shift = (j * bits) >> 6, np.uint64((j * bits) & 63)
-        piece = words[place] >> shift
-        if shift + np.uint64(bits) > np.uint64(64):
-            piece |= words[place + 1] << (np.uint64(64) - shift)
-        value = np.int64(piece & mask)
+        value = _piece(words, bits, j)
         if value != pattern[j]:
             pattern[j] = value
             changed = min(changed, j)
@@ -230,6 +236,13 @@ def bring_back(program, state, lines, saved):  # pragma: no cover - compiled
 
 
 @inner
+def scaled(point, unscale, room):  # pragma: no cover - compiled
+    """A point in the kernels' coordinates."""
+    for i in range(len(unscale)):
+        room[i] = point[i] * unscale[i]
+
+
+@inner
 def is_inside(facets, point):  # pragma: no cover - compiled
     """Whether all facets are surely positive at a point."""
     d = len(point)
@@ -246,15 +259,16 @@ def is_inside(facets, point):  # pragma: no cover - compiled
 
 
 @inner
-def flip(program, state, line, words, bits, flipped):  # pragma: no cover - compiled
-    """The packed pattern that differs in the neuron of one line alone."""
-    if line <= program.domain_lines:
-        return
+def behind(program, state, line, words, row, bits, table, flipped):  # pragma: no cover - compiled
+    """The region that differs in the neuron of one line alone: its row; -1 if there is none.
+
+    `flipped` is room for a pattern.
+    """
     neuron = program.neurons[line]
     bend = line - program.first_lines[neuron]
     piece = bend if state.pattern[neuron] > bend else bend + 1
-    for place in range(len(words)):
-        flipped[place] = words[place]
+    for place in range(len(flipped)):
+        flipped[place] = words[row, place]
     for b in range(bits):
         place = (neuron * bits + b) >> 6
         bit = np.uint64(1) << np.uint64((neuron * bits + b) & 63)
@@ -262,29 +276,69 @@ def flip(program, state, line, words, bits, flipped):  # pragma: no cover - comp
             flipped[place] |= bit
         else:
             flipped[place] &= ~bit
+    return find_row(table, words, flipped)
+
+
+@kernel
+def wrong_pattern(words, begin, end, bits, used, few, pieces):  # pragma: no cover - compiled
+    """The first row from `begin` to `end` that is no packed pattern, or -1.
+
+    Parameters
+    ----------
+    used : int
+        Bits of a row that belong to neurons.
+    few, pieces : ndarray
+        The neurons with fewer pieces than their bits can say, and how many those have.
+    """
+    for row in range(begin, end):
+        wrong = False
+        for j in range(len(few)):
+            wrong |= _piece(words[row], bits, few[j]) >= pieces[j]
+        # Bits that belong to no neuron could make equal patterns look different.
+        for place in range(used >> 6, words.shape[1]):
+            spare = words[row, place]
+            if place == used >> 6:
+                spare >>= np.uint64(used & 63)
+            wrong |= spare != np.uint64(0)
+        if wrong:
+            return row
+    return -1
 
 
 @kernel
 def check_witnesses(  # pragma: no cover - compiled
-    program, state, _, begin, end, words, bits, witnesses, proved
+    program, state, room, begin, end, words, bits, witnesses, unscale, proved
 ):
     """Check that witnesses are strictly inside their regions; the number of signs decided.
 
     Parameters
     ----------
-    witnesses : ndarray, shape (regions, D)
-        In scaled coordinates.
+    room : ndarray, shape (D,)
+    witnesses : ndarray, shape (regions, inputs)
+    unscale : ndarray, shape (inputs,)
+        What makes scaled coordinates of them.
     proved : ndarray of bool, shape (regions,)
         Set where they surely are.
     """
     signs = 0
     for region in range(begin, end):
         total = go_to(program, state, words[region], bits)
-        point = witnesses[region]
+        scaled(witnesses[region], unscale, room)
         size = 1.0
-        for i in range(len(point)):
-            size += abs(point[i])
-        if total >= 0 and doubtful(program, state, point, 1.0, 0.0, 1.01 * size) == 0:
+        for i in range(len(room)):
+            size += abs(room[i])
+        if total >= 0 and doubtful(program, state, room, 1.0, 0.0, 1.01 * size) == 0:
             proved[region] = True
             signs += total
     return signs
+
+
+@kernel
+def close_up(bases, ends, counts, kept_ends, begin, end, kept):  # pragma: no cover - compiled
+    """Copy the bases of the regions from `begin` to `end` to where no gaps are between them."""
+    for region in range(begin, end):
+        first = ends[region - 1] if region else 0
+        at = kept_ends[region - 1] if region else 0
+        for c in range(counts[region]):
+            for i in range(bases.shape[1]):
+                kept[at + c, i] = bases[first + c, i]

@@ -18,12 +18,13 @@ from numpy.typing import NDArray
 
 from tropicell._certificate_jit import inner, kernel
 from tropicell._certificate_kernels import (
+    behind,
     bring_back,
     doubtful,
-    flip,
     gather,
     go_to,
     is_inside,
+    scaled,
     set_aside,
 )
 from tropicell._certificate_program import ROUND
@@ -33,7 +34,7 @@ _MOST = 64
 
 
 class Polygon(NamedTuple):
-    """Room for one region: its facets as they come and in order, and its corners."""
+    """Room for one region: its facets as they come and in order, its corners, and a pattern."""
 
     lines: NDArray[np.int64]
     saved: NDArray[np.float64]
@@ -43,9 +44,11 @@ class Polygon(NamedTuple):
     keys: NDArray[np.float64]
     meets: NDArray[np.bool_]
     corners: NDArray[np.float64]
+    witness: NDArray[np.float64]
+    flipped: NDArray[np.uint64]
 
 
-def new_polygon(_: int) -> Polygon:
+def new_polygon(_: int, words: int) -> Polygon:
     """Room for any region in the plane."""
     return Polygon(
         np.zeros(_MOST, np.int64),
@@ -56,6 +59,8 @@ def new_polygon(_: int) -> Polygon:
         np.zeros(_MOST),
         np.zeros(_MOST, np.bool_),
         np.zeros((_MOST + 1, 4)),
+        np.zeros(2),
+        np.zeros(words, np.uint64),
     )
 
 
@@ -130,10 +135,13 @@ def check_polygons(  # pragma: no cover - compiled
     candidates,
     ends,
     witnesses,
+    unscale,
+    table,
     proved,
     facet_lines,
-    meets,
-    flips,
+    neighbours,
+    found_bases,
+    basis_counts,
 ):
     """Check the regions from `begin` to `end`; the number of signs that were decided.
 
@@ -141,13 +149,19 @@ def check_polygons(  # pragma: no cover - compiled
     ----------
     candidates, ends : ndarray
         The lines that may be each region's facets, and where they end.
-    witnesses : ndarray, shape (regions, 2)
-        In scaled coordinates.
+    witnesses : ndarray, shape (regions, inputs)
+    unscale : ndarray, shape (inputs,)
+        What makes scaled coordinates of them.
+    table : ndarray
+        The hash table of all regions.
     proved : ndarray of bool, shape (regions,)
-        Set where everything holds, if only all `flips` are regions.
-    facet_lines, meets, flips : ndarray
-        Filled, parallel to `candidates`: the lines in order, whether each meets the next one in a
-        corner, and the packed pattern behind it.
+        Set where everything holds, the regions behind all facets included.
+    facet_lines, neighbours : ndarray
+        Filled, parallel to `candidates`: the lines in order, and the regions behind them.
+    found_bases : ndarray, shape (candidates, inputs)
+        Filled from the place of a region's first facet on: the facets that meet in its corners.
+    basis_counts : ndarray, shape (regions,)
+        Filled: how many corners it has.
     """
     added = len(program.domain) - program.domain_lines  # lines of the second input, if it is none
     nobody = len(state.places) - 2
@@ -167,7 +181,8 @@ def check_polygons(  # pragma: no cover - compiled
             continue
         _sort(facets, count, order, room.keys, room.in_order)
         found = _corners(room.in_order, count, corners, room.meets)
-        if found == 0 or not is_inside(facets[:count], witnesses[region]):
+        scaled(witnesses[region], unscale, room.witness)
+        if found == 0 or not is_inside(facets[:count], room.witness):
             continue
         set_aside(program, state, lines[:count], room.saved)
         doubts = 0
@@ -177,13 +192,24 @@ def check_polygons(  # pragma: no cover - compiled
         bring_back(program, state, lines[:count], room.saved)
         if doubts > 0:
             continue
-        proved[region] = True
         signs += found * (total - count) + count + found
-        at = first
+        at, place, complete = first, first, True
         for k in range(count):
             line = lines[order[k]]
-            if line < nobody:
-                facet_lines[at], meets[at] = line, room.meets[k]
-                flip(program, state, line, words[region], bits, flips[at])
-                at += 1
+            if line >= nobody:
+                continue
+            facet_lines[at], neighbours[at] = line, -1
+            if line > program.domain_lines:
+                other = behind(program, state, line, words, region, bits, table, room.flipped)
+                neighbours[at] = other
+                complete = complete and other >= 0
+            if len(unscale) == 1:
+                found_bases[place, 0] = at - first
+                place += 1
+            elif room.meets[k]:
+                found_bases[place, 0], found_bases[place, 1] = k, (k + 1) % count
+                place += 1
+            at += 1
+        basis_counts[region] = place - first
+        proved[region] = complete
     return signs

@@ -26,7 +26,7 @@ from tropicell._certificate_rows import ExactRows
 from tropicell.columns import PackedPatterns, Ragged
 from tropicell.domains import Domain
 from tropicell.network import Network
-from tropicell.parts import check_workers
+from tropicell.parts import check_workers, in_parts
 from tropicell.polyhedra import Point
 
 if TYPE_CHECKING:
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 #: After so many regions that are wrong no more are looked at.
 _MOST_FAILURES = 10
 
-#: Patterns that are unpacked at a time.
-_BATCH = 100_000
+#: Patterns that a thread looks at at a time.
+_AT_ONCE = 1 << 13
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,7 +255,7 @@ class _Job:
 
     def run(self) -> None:
         """First what is cheap, then the filter, then exact arithmetic for what is left."""
-        self.failures += wrong_patterns(self.regions.packed, self.regions.network)
+        self.failures += wrong_patterns(self.regions.packed, self.regions.network, self.workers)
         if self.regions.complete and not len(self.regions):
             self.failures.append("there are no regions, but a domain with interior has some")
         if not self.failures:
@@ -332,23 +332,38 @@ def _merged(some: Ragged, others: Ragged, chosen: NDArray[np.bool_]) -> Ragged:
     return Ragged.from_counts(values, counts)
 
 
-def wrong_patterns(packed: PackedPatterns, network: Network) -> list[str]:
+def wrong_patterns(packed: PackedPatterns, network: Network, workers: int = 1) -> list[str]:
     """What is wrong with patterns: pieces that do not exist, or two that are the same."""
     pieces = network.pieces
     if packed.neurons != network.n_neurons:
         return [f"the patterns have {packed.neurons} neurons, the network {network.n_neurons}"]
-    for start in range(0, len(packed), _BATCH):
-        patterns = packed[start : start + _BATCH]
-        wrong = np.argwhere(patterns >= pieces)
-        if wrong.size:
-            row, neuron = (int(i) for i in wrong[0])
-            return [
-                f"region {start + row}: neuron {neuron} has {pieces[neuron]} pieces, "
-                f"no number {patterns[row, neuron]}"
-            ]
-        # Bits that belong to no neuron could make equal patterns look different.
-        words = PackedPatterns.pack(patterns, packed.bits).words
-        if words.tobytes() != np.ascontiguousarray(packed.words[start : start + _BATCH]).tobytes():
-            return [f"regions from {start} on: bits beyond the last neuron are set"]
-    duplicate = packed.first_duplicate() if len(packed) else -1
+    row = _first_wrong(packed, pieces, workers)
+    if row is not None:
+        pattern = packed[row]
+        wrong = np.flatnonzero(pattern >= pieces)
+        if not wrong.size:
+            return [f"region {row}: bits beyond the last neuron are set"]
+        neuron = int(wrong[0])
+        said = f"neuron {neuron} has {pieces[neuron]} pieces, no number {pattern[neuron]}"
+        return [f"region {row}: {said}"]
+    duplicate = packed.first_duplicate(workers) if len(packed) else -1
     return [f"region {duplicate} has the pattern of an earlier one"] if duplicate >= 0 else []
+
+
+def _first_wrong(packed: PackedPatterns, pieces: NDArray[np.intp], workers: int) -> int | None:
+    """The first row that is no packed pattern."""
+    from tropicell._certificate_kernels import wrong_pattern  # noqa: PLC0415 - Numba
+
+    words = np.ascontiguousarray(packed.words, dtype=np.uint64)
+    if words.shape[1] != PackedPatterns.words_for(packed.neurons, packed.bits):
+        return 0
+    bits, used = packed.bits, packed.neurons * packed.bits
+    few = np.flatnonzero(pieces < 1 << bits)
+    counts = pieces[few].astype(np.int64)
+    found: list[int] = []
+
+    def work(part: slice) -> None:
+        found.append(wrong_pattern(words, part.start, part.stop, bits, used, few, counts))
+
+    in_parts(work, len(packed), workers, _AT_ONCE)
+    return min((row for row in found if row >= 0), default=None)

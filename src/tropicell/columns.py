@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from types import ModuleType
 from typing import Any
 
@@ -83,6 +82,7 @@ class PackedPatterns:
         self.words = words
         self.neurons = neurons
         self.bits = bits
+        self._table: NDArray[np.int64] | None = None
 
     @classmethod
     def pack(cls, patterns: PatternArray, bits: int) -> PackedPatterns:
@@ -134,11 +134,22 @@ class PackedPatterns:
 
     def find_words(self, words: NDArray[np.uint64]) -> NDArray[np.int64]:
         """Index of each pattern (row) that is packed in the same way, or -1."""
-        return np.asarray(_hashing().look_up(self._table, self.words, words))
+        return np.asarray(_hashing().look_up(self.table(), self.words, words))
 
-    @cached_property
-    def _table(self) -> NDArray[np.int64]:
-        return np.asarray(_hashing().build_table(self.words))
+    def table(self) -> NDArray[np.int64]:
+        """The hash table; see `tropicell._hashing`."""
+        if self._table is None:
+            self.first_duplicate()
+        assert self._table is not None
+        return self._table
+
+    def first_duplicate(self, workers: int = 1) -> int:
+        """Index of a pattern that has come before, or -1 if all are different.
+
+        The hash table is made anew, by so many threads: of what the patterns are now.
+        """
+        self._table, repeated = _hashing().build_table(self.words, workers)
+        return repeated if repeated < len(self) else -1
 
     def groups(self) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
         """The different patterns, as np.unique gives them but in the order of their first rows.
@@ -158,14 +169,8 @@ class PackedPatterns:
         >>> [a.tolist() for a in PackedPatterns.pack(rows, 1).groups()]
         [[0, 1], [0, 1, 0], [2, 1]]
         """
-        same_as = _hashing().look_up(self._table, self.words, self.words)
+        same_as = self.find_words(self.words)
         return np.unique(same_as, return_inverse=True, return_counts=True)
-
-    def first_duplicate(self) -> int:
-        """Index of a pattern that has come before, or -1 if all are different."""
-        first = _hashing().look_up(self._table, self.words, self.words)
-        repeated = np.flatnonzero(first != np.arange(len(self)))
-        return int(repeated[0]) if repeated.size else -1
 
     @property
     def nbytes(self) -> int:

@@ -47,10 +47,23 @@ def in_parts(work: Callable[[slice], None], count: int, workers: int, size: int)
     check_workers(workers)
     parts = [slice(start, min(start + size, count)) for start in range(0, count, size)]
     threads = min(workers, len(parts))
+    left = iter(parts)  # who is free takes the next one
+
+    def work_on() -> None:
+        try:
+            for part in left:
+                work(part)
+        except BaseException:
+            parts.clear()  # nobody begins another one
+            raise
+
     if threads <= 1:
-        for part in parts:
-            work(part)
+        work_on()
         return
     with ThreadPool(threads) as pool:
-        for task in [pool.submit(work, part) for part in parts]:
-            task.result()
+        try:
+            for task in [pool.submit(work_on) for _ in range(threads)]:
+                task.result()
+        except BaseException:
+            parts.clear()
+            raise
