@@ -6,6 +6,7 @@ Any other one is made with `piecewise`; what an `Activation` is says `tropicell.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -200,8 +201,14 @@ def as_activation(activation: str | Activation | Any) -> Activation:
     if isinstance(activation, Activation):
         return activation
     if isinstance(activation, str) and activation in BY_NAME:
-        return BY_NAME[activation]()
+        return _named(activation)
     raise InvalidNetworkError(
         f"unknown activation {activation!r}; expected an Activation or one of "
         + ", ".join(sorted(BY_NAME))
     )
+
+
+@cache
+def _named(name: str) -> Activation:
+    """One object for all networks that use it."""
+    return BY_NAME[name]()

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import sys
+import threading
+import time
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import as_completed
-from typing import Any
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,10 +23,15 @@ from tropicell.parts import check_workers
 from tropicell.search import Engine
 from tropicell.thread_pool import ThreadPool
 
-#: Networks that a thread counts at once, without a look at the progress bar.
-_AT_ONCE = 64
-#: Networks whose numbers are prepared together: bounds the memory that this takes.
-_PREPARED = 4096
+if TYPE_CHECKING:  # Numba is slow to import
+    from tropicell.engines._cells_many import Shape
+
+#: Numbers of the networks that a thread counts at once: so few that each thread uses the same
+#: memory for them again and again.
+_AT_ONCE = 14_000
+
+#: Networks that one looks at before others get a turn.
+_LOOKED_AT = 64
 
 
 def count_many(
@@ -83,65 +91,90 @@ def count_many(
         tqdm(total=len(networks), unit=" networks", disable=not show) as bar,
     ):
         if engine in ("auto", "cells") and arithmetic in ("exact", "float"):
-            for group in _groups(networks, domain):
-                _count_group(networks, group, domain, arithmetic, counts, pool, workers, bar)
+            _count_alike(networks, domain, arithmetic, counts, pool, bar)
         _count_others(networks, domain, arithmetic, engine, counts, pool, bar)
     return counts
 
 
-def _groups(networks: Sequence[Network], domain: Domain | None) -> Iterator[NDArray[np.int64]]:
-    """Indices of networks of equal shape, where there are several."""
-    from tropicell.engines._cells_many import signature  # noqa: PLC0415 - Numba is slow to import
-
-    groups: dict[Any, list[int]] = {}
-    for index, network in enumerate(networks):
-        if (key := signature(network)) is not None:
-            groups.setdefault(key, []).append(index)
-    for group in groups.values():
-        if len(group) > 1 and resolve(networks[group[0]], domain)[0] is networks[group[0]]:
-            for first in range(0, len(group), _PREPARED):
-                yield np.array(group[first : first + _PREPARED])
-
-
-def _count_group(
+def _count_alike(
     networks: Sequence[Network],
-    group: NDArray[np.int64],
     domain: Domain | None,
     arithmetic: ArithmeticName,
     counts: NDArray[np.int64],
     pool: ThreadPool,
-    workers: int,
     bar: Any,
 ) -> None:
-    """Count networks of one shape; those that the loop leaves keep the count -1."""
-    from tropicell.engines import _cells_many as many  # noqa: PLC0415 - Numba is slow to import
+    """Count networks that are like others; those that the loop leaves keep the count -1."""
+    from tropicell.engines._cells_many import Counter  # noqa: PLC0415 - imports Numba
     from tropicell.engines.cells import Tolerance  # noqa: PLC0415
+    from tropicell.engines.runs import load  # noqa: PLC0415
 
-    members = [networks[i] for i in group]
-    counts[group[0]] = _count_one(members[0], int(group[0]), domain, arithmetic, "cells")
-    shape, stack = many.prepare(members, resolve(members[0], domain)[1])
-    found = np.full(len(members), many.LEFT, dtype=np.int64)
-    found[0] = counts[group[0]]
-    bar.update(1)
-    starts = iter(range(1, len(members), _AT_ONCE))
+    mine = threading.local()
 
-    def work() -> Iterator[int]:
-        counter = many.Counter(
-            shape, stack, exact=arithmetic == "exact", tolerance=Tolerance().relative
-        )
-        for first in starts:
-            last = min(first + _AT_ONCE, len(members))
-            counter.count(first, last, found)
-            yield int((found[first:last] >= 0).sum())
+    def work(shape: Shape, block: list[int]) -> None:
+        if getattr(mine, "shape", None) is not shape:
+            exact, tolerance = arithmetic == "exact", Tolerance().relative
+            mine.shape, mine.counter = shape, Counter(shape, exact=exact, tolerance=tolerance)
+        found = mine.counter.count([networks[i] for i in block])
+        counts[block] = found
+        bar.update(int((found >= 0).sum()))
 
-    for task in as_completed([pool.submit(_drain, work(), bar) for _ in range(workers)]):
+    tasks: list[Future[None]] = []
+    for shape, block in _blocks(networks, domain):
+        if not tasks:
+            load("cells", 2)
+        tasks.append(pool.submit(work, shape, block))
+    for task in tasks:
         task.result()
-    counts[group] = found
 
 
-def _drain(done: Iterator[int], bar: Any) -> None:
-    for n in done:
-        bar.update(n)
+@dataclass
+class _Group:
+    """Networks of one shape that wait until there are so many of them."""
+
+    waiting: list[int] = field(default_factory=list)
+    size: float = 2
+    shape: Shape | None = None
+
+
+def _blocks(
+    networks: Sequence[Network], domain: Domain | None
+) -> Iterator[tuple[Shape, list[int]]]:
+    """Networks of one shape, some at a time, as soon as they are found."""
+    from tropicell.engines._cells_many import Signatures  # noqa: PLC0415 - imports Numba
+
+    signatures = Signatures()
+    groups: dict[Any, _Group] = {}
+    for index, network in enumerate(networks):
+        if index % _LOOKED_AT == 0:
+            time.sleep(0)  # threads may be waiting for the interpreter
+        if (key := signatures.of(network)) is None:
+            continue
+        if (group := groups.get(key)) is None:
+            group = groups[key] = _Group()
+        group.waiting.append(index)
+        if len(group.waiting) >= group.size:
+            if group.shape is None:
+                _prepare(group, networks, domain)
+            else:
+                yield group.shape, group.waiting
+                group.waiting = []
+    for group in groups.values():
+        if group.shape is not None and group.waiting:
+            yield group.shape, group.waiting
+
+
+def _prepare(group: _Group, networks: Sequence[Network], domain: Domain | None) -> None:
+    """Find out what the networks of a group have in common, and how many to count at once."""
+    from tropicell.engines._cells_many import shape_of  # noqa: PLC0415 - imports Numba
+
+    index = group.waiting[0]
+    try:
+        network, where = resolve(networks[index], domain)
+    except TropicellError as error:
+        raise InvalidInputError(f"network {index}: {error}") from error
+    group.shape = shape_of(network, where) if network is networks[index] else None
+    group.size = np.inf if group.shape is None else max(1, _AT_ONCE // group.shape.size)
 
 
 def _count_others(

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -92,12 +93,7 @@ class Activation:
                 f"activation {self.name!r} has parameters for {self.rows} neurons, "
                 f"but its layer has {width}"
             )
-        return Activation(
-            np.repeat(self.breakpoints, width, axis=0),
-            np.repeat(self.slopes, width, axis=0),
-            np.repeat(self.intercepts, width, axis=0),
-            self.name,
-        )
+        return _expanded(self, width)
 
     def pattern(self, z: FloatArray) -> NDArray[np.uint8]:
         """Index of the piece that each pre-activation falls on.
@@ -142,6 +138,23 @@ class Activation:
         breakpoints = [Fraction(t) for t in self.breakpoints[row, : pieces - 1]]
         slopes = [Fraction(s) for s in self.slopes[row, :pieces]]
         return breakpoints, slopes, _continuous(breakpoints, slopes, self.intercepts[row, 0])
+
+
+@lru_cache(maxsize=256)
+def _expanded(activation: Activation, width: int) -> Activation:
+    """One row repeated: networks of one shape share it."""
+    return Activation(
+        _repeated(activation.breakpoints, width),
+        _repeated(activation.slopes, width),
+        _repeated(activation.intercepts, width),
+        activation.name,
+    )
+
+
+def _repeated(row: FloatArray, count: int) -> FloatArray:
+    array = np.repeat(row, count, axis=0)
+    array.setflags(write=False)
+    return array
 
 
 def _continuous(

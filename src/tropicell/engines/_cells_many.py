@@ -1,13 +1,15 @@
 """Counting many networks of one shape in the plane: the plane kernel in a loop without Python.
 
-To prepare a network for the kernel takes longer than to count its hundred regions. So networks that
-differ in their numbers only are prepared together, as stacked arrays, and counted in one loop. What
-the loop cannot do (a sign in doubt, numbers of unusual size) it leaves to the ordinary way.
+To prepare a network for the kernel takes longer than to count its hundred regions. So of networks
+that differ in their numbers only, these are put one after the other into one array, and a kernel
+prepares and counts one network after the other. What it cannot do (a sign in doubt, numbers of
+unusual size) it leaves to the ordinary way.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import ldexp
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,18 +35,13 @@ from tropicell.engines._cells_state import (
     UNSURE_CORNERS,
     Seeds,
 )
-from tropicell.engines._exact_cells import ExactCell, ExactCells
+from tropicell.engines._exact_cells import ExactCells
 from tropicell.engines._jit import kernel
-from tropicell.engines.program import (
-    LineArrays,
-    MapArrays,
-    Program,
-    compile_program,
-    input_scales,
-    is_sparse,
-)
-from tropicell.engines.tame import are_tame, is_tame
+from tropicell.engines.program import LineArrays, MapArrays, Program, compile_program
+from tropicell.engines.tame import LARGEST, SMALLEST, is_tame
+from tropicell.layers import Affine, Layer
 from tropicell.network import Network
+from tropicell.piecewise import Activation
 
 FloatArray = NDArray[np.float64]
 
@@ -56,8 +53,111 @@ _MOST_STEPS = 1 << 62
 LEFT = -1
 
 
-class Stack(NamedTuple):
-    """The numbers in which networks of one shape differ; the first index is the network."""
+class Shape(NamedTuple):
+    """What networks of one shape on one domain have in common."""
+
+    program: Program  # of a network of that shape
+    seeds: tuple[Seeds, Seeds]  # the second ones if `pointed` is False and two lines turn right
+    pointed: bool
+    domain: FloatArray  # rows r with r · (x, 1) >= 0, in the inputs' own scale
+    size: int  # numbers of a network
+
+
+class Signatures:
+    """Tells which networks differ in numbers only, in a microsecond or two for each.
+
+    The networks must live as long as this does.
+    """
+
+    def __init__(self) -> None:
+        self._tokens: dict[int, int] = {}
+        self._numbers: dict[tuple[Any, ...], int] = {}
+
+    def of(self, network: Network) -> tuple[Any, ...] | None:
+        """Equal for networks that differ in numbers only; None: count it the ordinary way."""
+        if network.n_inputs != 2 or network.embedding is not None:
+            return None
+        # An activation has a row for every neuron, so these say how wide the layers are.
+        parts: list[Any] = []
+        tokens = self._tokens
+        for layer in network.layers:
+            activation, terms = layer.activation, layer.affine.terms
+            token = tokens.get(id(activation))
+            parts.append(self._token(activation) if token is None else token)
+            parts += terms
+            parts += map(type, terms.values())
+        return tuple(parts)
+
+    def _token(self, activation: Activation) -> int:
+        """A number for all activations that are equal."""
+        arrays = (activation.breakpoints, activation.slopes, activation.intercepts)
+        key = tuple((array.shape, array.tobytes()) for array in arrays)
+        token = self._numbers.setdefault(key, len(self._numbers))
+        self._tokens[id(activation)] = token
+        return token
+
+
+def numbers_of(networks: Sequence[Network]) -> FloatArray:
+    """Matrices and biases of networks of one shape, layer by layer; a row for each network."""
+    arrays: list[Any] = []
+    for network in networks:
+        for layer in network.layers:
+            affine = layer.affine
+            arrays += affine.terms.values()
+            arrays.append(affine.bias)
+    return np.frombuffer(b"".join(arrays)).reshape(len(networks), -1)
+
+
+def shape_of(network: Network, domain: Domain) -> Shape | None:
+    """What the loop must know of networks of this shape; None if it can't count them."""
+    layers = [layer.affine for layer in network.layers]
+    dense = all(isinstance(m, np.ndarray) for affine in layers for m in affine.terms.values())
+    if not layers or 0 not in layers[0].terms or not dense:
+        return None
+    twin = _twin(network, np.ones((layers[0].width, 2)))
+    program = compile_program(twin, domain)
+    root = ExactCells(twin, domain, program).root()
+    if root is None or not is_tame(twin, domain):
+        return None
+    a, b = domain.inequalities(2)
+    rows = np.concatenate([-a, b[:, None]], axis=1)
+    size = sum(len(x.bias) + sum(m.size for m in x.terms.values()) for x in layers)
+    if root.cone.pointed:
+        seeds = buffers.plane_seeds(program, [root])
+        return Shape(program, (seeds, seeds), True, rows, size)
+    if len(b) or not program.lines.plain[1] or layers[0].width < 2:
+        return None
+    left, right = (_parts(network, domain, program, turned) for turned in (False, True))
+    return Shape(program, (left, right), False, rows, size)
+
+
+def _twin(network: Network, first: FloatArray) -> Network:
+    """A network of the same shape, with a given first matrix, and with ones."""
+    layers = []
+    for layer in network.layers:
+        terms = {source: np.ones(m.shape) for source, m in layer.affine.terms.items()}
+        layers.append(Layer(Affine(terms, np.ones(layer.width)), layer.activation))
+    given = Affine({**layers[0].affine.terms, 0: first}, layers[0].affine.bias)
+    return Network(2, [Layer(given, layers[0].activation), *layers[1:]], network.output)
+
+
+def _parts(network: Network, domain: Domain, program: Program, turned: bool) -> Seeds:
+    """The four parts that the lines of the first layer's last two neurons make of R^2.
+
+    Which way round their corners come depends on the sign of a determinant alone.
+    """
+    first = np.ones((network.widths[0], 2))
+    first[-2:] = np.eye(2)[::-1] if turned else np.eye(2)
+    exact = ExactCells(_twin(network, first), domain, program)
+    root = exact.root()
+    assert root is not None
+    pieces = bytearray(network.widths[0])
+    parts = exact.finish_layer(root, pieces, exact.lines_of(1), stop_when_pointed=True)
+    return buffers.plane_seeds(program, list(parts))
+
+
+class Room(NamedTuple):
+    """The numbers of one network, as the plane kernel reads them."""
 
     bias: FloatArray
     weights: FloatArray
@@ -65,127 +165,28 @@ class Stack(NamedTuple):
     input_rows: FloatArray
     domain_rows: FloatArray
     scale: FloatArray
-    start: NDArray[np.int64]  # which of the seeds; -1: leave this network to the ordinary way
 
 
-class Shape(NamedTuple):
-    """What networks of one shape on one domain have in common."""
-
-    program: Program  # of one of them
-    seeds: tuple[Seeds, Seeds]
-
-
-def signature(network: Network) -> tuple[Any, ...] | None:
-    """Networks with equal signatures differ in numbers only; None: count it the ordinary way."""
-    if network.n_inputs != 2 or network.embedding is not None or network.depth == 0:
-        return None
-    parts: list[Any] = []
-    for layer in network.layers:
-        activation, affine = layer.activation, layer.affine
-        for source, matrix in affine.terms.items():
-            if not isinstance(matrix, np.ndarray) or is_sparse(matrix):
-                return None
-            parts += [source, matrix.shape]
-        parts += [activation.breakpoints.shape, activation.breakpoints.tobytes()]
-        parts += [activation.slopes.tobytes(), activation.intercepts.tobytes()]
-    return tuple(parts)
-
-
-def prepare(networks: Sequence[Network], domain: Domain) -> tuple[Shape, Stack]:
-    """Everything that the loop reads, for networks of equal signature."""
-    first = networks[0]
-    program = compile_program(first, domain)
-    layers = range(first.depth)
-    biases = [np.stack([n.layers[k].affine.bias for n in networks]) for k in layers]
-    matrices = [
-        (source, np.stack([np.asarray(n.layers[k].affine.terms[source]) for n in networks]))
-        for k in layers
-        for source in first.layers[k].affine.terms
-    ]
-    count = len(networks)
-    scale = input_scales(
-        [m for source, m in matrices if source == 0],
-        [biases[k] for k in layers if 0 in first.layers[k].affine.terms],
+def _new_room(shape: Shape) -> Room:
+    maps, lines = shape.program
+    return Room(
+        np.zeros(len(maps.bias)),
+        np.zeros(len(maps.weights)),
+        np.zeros(len(lines.line_row)),
+        np.zeros((2, 3)),
+        np.zeros((1 + len(shape.domain), 3)),
+        np.ones(2),
     )
-    bias = np.concatenate([np.zeros((count, 2)), *biases], axis=1)
-    a, b = domain.inequalities(2)
-    domain_rows = np.zeros((count, 1 + len(a), 3))
-    domain_rows[:, 0, 2] = 1.0
-    domain_rows[:, 1:, :2] = -a / scale[:, None, :]
-    domain_rows[:, 1:, 2] = b
-    input_rows = np.zeros((count, 2, 3))
-    input_rows[:, [0, 1], [0, 1]] = 1.0 / scale
-    weights = [m.transpose(0, 2, 1).reshape(count, -1) for _, m in matrices]
-    stack = Stack(
-        bias=bias,
-        weights=np.concatenate(weights, axis=1),
-        slack=_slack(program, bias),
-        input_rows=input_rows,
-        domain_rows=domain_rows,
-        scale=scale,
-        start=np.where(are_tame([*biases, *weights]), 0, -1),
-    )
-    if not is_tame(first, domain):  # the domain or the activations may be the reason
-        stack.start[:] = -1
-    return Shape(program, _seeds(networks, domain, program, stack)), stack
-
-
-def _slack(program: Program, bias: FloatArray) -> FloatArray:
-    lines, gamma = program.lines, program.maps.gamma
-    inner = lines.line_row >= 0
-    rows = lines.line_row[inner]
-    layer = np.searchsorted(lines.row_start, rows, side="right") - 1
-    slack = np.zeros((len(bias), len(lines.line_row)))
-    slack[:, inner] = gamma[layer] * (np.abs(bias[:, rows]) + np.abs(lines.line_at[inner])) + TINY
-    return slack
-
-
-def _seeds(
-    networks: Sequence[Network], domain: Domain, program: Program, stack: Stack
-) -> tuple[Seeds, Seeds]:
-    """Where to start: the domain if it has a corner, or the four parts that two lines make of R^2.
-
-    Which way round the corners of those parts come depends on the sign of a determinant alone.
-    """
-    root = ExactCells(networks[0], domain, program).root()
-    assert root is not None
-    if root.cone.pointed:
-        seeds = buffers.plane_seeds(program, [root])
-        return seeds, seeds
-    width = networks[0].widths[0]
-    if len(program.lines.domain_rows) > 1 or not program.lines.plain[1] or width < 2:
-        stack.start[:] = -1
-        nothing = buffers.plane_seeds(program, [])
-        return nothing, nothing
-    first = np.stack([np.asarray(n.layers[0].affine.terms[0])[-2:] for n in networks])
-    p, q = first[:, 0, 0] * first[:, 1, 1], first[:, 0, 1] * first[:, 1, 0]
-    clear = np.abs(p - q) > 4 * ROUND * (np.abs(p) + np.abs(q)) + TINY
-    stack.start[~clear] = -1
-    usable = stack.start >= 0
-    stack.start[usable & (p < q)] = 1
-    found = []
-    for side in (0, 1):
-        members = np.flatnonzero(stack.start == side)
-        cells = _parts(networks[members[0]], domain, program) if members.size else []
-        found.append(buffers.plane_seeds(program, cells))
-    return found[0], found[1]
-
-
-def _parts(network: Network, domain: Domain, program: Program) -> list[ExactCell]:
-    exact = ExactCells(network, domain, program)
-    root = exact.root()
-    assert root is not None
-    pieces = bytearray(network.widths[0])
-    return list(exact.finish_layer(root, pieces, exact.lines_of(1), stop_when_pointed=True))
 
 
 class Counter:
     """Buffers of one thread, to count networks of one shape."""
 
-    def __init__(self, shape: Shape, stack: Stack, *, exact: bool, tolerance: float) -> None:
+    def __init__(self, shape: Shape, *, exact: bool, tolerance: float) -> None:
         program = shape.program
-        self._shape, self._all = shape, stack
+        self._shape = shape
         self._exact, self._tolerance = exact, tolerance
+        self._room = _new_room(shape)
         self._stack = buffers.plane_stack(program)
         self._records = np.zeros((256, 11), np.int64)
         self._out = buffers.batch_arrays(program, False)
@@ -198,14 +199,18 @@ class Counter:
             np.full(program.depth + 2, -1, np.int64),
         )
 
-    def count(self, first: int, last: int, counts: NDArray[np.int64]) -> None:
-        """Write the number of regions of some networks, or `LEFT`."""
-        while first < last:
+    def count(self, networks: Sequence[Network]) -> NDArray[np.int64]:
+        """The numbers of regions of networks of the shape, `LEFT` where it can't tell."""
+        counts = np.full(len(networks), LEFT, np.int64)
+        numbers, shape, first = numbers_of(networks), self._shape, 0
+        while first < len(networks):
             first = count_some(
-                self._shape.program,
-                self._all,
-                self._shape.seeds[0],
-                self._shape.seeds[1],
+                shape.program,
+                numbers,
+                shape.domain,
+                shape.pointed,
+                *shape.seeds,
+                self._room,
                 *self._maps,
                 self._stack,
                 self._records,
@@ -215,20 +220,99 @@ class Counter:
                 self._exact,
                 self._tolerance,
                 first,
-                last,
                 counts,
             )
-            if first < last:
+            if first < len(networks):
                 self._stack = buffers.grown(self._stack)
                 self._records = buffers.twice(self._records)
+        return counts
+
+
+@kernel
+def _power_of_two(slope: float, offset: float) -> float:
+    """A power of two near the ratio of the largest slope to the largest offset."""
+    ratio = slope / offset if slope > 0.0 else 1.0 / offset
+    return ldexp(1.0, int(np.round(np.log2(min(max(ratio, 2.0**-300), 2.0**300)))))
+
+
+@kernel
+def _take(maps: Any, row: Any, room: Any) -> tuple[bool, float, float, float]:
+    """Copy the numbers of one network; whether all but 0 are of ordinary size.
+
+    And the largest slopes, and the largest bias, of the layers that read the input.
+    """
+    tame, x, y, offset = True, 0.0, 0.0, 0.0
+    at = 0
+    for layer in range(1, len(maps.row_start) - 1):
+        begin = maps.row_start[layer]
+        width = maps.row_start[layer + 1] - begin
+        reads = False
+        for term in range(maps.term_start[layer], maps.term_start[layer + 1]):
+            source, to = maps.terms[term, 0], maps.terms[term, 2]
+            columns = maps.row_start[source + 1] - maps.row_start[source]
+            for r in range(width):
+                for c in range(columns):
+                    value = row[at + r * columns + c]
+                    size = abs(value)
+                    room.weights[to + c * width + r] = value
+                    tame &= size == 0.0 or (size >= SMALLEST and size <= LARGEST)
+                if source == 0:
+                    x = max(x, abs(row[at + r * columns]))
+                    y = max(y, abs(row[at + r * columns + 1]))
+            reads |= source == 0
+            at += width * columns
+        for r in range(width):
+            value = row[at + r]
+            size = abs(value)
+            room.bias[begin + r] = value
+            tame &= size == 0.0 or (size >= SMALLEST and size <= LARGEST)
+            if reads:
+                offset = max(offset, size)
+        at += width
+    return tame, x, y, offset
+
+
+@kernel
+def _load(maps: Any, lines: Any, row: Any, domain: Any, pointed: bool, room: Any) -> int:
+    """Make one network ready; which of the seeds it starts from, or -1: leave it."""
+    tame, x, y, offset = _take(maps, row, room)
+    if not tame:
+        return -1
+    if offset == 0.0:
+        offset = max(x, y)
+    if offset == 0.0:
+        offset = 1.0
+    sx, sy = _power_of_two(x, offset), _power_of_two(y, offset)
+    room.scale[0], room.scale[1] = sx, sy
+    room.input_rows[0, 0], room.input_rows[1, 1] = 1.0 / sx, 1.0 / sy
+    room.domain_rows[0, 2] = 1.0
+    for i in range(len(domain)):
+        room.domain_rows[i + 1, 0] = domain[i, 0] / sx
+        room.domain_rows[i + 1, 1] = domain[i, 1] / sy
+        room.domain_rows[i + 1, 2] = domain[i, 2]
+    for layer in range(1, len(maps.row_start) - 1):
+        for line in range(lines.line_start[layer], lines.line_start[layer + 1]):
+            size = abs(room.bias[lines.line_row[line]]) + abs(lines.line_at[line])
+            room.slack[line] = maps.gamma[layer] * size + TINY
+    if pointed:
+        return 0
+    # The matrix that reads the input is the first one of the first layer.
+    at = 2 * (maps.row_start[2] - maps.row_start[1]) - 4
+    p, q = row[at] * row[at + 3], row[at + 1] * row[at + 2]
+    if not abs(p - q) > 4.0 * ROUND * (abs(p) + abs(q)) + TINY:
+        return -1
+    return 0 if p > q else 1
 
 
 @kernel
 def count_some(
     program: Any,
-    networks: Any,
+    numbers: Any,
+    domain: Any,
+    pointed: bool,
     seeds: Any,
     other_seeds: Any,
+    room: Any,
     before: Any,
     after: Any,
     pattern: Any,
@@ -241,43 +325,43 @@ def count_some(
     exact: bool,
     tolerance: float,
     first: int,
-    last: int,
     counts: Any,
 ) -> int:
-    """Count the networks first … last - 1; where the stack is too small, return the network."""
+    """Count the networks from `first` on; where the stack is too small, return the network."""
     maps, lines = program.maps, program.lines
-    for k in range(first, last):
+    one = Program(
+        MapArrays(
+            maps.dimension,
+            maps.row_start,
+            room.bias,
+            maps.slopes,
+            maps.intercepts,
+            room.input_rows,
+            maps.term_start,
+            maps.terms,
+            room.weights,
+            maps.columns,
+            maps.targets,
+            maps.gamma,
+        ),
+        LineArrays(
+            lines.dimension,
+            lines.depth,
+            lines.row_start,
+            lines.line_start,
+            lines.line_row,
+            lines.line_at,
+            room.slack,
+            lines.plain,
+            room.domain_rows,
+            room.scale,
+        ),
+    )
+    for k in range(first, len(numbers)):
         counts[k] = LEFT
-        if networks.start[k] < 0:
+        start = _load(maps, lines, numbers[k], domain, pointed, room)
+        if start < 0:
             continue
-        one = Program(
-            MapArrays(
-                maps.dimension,
-                maps.row_start,
-                networks.bias[k],
-                maps.slopes,
-                maps.intercepts,
-                networks.input_rows[k],
-                maps.term_start,
-                maps.terms,
-                networks.weights[k],
-                maps.columns,
-                maps.targets,
-                maps.gamma,
-            ),
-            LineArrays(
-                lines.dimension,
-                lines.depth,
-                lines.row_start,
-                lines.line_start,
-                lines.line_row,
-                lines.line_at,
-                networks.slack[k],
-                lines.plain,
-                networks.domain_rows[k],
-                networks.scale[k],
-            ),
-        )
         state[TOP] = state[CORNERS] = state[CONFLICTS] = state[PATTERNS] = 0
         state[SEED] = state[COUNT] = 0
         state[UNSURE] = state[UNSURE_CORNERS] = state[UNSURE_CONFLICTS] = 0
@@ -290,7 +374,7 @@ def count_some(
             changes,
             stack,
             records,
-            seeds if networks.start[k] == 0 else other_seeds,
+            seeds if start == 0 else other_seeds,
             out,
             unsure,
             state,
@@ -305,4 +389,4 @@ def count_some(
             return k
         if code == DONE and state[UNSURE] == 0:
             counts[k] = state[COUNT]
-    return last
+    return len(numbers)

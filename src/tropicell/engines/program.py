@@ -14,7 +14,6 @@ of the layers that read the input have about the same size: ``x_scaled = x * sca
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -239,33 +238,14 @@ def _scale(network: Network) -> FloatArray:
             product = np.abs(layer.affine.terms[0] @ columns)
             product[:, -1] += np.abs(layer.affine.bias)
             largest = np.maximum(largest, product.max(axis=0))
-    return np.asarray(_powers_of_two(largest[None])[0])
-
-
-def input_scales(matrices: Sequence[FloatArray], biases: Sequence[FloatArray]) -> FloatArray:
-    """The scales of many networks: matrices and biases of all layers that read the input.
-
-    Parameters
-    ----------
-    matrices, biases : sequences of ndarray
-        Stacked; the first index is the network.
-
-    Returns
-    -------
-    ndarray, shape (networks, inputs)
-    """
-    slopes = [np.abs(matrix).max(axis=1) for matrix in matrices]
-    offsets = [np.abs(bias).max(axis=1, keepdims=True) for bias in biases]
-    largest = [np.concatenate(pair, axis=1) for pair in zip(slopes, offsets, strict=True)]
-    return _powers_of_two(np.asarray(np.maximum.reduce(largest)))
+    return _powers_of_two(largest)
 
 
 def _powers_of_two(largest: FloatArray) -> FloatArray:
-    """Powers of two near the ratios of the largest slopes to the largest offset (last column)."""
-    slopes, offset = largest[:, :-1].copy(), largest[:, -1:].copy()
-    offset = np.where(offset == 0, slopes.max(axis=1, keepdims=True), offset)
+    """Powers of two near the ratios of the largest slopes to the largest offset (the last one)."""
+    slopes, offset = largest[:-1].copy(), float(largest[-1])
+    offset = offset or float(slopes.max()) or 1.0
     slopes[slopes == 0] = 1.0
-    offset[offset == 0] = 1.0
     ratio = np.clip(slopes / offset, 2.0**-300, 2.0**300)
     return np.asarray(np.exp2(np.round(np.log2(ratio))), dtype=np.float64)
 

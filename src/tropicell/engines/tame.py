@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from tropicell.network import Network
 FloatArray = NDArray[np.float64]
 
 #: What numbers of ordinary size are.
-_SMALLEST, _LARGEST = 1e-60, 1e60
+SMALLEST, LARGEST = 1e-60, 1e60
 
 
 def is_tame(network: Network, domain: Domain) -> bool:
@@ -36,22 +35,12 @@ def is_tame(network: Network, domain: Domain) -> bool:
         activation = layer.activation
         arrays += [layer.affine.bias, activation.slopes, activation.intercepts]
         arrays.append(activation.breakpoints[np.isfinite(activation.breakpoints)])
-    return all(bool(are_tame([np.asarray(array).reshape(1, -1)])) for array in arrays)
+    return all(map(_are_tame, arrays))
 
 
-def are_tame(arrays: Sequence[FloatArray]) -> NDArray[np.bool_]:
-    """For every network whether all its numbers but 0 are of ordinary size; first index: network.
-
-    Examples
-    --------
-    >>> are_tame([np.array([[1.0, 0.0], [1.0, 1e-200]])])
-    array([ True, False])
-    """
-    tame = np.ones(len(arrays[0]), dtype=np.bool_)
-    for array in arrays:
-        sizes = np.abs(array)
-        tame &= ((sizes == 0) | ((sizes >= _SMALLEST) & (sizes <= _LARGEST))).all(axis=1)
-    return tame
+def _are_tame(numbers: Any) -> bool:
+    sizes = np.abs(numbers)
+    return bool(((sizes == 0) | ((sizes >= SMALLEST) & (sizes <= LARGEST))).all())
 
 
 def embedding_of(network: Network) -> FloatArray:
