@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import cast
+from functools import lru_cache
+from typing import Any, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -26,6 +27,13 @@ class Affine:
     bias : array_like, shape (outputs,), optional
         Default: zeros.
 
+    Attributes
+    ----------
+    terms, bias : dict, ndarray
+        As given; they can't be written to.
+    numbers : ndarray
+        All dense matrices, one after the other, and the bias: the others are views of it.
+
     Examples
     --------
     The sum of layer 1 and layer 3, both of width 2:
@@ -42,10 +50,19 @@ class Affine:
             if not matrices:
                 raise InvalidNetworkError("an affine map needs a matrix or a bias")
             bias = np.zeros(next(iter(matrices.values())).shape[0])
-        self.terms: dict[int, Matrix] = matrices
-        self.bias: FloatArray = frozen(finite_numbers(bias, "bias"))
-        if self.bias.ndim != 1:
-            raise InvalidNetworkError(f"a bias must be flat, got shape {self.bias.shape}")
+        offsets = finite_numbers(bias, "bias")
+        if offsets.ndim != 1:
+            raise InvalidNetworkError(f"a bias must be flat, got shape {offsets.shape}")
+        self.numbers = _joined([*matrices.values(), offsets])
+        self.terms: dict[int, Matrix] = {}
+        start = 0
+        for source, matrix in matrices.items():
+            own = matrix
+            if not sp.issparse(matrix):
+                own = self.numbers[start : start + matrix.size].reshape(matrix.shape)
+                start += matrix.size
+            self.terms[source] = own
+        self.bias: FloatArray = self.numbers[start:]
         for source, matrix in matrices.items():
             if matrix.shape[0] != self.width:
                 raise InvalidNetworkError(
@@ -78,6 +95,11 @@ class Layer:
     name : str
         What diagrams and messages call it, e.g. the node of the model it was imported from.
 
+    Attributes
+    ----------
+    kind : tuple
+        Equal for layers that differ in weights and biases only.
+
     Examples
     --------
     >>> Layer(Affine({0: [[1.0, -1.0]]}, [0.5]), "relu").width
@@ -90,6 +112,8 @@ class Layer:
         self.affine = affine
         self.activation = as_activation(activation).expand(affine.width)
         self.name = name
+        sources = [(source, m.shape, type(m)) for source, m in affine.terms.items()]
+        self.kind = shared((self.activation, *sources))
 
     @property
     def width(self) -> int:
@@ -97,11 +121,17 @@ class Layer:
         return self.affine.width
 
 
-def frozen(array: FloatArray) -> FloatArray:
-    """A copy that can't be written to."""
-    array = array.copy()
-    array.setflags(write=False)
-    return array
+@lru_cache(maxsize=4096)
+def shared(kind: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Equal kinds of layers or networks as one object, if there are not too many of them."""
+    return kind
+
+
+def _joined(arrays: Sequence[Matrix]) -> FloatArray:
+    """A copy of the numbers of all dense arrays that can't be written to."""
+    joined = np.concatenate([np.ravel(a) for a in arrays if not sp.issparse(a)])
+    joined.setflags(write=False)
+    return joined
 
 
 def finite_numbers(values: ArrayLike, what: str) -> FloatArray:
@@ -131,4 +161,4 @@ def _matrix(matrix: ArrayLike | sp.sparray) -> Matrix:
     dense = finite_numbers(cast(ArrayLike, matrix), "matrix")
     if dense.ndim != 2:
         raise InvalidNetworkError(f"expected a matrix, got an array of shape {dense.shape}")
-    return frozen(dense)
+    return dense

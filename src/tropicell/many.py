@@ -31,7 +31,7 @@ if TYPE_CHECKING:  # Numba is slow to import
 _AT_ONCE = 14_000
 
 #: Networks that one looks at before others get a turn.
-_LOOKED_AT = 64
+_LOOKED_AT = 128
 
 
 def count_many(
@@ -141,17 +141,16 @@ def _blocks(
     networks: Sequence[Network], domain: Domain | None
 ) -> Iterator[tuple[Shape, list[int]]]:
     """Networks of one shape, some at a time, as soon as they are found."""
-    from tropicell.engines._cells_many import Signatures  # noqa: PLC0415 - imports Numba
-
-    signatures = Signatures()
     groups: dict[Any, _Group] = {}
+    kind: Any = None
     for index, network in enumerate(networks):
         if index % _LOOKED_AT == 0:
             time.sleep(0)  # threads may be waiting for the interpreter
-        if (key := signatures.of(network)) is None:
+        if network.kind != kind:
+            kind = network.kind
+            group = groups.setdefault(kind, _Group())
+        if network.embedding is not None:
             continue
-        if (group := groups.get(key)) is None:
-            group = groups[key] = _Group()
         group.waiting.append(index)
         if len(group.waiting) >= group.size:
             if group.shape is None:
@@ -169,11 +168,12 @@ def _prepare(group: _Group, networks: Sequence[Network], domain: Domain | None) 
     from tropicell.engines._cells_many import shape_of  # noqa: PLC0415 - imports Numba
 
     index = group.waiting[0]
-    try:
-        network, where = resolve(networks[index], domain)
-    except TropicellError as error:
-        raise InvalidInputError(f"network {index}: {error}") from error
-    group.shape = shape_of(network, where) if network is networks[index] else None
+    if networks[index].n_inputs == 2:
+        try:
+            network, where = resolve(networks[index], domain)
+        except TropicellError as error:
+            raise InvalidInputError(f"network {index}: {error}") from error
+        group.shape = shape_of(network, where) if network is networks[index] else None
     group.size = np.inf if group.shape is None else max(1, _AT_ONCE // group.shape.size)
 
 

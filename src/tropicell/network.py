@@ -23,7 +23,7 @@ from tropicell.diagram import draw, summary
 from tropicell.domains import Slice
 from tropicell.errors import InvalidDomainError
 from tropicell.fingerprint import fingerprint
-from tropicell.layers import Affine, Layer
+from tropicell.layers import Affine, Layer, shared
 from tropicell.maps import AffineMap, NetworkMaps
 from tropicell.mlp import mlp_parts
 from tropicell.patterns import PatternArray, PatternLike
@@ -45,6 +45,11 @@ class Network:
         The output, an affine map of any layers.
     embedding : AffineMap, optional
         If given, the network's inputs are mapped through it first; see `restrict`.
+
+    Attributes
+    ----------
+    kind : tuple
+        Equal for networks that differ in weights and biases, output and embedding only.
 
     See Also
     --------
@@ -75,6 +80,7 @@ class Network:
         self._input_width = int(n_inputs)
         self._remembered: dict[Hashable, Any] = {}
         check_layers(self._input_width, self.layers, output, embedding)
+        self.kind = shared((self._input_width, *(layer.kind for layer in self.layers)))
 
     @classmethod
     def mlp(

@@ -14,6 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -142,19 +144,13 @@ class Activation:
 
 @lru_cache(maxsize=256)
 def _expanded(activation: Activation, width: int) -> Activation:
-    """One row repeated: networks of one shape share it."""
-    return Activation(
-        _repeated(activation.breakpoints, width),
-        _repeated(activation.slopes, width),
-        _repeated(activation.intercepts, width),
+    """One row repeated."""
+    return _shared(
+        np.repeat(activation.breakpoints, width, axis=0),
+        np.repeat(activation.slopes, width, axis=0),
+        np.repeat(activation.intercepts, width, axis=0),
         activation.name,
     )
-
-
-def _repeated(row: FloatArray, count: int) -> FloatArray:
-    array = np.repeat(row, count, axis=0)
-    array.setflags(write=False)
-    return array
 
 
 def _continuous(
@@ -268,6 +264,19 @@ def stacked(rows: Sequence[Row], name: str) -> Activation:
         breakpoints[i, : len(row_t)] = row_t
         slopes[i, : len(row_s)], slopes[i, len(row_s) :] = row_s, row_s[-1]
         intercepts[i, : len(row_c)], intercepts[i, len(row_c) :] = row_c, row_c[-1]
-    for array in (breakpoints, slopes, intercepts):
+    return _shared(breakpoints, slopes, intercepts, name)
+
+
+#: The activations that somebody uses.
+_USED: WeakValueDictionary[tuple[Any, ...], Activation] = WeakValueDictionary()
+
+
+def _shared(
+    breakpoints: FloatArray, slopes: FloatArray, intercepts: FloatArray, name: str
+) -> Activation:
+    """Equal activations are one object: networks share it, and it says at once that they do."""
+    arrays = (breakpoints, slopes, intercepts)
+    for array in arrays:
         array.setflags(write=False)
-    return Activation(breakpoints, slopes, intercepts, name)
+    key = (name, *((array.shape, array.tobytes()) for array in arrays))
+    return _USED.setdefault(key, Activation(*arrays, name))

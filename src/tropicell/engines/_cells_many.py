@@ -41,7 +41,6 @@ from tropicell.engines.program import LineArrays, MapArrays, Program, compile_pr
 from tropicell.engines.tame import LARGEST, SMALLEST, is_tame
 from tropicell.layers import Affine, Layer
 from tropicell.network import Network
-from tropicell.piecewise import Activation
 
 FloatArray = NDArray[np.float64]
 
@@ -63,49 +62,10 @@ class Shape(NamedTuple):
     size: int  # numbers of a network
 
 
-class Signatures:
-    """Tells which networks differ in numbers only, in a microsecond or two for each.
-
-    The networks must live as long as this does.
-    """
-
-    def __init__(self) -> None:
-        self._tokens: dict[int, int] = {}
-        self._numbers: dict[tuple[Any, ...], int] = {}
-
-    def of(self, network: Network) -> tuple[Any, ...] | None:
-        """Equal for networks that differ in numbers only; None: count it the ordinary way."""
-        if network.n_inputs != 2 or network.embedding is not None:
-            return None
-        # An activation has a row for every neuron, so these say how wide the layers are.
-        parts: list[Any] = []
-        tokens = self._tokens
-        for layer in network.layers:
-            activation, terms = layer.activation, layer.affine.terms
-            token = tokens.get(id(activation))
-            parts.append(self._token(activation) if token is None else token)
-            parts += terms
-            parts += map(type, terms.values())
-        return tuple(parts)
-
-    def _token(self, activation: Activation) -> int:
-        """A number for all activations that are equal."""
-        arrays = (activation.breakpoints, activation.slopes, activation.intercepts)
-        key = tuple((array.shape, array.tobytes()) for array in arrays)
-        token = self._numbers.setdefault(key, len(self._numbers))
-        self._tokens[id(activation)] = token
-        return token
-
-
 def numbers_of(networks: Sequence[Network]) -> FloatArray:
     """Matrices and biases of networks of one shape, layer by layer; a row for each network."""
-    arrays: list[Any] = []
-    for network in networks:
-        for layer in network.layers:
-            affine = layer.affine
-            arrays += affine.terms.values()
-            arrays.append(affine.bias)
-    return np.frombuffer(b"".join(arrays)).reshape(len(networks), -1)
+    numbers: list[Any] = [x.affine.numbers for network in networks for x in network.layers]
+    return np.frombuffer(b"".join(numbers)).reshape(len(networks), -1)
 
 
 def shape_of(network: Network, domain: Domain) -> Shape | None:
