@@ -138,15 +138,20 @@ def measure(
 Work = tuple[int, Callable[[int], Any]]
 
 
+def found(sizes: list[int], spread: float, domain: Domain) -> Regions:
+    """The regions of a network, in all threads that there are."""
+    return enumerate_regions(network_of(sizes, spread), domain, workers=os.cpu_count() or 1)
+
+
 def proofs() -> Work:
     """Certificates."""
-    regions = enumerate_regions(network_of([2, *[128] * 4, 1], 4.0), Box(-1, 1))
+    regions = found([2, *[192] * 4, 1], 4.0, Box(-1, 1))
     return len(regions), lambda workers: regions.certify(workers=workers, progress=False)
 
 
 def maps() -> Work:
     """Affine maps of all regions."""
-    regions = enumerate_regions(network_of([2, *[256] * 4, 1], 4.0), Box(-1, 1))
+    regions = found([2, *[256] * 4, 1], 4.0, Box(-1, 1))
 
     def work(workers: int) -> None:
         vars(regions).pop("affine_maps", None)
@@ -157,30 +162,31 @@ def maps() -> Work:
 
 def volumes() -> Work:
     """Volumes of all regions."""
-    regions = enumerate_regions(network_of([4, 24, 24, 1]), Box(-2, 2))
+    regions = found([4, 32, 32, 1], 1.0, Box(-2, 2))
     return len(regions), lambda workers: measures.volumes(regions, workers=workers)
 
 
-def many() -> Work:
+def many(width: int, count: int) -> Work:
     """Counts of many small networks."""
-    networks = [network_of([2, 8, 8, 8, 1], seed=seed) for seed in range(20_000)]
+    networks = [network_of([2, *[width] * 3, 1], seed=seed) for seed in range(count)]
     domain = Box(-1, 1)
     return len(networks), lambda n: count_many(networks, domain, workers=n, progress=False)
 
 
 #: Name, and what to do.
 WORK: list[tuple[str, Callable[[], Work]]] = [
-    ("proofs, 2-D 4×[128]", proofs),
+    ("proofs, 2-D 4×[192]", proofs),
     ("maps, 2-D 4×[256]", maps),
-    ("volumes, 4-D [24,24]", volumes),
-    ("`count_many`, 2-D 3×[8]", many),
+    ("volumes, 4-D [32,32]", volumes),
+    ("`count_many`, 2-D 3×[8]", lambda: many(8, 40_000)),
+    ("`count_many`, 2-D 3×[16]", lambda: many(16, 10_000)),
 ]
 
 
 def measure_work(name: str, make: Callable[[], Work], threads: list[int]) -> dict[str, Any]:
     """Seconds for every number of threads."""
     count, work = make()
-    work(1)  # compiled, and loaded
+    work(threads[-1])  # compiled, and loaded
     result: dict[str, Any] = {"case": name, "regions": count, "work": {}}
     for workers in threads:
         best = np.inf

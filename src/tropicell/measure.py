@@ -63,12 +63,18 @@ def _by_cells(regions: Regions, workers: int) -> FloatArray:
     from tropicell.engines.threads import UnitRun  # noqa: PLC0415
 
     run = UnitRun(CellTask(regions.network, regions.domain, volumes=True), workers)
-    sizes = np.full(len(regions), np.nan)
+    sizes, at = np.full(len(regions), np.nan), 0
     try:
         for batch in run.batches():
             if batch is not None and batch.volumes is not None:
-                rows = regions.packed.find_words(batch.packed.words)
-                sizes[rows[rows >= 0]] = batch.volumes[rows >= 0]
+                words = batch.packed.words
+                rows = slice(at, at + len(words))
+                at = rows.stop
+                if np.array_equal(words, regions.packed.words[rows]):  # in the same order
+                    sizes[rows] = batch.volumes
+                else:
+                    known = regions.packed.find_words(words)
+                    sizes[known[known >= 0]] = batch.volumes[known >= 0]
     finally:
         run.join()
     return sizes

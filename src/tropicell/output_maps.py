@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # Numba is slow to import
     from tropicell.engines.program import MapArrays
 
 #: Patterns that a thread works on at a time.
-_PART = 4096
+_PART = 1024
 
 
 def output_maps(network: Network, patterns: PatternArray) -> FloatArray:
@@ -103,13 +103,14 @@ def packed_maps(network: Network, packed: PackedPatterns, *, workers: int = 1) -
     size, rows = network.n_inputs + 1, int(program.row_start[-1])
     widest = int(np.diff(program.row_start).max())
     found = np.empty((len(packed), network.n_outputs, size))
-    room = threading.local()
+    words, room = np.ascontiguousarray(packed.words, dtype=np.uint64), threading.local()
 
     def work(part: slice) -> None:
         if not hasattr(room, "arrays"):
             before, after = np.empty((size + 1, rows)), np.empty((size + 2, rows))
-            room.arrays = before, after, np.empty(widest, np.int64), np.empty(size + 1)
-        fill(program, packed[part], *room.arrays, found[part])
+            pieces, scratch = np.empty(packed.neurons, np.uint8), np.empty(widest, np.int64)
+            room.arrays = pieces, before, after, scratch, np.empty(size + 1)
+        fill(program, words[part], packed.bits, *room.arrays, found[part])
 
     in_parts(work, len(packed), workers, _PART)
     return found
