@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 #: Regions that a thread checks at a time.
-_AT_ONCE = 512
+_AT_ONCE = 256
 
 #: How many witnesses say which size is usual.
 _SAMPLE = 10_000

@@ -13,17 +13,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tropicell.arithmetic import Arithmetic
+from tropicell.arithmetic import EXACT, Arithmetic
 from tropicell.patterns import PatternArray, split_layers
 
 if TYPE_CHECKING:
     from tropicell.layers import Affine
     from tropicell.network import Network
+    from tropicell.piecewise import Activation
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,19 +150,8 @@ class NetworkMaps:
                     activation.intercepts,
                 )
             else:
-                self._pieces[layer] = self._exact_activation(layer)
+                self._pieces[layer] = _exact_pieces(activation)
         return self._pieces[layer]
-
-    def _exact_activation(self, layer: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-        activation = self.network.layers[layer - 1].activation
-        breakpoints = np.full(activation.breakpoints.shape, None, dtype=object)
-        slopes = self.arithmetic.array(activation.slopes)
-        intercepts = self.arithmetic.array(activation.intercepts)
-        for row in range(activation.rows):
-            row_t, row_s, row_c = activation.exact_row(row)
-            breakpoints[row, : len(row_t)] = self.arithmetic.array(np.array(row_t, dtype=object))
-            intercepts[row, : len(row_s)] = self.arithmetic.array(np.array(row_c, dtype=object))
-        return breakpoints, slopes, intercepts
 
     def pattern_of(self, layer: int, before: NDArray[Any]) -> PatternArray:
         """Piece of each neuron (row) at each point (column)."""
@@ -227,3 +218,18 @@ class NetworkMaps:
     def _numbers(self, affine: Affine) -> tuple[list[tuple[int, Any]], NDArray[Any]]:
         terms = [(source, self.arithmetic.matrix(m)) for source, m in affine.terms.items()]
         return terms, self.arithmetic.array(affine.bias)
+
+
+@lru_cache(maxsize=64)
+def _exact_pieces(
+    activation: Activation,
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Breakpoints, slopes and intercepts of an activation: networks share them."""
+    breakpoints = np.full(activation.breakpoints.shape, None, dtype=object)
+    slopes = EXACT.array(activation.slopes)
+    intercepts = EXACT.array(activation.intercepts)
+    for row in range(activation.rows):
+        row_t, row_s, row_c = activation.exact_row(row)
+        breakpoints[row, : len(row_t)] = EXACT.array(np.array(row_t, dtype=object))
+        intercepts[row, : len(row_s)] = EXACT.array(np.array(row_c, dtype=object))
+    return breakpoints, slopes, intercepts

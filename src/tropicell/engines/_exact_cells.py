@@ -7,12 +7,13 @@ go back to them as soon as a layer is finished.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass
 from math import lcm
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +43,17 @@ class ExactCell:
     cone: Cone
 
 
+class _Known(NamedTuple):
+    """Exact maps for the pieces of some layers.
+
+    The outputs of these layers, the pre-activations of the next one, and rows of its lines.
+    """
+
+    columns: list[NDArray[Any]]
+    before: NDArray[Any]
+    rows: dict[int, Vector]
+
+
 class ExactCells:
     """Exact cutting of cells.
 
@@ -58,14 +70,15 @@ class ExactCells:
         self._network = network
         self._maps = network.maps("exact")
         self._program = program
+        self._line_starts: list[int] = program.lines.line_start.tolist()
         self._domain = [_integers(EXACT.array(row)) for row in self._domain_rows(domain)]
-        self._columns: OrderedDict[bytes, tuple[list[NDArray[Any]], NDArray[Any]]] = OrderedDict()
+        self._known: OrderedDict[bytes, _Known] = OrderedDict()
         self.decisions = 0
 
     def copy(self) -> ExactCells:
         """The same, for another run: with counters and memory of its own."""
         twin = copy(self)
-        twin._columns = OrderedDict()
+        twin._known = OrderedDict()
         twin.decisions = 0
         return twin
 
@@ -147,39 +160,37 @@ class ExactCells:
 
     def _row(self, line: int, pattern: bytes) -> Vector:
         """Exact row of a line, up to a positive factor."""
-        program = self._program.lines
         if line < len(self._domain):
             return self._domain[line]
-        row = int(program.line_row[line])
-        layer = int(np.searchsorted(program.row_start, row, side="right")) - 1
-        first = int(program.row_start[layer])
-        prefix = pattern[: first - int(program.row_start[1])]
-        before = self._before(layer, prefix)[row - first].copy()
-        before[-1] = before[-1] - EXACT.array([program.line_at[line]])[0]
-        return _integers(before)
+        program = self._program.lines
+        layer = bisect_right(self._line_starts, line) - 1
+        known = self._layers(layer, pattern[: self._program.first_neuron(layer)])
+        if line not in known.rows:
+            row = known.before[int(program.line_row[line]) - int(program.row_start[layer])]
+            if program.line_at[line] != 0.0:
+                row = row.copy()
+                row[-1] = row[-1] - EXACT.array([program.line_at[line]])[0]
+            known.rows[line] = _integers(row)
+        return known.rows[line]
 
-    def _before(self, layer: int, prefix: bytes) -> NDArray[Any]:
-        """Exact pre-activations of a layer as maps of the inputs."""
-        return self._layers(layer, prefix)[1]
-
-    def _layers(self, layer: int, prefix: bytes) -> tuple[list[NDArray[Any]], NDArray[Any]]:
-        if prefix in self._columns and self._columns[prefix][0]:
-            found = self._columns[prefix]
-            if len(found[0]) == layer:
-                self._columns.move_to_end(prefix)
-                return found
+    def _layers(self, layer: int, prefix: bytes) -> _Known:
+        """The maps of the layers up to `layer`, of which those before have these pieces."""
+        found = self._known.get(prefix)
+        if found is not None and len(found.columns) == layer:
+            self._known.move_to_end(prefix)
+            return found
         start, unit = self._maps.coordinates()
         if layer == 1:
             columns = [start]
         else:
             width = self._network.widths[layer - 2]
-            earlier, before = self._layers(layer - 1, prefix[: len(prefix) - width])
+            earlier = self._layers(layer - 1, prefix[: len(prefix) - width])
             pieces = np.frombuffer(prefix[len(prefix) - width :], dtype=np.uint8)
-            columns = [*earlier, self._maps.after(layer - 1, before, pieces, unit)]
-        result = columns, self._maps.before(layer, columns, unit)
-        self._columns[prefix] = result
-        if len(self._columns) > _REMEMBERED:
-            self._columns.popitem(last=False)
+            columns = [*earlier.columns, self._maps.after(layer - 1, earlier.before, pieces, unit)]
+        result = _Known(columns, self._maps.before(layer, columns, unit), {})
+        self._known[prefix] = result
+        if len(self._known) > _REMEMBERED:
+            self._known.popitem(last=False)
         return result
 
 
