@@ -278,6 +278,13 @@ def test_slices_and_workers() -> None:
     assert one.ok
     assert two.ok
     assert one.counts == two.counts
+    assert one.proofs is not None
+    assert two.proofs is not None
+    np.testing.assert_array_equal(one.proofs.neighbours, two.proofs.neighbours)
+    for name in ("facets", "bases"):
+        left, right = getattr(one.proofs, name), getattr(two.proofs, name)
+        np.testing.assert_array_equal(left.values, right.values)
+        np.testing.assert_array_equal(left.ends, right.ends)
     with pytest.raises(InvalidInputError, match="workers"):
         regions.certify(workers=0)
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tropicell._hashing import _SECTION, _hash_rows, build_table
 from tropicell.columns import PackedPatterns, Ragged
 
 
@@ -32,6 +33,37 @@ def test_every_pattern_is_found_and_no_other(rows: int, neurons: int, seed: int)
     assert packed.find(queries).tolist() == expected
     repeated = [i for i, row in enumerate(patterns) if known[row.tobytes()] != i]
     assert packed.first_duplicate() == (repeated[0] if repeated else -1)
+
+
+def test_threads_make_the_same_table() -> None:
+    rng = np.random.default_rng(0)
+    words = rng.integers(0, 2**64, size=(30_000, 2), dtype=np.uint64)
+    words[20_000] = words[9_000]
+    words[10_000] = words[9_999]
+    alone, repeated = build_table(words)
+    together, same = build_table(words, workers=5)
+    assert (repeated, same) == (10_000, 10_000)
+    np.testing.assert_array_equal(alone, together)
+    expected = np.arange(len(words))
+    expected[[10_000, 20_000]] = 9_999, 9_000
+    np.testing.assert_array_equal(PackedPatterns(words, 128, 1).find_words(words), expected)
+
+
+def test_sections_that_are_full() -> None:
+    count = _SECTION + 200  # all of which start in one section of the table
+    candidates = np.random.default_rng(0).integers(0, 2**64, size=(8 * count, 1), dtype=np.uint64)
+    starts = np.empty(len(candidates), np.int64)
+    _hash_rows(candidates, 0, len(candidates), starts, 4 * _SECTION)
+    words = candidates[starts < _SECTION][:count]
+    words[-1] = words[-2]
+    assert len(words) == count
+    table, repeated = build_table(words, workers=2)
+    assert len(table) == 4 * _SECTION
+    assert repeated == count - 1
+    assert (np.sort(table[table >= 0]) == np.arange(count - 1)).all()
+    packed = PackedPatterns(words, 64, 1)
+    np.testing.assert_array_equal(packed.find_words(words[:-1]), np.arange(count - 1))
+    assert (packed.find_words(candidates[starts >= _SECTION][:50]) == -1).all()
 
 
 @pytest.mark.parametrize(

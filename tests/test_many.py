@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -86,10 +87,43 @@ def test_numbers_of_unusual_size() -> None:
     np.testing.assert_array_equal(count_many(nets, Box(-1, 1)), expected)
 
 
+def test_zeros_and_sparse_matrices() -> None:
+    rng = np.random.default_rng(3)
+    nets = []
+    for _ in range(6):
+        first, second = (
+            rng.normal(size=(5, 2)),
+            rng.normal(size=(6, 5)) * (rng.random((6, 5)) < 0.2),
+        )
+        affine = Affine({1: sp.csr_array(second) if len(nets) % 3 == 2 else second}, np.ones(6))
+        layers = [Layer(Affine({0: first}, rng.normal(size=5))), Layer(affine)]
+        nets.append(Network(2, layers, Affine({2: np.ones((1, 6))})))
+    expected = [count_regions(network, Box(-3, 3)) for network in nets]
+    np.testing.assert_array_equal(count_many(nets, Box(-3, 3)), expected)
+
+
+def test_kinds_are_equal_if_numbers_alone_differ() -> None:
+    rng = np.random.default_rng(0)
+    slopes = [0.1, 0.1, 0.2]
+    nets = [
+        Network.mlp(
+            [rng.normal(size=(4, 2)), rng.normal(size=(1, 4))], activation=activations.leaky_relu(s)
+        )
+        for s in slopes
+    ]
+    assert nets[0].kind is nets[1].kind
+    assert nets[0].kind != nets[2].kind
+    assert nets[0].layers[0].activation is nets[1].layers[0].activation
+    wider = Network.mlp([rng.normal(size=(4, 3)), np.ones((1, 4))])
+    assert wider.kind != Network.mlp([rng.normal(size=(4, 2)), np.ones((1, 4))]).kind
+
+
 def test_errors_name_the_network() -> None:
     nets = [random_network(i, "generic", n, 1, 3) for i, n in enumerate((2, 2, 3))]
     with pytest.raises(InvalidInputError, match="network 2: the box has 2 coordinates"):
         count_many(nets, Box([0, 0], [1, 1]))
+    with pytest.raises(InvalidInputError, match="network 0: the box has 3 coordinates"):
+        count_many(nets[:2], Box([0, 0, 0], [1, 1, 1]))
     with pytest.raises(InvalidInputError, match="network 1 is a str"):
         count_many([nets[0], "net"])
     with pytest.raises(InvalidInputError, match="network 0: engine must be"):

@@ -31,6 +31,8 @@ def test_volumes_add_up_to_the_box(network: Network) -> None:
     regions = enumerate_regions(network, Box(-1, 1))
     assert regions.bounded.all()
     np.testing.assert_allclose(regions.volumes.sum(), 2.0**network.n_inputs, rtol=1e-9)
+    again = measure.volumes(regions, workers=2)
+    np.testing.assert_allclose(again, regions.volumes, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("inputs", [2, 4])

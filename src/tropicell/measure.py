@@ -7,6 +7,7 @@ The answers are exact up to the rounding of these formulas in float64: nothing i
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -14,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tropicell.arrays import FloatArray
+from tropicell.columns import Ragged
 from tropicell.errors import InvalidInputError
 from tropicell.parts import check_workers, in_parts
 from tropicell.regions import Regions
@@ -46,7 +48,7 @@ def volumes(regions: Regions, *, workers: int = 1) -> FloatArray:
     array([0.5, 0.5])
     """
     check_workers(workers)
-    if regions.complete and regions.network.n_inputs > 3:
+    if regions.complete and regions.network.n_inputs > 2:
         sizes = _by_cells(regions, workers)
         if not np.isnan(sizes).any():
             return sizes
@@ -85,32 +87,31 @@ def _moments(regions: Regions, workers: int = 1) -> tuple[FloatArray, FloatArray
     corners, dimension = regions.corners, regions.network.n_inputs
     sizes = np.full(len(regions), np.inf)
     centroids = np.full((len(regions), dimension), np.nan)
-    formula = {1: _segment, 2: _polygon}.get(dimension, _polytope)
+    work = _flat if dimension <= 2 else _solid
+    in_parts(work(corners, sizes, centroids), len(regions), workers, _AT_ONCE)
+    return sizes, centroids
+
+
+def _flat(corners: Ragged, sizes: FloatArray, centroids: FloatArray) -> Callable[[slice], None]:
+    """What fills the moments of some regions with one or two inputs."""
+    from tropicell import _moments as kernels  # noqa: PLC0415 - imports Numba
+
+    kernel = kernels.segments if centroids.shape[1] == 1 else kernels.polygons
+    values = np.ascontiguousarray(corners.values, dtype=np.float64)
+    ends = np.ascontiguousarray(corners.ends, dtype=np.int64)
+    return lambda part: kernel(values, ends, part.start, part.stop, sizes, centroids)
+
+
+def _solid(corners: Ragged, sizes: FloatArray, centroids: FloatArray) -> Callable[[slice], None]:
+    """The same for three and more inputs."""
 
     def work(part: slice) -> None:
         for i in range(part.start, part.stop):
             points = corners[i]
-            if len(points) > dimension and (points[:, -1] != 0).all():
-                sizes[i], centroids[i] = formula(points[:, :-1])
+            if len(points) > centroids.shape[1] and (points[:, -1] != 0).all():
+                sizes[i], centroids[i] = _polytope(points[:, :-1])
 
-    in_parts(work, len(regions), workers, _AT_ONCE)
-    return sizes, centroids
-
-
-def _segment(points: FloatArray) -> tuple[float, FloatArray]:
-    return float(np.ptp(points)), points.mean(axis=0)
-
-
-def _polygon(points: FloatArray) -> tuple[float, FloatArray]:
-    """Shoelace formula relative to the first corner, which keeps it exact for tiny polygons."""
-    relative = points - points[0]
-    following = np.roll(relative, -1, axis=0)
-    cross = relative[:, 0] * following[:, 1] - relative[:, 1] * following[:, 0]
-    area = cross.sum() / 2
-    if area == 0:
-        return 0.0, points.mean(axis=0)
-    centre = ((relative + following) * cross[:, None]).sum(axis=0) / (6 * area)
-    return abs(float(area)), points[0] + centre
+    return work
 
 
 def _polytope(points: FloatArray) -> tuple[float, FloatArray]:

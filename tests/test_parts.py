@@ -1,0 +1,34 @@
+"""Rows in parts, in threads: all of them, once, and none after an error."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from tropicell.parts import in_parts
+
+
+@pytest.mark.parametrize("workers", [1, 4])
+def test_every_row_is_worked_on_once(workers: int) -> None:
+    done: list[slice] = []
+    in_parts(done.append, 23, workers, 5)
+    assert sorted(i for part in done for i in range(part.start, part.stop)) == list(range(23))
+    in_parts(done.append, 0, workers, 5)
+    assert len(done) == 5
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+@pytest.mark.parametrize("kind", [IndexError, KeyboardInterrupt])
+def test_after_an_error_no_part_is_begun(workers: int, kind: type[BaseException]) -> None:
+    begun: list[int] = []
+    together = threading.Barrier(workers)
+
+    def work(part: slice) -> None:
+        begun.append(part.start)
+        together.wait(60)  # each thread has one
+        raise kind
+
+    with pytest.raises(kind):
+        in_parts(work, 1000, workers, 1)
+    assert len(begun) == workers
