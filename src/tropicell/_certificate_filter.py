@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tropicell._certificate_program import FilterProgram, filter_program, new_state
+from tropicell.cache_lines import apart
 from tropicell.columns import Ragged
 from tropicell.parts import in_parts
 
@@ -188,7 +189,8 @@ class _Job:
 
         def check(part: slice) -> None:
             if not hasattr(mine, "room"):
-                mine.room = new_state(self.program), new_room(size, self.words.shape[1])
+                room = new_state(self.program), new_room(size, self.words.shape[1])
+                mine.room = apart(room)
             rows = (part.start, part.stop, self.words, bits)
             signs.append(kernel(self.program, *mine.room, *rows, *columns))
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tropicell.arrays import FloatArray
+from tropicell.cache_lines import apart
 from tropicell.columns import PackedPatterns
 from tropicell.domains import WholeSpace
 from tropicell.layers import Affine, Layer
@@ -109,7 +110,7 @@ def packed_maps(network: Network, packed: PackedPatterns, *, workers: int = 1) -
         if not hasattr(room, "arrays"):
             before, after = np.empty((size + 1, rows)), np.empty((size + 2, rows))
             pieces, scratch = np.empty(packed.neurons, np.uint8), np.empty(widest, np.int64)
-            room.arrays = pieces, before, after, scratch, np.empty(size + 1)
+            room.arrays = apart((pieces, before, after, scratch, np.empty(size + 1)))
         fill(program, words[part], packed.bits, *room.arrays, found[part])
 
     in_parts(work, len(packed), workers, _PART)

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tropicell.cache_lines import apart
 from tropicell.domains import Domain
 from tropicell.engines import _cells_buffers as buffers
 from tropicell.engines._cells_plane import run_plane
@@ -146,17 +147,19 @@ class Counter:
         program = shape.program
         self._shape = shape
         self._exact, self._tolerance = exact, tolerance
-        self._room = _new_room(shape)
-        self._stack = buffers.plane_stack(program)
-        self._records = np.zeros((256, 11), np.int64)
+        self._room = apart(_new_room(shape))
+        self._stack = apart(buffers.plane_stack(program))
+        self._records = apart(np.zeros((256, 11), np.int64))
         self._out = buffers.batch_arrays(program, False)
         self._unsure = buffers.unsure_arrays(program)
-        self._state = np.zeros(STATE_SIZE, np.int64)
-        self._maps = (
-            np.zeros((4, program.rows)),
-            np.zeros((5, program.rows)),
-            np.zeros(program.neurons, np.uint8),
-            np.full(program.depth + 2, -1, np.int64),
+        self._state = apart(np.zeros(STATE_SIZE, np.int64))
+        self._maps = apart(
+            (
+                np.zeros((4, program.rows)),
+                np.zeros((5, program.rows)),
+                np.zeros(program.neurons, np.uint8),
+                np.full(program.depth + 2, -1, np.int64),
+            )
         )
 
     def count(self, networks: Sequence[Network]) -> NDArray[np.int64]:
