@@ -221,7 +221,7 @@ def test_error_bounds_of_the_maps_hold(host, kind):
     base, base_error = _base(network.layers[level - 1], run.program, level)
     rounding = buffers.levels[level]["gamma"] * np.abs(run.program.maps.bias[-width:])
     for k, (pattern, _) in enumerate(nodes):
-        exact = run._exact.cells._before(level, pattern)
+        exact = run._exact.cells._layers(level, pattern).before
         bounds = errors[k] + base_error + rounding + 1e-200
         for neuron, c in np.ndindex(width, 3):
             true = Fraction(int(exact[neuron, c].p), int(exact[neuron, c].q)) / scale[c]
