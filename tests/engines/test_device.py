@@ -19,7 +19,7 @@ from tropicell.cli import main
 from tropicell.domains import Domain, WholeSpace
 from tropicell.engines import runs
 from tropicell.engines._device_cuda import CudaBackend, cuda_backend
-from tropicell.engines._device_layout import LEVEL, _base, _sizes
+from tropicell.engines._device_layout import LEVEL
 from tropicell.engines.batch import Run
 from tropicell.engines.cells import CellTask
 from tropicell.engines.device import DeviceRun
@@ -183,8 +183,8 @@ class Watching:
 
     def launch(self, kernel: str, items: int, *arguments: Any) -> None:
         if kernel == "scan":
-            self.level = int(arguments[1].view(LEVEL)["index"][0])
-            self.first, self.count = arguments[3:5]
+            self.level = int(arguments[2].view(LEVEL)["index"][0])
+            self.first, self.count = arguments[4:6]
         self._host.launch(kernel, items, *arguments)
         if kernel == "scan":
             self.after_scan()
@@ -212,20 +212,18 @@ def test_error_bounds_of_the_maps_hold(host, kind):
     level, size = watch.level, int(watch.count)
     assert level == network.depth
     buffers, lines = run._buffers, run.program.lines
+    assert size <= buffers.few
     width = network.widths[-1]
-    maps = buffers.maps[level][: 3 * size * width].reshape(size, 3, width)
-    errors = buffers.errors[level][: size * width].reshape(size, width)
-    errors = errors * _sizes(run._device.weights[level])[1]
+    maps = buffers.maps[level][: 4 * size * width].reshape(size, 4, width)
     nodes = run._reader.nodes(level, int(watch.first), np.arange(size))
     scale = [*map(Fraction, lines.scale), 1]
-    base, base_error = _base(network.layers[level - 1], run.program, level)
     rounding = buffers.levels[level]["gamma"] * np.abs(run.program.maps.bias[-width:])
     for k, (pattern, _) in enumerate(nodes):
         exact = run._exact.cells._before(level, pattern)
-        bounds = errors[k] + base_error + rounding + 1e-200
+        bounds = maps[k, 3] + rounding + 1e-200
         for neuron, c in np.ndindex(width, 3):
             true = Fraction(int(exact[neuron, c].p), int(exact[neuron, c].q)) / scale[c]
-            off = abs(Fraction(float(maps[k, c, neuron] + base[c, neuron])) - true)
+            off = abs(Fraction(float(maps[k, c, neuron])) - true)
             assert off <= Fraction(float(bounds[neuron]))
 
 

@@ -18,17 +18,18 @@ SOURCE = Path(__file__).with_name("plane.cu")
 LANES = {
     "begin": 1,
     "gather": 32,
+    "settle": 32,
     "plant": 1,
     "scan": 32,
     "cut": 8,
-    "cut_wide": 32,
     "patterns": 8,
     "emit": 1,
 }
 _THREADS = 256
 
-#: Blocks of a launch for each processor of the GPU; `cut` uses many registers.
-_BLOCKS = {"cut": 2, "cut_wide": 2}
+#: Blocks of a launch for each processor of the GPU. The blocks of `cut` wait for each other: so many
+#: fit at the same time.
+_BLOCKS = {"cut": 2}
 _MOST_BLOCKS = 8
 
 
@@ -41,7 +42,7 @@ class CudaBackend:
         # processor.
         code = SOURCE.read_text(encoding="utf-8")
         module = cupy.RawModule(code=code, options=("-fmad=false", "-std=c++17"))
-        self._kernels = {name: module.get_function(name) for name in LANES}
+        self._kernels = {name: module.get_function(name).kernel for name in LANES}
         processors = cupy.cuda.Device().attributes["MultiProcessorCount"]
         self._most = {name: processors * _BLOCKS.get(name, _MOST_BLOCKS) for name in LANES}
 
@@ -56,7 +57,10 @@ class CudaBackend:
 
     def launch(self, kernel: str, items: int, *arguments: Any) -> None:
         blocks = min(-(-items * LANES[kernel] // _THREADS), self._most[kernel])
-        self._kernels[kernel]((blocks,), (_THREADS,), arguments)
+        together = kernel == "cut"
+        self._kernels[kernel](
+            (blocks,), (_THREADS,), arguments, enable_cooperative_groups=together
+        )
 
     def free_bytes(self) -> int:
         pool = self.xp.get_default_memory_pool()

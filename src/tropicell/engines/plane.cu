@@ -15,6 +15,7 @@ typedef long long i64;
 #define DEVICE static inline
 #define METHOD inline
 #define KERNEL extern "C" void
+#define LIGHT_KERNEL KERNEL
 #define GIVEN const
 
 template <class T> DEVICE T take(T *place, T amount) { T old = *place; *place += amount; return old; }
@@ -30,15 +31,26 @@ template <int Size> struct Group {
     Group() : lane(0), index(0), count(1) {}
     void sync() const {}
     template <class T> T either(T x) const { return x; }
+    u32 ballot(bool x) const { return x; }
     double sum(double x) const { return x; }
     template <class T> T first(T x) const { return x; }
 };
+
+// All threads of a launch.
+struct Everyone {
+    i64 threads;
+    Everyone() : threads(1) {}
+    void meet(u64 *) {}
+};
+
+#define WORKSPACE(type, name) type name
 
 #else
 
 #define DEVICE static __device__ __forceinline__
 #define METHOD __device__ __forceinline__
-#define KERNEL extern "C" __global__ void __launch_bounds__(256)
+#define KERNEL extern "C" __global__ void __launch_bounds__(256, 2)  // 2: see _device_cuda.py
+#define LIGHT_KERNEL extern "C" __global__ void __launch_bounds__(256, 3)
 #define GIVEN const __grid_constant__
 
 DEVICE u32 take(u32 *place, u32 amount) { return atomicAdd(place, amount); }
@@ -67,12 +79,36 @@ template <int Size> struct Group {
         for (int step = Size / 2; step; step /= 2) x |= __shfl_xor_sync(mask, x, step, Size);
         return x;
     }
+    METHOD u32 ballot(bool x) const { return __ballot_sync(mask, x) >> (threadIdx.x & 31 & ~(Size - 1)); }
     METHOD double sum(double x) const {
         for (int step = Size / 2; step; step /= 2) x += __shfl_xor_sync(mask, x, step, Size);
         return x;
     }
     template <class T> METHOD T first(T x) const { return __shfl_sync(mask, x, 0, Size); }
 };
+
+// All threads of a cooperative launch: all its blocks run at the same time, so they can wait for each other.
+struct Everyone {
+    i64 threads;
+    u64 expected;
+    METHOD Everyone() : threads((i64)gridDim.x * blockDim.x), expected(0) {}
+    METHOD void meet(u64 *arrived) {
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            expected += gridDim.x;
+            __threadfence();
+            atomicAdd(arrived, (u64)1);
+            while (*(volatile u64 *)arrived < expected) {}
+            __threadfence();
+        }
+        __syncthreads();
+    }
+};
+
+// Memory that the lanes of a warp share.
+#define WORKSPACE(type, name) \
+    __shared__ type name##_of_warps[8]; \
+    type &name = name##_of_warps[threadIdx.x / 32]
 
 #endif
 
@@ -92,6 +128,7 @@ template <int Size> struct Group {
 #define UNSURE 0x40000000  // this bit of a cell's number of corners: it must be decided exactly
 #define MOST_CORNERS 62    // cells with more corners are cut elsewhere
 #define MOST_PAIRS 16      // up to so many lines are counted pair by pair
+#define SPARE 8            // summands that the bounds of the products leave room for
 
 // A corner: vertex (its absolute coordinates add up to 1) and its error bound; the row of the edge to the
 // next corner (largest coefficient 1) and its error bound.
@@ -100,13 +137,20 @@ struct alignas(16) Corner { double x, y, w, eps, a, b, c, eta; };
 // The edge's label, plus or minus (line + 1); and whether the vertex lies at infinity.
 struct Tag { int label, ray; };
 
-// Cells that are being cut: row of the maps, corners, pieces of the layer so far, open lines as bits.
-struct Cells { int *node, *start, *n; u32 *pieces, *open; };
+// Cells that are being cut: node, corners, and two sets of the lines that cross the node: on whose positive
+// side the cell lies, and which of them cross it.
+struct Cells { int *node, *start, *n; u32 *up, *open; };
 
-// A layer with its maps, and the nodes (cells) that enter it.
+// Cells for exact arithmetic, with the pieces of the layer so far and the open lines of the layer.
+struct Unsure { int *node, *start, *n; u32 *pieces, *open; };
+
+// A row: a neuron or line on a cell, with an error bound for each of its coefficients.
+struct alignas(16) Line { double a, b, c, error; };
+
+// A layer, and the nodes (cells) that enter it.
 struct Level {
     i64 index, width, lines, words, piece_words, plain;  // words of 32 open lines; of pieces
-    i64 n_sources, inputs;                        // source layers but 0; their neurons
+    i64 n_sources, inputs, after_last;            // source layers but 0; their neurons; is the layer before one?
     i64 first_line, first_neuron, pieces;         // the most pieces of a neuron
     double gamma;
     const i64 *sources;                           // layers, the last one first
@@ -114,16 +158,20 @@ struct Level {
     const double *slopes, *intercepts, *bias;
     const int *row;                               // neuron of every line
     const double *at, *slack;                     // breakpoint, part of the error bound
-    double *maps, *outputs;                       // rows of this layer; of all its sources
-    float *errors, *bounds;                       // bounds for both, in units of their own
+    const double *weights;                        // (inputs, width)
+    double *outputs, *products;                   // rows of all sources; weights times them
+    float *bounds, *errors;                       // bounds for both, in units of their own
     const double *units;
-    int *start, *n, *parent;                      // nodes: corners, row of the maps of the layer before
-    u32 *done;                                    // pieces of the layer before
-    i64 done_words, capacity, first;              // the maps are those of the nodes from `first` on
+    double *maps;                                 // rows of this layer and their bounds, where they are kept
+    int *start, *n, *parent;                      // nodes: corners, number in the chunk of the layer before
+    u32 *done, *up;                               // pieces of the layer before; see Cells
+    u32 *sure, *crossing;                         // per node of the chunk: pieces without the lines that cross; these
+    int *record, *crossings;                      // where the rows of these begin, and their number
+    i64 done_words, up_words, capacity, first;    // the chunk: nodes from `first` on
 };
 
 struct Counters {
-    u64 found, arena, overflow, nodes, unsure, splits, tests, blunt, rounds;
+    u64 found, arena, records, overflow, nodes, unsure, splits, tests, blunt, arrived;
     u64 open[4];
 };
 
@@ -132,9 +180,12 @@ struct Engine {
     Counters *counters;
     Corner *corners;
     Tag *tags;
-    i64 arena;  // room for corners
-    Cells cells[2], unsure;
-    i64 room;   // room for cells
+    i64 arena;      // room for corners
+    Line *records;  // the lines that cross a node
+    i64 most_records;
+    Cells cells[2];
+    Unsure unsure;
+    i64 room;       // room for cells
     i64 depth, exact, store, bits;
     double tolerance;
     const double *domain;  // rows of the domain, that of infinity first
@@ -144,28 +195,15 @@ struct Engine {
 
 // --- lines and corners -------------------------------------------------------------------------------
 
-struct Line { double a, b, c, error; };
-
-// A neuron before its activation, and the bound that comes from the sums.
-DEVICE Line before(const Engine &g, const Level &level, i64 node, int neuron) {
-    i64 width = level.width;
-    Line m;
-    m.a = level.base[neuron];
-    m.b = level.base[width + neuron];
-    m.c = level.base[2 * width + neuron];
-    m.error = g.exact ? level.base_error[neuron] : 0.0;
-    if (level.maps) {
-        const double *maps = level.maps + 3 * width * node + neuron;
-        m.a += maps[0];
-        m.b += maps[width];
-        m.c += maps[2 * width];
-        if (g.exact) m.error += level.errors[width * node + neuron] * level.units[neuron];
-    }
+// A neuron before its activation on a node whose rows are kept.
+DEVICE Line before(const Level &level, i64 node, int neuron) {
+    const double *maps = level.maps + 4 * level.width * node + neuron;
+    Line m = {maps[0], maps[level.width], maps[2 * level.width], maps[3 * level.width]};
     return m;
 }
 
-DEVICE Line line_of(const Engine &g, const Level &level, i64 node, int line) {
-    Line m = before(g, level, node, level.plain ? line : level.row[line]);
+// A line from its neuron.
+DEVICE Line as_line(const Engine &g, const Level &level, Line m, int line) {
     if (!level.plain) m.c -= level.at[line];
     if (g.exact) m.error += level.slack[line];
     return m;
@@ -282,32 +320,35 @@ DEVICE int piece_of(const Engine &g, const u32 *pieces, int neuron) {
 // --- maps --------------------------------------------------------------------------------------------
 
 // Start on some nodes of a level: nothing is found yet, and all of them are to be cut.
-KERNEL begin(GIVEN Engine g, int level, i64 first, i64 count, u64 arena) {
+KERNEL begin(GIVEN Engine g, int level, i64 first, i64 count, u64 arena, u64 records) {
     Group<1> group;
     if (group.index) return;
     Counters &c = *g.counters;
     g.levels[level].first = first;
-    c.found = c.overflow = c.nodes = c.unsure = c.splits = c.tests = c.blunt = c.rounds = 0;
+    c.found = c.overflow = c.nodes = c.unsure = c.splits = c.tests = c.blunt = c.arrived = 0;
     c.arena = arena;
+    c.records = records;
     c.open[0] = (u64)count;
     c.open[1] = c.open[2] = c.open[3] = 0;
 }
 
-// Output of a neuron on one of its pieces, for the layer that reads it.
-DEVICE Line output(const Engine &g, const Level &from, const Level &to, i64 row, int neuron, int piece) {
+// Output of a neuron on one of its pieces, for the layer that reads it; `m.error` covers all of m.
+DEVICE Line output(const Engine &g, const Level &from, const Level &to, Line m, int neuron, int piece) {
     double slope = from.slopes[neuron * from.pieces + piece];
     double intercept = from.intercepts[neuron * from.pieces + piece];
-    Line m = {0.0, 0.0, 0.0, 0.0};
-    if (slope != 0.0) m = before(g, from, row, neuron);
-    m.a *= slope;
-    m.b *= slope;
-    m.c *= slope;
+    double error = 0.0;
+    if (slope == 0.0) {
+        m.a = m.b = m.c = 0.0;
+    } else {
+        error = fabs(slope) * m.error;
+        m.a *= slope;
+        m.b *= slope;
+        m.c *= slope;
+    }
     double biggest = fmax(fabs(m.a), fmax(fabs(m.b), fabs(m.c)));
     m.c += intercept;
     if (!g.exact) return m;
     double largest = fmax(fabs(m.a), fmax(fabs(m.b), fabs(m.c)));
-    double error = 0.0;
-    if (slope != 0.0) error = fabs(slope) * (m.error + from.gamma * fabs(from.bias[neuron]) + TINY);
     if (!((slope == 1.0 || slope == 0.0) && intercept == 0.0))
         error += 4.0 * ROUND * (biggest + fabs(intercept));
     error *= INFLATE;
@@ -316,33 +357,168 @@ DEVICE Line output(const Engine &g, const Level &from, const Level &to, i64 row,
     return m;
 }
 
-// Outputs of all neurons that a level reads, for some of its nodes, as rows of a matrix product.
-KERNEL gather(GIVEN Engine g, GIVEN Level level, i64 first, i64 count) {
+// The same for a neuron before its activation, written to the matrix of the layer that reads it.
+DEVICE void put_output(const Engine &g, const Level &from, const Level &to, Line m, int neuron, int piece,
+                       i64 row, i64 offset) {
+    if (g.exact) m.error += from.gamma * fabs(from.bias[neuron]) + TINY;
+    m = output(g, from, to, m, neuron, piece);
+    double *out = to.outputs + 3 * to.inputs * row + offset + neuron;
+    out[0] = m.a;
+    out[to.inputs] = m.b;
+    out[2 * to.inputs] = m.c;
+    if (g.exact) {
+        // Never 0 unless it is; infinite, and so in doubt, if it is very large.
+        double bound = m.error == 0.0 ? 0.0 : fmax(m.error * BOUND_UNITS, 1e-30);
+        to.bounds[to.inputs * row + offset + neuron] = (float)bound;
+    }
+}
+
+// Outputs of neurons that a level reads, as rows of a matrix product: for nodes of this level or of the one
+// before it (`at`), from source number `skip` on.
+KERNEL gather(GIVEN Engine g, GIVEN Level level, int at, i64 first, i64 count, int skip) {
     Group<32> group;
     for (i64 i = group.index; i < count; i += group.count) {
-        int below = (int)level.index;
+        int below = at;
         i64 node = first + i, offset = 0;
         for (i64 s = 0; s < level.n_sources; s++) {
             int source = (int)level.sources[s];
-            for (; below > source + 1; below--)
-                node = g.levels[below - 1].first + g.levels[below].parent[node];
-            const Level from = g.levels[source];
-            const u32 *pieces = g.levels[below].done + node * g.levels[below].done_words;
-            i64 row = g.levels[below].parent[node];
-            for (int j = group.lane; j < from.width; j += group.size) {
-                Line m = output(g, from, level, row, j, piece_of(g, pieces, j));
-                double *out = level.outputs + 3 * level.inputs * i + offset + j;
-                out[0] = m.a;
-                out[level.inputs] = m.b;
-                out[2 * level.inputs] = m.c;
-                if (g.exact) {
-                    // Never 0 unless it is; infinite, and so in doubt, if it is very large.
-                    double bound = m.error == 0.0 ? 0.0 : fmax(m.error * BOUND_UNITS, 1e-30);
-                    level.bounds[level.inputs * i + offset + j] = (float)bound;
-                }
+            const Level &from = g.levels[source];
+            if (s >= skip) {
+                for (; below > source + 1; below--)
+                    node = g.levels[below - 1].first + g.levels[below].parent[node];
+                const u32 *pieces = g.levels[below].done + node * g.levels[below].done_words;
+                i64 row = g.levels[below].parent[node];
+                for (int j = group.lane; j < from.width; j += group.size)
+                    put_output(g, from, level, before(from, row, j), j, piece_of(g, pieces, j), i, offset);
             }
             offset += from.width;
         }
+    }
+}
+
+// --- rows of a layer on a node --------------------------------------------------------------------------
+
+#define BATCH 32
+
+// Lines of the layer before that differ from the reference, and what that does to the outputs.
+struct Changes { Line by[BATCH]; int neuron[BATCH]; };
+
+// What the rows of a node are made of: the product of its reference, which is the node itself or its parent
+// with all lines that cross the parent on their negative sides; and then changes.
+struct Reference { i64 row, parent; const u32 *up; int changes; double grow; };
+
+DEVICE Reference reference_of(const Level &level, i64 node, i64 i, bool own) {
+    Reference r = {i, level.parent[node], level.up + node * level.up_words, 0, 1.0};
+    if (own) return r;
+    r.row = r.parent;
+    if (level.after_last) r.changes = members(r.up, level.up_words);
+    // The bounds of the products leave room for a few more summands.
+    if (r.changes > SPARE) r.grow = 1.0 + (double)r.changes / (double)(level.inputs + SPARE);
+    return r;
+}
+
+// How the outputs of the layer `from` change where a cell crosses one of its lines.
+DEVICE Line change(const Engine &g, const Level &from, const Level &to, const Reference &r, int rank, int &neuron) {
+    const u32 *crossing = from.crossing + r.parent * from.words;
+    int line = member(crossing, rank);
+    neuron = from.row[line];
+    int piece = piece_of(g, from.sure + r.parent * from.piece_words, neuron);
+    Line m = g.records[from.record[r.parent] + rank];
+    if (!from.plain) {
+        // Lines of one neuron follow each other.
+        for (int k = rank - 1; k >= 0 && from.row[member(crossing, k)] == neuron; k--)
+            piece += (int)(r.up[k / 32] >> (k & 31) & 1u);
+        double at = from.at[line];
+        m.error += 4.0 * ROUND * (fabs(m.c) + fabs(at));
+        m.c += at;
+    }
+    Line low = output(g, from, to, m, neuron, piece), high = output(g, from, to, m, neuron, piece + 1);
+    double size = fmax(size_of(low), size_of(high));
+    bool one = low.a == 0.0 && low.b == 0.0 && low.c == 0.0;
+    high.a -= low.a;
+    high.b -= low.b;
+    high.c -= low.c;
+    if (g.exact) high.error = one ? high.error + low.error : high.error + low.error + 4.0 * ROUND * size;
+    return high;
+}
+
+template <class Lanes>
+DEVICE void find_changes(const Engine &g, const Level &from, const Level &to, const Lanes &group,
+                         const Reference &r, int first, Changes &changes) {
+    for (int k = group.lane; k < BATCH && first + k < r.changes; k += group.size)
+        changes.by[k] = change(g, from, to, r, member(r.up, first + k), changes.neuron[k]);
+    group.sync();
+}
+
+DEVICE void add_changes(const Engine &g, const Level &level, const Changes &changes, int n, int neuron, Line &m) {
+    for (int k = 0; k < n; k++) {
+        double w = level.weights[changes.neuron[k] * level.width + neuron];
+        m.a += w * changes.by[k].a;
+        m.b += w * changes.by[k].b;
+        m.c += w * changes.by[k].c;
+        if (g.exact) m.error += fabs(w) * changes.by[k].error;
+    }
+}
+
+// A neuron before its activation, on the reference.
+struct Product { double a, b, c; float error; };
+
+DEVICE Product product_of(const Engine &g, const Level &level, const Reference &r, int neuron) {
+    Product p = {0.0, 0.0, 0.0, 0.0f};
+    if (level.inputs) {
+        i64 width = level.width;
+        const double *row = level.products + 3 * width * r.row + neuron;
+        p.a = row[0];
+        p.b = row[width];
+        p.c = row[2 * width];
+        if (g.exact) p.error = level.errors[width * r.row + neuron];
+    }
+    return p;
+}
+
+// A neuron before its activation, on a node. All lanes of a group call it together.
+template <class Lanes>
+DEVICE Line row_of(const Engine &g, const Level &before, const Level &level, const Lanes &group, const Reference &r,
+                   Changes &changes, const Product &p, int neuron) {
+    i64 width = level.width;
+    Line m = {level.base[neuron], level.base[width + neuron], level.base[2 * width + neuron], 0.0};
+    if (g.exact) m.error = level.base_error[neuron];
+    if (level.inputs) {
+        m.a += p.a;
+        m.b += p.b;
+        m.c += p.c;
+        if (g.exact) m.error += (double)p.error * level.units[neuron];
+    }
+    if (r.changes <= BATCH) {
+        add_changes(g, level, changes, r.changes, neuron, m);
+    } else {
+        for (int first = 0; first < r.changes; first += BATCH) {
+            group.sync();
+            find_changes(g, before, level, group, r, first, changes);
+            int left = r.changes - first;
+            add_changes(g, level, changes, left < BATCH ? left : BATCH, neuron, m);
+        }
+    }
+    if (g.exact && r.grow > 1.0) m.error = m.error * r.grow + (r.grow - 1.0) * level.gamma * fabs(level.bias[neuron]);
+    return m;
+}
+
+DEVICE void keep_row(const Level &level, i64 i, int neuron, const Line &m) {
+    double *maps = level.maps + 4 * level.width * i + neuron;
+    maps[0] = m.a;
+    maps[level.width] = m.b;
+    maps[2 * level.width] = m.c;
+    maps[3 * level.width] = m.error;
+}
+
+// Keep the rows of nodes that come from outside, from their own products.
+KERNEL settle(GIVEN Engine g, GIVEN Level level, i64 count) {
+    WORKSPACE(Changes, changes);
+    Group<32> group;
+    for (i64 i = group.index; i < count; i += group.count) {
+        Reference r = {i, i, 0, 0, 1.0};
+        for (int j = group.lane; j < level.width; j += group.size)
+            keep_row(level, i, j, row_of(g, level, level, group, r, changes, product_of(g, level, r, j), j));
     }
 }
 
@@ -366,8 +542,9 @@ KERNEL plant(GIVEN Engine g, GIVEN Level level, i64 count, const int *labels, co
             } else {
                 int from = (int)level.index;
                 while (line < g.levels[from].first_line) from--;
-                // All levels hold the maps of these cells, in the same order.
-                m = line_of(g, g.levels[from], i, line - (int)g.levels[from].first_line);
+                // All levels keep the rows of these cells, in the same order.
+                line -= (int)g.levels[from].first_line;
+                m = as_line(g, g.levels[from], before(g.levels[from], i, g.levels[from].row[line]), line);
             }
             set_edge(corners[k], m, label > 0 ? 1.0 : -1.0);
             g.tags[start + k].label = label;
@@ -384,8 +561,7 @@ KERNEL plant(GIVEN Engine g, GIVEN Level level, i64 count, const int *labels, co
 
 // --- cells ------------------------------------------------------------------------------------------
 
-DEVICE int look_closer(const Engine &g, const Level &level, i64 node, int line, const Tag *tags, int n) {
-    Line m = before(g, level, node, level.row[line]);
+DEVICE int look_closer(const Level &level, const Line &m, int line, const Tag *tags, int n) {
     // Nothing was summed: the neuron is its bias, a float, and so is the breakpoint.
     if (m.a == 0.0 && m.b == 0.0 && m.error == 0.0) return m.c > level.at[line] ? POSITIVE : NEGATIVE;
     // A cell that comes from within the layer has edges on some of its lines.
@@ -397,10 +573,52 @@ DEVICE int look_closer(const Engine &g, const Level &level, i64 node, int line, 
     return DOUBTFUL;
 }
 
-struct Cell { i64 node; int start, n; const u32 *pieces, *open; };
+// A cell, with the rows of all lines that cross its node.
+struct Cell { i64 node; int start, n, words; const Line *lines; const u32 *up, *open; };
 
 template <class Lanes> DEVICE void copy_words(const Lanes &group, const u32 *from, u32 *to, i64 n) {
     for (i64 w = group.lane; w < n; w += group.size) to[w] = from[w];
+}
+
+DEVICE bool has(const u32 *set, int i) { return set[i / 32] >> (i & 31) & 1u; }
+
+// Pieces of a cell of a node: those that are sure, and one more for each line that it lies above.
+template <class Lanes>
+DEVICE void put_pieces(const Engine &g, const Level &level, const Lanes &group, const Cell &cell, u32 *pieces) {
+    const u32 *sure = level.sure + cell.node * level.piece_words;
+    const u32 *crossing = level.crossing + cell.node * level.words;
+    if (!level.plain) {
+        copy_words(group, sure, pieces, level.piece_words);
+        group.sync();
+    }
+    int rank = 0;
+    i64 w = 0;
+    for (i64 mine = group.lane; mine < level.words; mine += group.size) {
+        for (; w < mine; w++) rank += ones(crossing[w]);
+        u32 word = 0;
+        int k = rank;
+        for (u32 rest = crossing[mine]; rest; rest &= rest - 1, k++) {
+            if (!has(cell.up, k)) continue;
+            if (level.plain)
+                word |= rest & (~rest + 1u);
+            else
+                add_piece(g, pieces, level.row[(int)(32 * mine) + lowest(rest)]);
+        }
+        if (level.plain) pieces[mine] = sure[mine] | word;
+    }
+}
+
+// The open lines of a cell as lines of the layer.
+template <class Lanes>
+DEVICE void put_open(const Level &level, const Lanes &group, const Cell &cell, u32 *open) {
+    const u32 *crossing = level.crossing + cell.node * level.words;
+    int rank = 0;
+    for (i64 w = 0; w < level.words; w++) {
+        u32 word = 0;
+        for (u32 rest = crossing[w]; rest; rest &= rest - 1, rank++)
+            if (has(cell.open, rank)) word |= rest & (~rest + 1u);
+        if (group.lane == 0) open[w] = word;
+    }
 }
 
 // Hand a cell to exact arithmetic.
@@ -418,8 +636,8 @@ DEVICE void hand_out(const Engine &g, const Level &level, const Lanes &group, co
         g.unsure.start[slot] = cell.start;
         g.unsure.n[slot] = cell.n;
     }
-    copy_words(group, cell.pieces, g.unsure.pieces + slot * level.piece_words, level.piece_words);
-    copy_words(group, cell.open, g.unsure.open + slot * level.words, level.words);
+    put_pieces(g, level, group, cell, g.unsure.pieces + slot * level.piece_words);
+    put_open(level, group, cell, g.unsure.open + slot * level.words);
 }
 
 // All lines are decided: the cell becomes a node of the next level.
@@ -438,7 +656,9 @@ DEVICE void finish(const Engine &g, const Level &level, const Level &next, const
         next.start[slot] = cell.start;
         next.n[slot] = cell.n;
     }
-    copy_words(group, cell.pieces, next.done + slot * level.piece_words, level.piece_words);
+    put_pieces(g, level, group, cell, next.done + slot * level.piece_words);
+    u32 *up = next.up + slot * level.words;
+    for (i64 w = group.lane; w < level.words; w += group.size) up[w] = w < cell.words ? cell.up[w] : 0;
 }
 
 // --- one warp per node: which lines cross it? --------------------------------------------------------------
@@ -458,17 +678,44 @@ DEVICE int quick_side(const Line &m, const Corner *corners, int n, double eps) {
     return side(m, corners, n);
 }
 
-// Pieces of the neurons that do not bend in a node, and the lines that cross it. Nodes that no line
-// crosses are finished at once.
-KERNEL scan(GIVEN Engine g, GIVEN Level level, GIVEN Level next, i64 first, i64 count) {
+// Keep the rows of the lines that cross a node. False if there is no room.
+template <class Lanes>
+DEVICE bool put_records(const Engine &g, const Level &before, const Level &level, const Lanes &group,
+                        const Reference &r, Changes &changes, i64 i, int k) {
+    u64 at = 0;
+    if (group.lane == 0) at = take(&g.counters->records, (u64)k);
+    at = group.first(at);
+    if ((i64)at + k > g.most_records) {
+        g.counters->overflow = 1;
+        return false;
+    }
+    const u32 *crossing = level.crossing + i * level.words;
+    for (int from = 0; from < k; from += group.size) {
+        int rank = from + group.lane;
+        int line = member(crossing, rank < k ? rank : k - 1), neuron = level.row[line];
+        Line m = row_of(g, before, level, group, r, changes, product_of(g, level, r, neuron), neuron);
+        if (rank < k) g.records[at + rank] = as_line(g, level, m, line);
+    }
+    if (group.lane == 0) level.record[i] = (int)at;
+    return true;
+}
+
+// Pieces of the neurons that do not bend in a node, the lines that cross it, and the outputs of its layer with
+// all of these on their negative sides. Nodes that no line crosses are finished at once.
+LIGHT_KERNEL scan(GIVEN Engine g, GIVEN Level before, GIVEN Level level, GIVEN Level next, i64 first, i64 count, int own,
+            int keep) {
+    WORKSPACE(Changes, changes);
     const Cells &out = g.cells[0];
     bool only_count = level.index == g.depth && !g.store;
+    bool hand_on = next.after_last;
     Group<32> group;
     u64 tests = 0, found = 0;
     for (i64 i = group.index; i < count; i += group.count) {
         int start = level.start[first + i], n = level.n[first + i], k = 0;
         const Corner *corners = g.corners + start;
-        u32 *pieces = out.pieces + i * level.piece_words, *lines = out.open + i * level.words;
+        u32 *pieces = level.sure + i * level.piece_words, *lines = level.crossing + i * level.words;
+        Reference r = reference_of(level, first + i, i, own);
+        if (r.changes <= BATCH) find_changes(g, before, level, group, r, 0, changes);
         if (!level.plain) {
             for (i64 w = group.lane; w < level.piece_words; w += group.size) pieces[w] = 0;
             group.sync();
@@ -476,49 +723,77 @@ KERNEL scan(GIVEN Engine g, GIVEN Level level, GIVEN Level next, i64 first, i64 
         double eps = 0.0;
         for (int j = 0; j < n; j++) eps = fmax(eps, corners[j].eps);
         u32 unsure = n > MOST_CORNERS;
-        for (i64 w = 0; w < level.words; w++) {
-            u32 open = 0, positive = 0;
-            for (int b = group.lane; b < 32; b += group.size) {
-                int line = (int)(32 * w) + b;
-                if (line >= level.lines) break;
-                int seen = quick_side(line_of(g, level, i, line), corners, n, eps);
-                if (seen != CROSSES && (seen & DOUBTFUL)) {
-                    if (g.exact)
-                        seen = look_closer(g, level, i, line, g.tags + start, n);
-                    else
-                        seen &= CROSSES;
-                }
-                if (seen == POSITIVE) {
-                    if (level.plain)
-                        positive |= 1u << b;
-                    else
-                        add_piece(g, pieces, level.row[line]);
-                } else if (seen == CROSSES || seen == DOUBTFUL) {
-                    open |= 1u << b;
-                    unsure |= seen & DOUBTFUL;
-                }
+        // On the host a word has one line.
+        int last = (int)level.lines - 1, line = group.lane < last ? group.lane : last;
+        Product coming = {0.0, 0.0, 0.0, 0.0f};
+        if (last >= 0) coming = product_of(g, level, r, level.plain ? line : level.row[line]);
+        u32 open_word = 0, positive_word = 0;
+        for (int from = 0; from <= last; from += group.size) {
+            Product p = coming;
+            int neuron = level.plain ? line : level.row[line], here = from + group.lane;
+            int now = line, later = here + group.size;
+            line = later < last ? later : last;
+            if (from + group.size <= last) coming = product_of(g, level, r, level.plain ? line : level.row[line]);
+            Line m = row_of(g, before, level, group, r, changes, p, neuron);
+            int seen = quick_side(as_line(g, level, m, now), corners, n, eps);
+            if (seen != CROSSES && (seen & DOUBTFUL)) {
+                if (g.exact)
+                    seen = look_closer(level, m, now, g.tags + start, n);
+                else
+                    seen &= CROSSES;
             }
-            open = group.either(open);
-            if (level.plain) positive = group.either(positive);
-            k += ones(open);
-            if (group.lane == 0) {
-                lines[w] = open;
-                if (level.plain) pieces[w] = positive;
+            bool positive = seen == POSITIVE, open = seen == CROSSES || seen == DOUBTFUL;
+            if (here <= last) {
+                if (level.plain) {
+                    if (keep) keep_row(level, i, now, m);
+                    if (hand_on) put_output(g, level, next, m, now, positive, i, 0);
+                } else if (positive) {
+                    add_piece(g, pieces, neuron);
+                }
+                unsure |= seen & DOUBTFUL;
+            } else {
+                positive = open = false;
+            }
+            open_word |= group.ballot(open) << (from & 31);
+            positive_word |= group.ballot(positive) << (from & 31);
+            if (((from + group.size) & 31) == 0 || from + group.size > last) {
+                k += ones(open_word);
+                if (group.lane == 0) {
+                    lines[from / 32] = open_word;
+                    if (level.plain) pieces[from / 32] = positive_word;
+                }
+                open_word = positive_word = 0;
             }
         }
         unsure = group.either(unsure);
         group.sync();
-        bool done = !unsure && (only_count ? k <= 1 : k == 0);
-        if (done && !only_count) {
-            Cell cell = {i, start, n, pieces, lines};
-            finish(g, level, next, group, cell);
+        if (!level.plain && (keep || hand_on)) {
+            for (int from = 0; from < level.width; from += group.size) {
+                int j = from + group.lane, neuron = j < level.width ? j : (int)level.width - 1;
+                Line m = row_of(g, before, level, group, r, changes, product_of(g, level, r, neuron), neuron);
+                if (j >= level.width) continue;
+                if (keep) keep_row(level, i, j, m);
+                if (hand_on) put_output(g, level, next, m, j, piece_of(g, pieces, j), i, 0);
+            }
         }
+        bool done = !unsure && (only_count ? k <= 1 : k == 0);
+        bool fits = done || k == 0 || put_records(g, before, level, group, r, changes, i, k);
         if (group.lane == 0) {
+            level.crossings[i] = k;
             out.node[i] = (int)i;
             out.start[i] = start;
-            out.n[i] = done ? 0 : n | (unsure ? UNSURE : 0);
+            out.n[i] = done || !fits ? 0 : n | (unsure ? UNSURE : 0);
             found += done && only_count ? 1 + k : 0;
             tests += (u64)(n * level.lines);
+        }
+        if (done && !only_count) {
+            Cell cell = {i, start, n, 0, 0, 0, 0};
+            finish(g, level, next, group, cell);
+        } else if (!done) {
+            for (i64 w = group.lane; 32 * w < k; w += group.size) {
+                out.up[i * level.words + w] = 0;
+                out.open[i * level.words + w] = k - 32 * w >= 32 ? ~0u : (1u << (k - 32 * w)) - 1u;
+            }
         }
         group.sync();
     }
@@ -601,11 +876,11 @@ DEVICE void find_signs(const Line &m, const Corner *corners, int n, Cut &cut) {
 // The number of parts into which k lines cut a cell: 1 + k + the number of pairs that cross in it, if no three
 // of them meet in one point there. 0 if something is in doubt.
 template <class Lanes>
-DEVICE int count_parts(const Engine &g, const Level &level, const Lanes &group, const Cell &cell, int k) {
+DEVICE int count_parts(const Engine &g, const Lanes &group, const Cell &cell, int k) {
     const Corner *corners = g.corners + cell.start;
     u32 pairs = 0, doubt = 0;
     for (int i = group.lane; i < k; i += group.size) {
-        Line m = line_of(g, level, cell.node, member(cell.open, i));
+        Line m = cell.lines[member(cell.open, i)];
         Cut cut;
         find_signs(m, corners, cell.n, cut);
         if (!all_certain(cut, cell.n) || !find_runs(cut, cell.n)) {
@@ -615,7 +890,7 @@ DEVICE int count_parts(const Engine &g, const Level &level, const Lanes &group, 
         find_ends(g, m, corners, g.tags + cell.start, cut);
         u32 crossing = 0;
         for (int j = i + 1; j < k; j++) {
-            int ends = pair(line_of(g, level, cell.node, member(cell.open, j)), cut.enter, cut.leave);
+            int ends = pair(cell.lines[member(cell.open, j)], cut.enter, cut.leave);
             doubt |= ends == 0;
             if (ends == CROSSES) crossing |= 1u << j;
         }
@@ -625,11 +900,11 @@ DEVICE int count_parts(const Engine &g, const Level &level, const Lanes &group, 
             int j = lowest(rest);
             rest &= rest - 1;
             Corner other, point;
-            set_edge(other, line_of(g, level, cell.node, member(cell.open, j)), 1.0);
+            set_edge(other, cell.lines[member(cell.open, j)], 1.0);
             meet(cut.enter, other, 1.0, point);
             if (!g.exact) point.eps = g.tolerance;
             for (u32 others = rest; others; others &= others - 1) {
-                Line third = line_of(g, level, cell.node, member(cell.open, lowest(others)));
+                Line third = cell.lines[member(cell.open, lowest(others))];
                 doubt |= !(fabs(value(third, point)) > bound(third, size_of(third), point.eps));
             }
         }
@@ -713,25 +988,23 @@ DEVICE void sides_of_halves(const Line &m, const Cut &cut, const Corner *p, int 
 template <class Lanes>
 DEVICE void hand_down(const Engine &g, const Level &level, const Lanes &group, const Cell &cell, int line,
                       const Cut &cut, const Cells &out, i64 slot, i64 at, int np, int nn) {
-    u32 *up_pieces = out.pieces + slot * level.piece_words, *down_pieces = up_pieces + level.piece_words;
+    u32 *up_up = out.up + slot * level.words, *down_up = up_up + level.words;
     u32 *up_open = out.open + slot * level.words, *down_open = up_open + level.words;
-    copy_words(group, cell.pieces, up_pieces, level.piece_words);
-    copy_words(group, cell.pieces, down_pieces, level.piece_words);
-    group.sync();
-    if (group.lane == 0) add_piece(g, up_pieces, level.row[line]);
     u32 up_unsure = 0, down_unsure = 0;
     int turn = 0;
-    for (i64 w = 0; w < level.words; w++) {
-        u32 up_word = 0, down_word = 0;
-        u32 open = cell.open[w];
-        if (w == line / 32) open &= ~(1u << (line & 31));
+    for (int w = 0; w < cell.words; w++) {
+        u32 open = cell.open[w], mine = 0;  // open above and below, above those
+        u32 up_word = 0, down_word = 0, up_above = 0, down_above = 0;
+        if (w == line / 32) {
+            mine = 1u << (line & 31);
+            open &= ~mine;
+        }
         bool some = open != 0;
         for (; open; open &= open - 1, turn++) {
             if (turn % group.size != group.lane) continue;
             u32 bit = open & (~open + 1u);
-            int other = (int)(32 * w) + lowest(open), up, down;
-            Line m = line_of(g, level, cell.node, other);
-            sides_of_halves(m, cut, g.corners + at, np, nn, up, down);
+            int up, down;
+            sides_of_halves(cell.lines[32 * w + lowest(open)], cut, g.corners + at, np, nn, up, down);
             if (!g.exact) {
                 up &= CROSSES;
                 down &= CROSSES;
@@ -739,21 +1012,26 @@ DEVICE void hand_down(const Engine &g, const Level &level, const Lanes &group, c
             if (up == CROSSES || up & DOUBTFUL)
                 up_word |= bit;
             else if (up == POSITIVE)
-                add_piece(g, up_pieces, level.row[other]);
+                up_above |= bit;
             if (down == CROSSES || down & DOUBTFUL)
                 down_word |= bit;
             else if (down == POSITIVE)
-                add_piece(g, down_pieces, level.row[other]);
+                down_above |= bit;
             up_unsure |= up & DOUBTFUL;
             down_unsure |= down & DOUBTFUL;
         }
         if (some) {
             up_word = group.either(up_word);
             down_word = group.either(down_word);
+            up_above = group.either(up_above);
+            down_above = group.either(down_above);
         }
         if (group.lane == 0) {
+            u32 above = cell.up[w];
             up_open[w] = up_word;
             down_open[w] = down_word;
+            up_up[w] = above | up_above | mine;
+            down_up[w] = above | down_above;
         }
     }
     up_unsure = group.either(up_unsure);
@@ -778,13 +1056,14 @@ DEVICE void drop_line(const Engine &g, const Level &level, const Lanes &group, c
         g.counters->overflow = 1;
         return;
     }
-    u32 *pieces = out.pieces + slot * level.piece_words, *lines = out.open + slot * level.words;
-    copy_words(group, cell.pieces, pieces, level.piece_words);
-    copy_words(group, cell.open, lines, level.words);
+    u32 *up = out.up + slot * level.words, *lines = out.open + slot * level.words;
+    copy_words(group, cell.up, up, cell.words);
+    copy_words(group, cell.open, lines, cell.words);
     group.sync();
     if (group.lane == 0) {
-        if (total > 0.0) add_piece(g, pieces, level.row[line]);
-        lines[line / 32] &= ~(1u << (line & 31));
+        u32 bit = 1u << (line & 31);
+        if (total > 0.0) up[line / 32] |= bit;
+        lines[line / 32] &= ~bit;
         out.node[slot] = (int)cell.node;
         out.start[slot] = cell.start;
         out.n[slot] = cell.n;
@@ -796,7 +1075,7 @@ template <class Lanes>
 DEVICE bool split(const Engine &g, const Level &level, const Lanes &group, const Cell &cell, int k,
                   const Cells &out, u64 *open) {
     int line = member(cell.open, k / 2);
-    Line m = line_of(g, level, cell.node, line);
+    Line m = cell.lines[line];
     const Corner *corners = g.corners + cell.start;
     double size = size_of(m), total = 0.0;
     Cut cut;
@@ -829,9 +1108,10 @@ DEVICE bool split(const Engine &g, const Level &level, const Lanes &group, const
     slot = group.first(slot);
     if ((i64)at + np + nn > g.arena || (i64)slot + 2 > g.room) {
         g.counters->overflow = 1;
+        for (i64 k = (i64)slot; group.lane == 0 && k < (i64)slot + 2 && k < g.room; k++) out.n[k] = 0;
         return false;
     }
-    int label = (int)level.first_line + line + 1;
+    int label = (int)level.first_line + member(level.crossing + cell.node * level.words, line) + 1;
     write_halves(g, group, cell, cut, label, (i64)at, np, nn);
     group.sync();
     hand_down(g, level, group, cell, line, cut, out, (i64)slot, (i64)at, np, nn);
@@ -840,30 +1120,26 @@ DEVICE bool split(const Engine &g, const Level &level, const Lanes &group, const
 
 // One round: every cell of a list is finished, counted, handed out, or cut in two for the next list.
 template <class Lanes>
-DEVICE void cut_cells(const Engine &g, const Level &level, const Level &next, const Lanes &group, int round) {
+DEVICE void cut_cells(const Engine &g, const Level &level, const Level &next, const Lanes &group, int round,
+                      i64 count) {
     Counters &counters = *g.counters;
-    if (counters.overflow) return;
     const Cells &in = g.cells[round & 1], &out = g.cells[(round + 1) & 1];
-    i64 count = (i64)counters.open[round & 3];
-    if (group.index == 0 && group.lane == 0) {
-        counters.open[(round + 2) & 3] = 0;
-        if (count) counters.rounds = (u64)(round + 1);
-    }
     u64 *open = &counters.open[(round + 1) & 3];
     bool only_count = level.index == g.depth && !g.store;
     u64 found = 0, splits = 0, tests = 0;
     for (i64 i = group.index; i < count; i += group.count) {
         int n = in.n[i];
         if (n == 0) continue;
-        Cell cell = {in.node[i], in.start[i], n & ~UNSURE, in.pieces + i * level.piece_words,
-                     in.open + i * level.words};
+        i64 node = in.node[i];
+        Cell cell = {node, in.start[i], n & ~UNSURE, (level.crossings[node] + 31) / 32,
+                     g.records + level.record[node], in.up + i * level.words, in.open + i * level.words};
         if (n & UNSURE) {
             hand_out(g, level, group, cell);
             continue;
         }
-        int k = members(cell.open, level.words);
+        int k = members(cell.open, cell.words);
         if (only_count && k <= MOST_PAIRS) {
-            int parts = k <= 1 ? 1 + k : count_parts(g, level, group, cell, k);
+            int parts = k <= 1 ? 1 + k : count_parts(g, group, cell, k);
             found += (u64)parts;
             if (parts) continue;
         }
@@ -881,13 +1157,21 @@ DEVICE void cut_cells(const Engine &g, const Level &level, const Level &next, co
     }
 }
 
-KERNEL cut(GIVEN Engine g, GIVEN Level level, GIVEN Level next, int round) {
-    cut_cells(g, level, next, Group<8>(), round);
-}
-
-// The same for few cells with many open lines.
-KERNEL cut_wide(GIVEN Engine g, GIVEN Level level, GIVEN Level next, int round) {
-    cut_cells(g, level, next, Group<32>(), round);
+// Round after round, until no cell is left. A list that overflows is cut short: all is done again then.
+KERNEL cut(GIVEN Engine g, GIVEN Level level, GIVEN Level next) {
+    Counters &counters = *g.counters;
+    Everyone everyone;
+    for (int round = 0;; round++) {
+        i64 count = (i64)counters.open[round & 3];
+        if (count == 0) return;
+        if (count > g.room) count = g.room;
+        if (32 * count <= everyone.threads)
+            cut_cells(g, level, next, Group<32>(), round, count);
+        else
+            cut_cells(g, level, next, Group<8>(), round, count);
+        if (Group<1>().index == 0) counters.open[(round + 2) & 3] = 0;
+        everyone.meet(&counters.arrived);
+    }
 }
 
 // --- what comes out ----------------------------------------------------------------------------------
