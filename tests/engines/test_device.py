@@ -182,11 +182,11 @@ class Watching:
         return getattr(self._host, name)
 
     def launch(self, kernel: str, items: int, *arguments: Any) -> None:
-        if kernel == "scan":
+        if kernel.startswith("scan"):
             self.level = int(arguments[2].view(LEVEL)["index"][0])
             self.first, self.count = arguments[4:6]
         self._host.launch(kernel, items, *arguments)
-        if kernel == "scan":
+        if kernel.startswith("scan"):
             self.after_scan()
 
 

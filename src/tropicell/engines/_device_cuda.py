@@ -21,6 +21,7 @@ LANES = {
     "settle": 32,
     "plant": 1,
     "scan": 32,
+    "scan_plain": 32,
     "cut": 8,
     "patterns": 8,
     "emit": 1,

@@ -30,16 +30,17 @@ _UNSURE = [(name, np.int64) for name in ("node", "start", "n", "pieces", "open")
 
 #: ``struct Level`` of plane.cu; pointers are integers.
 LEVEL = np.dtype(
-    [(name, np.int64) for name in ("index", "width", "lines", "words", "piece_words", "plain")]
-    + [(name, np.int64) for name in ("n_sources", "inputs", "after_last")]
-    + [(name, np.int64) for name in ("first_line", "first_neuron", "pieces")]
+    [(name, np.int32) for name in ("index", "width", "lines", "words", "piece_words")]
+    + [(name, np.int32) for name in ("plain", "relu", "from_input")]
+    + [(name, np.int32) for name in ("n_sources", "inputs", "after_last")]
+    + [(name, np.int32) for name in ("first_line", "first_neuron", "pieces")]
     + [("gamma", np.float64)]
     + [(name, np.int64) for name in ("sources", "base", "base_error")]
     + [(name, np.int64) for name in ("slopes", "intercepts", "bias", "row", "at", "slack")]
     + [(name, np.int64) for name in ("weights", "outputs", "products", "bounds", "errors")]
     + [(name, np.int64) for name in ("units", "maps", "start", "n", "parent", "done", "up")]
     + [(name, np.int64) for name in ("sure", "crossing", "record", "crossings")]
-    + [(name, np.int64) for name in ("done_words", "up_words", "capacity", "first")]
+    + [(name, np.int32) for name in ("done_words", "up_words", "capacity", "first")]
 )
 
 #: ``struct Engine`` of plane.cu.
@@ -47,7 +48,8 @@ ENGINE = np.dtype(
     [(name, np.int64) for name in ("levels", "counters", "corners", "tags", "arena")]
     + [(name, np.int64) for name in ("records", "most_records")]
     + [("cells", _CELLS), ("other_cells", _CELLS), ("unsure", _UNSURE)]
-    + [(name, np.int64) for name in ("room", "depth", "exact", "store", "bits")]
+    + [("room", np.int64)]
+    + [(name, np.int32) for name in ("depth", "exact", "store", "bits")]
     + [("tolerance", np.float64), ("domain", np.int64), ("n_domain", np.int64)]
     + [(name, np.float64) for name in ("scale_x", "scale_y", "infinity")]
 )
@@ -169,6 +171,8 @@ def device_program(network: Network, program: Program, backend: Backend) -> Devi
         level["words"] = words_for(last - first)
         level["piece_words"] = words_for(end - begin, bits)
         level["plain"] = bool(lines.plain[index]) and bits == 1
+        level["relu"] = level["plain"] and _is_relu(layer.activation)
+        level["from_input"] = 0 in layer.affine.terms
         level["n_sources"] = len(sources)
         level["inputs"] = sum(network.widths[k - 1] for k in sources)
         level["after_last"] = index - 1 in sources
@@ -182,7 +186,7 @@ def device_program(network: Network, program: Program, backend: Backend) -> Devi
         slack = level["gamma"] * (np.abs(bias) + np.abs(at)) + TINY
         rows = slice(begin, end)
         for name, array, dtype in (
-            ("sources", sources, np.int64),
+            ("sources", sources, np.int32),
             ("base", base, np.float64),
             ("base_error", base_error, np.float64),
             ("slopes", maps.slopes[rows], np.float64),
@@ -233,6 +237,10 @@ def _sizes(matrix: NDArray[np.float64]) -> tuple[NDArray[np.float32], NDArray[np
     sizes /= np.where(largest > 0, largest, 1.0)
     sizes[sizes > 0] = np.maximum(sizes[sizes > 0], _SMALLEST)
     return sizes.astype(np.float32), largest * (_ROUNDED / _BOUND_UNITS)
+
+
+def _is_relu(activation: Any) -> bool:
+    return bool((activation.slopes == [0, 1]).all() and (activation.intercepts == 0).all())
 
 
 def _dense(matrix: Any) -> NDArray[np.float64]:

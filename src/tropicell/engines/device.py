@@ -37,8 +37,8 @@ from tropicell.network import Network
 #: Cells with more corners are left to the CPU; see MOST_CORNERS in plane.cu.
 _MOST_CORNERS = 56
 
-#: Where few nodes have more children than this each, every child gets a product of its own.
-_MANY_CHILDREN = 16
+#: So few nodes have many children each: every child gets a product of its own.
+_FEW_PARENTS = 16
 
 _REGIONS_AT_ONCE = 1 << 20
 _UNSURE_AT_ONCE = 1024
@@ -224,17 +224,17 @@ class DeviceRun:
             buffers.parents[level][:count] = self._backend.xp.arange(count, dtype=np.int32)
             self._begin(level, 0, count, corners, 0)
             self._multiply(level, level, 0, count)
-            self._launch("settle", count, buffers.level_arguments[level], np.int64(count))
+            self._launch("settle", count, buffers.level_arguments[level], np.int32(count))
         arrays = [upload(x.astype(np.int32)) for x in (seeds.labels, seeds.signs, seeds.facet_ends)]
         pointers = (np.int64(self._backend.pointer(array)) for array in arrays)
         level_argument = buffers.level_arguments[layer]
-        self._launch("plant", count, level_argument, np.int64(count), *pointers)
+        self._launch("plant", count, level_argument, np.int32(count), *pointers)
         return self._cut(layer, 0, count, own=True)
 
     # --- one chunk ------------------------------------------------------------------------------
 
     def _begin(self, level: int, first: int, count: int, arena: int, records: int) -> None:
-        sizes = np.int64(first), np.int64(count), np.uint64(arena), np.uint64(records)
+        sizes = np.int32(first), np.int32(count), np.uint64(arena), np.uint64(records)
         self._launch("begin", 1, np.int32(level), *sizes)
 
     def _multiply(self, level: int, at: int, first: int, count: int) -> None:
@@ -250,7 +250,7 @@ class DeviceRun:
         if at < level:
             skip = int(record["after_last"])
         if skip < record["n_sources"]:
-            where = np.int32(at), np.int64(first), np.int64(count), np.int32(skip)
+            where = np.int32(at), np.int32(first), np.int32(count), np.int32(skip)
             self._launch("gather", count, buffers.level_arguments[level], *where)
         outputs = buffers.outputs[: 3 * count * inputs].reshape(3 * count, inputs)
         products = buffers.products[level][: 3 * count * width].reshape(3 * count, width)
@@ -267,8 +267,11 @@ class DeviceRun:
         """
         layers = self._buffers.level_arguments[level - 1 : level + 2]
         keep = count <= self._buffers.few or self._device.read_later[level]
-        which = np.int64(first), np.int64(count), np.int32(own), np.int32(keep)
-        self._launch("scan", count, *layers, *which)
+        which = np.int32(first), np.int32(count), np.int32(own), np.int32(keep)
+        kernel = "scan_plain" if self._buffers.levels[level]["plain"] else "scan"
+        self._launch(kernel, count, *layers, *which)
+        if level < self.program.depth and count > _FEW_PARENTS:
+            self._multiply(level + 1, level, first, count)  # before it is known what is cut
         self._launch("cut", self._buffers.room, *layers[1:])
         counters = self._backend.download(self._buffers.counters).view(COUNTERS)[0]
         if counters["overflow"]:
@@ -281,16 +284,13 @@ class DeviceRun:
         """What follows from the cells of a chunk, whose counters are given."""
         self.count += int(counters["found"])
         nodes, unsure = int(counters["nodes"]), int(counters["unsure"])
-        own = count <= self._buffers.few and nodes > _MANY_CHILDREN * count
-        if level < self.program.depth and nodes and not own:
-            self._multiply(level + 1, level, first, count)
         for begin in range(0, unsure, _UNSURE_AT_ONCE):
             end = min(begin + _UNSURE_AT_ONCE, unsure)
             self._exact.decide(self._reader.unsure(level, first, begin, end))
             yield from self._exact_batches()
         if level < self.program.depth:
             used = int(counters["arena"]), int(counters["records"])
-            yield from self._walk(level + 1, nodes, *used, own=own)
+            yield from self._walk(level + 1, nodes, *used, own=count <= _FEW_PARENTS)
         else:
             yield from self._emit(nodes)
         yield None

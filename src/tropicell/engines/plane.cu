@@ -16,6 +16,7 @@ typedef long long i64;
 #define METHOD inline
 #define KERNEL extern "C" void
 #define LIGHT_KERNEL KERNEL
+#define UNROLL
 #define GIVEN const
 
 template <class T> DEVICE T take(T *place, T amount) { T old = *place; *place += amount; return old; }
@@ -26,19 +27,22 @@ DEVICE int lowest(u64 x) { return __builtin_ctzll(x); }
 
 template <int Size> struct Group {
     static const int size = 1;
-    int lane;
-    i64 index, count;
-    Group() : lane(0), index(0), count(1) {}
+    int lane, index, count;
+    Group(int = 1) : lane(0), index(0), count(1) {}
     void sync() const {}
     template <class T> T either(T x) const { return x; }
-    u32 ballot(bool x) const { return x; }
+    int put(bool x, u32 *set, int at) const {
+        if ((at & 31) == 0) set[at / 32] = 0;
+        set[at / 32] |= (u32)x << (at & 31);
+        return x;
+    }
     double sum(double x) const { return x; }
     template <class T> T first(T x) const { return x; }
 };
 
 // All threads of a launch.
 struct Everyone {
-    i64 threads;
+    int threads;
     Everyone() : threads(1) {}
     void meet(u64 *) {}
 };
@@ -50,7 +54,8 @@ struct Everyone {
 #define DEVICE static __device__ __forceinline__
 #define METHOD __device__ __forceinline__
 #define KERNEL extern "C" __global__ void __launch_bounds__(256, 2)  // 2: see _device_cuda.py
-#define LIGHT_KERNEL extern "C" __global__ void __launch_bounds__(256, 3)
+#define LIGHT_KERNEL extern "C" __global__ void __launch_bounds__(256, 4)
+#define UNROLL _Pragma("unroll")
 #define GIVEN const __grid_constant__
 
 DEVICE u32 take(u32 *place, u32 amount) { return atomicAdd(place, amount); }
@@ -60,26 +65,37 @@ DEVICE int ones(u64 x) { return __popcll(x); }
 DEVICE int lowest(u32 x) { return __ffs((int)x) - 1; }
 DEVICE int lowest(u64 x) { return __ffsll((i64)x) - 1; }
 
+DEVICE u32 any_of(u32 lanes, int size, u32 x) {
+#if __CUDA_ARCH__ >= 800
+    return __reduce_or_sync(lanes, x);
+#else
+    for (int step = size / 2; step; step /= 2) x |= __shfl_xor_sync(lanes, x, step, size);
+    return x;
+#endif
+}
+
 // Size neighbouring lanes of a warp that work on one item.
 template <int Size> struct Group {
     static const int size = Size;
-    int lane;
-    i64 index, count;
+    int lane, index, count;
     u32 mask;
     METHOD Group() {
-        i64 thread = (i64)blockIdx.x * blockDim.x + threadIdx.x;
-        lane = (int)(thread % Size);
+        int thread = blockIdx.x * blockDim.x + threadIdx.x;
+        lane = thread % Size;
         index = thread / Size;
-        count = (i64)gridDim.x * blockDim.x / Size;
+        count = gridDim.x * blockDim.x / Size;
         u32 lanes = Size == 32 ? 0xffffffffu : (1u << (Size & 31)) - 1u;
         mask = lanes << (threadIdx.x & 31 & ~(Size - 1));
     }
     METHOD void sync() const { __syncwarp(mask); }
-    template <class T> METHOD T either(T x) const {
-        for (int step = Size / 2; step; step /= 2) x |= __shfl_xor_sync(mask, x, step, Size);
-        return x;
+    METHOD u32 either(u32 x) const { return any_of(mask, Size, x); }
+    METHOD u64 either(u64 x) const { return (u64)either((u32)(x >> 32)) << 32 | either((u32)x); }
+    // Write one bit of every lane of a whole warp to a set, from `at` on. Returns how many are 1.
+    METHOD int put(bool x, u32 *set, int at) const {
+        u32 word = __ballot_sync(mask, x);
+        if (lane == 0) set[at / 32] = word;
+        return __popc(word);
     }
-    METHOD u32 ballot(bool x) const { return __ballot_sync(mask, x) >> (threadIdx.x & 31 & ~(Size - 1)); }
     METHOD double sum(double x) const {
         for (int step = Size / 2; step; step /= 2) x += __shfl_xor_sync(mask, x, step, Size);
         return x;
@@ -87,11 +103,32 @@ template <int Size> struct Group {
     template <class T> METHOD T first(T x) const { return __shfl_sync(mask, x, 0, Size); }
 };
 
+// The same with a size that is known when it runs: a power of two.
+template <> struct Group<0> {
+    int size, lane, index, count;
+    u32 mask;
+    METHOD Group(int n) : size(n) {
+        int thread = blockIdx.x * blockDim.x + threadIdx.x;
+        lane = thread & (n - 1);
+        index = thread / n;
+        count = gridDim.x * blockDim.x / n;
+        mask = (n == 32 ? 0xffffffffu : (1u << n) - 1u) << (threadIdx.x & 31 & ~(n - 1));
+    }
+    METHOD void sync() const { __syncwarp(mask); }
+    METHOD u32 either(u32 x) const { return any_of(mask, size, x); }
+    METHOD u64 either(u64 x) const { return (u64)either((u32)(x >> 32)) << 32 | either((u32)x); }
+    METHOD double sum(double x) const {
+        for (int step = size / 2; step; step /= 2) x += __shfl_xor_sync(mask, x, step, size);
+        return x;
+    }
+    template <class T> METHOD T first(T x) const { return __shfl_sync(mask, x, 0, size); }
+};
+
 // All threads of a cooperative launch: all its blocks run at the same time, so they can wait for each other.
 struct Everyone {
-    i64 threads;
+    int threads;
     u64 expected;
-    METHOD Everyone() : threads((i64)gridDim.x * blockDim.x), expected(0) {}
+    METHOD Everyone() : threads(gridDim.x * blockDim.x), expected(0) {}
     METHOD void meet(u64 *arrived) {
         __syncthreads();
         if (threadIdx.x == 0) {
@@ -149,11 +186,12 @@ struct alignas(16) Line { double a, b, c, error; };
 
 // A layer, and the nodes (cells) that enter it.
 struct Level {
-    i64 index, width, lines, words, piece_words, plain;  // words of 32 open lines; of pieces
-    i64 n_sources, inputs, after_last;            // source layers but 0; their neurons; is the layer before one?
-    i64 first_line, first_neuron, pieces;         // the most pieces of a neuron
+    int index, width, lines, words, piece_words;  // words of 32 open lines; of pieces
+    int plain, relu, from_input;                  // one line a neuron, at 0; ReLU; layer 0 is read
+    int n_sources, inputs, after_last;            // source layers but 0; their neurons; is the layer before one?
+    int first_line, first_neuron, pieces;         // the most pieces of a neuron
     double gamma;
-    const i64 *sources;                           // layers, the last one first
+    const int *sources;                           // layers, the last one first
     const double *base, *base_error;              // bias and layer 0: three rows; error bound
     const double *slopes, *intercepts, *bias;
     const int *row;                               // neuron of every line
@@ -167,7 +205,7 @@ struct Level {
     u32 *done, *up;                               // pieces of the layer before; see Cells
     u32 *sure, *crossing;                         // per node of the chunk: pieces without the lines that cross; these
     int *record, *crossings;                      // where the rows of these begin, and their number
-    i64 done_words, up_words, capacity, first;    // the chunk: nodes from `first` on
+    int done_words, up_words, capacity, first;    // the chunk: nodes from `first` on
 };
 
 struct Counters {
@@ -186,7 +224,7 @@ struct Engine {
     Cells cells[2];
     Unsure unsure;
     i64 room;       // room for cells
-    i64 depth, exact, store, bits;
+    int depth, exact, store, bits;
     double tolerance;
     const double *domain;  // rows of the domain, that of infinity first
     i64 n_domain;
@@ -196,29 +234,31 @@ struct Engine {
 // --- lines and corners -------------------------------------------------------------------------------
 
 // A neuron before its activation on a node whose rows are kept.
-DEVICE Line before(const Level &level, i64 node, int neuron) {
-    const double *maps = level.maps + 4 * level.width * node + neuron;
+DEVICE Line before(const Level &level, int node, int neuron) {
+    const double *maps = level.maps + (i64)node * (4 * level.width) + neuron;
     Line m = {maps[0], maps[level.width], maps[2 * level.width], maps[3 * level.width]};
     return m;
 }
 
-// A line from its neuron.
-DEVICE Line as_line(const Engine &g, const Level &level, Line m, int line) {
-    if (!level.plain) m.c -= level.at[line];
+// A line from its neuron. In plain levels all breakpoints are 0.
+template <bool plain> DEVICE Line as_line(const Engine &g, const Level &level, Line m, int line) {
+    if (!plain) m.c -= level.at[line];
     if (g.exact) m.error += level.slack[line];
     return m;
 }
 
 DEVICE double size_of(const Line &m) { return fabs(m.a) + fabs(m.b) + fabs(m.c); }
 
-DEVICE double value(const Line &m, const Corner &p) { return m.a * p.x + m.b * p.y + m.c * p.w; }
+template <class Point> DEVICE double value(const Line &m, const Point &p) {
+    return fma(m.a, p.x, fma(m.b, p.y, m.c * p.w));
+}
 
 DEVICE double bound(const Line &m, double size, double eps) {
     return size * (eps + 8.0 * ROUND) + m.error * (1.0001 + 3.0 * eps);
 }
 
 // On which sides of a line the corners lie, as a set of bits.
-DEVICE int side(const Line &m, const Corner *corners, int n) {
+template <class Point> DEVICE int side(const Line &m, const Point *corners, int n) {
     double size = size_of(m);
     int seen = 0;
     for (int i = 0; i < n; i++) {
@@ -244,7 +284,7 @@ DEVICE void set_edge(Corner &p, const Line &m, double sign) {
     p.a = m.a * factor;
     p.b = m.b * factor;
     p.c = m.c * factor;
-    p.eta = m.error / largest * INFLATE + 8.0 * ROUND;
+    p.eta = m.error * fabs(factor) * INFLATE + 8.0 * ROUND;
 }
 
 // Write the vertex where the edges of p and q meet, up to sign p × q, with its error bound.
@@ -255,10 +295,11 @@ DEVICE void meet(const Corner &p, const Corner &q, double sign, Corner &out) {
     double error = (2.0 * (p.eta + q.eta + p.eta * q.eta) + 8.0 * ROUND) * INFLATE;
     double size = fabs(x) + fabs(y) + fabs(w);
     bool known = size > 0.0;
-    out.x = known ? x / size : 0.0;
-    out.y = known ? y / size : 0.0;
-    out.w = known ? w / size : 0.0;
-    out.eps = known ? error / size * INFLATE + 4.0 * ROUND : 1e300;
+    double factor = known ? 1.0 / size : 0.0;
+    out.x = x * factor;
+    out.y = y * factor;
+    out.w = w * factor;
+    out.eps = known ? error * factor * INFLATE + 4.0 * ROUND : 1e300;
 }
 
 // The same in float arithmetic: between two corners with values of different signs.
@@ -288,39 +329,49 @@ DEVICE void copy_edge(const Corner &from, Corner &to) {
 
 // --- sets of bits ------------------------------------------------------------------------------------
 
-DEVICE int members(const u32 *words, i64 n) {
+DEVICE int members(const u32 *words, int n) {
     int total = 0;
-    for (i64 w = 0; w < n; w++) total += ones(words[w]);
+    for (int w = 0; w < n; w++) total += ones(words[w]);
     return total;
+}
+
+// The bit number `rank` of those that are 1, counted from 0.
+DEVICE int nth(u32 word, int rank) {
+    int at = 0;
+    UNROLL
+    for (int half = 16; half; half /= 2) {
+        int below = ones(word & ((1u << half) - 1u));
+        bool above = rank >= below;
+        rank -= above ? below : 0;
+        word >>= above ? half : 0;
+        at += above ? half : 0;
+    }
+    return at;
 }
 
 // The member number `rank`, counted from 0.
 DEVICE int member(const u32 *words, int rank) {
-    for (i64 w = 0;; w++) {
-        u32 word = words[w];
-        int here = ones(word);
-        if (rank < here) {
-            while (rank--) word &= word - 1;
-            return (int)(32 * w) + lowest(word);
-        }
+    for (int w = 0;; w++) {
+        int here = ones(words[w]);
+        if (rank < here) return 32 * w + nth(words[w], rank);
         rank -= here;
     }
 }
 
 DEVICE void add_piece(const Engine &g, u32 *pieces, int neuron) {
-    i64 bit = g.bits * neuron;
+    int bit = g.bits * neuron;
     take(pieces + bit / 32, (u32)1 << (bit & 31));
 }
 
 DEVICE int piece_of(const Engine &g, const u32 *pieces, int neuron) {
-    i64 bit = g.bits * neuron;
+    int bit = g.bits * neuron;
     return (int)(pieces[bit / 32] >> (bit & 31) & ((1u << g.bits) - 1u));
 }
 
 // --- maps --------------------------------------------------------------------------------------------
 
 // Start on some nodes of a level: nothing is found yet, and all of them are to be cut.
-KERNEL begin(GIVEN Engine g, int level, i64 first, i64 count, u64 arena, u64 records) {
+KERNEL begin(GIVEN Engine g, int level, int first, int count, u64 arena, u64 records) {
     Group<1> group;
     if (group.index) return;
     Counters &c = *g.counters;
@@ -334,9 +385,11 @@ KERNEL begin(GIVEN Engine g, int level, i64 first, i64 count, u64 arena, u64 rec
 
 // Output of a neuron on one of its pieces, for the layer that reads it; `m.error` covers all of m.
 DEVICE Line output(const Engine &g, const Level &from, const Level &to, Line m, int neuron, int piece) {
-    double slope = from.slopes[neuron * from.pieces + piece];
-    double intercept = from.intercepts[neuron * from.pieces + piece];
-    double error = 0.0;
+    double slope = piece, intercept = 0.0, error = 0.0;
+    if (!from.relu) {
+        slope = from.slopes[neuron * from.pieces + piece];
+        intercept = from.intercepts[neuron * from.pieces + piece];
+    }
     if (slope == 0.0) {
         m.a = m.b = m.c = 0.0;
     } else {
@@ -357,39 +410,46 @@ DEVICE Line output(const Engine &g, const Level &from, const Level &to, Line m, 
     return m;
 }
 
-// The same for a neuron before its activation, written to the matrix of the layer that reads it.
+// The bound for a neuron before its activation, with the rounding of its bias.
+DEVICE Line all_errors(const Engine &g, const Level &level, Line m, int neuron) {
+    if (g.exact) m.error += level.gamma * fabs(level.bias[neuron]) + TINY;
+    return m;
+}
+
+// The same, written to the matrix of the layer that reads it.
 DEVICE void put_output(const Engine &g, const Level &from, const Level &to, Line m, int neuron, int piece,
-                       i64 row, i64 offset) {
-    if (g.exact) m.error += from.gamma * fabs(from.bias[neuron]) + TINY;
+                       int row, int offset) {
     m = output(g, from, to, m, neuron, piece);
-    double *out = to.outputs + 3 * to.inputs * row + offset + neuron;
+    double *out = to.outputs + (i64)row * (3 * to.inputs) + offset + neuron;
     out[0] = m.a;
     out[to.inputs] = m.b;
     out[2 * to.inputs] = m.c;
     if (g.exact) {
         // Never 0 unless it is; infinite, and so in doubt, if it is very large.
         double bound = m.error == 0.0 ? 0.0 : fmax(m.error * BOUND_UNITS, 1e-30);
-        to.bounds[to.inputs * row + offset + neuron] = (float)bound;
+        to.bounds[(i64)row * to.inputs + offset + neuron] = (float)bound;
     }
 }
 
 // Outputs of neurons that a level reads, as rows of a matrix product: for nodes of this level or of the one
 // before it (`at`), from source number `skip` on.
-KERNEL gather(GIVEN Engine g, GIVEN Level level, int at, i64 first, i64 count, int skip) {
+KERNEL gather(GIVEN Engine g, GIVEN Level level, int at, int first, int count, int skip) {
     Group<32> group;
-    for (i64 i = group.index; i < count; i += group.count) {
+    for (int i = group.index; i < count; i += group.count) {
         int below = at;
-        i64 node = first + i, offset = 0;
-        for (i64 s = 0; s < level.n_sources; s++) {
-            int source = (int)level.sources[s];
+        int node = first + i, offset = 0;
+        for (int s = 0; s < level.n_sources; s++) {
+            int source = level.sources[s];
             const Level &from = g.levels[source];
             if (s >= skip) {
                 for (; below > source + 1; below--)
                     node = g.levels[below - 1].first + g.levels[below].parent[node];
-                const u32 *pieces = g.levels[below].done + node * g.levels[below].done_words;
-                i64 row = g.levels[below].parent[node];
-                for (int j = group.lane; j < from.width; j += group.size)
-                    put_output(g, from, level, before(from, row, j), j, piece_of(g, pieces, j), i, offset);
+                const u32 *pieces = g.levels[below].done + (i64)node * g.levels[below].done_words;
+                int row = g.levels[below].parent[node];
+                for (int j = group.lane; j < from.width; j += group.size) {
+                    Line m = all_errors(g, from, before(from, row, j), j);
+                    put_output(g, from, level, m, j, piece_of(g, pieces, j), i, offset);
+                }
             }
             offset += from.width;
         }
@@ -403,12 +463,16 @@ KERNEL gather(GIVEN Engine g, GIVEN Level level, int at, i64 first, i64 count, i
 // Lines of the layer before that differ from the reference, and what that does to the outputs.
 struct Changes { Line by[BATCH]; int neuron[BATCH]; };
 
+// The vertices of a node.
+struct alignas(16) Vertex { double x, y, w, eps; };
+struct Workspace { Changes changes; Vertex corners[MOST_CORNERS]; };
+
 // What the rows of a node are made of: the product of its reference, which is the node itself or its parent
 // with all lines that cross the parent on their negative sides; and then changes.
-struct Reference { i64 row, parent; const u32 *up; int changes; double grow; };
+struct Reference { int row, parent, changes; const u32 *up; double grow; };
 
-DEVICE Reference reference_of(const Level &level, i64 node, i64 i, bool own) {
-    Reference r = {i, level.parent[node], level.up + node * level.up_words, 0, 1.0};
+DEVICE Reference reference_of(const Level &level, int node, int i, bool own) {
+    Reference r = {i, level.parent[node], 0, level.up + (i64)node * level.up_words, 1.0};
     if (own) return r;
     r.row = r.parent;
     if (level.after_last) r.changes = members(r.up, level.up_words);
@@ -419,10 +483,10 @@ DEVICE Reference reference_of(const Level &level, i64 node, i64 i, bool own) {
 
 // How the outputs of the layer `from` change where a cell crosses one of its lines.
 DEVICE Line change(const Engine &g, const Level &from, const Level &to, const Reference &r, int rank, int &neuron) {
-    const u32 *crossing = from.crossing + r.parent * from.words;
+    const u32 *crossing = from.crossing + (i64)r.parent * from.words;
     int line = member(crossing, rank);
     neuron = from.row[line];
-    int piece = piece_of(g, from.sure + r.parent * from.piece_words, neuron);
+    int piece = piece_of(g, from.sure + (i64)r.parent * from.piece_words, neuron);
     Line m = g.records[from.record[r.parent] + rank];
     if (!from.plain) {
         // Lines of one neuron follow each other.
@@ -452,11 +516,11 @@ DEVICE void find_changes(const Engine &g, const Level &from, const Level &to, co
 
 DEVICE void add_changes(const Engine &g, const Level &level, const Changes &changes, int n, int neuron, Line &m) {
     for (int k = 0; k < n; k++) {
-        double w = level.weights[changes.neuron[k] * level.width + neuron];
-        m.a += w * changes.by[k].a;
-        m.b += w * changes.by[k].b;
-        m.c += w * changes.by[k].c;
-        if (g.exact) m.error += fabs(w) * changes.by[k].error;
+        double w = level.weights[(i64)changes.neuron[k] * level.width + neuron];
+        m.a = fma(w, changes.by[k].a, m.a);
+        m.b = fma(w, changes.by[k].b, m.b);
+        m.c = fma(w, changes.by[k].c, m.c);
+        if (g.exact) m.error = fma(fabs(w), changes.by[k].error, m.error);
     }
 }
 
@@ -466,12 +530,12 @@ struct Product { double a, b, c; float error; };
 DEVICE Product product_of(const Engine &g, const Level &level, const Reference &r, int neuron) {
     Product p = {0.0, 0.0, 0.0, 0.0f};
     if (level.inputs) {
-        i64 width = level.width;
-        const double *row = level.products + 3 * width * r.row + neuron;
+        int width = level.width;
+        const double *row = level.products + (i64)r.row * (3 * width) + neuron;
         p.a = row[0];
         p.b = row[width];
         p.c = row[2 * width];
-        if (g.exact) p.error = level.errors[width * r.row + neuron];
+        if (g.exact) p.error = level.errors[(i64)r.row * width + neuron];
     }
     return p;
 }
@@ -480,9 +544,13 @@ DEVICE Product product_of(const Engine &g, const Level &level, const Reference &
 template <class Lanes>
 DEVICE Line row_of(const Engine &g, const Level &before, const Level &level, const Lanes &group, const Reference &r,
                    Changes &changes, const Product &p, int neuron) {
-    i64 width = level.width;
-    Line m = {level.base[neuron], level.base[width + neuron], level.base[2 * width + neuron], 0.0};
-    if (g.exact) m.error = level.base_error[neuron];
+    int width = level.width;
+    Line m = {0.0, 0.0, level.base[2 * width + neuron], 0.0};
+    if (level.from_input) {
+        m.a = level.base[neuron];
+        m.b = level.base[width + neuron];
+        if (g.exact) m.error = level.base_error[neuron];
+    }
     if (level.inputs) {
         m.a += p.a;
         m.b += p.b;
@@ -503,8 +571,8 @@ DEVICE Line row_of(const Engine &g, const Level &before, const Level &level, con
     return m;
 }
 
-DEVICE void keep_row(const Level &level, i64 i, int neuron, const Line &m) {
-    double *maps = level.maps + 4 * level.width * i + neuron;
+DEVICE void keep_row(const Level &level, int i, int neuron, const Line &m) {
+    double *maps = level.maps + (i64)i * (4 * level.width) + neuron;
     maps[0] = m.a;
     maps[level.width] = m.b;
     maps[2 * level.width] = m.c;
@@ -512,10 +580,10 @@ DEVICE void keep_row(const Level &level, i64 i, int neuron, const Line &m) {
 }
 
 // Keep the rows of nodes that come from outside, from their own products.
-KERNEL settle(GIVEN Engine g, GIVEN Level level, i64 count) {
+KERNEL settle(GIVEN Engine g, GIVEN Level level, int count) {
     WORKSPACE(Changes, changes);
     Group<32> group;
-    for (i64 i = group.index; i < count; i += group.count) {
+    for (int i = group.index; i < count; i += group.count) {
         Reference r = {i, i, 0, 0, 1.0};
         for (int j = group.lane; j < level.width; j += group.size)
             keep_row(level, i, j, row_of(g, level, level, group, r, changes, product_of(g, level, r, j), j));
@@ -523,10 +591,10 @@ KERNEL settle(GIVEN Engine g, GIVEN Level level, i64 count) {
 }
 
 // Polygons of cells that come from outside: labels of their edges, and which corners are rays.
-KERNEL plant(GIVEN Engine g, GIVEN Level level, i64 count, const int *labels, const int *rays,
+KERNEL plant(GIVEN Engine g, GIVEN Level level, int count, const int *labels, const int *rays,
              const int *ends) {
     Group<1> group;
-    for (i64 i = group.index; i < count; i += group.count) {
+    for (int i = group.index; i < count; i += group.count) {
         int start = i ? ends[i - 1] : 0, n = ends[i] - start;
         Corner *corners = g.corners + start;
         for (int k = 0; k < n; k++) {
@@ -540,11 +608,11 @@ KERNEL plant(GIVEN Engine g, GIVEN Level level, i64 count, const int *labels, co
                 m.c = row[2];
                 m.error = 0.0;
             } else {
-                int from = (int)level.index;
+                int from = level.index;
                 while (line < g.levels[from].first_line) from--;
                 // All levels keep the rows of these cells, in the same order.
-                line -= (int)g.levels[from].first_line;
-                m = as_line(g, g.levels[from], before(g.levels[from], i, g.levels[from].row[line]), line);
+                line -= g.levels[from].first_line;
+                m = as_line<false>(g, g.levels[from], before(g.levels[from], i, g.levels[from].row[line]), line);
             }
             set_edge(corners[k], m, label > 0 ? 1.0 : -1.0);
             g.tags[start + k].label = label;
@@ -565,7 +633,7 @@ DEVICE int look_closer(const Level &level, const Line &m, int line, const Tag *t
     // Nothing was summed: the neuron is its bias, a float, and so is the breakpoint.
     if (m.a == 0.0 && m.b == 0.0 && m.error == 0.0) return m.c > level.at[line] ? POSITIVE : NEGATIVE;
     // A cell that comes from within the layer has edges on some of its lines.
-    int label = (int)level.first_line + line + 1;
+    int label = level.first_line + line + 1;
     for (int i = 0; i < n; i++) {
         if (tags[i].label == label) return POSITIVE;
         if (tags[i].label == -label) return NEGATIVE;
@@ -574,10 +642,10 @@ DEVICE int look_closer(const Level &level, const Line &m, int line, const Tag *t
 }
 
 // A cell, with the rows of all lines that cross its node.
-struct Cell { i64 node; int start, n, words; const Line *lines; const u32 *up, *open; };
+struct Cell { int node, start, n, words; const Line *lines; const u32 *up, *open; };
 
-template <class Lanes> DEVICE void copy_words(const Lanes &group, const u32 *from, u32 *to, i64 n) {
-    for (i64 w = group.lane; w < n; w += group.size) to[w] = from[w];
+template <class Lanes> DEVICE void copy_words(const Lanes &group, const u32 *from, u32 *to, int n) {
+    for (int w = group.lane; w < n; w += group.size) to[w] = from[w];
 }
 
 DEVICE bool has(const u32 *set, int i) { return set[i / 32] >> (i & 31) & 1u; }
@@ -585,15 +653,15 @@ DEVICE bool has(const u32 *set, int i) { return set[i / 32] >> (i & 31) & 1u; }
 // Pieces of a cell of a node: those that are sure, and one more for each line that it lies above.
 template <class Lanes>
 DEVICE void put_pieces(const Engine &g, const Level &level, const Lanes &group, const Cell &cell, u32 *pieces) {
-    const u32 *sure = level.sure + cell.node * level.piece_words;
-    const u32 *crossing = level.crossing + cell.node * level.words;
+    const u32 *sure = level.sure + (i64)cell.node * level.piece_words;
+    const u32 *crossing = level.crossing + (i64)cell.node * level.words;
     if (!level.plain) {
         copy_words(group, sure, pieces, level.piece_words);
         group.sync();
     }
     int rank = 0;
-    i64 w = 0;
-    for (i64 mine = group.lane; mine < level.words; mine += group.size) {
+    int w = 0;
+    for (int mine = group.lane; mine < level.words; mine += group.size) {
         for (; w < mine; w++) rank += ones(crossing[w]);
         u32 word = 0;
         int k = rank;
@@ -602,7 +670,7 @@ DEVICE void put_pieces(const Engine &g, const Level &level, const Lanes &group, 
             if (level.plain)
                 word |= rest & (~rest + 1u);
             else
-                add_piece(g, pieces, level.row[(int)(32 * mine) + lowest(rest)]);
+                add_piece(g, pieces, level.row[32 * mine + lowest(rest)]);
         }
         if (level.plain) pieces[mine] = sure[mine] | word;
     }
@@ -611,9 +679,9 @@ DEVICE void put_pieces(const Engine &g, const Level &level, const Lanes &group, 
 // The open lines of a cell as lines of the layer.
 template <class Lanes>
 DEVICE void put_open(const Level &level, const Lanes &group, const Cell &cell, u32 *open) {
-    const u32 *crossing = level.crossing + cell.node * level.words;
+    const u32 *crossing = level.crossing + (i64)cell.node * level.words;
     int rank = 0;
-    for (i64 w = 0; w < level.words; w++) {
+    for (int w = 0; w < level.words; w++) {
         u32 word = 0;
         for (u32 rest = crossing[w]; rest; rest &= rest - 1, rank++)
             if (has(cell.open, rank)) word |= rest & (~rest + 1u);
@@ -624,10 +692,10 @@ DEVICE void put_open(const Level &level, const Lanes &group, const Cell &cell, u
 // Hand a cell to exact arithmetic.
 template <class Lanes>
 DEVICE void hand_out(const Engine &g, const Level &level, const Lanes &group, const Cell &cell) {
-    u64 slot = 0;
-    if (group.lane == 0) slot = take(&g.counters->unsure, (u64)1);
+    i64 slot = 0;
+    if (group.lane == 0) slot = (i64)take(&g.counters->unsure, (u64)1);
     slot = group.first(slot);
-    if ((i64)slot >= g.room) {
+    if (slot >= g.room) {
         g.counters->overflow = 1;
         return;
     }
@@ -644,10 +712,10 @@ DEVICE void hand_out(const Engine &g, const Level &level, const Lanes &group, co
 template <class Lanes>
 DEVICE void finish(const Engine &g, const Level &level, const Level &next, const Lanes &group,
                    const Cell &cell) {
-    u64 slot = 0;
-    if (group.lane == 0) slot = take(&g.counters->nodes, (u64)1);
+    i64 slot = 0;
+    if (group.lane == 0) slot = (i64)take(&g.counters->nodes, (u64)1);
     slot = group.first(slot);
-    if ((i64)slot >= next.capacity) {
+    if (slot >= next.capacity) {
         g.counters->overflow = 1;
         return;
     }
@@ -658,30 +726,24 @@ DEVICE void finish(const Engine &g, const Level &level, const Level &next, const
     }
     put_pieces(g, level, group, cell, next.done + slot * level.piece_words);
     u32 *up = next.up + slot * level.words;
-    for (i64 w = group.lane; w < level.words; w += group.size) up[w] = w < cell.words ? cell.up[w] : 0;
+    for (int w = group.lane; w < level.words; w += group.size) up[w] = w < cell.words ? cell.up[w] : 0;
 }
 
 // --- one warp per node: which lines cross it? --------------------------------------------------------------
 
-// Like `side`, with the largest error bound of all corners first: that mostly settles it.
-DEVICE int quick_side(const Line &m, const Corner *corners, int n, double eps) {
-    double low = value(m, corners[0]), high = low;
-    for (int i = 1; i < n; i++) {
-        double s = value(m, corners[i]);
-        low = s < low ? s : low;
-        high = s > high ? s : high;
-    }
-    double b = bound(m, size_of(m), eps);
-    if (low > b) return POSITIVE;
-    if (high < -b) return NEGATIVE;
-    if (low < -b && high > b) return CROSSES;
-    return side(m, corners, n);
+// The same as `side`; mostly all corners lie on one side, by more than the largest error bound of them all.
+DEVICE int quick_side(const Line &m, const Vertex *corners, int n, double eps) {
+    double first = value(m, corners[0]), b = bound(m, size_of(m), eps);
+    bool below = first < 0.0, sure = fabs(first) > b;
+    Line up = {below ? -m.a : m.a, below ? -m.b : m.b, below ? -m.c : m.c, 0.0};
+    for (int i = 1; i < n; i++) sure = sure && value(up, corners[i]) > b;
+    return sure ? (below ? NEGATIVE : POSITIVE) : side(m, corners, n);
 }
 
 // Keep the rows of the lines that cross a node. False if there is no room.
-template <class Lanes>
+template <bool plain, class Lanes>
 DEVICE bool put_records(const Engine &g, const Level &before, const Level &level, const Lanes &group,
-                        const Reference &r, Changes &changes, i64 i, int k) {
+                        const Reference &r, Changes &changes, int i, int k) {
     u64 at = 0;
     if (group.lane == 0) at = take(&g.counters->records, (u64)k);
     at = group.first(at);
@@ -689,12 +751,12 @@ DEVICE bool put_records(const Engine &g, const Level &before, const Level &level
         g.counters->overflow = 1;
         return false;
     }
-    const u32 *crossing = level.crossing + i * level.words;
+    const u32 *crossing = level.crossing + (i64)i * level.words;
     for (int from = 0; from < k; from += group.size) {
         int rank = from + group.lane;
-        int line = member(crossing, rank < k ? rank : k - 1), neuron = level.row[line];
+        int line = member(crossing, rank < k ? rank : k - 1), neuron = plain ? line : level.row[line];
         Line m = row_of(g, before, level, group, r, changes, product_of(g, level, r, neuron), neuron);
-        if (rank < k) g.records[at + rank] = as_line(g, level, m, line);
+        if (rank < k) g.records[at + rank] = as_line<plain>(g, level, m, line);
     }
     if (group.lane == 0) level.record[i] = (int)at;
     return true;
@@ -702,82 +764,73 @@ DEVICE bool put_records(const Engine &g, const Level &before, const Level &level
 
 // Pieces of the neurons that do not bend in a node, the lines that cross it, and the outputs of its layer with
 // all of these on their negative sides. Nodes that no line crosses are finished at once.
-LIGHT_KERNEL scan(GIVEN Engine g, GIVEN Level before, GIVEN Level level, GIVEN Level next, i64 first, i64 count, int own,
-            int keep) {
-    WORKSPACE(Changes, changes);
+template <bool plain>
+DEVICE void scan_nodes(const Engine &g, const Level &before, const Level &level, const Level &next, int first, int count,
+                       int own, int keep, Workspace &work) {
+    Changes &changes = work.changes;
     const Cells &out = g.cells[0];
     bool only_count = level.index == g.depth && !g.store;
     bool hand_on = next.after_last;
     Group<32> group;
     u64 tests = 0, found = 0;
-    for (i64 i = group.index; i < count; i += group.count) {
+    for (int i = group.index; i < count; i += group.count) {
         int start = level.start[first + i], n = level.n[first + i], k = 0;
         const Corner *corners = g.corners + start;
-        u32 *pieces = level.sure + i * level.piece_words, *lines = level.crossing + i * level.words;
+        u32 *pieces = level.sure + (i64)i * level.piece_words, *lines = level.crossing + (i64)i * level.words;
         Reference r = reference_of(level, first + i, i, own);
         if (r.changes <= BATCH) find_changes(g, before, level, group, r, 0, changes);
-        if (!level.plain) {
-            for (i64 w = group.lane; w < level.piece_words; w += group.size) pieces[w] = 0;
+        if (!plain) {
+            for (int w = group.lane; w < level.piece_words; w += group.size) pieces[w] = 0;
             group.sync();
         }
-        double eps = 0.0;
-        for (int j = 0; j < n; j++) eps = fmax(eps, corners[j].eps);
         u32 unsure = n > MOST_CORNERS;
-        // On the host a word has one line.
-        int last = (int)level.lines - 1, line = group.lane < last ? group.lane : last;
-        Product coming = {0.0, 0.0, 0.0, 0.0f};
-        if (last >= 0) coming = product_of(g, level, r, level.plain ? line : level.row[line]);
-        u32 open_word = 0, positive_word = 0;
+        for (int j = group.lane; j < n && !unsure; j += group.size) {
+            Vertex p = {corners[j].x, corners[j].y, corners[j].w, corners[j].eps};
+            work.corners[j] = p;
+        }
+        group.sync();
+        double eps = 0.0;
+        for (int j = 0; j < n && !unsure; j++) eps = fmax(eps, work.corners[j].eps);
+        int last = level.lines - 1;
         for (int from = 0; from <= last; from += group.size) {
-            Product p = coming;
-            int neuron = level.plain ? line : level.row[line], here = from + group.lane;
-            int now = line, later = here + group.size;
-            line = later < last ? later : last;
-            if (from + group.size <= last) coming = product_of(g, level, r, level.plain ? line : level.row[line]);
+            int here = from + group.lane, line = here < last ? here : last;
+            int neuron = plain ? line : level.row[line];
+            Product p = product_of(g, level, r, neuron);
             Line m = row_of(g, before, level, group, r, changes, p, neuron);
-            int seen = quick_side(as_line(g, level, m, now), corners, n, eps);
+            Line whole = as_line<plain>(g, level, m, line);
+            int seen = n > MOST_CORNERS ? side(whole, corners, n) : quick_side(whole, work.corners, n, eps);
             if (seen != CROSSES && (seen & DOUBTFUL)) {
                 if (g.exact)
-                    seen = look_closer(level, m, now, g.tags + start, n);
+                    seen = look_closer(level, m, line, g.tags + start, n);
                 else
                     seen &= CROSSES;
             }
-            bool positive = seen == POSITIVE, open = seen == CROSSES || seen == DOUBTFUL;
-            if (here <= last) {
-                if (level.plain) {
-                    if (keep) keep_row(level, i, now, m);
-                    if (hand_on) put_output(g, level, next, m, now, positive, i, 0);
-                } else if (positive) {
-                    add_piece(g, pieces, neuron);
-                }
-                unsure |= seen & DOUBTFUL;
-            } else {
-                positive = open = false;
+            bool there = here <= last, positive = there && seen == POSITIVE;
+            bool open = there && (seen == CROSSES || seen == DOUBTFUL);
+            if (there && plain) {
+                if (keep) keep_row(level, i, line, m);
+                // The breakpoint is 0, so the line is the neuron, and its bound has all errors.
+                if (hand_on) put_output(g, level, next, whole, line, positive, i, 0);
             }
-            open_word |= group.ballot(open) << (from & 31);
-            positive_word |= group.ballot(positive) << (from & 31);
-            if (((from + group.size) & 31) == 0 || from + group.size > last) {
-                k += ones(open_word);
-                if (group.lane == 0) {
-                    lines[from / 32] = open_word;
-                    if (level.plain) pieces[from / 32] = positive_word;
-                }
-                open_word = positive_word = 0;
-            }
+            if (positive && !plain) add_piece(g, pieces, neuron);
+            if (there) unsure |= seen & DOUBTFUL;
+            k += group.put(open, lines, from);
+            if (plain) group.put(positive, pieces, from);
         }
         unsure = group.either(unsure);
         group.sync();
-        if (!level.plain && (keep || hand_on)) {
+        if (!plain && (keep || hand_on)) {
             for (int from = 0; from < level.width; from += group.size) {
-                int j = from + group.lane, neuron = j < level.width ? j : (int)level.width - 1;
+                int j = from + group.lane, neuron = j < level.width ? j : level.width - 1;
                 Line m = row_of(g, before, level, group, r, changes, product_of(g, level, r, neuron), neuron);
                 if (j >= level.width) continue;
                 if (keep) keep_row(level, i, j, m);
+                m = all_errors(g, level, m, j);
                 if (hand_on) put_output(g, level, next, m, j, piece_of(g, pieces, j), i, 0);
             }
         }
         bool done = !unsure && (only_count ? k <= 1 : k == 0);
-        bool fits = done || k == 0 || put_records(g, before, level, group, r, changes, i, k);
+        bool fits = done || k == 0 || put_records<plain>(g, before, level, group, r, changes, i, k);
         if (group.lane == 0) {
             level.crossings[i] = k;
             out.node[i] = (int)i;
@@ -790,15 +843,28 @@ LIGHT_KERNEL scan(GIVEN Engine g, GIVEN Level before, GIVEN Level level, GIVEN L
             Cell cell = {i, start, n, 0, 0, 0, 0};
             finish(g, level, next, group, cell);
         } else if (!done) {
-            for (i64 w = group.lane; 32 * w < k; w += group.size) {
-                out.up[i * level.words + w] = 0;
-                out.open[i * level.words + w] = k - 32 * w >= 32 ? ~0u : (1u << (k - 32 * w)) - 1u;
+            for (int w = group.lane; 32 * w < k; w += group.size) {
+                out.up[(i64)i * level.words + w] = 0;
+                out.open[(i64)i * level.words + w] = k - 32 * w >= 32 ? ~0u : (1u << (k - 32 * w)) - 1u;
             }
         }
         group.sync();
     }
     if (found) take(&g.counters->found, found);
     if (tests) take(&g.counters->tests, tests);
+}
+
+LIGHT_KERNEL scan(GIVEN Engine g, GIVEN Level before, GIVEN Level level, GIVEN Level next, int first, int count, int own,
+                  int keep) {
+    WORKSPACE(Workspace, work);
+    scan_nodes<false>(g, before, level, next, first, count, own, keep, work);
+}
+
+// The same for layers whose neurons all have one breakpoint, 0.
+LIGHT_KERNEL scan_plain(GIVEN Engine g, GIVEN Level before, GIVEN Level level, GIVEN Level next, int first, int count,
+                        int own, int keep) {
+    WORKSPACE(Workspace, work);
+    scan_nodes<true>(g, before, level, next, first, count, own, keep, work);
 }
 
 // --- cutting ------------------------------------------------------------------------------------------
@@ -968,8 +1034,19 @@ DEVICE void write_halves(const Engine &g, const Lanes &group, const Cell &cell, 
     }
 }
 
-// Sides of a line that crosses a cell for its two halves.
-DEVICE void sides_of_halves(const Line &m, const Cut &cut, const Corner *p, int np, int nn, int &up, int &down) {
+// Whether a corner from number a to b, both included, lies surely on a side of a line.
+DEVICE bool reaches(const Line &m, int wanted, const Corner *corners, int n, int a, int b) {
+    double size = size_of(m), sign = wanted == POSITIVE ? 1.0 : -1.0;
+    bool found = false;
+    for (int i = a;; i = i + 1 < n ? i + 1 : 0) {
+        found = found || sign * value(m, corners[i]) > bound(m, size, corners[i].eps);
+        if (i == b) return found;
+    }
+}
+
+// Sides of a line that crosses a cell for its two halves, which begin at p.
+DEVICE void sides_of_halves(const Line &m, const Cut &cut, const Corner *old, int n, const Corner *p, int np, int nn,
+                            int &up, int &down) {
     int ends = pair(m, cut.enter, cut.leave);
     if (ends == CROSSES) {
         up = down = CROSSES;
@@ -978,7 +1055,7 @@ DEVICE void sides_of_halves(const Line &m, const Cut &cut, const Corner *p, int 
         down = side(m, p + np, nn);
     } else {
         // It does not meet the cut, so it crosses exactly one half; the other lies on the side of the cut.
-        bool here = ((side(m, p + 1, np - 2) | ends) & CROSSES) == CROSSES;
+        bool here = reaches(m, CROSSES - ends, old, n, cut.a, cut.b);
         up = here ? CROSSES : ends;
         down = here ? ends : CROSSES;
     }
@@ -990,7 +1067,7 @@ DEVICE void hand_down(const Engine &g, const Level &level, const Lanes &group, c
                       const Cut &cut, const Cells &out, i64 slot, i64 at, int np, int nn) {
     u32 *up_up = out.up + slot * level.words, *down_up = up_up + level.words;
     u32 *up_open = out.open + slot * level.words, *down_open = up_open + level.words;
-    u32 up_unsure = 0, down_unsure = 0;
+    u32 up_unsure = np > MOST_CORNERS, down_unsure = nn > MOST_CORNERS;
     int turn = 0;
     for (int w = 0; w < cell.words; w++) {
         u32 open = cell.open[w], mine = 0;  // open above and below, above those
@@ -999,12 +1076,13 @@ DEVICE void hand_down(const Engine &g, const Level &level, const Lanes &group, c
             mine = 1u << (line & 31);
             open &= ~mine;
         }
-        bool some = open != 0;
-        for (; open; open &= open - 1, turn++) {
-            if (turn % group.size != group.lane) continue;
-            u32 bit = open & (~open + 1u);
-            int up, down;
-            sides_of_halves(cell.lines[32 * w + lowest(open)], cut, g.corners + at, np, nn, up, down);
+        int n = ones(open), up, down;
+        // Lanes take turns, from word to word.
+        for (int rank = (group.lane - turn) & (group.size - 1); rank < n; rank += group.size) {
+            int other = nth(open, rank);
+            u32 bit = 1u << other;
+            sides_of_halves(cell.lines[32 * w + other], cut, g.corners + cell.start, cell.n, g.corners + at, np, nn, up,
+                            down);
             if (!g.exact) {
                 up &= CROSSES;
                 down &= CROSSES;
@@ -1020,7 +1098,8 @@ DEVICE void hand_down(const Engine &g, const Level &level, const Lanes &group, c
             up_unsure |= up & DOUBTFUL;
             down_unsure |= down & DOUBTFUL;
         }
-        if (some) {
+        turn += n;
+        if (n) {
             up_word = group.either(up_word);
             down_word = group.either(down_word);
             up_above = group.either(up_above);
@@ -1040,8 +1119,8 @@ DEVICE void hand_down(const Engine &g, const Level &level, const Lanes &group, c
         out.node[slot] = out.node[slot + 1] = (int)cell.node;
         out.start[slot] = (int)at;
         out.start[slot + 1] = (int)at + np;
-        out.n[slot] = np | (up_unsure || np > MOST_CORNERS ? UNSURE : 0);
-        out.n[slot + 1] = nn | (down_unsure || nn > MOST_CORNERS ? UNSURE : 0);
+        out.n[slot] = np | (up_unsure ? UNSURE : 0);
+        out.n[slot + 1] = nn | (down_unsure ? UNSURE : 0);
     }
 }
 
@@ -1111,7 +1190,7 @@ DEVICE bool split(const Engine &g, const Level &level, const Lanes &group, const
         for (i64 k = (i64)slot; group.lane == 0 && k < (i64)slot + 2 && k < g.room; k++) out.n[k] = 0;
         return false;
     }
-    int label = (int)level.first_line + member(level.crossing + cell.node * level.words, line) + 1;
+    int label = level.first_line + member(level.crossing + (i64)cell.node * level.words, line) + 1;
     write_halves(g, group, cell, cut, label, (i64)at, np, nn);
     group.sync();
     hand_down(g, level, group, cell, line, cut, out, (i64)slot, (i64)at, np, nn);
@@ -1121,18 +1200,18 @@ DEVICE bool split(const Engine &g, const Level &level, const Lanes &group, const
 // One round: every cell of a list is finished, counted, handed out, or cut in two for the next list.
 template <class Lanes>
 DEVICE void cut_cells(const Engine &g, const Level &level, const Level &next, const Lanes &group, int round,
-                      i64 count) {
+                      int count) {
     Counters &counters = *g.counters;
     const Cells &in = g.cells[round & 1], &out = g.cells[(round + 1) & 1];
     u64 *open = &counters.open[(round + 1) & 3];
     bool only_count = level.index == g.depth && !g.store;
     u64 found = 0, splits = 0, tests = 0;
-    for (i64 i = group.index; i < count; i += group.count) {
+    for (int i = group.index; i < count; i += group.count) {
         int n = in.n[i];
         if (n == 0) continue;
-        i64 node = in.node[i];
+        int node = in.node[i];
         Cell cell = {node, in.start[i], n & ~UNSURE, (level.crossings[node] + 31) / 32,
-                     g.records + level.record[node], in.up + i * level.words, in.open + i * level.words};
+                     g.records + level.record[node], in.up + (i64)i * level.words, in.open + (i64)i * level.words};
         if (n & UNSURE) {
             hand_out(g, level, group, cell);
             continue;
@@ -1162,13 +1241,11 @@ KERNEL cut(GIVEN Engine g, GIVEN Level level, GIVEN Level next) {
     Counters &counters = *g.counters;
     Everyone everyone;
     for (int round = 0;; round++) {
-        i64 count = (i64)counters.open[round & 3];
-        if (count == 0) return;
-        if (count > g.room) count = g.room;
-        if (32 * count <= everyone.threads)
-            cut_cells(g, level, next, Group<32>(), round, count);
-        else
-            cut_cells(g, level, next, Group<8>(), round, count);
+        u64 open = counters.open[round & 3];
+        if (open == 0) return;
+        int count = (int)((i64)open < g.room ? (i64)open : g.room);
+        // Whole warps for few cells.
+        cut_cells(g, level, next, Group<0>(32 * count <= everyone.threads ? 32 : 8), round, count);
         if (Group<1>().index == 0) counters.open[(round + 2) & 3] = 0;
         everyone.meet(&counters.arrived);
     }
@@ -1177,20 +1254,20 @@ KERNEL cut(GIVEN Engine g, GIVEN Level level, GIVEN Level next) {
 // --- what comes out ----------------------------------------------------------------------------------
 
 // Patterns of nodes of a level: the pieces of all layers before it, packed. `nodes` may be 0: all of them.
-KERNEL patterns(GIVEN Engine g, int at, i64 first, i64 count, const int *nodes, u32 *out, i64 words) {
+KERNEL patterns(GIVEN Engine g, int at, int first, int count, const int *nodes, u32 *out, int words) {
     Group<8> group;
-    for (i64 i = group.index; i < count; i += group.count) {
-        u32 *to = out + i * words;
-        for (i64 w = group.lane; w < words; w += group.size) to[w] = 0;
+    for (int i = group.index; i < count; i += group.count) {
+        u32 *to = out + (i64)i * words;
+        for (int w = group.lane; w < words; w += group.size) to[w] = 0;
         group.sync();
-        i64 node = first + (nodes ? nodes[i] : i);
+        int node = first + (nodes ? nodes[i] : i);
         for (int below = at; below > 1; below--) {
             const Level &pool = g.levels[below], &layer = g.levels[below - 1];
-            const u32 *from = pool.done + node * pool.done_words;
-            i64 begin = layer.first_neuron * g.bits, end = begin + layer.width * g.bits;
-            int shift = (int)(begin & 31);
-            for (i64 w = begin / 32 + group.lane; 32 * w < end; w += group.size) {
-                i64 k = w - begin / 32;  // word k, and the upper part of the word before it
+            const u32 *from = pool.done + (i64)node * pool.done_words;
+            int begin = layer.first_neuron * g.bits, end = begin + layer.width * g.bits;
+            int shift = begin & 31;
+            for (int w = begin / 32 + group.lane; 32 * w < end; w += group.size) {
+                int k = w - begin / 32;  // word k, and the upper part of the word before it
                 u32 word = k < pool.done_words ? from[k] << shift : 0;
                 if (shift && k > 0) word |= from[k - 1] >> (32 - shift);
                 to[w] |= word;
@@ -1203,10 +1280,10 @@ KERNEL patterns(GIVEN Engine g, int at, i64 first, i64 count, const int *nodes, 
 
 // Geometry of finished regions. A region whose witness is not surely inside, or with a vertex that is not
 // sharp, is marked as not `good`.
-KERNEL emit(GIVEN Engine g, GIVEN Level pool, i64 first, i64 count, const i64 *ends, double *witnesses,
+KERNEL emit(GIVEN Engine g, GIVEN Level pool, int first, int count, const i64 *ends, double *witnesses,
             double *areas, unsigned char *bounded, unsigned char *good, double *vertices, int *lines) {
     Group<1> group;
-    for (i64 i = group.index; i < count; i += group.count) {
+    for (int i = group.index; i < count; i += group.count) {
         const Corner *p = g.corners + pool.start[first + i];
         const Tag *tags = g.tags + pool.start[first + i];
         int n = pool.n[first + i], finite = 0;
