@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -86,6 +87,15 @@ class Backend(Protocol):
 
     def launch(self, kernel: str, items: int, *arguments: Any) -> None:
         """Run a kernel on so many items."""
+
+    def fork(self) -> None:
+        """Here a branch begins."""
+
+    def branch(self) -> AbstractContextManager[Any]:
+        """What is launched in this context need not wait for what was launched since `fork`."""
+
+    def join(self) -> None:
+        """What is launched from here on waits for the branch, if there is one."""
 
     def free_bytes(self) -> int:
         """Memory that can be taken."""

@@ -234,6 +234,7 @@ class DeviceRun:
     # --- one chunk ------------------------------------------------------------------------------
 
     def _begin(self, level: int, first: int, count: int, arena: int, records: int) -> None:
+        self._backend.join()
         sizes = np.int32(first), np.int32(count), np.uint64(arena), np.uint64(records)
         self._launch("begin", 1, np.int32(level), *sizes)
 
@@ -270,9 +271,13 @@ class DeviceRun:
         which = np.int32(first), np.int32(count), np.int32(own), np.int32(keep)
         kernel = "scan_plain" if self._buffers.levels[level]["plain"] else "scan"
         self._launch(kernel, count, *layers, *which)
-        if level < self.program.depth and count > _FEW_PARENTS:
-            self._multiply(level + 1, level, first, count)  # before it is known what is cut
+        shared = level < self.program.depth and count > _FEW_PARENTS
+        if shared:
+            self._backend.fork()
         self._launch("cut", self._buffers.room, *layers[1:])
+        if shared:
+            with self._backend.branch():
+                self._multiply(level + 1, level, first, count)
         counters = self._backend.download(self._buffers.counters).view(COUNTERS)[0]
         if counters["overflow"]:
             return None

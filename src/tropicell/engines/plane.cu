@@ -17,6 +17,7 @@ typedef long long i64;
 #define KERNEL extern "C" void
 #define LIGHT_KERNEL KERNEL
 #define UNROLL
+#define ROLLED
 #define GIVEN const
 
 template <class T> DEVICE T take(T *place, T amount) { T old = *place; *place += amount; return old; }
@@ -31,13 +32,20 @@ template <int Size> struct Group {
     Group(int = 1) : lane(0), index(0), count(1) {}
     void sync() const {}
     template <class T> T either(T x) const { return x; }
-    int put(bool x, u32 *set, int at) const {
+    double sum(double x) const { return x; }
+    template <class T> T first(T x) const { return x; }
+};
+
+// Writes a set, one bit a lane of a whole warp at a time.
+struct SetWriter {
+    u32 *set;
+    SetWriter(u32 *to) : set(to) {}
+    int put(const Group<32> &, bool x, int at) {
         if ((at & 31) == 0) set[at / 32] = 0;
         set[at / 32] |= (u32)x << (at & 31);
         return x;
     }
-    double sum(double x) const { return x; }
-    template <class T> T first(T x) const { return x; }
+    void end(const Group<32> &, int) {}
 };
 
 // All threads of a launch.
@@ -56,6 +64,7 @@ struct Everyone {
 #define KERNEL extern "C" __global__ void __launch_bounds__(256, 2)  // 2: see _device_cuda.py
 #define LIGHT_KERNEL extern "C" __global__ void __launch_bounds__(256, 4)
 #define UNROLL _Pragma("unroll")
+#define ROLLED _Pragma("unroll 1")  // short code: the instruction caches are small
 #define GIVEN const __grid_constant__
 
 DEVICE u32 take(u32 *place, u32 amount) { return atomicAdd(place, amount); }
@@ -90,12 +99,6 @@ template <int Size> struct Group {
     METHOD void sync() const { __syncwarp(mask); }
     METHOD u32 either(u32 x) const { return any_of(mask, Size, x); }
     METHOD u64 either(u64 x) const { return (u64)either((u32)(x >> 32)) << 32 | either((u32)x); }
-    // Write one bit of every lane of a whole warp to a set, from `at` on. Returns how many are 1.
-    METHOD int put(bool x, u32 *set, int at) const {
-        u32 word = __ballot_sync(mask, x);
-        if (lane == 0) set[at / 32] = word;
-        return __popc(word);
-    }
     METHOD double sum(double x) const {
         for (int step = Size / 2; step; step /= 2) x += __shfl_xor_sync(mask, x, step, Size);
         return x;
@@ -103,7 +106,25 @@ template <int Size> struct Group {
     template <class T> METHOD T first(T x) const { return __shfl_sync(mask, x, 0, Size); }
 };
 
-// The same with a size that is known when it runs: a power of two.
+// Writes a set, one bit a lane of a whole warp at a time. Every lane keeps one of 32 words.
+struct SetWriter {
+    u32 *set, word;
+    METHOD SetWriter(u32 *to) : set(to), word(0) {}
+    // Add the bits from `at` on; returns how many are 1.
+    METHOD int put(const Group<32> &group, bool x, int at) {
+        u32 bits = __ballot_sync(group.mask, x);
+        int which = at / 32 & 31;
+        if (group.lane == which) word = bits;
+        if (which == 31) set[(at / 32 & ~31) + group.lane] = word;
+        return __popc(bits);
+    }
+    METHOD void end(const Group<32> &group, int n) {
+        int words = (n + 31) / 32, at = (words & ~31) + group.lane;
+        if (at < words) set[at] = word;
+    }
+};
+
+// Lanes that work on one item, as many as is known when it runs: a power of two.
 template <> struct Group<0> {
     int size, lane, index, count;
     u32 mask;
@@ -261,6 +282,7 @@ DEVICE double bound(const Line &m, double size, double eps) {
 template <class Point> DEVICE int side(const Line &m, const Point *corners, int n) {
     double size = size_of(m);
     int seen = 0;
+    ROLLED
     for (int i = 0; i < n; i++) {
         double s = value(m, corners[i]), b = bound(m, size, corners[i].eps);
         seen |= s > b ? POSITIVE : (s < -b ? NEGATIVE : DOUBTFUL);
@@ -331,6 +353,7 @@ DEVICE void copy_edge(const Corner &from, Corner &to) {
 
 DEVICE int members(const u32 *words, int n) {
     int total = 0;
+    ROLLED
     for (int w = 0; w < n; w++) total += ones(words[w]);
     return total;
 }
@@ -383,30 +406,28 @@ KERNEL begin(GIVEN Engine g, int level, int first, int count, u64 arena, u64 rec
     c.open[1] = c.open[2] = c.open[3] = 0;
 }
 
+DEVICE double larger(double a, double b) { return a > b ? a : b; }
+DEVICE double largest_of(const Line &m) { return larger(fabs(m.a), larger(fabs(m.b), fabs(m.c))); }
+
 // Output of a neuron on one of its pieces, for the layer that reads it; `m.error` covers all of m.
 DEVICE Line output(const Engine &g, const Level &from, const Level &to, Line m, int neuron, int piece) {
-    double slope = piece, intercept = 0.0, error = 0.0;
+    double slope = 1.0, intercept = 0.0;
     if (!from.relu) {
         slope = from.slopes[neuron * from.pieces + piece];
         intercept = from.intercepts[neuron * from.pieces + piece];
     }
-    if (slope == 0.0) {
-        m.a = m.b = m.c = 0.0;
-    } else {
-        error = fabs(slope) * m.error;
+    if (slope == 0.0 || (from.relu && !piece)) {
+        m.a = m.b = m.c = m.error = 0.0;
+        if (intercept == 0.0) return m;
+    }
+    if (slope != 1.0 || intercept != 0.0) {
         m.a *= slope;
         m.b *= slope;
         m.c *= slope;
+        m.error = fabs(slope) * m.error + 4.0 * ROUND * (largest_of(m) + fabs(intercept));
+        m.c += intercept;
     }
-    double biggest = fmax(fabs(m.a), fmax(fabs(m.b), fabs(m.c)));
-    m.c += intercept;
-    if (!g.exact) return m;
-    double largest = fmax(fabs(m.a), fmax(fabs(m.b), fabs(m.c)));
-    if (!((slope == 1.0 || slope == 0.0) && intercept == 0.0))
-        error += 4.0 * ROUND * (biggest + fabs(intercept));
-    error *= INFLATE;
-    bool off = largest == 0.0 && error == 0.0;
-    m.error = off ? 0.0 : (error + to.gamma * largest + TINY) * INFLATE;
+    if (g.exact) m.error = (m.error * INFLATE + to.gamma * largest_of(m) + TINY) * INFLATE;
     return m;
 }
 
@@ -426,8 +447,9 @@ DEVICE void put_output(const Engine &g, const Level &from, const Level &to, Line
     out[2 * to.inputs] = m.c;
     if (g.exact) {
         // Never 0 unless it is; infinite, and so in doubt, if it is very large.
-        double bound = m.error == 0.0 ? 0.0 : fmax(m.error * BOUND_UNITS, 1e-30);
-        to.bounds[(i64)row * to.inputs + offset + neuron] = (float)bound;
+        float bound = (float)(m.error * BOUND_UNITS);
+        if (m.error != 0.0 && bound < 1e-30f) bound = 1e-30f;
+        to.bounds[(i64)row * to.inputs + offset + neuron] = bound;
     }
 }
 
@@ -469,15 +491,13 @@ struct Workspace { Changes changes; Vertex corners[MOST_CORNERS]; };
 
 // What the rows of a node are made of: the product of its reference, which is the node itself or its parent
 // with all lines that cross the parent on their negative sides; and then changes.
-struct Reference { int row, parent, changes; const u32 *up; double grow; };
+struct Reference { const double *product; const float *errors; const u32 *up; int parent, changes; };
 
 DEVICE Reference reference_of(const Level &level, int node, int i, bool own) {
-    Reference r = {i, level.parent[node], 0, level.up + (i64)node * level.up_words, 1.0};
-    if (own) return r;
-    r.row = r.parent;
-    if (level.after_last) r.changes = members(r.up, level.up_words);
-    // The bounds of the products leave room for a few more summands.
-    if (r.changes > SPARE) r.grow = 1.0 + (double)r.changes / (double)(level.inputs + SPARE);
+    int parent = level.parent[node], row = own ? i : parent;
+    const u32 *up = level.up + (i64)node * level.up_words;
+    Reference r = {level.products + (i64)row * (3 * level.width), level.errors + (i64)row * level.width, up, parent, 0};
+    if (!own && level.after_last) r.changes = members(up, level.up_words);
     return r;
 }
 
@@ -515,6 +535,7 @@ DEVICE void find_changes(const Engine &g, const Level &from, const Level &to, co
 }
 
 DEVICE void add_changes(const Engine &g, const Level &level, const Changes &changes, int n, int neuron, Line &m) {
+    ROLLED
     for (int k = 0; k < n; k++) {
         double w = level.weights[(i64)changes.neuron[k] * level.width + neuron];
         m.a = fma(w, changes.by[k].a, m.a);
@@ -524,38 +545,22 @@ DEVICE void add_changes(const Engine &g, const Level &level, const Changes &chan
     }
 }
 
-// A neuron before its activation, on the reference.
-struct Product { double a, b, c; float error; };
-
-DEVICE Product product_of(const Engine &g, const Level &level, const Reference &r, int neuron) {
-    Product p = {0.0, 0.0, 0.0, 0.0f};
-    if (level.inputs) {
-        int width = level.width;
-        const double *row = level.products + (i64)r.row * (3 * width) + neuron;
-        p.a = row[0];
-        p.b = row[width];
-        p.c = row[2 * width];
-        if (g.exact) p.error = level.errors[(i64)r.row * width + neuron];
-    }
-    return p;
-}
-
 // A neuron before its activation, on a node. All lanes of a group call it together.
 template <class Lanes>
 DEVICE Line row_of(const Engine &g, const Level &before, const Level &level, const Lanes &group, const Reference &r,
-                   Changes &changes, const Product &p, int neuron) {
+                   Changes &changes, int neuron) {
     int width = level.width;
     Line m = {0.0, 0.0, level.base[2 * width + neuron], 0.0};
-    if (level.from_input) {
-        m.a = level.base[neuron];
-        m.b = level.base[width + neuron];
-        if (g.exact) m.error = level.base_error[neuron];
-    }
     if (level.inputs) {
-        m.a += p.a;
-        m.b += p.b;
-        m.c += p.c;
-        if (g.exact) m.error += (double)p.error * level.units[neuron];
+        m.a = r.product[neuron];
+        m.b = r.product[width + neuron];
+        m.c += r.product[2 * width + neuron];
+        if (g.exact) m.error = (double)r.errors[neuron] * level.units[neuron];
+    }
+    if (level.from_input) {
+        m.a += level.base[neuron];
+        m.b += level.base[width + neuron];
+        if (g.exact) m.error += level.base_error[neuron];
     }
     if (r.changes <= BATCH) {
         add_changes(g, level, changes, r.changes, neuron, m);
@@ -567,7 +572,11 @@ DEVICE Line row_of(const Engine &g, const Level &before, const Level &level, con
             add_changes(g, level, changes, left < BATCH ? left : BATCH, neuron, m);
         }
     }
-    if (g.exact && r.grow > 1.0) m.error = m.error * r.grow + (r.grow - 1.0) * level.gamma * fabs(level.bias[neuron]);
+    // The bounds of the products leave room for a few more summands.
+    if (g.exact && r.changes > SPARE) {
+        double more = (double)r.changes / (double)(level.inputs + SPARE);
+        m.error += more * (m.error + level.gamma * fabs(level.bias[neuron]));
+    }
     return m;
 }
 
@@ -584,9 +593,9 @@ KERNEL settle(GIVEN Engine g, GIVEN Level level, int count) {
     WORKSPACE(Changes, changes);
     Group<32> group;
     for (int i = group.index; i < count; i += group.count) {
-        Reference r = {i, i, 0, 0, 1.0};
+        Reference r = reference_of(level, i, i, true);
         for (int j = group.lane; j < level.width; j += group.size)
-            keep_row(level, i, j, row_of(g, level, level, group, r, changes, product_of(g, level, r, j), j));
+            keep_row(level, i, j, row_of(g, level, level, group, r, changes, j));
     }
 }
 
@@ -645,6 +654,7 @@ DEVICE int look_closer(const Level &level, const Line &m, int line, const Tag *t
 struct Cell { int node, start, n, words; const Line *lines; const u32 *up, *open; };
 
 template <class Lanes> DEVICE void copy_words(const Lanes &group, const u32 *from, u32 *to, int n) {
+    ROLLED
     for (int w = group.lane; w < n; w += group.size) to[w] = from[w];
 }
 
@@ -662,6 +672,7 @@ DEVICE void put_pieces(const Engine &g, const Level &level, const Lanes &group, 
     int rank = 0;
     int w = 0;
     for (int mine = group.lane; mine < level.words; mine += group.size) {
+        ROLLED
         for (; w < mine; w++) rank += ones(crossing[w]);
         u32 word = 0;
         int k = rank;
@@ -736,7 +747,8 @@ DEVICE int quick_side(const Line &m, const Vertex *corners, int n, double eps) {
     double first = value(m, corners[0]), b = bound(m, size_of(m), eps);
     bool below = first < 0.0, sure = fabs(first) > b;
     Line up = {below ? -m.a : m.a, below ? -m.b : m.b, below ? -m.c : m.c, 0.0};
-    for (int i = 1; i < n; i++) sure = sure && value(up, corners[i]) > b;
+    ROLLED
+    for (int i = 1; i < n; i++) sure &= value(up, corners[i]) > b;
     return sure ? (below ? NEGATIVE : POSITIVE) : side(m, corners, n);
 }
 
@@ -755,7 +767,7 @@ DEVICE bool put_records(const Engine &g, const Level &before, const Level &level
     for (int from = 0; from < k; from += group.size) {
         int rank = from + group.lane;
         int line = member(crossing, rank < k ? rank : k - 1), neuron = plain ? line : level.row[line];
-        Line m = row_of(g, before, level, group, r, changes, product_of(g, level, r, neuron), neuron);
+        Line m = row_of(g, before, level, group, r, changes, neuron);
         if (rank < k) g.records[at + rank] = as_line<plain>(g, level, m, line);
     }
     if (group.lane == 0) level.record[i] = (int)at;
@@ -784,19 +796,21 @@ DEVICE void scan_nodes(const Engine &g, const Level &before, const Level &level,
             group.sync();
         }
         u32 unsure = n > MOST_CORNERS;
+        ROLLED
         for (int j = group.lane; j < n && !unsure; j += group.size) {
             Vertex p = {corners[j].x, corners[j].y, corners[j].w, corners[j].eps};
             work.corners[j] = p;
         }
         group.sync();
         double eps = 0.0;
+        ROLLED
         for (int j = 0; j < n && !unsure; j++) eps = fmax(eps, work.corners[j].eps);
+        SetWriter open_set(lines), positive_set(pieces);
         int last = level.lines - 1;
         for (int from = 0; from <= last; from += group.size) {
             int here = from + group.lane, line = here < last ? here : last;
             int neuron = plain ? line : level.row[line];
-            Product p = product_of(g, level, r, neuron);
-            Line m = row_of(g, before, level, group, r, changes, p, neuron);
+            Line m = row_of(g, before, level, group, r, changes, neuron);
             Line whole = as_line<plain>(g, level, m, line);
             int seen = n > MOST_CORNERS ? side(whole, corners, n) : quick_side(whole, work.corners, n, eps);
             if (seen != CROSSES && (seen & DOUBTFUL)) {
@@ -814,15 +828,17 @@ DEVICE void scan_nodes(const Engine &g, const Level &before, const Level &level,
             }
             if (positive && !plain) add_piece(g, pieces, neuron);
             if (there) unsure |= seen & DOUBTFUL;
-            k += group.put(open, lines, from);
-            if (plain) group.put(positive, pieces, from);
+            k += open_set.put(group, open, from);
+            if (plain) positive_set.put(group, positive, from);
         }
+        open_set.end(group, level.lines);
+        if (plain) positive_set.end(group, level.lines);
         unsure = group.either(unsure);
         group.sync();
         if (!plain && (keep || hand_on)) {
             for (int from = 0; from < level.width; from += group.size) {
                 int j = from + group.lane, neuron = j < level.width ? j : level.width - 1;
-                Line m = row_of(g, before, level, group, r, changes, product_of(g, level, r, neuron), neuron);
+                Line m = row_of(g, before, level, group, r, changes, neuron);
                 if (j >= level.width) continue;
                 if (keep) keep_row(level, i, j, m);
                 m = all_errors(g, level, m, j);
@@ -932,6 +948,7 @@ DEVICE bool all_certain(const Cut &cut, int n) {
 DEVICE void find_signs(const Line &m, const Corner *corners, int n, Cut &cut) {
     double size = size_of(m);
     cut.positive = cut.negative = 0;
+    ROLLED
     for (int i = 0; i < n; i++) {
         double s = value(m, corners[i]), b = bound(m, size, corners[i].eps);
         if (s > b) cut.positive |= (u64)1 << i;
@@ -1244,8 +1261,9 @@ KERNEL cut(GIVEN Engine g, GIVEN Level level, GIVEN Level next) {
         u64 open = counters.open[round & 3];
         if (open == 0) return;
         int count = (int)((i64)open < g.room ? (i64)open : g.room);
-        // Whole warps for few cells.
-        cut_cells(g, level, next, Group<0>(32 * count <= everyone.threads ? 32 : 8), round, count);
+        // The fewer cells, the more lanes for each.
+        int lanes = 32 * count <= everyone.threads ? 32 : (4 * count <= everyone.threads ? 8 : 4);
+        cut_cells(g, level, next, Group<0>(lanes), round, count);
         if (Group<1>().index == 0) counters.open[(round + 2) & 3] = 0;
         everyone.meet(&counters.arrived);
     }
