@@ -17,7 +17,7 @@ from strategies import KINDS, domains, random_network
 from tropicell import Box, DeviceWarning, InvalidInputError, Network, Polytope, Slice, activations
 from tropicell.cli import main
 from tropicell.domains import Domain, WholeSpace
-from tropicell.engines import runs
+from tropicell.engines import device, runs
 from tropicell.engines._device_cuda import CudaBackend, cuda_backend
 from tropicell.engines._device_layout import LEVEL
 from tropicell.engines.batch import Run
@@ -112,6 +112,19 @@ def random_mlp(sizes: list[int], seed: int = 0, bias: float = 0.3) -> Network:
 def test_wide_networks_in_many_chunks(backend, memory):
     run = check(random_mlp([2, 40, 33, 20, 1]), WholeSpace(), backend, memory)
     assert run.stats()["unsure_cells"] < run.count / 10
+
+
+@pytest.mark.parametrize("few", [0, 1 << 10])
+def test_products_of_parents_and_of_children(backend, few, monkeypatch):
+    # With the products of parents, parts of the root differ from it in more than 32 neurons.
+    monkeypatch.setattr(device, "_FEW_PARENTS", few)
+    check(random_mlp([2, 70, 12, 6, 1], seed=1), Box(-3, 3), backend, 1 << 24)
+    check(random_network(7, "generic", 2, 4, 9), WholeSpace(), backend)
+    steps = activations.piecewise([-1, 0, 1], [0, 1, -1, 2], [0, 1, 1, -2], name="steps")
+    rng = np.random.default_rng(1)
+    weights = [rng.normal(size=shape) for shape in ((20, 2), (5, 20), (4, 5), (1, 4))]
+    network = Network.mlp(weights, activation=[steps, "leaky_relu", "relu"])
+    check(network, Box(-1, 1), backend)
 
 
 def test_float_arithmetic_counts_networks_in_general_position(backend):

@@ -271,7 +271,7 @@ class DeviceRun:
         which = np.int32(first), np.int32(count), np.int32(own), np.int32(keep)
         kernel = "scan_plain" if self._buffers.levels[level]["plain"] else "scan"
         self._launch(kernel, count, *layers, *which)
-        shared = level < self.program.depth and count > _FEW_PARENTS
+        shared = level < self.program.depth and not self._apart(count)
         if shared:
             self._backend.fork()
         self._launch("cut", self._buffers.room, *layers[1:])
@@ -285,6 +285,10 @@ class DeviceRun:
         self._splits += int(counters["splits"])
         return counters
 
+    def _apart(self, count: int) -> bool:
+        """Whether the children of so many nodes get products of their own."""
+        return count <= min(_FEW_PARENTS, self._buffers.few)
+
     def _below(self, level: int, first: int, count: int, counters: Any) -> Iterator[Columns | None]:
         """What follows from the cells of a chunk, whose counters are given."""
         self.count += int(counters["found"])
@@ -295,7 +299,7 @@ class DeviceRun:
             yield from self._exact_batches()
         if level < self.program.depth:
             used = int(counters["arena"]), int(counters["records"])
-            yield from self._walk(level + 1, nodes, *used, own=count <= _FEW_PARENTS)
+            yield from self._walk(level + 1, nodes, *used, own=self._apart(count))
         else:
             yield from self._emit(nodes)
         yield None
