@@ -30,8 +30,8 @@ LANES = {
 }
 _THREADS = 256
 
-#: Blocks of a launch for each processor of the GPU. The blocks of `cut` wait for each other: so many
-#: fit at the same time; half as many leave room for a matrix product beside them.
+#: Blocks of a launch for each processor of the GPU. The blocks of `cut` wait for each other: two
+#: fit at the same time; one leaves room for a matrix product beside it.
 _MOST_BLOCKS, _BLOCKS_OF_CUT = 8, 2
 
 
@@ -65,9 +65,7 @@ class CudaBackend:
         if together:
             most = _BLOCKS_OF_CUT // 2 if self._branched else _BLOCKS_OF_CUT
         blocks = min(-(-items * LANES[kernel] // _THREADS), most * self._processors)
-        self._kernels[kernel](
-            (blocks,), (_THREADS,), arguments, enable_cooperative_groups=together
-        )
+        self._kernels[kernel]((blocks,), (_THREADS,), arguments, enable_cooperative_groups=together)
 
     def fork(self) -> None:
         self._begin.record()

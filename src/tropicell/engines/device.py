@@ -4,8 +4,8 @@ Level by level, in chunks of nodes (cells that enter a layer), depth first over 
 children of a chunk are done with before the next chunk of their parents is touched, so memory
 stays bounded. For every chunk a kernel finds the lines that cross each node, and the outputs of the
 layer where none of these lines matters; rounds of cutting follow until no line is open; and one
-matrix product gives the rows of the next layer, which the children of a node share but for the lines
-that were cut.
+matrix product gives the rows of the next layer, which the children of a node share but for the
+lines that were cut.
 
 Cells whose signs the error bound does not settle go to exact arithmetic on the CPU, and their
 parts come back as seeds.

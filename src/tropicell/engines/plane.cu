@@ -186,7 +186,7 @@ struct Everyone {
 #define UNSURE 0x40000000  // this bit of a cell's number of corners: it must be decided exactly
 #define MOST_CORNERS 62    // cells with more corners are cut elsewhere
 #define MOST_PAIRS 16      // up to so many lines are counted pair by pair
-#define SPARE 8            // summands that the bounds of the products leave room for
+#define SPARE 8            // roundings that the bounds of the products leave room for
 
 // A corner: vertex (its absolute coordinates add up to 1) and its error bound; the row of the edge to the
 // next corner (largest coefficient 1) and its error bound.
@@ -437,7 +437,7 @@ DEVICE Line all_errors(const Engine &g, const Level &level, Line m, int neuron) 
     return m;
 }
 
-// The same, written to the matrix of the layer that reads it.
+// Write an output of a neuron to the matrix of the layer that reads it.
 DEVICE void put_output(const Engine &g, const Level &from, const Level &to, Line m, int neuron, int piece,
                        int row, int offset) {
     m = output(g, from, to, m, neuron, piece);
@@ -517,12 +517,11 @@ DEVICE Line change(const Engine &g, const Level &from, const Level &to, const Re
         m.c += at;
     }
     Line low = output(g, from, to, m, neuron, piece), high = output(g, from, to, m, neuron, piece + 1);
-    double size = fmax(size_of(low), size_of(high));
-    bool one = low.a == 0.0 && low.b == 0.0 && low.c == 0.0;
+    high.error += low.error + 4.0 * ROUND * size_of(low);
     high.a -= low.a;
     high.b -= low.b;
     high.c -= low.c;
-    if (g.exact) high.error = one ? high.error + low.error : high.error + low.error + 4.0 * ROUND * size;
+    high.error += 4.0 * ROUND * (size_of(low) > 0.0 ? size_of(high) : 0.0);
     return high;
 }
 
@@ -572,9 +571,9 @@ DEVICE Line row_of(const Engine &g, const Level &before, const Level &level, con
             add_changes(g, level, changes, left < BATCH ? left : BATCH, neuron, m);
         }
     }
-    // The bounds of the products leave room for a few more summands.
+    // The bounds of the products leave room for a few more roundings.
     if (g.exact && r.changes > SPARE) {
-        double more = (double)r.changes / (double)(level.inputs + SPARE);
+        double more = (double)r.changes * (1.01 * ROUND) / level.gamma;
         m.error += more * (m.error + level.gamma * fabs(level.bias[neuron]));
     }
     return m;
