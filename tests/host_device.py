@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import shutil
 import subprocess
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,15 @@ class HostBackend:
         assert items > 0
         self.launches[kernel] += 1
         getattr(self._library, kernel)(*(_argument(x) for x in arguments))
+
+    def fork(self) -> None:
+        pass
+
+    def branch(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def join(self) -> None:
+        pass
 
     def free_bytes(self) -> int:
         return 1 << 26

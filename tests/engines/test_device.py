@@ -17,9 +17,9 @@ from strategies import KINDS, domains, random_network
 from tropicell import Box, DeviceWarning, InvalidInputError, Network, Polytope, Slice, activations
 from tropicell.cli import main
 from tropicell.domains import Domain, WholeSpace
-from tropicell.engines import runs
+from tropicell.engines import device, runs
 from tropicell.engines._device_cuda import CudaBackend, cuda_backend
-from tropicell.engines._device_layout import LEVEL, _base, _sizes
+from tropicell.engines._device_layout import LEVEL
 from tropicell.engines.batch import Run
 from tropicell.engines.cells import CellTask
 from tropicell.engines.device import DeviceRun
@@ -114,6 +114,19 @@ def test_wide_networks_in_many_chunks(backend, memory):
     assert run.stats()["unsure_cells"] < run.count / 10
 
 
+@pytest.mark.parametrize("few", [0, 1 << 10])
+def test_products_of_parents_and_of_children(backend, few, monkeypatch):
+    # With the products of parents, parts of the root differ from it in more than 32 neurons.
+    monkeypatch.setattr(device, "_FEW_PARENTS", few)
+    check(random_mlp([2, 70, 12, 6, 1], seed=1), Box(-3, 3), backend, 1 << 24)
+    check(random_network(7, "generic", 2, 4, 9), WholeSpace(), backend)
+    steps = activations.piecewise([-1, 0, 1], [0, 1, -1, 2], [0, 1, 1, -2], name="steps")
+    rng = np.random.default_rng(1)
+    weights = [rng.normal(size=shape) for shape in ((20, 2), (5, 20), (4, 5), (1, 4))]
+    network = Network.mlp(weights, activation=[steps, "leaky_relu", "relu"])
+    check(network, Box(-1, 1), backend)
+
+
 def test_float_arithmetic_counts_networks_in_general_position(backend):
     network = random_mlp([2, 20, 20, 20, 1], seed=3)
     expected = rows(UnitRun(CellTask(network, Box(-1, 1))))
@@ -182,11 +195,11 @@ class Watching:
         return getattr(self._host, name)
 
     def launch(self, kernel: str, items: int, *arguments: Any) -> None:
-        if kernel == "scan":
-            self.level = int(arguments[1].view(LEVEL)["index"][0])
-            self.first, self.count = arguments[3:5]
+        if kernel.startswith("scan"):
+            self.level = int(arguments[2].view(LEVEL)["index"][0])
+            self.first, self.count = arguments[4:6]
         self._host.launch(kernel, items, *arguments)
-        if kernel == "scan":
+        if kernel.startswith("scan"):
             self.after_scan()
 
 
@@ -212,20 +225,18 @@ def test_error_bounds_of_the_maps_hold(host, kind):
     level, size = watch.level, int(watch.count)
     assert level == network.depth
     buffers, lines = run._buffers, run.program.lines
+    assert size <= buffers.few
     width = network.widths[-1]
-    maps = buffers.maps[level][: 3 * size * width].reshape(size, 3, width)
-    errors = buffers.errors[level][: size * width].reshape(size, width)
-    errors = errors * _sizes(run._device.weights[level])[1]
+    maps = buffers.maps[level][: 4 * size * width].reshape(size, 4, width)
     nodes = run._reader.nodes(level, int(watch.first), np.arange(size))
     scale = [*map(Fraction, lines.scale), 1]
-    base, base_error = _base(network.layers[level - 1], run.program, level)
     rounding = buffers.levels[level]["gamma"] * np.abs(run.program.maps.bias[-width:])
     for k, (pattern, _) in enumerate(nodes):
         exact = run._exact.cells._layers(level, pattern).before
-        bounds = errors[k] + base_error + rounding + 1e-200
+        bounds = maps[k, 3] + rounding + 1e-200
         for neuron, c in np.ndindex(width, 3):
             true = Fraction(int(exact[neuron, c].p), int(exact[neuron, c].q)) / scale[c]
-            off = abs(Fraction(float(maps[k, c, neuron] + base[c, neuron])) - true)
+            off = abs(Fraction(float(maps[k, c, neuron])) - true)
             assert off <= Fraction(float(bounds[neuron]))
 
 

@@ -11,6 +11,7 @@ from tropicell.engines._device_layout import (
     CORNER_BYTES,
     COUNTERS,
     ENGINE,
+    RECORD_BYTES,
     TAG_BYTES,
     Backend,
     DeviceProgram,
@@ -26,8 +27,13 @@ _MOST_NODES_AT_ONCE = 1 << 18
 _MOST_CELLS = 1 << 23
 _MOST_CORNERS = 1 << 27
 
-#: What the memory is for: maps, lists of cells, nodes, corners.
-_SHARES = (0.55, 0.15, 0.1, 0.2)
+_MOST_RECORDS = 1 << 26
+
+#: The rows of so few nodes of a chunk are always kept.
+FEW = 1024
+
+#: What the memory is for: rows, lists of cells, nodes, corners, records.
+_SHARES = (0.55, 0.13, 0.1, 0.16, 0.06)
 
 
 class Options(NamedTuple):
@@ -45,9 +51,11 @@ class Buffers:
     Attributes
     ----------
     at_once : int
-        Nodes of a level whose maps fit.
-    room, arena, capacity : int
-        Cells of a list, corners, and nodes of a level that fit.
+        Nodes of a level that can be done at a time.
+    few : int
+        Nodes whose rows can be kept in every level.
+    room, arena, records, capacity : int
+        Cells of a list, corners, rows of lines that cross nodes, and nodes of a level that fit.
     """
 
     def __init__(
@@ -56,41 +64,56 @@ class Buffers:
         exact, store, tolerance, memory = options
         self._backend = backend
         self.levels = device.levels.copy()
+        self._read_later = device.read_later
         self._bytes = 28 if exact else 24
         if memory is None:
             memory = min(MOST_BYTES, int(_PART_OF_FREE * backend.free_bytes()))
         self._size(memory)
-        self._take_maps(exact)
+        self._take_rows(exact)
         self._take_nodes()
         self._take_engine(program, device, exact=exact, store=store, tolerance=tolerance)
 
     def _size(self, memory: int) -> None:
         levels = self.levels
-        maps, cells, nodes, corners = (int(share * memory) for share in _SHARES)
+        rows, cells, nodes, corners, records = (int(share * memory) for share in _SHARES)
         numbers = levels["width"][levels["inputs"] > 0].sum() + levels["inputs"].max()
-        self.at_once = _between(maps // max(self._bytes * int(numbers), 1), _MOST_NODES_AT_ONCE)
-        cell = 12 + 4 * int(levels["piece_words"].max() + levels["words"].max())
+        kept = int(levels["width"][self._read_later].sum())
+        node = self._bytes * int(numbers) + 32 * kept
+        node += int((8 + 4 * (levels["piece_words"] + levels["words"])).sum())
+        self.at_once = _between(rows // node, _MOST_NODES_AT_ONCE)
+        self.few = min(self.at_once, FEW)
+        self.records = _between(records // RECORD_BYTES, _MOST_RECORDS)
+        cell = 12 + 8 * int(max(levels["piece_words"].max(), levels["words"].max()))
         self.room = max(self.at_once, _between(cells // (3 * cell), _MOST_CELLS))
-        node = int((12 + 4 * levels["done_words"][1:]).sum())
+        node = int((12 + 4 * (levels["done_words"] + levels["up_words"])[1:]).sum())
         self.capacity = max(self.at_once, _between(nodes // node, _MOST_CELLS))
         self.arena = _between(corners // (CORNER_BYTES + TAG_BYTES), _MOST_CORNERS)
 
-    def _take_maps(self, exact: bool) -> None:
+    def _take_rows(self, exact: bool) -> None:
         empty, pointer = self._backend.xp.empty, self._backend.pointer
+        at_once = self.at_once
         widest = int(self.levels["inputs"].max())
-        self.outputs = empty(3 * self.at_once * widest)
-        self.bounds = empty(self.at_once * widest if exact else 0, np.float32)
-        self.maps: list[Any] = []
+        self.outputs = empty(3 * at_once * widest)
+        self.bounds = empty(at_once * widest if exact else 0, np.float32)
+        self.products: list[Any] = []
         self.errors: list[Any] = []
-        for level in self.levels:
+        self.maps: list[Any] = []
+        self._chunks: list[Any] = []
+        for level, later in zip(self.levels, self._read_later, strict=True):
             width = int(level["width"]) if level["inputs"] else 0
-            self.maps.append(empty(3 * self.at_once * width))
-            self.errors.append(empty(self.at_once * width if exact else 0, np.float32))
+            self.products.append(empty(3 * at_once * width))
+            self.errors.append(empty(at_once * width if exact else 0, np.float32))
             if width:
-                level["maps"] = pointer(self.maps[-1])
+                level["products"] = pointer(self.products[-1])
                 level["errors"] = pointer(self.errors[-1]) if exact else 0
                 level["outputs"] = pointer(self.outputs)
                 level["bounds"] = pointer(self.bounds) if exact else 0
+            self.maps.append(empty(4 * (at_once if later else self.few) * int(level["width"])))
+            level["maps"] = pointer(self.maps[-1])
+            sizes = {"sure": level["piece_words"], "crossing": level["words"]}
+            for name, words in {**sizes, "record": 1, "crossings": 1}.items():
+                self._chunks.append(empty(max(1, at_once * int(words)), np.uint32))
+                level[name] = pointer(self._chunks[-1])
 
     def _take_nodes(self) -> None:
         empty, pointer = self._backend.xp.empty, self._backend.pointer
@@ -98,6 +121,7 @@ class Buffers:
         self.counts: list[Any] = [None]
         self.parents: list[Any] = [None]
         self.done: list[Any] = [None]
+        self._up: list[Any] = []
         for level in self.levels[1:]:
             level["capacity"] = self.capacity
             for name, arrays in (
@@ -109,6 +133,8 @@ class Buffers:
                 level[name] = pointer(arrays[-1])
             self.done.append(empty((self.capacity, int(level["done_words"])), np.uint32))
             level["done"] = pointer(self.done[-1]) if level["done_words"] else 0
+            self._up.append(empty(max(1, self.capacity * int(level["up_words"])), np.uint32))
+            level["up"] = pointer(self._up[-1])
 
     def _take_engine(
         self, program: Program, device: DeviceProgram, *, exact: bool, store: bool, tolerance: float
@@ -120,15 +146,18 @@ class Buffers:
         self.counters = backend.upload(np.zeros(COUNTERS.itemsize, np.uint8))
         self.corners = empty(self.arena * CORNER_BYTES, np.uint8)
         self.tags = empty((self.arena, 2), np.int32)
+        self._records = empty(self.records * RECORD_BYTES, np.uint8)
         self.device_levels = backend.upload(levels.view(np.uint8))
         record["levels"], record["counters"] = pointer(self.device_levels), pointer(self.counters)
         record["corners"], record["tags"] = pointer(self.corners), pointer(self.tags)
-        words = {"pieces": int(levels["piece_words"].max()), "open": int(levels["words"].max())}
+        record["records"], record["most_records"] = pointer(self._records), self.records
+        words = {"pieces": int(levels["piece_words"].max())}
+        words["up"] = words["open"] = int(levels["words"].max())
         self.lists: dict[str, dict[str, Any]] = {}
         for name in ("cells", "other_cells", "unsure"):
             self.lists[name] = {
                 column: empty(self.room * words.get(column, 1), np.uint32)
-                for column in ENGINE["cells"].names or ()
+                for column in ENGINE[name].names or ()
             }
             for column, array in self.lists[name].items():
                 record[name][column] = pointer(array)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -18,18 +20,19 @@ SOURCE = Path(__file__).with_name("plane.cu")
 LANES = {
     "begin": 1,
     "gather": 32,
+    "settle": 32,
     "plant": 1,
     "scan": 32,
+    "scan_plain": 32,
     "cut": 8,
-    "cut_wide": 32,
     "patterns": 8,
     "emit": 1,
 }
 _THREADS = 256
 
-#: Blocks of a launch for each processor of the GPU; `cut` uses many registers.
-_BLOCKS = {"cut": 2, "cut_wide": 2}
-_MOST_BLOCKS = 8
+#: Blocks of a launch for each processor of the GPU. The blocks of `cut` wait for each other: two
+#: fit at the same time; one leaves room for a matrix product beside it.
+_MOST_BLOCKS, _BLOCKS_OF_CUT = 8, 2
 
 
 class CudaBackend:
@@ -41,9 +44,11 @@ class CudaBackend:
         # processor.
         code = SOURCE.read_text(encoding="utf-8")
         module = cupy.RawModule(code=code, options=("-fmad=false", "-std=c++17"))
-        self._kernels = {name: module.get_function(name) for name in LANES}
-        processors = cupy.cuda.Device().attributes["MultiProcessorCount"]
-        self._most = {name: processors * _BLOCKS.get(name, _MOST_BLOCKS) for name in LANES}
+        self._kernels = {name: module.get_function(name).kernel for name in LANES}
+        self._processors = cupy.cuda.Device().attributes["MultiProcessorCount"]
+        self._aside = cupy.cuda.Stream(non_blocking=True)
+        self._begin, self._end = (cupy.cuda.Event(disable_timing=True) for _ in range(2))
+        self._branched = False
 
     def pointer(self, array: Any) -> int:
         return int(array.data.ptr)
@@ -55,8 +60,28 @@ class CudaBackend:
         return np.asarray(self.xp.asnumpy(array))
 
     def launch(self, kernel: str, items: int, *arguments: Any) -> None:
-        blocks = min(-(-items * LANES[kernel] // _THREADS), self._most[kernel])
-        self._kernels[kernel]((blocks,), (_THREADS,), arguments)
+        together = kernel == "cut"
+        most = _MOST_BLOCKS
+        if together:
+            most = _BLOCKS_OF_CUT // 2 if self._branched else _BLOCKS_OF_CUT
+        blocks = min(-(-items * LANES[kernel] // _THREADS), most * self._processors)
+        self._kernels[kernel]((blocks,), (_THREADS,), arguments, enable_cooperative_groups=together)
+
+    def fork(self) -> None:
+        self._begin.record()
+        self._branched = True
+
+    @contextmanager
+    def branch(self) -> Iterator[None]:
+        self._aside.wait_event(self._begin)
+        with self._aside:
+            yield
+        self._end.record(self._aside)
+
+    def join(self) -> None:
+        if self._branched:
+            self.xp.cuda.get_current_stream().wait_event(self._end)
+            self._branched = False
 
     def free_bytes(self) -> int:
         pool = self.xp.get_default_memory_pool()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -11,9 +12,6 @@ from numpy.typing import NDArray
 from tropicell.engines._cells_state import INFLATE, ROUND, TINY
 from tropicell.engines.program import EXTRA_ROUNDINGS, Program
 from tropicell.network import Network
-
-#: Rounds of cutting of a level that has not been seen yet.
-_FIRST_ROUNDS = 4
 
 #: BOUND_UNITS of plane.cu: error bounds are multiplied in float32, in units of 2^-50. The second
 #: number covers all rounding there, that of TF32 included, for up to 100,000 summands.
@@ -28,38 +26,43 @@ _SMALLEST = 1e-6
 #: Arrays begin at multiples of so many bytes.
 _ALIGNED = 256
 
-_CELLS = [(name, np.int64) for name in ("node", "start", "n", "pieces", "open")]
+_CELLS = [(name, np.int64) for name in ("node", "start", "n", "up", "open")]
+_UNSURE = [(name, np.int64) for name in ("node", "start", "n", "pieces", "open")]
 
 #: ``struct Level`` of plane.cu; pointers are integers.
 LEVEL = np.dtype(
-    [(name, np.int64) for name in ("index", "width", "lines", "words", "piece_words", "plain")]
-    + [(name, np.int64) for name in ("n_sources", "inputs")]
-    + [(name, np.int64) for name in ("first_line", "first_neuron", "pieces")]
+    [(name, np.int32) for name in ("index", "width", "lines", "words", "piece_words")]
+    + [(name, np.int32) for name in ("plain", "relu", "from_input")]
+    + [(name, np.int32) for name in ("n_sources", "inputs", "after_last")]
+    + [(name, np.int32) for name in ("first_line", "first_neuron", "pieces")]
     + [("gamma", np.float64)]
     + [(name, np.int64) for name in ("sources", "base", "base_error")]
     + [(name, np.int64) for name in ("slopes", "intercepts", "bias", "row", "at", "slack")]
-    + [(name, np.int64) for name in ("maps", "outputs", "errors", "bounds", "units")]
-    + [(name, np.int64) for name in ("start", "n", "parent", "done")]
-    + [(name, np.int64) for name in ("done_words", "capacity", "first")]
+    + [(name, np.int64) for name in ("weights", "outputs", "products", "bounds", "errors")]
+    + [(name, np.int64) for name in ("units", "maps", "start", "n", "parent", "done", "up")]
+    + [(name, np.int64) for name in ("sure", "crossing", "record", "crossings")]
+    + [(name, np.int32) for name in ("done_words", "up_words", "capacity", "first")]
 )
 
 #: ``struct Engine`` of plane.cu.
 ENGINE = np.dtype(
     [(name, np.int64) for name in ("levels", "counters", "corners", "tags", "arena")]
-    + [(name, _CELLS) for name in ("cells", "other_cells", "unsure")]
-    + [(name, np.int64) for name in ("room", "depth", "exact", "store", "bits")]
+    + [(name, np.int64) for name in ("records", "most_records")]
+    + [("cells", _CELLS), ("other_cells", _CELLS), ("unsure", _UNSURE)]
+    + [("room", np.int64)]
+    + [(name, np.int32) for name in ("depth", "exact", "store", "bits")]
     + [("tolerance", np.float64), ("domain", np.int64), ("n_domain", np.int64)]
     + [(name, np.float64) for name in ("scale_x", "scale_y", "infinity")]
 )
 
 #: ``struct Counters`` of plane.cu.
 COUNTERS = np.dtype(
-    [(name, np.uint64) for name in ("found", "arena", "overflow", "nodes", "unsure")]
-    + [(name, np.uint64) for name in ("splits", "tests", "blunt", "rounds")]
+    [(name, np.uint64) for name in ("found", "arena", "records", "overflow", "nodes", "unsure")]
+    + [(name, np.uint64) for name in ("splits", "tests", "blunt", "arrived")]
     + [("open", np.uint64, 4)]
 )
 
-CORNER_BYTES, TAG_BYTES = 64, 8
+CORNER_BYTES, TAG_BYTES, RECORD_BYTES = 64, 8, 32
 
 
 class Backend(Protocol):
@@ -85,6 +88,15 @@ class Backend(Protocol):
     def launch(self, kernel: str, items: int, *arguments: Any) -> None:
         """Run a kernel on so many items."""
 
+    def fork(self) -> None:
+        """Here a branch begins."""
+
+    def branch(self) -> AbstractContextManager[Any]:
+        """What is launched in this context need not wait for what was launched since `fork`."""
+
+    def join(self) -> None:
+        """What is launched from here on waits for the branch, if there is one."""
+
     def free_bytes(self) -> int:
         """Memory that can be taken."""
 
@@ -101,8 +113,8 @@ class DeviceProgram(NamedTuple):
     weights, sizes : list of arrays of the device
         Per level the matrix of all its sources but layer 0, (neurons of the sources, width), and
         its absolute values (see `_sizes`); None where there is none.
-    rounds : list of int
-        Rounds of cutting that a level needed last time.
+    read_later : list of bool
+        Which layers are read by others than the next one.
     bits : int
         Bits a neuron in patterns: a power of two.
     domain : int
@@ -113,7 +125,7 @@ class DeviceProgram(NamedTuple):
     block: Any
     weights: list[Any]
     sizes: list[Any]
-    rounds: list[int]
+    read_later: list[bool]
     bits: int
     domain: int
 
@@ -159,6 +171,7 @@ def device_program(network: Network, program: Program, backend: Backend) -> Devi
     block = _Block()
     pointers: list[tuple[int, str, int]] = []
     matrices: list[tuple[int, int, tuple[int, int]] | None] = [None]
+    read_later = [False] * (program.depth + 2)
     for index in range(1, program.depth + 1):
         layer, level = network.layers[index - 1], levels[index]
         begin, end = int(maps.row_start[index]), int(maps.row_start[index + 1])
@@ -168,8 +181,13 @@ def device_program(network: Network, program: Program, backend: Backend) -> Devi
         level["words"] = words_for(last - first)
         level["piece_words"] = words_for(end - begin, bits)
         level["plain"] = bool(lines.plain[index]) and bits == 1
+        level["relu"] = level["plain"] and _is_relu(layer.activation)
+        level["from_input"] = 0 in layer.affine.terms
         level["n_sources"] = len(sources)
         level["inputs"] = sum(network.widths[k - 1] for k in sources)
+        level["after_last"] = index - 1 in sources
+        for source in sources:
+            read_later[source] |= source < index - 1
         level["first_line"], level["first_neuron"] = first, program.first_neuron(index)
         level["pieces"], level["gamma"] = maps.slopes.shape[1], _gamma(program, index)
         base, base_error = _base(layer, program, index)
@@ -178,7 +196,7 @@ def device_program(network: Network, program: Program, backend: Backend) -> Devi
         slack = level["gamma"] * (np.abs(bias) + np.abs(at)) + TINY
         rows = slice(begin, end)
         for name, array, dtype in (
-            ("sources", sources, np.int64),
+            ("sources", sources, np.int32),
             ("base", base, np.float64),
             ("base_error", base_error, np.float64),
             ("slopes", maps.slopes[rows], np.float64),
@@ -193,6 +211,7 @@ def device_program(network: Network, program: Program, backend: Backend) -> Devi
             matrix = np.concatenate([_dense(layer.affine.terms[k]).T for k in sources])
             sizes, units = _sizes(matrix)
             numbers = block.add(matrix, np.float64)
+            pointers.append((index, "weights", numbers))
             matrices.append((numbers, block.add(sizes, np.float32), matrix.shape))
             pointers.append((index, "units", block.add(units, np.float64)))
         else:
@@ -203,6 +222,7 @@ def device_program(network: Network, program: Program, backend: Backend) -> Devi
     for index, name, place in pointers:
         levels[index][name] = address + place
     levels["done_words"][1:] = levels["piece_words"][:-1]
+    levels["up_words"][1:] = levels["words"][:-1]
     levels["index"][-1] = program.depth + 1
 
     def matrix_at(place: int, shape: tuple[int, int], dtype: Any) -> Any:
@@ -214,7 +234,7 @@ def device_program(network: Network, program: Program, backend: Backend) -> Devi
         memory,
         [None if m is None else matrix_at(m[0], m[2], np.float64) for m in matrices],
         [None if m is None else matrix_at(m[1], m[2], np.float32) for m in matrices],
-        [_FIRST_ROUNDS] * (program.depth + 2),
+        read_later,
         bits,
         address + domain,
     )
@@ -227,6 +247,10 @@ def _sizes(matrix: NDArray[np.float64]) -> tuple[NDArray[np.float32], NDArray[np
     sizes /= np.where(largest > 0, largest, 1.0)
     sizes[sizes > 0] = np.maximum(sizes[sizes > 0], _SMALLEST)
     return sizes.astype(np.float32), largest * (_ROUNDED / _BOUND_UNITS)
+
+
+def _is_relu(activation: Any) -> bool:
+    return bool((activation.slopes == [0, 1]).all() and (activation.intercepts == 0).all())
 
 
 def _dense(matrix: Any) -> NDArray[np.float64]:

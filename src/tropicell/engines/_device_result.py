@@ -46,11 +46,11 @@ class Reader:
             count,
             self._buffers.engine,
             np.int32(level),
-            np.int64(first),
-            np.int64(count),
+            np.int32(first),
+            np.int32(count),
             np.int64(0 if nodes is None else backend.pointer(nodes)),
             np.int64(backend.pointer(out)),
-            np.int64(self._words),
+            np.int32(self._words),
         )
         words = backend.download(out).view(np.uint64)
         return PackedPatterns(words, self._program.neurons, self._device.bits)
@@ -124,8 +124,8 @@ class Reader:
             count,
             buffers.engine,
             buffers.level_arguments[depth + 1],
-            np.int64(first),
-            np.int64(count),
+            np.int32(first),
+            np.int32(count),
             *(np.int64(backend.pointer(array)) for array in pointers),
         )
         packed = self._packed(depth + 1, first, count)

@@ -2,9 +2,10 @@
 
 Level by level, in chunks of nodes (cells that enter a layer), depth first over the chunks: the
 children of a chunk are done with before the next chunk of their parents is touched, so memory
-stays bounded. For every chunk: the outputs of the layers before are gathered, one matrix product
-gives the rows of the layer for all nodes, a kernel finds the lines that cross each of them,
-and rounds of cutting follow until no line is open.
+stays bounded. For every chunk a kernel finds the lines that cross each node, and the outputs of the
+layer where none of these lines matters; rounds of cutting follow until no line is open; and one
+matrix product gives the rows of the next layer, which the children of a node share but for the
+lines that were cut.
 
 Cells whose signs the error bound does not settle go to exact arithmetic on the CPU, and their
 parts come back as seeds.
@@ -36,11 +37,8 @@ from tropicell.network import Network
 #: Cells with more corners are left to the CPU; see MOST_CORNERS in plane.cu.
 _MOST_CORNERS = 56
 
-#: Further rounds of cutting between two looks at what is left.
-_ROUNDS = 6
-
-#: From few nodes on, whole warps cut in the first rounds.
-_FEW, _WIDE_ROUNDS = 64, 12
+#: So few nodes have many children each: every child gets a product of its own.
+_FEW_PARENTS = 16
 
 _REGIONS_AT_ONCE = 1 << 20
 _UNSURE_AT_ONCE = 1024
@@ -196,7 +194,7 @@ class DeviceRun:
         for layer, group in groupby(small, key=lambda cell: cell.layer):
             seeds = list(group)
             while seeds:
-                some = seeds[-self._at_once[layer] :]
+                some = seeds[-min(self._at_once[layer], self._buffers.few) :]
                 counters = self._plant(layer, some)
                 if counters is None:
                     if len(some) > 1:
@@ -204,7 +202,7 @@ class DeviceRun:
                         continue
                     yield from self._on_cpu(some)
                 else:
-                    yield from self._below(layer, 0, counters)
+                    yield from self._below(layer, 0, len(some), counters)
                 del seeds[-len(some) :]
 
     def _plant(self, layer: int, cells: list[ExactCell]) -> Any:
@@ -224,60 +222,74 @@ class DeviceRun:
                 pieces = np.ascontiguousarray(packed.view(np.uint32)[:, :words])
                 buffers.done[level][:count] = upload(pieces)
             buffers.parents[level][:count] = self._backend.xp.arange(count, dtype=np.int32)
-            self._begin(level, 0, count, corners)
-            self._make_maps(level, 0, count)
+            self._begin(level, 0, count, corners, 0)
+            self._multiply(level, level, 0, count)
+            self._launch("settle", count, buffers.level_arguments[level], np.int32(count))
         arrays = [upload(x.astype(np.int32)) for x in (seeds.labels, seeds.signs, seeds.facet_ends)]
         pointers = (np.int64(self._backend.pointer(array)) for array in arrays)
         level_argument = buffers.level_arguments[layer]
-        self._launch("plant", count, level_argument, np.int64(count), *pointers)
-        return self._cut(layer, 0, count)
+        self._launch("plant", count, level_argument, np.int32(count), *pointers)
+        return self._cut(layer, 0, count, own=True)
 
     # --- one chunk ------------------------------------------------------------------------------
 
-    def _begin(self, level: int, first: int, count: int, arena: int) -> None:
-        self._launch(
-            "begin", 1, np.int32(level), np.int64(first), np.int64(count), np.uint64(arena)
-        )
+    def _begin(self, level: int, first: int, count: int, arena: int, records: int) -> None:
+        self._backend.join()
+        sizes = np.int32(first), np.int32(count), np.uint64(arena), np.uint64(records)
+        self._launch("begin", 1, np.int32(level), *sizes)
 
-    def _make_maps(self, level: int, first: int, count: int) -> None:
-        """Rows of a layer for some nodes: one matrix product."""
-        inputs, width = (int(self._buffers.levels[level][name]) for name in ("inputs", "width"))
+    def _multiply(self, level: int, at: int, first: int, count: int) -> None:
+        """Rows of a layer for some nodes of it, or of the layer before (`at`): one matrix product.
+
+        For nodes of the layer before, its outputs have been written by `scan`.
+        """
+        buffers, dot = self._buffers, self._backend.xp.dot
+        record = buffers.levels[level]
+        inputs, width, skip = int(record["inputs"]), int(record["width"]), 0
         if inputs == 0:
             return
-        buffers, dot = self._buffers, self._backend.xp.dot
-        argument = buffers.level_arguments[level]
-        self._launch("gather", count, argument, np.int64(first), np.int64(count))
+        if at < level:
+            skip = int(record["after_last"])
+        if skip < record["n_sources"]:
+            where = np.int32(at), np.int32(first), np.int32(count), np.int32(skip)
+            self._launch("gather", count, buffers.level_arguments[level], *where)
         outputs = buffers.outputs[: 3 * count * inputs].reshape(3 * count, inputs)
-        maps = buffers.maps[level][: 3 * count * width].reshape(3 * count, width)
-        dot(outputs, self._device.weights[level], out=maps)
+        products = buffers.products[level][: 3 * count * width].reshape(3 * count, width)
+        dot(outputs, self._device.weights[level], out=products)
         if self._options.exact:
             bounds = buffers.bounds[: count * inputs].reshape(count, inputs)
             errors = buffers.errors[level][: count * width].reshape(count, width)
             dot(bounds, self._device.sizes[level], out=errors)
 
-    def _cut(self, level: int, first: int, count: int) -> Any:
-        """Cut nodes by all lines of their layer; None if there was not enough room."""
-        layers = self._buffers.level_arguments[level : level + 2]
-        self._launch("scan", count, *layers, np.int64(first), np.int64(count))
-        done, rounds = 0, self._device.rounds[level]
-        wide = _WIDE_ROUNDS if count <= _FEW else 0
-        while True:
-            for turn in range(done, done + rounds):
-                kernel = "cut_wide" if turn < wide else "cut"
-                self._launch(kernel, self._buffers.room, *layers, np.int32(turn))
-            done += rounds
-            counters = self._backend.download(self._buffers.counters).view(COUNTERS)[0]
-            if counters["overflow"]:
-                return None
-            if counters["open"][done & 3] == 0:
-                break
-            rounds = _ROUNDS
-        self._device.rounds[level] = int(counters["rounds"]) + 1
+    def _cut(self, level: int, first: int, count: int, *, own: bool) -> Any:
+        """Cut nodes by all lines of their layer; None if there was not enough room.
+
+        `own`: the product is that of the nodes, and not that of their parents.
+        """
+        layers = self._buffers.level_arguments[level - 1 : level + 2]
+        keep = count <= self._buffers.few or self._device.read_later[level]
+        which = np.int32(first), np.int32(count), np.int32(own), np.int32(keep)
+        kernel = "scan_plain" if self._buffers.levels[level]["plain"] else "scan"
+        self._launch(kernel, count, *layers, *which)
+        shared = level < self.program.depth and not self._apart(count)
+        if shared:
+            self._backend.fork()
+        self._launch("cut", self._buffers.room, *layers[1:])
+        if shared:
+            with self._backend.branch():
+                self._multiply(level + 1, level, first, count)
+        counters = self._backend.download(self._buffers.counters).view(COUNTERS)[0]
+        if counters["overflow"]:
+            return None
         self._tests += int(counters["tests"])
         self._splits += int(counters["splits"])
         return counters
 
-    def _below(self, level: int, first: int, counters: Any) -> Iterator[Columns | None]:
+    def _apart(self, count: int) -> bool:
+        """Whether the children of so many nodes get products of their own."""
+        return count <= min(_FEW_PARENTS, self._buffers.few)
+
+    def _below(self, level: int, first: int, count: int, counters: Any) -> Iterator[Columns | None]:
         """What follows from the cells of a chunk, whose counters are given."""
         self.count += int(counters["found"])
         nodes, unsure = int(counters["nodes"]), int(counters["unsure"])
@@ -286,22 +298,26 @@ class DeviceRun:
             self._exact.decide(self._reader.unsure(level, first, begin, end))
             yield from self._exact_batches()
         if level < self.program.depth:
-            yield from self._walk(level + 1, nodes, int(counters["arena"]))
+            used = int(counters["arena"]), int(counters["records"])
+            yield from self._walk(level + 1, nodes, *used, own=self._apart(count))
         else:
             yield from self._emit(nodes)
         yield None
 
-    def _walk(self, level: int, nodes: int, arena: int) -> Iterator[Columns | None]:
+    def _walk(
+        self, level: int, nodes: int, arena: int, records: int, *, own: bool
+    ) -> Iterator[Columns | None]:
         """All nodes of a level, chunk by chunk, from the last one on."""
         while nodes:
             chunks = -(-nodes // self._at_once[level])
             count = -(-nodes // chunks)
             first = nodes - count
-            self._begin(level, first, count, arena)
-            self._make_maps(level, first, count)
-            counters = self._cut(level, first, count)
+            self._begin(level, first, count, arena, records)
+            if own:
+                self._multiply(level, level, first, count)
+            counters = self._cut(level, first, count, own=own)
             if counters is not None:
-                yield from self._below(level, first, counters)
+                yield from self._below(level, first, count, counters)
             elif count > 1:
                 self._at_once[level] = (count + 1) // 2
                 continue

@@ -15,6 +15,9 @@ typedef long long i64;
 #define DEVICE static inline
 #define METHOD inline
 #define KERNEL extern "C" void
+#define LIGHT_KERNEL KERNEL
+#define UNROLL
+#define ROLLED
 #define GIVEN const
 
 template <class T> DEVICE T take(T *place, T amount) { T old = *place; *place += amount; return old; }
@@ -25,20 +28,43 @@ DEVICE int lowest(u64 x) { return __builtin_ctzll(x); }
 
 template <int Size> struct Group {
     static const int size = 1;
-    int lane;
-    i64 index, count;
-    Group() : lane(0), index(0), count(1) {}
+    int lane, index, count;
+    Group(int = 1) : lane(0), index(0), count(1) {}
     void sync() const {}
     template <class T> T either(T x) const { return x; }
     double sum(double x) const { return x; }
     template <class T> T first(T x) const { return x; }
 };
 
+// Writes a set, one bit a lane of a whole warp at a time.
+struct SetWriter {
+    u32 *set;
+    SetWriter(u32 *to) : set(to) {}
+    int put(const Group<32> &, bool x, int at) {
+        if ((at & 31) == 0) set[at / 32] = 0;
+        set[at / 32] |= (u32)x << (at & 31);
+        return x;
+    }
+    void end(const Group<32> &, int) {}
+};
+
+// All threads of a launch.
+struct Everyone {
+    int threads;
+    Everyone() : threads(1) {}
+    void meet(u64 *) {}
+};
+
+#define WORKSPACE(type, name) type name
+
 #else
 
 #define DEVICE static __device__ __forceinline__
 #define METHOD __device__ __forceinline__
-#define KERNEL extern "C" __global__ void __launch_bounds__(256)
+#define KERNEL extern "C" __global__ void __launch_bounds__(256, 2)  // 2: see _device_cuda.py
+#define LIGHT_KERNEL extern "C" __global__ void __launch_bounds__(256, 4)
+#define UNROLL _Pragma("unroll")
+#define ROLLED _Pragma("unroll 1")  // short code: the instruction caches are small
 #define GIVEN const __grid_constant__
 
 DEVICE u32 take(u32 *place, u32 amount) { return atomicAdd(place, amount); }
@@ -48,31 +74,99 @@ DEVICE int ones(u64 x) { return __popcll(x); }
 DEVICE int lowest(u32 x) { return __ffs((int)x) - 1; }
 DEVICE int lowest(u64 x) { return __ffsll((i64)x) - 1; }
 
+DEVICE u32 any_of(u32 lanes, int size, u32 x) {
+#if __CUDA_ARCH__ >= 800
+    return __reduce_or_sync(lanes, x);
+#else
+    for (int step = size / 2; step; step /= 2) x |= __shfl_xor_sync(lanes, x, step, size);
+    return x;
+#endif
+}
+
 // Size neighbouring lanes of a warp that work on one item.
 template <int Size> struct Group {
     static const int size = Size;
-    int lane;
-    i64 index, count;
+    int lane, index, count;
     u32 mask;
     METHOD Group() {
-        i64 thread = (i64)blockIdx.x * blockDim.x + threadIdx.x;
-        lane = (int)(thread % Size);
+        int thread = blockIdx.x * blockDim.x + threadIdx.x;
+        lane = thread % Size;
         index = thread / Size;
-        count = (i64)gridDim.x * blockDim.x / Size;
+        count = gridDim.x * blockDim.x / Size;
         u32 lanes = Size == 32 ? 0xffffffffu : (1u << (Size & 31)) - 1u;
         mask = lanes << (threadIdx.x & 31 & ~(Size - 1));
     }
     METHOD void sync() const { __syncwarp(mask); }
-    template <class T> METHOD T either(T x) const {
-        for (int step = Size / 2; step; step /= 2) x |= __shfl_xor_sync(mask, x, step, Size);
-        return x;
-    }
+    METHOD u32 either(u32 x) const { return any_of(mask, Size, x); }
+    METHOD u64 either(u64 x) const { return (u64)either((u32)(x >> 32)) << 32 | either((u32)x); }
     METHOD double sum(double x) const {
         for (int step = Size / 2; step; step /= 2) x += __shfl_xor_sync(mask, x, step, Size);
         return x;
     }
     template <class T> METHOD T first(T x) const { return __shfl_sync(mask, x, 0, Size); }
 };
+
+// Writes a set, one bit a lane of a whole warp at a time. Every lane keeps one of 32 words.
+struct SetWriter {
+    u32 *set, word;
+    METHOD SetWriter(u32 *to) : set(to), word(0) {}
+    // Add the bits from `at` on; returns how many are 1.
+    METHOD int put(const Group<32> &group, bool x, int at) {
+        u32 bits = __ballot_sync(group.mask, x);
+        int which = at / 32 & 31;
+        if (group.lane == which) word = bits;
+        if (which == 31) set[(at / 32 & ~31) + group.lane] = word;
+        return __popc(bits);
+    }
+    METHOD void end(const Group<32> &group, int n) {
+        int words = (n + 31) / 32, at = (words & ~31) + group.lane;
+        if (at < words) set[at] = word;
+    }
+};
+
+// Lanes that work on one item, as many as is known when it runs: a power of two.
+template <> struct Group<0> {
+    int size, lane, index, count;
+    u32 mask;
+    METHOD Group(int n) : size(n) {
+        int thread = blockIdx.x * blockDim.x + threadIdx.x;
+        lane = thread & (n - 1);
+        index = thread / n;
+        count = gridDim.x * blockDim.x / n;
+        mask = (n == 32 ? 0xffffffffu : (1u << n) - 1u) << (threadIdx.x & 31 & ~(n - 1));
+    }
+    METHOD void sync() const { __syncwarp(mask); }
+    METHOD u32 either(u32 x) const { return any_of(mask, size, x); }
+    METHOD u64 either(u64 x) const { return (u64)either((u32)(x >> 32)) << 32 | either((u32)x); }
+    METHOD double sum(double x) const {
+        for (int step = size / 2; step; step /= 2) x += __shfl_xor_sync(mask, x, step, size);
+        return x;
+    }
+    template <class T> METHOD T first(T x) const { return __shfl_sync(mask, x, 0, size); }
+};
+
+// All threads of a cooperative launch: all its blocks run at the same time, so they can wait for each other.
+struct Everyone {
+    int threads;
+    u64 expected;
+    METHOD Everyone() : threads(gridDim.x * blockDim.x), expected(0) {}
+    METHOD void meet(u64 *arrived) {
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            expected += gridDim.x;
+            __threadfence();
+            atomicAdd(arrived, (u64)1);
+            while (*(volatile u64 *)arrived < expected) {}
+            __threadfence();
+        }
+        __syncthreads();
+    }
+};
+
+// Memory that the lanes of a warp share.
+#define WORKSPACE(type, name) \
+    __shared__ type name##_of_warps[8]; \
+    type &name = name##_of_warps[threadIdx.x / 32]
 
 #endif
 
@@ -92,6 +186,7 @@ template <int Size> struct Group {
 #define UNSURE 0x40000000  // this bit of a cell's number of corners: it must be decided exactly
 #define MOST_CORNERS 62    // cells with more corners are cut elsewhere
 #define MOST_PAIRS 16      // up to so many lines are counted pair by pair
+#define SPARE 8            // roundings that the bounds of the products leave room for
 
 // A corner: vertex (its absolute coordinates add up to 1) and its error bound; the row of the edge to the
 // next corner (largest coefficient 1) and its error bound.
@@ -100,30 +195,42 @@ struct alignas(16) Corner { double x, y, w, eps, a, b, c, eta; };
 // The edge's label, plus or minus (line + 1); and whether the vertex lies at infinity.
 struct Tag { int label, ray; };
 
-// Cells that are being cut: row of the maps, corners, pieces of the layer so far, open lines as bits.
-struct Cells { int *node, *start, *n; u32 *pieces, *open; };
+// Cells that are being cut: node, corners, and two sets of the lines that cross the node: on whose positive
+// side the cell lies, and which of them cross it.
+struct Cells { int *node, *start, *n; u32 *up, *open; };
 
-// A layer with its maps, and the nodes (cells) that enter it.
+// Cells for exact arithmetic, with the pieces of the layer so far and the open lines of the layer.
+struct Unsure { int *node, *start, *n; u32 *pieces, *open; };
+
+// A row: a neuron or line on a cell, with an error bound for each of its coefficients.
+struct alignas(16) Line { double a, b, c, error; };
+
+// A layer, and the nodes (cells) that enter it.
 struct Level {
-    i64 index, width, lines, words, piece_words, plain;  // words of 32 open lines; of pieces
-    i64 n_sources, inputs;                        // source layers but 0; their neurons
-    i64 first_line, first_neuron, pieces;         // the most pieces of a neuron
+    int index, width, lines, words, piece_words;  // words of 32 open lines; of pieces
+    int plain, relu, from_input;                  // one line a neuron, at 0; ReLU; layer 0 is read
+    int n_sources, inputs, after_last;            // source layers but 0; their neurons; is the layer before one?
+    int first_line, first_neuron, pieces;         // the most pieces of a neuron
     double gamma;
-    const i64 *sources;                           // layers, the last one first
+    const int *sources;                           // layers, the last one first
     const double *base, *base_error;              // bias and layer 0: three rows; error bound
     const double *slopes, *intercepts, *bias;
     const int *row;                               // neuron of every line
     const double *at, *slack;                     // breakpoint, part of the error bound
-    double *maps, *outputs;                       // rows of this layer; of all its sources
-    float *errors, *bounds;                       // bounds for both, in units of their own
+    const double *weights;                        // (inputs, width)
+    double *outputs, *products;                   // rows of all sources; weights times them
+    float *bounds, *errors;                       // bounds for both, in units of their own
     const double *units;
-    int *start, *n, *parent;                      // nodes: corners, row of the maps of the layer before
-    u32 *done;                                    // pieces of the layer before
-    i64 done_words, capacity, first;              // the maps are those of the nodes from `first` on
+    double *maps;                                 // rows of this layer and their bounds, where they are kept
+    int *start, *n, *parent;                      // nodes: corners, number in the chunk of the layer before
+    u32 *done, *up;                               // pieces of the layer before; see Cells
+    u32 *sure, *crossing;                         // per node of the chunk: pieces without the lines that cross; these
+    int *record, *crossings;                      // where the rows of these begin, and their number
+    int done_words, up_words, capacity, first;    // the chunk: nodes from `first` on
 };
 
 struct Counters {
-    u64 found, arena, overflow, nodes, unsure, splits, tests, blunt, rounds;
+    u64 found, arena, records, overflow, nodes, unsure, splits, tests, blunt, arrived;
     u64 open[4];
 };
 
@@ -132,10 +239,13 @@ struct Engine {
     Counters *counters;
     Corner *corners;
     Tag *tags;
-    i64 arena;  // room for corners
-    Cells cells[2], unsure;
-    i64 room;   // room for cells
-    i64 depth, exact, store, bits;
+    i64 arena;      // room for corners
+    Line *records;  // the lines that cross a node
+    i64 most_records;
+    Cells cells[2];
+    Unsure unsure;
+    i64 room;       // room for cells
+    int depth, exact, store, bits;
     double tolerance;
     const double *domain;  // rows of the domain, that of infinity first
     i64 n_domain;
@@ -144,45 +254,35 @@ struct Engine {
 
 // --- lines and corners -------------------------------------------------------------------------------
 
-struct Line { double a, b, c, error; };
-
-// A neuron before its activation, and the bound that comes from the sums.
-DEVICE Line before(const Engine &g, const Level &level, i64 node, int neuron) {
-    i64 width = level.width;
-    Line m;
-    m.a = level.base[neuron];
-    m.b = level.base[width + neuron];
-    m.c = level.base[2 * width + neuron];
-    m.error = g.exact ? level.base_error[neuron] : 0.0;
-    if (level.maps) {
-        const double *maps = level.maps + 3 * width * node + neuron;
-        m.a += maps[0];
-        m.b += maps[width];
-        m.c += maps[2 * width];
-        if (g.exact) m.error += level.errors[width * node + neuron] * level.units[neuron];
-    }
+// A neuron before its activation on a node whose rows are kept.
+DEVICE Line before(const Level &level, int node, int neuron) {
+    const double *maps = level.maps + (i64)node * (4 * level.width) + neuron;
+    Line m = {maps[0], maps[level.width], maps[2 * level.width], maps[3 * level.width]};
     return m;
 }
 
-DEVICE Line line_of(const Engine &g, const Level &level, i64 node, int line) {
-    Line m = before(g, level, node, level.plain ? line : level.row[line]);
-    if (!level.plain) m.c -= level.at[line];
+// A line from its neuron. In plain levels all breakpoints are 0.
+template <bool plain> DEVICE Line as_line(const Engine &g, const Level &level, Line m, int line) {
+    if (!plain) m.c -= level.at[line];
     if (g.exact) m.error += level.slack[line];
     return m;
 }
 
 DEVICE double size_of(const Line &m) { return fabs(m.a) + fabs(m.b) + fabs(m.c); }
 
-DEVICE double value(const Line &m, const Corner &p) { return m.a * p.x + m.b * p.y + m.c * p.w; }
+template <class Point> DEVICE double value(const Line &m, const Point &p) {
+    return fma(m.a, p.x, fma(m.b, p.y, m.c * p.w));
+}
 
 DEVICE double bound(const Line &m, double size, double eps) {
     return size * (eps + 8.0 * ROUND) + m.error * (1.0001 + 3.0 * eps);
 }
 
 // On which sides of a line the corners lie, as a set of bits.
-DEVICE int side(const Line &m, const Corner *corners, int n) {
+template <class Point> DEVICE int side(const Line &m, const Point *corners, int n) {
     double size = size_of(m);
     int seen = 0;
+    ROLLED
     for (int i = 0; i < n; i++) {
         double s = value(m, corners[i]), b = bound(m, size, corners[i].eps);
         seen |= s > b ? POSITIVE : (s < -b ? NEGATIVE : DOUBTFUL);
@@ -206,7 +306,7 @@ DEVICE void set_edge(Corner &p, const Line &m, double sign) {
     p.a = m.a * factor;
     p.b = m.b * factor;
     p.c = m.c * factor;
-    p.eta = m.error / largest * INFLATE + 8.0 * ROUND;
+    p.eta = m.error * fabs(factor) * INFLATE + 8.0 * ROUND;
 }
 
 // Write the vertex where the edges of p and q meet, up to sign p × q, with its error bound.
@@ -217,10 +317,11 @@ DEVICE void meet(const Corner &p, const Corner &q, double sign, Corner &out) {
     double error = (2.0 * (p.eta + q.eta + p.eta * q.eta) + 8.0 * ROUND) * INFLATE;
     double size = fabs(x) + fabs(y) + fabs(w);
     bool known = size > 0.0;
-    out.x = known ? x / size : 0.0;
-    out.y = known ? y / size : 0.0;
-    out.w = known ? w / size : 0.0;
-    out.eps = known ? error / size * INFLATE + 4.0 * ROUND : 1e300;
+    double factor = known ? 1.0 / size : 0.0;
+    out.x = x * factor;
+    out.y = y * factor;
+    out.w = w * factor;
+    out.eps = known ? error * factor * INFLATE + 4.0 * ROUND : 1e300;
 }
 
 // The same in float arithmetic: between two corners with values of different signs.
@@ -250,95 +351,126 @@ DEVICE void copy_edge(const Corner &from, Corner &to) {
 
 // --- sets of bits ------------------------------------------------------------------------------------
 
-DEVICE int members(const u32 *words, i64 n) {
+DEVICE int members(const u32 *words, int n) {
     int total = 0;
-    for (i64 w = 0; w < n; w++) total += ones(words[w]);
+    ROLLED
+    for (int w = 0; w < n; w++) total += ones(words[w]);
     return total;
+}
+
+// The bit number `rank` of those that are 1, counted from 0.
+DEVICE int nth(u32 word, int rank) {
+    int at = 0;
+    UNROLL
+    for (int half = 16; half; half /= 2) {
+        int below = ones(word & ((1u << half) - 1u));
+        bool above = rank >= below;
+        rank -= above ? below : 0;
+        word >>= above ? half : 0;
+        at += above ? half : 0;
+    }
+    return at;
 }
 
 // The member number `rank`, counted from 0.
 DEVICE int member(const u32 *words, int rank) {
-    for (i64 w = 0;; w++) {
-        u32 word = words[w];
-        int here = ones(word);
-        if (rank < here) {
-            while (rank--) word &= word - 1;
-            return (int)(32 * w) + lowest(word);
-        }
+    for (int w = 0;; w++) {
+        int here = ones(words[w]);
+        if (rank < here) return 32 * w + nth(words[w], rank);
         rank -= here;
     }
 }
 
 DEVICE void add_piece(const Engine &g, u32 *pieces, int neuron) {
-    i64 bit = g.bits * neuron;
+    int bit = g.bits * neuron;
     take(pieces + bit / 32, (u32)1 << (bit & 31));
 }
 
 DEVICE int piece_of(const Engine &g, const u32 *pieces, int neuron) {
-    i64 bit = g.bits * neuron;
+    int bit = g.bits * neuron;
     return (int)(pieces[bit / 32] >> (bit & 31) & ((1u << g.bits) - 1u));
 }
 
 // --- maps --------------------------------------------------------------------------------------------
 
 // Start on some nodes of a level: nothing is found yet, and all of them are to be cut.
-KERNEL begin(GIVEN Engine g, int level, i64 first, i64 count, u64 arena) {
+KERNEL begin(GIVEN Engine g, int level, int first, int count, u64 arena, u64 records) {
     Group<1> group;
     if (group.index) return;
     Counters &c = *g.counters;
     g.levels[level].first = first;
-    c.found = c.overflow = c.nodes = c.unsure = c.splits = c.tests = c.blunt = c.rounds = 0;
+    c.found = c.overflow = c.nodes = c.unsure = c.splits = c.tests = c.blunt = c.arrived = 0;
     c.arena = arena;
+    c.records = records;
     c.open[0] = (u64)count;
     c.open[1] = c.open[2] = c.open[3] = 0;
 }
 
-// Output of a neuron on one of its pieces, for the layer that reads it.
-DEVICE Line output(const Engine &g, const Level &from, const Level &to, i64 row, int neuron, int piece) {
-    double slope = from.slopes[neuron * from.pieces + piece];
-    double intercept = from.intercepts[neuron * from.pieces + piece];
-    Line m = {0.0, 0.0, 0.0, 0.0};
-    if (slope != 0.0) m = before(g, from, row, neuron);
-    m.a *= slope;
-    m.b *= slope;
-    m.c *= slope;
-    double biggest = fmax(fabs(m.a), fmax(fabs(m.b), fabs(m.c)));
-    m.c += intercept;
-    if (!g.exact) return m;
-    double largest = fmax(fabs(m.a), fmax(fabs(m.b), fabs(m.c)));
-    double error = 0.0;
-    if (slope != 0.0) error = fabs(slope) * (m.error + from.gamma * fabs(from.bias[neuron]) + TINY);
-    if (!((slope == 1.0 || slope == 0.0) && intercept == 0.0))
-        error += 4.0 * ROUND * (biggest + fabs(intercept));
-    error *= INFLATE;
-    bool off = largest == 0.0 && error == 0.0;
-    m.error = off ? 0.0 : (error + to.gamma * largest + TINY) * INFLATE;
+DEVICE double larger(double a, double b) { return a > b ? a : b; }
+DEVICE double largest_of(const Line &m) { return larger(fabs(m.a), larger(fabs(m.b), fabs(m.c))); }
+
+// Output of a neuron on one of its pieces, for the layer that reads it; `m.error` covers all of m.
+DEVICE Line output(const Engine &g, const Level &from, const Level &to, Line m, int neuron, int piece) {
+    double slope = 1.0, intercept = 0.0;
+    if (!from.relu) {
+        slope = from.slopes[neuron * from.pieces + piece];
+        intercept = from.intercepts[neuron * from.pieces + piece];
+    }
+    if (slope == 0.0 || (from.relu && !piece)) {
+        m.a = m.b = m.c = m.error = 0.0;
+        if (intercept == 0.0) return m;
+    }
+    if (slope != 1.0 || intercept != 0.0) {
+        m.a *= slope;
+        m.b *= slope;
+        m.c *= slope;
+        m.error = fabs(slope) * m.error + 4.0 * ROUND * (largest_of(m) + fabs(intercept));
+        m.c += intercept;
+    }
+    if (g.exact) m.error = (m.error * INFLATE + to.gamma * largest_of(m) + TINY) * INFLATE;
     return m;
 }
 
-// Outputs of all neurons that a level reads, for some of its nodes, as rows of a matrix product.
-KERNEL gather(GIVEN Engine g, GIVEN Level level, i64 first, i64 count) {
+// The bound for a neuron before its activation, with the rounding of its bias.
+DEVICE Line all_errors(const Engine &g, const Level &level, Line m, int neuron) {
+    if (g.exact) m.error += level.gamma * fabs(level.bias[neuron]) + TINY;
+    return m;
+}
+
+// Write an output of a neuron to the matrix of the layer that reads it.
+DEVICE void put_output(const Engine &g, const Level &from, const Level &to, Line m, int neuron, int piece,
+                       int row, int offset) {
+    m = output(g, from, to, m, neuron, piece);
+    double *out = to.outputs + (i64)row * (3 * to.inputs) + offset + neuron;
+    out[0] = m.a;
+    out[to.inputs] = m.b;
+    out[2 * to.inputs] = m.c;
+    if (g.exact) {
+        // Never 0 unless it is; infinite, and so in doubt, if it is very large.
+        float bound = (float)(m.error * BOUND_UNITS);
+        if (m.error != 0.0 && bound < 1e-30f) bound = 1e-30f;
+        to.bounds[(i64)row * to.inputs + offset + neuron] = bound;
+    }
+}
+
+// Outputs of neurons that a level reads, as rows of a matrix product: for nodes of this level or of the one
+// before it (`at`), from source number `skip` on.
+KERNEL gather(GIVEN Engine g, GIVEN Level level, int at, int first, int count, int skip) {
     Group<32> group;
-    for (i64 i = group.index; i < count; i += group.count) {
-        int below = (int)level.index;
-        i64 node = first + i, offset = 0;
-        for (i64 s = 0; s < level.n_sources; s++) {
-            int source = (int)level.sources[s];
-            for (; below > source + 1; below--)
-                node = g.levels[below - 1].first + g.levels[below].parent[node];
-            const Level from = g.levels[source];
-            const u32 *pieces = g.levels[below].done + node * g.levels[below].done_words;
-            i64 row = g.levels[below].parent[node];
-            for (int j = group.lane; j < from.width; j += group.size) {
-                Line m = output(g, from, level, row, j, piece_of(g, pieces, j));
-                double *out = level.outputs + 3 * level.inputs * i + offset + j;
-                out[0] = m.a;
-                out[level.inputs] = m.b;
-                out[2 * level.inputs] = m.c;
-                if (g.exact) {
-                    // Never 0 unless it is; infinite, and so in doubt, if it is very large.
-                    double bound = m.error == 0.0 ? 0.0 : fmax(m.error * BOUND_UNITS, 1e-30);
-                    level.bounds[level.inputs * i + offset + j] = (float)bound;
+    for (int i = group.index; i < count; i += group.count) {
+        int below = at;
+        int node = first + i, offset = 0;
+        for (int s = 0; s < level.n_sources; s++) {
+            int source = level.sources[s];
+            const Level &from = g.levels[source];
+            if (s >= skip) {
+                for (; below > source + 1; below--)
+                    node = g.levels[below - 1].first + g.levels[below].parent[node];
+                const u32 *pieces = g.levels[below].done + (i64)node * g.levels[below].done_words;
+                int row = g.levels[below].parent[node];
+                for (int j = group.lane; j < from.width; j += group.size) {
+                    Line m = all_errors(g, from, before(from, row, j), j);
+                    put_output(g, from, level, m, j, piece_of(g, pieces, j), i, offset);
                 }
             }
             offset += from.width;
@@ -346,11 +478,131 @@ KERNEL gather(GIVEN Engine g, GIVEN Level level, i64 first, i64 count) {
     }
 }
 
+// --- rows of a layer on a node --------------------------------------------------------------------------
+
+#define BATCH 32
+
+// Lines of the layer before that differ from the reference, and what that does to the outputs.
+struct Changes { Line by[BATCH]; int neuron[BATCH]; };
+
+// The vertices of a node.
+struct alignas(16) Vertex { double x, y, w, eps; };
+struct Workspace { Changes changes; Vertex corners[MOST_CORNERS]; };
+
+// What the rows of a node are made of: the product of its reference, which is the node itself or its parent
+// with all lines that cross the parent on their negative sides; and then changes.
+struct Reference { const double *product; const float *errors; const u32 *up; int parent, changes; };
+
+DEVICE Reference reference_of(const Level &level, int node, int i, bool own) {
+    int parent = level.parent[node], row = own ? i : parent;
+    const u32 *up = level.up + (i64)node * level.up_words;
+    Reference r = {level.products + (i64)row * (3 * level.width), level.errors + (i64)row * level.width, up, parent, 0};
+    if (!own && level.after_last) r.changes = members(up, level.up_words);
+    return r;
+}
+
+// How the outputs of the layer `from` change where a cell crosses one of its lines.
+DEVICE Line change(const Engine &g, const Level &from, const Level &to, const Reference &r, int rank, int &neuron) {
+    const u32 *crossing = from.crossing + (i64)r.parent * from.words;
+    int line = member(crossing, rank);
+    neuron = from.row[line];
+    int piece = piece_of(g, from.sure + (i64)r.parent * from.piece_words, neuron);
+    Line m = g.records[from.record[r.parent] + rank];
+    if (!from.plain) {
+        // Lines of one neuron follow each other.
+        for (int k = rank - 1; k >= 0 && from.row[member(crossing, k)] == neuron; k--)
+            piece += (int)(r.up[k / 32] >> (k & 31) & 1u);
+        double at = from.at[line];
+        m.error += 4.0 * ROUND * (fabs(m.c) + fabs(at));
+        m.c += at;
+    }
+    Line low = output(g, from, to, m, neuron, piece), high = output(g, from, to, m, neuron, piece + 1);
+    high.error += low.error + 4.0 * ROUND * size_of(low);
+    high.a -= low.a;
+    high.b -= low.b;
+    high.c -= low.c;
+    high.error += 4.0 * ROUND * (size_of(low) > 0.0 ? size_of(high) : 0.0);
+    return high;
+}
+
+template <class Lanes>
+DEVICE void find_changes(const Engine &g, const Level &from, const Level &to, const Lanes &group,
+                         const Reference &r, int first, Changes &changes) {
+    for (int k = group.lane; k < BATCH && first + k < r.changes; k += group.size)
+        changes.by[k] = change(g, from, to, r, member(r.up, first + k), changes.neuron[k]);
+    group.sync();
+}
+
+DEVICE void add_changes(const Engine &g, const Level &level, const Changes &changes, int n, int neuron, Line &m) {
+    ROLLED
+    for (int k = 0; k < n; k++) {
+        double w = level.weights[(i64)changes.neuron[k] * level.width + neuron];
+        m.a = fma(w, changes.by[k].a, m.a);
+        m.b = fma(w, changes.by[k].b, m.b);
+        m.c = fma(w, changes.by[k].c, m.c);
+        if (g.exact) m.error = fma(fabs(w), changes.by[k].error, m.error);
+    }
+}
+
+// A neuron before its activation, on a node. All lanes of a group call it together.
+template <class Lanes>
+DEVICE Line row_of(const Engine &g, const Level &before, const Level &level, const Lanes &group, const Reference &r,
+                   Changes &changes, int neuron) {
+    int width = level.width;
+    Line m = {0.0, 0.0, level.base[2 * width + neuron], 0.0};
+    if (level.inputs) {
+        m.a = r.product[neuron];
+        m.b = r.product[width + neuron];
+        m.c += r.product[2 * width + neuron];
+        if (g.exact) m.error = (double)r.errors[neuron] * level.units[neuron];
+    }
+    if (level.from_input) {
+        m.a += level.base[neuron];
+        m.b += level.base[width + neuron];
+        if (g.exact) m.error += level.base_error[neuron];
+    }
+    if (r.changes <= BATCH) {
+        add_changes(g, level, changes, r.changes, neuron, m);
+    } else {
+        for (int first = 0; first < r.changes; first += BATCH) {
+            group.sync();
+            find_changes(g, before, level, group, r, first, changes);
+            int left = r.changes - first;
+            add_changes(g, level, changes, left < BATCH ? left : BATCH, neuron, m);
+        }
+    }
+    // The bounds of the products leave room for a few more roundings.
+    if (g.exact && r.changes > SPARE) {
+        double more = (double)r.changes * (1.01 * ROUND) / level.gamma;
+        m.error += more * (m.error + level.gamma * fabs(level.bias[neuron]));
+    }
+    return m;
+}
+
+DEVICE void keep_row(const Level &level, int i, int neuron, const Line &m) {
+    double *maps = level.maps + (i64)i * (4 * level.width) + neuron;
+    maps[0] = m.a;
+    maps[level.width] = m.b;
+    maps[2 * level.width] = m.c;
+    maps[3 * level.width] = m.error;
+}
+
+// Keep the rows of nodes that come from outside, from their own products.
+KERNEL settle(GIVEN Engine g, GIVEN Level level, int count) {
+    WORKSPACE(Changes, changes);
+    Group<32> group;
+    for (int i = group.index; i < count; i += group.count) {
+        Reference r = reference_of(level, i, i, true);
+        for (int j = group.lane; j < level.width; j += group.size)
+            keep_row(level, i, j, row_of(g, level, level, group, r, changes, j));
+    }
+}
+
 // Polygons of cells that come from outside: labels of their edges, and which corners are rays.
-KERNEL plant(GIVEN Engine g, GIVEN Level level, i64 count, const int *labels, const int *rays,
+KERNEL plant(GIVEN Engine g, GIVEN Level level, int count, const int *labels, const int *rays,
              const int *ends) {
     Group<1> group;
-    for (i64 i = group.index; i < count; i += group.count) {
+    for (int i = group.index; i < count; i += group.count) {
         int start = i ? ends[i - 1] : 0, n = ends[i] - start;
         Corner *corners = g.corners + start;
         for (int k = 0; k < n; k++) {
@@ -364,10 +616,11 @@ KERNEL plant(GIVEN Engine g, GIVEN Level level, i64 count, const int *labels, co
                 m.c = row[2];
                 m.error = 0.0;
             } else {
-                int from = (int)level.index;
+                int from = level.index;
                 while (line < g.levels[from].first_line) from--;
-                // All levels hold the maps of these cells, in the same order.
-                m = line_of(g, g.levels[from], i, line - (int)g.levels[from].first_line);
+                // All levels keep the rows of these cells, in the same order.
+                line -= g.levels[from].first_line;
+                m = as_line<false>(g, g.levels[from], before(g.levels[from], i, g.levels[from].row[line]), line);
             }
             set_edge(corners[k], m, label > 0 ? 1.0 : -1.0);
             g.tags[start + k].label = label;
@@ -384,12 +637,11 @@ KERNEL plant(GIVEN Engine g, GIVEN Level level, i64 count, const int *labels, co
 
 // --- cells ------------------------------------------------------------------------------------------
 
-DEVICE int look_closer(const Engine &g, const Level &level, i64 node, int line, const Tag *tags, int n) {
-    Line m = before(g, level, node, level.row[line]);
+DEVICE int look_closer(const Level &level, const Line &m, int line, const Tag *tags, int n) {
     // Nothing was summed: the neuron is its bias, a float, and so is the breakpoint.
     if (m.a == 0.0 && m.b == 0.0 && m.error == 0.0) return m.c > level.at[line] ? POSITIVE : NEGATIVE;
     // A cell that comes from within the layer has edges on some of its lines.
-    int label = (int)level.first_line + line + 1;
+    int label = level.first_line + line + 1;
     for (int i = 0; i < n; i++) {
         if (tags[i].label == label) return POSITIVE;
         if (tags[i].label == -label) return NEGATIVE;
@@ -397,19 +649,63 @@ DEVICE int look_closer(const Engine &g, const Level &level, i64 node, int line, 
     return DOUBTFUL;
 }
 
-struct Cell { i64 node; int start, n; const u32 *pieces, *open; };
+// A cell, with the rows of all lines that cross its node.
+struct Cell { int node, start, n, words; const Line *lines; const u32 *up, *open; };
 
-template <class Lanes> DEVICE void copy_words(const Lanes &group, const u32 *from, u32 *to, i64 n) {
-    for (i64 w = group.lane; w < n; w += group.size) to[w] = from[w];
+template <class Lanes> DEVICE void copy_words(const Lanes &group, const u32 *from, u32 *to, int n) {
+    ROLLED
+    for (int w = group.lane; w < n; w += group.size) to[w] = from[w];
+}
+
+DEVICE bool has(const u32 *set, int i) { return set[i / 32] >> (i & 31) & 1u; }
+
+// Pieces of a cell of a node: those that are sure, and one more for each line that it lies above.
+template <class Lanes>
+DEVICE void put_pieces(const Engine &g, const Level &level, const Lanes &group, const Cell &cell, u32 *pieces) {
+    const u32 *sure = level.sure + (i64)cell.node * level.piece_words;
+    const u32 *crossing = level.crossing + (i64)cell.node * level.words;
+    if (!level.plain) {
+        copy_words(group, sure, pieces, level.piece_words);
+        group.sync();
+    }
+    int rank = 0;
+    int w = 0;
+    for (int mine = group.lane; mine < level.words; mine += group.size) {
+        ROLLED
+        for (; w < mine; w++) rank += ones(crossing[w]);
+        u32 word = 0;
+        int k = rank;
+        for (u32 rest = crossing[mine]; rest; rest &= rest - 1, k++) {
+            if (!has(cell.up, k)) continue;
+            if (level.plain)
+                word |= rest & (~rest + 1u);
+            else
+                add_piece(g, pieces, level.row[32 * mine + lowest(rest)]);
+        }
+        if (level.plain) pieces[mine] = sure[mine] | word;
+    }
+}
+
+// The open lines of a cell as lines of the layer.
+template <class Lanes>
+DEVICE void put_open(const Level &level, const Lanes &group, const Cell &cell, u32 *open) {
+    const u32 *crossing = level.crossing + (i64)cell.node * level.words;
+    int rank = 0;
+    for (int w = 0; w < level.words; w++) {
+        u32 word = 0;
+        for (u32 rest = crossing[w]; rest; rest &= rest - 1, rank++)
+            if (has(cell.open, rank)) word |= rest & (~rest + 1u);
+        if (group.lane == 0) open[w] = word;
+    }
 }
 
 // Hand a cell to exact arithmetic.
 template <class Lanes>
 DEVICE void hand_out(const Engine &g, const Level &level, const Lanes &group, const Cell &cell) {
-    u64 slot = 0;
-    if (group.lane == 0) slot = take(&g.counters->unsure, (u64)1);
+    i64 slot = 0;
+    if (group.lane == 0) slot = (i64)take(&g.counters->unsure, (u64)1);
     slot = group.first(slot);
-    if ((i64)slot >= g.room) {
+    if (slot >= g.room) {
         g.counters->overflow = 1;
         return;
     }
@@ -418,18 +714,18 @@ DEVICE void hand_out(const Engine &g, const Level &level, const Lanes &group, co
         g.unsure.start[slot] = cell.start;
         g.unsure.n[slot] = cell.n;
     }
-    copy_words(group, cell.pieces, g.unsure.pieces + slot * level.piece_words, level.piece_words);
-    copy_words(group, cell.open, g.unsure.open + slot * level.words, level.words);
+    put_pieces(g, level, group, cell, g.unsure.pieces + slot * level.piece_words);
+    put_open(level, group, cell, g.unsure.open + slot * level.words);
 }
 
 // All lines are decided: the cell becomes a node of the next level.
 template <class Lanes>
 DEVICE void finish(const Engine &g, const Level &level, const Level &next, const Lanes &group,
                    const Cell &cell) {
-    u64 slot = 0;
-    if (group.lane == 0) slot = take(&g.counters->nodes, (u64)1);
+    i64 slot = 0;
+    if (group.lane == 0) slot = (i64)take(&g.counters->nodes, (u64)1);
     slot = group.first(slot);
-    if ((i64)slot >= next.capacity) {
+    if (slot >= next.capacity) {
         g.counters->overflow = 1;
         return;
     }
@@ -438,92 +734,152 @@ DEVICE void finish(const Engine &g, const Level &level, const Level &next, const
         next.start[slot] = cell.start;
         next.n[slot] = cell.n;
     }
-    copy_words(group, cell.pieces, next.done + slot * level.piece_words, level.piece_words);
+    put_pieces(g, level, group, cell, next.done + slot * level.piece_words);
+    u32 *up = next.up + slot * level.words;
+    for (int w = group.lane; w < level.words; w += group.size) up[w] = w < cell.words ? cell.up[w] : 0;
 }
 
 // --- one warp per node: which lines cross it? --------------------------------------------------------------
 
-// Like `side`, with the largest error bound of all corners first: that mostly settles it.
-DEVICE int quick_side(const Line &m, const Corner *corners, int n, double eps) {
-    double low = value(m, corners[0]), high = low;
-    for (int i = 1; i < n; i++) {
-        double s = value(m, corners[i]);
-        low = s < low ? s : low;
-        high = s > high ? s : high;
-    }
-    double b = bound(m, size_of(m), eps);
-    if (low > b) return POSITIVE;
-    if (high < -b) return NEGATIVE;
-    if (low < -b && high > b) return CROSSES;
-    return side(m, corners, n);
+// The same as `side`; mostly all corners lie on one side, by more than the largest error bound of them all.
+DEVICE int quick_side(const Line &m, const Vertex *corners, int n, double eps) {
+    double first = value(m, corners[0]), b = bound(m, size_of(m), eps);
+    bool below = first < 0.0, sure = fabs(first) > b;
+    Line up = {below ? -m.a : m.a, below ? -m.b : m.b, below ? -m.c : m.c, 0.0};
+    ROLLED
+    for (int i = 1; i < n; i++) sure &= value(up, corners[i]) > b;
+    return sure ? (below ? NEGATIVE : POSITIVE) : side(m, corners, n);
 }
 
-// Pieces of the neurons that do not bend in a node, and the lines that cross it. Nodes that no line
-// crosses are finished at once.
-KERNEL scan(GIVEN Engine g, GIVEN Level level, GIVEN Level next, i64 first, i64 count) {
+// Keep the rows of the lines that cross a node. False if there is no room.
+template <bool plain, class Lanes>
+DEVICE bool put_records(const Engine &g, const Level &before, const Level &level, const Lanes &group,
+                        const Reference &r, Changes &changes, int i, int k) {
+    u64 at = 0;
+    if (group.lane == 0) at = take(&g.counters->records, (u64)k);
+    at = group.first(at);
+    if ((i64)at + k > g.most_records) {
+        g.counters->overflow = 1;
+        return false;
+    }
+    const u32 *crossing = level.crossing + (i64)i * level.words;
+    for (int from = 0; from < k; from += group.size) {
+        int rank = from + group.lane;
+        int line = member(crossing, rank < k ? rank : k - 1), neuron = plain ? line : level.row[line];
+        Line m = row_of(g, before, level, group, r, changes, neuron);
+        if (rank < k) g.records[at + rank] = as_line<plain>(g, level, m, line);
+    }
+    if (group.lane == 0) level.record[i] = (int)at;
+    return true;
+}
+
+// Pieces of the neurons that do not bend in a node, the lines that cross it, and the outputs of its layer with
+// all of these on their negative sides. Nodes that no line crosses are finished at once.
+template <bool plain>
+DEVICE void scan_nodes(const Engine &g, const Level &before, const Level &level, const Level &next, int first, int count,
+                       int own, int keep, Workspace &work) {
+    Changes &changes = work.changes;
     const Cells &out = g.cells[0];
     bool only_count = level.index == g.depth && !g.store;
+    bool hand_on = next.after_last;
     Group<32> group;
     u64 tests = 0, found = 0;
-    for (i64 i = group.index; i < count; i += group.count) {
+    for (int i = group.index; i < count; i += group.count) {
         int start = level.start[first + i], n = level.n[first + i], k = 0;
         const Corner *corners = g.corners + start;
-        u32 *pieces = out.pieces + i * level.piece_words, *lines = out.open + i * level.words;
-        if (!level.plain) {
-            for (i64 w = group.lane; w < level.piece_words; w += group.size) pieces[w] = 0;
+        u32 *pieces = level.sure + (i64)i * level.piece_words, *lines = level.crossing + (i64)i * level.words;
+        Reference r = reference_of(level, first + i, i, own);
+        if (r.changes <= BATCH) find_changes(g, before, level, group, r, 0, changes);
+        if (!plain) {
+            for (int w = group.lane; w < level.piece_words; w += group.size) pieces[w] = 0;
             group.sync();
         }
-        double eps = 0.0;
-        for (int j = 0; j < n; j++) eps = fmax(eps, corners[j].eps);
         u32 unsure = n > MOST_CORNERS;
-        for (i64 w = 0; w < level.words; w++) {
-            u32 open = 0, positive = 0;
-            for (int b = group.lane; b < 32; b += group.size) {
-                int line = (int)(32 * w) + b;
-                if (line >= level.lines) break;
-                int seen = quick_side(line_of(g, level, i, line), corners, n, eps);
-                if (seen != CROSSES && (seen & DOUBTFUL)) {
-                    if (g.exact)
-                        seen = look_closer(g, level, i, line, g.tags + start, n);
-                    else
-                        seen &= CROSSES;
-                }
-                if (seen == POSITIVE) {
-                    if (level.plain)
-                        positive |= 1u << b;
-                    else
-                        add_piece(g, pieces, level.row[line]);
-                } else if (seen == CROSSES || seen == DOUBTFUL) {
-                    open |= 1u << b;
-                    unsure |= seen & DOUBTFUL;
-                }
-            }
-            open = group.either(open);
-            if (level.plain) positive = group.either(positive);
-            k += ones(open);
-            if (group.lane == 0) {
-                lines[w] = open;
-                if (level.plain) pieces[w] = positive;
-            }
+        ROLLED
+        for (int j = group.lane; j < n && !unsure; j += group.size) {
+            Vertex p = {corners[j].x, corners[j].y, corners[j].w, corners[j].eps};
+            work.corners[j] = p;
         }
+        group.sync();
+        double eps = 0.0;
+        ROLLED
+        for (int j = 0; j < n && !unsure; j++) eps = fmax(eps, work.corners[j].eps);
+        SetWriter open_set(lines), positive_set(pieces);
+        int last = level.lines - 1;
+        for (int from = 0; from <= last; from += group.size) {
+            int here = from + group.lane, line = here < last ? here : last;
+            int neuron = plain ? line : level.row[line];
+            Line m = row_of(g, before, level, group, r, changes, neuron);
+            Line whole = as_line<plain>(g, level, m, line);
+            int seen = n > MOST_CORNERS ? side(whole, corners, n) : quick_side(whole, work.corners, n, eps);
+            if (seen != CROSSES && (seen & DOUBTFUL)) {
+                if (g.exact)
+                    seen = look_closer(level, m, line, g.tags + start, n);
+                else
+                    seen &= CROSSES;
+            }
+            bool there = here <= last, positive = there && seen == POSITIVE;
+            bool open = there && (seen == CROSSES || seen == DOUBTFUL);
+            if (there && plain) {
+                if (keep) keep_row(level, i, line, m);
+                // The breakpoint is 0, so the line is the neuron, and its bound has all errors.
+                if (hand_on) put_output(g, level, next, whole, line, positive, i, 0);
+            }
+            if (positive && !plain) add_piece(g, pieces, neuron);
+            if (there) unsure |= seen & DOUBTFUL;
+            k += open_set.put(group, open, from);
+            if (plain) positive_set.put(group, positive, from);
+        }
+        open_set.end(group, level.lines);
+        if (plain) positive_set.end(group, level.lines);
         unsure = group.either(unsure);
         group.sync();
-        bool done = !unsure && (only_count ? k <= 1 : k == 0);
-        if (done && !only_count) {
-            Cell cell = {i, start, n, pieces, lines};
-            finish(g, level, next, group, cell);
+        if (!plain && (keep || hand_on)) {
+            for (int from = 0; from < level.width; from += group.size) {
+                int j = from + group.lane, neuron = j < level.width ? j : level.width - 1;
+                Line m = row_of(g, before, level, group, r, changes, neuron);
+                if (j >= level.width) continue;
+                if (keep) keep_row(level, i, j, m);
+                m = all_errors(g, level, m, j);
+                if (hand_on) put_output(g, level, next, m, j, piece_of(g, pieces, j), i, 0);
+            }
         }
+        bool done = !unsure && (only_count ? k <= 1 : k == 0);
+        bool fits = done || k == 0 || put_records<plain>(g, before, level, group, r, changes, i, k);
         if (group.lane == 0) {
+            level.crossings[i] = k;
             out.node[i] = (int)i;
             out.start[i] = start;
-            out.n[i] = done ? 0 : n | (unsure ? UNSURE : 0);
+            out.n[i] = done || !fits ? 0 : n | (unsure ? UNSURE : 0);
             found += done && only_count ? 1 + k : 0;
             tests += (u64)(n * level.lines);
+        }
+        if (done && !only_count) {
+            Cell cell = {i, start, n, 0, 0, 0, 0};
+            finish(g, level, next, group, cell);
+        } else if (!done) {
+            for (int w = group.lane; 32 * w < k; w += group.size) {
+                out.up[(i64)i * level.words + w] = 0;
+                out.open[(i64)i * level.words + w] = k - 32 * w >= 32 ? ~0u : (1u << (k - 32 * w)) - 1u;
+            }
         }
         group.sync();
     }
     if (found) take(&g.counters->found, found);
     if (tests) take(&g.counters->tests, tests);
+}
+
+LIGHT_KERNEL scan(GIVEN Engine g, GIVEN Level before, GIVEN Level level, GIVEN Level next, int first, int count, int own,
+                  int keep) {
+    WORKSPACE(Workspace, work);
+    scan_nodes<false>(g, before, level, next, first, count, own, keep, work);
+}
+
+// The same for layers whose neurons all have one breakpoint, 0.
+LIGHT_KERNEL scan_plain(GIVEN Engine g, GIVEN Level before, GIVEN Level level, GIVEN Level next, int first, int count,
+                        int own, int keep) {
+    WORKSPACE(Workspace, work);
+    scan_nodes<true>(g, before, level, next, first, count, own, keep, work);
 }
 
 // --- cutting ------------------------------------------------------------------------------------------
@@ -591,6 +947,7 @@ DEVICE bool all_certain(const Cut &cut, int n) {
 DEVICE void find_signs(const Line &m, const Corner *corners, int n, Cut &cut) {
     double size = size_of(m);
     cut.positive = cut.negative = 0;
+    ROLLED
     for (int i = 0; i < n; i++) {
         double s = value(m, corners[i]), b = bound(m, size, corners[i].eps);
         if (s > b) cut.positive |= (u64)1 << i;
@@ -601,11 +958,11 @@ DEVICE void find_signs(const Line &m, const Corner *corners, int n, Cut &cut) {
 // The number of parts into which k lines cut a cell: 1 + k + the number of pairs that cross in it, if no three
 // of them meet in one point there. 0 if something is in doubt.
 template <class Lanes>
-DEVICE int count_parts(const Engine &g, const Level &level, const Lanes &group, const Cell &cell, int k) {
+DEVICE int count_parts(const Engine &g, const Lanes &group, const Cell &cell, int k) {
     const Corner *corners = g.corners + cell.start;
     u32 pairs = 0, doubt = 0;
     for (int i = group.lane; i < k; i += group.size) {
-        Line m = line_of(g, level, cell.node, member(cell.open, i));
+        Line m = cell.lines[member(cell.open, i)];
         Cut cut;
         find_signs(m, corners, cell.n, cut);
         if (!all_certain(cut, cell.n) || !find_runs(cut, cell.n)) {
@@ -615,7 +972,7 @@ DEVICE int count_parts(const Engine &g, const Level &level, const Lanes &group, 
         find_ends(g, m, corners, g.tags + cell.start, cut);
         u32 crossing = 0;
         for (int j = i + 1; j < k; j++) {
-            int ends = pair(line_of(g, level, cell.node, member(cell.open, j)), cut.enter, cut.leave);
+            int ends = pair(cell.lines[member(cell.open, j)], cut.enter, cut.leave);
             doubt |= ends == 0;
             if (ends == CROSSES) crossing |= 1u << j;
         }
@@ -625,11 +982,11 @@ DEVICE int count_parts(const Engine &g, const Level &level, const Lanes &group, 
             int j = lowest(rest);
             rest &= rest - 1;
             Corner other, point;
-            set_edge(other, line_of(g, level, cell.node, member(cell.open, j)), 1.0);
+            set_edge(other, cell.lines[member(cell.open, j)], 1.0);
             meet(cut.enter, other, 1.0, point);
             if (!g.exact) point.eps = g.tolerance;
             for (u32 others = rest; others; others &= others - 1) {
-                Line third = line_of(g, level, cell.node, member(cell.open, lowest(others)));
+                Line third = cell.lines[member(cell.open, lowest(others))];
                 doubt |= !(fabs(value(third, point)) > bound(third, size_of(third), point.eps));
             }
         }
@@ -693,8 +1050,19 @@ DEVICE void write_halves(const Engine &g, const Lanes &group, const Cell &cell, 
     }
 }
 
-// Sides of a line that crosses a cell for its two halves.
-DEVICE void sides_of_halves(const Line &m, const Cut &cut, const Corner *p, int np, int nn, int &up, int &down) {
+// Whether a corner from number a to b, both included, lies surely on a side of a line.
+DEVICE bool reaches(const Line &m, int wanted, const Corner *corners, int n, int a, int b) {
+    double size = size_of(m), sign = wanted == POSITIVE ? 1.0 : -1.0;
+    bool found = false;
+    for (int i = a;; i = i + 1 < n ? i + 1 : 0) {
+        found = found || sign * value(m, corners[i]) > bound(m, size, corners[i].eps);
+        if (i == b) return found;
+    }
+}
+
+// Sides of a line that crosses a cell for its two halves, which begin at p.
+DEVICE void sides_of_halves(const Line &m, const Cut &cut, const Corner *old, int n, const Corner *p, int np, int nn,
+                            int &up, int &down) {
     int ends = pair(m, cut.enter, cut.leave);
     if (ends == CROSSES) {
         up = down = CROSSES;
@@ -703,7 +1071,7 @@ DEVICE void sides_of_halves(const Line &m, const Cut &cut, const Corner *p, int 
         down = side(m, p + np, nn);
     } else {
         // It does not meet the cut, so it crosses exactly one half; the other lies on the side of the cut.
-        bool here = ((side(m, p + 1, np - 2) | ends) & CROSSES) == CROSSES;
+        bool here = reaches(m, CROSSES - ends, old, n, cut.a, cut.b);
         up = here ? CROSSES : ends;
         down = here ? ends : CROSSES;
     }
@@ -713,25 +1081,24 @@ DEVICE void sides_of_halves(const Line &m, const Cut &cut, const Corner *p, int 
 template <class Lanes>
 DEVICE void hand_down(const Engine &g, const Level &level, const Lanes &group, const Cell &cell, int line,
                       const Cut &cut, const Cells &out, i64 slot, i64 at, int np, int nn) {
-    u32 *up_pieces = out.pieces + slot * level.piece_words, *down_pieces = up_pieces + level.piece_words;
+    u32 *up_up = out.up + slot * level.words, *down_up = up_up + level.words;
     u32 *up_open = out.open + slot * level.words, *down_open = up_open + level.words;
-    copy_words(group, cell.pieces, up_pieces, level.piece_words);
-    copy_words(group, cell.pieces, down_pieces, level.piece_words);
-    group.sync();
-    if (group.lane == 0) add_piece(g, up_pieces, level.row[line]);
-    u32 up_unsure = 0, down_unsure = 0;
+    u32 up_unsure = np > MOST_CORNERS, down_unsure = nn > MOST_CORNERS;
     int turn = 0;
-    for (i64 w = 0; w < level.words; w++) {
-        u32 up_word = 0, down_word = 0;
-        u32 open = cell.open[w];
-        if (w == line / 32) open &= ~(1u << (line & 31));
-        bool some = open != 0;
-        for (; open; open &= open - 1, turn++) {
-            if (turn % group.size != group.lane) continue;
-            u32 bit = open & (~open + 1u);
-            int other = (int)(32 * w) + lowest(open), up, down;
-            Line m = line_of(g, level, cell.node, other);
-            sides_of_halves(m, cut, g.corners + at, np, nn, up, down);
+    for (int w = 0; w < cell.words; w++) {
+        u32 open = cell.open[w], mine = 0;  // open above and below, above those
+        u32 up_word = 0, down_word = 0, up_above = 0, down_above = 0;
+        if (w == line / 32) {
+            mine = 1u << (line & 31);
+            open &= ~mine;
+        }
+        int n = ones(open), up, down;
+        // Lanes take turns, from word to word.
+        for (int rank = (group.lane - turn) & (group.size - 1); rank < n; rank += group.size) {
+            int other = nth(open, rank);
+            u32 bit = 1u << other;
+            sides_of_halves(cell.lines[32 * w + other], cut, g.corners + cell.start, cell.n, g.corners + at, np, nn, up,
+                            down);
             if (!g.exact) {
                 up &= CROSSES;
                 down &= CROSSES;
@@ -739,21 +1106,27 @@ DEVICE void hand_down(const Engine &g, const Level &level, const Lanes &group, c
             if (up == CROSSES || up & DOUBTFUL)
                 up_word |= bit;
             else if (up == POSITIVE)
-                add_piece(g, up_pieces, level.row[other]);
+                up_above |= bit;
             if (down == CROSSES || down & DOUBTFUL)
                 down_word |= bit;
             else if (down == POSITIVE)
-                add_piece(g, down_pieces, level.row[other]);
+                down_above |= bit;
             up_unsure |= up & DOUBTFUL;
             down_unsure |= down & DOUBTFUL;
         }
-        if (some) {
+        turn += n;
+        if (n) {
             up_word = group.either(up_word);
             down_word = group.either(down_word);
+            up_above = group.either(up_above);
+            down_above = group.either(down_above);
         }
         if (group.lane == 0) {
+            u32 above = cell.up[w];
             up_open[w] = up_word;
             down_open[w] = down_word;
+            up_up[w] = above | up_above | mine;
+            down_up[w] = above | down_above;
         }
     }
     up_unsure = group.either(up_unsure);
@@ -762,8 +1135,8 @@ DEVICE void hand_down(const Engine &g, const Level &level, const Lanes &group, c
         out.node[slot] = out.node[slot + 1] = (int)cell.node;
         out.start[slot] = (int)at;
         out.start[slot + 1] = (int)at + np;
-        out.n[slot] = np | (up_unsure || np > MOST_CORNERS ? UNSURE : 0);
-        out.n[slot + 1] = nn | (down_unsure || nn > MOST_CORNERS ? UNSURE : 0);
+        out.n[slot] = np | (up_unsure ? UNSURE : 0);
+        out.n[slot + 1] = nn | (down_unsure ? UNSURE : 0);
     }
 }
 
@@ -778,13 +1151,14 @@ DEVICE void drop_line(const Engine &g, const Level &level, const Lanes &group, c
         g.counters->overflow = 1;
         return;
     }
-    u32 *pieces = out.pieces + slot * level.piece_words, *lines = out.open + slot * level.words;
-    copy_words(group, cell.pieces, pieces, level.piece_words);
-    copy_words(group, cell.open, lines, level.words);
+    u32 *up = out.up + slot * level.words, *lines = out.open + slot * level.words;
+    copy_words(group, cell.up, up, cell.words);
+    copy_words(group, cell.open, lines, cell.words);
     group.sync();
     if (group.lane == 0) {
-        if (total > 0.0) add_piece(g, pieces, level.row[line]);
-        lines[line / 32] &= ~(1u << (line & 31));
+        u32 bit = 1u << (line & 31);
+        if (total > 0.0) up[line / 32] |= bit;
+        lines[line / 32] &= ~bit;
         out.node[slot] = (int)cell.node;
         out.start[slot] = cell.start;
         out.n[slot] = cell.n;
@@ -796,7 +1170,7 @@ template <class Lanes>
 DEVICE bool split(const Engine &g, const Level &level, const Lanes &group, const Cell &cell, int k,
                   const Cells &out, u64 *open) {
     int line = member(cell.open, k / 2);
-    Line m = line_of(g, level, cell.node, line);
+    Line m = cell.lines[line];
     const Corner *corners = g.corners + cell.start;
     double size = size_of(m), total = 0.0;
     Cut cut;
@@ -829,9 +1203,10 @@ DEVICE bool split(const Engine &g, const Level &level, const Lanes &group, const
     slot = group.first(slot);
     if ((i64)at + np + nn > g.arena || (i64)slot + 2 > g.room) {
         g.counters->overflow = 1;
+        for (i64 k = (i64)slot; group.lane == 0 && k < (i64)slot + 2 && k < g.room; k++) out.n[k] = 0;
         return false;
     }
-    int label = (int)level.first_line + line + 1;
+    int label = level.first_line + member(level.crossing + (i64)cell.node * level.words, line) + 1;
     write_halves(g, group, cell, cut, label, (i64)at, np, nn);
     group.sync();
     hand_down(g, level, group, cell, line, cut, out, (i64)slot, (i64)at, np, nn);
@@ -840,30 +1215,26 @@ DEVICE bool split(const Engine &g, const Level &level, const Lanes &group, const
 
 // One round: every cell of a list is finished, counted, handed out, or cut in two for the next list.
 template <class Lanes>
-DEVICE void cut_cells(const Engine &g, const Level &level, const Level &next, const Lanes &group, int round) {
+DEVICE void cut_cells(const Engine &g, const Level &level, const Level &next, const Lanes &group, int round,
+                      int count) {
     Counters &counters = *g.counters;
-    if (counters.overflow) return;
     const Cells &in = g.cells[round & 1], &out = g.cells[(round + 1) & 1];
-    i64 count = (i64)counters.open[round & 3];
-    if (group.index == 0 && group.lane == 0) {
-        counters.open[(round + 2) & 3] = 0;
-        if (count) counters.rounds = (u64)(round + 1);
-    }
     u64 *open = &counters.open[(round + 1) & 3];
     bool only_count = level.index == g.depth && !g.store;
     u64 found = 0, splits = 0, tests = 0;
-    for (i64 i = group.index; i < count; i += group.count) {
+    for (int i = group.index; i < count; i += group.count) {
         int n = in.n[i];
         if (n == 0) continue;
-        Cell cell = {in.node[i], in.start[i], n & ~UNSURE, in.pieces + i * level.piece_words,
-                     in.open + i * level.words};
+        int node = in.node[i];
+        Cell cell = {node, in.start[i], n & ~UNSURE, (level.crossings[node] + 31) / 32,
+                     g.records + level.record[node], in.up + (i64)i * level.words, in.open + (i64)i * level.words};
         if (n & UNSURE) {
             hand_out(g, level, group, cell);
             continue;
         }
-        int k = members(cell.open, level.words);
+        int k = members(cell.open, cell.words);
         if (only_count && k <= MOST_PAIRS) {
-            int parts = k <= 1 ? 1 + k : count_parts(g, level, group, cell, k);
+            int parts = k <= 1 ? 1 + k : count_parts(g, group, cell, k);
             found += (u64)parts;
             if (parts) continue;
         }
@@ -881,32 +1252,39 @@ DEVICE void cut_cells(const Engine &g, const Level &level, const Level &next, co
     }
 }
 
-KERNEL cut(GIVEN Engine g, GIVEN Level level, GIVEN Level next, int round) {
-    cut_cells(g, level, next, Group<8>(), round);
-}
-
-// The same for few cells with many open lines.
-KERNEL cut_wide(GIVEN Engine g, GIVEN Level level, GIVEN Level next, int round) {
-    cut_cells(g, level, next, Group<32>(), round);
+// Round after round, until no cell is left. A list that overflows is cut short: all is done again then.
+KERNEL cut(GIVEN Engine g, GIVEN Level level, GIVEN Level next) {
+    Counters &counters = *g.counters;
+    Everyone everyone;
+    for (int round = 0;; round++) {
+        u64 open = counters.open[round & 3];
+        if (open == 0) return;
+        int count = (int)((i64)open < g.room ? (i64)open : g.room);
+        // The fewer cells, the more lanes for each.
+        int lanes = 32 * count <= everyone.threads ? 32 : (4 * count <= everyone.threads ? 8 : 4);
+        cut_cells(g, level, next, Group<0>(lanes), round, count);
+        if (Group<1>().index == 0) counters.open[(round + 2) & 3] = 0;
+        everyone.meet(&counters.arrived);
+    }
 }
 
 // --- what comes out ----------------------------------------------------------------------------------
 
 // Patterns of nodes of a level: the pieces of all layers before it, packed. `nodes` may be 0: all of them.
-KERNEL patterns(GIVEN Engine g, int at, i64 first, i64 count, const int *nodes, u32 *out, i64 words) {
+KERNEL patterns(GIVEN Engine g, int at, int first, int count, const int *nodes, u32 *out, int words) {
     Group<8> group;
-    for (i64 i = group.index; i < count; i += group.count) {
-        u32 *to = out + i * words;
-        for (i64 w = group.lane; w < words; w += group.size) to[w] = 0;
+    for (int i = group.index; i < count; i += group.count) {
+        u32 *to = out + (i64)i * words;
+        for (int w = group.lane; w < words; w += group.size) to[w] = 0;
         group.sync();
-        i64 node = first + (nodes ? nodes[i] : i);
+        int node = first + (nodes ? nodes[i] : i);
         for (int below = at; below > 1; below--) {
             const Level &pool = g.levels[below], &layer = g.levels[below - 1];
-            const u32 *from = pool.done + node * pool.done_words;
-            i64 begin = layer.first_neuron * g.bits, end = begin + layer.width * g.bits;
-            int shift = (int)(begin & 31);
-            for (i64 w = begin / 32 + group.lane; 32 * w < end; w += group.size) {
-                i64 k = w - begin / 32;  // word k, and the upper part of the word before it
+            const u32 *from = pool.done + (i64)node * pool.done_words;
+            int begin = layer.first_neuron * g.bits, end = begin + layer.width * g.bits;
+            int shift = begin & 31;
+            for (int w = begin / 32 + group.lane; 32 * w < end; w += group.size) {
+                int k = w - begin / 32;  // word k, and the upper part of the word before it
                 u32 word = k < pool.done_words ? from[k] << shift : 0;
                 if (shift && k > 0) word |= from[k - 1] >> (32 - shift);
                 to[w] |= word;
@@ -919,10 +1297,10 @@ KERNEL patterns(GIVEN Engine g, int at, i64 first, i64 count, const int *nodes, 
 
 // Geometry of finished regions. A region whose witness is not surely inside, or with a vertex that is not
 // sharp, is marked as not `good`.
-KERNEL emit(GIVEN Engine g, GIVEN Level pool, i64 first, i64 count, const i64 *ends, double *witnesses,
+KERNEL emit(GIVEN Engine g, GIVEN Level pool, int first, int count, const i64 *ends, double *witnesses,
             double *areas, unsigned char *bounded, unsigned char *good, double *vertices, int *lines) {
     Group<1> group;
-    for (i64 i = group.index; i < count; i += group.count) {
+    for (int i = group.index; i < count; i += group.count) {
         const Corner *p = g.corners + pool.start[first + i];
         const Tag *tags = g.tags + pool.start[first + i];
         int n = pool.n[first + i], finite = 0;
