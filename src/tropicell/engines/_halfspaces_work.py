@@ -18,12 +18,14 @@ POINTS = 1024
 
 
 class Options(NamedTuple):
-    """Fixed choices of one run."""
+    """Fixed choices of one run; `bits` of a packed neuron, `few` as `cut_into_groups` has it."""
 
     exact: bool
     store: bool
     relative: float
     pivot: float
+    bits: int
+    few: float
 
 
 class CertificateSpace(NamedTuple):

@@ -90,6 +90,20 @@ def inner_function(function: Callable[..., Any]) -> Any:
     )
 
 
+def entry(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Callable[..., Any]:
+    """A kernel for arguments of the same types as these, which it does not look at any more.
+
+    Finding out the types of some dozens of arrays takes several times longer than a call itself.
+    """
+    try:
+        kinds = tuple(numba.typeof(argument) for argument in arguments)
+        dispatcher = cast(Any, function)
+        dispatcher.compile(kinds)
+        return cast(Callable[..., Any], dispatcher.overloads[kinds].entry_point)
+    except (AttributeError, KeyError):  # a Numba that has it elsewhere
+        return function
+
+
 def _bit_count(typing_context: Any, bits: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.ctpop(args[0])

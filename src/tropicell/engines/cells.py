@@ -10,6 +10,7 @@ docs/error-bound.md); cells with a sign in doubt are finished for one layer in i
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -17,11 +18,13 @@ from tropicell.arithmetic import ArithmeticName
 from tropicell.columns import PackedPatterns
 from tropicell.domains import Domain, resolve
 from tropicell.engines import unit_files
+from tropicell.engines._cells_units import CellOptions
 from tropicell.engines._exact_cells import ExactCell, ExactCells
+from tropicell.engines.cells_stack import CellLayout
 from tropicell.engines.cells_worker import CellWorker
 from tropicell.engines.program import Program, compile_program
 from tropicell.engines.tame import is_tame
-from tropicell.engines.units import Arrays, Unit
+from tropicell.engines.units import FEW, Arrays, Unit
 from tropicell.network import Network
 
 #: In the plane, time goes to the lines of a layer: a unit of networks so wide has the usual limit.
@@ -118,6 +121,12 @@ class CellTask:
         self.tame = arithmetic == "float" or plan.tame
         self.plane = network.n_inputs == 2
         self.bits = PackedPatterns.bits_for(network.pieces)
+        self.layout = CellLayout(plan.program)
+        self.options = CellOptions(
+            arithmetic == "exact", self.tolerance, store, self.volumes, self.bits, float(FEW)
+        )
+        self.columns = (plan.program.neurons, self.bits, plan.program.dimension, self.volumes)
+        self.entry: Callable[..., Any] | None = None  # the kernel; the first worker looks it up
         self._root = plan.root
 
     def root(self) -> Unit:

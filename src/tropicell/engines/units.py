@@ -9,18 +9,18 @@ one order, whatever the number of threads, and also when a run is broken off and
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
-import numpy as np
 from numpy.typing import NDArray
 
-from tropicell.engines import _unit_kernels as kernels
 from tropicell.engines._exact_cells import ExactCell
+from tropicell.engines._unit_kernels import GROUPS, MOST_CHILDREN, SIZE, STARTS
 from tropicell.engines.batch import Columns
+from tropicell.engines.packed import Arrays, Layout, Packed
+from tropicell.engines.slab import Slab
 
-Arrays = dict[str, NDArray[Any]]
+__all__ = ["Arrays", "Outcome", "Task", "Unit", "Worker", "chunks", "children"]
 
 #: A unit ends after so many regions (times the task's `grain`), more in later generations: first a
 #: few, so that all threads soon have something to do; then as many as take some milliseconds, so
@@ -33,9 +33,6 @@ FIRST_LIMIT, LAST_LIMIT = 32, 2048
 _DOUBLINGS = (0, 0, 1, 2, 3)
 _LATE = 20
 
-#: What is left of a unit becomes at most so many units.
-_MOST_CHILDREN = 16
-
 #: No more units than one for so many regions expected.
 FEW = 256
 
@@ -47,7 +44,7 @@ class Unit(NamedTuple):
     ----------
     generation : int
         How often it was split off.
-    stack : dict of arrays
+    stack : mapping of arrays
         Open nodes, in the form of the engine.
     cells : tuple of ExactCell
         Cells in exact form that wait (cells engine only).
@@ -56,7 +53,7 @@ class Unit(NamedTuple):
     """
 
     generation: int
-    stack: Arrays
+    stack: Mapping[str, NDArray[Any]]
     cells: tuple[ExactCell, ...] = ()
     doubtful: bool = False
 
@@ -68,8 +65,7 @@ class Unit(NamedTuple):
         return min(FIRST_LIMIT << doublings, LAST_LIMIT)
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(NamedTuple):
     """What became of a unit.
 
     `left` are the units that remain, in order; None if the worker was told to stop: then `columns`
@@ -119,31 +115,34 @@ class Task(Protocol):
         """
 
 
-def groups(lines: NDArray[np.int64], layers: NDArray[np.int64], dimension: int) -> list[slice]:
-    """Cut a stack of nodes (the top one last) into parts of about equal weight, the top first.
+def children(
+    layout: Layout, blocks: Slab, result: Sequence[int], nodes: int, generation: int, doubtful: bool
+) -> list[Unit]:
+    """What a kernel has written to a block as units, those on top of the stack first.
 
     Parameters
     ----------
-    lines, layers : ndarray
-        How many lines of which layer cross a node.
-    dimension : int
-
-    Examples
-    --------
-    >>> groups(np.array([60, 40, 3]), np.array([1, 1, 1]), 2)[-1]
-    slice(0, 1, None)
+    layout : Layout
+    blocks : Slab
+        Where the block is.
+    result : sequence of int
+        See `_unit_kernels`.
+    nodes : int
+        Nodes on the stack.
+    generation, doubtful
+        Of the units.
     """
-    n = len(lines)
-    if not n:
-        return []
-    starts = np.empty(_MOST_CHILDREN + 1, np.int64)
-    cut: Any = kernels.cut_into_groups
-    count = cut(lines, layers, dimension, FEW, _MOST_CHILDREN, np.empty(n), starts)
-    ends = [n, *starts[: count - 1].tolist()]
-    return [slice(a, b) for a, b in zip(starts[:count].tolist(), ends, strict=True)]
+    piece, at, end = blocks.piece, blocks.used >> 3, nodes
+    units = []
+    for k in range(STARTS, STARTS + result[GROUPS]):
+        begin = result[k]
+        units.append(Unit(generation, Packed(layout, piece, at, begin, end), (), doubtful))
+        end = begin
+    blocks.used += result[SIZE]
+    return units
 
 
 def chunks(cells: Sequence[ExactCell]) -> list[tuple[ExactCell, ...]]:
     """Cut a list of waiting cells (the next one last) into a few parts, the next first."""
-    size = max(8, -(-len(cells) // _MOST_CHILDREN))
+    size = max(8, -(-len(cells) // MOST_CHILDREN))
     return [tuple(cells[max(0, end - size) : end]) for end in range(len(cells), 0, -size)]
