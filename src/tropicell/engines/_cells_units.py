@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tropicell.engines._cells_cone import run_cones
 from tropicell.engines._cells_maps import enter_layers
 from tropicell.engines._cells_plane import run_plane
@@ -40,12 +43,10 @@ from tropicell.engines._unit_kernels import (
     ENDED,
     GROUPS,
     LINES,
-    MOST_CHILDREN,
     PUT,
     RUN,
     SIZE,
     STACK,
-    STARTS,
     TOO_SMALL,
     cut_into_groups,
 )
@@ -55,7 +56,7 @@ HEAD = 8
 
 
 class CellOptions(NamedTuple):
-    """Fixed choices of one run; `few` as `cut_into_groups` has it."""
+    """Fixed choices of one run; `few` and `growth` as `cut_into_groups` has them."""
 
     exact: bool
     tolerance: float
@@ -63,6 +64,7 @@ class CellOptions(NamedTuple):
     volumes: bool
     bits: int
     few: float
+    growth: NDArray[np.float64]
 
 
 def block_parts(
@@ -196,6 +198,7 @@ def _take(
     records: Any,
     state: Any,
     few: float,
+    growth: Any,
     blocks: Any,
     begin: int,
     result: Any,
@@ -257,10 +260,7 @@ def _take(
     for i in range(n_pattern):
         blocks.bytes[at + i] = pattern[i]
     room = reals[end : end + top]
-    starts = result[STARTS : STARTS + MOST_CHILDREN + 1]
-    result[GROUPS] = cut_into_groups(
-        records[:top, 3], records[:top, 0], dimension, few, MOST_CHILDREN, room, starts
-    )
+    cut_into_groups(records[:top, 3], records[:top, 0], growth, dimension, few, room, result)
     return True
 
 
@@ -340,8 +340,8 @@ def plane_unit(
         return COLUMNS_FULL
     if mode & STACK and not _take(
         lines.row_start, 2, stack.poly, stack.labels, none, stack.poly[:0], none,
-        stack.conflicts, stack.patterns, pattern, records, state, options.few,
-        blocks, block_at, result,
+        stack.conflicts, stack.patterns, pattern, records, state,
+        options.few, options.growth, blocks, block_at, result,
     ):  # fmt: skip
         return BLOCK_FULL
     return ENDED
@@ -407,7 +407,7 @@ def cone_unit(
     if mode & STACK and not _take(
         lines.row_start, lines.dimension, stack.rays, stack.tight, stack.facets, stack.table,
         stack.table_labels, stack.conflicts, stack.patterns, pattern, records, state,
-        options.few, blocks, block_at, result,
+        options.few, options.growth, blocks, block_at, result,
     ):  # fmt: skip
         return BLOCK_FULL
     return ENDED

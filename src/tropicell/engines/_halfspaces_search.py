@@ -30,7 +30,7 @@ from tropicell.engines._halfspaces_work import (
     make_work,
 )
 from tropicell.engines._lp import go_to_basis, load
-from tropicell.engines.units import FEW
+from tropicell.engines.units import FEW, growth_of
 from tropicell.errors import InvalidDomainError
 from tropicell.network import Network
 from tropicell.patterns import PatternArray
@@ -95,7 +95,8 @@ class Search:
         self.exact = arithmetic == "exact"
         bits = PackedPatterns.bits_for(network.pieces)
         relative, pivot = tolerance.relative, tolerance.pivot
-        self.options = Options(self.exact, store, relative, pivot, bits, float(FEW))
+        growth = growth_of(np.diff(program.first_cut).tolist(), network.n_inputs)
+        self.options = Options(self.exact, store, relative, pivot, bits, float(FEW), growth)
         depth = self.network.depth
         self.snap = self.program.roundoff.copy() if self.exact else np.full(depth, tolerance.snap)
         self.work: Work = make_work(self.program, store, BATCH)

@@ -32,12 +32,10 @@ from tropicell.engines._unit_kernels import (
     ENDED,
     GROUPS,
     LINES,
-    MOST_CHILDREN,
     PUT,
     RUN,
     SIZE,
     STACK,
-    STARTS,
     TOO_SMALL,
     cut_into_groups,
 )
@@ -100,13 +98,13 @@ def _count_points(tree, top, layer):
 
 
 @inner_function
-def _take(program, work, store, few, blocks, begin, result):
+def _take(program, work, options, blocks, begin, result):
     """Write all frames to a block, the bottom one first, and cut them into groups for new units.
 
     Each has at most `_POINTS` fitting points. Returns whether there is room for it; `result` says
     how many bytes are needed.
     """
-    tree, state = work.tree, work.state
+    tree, state, store = work.tree, work.state, options.store
     top, layer = state[TOP_LAYER], state[LAYER]
     n_words, d = tree.all_bits.shape[1], tree.basis.shape[2]
     result[GROUPS] = 0
@@ -166,14 +164,14 @@ def _take(program, work, store, few, blocks, begin, result):
     at = 8 * (b + parts[7])
     for i in range(pieces):
         blocks.bytes[at + i] = work.maps.piece[i]
-    result[GROUPS] = cut_into_groups(
+    cut_into_groups(
         words[free : free + frames],
         words[layers : layers + frames],
+        options.growth,
         d,
-        few,
-        MOST_CHILDREN,
+        options.few,
         reals[free + frames : free + 2 * frames],
-        result[STARTS : STARTS + MOST_CHILDREN + 1],
+        result,
     )
     return True
 
@@ -332,7 +330,7 @@ def run_unit(
     if (
         mode & STACK
         and not result[COMPLETE]
-        and not _take(program, work, options.store, options.few, blocks, block_at, result)
+        and not _take(program, work, options, blocks, block_at, result)
     ):
         return BLOCK_FULL
     return ENDED

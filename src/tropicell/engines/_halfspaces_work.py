@@ -18,7 +18,10 @@ POINTS = 1024
 
 
 class Options(NamedTuple):
-    """Fixed choices of one run; `bits` of a packed neuron, `few` as `cut_into_groups` has it."""
+    """Fixed choices of one run.
+
+    `bits` of a packed neuron; `few` and `growth` as `cut_into_groups` has them.
+    """
 
     exact: bool
     store: bool
@@ -26,6 +29,7 @@ class Options(NamedTuple):
     pivot: float
     bits: int
     few: float
+    growth: Any
 
 
 class CertificateSpace(NamedTuple):

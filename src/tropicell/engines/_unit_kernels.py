@@ -22,21 +22,22 @@ ENDED, TOO_SMALL, COLUMNS_FULL, BLOCK_FULL = 100, 101, 102, 103
 MOST_CHILDREN = 16
 
 #: Places of a kernel's results: bytes of what is left, number of groups, number of lines of facets,
-#: where groups begin.
+#: where groups begin, and their weights.
 SIZE, GROUPS, LINES, STARTS = 0, 1, 2, 3
-RESULT_SIZE = STARTS + MOST_CHILDREN + 1
+WEIGHTS = STARTS + MOST_CHILDREN + 1
+RESULT_SIZE = WEIGHTS + MOST_CHILDREN + 1
 
-#: Guess of how many regions a cell has for each of them in the layer before.
-_GROWTH = 4.0
+#: A weight is at most this.
+_HEAVIEST = 1e18
 
 
 @kernel
-def cut_into_groups(lines, layers, dimension, few, most, weights, ends):
+def cut_into_groups(lines, layers, growth, dimension, few, weights, result):
     """Cut a stack of nodes (the top one last) into groups of about equal weight, the top first.
 
     A node that is crossed by n lines of its layer is guessed to have C(n, 0) + … + C(n, d) cells,
-    the most that n hyperplanes make, and some more for each layer to come. Returns the number of
-    groups; `ends` says where each begins, counted from the bottom.
+    the most that n hyperplanes make, times the layer's `growth` (see `units.growth_of`). Sets
+    the number of groups, where each begins, counted from the bottom, and their weights.
     """
     n = len(lines)
     total = 0.0
@@ -45,18 +46,20 @@ def cut_into_groups(lines, layers, dimension, few, most, weights, ends):
         for k in range(min(dimension, 24)):
             term = term * max(lines[i] - k, 0) / (k + 1)
             weight += term
-        for _ in range(layers[n - 1] - layers[i]):
-            weight *= _GROWTH
+        weight *= growth[layers[i]]
         weights[i] = weight
         total += weight
-    parts = min(most, max(1, int(min(total / few, 1e6))))
-    count, before, group = 0, 0.0, 0
+    parts = min(MOST_CHILDREN, max(1, int(min(total / few, 1e6))))
+    count, before, group, mine = 0, 0.0, 0, 0.0
     for i in range(n - 1, -1, -1):
         number = min(int(before * parts / total), parts - 1)
         if number != group:
-            ends[count] = i + 1
+            result[STARTS + count] = i + 1
+            result[WEIGHTS + count] = int(min(mine, _HEAVIEST))
             count += 1
-            group = number
+            group, mine = number, 0.0
         before += weights[i]
-    ends[count] = 0
-    return count + 1
+        mine += weights[i]
+    result[STARTS + count] = 0
+    result[WEIGHTS + count] = int(min(mine, _HEAVIEST))
+    result[GROUPS] = count + 1

@@ -14,6 +14,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from tropicell.arithmetic import ArithmeticName
 from tropicell.columns import PackedPatterns
 from tropicell.domains import Domain, resolve
@@ -24,7 +26,7 @@ from tropicell.engines.cells_stack import CellLayout
 from tropicell.engines.cells_worker import CellWorker
 from tropicell.engines.program import Program, compile_program
 from tropicell.engines.tame import is_tame
-from tropicell.engines.units import FEW, Arrays, Unit
+from tropicell.engines.units import FEW, Arrays, Unit, growth_of
 from tropicell.network import Network
 
 #: In the plane, time goes to the lines of a layer: a unit of networks so wide has the usual limit.
@@ -122,9 +124,10 @@ class CellTask:
         self.plane = network.n_inputs == 2
         self.bits = PackedPatterns.bits_for(network.pieces)
         self.layout = CellLayout(plan.program)
-        self.options = CellOptions(
-            arithmetic == "exact", self.tolerance, store, self.volumes, self.bits, float(FEW)
-        )
+        lines = np.diff(plan.program.lines.line_start).tolist()
+        growth = growth_of(lines, network.n_inputs)
+        choices = arithmetic == "exact", self.tolerance, store, self.volumes
+        self.options = CellOptions(*choices, self.bits, float(FEW), growth)
         self.columns = (plan.program.neurons, self.bits, plan.program.dimension, self.volumes)
         self.entry: Callable[..., Any] | None = None  # the kernel; the first worker looks it up
         self._root = plan.root

@@ -10,28 +10,27 @@ one order, whatever the number of threads, and also when a run is broken off and
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from math import inf
 from typing import Any, NamedTuple, Protocol
 
+import numpy as np
 from numpy.typing import NDArray
 
 from tropicell.engines._exact_cells import ExactCell
-from tropicell.engines._unit_kernels import GROUPS, MOST_CHILDREN, SIZE, STARTS
+from tropicell.engines._unit_kernels import GROUPS, MOST_CHILDREN, SIZE, STARTS, WEIGHTS
 from tropicell.engines.batch import Columns
 from tropicell.engines.packed import Arrays, Layout, Packed
 from tropicell.engines.slab import Slab
 
-__all__ = ["Arrays", "Outcome", "Task", "Unit", "Worker", "chunks", "children"]
+__all__ = ["Arrays", "Outcome", "Task", "Unit", "Worker", "children", "chunks", "growth_of"]
 
 #: A unit ends after so many regions (times the task's `grain`), more in later generations: first a
 #: few, so that all threads soon have something to do; then as many as take some milliseconds, so
 #: that handing them out costs little and no thread has long to go at the end. Where there are so
-#: many generations there is much to do, and units may take longer.
-FIRST_LIMIT, LAST_LIMIT = 32, 2048
-
-#: Doublings of the first limit in the first generations, then one more with every fourth from
-#: `_LATE` on.
-_DOUBLINGS = (0, 0, 1, 2, 3)
-_LATE = 20
+#: many generations (one more doubling with every fourth from `_LATE` on) there is much to do, and
+#: units may take longer.
+_LIMITS = (4, 16, 64, 128, 256)
+_LATE, LAST_LIMIT = 20, 2048
 
 #: No more units than one for so many regions expected.
 FEW = 256
@@ -50,19 +49,21 @@ class Unit(NamedTuple):
         Cells in exact form that wait (cells engine only).
     doubtful : bool
         Whether it has cells that were finished in exact arithmetic.
+    weight : float
+        A guess of how many regions it has. What the unit gives does not depend on it.
     """
 
     generation: int
     stack: Mapping[str, NDArray[Any]]
     cells: tuple[ExactCell, ...] = ()
     doubtful: bool = False
+    weight: float = inf
 
     @property
     def limit(self) -> int:
         """Regions after which the unit ends."""
         later = min(max(0, (self.generation - _LATE) // 4), 20)
-        doublings = _DOUBLINGS[min(self.generation, len(_DOUBLINGS) - 1)] + later
-        return min(FIRST_LIMIT << doublings, LAST_LIMIT)
+        return min(_LIMITS[min(self.generation, len(_LIMITS) - 1)] << later, LAST_LIMIT)
 
 
 class Outcome(NamedTuple):
@@ -115,6 +116,42 @@ class Task(Protocol):
         """
 
 
+def growth_of(lines: Sequence[int], dimension: int) -> NDArray[np.float64]:
+    """For every layer a guess of how many regions a cell of it has.
+
+    Of so many cells as N hyperplanes make a further one crosses the part C(N, < d) / C(N, <= d),
+    where C(N, <= d) is the number of subsets of at most d. So a layer's lines are guessed
+    to cross a cell of all layers before it.
+
+    Parameters
+    ----------
+    lines : sequence of int
+        How many lines each layer has.
+    dimension : int
+
+    Examples
+    --------
+    >>> growth_of([20, 16], 5).round().tolist()
+    [24.0, 1.0]
+    """
+    growth = np.ones(len(lines))
+    for layer in range(len(lines) - 1, 0, -1):
+        before = sum(lines[:layer])
+        part = _subsets(before, dimension - 1) / _subsets(before, dimension)
+        cells = min(_subsets(part * lines[layer], dimension), 1e6)
+        growth[layer - 1] = min(growth[layer] * cells, 1e12)
+    return growth
+
+
+def _subsets(n: float, most: int) -> float:
+    """Number of subsets of at most so many of n things, for any n."""
+    total, term = 1.0, 1.0
+    for k in range(min(most, 24)):
+        term *= max(n - k, 0.0) / (k + 1)
+        total += term
+    return total
+
+
 def children(
     layout: Layout, blocks: Slab, result: Sequence[int], nodes: int, generation: int, doubtful: bool
 ) -> list[Unit]:
@@ -134,9 +171,10 @@ def children(
     """
     piece, at, end = blocks.piece, blocks.used >> 3, nodes
     units = []
-    for k in range(STARTS, STARTS + result[GROUPS]):
-        begin = result[k]
-        units.append(Unit(generation, Packed(layout, piece, at, begin, end), (), doubtful))
+    for k in range(result[GROUPS]):
+        begin = result[STARTS + k]
+        stack = Packed(layout, piece, at, begin, end)
+        units.append(Unit(generation, stack, (), doubtful, result[WEIGHTS + k]))
         end = begin
     blocks.used += result[SIZE]
     return units
