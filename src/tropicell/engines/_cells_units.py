@@ -221,9 +221,7 @@ def _take(
     n_facets = n_table = 0
     if len(table):
         n_facets, n_table = last[FACET_AT] + last[N_FACETS], last[TABLE]
-    parts = _parts(
-        top, n_corners, n_facets, n_conflicts, n_pieces, n_table, n_pattern, wide
-    )
+    parts = _parts(top, n_corners, n_facets, n_conflicts, n_pieces, n_table, n_pattern, wide)
     result[SIZE] = 8 * ((parts[9] + 7) // 8 * 8)
     end = begin + parts[9]
     if end + top > len(words):

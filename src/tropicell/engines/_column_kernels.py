@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tropicell.engines._cells_state import NONE
-from tropicell.engines._jit import kernel
+from tropicell.engines._jit import copy_bytes, kernel
 
 #: This times eight bytes that are 0 or 1 has them as bits, the first one lowest, in its top byte.
 _GATHER = np.uint64(0x0102040810204080)
@@ -171,3 +171,10 @@ def copy_points(
             piece.reals[at] = points[k, c]
             at += 1
     return True
+
+
+@kernel
+def copy_parts(moves: Any) -> None:
+    """Copy memory: every row has an address to copy to, one to copy from, and a number of bytes."""
+    for k in range(len(moves)):
+        copy_bytes(moves[k, 0], moves[k, 1], moves[k, 2])

@@ -30,7 +30,7 @@ from tropicell.engines._halfspaces_work import (
     make_work,
 )
 from tropicell.engines._lp import go_to_basis, load
-from tropicell.engines.units import FEW, growth_of
+from tropicell.engines.units import growth_of
 from tropicell.errors import InvalidDomainError
 from tropicell.network import Network
 from tropicell.patterns import PatternArray
@@ -89,6 +89,7 @@ class Search:
         arithmetic: ArithmeticName,
         tolerance: Tolerance,
         store: bool,
+        few: float,
     ) -> None:
         self.network = network
         self.program = program
@@ -96,7 +97,7 @@ class Search:
         bits = PackedPatterns.bits_for(network.pieces)
         relative, pivot = tolerance.relative, tolerance.pivot
         growth = growth_of(np.diff(program.first_cut).tolist(), network.n_inputs)
-        self.options = Options(self.exact, store, relative, pivot, bits, float(FEW), growth)
+        self.options = Options(self.exact, store, relative, pivot, bits, few, growth)
         depth = self.network.depth
         self.snap = self.program.roundoff.copy() if self.exact else np.full(depth, tolerance.snap)
         self.work: Work = make_work(self.program, store, BATCH)

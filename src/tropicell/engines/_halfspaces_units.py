@@ -300,15 +300,11 @@ def run_unit(
     """
     state, out = work.state, work.out
     if mode & PUT:
-        layer = _restore(
-            program, work, snap, options.exact, source, source_at, first, last, unsure
-        )
+        layer = _restore(program, work, snap, options.exact, source, source_at, first, last, unsure)
         if layer >= 0:
             result[SIZE] = layer
             return NEED_ROWS
-    if mode & (PUT | FRAMES) and not _put(
-        work.tree, options.store, source, source_at, first, last
-    ):
+    if mode & (PUT | FRAMES) and not _put(work.tree, options.store, source, source_at, first, last):
         return TOO_SMALL
     if mode & RUN:
         why = run(program, work, cert, options, snap, limit, visits)

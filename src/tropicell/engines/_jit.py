@@ -20,6 +20,7 @@ from typing import Any, TypeVar, cast
 import numba
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -117,6 +118,19 @@ def _lowest_bit(typing_context: Any, bits: Any) -> Any:
 
     return types.int64(types.uint64), generate
 
+
+def _copy_bytes(typing_context: Any, target: Any, source: Any, size: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        pointer = ir.IntType(8).as_pointer()
+        ends = [builder.inttoptr(address, pointer) for address in args[:2]]
+        cgutils.raw_memcpy(builder, *ends, args[2], 1)
+        return context.get_dummy_value()
+
+    return types.none(types.int64, types.int64, types.int64), generate
+
+
+#: Copy so many bytes from one address to another: target, source, number.
+copy_bytes = cast(Callable[[int, int, int], None], intrinsic(_copy_bytes))
 
 #: Number of ones of a uint64, as int64.
 bit_count = cast(Callable[[Any], int], intrinsic(_bit_count))

@@ -26,7 +26,7 @@ from tropicell.engines.cells_stack import CellLayout
 from tropicell.engines.cells_worker import CellWorker
 from tropicell.engines.program import Program, compile_program
 from tropicell.engines.tame import is_tame
-from tropicell.engines.units import FEW, Arrays, Unit, growth_of
+from tropicell.engines.units import Arrays, Unit, few_of, growth_of
 from tropicell.network import Network
 
 #: In the plane, time goes to the lines of a layer: a unit of networks so wide has the usual limit.
@@ -124,13 +124,24 @@ class CellTask:
         self.plane = network.n_inputs == 2
         self.bits = PackedPatterns.bits_for(network.pieces)
         self.layout = CellLayout(plan.program)
-        lines = np.diff(plan.program.lines.line_start).tolist()
-        growth = growth_of(lines, network.n_inputs)
-        choices = arithmetic == "exact", self.tolerance, store, self.volumes
-        self.options = CellOptions(*choices, self.bits, float(FEW), growth)
+        self.few = few_of(self.grain)
         self.columns = (plan.program.neurons, self.bits, plan.program.dimension, self.volumes)
         self.entry: Callable[..., Any] | None = None  # the kernel; the first worker looks it up
         self._root = plan.root
+
+    @property
+    def options(self) -> CellOptions:
+        """What the kernels need to know."""
+        lines = np.diff(self.program.lines.line_start).tolist()
+        return CellOptions(
+            exact=self.arithmetic == "exact",
+            tolerance=self.tolerance,
+            store=self.store,
+            volumes=self.volumes,
+            bits=self.bits,
+            few=self.few,
+            growth=growth_of(lines, self.program.dimension),
+        )
 
     def root(self) -> Unit:
         """The whole domain; nothing if it has no interior."""

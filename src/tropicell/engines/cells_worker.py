@@ -98,28 +98,27 @@ class CellWorker:
         self._stats = CellStats()
         program, plane = task.program, task.plane
         d, rows = program.dimension, program.rows
-        self._state = np.zeros(STATE_SIZE, np.int64)
-        self._result = np.zeros(RESULT_SIZE, np.int64)
+        self._room = Slab()
+        zeros = self._room.zeros
+        self._state = zeros(STATE_SIZE, np.int64)
+        self._result = zeros(RESULT_SIZE, np.int64)
         self._stack: Any = buffers.plane_stack(program) if plane else buffers.cone_stack(program)
-        self._records = np.zeros((256, 11), np.int64)
+        self._records = zeros((256, 11), np.int64)
         self._out = buffers.batch_arrays(program, task.store)
         self._unsure = buffers.unsure_arrays(program)
-        self._pattern = np.zeros(program.neurons, np.uint8)
-        self._maps = (
-            np.zeros((d + 2, rows)),
-            np.zeros((d + 3, rows)),
-            self._pattern,
-            np.full(program.depth + 2, -1, np.int64),
-        )
+        self._pattern = zeros(program.neurons, np.uint8)
+        changes = zeros(program.depth + 2, np.int64)
+        changes[:] = -1
+        self._maps = zeros((d + 2, rows)), zeros((d + 3, rows)), self._pattern, changes
         self._no_seeds = self._seeds_of([])
         self._seeds = self._no_seeds
         self._planted: list[ExactCell] = []
         self._waiting: list[ExactCell] = []
         self._finished: list[ExactCell] = []
         self._found: list[Columns] = []
-        self._room = Slab()
         self._blocks = Slab(largest=BLOCK_BYTES)
         self._doubtful = False
+        self._options = task.options
         self._gather()
 
     def _gather(self) -> None:
@@ -128,7 +127,7 @@ class CellWorker:
         self._arguments = (
             *(task.program, *self._maps, self._stack, self._records, self._seeds, out),
             *(out.patterns.view(np.uint64), self._unsure, self._state, self._result),
-            task.options,
+            self._options,
         )
 
     def _call(self, mode: int, most: int = 0, stack: Packed | None = None) -> int:
@@ -213,9 +212,7 @@ class CellWorker:
                 room.reserve(size)
                 code = self._call(COLUMNS | STACK)
             lines = int(self._result[LINES])
-            found = columns_at(
-                room.piece, room.used, neurons, bits, (*sizes, lines), d, volumes
-            )
+            found = columns_at(room.piece, room.used, neurons, bits, (*sizes, lines), d, volumes)
             room.used += size
             columns.append(self._without_doubtful_facets(found))
         return Outcome(columns, state[COUNT], self._children(code, state[TOP], unit.generation + 1))

@@ -39,7 +39,7 @@ from tropicell.engines.batch import Columns
 from tropicell.engines.halfspaces_stack import FrameLayout
 from tropicell.engines.packed import Packed
 from tropicell.engines.slab import Slab
-from tropicell.engines.units import Arrays, Outcome, Unit, children
+from tropicell.engines.units import Arrays, Outcome, Unit, children, few_of
 from tropicell.network import Network
 
 #: Nodes after which the kernel returns so that clocks and interrupts are looked at.
@@ -89,7 +89,8 @@ class HalfspaceTask:
         self.arithmetic = arithmetic
         self.tolerance = tolerance or Tolerance()
         self.store = store
-        self.grain = 5 if store else 8
+        self.grain = 8 if store else 16
+        self.few = few_of(self.grain)
         self.bits = PackedPatterns.bits_for(self.network.pieces)
         self.layout = FrameLayout(self.program, store=store)
         self.columns = (self.network.n_neurons, self.bits, self.network.n_inputs)
@@ -122,13 +123,14 @@ class HalfspaceWorker:
         self._unproved = 0
         self._room = Slab()
         self._blocks = Slab(largest=_BLOCK_BYTES)
-        self._result = np.zeros(RESULT_SIZE, np.int64)
+        self._result = self._room.zeros(RESULT_SIZE, np.int64)
         self._search = Search(
             task.network,
             task.program,
             arithmetic=task.arithmetic,
             tolerance=task.tolerance,
             store=task.store,
+            few=task.few,
         )
         self._gather()
 

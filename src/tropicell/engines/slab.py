@@ -11,6 +11,9 @@ from numpy.typing import DTypeLike, NDArray
 #: Bytes of the first piece and of the largest; each is four times as large as the one before.
 _FIRST, _LARGEST = 2**16, 2**23
 
+#: Larger arrays have memory of their own.
+_SMALL = 2**12
+
 #: Arrays begin at multiples of so many bytes: a line of a processor's cache.
 LINE = 64
 
@@ -76,7 +79,13 @@ class Slab:
         return array
 
     def zeros(self, shape: int | tuple[int, ...], dtype: DTypeLike = np.float64) -> NDArray[Any]:
-        """A new array, as `numpy.zeros` makes it."""
+        """A new array, as `numpy.zeros` makes it, which shares no line of a cache with others.
+
+        Large ones come from the system, which clears memory when it is used.
+        """
+        size = np.dtype(dtype).itemsize * (shape if isinstance(shape, int) else prod(shape))
+        if size > _SMALL:
+            return np.zeros(shape, dtype)
         array = self.empty(shape, dtype)
         array.fill(0)
         return array

@@ -22,18 +22,29 @@ from tropicell.engines.batch import Columns
 from tropicell.engines.packed import Arrays, Layout, Packed
 from tropicell.engines.slab import Slab
 
-__all__ = ["Arrays", "Outcome", "Task", "Unit", "Worker", "children", "chunks", "growth_of"]
+__all__ = [
+    "Arrays",
+    "Outcome",
+    "Task",
+    "Unit",
+    "Worker",
+    "children",
+    "chunks",
+    "few_of",
+    "growth_of",
+]
 
 #: A unit ends after so many regions (times the task's `grain`), more in later generations: first a
 #: few, so that all threads soon have something to do; then as many as take some milliseconds, so
 #: that handing them out costs little and no thread has long to go at the end. Where there are so
 #: many generations (one more doubling with every fourth from `_LATE` on) there is much to do, and
 #: units may take longer.
-_LIMITS = (4, 16, 64, 128, 256)
+LIMITS = (4, 16, 64, 128, 256)
 _LATE, LAST_LIMIT = 20, 2048
 
-#: No more units than one for so many regions expected.
-FEW = 256
+#: What is left of a unit becomes no more units than one for so many regions expected, times the
+#: `grain`.
+FEW = 128.0
 
 
 class Unit(NamedTuple):
@@ -63,7 +74,7 @@ class Unit(NamedTuple):
     def limit(self) -> int:
         """Regions after which the unit ends."""
         later = min(max(0, (self.generation - _LATE) // 4), 20)
-        return min(_LIMITS[min(self.generation, len(_LIMITS) - 1)] << later, LAST_LIMIT)
+        return min(LIMITS[min(self.generation, len(LIMITS) - 1)] << later, LAST_LIMIT)
 
 
 class Outcome(NamedTuple):
@@ -92,10 +103,11 @@ class Task(Protocol):
     """An engine on a network and a domain.
 
     `grain` times its `limit` is the number of regions after which a unit ends: more where regions
-    are found faster.
+    are found faster. What is left of it becomes no more units than one for `few` regions expected.
     """
 
     grain: int
+    few: float
 
     def root(self) -> Unit:
         """All that there is to do."""
@@ -114,6 +126,11 @@ class Task(Protocol):
         ValueError
             If a worker could not run it safely.
         """
+
+
+def few_of(grain: int) -> float:
+    """Regions for which there is a unit: see `FEW`."""
+    return FEW * grain
 
 
 def growth_of(lines: Sequence[int], dimension: int) -> NDArray[np.float64]:
