@@ -55,7 +55,7 @@ def columns_at(
     d: int,
     volumes: bool,
 ) -> Columns:
-    """The columns that `copy_cells` has written to a piece; the last size is the number of lines."""
+    """The columns that `copy_cells` has written to a piece; the last size is that of the lines."""
     n, corners, facets, kept = sizes
     width = PackedPatterns.words_for(neurons, bits)
     starts = [at + start for start in cell_sections(n, corners, facets, width, d, volumes)]

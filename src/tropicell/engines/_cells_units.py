@@ -1,4 +1,4 @@
-"""A unit of the cells engine in one call of a kernel: from what was left of another to what is left.
+"""A unit of the cells engine in one call of a kernel; see `_unit_kernels`.
 
 Cells that wait are kept as a *block* of memory, for all units that are left of one together: a head
 with the sizes of its parts, then the parts (see `block_parts`). A unit is a number of records that
@@ -122,8 +122,8 @@ def _put(
     wide = corners.shape[1]
     b = begin
     parts = _parts(
-        words[b], words[b + 1], words[b + 2], words[b + 3], words[b + 4], words[b + 5], words[b + 6],
-        wide,
+        words[b], words[b + 1], words[b + 2], words[b + 3],
+        words[b + 4], words[b + 5], words[b + 6], wide,
     )  # fmt: skip
     low, high = b + parts[0] + 11 * first, b + parts[0] + 11 * (last - 1)
     layer = words[high]
@@ -274,7 +274,7 @@ def _columns(
         result[LINES] = copy_cells(
             out, eights, n, corners, facets, neurons, bits, volumes, columns, begin
         )
-    return result[LINES] >= 0
+    return bool(result[LINES] >= 0)
 
 
 @kernel

@@ -97,7 +97,7 @@ def entry(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Callable[
     Finding out the types of some dozens of arrays takes several times longer than a call itself.
     """
     try:
-        kinds = tuple(numba.typeof(argument) for argument in arguments)
+        kinds = tuple(cast(Any, numba).typeof(argument) for argument in arguments)
         dispatcher = cast(Any, function)
         dispatcher.compile(kinds)
         return cast(Callable[..., Any], dispatcher.overloads[kinds].entry_point)
@@ -122,8 +122,8 @@ def _lowest_bit(typing_context: Any, bits: Any) -> Any:
 def _copy_bytes(typing_context: Any, target: Any, source: Any, size: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         pointer = ir.IntType(8).as_pointer()
-        ends = [builder.inttoptr(address, pointer) for address in args[:2]]
-        cgutils.raw_memcpy(builder, *ends, args[2], 1)
+        target, source = (builder.inttoptr(address, pointer) for address in args[:2])
+        cast(Any, cgutils).raw_memcpy(builder, target, source, args[2], 1)
         return context.get_dummy_value()
 
     return types.none(types.int64, types.int64, types.int64), generate

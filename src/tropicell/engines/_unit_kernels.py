@@ -4,9 +4,9 @@ Python could do most of it; but it would do so under its global lock, for which 
 and every call of a kernel gives the lock away and waits for it again.
 """
 
-# mypy: disable-error-code="no-untyped-def"
-
 from __future__ import annotations
+
+from typing import Any
 
 from tropicell.engines._jit import kernel
 
@@ -32,7 +32,9 @@ _HEAVIEST = 1e18
 
 
 @kernel
-def cut_into_groups(lines, layers, growth, dimension, few, weights, result):
+def cut_into_groups(
+    lines: Any, layers: Any, growth: Any, dimension: int, few: float, weights: Any, result: Any
+) -> None:
     """Cut a stack of nodes (the top one last) into groups of about equal weight, the top first.
 
     A node that is crossed by n lines of its layer is guessed to have C(n, 0) + … + C(n, d) cells,

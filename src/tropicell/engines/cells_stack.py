@@ -12,6 +12,12 @@ from tropicell.engines.program import Program
 from tropicell.engines.slab import piece_of
 
 
+def _seven(sizes: list[int]) -> tuple[int, int, int, int, int, int, int]:
+    """The sizes in the head of a block."""
+    records, corners, facets, conflicts, pieces, table, pattern = sizes
+    return records, corners, facets, conflicts, pieces, table, pattern
+
+
 class CellLayout:
     """See `tropicell.engines.packed.Layout`, and `_cells_units`."""
 
@@ -24,7 +30,7 @@ class CellLayout:
         """The cells as plain arrays; all places in the records count from 0."""
         program, words, wide = self._program, stack.piece.words, self._wide
         sizes = words[stack.at : stack.at + 7].tolist()
-        starts = [stack.at + start for start in block_parts(*sizes, wide)]
+        starts = [stack.at + start for start in block_parts(*_seven(sizes), wide)]
 
         def part(begin: int, end: int, width: int, start: int) -> NDArray[np.int64]:
             return words[start + width * begin : start + width * end].copy()
@@ -32,7 +38,7 @@ class CellLayout:
         records = part(stack.first, stack.last, 11, starts[0]).reshape(-1, 11)
         first, last = records[0].tolist(), records[-1].tolist()
         corners = first[2], last[2] + last[1]
-        found = {"conflicts": part(first[4], last[4] + last[3], 1, starts[6])}
+        found: Arrays = {"conflicts": part(first[4], last[4] + last[3], 1, starts[6])}
         coordinates = part(*corners, wide, starts[1]).view(np.float64).reshape(-1, wide)
         tags = part(*corners, 1, starts[2])
         if self._plane:
@@ -63,13 +69,9 @@ class CellLayout:
         records, pieces, pattern = arrays["records"], arrays["pieces"], arrays["pattern"]
         corners, tags = ("poly", "labels") if self._plane else ("rays", "tight")
         facets, table = arrays.get("facets", none), arrays.get("table", none)
-        sizes = [
-            len(part)
-            for part in (
-                *(records, arrays[corners], facets, arrays["conflicts"], pieces, table, pattern),
-            )
-        ]
-        starts = block_parts(*sizes, self._wide)
+        counted = (records, arrays[corners], facets, arrays["conflicts"], pieces, table, pattern)
+        sizes = [len(part) for part in counted]
+        starts = block_parts(*_seven(sizes), self._wide)
         piece = piece_of(8 * starts[-1])
         piece.words[: starts[0]] = 0
         piece.words[: len(sizes)] = sizes

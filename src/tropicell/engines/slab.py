@@ -33,8 +33,9 @@ def piece_of(size: int) -> Piece:
     whole = np.empty(size + 2 * LINE, np.uint8)
     begin = -whole.ctypes.data % LINE
     part = whole[begin : begin + -(-size // LINE) * LINE]
-    views = [part.view(kind) for kind in (np.int64, np.uint64, np.float64, np.int32)]
-    return Piece(*views, part)
+    return Piece(
+        part.view(np.int64), part.view(np.uint64), part.view(np.float64), part.view(np.int32), part
+    )
 
 
 class Slab:

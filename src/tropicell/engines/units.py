@@ -10,6 +10,7 @@ one order, whatever the number of threads, and also when a run is broken off and
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from math import inf
 from typing import Any, NamedTuple, Protocol
 
@@ -77,7 +78,8 @@ class Unit(NamedTuple):
         return min(LIMITS[min(self.generation, len(LIMITS) - 1)] << later, LAST_LIMIT)
 
 
-class Outcome(NamedTuple):
+@dataclass(slots=True)
+class Outcome:
     """What became of a unit.
 
     `left` are the units that remain, in order; None if the worker was told to stop: then `columns`
