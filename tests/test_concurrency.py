@@ -90,8 +90,8 @@ def test_memory_for_regions_that_wait(
     """However little may wait, threads do not wait for each other for ever, and nothing is lost."""
     network = dense(2, 16, 16, 1)
     expected = enumerate_regions(network, engine=engine)
-    monkeypatch.setattr(units, "FIRST_LIMIT", 1)
-    monkeypatch.setattr(units, "FEW", 1)
+    monkeypatch.setattr(units, "LIMITS", (1, 2, 8))
+    monkeypatch.setattr(units, "FEW", 0.1)
     monkeypatch.setattr(threads, "MOST_WAITING", waiting)
     found = enumerate_regions(network, engine=engine, workers=4, max_seconds=60)
     assert found.complete
@@ -101,6 +101,7 @@ def test_memory_for_regions_that_wait(
 
 
 def test_a_reader_that_stops_lets_the_threads_go() -> None:
+    assert list(iter_regions(dense(2, 4, 1)))  # the first progress bar starts a thread that stays
     before = threading.active_count()
     batches = iter_regions(dense(6, 40, 40, 1), workers=3)
     assert len(next(batches)) > 0

@@ -34,12 +34,12 @@ ENGINES = ("cells", "halfspaces")
 @contextmanager
 def small_units(limit: int) -> Iterator[None]:
     """Units of so few regions that also small networks are made of many."""
-    saved = units.FIRST_LIMIT, units.LAST_LIMIT, units.FEW
-    units.FIRST_LIMIT, units.LAST_LIMIT, units.FEW = limit, 2 * limit, 1
+    saved = units.LIMITS, units.LAST_LIMIT, units.FEW
+    units.LIMITS, units.LAST_LIMIT, units.FEW = (limit, 2 * limit), 2 * limit, 0.05
     try:
         yield
     finally:
-        units.FIRST_LIMIT, units.LAST_LIMIT, units.FEW = saved
+        units.LIMITS, units.LAST_LIMIT, units.FEW = saved
 
 
 @pytest.mark.parametrize("engine", ENGINES)

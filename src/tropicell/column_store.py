@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tropicell.columns import Ragged
 from tropicell.engines.batch import Columns
 from tropicell.parts import in_parts
 
-#: Batches that a thread copies at a time, at least.
-_LEAST = 8
+#: Batches that a thread copies at a time, at least, and number of parts for all threads, at most.
+_LEAST, _PARTS = 8, 64
 
 
 class Store:
@@ -49,29 +50,38 @@ class Store:
 
         Batches are let go as soon as they are copied, so that little is in memory twice.
         """
+        from tropicell.engines._column_kernels import copy_parts  # noqa: PLC0415 - Numba is slow
+
         batches, self._batches = self._batches, []
         whole: list[Any] = []
-        ends: list[list[int]] = []
+        moves: list[NDArray[np.int64]] = []
         for parts in zip(*batches, strict=True):
             if any(part is None for part in parts):
                 whole.append(None)
-                ends.append([])
                 continue
-            lengths = [0, *map(len, parts)]
-            ends.append(np.cumsum(lengths).tolist())
-            shape = (ends[-1][-1], *parts[0].shape[1:])
+            if parts[0].dtype.hasobject:  # numbers of any length: memory that only Python may copy
+                whole.append(np.concatenate(parts))
+                continue
+            sizes = np.array([part.nbytes for part in parts])
+            shape = (sum(map(len, parts)), *parts[0].shape[1:])
             whole.append(np.empty(shape, parts[0].dtype))
+            targets = _address(whole[-1]) + np.cumsum(sizes) - sizes
+            sources = np.array([_address(part) for part in parts])
+            moves.append(np.stack([targets, sources, sizes], axis=1))
+        table = np.stack(moves, axis=1) if moves else np.zeros((0, 0, 3), np.int64)
 
         def copy(rows: slice) -> None:
-            for k in range(rows.start, rows.stop):
-                batch, batches[k] = batches[k], ()
-                for column, part, places in zip(whole, batch, ends, strict=True):
-                    if column is not None:
-                        column[places[k] : places[k + 1]] = part
+            copy_parts(table[rows].reshape(-1, 3))
+            batches[rows] = [()] * (rows.stop - rows.start)
 
-        in_parts(copy, len(batches), self._workers, max(_LEAST, -(-len(batches) // self._workers)))
+        in_parts(copy, len(batches), self._workers, max(_LEAST, -(-len(batches) // _PARTS)))
         names = ("words", *Columns._fields[1:])
         return dict(zip(names, whole or [None] * len(names), strict=True))
+
+
+def _address(array: NDArray[Any]) -> int:
+    assert array.flags.c_contiguous
+    return int(array.__array_interface__["data"][0])
 
 
 def ragged(values: Any, counts: Any) -> Ragged | None:

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 #: Parts of the tree that a probe follows at a time, and regions that it finds in each of them
 #: before it looks at what is left.
 _POPULATION, _LIMIT = 64, 64
+
+#: Regions expected for which there is a subtree of its own.
+_FEW = 64.0
+
 _FEWEST_PROBES = 4
 #: No probe goes on for longer than so many times the time that was given.
 _OVERTIME = 5
@@ -141,6 +145,7 @@ def estimate_regions(
     runs.load(engine, inner.n_inputs)
     started = clock()
     task = runs.task_of(engine, inner, inside, arithmetic, store=False)
+    task.few = _FEW
     worker = task.worker()
     rng = np.random.default_rng(seed)
     samples: list[float] = []

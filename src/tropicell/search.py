@@ -262,6 +262,9 @@ class _Budget:
         if self.spent:
             return None
         n = len(columns.packed)
+        if self._most == self._most_bytes == sys.maxsize:
+            self.regions += n
+            return columns if n else None
         if self.regions + n > self._most:
             n, self.spent = self._most - self.regions, "max_regions"
             columns = first(columns, n)

@@ -27,9 +27,10 @@ from tropicell.domains import Domain, resolve
 from tropicell.engines._cells_buffers import plane_stack
 from tropicell.engines._cells_maps import enter_layer
 from tropicell.engines._cells_sharp import refine
-from tropicell.engines._column_kernels import copy_points, pattern_rows
+from tropicell.engines._column_kernels import copy_points, pattern_rows, point_sections
 from tropicell.engines.cells import CellTask, Tolerance
 from tropicell.engines.program import compile_program
+from tropicell.engines.slab import piece_of
 from tropicell.engines.threads import UnitRun
 from tropicell.engines.traverse import traverse
 from tropicell.maps import NetworkMaps
@@ -319,11 +320,14 @@ def test_kernels_pack_patterns_like_everybody(neurons: int, bits: int) -> None:
     rows[:] = 255  # what is beyond the last neuron does not matter
     rows[:, :neurons] = rng.integers(0, 2**bits, size=(5, neurons))
     expected = PackedPatterns.pack(np.ascontiguousarray(rows[:, :neurons]), bits).words
-    words, points = np.empty_like(expected), rng.normal(size=(5, 2))
-    copy = np.empty_like(points)
-    copy_points(rows, rows.view(np.uint64), points, 5, neurons, bits, words, copy)
-    assert (words == expected).all()
-    assert (copy == points).all()
+    points = rng.normal(size=(5, 2))
+    _, second, size = point_sections(5, expected.shape[1], 2)
+    piece = piece_of(size + 64)
+    assert not copy_points(rows, rows.view(np.uint64), points, 5, neurons, bits, piece, 128)
+    assert copy_points(rows, rows.view(np.uint64), points, 5, neurons, bits, piece, 64)
+    assert (piece.naturals[8 : 8 + expected.size] == expected.ravel()).all()
+    at = 8 + second // 8
+    assert (piece.reals[at : at + points.size] == points.ravel()).all()
 
 
 def test_numbers_of_extraordinary_size() -> None:

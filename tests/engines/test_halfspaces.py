@@ -14,8 +14,7 @@ from tropicell import Affine, Box, Layer, Network, Polytope, Slice, activations
 from tropicell.domains import resolve
 from tropicell.engines import _halfspaces_search, _halfspaces_work
 from tropicell.engines._halfspaces_exact import decide, interior_point
-from tropicell.engines._halfspaces_search import Search
-from tropicell.engines.halfspaces import HalfspaceTask
+from tropicell.engines.halfspaces import HalfspaceTask, HalfspaceWorker
 from tropicell.engines.threads import UnitRun
 from tropicell.engines.traverse import traverse
 from tropicell.errors import InvalidDomainError
@@ -42,15 +41,14 @@ def enumerate_halfspaces(network, domain=None, *, store=True, arithmetic="exact"
     margins = [np.empty(0)]
     patterns = [np.empty((0, task.network.n_neurons), np.uint8)]
     witnesses = [np.empty((0, task.network.n_inputs))]
-    original = Search.batch
+    original = HalfspaceWorker._columns
 
-    def recorded(self):
-        batch = original(self)
-        margins.append(batch.margins.copy())
-        return batch
+    def recorded(self, n):
+        margins.append(self._search.work.out.margins[:n].copy())
+        return original(self, n)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Search, "batch", recorded)
+        patch.setattr(HalfspaceWorker, "_columns", recorded)
         run = UnitRun(task)
         for columns in run.batches():
             if columns is not None:

@@ -21,6 +21,7 @@ from tropicell.engines._column_kernels import pattern_rows
 from tropicell.engines._exact_cells import ExactCell
 from tropicell.engines._exact_cone import polygon, ray_basis
 from tropicell.engines.program import Program
+from tropicell.engines.slab import Slab
 
 #: A batch has at most so many regions, and so many bytes of patterns.
 BATCH_REGIONS = 1 << 14
@@ -36,28 +37,35 @@ _FIXED = ("sides", "margin", "change", "basis", "minors", "terms", "square", "fi
 
 def plane_stack(program: Program) -> PlaneStack:
     """Stack of the plane kernel; it grows when the kernel asks for it."""
+    zeros = Slab().zeros
     width, lines = program.width, program.most_lines
     corners = 1024 + 4 * len(program.lines.domain_rows)
     return PlaneStack(
-        poly=np.zeros((corners, 9)),
-        labels=np.zeros(corners, np.int64),
-        conflicts=np.zeros(16 * lines + 64, np.int64),
-        patterns=np.zeros(64 * width + 64, np.uint8),
-        old_poly=np.zeros((corners, 9)),
-        old_labels=np.zeros(corners, np.int64),
-        values=np.zeros(corners),
-        handed=np.zeros(lines + 8, np.int64),
-        sides=np.zeros((3, width)),
-        rows=np.zeros(width, np.int64),
-        change=np.zeros(program.dimension + 2),
-        margin=np.array([lines, width], np.int64),
+        poly=zeros((corners, 9)),
+        labels=zeros(corners, np.int64),
+        conflicts=zeros(16 * lines + 64, np.int64),
+        patterns=zeros(64 * width + 64, np.uint8),
+        old_poly=zeros((corners, 9)),
+        old_labels=zeros(corners, np.int64),
+        values=zeros(corners),
+        handed=zeros(lines + 8, np.int64),
+        sides=zeros((3, width)),
+        rows=zeros(width, np.int64),
+        change=zeros(program.dimension + 2),
+        margin=_margin(program, zeros),
         fine=Fine(
-            before=np.zeros((8, program.rows)),
-            after=np.zeros((8, program.rows)),
-            pattern=np.zeros(program.neurons, np.uint8),
-            known=np.zeros(1, np.int64),
+            before=zeros((8, program.rows)),
+            after=zeros((8, program.rows)),
+            pattern=zeros(program.neurons, np.uint8),
+            known=zeros(1, np.int64),
         ),
     )
+
+
+def _margin(program: Program, zeros: Any) -> Any:
+    margin = zeros(2, np.int64)
+    margin[:] = program.most_lines, program.width
+    return margin
 
 
 def grown(arrays: Any) -> Any:
@@ -166,34 +174,35 @@ def plane_seeds(program: Program, cells: Sequence[ExactCell]) -> Seeds:
 
 def cone_stack(program: Program) -> ConeStack:
     """Stack of the cone kernel; it grows when the kernel asks for it."""
+    zeros = Slab().zeros
     d = program.dimension
     width, lines = program.width, program.most_lines
     rays = 1024
     return ConeStack(
-        rays=np.zeros((rays, d + 2)),
-        tight=np.zeros(rays, np.uint64),
-        facets=np.zeros(2048, np.int64),
-        table=np.zeros((256, d + 2)),
-        table_labels=np.zeros(256, np.int64),
-        conflicts=np.zeros(16 * lines + 64, np.int64),
-        patterns=np.zeros(64 * width + 64, np.uint8),
-        old_rays=np.zeros((rays, d + 2)),
-        old_tight=np.zeros(rays, np.uint64),
-        new_rays=np.zeros((rays, d + 2)),
-        new_tight=np.zeros(rays, np.uint64),
-        values=np.zeros(rays),
-        handed=np.zeros(lines + 8, np.int64),
-        low=np.zeros(width),
-        high=np.zeros(width),
-        value=np.zeros(width),
-        rows=np.zeros(width, np.int64),
-        change=np.zeros(d + 2),
-        basis=np.zeros(d, np.int64),
-        minors=np.zeros(1 << (d + 1)),
+        rays=zeros((rays, d + 2)),
+        tight=zeros(rays, np.uint64),
+        facets=zeros(2048, np.int64),
+        table=zeros((256, d + 2)),
+        table_labels=zeros(256, np.int64),
+        conflicts=zeros(16 * lines + 64, np.int64),
+        patterns=zeros(64 * width + 64, np.uint8),
+        old_rays=zeros((rays, d + 2)),
+        old_tight=zeros(rays, np.uint64),
+        new_rays=zeros((rays, d + 2)),
+        new_tight=zeros(rays, np.uint64),
+        values=zeros(rays),
+        handed=zeros(lines + 8, np.int64),
+        low=zeros(width),
+        high=zeros(width),
+        value=zeros(width),
+        rows=zeros(width, np.int64),
+        change=zeros(d + 2),
+        basis=zeros(d, np.int64),
+        minors=zeros(1 << (d + 1)),
         terms=_minor_terms(d),
-        margin=np.array([lines, width], np.int64),
-        faces=np.zeros((d + 3, rays), np.int64),
-        square=np.zeros((d, d)),
+        margin=_margin(program, zeros),
+        faces=zeros((d + 3, rays), np.int64),
+        square=zeros((d, d)),
     )
 
 

@@ -9,13 +9,13 @@ import numpy as np
 
 from tropicell.columns import PackedPatterns
 from tropicell.engines._cells_state import Batch
-from tropicell.engines._column_kernels import copy_cells, pattern_rows
+from tropicell.engines._column_kernels import cell_sections, copy_cells, pattern_rows
 from tropicell.engines._exact_cells import ExactCell
 from tropicell.engines._exact_cone import polygon
 from tropicell.engines._volume import polytope_volume
 from tropicell.engines.batch import Columns
 from tropicell.engines.program import Program
-from tropicell.engines.slab import Slab
+from tropicell.engines.slab import Piece, Slab
 
 
 def as_columns(
@@ -37,37 +37,38 @@ def as_columns(
     """
     n, corners, facets = sizes
     d = batch.witnesses.shape[1]
-    words = room.empty((n, max(1, -(-neurons * bits // 64))), np.uint64)
-    witnesses = room.empty((n, d), np.float64)
-    vertices = room.empty((corners, d + 1), np.float64)
-    bounded, measures = room.empty(n, np.bool_), room.empty(n if volumes else 0, np.float64)
-    vertex_counts, facet_counts = room.empty(n, np.int64), room.empty(n, np.int64)
-    lines = room.empty(facets, np.int32)
-    kept = copy_cells(
-        batch,
-        batch.patterns.view(np.uint64),
-        n,
-        corners,
-        neurons,
-        bits,
-        words,
-        witnesses,
-        bounded,
-        measures,
-        vertices,
-        vertex_counts,
-        lines,
-        facet_counts,
-    )
+    sections = cell_sections(*sizes, PackedPatterns.words_for(neurons, bits), d, volumes)
+    room.reserve(sections[-1])
+    eights = batch.patterns.view(np.uint64)
+    where = room.piece, room.used
+    kept = copy_cells(batch, eights, n, corners, facets, neurons, bits, volumes, *where)
+    room.used += sections[-1]
+    return columns_at(*where, neurons, bits, (*sizes, kept), d, volumes)
+
+
+def columns_at(
+    piece: Piece,
+    at: int,
+    neurons: int,
+    bits: int,
+    sizes: tuple[int, int, int, int],
+    d: int,
+    volumes: bool,
+) -> Columns:
+    """The columns that `copy_cells` has written to a piece; the last size is that of the lines."""
+    n, corners, facets, kept = sizes
+    width = PackedPatterns.words_for(neurons, bits)
+    starts = [at + start for start in cell_sections(n, corners, facets, width, d, volumes)]
+    room = piece.bytes
     return Columns(
-        PackedPatterns(words, neurons, bits),
-        witnesses,
-        bounded,
-        measures if volumes else None,
-        vertices,
-        vertex_counts,
-        lines[:kept],
-        facet_counts,
+        PackedPatterns(np.ndarray((n, width), np.uint64, room, starts[0]), neurons, bits),
+        np.ndarray((n, d), np.float64, room, starts[1]),
+        np.ndarray(n, np.bool_, room, starts[7]),
+        np.ndarray(n, np.float64, room, starts[4]) if volumes else None,
+        np.ndarray((corners, d + 1), np.float64, room, starts[2]),
+        np.ndarray(n, np.int64, room, starts[3]),
+        np.ndarray(kept, np.int32, room, starts[6]),
+        np.ndarray(n, np.int64, room, starts[5]),
     )
 
 

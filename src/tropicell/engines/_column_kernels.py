@@ -1,6 +1,8 @@
 """Kernels that copy regions out of the engines' buffers, with their patterns packed.
 
-NumPy could do it in a dozen steps; but between them all threads wait for Python's global lock.
+NumPy could do it in a dozen steps; but between them all threads wait for Python's global lock. All
+columns go to one piece of memory (`tropicell.engines.slab.Piece`), one after the other; where each
+begins is known from the numbers of regions, corners and facets.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tropicell.engines._cells_state import NONE
-from tropicell.engines._jit import kernel
+from tropicell.engines._jit import copy_bytes, kernel
 
 #: This times eight bytes that are 0 or 1 has them as bits, the first one lowest, in its top byte.
 _GATHER = np.uint64(0x0102040810204080)
@@ -26,17 +28,48 @@ def pattern_rows(count: int, neurons: int) -> NDArray[np.uint8]:
     return np.empty((count, 64 * max(1, -(-neurons // 64))), np.uint8)
 
 
+def cell_sections(
+    n: int, corners: int, facets: int, width: int, d: int, volumes: bool
+) -> tuple[int, int, int, int, int, int, int, int, int]:
+    """Where columns begin in a piece, in bytes after the first one; the last number is their size.
+
+    Patterns (of `width` words), witnesses, corners, their numbers, volumes, numbers of facets,
+    their lines, and which regions are bounded.
+    """
+    witnesses = (8 * n * width + 63) // 64 * 64
+    vertices = witnesses + (8 * n * d + 63) // 64 * 64
+    vertex_counts = vertices + (8 * corners * (d + 1) + 63) // 64 * 64
+    measures = vertex_counts + (8 * n + 63) // 64 * 64
+    facet_counts = measures + ((8 * n + 63) // 64 * 64 if volumes else 0)
+    lines = facet_counts + (8 * n + 63) // 64 * 64
+    bounded = lines + (4 * facets + 63) // 64 * 64
+    end = bounded + (n + 63) // 64 * 64
+    return 0, witnesses, vertices, vertex_counts, measures, facet_counts, lines, bounded, end
+
+
+def point_sections(n: int, width: int, d: int) -> tuple[int, int, int]:
+    """The same for patterns and witnesses alone."""
+    witnesses = (8 * n * width + 63) // 64 * 64
+    return 0, witnesses, witnesses + (8 * n * d + 63) // 64 * 64
+
+
+_cell_sections = kernel(cell_sections)
+_point_sections = kernel(point_sections)
+
+
 @kernel
-def _pack(patterns: Any, eights: Any, n: int, neurons: int, bits: int, words: Any) -> None:
+def _pack(
+    patterns: Any, eights: Any, n: int, neurons: int, bits: int, width: int, words: Any, at: int
+) -> None:
     """Patterns as `tropicell.columns.PackedPatterns` has them; `eights` are the same bytes.
 
     Bytes beyond the last neuron may be anything.
     """
-    most = words.shape[1] - 1
+    most = width - 1
     tail = np.uint64(neurons - 64 * most)
     mask = (np.uint64(1) << tail) - np.uint64(1) if tail < np.uint64(64) else ~NONE
     for k in range(n):
-        for w in range(words.shape[1]):
+        for w in range(width):
             word = NONE
             if bits == 1:
                 for i in range(8):
@@ -44,13 +77,14 @@ def _pack(patterns: Any, eights: Any, n: int, neurons: int, bits: int, words: An
                     word |= byte << np.uint64(8 * i)
                 if w == most:
                     word &= mask
-            words[k, w] = word
+            words[at + w] = word
         if bits > 1:
             for j in range(neurons):
                 for b in range(bits):
                     if (patterns[k, j] >> b) & 1:
-                        at = j * bits + b
-                        words[k, at >> 6] |= np.uint64(1) << np.uint64(at & 63)
+                        bit = j * bits + b
+                        words[at + (bit >> 6)] |= np.uint64(1) << np.uint64(bit & 63)
+        at += width
 
 
 @kernel
@@ -59,51 +93,88 @@ def copy_cells(
     eights: Any,
     n: int,
     corners: int,
+    facets: int,
     neurons: int,
     bits: int,
-    words: Any,
-    witnesses: Any,
-    bounded: Any,
-    volumes: Any,
-    vertices: Any,
-    vertex_counts: Any,
-    lines: Any,
-    facet_counts: Any,
+    volumes: bool,
+    piece: Any,
+    begin: int,
 ) -> int:
-    """Copy the first n regions of a `Batch` of the cells engine; returns how many lines they have.
+    """Copy the first n regions of a `Batch` of the cells engine to a piece, from byte `begin` on.
 
-    Labels of facets become lines; infinity is none.
+    Labels of facets become lines; infinity is none. Returns how many lines there are, or -1 if
+    there is not room for all.
     """
-    _pack(batch.patterns, eights, n, neurons, bits, words)
-    d = witnesses.shape[1]
-    label, line = 0, 0
+    d = batch.witnesses.shape[1]
+    width = max(1, (neurons * bits + 63) // 64)
+    sections = _cell_sections(n, corners, facets, width, d, volumes)
+    if begin + sections[8] > len(piece.bytes):
+        return -1
+    reals, words = piece.reals, piece.words
+    _pack(batch.patterns, eights, n, neurons, bits, width, piece.naturals, begin >> 3)
+    at = (begin + sections[1]) >> 3
     for k in range(n):
         for c in range(d):
-            witnesses[k, c] = batch.witnesses[k, c]
-        bounded[k] = batch.bounded[k]
-        if len(volumes):
-            volumes[k] = batch.volumes[k]
-        vertex_counts[k] = batch.vertex_counts[k]
+            reals[at] = batch.witnesses[k, c]
+            at += 1
+    at = (begin + sections[2]) >> 3
+    for i in range(corners):
+        for c in range(d + 1):
+            reals[at] = batch.vertices[i, c]
+            at += 1
+    vertex_counts = (begin + sections[3]) >> 3
+    measures = (begin + sections[4]) >> 3
+    facet_counts = (begin + sections[5]) >> 3
+    lines = (begin + sections[6]) >> 2
+    bounded = begin + sections[7]
+    label, line = 0, 0
+    for k in range(n):
+        words[vertex_counts + k] = batch.vertex_counts[k]
+        if volumes:
+            reals[measures + k] = batch.volumes[k]
+        piece.bytes[bounded + k] = batch.bounded[k]
         first = line
         for _ in range(batch.facet_counts[k]):
             number = abs(batch.labels[label]) - 1
             label += 1
             if number != 0:
-                lines[line] = number
+                piece.ints[lines + line] = number
                 line += 1
-        facet_counts[k] = line - first
-    for i in range(corners):
-        for c in range(d + 1):
-            vertices[i, c] = batch.vertices[i, c]
+        words[facet_counts + k] = line - first
     return line
 
 
 @kernel
 def copy_points(
-    patterns: Any, eights: Any, points: Any, n: int, neurons: int, bits: int, words: Any, copy: Any
-) -> None:
-    """Copy the first n patterns and points of the half-spaces engine."""
-    _pack(patterns, eights, n, neurons, bits, words)
+    patterns: Any,
+    eights: Any,
+    points: Any,
+    n: int,
+    neurons: int,
+    bits: int,
+    piece: Any,
+    begin: int,
+) -> bool:
+    """Copy the first n patterns and points of the half-spaces engine to a piece, likewise.
+
+    Returns whether there is room for them.
+    """
+    d = points.shape[1]
+    width = max(1, (neurons * bits + 63) // 64)
+    sections = _point_sections(n, width, d)
+    if begin + sections[2] > len(piece.bytes):
+        return False
+    _pack(patterns, eights, n, neurons, bits, width, piece.naturals, begin >> 3)
+    at = (begin + sections[1]) >> 3
     for k in range(n):
-        for c in range(points.shape[1]):
-            copy[k, c] = points[k, c]
+        for c in range(d):
+            piece.reals[at] = points[k, c]
+            at += 1
+    return True
+
+
+@kernel
+def copy_parts(moves: Any) -> None:
+    """Copy memory: every row has an address to copy to, one to copy from, and a number of bytes."""
+    for k in range(len(moves)):
+        copy_bytes(moves[k, 0], moves[k, 1], moves[k, 2])

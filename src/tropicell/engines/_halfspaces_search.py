@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tropicell.arithmetic import ArithmeticName, to_floats
+from tropicell.columns import PackedPatterns
 from tropicell.engines import _halfspaces_kernel as kernel
 from tropicell.engines._halfspaces_exact import (
     ExactRows,
@@ -20,6 +21,7 @@ from tropicell.engines._halfspaces_exact import (
 )
 from tropicell.engines._halfspaces_program import Program
 from tropicell.engines._halfspaces_tree import add_certificate, add_point
+from tropicell.engines._halfspaces_units import MARGIN
 from tropicell.engines._halfspaces_work import (
     Options,
     Work,
@@ -28,17 +30,13 @@ from tropicell.engines._halfspaces_work import (
     make_work,
 )
 from tropicell.engines._lp import go_to_basis, load
-from tropicell.engines._unit_kernels import go_down
+from tropicell.engines.units import growth_of
 from tropicell.errors import InvalidDomainError
 from tropicell.network import Network
 from tropicell.patterns import PatternArray
 
 #: Regions that the kernel may emit before it returns to Python.
 BATCH = 32_768
-#: Nodes after which the kernel returns so that clocks and interrupts are looked at.
-_VISITS = 50_000
-#: A witness closer to a boundary than this (relative) is replaced by a better one.
-_MARGIN = 1e-11
 #: A replaced witness must have its pattern in floats also when moved by this (relative).
 _NUDGE = 1e-13
 
@@ -91,19 +89,23 @@ class Search:
         arithmetic: ArithmeticName,
         tolerance: Tolerance,
         store: bool,
+        few: float,
     ) -> None:
         self.network = network
         self.program = program
         self.exact = arithmetic == "exact"
-        self.options = Options(self.exact, store, tolerance.relative, tolerance.pivot)
+        bits = PackedPatterns.bits_for(network.pieces)
+        relative, pivot = tolerance.relative, tolerance.pivot
+        growth = growth_of(np.diff(program.first_cut).tolist(), network.n_inputs)
+        self.options = Options(self.exact, store, relative, pivot, bits, few, growth)
         depth = self.network.depth
-        self._snap = self.program.roundoff.copy() if self.exact else np.full(depth, tolerance.snap)
+        self.snap = self.program.roundoff.copy() if self.exact else np.full(depth, tolerance.snap)
         self.work: Work = make_work(self.program, store, BATCH)
-        self._certificate = make_certificate_space(self.program)
+        self.certificate = make_certificate_space(self.program)
         self.complete = False
         self.paused = False
         self.exact_decisions = 0
-        self._rewritten = False
+        self.rewritten = False
 
     @cached_property
     def _rows(self) -> ExactRows:
@@ -126,22 +128,23 @@ class Search:
             "nodes": int(state[kernel.VISITS]),
         }
 
-    def advance(self, limit: int) -> None:
-        """Go on for a while; stop between two nodes once `limit` regions are found."""
+    def look_at(self, why: int, limit: int) -> None:
+        """Do what the kernel needs to go on."""
         state = self.work.state
-        why = kernel.run(
-            self.program, self.work, self._certificate, self.options, self._snap, limit, _VISITS
-        )
         if why == kernel.DONE:
             self.complete = True
         elif why == kernel.GROW:
-            self.work = grow(self.work)
+            self.grow()
         elif why == kernel.NEED_CONSTANT:
             self._decide_constant()
         elif why == kernel.NEED_EXACT:
             self._decide_cut()
         elif self.count >= limit and state[kernel.PHASE] == kernel.BACK:
             self.paused = True
+
+    def grow(self) -> None:
+        """Make room for more points."""
+        self.work = grow(self.work)
 
     @property
     def is_full(self) -> bool:
@@ -154,11 +157,11 @@ class Search:
         self.work.state[kernel.EMITTED] = 0
         out = self.work.out
         found = Batch(out.patterns[:n], out.witnesses[:n], out.margins[:n])
-        if self._rewritten and n:
+        if self.rewritten and n:
             patterns = found.patterns[:, : self.network.n_neurons]
             wrong = (self._patterns(found.witnesses) != patterns).any(axis=1)
             found.margins[wrong] = 0.0
-        for k in np.flatnonzero(found.margins < _MARGIN):
+        for k in np.flatnonzero(found.margins < MARGIN):
             self._better_witness(found, int(k))
         return found
 
@@ -166,7 +169,7 @@ class Search:
 
     def reset(self) -> None:
         """Forget where the search is; only counters of costs are kept."""
-        self.complete = self.paused = self._rewritten = False
+        self.complete = self.paused = self.rewritten = False
         self.work.state[[kernel.COUNT, kernel.EMITTED, kernel.CUT, kernel.SIDE]] = 0
         self.work.maps.formal_ready[:] = False
 
@@ -194,23 +197,12 @@ class Search:
         work.state[kernel.LAYER] = work.state[kernel.TOP_LAYER] = 0
         work.state[kernel.PHASE] = kernel.ENTER
 
-    def restore(self, top: int, layer: int, pieces: PatternArray) -> None:
-        """Go to layer `layer` of a cell, with nothing known there; what waits is in frames.
-
-        The rows are those that the search had there before, bit for bit.
-        """
-        self.reset()
-        program, work = self.program, self.work
-        work.maps.piece[: pieces.size] = pieces
-        base = self.network.n_inputs + len(program.domain)
-        unsure = go_down(program, work, self._snap, 0, layer, False, self.exact)
-        while unsure >= 0:
-            first, last = program.first_cut[unsure], program.first_cut[unsure + 1]
-            rows = self._rows.up_to(unsure, work.maps.piece)
-            self._write_exact_rows(rows, range(base + int(first), base + int(last)))
-            unsure = go_down(program, work, self._snap, unsure, layer, True, self.exact)
-        work.state[kernel.LAYER], work.state[kernel.TOP_LAYER] = layer, top
-        work.state[kernel.PHASE] = kernel.BACK
+    def write_rows(self, layer: int) -> None:
+        """Make the rows of a layer exactly, on the cell of the current pieces."""
+        base = self.network.n_inputs + len(self.program.domain)
+        first, last = self.program.first_cut[layer : layer + 2].tolist()
+        rows = self._rows.up_to(layer, self.work.maps.piece)
+        self._write_exact_rows(rows, range(base + first, base + last))
 
     def _order(self, cut: int) -> int:
         """Which breakpoint of its neuron a cut is."""
@@ -221,7 +213,7 @@ class Search:
     def _write_exact_rows(self, rows: list[list[Any]], which: range) -> None:
         """Round exact rows to floats: each entry is then right to one rounding."""
         work = self.work
-        self._rewritten = True
+        self.rewritten = True
         for i in which:
             row = rows[i]
             size = max(abs(q) for q in row[1:])
@@ -241,12 +233,8 @@ class Search:
     def _decide_constant(self) -> None:
         """Find out exactly which cuts of a new layer are constant, then begin it."""
         program, work = self.program, self.work
-        layer, d = int(work.state[kernel.LAYER]), self.network.n_inputs
-        rows = self._rows.up_to(layer, work.maps.piece)
-        base = d + len(program.domain)
-        self._write_exact_rows(
-            rows, range(base + program.first_cut[layer], base + program.first_cut[layer + 1])
-        )
+        layer = int(work.state[kernel.LAYER])
+        self.write_rows(layer)
         self.exact_decisions += 1
         kernel.begin(program, work, self.options, layer)
         work.state[kernel.PHASE] = kernel.NODE

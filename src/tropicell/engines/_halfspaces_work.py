@@ -9,6 +9,7 @@ import numpy as np
 from tropicell.engines._column_kernels import pattern_rows
 from tropicell.engines._halfspaces_kernel import STATE_SIZE
 from tropicell.engines._halfspaces_program import Program
+from tropicell.engines.slab import Slab
 
 #: Certificates kept for each side of each cut (fewer in very wide layers); the newest replace
 #: the oldest.
@@ -18,12 +19,18 @@ POINTS = 1024
 
 
 class Options(NamedTuple):
-    """Fixed choices of one run."""
+    """Fixed choices of one run.
+
+    `bits` of a packed neuron; `few` and `growth` as `cut_into_groups` has them.
+    """
 
     exact: bool
     store: bool
     relative: float
     pivot: float
+    bits: int
+    few: float
+    growth: Any
 
 
 class CertificateSpace(NamedTuple):
@@ -113,6 +120,7 @@ class Work(NamedTuple):
 
 def make_work(program: Program, store: bool, batch: int) -> Work:
     """Allocate the state for a program; nothing has happened yet."""
+    zeros = Slab().zeros
     depth = len(program.first_neuron) - 1
     n_in, d = program.inputs.shape[0], program.inputs.shape[1] - 1
     n_neurons = len(program.bias)
@@ -123,7 +131,7 @@ def make_work(program: Program, store: bool, batch: int) -> Work:
     words = max(1, (most + 63) // 64)
     points = POINTS + 4 * most
     ring = max(4, min(RING, 2**22 // (most * words)))
-    rows = np.zeros((n_rows, d + 1))
+    rows = zeros((n_rows, d + 1))
     rows[:d, 1:] = np.eye(d)
     domain_scale = np.ones((n_domain, 1))
     if n_domain:
@@ -131,59 +139,59 @@ def make_work(program: Program, store: bool, batch: int) -> Work:
         exponent = np.floor(np.log2(np.where(largest > 0, largest, 1.0)))
         domain_scale = np.exp2(-exponent)
     rows[d : d + n_domain] = program.domain * domain_scale
-    y = np.zeros((n_in + n_neurons, d + 1))
+    y = zeros((n_in + n_neurons, d + 1))
     y[:n_in] = program.inputs
-    all_bits = np.zeros((depth, words), np.uint64)
+    all_bits = zeros((depth, words), np.uint64)
     for layer, n in enumerate(np.diff(program.first_cut).tolist()):
         for b in range(n):
             all_bits[layer, b >> 6] |= np.uint64(1 << (b & 63))
     kept = points if store else 1
     return Work(
-        state=np.zeros(STATE_SIZE, np.int64),
+        state=zeros(STATE_SIZE, np.int64),
         maps=Maps(
             rows=rows,
             bounds=np.abs(rows),
-            row_error=np.zeros(n_rows),
-            constant=np.zeros(n_rows, np.bool_),
-            z=np.zeros((n_neurons, d + 1)),
-            z_bound=np.zeros((n_neurons, d + 1)),
+            row_error=zeros(n_rows),
+            constant=zeros(n_rows, np.bool_),
+            z=zeros((n_neurons, d + 1)),
+            z_bound=zeros((n_neurons, d + 1)),
             y=y,
             y_bound=np.abs(y),
-            flat=np.zeros(n_neurons, np.bool_),
-            piece=np.zeros(n_neurons, np.uint8),
-            formal=np.zeros((n_neurons, n_first + 1)),
-            formal_bound=np.zeros((n_neurons, n_first + 1)),
-            formal_ready=np.zeros(depth, np.bool_),
+            flat=zeros(n_neurons, np.bool_),
+            piece=zeros(n_neurons, np.uint8),
+            formal=zeros((n_neurons, n_first + 1)),
+            formal_bound=zeros((n_neurons, n_first + 1)),
+            formal_ready=zeros(depth, np.bool_),
         ),
         table=Table(
-            T=np.zeros((depth, d + 1, n_rows)),
-            nonbasic=np.zeros((depth, d + 1), np.int64),
-            column_of=np.zeros((depth, n_rows), np.int64),
-            sign=np.zeros((depth, n_rows)),
-            drift=np.zeros(depth, np.int64),
-            start=np.zeros((depth, d), np.int32),
-            wanted=np.zeros(n_rows, np.bool_),
-            x=np.zeros(d),
-            delta=np.zeros(d),
-            support=np.zeros(d + 1, np.int64),
+            T=zeros((depth, d + 1, n_rows)),
+            nonbasic=zeros((depth, d + 1), np.int64),
+            column_of=zeros((depth, n_rows), np.int64),
+            sign=zeros((depth, n_rows)),
+            drift=zeros(depth, np.int64),
+            start=zeros((depth, d), np.int32),
+            wanted=zeros(n_rows, np.bool_),
+            x=zeros(d),
+            delta=zeros(d),
+            support=zeros(d + 1, np.int64),
         ),
         tree=Tree(
-            decided=np.zeros((depth, 2, words), np.uint64),
-            known=np.zeros((depth, 2, words), np.uint64),
-            masks=np.zeros((depth, points, 3, words), np.uint64),
-            basis=np.zeros((depth, points, d), np.int32),
+            decided=zeros((depth, 2, words), np.uint64),
+            known=zeros((depth, 2, words), np.uint64),
+            masks=zeros((depth, points, 3, words), np.uint64),
+            basis=zeros((depth, points, d), np.int32),
             vertex=np.empty((depth, kept, d + 1, d)),
-            n_points=np.zeros(depth, np.int64),
-            members=np.zeros((depth, 8 * points), np.int32),
-            node=np.zeros((depth, 2), np.int64),
-            frames=np.zeros((depth, most + 1, 4), np.int64),
-            frame_decided=np.zeros((depth, most + 1, 2, words), np.uint64),
-            n_frames=np.zeros(depth, np.int64),
-            certificates=np.zeros((depth, 2 * most, ring, 2, words), np.uint64),
-            n_certificates=np.zeros((depth, 2 * most), np.int64),
+            n_points=zeros(depth, np.int64),
+            members=zeros((depth, 8 * points), np.int32),
+            node=zeros((depth, 2), np.int64),
+            frames=zeros((depth, most + 1, 4), np.int64),
+            frame_decided=zeros((depth, most + 1, 2, words), np.uint64),
+            n_frames=zeros(depth, np.int64),
+            certificates=zeros((depth, 2 * most, ring, 2, words), np.uint64),
+            n_certificates=zeros((depth, 2 * most), np.int64),
             all_bits=all_bits,
-            found=np.zeros((3, words), np.uint64),
-            pending=np.zeros(words, np.uint64),
+            found=zeros((3, words), np.uint64),
+            pending=zeros(words, np.uint64),
         ),
         out=Out(
             patterns=pattern_rows(batch if store else 0, n_neurons),
@@ -195,17 +203,18 @@ def make_work(program: Program, store: bool, batch: int) -> Work:
 
 def make_certificate_space(program: Program) -> CertificateSpace:
     """Scratch space for certificates of a program."""
+    zeros = Slab().zeros
     n_in, d = program.inputs.shape[0], program.inputs.shape[1] - 1
     width = d + n_in + len(program.bias) + 1
     return CertificateSpace(
-        coef=np.zeros((d + 2, width)),
-        bound=np.zeros((d + 2, width)),
-        columns=np.zeros(d + 1, np.int64),
-        matrix=np.zeros((d, d)),
-        inverse=np.zeros((d, d)),
-        full=np.zeros((d, 2 * d)),
-        multipliers=np.zeros(d),
-        sizes=np.zeros(d),
+        coef=zeros((d + 2, width)),
+        bound=zeros((d + 2, width)),
+        columns=zeros(d + 1, np.int64),
+        matrix=zeros((d, d)),
+        inverse=zeros((d, d)),
+        full=zeros((d, 2 * d)),
+        multipliers=zeros(d),
+        sizes=zeros(d),
     )
 
 

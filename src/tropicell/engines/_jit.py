@@ -20,6 +20,7 @@ from typing import Any, TypeVar, cast
 import numba
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -90,6 +91,20 @@ def inner_function(function: Callable[..., Any]) -> Any:
     )
 
 
+def entry(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Callable[..., Any]:
+    """A kernel for arguments of the same types as these, which it does not look at any more.
+
+    Finding out the types of some dozens of arrays takes several times longer than a call itself.
+    """
+    try:
+        kinds = tuple(cast(Any, numba).typeof(argument) for argument in arguments)
+        dispatcher = cast(Any, function)
+        dispatcher.compile(kinds)
+        return cast(Callable[..., Any], dispatcher.overloads[kinds].entry_point)
+    except (AttributeError, KeyError):  # a Numba that has it elsewhere
+        return function
+
+
 def _bit_count(typing_context: Any, bits: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.ctpop(args[0])
@@ -103,6 +118,19 @@ def _lowest_bit(typing_context: Any, bits: Any) -> Any:
 
     return types.int64(types.uint64), generate
 
+
+def _copy_bytes(typing_context: Any, target: Any, source: Any, size: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        pointer = ir.IntType(8).as_pointer()
+        target, source = (builder.inttoptr(address, pointer) for address in args[:2])
+        cast(Any, cgutils).raw_memcpy(builder, target, source, args[2], 1)
+        return context.get_dummy_value()
+
+    return types.none(types.int64, types.int64, types.int64), generate
+
+
+#: Copy so many bytes from one address to another: target, source, number.
+copy_bytes = cast(Callable[[int, int, int], None], intrinsic(_copy_bytes))
 
 #: Number of ones of a uint64, as int64.
 bit_count = cast(Callable[[Any], int], intrinsic(_bit_count))

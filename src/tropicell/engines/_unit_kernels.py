@@ -1,28 +1,45 @@
-"""Kernels that take a search apart into units and put it together again.
+"""What the kernels of both engines share that do with a unit all that is to be done, in one call.
 
-They do nothing that Python could not do; but Python would do it under its global lock, for which
-all threads wait.
+Python could do most of it; but it would do so under its global lock, for which all threads wait,
+and every call of a kernel gives the lock away and waits for it again.
 """
-
-# mypy: disable-error-code="no-untyped-def"
 
 from __future__ import annotations
 
-from tropicell.engines._halfspaces_layers import activate, compose
-from tropicell.engines._halfspaces_tree import clear, has_bit, set_bit
-from tropicell.engines._jit import kernel, kernel_function
+from typing import Any
 
-#: Guess of how many regions a cell has for each of them in the layer before.
-_GROWTH = 4.0
+from tropicell.engines._jit import kernel
+
+#: Steps of what a kernel does with a unit: put its nodes on the stack, search, write columns of
+#: regions, write what is left.
+PUT, RUN, COLUMNS, STACK = 1, 2, 4, 8
+
+#: Why such a kernel ends, besides the reasons of the search: all is done; the stack is too small
+#: for the unit; there is no room for columns, or for what is left.
+ENDED, TOO_SMALL, COLUMNS_FULL, BLOCK_FULL = 100, 101, 102, 103
+
+#: What is left of a unit becomes at most so many units.
+MOST_CHILDREN = 16
+
+#: Places of a kernel's results: bytes of what is left, number of groups, number of lines of facets,
+#: where groups begin, and their weights.
+SIZE, GROUPS, LINES, STARTS = 0, 1, 2, 3
+WEIGHTS = STARTS + MOST_CHILDREN + 1
+RESULT_SIZE = WEIGHTS + MOST_CHILDREN + 1
+
+#: A weight is at most this.
+_HEAVIEST = 1e18
 
 
 @kernel
-def cut_into_groups(lines, layers, dimension, few, most, weights, ends):
+def cut_into_groups(
+    lines: Any, layers: Any, growth: Any, dimension: int, few: float, weights: Any, result: Any
+) -> None:
     """Cut a stack of nodes (the top one last) into groups of about equal weight, the top first.
 
     A node that is crossed by n lines of its layer is guessed to have C(n, 0) + … + C(n, d) cells,
-    the most that n hyperplanes make, and some more for each layer to come. Returns the number of
-    groups; `ends` says where each begins, counted from the bottom.
+    the most that n hyperplanes make, times the layer's `growth` (see `units.growth_of`). Sets
+    the number of groups, where each begins, counted from the bottom, and their weights.
     """
     n = len(lines)
     total = 0.0
@@ -31,137 +48,20 @@ def cut_into_groups(lines, layers, dimension, few, most, weights, ends):
         for k in range(min(dimension, 24)):
             term = term * max(lines[i] - k, 0) / (k + 1)
             weight += term
-        for _ in range(layers[n - 1] - layers[i]):
-            weight *= _GROWTH
+        weight *= growth[layers[i]]
         weights[i] = weight
         total += weight
-    parts = min(most, max(1, int(min(total / few, 1e6))))
-    count, before, group = 0, 0.0, 0
+    parts = min(MOST_CHILDREN, max(1, int(min(total / few, 1e6))))
+    count, before, group, mine = 0, 0.0, 0, 0.0
     for i in range(n - 1, -1, -1):
         number = min(int(before * parts / total), parts - 1)
         if number != group:
-            ends[count] = i + 1
+            result[STARTS + count] = i + 1
+            result[WEIGHTS + count] = int(min(mine, _HEAVIEST))
             count += 1
-            group = number
+            group, mine = number, 0.0
         before += weights[i]
-    ends[count] = 0
-    return count + 1
-
-
-@kernel_function
-def collect_frames(
-    program, tree, top, layer, most, store, layers, cuts, free, decided, ends, masks, basis, vertex
-):
-    """All frames of a search, the bottom one first, each with at most `most` fitting points.
-
-    Returns the number of points.
-    """
-    frame, points = 0, 0
-    n_words, d = tree.all_bits.shape[1], tree.basis.shape[2]
-    for k in range(top, layer + 1):
-        n_cuts = program.first_cut[k + 1] - program.first_cut[k]
-        for f in range(tree.n_frames[k]):
-            cut = tree.frames[k, f, 0]
-            layers[frame], cuts[frame], free[frame] = k, cut, n_cuts - 1
-            for w in range(n_words):
-                for side in range(2):
-                    decided[frame, side, w] = tree.frame_decided[k, f, side, w]
-            for b in range(n_cuts):
-                if has_bit(decided[frame, 0], b) or has_bit(decided[frame, 1], b):
-                    free[frame] -= 1
-            found = 0
-            for q in range(tree.frames[k, f, 1], tree.frames[k, f, 2]):
-                p = tree.members[k, q]
-                if has_bit(tree.masks[k, p, 0], cut):
-                    continue
-                for side in range(3):
-                    for w in range(n_words):
-                        masks[points, side, w] = tree.masks[k, p, side, w]
-                for c in range(d):
-                    basis[points, c] = tree.basis[k, p, c]
-                if store:
-                    for c in range(d + 1):
-                        for j in range(d):
-                            vertex[points, c, j] = tree.vertex[k, p, c, j]
-                points += 1
-                found += 1
-                if found == most:
-                    break
-            ends[frame] = points
-            frame += 1
-    return points
-
-
-@kernel_function
-def put_frames(tree, store, layers, cuts, decided, ends, masks, basis, vertex):
-    """Frames and their points, on layers that have none."""
-    n_words, d = tree.all_bits.shape[1], tree.basis.shape[2]
-    point = 0
-    for frame in range(len(layers)):
-        k = layers[frame]
-        f = tree.n_frames[k]
-        tree.frames[k, f, 0] = cuts[frame]
-        tree.frames[k, f, 1] = tree.n_points[k]
-        for w in range(n_words):
-            for side in range(2):
-                tree.frame_decided[k, f, side, w] = decided[frame, side, w]
-        while point < ends[frame]:
-            p = tree.n_points[k]
-            for side in range(3):
-                for w in range(n_words):
-                    tree.masks[k, p, side, w] = masks[point, side, w]
-            for c in range(d):
-                tree.basis[k, p, c] = basis[point, c]
-            if store:
-                for c in range(d + 1):
-                    for j in range(d):
-                        tree.vertex[k, p, c, j] = vertex[point, c, j]
-            tree.members[k, p] = p
-            tree.n_points[k] = p + 1
-            point += 1
-        tree.frames[k, f, 2] = tree.n_points[k]
-        tree.n_frames[k] = f + 1
-    # Points that come later are looked through when a frame is left; those that were here are not.
-    for frame in range(len(layers)):
-        k = layers[frame]
-        for f in range(tree.n_frames[k]):
-            tree.frames[k, f, 3] = tree.n_points[k]
-
-
-@kernel_function
-def go_down(program, work, snap, first, layer, composed, exact):
-    """Make the rows of the layers first … `layer` on the cell of the given pieces.
-
-    Returns a layer whose constant cuts must be found exactly (call again with it, `composed`), or
-    -1.
-    """
-    maps, table, tree = work.maps, work.table, work.tree
-    d = program.inputs.shape[1] - 1
-    base = d + program.domain.shape[0]
-    for k in range(first, layer + 1):
-        begin, end = program.first_cut[k], program.first_cut[k + 1]
-        if not (k == first and composed):
-            unsure = compose(program, maps, k, snap)
-            if unsure >= 0 and exact:
-                return k
-        for i in range(base + begin):
-            if k > 0:
-                table.sign[k, i] = table.sign[k - 1, i]
-            else:
-                table.sign[k, i] = 1.0 if i >= d else 0.0
-        table.drift[k] = 1 << 40  # the dictionary is made anew
-        tree.n_points[k] = 0
-        tree.n_frames[k] = 0
-        for slot in range(2 * (end - begin)):
-            tree.n_certificates[k, slot] = 0
-        if k == layer:
-            break
-        clear(tree.decided[k])
-        for cut in range(begin, end):
-            neuron = program.cut_neuron[cut]
-            above = maps.piece[neuron] > cut - program.neuron_cut[neuron]
-            set_bit(tree.decided[k, 0 if above else 1], cut - begin)
-            sign = 1.0 if above else -1.0
-            table.sign[k, base + cut] = 0.0 if maps.constant[base + cut] else sign
-        activate(program, maps, tree.decided[k], k)
-    return -1
+        mine += weights[i]
+    result[STARTS + count] = 0
+    result[WEIGHTS + count] = int(min(mine, _HEAVIEST))
+    result[GROUPS] = count + 1

@@ -10,18 +10,23 @@ docs/error-bound.md); cells with a sign in doubt are finished for one layer in i
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from tropicell.arithmetic import ArithmeticName
 from tropicell.columns import PackedPatterns
 from tropicell.domains import Domain, resolve
 from tropicell.engines import unit_files
+from tropicell.engines._cells_units import CellOptions
 from tropicell.engines._exact_cells import ExactCell, ExactCells
+from tropicell.engines.cells_stack import CellLayout
 from tropicell.engines.cells_worker import CellWorker
 from tropicell.engines.program import Program, compile_program
 from tropicell.engines.tame import is_tame
-from tropicell.engines.units import Arrays, Unit
+from tropicell.engines.units import Arrays, Unit, few_of, growth_of
 from tropicell.network import Network
 
 #: In the plane, time goes to the lines of a layer: a unit of networks so wide has the usual limit.
@@ -118,7 +123,25 @@ class CellTask:
         self.tame = arithmetic == "float" or plan.tame
         self.plane = network.n_inputs == 2
         self.bits = PackedPatterns.bits_for(network.pieces)
+        self.layout = CellLayout(plan.program)
+        self.few = few_of(self.grain)
+        self.columns = (plan.program.neurons, self.bits, plan.program.dimension, self.volumes)
+        self.entry: Callable[..., Any] | None = None  # the kernel; the first worker looks it up
         self._root = plan.root
+
+    @property
+    def options(self) -> CellOptions:
+        """What the kernels need to know."""
+        lines = np.diff(self.program.lines.line_start).tolist()
+        return CellOptions(
+            exact=self.arithmetic == "exact",
+            tolerance=self.tolerance,
+            store=self.store,
+            volumes=self.volumes,
+            bits=self.bits,
+            few=self.few,
+            growth=growth_of(lines, self.program.dimension),
+        )
 
     def root(self) -> Unit:
         """The whole domain; nothing if it has no interior."""

@@ -1,112 +1,86 @@
-"""The kernels' stacks of cells as plain arrays: taken apart into units, and put back."""
+"""Cells that wait as plain arrays, and as the block of memory that the kernels read and write."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tropicell.engines import _cells_buffers as buffers
-from tropicell.engines._cells_state import (
-    CONFLICTS,
-    CORNERS,
-    FACET_AT,
-    FACETS,
-    N_FACETS,
-    PATTERNS,
-    TABLE,
-    TOP,
-    ConeStack,
-    PlaneStack,
-)
+from tropicell.engines._cells_state import FACET_AT, N_FACETS, TABLE
+from tropicell.engines._cells_units import block_parts
+from tropicell.engines.packed import Arrays, Packed
 from tropicell.engines.program import Program
-from tropicell.engines.units import Arrays, Unit, groups
-
-Stack = PlaneStack | ConeStack
-
-#: For each kind of stack, its arrays with the places (in a record) of where a cell's part begins
-#: and how long it is.
-_PLANE = {"poly": (2, 1), "labels": (2, 1), "conflicts": (4, 3)}
-_CONE = {"rays": (2, 1), "tight": (2, 1), "facets": (FACET_AT, N_FACETS), "conflicts": (4, 3)}
+from tropicell.engines.slab import piece_of
 
 
-def take(
-    program: Program,
-    stack: Stack,
-    records: NDArray[np.int64],
-    pattern: NDArray[np.uint8],
-    state: NDArray[np.int64],
-    generation: int,
-    doubtful: bool,
-) -> list[Unit]:
-    """Empty the stack: its cells as units, those on top first. They share one copy of it."""
-    top = int(state[TOP])
-    if not top:
-        return []
-    used = records[:top].copy()
-    places = _PLANE if isinstance(stack, PlaneStack) else _CONE
-    last = used[-1].tolist()
-    arrays = {
-        name: getattr(stack, name)[: last[at] + last[size]].copy()
-        for name, (at, size) in places.items()
-    }
-    arrays["pieces"] = stack.patterns[: last[5] + program.layer_width(last[0])].copy()
-    if isinstance(stack, ConeStack):
-        arrays["table"] = stack.table[: last[TABLE]].copy()
-        arrays["table_labels"] = stack.table_labels[: last[TABLE]].copy()
-    arrays["pattern"] = pattern[: program.first_neuron(last[0])].copy()
-    lines, layers = used[:, 3].copy(), used[:, 0].copy()
-    units = [
-        Unit(generation, _part(program, arrays, places, used[part]), doubtful=doubtful)
-        for part in groups(lines, layers, program.dimension)
-    ]
-    state[[TOP, CORNERS, CONFLICTS, PATTERNS, FACETS]] = 0
-    return units
+def _seven(sizes: list[int]) -> tuple[int, int, int, int, int, int, int]:
+    """The sizes in the head of a block."""
+    records, corners, facets, conflicts, pieces, table, pattern = sizes
+    return records, corners, facets, conflicts, pieces, table, pattern
 
 
-def _part(
-    program: Program,
-    arrays: Arrays,
-    places: dict[str, tuple[int, int]],
-    records: NDArray[np.int64],
-) -> Arrays:
-    """Some cells that lie on top of each other; all places in the records count from 0."""
-    first, last = records[0].tolist(), records[-1].tolist()
-    offset = np.zeros(records.shape[1], np.int64)
-    part: Arrays = {}
-    for name, (at, size) in places.items():
-        part[name] = arrays[name][first[at] : last[at] + last[size]]
-        offset[at] = first[at]
-    part["pieces"] = arrays["pieces"][first[5] : last[5] + program.layer_width(last[0])]
-    offset[5] = first[5]
-    part["pattern"] = arrays["pattern"][: program.first_neuron(last[0])]
-    if "table" in arrays:
-        part["table"] = arrays["table"][: last[TABLE]]
-        part["table_labels"] = arrays["table_labels"][: last[TABLE]]
-    part["records"] = records - offset
-    return part
+class CellLayout:
+    """See `tropicell.engines.packed.Layout`, and `_cells_units`."""
 
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._plane = program.dimension == 2
+        self._wide = 9 if self._plane else program.dimension + 2
 
-def put(
-    program: Program, stack: Any, records: NDArray[np.int64], part: Arrays, state: NDArray[np.int64]
-) -> tuple[Any, NDArray[np.int64]]:
-    """Fill the empty stack with the cells of a unit; the stack and records may become larger."""
-    plane = isinstance(stack, PlaneStack)
-    used = part["records"]
-    names = [*(_PLANE if plane else _CONE), *([] if plane else ["table", "table_labels"])]
-    wanted = {name: part[name] for name in names} | {"patterns": part["pieces"]}
-    while any(len(getattr(stack, name)) < len(a) for name, a in wanted.items()):
-        stack = buffers.grown(stack)
-    while len(records) < len(used) + 2:
-        records = buffers.twice(records)
-    for name, array in wanted.items():
-        getattr(stack, name)[: len(array)] = array
-    records[: len(used)] = used
-    last = used[-1]
-    state[TOP] = len(used)
-    state[CORNERS] = last[2] + last[1]
-    state[CONFLICTS] = last[4] + last[3]
-    state[PATTERNS] = last[5] + program.layer_width(int(last[0]))
-    state[FACETS] = 0 if plane else last[FACET_AT] + last[N_FACETS]
-    return stack, records
+    def arrays(self, stack: Packed) -> Arrays:
+        """The cells as plain arrays; all places in the records count from 0."""
+        program, words, wide = self._program, stack.piece.words, self._wide
+        sizes = words[stack.at : stack.at + 7].tolist()
+        starts = [stack.at + start for start in block_parts(*_seven(sizes), wide)]
+
+        def part(begin: int, end: int, width: int, start: int) -> NDArray[np.int64]:
+            return words[start + width * begin : start + width * end].copy()
+
+        records = part(stack.first, stack.last, 11, starts[0]).reshape(-1, 11)
+        first, last = records[0].tolist(), records[-1].tolist()
+        corners = first[2], last[2] + last[1]
+        found: Arrays = {"conflicts": part(first[4], last[4] + last[3], 1, starts[6])}
+        coordinates = part(*corners, wide, starts[1]).view(np.float64).reshape(-1, wide)
+        tags = part(*corners, 1, starts[2])
+        if self._plane:
+            found |= {"poly": coordinates, "labels": tags}
+        else:
+            table = part(0, last[TABLE], wide, starts[4]).view(np.float64).reshape(-1, wide)
+            found |= {
+                "rays": coordinates,
+                "tight": tags.view(np.uint64),
+                "facets": part(first[FACET_AT], last[FACET_AT] + last[N_FACETS], 1, starts[3]),
+                "table": table,
+                "table_labels": part(0, last[TABLE], 1, starts[5]),
+            }
+            records[:, FACET_AT] -= first[FACET_AT]
+        room, pieces, pattern = stack.piece.bytes, 8 * starts[7], 8 * starts[8]
+        end = last[5] + program.layer_width(last[0])
+        found["pieces"] = room[pieces + first[5] : pieces + end].copy()
+        found["pattern"] = room[pattern : pattern + program.first_neuron(last[0])].copy()
+        records[:, 2] -= first[2]
+        records[:, 4] -= first[4]
+        records[:, 5] -= first[5]
+        found["records"] = records
+        return found
+
+    def packed(self, arrays: Arrays) -> Packed:
+        """A block of its own for these cells, which were checked."""
+        none = np.zeros(0, np.int64)
+        records, pieces, pattern = arrays["records"], arrays["pieces"], arrays["pattern"]
+        corners, tags = ("poly", "labels") if self._plane else ("rays", "tight")
+        facets, table = arrays.get("facets", none), arrays.get("table", none)
+        counted = (records, arrays[corners], facets, arrays["conflicts"], pieces, table, pattern)
+        sizes = [len(part) for part in counted]
+        starts = block_parts(*_seven(sizes), self._wide)
+        piece = piece_of(8 * starts[-1])
+        piece.words[: starts[0]] = 0
+        piece.words[: len(sizes)] = sizes
+        labels = arrays.get("table_labels", none)
+        parts = (
+            *(records, arrays[corners], arrays[tags], facets),
+            *(table, labels, arrays["conflicts"], pieces, pattern),
+        )
+        for start, part in zip(starts, parts, strict=False):
+            flat = np.ascontiguousarray(part).reshape(-1).view(np.uint8)
+            piece.bytes[8 * start : 8 * start + len(flat)] = flat
+        return Packed(self, piece, 0, 0, len(records))

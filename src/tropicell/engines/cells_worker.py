@@ -8,12 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tropicell.columns import PackedPatterns
 from tropicell.engines import _cells_buffers as buffers
-from tropicell.engines import cells_stack
-from tropicell.engines._cells_cone import run_cones
-from tropicell.engines._cells_maps import enter_layers
-from tropicell.engines._cells_plane import run_plane
-from tropicell.engines._cells_result import as_columns, exact_batch, sizes_of
+from tropicell.engines._cells_result import as_columns, columns_at, exact_batch, sizes_of
 from tropicell.engines._cells_state import (
     COUNT,
     DONE,
@@ -33,10 +30,27 @@ from tropicell.engines._cells_state import (
     Batch,
     Seeds,
 )
+from tropicell.engines._cells_units import cone_unit, plane_unit
+from tropicell.engines._column_kernels import cell_sections
 from tropicell.engines._exact_cells import MOST_FACETS, ExactCell
+from tropicell.engines._jit import entry
+from tropicell.engines._unit_kernels import (
+    BLOCK_FULL,
+    COLUMNS,
+    COLUMNS_FULL,
+    ENDED,
+    LINES,
+    PUT,
+    RESULT_SIZE,
+    RUN,
+    SIZE,
+    STACK,
+    TOO_SMALL,
+)
 from tropicell.engines.batch import Columns
+from tropicell.engines.packed import Packed
 from tropicell.engines.slab import Slab
-from tropicell.engines.units import Outcome, Unit, chunks
+from tropicell.engines.units import Outcome, Unit, children, chunks
 
 if TYPE_CHECKING:
     from tropicell.engines.cells import CellTask
@@ -44,6 +58,9 @@ if TYPE_CHECKING:
 #: The kernel comes back to look at the clock after so many steps.
 _STEPS = 50_000
 _SEEDS_AT_ONCE = 64
+
+#: Bytes of a piece of memory for what is left of units: as long as one of them waits, all is kept.
+BLOCK_BYTES = 2**18
 
 #: A cell that is finished in exact arithmetic takes as long as so many regions, or longer.
 _PRICE = 50
@@ -81,26 +98,53 @@ class CellWorker:
         self._stats = CellStats()
         program, plane = task.program, task.plane
         d, rows = program.dimension, program.rows
-        self._state = np.zeros(STATE_SIZE, np.int64)
+        self._room = Slab()
+        zeros = self._room.zeros
+        self._state = zeros(STATE_SIZE, np.int64)
+        self._result = zeros(RESULT_SIZE, np.int64)
         self._stack: Any = buffers.plane_stack(program) if plane else buffers.cone_stack(program)
-        self._records = np.zeros((256, 11), np.int64)
+        self._records = zeros((256, 11), np.int64)
         self._out = buffers.batch_arrays(program, task.store)
         self._unsure = buffers.unsure_arrays(program)
-        self._pattern = np.zeros(program.neurons, np.uint8)
-        self._maps = (
-            np.zeros((d + 2, rows)),
-            np.zeros((d + 3, rows)),
-            self._pattern,
-            np.full(program.depth + 2, -1, np.int64),
-        )
+        self._pattern = zeros(program.neurons, np.uint8)
+        changes = zeros(program.depth + 2, np.int64)
+        changes[:] = -1
+        self._maps = zeros((d + 2, rows)), zeros((d + 3, rows)), self._pattern, changes
         self._no_seeds = self._seeds_of([])
         self._seeds = self._no_seeds
         self._planted: list[ExactCell] = []
         self._waiting: list[ExactCell] = []
         self._finished: list[ExactCell] = []
         self._found: list[Columns] = []
-        self._room = Slab()
+        self._blocks = Slab(largest=BLOCK_BYTES)
         self._doubtful = False
+        self._options = task.options
+        self._gather()
+
+    def _gather(self) -> None:
+        """The arguments of the kernel that stay the same from call to call."""
+        task, out = self._task, self._out
+        self._arguments = (
+            *(task.program, *self._maps, self._stack, self._records, self._seeds, out),
+            *(out.patterns.view(np.uint64), self._unsure, self._state, self._result),
+            self._options,
+        )
+
+    def _call(self, mode: int, most: int = 0, stack: Packed | None = None) -> int:
+        """Let the kernel do some steps (see `_unit_kernels`) with a unit; returns why it ended."""
+        room, blocks, task = self._room, self._blocks, self._task
+        source = (
+            (blocks.piece, 0, 0, 0)
+            if stack is None
+            else (stack.piece, stack.at, stack.first, stack.last)
+        )
+        arguments = (
+            *(*self._arguments, most, _STEPS, mode, *source),
+            *(blocks.piece, blocks.used >> 3, room.piece, room.used),
+        )
+        if task.entry is None:
+            task.entry = entry(plane_unit if task.plane else cone_unit, arguments)
+        return int(task.entry(*arguments))
 
     def stats(self) -> dict[str, Any]:
         """What all units have cost."""
@@ -111,17 +155,40 @@ class CellWorker:
 
     def run(self, unit: Unit, limit: int, stop: Callable[[], bool]) -> Outcome:
         """Cut cells until `limit` regions are found, or all of the unit's."""
-        self._begin(unit)
-        state = self._state
+        stack = unit.stack
+        self._finished, self._found = [], []
+        self._doubtful = unit.doubtful
+        self._waiting = list(unit.cells)
+        if self._planted:
+            self._planted, self._seeds = [], self._no_seeds
+            self._gather()
         paid = self._costs()
+        if self._waiting or not stack:
+            self._empty()
+            return self._go_on(unit, limit + paid, stop)
+        if not isinstance(stack, Packed):
+            stack = self._task.layout.packed(dict(stack))
+        while (code := self._call(PUT | RUN | COLUMNS | STACK, limit, stack)) == TOO_SMALL:
+            self._grow()
+        if code < ENDED:  # most units do without what follows
+            self._look_at(code, stop)
+            return self._go_on(unit, limit + paid, stop)
+        return self._end(code, unit)
+
+    def _go_on(self, unit: Unit, limit: int, stop: Callable[[], bool]) -> Outcome:
+        """Run a unit step by step, with cells that are cut exactly in between.
+
+        The limit is one on regions and costs together.
+        """
+        state = self._state
         while state[TOP] or self._has_seeds() or self._waiting:
-            most = limit - (self._costs() - paid)
+            most = limit - self._costs()
             if state[COUNT] >= most:
                 break
             if stop():
                 return Outcome(self._take_all(), int(state[COUNT]), None)
             if state[TOP] or self._has_seeds():
-                self._run_kernel(most, stop)
+                self._look_at(self._call(RUN, most), stop)
             else:
                 self._plant(stop)
         if state[UNSURE]:
@@ -131,50 +198,55 @@ class CellWorker:
             return Outcome(columns, int(state[COUNT]), None)
         return Outcome(columns, int(state[COUNT]), self._left(unit.generation + 1))
 
+    def _end(self, code: int, unit: Unit) -> Outcome:
+        """What the kernel has written."""
+        state = self._state.tolist()
+        n, corners = state[OUT], state[OUT_CORNERS]
+        columns = []
+        if n:
+            task, room = self._task, self._room
+            sizes = n, corners, corners if task.plane else state[OUT_FACETS]
+            neurons, bits, d, volumes = task.columns
+            size = cell_sections(*sizes, PackedPatterns.words_for(neurons, bits), d, volumes)[-1]
+            if code == COLUMNS_FULL:
+                room.reserve(size)
+                code = self._call(COLUMNS | STACK)
+            lines = int(self._result[LINES])
+            found = columns_at(room.piece, room.used, neurons, bits, (*sizes, lines), d, volumes)
+            room.used += size
+            columns.append(self._without_doubtful_facets(found))
+        return Outcome(columns, state[COUNT], self._children(code, state[TOP], unit.generation + 1))
+
+    def _children(self, code: int, nodes: int, generation: int) -> list[Unit]:
+        """The cells on the stack as units, after the kernel has written them or ended by `code`."""
+        if not nodes:
+            return []
+        if code == BLOCK_FULL:
+            self._blocks.reserve(int(self._result[SIZE]))
+            self._call(STACK)
+        result = self._result.tolist()
+        layout, blocks = self._task.layout, self._blocks
+        return children(layout, blocks, result, nodes, generation, self._doubtful)
+
+    def _grow(self) -> None:
+        self._stack = buffers.grown(self._stack)
+        self._records = buffers.twice(self._records)
+        self._gather()
+
     def _costs(self) -> int:
         """What exact arithmetic has cost so far, measured in regions."""
         return _PRICE * self._stats.unsure_cells + self._exact.decisions
 
-    def _begin(self, unit: Unit) -> None:
-        task, state = self._task, self._state
+    def _empty(self) -> None:
+        """Nothing is on the stack, and nothing found."""
+        state = self._state
         counters = state[[TESTS, SPLITS]]
         state[:] = 0
         state[[TESTS, SPLITS]] = counters
-        self._seeds, self._planted = self._no_seeds, []
-        self._waiting = list(unit.cells)
-        self._finished, self._found = [], []
-        self._doubtful = unit.doubtful
-        if unit.stack:
-            before, after, pattern, changes = self._maps
-            self._stack, self._records = cells_stack.put(
-                task.program, self._stack, self._records, unit.stack, state
-            )
-            layer = int(unit.stack["records"][-1, 0])
-            enter_layers(
-                task.program.maps,
-                before,
-                after,
-                pattern,
-                unit.stack["pattern"],
-                layer,
-                changes,
-                task.arithmetic == "exact",
-                self._stack.rows,
-                self._stack.change,
-            )
 
     def _left(self, generation: int) -> list[Unit]:
         """What remains to be done, as new units, in the order in which it would be done."""
-        task = self._task
-        units = cells_stack.take(
-            task.program,
-            self._stack,
-            self._records,
-            self._pattern,
-            self._state,
-            generation,
-            self._doubtful,
-        )
+        units = self._children(self._call(STACK), int(self._state[TOP]), generation)
         waiting = self._waiting + self._planted[int(self._state[SEED]) :][::-1]
         units += [Unit(generation, {}, part, self._doubtful) for part in chunks(waiting)]
         return units
@@ -201,6 +273,7 @@ class CellWorker:
             self._planted.append(waiting.pop())
         self._seeds = self._seeds_of(self._planted)
         self._state[SEED] = 0
+        self._gather()
 
     def _seeds_of(self, cells: list[ExactCell]) -> Seeds:
         make = buffers.plane_seeds if self._task.plane else buffers.cone_seeds
@@ -236,29 +309,12 @@ class CellWorker:
             self._take_batch()  # first what the kernel found before it
             self._finished.append(cell)
 
-    def _run_kernel(self, limit: int, stop: Callable[[], bool]) -> None:
-        task, state = self._task, self._state
-        run = run_plane if task.plane else run_cones
-        code = run(
-            task.program,
-            *self._maps,
-            self._stack,
-            self._records,
-            self._seeds,
-            self._out,
-            self._unsure,
-            state,
-            task.arithmetic == "exact",
-            task.tolerance,
-            task.store,
-            task.volumes,
-            limit,
-            _STEPS,
-        )
+    def _look_at(self, code: int, stop: Callable[[], bool]) -> None:
+        """Do what the kernel needs to go on."""
         if code == GROW:
-            self._stack = buffers.grown(self._stack)
-            self._records = buffers.twice(self._records)
+            self._grow()
             return
+        state = self._state
         out = self._out
         if (
             state[OUT] > len(out.volumes) // 2
@@ -317,7 +373,10 @@ class CellWorker:
         columns = as_columns(
             batch, task.program.neurons, task.bits, sizes, self._room, task.volumes
         )
-        if self._task.program.dimension > 3 and self._doubtful:
-            # Cells that come back from exact arithmetic may list a redundant inequality there.
-            columns = columns._replace(facet_lines=None, facet_counts=None)
-        self._found.append(columns)
+        self._found.append(self._without_doubtful_facets(columns))
+
+    def _without_doubtful_facets(self, columns: Columns) -> Columns:
+        """Cells that come back from exact arithmetic may list a redundant inequality beyond 3-D."""
+        if self._doubtful and self._task.program.dimension > 3:
+            return columns._replace(facet_lines=None, facet_counts=None)
+        return columns

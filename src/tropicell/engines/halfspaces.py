@@ -15,14 +15,38 @@ import numpy as np
 from tropicell.arithmetic import ArithmeticName
 from tropicell.columns import PackedPatterns
 from tropicell.domains import Domain, resolve
-from tropicell.engines import halfspaces_stack, unit_files
-from tropicell.engines._column_kernels import copy_points
+from tropicell.engines import unit_files
+from tropicell.engines._column_kernels import copy_points, point_sections
+from tropicell.engines._halfspaces_kernel import COUNT, EMITTED
 from tropicell.engines._halfspaces_program import build_program
 from tropicell.engines._halfspaces_search import Search, Tolerance
+from tropicell.engines._halfspaces_units import COMPLETE, FRAMES, NEED_ROWS, run_unit
+from tropicell.engines._jit import entry
+from tropicell.engines._unit_kernels import (
+    BLOCK_FULL,
+    COLUMNS,
+    COLUMNS_FULL,
+    ENDED,
+    GROUPS,
+    PUT,
+    RESULT_SIZE,
+    RUN,
+    SIZE,
+    STACK,
+    TOO_SMALL,
+)
 from tropicell.engines.batch import Columns
+from tropicell.engines.halfspaces_stack import FrameLayout
+from tropicell.engines.packed import Packed
 from tropicell.engines.slab import Slab
-from tropicell.engines.units import Arrays, Outcome, Unit
+from tropicell.engines.units import Arrays, Outcome, Unit, children, few_of
 from tropicell.network import Network
+
+#: Nodes after which the kernel returns so that clocks and interrupts are looked at.
+_VISITS = 50_000
+
+#: Bytes of a piece of memory for what is left of units: as long as one of them waits, all is kept.
+_BLOCK_BYTES = 2**18
 
 #: An exact decision takes as long as so many regions.
 _PRICE = 50
@@ -65,8 +89,12 @@ class HalfspaceTask:
         self.arithmetic = arithmetic
         self.tolerance = tolerance or Tolerance()
         self.store = store
-        self.grain = 5 if store else 8
+        self.grain = 8 if store else 16
+        self.few = few_of(self.grain)
         self.bits = PackedPatterns.bits_for(self.network.pieces)
+        self.layout = FrameLayout(self.program, store=store)
+        self.columns = (self.network.n_neurons, self.bits, self.network.n_inputs)
+        self.entry: Callable[..., Any] | None = None  # the kernel; the first worker looks it up
 
     def root(self) -> Unit:
         """The whole domain."""
@@ -94,13 +122,44 @@ class HalfspaceWorker:
         self._task = task
         self._unproved = 0
         self._room = Slab()
+        self._blocks = Slab(largest=_BLOCK_BYTES)
+        self._result = self._room.zeros(RESULT_SIZE, np.int64)
         self._search = Search(
             task.network,
             task.program,
             arithmetic=task.arithmetic,
             tolerance=task.tolerance,
             store=task.store,
+            few=task.few,
         )
+        self._gather()
+
+    def _gather(self) -> None:
+        """The arguments of the kernel that stay the same from call to call."""
+        search = self._search
+        eights = search.work.out.patterns.view(np.uint64)
+        self._arguments = (
+            *(search.program, search.work, eights, search.certificate, search.options),
+            *(search.snap, self._result),
+        )
+
+    def _call(
+        self, mode: int, limit: int = 0, stack: Packed | None = None, unsure: int = -1
+    ) -> int:
+        """Let the kernel do some steps (see `_unit_kernels`) with a unit; returns why it ended."""
+        room, blocks, task = self._room, self._blocks, self._task
+        source = (
+            (blocks.piece, 0, 0, 0)
+            if stack is None
+            else (stack.piece, stack.at, stack.first, stack.last)
+        )
+        arguments = (
+            *(*self._arguments, limit, _VISITS, mode, unsure, *source),
+            *(blocks.piece, blocks.used >> 3, room.piece, room.used),
+        )
+        if task.entry is None:
+            task.entry = entry(run_unit, arguments)
+        return int(task.entry(*arguments))
 
     def stats(self) -> dict[str, Any]:
         """What all units have cost."""
@@ -108,33 +167,106 @@ class HalfspaceWorker:
 
     def run(self, unit: Unit, limit: int, stop: Callable[[], bool]) -> Outcome:
         """Search until `limit` regions are found, or all of the unit's."""
-        search = self._search
-        if unit.stack:
-            halfspaces_stack.put(search, unit.stack)
-        else:
-            search.start()
-        columns: list[Columns] = []
+        search, stack = self._search, unit.stack
         decided = search.exact_decisions
+        if not stack:
+            search.start()
+        else:
+            if not isinstance(stack, Packed):
+                stack = self._task.layout.packed(dict(stack))
+            search.complete = search.paused = search.rewritten = False
+            code = self._put(stack, limit)
+            if code in (ENDED, COLUMNS_FULL, BLOCK_FULL) and not search.rewritten:
+                return self._end(code, unit)  # most units do without what follows
+            self._look_at(code, limit)
+        columns: list[Columns] = []
         while not (search.complete or search.paused):
             if stop():
                 self._take(columns)
                 return Outcome(columns, search.count, None)
-            search.advance(limit - _PRICE * (search.exact_decisions - decided))
+            most = limit - _PRICE * (search.exact_decisions - decided)
+            self._look_at(self._call(RUN, most), most)
             if search.is_full:
                 self._take(columns)
         self._take(columns)
-        left = [] if search.complete else halfspaces_stack.take(search, unit.generation + 1)
+        left = [] if search.complete else self._children(self._call(STACK), unit.generation + 1)
         return Outcome(columns, search.count, left)
 
+    def _put(self, stack: Packed, limit: int) -> int:
+        """Begin with the frames of a unit; all is done in one call unless something is needed."""
+        mode, unsure, search = PUT | RUN | COLUMNS | STACK, -1, self._search
+        while True:
+            code = self._call(mode, limit, stack, unsure)
+            if code == NEED_ROWS:
+                unsure = int(self._result[SIZE])
+                search.write_rows(unsure)
+                mode = PUT | RUN  # witnesses will be looked at
+            elif code == TOO_SMALL:
+                search.grow()
+                self._gather()
+                mode = mode & ~PUT | FRAMES
+            else:
+                return code
+
+    def _look_at(self, code: int, limit: int) -> None:
+        """Do what the kernel needs to go on."""
+        search = self._search
+        if code >= ENDED:
+            search.complete = bool(self._result[COMPLETE])
+            search.paused = not search.complete
+        else:
+            search.look_at(code, limit)
+            self._gather()
+
+    def _end(self, code: int, unit: Unit) -> Outcome:
+        """What the kernel has written."""
+        state = self._search.work.state.tolist()
+        n = state[EMITTED]
+        columns = []
+        if n:
+            if code == COLUMNS_FULL:
+                neurons, bits, d = self._task.columns
+                size = point_sections(n, PackedPatterns.words_for(neurons, bits), d)[-1]
+                self._room.reserve(size)
+                code = self._call(COLUMNS | STACK)
+            columns.append(self._columns(n))
+        return Outcome(columns, state[COUNT], self._children(code, unit.generation + 1))
+
+    def _children(self, code: int, generation: int) -> list[Unit]:
+        """The frames as units, after the kernel has written them or ended by `code`."""
+        blocks = self._blocks
+        if code == BLOCK_FULL:
+            blocks.reserve(int(self._result[SIZE]))
+            self._call(STACK)
+        result = self._result.tolist()
+        if not result[GROUPS]:
+            return []
+        frames = int(blocks.piece.words[blocks.used >> 3])
+        return children(self._task.layout, blocks, result, frames, generation, False)
+
     def _take(self, columns: list[Columns]) -> None:
+        """Regions whose witnesses are looked at first."""
         batch = self._search.batch()
-        n, neurons, bits = len(batch.margins), self._task.network.n_neurons, self._task.bits
+        n = len(batch.margins)
         if not n:
             return
         # A margin of 0: the witness is a rounded exact point, which may not be inside any more.
         self._unproved += n - int(np.count_nonzero(batch.margins))
-        words = self._room.empty((n, max(1, -(-neurons * bits // 64))), np.uint64)
-        witnesses = self._room.empty(batch.witnesses.shape, np.float64)
+        neurons, bits, d = self._task.columns
+        size = point_sections(n, PackedPatterns.words_for(neurons, bits), d)[-1]
+        self._room.reserve(size)
         eights = batch.patterns.view(np.uint64)
-        copy_points(batch.patterns, eights, batch.witnesses, n, neurons, bits, words, witnesses)
-        columns.append(Columns(PackedPatterns(words, neurons, bits), witnesses))
+        where = self._room.piece, self._room.used
+        copy_points(batch.patterns, eights, batch.witnesses, n, neurons, bits, *where)
+        columns.append(self._columns(n))
+
+    def _columns(self, n: int) -> Columns:
+        """The n regions that a kernel has written to the slab."""
+        neurons, bits, d = self._task.columns
+        width = PackedPatterns.words_for(neurons, bits)
+        _, second, size = point_sections(n, width, d)
+        memory, at = self._room.piece.bytes, self._room.used
+        self._room.used += size
+        words = np.ndarray((n, width), np.uint64, memory, at)
+        witnesses = np.ndarray((n, d), np.float64, memory, at + second)
+        return Columns(PackedPatterns(words, neurons, bits), witnesses)

@@ -1,72 +1,70 @@
-"""The frames of the `halfspaces` search as plain arrays: taken apart into units, and put back."""
+"""Frames that wait as plain arrays, and as the block of memory that kernels read and write."""
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tropicell.engines import _halfspaces_kernel as kernel
-from tropicell.engines._halfspaces_search import Search
-from tropicell.engines._halfspaces_work import grow
-from tropicell.engines._unit_kernels import collect_frames, put_frames
-from tropicell.engines.units import Arrays, Unit, groups
-
-#: So many points of a waiting node are handed on with it; others are found anew.
-_POINTS = 16
+from tropicell.engines._halfspaces_program import Program
+from tropicell.engines._halfspaces_units import block_parts
+from tropicell.engines.packed import Arrays, Packed
+from tropicell.engines.slab import piece_of
 
 
-def take(search: Search, generation: int) -> list[Unit]:
-    """All frames of a search that stopped between two nodes, as units, the next ones first."""
-    work, program = search.work, search.program
-    tree, state = work.tree, work.state
-    d, words, store = search.network.n_inputs, tree.all_bits.shape[1], search.options.store
-    top, layer = int(state[kernel.TOP_LAYER]), int(state[kernel.LAYER])
-    n = int(tree.n_frames[top : layer + 1].sum())
-    if not n:
-        return []
-    layers, cuts, free, ends = (np.empty(n, np.int64) for _ in range(4))
-    decided = np.empty((n, 2, words), np.uint64)
-    masks = np.empty((n * _POINTS, 3, words), np.uint64)
-    basis = np.empty((n * _POINTS, d), np.int32)
-    vertex = np.empty((n * _POINTS if store else 1, d + 1, d))
-    collect_frames(
-        program, tree, top, layer, _POINTS, store,
-        layers, cuts, free, decided, ends, masks, basis, vertex,
-    )  # fmt: skip
-    pieces = work.maps.piece[: program.first_neuron[layer]].copy()
-    units = []
-    for part in groups(free, layers, d):
-        first = int(ends[part.start - 1]) if part.start else 0
-        last = int(ends[part.stop - 1])
-        stack = {
-            "pieces": pieces[: program.first_neuron[layers[part.stop - 1]]],
-            "layers": layers[part],
-            "cuts": cuts[part],
-            "decided": decided[part],
-            "point_ends": ends[part] - first,
-            "masks": masks[first:last],
-            "basis": basis[first:last],
+class FrameLayout:
+    """See `tropicell.engines.packed.Layout`, and `_halfspaces_units`."""
+
+    def __init__(self, program: Program, *, store: bool) -> None:
+        self._program = program
+        self._store = store
+        self._d = program.inputs.shape[1] - 1
+        most = int(np.diff(program.first_cut).max(initial=1))
+        self._words = max(1, -(-most // 64))
+
+    def arrays(self, stack: Packed) -> Arrays:
+        """The frames as plain arrays."""
+        d, words, memory = self._d, self._words, stack.piece.words
+        frames, points, pieces = memory[stack.at : stack.at + 3].tolist()
+        parts = block_parts(frames, points, pieces, self._store, words, d)
+        starts = [stack.at + start for start in parts]
+
+        def part(begin: int, end: int, width: int, start: int) -> NDArray[np.int64]:
+            return memory[start + width * begin : start + width * end].copy()
+
+        mine = stack.first, stack.last
+        layers, ends = part(*mine, 1, starts[0]), part(*mine, 1, starts[2])
+        before = int(memory[starts[2] + stack.first - 1]) if stack.first else 0
+        theirs = before, int(ends[-1])
+        piece = 8 * starts[7]
+        prefix = int(self._program.first_neuron[layers[-1]])
+        found: Arrays = {
+            "pieces": stack.piece.bytes[piece : piece + prefix].copy(),
+            "layers": layers,
+            "cuts": part(*mine, 1, starts[1]),
+            "decided": part(*mine, 2 * words, starts[3]).view(np.uint64).reshape(-1, 2, words),
+            "point_ends": ends - before,
+            "masks": part(*theirs, 3 * words, starts[4]).view(np.uint64).reshape(-1, 3, words),
+            "basis": part(*theirs, d, starts[5]).astype(np.int32).reshape(-1, d),
         }
-        if store:
-            stack["vertex"] = vertex[first:last]
-        units.append(Unit(generation, stack))
-    return units
+        if self._store:
+            vertex = part(*theirs, d * (d + 1), starts[6]).view(np.float64)
+            found["vertex"] = vertex.reshape(-1, d + 1, d)
+        return found
 
-
-def put(search: Search, part: Arrays) -> None:
-    """Bring a search to where the frames of a unit wait."""
-    layers, masks = part["layers"], part["masks"]
-    search.restore(int(layers[0]), int(layers[-1]), part["pieces"])
-    while min(search.work.tree.masks.shape[1], search.work.tree.members.shape[1]) < len(masks):
-        search.work = grow(search.work)
-    tree, store = search.work.tree, search.options.store
-    put_frames(
-        tree,
-        store,
-        layers,
-        part["cuts"],
-        part["decided"],
-        part["point_ends"],
-        masks,
-        part["basis"],
-        part["vertex"] if store else tree.vertex[0],
-    )
+    def packed(self, arrays: Arrays) -> Packed:
+        """A block of its own for these frames, which were checked."""
+        layers, masks, pieces = arrays["layers"], arrays["masks"], arrays["pieces"]
+        sizes = len(layers), len(masks), len(pieces)
+        starts = block_parts(*sizes, self._store, self._words, self._d)
+        piece = piece_of(8 * starts[-1])
+        piece.words[: starts[0]] = 0
+        piece.words[:4] = *sizes, self._store
+        vertex = arrays["vertex"] if self._store else np.zeros(0)
+        parts = (
+            *(layers, arrays["cuts"], arrays["point_ends"], arrays["decided"]),
+            *(masks, arrays["basis"].astype(np.int64), vertex, pieces),
+        )
+        for start, part in zip(starts, parts, strict=False):
+            flat = np.ascontiguousarray(part).reshape(-1).view(np.uint8)
+            piece.bytes[8 * start : 8 * start + len(flat)] = flat
+        return Packed(self, piece, 0, 0, len(layers))

@@ -35,16 +35,13 @@ class Place:
 
 
 class OpenPlaces:
-    """Places that nobody has taken, to be had from the front, or the largest first.
-
-    Large is what was split off early: there is much below it. Of what was split off together the
-    last is the largest.
+    """Places that nobody has taken, to be had from the front, or the one of most weight first.
 
     Examples
     --------
     >>> places = OpenPlaces()
-    >>> for generation, key in [(3, (0, 0)), (1, (1,)), (1, (2,))]:
-    ...     places.add(Place(Unit(generation, {}), key))
+    >>> for weight, key in [(3.0, (0, 0)), (4.0, (1,)), (5.0, (2,))]:
+    ...     places.add(Place(Unit(1, {}, weight=weight), key))
     >>> places.first().key, places.take_large().key, places.take_first().key, len(places)
     ((0, 0), (2,), (0, 0), 1)
     """
@@ -53,7 +50,7 @@ class OpenPlaces:
         self._places: dict[Key, Place] = {}
         # Heaps of keys; those that are not in `_places` any more are skipped.
         self._front: list[Key] = []
-        self._large: list[tuple[int, Key, Key]] = []
+        self._large: list[tuple[float, Key]] = []
 
     def __len__(self) -> int:
         return len(self._places)
@@ -78,11 +75,11 @@ class OpenPlaces:
         return self._places.pop(self.first().key)
 
     def take_large(self) -> Place:
-        """One that has probably most below it."""
+        """The one that probably has most regions."""
         while (key := heapq.heappop(self._large)[-1]) not in self._places:
             pass
         return self._places.pop(key)
 
 
-def _large_first(place: Place) -> tuple[int, Key, Key]:
-    return place.unit.generation, tuple(-k for k in place.key), place.key
+def _large_first(place: Place) -> tuple[float, Key]:
+    return -place.unit.weight, place.key

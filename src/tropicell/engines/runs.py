@@ -15,11 +15,10 @@ import numpy as np
 from tropicell.arithmetic import ArithmeticName
 from tropicell.columns import PackedPatterns
 from tropicell.domains import Box, Domain
-from tropicell.engines._cells_cone import run_cones
-from tropicell.engines._cells_plane import run_plane
+from tropicell.engines._cells_units import cone_unit, plane_unit
 from tropicell.engines._device_cuda import cuda_backend
 from tropicell.engines._device_layout import Backend
-from tropicell.engines._halfspaces_kernel import run as run_halfspaces
+from tropicell.engines._halfspaces_units import run_unit
 from tropicell.engines.batch import Columns, Run
 from tropicell.engines.cells import CellTask
 from tropicell.engines.device import DeviceRun
@@ -143,9 +142,9 @@ def task_of(
 
 def load(engine: str, inputs: int) -> None:
     """Compile an engine's kernels, or load them from the disk, and say so if it takes long."""
-    kernel: Any = run_plane if inputs == 2 else run_cones
+    kernel: Any = plane_unit if inputs == 2 else cone_unit
     if engine == "halfspaces":
-        kernel = run_halfspaces
+        kernel = run_unit
     if engine == "traverse" or kernel.overloads:
         return
     notice = threading.Timer(_PATIENCE, _say_that_it_compiles)

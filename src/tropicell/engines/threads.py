@@ -26,8 +26,10 @@ MOST_WAITING = 256 * 2**20
 #: each thread.
 _EVERY, _MANY = 4, 16
 
-#: Seconds after which somebody who waits looks whether it is time to stop.
-_SECONDS = 0.05
+#: Seconds after which somebody who waits looks whether it is time to stop, and after which the
+#: calling thread first looks whether there is something to hand out: each time twice as long, since
+#: it takes the time of a thread that works.
+_SECONDS, _FIRST_SECONDS = 0.05, 0.002
 
 
 class UnitRun:
@@ -85,10 +87,11 @@ class UnitRun:
         for place in places:
             self._open.add(place)
         self._turn = 0
+        self._busy = 0  # units that somebody works on
         self._stop = False  # no lock: a signal handler may set it at any time
         self._lock = threading.RLock()
         self._work_to_do = threading.Condition(self._lock)
-        self._first_is_done = threading.Condition(self._lock)
+        self._to_hand_out = threading.Condition(self._lock)
         self._ahead = 0  # regions that are done and not yet handed out
         self._waiting = 0  # bytes of them
         self._ready: deque[Columns] = deque()
@@ -184,6 +187,7 @@ class UnitRun:
         worker = self._new_worker()
         while self._open and not self._stopped():
             place = self._open.take_first()
+            self._busy += 1
             outcome = worker.run(place.unit, self._limit(place.unit), self._stopped)
             self._finish(place, outcome)
             if outcome.left is None:
@@ -199,12 +203,14 @@ class UnitRun:
                 thread = threading.Thread(target=self._work, daemon=True)
                 thread.start()
                 self._threads.append(thread)
+            seconds = _FIRST_SECONDS
             while not self._stopped():
                 with self._lock:
                     if self._first is None or self._errors:
                         break
-                    if self._first.outcome is None:
-                        self._first_is_done.wait(_SECONDS)
+                    if not self._is_urgent():
+                        self._to_hand_out.wait(seconds)
+                        seconds = min(2 * seconds, _SECONDS)
                 yield from self._hand_out()
                 yield None
             if self._errors:
@@ -213,6 +219,13 @@ class UnitRun:
             self._stop = True  # whatever ended it: nobody reads on
             with self._lock:
                 self._work_to_do.notify_all()
+
+    def _is_urgent(self) -> bool:
+        """Whether regions should be handed out now: all is done, or many wait."""
+        assert self._first is not None
+        if self._first.outcome is None:
+            return False
+        return not (self._busy or self._open) or self._waiting >= MOST_WAITING // 4
 
     def _work(self) -> None:
         try:
@@ -225,13 +238,14 @@ class UnitRun:
             self._stop = True
             with self._lock:
                 self._work_to_do.notify_all()
-                self._first_is_done.notify_all()
+                self._to_hand_out.notify_all()
 
     def _take(self) -> Place | None:
         """A unit that nobody has; None if there is nothing to do any more."""
         with self._lock:
             while not self._stopped() and self._first is not None:
                 if (place := self._next()) is not None:
+                    self._busy += 1
                     return place
                 self._work_to_do.wait(_SECONDS)
         return None
@@ -273,8 +287,9 @@ class UnitRun:
             place.outcome = outcome
             self._ahead += outcome.count
             self._waiting += place.nbytes
-            if place is self._first:
-                self._first_is_done.notify()
+            self._busy -= 1
+            if self._first is not None and self._is_urgent():
+                self._to_hand_out.notify()
             if len(children) > 1:  # one of them is for the thread that is free now
                 self._work_to_do.notify(len(children) - 1)
 

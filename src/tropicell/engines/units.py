@@ -9,35 +9,43 @@ one order, whatever the number of threads, and also when a run is broken off and
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tropicell.engines import _unit_kernels as kernels
 from tropicell.engines._exact_cells import ExactCell
+from tropicell.engines._unit_kernels import GROUPS, MOST_CHILDREN, SIZE, STARTS, WEIGHTS
 from tropicell.engines.batch import Columns
+from tropicell.engines.packed import Arrays, Layout, Packed
+from tropicell.engines.slab import Slab
 
-Arrays = dict[str, NDArray[Any]]
+__all__ = [
+    "Arrays",
+    "Outcome",
+    "Task",
+    "Unit",
+    "Worker",
+    "children",
+    "chunks",
+    "few_of",
+    "growth_of",
+]
 
 #: A unit ends after so many regions (times the task's `grain`), more in later generations: first a
 #: few, so that all threads soon have something to do; then as many as take some milliseconds, so
 #: that handing them out costs little and no thread has long to go at the end. Where there are so
-#: many generations there is much to do, and units may take longer.
-FIRST_LIMIT, LAST_LIMIT = 32, 2048
+#: many generations (one more doubling with every fourth from `_LATE` on) there is much to do, and
+#: units may take longer.
+LIMITS = (4, 16, 64, 128, 256)
+_LATE, LAST_LIMIT = 20, 2048
 
-#: Doublings of the first limit in the first generations, then one more with every fourth from
-#: `_LATE` on.
-_DOUBLINGS = (0, 0, 1, 2, 3)
-_LATE = 20
-
-#: What is left of a unit becomes at most so many units.
-_MOST_CHILDREN = 16
-
-#: No more units than one for so many regions expected.
-FEW = 256
+#: What is left of a unit becomes no more units than one for so many regions expected, times the
+#: `grain`.
+FEW = 128.0
 
 
 class Unit(NamedTuple):
@@ -47,28 +55,30 @@ class Unit(NamedTuple):
     ----------
     generation : int
         How often it was split off.
-    stack : dict of arrays
+    stack : mapping of arrays
         Open nodes, in the form of the engine.
     cells : tuple of ExactCell
         Cells in exact form that wait (cells engine only).
     doubtful : bool
         Whether it has cells that were finished in exact arithmetic.
+    weight : float
+        A guess of how many regions it has. What the unit gives does not depend on it.
     """
 
     generation: int
-    stack: Arrays
+    stack: Mapping[str, NDArray[Any]]
     cells: tuple[ExactCell, ...] = ()
     doubtful: bool = False
+    weight: float = inf
 
     @property
     def limit(self) -> int:
         """Regions after which the unit ends."""
         later = min(max(0, (self.generation - _LATE) // 4), 20)
-        doublings = _DOUBLINGS[min(self.generation, len(_DOUBLINGS) - 1)] + later
-        return min(FIRST_LIMIT << doublings, LAST_LIMIT)
+        return min(LIMITS[min(self.generation, len(LIMITS) - 1)] << later, LAST_LIMIT)
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Outcome:
     """What became of a unit.
 
@@ -95,10 +105,11 @@ class Task(Protocol):
     """An engine on a network and a domain.
 
     `grain` times its `limit` is the number of regions after which a unit ends: more where regions
-    are found faster.
+    are found faster. What is left of it becomes no more units than one for `few` regions expected.
     """
 
     grain: int
+    few: float
 
     def root(self) -> Unit:
         """All that there is to do."""
@@ -119,31 +130,76 @@ class Task(Protocol):
         """
 
 
-def groups(lines: NDArray[np.int64], layers: NDArray[np.int64], dimension: int) -> list[slice]:
-    """Cut a stack of nodes (the top one last) into parts of about equal weight, the top first.
+def few_of(grain: int) -> float:
+    """Regions for which there is a unit: see `FEW`."""
+    return FEW * grain
+
+
+def growth_of(lines: Sequence[int], dimension: int) -> NDArray[np.float64]:
+    """For every layer a guess of how many regions a cell of it has.
+
+    Of so many cells as N hyperplanes make a further one crosses the part C(N, < d) / C(N, <= d),
+    where C(N, <= d) is the number of subsets of at most d. So a layer's lines are guessed
+    to cross a cell of all layers before it.
 
     Parameters
     ----------
-    lines, layers : ndarray
-        How many lines of which layer cross a node.
+    lines : sequence of int
+        How many lines each layer has.
     dimension : int
 
     Examples
     --------
-    >>> groups(np.array([60, 40, 3]), np.array([1, 1, 1]), 2)[-1]
-    slice(0, 1, None)
+    >>> growth_of([20, 16], 5).round().tolist()
+    [24.0, 1.0]
     """
-    n = len(lines)
-    if not n:
-        return []
-    starts = np.empty(_MOST_CHILDREN + 1, np.int64)
-    cut: Any = kernels.cut_into_groups
-    count = cut(lines, layers, dimension, FEW, _MOST_CHILDREN, np.empty(n), starts)
-    ends = [n, *starts[: count - 1].tolist()]
-    return [slice(a, b) for a, b in zip(starts[:count].tolist(), ends, strict=True)]
+    growth = np.ones(len(lines))
+    for layer in range(len(lines) - 1, 0, -1):
+        before = sum(lines[:layer])
+        part = _subsets(before, dimension - 1) / _subsets(before, dimension)
+        cells = min(_subsets(part * lines[layer], dimension), 1e6)
+        growth[layer - 1] = min(growth[layer] * cells, 1e12)
+    return growth
+
+
+def _subsets(n: float, most: int) -> float:
+    """Number of subsets of at most so many of n things, for any n."""
+    total, term = 1.0, 1.0
+    for k in range(min(most, 24)):
+        term *= max(n - k, 0.0) / (k + 1)
+        total += term
+    return total
+
+
+def children(
+    layout: Layout, blocks: Slab, result: Sequence[int], nodes: int, generation: int, doubtful: bool
+) -> list[Unit]:
+    """What a kernel has written to a block as units, those on top of the stack first.
+
+    Parameters
+    ----------
+    layout : Layout
+    blocks : Slab
+        Where the block is.
+    result : sequence of int
+        See `_unit_kernels`.
+    nodes : int
+        Nodes on the stack.
+    generation, doubtful
+        Of the units.
+    """
+    piece, at, end = blocks.piece, blocks.used >> 3, nodes
+    units = []
+    for k in range(result[GROUPS]):
+        begin = result[STARTS + k]
+        stack = Packed(layout, piece, at, begin, end)
+        units.append(Unit(generation, stack, (), doubtful, result[WEIGHTS + k]))
+        end = begin
+    blocks.used += result[SIZE]
+    return units
 
 
 def chunks(cells: Sequence[ExactCell]) -> list[tuple[ExactCell, ...]]:
     """Cut a list of waiting cells (the next one last) into a few parts, the next first."""
-    size = max(8, -(-len(cells) // _MOST_CHILDREN))
+    size = max(8, -(-len(cells) // MOST_CHILDREN))
     return [tuple(cells[max(0, end - size) : end]) for end in range(len(cells), 0, -size)]
