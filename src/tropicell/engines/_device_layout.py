@@ -88,6 +88,9 @@ class Backend(Protocol):
     def launch(self, kernel: str, items: int, *arguments: Any) -> None:
         """Run a kernel on so many items."""
 
+    def product(self, a: Any, b: Any, out: Any) -> None:
+        """The product of two matrices; that of float32 may be wrong by 2^-9 of it."""
+
     def fork(self) -> None:
         """Here a branch begins."""
 

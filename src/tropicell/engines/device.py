@@ -15,19 +15,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import groupby
+from operator import is_not
 from typing import Any
 
 import numpy as np
 
 from tropicell.arithmetic import ArithmeticName
-from tropicell.columns import PackedPatterns
 from tropicell.domains import Domain
-from tropicell.engines._cells_buffers import plane_seeds
 from tropicell.engines._device_buffers import Options, buffers_for, keep_buffers
 from tropicell.engines._device_exact import ExactPart
-from tropicell.engines._device_layout import COUNTERS, Backend, device_program, words_for
+from tropicell.engines._device_layout import COUNTERS, Backend, device_program
 from tropicell.engines._device_result import Reader
+from tropicell.engines._device_seeds import DeviceSeeds, seeds_on_device
 from tropicell.engines._exact_cells import ExactCell
 from tropicell.engines.batch import Columns
 from tropicell.engines.cells import CellTask
@@ -95,6 +96,7 @@ class DeviceRun:
         self._options = Options(arithmetic == "exact", store, task.tolerance, memory)
         self._domain_bytes = self.program.lines.domain_rows.tobytes()
         self._device: Any = None
+        self._root: list[ExactCell] = []
         self._tests = self._splits = 0
         self._stop = False  # no lock: a signal handler may set it at any time
         self._started = time.perf_counter()
@@ -180,7 +182,7 @@ class DeviceRun:
         key = ("device seeds", task.tame, self._domain_bytes)
         seeds = task.network.remember(key, make)
         if seeds is not None:
-            exact.seeds[:] = seeds
+            exact.seeds[:] = self._root = seeds
 
     def _grow(self, cells: list[ExactCell]) -> Iterator[Columns | None]:
         """Do all that is below some cells."""
@@ -207,29 +209,32 @@ class DeviceRun:
 
     def _plant(self, layer: int, cells: list[ExactCell]) -> Any:
         """Put cells on the device, with the maps of all layers up to theirs, and cut them."""
-        upload, buffers = self._backend.upload, self._buffers
+        buffers = self._buffers
         count = len(cells)
-        seeds = plane_seeds(self.program, cells)
-        patterns = seeds.patterns.reshape(count, -1)
-        corners = len(seeds.labels)
-        if corners > buffers.arena:
+        seeds = self._seeds(layer, cells)
+        if seeds.corners > buffers.arena:
             return None
         for level in range(1, layer + 1):
-            begin, end = self.program.first_neuron(level - 1), self.program.first_neuron(level)
             if level > 1:
-                packed = PackedPatterns.pack(patterns[:, begin:end], self._device.bits).words
-                words = words_for(end - begin, self._device.bits)
-                pieces = np.ascontiguousarray(packed.view(np.uint32)[:, :words])
-                buffers.done[level][:count] = upload(pieces)
-            buffers.parents[level][:count] = self._backend.xp.arange(count, dtype=np.int32)
-            self._begin(level, 0, count, corners, 0)
+                buffers.done[level][:count] = seeds.pieces[level]
+            buffers.parents[level][:count] = seeds.numbers
+            self._begin(level, 0, count, seeds.corners, 0)
             self._multiply(level, level, 0, count)
             self._launch("settle", count, buffers.level_arguments[level], np.int32(count))
-        arrays = [upload(x.astype(np.int32)) for x in (seeds.labels, seeds.signs, seeds.facet_ends)]
+        arrays = seeds.labels, seeds.rays, seeds.ends
         pointers = (np.int64(self._backend.pointer(array)) for array in arrays)
         level_argument = buffers.level_arguments[layer]
         self._launch("plant", count, level_argument, np.int32(count), *pointers)
         return self._cut(layer, 0, count, own=True)
+
+    def _seeds(self, layer: int, cells: list[ExactCell]) -> DeviceSeeds:
+        """Cells on the device; those of the root are kept there for the next run."""
+        make = partial(seeds_on_device, self.program, self._device, self._backend, layer, cells)
+        if len(cells) != len(self._root) or any(map(is_not, cells, self._root)):
+            return make()
+        key = ("device root", id(self._backend), self._task.tame, self._domain_bytes)
+        seeds: DeviceSeeds = self._task.network.remember(key, make)
+        return seeds
 
     # --- one chunk ------------------------------------------------------------------------------
 
@@ -243,7 +248,7 @@ class DeviceRun:
 
         For nodes of the layer before, its outputs have been written by `scan`.
         """
-        buffers, dot = self._buffers, self._backend.xp.dot
+        buffers, product = self._buffers, self._backend.product
         record = buffers.levels[level]
         inputs, width, skip = int(record["inputs"]), int(record["width"]), 0
         if inputs == 0:
@@ -255,11 +260,11 @@ class DeviceRun:
             self._launch("gather", count, buffers.level_arguments[level], *where)
         outputs = buffers.outputs[: 3 * count * inputs].reshape(3 * count, inputs)
         products = buffers.products[level][: 3 * count * width].reshape(3 * count, width)
-        dot(outputs, self._device.weights[level], out=products)
+        product(outputs, self._device.weights[level], products)
         if self._options.exact:
             bounds = buffers.bounds[: count * inputs].reshape(count, inputs)
             errors = buffers.errors[level][: count * width].reshape(count, width)
-            dot(bounds, self._device.sizes[level], out=errors)
+            product(bounds, self._device.sizes[level], errors)
 
     def _cut(self, level: int, first: int, count: int, *, own: bool) -> Any:
         """Cut nodes by all lines of their layer; None if there was not enough room.
