@@ -3,11 +3,12 @@
     python -m benchmarks.scaling                    all cases, some minutes on sixteen cores
     python -m benchmarks.scaling --quick            the small ones
     python -m benchmarks.scaling --threads 1 2      with so many threads
-    python -m benchmarks.scaling --again            the pages anew from scaling.json, without measuring
+    python -m benchmarks.scaling --again            the pages anew, without measuring
 
 Every case is counted and enumerated with 1, 2, 4, … threads, in one process, best of several runs; so is what
-one does with regions: proofs, maps, volumes, and counts of many small networks.
-Writes SCALING.md, scaling.json and a section of RESULTS.md next to this file, after every case. The regions
+one does with regions: proofs, maps, volumes, and counts of many small networks; and, to compare with, plain arithmetic.
+Writes scaling_N.json for a machine with N cores, and from all such files SCALING.md and a section of RESULTS.md, next to this
+file, after every case. The regions
 must be the same, in the same order, whatever the number of threads: a checksum of all columns is compared.
 Needs what the core needs: NumPy, SciPy, Numba, tqdm, python-flint.
 """
@@ -21,11 +22,14 @@ import os
 import platform
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numba import njit
 
 from benchmarks import sections
 from tropicell import (
@@ -58,8 +62,8 @@ CASES: list[tuple[str, list[int], Domain | None, float, bool]] = [
 #: A case that takes longer than this with all threads is left out.
 LONGEST = 20.0
 
-#: Runs of each kind; the best one counts.
-RUNS = 3
+#: Rounds of measuring, in which all numbers of threads have their turn, those from 8 on twice; the best run counts.
+RUNS = 2
 
 
 def network_of(sizes: list[int], spread: float = 1.0, seed: int = 0) -> Network:
@@ -113,34 +117,67 @@ def measure(
     if time.perf_counter() + needed > deadline:
         print(f"{name}: left out, it would take about {needed:.0f} seconds", flush=True)
         return None
-    result: dict[str, Any] = {"case": name, "sizes": sizes, "count": {}, "enumerate": {}}
-    sums = set()
-    for workers in threads:
-        best = {"count": np.inf, "enumerate": np.inf}
-        for _ in range(RUNS):
-            started = time.perf_counter()
-            assert count_regions(network, domain, workers=workers) == regions
-            best["count"] = min(best["count"], time.perf_counter() - started)
-            started = time.perf_counter()
-            found = enumerate_regions(network, domain, workers=workers)
-            best["enumerate"] = min(best["enumerate"], time.perf_counter() - started)
-            if not found.complete:  # SIGTERM ends a search, and not the program
-                raise IncompleteError(len(found))
+    counts, sums = set(), set()
+
+    def note(found: Regions) -> None:
+        if not found.complete:  # SIGTERM ends a search, and not the program
+            raise IncompleteError(len(found))
         sums.add(checksum(found))
-        for what, seconds in best.items():
-            result[what][str(workers)] = seconds
-        print(f"{name}: {workers} threads, {best}", flush=True)
-    result |= {"regions": regions, "same_for_all": len(sums) == 1, "checksum": min(sums)}
-    return result
+
+    result: dict[str, Any] = {"case": name, "sizes": sizes, "regions": regions}
+    count = partial(count_regions, network, domain)
+    result["count"] = best_times(f"{name}, counting", count, threads, counts.add)
+    find = partial(enumerate_regions, network, domain)
+    result["enumerate"] = best_times(f"{name}, enumerating", find, threads, note)
+    assert counts == {regions}
+    return result | {"same_for_all": len(sums) == 1, "checksum": min(sums)}
+
+
+def best_times(
+    name: str,
+    work: Callable[..., Any],
+    threads: list[int],
+    note: Callable[[Any], Any] = lambda result: None,
+) -> dict[str, float]:
+    """Seconds of a piece of work for every number of threads; what it gives is noted."""
+    best = dict.fromkeys(threads, np.inf)
+    for workers in RUNS * [n for n in threads for _ in range(2 if n >= 8 else 1)]:
+        started = time.perf_counter()
+        result = work(workers=workers)
+        best[workers] = min(best[workers], time.perf_counter() - started)
+        note(result)
+        del result
+    print(name, {n: round(seconds, 4) for n, seconds in best.items()}, flush=True)
+    return {str(n): seconds for n, seconds in best.items()}
 
 
 #: What to measure besides: a number of things, and what is done with them in so many threads.
-Work = tuple[int, Callable[[int], Any]]
+Work = tuple[int, Callable[..., Any]]
 
 
 def found(sizes: list[int], spread: float, domain: Domain) -> Regions:
     """The regions of a network, in all threads that there are."""
     return enumerate_regions(network_of(sizes, spread), domain, workers=os.cpu_count() or 1)
+
+
+@njit(nogil=True)
+def _arithmetic(n: int) -> float:
+    a, b, c, d = 1.0, 2.0, 3.0, 4.0
+    for _ in range(n):
+        a, b, c, d = 0.5 * a + 1.0, 0.5 * b + 1.0, 0.5 * c + 1.0, 0.5 * d + 1.0
+    return a + b + c + d
+
+
+def arithmetic() -> Work:
+    """What the machine can do: a loop that needs neither memory nor the interpreter."""
+    parts, loops = 256, 4_000_000
+    _arithmetic(1)
+
+    def work(workers: int) -> None:
+        with ThreadPoolExecutor(workers) as pool:
+            list(pool.map(_arithmetic, [loops] * parts))
+
+    return parts * loops, work
 
 
 def proofs() -> Work:
@@ -170,11 +207,14 @@ def many(width: int, count: int) -> Work:
     """Counts of many small networks."""
     networks = [network_of([2, *[width] * 3, 1], seed=seed) for seed in range(count)]
     domain = Box(-1, 1)
-    return len(networks), lambda n: count_many(networks, domain, workers=n, progress=False)
+    return len(networks), lambda workers: count_many(
+        networks, domain, workers=workers, progress=False
+    )
 
 
 #: Name, and what to do.
 WORK: list[tuple[str, Callable[[], Work]]] = [
+    ("plain arithmetic, to compare with", arithmetic),
     ("proofs, 2-D 4×[192]", proofs),
     ("maps, 2-D 4×[256]", maps),
     ("volumes, 4-D [32,32]", volumes),
@@ -186,17 +226,8 @@ WORK: list[tuple[str, Callable[[], Work]]] = [
 def measure_work(name: str, make: Callable[[], Work], threads: list[int]) -> dict[str, Any]:
     """Seconds for every number of threads."""
     count, work = make()
-    work(threads[-1])  # compiled, and loaded
-    result: dict[str, Any] = {"case": name, "regions": count, "work": {}}
-    for workers in threads:
-        best = np.inf
-        for _ in range(RUNS):
-            started = time.perf_counter()
-            work(workers)
-            best = min(best, time.perf_counter() - started)
-        result["work"][str(workers)] = best
-        print(f"{name}: {workers} threads, {best}", flush=True)
-    return result
+    work(workers=threads[-1])  # compiled, and loaded
+    return {"case": name, "regions": count, "work": best_times(name, work, threads)}
 
 
 def table(
@@ -226,59 +257,72 @@ def sameness(results: list[Any]) -> str:
     )
 
 
-def page(data: dict[str, Any]) -> str:
+def page(machines: list[dict[str, Any]]) -> str:
     """The Markdown page."""
-    results, threads, machine = data["results"], data["threads"], data["machine"]
-    return f"""# Threads
+    text = f"""# Threads
 
-Speed with several threads, relative to one thread, on {machine}. Random networks (PyTorch's default initialisation)
-on all of R^n, exact arithmetic (4×[256]: weights times 4, on [-1, 1]²). Made by `python -m benchmarks.scaling`, best of {RUNS} runs.
-Cases that were not finished in time are left out.
+Speed with several threads, relative to one thread. Random networks (PyTorch's default initialisation)
+on all of R^n, exact arithmetic (4×[256]: weights times 4, on [-1, 1]²). Made by `python -m benchmarks.scaling`, best of {RUNS} runs
+({2 * RUNS} with 8 threads and more). Cases that were not finished in time are left out.
+"""
+    for data in machines:
+        threads = data["threads"]
+        text += f"""
+## {data["machine"][0].upper() + data["machine"][1:]}
 
-{sameness(results)}
+{sameness(data["results"])}
 
-## Counting
+Counting:
 
-{table(results, "count", threads)}
+{table(data["results"], "count", threads)}
 
-## Enumerating
+Enumerating:
 
-{table(results, "enumerate", threads)}
+{table(data["results"], "enumerate", threads)}
 
-## What one does with them
+What one does with regions:
 
 {table(data["work"], "work", threads, ("work", "items"))}
 """
+    return text
 
 
-def section(data: dict[str, Any]) -> str:
+def section(machines: list[dict[str, Any]]) -> str:
     """What RESULTS.md says."""
-    return f"""`python -m benchmarks.scaling` on {data["machine"]}: enumerating in exact arithmetic, relative to one thread. {sameness(data["results"])}
-Counting, and the networks: [SCALING.md](SCALING.md).
+    text = """`python -m benchmarks.scaling`: enumerating in exact arithmetic, relative to one thread. Counting, the networks, and the same for proofs, maps,
+volumes and many small networks: [SCALING.md](SCALING.md).
+"""
+    for data in machines:
+        text += f"""
+On {data["machine"]}. {sameness(data["results"])}
 
 {table(data["results"], "enumerate", data["threads"])}
 """
+    return text
 
 
-def write(data: dict[str, Any], folder: Path) -> None:
-    """Both pages."""
-    (folder / "SCALING.md").write_text(page(data), encoding="utf-8")
-    sections.put(folder / "RESULTS.md", "Threads", section(data))
+def write(folder: Path) -> None:
+    """Both pages, from the files of all machines, the largest first."""
+    files = folder.glob("scaling_*.json")
+    machines = [json.loads(file.read_text(encoding="utf-8")) for file in files]
+    machines.sort(key=lambda data: -data["threads"][-1])
+    (folder / "SCALING.md").write_text(page(machines), encoding="utf-8")
+    sections.put(folder / "RESULTS.md", "Threads", section(machines))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--again", action="store_true", help="write the pages from scaling.json")
+    parser.add_argument("--again", action="store_true", help="write the pages, measure nothing")
     parser.add_argument("--threads", type=int, nargs="+")
     parser.add_argument("--out", type=Path, default=HERE)
     parser.add_argument("--minutes", type=float, default=6.0, help="begin no case after that")
     arguments = parser.parse_args()
-    store = arguments.out / "scaling.json"
     if arguments.again:
-        write(json.loads(store.read_text(encoding="utf-8")), arguments.out)
+        write(arguments.out)
         return
     cores = os.cpu_count() or 1
+    store = arguments.out / f"scaling_{cores}.json"
     threads = arguments.threads or [n for n in (1, 2, 4, 8, 16) if n <= cores]
     chosen = [case for case in CASES if case[4] or not arguments.quick]
     for inputs in {case[1][0] for case in chosen}:  # compile first
@@ -291,7 +335,7 @@ def main() -> None:
     def keep() -> None:
         data = {"machine": machine, "threads": threads, "results": results, "work": work}
         store.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
-        write(data, arguments.out)
+        write(arguments.out)
 
     for case in chosen:
         if (result := measure(*case[:4], threads, deadline)) is not None:
