@@ -73,14 +73,12 @@ def counting(
     """Seconds of some counts (the first one sends the network), and where the time goes."""
     backend = cuda_backend()
     assert isinstance(backend, CudaBackend)
-    pool = backend.xp.get_default_memory_pool()
-    pool.free_all_blocks()
+    backend.xp.get_default_memory_pool().free_all_blocks()
     seconds = []
     for _ in range(repeats):
         started = time.perf_counter()
         count = count_regions(network, domain, arithmetic=arithmetic, device="cuda", progress=False)
         seconds.append(time.perf_counter() - started)
-    taken = pool.total_bytes()
     watch = Stopwatch(backend)
     run = finished(DeviceRun(network, domain, arithmetic, store=False, backend=watch))
     assert run.count == count
@@ -93,7 +91,6 @@ def counting(
         "first_seconds": seconds[0],
         "million_per_second": count / best / 1e6,
         "unsure_cells": run.stats()["unsure_cells"],
-        "device_gb": taken / 1e9,
         "splits": run.stats()["splits"],
         "at_once": run._buffers.at_once,
         "stages": {key: (n, round(value, 6)) for key, (n, value) in watch.seconds().items()},
@@ -180,15 +177,15 @@ def page(result: dict[str, Any]) -> str:
         "folding networks, or counted by the CPU engine (exact, one core of the same machine; the first of its times includes the",
         "compilation of its kernels). *Decided exactly*: cells that went to the CPU's integers.",
         "",
-        "| network | arithmetic | regions | known | seconds | million regions/s | CPU seconds | decided exactly | memory, GB |",
-        "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+        "| network | arithmetic | regions | known | seconds | million regions/s | CPU seconds | decided exactly |",
+        "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
     for row in result["counting"]:
         known = row["known"] or row.get("cpu")
         cpu = f"{row['cpu_seconds']:.2f}" if row.get("cpu") else ""
         lines.append(
             f"| {row['network']} | {row['arithmetic']} | {row['regions']:,} | {f'{known:,}' if known else ''} | {row['seconds']:.4f} "
-            f"| {row['million_per_second']:.1f} | {cpu} | {row['unsure_cells']} | {row['device_gb']:.1f} |"
+            f"| {row['million_per_second']:.1f} | {cpu} | {row['unsure_cells']} |"
         )
     lines += ["", "## Storing", "", "Everything that the CPU engine stores, in main memory.", ""]
     lines += [

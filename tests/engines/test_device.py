@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import pairwise
@@ -174,6 +176,18 @@ def test_a_run_that_is_halted_has_handed_out_what_it_counts(backend):
     found += sum(len(batch.packed) for batch in run.rest())
     assert not run.complete
     assert 0 < found == run.count == run.found
+
+
+def test_memory_of_a_run_is_let_go_with_it(host):
+    run = DeviceRun(random_mlp([2, 6, 6, 1]), WholeSpace(), backend=host, memory=MUCH)
+    rows(run)
+    gone = weakref.ref(run)
+    gc.disable()  # a device's memory must not wait for it
+    try:
+        del run
+        assert gone() is None
+    finally:
+        gc.enable()
 
 
 def test_a_run_without_time_is_not_complete(backend):

@@ -48,6 +48,23 @@ _UNSURE_AT_ONCE = 1024
 _SEEDS_AT_ONCE = 1 << 14
 
 
+class _Clock:
+    """Whether it is time to stop.
+
+    It does not know its run: nothing must keep a run and its memory once it is let go.
+    """
+
+    def __init__(self, max_seconds: float | None) -> None:
+        self.stop = False  # no lock: a signal handler may set it at any time
+        self.started = time.perf_counter()
+        self._deadline = None if max_seconds is None else self.started + max_seconds
+
+    def __call__(self) -> bool:
+        if self._deadline is not None and time.perf_counter() > self._deadline:
+            self.stop = True
+        return self.stop
+
+
 class DeviceRun:
     """One enumeration on a device; see `tropicell.engines.batch.Run`.
 
@@ -92,15 +109,13 @@ class DeviceRun:
             )
         self.program = task.program
         self._backend = backend
-        self._exact = ExactPart(task, self._stopped)
+        self._clock = _Clock(max_seconds)
+        self._exact = ExactPart(task, self._clock)
         self._options = Options(arithmetic == "exact", store, task.tolerance, memory)
         self._domain_bytes = self.program.lines.domain_rows.tobytes()
         self._device: Any = None
         self._root: list[ExactCell] = []
         self._tests = self._splits = 0
-        self._stop = False  # no lock: a signal handler may set it at any time
-        self._started = time.perf_counter()
-        self._deadline = None if max_seconds is None else self._started + max_seconds
         self._seconds = 0.0
         self.count = 0
         self.complete = False
@@ -112,12 +127,7 @@ class DeviceRun:
 
     def halt(self) -> None:
         """Stop after the chunk that is being cut."""
-        self._stop = True
-
-    def _stopped(self) -> bool:
-        if self._deadline is not None and time.perf_counter() > self._deadline:
-            self._stop = True
-        return self._stop
+        self._clock.stop = True
 
     def batches(self) -> Iterator[Columns | None]:
         """Batches of regions, and None between them as a chance to look at the clock.
@@ -127,11 +137,11 @@ class DeviceRun:
         try:
             for batch in self._all():
                 yield batch
-                if self._stopped():
+                if self._clock():
                     return
             self.complete = not self._exact.dropped
         finally:
-            self._seconds = time.perf_counter() - self._started
+            self._seconds = time.perf_counter() - self._clock.started
         if self.complete and self._device is not None:
             keep_buffers(self._device, self._backend, self._options, self._buffers)
 
