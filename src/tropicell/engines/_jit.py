@@ -91,17 +91,23 @@ def inner_function(function: Callable[..., Any]) -> Any:
     )
 
 
-def entry(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Callable[..., Any]:
-    """A kernel for arguments of the same types as these, which it does not look at any more.
+#: Of kernels that were compiled once.
+_entries: dict[Callable[..., Any], Callable[..., Any]] = {}
+
+
+def entry(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A kernel that was called before, for arguments of the same types: it does not look at them.
 
     Finding out the types of some dozens of arrays takes several times longer than a call itself.
     """
     try:
-        kinds = tuple(cast(Any, numba).typeof(argument) for argument in arguments)
-        dispatcher = cast(Any, function)
-        dispatcher.compile(kinds)
-        return cast(Callable[..., Any], dispatcher.overloads[kinds].entry_point)
-    except (AttributeError, KeyError):  # a Numba that has it elsewhere
+        compiled = cast(Any, function).overloads
+        if len(compiled) != 1:  # it was called with several types
+            return function
+        if function not in _entries:
+            _entries[function] = next(iter(compiled.values())).entry_point
+        return _entries[function]
+    except AttributeError:  # Numba has it elsewhere
         return function
 
 

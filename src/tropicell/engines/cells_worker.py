@@ -142,9 +142,12 @@ class CellWorker:
             *(*self._arguments, most, _STEPS, mode, *source),
             *(blocks.piece, blocks.used >> 3, room.piece, room.used),
         )
-        if task.entry is None:
-            task.entry = entry(plane_unit if task.plane else cone_unit, arguments)
-        return int(task.entry(*arguments))
+        if task.entry is not None:
+            return int(task.entry(*arguments))
+        kernel = plane_unit if task.plane else cone_unit
+        end = int(kernel(*arguments))
+        task.entry = entry(kernel)
+        return end
 
     def stats(self) -> dict[str, Any]:
         """What all units have cost."""

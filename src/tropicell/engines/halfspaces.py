@@ -157,9 +157,11 @@ class HalfspaceWorker:
             *(*self._arguments, limit, _VISITS, mode, unsure, *source),
             *(blocks.piece, blocks.used >> 3, room.piece, room.used),
         )
-        if task.entry is None:
-            task.entry = entry(run_unit, arguments)
-        return int(task.entry(*arguments))
+        if task.entry is not None:
+            return int(task.entry(*arguments))
+        end = int(run_unit(*arguments))
+        task.entry = entry(run_unit)
+        return end
 
     def stats(self) -> dict[str, Any]:
         """What all units have cost."""
