@@ -59,7 +59,8 @@ class Store:
             if any(part is None for part in parts):
                 whole.append(None)
                 continue
-            if parts[0].dtype.hasobject:  # numbers of any length: memory that only Python may copy
+            # Numbers of any length are memory that only Python may copy.
+            if len(parts) < _LEAST or parts[0].dtype.hasobject:
                 whole.append(np.concatenate(parts))
                 continue
             sizes = np.array([part.nbytes for part in parts])
@@ -68,13 +69,14 @@ class Store:
             targets = _address(whole[-1]) + np.cumsum(sizes) - sizes
             sources = np.array([_address(part) for part in parts])
             moves.append(np.stack([targets, sources, sizes], axis=1))
-        table = np.stack(moves, axis=1) if moves else np.zeros((0, 0, 3), np.int64)
 
         def copy(rows: slice) -> None:
             copy_parts(table[rows].reshape(-1, 3))
             batches[rows] = [()] * (rows.stop - rows.start)
 
-        in_parts(copy, len(batches), self._workers, max(_LEAST, -(-len(batches) // _PARTS)))
+        if moves:
+            table = np.stack(moves, axis=1)
+            in_parts(copy, len(batches), self._workers, max(_LEAST, -(-len(batches) // _PARTS)))
         names = ("words", *Columns._fields[1:])
         return dict(zip(names, whole or [None] * len(names), strict=True))
 
