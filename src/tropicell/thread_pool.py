@@ -12,6 +12,52 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
+class StartedThreads:
+    """Threads that call a function, and start each other.
+
+    Whoever starts a thread waits until it runs; with many threads that takes longer than a small
+    search. The first one does not start others: what it does is needed first.
+
+    Parameters
+    ----------
+    function : callable
+        To be called once in every thread.
+    count : int
+        Number of threads.
+
+    Examples
+    --------
+    >>> numbers = []
+    >>> StartedThreads(lambda: numbers.append(1), 5).join()
+    >>> sum(numbers)
+    5
+    """
+
+    def __init__(self, function: Callable[[], None], count: int) -> None:
+        self._function = function
+        self._threads = [
+            threading.Thread(target=self._run, args=(number,), daemon=True)
+            for number in range(count)
+        ]
+        for thread in self._threads[:2]:
+            thread.start()
+
+    def join(self) -> None:
+        """Wait until all have ended."""
+        for thread in self._threads:  # who starts a thread comes before it
+            if thread.ident is not None:
+                thread.join()
+
+    def _run(self, number: int) -> None:
+        try:
+            if number:
+                for thread in self._threads[2 * number : 2 * number + 2]:
+                    thread.start()
+        except RuntimeError:  # no more threads can be started: these must do
+            pass
+        self._function()
+
+
 class ThreadPool:
     """What `concurrent.futures.ThreadPoolExecutor` is, but with threads that nobody waits for.
 
@@ -34,9 +80,8 @@ class ThreadPool:
     def __init__(self, workers: int) -> None:
         self._tasks: SimpleQueue[tuple[Future[Any], Callable[..., Any], tuple[Any, ...]] | None]
         self._tasks = SimpleQueue()
-        self._threads = [threading.Thread(target=self._work, daemon=True) for _ in range(workers)]
-        for thread in self._threads:
-            thread.start()
+        self._workers = workers
+        self._threads = StartedThreads(self._work, workers)
 
     def submit(self, function: Callable[..., T], *arguments: Any) -> Future[T]:
         """Call a function soon, in one of the threads."""
@@ -51,10 +96,9 @@ class ThreadPool:
 
     def shutdown(self) -> None:
         """Wait until all tasks are done, and end the threads."""
-        for _ in self._threads:
+        for _ in range(self._workers):
             self._tasks.put(None)
-        for thread in self._threads:
-            thread.join()
+        self._threads.join()
 
     def __enter__(self) -> ThreadPool:
         return self

@@ -17,6 +17,7 @@ from typing import Any
 from tropicell.engines.batch import Columns, size_of
 from tropicell.engines.open_units import Key, OpenPlaces, Place
 from tropicell.engines.units import Outcome, Task, Unit, Worker
+from tropicell.thread_pool import StartedThreads
 
 #: Bytes of regions that may wait for those before them, or for the reader; then only the very
 #: first unit is worked on, so that memory stays bounded.
@@ -95,7 +96,7 @@ class UnitRun:
         self._ahead = 0  # regions that are done and not yet handed out
         self._waiting = 0  # bytes of them
         self._ready: deque[Columns] = deque()
-        self._threads: list[threading.Thread] = []
+        self._threads: StartedThreads | None = None
         self._workers: list[Worker] = []
         self._errors: list[BaseException] = []
         self._halted = False
@@ -167,8 +168,8 @@ class UnitRun:
     def join(self) -> None:
         """Stop, and wait until nobody works any more."""
         self.halt()
-        for thread in self._threads:
-            thread.join()
+        if self._threads is not None:
+            self._threads.join()
 
     def stats(self) -> dict[str, Any]:
         """Counters of all workers added up."""
@@ -199,10 +200,7 @@ class UnitRun:
 
     def _together(self) -> Iterator[Columns | None]:
         try:
-            for _ in range(self._n):
-                thread = threading.Thread(target=self._work, daemon=True)
-                thread.start()
-                self._threads.append(thread)
+            self._threads = StartedThreads(self._work, self._n)
             seconds = _FIRST_SECONDS
             while not self._stopped():
                 with self._lock:
