@@ -38,12 +38,16 @@ class Store:
     def __init__(self, workers: int = 1) -> None:
         self._workers = workers
         self._batches: list[tuple[Any, ...]] = []
+        self._places: list[tuple[tuple[int, int], ...]] = []
         self.regions = 0
 
     def add(self, columns: Columns) -> None:
         """Regions that come next."""
         self.regions += len(columns.packed)
-        self._batches.append((columns.packed.words, *columns[1:]))
+        batch = (columns.packed.words, *columns[1:])
+        self._batches.append(batch)
+        if self._workers > 1:  # while the others work
+            self._places.append(tuple(map(_place, batch)))
 
     def join(self) -> dict[str, Any]:
         """All columns in one piece (patterns as "words"); None if a batch does not have it.
@@ -53,37 +57,43 @@ class Store:
         from tropicell.engines._column_kernels import copy_parts  # noqa: PLC0415 - Numba is slow
 
         batches, self._batches = self._batches, []
+        places, self._places = self._places, []
+        few = len(batches) < _LEAST
+        if not few:
+            table = np.array(places or [tuple(map(_place, batch)) for batch in batches])
         whole: list[Any] = []
         moves: list[NDArray[np.int64]] = []
-        for parts in zip(*batches, strict=True):
+        for column, parts in enumerate(zip(*batches, strict=True)):
             if any(part is None for part in parts):
                 whole.append(None)
                 continue
             # Numbers of any length are memory that only Python may copy.
-            if len(parts) < _LEAST or parts[0].dtype.hasobject:
+            if few or parts[0].dtype.hasobject:
                 whole.append(np.concatenate(parts))
                 continue
-            sizes = np.array([part.nbytes for part in parts])
             shape = (sum(map(len, parts)), *parts[0].shape[1:])
             whole.append(np.empty(shape, parts[0].dtype))
-            targets = _address(whole[-1]) + np.cumsum(sizes) - sizes
-            sources = np.array([_address(part) for part in parts])
+            sources, sizes = table[:, column].T
+            targets = _place(whole[-1])[0] + np.cumsum(sizes) - sizes
             moves.append(np.stack([targets, sources, sizes], axis=1))
 
         def copy(rows: slice) -> None:
-            copy_parts(table[rows].reshape(-1, 3))
+            copy_parts(steps[rows].reshape(-1, 3))
             batches[rows] = [()] * (rows.stop - rows.start)
 
         if moves:
-            table = np.stack(moves, axis=1)
+            steps = np.stack(moves, axis=1)
             in_parts(copy, len(batches), self._workers, max(_LEAST, -(-len(batches) // _PARTS)))
         names = ("words", *Columns._fields[1:])
         return dict(zip(names, whole or [None] * len(names), strict=True))
 
 
-def _address(array: NDArray[Any]) -> int:
+def _place(array: NDArray[Any] | None) -> tuple[int, int]:
+    """Address and bytes of an array."""
+    if array is None:
+        return 0, 0
     assert array.flags.c_contiguous
-    return int(array.__array_interface__["data"][0])
+    return int(array.__array_interface__["data"][0]), array.nbytes
 
 
 def ragged(values: Any, counts: Any) -> Ragged | None:
