@@ -263,7 +263,8 @@ def page(machines: list[dict[str, Any]]) -> str:
 
 Speed with several threads, relative to one thread. Random networks (PyTorch's default initialisation)
 on all of R^n, exact arithmetic (4×[256]: weights times 4, on [-1, 1]²). Made by `python -m benchmarks.scaling`, best of {RUNS} runs
-({2 * RUNS} with 8 threads and more). Cases that were not finished in time are left out.
+({2 * RUNS} with 8 threads and more). Cases that were not finished in time are left out. Plain arithmetic, which needs neither memory nor the
+interpreter, shows what a machine gives; a larger ratio than that means that one thread was slowed down by something else.
 """
     for data in machines:
         threads = data["threads"]
