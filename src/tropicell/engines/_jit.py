@@ -91,15 +91,34 @@ def inner_function(function: Callable[..., Any]) -> Any:
     )
 
 
-#: Of kernels that were compiled once.
+#: Entry points of kernels that were compiled once.
 _entries: dict[Callable[..., Any], Callable[..., Any]] = {}
 
 
-def entry(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A kernel that was called before, for arguments of the same types: it does not look at them.
+class Entry:
+    """A kernel that always gets arguments of the same types: only the first call looks at them.
 
     Finding out the types of some dozens of arrays takes several times longer than a call itself.
+
+    Parameters
+    ----------
+    function : callable
+        A compiled kernel.
     """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+        self._entry: Callable[..., Any] | None = None
+
+    def __call__(self, *arguments: Any) -> Any:
+        if self._entry is not None:
+            return self._entry(*arguments)
+        result = self._function(*arguments)
+        self._entry = _entry_of(self._function)
+        return result
+
+
+def _entry_of(function: Callable[..., Any]) -> Callable[..., Any]:
     try:
         compiled = cast(Any, function).overloads
         if len(compiled) != 1:  # it was called with several types

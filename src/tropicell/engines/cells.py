@@ -10,7 +10,6 @@ docs/error-bound.md); cells with a sign in doubt are finished for one layer in i
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -20,8 +19,9 @@ from tropicell.arithmetic import ArithmeticName
 from tropicell.columns import PackedPatterns
 from tropicell.domains import Domain, resolve
 from tropicell.engines import unit_files
-from tropicell.engines._cells_units import CellOptions
+from tropicell.engines._cells_units import CellOptions, cone_unit, plane_unit
 from tropicell.engines._exact_cells import ExactCell, ExactCells
+from tropicell.engines._jit import Entry
 from tropicell.engines.cells_stack import CellLayout
 from tropicell.engines.cells_worker import CellWorker
 from tropicell.engines.program import Program, compile_program
@@ -126,7 +126,7 @@ class CellTask:
         self.layout = CellLayout(plan.program)
         self.few = few_of(self.grain)
         self.columns = (plan.program.neurons, self.bits, plan.program.dimension, self.volumes)
-        self.entry: Callable[..., Any] | None = None  # the kernel; the first worker looks it up
+        self.kernel = Entry(plane_unit if self.plane else cone_unit)
         self._root = plan.root
 
     @property

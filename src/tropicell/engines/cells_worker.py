@@ -30,10 +30,8 @@ from tropicell.engines._cells_state import (
     Batch,
     Seeds,
 )
-from tropicell.engines._cells_units import cone_unit, plane_unit
 from tropicell.engines._column_kernels import cell_sections
 from tropicell.engines._exact_cells import MOST_FACETS, ExactCell
-from tropicell.engines._jit import entry
 from tropicell.engines._unit_kernels import (
     BLOCK_FULL,
     COLUMNS,
@@ -48,7 +46,7 @@ from tropicell.engines._unit_kernels import (
     TOO_SMALL,
 )
 from tropicell.engines.batch import Columns
-from tropicell.engines.packed import Packed
+from tropicell.engines.packed import Packed, source_of
 from tropicell.engines.slab import Slab
 from tropicell.engines.units import Outcome, Unit, children, chunks
 
@@ -133,21 +131,10 @@ class CellWorker:
     def _call(self, mode: int, most: int = 0, stack: Packed | None = None) -> int:
         """Let the kernel do some steps (see `_unit_kernels`) with a unit; returns why it ended."""
         room, blocks, task = self._room, self._blocks, self._task
-        source = (
-            (blocks.piece, 0, 0, 0)
-            if stack is None
-            else (stack.piece, stack.at, stack.first, stack.last)
-        )
-        arguments = (
-            *(*self._arguments, most, _STEPS, mode, *source),
-            *(blocks.piece, blocks.used >> 3, room.piece, room.used),
-        )
-        if task.entry is not None:
-            return int(task.entry(*arguments))
-        kernel = plane_unit if task.plane else cone_unit
-        end = int(kernel(*arguments))
-        task.entry = entry(kernel)
-        return end
+        numbers = most, _STEPS, mode
+        places = blocks.piece, blocks.used >> 3, room.piece, room.used
+        source = source_of(stack, blocks.piece)
+        return int(task.kernel(*self._arguments, *numbers, *source, *places))
 
     def stats(self) -> dict[str, Any]:
         """What all units have cost."""

@@ -21,7 +21,7 @@ from tropicell.engines._halfspaces_kernel import COUNT, EMITTED
 from tropicell.engines._halfspaces_program import build_program
 from tropicell.engines._halfspaces_search import Search, Tolerance
 from tropicell.engines._halfspaces_units import COMPLETE, FRAMES, NEED_ROWS, run_unit
-from tropicell.engines._jit import entry
+from tropicell.engines._jit import Entry
 from tropicell.engines._unit_kernels import (
     BLOCK_FULL,
     COLUMNS,
@@ -37,7 +37,7 @@ from tropicell.engines._unit_kernels import (
 )
 from tropicell.engines.batch import Columns
 from tropicell.engines.halfspaces_stack import FrameLayout
-from tropicell.engines.packed import Packed
+from tropicell.engines.packed import Packed, source_of
 from tropicell.engines.slab import Slab
 from tropicell.engines.units import Arrays, Outcome, Unit, children, few_of
 from tropicell.network import Network
@@ -94,7 +94,7 @@ class HalfspaceTask:
         self.bits = PackedPatterns.bits_for(self.network.pieces)
         self.layout = FrameLayout(self.program, store=store)
         self.columns = (self.network.n_neurons, self.bits, self.network.n_inputs)
-        self.entry: Callable[..., Any] | None = None  # the kernel; the first worker looks it up
+        self.kernel = Entry(run_unit)
 
     def root(self) -> Unit:
         """The whole domain."""
@@ -148,20 +148,10 @@ class HalfspaceWorker:
     ) -> int:
         """Let the kernel do some steps (see `_unit_kernels`) with a unit; returns why it ended."""
         room, blocks, task = self._room, self._blocks, self._task
-        source = (
-            (blocks.piece, 0, 0, 0)
-            if stack is None
-            else (stack.piece, stack.at, stack.first, stack.last)
-        )
-        arguments = (
-            *(*self._arguments, limit, _VISITS, mode, unsure, *source),
-            *(blocks.piece, blocks.used >> 3, room.piece, room.used),
-        )
-        if task.entry is not None:
-            return int(task.entry(*arguments))
-        end = int(run_unit(*arguments))
-        task.entry = entry(run_unit)
-        return end
+        numbers = limit, _VISITS, mode, unsure
+        places = blocks.piece, blocks.used >> 3, room.piece, room.used
+        source = source_of(stack, blocks.piece)
+        return int(task.kernel(*self._arguments, *numbers, *source, *places))
 
     def stats(self) -> dict[str, Any]:
         """What all units have cost."""

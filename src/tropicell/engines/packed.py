@@ -22,6 +22,11 @@ class Layout(Protocol):
         """The nodes as a block of their own."""
 
 
+def source_of(stack: Packed | None, other: Piece) -> tuple[Piece, int, int, int]:
+    """Where a kernel reads nodes from; if there are none, any piece of memory will do."""
+    return (other, 0, 0, 0) if stack is None else (stack.piece, stack.at, stack.first, stack.last)
+
+
 class Packed(Mapping[str, "NDArray[Any]"]):
     """Nodes first … last - 1 of a block; plain arrays (see `Layout`) when they are asked for.
 
