@@ -26,10 +26,9 @@ DEVICE int ones(u64 x) { return __builtin_popcountll(x); }
 DEVICE int lowest(u32 x) { return __builtin_ctz(x); }
 DEVICE int lowest(u64 x) { return __builtin_ctzll(x); }
 
-template <int Size> struct Group {
-    static const int size = 1;
-    int lane, index, count;
-    Group(int = 1) : lane(0), index(0), count(1) {}
+struct Group {
+    int size, lane, index, count;
+    Group(int) : size(1), lane(0), index(0), count(1) {}
     void sync() const {}
     template <class T> T either(T x) const { return x; }
     double sum(double x) const { return x; }
@@ -40,12 +39,12 @@ template <int Size> struct Group {
 struct SetWriter {
     u32 *set;
     SetWriter(u32 *to) : set(to) {}
-    int put(const Group<32> &, bool x, int at) {
+    int put(const Group &, bool x, int at) {
         if ((at & 31) == 0) set[at / 32] = 0;
         set[at / 32] |= (u32)x << (at & 31);
         return x;
     }
-    void end(const Group<32> &, int) {}
+    void end(const Group &, int) {}
 };
 
 // All threads of a launch.
@@ -74,58 +73,8 @@ DEVICE int ones(u64 x) { return __popcll(x); }
 DEVICE int lowest(u32 x) { return __ffs((int)x) - 1; }
 DEVICE int lowest(u64 x) { return __ffsll((i64)x) - 1; }
 
-DEVICE u32 any_of(u32 lanes, int size, u32 x) {
-#if __CUDA_ARCH__ >= 800
-    return __reduce_or_sync(lanes, x);
-#else
-    for (int step = size / 2; step; step /= 2) x |= __shfl_xor_sync(lanes, x, step, size);
-    return x;
-#endif
-}
-
-// Size neighbouring lanes of a warp that work on one item.
-template <int Size> struct Group {
-    static const int size = Size;
-    int lane, index, count;
-    u32 mask;
-    METHOD Group() {
-        int thread = blockIdx.x * blockDim.x + threadIdx.x;
-        lane = thread % Size;
-        index = thread / Size;
-        count = gridDim.x * blockDim.x / Size;
-        u32 lanes = Size == 32 ? 0xffffffffu : (1u << (Size & 31)) - 1u;
-        mask = lanes << (threadIdx.x & 31 & ~(Size - 1));
-    }
-    METHOD void sync() const { __syncwarp(mask); }
-    METHOD u32 either(u32 x) const { return any_of(mask, Size, x); }
-    METHOD u64 either(u64 x) const { return (u64)either((u32)(x >> 32)) << 32 | either((u32)x); }
-    METHOD double sum(double x) const {
-        for (int step = Size / 2; step; step /= 2) x += __shfl_xor_sync(mask, x, step, Size);
-        return x;
-    }
-    template <class T> METHOD T first(T x) const { return __shfl_sync(mask, x, 0, Size); }
-};
-
-// Writes a set, one bit a lane of a whole warp at a time. Every lane keeps one of 32 words.
-struct SetWriter {
-    u32 *set, word;
-    METHOD SetWriter(u32 *to) : set(to), word(0) {}
-    // Add the bits from `at` on; returns how many are 1.
-    METHOD int put(const Group<32> &group, bool x, int at) {
-        u32 bits = __ballot_sync(group.mask, x);
-        int which = at / 32 & 31;
-        if (group.lane == which) word = bits;
-        if (which == 31) set[(at / 32 & ~31) + group.lane] = word;
-        return __popc(bits);
-    }
-    METHOD void end(const Group<32> &group, int n) {
-        int words = (n + 31) / 32, at = (words & ~31) + group.lane;
-        if (at < words) set[at] = word;
-    }
-};
-
-// Lanes that work on one item, as many as is known when it runs: a power of two.
-template <> struct Group<0> {
+// Neighbouring lanes of a warp that work on one item: 1, 2, 4, … 32.
+struct Group {
     int size, lane, index, count;
     u32 mask;
     METHOD Group(int n) : size(n) {
@@ -136,13 +85,38 @@ template <> struct Group<0> {
         mask = (n == 32 ? 0xffffffffu : (1u << n) - 1u) << (threadIdx.x & 31 & ~(n - 1));
     }
     METHOD void sync() const { __syncwarp(mask); }
-    METHOD u32 either(u32 x) const { return any_of(mask, size, x); }
+    METHOD u32 either(u32 x) const {
+#if __CUDA_ARCH__ >= 800
+        return __reduce_or_sync(mask, x);
+#else
+        for (int step = size / 2; step; step /= 2) x |= __shfl_xor_sync(mask, x, step, size);
+        return x;
+#endif
+    }
     METHOD u64 either(u64 x) const { return (u64)either((u32)(x >> 32)) << 32 | either((u32)x); }
     METHOD double sum(double x) const {
         for (int step = size / 2; step; step /= 2) x += __shfl_xor_sync(mask, x, step, size);
         return x;
     }
     template <class T> METHOD T first(T x) const { return __shfl_sync(mask, x, 0, size); }
+};
+
+// Writes a set, one bit a lane of a whole warp at a time. Every lane keeps one of 32 words.
+struct SetWriter {
+    u32 *set, word;
+    METHOD SetWriter(u32 *to) : set(to), word(0) {}
+    // Add the bits from `at` on; returns how many are 1.
+    METHOD int put(const Group &group, bool x, int at) {
+        u32 bits = __ballot_sync(group.mask, x);
+        int which = at / 32 & 31;
+        if (group.lane == which) word = bits;
+        if (which == 31) set[(at / 32 & ~31) + group.lane] = word;
+        return __popc(bits);
+    }
+    METHOD void end(const Group &group, int n) {
+        int words = (n + 31) / 32, at = (words & ~31) + group.lane;
+        if (at < words) set[at] = word;
+    }
 };
 
 // All threads of a cooperative launch: all its blocks run at the same time, so they can wait for each other.
@@ -395,7 +369,7 @@ DEVICE int piece_of(const Engine &g, const u32 *pieces, int neuron) {
 
 // Start on some nodes of a level: nothing is found yet, and all of them are to be cut.
 KERNEL begin(GIVEN Engine g, int level, int first, int count, u64 arena, u64 records) {
-    Group<1> group;
+    Group group(1);
     if (group.index) return;
     Counters &c = *g.counters;
     g.levels[level].first = first;
@@ -456,7 +430,7 @@ DEVICE void put_output(const Engine &g, const Level &from, const Level &to, Line
 // Outputs of neurons that a level reads, as rows of a matrix product: for nodes of this level or of the one
 // before it (`at`), from source number `skip` on.
 KERNEL gather(GIVEN Engine g, GIVEN Level level, int at, int first, int count, int skip) {
-    Group<32> group;
+    Group group(32);
     for (int i = group.index; i < count; i += group.count) {
         int below = at;
         int node = first + i, offset = 0;
@@ -525,8 +499,7 @@ DEVICE Line change(const Engine &g, const Level &from, const Level &to, const Re
     return high;
 }
 
-template <class Lanes>
-DEVICE void find_changes(const Engine &g, const Level &from, const Level &to, const Lanes &group,
+DEVICE void find_changes(const Engine &g, const Level &from, const Level &to, const Group &group,
                          const Reference &r, int first, Changes &changes) {
     for (int k = group.lane; k < BATCH && first + k < r.changes; k += group.size)
         changes.by[k] = change(g, from, to, r, member(r.up, first + k), changes.neuron[k]);
@@ -545,8 +518,7 @@ DEVICE void add_changes(const Engine &g, const Level &level, const Changes &chan
 }
 
 // A neuron before its activation, on a node. All lanes of a group call it together.
-template <class Lanes>
-DEVICE Line row_of(const Engine &g, const Level &before, const Level &level, const Lanes &group, const Reference &r,
+DEVICE Line row_of(const Engine &g, const Level &before, const Level &level, const Group &group, const Reference &r,
                    Changes &changes, int neuron) {
     int width = level.width;
     Line m = {0.0, 0.0, level.base[2 * width + neuron], 0.0};
@@ -590,7 +562,7 @@ DEVICE void keep_row(const Level &level, int i, int neuron, const Line &m) {
 // Keep the rows of nodes that come from outside, from their own products.
 KERNEL settle(GIVEN Engine g, GIVEN Level level, int count) {
     WORKSPACE(Changes, changes);
-    Group<32> group;
+    Group group(32);
     for (int i = group.index; i < count; i += group.count) {
         Reference r = reference_of(level, i, i, true);
         for (int j = group.lane; j < level.width; j += group.size)
@@ -601,7 +573,7 @@ KERNEL settle(GIVEN Engine g, GIVEN Level level, int count) {
 // Polygons of cells that come from outside: labels of their edges, and which corners are rays.
 KERNEL plant(GIVEN Engine g, GIVEN Level level, int count, const int *labels, const int *rays,
              const int *ends) {
-    Group<1> group;
+    Group group(1);
     for (int i = group.index; i < count; i += group.count) {
         int start = i ? ends[i - 1] : 0, n = ends[i] - start;
         Corner *corners = g.corners + start;
@@ -652,7 +624,7 @@ DEVICE int look_closer(const Level &level, const Line &m, int line, const Tag *t
 // A cell, with the rows of all lines that cross its node.
 struct Cell { int node, start, n, words; const Line *lines; const u32 *up, *open; };
 
-template <class Lanes> DEVICE void copy_words(const Lanes &group, const u32 *from, u32 *to, int n) {
+DEVICE void copy_words(const Group &group, const u32 *from, u32 *to, int n) {
     ROLLED
     for (int w = group.lane; w < n; w += group.size) to[w] = from[w];
 }
@@ -660,8 +632,7 @@ template <class Lanes> DEVICE void copy_words(const Lanes &group, const u32 *fro
 DEVICE bool has(const u32 *set, int i) { return set[i / 32] >> (i & 31) & 1u; }
 
 // Pieces of a cell of a node: those that are sure, and one more for each line that it lies above.
-template <class Lanes>
-DEVICE void put_pieces(const Engine &g, const Level &level, const Lanes &group, const Cell &cell, u32 *pieces) {
+DEVICE void put_pieces(const Engine &g, const Level &level, const Group &group, const Cell &cell, u32 *pieces) {
     const u32 *sure = level.sure + (i64)cell.node * level.piece_words;
     const u32 *crossing = level.crossing + (i64)cell.node * level.words;
     if (!level.plain) {
@@ -687,8 +658,7 @@ DEVICE void put_pieces(const Engine &g, const Level &level, const Lanes &group, 
 }
 
 // The open lines of a cell as lines of the layer.
-template <class Lanes>
-DEVICE void put_open(const Level &level, const Lanes &group, const Cell &cell, u32 *open) {
+DEVICE void put_open(const Level &level, const Group &group, const Cell &cell, u32 *open) {
     const u32 *crossing = level.crossing + (i64)cell.node * level.words;
     int rank = 0;
     for (int w = 0; w < level.words; w++) {
@@ -700,8 +670,7 @@ DEVICE void put_open(const Level &level, const Lanes &group, const Cell &cell, u
 }
 
 // Hand a cell to exact arithmetic.
-template <class Lanes>
-DEVICE void hand_out(const Engine &g, const Level &level, const Lanes &group, const Cell &cell) {
+DEVICE void hand_out(const Engine &g, const Level &level, const Group &group, const Cell &cell) {
     i64 slot = 0;
     if (group.lane == 0) slot = (i64)take(&g.counters->unsure, (u64)1);
     slot = group.first(slot);
@@ -719,8 +688,7 @@ DEVICE void hand_out(const Engine &g, const Level &level, const Lanes &group, co
 }
 
 // All lines are decided: the cell becomes a node of the next level.
-template <class Lanes>
-DEVICE void finish(const Engine &g, const Level &level, const Level &next, const Lanes &group,
+DEVICE void finish(const Engine &g, const Level &level, const Level &next, const Group &group,
                    const Cell &cell) {
     i64 slot = 0;
     if (group.lane == 0) slot = (i64)take(&g.counters->nodes, (u64)1);
@@ -752,8 +720,8 @@ DEVICE int quick_side(const Line &m, const Vertex *corners, int n, double eps) {
 }
 
 // Keep the rows of the lines that cross a node. False if there is no room.
-template <bool plain, class Lanes>
-DEVICE bool put_records(const Engine &g, const Level &before, const Level &level, const Lanes &group,
+template <bool plain>
+DEVICE bool put_records(const Engine &g, const Level &before, const Level &level, const Group &group,
                         const Reference &r, Changes &changes, int i, int k) {
     u64 at = 0;
     if (group.lane == 0) at = take(&g.counters->records, (u64)k);
@@ -782,7 +750,7 @@ DEVICE void scan_nodes(const Engine &g, const Level &before, const Level &level,
     const Cells &out = g.cells[0];
     bool only_count = level.index == g.depth && !g.store;
     bool hand_on = next.after_last;
-    Group<32> group;
+    Group group(32);
     u64 tests = 0, found = 0;
     for (int i = group.index; i < count; i += group.count) {
         int start = level.start[first + i], n = level.n[first + i], k = 0;
@@ -957,8 +925,7 @@ DEVICE void find_signs(const Line &m, const Corner *corners, int n, Cut &cut) {
 
 // The number of parts into which k lines cut a cell: 1 + k + the number of pairs that cross in it, if no three
 // of them meet in one point there. 0 if something is in doubt.
-template <class Lanes>
-DEVICE int count_parts(const Engine &g, const Lanes &group, const Cell &cell, int k) {
+DEVICE int count_parts(const Engine &g, const Group &group, const Cell &cell, int k) {
     const Corner *corners = g.corners + cell.start;
     u32 pairs = 0, doubt = 0;
     for (int i = group.lane; i < k; i += group.size) {
@@ -996,8 +963,7 @@ DEVICE int count_parts(const Engine &g, const Lanes &group, const Cell &cell, in
 }
 
 // Write the two halves of a cell to `at`: first the positive one.
-template <class Lanes>
-DEVICE void write_halves(const Engine &g, const Lanes &group, const Cell &cell, const Cut &cut, int label,
+DEVICE void write_halves(const Engine &g, const Group &group, const Cell &cell, const Cut &cut, int label,
                          i64 at, int np, int nn) {
     const Corner *old = g.corners + cell.start;
     const Tag *old_tags = g.tags + cell.start;
@@ -1078,8 +1044,7 @@ DEVICE void sides_of_halves(const Line &m, const Cut &cut, const Corner *old, in
 }
 
 // Hand the open lines of a cell down to its halves, in two slots of the next list.
-template <class Lanes>
-DEVICE void hand_down(const Engine &g, const Level &level, const Lanes &group, const Cell &cell, int line,
+DEVICE void hand_down(const Engine &g, const Level &level, const Group &group, const Cell &cell, int line,
                       const Cut &cut, const Cells &out, i64 slot, i64 at, int np, int nn) {
     u32 *up_up = out.up + slot * level.words, *down_up = up_up + level.words;
     u32 *up_open = out.open + slot * level.words, *down_open = up_open + level.words;
@@ -1141,8 +1106,7 @@ DEVICE void hand_down(const Engine &g, const Level &level, const Lanes &group, c
 }
 
 // Float arithmetic: rounding made nonsense of a line that barely touches the cell; it does not cross.
-template <class Lanes>
-DEVICE void drop_line(const Engine &g, const Level &level, const Lanes &group, const Cell &cell, int line,
+DEVICE void drop_line(const Engine &g, const Level &level, const Group &group, const Cell &cell, int line,
                       double total, const Cells &out, u64 *open) {
     u64 slot = 0;
     if (group.lane == 0) slot = take(open, (u64)1);
@@ -1166,8 +1130,7 @@ DEVICE void drop_line(const Engine &g, const Level &level, const Lanes &group, c
 }
 
 // Cut a cell by one of its open lines. Returns whether it was.
-template <class Lanes>
-DEVICE bool split(const Engine &g, const Level &level, const Lanes &group, const Cell &cell, int k,
+DEVICE bool split(const Engine &g, const Level &level, const Group &group, const Cell &cell, int k,
                   const Cells &out, u64 *open) {
     int line = member(cell.open, k / 2);
     Line m = cell.lines[line];
@@ -1214,8 +1177,7 @@ DEVICE bool split(const Engine &g, const Level &level, const Lanes &group, const
 }
 
 // One round: every cell of a list is finished, counted, handed out, or cut in two for the next list.
-template <class Lanes>
-DEVICE void cut_cells(const Engine &g, const Level &level, const Level &next, const Lanes &group, int round,
+DEVICE void cut_cells(const Engine &g, const Level &level, const Level &next, const Group &group, int round,
                       int count) {
     Counters &counters = *g.counters;
     const Cells &in = g.cells[round & 1], &out = g.cells[(round + 1) & 1];
@@ -1262,8 +1224,8 @@ KERNEL cut(GIVEN Engine g, GIVEN Level level, GIVEN Level next) {
         int count = (int)((i64)open < g.room ? (i64)open : g.room);
         // The fewer cells, the more lanes for each.
         int lanes = 32 * count <= everyone.threads ? 32 : (4 * count <= everyone.threads ? 8 : 4);
-        cut_cells(g, level, next, Group<0>(lanes), round, count);
-        if (Group<1>().index == 0) counters.open[(round + 2) & 3] = 0;
+        cut_cells(g, level, next, Group(lanes), round, count);
+        if (Group(1).index == 0) counters.open[(round + 2) & 3] = 0;
         everyone.meet(&counters.arrived);
     }
 }
@@ -1272,7 +1234,7 @@ KERNEL cut(GIVEN Engine g, GIVEN Level level, GIVEN Level next) {
 
 // Patterns of nodes of a level: the pieces of all layers before it, packed. `nodes` may be 0: all of them.
 KERNEL patterns(GIVEN Engine g, int at, int first, int count, const int *nodes, u32 *out, int words) {
-    Group<8> group;
+    Group group(8);
     for (int i = group.index; i < count; i += group.count) {
         u32 *to = out + (i64)i * words;
         for (int w = group.lane; w < words; w += group.size) to[w] = 0;
@@ -1299,7 +1261,7 @@ KERNEL patterns(GIVEN Engine g, int at, int first, int count, const int *nodes, 
 // sharp, is marked as not `good`.
 KERNEL emit(GIVEN Engine g, GIVEN Level pool, int first, int count, const i64 *ends, double *witnesses,
             double *areas, unsigned char *bounded, unsigned char *good, double *vertices, int *lines) {
-    Group<1> group;
+    Group group(1);
     for (int i = group.index; i < count; i += group.count) {
         const Corner *p = g.corners + pool.start[first + i];
         const Tag *tags = g.tags + pool.start[first + i];
