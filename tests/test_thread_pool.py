@@ -9,7 +9,7 @@ import pytest
 
 import tropicell
 from children import run_python
-from tropicell.thread_pool import ThreadPool
+from tropicell.thread_pool import StartedThreads, ThreadPool
 
 
 @pytest.mark.parametrize("workers", [1, 3])
@@ -18,6 +18,20 @@ def test_answers_come_in_order(workers: int) -> None:
         assert pool.map(divmod, range(20), [7] * 20) == [divmod(n, 7) for n in range(20)]
         assert pool.submit(len, "four").result() == 4
     assert threading.active_count() < 20
+
+
+def test_threads_that_can_not_be_started_are_done_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    start, left = threading.Thread.start, iter(range(3))
+
+    def three_times(thread: threading.Thread) -> None:
+        if next(left, None) is None:
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", three_times)
+    calls: list[int] = []
+    StartedThreads(lambda: calls.append(threading.get_ident()), 9).join()
+    assert len(calls) == 3
 
 
 def test_an_error_is_raised() -> None:

@@ -337,6 +337,9 @@ def wrong_patterns(packed: PackedPatterns, network: Network, workers: int = 1) -
     pieces = network.pieces
     if packed.neurons != network.n_neurons:
         return [f"the patterns have {packed.neurons} neurons, the network {network.n_neurons}"]
+    words = PackedPatterns.words_for(packed.neurons, packed.bits)
+    if packed.words.shape[1:] != (words,):
+        return [f"packed patterns have the shape {packed.words.shape}, expected (regions, {words})"]
     row = _first_wrong(packed, pieces, workers)
     if row is not None:
         pattern = packed[row]
@@ -355,8 +358,6 @@ def _first_wrong(packed: PackedPatterns, pieces: NDArray[np.intp], workers: int)
     from tropicell._certificate_kernels import wrong_pattern  # noqa: PLC0415 - Numba
 
     words = np.ascontiguousarray(packed.words, dtype=np.uint64)
-    if words.shape[1] != PackedPatterns.words_for(packed.neurons, packed.bits):
-        return 0
     bits, used = packed.bits, packed.neurons * packed.bits
     few = np.flatnonzero(pieces < 1 << bits)
     counts = pieces[few].astype(np.int64)
