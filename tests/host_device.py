@@ -72,7 +72,13 @@ class HostBackend:
     def branch(self) -> AbstractContextManager[None]:
         return nullcontext()
 
-    def join(self) -> None:
+    def shared(self, words: int) -> NDArray[np.uint64]:
+        return np.zeros(words, np.uint64)
+
+    def mark(self) -> None:
+        pass
+
+    def wait(self) -> None:
         pass
 
     def free_bytes(self) -> int:

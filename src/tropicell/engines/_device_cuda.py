@@ -19,6 +19,7 @@ SOURCE = Path(__file__).with_name("plane.cu")
 #: Lanes that work on one item, and threads of a block.
 LANES = {
     "begin": 1,
+    "follow": 1,
     "gather": 32,
     "settle": 32,
     "plant": 1,
@@ -47,7 +48,9 @@ class CudaBackend:
         self._kernels = {name: module.get_function(name).kernel for name in LANES}
         self._processors = cupy.cuda.Device().attributes["MultiProcessorCount"]
         self._aside = cupy.cuda.Stream(non_blocking=True)
-        self._begin, self._end = (cupy.cuda.Event(disable_timing=True) for _ in range(2))
+        self._begin, self._end, self._mark = (
+            cupy.cuda.Event(disable_timing=True) for _ in range(3)
+        )
         self._branched = False
         self._rough_product = _rough_product(cupy)
 
@@ -81,14 +84,24 @@ class CudaBackend:
     @contextmanager
     def branch(self) -> Iterator[None]:
         self._aside.wait_event(self._begin)
-        with self._aside:
-            yield
-        self._end.record(self._aside)
-
-    def join(self) -> None:
-        if self._branched:
+        try:
+            with self._aside:
+                yield
+        finally:
+            # Also after an error: its memory must not be taken for other things too early.
+            self._end.record(self._aside)
             self.xp.cuda.get_current_stream().wait_event(self._end)
             self._branched = False
+
+    def shared(self, words: int) -> NDArray[np.uint64]:
+        # Kernels use the same addresses for it.
+        return np.frombuffer(self.xp.cuda.alloc_pinned_memory(8 * words), np.uint64, words)
+
+    def mark(self) -> None:
+        self._mark.record()
+
+    def wait(self) -> None:
+        self._mark.synchronize()
 
     def free_bytes(self) -> int:
         pool = self.xp.get_default_memory_pool()
