@@ -147,6 +147,7 @@ class Buffers:
         record = engine[0]
         self.counters = backend.upload(np.zeros(N_COUNTERS, np.uint64))
         self.report = backend.shared(N_COUNTERS)
+        self.report_argument = np.int64(self.report.ctypes.data)
         self.corners = empty(self.arena * CORNER_BYTES, np.uint8)
         self.tags = empty((self.arena, 2), np.int32)
         self._records = empty(self.records * RECORD_BYTES, np.uint8)

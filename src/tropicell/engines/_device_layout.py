@@ -104,8 +104,11 @@ class Backend(Protocol):
     def launch(self, kernel: str, items: int, *arguments: Any) -> None:
         """Run a kernel on so many items."""
 
-    def product(self, a: Any, b: Any, out: Any) -> None:
-        """The product of two matrices; that of float32 may be wrong by 2^-9 of it."""
+    def product(self, a: Any, b: Any, out: Any, rows: int) -> None:
+        """The product of two matrices; that of float32 may be wrong by 2^-9 of it.
+
+        `a` and `out` are flat, and may have room for more than so many rows.
+        """
 
     def fork(self) -> None:
         """Here a branch begins."""

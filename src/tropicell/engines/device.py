@@ -264,21 +264,15 @@ class DeviceRun:
         """
         buffers, product = self._buffers, self._backend.product
         record = buffers.levels[level]
-        inputs, width, skip = int(record["inputs"]), int(record["width"]), 0
-        if inputs == 0:
+        if record["inputs"] == 0:
             return
-        if at < level:
-            skip = int(record["after_last"])
+        skip = record["after_last"] if at < level else 0
         if skip < record["n_sources"]:
             where = np.int32(at), np.int32(first), np.int32(count), np.int32(skip)
             self._launch("gather", count, buffers.level_arguments[level], *where)
-        outputs = buffers.outputs[: 3 * count * inputs].reshape(3 * count, inputs)
-        products = buffers.products[level][: 3 * count * width].reshape(3 * count, width)
-        product(outputs, self._device.weights[level], products)
+        product(buffers.outputs, self._device.weights[level], buffers.products[level], 3 * count)
         if self._options.exact:
-            bounds = buffers.bounds[: count * inputs].reshape(count, inputs)
-            errors = buffers.errors[level][: count * width].reshape(count, width)
-            product(bounds, self._device.sizes[level], errors)
+            product(buffers.bounds, self._device.sizes[level], buffers.errors[level], count)
 
     def _scan(self, level: int, first: int, items: int, *, own: bool) -> None:
         """Find the lines that cross the nodes that were started on, at most `items`.
@@ -302,13 +296,11 @@ class DeviceRun:
             most = self._at_once[level + 1]
             backend.fork()
         self._launch("cut", buffers.room, *layers)
+        self._launch("follow", 1, np.int32(level + 1), np.int32(most), buffers.report_argument)
+        backend.mark()
         if most:
             with backend.branch():
                 self._multiply(level + 1, level, first, count)
-        report = np.int64(buffers.report.ctypes.data)
-        self._launch("follow", 1, np.int32(level + 1), np.int32(most), report)
-        backend.mark()
-        if most:
             self._scan(level + 1, 0, most, own=False)
         backend.wait()
         counts = Counts._make(buffers.report[: len(Counts._fields)].tolist())
