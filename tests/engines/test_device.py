@@ -252,19 +252,19 @@ def test_the_device_goes_on_by_itself(host, store):
     run = DeviceRun(network, Box(-1, 1), store=store, backend=watch, memory=1 << 24)
     before = host.launches.copy()
     assert count(run) == count_regions(network, Box(-1, 1))
-    first, *middle, last = watch.counts
+    *inner, last = watch.counts
     assert len(watch.counts) == network.depth
-    assert first.begun == 0 < first.nodes  # the parts of the root get products of their own
-    assert all(counts.begun == counts.nodes > 0 for counts in middle)
+    assert all(counts.begun == counts.nodes > 0 for counts in inner)
     assert last.begun == 0
     launches = {kernel: host.launches[kernel] - before[kernel] for kernel in before}
-    assert launches["begin"] == 2
+    assert launches["begin"] == launches["gather"] == 1  # for the root, and for its parts
     assert launches["scan_plain"] == launches["cut"] == network.depth
 
 
 @pytest.mark.parametrize("memory", [1 << 16, 1 << 20])
-def test_it_does_not_go_on_where_there_is_too_little_room(host, memory, monkeypatch):
-    monkeypatch.setattr(device, "_FEW_PARENTS", 0)
+@pytest.mark.parametrize("few", [0, 16])
+def test_it_does_not_go_on_where_there_is_too_little_room(host, memory, few, monkeypatch):
+    monkeypatch.setattr(device, "_FEW_PARENTS", few)
     watch = Watching(host)
     check(random_mlp([2, 40, 33, 20, 1]), WholeSpace(), watch, memory)
     assert any(counts.begun for counts in watch.counts)
@@ -281,15 +281,15 @@ def test_cells_in_doubt_do_not_mind_that_it_went_on(host, kind):
     assert any(counts.unsure and counts.begun for counts in watch.counts)
 
 
-def test_tests_and_cuts_are_counted_once(host, monkeypatch):
+def test_tests_and_cuts_are_counted_once(host):
     network = random_mlp([2, 12, 12, 12, 1], seed=2)
     found = []
-    for few in (0, 1 << 10):  # it goes on in all levels, and in none
-        monkeypatch.setattr(device, "_FEW_PARENTS", few)
+    for memory in (1 << 18, 1 << 22):
         watch = Watching(host)
-        run = DeviceRun(network, Box(-1, 1), backend=watch, memory=MUCH)
+        run = DeviceRun(network, Box(-1, 1), store=False, backend=watch, memory=memory)
         found.append((count(run), run.stats()["tests"], run.stats()["splits"]))
-        assert any(counts.begun for counts in watch.counts) == (few == 0)
+        in_one_go = all(counts.begun == counts.nodes for counts in watch.counts)
+        assert in_one_go == (memory == 1 << 22)
     assert found[0] == found[1]
 
 

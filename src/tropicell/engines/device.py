@@ -233,7 +233,8 @@ class DeviceRun:
                 buffers.done[level][:count] = seeds.pieces[level]
             buffers.parents[level][:count] = seeds.numbers
             self._begin(level, 0, count, seeds.corners, 0)
-            self._multiply(level, level, 0, count)
+            self._gather(level, level, 0, count)
+            self._multiply(level, count)
             self._launch("settle", count, buffers.level_arguments[level], np.int32(count))
         arrays = seeds.labels, seeds.rays, seeds.ends
         pointers = (np.int64(self._backend.pointer(array)) for array in arrays)
@@ -257,19 +258,23 @@ class DeviceRun:
         sizes = np.int32(first), np.int32(count), np.uint64(arena), np.uint64(records)
         self._launch("begin", 1, np.int32(level), *sizes)
 
-    def _multiply(self, level: int, at: int, first: int, count: int) -> None:
-        """Rows of a layer for some nodes of it, or of the layer before (`at`): one matrix product.
+    def _gather(self, level: int, at: int, first: int, count: int) -> None:
+        """Outputs that a layer reads, for nodes of the layer before or those begun on (`at`).
 
-        For nodes of the layer before, its outputs have been written by `scan`.
+        For nodes of the layer before, its own outputs have been written by `scan`. Of its own nodes
+        there are at most `count`.
         """
-        buffers, product = self._buffers, self._backend.product
-        record = buffers.levels[level]
-        if record["inputs"] == 0:
-            return
+        record = self._buffers.levels[level]
         skip = record["after_last"] if at < level else 0
         if skip < record["n_sources"]:
             where = np.int32(at), np.int32(first), np.int32(count), np.int32(skip)
-            self._launch("gather", count, buffers.level_arguments[level], *where)
+            self._launch("gather", count, self._buffers.level_arguments[level], *where)
+
+    def _multiply(self, level: int, count: int) -> None:
+        """Rows of a layer from so many rows of outputs: one matrix product."""
+        buffers, product = self._buffers, self._backend.product
+        if buffers.levels[level]["inputs"] == 0:
+            return
         product(buffers.outputs, self._device.weights[level], buffers.products[level], 3 * count)
         if self._options.exact:
             product(buffers.bounds, self._device.sizes[level], buffers.errors[level], count)
@@ -287,21 +292,24 @@ class DeviceRun:
     def _cut(self, level: int, first: int, count: int) -> Counts | None:
         """Cut nodes by all lines of their layer; None if there was not enough room.
 
-        If the children share their products and are one chunk, they are scanned already.
+        If the children are one chunk, they are begun on: what does not need their number is done.
         """
         backend, buffers = self._backend, self._buffers
         layers = buffers.level_arguments[level : level + 2]
-        most = 0
-        if level < self.program.depth and not self._apart(count):
-            most = self._at_once[level + 1]
+        most = self._at_once[level + 1] if level < self.program.depth else 0
+        shared = most and not self._apart(count)
+        if shared:
             backend.fork()
         self._launch("cut", buffers.room, *layers)
         self._launch("follow", 1, np.int32(level + 1), np.int32(most), buffers.report_argument)
         backend.mark()
-        if most:
+        if shared:
             with backend.branch():
-                self._multiply(level + 1, level, first, count)
+                self._gather(level + 1, level, first, count)
+                self._multiply(level + 1, count)
             self._scan(level + 1, 0, most, own=False)
+        elif most:
+            self._gather(level + 1, level + 1, 0, most)
         backend.wait()
         counts = Counts._make(buffers.report[: len(Counts._fields)].tolist())
         if counts.overflow:
@@ -331,17 +339,20 @@ class DeviceRun:
 
     def _walk(self, level: int, counts: Counts, *, own: bool) -> Iterator[Columns | None]:
         """All nodes of a level, chunk by chunk, from the last one on."""
-        nodes, scanned = counts.nodes, counts.begun > 0
+        nodes, begun = counts.nodes, counts.begun > 0
         while nodes:
             chunks = -(-nodes // self._at_once[level])
             count = -(-nodes // chunks)
             first = nodes - count
-            if not scanned:
+            if not begun:
                 self._begin(level, first, count, counts.arena, counts.records)
                 if own:
-                    self._multiply(level, level, first, count)
+                    self._gather(level, level, first, count)
+            if own:
+                self._multiply(level, count)
+            if own or not begun:
                 self._scan(level, first, count, own=own)
-            scanned = False
+            begun = False
             below = self._cut(level, first, count)
             if below is not None:
                 yield from self._below(level, first, count, below)

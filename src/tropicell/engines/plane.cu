@@ -444,10 +444,11 @@ DEVICE void put_output(const Engine &g, const Level &from, const Level &to, Line
     }
 }
 
-// Outputs of neurons that a level reads, as rows of a matrix product: for nodes of this level or of the one
-// before it (`at`), from source number `skip` on.
+// Outputs of neurons that a level reads, as rows of a matrix product, from source number `skip` on: for the
+// nodes of this level that were started on, or for `count` nodes of the level before it (`at`).
 KERNEL gather(GIVEN Engine g, GIVEN Level level, int at, int first, int count, int skip) {
     Group group(32);
+    if (at == level.index) count = (int)g.counters->open[0];
     for (int i = group.index; i < count; i += group.count) {
         int below = at;
         int node = first + i, offset = 0;
