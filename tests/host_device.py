@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from children import LIMIT
-from tropicell.engines._device_cuda import LANES, SOURCE
+from tropicell.engines._device_cuda import LANES, SOURCE, first_rows
 
 _TYPES = {
     np.dtype(np.int32): ctypes.c_int,
@@ -63,8 +63,8 @@ class HostBackend:
         self.launches[kernel] += 1
         getattr(self._library, kernel)(*(_argument(x) for x in arguments))
 
-    def product(self, a: Any, b: Any, out: Any) -> None:
-        np.dot(a, b, out=out)
+    def product(self, a: Any, b: Any, out: Any, rows: int) -> None:
+        np.dot(first_rows(a, rows, b.shape[0]), b, out=first_rows(out, rows, b.shape[1]))
 
     def fork(self) -> None:
         pass
@@ -72,7 +72,13 @@ class HostBackend:
     def branch(self) -> AbstractContextManager[None]:
         return nullcontext()
 
-    def join(self) -> None:
+    def shared(self, words: int) -> NDArray[np.uint64]:
+        return np.zeros(words, np.uint64)
+
+    def mark(self) -> None:
+        pass
+
+    def wait(self) -> None:
         pass
 
     def free_bytes(self) -> int:

@@ -28,12 +28,14 @@ class RegionBar:
     """
 
     def __init__(self, show: bool, guess: Callable[[], int]) -> None:
-        self._bar = tqdm(unit=" regions", disable=not show)
-        self._guess: Callable[[], int] | None = guess if show else None
+        self._bar = tqdm(unit=" regions") if show else None
+        self._guess: Callable[[], int] | None = guess
         self._started = time.perf_counter()
 
     def update(self, found: int) -> None:
         """So many regions were found until now."""
+        if self._bar is None:
+            return
         self._bar.update(found - self._bar.n)
         if self._guess is not None and time.perf_counter() - self._started > _PATIENCE:
             guess, self._guess = self._guess, None
@@ -43,4 +45,5 @@ class RegionBar:
 
     def close(self) -> None:
         """Leave the bar as it is."""
-        self._bar.close()
+        if self._bar is not None:
+            self._bar.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import weakref
 from collections.abc import Callable
@@ -21,7 +22,7 @@ from tropicell.cli import main
 from tropicell.domains import Domain, WholeSpace
 from tropicell.engines import device, runs
 from tropicell.engines._device_cuda import CudaBackend, cuda_backend
-from tropicell.engines._device_layout import LEVEL
+from tropicell.engines._device_layout import ENGINE, LEVEL, N_COUNTERS, Counts
 from tropicell.engines.batch import Run
 from tropicell.engines.cells import CellTask
 from tropicell.engines.device import DeviceRun
@@ -198,23 +199,34 @@ def test_a_run_without_time_is_not_complete(backend):
     check(network, WholeSpace(), backend)  # seeds that it did not come to are not missing later
 
 
+BEGUN = Counts._fields.index("begun")
+
+
+def numbers_at(address: int) -> list[int]:
+    """The counters of a kernel on this processor."""
+    return list((ctypes.c_ulonglong * N_COUNTERS).from_address(int(address)))
+
+
 class Watching:
     """The host's kernels, with a look at the nodes that were scanned last."""
 
     def __init__(self, host: HostBackend) -> None:
         self._host = host
         self.after_scan: Callable[[], None] = lambda: None
+        self.counts: list[Counts] = []
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._host, name)
 
     def launch(self, kernel: str, items: int, *arguments: Any) -> None:
-        if kernel.startswith("scan"):
-            self.level = int(arguments[2].view(LEVEL)["index"][0])
-            self.first, self.count = arguments[4:6]
         self._host.launch(kernel, items, *arguments)
         if kernel.startswith("scan"):
+            self.level = int(arguments[2].view(LEVEL)["index"][0])
+            self.first = int(arguments[4])
+            self.count = numbers_at(arguments[0].view(ENGINE)["counters"][0])[BEGUN]
             self.after_scan()
+        if kernel == "follow":
+            self.counts.append(Counts._make(numbers_at(arguments[-1])[: len(Counts._fields)]))
 
 
 def test_exact_arithmetic_can_be_halted(host):
@@ -230,19 +242,93 @@ def test_exact_arithmetic_can_be_halted(host):
     assert run.stats()["exact_decisions"] == 0
 
 
+# --- going on without the processor ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("store", [True, False])
+def test_the_device_goes_on_by_itself(host, store):
+    watch = Watching(host)
+    network = random_mlp([2, 20, 20, 20, 20, 20, 1])
+    run = DeviceRun(network, Box(-1, 1), store=store, backend=watch, memory=1 << 24)
+    before = host.launches.copy()
+    assert count(run) == count_regions(network, Box(-1, 1))
+    *inner, last = watch.counts
+    assert len(watch.counts) == network.depth
+    assert all(counts.begun == counts.nodes > 0 for counts in inner)
+    assert last.begun == 0
+    launches = {kernel: host.launches[kernel] - before[kernel] for kernel in before}
+    assert launches["begin"] == launches["gather"] == 1  # for the root, and for its parts
+    assert launches["scan_plain"] == launches["cut"] == network.depth
+
+
+@pytest.mark.parametrize("memory", [1 << 16, 1 << 20])
+@pytest.mark.parametrize("few", [0, 16])
+def test_it_does_not_go_on_where_there_is_too_little_room(host, memory, few, monkeypatch):
+    monkeypatch.setattr(device, "_FEW_PARENTS", few)
+    watch = Watching(host)
+    check(random_mlp([2, 40, 33, 20, 1]), WholeSpace(), watch, memory)
+    assert any(counts.begun for counts in watch.counts)
+    # Too many children for one chunk, chunks that overflow, and such that were begun on already.
+    assert any(counts.nodes and not (counts.begun or counts.overflow) for counts in watch.counts)
+    assert any(counts.overflow and not counts.begun for counts in watch.counts)
+    assert any(a.begun and b.overflow for a, b in pairwise(watch.counts))
+
+
+@pytest.mark.parametrize("kind", ["repeated", "dead", "integer"])
+def test_cells_in_doubt_do_not_mind_that_it_went_on(host, kind):
+    watch = Watching(host)
+    check(random_network(1, kind, 2, 4, 9), WholeSpace(), watch)
+    assert any(counts.unsure and counts.begun for counts in watch.counts)
+
+
+def test_tests_and_cuts_are_counted_once(host):
+    network = random_mlp([2, 12, 12, 12, 1], seed=2)
+    found = []
+    for memory in (1 << 18, 1 << 22):
+        watch = Watching(host)
+        run = DeviceRun(network, Box(-1, 1), store=False, backend=watch, memory=memory)
+        found.append((count(run), run.stats()["tests"], run.stats()["splits"]))
+        in_one_go = all(counts.begun == counts.nodes for counts in watch.counts)
+        assert in_one_go == (memory == 1 << 22)
+    assert found[0] == found[1]
+
+
+def test_nodes_that_were_begun_on_in_vain_do_no_harm(host):
+    network, domain = random_mlp([2, 20, 20, 20, 1], seed=5), Box(-1, 1)
+    expected = count(DeviceRun(network, domain, backend=host, store=False, memory=MUCH))
+    watch = Watching(host)
+
+    def stop() -> None:
+        if watch.level == network.depth:
+            raise KeyboardInterrupt
+
+    watch.after_scan = stop
+    run = DeviceRun(network, domain, backend=watch, store=False, memory=MUCH)
+    with pytest.raises(KeyboardInterrupt):
+        count(run)
+    assert run.count == 0
+    assert not run.complete
+    halted = DeviceRun(network, domain, backend=watch, store=False, memory=MUCH)
+    watch.after_scan = halted.halt
+    assert not any(halted.batches())
+    assert not halted.complete
+    again = DeviceRun(network, domain, backend=host, store=False, memory=MUCH)
+    assert count(again) == expected
+
+
 @pytest.mark.parametrize("kind", ["generic", "tenths", "scaled"])
 def test_error_bounds_of_the_maps_hold(host, kind):
     watch = Watching(host)
     network = random_network(5, kind, 2, 4, 7)
     run = DeviceRun(network, Box(-1, 1), store=False, backend=watch, memory=MUCH)
     count(run)
-    level, size = watch.level, int(watch.count)
+    level, size = watch.level, watch.count
     assert level == network.depth
     buffers, lines = run._buffers, run.program.lines
     assert size <= buffers.few
     width = network.widths[-1]
     maps = buffers.maps[level][: 4 * size * width].reshape(size, 4, width)
-    nodes = run._reader.nodes(level, int(watch.first), np.arange(size))
+    nodes = run._reader.nodes(level, watch.first, np.arange(size))
     scale = [*map(Fraction, lines.scale), 1]
     rounding = buffers.levels[level]["gamma"] * np.abs(run.program.maps.bias[-width:])
     for k, (pattern, _) in enumerate(nodes):

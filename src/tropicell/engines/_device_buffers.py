@@ -9,8 +9,8 @@ import numpy as np
 
 from tropicell.engines._device_layout import (
     CORNER_BYTES,
-    COUNTERS,
     ENGINE,
+    N_COUNTERS,
     RECORD_BYTES,
     TAG_BYTES,
     Backend,
@@ -56,6 +56,8 @@ class Buffers:
         Nodes whose rows can be kept in every level.
     room, arena, records, capacity : int
         Cells of a list, corners, rows of lines that cross nodes, and nodes of a level that fit.
+    report : ndarray
+        Counters of the chunk that was cut last, where the processor reads them.
     """
 
     def __init__(
@@ -143,7 +145,9 @@ class Buffers:
         empty, pointer = backend.xp.empty, backend.pointer
         engine = np.zeros(1, ENGINE)
         record = engine[0]
-        self.counters = backend.upload(np.zeros(COUNTERS.itemsize, np.uint8))
+        self.counters = backend.upload(np.zeros(N_COUNTERS, np.uint64))
+        self.report = backend.shared(N_COUNTERS)
+        self.report_argument = np.int64(self.report.ctypes.data)
         self.corners = empty(self.arena * CORNER_BYTES, np.uint8)
         self.tags = empty((self.arena, 2), np.int32)
         self._records = empty(self.records * RECORD_BYTES, np.uint8)

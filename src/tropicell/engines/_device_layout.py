@@ -55,12 +55,28 @@ ENGINE = np.dtype(
     + [(name, np.float64) for name in ("scale_x", "scale_y", "infinity")]
 )
 
-#: ``struct Counters`` of plane.cu.
-COUNTERS = np.dtype(
-    [(name, np.uint64) for name in ("found", "arena", "records", "overflow", "nodes", "unsure")]
-    + [(name, np.uint64) for name in ("splits", "tests", "blunt", "arrived")]
-    + [("open", np.uint64, 4)]
-)
+
+class Counts(NamedTuple):
+    """What came out of a chunk: the first members of ``struct Counters`` of plane.cu.
+
+    `begun`: so many nodes of the next level have been started on.
+    """
+
+    found: int
+    arena: int
+    records: int
+    overflow: int
+    nodes: int
+    unsure: int
+    splits: int
+    tests: int
+    blunt: int
+    arrived: int
+    begun: int
+
+
+#: ``struct Counters`` of plane.cu: 64 bits each.
+N_COUNTERS = len(Counts._fields) + 3
 
 CORNER_BYTES, TAG_BYTES, RECORD_BYTES = 64, 8, 32
 
@@ -88,17 +104,29 @@ class Backend(Protocol):
     def launch(self, kernel: str, items: int, *arguments: Any) -> None:
         """Run a kernel on so many items."""
 
-    def product(self, a: Any, b: Any, out: Any) -> None:
-        """The product of two matrices; that of float32 may be wrong by 2^-9 of it."""
+    def product(self, a: Any, b: Any, out: Any, rows: int) -> None:
+        """The product of two matrices; that of float32 may be wrong by 2^-9 of it.
+
+        `a` and `out` are flat, and may have room for more than so many rows.
+        """
 
     def fork(self) -> None:
         """Here a branch begins."""
 
     def branch(self) -> AbstractContextManager[Any]:
-        """What is launched in this context need not wait for what was launched since `fork`."""
+        """What is launched in this context need not wait for what was launched since `fork`.
 
-    def join(self) -> None:
-        """What is launched from here on waits for the branch, if there is one."""
+        What is launched after it waits for both.
+        """
+
+    def shared(self, words: int) -> NDArray[np.uint64]:
+        """Memory of the processor that kernels can write to."""
+
+    def mark(self) -> None:
+        """Here `wait` ends."""
+
+    def wait(self) -> None:
+        """Wait until all that was launched before `mark` is done."""
 
     def free_bytes(self) -> int:
         """Memory that can be taken."""

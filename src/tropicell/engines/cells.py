@@ -54,6 +54,7 @@ class _Plan(NamedTuple):
     exact: ExactCells
     root: ExactCell | None
     tame: bool
+    bits: int
 
 
 def _plan(network: Network, domain: Domain) -> _Plan:
@@ -62,7 +63,8 @@ def _plan(network: Network, domain: Domain) -> _Plan:
     def make() -> _Plan:
         program = compile_program(network, domain)
         exact = ExactCells(network, domain, program)
-        return _Plan(program, exact, exact.root(), is_tame(network, domain))
+        bits = PackedPatterns.bits_for(network.pieces)
+        return _Plan(program, exact, exact.root(), is_tame(network, domain), bits)
 
     plan: _Plan = network.remember(("cells", a.tobytes(), b.tobytes()), make)
     return plan
@@ -122,7 +124,7 @@ class CellTask:
         self.volumes = network.n_inputs <= 3 if volumes is None else volumes
         self.tame = arithmetic == "float" or plan.tame
         self.plane = network.n_inputs == 2
-        self.bits = PackedPatterns.bits_for(network.pieces)
+        self.bits = plan.bits
         self.layout = CellLayout(plan.program)
         self.few = few_of(self.grain)
         self.columns = (plan.program.neurons, self.bits, plan.program.dimension, self.volumes)

@@ -5,7 +5,8 @@ children of a chunk are done with before the next chunk of their parents is touc
 stays bounded. For every chunk a kernel finds the lines that cross each node, and the outputs of the
 layer where none of these lines matters; rounds of cutting follow until no line is open; and one
 matrix product gives the rows of the next layer, which the children of a node share but for the
-lines that were cut.
+lines that were cut. The device goes on to the children of a chunk by itself if they are one chunk,
+so it need not wait until their number is known here.
 
 Cells whose signs the error bound does not settle go to exact arithmetic on the CPU, and their
 parts come back as seeds.
@@ -26,7 +27,7 @@ from tropicell.arithmetic import ArithmeticName
 from tropicell.domains import Domain
 from tropicell.engines._device_buffers import Options, buffers_for, keep_buffers
 from tropicell.engines._device_exact import ExactPart
-from tropicell.engines._device_layout import COUNTERS, Backend, device_program
+from tropicell.engines._device_layout import Backend, Counts, device_program
 from tropicell.engines._device_result import Reader
 from tropicell.engines._device_seeds import DeviceSeeds, seeds_on_device
 from tropicell.engines._exact_cells import ExactCell
@@ -40,6 +41,9 @@ _MOST_CORNERS = 56
 
 #: So few nodes have many children each: every child gets a product of its own.
 _FEW_PARENTS = 16
+
+#: The rows of any number of nodes are kept.
+_ALL = (1 << 31) - 1
 
 _REGIONS_AT_ONCE = 1 << 20
 _UNSURE_AT_ONCE = 1024
@@ -207,17 +211,17 @@ class DeviceRun:
             seeds = list(group)
             while seeds:
                 some = seeds[-min(self._at_once[layer], self._buffers.few) :]
-                counters = self._plant(layer, some)
-                if counters is None:
+                counts = self._plant(layer, some)
+                if counts is None:
                     if len(some) > 1:
                         self._at_once[layer] = (len(some) + 1) // 2
                         continue
                     yield from self._on_cpu(some)
                 else:
-                    yield from self._below(layer, 0, len(some), counters)
+                    yield from self._below(layer, 0, len(some), counts)
                 del seeds[-len(some) :]
 
-    def _plant(self, layer: int, cells: list[ExactCell]) -> Any:
+    def _plant(self, layer: int, cells: list[ExactCell]) -> Counts | None:
         """Put cells on the device, with the maps of all layers up to theirs, and cut them."""
         buffers = self._buffers
         count = len(cells)
@@ -229,13 +233,15 @@ class DeviceRun:
                 buffers.done[level][:count] = seeds.pieces[level]
             buffers.parents[level][:count] = seeds.numbers
             self._begin(level, 0, count, seeds.corners, 0)
-            self._multiply(level, level, 0, count)
+            self._gather(level, level, 0, count)
+            self._multiply(level, count)
             self._launch("settle", count, buffers.level_arguments[level], np.int32(count))
         arrays = seeds.labels, seeds.rays, seeds.ends
         pointers = (np.int64(self._backend.pointer(array)) for array in arrays)
         level_argument = buffers.level_arguments[layer]
         self._launch("plant", count, level_argument, np.int32(count), *pointers)
-        return self._cut(layer, 0, count, own=True)
+        self._scan(layer, 0, count, own=True)
+        return self._cut(layer, 0, count)
 
     def _seeds(self, layer: int, cells: list[ExactCell]) -> DeviceSeeds:
         """Cells on the device; those of the root are kept there for the next run."""
@@ -249,90 +255,107 @@ class DeviceRun:
     # --- one chunk ------------------------------------------------------------------------------
 
     def _begin(self, level: int, first: int, count: int, arena: int, records: int) -> None:
-        self._backend.join()
         sizes = np.int32(first), np.int32(count), np.uint64(arena), np.uint64(records)
         self._launch("begin", 1, np.int32(level), *sizes)
 
-    def _multiply(self, level: int, at: int, first: int, count: int) -> None:
-        """Rows of a layer for some nodes of it, or of the layer before (`at`): one matrix product.
+    def _gather(self, level: int, at: int, first: int, count: int) -> None:
+        """Outputs that a layer reads, for nodes of the layer before or those begun on (`at`).
 
-        For nodes of the layer before, its outputs have been written by `scan`.
+        For nodes of the layer before, its own outputs have been written by `scan`. Of its own nodes
+        there are at most `count`.
         """
-        buffers, product = self._buffers, self._backend.product
-        record = buffers.levels[level]
-        inputs, width, skip = int(record["inputs"]), int(record["width"]), 0
-        if inputs == 0:
-            return
-        if at < level:
-            skip = int(record["after_last"])
+        record = self._buffers.levels[level]
+        skip = record["after_last"] if at < level else 0
         if skip < record["n_sources"]:
             where = np.int32(at), np.int32(first), np.int32(count), np.int32(skip)
-            self._launch("gather", count, buffers.level_arguments[level], *where)
-        outputs = buffers.outputs[: 3 * count * inputs].reshape(3 * count, inputs)
-        products = buffers.products[level][: 3 * count * width].reshape(3 * count, width)
-        product(outputs, self._device.weights[level], products)
-        if self._options.exact:
-            bounds = buffers.bounds[: count * inputs].reshape(count, inputs)
-            errors = buffers.errors[level][: count * width].reshape(count, width)
-            product(bounds, self._device.sizes[level], errors)
+            self._launch("gather", count, self._buffers.level_arguments[level], *where)
 
-    def _cut(self, level: int, first: int, count: int, *, own: bool) -> Any:
-        """Cut nodes by all lines of their layer; None if there was not enough room.
+    def _multiply(self, level: int, count: int) -> None:
+        """Rows of a layer from so many rows of outputs: one matrix product."""
+        buffers, product = self._buffers, self._backend.product
+        if buffers.levels[level]["inputs"] == 0:
+            return
+        product(buffers.outputs, self._device.weights[level], buffers.products[level], 3 * count)
+        if self._options.exact:
+            product(buffers.bounds, self._device.sizes[level], buffers.errors[level], count)
+
+    def _scan(self, level: int, first: int, items: int, *, own: bool) -> None:
+        """Find the lines that cross the nodes that were started on, at most `items`.
 
         `own`: the product is that of the nodes, and not that of their parents.
         """
         layers = self._buffers.level_arguments[level - 1 : level + 2]
-        keep = count <= self._buffers.few or self._device.read_later[level]
-        which = np.int32(first), np.int32(count), np.int32(own), np.int32(keep)
         kernel = "scan_plain" if self._buffers.levels[level]["plain"] else "scan"
-        self._launch(kernel, count, *layers, *which)
-        shared = level < self.program.depth and not self._apart(count)
+        kept = _ALL if self._device.read_later[level] else self._buffers.few
+        self._launch(kernel, items, *layers, np.int32(first), np.int32(own), np.int32(kept))
+
+    def _cut(self, level: int, first: int, count: int) -> Counts | None:
+        """Cut nodes by all lines of their layer; None if there was not enough room.
+
+        If the children are one chunk, they are begun on: what does not need their number is done.
+        """
+        backend, buffers = self._backend, self._buffers
+        layers = buffers.level_arguments[level : level + 2]
+        most = self._at_once[level + 1] if level < self.program.depth else 0
+        shared = most and not self._apart(count)
         if shared:
-            self._backend.fork()
-        self._launch("cut", self._buffers.room, *layers[1:])
+            backend.fork()
+        self._launch("cut", buffers.room, *layers)
+        self._launch("follow", 1, np.int32(level + 1), np.int32(most), buffers.report_argument)
+        backend.mark()
         if shared:
-            with self._backend.branch():
-                self._multiply(level + 1, level, first, count)
-        counters = self._backend.download(self._buffers.counters).view(COUNTERS)[0]
-        if counters["overflow"]:
+            with backend.branch():
+                self._gather(level + 1, level, first, count)
+                self._multiply(level + 1, count)
+            self._scan(level + 1, 0, most, own=False)
+        elif most:
+            self._gather(level + 1, level + 1, 0, most)
+        backend.wait()
+        counts = Counts._make(buffers.report[: len(Counts._fields)].tolist())
+        if counts.overflow:
             return None
-        self._tests += int(counters["tests"])
-        self._splits += int(counters["splits"])
-        return counters
+        self._tests += counts.tests
+        self._splits += counts.splits
+        return counts
 
     def _apart(self, count: int) -> bool:
         """Whether the children of so many nodes get products of their own."""
         return count <= min(_FEW_PARENTS, self._buffers.few)
 
-    def _below(self, level: int, first: int, count: int, counters: Any) -> Iterator[Columns | None]:
+    def _below(
+        self, level: int, first: int, count: int, counts: Counts
+    ) -> Iterator[Columns | None]:
         """What follows from the cells of a chunk, whose counters are given."""
-        self.count += int(counters["found"])
-        nodes, unsure = int(counters["nodes"]), int(counters["unsure"])
-        for begin in range(0, unsure, _UNSURE_AT_ONCE):
-            end = min(begin + _UNSURE_AT_ONCE, unsure)
+        self.count += counts.found
+        for begin in range(0, counts.unsure, _UNSURE_AT_ONCE):
+            end = min(begin + _UNSURE_AT_ONCE, counts.unsure)
             self._exact.decide(self._reader.unsure(level, first, begin, end))
             yield from self._exact_batches()
         if level < self.program.depth:
-            used = int(counters["arena"]), int(counters["records"])
-            yield from self._walk(level + 1, nodes, *used, own=self._apart(count))
+            yield from self._walk(level + 1, counts, own=self._apart(count))
         else:
-            yield from self._emit(nodes)
+            yield from self._emit(counts.nodes)
         yield None
 
-    def _walk(
-        self, level: int, nodes: int, arena: int, records: int, *, own: bool
-    ) -> Iterator[Columns | None]:
+    def _walk(self, level: int, counts: Counts, *, own: bool) -> Iterator[Columns | None]:
         """All nodes of a level, chunk by chunk, from the last one on."""
+        nodes, begun = counts.nodes, counts.begun > 0
         while nodes:
             chunks = -(-nodes // self._at_once[level])
             count = -(-nodes // chunks)
             first = nodes - count
-            self._begin(level, first, count, arena, records)
+            if not begun:
+                self._begin(level, first, count, counts.arena, counts.records)
+                if own:
+                    self._gather(level, level, first, count)
             if own:
-                self._multiply(level, level, first, count)
-            counters = self._cut(level, first, count, own=own)
-            if counters is not None:
-                yield from self._below(level, first, count, counters)
+                self._multiply(level, count)
+            if own or not begun:
+                self._scan(level, first, count, own=own)
+            begun = False
+            below = self._cut(level, first, count)
+            if below is not None:
+                yield from self._below(level, first, count, below)
             elif count > 1:
                 self._at_once[level] = (count + 1) // 2
                 continue

@@ -25,6 +25,7 @@ DEVICE int ones(u32 x) { return __builtin_popcount(x); }
 DEVICE int ones(u64 x) { return __builtin_popcountll(x); }
 DEVICE int lowest(u32 x) { return __builtin_ctz(x); }
 DEVICE int lowest(u64 x) { return __builtin_ctzll(x); }
+DEVICE void publish() {}
 
 struct Group {
     int size, lane, index, count;
@@ -72,6 +73,7 @@ DEVICE int ones(u32 x) { return __popc(x); }
 DEVICE int ones(u64 x) { return __popcll(x); }
 DEVICE int lowest(u32 x) { return __ffs((int)x) - 1; }
 DEVICE int lowest(u64 x) { return __ffsll((i64)x) - 1; }
+DEVICE void publish() { __threadfence_system(); }  // the processor too sees all that was written
 
 // Neighbouring lanes of a warp that work on one item: 1, 2, 4, … 32.
 struct Group {
@@ -368,16 +370,31 @@ DEVICE int piece_of(const Engine &g, const u32 *pieces, int neuron) {
 // --- maps --------------------------------------------------------------------------------------------
 
 // Start on some nodes of a level: nothing is found yet, and all of them are to be cut.
-KERNEL begin(GIVEN Engine g, int level, int first, int count, u64 arena, u64 records) {
-    Group group(1);
-    if (group.index) return;
+DEVICE void start_on(const Engine &g, int level, int first, u64 count, u64 arena, u64 records) {
     Counters &c = *g.counters;
     g.levels[level].first = first;
     c.found = c.overflow = c.nodes = c.unsure = c.splits = c.tests = c.blunt = c.arrived = 0;
     c.arena = arena;
     c.records = records;
-    c.open[0] = (u64)count;
+    c.open[0] = count;
     c.open[1] = c.open[2] = c.open[3] = 0;
+}
+
+KERNEL begin(GIVEN Engine g, int level, int first, int count, u64 arena, u64 records) {
+    if (Group(1).index) return;
+    start_on(g, level, first, (u64)count, arena, records);
+}
+
+// Report what came out of a level, and start on all nodes of the next one before the processor knows their
+// number: on none if they are more than `most`, or if the level must be done again.
+KERNEL follow(GIVEN Engine g, int next, int most, Counters *report) {
+    if (Group(1).index) return;
+    Counters c = *g.counters;
+    u64 count = c.overflow || c.nodes > (u64)most ? 0 : c.nodes;
+    c.open[0] = count;
+    *report = c;
+    start_on(g, next, 0, count, c.arena, c.records);
+    publish();
 }
 
 DEVICE double larger(double a, double b) { return a > b ? a : b; }
@@ -427,10 +444,11 @@ DEVICE void put_output(const Engine &g, const Level &from, const Level &to, Line
     }
 }
 
-// Outputs of neurons that a level reads, as rows of a matrix product: for nodes of this level or of the one
-// before it (`at`), from source number `skip` on.
+// Outputs of neurons that a level reads, as rows of a matrix product, from source number `skip` on: for the
+// nodes of this level that were started on, or for `count` nodes of the level before it (`at`).
 KERNEL gather(GIVEN Engine g, GIVEN Level level, int at, int first, int count, int skip) {
     Group group(32);
+    if (at == level.index) count = (int)g.counters->open[0];
     for (int i = group.index; i < count; i += group.count) {
         int below = at;
         int node = first + i, offset = 0;
@@ -744,12 +762,14 @@ DEVICE bool put_records(const Engine &g, const Level &before, const Level &level
 // Pieces of the neurons that do not bend in a node, the lines that cross it, and the outputs of its layer with
 // all of these on their negative sides. Nodes that no line crosses are finished at once.
 template <bool plain>
-DEVICE void scan_nodes(const Engine &g, const Level &before, const Level &level, const Level &next, int first, int count,
-                       int own, int keep, Workspace &work) {
+DEVICE void scan_nodes(const Engine &g, const Level &before, const Level &level, const Level &next, int first, int own,
+                       int most_kept, Workspace &work) {
     Changes &changes = work.changes;
     const Cells &out = g.cells[0];
     bool only_count = level.index == g.depth && !g.store;
     bool hand_on = next.after_last;
+    int count = (int)g.counters->open[0];
+    bool keep = count <= most_kept;
     Group group(32);
     u64 tests = 0, found = 0;
     for (int i = group.index; i < count; i += group.count) {
@@ -837,17 +857,18 @@ DEVICE void scan_nodes(const Engine &g, const Level &before, const Level &level,
     if (tests) take(&g.counters->tests, tests);
 }
 
-LIGHT_KERNEL scan(GIVEN Engine g, GIVEN Level before, GIVEN Level level, GIVEN Level next, int first, int count, int own,
-                  int keep) {
+// The number of nodes is the one that was started on. Their rows are kept if they are not too many.
+LIGHT_KERNEL scan(GIVEN Engine g, GIVEN Level before, GIVEN Level level, GIVEN Level next, int first, int own,
+                  int most_kept) {
     WORKSPACE(Workspace, work);
-    scan_nodes<false>(g, before, level, next, first, count, own, keep, work);
+    scan_nodes<false>(g, before, level, next, first, own, most_kept, work);
 }
 
 // The same for layers whose neurons all have one breakpoint, 0.
-LIGHT_KERNEL scan_plain(GIVEN Engine g, GIVEN Level before, GIVEN Level level, GIVEN Level next, int first, int count,
-                        int own, int keep) {
+LIGHT_KERNEL scan_plain(GIVEN Engine g, GIVEN Level before, GIVEN Level level, GIVEN Level next, int first, int own,
+                        int most_kept) {
     WORKSPACE(Workspace, work);
-    scan_nodes<true>(g, before, level, next, first, count, own, keep, work);
+    scan_nodes<true>(g, before, level, next, first, own, most_kept, work);
 }
 
 // --- cutting ------------------------------------------------------------------------------------------
