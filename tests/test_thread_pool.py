@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+import os
 import threading
+import time
+import weakref
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import tropicell
 from children import run_python
+from tropicell import thread_pool
 from tropicell.thread_pool import StartedThreads, ThreadPool
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
 
 
 @pytest.mark.parametrize("workers", [1, 3])
@@ -29,9 +43,19 @@ def test_threads_that_can_not_be_started_are_done_without(monkeypatch: pytest.Mo
         start(thread)
 
     monkeypatch.setattr(threading.Thread, "start", three_times)
+    monkeypatch.setattr(thread_pool, "_waiting", [])
     calls: list[int] = []
-    StartedThreads(lambda: calls.append(threading.get_ident()), 9).join()
-    assert len(calls) == 3
+    over = threading.Event()
+
+    def work() -> None:
+        calls.append(threading.get_ident())
+        over.wait(60)  # so that nobody has time for a second call
+
+    threads = StartedThreads(work, 9)
+    wait_until(lambda: len(calls) == 3)
+    over.set()
+    threads.join()
+    assert len(set(calls)) == len(calls) == 3
 
 
 def test_an_error_is_raised() -> None:
@@ -64,12 +88,13 @@ INTERRUPTED = """
 import threading
 from tropicell.thread_pool import ThreadPool
 
-class Interrupted(threading.Thread):
-    def start(self):
-        super().start()
-        raise KeyboardInterrupt  # as if Ctrl-C came now
+start = threading.Thread.start
 
-threading.Thread = Interrupted
+def interrupted(thread):
+    start(thread)
+    raise KeyboardInterrupt  # as if Ctrl-C came now
+
+threading.Thread.start = interrupted
 ThreadPool(2)
 """
 
@@ -85,3 +110,91 @@ def test_the_package_uses_no_other_threads_that_are_waited_for() -> None:
     for file in Path(tropicell.__file__).parent.rglob("*.py"):
         if file.name != "thread_pool.py":
             assert "ThreadPoolExecutor" not in file.read_text("utf-8"), file
+
+
+def test_threads_are_used_again_and_keep_nothing() -> None:
+    class Thing:
+        pass
+
+    def threads_of(count: int) -> set[int]:
+        seen: set[int] = set()
+        all_there = threading.Barrier(count)
+
+        def look() -> None:
+            all_there.wait(60)
+            seen.add(threading.get_ident())
+
+        StartedThreads(look, count).join()
+        return seen
+
+    thing = Thing()
+    gone = weakref.ref(thing)
+    StartedThreads(partial(id, thing), 3).join()
+    del thing
+    first = threads_of(4)
+    for _ in range(100):  # a thread is free a moment after it has ended its work
+        if first & threads_of(4):
+            break
+    else:
+        raise AssertionError("all threads are new ones")
+    wait_until(lambda: gone() is None)
+
+
+def test_threads_that_nobody_needs_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(thread_pool, "_PATIENCE", 0.01)
+    threads: list[threading.Thread] = []
+    all_there = threading.Barrier(3)
+
+    def look() -> None:
+        all_there.wait(60)
+        threads.append(threading.current_thread())
+
+    monkeypatch.setattr(thread_pool, "_waiting", [])  # new ones
+    StartedThreads(look, 3).join()
+    for thread in threads:
+        thread.join(60)
+        assert not thread.is_alive()
+    assert thread_pool._waiting == []
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no os.fork here")
+def test_a_forked_process_has_threads_of_its_own() -> None:
+    code = """
+import os
+from tropicell.thread_pool import ThreadPool
+with ThreadPool(3) as pool:
+    pool.map(abs, range(9))
+child = os.fork()
+if child == 0:
+    with ThreadPool(3) as pool:
+        os._exit(pool.map(abs, [-7])[0])
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    assert run_python("-W", "ignore", "-c", code).stdout.split() == ["7"]
+
+
+def test_a_thread_whose_start_was_interrupted_is_waited_for_if_it_runs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    started, let_go = threading.Event(), threading.Event()
+    calls: list[str] = []
+
+    def work() -> None:
+        started.set()
+        let_go.wait(60)
+        calls.append("done")
+
+    call = thread_pool._call_in_thread
+
+    def interrupted(function: Any) -> None:
+        call(function)
+        assert started.wait(60)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(thread_pool, "_call_in_thread", interrupted)
+    threads = StartedThreads.__new__(StartedThreads)
+    with pytest.raises(KeyboardInterrupt):
+        threads.__init__(work, 2)  # type: ignore[misc]
+    let_go.set()
+    threads.join()
+    assert calls == ["done"]

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from array import array
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tropicell.columns import Ragged
-from tropicell.engines.batch import Columns
+from tropicell.engines.batch import Columns, placed
 from tropicell.parts import in_parts
 
 #: Batches that a thread copies at a time, at least, and number of parts for all threads, at most.
 _LEAST, _PARTS = 8, 64
+
+_NAMES = ("words", *Columns._fields[1:])
 
 
 class Store:
@@ -38,16 +41,15 @@ class Store:
     def __init__(self, workers: int = 1) -> None:
         self._workers = workers
         self._batches: list[tuple[Any, ...]] = []
-        self._places: list[tuple[tuple[int, int], ...]] = []
+        self._places = array("q")  # of all columns of all batches
         self.regions = 0
 
     def add(self, columns: Columns) -> None:
         """Regions that come next."""
+        columns = placed(columns)
         self.regions += len(columns.packed)
-        batch = (columns.packed.words, *columns[1:])
-        self._batches.append(batch)
-        if self._workers > 1:  # while the others work
-            self._places.append(tuple(map(_place, batch)))
+        self._batches.append((columns.packed.words, *columns[1:]))
+        self._places.extend(columns.places)
 
     def join(self) -> dict[str, Any]:
         """All columns in one piece (patterns as "words"); None if a batch does not have it.
@@ -57,10 +59,9 @@ class Store:
         from tropicell.engines._column_kernels import copy_parts  # noqa: PLC0415 - Numba is slow
 
         batches, self._batches = self._batches, []
-        places, self._places = self._places, []
+        table = np.array(self._places, np.int64).reshape(len(batches), len(_NAMES), 2)
+        self._places = array("q")
         few = len(batches) < _LEAST
-        if not few:
-            table = np.array(places or [tuple(map(_place, batch)) for batch in batches])
         whole: list[Any] = []
         moves: list[NDArray[np.int64]] = []
         for column, parts in enumerate(zip(*batches, strict=True)):
@@ -74,7 +75,7 @@ class Store:
             shape = (sum(map(len, parts)), *parts[0].shape[1:])
             whole.append(np.empty(shape, parts[0].dtype))
             sources, sizes = table[:, column].T
-            targets = _place(whole[-1])[0] + np.cumsum(sizes) - sizes
+            targets = whole[-1].ctypes.data + np.cumsum(sizes) - sizes
             moves.append(np.stack([targets, sources, sizes], axis=1))
 
         def copy(rows: slice) -> None:
@@ -84,16 +85,7 @@ class Store:
         if moves:
             steps = np.stack(moves, axis=1)
             in_parts(copy, len(batches), self._workers, max(_LEAST, -(-len(batches) // _PARTS)))
-        names = ("words", *Columns._fields[1:])
-        return dict(zip(names, whole or [None] * len(names), strict=True))
-
-
-def _place(array: NDArray[Any] | None) -> tuple[int, int]:
-    """Address and bytes of an array."""
-    if array is None:
-        return 0, 0
-    assert array.flags.c_contiguous
-    return int(array.__array_interface__["data"][0]), array.nbytes
+        return dict(zip(_NAMES, whole or [None] * len(_NAMES), strict=True))
 
 
 def ragged(values: Any, counts: Any) -> Ragged | None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
+from functools import partial
 from queue import Empty, SimpleQueue
 from types import TracebackType
 from typing import Any, TypeVar
@@ -12,16 +14,64 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
+#: Seconds that a thread waits for something new to do before it ends.
+_PATIENCE = 5.0
+
+
+class _Helper(threading.Thread):
+    """A thread that calls one function after the other, and waits in between."""
+
+    def __init__(self, function: Callable[[], None]) -> None:
+        super().__init__(daemon=True)
+        self._function: Callable[[], None] | None = function
+        self._called = threading.Lock()
+        self._called.acquire()
+
+    def call(self, function: Callable[[], None]) -> None:
+        """Call a function: this thread was waiting."""
+        self._function = function
+        self._called.release()
+
+    def run(self) -> None:
+        while self._function is not None:
+            function, self._function = self._function, None
+            function()
+            del function  # nothing that it needs is kept while this thread waits
+            _waiting.append(self)
+            if not self._called.acquire(timeout=_PATIENCE):
+                try:
+                    _waiting.remove(self)
+                except ValueError:  # just now somebody has taken it
+                    self._called.acquire()
+
+
+#: Threads that have nothing to do; the last one has waited least.
+_waiting: list[_Helper] = []
+
+if hasattr(os, "register_at_fork"):  # threads are not there any more in a child
+    os.register_at_fork(after_in_child=_waiting.clear)
+
+
+def _call_in_thread(function: Callable[[], None]) -> None:
+    try:
+        helper = _waiting.pop()
+    except IndexError:
+        _Helper(function).start()
+    else:
+        helper.call(function)
+
+
 class StartedThreads:
-    """Threads that call a function, and start each other.
+    """Calls of a function in threads of their own, which start each other.
 
     Whoever starts a thread waits until it runs; with many threads that takes longer than a small
-    search. The first one does not start others: what it does is needed first.
+    search. So threads are used again, if they are soon needed; and they start each other. The first
+    one does not: what it does is needed first.
 
     Parameters
     ----------
     function : callable
-        To be called once in every thread.
+        To be called once in every thread. It must not raise.
     count : int
         Number of threads.
 
@@ -35,27 +85,48 @@ class StartedThreads:
 
     def __init__(self, function: Callable[[], None], count: int) -> None:
         self._function = function
-        self._threads = [
-            threading.Thread(target=self._run, args=(number,), daemon=True)
-            for number in range(count)
-        ]
-        for thread in self._threads[:2]:
-            thread.start()
+        self._count = count
+        self._change = threading.Condition()
+        self._asked = self._ended = 0
+        self._begun: set[int] = set()
+        self._given_up: set[int] = set()
+        self._start(0, 2)
 
     def join(self) -> None:
         """Wait until all have ended."""
-        for thread in self._threads:  # who starts a thread comes before it
-            if thread.ident is not None:
-                thread.join()
+        with self._change:
+            while self._ended < self._asked:
+                self._change.wait()
+
+    def _start(self, first: int, last: int) -> None:
+        for number in range(first, min(last, self._count)):
+            with self._change:
+                self._asked += 1
+            try:
+                _call_in_thread(partial(self._run, number))
+            except BaseException:  # Ctrl-C may have come when it was started already
+                with self._change:
+                    if number not in self._begun:
+                        self._given_up.add(number)
+                        self._asked -= 1
+                raise
 
     def _run(self, number: int) -> None:
+        with self._change:
+            if number in self._given_up:
+                return
+            self._begun.add(number)
         try:
             if number:
-                for thread in self._threads[2 * number : 2 * number + 2]:
-                    thread.start()
+                self._start(2 * number, 2 * number + 2)
         except RuntimeError:  # no more threads can be started: these must do
             pass
-        self._function()
+        try:
+            self._function()
+        finally:
+            with self._change:
+                self._ended += 1
+                self._change.notify_all()
 
 
 class ThreadPool:

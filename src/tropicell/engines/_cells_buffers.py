@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tropicell.engines._cells_state import (
+    STATE_SIZE,
     UNSURE,
     Batch,
     ConeStack,
@@ -20,8 +21,9 @@ from tropicell.engines._cells_state import (
 from tropicell.engines._column_kernels import pattern_rows
 from tropicell.engines._exact_cells import ExactCell
 from tropicell.engines._exact_cone import polygon, ray_basis
+from tropicell.engines._unit_kernels import RESULT_SIZE
+from tropicell.engines.blueprint import Blueprint
 from tropicell.engines.program import Program
-from tropicell.engines.slab import Slab
 
 #: A batch has at most so many regions, and so many bytes of patterns.
 BATCH_REGIONS = 1 << 14
@@ -37,7 +39,7 @@ _FIXED = ("sides", "margin", "change", "basis", "minors", "terms", "square", "fi
 
 def plane_stack(program: Program) -> PlaneStack:
     """Stack of the plane kernel; it grows when the kernel asks for it."""
-    zeros = Slab().zeros
+    zeros = np.zeros
     width, lines = program.width, program.most_lines
     corners = 1024 + 4 * len(program.lines.domain_rows)
     return PlaneStack(
@@ -52,7 +54,7 @@ def plane_stack(program: Program) -> PlaneStack:
         sides=zeros((3, width)),
         rows=zeros(width, np.int64),
         change=zeros(program.dimension + 2),
-        margin=_margin(program, zeros),
+        margin=np.array([lines, width]),
         fine=Fine(
             before=zeros((8, program.rows)),
             after=zeros((8, program.rows)),
@@ -60,12 +62,6 @@ def plane_stack(program: Program) -> PlaneStack:
             known=zeros(1, np.int64),
         ),
     )
-
-
-def _margin(program: Program, zeros: Any) -> Any:
-    margin = zeros(2, np.int64)
-    margin[:] = program.most_lines, program.width
-    return margin
 
 
 def grown(arrays: Any) -> Any:
@@ -123,6 +119,38 @@ def unsure_arrays(program: Program) -> Unsure:
     )
 
 
+class Room(NamedTuple):
+    """All that a worker writes to."""
+
+    maps: tuple[Any, Any, Any, Any]  # of the current cell; rows, errors, pattern, changes
+    stack: Any
+    records: Any
+    out: Batch
+    unsure: Unsure
+    state: Any
+    result: Any
+
+
+def room_for(program: Program, store: bool) -> Blueprint[Room]:
+    """How to make what a worker needs."""
+    d, rows = program.dimension, program.rows
+    changes = np.full(program.depth + 2, -1)
+    pattern = np.zeros(program.neurons, np.uint8)
+
+    def make(free: Callable[[Any], Any]) -> Room:
+        return Room(
+            maps=(np.zeros((d + 2, rows)), np.zeros((d + 3, rows)), pattern, changes),
+            stack=plane_stack(program) if d == 2 else cone_stack(program),
+            records=np.zeros((256, 11), np.int64),
+            out=Batch(*map(free, batch_arrays(program, store))),
+            unsure=Unsure(*map(free, unsure_arrays(program))),
+            state=np.zeros(STATE_SIZE, np.int64),
+            result=np.zeros(RESULT_SIZE, np.int64),
+        )
+
+    return Blueprint(make)
+
+
 def unsure_cells(program: Program, unsure: Unsure, state: Any) -> list[UnsureCell]:
     """The cells handed out."""
     found = []
@@ -174,7 +202,7 @@ def plane_seeds(program: Program, cells: Sequence[ExactCell]) -> Seeds:
 
 def cone_stack(program: Program) -> ConeStack:
     """Stack of the cone kernel; it grows when the kernel asks for it."""
-    zeros = Slab().zeros
+    zeros = np.zeros
     d = program.dimension
     width, lines = program.width, program.most_lines
     rays = 1024
@@ -200,7 +228,7 @@ def cone_stack(program: Program) -> ConeStack:
         basis=zeros(d, np.int64),
         minors=zeros(1 << (d + 1)),
         terms=_minor_terms(d),
-        margin=_margin(program, zeros),
+        margin=np.array([lines, width]),
         faces=zeros((d + 3, rays), np.int64),
         square=zeros((d, d)),
     )

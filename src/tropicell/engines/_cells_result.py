@@ -13,9 +13,9 @@ from tropicell.engines._column_kernels import cell_sections, copy_cells, pattern
 from tropicell.engines._exact_cells import ExactCell
 from tropicell.engines._exact_cone import polygon
 from tropicell.engines._volume import polytope_volume
-from tropicell.engines.batch import Columns
+from tropicell.engines.batch import Columns, PlacedColumns
 from tropicell.engines.program import Program
-from tropicell.engines.slab import Piece, Slab
+from tropicell.engines.slab import Slab
 
 
 def as_columns(
@@ -42,34 +42,35 @@ def as_columns(
     eights = batch.patterns.view(np.uint64)
     where = room.piece, room.used
     kept = copy_cells(batch, eights, n, corners, facets, neurons, bits, volumes, *where)
-    room.used += sections[-1]
-    return columns_at(*where, neurons, bits, (*sizes, kept), d, volumes)
+    return columns_in(room, neurons, bits, (*sizes, kept), d, volumes)
 
 
-def columns_at(
-    piece: Piece,
-    at: int,
-    neurons: int,
-    bits: int,
-    sizes: tuple[int, int, int, int],
-    d: int,
-    volumes: bool,
-) -> Columns:
-    """The columns that `copy_cells` has written to a piece; the last size is that of the lines."""
+def columns_in(
+    room: Slab, neurons: int, bits: int, sizes: tuple[int, int, int, int], d: int, volumes: bool
+) -> PlacedColumns:
+    """The columns that `copy_cells` has just written; the last size is that of the lines."""
     n, corners, facets, kept = sizes
     width = PackedPatterns.words_for(neurons, bits)
-    starts = [at + start for start in cell_sections(n, corners, facets, width, d, volumes)]
-    room = piece.bytes
-    return Columns(
-        PackedPatterns(np.ndarray((n, width), np.uint64, room, starts[0]), neurons, bits),
-        np.ndarray((n, d), np.float64, room, starts[1]),
-        np.ndarray(n, np.bool_, room, starts[7]),
-        np.ndarray(n, np.float64, room, starts[4]) if volumes else None,
-        np.ndarray((corners, d + 1), np.float64, room, starts[2]),
-        np.ndarray(n, np.int64, room, starts[3]),
-        np.ndarray(kept, np.int32, room, starts[6]),
-        np.ndarray(n, np.int64, room, starts[5]),
+    at, memory = room.used, room.piece.bytes
+    a, b, c, d_, e, f, g, h, end = cell_sections(n, corners, facets, width, d, volumes)
+    found = PlacedColumns(
+        PackedPatterns(np.ndarray((n, width), np.uint64, memory, at + a), neurons, bits),
+        np.ndarray((n, d), np.float64, memory, at + b),
+        np.ndarray(n, np.bool_, memory, at + h),
+        np.ndarray(n, np.float64, memory, at + e) if volumes else None,
+        np.ndarray((corners, d + 1), np.float64, memory, at + c),
+        np.ndarray(n, np.int64, memory, at + d_),
+        np.ndarray(kept, np.int32, memory, at + g),
+        np.ndarray(n, np.int64, memory, at + f),
     )
+    at += room.address
+    found.places = (
+        *(at + a, 8 * n * width, at + b, 8 * n * d, at + h, n),
+        *((at + e, 8 * n) if volumes else (0, 0)),
+        *(at + c, 8 * corners * (d + 1), at + d_, 8 * n, at + g, 4 * kept, at + f, 8 * n),
+    )
+    room.used += end
+    return found
 
 
 def sizes_of(batch: Batch) -> tuple[int, int, int]:

@@ -30,6 +30,8 @@ from tropicell.engines._halfspaces_work import (
     make_work,
 )
 from tropicell.engines._lp import go_to_basis, load
+from tropicell.engines._unit_kernels import RESULT_SIZE
+from tropicell.engines.blueprint import Blueprint
 from tropicell.engines.units import growth_of
 from tropicell.errors import InvalidDomainError
 from tropicell.network import Network
@@ -75,8 +77,8 @@ class Batch(NamedTuple):
     margins: NDArray[np.float64]
 
 
-class Search:
-    """A search that is started anywhere in the tree, and advanced step by step.
+class Plan:
+    """What all searches with the same program and options share.
 
     Parameters are those of `HalfspaceTask`, and its program.
     """
@@ -98,10 +100,29 @@ class Search:
         relative, pivot = tolerance.relative, tolerance.pivot
         growth = growth_of(np.diff(program.first_cut).tolist(), network.n_inputs)
         self.options = Options(self.exact, store, relative, pivot, bits, few, growth)
-        depth = self.network.depth
-        self.snap = self.program.roundoff.copy() if self.exact else np.full(depth, tolerance.snap)
-        self.work: Work = make_work(self.program, store, BATCH)
-        self.certificate = make_certificate_space(self.program)
+        self.snap = (
+            program.roundoff.copy() if self.exact else np.full(network.depth, tolerance.snap)
+        )
+        self.room = Blueprint(
+            lambda free: (
+                make_work(program, store, BATCH, free),
+                make_certificate_space(program),
+                np.zeros(RESULT_SIZE, np.int64),
+            )
+        )
+
+
+class Search:
+    """A search that is started anywhere in the tree, and advanced step by step."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.network = plan.network
+        self.program = plan.program
+        self.exact = plan.exact
+        self.options = plan.options
+        self.snap = plan.snap
+        self.work: Work
+        self.work, self.certificate, self.result = plan.room.build()
         self.complete = False
         self.paused = False
         self.exact_decisions = 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,7 +10,6 @@ import numpy as np
 from tropicell.engines._column_kernels import pattern_rows
 from tropicell.engines._halfspaces_kernel import STATE_SIZE
 from tropicell.engines._halfspaces_program import Program
-from tropicell.engines.slab import Slab
 
 #: Certificates kept for each side of each cut (fewer in very wide layers); the newest replace
 #: the oldest.
@@ -118,9 +118,11 @@ class Work(NamedTuple):
     out: Out
 
 
-def make_work(program: Program, store: bool, batch: int) -> Work:
-    """Allocate the state for a program; nothing has happened yet."""
-    zeros = Slab().zeros
+def make_work(
+    program: Program, store: bool, batch: int, free: Callable[[Any], Any] = lambda array: array
+) -> Work:
+    """The state for a program; nothing has happened yet. For `free` see `Blueprint`."""
+    zeros = np.zeros
     depth = len(program.first_neuron) - 1
     n_in, d = program.inputs.shape[0], program.inputs.shape[1] - 1
     n_neurons = len(program.bias)
@@ -180,7 +182,7 @@ def make_work(program: Program, store: bool, batch: int) -> Work:
             known=zeros((depth, 2, words), np.uint64),
             masks=zeros((depth, points, 3, words), np.uint64),
             basis=zeros((depth, points, d), np.int32),
-            vertex=np.empty((depth, kept, d + 1, d)),
+            vertex=free(np.empty((depth, kept, d + 1, d))),
             n_points=zeros(depth, np.int64),
             members=zeros((depth, 8 * points), np.int32),
             node=zeros((depth, 2), np.int64),
@@ -194,16 +196,16 @@ def make_work(program: Program, store: bool, batch: int) -> Work:
             pending=zeros(words, np.uint64),
         ),
         out=Out(
-            patterns=pattern_rows(batch if store else 0, n_neurons),
-            witnesses=np.empty((batch if store else 0, d)),
-            margins=np.empty(batch if store else 0),
+            patterns=free(pattern_rows(batch if store else 0, n_neurons)),
+            witnesses=free(np.empty((batch if store else 0, d))),
+            margins=free(np.empty(batch if store else 0)),
         ),
     )
 
 
 def make_certificate_space(program: Program) -> CertificateSpace:
     """Scratch space for certificates of a program."""
-    zeros = Slab().zeros
+    zeros = np.zeros
     n_in, d = program.inputs.shape[0], program.inputs.shape[1] - 1
     width = d + n_in + len(program.bias) + 1
     return CertificateSpace(

@@ -10,18 +10,24 @@ docs/error-bound.md); cells with a sign in doubt are finished for one layer in i
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tropicell.arithmetic import ArithmeticName
 from tropicell.columns import PackedPatterns
 from tropicell.domains import Domain, resolve
 from tropicell.engines import unit_files
+from tropicell.engines._cells_buffers import Room, cone_seeds, plane_seeds, room_for
+from tropicell.engines._cells_state import Seeds
 from tropicell.engines._cells_units import CellOptions, cone_unit, plane_unit
 from tropicell.engines._exact_cells import ExactCell, ExactCells
 from tropicell.engines._jit import Entry
+from tropicell.engines.blueprint import Blueprint
 from tropicell.engines.cells_stack import CellLayout
 from tropicell.engines.cells_worker import CellWorker
 from tropicell.engines.program import Program, compile_program
@@ -55,6 +61,8 @@ class _Plan(NamedTuple):
     root: ExactCell | None
     tame: bool
     bits: int
+    growth: NDArray[np.float64]
+    rooms: dict[bool, Blueprint[Room]]  # whether regions are stored
 
 
 def _plan(network: Network, domain: Domain) -> _Plan:
@@ -64,7 +72,9 @@ def _plan(network: Network, domain: Domain) -> _Plan:
         program = compile_program(network, domain)
         exact = ExactCells(network, domain, program)
         bits = PackedPatterns.bits_for(network.pieces)
-        return _Plan(program, exact, exact.root(), is_tame(network, domain), bits)
+        lines = np.diff(program.lines.line_start).tolist()
+        growth = growth_of(lines, program.dimension)
+        return _Plan(program, exact, exact.root(), is_tame(network, domain), bits, growth, {})
 
     plan: _Plan = network.remember(("cells", a.tobytes(), b.tobytes()), make)
     return plan
@@ -129,25 +139,38 @@ class CellTask:
         self.few = few_of(self.grain)
         self.columns = (plan.program.neurons, self.bits, plan.program.dimension, self.volumes)
         self.kernel = Entry(plane_unit if self.plane else cone_unit)
-        self._root = plan.root
-
-    @property
-    def options(self) -> CellOptions:
-        """What the kernels need to know."""
-        lines = np.diff(self.program.lines.line_start).tolist()
-        return CellOptions(
-            exact=self.arithmetic == "exact",
+        self.options = CellOptions(
+            exact=arithmetic == "exact",
             tolerance=self.tolerance,
-            store=self.store,
+            store=store,
             volumes=self.volumes,
             bits=self.bits,
             few=self.few,
-            growth=growth_of(lines, self.program.dimension),
+            growth=plan.growth,
         )
+        self._plan = plan
+
+    @property
+    def room(self) -> Blueprint[Room]:
+        """What every worker needs for itself."""
+        rooms = self._plan.rooms
+        if self.store not in rooms:
+            rooms[self.store] = room_for(self.program, self.store)
+        return rooms[self.store]
+
+    @cached_property
+    def no_seeds(self) -> Seeds:
+        """For kernels that begin with what is on the stack."""
+        return self.seeds_of([])
+
+    def seeds_of(self, cells: Sequence[ExactCell]) -> Seeds:
+        """Cells for the kernels to begin with."""
+        return (plane_seeds if self.plane else cone_seeds)(self.program, cells)
 
     def root(self) -> Unit:
         """The whole domain; nothing if it has no interior."""
-        return Unit(0, {}, () if self._root is None else (self._root,))
+        root = self._plan.root
+        return Unit(0, {}, () if root is None else (root,))
 
     def worker(self) -> CellWorker:
         """A worker with buffers of its own."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from tropicell.columns import PackedPatterns
 from tropicell.engines import _cells_buffers as buffers
-from tropicell.engines._cells_result import as_columns, columns_at, exact_batch, sizes_of
+from tropicell.engines._cells_result import as_columns, columns_in, exact_batch, sizes_of
 from tropicell.engines._cells_state import (
     COUNT,
     DONE,
@@ -20,7 +20,6 @@ from tropicell.engines._cells_state import (
     OUT_FACETS,
     SEED,
     SPLITS,
-    STATE_SIZE,
     TESTS,
     TOP,
     UNSURE,
@@ -28,7 +27,6 @@ from tropicell.engines._cells_state import (
     UNSURE_CORNERS,
     UNSURE_FULL,
     Batch,
-    Seeds,
 )
 from tropicell.engines._column_kernels import cell_sections
 from tropicell.engines._exact_cells import MOST_FACETS, ExactCell
@@ -39,7 +37,6 @@ from tropicell.engines._unit_kernels import (
     ENDED,
     LINES,
     PUT,
-    RESULT_SIZE,
     RUN,
     SIZE,
     STACK,
@@ -94,21 +91,11 @@ class CellWorker:
         self._task = task
         self._exact = task.exact_cells.copy()
         self._stats = CellStats()
-        program, plane = task.program, task.plane
-        d, rows = program.dimension, program.rows
         self._room = Slab()
-        zeros = self._room.zeros
-        self._state = zeros(STATE_SIZE, np.int64)
-        self._result = zeros(RESULT_SIZE, np.int64)
-        self._stack: Any = buffers.plane_stack(program) if plane else buffers.cone_stack(program)
-        self._records = zeros((256, 11), np.int64)
-        self._out = buffers.batch_arrays(program, task.store)
-        self._unsure = buffers.unsure_arrays(program)
-        self._pattern = zeros(program.neurons, np.uint8)
-        changes = zeros(program.depth + 2, np.int64)
-        changes[:] = -1
-        self._maps = zeros((d + 2, rows)), zeros((d + 3, rows)), self._pattern, changes
-        self._no_seeds = self._seeds_of([])
+        room = task.room.build()
+        self._maps, self._stack, self._records, self._out, self._unsure = room[:5]
+        self._state, self._result = room[5:]
+        self._no_seeds = task.no_seeds
         self._seeds = self._no_seeds
         self._planted: list[ExactCell] = []
         self._waiting: list[ExactCell] = []
@@ -197,13 +184,12 @@ class CellWorker:
             task, room = self._task, self._room
             sizes = n, corners, corners if task.plane else state[OUT_FACETS]
             neurons, bits, d, volumes = task.columns
-            size = cell_sections(*sizes, PackedPatterns.words_for(neurons, bits), d, volumes)[-1]
             if code == COLUMNS_FULL:
-                room.reserve(size)
+                width = PackedPatterns.words_for(neurons, bits)
+                room.reserve(cell_sections(*sizes, width, d, volumes)[-1])
                 code = self._call(COLUMNS | STACK)
             lines = int(self._result[LINES])
-            found = columns_at(room.piece, room.used, neurons, bits, (*sizes, lines), d, volumes)
-            room.used += size
+            found = columns_in(room, neurons, bits, (*sizes, lines), d, volumes)
             columns.append(self._without_doubtful_facets(found))
         return Outcome(columns, state[COUNT], self._children(code, state[TOP], unit.generation + 1))
 
@@ -261,13 +247,9 @@ class CellWorker:
         self._planted = []
         while waiting and len(self._planted) < _SEEDS_AT_ONCE and self._for_kernel(waiting[-1]):
             self._planted.append(waiting.pop())
-        self._seeds = self._seeds_of(self._planted)
+        self._seeds = self._task.seeds_of(self._planted)
         self._state[SEED] = 0
         self._gather()
-
-    def _seeds_of(self, cells: list[ExactCell]) -> Seeds:
-        make = buffers.plane_seeds if self._task.plane else buffers.cone_seeds
-        return make(self._task.program, cells)
 
     def _place(self, cell: ExactCell, stop: Callable[[], bool]) -> None:
         """A finished region is kept; another cell is cut by one layer, exactly."""

@@ -19,7 +19,7 @@ from tropicell.engines import unit_files
 from tropicell.engines._column_kernels import copy_points, point_sections
 from tropicell.engines._halfspaces_kernel import COUNT, EMITTED
 from tropicell.engines._halfspaces_program import build_program
-from tropicell.engines._halfspaces_search import Search, Tolerance
+from tropicell.engines._halfspaces_search import Plan, Search, Tolerance
 from tropicell.engines._halfspaces_units import COMPLETE, FRAMES, NEED_ROWS, run_unit
 from tropicell.engines._jit import Entry
 from tropicell.engines._unit_kernels import (
@@ -29,13 +29,12 @@ from tropicell.engines._unit_kernels import (
     ENDED,
     GROUPS,
     PUT,
-    RESULT_SIZE,
     RUN,
     SIZE,
     STACK,
     TOO_SMALL,
 )
-from tropicell.engines.batch import Columns
+from tropicell.engines.batch import Columns, PlacedColumns
 from tropicell.engines.halfspaces_stack import FrameLayout
 from tropicell.engines.packed import Packed, source_of
 from tropicell.engines.slab import Slab
@@ -85,16 +84,29 @@ class HalfspaceTask:
         store: bool = True,
     ) -> None:
         self.network, inside = resolve(network, domain)
-        self.program = build_program(self.network, inside)
-        self.arithmetic = arithmetic
-        self.tolerance = tolerance or Tolerance()
         self.store = store
         self.grain = 8 if store else 16
         self.few = few_of(self.grain)
-        self.bits = PackedPatterns.bits_for(self.network.pieces)
+        self.plan = self._remembered(inside, arithmetic, tolerance or Tolerance())
+        self.program = self.plan.program
+        self.bits = self.plan.options.bits
         self.layout = FrameLayout(self.program, store=store)
         self.columns = (self.network.n_neurons, self.bits, self.network.n_inputs)
         self.kernel = Entry(run_unit)
+
+    def _remembered(self, domain: Domain, arithmetic: ArithmeticName, tolerance: Tolerance) -> Plan:
+        network = self.network
+        a, b = domain.inequalities(network.n_inputs)
+        where = a.tobytes(), b.tobytes()
+        program = network.remember(("halfspaces", *where), lambda: build_program(network, domain))
+
+        def make() -> Plan:
+            options: dict[str, Any] = {"arithmetic": arithmetic, "tolerance": tolerance}
+            return Plan(network, program, **options, store=self.store, few=self.few)
+
+        key = "halfspaces", *where, arithmetic, tolerance, self.store, self.few
+        plan: Plan = network.remember(key, make)
+        return plan
 
     def root(self) -> Unit:
         """The whole domain."""
@@ -123,15 +135,8 @@ class HalfspaceWorker:
         self._unproved = 0
         self._room = Slab()
         self._blocks = Slab(largest=_BLOCK_BYTES)
-        self._result = self._room.zeros(RESULT_SIZE, np.int64)
-        self._search = Search(
-            task.network,
-            task.program,
-            arithmetic=task.arithmetic,
-            tolerance=task.tolerance,
-            store=task.store,
-            few=task.few,
-        )
+        self._search = Search(task.plan)
+        self._result = self._search.result
         self._gather()
 
     def _gather(self) -> None:
@@ -257,8 +262,12 @@ class HalfspaceWorker:
         neurons, bits, d = self._task.columns
         width = PackedPatterns.words_for(neurons, bits)
         _, second, size = point_sections(n, width, d)
-        memory, at = self._room.piece.bytes, self._room.used
-        self._room.used += size
+        room = self._room
+        memory, at = room.piece.bytes, room.used
+        room.used += size
         words = np.ndarray((n, width), np.uint64, memory, at)
         witnesses = np.ndarray((n, d), np.float64, memory, at + second)
-        return Columns(PackedPatterns(words, neurons, bits), witnesses)
+        found = PlacedColumns(PackedPatterns(words, neurons, bits), witnesses)
+        at += room.address
+        found.places = (at, 8 * n * width, at + second, 8 * n * d) + 12 * (0,)
+        return found

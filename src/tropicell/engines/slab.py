@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from math import prod
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 #: Bytes of the first piece and of the largest; each is four times as large as the one before.
 _FIRST, _LARGEST = 2**16, 2**23
-
-#: Larger arrays have memory of their own.
-_SMALL = 2**12
 
 #: Arrays begin at multiples of so many bytes: a line of a processor's cache.
 LINE = 64
@@ -39,7 +35,7 @@ def piece_of(size: int) -> Piece:
 
 
 class Slab:
-    """Arrays that lie one after the other in large pieces of memory.
+    """Room in large pieces of memory, to be filled from the front.
 
     The system hands out memory page by page, when it is first written to. In large pieces pages are
     large, too: this is several times faster. A piece is free again when its last array is.
@@ -53,46 +49,31 @@ class Slab:
     ----------
     piece : Piece
         Where the next arrays go.
+    address : int
+        Where it begins.
     used : int
-        Bytes of it that are taken.
+        Bytes of it that are taken; who takes more adds them.
 
     Examples
     --------
-    >>> slab = Slab()
-    >>> slab.empty((2, 3), np.float64).shape, slab.empty(5, np.int32).dtype
-    ((2, 3), dtype('int32'))
-    >>> slab.used
-    128
+    >>> slab = Slab(first=64)
+    >>> slab.reserve(48)
+    >>> slab.used += 48
+    >>> slab.reserve(48)
+    >>> slab.used, len(slab.piece.bytes)
+    (0, 256)
     """
 
     def __init__(self, first: int = _FIRST, largest: int = _LARGEST) -> None:
         self._largest = largest
-        self.piece = piece_of(first)
+        self._begin(first)
+
+    def _begin(self, size: int) -> None:
+        self.piece = piece_of(size)
+        self.address = int(self.piece.bytes.ctypes.data)
         self.used = 0
-
-    def empty(self, shape: int | tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
-        """A new array, as `numpy.empty` makes it."""
-        kind = np.dtype(dtype)
-        size = kind.itemsize * (shape if isinstance(shape, int) else prod(shape))
-        self.reserve(size)
-        array: NDArray[Any] = np.ndarray(shape, kind, self.piece.bytes, self.used)
-        self.used += -(-size // LINE) * LINE
-        return array
-
-    def zeros(self, shape: int | tuple[int, ...], dtype: DTypeLike = np.float64) -> NDArray[Any]:
-        """A new array, as `numpy.zeros` makes it, which shares no line of a cache with others.
-
-        Large ones come from the system, which clears memory when it is used.
-        """
-        size = np.dtype(dtype).itemsize * (shape if isinstance(shape, int) else prod(shape))
-        if size > _SMALL:
-            return np.zeros(shape, dtype)
-        array = self.empty(shape, dtype)
-        array.fill(0)
-        return array
 
     def reserve(self, size: int) -> None:
         """Begin a new piece if so many bytes are not left of this one."""
         if self.used + size > len(self.piece.bytes):
-            self.piece = piece_of(max(size, min(4 * len(self.piece.bytes), self._largest)))
-            self.used = 0
+            self._begin(max(size, min(4 * len(self.piece.bytes), self._largest)))

@@ -227,7 +227,8 @@ class UnitRun:
 
     def _work(self) -> None:
         try:
-            worker: Worker | None = None
+            # Who has to wait for something to do has time to get ready for it.
+            worker = None if self._open else self._new_worker()
             while (place := self._take()) is not None:
                 worker = worker or self._new_worker()
                 self._finish(place, worker.run(place.unit, self._limit(place.unit), self._stopped))

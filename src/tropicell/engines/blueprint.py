@@ -1,0 +1,120 @@
+"""Arrays that every worker needs for itself: laid out once, then made in one block of memory.
+
+Workers are made while Python's global lock is held, one after the other. With dozens of arrays
+each, many threads would wait longer for their workers than a small search takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Generic, NamedTuple, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tropicell.engines.slab import LINE
+
+Arrays = TypeVar("Arrays")
+
+#: Bytes between what two workers write to: processors fetch lines of the cache in pairs.
+_APART = 2 * LINE
+
+#: Larger arrays whose contents do not matter have memory of their own: most of it is never used.
+_SMALL = 2**12
+
+
+class _Place(NamedTuple):
+    """An array: where it begins in the block, or None if it has memory of its own."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    offset: int | None
+
+
+class Blueprint(Generic[Arrays]):
+    """Makes copies of arrays, in memory that no other copy shares a line of the cache with.
+
+    Parameters
+    ----------
+    make : callable
+        Returns the arrays: tuples of arrays and whatever else. It gets a function that marks an
+        array whose contents do not matter, and returns it.
+
+    Examples
+    --------
+    >>> plan = Blueprint(lambda free: (np.arange(3.0), free(np.empty((2, 2), np.int32)), "name"))
+    >>> numbers, room, name = plan.build()
+    >>> numbers, room.shape, name
+    (array([0., 1., 2.]), (2, 2), 'name')
+    >>> plan.build()[0] is numbers
+    False
+    """
+
+    def __init__(self, make: Callable[[Callable[[Any], Any]], Arrays]) -> None:
+        marked: list[Any] = []
+
+        def free(array: Any) -> Any:
+            marked.append(array)
+            return array
+
+        arrays = make(free)
+        self._places: list[_Place] = []
+        self._images: list[tuple[int, NDArray[np.uint8]]] = []
+        self._size = 0
+        self._form = self._laid_out(arrays, set(map(id, marked)))
+
+    def _laid_out(self, given: Any, free: set[int]) -> Any:
+        """The same tuples, without the arrays."""
+        if isinstance(given, np.ndarray):
+            self._lay_out(given, id(given) in free)
+            return _LEAF
+        if isinstance(given, tuple):
+            members = [self._laid_out(member, free) for member in given]
+            return _Form(type(given) if hasattr(given, "_fields") else None, members)
+        return given
+
+    def _lay_out(self, array: NDArray[Any], free: bool) -> None:
+        if free and array.nbytes > _SMALL:
+            self._places.append(_Place(array.shape, array.dtype, None))
+            return
+        begin, self._size = self._size, self._size + -(-array.nbytes // LINE) * LINE
+        self._places.append(_Place(array.shape, array.dtype, begin))
+        if not free and array.any():
+            self._images.append((begin, np.ascontiguousarray(array).reshape(-1).view(np.uint8)))
+
+    def build(self) -> Arrays:
+        """New arrays."""
+        block = np.zeros(self._size + 2 * _APART, np.uint8)
+        start = -block.ctypes.data % _APART
+        for begin, image in self._images:
+            block[start + begin : start + begin + len(image)] = image
+        arrays = [
+            np.empty(shape, dtype)
+            if offset is None
+            else np.ndarray(shape, dtype, block, start + offset)
+            for shape, dtype, offset in self._places
+        ]
+        return cast(Arrays, _filled(self._form, iter(arrays)))
+
+
+class _Leaf:
+    """Here an array goes."""
+
+
+_LEAF = _Leaf()
+
+
+class _Form(NamedTuple):
+    """A tuple, or a named one."""
+
+    kind: Any
+    members: list[Any]
+
+
+def _filled(form: Any, arrays: Iterator[NDArray[Any]]) -> Any:
+    if form is _LEAF:
+        return next(arrays)
+    if not isinstance(form, _Form):
+        return form
+    members = [_filled(member, arrays) for member in form.members]
+    return tuple(members) if form.kind is None else form.kind._make(members)
