@@ -51,7 +51,8 @@ def test_threads_that_can_not_be_started_are_done_without(monkeypatch: pytest.Mo
         calls.append(threading.get_ident())
         over.wait(60)  # so that nobody has time for a second call
 
-    threads = StartedThreads(work, 9)
+    threads = StartedThreads(work)
+    threads.start(9)
     wait_until(lambda: len(calls) == 3)
     over.set()
     threads.join()
@@ -124,13 +125,17 @@ def test_threads_are_used_again_and_keep_nothing() -> None:
             all_there.wait(60)
             seen.add(threading.get_ident())
 
-        StartedThreads(look, count).join()
+        threads = StartedThreads(look)
+        threads.start(count)
+        threads.join()
         return seen
 
     thing = Thing()
     gone = weakref.ref(thing)
-    StartedThreads(partial(id, thing), 3).join()
-    del thing
+    threads = StartedThreads(partial(id, thing))
+    threads.start(3)
+    threads.join()
+    del thing, threads
     first = threads_of(4)
     for _ in range(100):  # a thread is free a moment after it has ended its work
         if first & threads_of(4):
@@ -142,16 +147,18 @@ def test_threads_are_used_again_and_keep_nothing() -> None:
 
 def test_threads_that_nobody_needs_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(thread_pool, "_PATIENCE", 0.01)
-    threads: list[threading.Thread] = []
+    seen: list[threading.Thread] = []
     all_there = threading.Barrier(3)
 
     def look() -> None:
         all_there.wait(60)
-        threads.append(threading.current_thread())
+        seen.append(threading.current_thread())
 
     monkeypatch.setattr(thread_pool, "_waiting", [])  # new ones
-    StartedThreads(look, 3).join()
-    for thread in threads:
+    threads = StartedThreads(look)
+    threads.start(3)
+    threads.join()
+    for thread in seen:
         thread.join(60)
         assert not thread.is_alive()
     assert thread_pool._waiting == []
@@ -192,9 +199,9 @@ def test_a_thread_whose_start_was_interrupted_is_waited_for_if_it_runs(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(thread_pool, "_call_in_thread", interrupted)
-    threads = StartedThreads.__new__(StartedThreads)
+    threads = StartedThreads(work)
     with pytest.raises(KeyboardInterrupt):
-        threads.__init__(work, 2)  # type: ignore[misc]
+        threads.start(2)
     let_go.set()
     threads.join()
     assert calls == ["done"]

@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
+from contextlib import suppress
 from functools import partial
 from queue import Empty, SimpleQueue
 from types import TracebackType
@@ -62,35 +63,46 @@ def _call_in_thread(function: Callable[[], None]) -> None:
 
 
 class StartedThreads:
-    """Calls of a function in threads of their own, which start each other.
+    """Calls of a function in threads of their own.
 
     Whoever starts a thread waits until it runs; with many threads that takes longer than a small
-    search. So threads are used again, if they are soon needed; and they start each other. The first
-    one does not: what it does is needed first.
+    search. So threads are used again, if they are soon needed; and new ones start each other.
 
     Parameters
     ----------
     function : callable
-        To be called once in every thread. It must not raise.
-    count : int
-        Number of threads.
+        To be called in every thread. It must not raise.
 
     Examples
     --------
     >>> numbers = []
-    >>> StartedThreads(lambda: numbers.append(1), 5).join()
+    >>> threads = StartedThreads(lambda: numbers.append(1))
+    >>> threads.start(5)
+    >>> threads.join()
     >>> sum(numbers)
     5
     """
 
-    def __init__(self, function: Callable[[], None], count: int) -> None:
+    def __init__(self, function: Callable[[], None]) -> None:
         self._function = function
-        self._count = count
         self._change = threading.Condition()
         self._asked = self._ended = 0
-        self._begun: set[int] = set()
-        self._given_up: set[int] = set()
-        self._start(0, 2)
+        self._begun: set[object] = set()
+        self._given_up: set[object] = set()
+
+    def start(self, count: int) -> None:
+        """So many further calls.
+
+        If only some threads can be started, these must do; if none can be, that is an error.
+        """
+        waiting = min(count, len(_waiting))
+        for _ in range(waiting):
+            self._ask_for(1)
+        if waiting < count:
+            # The first one does not start others: what it does is needed first.
+            self._ask_for(1)
+            with suppress(RuntimeError):
+                self._ask_for(count - waiting - 1)
 
     def join(self) -> None:
         """Wait until all have ended."""
@@ -98,29 +110,33 @@ class StartedThreads:
             while self._ended < self._asked:
                 self._change.wait()
 
-    def _start(self, first: int, last: int) -> None:
-        for number in range(first, min(last, self._count)):
-            with self._change:
-                self._asked += 1
-            try:
-                _call_in_thread(partial(self._run, number))
-            except BaseException:  # Ctrl-C may have come when it was started already
-                with self._change:
-                    if number not in self._begun:
-                        self._given_up.add(number)
-                        self._asked -= 1
-                raise
-
-    def _run(self, number: int) -> None:
+    def _ask_for(self, calls: int) -> None:
         with self._change:
-            if number in self._given_up:
-                return
-            self._begun.add(number)
+            self._asked += calls
+        self._launch(calls)
+
+    def _launch(self, calls: int) -> None:
+        """Start a thread that makes one of so many calls, and lets others make the rest."""
+        if not calls:
+            return
+        token = object()
         try:
-            if number:
-                self._start(2 * number, 2 * number + 2)
-        except RuntimeError:  # no more threads can be started: these must do
-            pass
+            _call_in_thread(partial(self._run, token, calls - 1))
+        except BaseException:  # Ctrl-C may have come when it was started already
+            with self._change:
+                if token not in self._begun:
+                    self._given_up.add(token)
+                    self._asked -= calls
+            raise
+
+    def _run(self, token: object, others: int) -> None:
+        with self._change:
+            if token in self._given_up:
+                return
+            self._begun.add(token)
+        for part in others - others // 2, others // 2:
+            with suppress(RuntimeError):  # no more threads can be started: these must do
+                self._launch(part)
         try:
             self._function()
         finally:
@@ -152,7 +168,8 @@ class ThreadPool:
         self._tasks: SimpleQueue[tuple[Future[Any], Callable[..., Any], tuple[Any, ...]] | None]
         self._tasks = SimpleQueue()
         self._workers = workers
-        self._threads = StartedThreads(self._work, workers)
+        self._threads = StartedThreads(self._work)
+        self._threads.start(workers)
 
     def submit(self, function: Callable[..., T], *arguments: Any) -> Future[T]:
         """Call a function soon, in one of the threads."""

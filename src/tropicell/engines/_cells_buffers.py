@@ -37,27 +37,27 @@ UnsureCell = tuple[int, bytes, bytearray, list[int], list[int]]
 _FIXED = ("sides", "margin", "change", "basis", "minors", "terms", "square", "fine")
 
 
-def plane_stack(program: Program) -> PlaneStack:
-    """Stack of the plane kernel; it grows when the kernel asks for it."""
+def plane_stack(program: Program, free: Callable[[Any], Any] = lambda array: array) -> PlaneStack:
+    """Stack of the plane kernel; it grows when the kernel asks for it. For `free`: `Blueprint`."""
     zeros = np.zeros
     width, lines = program.width, program.most_lines
     corners = 1024 + 4 * len(program.lines.domain_rows)
     return PlaneStack(
-        poly=zeros((corners, 9)),
-        labels=zeros(corners, np.int64),
-        conflicts=zeros(16 * lines + 64, np.int64),
-        patterns=zeros(64 * width + 64, np.uint8),
-        old_poly=zeros((corners, 9)),
-        old_labels=zeros(corners, np.int64),
-        values=zeros(corners),
-        handed=zeros(lines + 8, np.int64),
-        sides=zeros((3, width)),
-        rows=zeros(width, np.int64),
+        poly=free(zeros((corners, 9))),
+        labels=free(zeros(corners, np.int64)),
+        conflicts=free(zeros(16 * lines + 64, np.int64)),
+        patterns=free(zeros(64 * width + 64, np.uint8)),
+        old_poly=free(zeros((corners, 9))),
+        old_labels=free(zeros(corners, np.int64)),
+        values=free(zeros(corners)),
+        handed=free(zeros(lines + 8, np.int64)),
+        sides=free(zeros((3, width))),
+        rows=free(zeros(width, np.int64)),
         change=zeros(program.dimension + 2),
         margin=np.array([lines, width]),
         fine=Fine(
-            before=zeros((8, program.rows)),
-            after=zeros((8, program.rows)),
+            before=free(zeros((8, program.rows))),
+            after=free(zeros((8, program.rows))),
             pattern=zeros(program.neurons, np.uint8),
             known=zeros(1, np.int64),
         ),
@@ -139,9 +139,9 @@ def room_for(program: Program, store: bool) -> Blueprint[Room]:
 
     def make(free: Callable[[Any], Any]) -> Room:
         return Room(
-            maps=(np.zeros((d + 2, rows)), np.zeros((d + 3, rows)), pattern, changes),
-            stack=plane_stack(program) if d == 2 else cone_stack(program),
-            records=np.zeros((256, 11), np.int64),
+            maps=(free(np.zeros((d + 2, rows))), free(np.zeros((d + 3, rows))), pattern, changes),
+            stack=(plane_stack if d == 2 else cone_stack)(program, free),
+            records=free(np.zeros((256, 11), np.int64)),
             out=Batch(*map(free, batch_arrays(program, store))),
             unsure=Unsure(*map(free, unsure_arrays(program))),
             state=np.zeros(STATE_SIZE, np.int64),
@@ -200,36 +200,36 @@ def plane_seeds(program: Program, cells: Sequence[ExactCell]) -> Seeds:
     )
 
 
-def cone_stack(program: Program) -> ConeStack:
-    """Stack of the cone kernel; it grows when the kernel asks for it."""
+def cone_stack(program: Program, free: Callable[[Any], Any]) -> ConeStack:
+    """Stack of the cone kernel; it grows when the kernel asks for it. For `free`: `Blueprint`."""
     zeros = np.zeros
     d = program.dimension
     width, lines = program.width, program.most_lines
     rays = 1024
     return ConeStack(
-        rays=zeros((rays, d + 2)),
-        tight=zeros(rays, np.uint64),
-        facets=zeros(2048, np.int64),
-        table=zeros((256, d + 2)),
-        table_labels=zeros(256, np.int64),
-        conflicts=zeros(16 * lines + 64, np.int64),
-        patterns=zeros(64 * width + 64, np.uint8),
-        old_rays=zeros((rays, d + 2)),
-        old_tight=zeros(rays, np.uint64),
-        new_rays=zeros((rays, d + 2)),
-        new_tight=zeros(rays, np.uint64),
-        values=zeros(rays),
-        handed=zeros(lines + 8, np.int64),
-        low=zeros(width),
-        high=zeros(width),
-        value=zeros(width),
-        rows=zeros(width, np.int64),
+        rays=free(zeros((rays, d + 2))),
+        tight=free(zeros(rays, np.uint64)),
+        facets=free(zeros(2048, np.int64)),
+        table=free(zeros((256, d + 2))),
+        table_labels=free(zeros(256, np.int64)),
+        conflicts=free(zeros(16 * lines + 64, np.int64)),
+        patterns=free(zeros(64 * width + 64, np.uint8)),
+        old_rays=free(zeros((rays, d + 2))),
+        old_tight=free(zeros(rays, np.uint64)),
+        new_rays=free(zeros((rays, d + 2))),
+        new_tight=free(zeros(rays, np.uint64)),
+        values=free(zeros(rays)),
+        handed=free(zeros(lines + 8, np.int64)),
+        low=free(zeros(width)),
+        high=free(zeros(width)),
+        value=free(zeros(width)),
+        rows=free(zeros(width, np.int64)),
         change=zeros(d + 2),
         basis=zeros(d, np.int64),
         minors=zeros(1 << (d + 1)),
         terms=_minor_terms(d),
         margin=np.array([lines, width]),
-        faces=zeros((d + 3, rays), np.int64),
+        faces=free(zeros((d + 3, rays), np.int64)),
         square=zeros((d, d)),
     )
 

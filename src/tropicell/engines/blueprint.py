@@ -1,4 +1,4 @@
-"""Arrays that every worker needs for itself: laid out once, then made in one block of memory.
+"""Arrays that every worker needs for itself: laid out once, then made in a few pieces of memory.
 
 Workers are made while Python's global lock is held, one after the other. With dozens of arrays
 each, many threads would wait longer for their workers than a small search takes.
@@ -20,15 +20,21 @@ Arrays = TypeVar("Arrays")
 _APART = 2 * LINE
 
 #: Larger arrays whose contents do not matter have memory of their own: most of it is never used.
-_SMALL = 2**12
+_LARGE = 2**20
+
+_empty = np.empty  # tests have one that makes arrays full of nonsense
+
+#: Where an array lies: in the block of those whose contents matter, in that of the others, alone.
+_KNOWN, _FREE, _ALONE = range(3)
 
 
 class _Place(NamedTuple):
-    """An array: where it begins in the block, or None if it has memory of its own."""
+    """An array, its block, and where it begins there."""
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
-    offset: int | None
+    block: int
+    offset: int
 
 
 class Blueprint(Generic[Arrays]):
@@ -60,7 +66,7 @@ class Blueprint(Generic[Arrays]):
         arrays = make(free)
         self._places: list[_Place] = []
         self._images: list[tuple[int, NDArray[np.uint8]]] = []
-        self._size = 0
+        self._sizes = [0, 0, 0]
         self._form = self._laid_out(arrays, set(map(id, marked)))
 
     def _laid_out(self, given: Any, free: set[int]) -> Any:
@@ -74,25 +80,28 @@ class Blueprint(Generic[Arrays]):
         return given
 
     def _lay_out(self, array: NDArray[Any], free: bool) -> None:
-        if free and array.nbytes > _SMALL:
-            self._places.append(_Place(array.shape, array.dtype, None))
-            return
-        begin, self._size = self._size, self._size + -(-array.nbytes // LINE) * LINE
-        self._places.append(_Place(array.shape, array.dtype, begin))
+        block = _KNOWN
+        if free:
+            block = _FREE if array.nbytes <= _LARGE else _ALONE
+        begin = self._sizes[block]
+        self._sizes[block] += -(-array.nbytes // LINE) * LINE
+        self._places.append(_Place(array.shape, array.dtype, block, begin))
         if not free and array.any():
             self._images.append((begin, np.ascontiguousarray(array).reshape(-1).view(np.uint8)))
 
     def build(self) -> Arrays:
         """New arrays."""
-        block = np.zeros(self._size + 2 * _APART, np.uint8)
-        start = -block.ctypes.data % _APART
+        known = np.zeros(self._sizes[_KNOWN] + 2 * _APART, np.uint8)
+        free = _empty(self._sizes[_FREE] + 2 * _APART, np.uint8)
+        starts = [-block.ctypes.data % _APART for block in (known, free)]
         for begin, image in self._images:
-            block[start + begin : start + begin + len(image)] = image
+            at = starts[_KNOWN] + begin
+            known[at : at + len(image)] = image
         arrays = [
-            np.empty(shape, dtype)
-            if offset is None
-            else np.ndarray(shape, dtype, block, start + offset)
-            for shape, dtype, offset in self._places
+            _empty(shape, dtype)
+            if block == _ALONE
+            else np.ndarray(shape, dtype, free if block else known, starts[block] + offset)
+            for shape, dtype, block, offset in self._places
         ]
         return cast(Arrays, _filled(self._form, iter(arrays)))
 

@@ -1,8 +1,9 @@
 """Units of work in threads: handed out in order, whatever the number of threads.
 
-Which units threads take does not change what is handed out, only when. They take large ones first,
-so that all have something to do until the end; but every fourth, and all once many regions wait for
-those before them, from the front, so that memory stays bounded.
+The first unit is done by the calling thread; threads are started when there is something to do for
+them. Which units they take does not change what is handed out, only when. They take large ones
+first, so that all have something to do until the end; but every fourth, and all once many regions
+wait for those before them, from the front, so that memory stays bounded.
 """
 
 from __future__ import annotations
@@ -96,7 +97,9 @@ class UnitRun:
         self._ahead = 0  # regions that are done and not yet handed out
         self._waiting = 0  # bytes of them
         self._ready: deque[Columns] = deque()
-        self._threads: StartedThreads | None = None
+        self._threads = StartedThreads(self._work)
+        self._n_started = 0
+        self._spare: list[Worker] = []
         self._workers: list[Worker] = []
         self._errors: list[BaseException] = []
         self._halted = False
@@ -168,8 +171,7 @@ class UnitRun:
     def join(self) -> None:
         """Stop, and wait until nobody works any more."""
         self.halt()
-        if self._threads is not None:
-            self._threads.join()
+        self._threads.join()
 
     def stats(self) -> dict[str, Any]:
         """Counters of all workers added up."""
@@ -200,7 +202,10 @@ class UnitRun:
 
     def _together(self) -> Iterator[Columns | None]:
         try:
-            self._threads = StartedThreads(self._work, self._n)
+            if len(self._open) == 1:
+                self._begin()
+            else:
+                self._start_threads(self._missing())
             seconds = _FIRST_SECONDS
             while not self._stopped():
                 with self._lock:
@@ -218,6 +223,34 @@ class UnitRun:
             with self._lock:
                 self._work_to_do.notify_all()
 
+    def _begin(self) -> None:
+        """Do the first unit in the calling thread: then there is something to do for others."""
+        worker = self._new_worker()
+        place = self._take()
+        if place is not None:
+            outcome = worker.run(place.unit, self._limit(place.unit), self._stopped)
+            self._spare.append(worker)
+            self._finish(place, outcome)
+
+    def _missing(self) -> int:
+        """How many threads should be started, so that all open units are taken; they will be."""
+        if self._n == 1 or self._stop:
+            return 0
+        free = self._n_started - self._busy
+        missing = max(0, min(len(self._open) - free, self._n - self._n_started))
+        self._n_started += missing
+        return missing
+
+    def _start_threads(self, count: int) -> None:
+        try:
+            self._threads.start(count)
+        except RuntimeError:  # no more of them
+            with self._lock:
+                self._n_started -= count
+                if not self._n_started:
+                    raise
+                self._n = self._n_started
+
     def _is_urgent(self) -> bool:
         """Whether regions should be handed out now: all is done, or many wait."""
         assert self._first is not None
@@ -227,10 +260,9 @@ class UnitRun:
 
     def _work(self) -> None:
         try:
-            # Who has to wait for something to do has time to get ready for it.
-            worker = None if self._open else self._new_worker()
+            worker: Worker | None = None
             while (place := self._take()) is not None:
-                worker = worker or self._new_worker()
+                worker = worker or self._get_worker()
                 self._finish(place, worker.run(place.unit, self._limit(place.unit), self._stopped))
         except BaseException as error:
             self._errors.append(error)
@@ -272,6 +304,12 @@ class UnitRun:
         self._workers.append(worker)
         return worker
 
+    def _get_worker(self) -> Worker:
+        try:
+            return self._spare.pop()
+        except IndexError:
+            return self._new_worker()
+
     def _finish(self, place: Place, outcome: Outcome) -> None:
         """Put what is left of a unit in its place."""
         children = place.children(outcome)
@@ -291,6 +329,9 @@ class UnitRun:
                 self._to_hand_out.notify()
             if len(children) > 1:  # one of them is for the thread that is free now
                 self._work_to_do.notify(len(children) - 1)
+            missing = self._missing()
+        if missing:
+            self._start_threads(missing)
 
     def _hand_out(self) -> Iterator[Columns]:
         """The regions of all units at the front that are done."""

@@ -1,0 +1,75 @@
+"""Arrays of workers: where they lie, what they hold, and what nobody may rely on."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from strategies import random_network
+from tropicell import Box, Regions, enumerate_regions
+from tropicell.columns import Ragged
+from tropicell.engines import blueprint
+from tropicell.engines.blueprint import Blueprint
+
+
+class Pair(NamedTuple):
+    left: Any
+    right: Any
+
+
+def made(free: Any) -> tuple[Any, ...]:
+    inner = Pair(np.arange(5, dtype=np.int32), free(np.empty((300, 1000))))
+    return (np.zeros((2, 3)), inner, None, free(np.empty(7, np.uint8)))
+
+
+def test_every_copy_has_arrays_of_its_own() -> None:
+    plan = Blueprint(made)
+    first, second = plan.build(), plan.build()
+    for copy in first, second:
+        zeros, (left, right), nothing, few = copy
+        assert isinstance(copy[1], Pair)
+        assert nothing is None
+        np.testing.assert_array_equal(zeros, np.zeros((2, 3)))
+        np.testing.assert_array_equal(left, [0, 1, 2, 3, 4])
+        assert (left.dtype, right.shape, few.shape) == (np.int32, (300, 1000), (7,))
+        assert all(array.flags.c_contiguous for array in (zeros, left, right, few))
+    arrays = [array for copy in (first, second) for array in (copy[0], copy[1].left, copy[3])]
+    ends = sorted((array.ctypes.data, array.ctypes.data + array.nbytes) for array in arrays)
+    for (_, end), (begin, _) in pairwise(ends):
+        assert end // 64 < begin // 64 or end % 64 == 0  # no line of the cache is shared
+    first[0][:] = 1.0
+    assert not second[0].any()
+
+
+def nonsense(shape: Any, dtype: Any) -> Any:
+    array = np.empty(shape, dtype)
+    array.view(np.uint8).fill(255)
+    return array
+
+
+def columns(regions: Regions) -> list[Any]:
+    found = [regions.packed.words, regions.witnesses, regions.bounded]
+    for name in ("corners", "facet_lines"):
+        column = vars(regions).get(name)
+        found += [column.values, column.ends] if isinstance(column, Ragged) else []
+    return found
+
+
+@pytest.mark.parametrize(
+    ("engine", "inputs"), [("cells", 1), ("cells", 2), ("cells", 3), ("halfspaces", 3)]
+)
+@pytest.mark.parametrize("kind", ["generic", "integer", "repeated"])
+def test_memory_that_is_not_cleared_does_not_matter(
+    kind: str, engine: Any, inputs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    network = random_network(7, kind, inputs, 2, 5)
+    for domain in (None, Box(-1, 1)):
+        found = enumerate_regions(network, domain, engine=engine)
+        with monkeypatch.context() as patched:
+            patched.setattr(blueprint, "_empty", nonsense)
+            again = enumerate_regions(network, domain, engine=engine)
+        for one, other in zip(columns(found), columns(again), strict=True):
+            np.testing.assert_array_equal(one, other)
