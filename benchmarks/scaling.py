@@ -5,8 +5,9 @@
     python -m benchmarks.scaling --threads 1 2      with so many threads
     python -m benchmarks.scaling --again            the pages anew, without measuring
 
-Every case is counted and enumerated with 1, 2, 4, … threads, in one process, best of several runs; so is what
-one does with regions: proofs, maps, volumes, and counts of many small networks; and, to compare with, plain arithmetic.
+Every case is counted and enumerated with 1, 2, 4, … threads, in one process, several times in turn (the median counts);
+so is what one does with regions: proofs, maps, volumes, and counts of many small networks; and, to compare with, plain
+arithmetic, and searches with one thread each in separate processes.
 Writes scaling_N.json for a machine with N cores, and from all such files SCALING.md and a section of RESULTS.md, next to this
 file, after every case. The regions
 must be the same, in the same order, whatever the number of threads: a checksum of all columns is compared.
@@ -22,11 +23,12 @@ import os
 import platform
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from functools import partial
 from itertools import pairwise
+from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -62,8 +64,8 @@ CASES: list[tuple[str, list[int], Domain | None, float, bool]] = [
 #: A case that takes longer than this with all threads is left out.
 LONGEST = 20.0
 
-#: Rounds of measuring, in which all numbers of threads have their turn, those from 8 on twice; the best run counts.
-RUNS = 2
+#: Rounds of measuring, in which all numbers of threads have their turn, those from 8 on twice; the median counts.
+RUNS = 3
 
 
 def network_of(sizes: list[int], spread: float = 1.0, seed: int = 0) -> Network:
@@ -126,29 +128,36 @@ def measure(
 
     result: dict[str, Any] = {"case": name, "sizes": sizes, "regions": regions}
     count = partial(count_regions, network, domain)
-    result["count"] = best_times(f"{name}, counting", count, threads, counts.add)
+    result["count"] = all_times(f"{name}, counting", count, threads, counts.add)
     find = partial(enumerate_regions, network, domain)
-    result["enumerate"] = best_times(f"{name}, enumerating", find, threads, note)
+    result["enumerate"] = all_times(f"{name}, enumerating", find, threads, note)
     assert counts == {regions}
     return result | {"same_for_all": len(sums) == 1, "checksum": min(sums)}
 
 
-def best_times(
+def all_times(
     name: str,
     work: Callable[..., Any],
     threads: list[int],
     note: Callable[[Any], Any] = lambda result: None,
-) -> dict[str, float]:
-    """Seconds of a piece of work for every number of threads; what it gives is noted."""
-    best = dict.fromkeys(threads, np.inf)
+) -> dict[str, list[float]]:
+    """Seconds of all runs of a piece of work for every number of threads; what it gives is noted."""
+    times: dict[str, list[float]] = {str(n): [] for n in threads}
     for workers in RUNS * [n for n in threads for _ in range(2 if n >= 8 else 1)]:
         started = time.perf_counter()
         result = work(workers=workers)
-        best[workers] = min(best[workers], time.perf_counter() - started)
+        seconds = result.seconds if isinstance(result, Timed) else time.perf_counter() - started
+        times[str(workers)].append(seconds)
         note(result)
         del result
-    print(name, {n: round(seconds, 4) for n, seconds in best.items()}, flush=True)
-    return {str(n): seconds for n, seconds in best.items()}
+    print(name, {n: [round(x, 4) for x in seconds] for n, seconds in times.items()}, flush=True)
+    return times
+
+
+class Timed(NamedTuple):
+    """What a piece of work says itself that it took."""
+
+    seconds: float
 
 
 #: What to measure besides: a number of things, and what is done with them in so many threads.
@@ -178,6 +187,32 @@ def arithmetic() -> Work:
             list(pool.map(_arithmetic, [loops] * parts))
 
     return parts * loops, work
+
+
+def count_one(seed: int) -> int:
+    """A short search in one thread."""
+    return count_regions(network_of([5, 12, 8, 1], seed=seed))
+
+
+def _get_ready(all_there: Any) -> None:
+    count_one(0)
+    all_there.wait()
+
+
+def processes() -> Work:
+    """What the machine gives to programs that share nothing: counts in processes with one thread each."""
+    seeds = range(128)
+
+    def work(workers: int) -> Timed:
+        context = get_context("spawn")
+        ready = context.Barrier(workers)
+        with ProcessPoolExecutor(workers, context, _get_ready, (ready,)) as pool:
+            list(pool.map(count_one, range(workers)))
+            started = time.perf_counter()
+            list(pool.map(count_one, seeds))
+            return Timed(time.perf_counter() - started)
+
+    return len(seeds), work
 
 
 def proofs() -> Work:
@@ -215,6 +250,7 @@ def many(width: int, count: int) -> Work:
 #: Name, and what to do.
 WORK: list[tuple[str, Callable[[], Work]]] = [
     ("plain arithmetic, to compare with", arithmetic),
+    ("separate processes, to compare with", processes),
     ("proofs, 2-D 4×[192]", proofs),
     ("maps, 2-D 4×[256]", maps),
     ("volumes, 4-D [32,32]", volumes),
@@ -227,7 +263,7 @@ def measure_work(name: str, make: Callable[[], Work], threads: list[int]) -> dic
     """Seconds for every number of threads."""
     count, work = make()
     work(workers=threads[-1])  # compiled, and loaded
-    return {"case": name, "regions": count, "work": best_times(name, work, threads)}
+    return {"case": name, "regions": count, "work": all_times(name, work, threads)}
 
 
 def table(
@@ -240,7 +276,7 @@ def table(
     head = [*names, f"{names[1]}/s, 1 thread", *(f"{n} threads" for n in threads[1:])]
     lines = ["| " + " | ".join(head) + " |", "| --- " + "| ---: " * (len(head) - 1) + "|"]
     for result in results:
-        seconds = {int(n): value for n, value in result[what].items()}
+        seconds = {int(n): float(np.median(times)) for n, times in result[what].items()}
         cells = [result["case"], f"{result['regions']:,}"]
         cells.append(f"{result['regions'] / seconds[threads[0]]:,.0f}")
         cells += [f"{seconds[threads[0]] / seconds[n]:.2f}×" for n in threads[1:]]
@@ -262,9 +298,10 @@ def page(machines: list[dict[str, Any]]) -> str:
     text = f"""# Threads
 
 Speed with several threads, relative to one thread. Random networks (PyTorch's default initialisation)
-on all of R^n, exact arithmetic (4×[256]: weights times 4, on [-1, 1]²). Made by `python -m benchmarks.scaling`, best of {RUNS} runs
-({2 * RUNS} with 8 threads and more). Cases that were not finished in time are left out. Plain arithmetic, which needs neither memory nor the
-interpreter, shows what a machine gives; a larger ratio than that means that one thread was slowed down by something else.
+on all of R^n, exact arithmetic (4×[256]: weights times 4, on [-1, 1]²). Made by `python -m benchmarks.scaling`: medians of {RUNS} runs
+({2 * RUNS} with 8 threads and more), in turn. Cases that were not finished in time are left out. Two rows show what a machine gives: plain
+arithmetic, which needs neither memory nor the interpreter, and searches that share nothing, each in a process of its own. Where other programs
+run on the same machine, one thread takes now longer, now shorter (up to 1.6 times), and a ratio may be larger than these.
 """
     for data in machines:
         threads = data["threads"]
