@@ -26,7 +26,7 @@ from tropicell.engines.cells_stack import CellLayout
 from tropicell.engines.cells_worker import CellWorker
 from tropicell.engines.program import Program, compile_program
 from tropicell.engines.tame import is_tame
-from tropicell.engines.units import Arrays, Unit, few_of, growth_of
+from tropicell.engines.units import Arrays, Unit, few_of, first_generation, growth_of, weight_of
 from tropicell.network import Network
 
 #: In the plane, time goes to the lines of a layer: a unit of networks so wide has the usual limit.
@@ -127,12 +127,13 @@ class CellTask:
         self.few = few_of(self.grain)
         self.columns = (plan.program.neurons, self.bits, plan.program.dimension, self.volumes)
         self.kernel = Entry(plane_unit if self.plane else cone_unit)
+        lines = np.diff(plan.program.lines.line_start).tolist()
+        self._growth = growth_of(lines, plan.program.dimension)
         self._root = plan.root
 
     @property
     def options(self) -> CellOptions:
         """What the kernels need to know."""
-        lines = np.diff(self.program.lines.line_start).tolist()
         return CellOptions(
             exact=self.arithmetic == "exact",
             tolerance=self.tolerance,
@@ -140,12 +141,13 @@ class CellTask:
             volumes=self.volumes,
             bits=self.bits,
             few=self.few,
-            growth=growth_of(lines, self.program.dimension),
+            growth=self._growth,
         )
 
     def root(self) -> Unit:
         """The whole domain; nothing if it has no interior."""
-        return Unit(0, {}, () if self._root is None else (self._root,))
+        generation = first_generation(self._growth[0], self.grain)
+        return Unit(generation, {}, () if self._root is None else (self._root,))
 
     def worker(self) -> CellWorker:
         """A worker with buffers of its own."""
@@ -156,6 +158,7 @@ class CellTask:
         return {
             "generation": unit.generation,
             "doubtful": unit.doubtful,
+            "weight": unit.weight,
             "cells": [unit_files.cell_to_json(cell) for cell in unit.cells],
         }
 
@@ -168,4 +171,5 @@ class CellTask:
             unit_files.cell_from_json(data, self.program, self.network, exact)
             for data in described["cells"]
         )
-        return Unit(int(described["generation"]), stack, cells, bool(described["doubtful"]))
+        generation, doubtful = int(described["generation"]), bool(described["doubtful"])
+        return Unit(generation, stack, cells, doubtful, weight_of(described))
