@@ -43,7 +43,7 @@ __all__ = [
 #: many: large units are taken first, so at the end there are small ones, and no thread has long to
 #: go. Where there are so many generations (one more doubling with every fourth from `_LATE` on)
 #: there is much to do, and units may take longer.
-LIMITS = (1, 1, 8, 64, 128)
+LIMITS = (1, 4, 16, 128)
 _LATE, LAST_LIMIT = 32, 2048
 
 #: What is left of a unit becomes no more units than one for so many regions expected, times the
@@ -51,8 +51,8 @@ _LATE, LAST_LIMIT = 32, 2048
 FEW = 32.0
 
 #: A search that is expected to have no more regions (times the `grain`) begins with the limit of
-#: this generation: it is done sooner than it can be handed out.
-_SMALL, _SMALL_GENERATION = 64, 3
+#: such a generation: a small one is done sooner than it can be handed out.
+_SMALL, _MEDIUM = (64, 3), (1024, 1)
 
 
 class Unit(NamedTuple):
@@ -160,10 +160,13 @@ def first_generation(regions: float, grain: int) -> int:
 
     Examples
     --------
-    >>> first_generation(22, 16), first_generation(1e6, 16)
-    (3, 0)
+    >>> [first_generation(regions, grain=16) for regions in (22, 5000, 1e6)]
+    [3, 1, 0]
     """
-    return _SMALL_GENERATION if regions <= _SMALL * grain else 0
+    for most, generation in (_SMALL, _MEDIUM):
+        if regions <= most * grain:
+            return generation
+    return 0
 
 
 def weight_of(described: dict[str, Any]) -> float:
@@ -249,6 +252,6 @@ def chunks(cells: Sequence[ExactCell], generation: int) -> list[tuple[ExactCell,
 
     In the first generations, when other threads have nothing to do, a part may be a single cell.
     """
-    fewest = 1 if generation < _SMALL_GENERATION else 8
+    fewest = 1 if generation < _SMALL[1] else 8
     size = max(fewest, -(-len(cells) // MOST_CHILDREN))
     return [tuple(cells[max(0, end - size) : end]) for end in range(len(cells), 0, -size)]
