@@ -75,7 +75,7 @@ def test_units_from_a_file_have_the_same_limits(engine: Callable[[Network], Task
     assert [unit.weight for unit in again] == [unit.weight for unit in units]
     for wrong in (float("nan"), -1, "many", None):
         described[-1]["weight"] = wrong
-        with pytest.raises(ValueError, match="weight|float|many"):
+        with pytest.raises(ValueError, match=r"weight|float|many"):
             units_from_arrays(task, described, arrays)
 
 
