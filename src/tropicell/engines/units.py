@@ -52,7 +52,7 @@ FEW = 32.0
 
 #: A search that is expected to have no more regions (times the `grain`) begins with the limit of
 #: such a generation: a small one is done sooner than it can be handed out.
-_SMALL, _MEDIUM = (64, 3), (1024, 1)
+_SMALL, _MEDIUM = (64, 3), (4096, 1)
 
 
 class Unit(NamedTuple):
@@ -250,8 +250,9 @@ def children(
 def chunks(cells: Sequence[ExactCell], generation: int) -> list[tuple[ExactCell, ...]]:
     """Cut a list of waiting cells (the next one last) into a few parts, the next first.
 
-    In the first generations, when other threads have nothing to do, a part may be a single cell.
+    In the first generation of a large search other threads have nothing to do yet: a part may be a
+    single cell.
     """
-    fewest = 1 if generation < _SMALL[1] else 8
+    fewest = 1 if generation == 1 else 8
     size = max(fewest, -(-len(cells) // MOST_CHILDREN))
     return [tuple(cells[max(0, end - size) : end]) for end in range(len(cells), 0, -size)]
