@@ -50,7 +50,7 @@ def test_a_unit_gives_the_same_whoever_does_it_and_whatever_they_did_before(
 ) -> None:
     task = engine(dense([4, 14, 8, 1]))
     units, used, seen = [task.root()], task.worker(), 0
-    while units and seen < 25:
+    while units and seen < 15:
         unit = units.pop()
         limit = unit.limit(task.grain)
         outcome = used.run(unit, limit, never)
@@ -58,7 +58,7 @@ def test_a_unit_gives_the_same_whoever_does_it_and_whatever_they_did_before(
         assert outcome.left is not None
         units += outcome.left
         seen += 1
-    assert seen == 25
+    assert seen == 15
 
 
 @pytest.mark.parametrize("engine", TASKS)
