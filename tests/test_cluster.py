@@ -59,7 +59,7 @@ def nodes() -> Iterator[Any]:
 
 
 def test_a_job_is_the_same_whoever_does_it(tmp_path: Path) -> None:
-    network, domain = random_network([2, 30, 30, 1]), Box(-2, 2)
+    network, domain = random_network([2, 60, 60, 1]), Box(-2, 2)
     task = cluster.task_of("cells", network, domain, "exact", store=True)
     names = []
     for _ in range(2):

@@ -49,14 +49,18 @@ from tropicell.engines._unit_kernels import (
     STACK,
     TOO_SMALL,
     cut_into_groups,
+    guessed_cells,
 )
 
 #: Words of a block's head: records, corners, facets, conflicts, pieces, table, pattern.
 HEAD = 8
 
+#: See `guessed_cells`; this is what fits random networks.
+_INSIDE = 0.5
+
 
 class CellOptions(NamedTuple):
-    """Fixed choices of one run; `few` and `growth` as `cut_into_groups` has them."""
+    """Fixed choices of one run; for `few` and `growth` see `units`."""
 
     exact: bool
     tolerance: float
@@ -257,8 +261,11 @@ def _take(
     at = 8 * (b + parts[8])
     for i in range(n_pattern):
         blocks.bytes[at + i] = pattern[i]
-    room = reals[end : end + top]
-    cut_into_groups(records[:top, 3], records[:top, 0], growth, dimension, few, room, result)
+    weights = reals[end : end + top]
+    for k in range(top):
+        cells = guessed_cells(records[k, 3], dimension, _INSIDE) * growth[records[k, 0]]
+        weights[k] = cells * records[k, 1] / 2.0**dimension  # large cells have many corners
+    cut_into_groups(weights, few, result)
     return True
 
 

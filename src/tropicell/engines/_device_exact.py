@@ -12,7 +12,7 @@ from tropicell.engines.batch import Columns
 from tropicell.engines.cells import CellTask
 from tropicell.engines.cells_worker import CellWorker
 from tropicell.engines.slab import Slab
-from tropicell.engines.units import Outcome, Unit
+from tropicell.engines.units import Outcome, Unit, first_generation
 
 
 class ExactPart:
@@ -95,12 +95,13 @@ class ExactPart:
 
     def run(self, cells: Sequence[ExactCell]) -> Iterator[Outcome]:
         """Do all that is below some cells on the CPU."""
+        grain = self._task.grain
         if self._worker is None:
             self._worker = self._task.worker()
-        units = [Unit(0, {}, tuple(cells))]
+        units = [Unit(first_generation(0.0, grain), {}, tuple(cells))]
         while units:
             unit = units.pop()
-            outcome = self._worker.run(unit, unit.limit * self._task.grain, self._stop)
+            outcome = self._worker.run(unit, unit.limit(grain), self._stop)
             yield outcome
             if outcome.left is None:
                 self.dropped = True

@@ -62,8 +62,9 @@ from tropicell.engines._lp import (
     SPLITS,
     BY_CERTIFICATE,
     VISITS,
+    COST,
     STATE_SIZE,
-) = range(13)
+) = range(14)
 # Phases: what to do next.
 ENTER, NODE, BACK = range(3)
 # Why the kernel returns.
@@ -141,6 +142,7 @@ def solve(program, work, cert, options, layer, b, s):
     outcome, pivots, column = minimise(T, nonbasic, column_of, sign, n_rows, d, h, s, options.pivot)
     work.state[LPS] += 1
     work.state[PIVOTS] += pivots
+    work.state[COST] += pivots
     table.drift[layer] += pivots
     if outcome == OPTIMAL:
         count = reasons(table, tree, layer, d, h, first_row, options.pivot)
@@ -277,6 +279,7 @@ def emit(program, work, layer, free, point):
         out.margins[k] = best
         work.state[EMITTED] = k + 1
         work.state[COUNT] += 1
+        work.state[COST] += 1
         for w in range(all_bits.shape[0]):
             decided[0, w] &= ~tree.pending[w]
             decided[1, w] &= ~tree.pending[w]
@@ -308,8 +311,12 @@ def next_question(tree, state, layer):
 
 
 @kernel_function
-def run(program, work, cert, options, snap, limit_count, limit_visits):
-    """Go on until all is done, a budget is used up, a buffer is full or help is needed."""
+def run(program, work, cert, options, snap, limit_cost, limit_visits):
+    """Go on until all is done, a budget is used up, a buffer is full or help is needed.
+
+    The cost is that of regions and pivots: it is the same whenever a unit is run, and
+    the time that it takes nearly is.
+    """
     state, tree = work.state, work.tree
     d = program.inputs.shape[1] - 1
     last_layer = program.first_neuron.shape[0] - 2
@@ -348,7 +355,7 @@ def run(program, work, cert, options, snap, limit_count, limit_visits):
                 split(tree, layer, cut if cut >= 0 else first_undecided(tree, layer))
                 continue
         if phase == BACK:
-            if state[COUNT] >= limit_count:
+            if state[COST] >= limit_cost:
                 return PAUSE  # between two nodes: what is left are the frames
             if back(tree, layer):
                 state[PHASE] = NODE
@@ -368,6 +375,7 @@ def run(program, work, cert, options, snap, limit_count, limit_visits):
             state[PHASE] = ENTER
         elif not options.store:
             state[COUNT] += 1 << free
+            state[COST] += 1 << free
             state[PHASE] = BACK
         elif state[EMITTED] + (1 << free) > work.out.patterns.shape[0]:
             return PAUSE

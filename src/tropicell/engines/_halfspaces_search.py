@@ -160,7 +160,7 @@ class Search:
             self._decide_constant()
         elif why == kernel.NEED_EXACT:
             self._decide_cut()
-        elif self.count >= limit and state[kernel.PHASE] == kernel.BACK:
+        elif state[kernel.COST] >= limit and state[kernel.PHASE] == kernel.BACK:
             self.paused = True
 
     def grow(self) -> None:
@@ -191,7 +191,8 @@ class Search:
     def reset(self) -> None:
         """Forget where the search is; only counters of costs are kept."""
         self.complete = self.paused = self.rewritten = False
-        self.work.state[[kernel.COUNT, kernel.EMITTED, kernel.CUT, kernel.SIDE]] = 0
+        now = [kernel.COST, kernel.COUNT, kernel.EMITTED, kernel.CUT, kernel.SIDE]
+        self.work.state[now] = 0
         self.work.maps.formal_ready[:] = False
 
     def start(self) -> None:

@@ -9,9 +9,12 @@ A unit is a number of frames that follow each other.
 
 from __future__ import annotations
 
+import numpy as np
+
 from tropicell.engines._column_kernels import copy_points
 from tropicell.engines._halfspaces_kernel import (
     BACK,
+    COST,
     COUNT,
     CUT,
     DONE,
@@ -23,8 +26,8 @@ from tropicell.engines._halfspaces_kernel import (
     run,
 )
 from tropicell.engines._halfspaces_layers import activate, compose
-from tropicell.engines._halfspaces_tree import clear, has_bit, set_bit
-from tropicell.engines._jit import inner_function, kernel, kernel_function
+from tropicell.engines._halfspaces_tree import ONE, ZERO, clear, has_bit, set_bit
+from tropicell.engines._jit import bit_count, inner_function, kernel, kernel_function
 from tropicell.engines._unit_kernels import (
     BLOCK_FULL,
     COLUMNS,
@@ -38,6 +41,7 @@ from tropicell.engines._unit_kernels import (
     STACK,
     TOO_SMALL,
     cut_into_groups,
+    guessed_cells,
 )
 
 #: Further steps and reasons to end: the rows of all layers are made, only frames are to be put
@@ -53,6 +57,10 @@ HEAD = 8
 
 #: So many points of a waiting node are handed on with it; others are found anew.
 _POINTS = 16
+
+#: A cut for which no such points are known counts as so many that cross a frame; this is what fits
+#: random networks.
+_UNKNOWN = 0.75
 
 #: A witness closer to a boundary than this (relative) is replaced by a better one.
 MARGIN = 1e-11
@@ -98,6 +106,30 @@ def _count_points(tree, top, layer):
 
 
 @inner_function
+def _crossed(tree, layer, frame, naturals, masks, first, last):
+    """How many cuts probably cross a frame, whose points first … last - 1 are in a block.
+
+    Those that have points on both sides do; others that are not decided often do not.
+    """
+    n_words, cut = tree.all_bits.shape[1], tree.frames[layer, frame, 0]
+    crossed = 0.0
+    for w in range(n_words):
+        sides = tree.frame_decided[layer, frame, 0, w] | tree.frame_decided[layer, frame, 1, w]
+        free = tree.all_bits[layer, w] & ~sides
+        if cut >> 6 == w:
+            free &= ~(ONE << np.uint64(cut & 63))
+        positive, negative, on = ZERO, ZERO, ZERO
+        for p in range(first, last):
+            at = masks + 3 * n_words * p + w
+            positive |= naturals[at]
+            negative |= naturals[at + n_words]
+            on |= naturals[at + 2 * n_words]
+        known = bit_count(free & (on | (positive & negative)))
+        crossed += known + _UNKNOWN * (bit_count(free) - known)
+    return crossed
+
+
+@inner_function
 def _take(program, work, options, blocks, begin, result):
     """Write all frames to a block, the bottom one first, and cut them into groups for new units.
 
@@ -116,29 +148,23 @@ def _take(program, work, options, blocks, begin, result):
     parts = _parts(frames, n_points, pieces, store, n_words, d)
     result[SIZE] = 8 * ((parts[8] + 7) // 8 * 8)
     words, naturals, reals, b = blocks.words, blocks.naturals, blocks.reals, begin
-    if b + parts[8] + 2 * frames > len(words):
-        result[SIZE] += 16 * frames
+    if b + parts[8] + frames > len(words):
+        result[SIZE] += 8 * frames
         return False
     words[b], words[b + 1], words[b + 2], words[b + 3] = frames, n_points, pieces, store
     layers, cuts, ends = b + parts[0], b + parts[1], b + parts[2]
     decided, masks, basis, vertex = b + parts[3], b + parts[4], b + parts[5], b + parts[6]
-    free = b + parts[8]
+    weights = reals[b + parts[8] : b + parts[8] + frames]
     frame, point = 0, 0
     for k in range(top, layer + 1):
-        n_cuts = program.first_cut[k + 1] - program.first_cut[k]
         for f in range(tree.n_frames[k]):
             cut = tree.frames[k, f, 0]
             words[layers + frame] = k
             words[cuts + frame] = cut
-            known = 0
             for w in range(n_words):
                 for side in range(2):
                     bits = tree.frame_decided[k, f, side, w]
                     naturals[decided + (2 * frame + side) * n_words + w] = bits
-            for c in range(n_cuts):
-                sides = tree.frame_decided[k, f]
-                known += has_bit(sides[0], c) or has_bit(sides[1], c)
-            words[free + frame] = n_cuts - 1 - known
             found = 0
             for q in range(tree.frames[k, f, 1], tree.frames[k, f, 2]):
                 p = tree.members[k, q]
@@ -160,19 +186,13 @@ def _take(program, work, options, blocks, begin, result):
                 if found == _POINTS:
                     break
             words[ends + frame] = point
+            lines = _crossed(tree, k, f, naturals, masks, point - found, point)
+            weights[frame] = guessed_cells(lines, d, 1.0) * options.growth[k]
             frame += 1
     at = 8 * (b + parts[7])
     for i in range(pieces):
         blocks.bytes[at + i] = work.maps.piece[i]
-    cut_into_groups(
-        words[free : free + frames],
-        words[layers : layers + frames],
-        options.growth,
-        d,
-        options.few,
-        reals[free + frames : free + 2 * frames],
-        result,
-    )
+    cut_into_groups(weights, options.few, result)
     return True
 
 
@@ -277,7 +297,7 @@ def _restore(program, work, snap, exact, source, begin, first, last, unsure):
     parts = _parts(words[b], words[b + 1], words[b + 2], words[b + 3] != 0, n_words, d)
     layer, top = words[b + parts[0] + last - 1], words[b + parts[0] + first]
     if unsure < 0:
-        state[COUNT] = state[EMITTED] = state[CUT] = state[SIDE] = 0
+        state[COST] = state[COUNT] = state[EMITTED] = state[CUT] = state[SIDE] = 0
         for k in range(len(work.maps.formal_ready)):
             work.maps.formal_ready[k] = False
         at = 8 * (b + parts[7])
@@ -309,7 +329,7 @@ def run_unit(
     if mode & RUN:
         why = run(program, work, cert, options, snap, limit, visits)
         result[COMPLETE] = why == DONE
-        if not (why == DONE or (state[COUNT] >= limit and state[PHASE] == BACK)):
+        if not (why == DONE or (state[COST] >= limit and state[PHASE] == BACK)):
             return why
     if mode & COLUMNS and options.store:
         n = state[EMITTED]

@@ -21,7 +21,7 @@ POINTS = 1024
 class Options(NamedTuple):
     """Fixed choices of one run.
 
-    `bits` of a packed neuron; `few` and `growth` as `cut_into_groups` has them.
+    `bits` of a packed neuron; for `few` and `growth` see `units`.
     """
 
     exact: bool

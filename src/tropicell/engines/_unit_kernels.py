@@ -28,40 +28,47 @@ WEIGHTS = STARTS + MOST_CHILDREN + 1
 RESULT_SIZE = WEIGHTS + MOST_CHILDREN + 1
 
 #: A weight is at most this.
-_HEAVIEST = 1e18
+HEAVIEST = 1e18
 
 
 @kernel
-def cut_into_groups(
-    lines: Any, layers: Any, growth: Any, dimension: int, few: float, weights: Any, result: Any
-) -> None:
+def guessed_cells(lines: float, dimension: int, inside: float) -> float:
+    """How many cells hyperplanes make of one that they all cross: a guess.
+
+    1 + C(lines, 1) + C(lines, 2) p + … + C(lines, d) p^(d - 1): k hyperplanes that cross a cell
+    need not meet inside, and p = `inside` is a factor for each but the first that they do. With
+    p = 1 it is the most that there can be.
+    """
+    total, term = 1.0, 1.0
+    for k in range(min(dimension, 24)):
+        term = term * max(lines - k, 0.0) / (k + 1)
+        total += term
+        term *= inside
+    return total
+
+
+@kernel
+def cut_into_groups(weights: Any, few: float, result: Any) -> None:
     """Cut a stack of nodes (the top one last) into groups of about equal weight, the top first.
 
-    A node that is crossed by n lines of its layer is guessed to have C(n, 0) + … + C(n, d) cells,
-    the most that n hyperplanes make, times the layer's `growth` (see `units.growth_of`). Sets
-    the number of groups, where each begins, counted from the bottom, and their weights.
+    A weight is a guess of how many regions a node has. Sets the number of groups, where each
+    begins, counted from the bottom, and their weights.
     """
-    n = len(lines)
+    n = len(weights)
     total = 0.0
     for i in range(n):
-        weight, term = 1.0, 1.0
-        for k in range(min(dimension, 24)):
-            term = term * max(lines[i] - k, 0) / (k + 1)
-            weight += term
-        weight *= growth[layers[i]]
-        weights[i] = weight
-        total += weight
+        total += weights[i]
     parts = min(MOST_CHILDREN, max(1, int(min(total / few, 1e6))))
     count, before, group, mine = 0, 0.0, 0, 0.0
     for i in range(n - 1, -1, -1):
         number = min(int(before * parts / total), parts - 1)
         if number != group:
             result[STARTS + count] = i + 1
-            result[WEIGHTS + count] = int(min(mine, _HEAVIEST))
+            result[WEIGHTS + count] = int(min(mine, HEAVIEST))
             count += 1
             group, mine = number, 0.0
         before += weights[i]
         mine += weights[i]
     result[STARTS + count] = 0
-    result[WEIGHTS + count] = int(min(mine, _HEAVIEST))
+    result[WEIGHTS + count] = int(min(mine, HEAVIEST))
     result[GROUPS] = count + 1

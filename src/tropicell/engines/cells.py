@@ -32,7 +32,7 @@ from tropicell.engines.cells_stack import CellLayout
 from tropicell.engines.cells_worker import CellWorker
 from tropicell.engines.program import Program, compile_program
 from tropicell.engines.tame import is_tame
-from tropicell.engines.units import Arrays, Unit, few_of, growth_of
+from tropicell.engines.units import Arrays, Unit, few_of, first_generation, growth_of, weight_of
 from tropicell.network import Network
 
 #: In the plane, time goes to the lines of a layer: a unit of networks so wide has the usual limit.
@@ -170,7 +170,8 @@ class CellTask:
     def root(self) -> Unit:
         """The whole domain; nothing if it has no interior."""
         root = self._plan.root
-        return Unit(0, {}, () if root is None else (root,))
+        generation = first_generation(self._plan.growth[0], self.grain)
+        return Unit(generation, {}, () if root is None else (root,))
 
     def worker(self) -> CellWorker:
         """A worker with buffers of its own."""
@@ -181,6 +182,7 @@ class CellTask:
         return {
             "generation": unit.generation,
             "doubtful": unit.doubtful,
+            "weight": unit.weight,
             "cells": [unit_files.cell_to_json(cell) for cell in unit.cells],
         }
 
@@ -193,4 +195,5 @@ class CellTask:
             unit_files.cell_from_json(data, self.program, self.network, exact)
             for data in described["cells"]
         )
-        return Unit(int(described["generation"]), stack, cells, bool(described["doubtful"]))
+        generation, doubtful = int(described["generation"]), bool(described["doubtful"])
+        return Unit(generation, stack, cells, doubtful, weight_of(described))

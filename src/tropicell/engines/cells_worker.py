@@ -224,7 +224,9 @@ class CellWorker:
         """What remains to be done, as new units, in the order in which it would be done."""
         units = self._children(self._call(STACK), int(self._state[TOP]), generation)
         waiting = self._waiting + self._planted[int(self._state[SEED]) :][::-1]
-        units += [Unit(generation, {}, part, self._doubtful) for part in chunks(waiting)]
+        units += [
+            Unit(generation, {}, part, self._doubtful) for part in chunks(waiting, generation)
+        ]
         return units
 
     # --- cells in and out ---------------------------------------------------------------------

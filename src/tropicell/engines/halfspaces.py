@@ -38,7 +38,16 @@ from tropicell.engines.batch import Columns, PlacedColumns
 from tropicell.engines.halfspaces_stack import FrameLayout
 from tropicell.engines.packed import Packed, source_of
 from tropicell.engines.slab import Slab
-from tropicell.engines.units import Arrays, Outcome, Unit, children, few_of
+from tropicell.engines.units import (
+    Arrays,
+    Outcome,
+    Unit,
+    children,
+    few_of,
+    first_generation,
+    growth_of,
+    weight_of,
+)
 from tropicell.network import Network
 
 #: Nodes after which the kernel returns so that clocks and interrupts are looked at.
@@ -85,7 +94,7 @@ class HalfspaceTask:
     ) -> None:
         self.network, inside = resolve(network, domain)
         self.store = store
-        self.grain = 8 if store else 16
+        self.grain = 12 if store else 20
         self.few = few_of(self.grain)
         self.plan = self._remembered(inside, arithmetic, tolerance or Tolerance())
         self.program = self.plan.program
@@ -110,7 +119,9 @@ class HalfspaceTask:
 
     def root(self) -> Unit:
         """The whole domain."""
-        return Unit(0, {})
+        lines = np.diff(self.program.first_cut).tolist()
+        regions = growth_of([1, *lines], self.network.n_inputs)[0]
+        return Unit(first_generation(regions, self.grain), {})
 
     def worker(self) -> HalfspaceWorker:
         """A worker with buffers of its own."""
@@ -118,13 +129,13 @@ class HalfspaceTask:
 
     def describe(self, unit: Unit) -> dict[str, Any]:
         """All of a unit but its arrays, as JSON."""
-        return {"generation": unit.generation}
+        return {"generation": unit.generation, "weight": unit.weight}
 
     def restored(self, described: dict[str, Any], stack: Arrays) -> Unit:
         """A unit from a file, checked."""
         if stack:
             unit_files.check_halfspaces(self.program, stack, store=self.store)
-        return Unit(int(described["generation"]), stack)
+        return Unit(int(described["generation"]), stack, weight=weight_of(described))
 
 
 class HalfspaceWorker:
@@ -163,7 +174,7 @@ class HalfspaceWorker:
         return self._search.stats() | {"unproved_witnesses": self._unproved}
 
     def run(self, unit: Unit, limit: int, stop: Callable[[], bool]) -> Outcome:
-        """Search until `limit` regions are found, or all of the unit's."""
+        """Search until regions found and pivots are `limit`, or all of the unit is done."""
         search, stack = self._search, unit.stack
         decided = search.exact_decisions
         if not stack:

@@ -2,8 +2,8 @@
 
 The first unit is done by the calling thread; threads are started when there is something to do for
 them. Which units they take does not change what is handed out, only when. They take large ones
-first, so that all have something to do until the end; but every fourth, and all once many regions
-wait for those before them, from the front, so that memory stays bounded.
+first, so that all have something to do until the end; but where regions wait for those before them,
+every fourth from the front, and all once many wait, so that memory stays bounded.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from tropicell.thread_pool import StartedThreads
 #: first unit is worked on, so that memory stays bounded.
 MOST_WAITING = 256 * 2**20
 
-#: Of so many units one is taken from the front; all of them, if there are that many open ones for
-#: each thread.
-_EVERY, _MANY = 4, 16
+#: Of so many units one is taken from the front if regions wait: not towards the end, when few are
+#: open for each thread. If there are that many, all are, so that they do not become more and more.
+_EVERY, _LITTLE, _MANY = 4, 4, 32
 
 #: Seconds after which somebody who waits looks whether it is time to stop, and after which the
 #: calling thread first looks whether there is something to hand out: each time twice as long, since
@@ -182,7 +182,7 @@ class UnitRun:
         return total
 
     def _limit(self, unit: Unit) -> int:
-        return unit.limit * self._task.grain
+        return unit.limit(self._task.grain)
 
     # --- one thread ---------------------------------------------------------------------------
 
@@ -288,11 +288,12 @@ class UnitRun:
         if self._waiting >= MOST_WAITING:
             return self._open.take_first() if self._open.first() is self._first else None
         self._turn += 1
+        each = len(self._open) / self._n
         if (
             self._in_order
-            or self._turn % _EVERY == 0
+            or (self._waiting and self._turn % _EVERY == 0 and each > _LITTLE)
             or self._waiting >= MOST_WAITING // 2
-            or len(self._open) > _MANY * self._n
+            or each > _MANY
         ):
             return self._open.take_first()
         return self._open.take_large()

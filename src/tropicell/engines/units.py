@@ -11,14 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from math import inf
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tropicell.engines._exact_cells import ExactCell
-from tropicell.engines._unit_kernels import GROUPS, MOST_CHILDREN, SIZE, STARTS, WEIGHTS
+from tropicell.engines._unit_kernels import GROUPS, HEAVIEST, MOST_CHILDREN, SIZE, STARTS, WEIGHTS
 from tropicell.engines.batch import Columns
 from tropicell.engines.packed import Arrays, Layout, Packed
 from tropicell.engines.slab import Slab
@@ -32,20 +31,28 @@ __all__ = [
     "children",
     "chunks",
     "few_of",
+    "first_generation",
     "growth_of",
+    "weight_of",
 ]
 
 #: A unit ends after so many regions (times the task's `grain`), more in later generations: first a
 #: few, so that all threads soon have something to do; then as many as take some milliseconds, so
-#: that handing them out costs little and no thread has long to go at the end. Where there are so
-#: many generations (one more doubling with every fourth from `_LATE` on) there is much to do, and
-#: units may take longer.
-LIMITS = (4, 16, 64, 128, 256)
-_LATE, LAST_LIMIT = 20, 2048
+#: that handing them out costs little. From the last of these generations on, a unit that probably
+#: has more ends after twice as many, one that has more than four times as many after four times as
+#: many: large units are taken first, so at the end there are small ones, and no thread has long to
+#: go. Where there are so many generations (one more doubling with every fourth from `_LATE` on)
+#: there is much to do, and units may take longer.
+LIMITS = (1, 4, 16, 128)
+_LATE, LAST_LIMIT = 32, 2048
 
 #: What is left of a unit becomes no more units than one for so many regions expected, times the
 #: `grain`.
-FEW = 128.0
+FEW = 32.0
+
+#: A search that is expected to have no more regions (times the `grain`) begins with the limit of
+#: such a generation: a small one is done sooner than it can be handed out.
+_SMALL, _MEDIUM = (64, 3), (4096, 1)
 
 
 class Unit(NamedTuple):
@@ -62,20 +69,30 @@ class Unit(NamedTuple):
     doubtful : bool
         Whether it has cells that were finished in exact arithmetic.
     weight : float
-        A guess of how many regions it has. What the unit gives does not depend on it.
+        A guess of how many regions it has.
     """
 
     generation: int
     stack: Mapping[str, NDArray[Any]]
     cells: tuple[ExactCell, ...] = ()
     doubtful: bool = False
-    weight: float = inf
+    weight: float = HEAVIEST
 
-    @property
-    def limit(self) -> int:
-        """Regions after which the unit ends."""
-        later = min(max(0, (self.generation - _LATE) // 4), 20)
-        return min(LIMITS[min(self.generation, len(LIMITS) - 1)] << later, LAST_LIMIT)
+    def limit(self, grain: int) -> int:
+        """Regions after which the unit ends.
+
+        Examples
+        --------
+        >>> [Unit(9, {}, weight=weight).limit(grain=10) for weight in (100, 2000, 9000)]
+        [1280, 2560, 5120]
+        """
+        last = len(LIMITS) - 1
+        if self.generation < last:
+            return LIMITS[self.generation] * grain
+        usual = LIMITS[-1] * grain
+        doublings = min(max(0, (self.generation - _LATE) // 4), 20)
+        doublings += (self.weight >= usual) + (self.weight >= 4 * usual)
+        return min(usual << doublings, LAST_LIMIT * grain)
 
 
 @dataclass(slots=True)
@@ -95,7 +112,10 @@ class Worker(Protocol):
     """Runs units one after the other; has buffers of its own, so every thread needs one."""
 
     def run(self, unit: Unit, limit: int, stop: Callable[[], bool]) -> Outcome:
-        """Find about `limit` regions, or all; look at `stop` now and then."""
+        """Find about `limit` regions, or all; look at `stop` now and then.
+
+        What takes as long as a region does may be counted like one.
+        """
 
     def stats(self) -> dict[str, Any]:
         """Counters of all that it has done."""
@@ -104,8 +124,8 @@ class Worker(Protocol):
 class Task(Protocol):
     """An engine on a network and a domain.
 
-    `grain` times its `limit` is the number of regions after which a unit ends: more where regions
-    are found faster. What is left of it becomes no more units than one for `few` regions expected.
+    The number of regions after which a unit ends is a multiple of `grain`: more where regions are
+    found faster. What is left of it becomes no more units than one for `few` regions expected.
     """
 
     grain: int
@@ -133,6 +153,34 @@ class Task(Protocol):
 def few_of(grain: int) -> float:
     """Regions for which there is a unit: see `FEW`."""
     return FEW * grain
+
+
+def first_generation(regions: float, grain: int) -> int:
+    """The generation of the root of a search that is expected to have so many regions.
+
+    Examples
+    --------
+    >>> [first_generation(regions, grain=16) for regions in (22, 5000, 1e6)]
+    [3, 1, 0]
+    """
+    for most, generation in (_SMALL, _MEDIUM):
+        if regions <= most * grain:
+            return generation
+    return 0
+
+
+def weight_of(described: dict[str, Any]) -> float:
+    """The weight of a unit in a file.
+
+    Raises
+    ------
+    ValueError
+        If there can't be such a weight.
+    """
+    weight = float(described["weight"])
+    if not 0 <= weight <= HEAVIEST:
+        raise ValueError(f"weight {weight}")
+    return weight
 
 
 def growth_of(lines: Sequence[int], dimension: int) -> NDArray[np.float64]:
@@ -199,7 +247,12 @@ def children(
     return units
 
 
-def chunks(cells: Sequence[ExactCell]) -> list[tuple[ExactCell, ...]]:
-    """Cut a list of waiting cells (the next one last) into a few parts, the next first."""
-    size = max(8, -(-len(cells) // MOST_CHILDREN))
+def chunks(cells: Sequence[ExactCell], generation: int) -> list[tuple[ExactCell, ...]]:
+    """Cut a list of waiting cells (the next one last) into a few parts, the next first.
+
+    In the first generation of a large search other threads have nothing to do yet: a part may be a
+    single cell.
+    """
+    fewest = 1 if generation == 1 else 8
+    size = max(fewest, -(-len(cells) // MOST_CHILDREN))
     return [tuple(cells[max(0, end - size) : end]) for end in range(len(cells), 0, -size)]

@@ -1,0 +1,124 @@
+"""What a unit of work gives depends on nothing but the unit; large ones are taken first."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tropicell import Network
+from tropicell.domains import WholeSpace
+from tropicell.engines import threads
+from tropicell.engines.cells import CellTask
+from tropicell.engines.halfspaces import HalfspaceTask
+from tropicell.engines.open_units import Place
+from tropicell.engines.runs import task_of
+from tropicell.engines.threads import UnitRun
+from tropicell.engines.units import Outcome, Task, Unit
+from tropicell.unit_states import units_from_arrays, units_to_arrays
+
+TASKS: list[Callable[[Network], Task]] = [CellTask, HalfspaceTask]
+
+
+def dense(sizes: list[int], seed: int = 0) -> Network:
+    rng = np.random.default_rng(seed)
+    shapes = list(zip(sizes[1:], sizes[:-1], strict=True))
+    return Network.mlp(
+        [rng.normal(size=shape) for shape in shapes], [rng.normal(size=n) for n, _ in shapes]
+    )
+
+
+def never() -> bool:
+    return False
+
+
+def summary(outcome: Outcome) -> Any:
+    """What a unit gave: regions, witnesses, and all about the units that are left."""
+    assert outcome.left is not None
+    arrays = [column.witnesses.tobytes() for column in outcome.columns]
+    left = [(unit.generation, unit.weight, len(unit.cells)) for unit in outcome.left]
+    stacks = [{k: v.tobytes() for k, v in unit.stack.items()} for unit in outcome.left]
+    return outcome.count, arrays, left, stacks
+
+
+@pytest.mark.parametrize("engine", TASKS)
+def test_a_unit_gives_the_same_whoever_does_it_and_whatever_they_did_before(
+    engine: Callable[[Network], Task],
+) -> None:
+    task = engine(dense([4, 14, 8, 1]))
+    units, used, seen = [task.root()], task.worker(), 0
+    while units and seen < 15:
+        unit = units.pop()
+        limit = unit.limit(task.grain)
+        outcome = used.run(unit, limit, never)
+        assert summary(outcome) == summary(task.worker().run(unit, limit, never))
+        assert outcome.left is not None
+        units += outcome.left
+        seen += 1
+    assert seen == 15
+
+
+@pytest.mark.parametrize("engine", TASKS)
+def test_units_from_a_file_have_the_same_limits(engine: Callable[[Network], Task]) -> None:
+    task = engine(dense([4, 14, 8, 1]))
+    units, worker = [task.root()], task.worker()
+    for _ in range(12):
+        units += worker.run(units.pop(0), 50, never).left or []
+    described, arrays = units_to_arrays(task, units)
+    again = units_from_arrays(task, json.loads(json.dumps(described)), arrays)
+    assert len({unit.weight for unit in units}) > 2
+    limits = [[unit.limit(task.grain) for unit in some] for some in (units, again)]
+    assert limits[0] == limits[1]
+    assert [unit.weight for unit in again] == [unit.weight for unit in units]
+    for wrong in (float("nan"), -1, "many", None):
+        described[-1]["weight"] = wrong
+        with pytest.raises(ValueError, match=r"weight|float|many"):
+            units_from_arrays(task, described, arrays)
+
+
+@pytest.mark.parametrize("engine", ["cells", "halfspaces"])
+@pytest.mark.parametrize("store", [False, True])
+def test_a_small_search_is_one_unit_and_a_large_one_is_soon_many(engine: str, store: bool) -> None:
+    small = task_of(engine, dense([3, 6, 1]), WholeSpace(), "exact", store=store)
+    root = small.root()
+    assert small.worker().run(root, root.limit(small.grain), never).left == []
+    large = task_of(engine, dense([4, 24, 24, 1]), WholeSpace(), "exact", store=store)
+    units = [large.root()]
+    assert units[0].limit(large.grain) == large.grain
+    for _ in range(2):
+        left = [large.worker().run(unit, unit.limit(large.grain), never).left for unit in units]
+        units = [unit for part in left for unit in part or []]
+    assert len(units) >= 8
+
+
+def run_with(weights: list[float], workers: int) -> UnitRun:
+    units = [Unit(5, {}, weight=weight) for weight in weights]
+    return UnitRun(CellTask(dense([2, 3, 1])), workers, units=units)
+
+
+def taken(run: UnitRun, n: int) -> list[float]:
+    places: list[Place | None] = [run._next() for _ in range(n)]
+    return [place.unit.weight for place in places if place is not None]
+
+
+def test_the_large_are_taken_first_and_some_from_the_front_if_regions_wait() -> None:
+    weights = [float(k) for k in range(12)]
+    run = run_with(weights, workers=2)
+    assert taken(run, 13) == weights[::-1]
+    run = run_with(weights, workers=2)
+    run._waiting = 1
+    assert taken(run, 5) == [11, 10, 9, 0, 8]
+    assert taken(run, 7) == [7, 6, 5, 4, 3, 2, 1]  # at the end there is nothing but size
+
+
+def test_the_front_is_taken_if_much_waits_or_very_many_are_open() -> None:
+    weights = [float(k) for k in range(70)]
+    run = run_with(weights, workers=2)
+    assert taken(run, 8) == [0, 1, 2, 3, 4, 5, 69, 68]
+    run._waiting = threads.MOST_WAITING // 2
+    assert taken(run, 2) == [6, 7]
+    run._waiting = threads.MOST_WAITING
+    assert taken(run, 1) == []  # not the very first one
