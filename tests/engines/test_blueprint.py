@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -46,7 +47,8 @@ def test_every_copy_has_arrays_of_its_own() -> None:
 
 def nonsense(shape: Any, dtype: Any) -> Any:
     array = np.empty(shape, dtype)
-    array.view(np.uint8).fill(255)
+    some = array.reshape(-1).view(np.uint8)
+    some[:] = np.random.default_rng(0).integers(0, 256, len(some), np.uint8)
     return array
 
 
@@ -62,14 +64,21 @@ def columns(regions: Regions) -> list[Any]:
     ("engine", "inputs"), [("cells", 1), ("cells", 2), ("cells", 3), ("halfspaces", 3)]
 )
 @pytest.mark.parametrize("kind", ["generic", "integer", "repeated"])
+@pytest.mark.parametrize("arithmetic", ["exact", "float"])
 def test_memory_that_is_not_cleared_does_not_matter(
-    kind: str, engine: Any, inputs: int, monkeypatch: pytest.MonkeyPatch
+    arithmetic: Any, kind: str, engine: Any, inputs: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     network = random_network(7, kind, inputs, 2, 5)
     for domain in (None, Box(-1, 1)):
-        found = enumerate_regions(network, domain, engine=engine)
+        options = {"engine": engine, "arithmetic": arithmetic}
+        found = enumerate_regions(network, domain, **options)
         with monkeypatch.context() as patched:
             patched.setattr(blueprint, "_empty", nonsense)
-            again = enumerate_regions(network, domain, engine=engine)
+            again = enumerate_regions(network, domain, **options)
         for one, other in zip(columns(found), columns(again), strict=True):
             np.testing.assert_array_equal(one, other)
+
+
+def test_copies_of_a_blueprint_that_was_sent_elsewhere() -> None:
+    plan: Any = pickle.loads(pickle.dumps(Blueprint(made)))
+    np.testing.assert_array_equal(plan.build()[1].left, [0, 1, 2, 3, 4])

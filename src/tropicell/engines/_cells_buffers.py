@@ -44,15 +44,15 @@ def plane_stack(program: Program, free: Callable[[Any], Any] = lambda array: arr
     corners = 1024 + 4 * len(program.lines.domain_rows)
     return PlaneStack(
         poly=free(zeros((corners, 9))),
-        labels=free(zeros(corners, np.int64)),
-        conflicts=free(zeros(16 * lines + 64, np.int64)),
-        patterns=free(zeros(64 * width + 64, np.uint8)),
+        labels=zeros(corners, np.int64),
+        conflicts=zeros(16 * lines + 64, np.int64),
+        patterns=zeros(64 * width + 64, np.uint8),
         old_poly=free(zeros((corners, 9))),
-        old_labels=free(zeros(corners, np.int64)),
+        old_labels=zeros(corners, np.int64),
         values=free(zeros(corners)),
-        handed=free(zeros(lines + 8, np.int64)),
+        handed=zeros(lines + 8, np.int64),
         sides=free(zeros((3, width))),
-        rows=free(zeros(width, np.int64)),
+        rows=zeros(width, np.int64),
         change=zeros(program.dimension + 2),
         margin=np.array([lines, width]),
         fine=Fine(
@@ -131,19 +131,27 @@ class Room(NamedTuple):
     result: Any
 
 
-def room_for(program: Program, store: bool) -> Blueprint[Room]:
-    """How to make what a worker needs."""
+def room_for(program: Program, exact: bool, store: bool) -> Blueprint[Room]:
+    """How to make what a worker needs.
+
+    Kernels write numbers before they read them. With float arithmetic they read error bounds of 0
+    that nobody writes; and places of other things are 0 at first, so that a unit from a damaged
+    file does not lead anywhere.
+    """
     d, rows = program.dimension, program.rows
     changes = np.full(program.depth + 2, -1)
     pattern = np.zeros(program.neurons, np.uint8)
 
-    def make(free: Callable[[Any], Any]) -> Room:
+    def make(unused: Callable[[Any], Any]) -> Room:
+        def free(array: Any) -> Any:
+            return unused(array) if exact else array
+
         return Room(
             maps=(free(np.zeros((d + 2, rows))), free(np.zeros((d + 3, rows))), pattern, changes),
             stack=(plane_stack if d == 2 else cone_stack)(program, free),
-            records=free(np.zeros((256, 11), np.int64)),
-            out=Batch(*map(free, batch_arrays(program, store))),
-            unsure=Unsure(*map(free, unsure_arrays(program))),
+            records=np.zeros((256, 11), np.int64),
+            out=Batch(*map(unused, batch_arrays(program, store))),
+            unsure=Unsure(*map(unused, unsure_arrays(program))),
             state=np.zeros(STATE_SIZE, np.int64),
             result=np.zeros(RESULT_SIZE, np.int64),
         )
@@ -208,28 +216,28 @@ def cone_stack(program: Program, free: Callable[[Any], Any]) -> ConeStack:
     rays = 1024
     return ConeStack(
         rays=free(zeros((rays, d + 2))),
-        tight=free(zeros(rays, np.uint64)),
-        facets=free(zeros(2048, np.int64)),
+        tight=zeros(rays, np.uint64),
+        facets=zeros(2048, np.int64),
         table=free(zeros((256, d + 2))),
-        table_labels=free(zeros(256, np.int64)),
-        conflicts=free(zeros(16 * lines + 64, np.int64)),
-        patterns=free(zeros(64 * width + 64, np.uint8)),
+        table_labels=zeros(256, np.int64),
+        conflicts=zeros(16 * lines + 64, np.int64),
+        patterns=zeros(64 * width + 64, np.uint8),
         old_rays=free(zeros((rays, d + 2))),
-        old_tight=free(zeros(rays, np.uint64)),
+        old_tight=zeros(rays, np.uint64),
         new_rays=free(zeros((rays, d + 2))),
-        new_tight=free(zeros(rays, np.uint64)),
+        new_tight=zeros(rays, np.uint64),
         values=free(zeros(rays)),
-        handed=free(zeros(lines + 8, np.int64)),
+        handed=zeros(lines + 8, np.int64),
         low=free(zeros(width)),
         high=free(zeros(width)),
         value=free(zeros(width)),
-        rows=free(zeros(width, np.int64)),
+        rows=zeros(width, np.int64),
         change=zeros(d + 2),
         basis=zeros(d, np.int64),
         minors=zeros(1 << (d + 1)),
         terms=_minor_terms(d),
         margin=np.array([lines, width]),
-        faces=free(zeros((d + 3, rays), np.int64)),
+        faces=zeros((d + 3, rays), np.int64),
         square=zeros((d, d)),
     )
 

@@ -73,7 +73,7 @@ class Blueprint(Generic[Arrays]):
         """The same tuples, without the arrays."""
         if isinstance(given, np.ndarray):
             self._lay_out(given, id(given) in free)
-            return _LEAF
+            return _Leaf()
         if isinstance(given, tuple):
             members = [self._laid_out(member, free) for member in given]
             return _Form(type(given) if hasattr(given, "_fields") else None, members)
@@ -110,9 +110,6 @@ class _Leaf:
     """Here an array goes."""
 
 
-_LEAF = _Leaf()
-
-
 class _Form(NamedTuple):
     """A tuple, or a named one."""
 
@@ -121,7 +118,9 @@ class _Form(NamedTuple):
 
 
 def _filled(form: Any, arrays: Iterator[NDArray[Any]]) -> Any:
-    if form is _LEAF:
+    if isinstance(
+        form, _Leaf
+    ):  # not `is`: networks are sent to other machines, with what they keep
         return next(arrays)
     if not isinstance(form, _Form):
         return form

@@ -62,7 +62,7 @@ class _Plan(NamedTuple):
     tame: bool
     bits: int
     growth: NDArray[np.float64]
-    rooms: dict[bool, Blueprint[Room]]  # whether regions are stored
+    rooms: dict[tuple[bool, bool], Blueprint[Room]]  # exact? are regions stored?
 
 
 def _plan(network: Network, domain: Domain) -> _Plan:
@@ -153,10 +153,10 @@ class CellTask:
     @property
     def room(self) -> Blueprint[Room]:
         """What every worker needs for itself."""
-        rooms = self._plan.rooms
-        if self.store not in rooms:
-            rooms[self.store] = room_for(self.program, self.store)
-        return rooms[self.store]
+        rooms, key = self._plan.rooms, (self.options.exact, self.store)
+        if key not in rooms:
+            rooms[key] = room_for(self.program, *key)
+        return rooms[key]
 
     @cached_property
     def no_seeds(self) -> Seeds:

@@ -177,7 +177,7 @@ def weight_of(described: dict[str, Any]) -> float:
     ValueError
         If there can't be such a weight.
     """
-    weight = float(described["weight"])
+    weight = float(described.get("weight", HEAVIEST))  # it was not always written
     if not 0 <= weight <= HEAVIEST:
         raise ValueError(f"weight {weight}")
     return weight
