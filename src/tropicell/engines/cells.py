@@ -36,7 +36,7 @@ from tropicell.engines.units import Arrays, Unit, few_of, first_generation, grow
 from tropicell.network import Network
 
 #: In the plane, time goes to the lines of a layer: a unit of networks so wide has the usual limit.
-_WIDTH = 640
+_WIDTH = 1024
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def _grain(program: Program, store: bool) -> int:
     """So that a unit takes some milliseconds: see `tropicell.engines.units.Task`."""
     if program.dimension == 2:
         return max(2, min(_WIDTH // max(program.width, 1), 8 if store else 16))
-    return 3 if store else 8
+    return 5 if store else 8
 
 
 class CellTask:

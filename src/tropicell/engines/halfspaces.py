@@ -94,7 +94,7 @@ class HalfspaceTask:
     ) -> None:
         self.network, inside = resolve(network, domain)
         self.store = store
-        self.grain = 12 if store else 20
+        self.grain = 18 if store else 20
         self.few = few_of(self.grain)
         self.plan = self._remembered(inside, arithmetic, tolerance or Tolerance())
         self.program = self.plan.program
