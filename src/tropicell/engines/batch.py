@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tropicell.columns import PackedPatterns
+from tropicell.engines.slab import address_of
 
 
 class Columns(NamedTuple):
@@ -66,7 +67,7 @@ def placed(columns: Columns) -> PlacedColumns:
 
 
 def _place(array: NDArray[Any] | None) -> tuple[int, int]:
-    return (0, 0) if array is None else (array.ctypes.data, array.nbytes)
+    return (0, 0) if array is None else (address_of(array), array.nbytes)
 
 
 def first(columns: Columns, n: int) -> Columns:

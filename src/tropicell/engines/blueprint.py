@@ -7,12 +7,13 @@ each, many threads would wait longer for their workers than a small search takes
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tropicell.engines.slab import LINE
+from tropicell.engines.slab import LINE, address_of
 
 Arrays = TypeVar("Arrays")
 
@@ -76,7 +77,8 @@ class Blueprint(Generic[Arrays]):
             return _Leaf()
         if isinstance(given, tuple):
             members = [self._laid_out(member, free) for member in given]
-            return _Form(type(given) if hasattr(given, "_fields") else None, members)
+            flat = all(isinstance(member, _Leaf) for member in members)
+            return _Form(type(given) if hasattr(given, "_fields") else None, members, flat)
         return given
 
     def _lay_out(self, array: NDArray[Any], free: bool) -> None:
@@ -93,7 +95,7 @@ class Blueprint(Generic[Arrays]):
         """New arrays."""
         known = np.zeros(self._sizes[_KNOWN] + 2 * _APART, np.uint8)
         free = _empty(self._sizes[_FREE] + 2 * _APART, np.uint8)
-        starts = [-block.ctypes.data % _APART for block in (known, free)]
+        starts = [-address_of(block) % _APART for block in (known, free)]
         for begin, image in self._images:
             at = starts[_KNOWN] + begin
             known[at : at + len(image)] = image
@@ -111,18 +113,20 @@ class _Leaf:
 
 
 class _Form(NamedTuple):
-    """A tuple, or a named one."""
+    """A tuple, or a named one; `flat` if it has nothing but arrays."""
 
     kind: Any
     members: list[Any]
+    flat: bool
 
 
 def _filled(form: Any, arrays: Iterator[NDArray[Any]]) -> Any:
-    if isinstance(
-        form, _Leaf
-    ):  # not `is`: networks are sent to other machines, with what they keep
+    if isinstance(form, _Leaf):  # another one, if this came from another machine
         return next(arrays)
     if not isinstance(form, _Form):
         return form
-    members = [_filled(member, arrays) for member in form.members]
+    if form.flat:
+        members = list(islice(arrays, len(form.members)))
+    else:
+        members = [_filled(member, arrays) for member in form.members]
     return tuple(members) if form.kind is None else form.kind._make(members)

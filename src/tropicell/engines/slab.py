@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,10 +24,15 @@ class Piece(NamedTuple):
     bytes: NDArray[np.uint8]
 
 
+def address_of(array: NDArray[Any]) -> int:
+    """Where an array begins; `array.ctypes.data` takes several times as long."""
+    return int(array.__array_interface__["data"][0])
+
+
 def piece_of(size: int) -> Piece:
     """A new piece of at least so many bytes; it begins at a line of the processor's cache."""
     whole = np.empty(size + 2 * LINE, np.uint8)
-    begin = -whole.ctypes.data % LINE
+    begin = -address_of(whole) % LINE
     part = whole[begin : begin + -(-size // LINE) * LINE]
     return Piece(
         part.view(np.int64), part.view(np.uint64), part.view(np.float64), part.view(np.int32), part
@@ -70,7 +75,7 @@ class Slab:
 
     def _begin(self, size: int) -> None:
         self.piece = piece_of(size)
-        self.address = int(self.piece.bytes.ctypes.data)
+        self.address = address_of(self.piece.bytes)
         self.used = 0
 
     def reserve(self, size: int) -> None:
