@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+import threading
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,7 +14,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from strategies import networks, random_network
+from strategies import default_network, networks, random_network
 from tropicell import (
     Affine,
     Box,
@@ -21,6 +25,7 @@ from tropicell import (
     Layer,
     Network,
     Slice,
+    count_many,
     enumerate_regions,
 )
 from tropicell.arithmetic import to_fractions, to_rationals
@@ -225,3 +230,23 @@ def test_diagram_of_a_dense_network_lists_sources() -> None:
     skips = [(k, t) for t in range(2, depth + 2) for k in range(t - 1)]
     text = Network.mlp([np.eye(2)] * (depth + 1), skips=skips).diagram()
     assert text.splitlines()[2].endswith("← 1, input")
+
+
+@pytest.mark.parametrize(
+    "copied", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))]
+)
+def test_copies_know_where_their_own_numbers_are(copied: Any) -> None:
+    networks = [default_network([2, 5, 5, 1], seed) for seed in range(20)]
+    expected = count_many(networks)
+    copies = [copied(network) for network in networks]
+    for network in copies:
+        addresses = np.frombuffer(network.places, np.int64)
+        assert addresses.tolist() == [layer.affine.numbers.ctypes.data for layer in network.layers]
+    del networks
+    np.testing.assert_array_equal(count_many(copies), expected)
+
+
+def test_what_a_network_remembers_stays_here() -> None:
+    network = default_network([2, 3, 1])
+    network.remember("a lock", threading.Lock)
+    assert sent(network).remember("a lock", lambda: 1) == 1

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,8 +31,8 @@ if TYPE_CHECKING:  # Numba is slow to import
 #: memory for them again and again.
 _AT_ONCE = 14_000
 
-#: Networks that one looks at before others get a turn.
-_LOOKED_AT = 128
+#: Networks that one looks at together, and before others get a turn.
+_LOOKED_AT, _TURN = 128, 2048
 
 
 def count_many(
@@ -142,25 +143,35 @@ def _blocks(
 ) -> Iterator[tuple[Shape, list[int]]]:
     """Networks of one shape, some at a time, as soon as they are found."""
     groups: dict[Any, _Group] = {}
-    kind: Any = None
-    for index, network in enumerate(networks):
-        if index % _LOOKED_AT == 0:
+    for start in range(0, len(networks), _LOOKED_AT):
+        if start % _TURN == 0:
             time.sleep(0)  # threads may be waiting for the interpreter
-        if network.kind != kind:
-            kind = network.kind
+        for kind, alike in _alike(networks, start, min(start + _LOOKED_AT, len(networks))):
             group = groups.setdefault(kind, _Group())
-        if network.embedding is not None:
-            continue
-        group.waiting.append(index)
-        if len(group.waiting) >= group.size:
-            if group.shape is None:
+            group.waiting += alike
+            if len(group.waiting) >= group.size and group.shape is None:
                 _prepare(group, networks, domain)
-            else:
-                yield group.shape, group.waiting
-                group.waiting = []
+            while group.shape is not None and len(group.waiting) >= group.size:
+                size = int(group.size)
+                block, group.waiting = group.waiting[:size], group.waiting[size:]
+                yield group.shape, block
     for group in groups.values():
         if group.shape is not None and group.waiting:
             yield group.shape, group.waiting
+
+
+def _alike(
+    networks: Sequence[Network], start: int, stop: int
+) -> Iterator[tuple[Any, Iterable[int]]]:
+    """Networks start … stop - 1 that follow each other and are of one kind; slices are left out."""
+    some = networks[start:stop]
+    kinds = [network.kind for network in some]
+    slices = [network.embedding for network in some]
+    if kinds.count(kinds[0]) == slices.count(None) == len(some):  # no more for each of them
+        yield kinds[0], range(start, stop)
+        return
+    for kind, group in groupby(range(start, stop), key=lambda index: kinds[index - start]):
+        yield kind, [index for index in group if networks[index].embedding is None]
 
 
 def _prepare(group: _Group, networks: Sequence[Network], domain: Domain | None) -> None:

@@ -50,6 +50,8 @@ class Network:
     ----------
     kind : tuple
         Equal for networks that differ in weights and biases, output and embedding only.
+    places : bytes
+        Addresses of the numbers of all layers (see `Affine`), of 8 bytes each.
 
     See Also
     --------
@@ -81,6 +83,7 @@ class Network:
         self._remembered: dict[Hashable, Any] = {}
         check_layers(self._input_width, self.layers, output, embedding)
         self.kind = shared((self._input_width, *(layer.kind for layer in self.layers)))
+        self._find_numbers()
 
     @classmethod
     def mlp(
@@ -123,6 +126,24 @@ class Network:
         Network(2 → 4 → 4 → 4 → 1, skips 1→3)
         """
         return cls(*mlp_parts(weights, biases, skips, activation))
+
+    def _find_numbers(self) -> None:
+        """Note where the numbers of all layers lie; networks do not change.
+
+        To ask all layers of thousands of networks takes longer than to count small ones.
+        """
+        numbers = (layer.affine.numbers for layer in self.layers)
+        places = [array.__array_interface__["data"][0] for array in numbers]
+        self.places = np.array(places, np.int64).tobytes()
+
+    def __getstate__(self) -> dict[str, Any]:
+        left_out = ("places", "_remembered")  # they are for this process
+        return {name: value for name, value in vars(self).items() if name not in left_out}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._remembered = {}
+        self._find_numbers()
 
     # --- what it is made of -------------------------------------------------------------------
 

@@ -37,8 +37,9 @@ from tropicell.engines._cells_state import (
     Seeds,
 )
 from tropicell.engines._exact_cells import ExactCells
-from tropicell.engines._jit import kernel
+from tropicell.engines._jit import copy_bytes, kernel
 from tropicell.engines.program import LineArrays, MapArrays, Program, compile_program
+from tropicell.engines.slab import address_of
 from tropicell.engines.tame import LARGEST, SMALLEST, is_tame
 from tropicell.layers import Affine, Layer
 from tropicell.network import Network
@@ -65,8 +66,20 @@ class Shape(NamedTuple):
 
 def numbers_of(networks: Sequence[Network]) -> FloatArray:
     """Matrices and biases of networks of one shape, layer by layer; a row for each network."""
-    numbers: list[Any] = [x.affine.numbers for network in networks for x in network.layers]
-    return np.frombuffer(b"".join(numbers)).reshape(len(networks), -1)
+    sizes = [layer.affine.numbers.nbytes for layer in networks[0].layers]
+    places = np.frombuffer(b"".join([network.places for network in networks]), np.int64)
+    numbers = np.empty((len(networks), sum(sizes) // 8))
+    _copy_all(address_of(numbers), places.reshape(len(networks), -1), np.array(sizes))
+    return numbers
+
+
+@kernel
+def _copy_all(target: int, places: Any, sizes: Any) -> None:
+    """Copy what lies at some addresses, row by row, one after the other."""
+    for i in range(len(places)):
+        for k in range(len(sizes)):
+            copy_bytes(target, places[i, k], sizes[k])
+            target += sizes[k]
 
 
 def shape_of(network: Network, domain: Domain) -> Shape | None:
