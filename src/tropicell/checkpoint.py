@@ -114,6 +114,7 @@ class CheckpointFile:
         self._warned = False
         self.count = 0
         self.units: list[Unit] | None = None
+        self.most_waiting: int | None = None
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:

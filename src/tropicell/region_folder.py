@@ -223,6 +223,7 @@ class FolderWriter:
         max_bytes: int = MAX_BYTES,
     ) -> None:
         self._every, self._most = folder.every, max_bytes // _SHARE
+        self.most_waiting: int | None = self._most // 2
         self._folder = OpenFolder(folder, identity, network, domain)
         self._task = task
         self._done_before = self._folder.manifest.complete

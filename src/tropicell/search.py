@@ -160,6 +160,7 @@ class Search:
         task = runs.task_of(name, self.network, domain, self.arithmetic, store=store)
         keeper = self._keeper(name, domain, task, store=store)
         options |= {"units": keeper.units, "count": keeper.count}
+        options["most_waiting"] = keeper.most_waiting
         return keeper, UnitRun(task, in_order=True, **options)
 
     def _start_on_cluster(
@@ -231,6 +232,7 @@ class Keeper(Protocol):
 
     count: int
     units: list[Unit] | None
+    most_waiting: int | None
 
     @property
     def folder(self) -> object:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ import pytest
 from tropicell import Network
 from tropicell.domains import WholeSpace
 from tropicell.engines import threads
+from tropicell.engines.batch import size_of
 from tropicell.engines.cells import CellTask
 from tropicell.engines.halfspaces import HalfspaceTask
 from tropicell.engines.open_units import Place
@@ -122,3 +125,43 @@ def test_the_front_is_taken_if_much_waits_or_very_many_are_open() -> None:
     assert taken(run, 2) == [6, 7]
     run._waiting = threads.MOST_WAITING
     assert taken(run, 1) == []  # not the very first one
+
+
+@pytest.mark.parametrize("workers", [1, 2, 5])
+def test_little_waits_for_a_slow_reader(workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Regions that are found and not handed out, and those handed out without a pause."""
+    most, sizes, waiting, handed_out = 40_000, [0], [0], [0]
+    run = UnitRun(CellTask(dense([2, 200, 200, 1])), workers, in_order=True, most_waiting=most)
+    finish = run._finish
+
+    def watched(place: Place, outcome: Outcome) -> None:
+        sizes.append(sum(map(size_of, outcome.columns)))
+        finish(place, outcome)
+
+    monkeypatch.setattr(run, "_finish", watched)
+    for batch in run.batches():
+        if batch is None:
+            handed_out.append(0)
+            time.sleep(0.001)
+        else:
+            handed_out[-1] += size_of(batch)
+        waiting.append(run._waiting)
+    assert run.complete
+    unit = max(sizes)
+    assert max(waiting) <= most + (workers + 1) * unit
+    assert max(handed_out) <= most // 4 + unit
+    assert sum(handed_out) > 2 * (most + (workers + 1) * unit)  # all could not have waited
+
+
+def test_a_run_that_was_ended_hands_out_all_that_is_done_at_the_front() -> None:
+    task = CellTask(dense([2, 40, 40, 1]))
+    run = UnitRun(task, 2, in_order=True, most_waiting=1000)
+    found = [batch for batch in islice(run.batches(), 5) if batch is not None]
+    found += run.finish()
+    done = run._first
+    assert done is None or done.outcome is None or done.outcome.left is None
+    rest = UnitRun(task, units=run.left_to_do(), count=run.count)
+    found += [batch for batch in rest.batches() if batch is not None]
+    whole = [batch for batch in UnitRun(task).batches() if batch is not None]
+    words = [np.concatenate([b.packed.words for b in batches]) for batches in (found, whole)]
+    np.testing.assert_array_equal(*words)

@@ -50,6 +50,8 @@ class UnitRun:
         Stop after so much time, in the middle of a unit.
     in_order : bool
         Always take units from the front: less is found that is not yet handed out.
+    most_waiting : int, optional
+        Bytes of regions that may wait; default: `MOST_WAITING`.
 
     Attributes
     ----------
@@ -76,6 +78,7 @@ class UnitRun:
         count: int = 0,
         max_seconds: float | None = None,
         in_order: bool = False,
+        most_waiting: int | None = None,
     ) -> None:
         self._task = task
         self._n = workers
@@ -96,6 +99,7 @@ class UnitRun:
         self._to_hand_out = threading.Condition(self._lock)
         self._ahead = 0  # regions that are done and not yet handed out
         self._waiting = 0  # bytes of them
+        self._most_waiting = MOST_WAITING if most_waiting is None else most_waiting
         self._ready: deque[Columns] = deque()
         self._threads = StartedThreads(self._work)
         self._n_started = 0
@@ -134,7 +138,11 @@ class UnitRun:
     def finish(self) -> Iterator[Columns]:
         """Stop and wait; hand out what is done at the front, so that only whole units remain."""
         self.join()
-        yield from self._hand_out()
+        while True:
+            first = self._first
+            yield from self._hand_out()
+            if self._first is first:
+                return
 
     def rest(self) -> Iterator[Columns]:
         """What was found and not yet handed out, after the run was broken off."""
@@ -256,7 +264,7 @@ class UnitRun:
         assert self._first is not None
         if self._first.outcome is None:
             return False
-        return not (self._busy or self._open) or self._waiting >= MOST_WAITING // 4
+        return not (self._busy or self._open) or self._waiting >= self._most_waiting // 4
 
     def _work(self) -> None:
         try:
@@ -285,14 +293,14 @@ class UnitRun:
         """The unit that is best taken now, if there is one."""
         if not self._open:
             return None
-        if self._waiting >= MOST_WAITING:
+        if self._waiting >= self._most_waiting:
             return self._open.take_first() if self._open.first() is self._first else None
         self._turn += 1
         each = len(self._open) / self._n
         if (
             self._in_order
             or (self._waiting and self._turn % _EVERY == 0 and each > _LITTLE)
-            or self._waiting >= MOST_WAITING // 2
+            or self._waiting >= self._most_waiting // 2
             or each > _MANY
         ):
             return self._open.take_first()
@@ -335,9 +343,10 @@ class UnitRun:
             self._start_threads(missing)
 
     def _hand_out(self) -> Iterator[Columns]:
-        """The regions of all units at the front that are done."""
+        """The regions of units at the front that are done, if they are many a part of them."""
         with self._lock:
-            place, full = self._first, self._waiting >= MOST_WAITING
+            place, full = self._first, self._waiting >= self._most_waiting
+            enough = self._waiting - self._most_waiting // 4
             while place is not None and (outcome := place.outcome) is not None:
                 if outcome.left is None:
                     break
@@ -347,6 +356,8 @@ class UnitRun:
                 self.count += outcome.count
                 done, place = place, place.after
                 done.after = done.outcome = None  # a thread may keep the place for a while
+                if self._waiting <= enough:
+                    break
             self._first = place
             if place is None or full:
                 self._work_to_do.notify_all()
