@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tropicell._certificate_program import FilterProgram, filter_program, new_state
-from tropicell.cache_lines import apart
 from tropicell.columns import Ragged
+from tropicell.engines.blueprint import Blueprint
 from tropicell.parts import in_parts
 
 if TYPE_CHECKING:
@@ -186,11 +186,11 @@ class _Job:
         bits, mine = self.regions.packed.bits, threading.local()
         size = self.program.inputs.shape[1] - 1
         signs: list[int] = []
+        room = Blueprint(lambda _: (new_state(self.program), new_room(size, self.words.shape[1])))
 
         def check(part: slice) -> None:
             if not hasattr(mine, "room"):
-                room = new_state(self.program), new_room(size, self.words.shape[1])
-                mine.room = apart(room)
+                mine.room = room.build()
             rows = (part.start, part.stop, self.words, bits)
             signs.append(kernel(self.program, *mine.room, *rows, *columns))
 

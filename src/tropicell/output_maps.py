@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tropicell.arrays import FloatArray
-from tropicell.cache_lines import apart
 from tropicell.columns import PackedPatterns
 from tropicell.domains import WholeSpace
 from tropicell.layers import Affine, Layer
@@ -98,20 +97,28 @@ def packed_maps(network: Network, packed: PackedPatterns, *, workers: int = 1) -
     [[[1.0, 5.0]], [[-1.0, 7.0]]]
     """
     from tropicell.engines._pattern_maps import maps_of_patterns  # noqa: PLC0415 - imports Numba
+    from tropicell.engines.blueprint import Blueprint  # noqa: PLC0415
 
     fill: Any = maps_of_patterns
     program = _program_with_output(network)
     size, rows = network.n_inputs + 1, int(program.row_start[-1])
     widest = int(np.diff(program.row_start).max())
     found = np.empty((len(packed), network.n_outputs, size))
-    words, room = np.ascontiguousarray(packed.words, dtype=np.uint64), threading.local()
+    words, mine = np.ascontiguousarray(packed.words, dtype=np.uint64), threading.local()
+    room = Blueprint(
+        lambda free: (
+            free(np.empty(packed.neurons, np.uint8)),
+            free(np.empty((size + 1, rows))),
+            free(np.empty((size + 2, rows))),
+            free(np.empty(widest, np.int64)),
+            free(np.empty(size + 1)),
+        )
+    )
 
     def work(part: slice) -> None:
-        if not hasattr(room, "arrays"):
-            before, after = np.empty((size + 1, rows)), np.empty((size + 2, rows))
-            pieces, scratch = np.empty(packed.neurons, np.uint8), np.empty(widest, np.int64)
-            room.arrays = apart((pieces, before, after, scratch, np.empty(size + 1)))
-        fill(program, words[part], packed.bits, *room.arrays, found[part])
+        if not hasattr(mine, "room"):
+            mine.room = room.build()
+        fill(program, words[part], packed.bits, *mine.room, found[part])
 
     in_parts(work, len(packed), workers, _PART)
     return found

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tropicell.cache_lines import apart
 from tropicell.domains import Domain
 from tropicell.engines import _cells_buffers as buffers
 from tropicell.engines._cells_plane import run_plane
@@ -28,7 +27,6 @@ from tropicell.engines._cells_state import (
     PATTERNS,
     ROUND,
     SEED,
-    STATE_SIZE,
     TINY,
     TOP,
     UNSURE,
@@ -38,6 +36,7 @@ from tropicell.engines._cells_state import (
 )
 from tropicell.engines._exact_cells import ExactCells
 from tropicell.engines._jit import copy_bytes, kernel
+from tropicell.engines.blueprint import Blueprint
 from tropicell.engines.program import LineArrays, MapArrays, Program, compile_program
 from tropicell.engines.slab import address_of
 from tropicell.engines.tame import LARGEST, SMALLEST, is_tame
@@ -160,20 +159,10 @@ class Counter:
         program = shape.program
         self._shape = shape
         self._exact, self._tolerance = exact, tolerance
-        self._room = apart(_new_room(shape))
-        self._stack = apart(buffers.plane_stack(program))
-        self._records = apart(np.zeros((256, 11), np.int64))
-        self._out = buffers.batch_arrays(program, False)
-        self._unsure = buffers.unsure_arrays(program)
-        self._state = apart(np.zeros(STATE_SIZE, np.int64))
-        self._maps = apart(
-            (
-                np.zeros((4, program.rows)),
-                np.zeros((5, program.rows)),
-                np.zeros(program.neurons, np.uint8),
-                np.full(program.depth + 2, -1, np.int64),
-            )
-        )
+        self._room = Blueprint(lambda _: _new_room(shape)).build()
+        room = buffers.room_for(program, exact, store=False).build()
+        self._maps, self._stack, self._records, self._out, self._unsure = room[:5]
+        self._state = room.state
 
     def count(self, networks: Sequence[Network]) -> NDArray[np.int64]:
         """The numbers of regions of networks of the shape, `LEFT` where it can't tell."""
