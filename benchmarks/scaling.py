@@ -301,7 +301,7 @@ Speed with several threads, relative to one thread. Random networks (PyTorch's d
 on all of R^n, exact arithmetic (4×[256]: weights times 4, on [-1, 1]²). Made by `python -m benchmarks.scaling`: medians of {RUNS} runs
 ({2 * RUNS} with 8 threads and more), in turn. Cases that were not finished in time are left out. Two rows show what a machine gives: plain
 arithmetic, which needs neither memory nor the interpreter, and searches that share nothing, each in a process of its own. Where other programs
-run on the same machine, one thread takes now longer, now shorter (up to 1.6 times), and a ratio may be larger than these.
+run on the same machine, one thread takes now longer, now shorter (all times are in the files), and a ratio may be larger than these.
 """
     for data in machines:
         threads = data["threads"]

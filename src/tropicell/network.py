@@ -21,6 +21,7 @@ from tropicell.arrays import FloatArray
 from tropicell.checks import check_layers, checked_points
 from tropicell.diagram import draw, summary
 from tropicell.domains import Slice
+from tropicell.engines.slab import address_of
 from tropicell.errors import InvalidDomainError
 from tropicell.fingerprint import fingerprint
 from tropicell.layers import Affine, Layer, shared
@@ -133,8 +134,7 @@ class Network:
         To ask all layers of thousands of networks takes longer than to count small ones.
         """
         numbers = (layer.affine.numbers for layer in self.layers)
-        places = [array.__array_interface__["data"][0] for array in numbers]
-        self.places = np.array(places, np.int64).tobytes()
+        self.places = np.array([address_of(array) for array in numbers], np.int64).tobytes()
 
     def __getstate__(self) -> dict[str, Any]:
         left_out = ("places", "_remembered")  # they are for this process
