@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -20,7 +22,9 @@ from tropicell import (
     activations,
     count_many,
     count_regions,
+    many,
 )
+from tropicell.engines import _cells_buffers
 
 DOMAINS = (
     None,
@@ -65,6 +69,39 @@ def test_networks_of_several_shapes_keep_their_order() -> None:
         np.testing.assert_array_equal(count_many(iter(nets), workers=workers), expected)
     np.testing.assert_array_equal(count_many(nets, engine="traverse"), expected)
     assert count_many([]).shape == (0,)
+
+
+def test_every_network_is_counted_once_whatever_the_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    shapes = [(2, 1, 3), (2, 1, 4), (2, 1, 4)]
+    nets = [random_network(i, "generic", *shapes[i % 3], relu=True) for i in range(400)]
+    nets += [random_network(i, "generic", 2, 1, 3, relu=True) for i in range(300)]
+    expected = [count_regions(network, Box(-1, 1)) for network in nets]
+    for most, fewest, workers in ((1, 1, 2), (10**9, 1, 1), (200, 50, 3), (200, 50, 100)):
+        monkeypatch.setattr(many, "_MOST_NUMBERS", most)
+        monkeypatch.setattr(many, "_FEWEST_NUMBERS", fewest)
+        blocks = many._blocks(nets, Box(-1, 1), "exact", workers)
+        assert sorted(chain.from_iterable(block for _, block in blocks)) == list(range(len(nets)))
+        found = count_many(nets, Box(-1, 1), workers=workers)
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_a_stack_that_is_too_small_grows(monkeypatch: pytest.MonkeyPatch) -> None:
+    grown: list[object] = []
+    grow = _cells_buffers.grown
+    monkeypatch.setattr(_cells_buffers, "grown", lambda old: grown.append(old) or grow(old))
+    angles = np.linspace(0.01, 1.5, 100)
+    tangents = np.stack(
+        [np.cos(angles), np.sin(angles)], axis=1
+    )  # of a circle: each cuts all others
+    rng = np.random.default_rng(1)
+    nets = [
+        Network.mlp([lines, np.ones((1, 100))], [np.full(100, -1.0), [0]])
+        for lines in (rng.normal(size=(100, 2)), tangents, rng.normal(size=(100, 2)))
+    ]
+    found = count_many(nets)
+    assert grown
+    assert found.tolist() == [count_regions(network) for network in nets]
+    assert found[1] == 1 + 100 + 100 * 99 // 2
 
 
 def test_float_arithmetic_and_slices() -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 
 import pytest
 
-from tropicell.parts import in_parts
+from interpreter import switching_often
+from tropicell.parts import in_parts, in_turn
 
 
 @pytest.mark.parametrize("workers", [1, 4])
@@ -32,3 +34,28 @@ def test_after_an_error_no_part_is_begun(workers: int, kind: type[BaseException]
     with pytest.raises(kind):
         in_parts(work, 1000, workers, 1)
     assert len(begun) == workers
+
+
+@pytest.mark.parametrize("workers", [1, 6])
+def test_items_are_made_by_one_thread_at_a_time(workers: int) -> None:
+    def items() -> Iterator[int]:  # a generator that two threads ask at once raises ValueError
+        for k in range(2000):
+            sum(range(50))
+            yield k
+
+    done: list[int] = []
+    with switching_often():
+        in_turn(done.append, items(), workers)
+    assert sorted(done) == list(range(2000))
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_an_error_of_the_items_is_raised(workers: int) -> None:
+    def items() -> Iterator[int]:
+        yield 1
+        raise IndexError("no second one")
+
+    done: list[int] = []
+    with pytest.raises(IndexError, match="no second one"):
+        in_turn(done.append, items(), workers)
+    assert done == [1]

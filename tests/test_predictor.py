@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import pickle
-import sys
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from children import run_python
+from interpreter import switching_often
 from strategies import networks, random_network
 from tropicell import (
     Affine,
@@ -284,16 +282,6 @@ def test_threads_share_a_cache() -> None:
 
     expected = patterns(PackedPatterns(words, network.n_neurons, 1)[:])
     np.testing.assert_allclose(maps, expected, rtol=1e-9, atol=1e-9)
-
-
-@contextmanager
-def switching_often() -> Iterator[None]:
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-5)
-    try:
-        yield
-    finally:
-        sys.setswitchinterval(before)
 
 
 # --- files --------------------------------------------------------------------------------------

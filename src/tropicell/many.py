@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-import time
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -20,19 +18,19 @@ from tropicell.domains import Domain, resolve
 from tropicell.enumeration import count_regions
 from tropicell.errors import InvalidInputError, TropicellError
 from tropicell.network import Network
-from tropicell.parts import check_workers
+from tropicell.parts import check_workers, in_turn
 from tropicell.search import Engine
-from tropicell.thread_pool import ThreadPool
 
 if TYPE_CHECKING:  # Numba is slow to import
-    from tropicell.engines._cells_many import Shape
+    from tropicell.engines._cells_many import Counting
 
-#: Numbers of the networks that a thread counts at once: so few that each thread uses the same
-#: memory for them again and again.
-_AT_ONCE = 14_000
+#: A thread takes so many networks at once that each could have as many so many times: towards the
+#: end fewer and fewer, so that all have something to do until then. But not more than have so many
+#: numbers together, nor less than have so many.
+_TIMES, _MOST_NUMBERS, _FEWEST_NUMBERS = 3, 42_000, 7_000
 
-#: Networks that one looks at together, and before others get a turn.
-_LOOKED_AT, _TURN = 128, 2048
+#: Networks that one looks at together.
+_LOOKED_AT = 128
 
 
 def count_many(
@@ -81,20 +79,23 @@ def count_many(
     array([6, 6, 6, 6, 6])
     """
     networks = list(networks)
-    for index, network in enumerate(networks):
-        if not isinstance(network, Network):
-            raise InvalidInputError(f"network {index} is a {type(network).__name__}, not a Network")
+    _check(networks)
     check_workers(workers)
     counts = np.full(len(networks), -1, dtype=np.int64)
     show = sys.stderr.isatty() if progress is None else progress
-    with (
-        ThreadPool(workers) as pool,
-        tqdm(total=len(networks), unit=" networks", disable=not show) as bar,
-    ):
+    with tqdm(total=len(networks), unit=" networks", disable=not show) as bar:
         if engine in ("auto", "cells") and arithmetic in ("exact", "float"):
-            _count_alike(networks, domain, arithmetic, counts, pool, bar)
-        _count_others(networks, domain, arithmetic, engine, counts, pool, bar)
+            _count_alike(networks, domain, arithmetic, counts, workers, bar)
+        _count_others(networks, domain, arithmetic, engine, counts, workers, bar)
     return counts
+
+
+def _check(networks: Sequence[Any]) -> None:
+    if all(issubclass(kind, Network) for kind in set(map(type, networks))):
+        return  # most of the time; one by one they would take as long as some of the counts
+    for index, network in enumerate(networks):
+        if not isinstance(network, Network):
+            raise InvalidInputError(f"network {index} is a {type(network).__name__}, not a Network")
 
 
 def _count_alike(
@@ -102,31 +103,22 @@ def _count_alike(
     domain: Domain | None,
     arithmetic: ArithmeticName,
     counts: NDArray[np.int64],
-    pool: ThreadPool,
+    workers: int,
     bar: Any,
 ) -> None:
     """Count networks that are like others; those that the loop leaves keep the count -1."""
-    from tropicell.engines._cells_many import Counter  # noqa: PLC0415 - imports Numba
-    from tropicell.engines.cells import Tolerance  # noqa: PLC0415
-    from tropicell.engines.runs import load  # noqa: PLC0415
-
     mine = threading.local()
 
-    def work(shape: Shape, block: list[int]) -> None:
-        if getattr(mine, "shape", None) is not shape:
-            exact, tolerance = arithmetic == "exact", Tolerance().relative
-            mine.shape, mine.counter = shape, Counter(shape, exact=exact, tolerance=tolerance)
-        found = mine.counter.count([networks[i] for i in block])
-        counts[block] = found
-        bar.update(int((found >= 0).sum()))
+    def work(block: tuple[Counting, list[int]]) -> None:
+        counting, indices = block
+        if getattr(mine, "counting", None) is not counting:
+            mine.counting, mine.counter = counting, counting.counter()
+        found = mine.counter.count([networks[index] for index in indices])
+        counts[indices] = found
+        bar.update(int(np.count_nonzero(found >= 0)))
 
-    tasks: list[Future[None]] = []
-    for shape, block in _blocks(networks, domain):
-        if not tasks:
-            load("cells", 2)
-        tasks.append(pool.submit(work, shape, block))
-    for task in tasks:
-        task.result()
+    workers = min(workers, max(1, len(networks)))
+    in_turn(work, _blocks(networks, domain, arithmetic, workers), workers)
 
 
 @dataclass
@@ -134,30 +126,36 @@ class _Group:
     """Networks of one shape that wait until there are so many of them."""
 
     waiting: list[int] = field(default_factory=list)
-    size: float = 2
-    shape: Shape | None = None
+    counting: Counting | None = None
+    tried: bool = False  # whether somebody has looked for a way to count them together
+
+    def size(self, wish: int) -> int:
+        """How many of them a thread takes at once."""
+        assert self.counting is not None
+        numbers = self.counting.shape.numbers
+        return max(1, min(max(wish, _FEWEST_NUMBERS // numbers), _MOST_NUMBERS // numbers))
 
 
 def _blocks(
-    networks: Sequence[Network], domain: Domain | None
-) -> Iterator[tuple[Shape, list[int]]]:
+    networks: Sequence[Network], domain: Domain | None, arithmetic: ArithmeticName, workers: int
+) -> Iterator[tuple[Counting, list[int]]]:
     """Networks of one shape, some at a time, as soon as they are found."""
     groups: dict[Any, _Group] = {}
     for start in range(0, len(networks), _LOOKED_AT):
-        if start % _TURN == 0:
-            time.sleep(0)  # threads may be waiting for the interpreter
         for kind, alike in _alike(networks, start, min(start + _LOOKED_AT, len(networks))):
             group = groups.setdefault(kind, _Group())
             group.waiting += alike
-            if len(group.waiting) >= group.size and group.shape is None:
-                _prepare(group, networks, domain)
-            while group.shape is not None and len(group.waiting) >= group.size:
-                size = int(group.size)
+            if len(group.waiting) >= 2 and not group.tried:
+                _prepare(group, networks, domain, arithmetic)
+            if group.counting is None:
+                continue
+            size = group.size((len(networks) - start) // (_TIMES * workers))
+            while len(group.waiting) >= size:
                 block, group.waiting = group.waiting[:size], group.waiting[size:]
-                yield group.shape, block
+                yield group.counting, block
     for group in groups.values():
-        if group.shape is not None and group.waiting:
-            yield group.shape, group.waiting
+        if group.counting is not None and group.waiting:
+            yield group.counting, group.waiting
 
 
 def _alike(
@@ -174,18 +172,27 @@ def _alike(
         yield kind, [index for index in group if networks[index].embedding is None]
 
 
-def _prepare(group: _Group, networks: Sequence[Network], domain: Domain | None) -> None:
-    """Find out what the networks of a group have in common, and how many to count at once."""
-    from tropicell.engines._cells_many import shape_of  # noqa: PLC0415 - imports Numba
+def _prepare(
+    group: _Group, networks: Sequence[Network], domain: Domain | None, arithmetic: ArithmeticName
+) -> None:
+    """Find out what the networks of a group have in common, and how to count them."""
+    from tropicell.engines._cells_many import Counting, shape_of  # noqa: PLC0415 - imports Numba
+    from tropicell.engines.cells import Tolerance  # noqa: PLC0415
+    from tropicell.engines.runs import load  # noqa: PLC0415
 
+    group.tried = True
     index = group.waiting[0]
-    if networks[index].n_inputs == 2:
-        try:
-            network, where = resolve(networks[index], domain)
-        except TropicellError as error:
-            raise InvalidInputError(f"network {index}: {error}") from error
-        group.shape = shape_of(network, where) if network is networks[index] else None
-    group.size = np.inf if group.shape is None else max(1, _AT_ONCE // group.shape.size)
+    if networks[index].n_inputs != 2:
+        return
+    try:
+        network, where = resolve(networks[index], domain)
+    except TropicellError as error:
+        raise InvalidInputError(f"network {index}: {error}") from error
+    shape = shape_of(network, where) if network is networks[index] else None
+    if shape is not None:
+        load("cells", 2)
+        exact, tolerance = arithmetic == "exact", Tolerance().relative
+        group.counting = Counting(shape, exact=exact, tolerance=tolerance)
 
 
 def _count_others(
@@ -194,16 +201,15 @@ def _count_others(
     arithmetic: ArithmeticName,
     engine: Engine,
     counts: NDArray[np.int64],
-    pool: ThreadPool,
+    workers: int,
     bar: Any,
 ) -> None:
     def work(index: int) -> None:
         counts[index] = _count_one(networks[index], index, domain, arithmetic, engine)
         bar.update(1)
 
-    tasks = [pool.submit(work, int(index)) for index in np.flatnonzero(counts < 0)]
-    for task in tasks:
-        task.result()
+    indices = np.flatnonzero(counts < 0).tolist()
+    in_turn(work, indices, min(workers, max(1, len(indices))))
 
 
 def _count_one(

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from typing import Generic, TypeVar
 
 from tropicell.errors import InvalidInputError
 from tropicell.thread_pool import ThreadPool
+
+T = TypeVar("T")
 
 
 def check_workers(workers: int) -> None:
@@ -44,26 +48,66 @@ def in_parts(work: Callable[[slice], None], count: int, workers: int, size: int)
     >>> parts
     [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
     """
-    check_workers(workers)
     parts = [slice(start, min(start + size, count)) for start in range(0, count, size)]
-    threads = min(workers, len(parts))
-    left = iter(parts)  # who is free takes the next one
+    in_turn(work, parts, min(workers, max(1, len(parts))))
+
+
+def in_turn(work: Callable[[T], None], items: Iterable[T], workers: int) -> None:
+    """Call `work` for all items, in several threads: who is free takes the next one.
+
+    Parameters
+    ----------
+    work : callable
+        Gets an item. If it raises, nobody begins another one.
+    items : iterable
+        They are asked for one by one, by one thread at a time.
+    workers : int
+        Number of threads; with 1 the calling thread does it.
+
+    Examples
+    --------
+    >>> squares = set()
+    >>> in_turn(lambda number: squares.add(number**2), range(4), 2)
+    >>> sorted(squares)
+    [0, 1, 4, 9]
+    """
+    check_workers(workers)
+    left = _Shared(items)
 
     def work_on() -> None:
         try:
-            for part in left:
-                work(part)
+            for item in left:
+                work(item)
         except BaseException:
-            parts.clear()  # nobody begins another one
+            left.forget()
             raise
 
-    if threads <= 1:
+    if workers == 1:
         work_on()
         return
-    with ThreadPool(threads) as pool:
+    with ThreadPool(workers) as pool:
         try:
-            for task in [pool.submit(work_on) for _ in range(threads)]:
+            for task in [pool.submit(work_on) for _ in range(workers)]:
                 task.result()
         except BaseException:
-            parts.clear()
+            left.forget()
             raise
+
+
+class _Shared(Generic[T]):
+    """An iterator for several threads: each item goes to one of them."""
+
+    def __init__(self, items: Iterable[T]) -> None:
+        self._items = iter(items)
+        self._lock = threading.Lock()
+
+    def __iter__(self) -> Iterator[T]:
+        return self
+
+    def __next__(self) -> T:
+        with self._lock:
+            return next(self._items)
+
+    def forget(self) -> None:
+        """There are no more items."""
+        self._items = iter(())

@@ -1,9 +1,9 @@
 """Counting many networks of one shape in the plane: the plane kernel in a loop without Python.
 
 To prepare a network for the kernel takes longer than to count its hundred regions. So of networks
-that differ in their numbers only, these are put one after the other into one array, and a kernel
-prepares and counts one network after the other. What it cannot do (a sign in doubt, numbers of
-unusual size) it leaves to the ordinary way.
+that differ in their numbers only, a kernel gets the addresses of these, and copies, prepares and
+counts one network after the other. What it cannot do (a sign in doubt, numbers of unusual size) it
+leaves to the ordinary way.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from tropicell.engines._cells_state import (
     Seeds,
 )
 from tropicell.engines._exact_cells import ExactCells
-from tropicell.engines._jit import copy_bytes, kernel
+from tropicell.engines._jit import Entry, copy_bytes, kernel
 from tropicell.engines.blueprint import Blueprint
 from tropicell.engines.program import LineArrays, MapArrays, Program, compile_program
 from tropicell.engines.slab import address_of
@@ -44,6 +44,7 @@ from tropicell.layers import Affine, Layer
 from tropicell.network import Network
 
 FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
 
 #: Regions of one network after which the ordinary way, which looks at the clock, takes over.
 _MOST_REGIONS = 1 << 62
@@ -60,25 +61,12 @@ class Shape(NamedTuple):
     seeds: tuple[Seeds, Seeds]  # the second ones if `pointed` is False and two lines turn right
     pointed: bool
     domain: FloatArray  # rows r with r · (x, 1) >= 0, in the inputs' own scale
-    size: int  # numbers of a network
+    sizes: IntArray  # bytes of the numbers of every layer
 
-
-def numbers_of(networks: Sequence[Network]) -> FloatArray:
-    """Matrices and biases of networks of one shape, layer by layer; a row for each network."""
-    sizes = [layer.affine.numbers.nbytes for layer in networks[0].layers]
-    places = np.frombuffer(b"".join([network.places for network in networks]), np.int64)
-    numbers = np.empty((len(networks), sum(sizes) // 8))
-    _copy_all(address_of(numbers), places.reshape(len(networks), -1), np.array(sizes))
-    return numbers
-
-
-@kernel
-def _copy_all(target: int, places: Any, sizes: Any) -> None:
-    """Copy what lies at some addresses, row by row, one after the other."""
-    for i in range(len(places)):
-        for k in range(len(sizes)):
-            copy_bytes(target, places[i, k], sizes[k])
-            target += sizes[k]
+    @property
+    def numbers(self) -> int:
+        """How many numbers a network has."""
+        return int(self.sizes.sum()) // 8
 
 
 def shape_of(network: Network, domain: Domain) -> Shape | None:
@@ -93,15 +81,15 @@ def shape_of(network: Network, domain: Domain) -> Shape | None:
     if root is None or not is_tame(twin, domain):
         return None
     a, b = domain.inequalities(2)
-    rows = np.concatenate([-a, b[:, None]], axis=1)
-    size = sum(len(x.bias) + sum(m.size for m in x.terms.values()) for x in layers)
+    rows = np.ascontiguousarray(np.concatenate([-a, b[:, None]], axis=1))
+    sizes = np.array([affine.numbers.nbytes for affine in layers])
     if root.cone.pointed:
         seeds = buffers.plane_seeds(program, [root])
-        return Shape(program, (seeds, seeds), True, rows, size)
+        return Shape(program, (seeds, seeds), True, rows, sizes)
     if len(b) or not program.lines.plain[1] or layers[0].width < 2:
         return None
     left, right = (_parts(network, domain, program, turned) for turned in (False, True))
-    return Shape(program, (left, right), False, rows, size)
+    return Shape(program, (left, right), False, rows, sizes)
 
 
 def _twin(network: Network, first: FloatArray) -> Network:
@@ -130,8 +118,9 @@ def _parts(network: Network, domain: Domain, program: Program, turned: bool) -> 
 
 
 class Room(NamedTuple):
-    """The numbers of one network, as the plane kernel reads them."""
+    """The numbers of one network: one after the other, and as the plane kernel reads them."""
 
+    numbers: FloatArray
     bias: FloatArray
     weights: FloatArray
     slack: FloatArray
@@ -143,6 +132,7 @@ class Room(NamedTuple):
 def _new_room(shape: Shape) -> Room:
     maps, lines = shape.program
     return Room(
+        np.zeros(shape.numbers),
         np.zeros(len(maps.bias)),
         np.zeros(len(maps.weights)),
         np.zeros(len(lines.line_row)),
@@ -152,29 +142,46 @@ def _new_room(shape: Shape) -> Room:
     )
 
 
+class Counting:
+    """How networks of one shape are counted: what all threads read."""
+
+    def __init__(self, shape: Shape, *, exact: bool, tolerance: float) -> None:
+        self.shape = shape
+        self.options = exact, tolerance
+        self.kernel = Entry(count_some)
+        self._room = Blueprint(lambda _: _new_room(shape))
+        self._buffers = buffers.room_for(shape.program, exact, store=False)
+
+    def counter(self) -> Counter:
+        """What one thread needs."""
+        return Counter(self, self._room.build(), self._buffers.build())
+
+
 class Counter:
     """Buffers of one thread, to count networks of one shape."""
 
-    def __init__(self, shape: Shape, *, exact: bool, tolerance: float) -> None:
-        program = shape.program
-        self._shape = shape
-        self._exact, self._tolerance = exact, tolerance
-        self._room = Blueprint(lambda _: _new_room(shape)).build()
-        room = buffers.room_for(program, exact, store=False).build()
-        self._maps, self._stack, self._records, self._out, self._unsure = room[:5]
-        self._state = room.state
+    def __init__(self, counting: Counting, room: Room, arrays: buffers.Room) -> None:
+        self._counting = counting
+        self._room, self._target = room, address_of(room.numbers)
+        self._maps, self._state = arrays.maps, arrays.state
+        self._stack, self._records = arrays.stack, arrays.records
+        self._out, self._unsure = arrays.out, arrays.unsure
 
-    def count(self, networks: Sequence[Network]) -> NDArray[np.int64]:
+    def count(self, networks: Sequence[Network]) -> IntArray:
         """The numbers of regions of networks of the shape, `LEFT` where it can't tell."""
-        counts = np.full(len(networks), LEFT, np.int64)
-        numbers, shape, first = numbers_of(networks), self._shape, 0
+        counting, first = self._counting, 0
+        program, seeds, pointed, domain, sizes = counting.shape
+        places = np.frombuffer(b"".join([network.places for network in networks]), np.int64)
+        counts = np.empty(len(networks), np.int64)
         while first < len(networks):
-            first = count_some(
-                shape.program,
-                numbers,
-                shape.domain,
-                shape.pointed,
-                *shape.seeds,
+            first = counting.kernel(
+                program,
+                places,
+                sizes,
+                self._target,
+                domain,
+                pointed,
+                *seeds,
                 self._room,
                 *self._maps,
                 self._stack,
@@ -182,8 +189,7 @@ class Counter:
                 self._out,
                 self._unsure,
                 self._state,
-                self._exact,
-                self._tolerance,
+                *counting.options,
                 first,
                 counts,
             )
@@ -201,13 +207,13 @@ def _power_of_two(slope: float, offset: float) -> float:
 
 
 @kernel
-def _take(maps: Any, row: Any, room: Any) -> tuple[bool, float, float, float]:
-    """Copy the numbers of one network; whether all but 0 are of ordinary size.
+def _take(maps: Any, room: Any) -> tuple[bool, float, float, float]:
+    """Put the numbers of one network where they belong; whether all but 0 are of ordinary size.
 
     And the largest slopes, and the largest bias, of the layers that read the input.
     """
     tame, x, y, offset = True, 0.0, 0.0, 0.0
-    at = 0
+    row, at = room.numbers, 0
     for layer in range(1, len(maps.row_start) - 1):
         begin = maps.row_start[layer]
         width = maps.row_start[layer + 1] - begin
@@ -238,9 +244,12 @@ def _take(maps: Any, row: Any, room: Any) -> tuple[bool, float, float, float]:
 
 
 @kernel
-def _load(maps: Any, lines: Any, row: Any, domain: Any, pointed: bool, room: Any) -> int:
-    """Make one network ready; which of the seeds it starts from, or -1: leave it."""
-    tame, x, y, offset = _take(maps, row, room)
+def _load(maps: Any, lines: Any, domain: Any, pointed: bool, room: Any) -> int:
+    """Make the network ready whose numbers are there.
+
+    Returns which of the seeds it starts from, or -1: leave it.
+    """
+    tame, x, y, offset = _take(maps, room)
     if not tame:
         return -1
     if offset == 0.0:
@@ -262,7 +271,7 @@ def _load(maps: Any, lines: Any, row: Any, domain: Any, pointed: bool, room: Any
     if pointed:
         return 0
     # The matrix that reads the input is the first one of the first layer.
-    at = 2 * (maps.row_start[2] - maps.row_start[1]) - 4
+    row, at = room.numbers, 2 * (maps.row_start[2] - maps.row_start[1]) - 4
     p, q = row[at] * row[at + 3], row[at + 1] * row[at + 2]
     if not abs(p - q) > 4.0 * ROUND * (abs(p) + abs(q)) + TINY:
         return -1
@@ -272,7 +281,9 @@ def _load(maps: Any, lines: Any, row: Any, domain: Any, pointed: bool, room: Any
 @kernel
 def count_some(
     program: Any,
-    numbers: Any,
+    places: Any,
+    sizes: Any,
+    target: int,
     domain: Any,
     pointed: bool,
     seeds: Any,
@@ -292,7 +303,11 @@ def count_some(
     first: int,
     counts: Any,
 ) -> int:
-    """Count the networks from `first` on; where the stack is too small, return the network."""
+    """Count the networks from `first` on; where the stack is too small, return the network.
+
+    Their numbers lie at `places`, so many bytes of each layer as `sizes` says; those of one network
+    are copied to `target`, the address of `room.numbers`.
+    """
     maps, lines = program.maps, program.lines
     one = Program(
         MapArrays(
@@ -322,9 +337,13 @@ def count_some(
             room.scale,
         ),
     )
-    for k in range(first, len(numbers)):
+    for k in range(first, len(counts)):
         counts[k] = LEFT
-        start = _load(maps, lines, numbers[k], domain, pointed, room)
+        to = target
+        for layer in range(len(sizes)):
+            copy_bytes(to, places[k * len(sizes) + layer], sizes[layer])
+            to += sizes[layer]
+        start = _load(maps, lines, domain, pointed, room)
         if start < 0:
             continue
         state[TOP] = state[CORNERS] = state[CONFLICTS] = state[PATTERNS] = 0
@@ -354,4 +373,4 @@ def count_some(
             return k
         if code == DONE and state[UNSURE] == 0:
             counts[k] = state[COUNT]
-    return len(numbers)
+    return len(counts)
