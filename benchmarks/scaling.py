@@ -7,7 +7,8 @@
 
 Every case is counted and enumerated with 1, 2, 4, … threads, in one process, several times in turn (the median counts);
 so is what one does with regions: proofs, maps, volumes, and counts of many small networks; and, to compare with, plain
-arithmetic, and searches with one thread each in separate processes.
+arithmetic. Then the same is done with one thread by as many processes at once as there are cores: cores that share caches, memory or
+power are slower when all are busy, whatever the program.
 Writes scaling_N.json for a machine with N cores, and from all such files SCALING.md and a section of RESULTS.md, next to this
 file, after every case. The regions
 must be the same, in the same order, whatever the number of threads: a checksum of all columns is compared.
@@ -28,7 +29,7 @@ from functools import partial
 from itertools import pairwise
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -106,6 +107,7 @@ def measure(
     domain: Domain | None,
     spread: float,
     threads: list[int],
+    crowd: Crowd,
     deadline: float,
 ) -> Any:
     """Seconds of one case for every number of threads; None if there is no time for it."""
@@ -131,6 +133,8 @@ def measure(
     result["count"] = all_times(f"{name}, counting", count, threads, counts.add)
     find = partial(enumerate_regions, network, domain)
     result["enumerate"] = all_times(f"{name}, enumerating", find, threads, note)
+    for what in ("count", "enumerate"):
+        result[f"{what}, full machine"] = crowd.times(partial(search, what, name))
     assert counts == {regions}
     return result | {"same_for_all": len(sums) == 1, "checksum": min(sums)}
 
@@ -146,18 +150,56 @@ def all_times(
     for workers in RUNS * [n for n in threads for _ in range(2 if n >= 8 else 1)]:
         started = time.perf_counter()
         result = work(workers=workers)
-        seconds = result.seconds if isinstance(result, Timed) else time.perf_counter() - started
-        times[str(workers)].append(seconds)
+        times[str(workers)].append(time.perf_counter() - started)
         note(result)
         del result
     print(name, {n: [round(x, 4) for x in seconds] for n, seconds in times.items()}, flush=True)
     return times
 
 
-class Timed(NamedTuple):
-    """What a piece of work says itself that it took."""
+class Crowd:
+    """Processes that do the same thing at the same time, with one thread each."""
 
-    seconds: float
+    def __init__(self, number: int) -> None:
+        context = get_context("spawn")
+        self._number = number
+        together = context.Barrier(number)
+        self._pool = ProcessPoolExecutor(number, context, _meet_at, (together,))
+
+    def times(self, make: Callable[[], Work]) -> list[float]:
+        """The seconds that each of them takes."""
+        times = list(self._pool.map(_timed, [make] * self._number))
+        print("  all at once, one thread each", [round(x, 4) for x in times], flush=True)
+        return times
+
+    def close(self) -> None:
+        """End them."""
+        self._pool.shutdown()
+
+
+#: Where processes of a crowd wait for each other.
+_together: Any = None
+
+
+def _meet_at(barrier: Any) -> None:
+    global _together  # noqa: PLW0603 - one for each process
+    _together = barrier
+
+
+def _timed(make: Callable[[], Work]) -> float:
+    _, work = make()
+    _together.wait()  # each of them has got one
+    started = time.perf_counter()
+    work(workers=1)
+    return time.perf_counter() - started
+
+
+def search(what: str, name: str) -> Work:
+    """A case that is counted or enumerated; its kernels are loaded."""
+    _, sizes, domain, spread, _ = next(case for case in CASES if case[0] == name)
+    find = {"count": count_regions, "enumerate": enumerate_regions}[what]
+    find(network_of([sizes[0], 4, 1]), domain)
+    return 1, partial(find, network_of(sizes, spread), domain)
 
 
 #: What to measure besides: a number of things, and what is done with them in so many threads.
@@ -187,32 +229,6 @@ def arithmetic() -> Work:
             list(pool.map(_arithmetic, [loops] * parts))
 
     return parts * loops, work
-
-
-def count_one(seed: int) -> int:
-    """A short search in one thread."""
-    return count_regions(network_of([5, 12, 8, 1], seed=seed))
-
-
-def _get_ready(all_there: Any) -> None:
-    count_one(0)
-    all_there.wait()
-
-
-def processes() -> Work:
-    """What the machine gives to programs that share nothing: counts in processes with one thread each."""
-    seeds = range(128)
-
-    def work(workers: int) -> Timed:
-        context = get_context("spawn")
-        ready = context.Barrier(workers)
-        with ProcessPoolExecutor(workers, context, _get_ready, (ready,)) as pool:
-            list(pool.map(count_one, range(workers)))
-            started = time.perf_counter()
-            list(pool.map(count_one, seeds))
-            return Timed(time.perf_counter() - started)
-
-    return len(seeds), work
 
 
 def proofs() -> Work:
@@ -250,20 +266,22 @@ def many(width: int, count: int) -> Work:
 #: Name, and what to do.
 WORK: list[tuple[str, Callable[[], Work]]] = [
     ("plain arithmetic, to compare with", arithmetic),
-    ("separate processes, to compare with", processes),
     ("proofs, 2-D 4×[192]", proofs),
     ("maps, 2-D 4×[256]", maps),
     ("volumes, 4-D [32,32]", volumes),
-    ("`count_many`, 2-D 3×[8]", lambda: many(8, 40_000)),
-    ("`count_many`, 2-D 3×[16]", lambda: many(16, 10_000)),
+    ("`count_many`, 2-D 3×[8]", partial(many, 8, 40_000)),
+    ("`count_many`, 2-D 3×[16]", partial(many, 16, 10_000)),
 ]
 
 
-def measure_work(name: str, make: Callable[[], Work], threads: list[int]) -> dict[str, Any]:
+def measure_work(
+    name: str, make: Callable[[], Work], threads: list[int], crowd: Crowd
+) -> dict[str, Any]:
     """Seconds for every number of threads."""
     count, work = make()
     work(workers=threads[-1])  # compiled, and loaded
-    return {"case": name, "regions": count, "work": all_times(name, work, threads)}
+    result = {"case": name, "regions": count, "work": all_times(name, work, threads)}
+    return result | {"work, full machine": crowd.times(make)}
 
 
 def table(
@@ -273,13 +291,20 @@ def table(
     names: tuple[str, str] = ("network", "regions"),
 ) -> str:
     """A Markdown table of speedups."""
-    head = [*names, f"{names[1]}/s, 1 thread", *(f"{n} threads" for n in threads[1:])]
+    head = [
+        *names,
+        f"{names[1]}/s, 1 thread",
+        *(f"{n} threads" for n in threads[1:]),
+        "full machine",
+    ]
     lines = ["| " + " | ".join(head) + " |", "| --- " + "| ---: " * (len(head) - 1) + "|"]
     for result in results:
         seconds = {int(n): float(np.median(times)) for n, times in result[what].items()}
         cells = [result["case"], f"{result['regions']:,}"]
         cells.append(f"{result['regions'] / seconds[threads[0]]:,.0f}")
         cells += [f"{seconds[threads[0]] / seconds[n]:.2f}×" for n in threads[1:]]
+        full = float(np.median(result[f"{what}, full machine"]))
+        cells.append(f"{full / seconds[threads[-1]]:.2f}×")
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
@@ -299,9 +324,12 @@ def page(machines: list[dict[str, Any]]) -> str:
 
 Speed with several threads, relative to one thread. Random networks (PyTorch's default initialisation)
 on all of R^n, exact arithmetic (4×[256]: weights times 4, on [-1, 1]²). Made by `python -m benchmarks.scaling`: medians of {RUNS} runs
-({2 * RUNS} with 8 threads and more), in turn. Cases that were not finished in time are left out. Two rows show what a machine gives: plain
-arithmetic, which needs neither memory nor the interpreter, and searches that share nothing, each in a process of its own. Where other programs
-run on the same machine, one thread takes now longer, now shorter (all times are in the files), and a ratio may be larger than these.
+({2 * RUNS} with 8 threads and more), in turn. Cases that were not finished in time are left out.
+
+One thread has a machine for itself: cores that share caches, memory, power or a pair of hyper-threads are slower when all are busy,
+and where other programs run on the same machine, one thread takes now longer, now shorter (all times are in the files). So the last
+column compares all threads with one thread on a full machine: while all other cores do the same with one thread each, in
+processes that share nothing. What is missing there is what it costs to share the work.
 """
     for data in machines:
         threads = data["threads"]
@@ -375,13 +403,15 @@ def main() -> None:
         store.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
         write(arguments.out)
 
+    crowd = Crowd(threads[-1])
     for case in chosen:
-        if (result := measure(*case[:4], threads, deadline)) is not None:
+        if (result := measure(*case[:4], threads, crowd, deadline)) is not None:
             results.append(result)
         keep()
     for name, make in [] if arguments.quick else WORK:
-        work.append(measure_work(name, make, threads))
+        work.append(measure_work(name, make, threads, crowd))
         keep()
+    crowd.close()
 
 
 if __name__ == "__main__":

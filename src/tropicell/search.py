@@ -102,7 +102,7 @@ class Search:
         if backend is None:
             runs.load(name, self.network.n_inputs)
         started = time.perf_counter()
-        self.keeper, run = self._start(name, domain, backend, store=store)
+        self.keeper, run = self._start(name, domain, backend, store=store, pausing=pausing)
         most = sys.maxsize if self.max_regions is None else self.max_regions
         unlimited = self.max_bytes is None or self.out is not None
         budget = _Budget(most, sys.maxsize if unlimited else cast(int, self.max_bytes))
@@ -139,7 +139,13 @@ class Search:
         return guess.count
 
     def _start(
-        self, name: str, domain: Domain, backend: DeviceBackend | None, *, store: bool
+        self,
+        name: str,
+        domain: Domain,
+        backend: DeviceBackend | None,
+        *,
+        store: bool,
+        pausing: bool,
     ) -> tuple[Keeper | None, Run]:
         """The run, and the checkpoint or folder from which it goes on."""
         from tropicell.engines import runs  # noqa: PLC0415 - Numba is slow to import
@@ -151,6 +157,8 @@ class Search:
         if self.checkpoint is None and self.out is None:
             network, arithmetic = self.network, self.arithmetic
             options |= {"store": store, "backend": backend}
+            if store and not pausing and self.max_regions is None and self.max_bytes is None:
+                options["most_waiting"] = sys.maxsize  # all will be in memory anyway
             return None, runs.start(name, network, domain, arithmetic, **options)
         if name == "traverse":
             what = "checkpoints" if self.out is None else "folders of regions"

@@ -20,7 +20,7 @@ from tropicell.engines.halfspaces import HalfspaceTask
 from tropicell.engines.open_units import Place
 from tropicell.engines.runs import task_of
 from tropicell.engines.threads import UnitRun
-from tropicell.engines.units import Outcome, Task, Unit
+from tropicell.engines.units import LIMITS, Outcome, Task, Unit
 from tropicell.unit_states import units_from_arrays, units_to_arrays
 
 TASKS: list[Callable[[Network], Task]] = [CellTask, HalfspaceTask]
@@ -51,7 +51,7 @@ def summary(outcome: Outcome) -> Any:
 def test_a_unit_gives_the_same_whoever_does_it_and_whatever_they_did_before(
     engine: Callable[[Network], Task],
 ) -> None:
-    task = engine(dense([4, 14, 8, 1]))
+    task = engine(dense([4, 18, 14, 1]))
     units, used, seen = [task.root()], task.worker(), 0
     while units and seen < 15:
         unit = units.pop()
@@ -90,7 +90,7 @@ def test_a_small_search_is_one_unit_and_a_large_one_is_soon_many(engine: str, st
     assert small.worker().run(root, root.limit(small.grain), never).left == []
     large = task_of(engine, dense([4, 24, 24, 1]), WholeSpace(), "exact", store=store)
     units = [large.root()]
-    assert units[0].limit(large.grain) == large.grain
+    assert units[0].limit(large.grain) == LIMITS[0] * large.grain
     for _ in range(2):
         left = [large.worker().run(unit, unit.limit(large.grain), never).left for unit in units]
         units = [unit for part in left for unit in part or []]

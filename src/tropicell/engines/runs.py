@@ -102,6 +102,7 @@ def start(
     store: bool,
     workers: int = 1,
     max_seconds: float | None = None,
+    most_waiting: int | None = None,
     backend: Backend | None = None,
 ) -> Run:
     """A run of an engine; on a GPU if there is a backend (see `device_for`)."""
@@ -114,7 +115,7 @@ def start(
             raise InvalidInputError("the engine 'traverse' works in exact arithmetic only")
         return TraverseRun(network, domain)
     task = task_of(engine, network, domain, arithmetic, store=store)
-    return UnitRun(task, workers, max_seconds=max_seconds)
+    return UnitRun(task, workers, max_seconds=max_seconds, most_waiting=most_waiting)
 
 
 def device_for(engine: str, network: Network) -> Backend | None:

@@ -37,13 +37,14 @@ __all__ = [
 ]
 
 #: A unit ends after so many regions (times the task's `grain`), more in later generations: first a
-#: few, so that all threads soon have something to do; then as many as take some milliseconds, so
-#: that handing them out costs little. From the last of these generations on, a unit that probably
+#: few, so that all threads soon have something to do (but soon more: the fewer units, the less
+#: threads wait for Python's lock); then as many as take some milliseconds, so that handing them out
+#: costs little. From the last of these generations on, a unit that probably
 #: has more ends after twice as many, one that has more than four times as many after four times as
 #: many: large units are taken first, so at the end there are small ones, and no thread has long to
 #: go. Where there are so many generations (one more doubling with every fourth from `_LATE` on)
 #: there is much to do, and units may take longer.
-LIMITS = (1, 4, 16, 128)
+LIMITS = (2, 8, 128)
 _LATE, LAST_LIMIT = 32, 2048
 
 #: What is left of a unit becomes no more units than one for so many regions expected, times the
@@ -52,7 +53,7 @@ FEW = 32.0
 
 #: A search that is expected to have no more regions (times the `grain`) begins with the limit of
 #: such a generation: a small one is done sooner than it can be handed out.
-_SMALL, _MEDIUM = (64, 3), (4096, 1)
+_SMALL, _MEDIUM = (64, 2), (4096, 1)
 
 
 class Unit(NamedTuple):
@@ -161,7 +162,7 @@ def first_generation(regions: float, grain: int) -> int:
     Examples
     --------
     >>> [first_generation(regions, grain=16) for regions in (22, 5000, 1e6)]
-    [3, 1, 0]
+    [2, 1, 0]
     """
     for most, generation in (_SMALL, _MEDIUM):
         if regions <= most * grain:
