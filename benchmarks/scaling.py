@@ -6,7 +6,7 @@
     python -m benchmarks.scaling --again            the pages anew, without measuring
 
 Every case is counted and enumerated with 1, 2, 4, … threads, in one process, several times in turn (the median counts);
-so is what one does with regions: proofs, maps, volumes, and counts of many small networks; and, to compare with, plain
+so is what one does with regions: proofs, maps, volumes, and counts of many small networks; and, to compare with,
 arithmetic. Then the same is done with one thread by as many processes at once as there are cores: cores that share caches, memory or
 power are slower when all are busy, whatever the program.
 Writes scaling_N.json for a machine with N cores, and from all such files SCALING.md and a section of RESULTS.md, next to this
@@ -25,6 +25,7 @@ import platform
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from itertools import pairwise
 from multiprocessing import get_context
@@ -66,7 +67,8 @@ CASES: list[tuple[str, list[int], Domain | None, float, bool]] = [
 LONGEST = 20.0
 
 #: Rounds of measuring, in which all numbers of threads have their turn, those from 8 on twice; the median counts.
-RUNS = 3
+#: There are more than the fewest as long as they take no more than so many seconds together.
+FEWEST, MOST, SECONDS = 3, 9, 10.0
 
 
 def network_of(sizes: list[int], spread: float = 1.0, seed: int = 0) -> Network:
@@ -117,7 +119,7 @@ def measure(
     except IncompleteError as error:
         print(f"{name}: left out, {error}", flush=True)
         return None
-    needed = 1.5 * RUNS * seconds * threads[-1] * sum(1 / n for n in threads)
+    needed = 1.5 * FEWEST * seconds * threads[-1] * sum(1 / n for n in threads)
     if time.perf_counter() + needed > deadline:
         print(f"{name}: left out, it would take about {needed:.0f} seconds", flush=True)
         return None
@@ -147,12 +149,16 @@ def all_times(
 ) -> dict[str, list[float]]:
     """Seconds of all runs of a piece of work for every number of threads; what it gives is noted."""
     times: dict[str, list[float]] = {str(n): [] for n in threads}
-    for workers in RUNS * [n for n in threads for _ in range(2 if n >= 8 else 1)]:
-        started = time.perf_counter()
-        result = work(workers=workers)
-        times[str(workers)].append(time.perf_counter() - started)
-        note(result)
-        del result
+    began = time.perf_counter()
+    for number in range(MOST):
+        if number >= FEWEST and time.perf_counter() - began > SECONDS:
+            break
+        for workers in [n for n in threads for _ in range(2 if n >= 8 else 1)]:
+            started = time.perf_counter()
+            result = work(workers=workers)
+            times[str(workers)].append(time.perf_counter() - started)
+            note(result)
+            del result
     print(name, {n: [round(x, 4) for x in seconds] for n, seconds in times.items()}, flush=True)
     return times
 
@@ -163,12 +169,16 @@ class Crowd:
     def __init__(self, number: int) -> None:
         context = get_context("spawn")
         self._number = number
-        together = context.Barrier(number)
-        self._pool = ProcessPoolExecutor(number, context, _meet_at, (together,))
+        self._done = context.Value("i", 0)
+        shared = context.Barrier(number), self._done
+        self._pool = ProcessPoolExecutor(number, context, _Member.join, shared)
 
     def times(self, make: Callable[[], Work]) -> list[float]:
-        """The seconds that each of them takes."""
-        times = list(self._pool.map(_timed, [make] * self._number))
+        """The seconds that each of them takes; if they are few, several times."""
+        times: list[float] = []
+        for _ in range(3 if self._number < 8 else 1):
+            self._done.value = 0
+            times += self._pool.map(_Member.timed, [make] * self._number)
         print("  all at once, one thread each", [round(x, 4) for x in times], flush=True)
         return times
 
@@ -177,21 +187,37 @@ class Crowd:
         self._pool.shutdown()
 
 
-#: Where processes of a crowd wait for each other.
-_together: Any = None
+class _Member:
+    """One of them, in its process."""
+
+    together: Any
+    done: Any
+
+    @classmethod
+    def join(cls, together: Any, done: Any) -> None:
+        """Begin: where they wait for each other, and how many are done."""
+        cls.together, cls.done = together, done
+
+    @classmethod
+    def timed(cls, make: Callable[[], Work]) -> float:
+        """The seconds that something takes while all others do the same."""
+        _, work = make()
+        network = network_of([5, 20, 16, 1])
+        _search_for(0.01, network)  # loaded
+        cls.together.wait()  # each of them has got one
+        started = time.perf_counter()
+        work(workers=1)
+        seconds = time.perf_counter() - started
+        with cls.done.get_lock():
+            cls.done.value += 1
+        while cls.done.value < cls.together.parties:  # the machine stays full for the others
+            _search_for(0.05, network)
+        return seconds
 
 
-def _meet_at(barrier: Any) -> None:
-    global _together  # noqa: PLW0603 - one for each process
-    _together = barrier
-
-
-def _timed(make: Callable[[], Work]) -> float:
-    _, work = make()
-    _together.wait()  # each of them has got one
-    started = time.perf_counter()
-    work(workers=1)
-    return time.perf_counter() - started
+def _search_for(seconds: float, network: Network) -> None:
+    with suppress(IncompleteError):
+        count_regions(network, max_seconds=seconds)
 
 
 def search(what: str, name: str) -> Work:
@@ -212,21 +238,34 @@ def found(sizes: list[int], spread: float, domain: Domain) -> Regions:
 
 
 @njit(nogil=True)
-def _arithmetic(n: int) -> float:
+def _chains(n: int) -> float:
     a, b, c, d = 1.0, 2.0, 3.0, 4.0
     for _ in range(n):
         a, b, c, d = 0.5 * a + 1.0, 0.5 * b + 1.0, 0.5 * c + 1.0, 0.5 * d + 1.0
     return a + b + c + d
 
 
-def arithmetic() -> Work:
+@njit(nogil=True)
+def _shifts(n: int) -> int:
+    a, b, c, d, e, f = 1, 2, 3, 4, 5, 6
+    for _ in range(n):
+        a ^= a << 1
+        b += a >> 3
+        c ^= c << 3
+        d += c >> 1
+        e ^= e << 2
+        f += e >> 2
+    return a + b + c + d + e + f
+
+
+def arithmetic(loop: Callable[[int], float], loops: int) -> Work:
     """What the machine can do: a loop that needs neither memory nor the interpreter."""
-    parts, loops = 256, 4_000_000
-    _arithmetic(1)
+    parts = 256
+    loop(1)
 
     def work(workers: int) -> None:
         with ThreadPoolExecutor(workers) as pool:
-            list(pool.map(_arithmetic, [loops] * parts))
+            list(pool.map(loop, [loops] * parts))
 
     return parts * loops, work
 
@@ -265,7 +304,14 @@ def many(width: int, count: int) -> Work:
 
 #: Name, and what to do.
 WORK: list[tuple[str, Callable[[], Work]]] = [
-    ("plain arithmetic, to compare with", arithmetic),
+    (
+        "arithmetic, to compare with",
+        partial(arithmetic, _chains, 4_000_000),
+    ),
+    (
+        "arithmetic that needs a whole core, to compare with",
+        partial(arithmetic, _shifts, 8_000_000),
+    ),
     ("proofs, 2-D 4×[192]", proofs),
     ("maps, 2-D 4×[256]", maps),
     ("volumes, 4-D [32,32]", volumes),
@@ -323,8 +369,8 @@ def page(machines: list[dict[str, Any]]) -> str:
     text = f"""# Threads
 
 Speed with several threads, relative to one thread. Random networks (PyTorch's default initialisation)
-on all of R^n, exact arithmetic (4×[256]: weights times 4, on [-1, 1]²). Made by `python -m benchmarks.scaling`: medians of {RUNS} runs
-({2 * RUNS} with 8 threads and more), in turn. Cases that were not finished in time are left out.
+on all of R^n, exact arithmetic (4×[256]: weights times 4, on [-1, 1]²). Made by `python -m benchmarks.scaling`: medians of {FEWEST} to {MOST} runs
+(twice as many with 8 threads and more), in turn. Cases that were not finished in time are left out.
 
 One thread has a machine for itself: cores that share caches, memory, power or a pair of hyper-threads are slower when all are busy,
 and where other programs run on the same machine, one thread takes now longer, now shorter (all times are in the files). So the last

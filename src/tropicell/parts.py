@@ -48,6 +48,7 @@ def in_parts(work: Callable[[slice], None], count: int, workers: int, size: int)
     >>> parts
     [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
     """
+    check_workers(workers)
     parts = [slice(start, min(start + size, count)) for start in range(0, count, size)]
     in_turn(work, parts, min(workers, max(1, len(parts))))
 

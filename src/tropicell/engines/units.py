@@ -37,13 +37,13 @@ __all__ = [
 ]
 
 #: A unit ends after so many regions (times the task's `grain`), more in later generations: first a
-#: few, so that all threads soon have something to do (but soon more: the fewer units, the less
-#: threads wait for Python's lock); then as many as take some milliseconds, so that handing them out
-#: costs little. From the last of these generations on, a unit that probably
-#: has more ends after twice as many, one that has more than four times as many after four times as
-#: many: large units are taken first, so at the end there are small ones, and no thread has long to
-#: go. Where there are so many generations (one more doubling with every fourth from `_LATE` on)
-#: there is much to do, and units may take longer.
+#: few, so that all threads soon have something to do; then as many as take some milliseconds, so
+#: that handing them out costs little (every unit needs Python's lock for a while, for which all
+#: threads wait). From the last of these generations on, a unit that probably has more ends after
+#: twice as many, one that has more than four times as many after four times as many: large units
+#: are taken first, so at the end there are small ones, and no thread has long to go. Where there
+#: are so many generations (one more doubling with every fourth from `_LATE` on) there is much to
+#: do, and units may take longer.
 LIMITS = (2, 8, 128)
 _LATE, LAST_LIMIT = 32, 2048
 
