@@ -401,8 +401,8 @@ What one does with regions:
 
 def section(machines: list[dict[str, Any]]) -> str:
     """What RESULTS.md says."""
-    text = """`python -m benchmarks.scaling`: enumerating in exact arithmetic, relative to one thread. Counting, the networks, and the same for proofs, maps,
-volumes and many small networks: [SCALING.md](SCALING.md).
+    text = """`python -m benchmarks.scaling`: enumerating in exact arithmetic, relative to one thread; the last column to one thread while all other cores
+are busy, too. Counting, the networks, and the same for proofs, maps, volumes and many small networks: [SCALING.md](SCALING.md).
 """
     for data in machines:
         text += f"""
