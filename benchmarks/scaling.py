@@ -3,6 +3,7 @@
     python -m benchmarks.scaling                    all cases, some minutes on sixteen cores
     python -m benchmarks.scaling --quick            the small ones
     python -m benchmarks.scaling --threads 1 2      with so many threads
+    python -m benchmarks.scaling --add              to the times measured before, on a machine of this kind
     python -m benchmarks.scaling --again            the pages anew, without measuring
 
 Every case is counted and enumerated with 1, 2, 4, … threads, in one process, several times in turn (the median counts);
@@ -330,6 +331,25 @@ def measure_work(
     return result | {"work, full machine": crowd.times(make)}
 
 
+def added(new: dict[str, Any], earlier: list[dict[str, Any]]) -> dict[str, Any]:
+    """A result together with the times of an earlier one of the same case."""
+    old = next((result for result in earlier if result["case"] == new["case"]), None)
+    if old is None:
+        return new
+    joined = new | {"occasions": 1 + old.get("occasions", 1)}
+    for what in {"count", "enumerate", "work"} & new.keys():
+        joined[what] = {n: old[what].get(n, []) + times for n, times in new[what].items()}
+        full = f"{what}, full machine"
+        joined[full] = old[full] + new[full]
+    return joined
+
+
+def occasions(results: list[Any]) -> str:
+    """How often cases were measured."""
+    most = max((result.get("occasions", 1) for result in results), default=1)
+    return "" if most == 1 else f"Times of {most} occasions together. "
+
+
 def table(
     results: list[Any],
     what: str,
@@ -370,7 +390,7 @@ def page(machines: list[dict[str, Any]]) -> str:
 
 Speed with several threads, relative to one thread. Random networks (PyTorch's default initialisation)
 on all of R^n, exact arithmetic (4×[256]: weights times 4, on [-1, 1]²). Made by `python -m benchmarks.scaling`: medians of {FEWEST} to {MOST} runs
-(twice as many with 8 threads and more), in turn. Cases that were not finished in time are left out.
+(twice as many with 8 threads and more), in turn, on every occasion. Cases that were not finished in time are left out.
 
 One thread has a machine for itself: cores that share caches, memory, power or a pair of hyper-threads are slower when all are busy,
 and where other programs run on the same machine, one thread takes now longer, now shorter (all times are in the files). So the last
@@ -382,7 +402,7 @@ processes that share nothing. What is missing there is what it costs to share th
         text += f"""
 ## {data["machine"][0].upper() + data["machine"][1:]}
 
-{sameness(data["results"])}
+{occasions(data["results"])}{sameness(data["results"])}
 
 Counting:
 
@@ -406,7 +426,7 @@ are busy, too. Counting, the networks, and the same for proofs, maps, volumes an
 """
     for data in machines:
         text += f"""
-On {data["machine"]}. {sameness(data["results"])}
+On {data["machine"]}. {occasions(data["results"])}{sameness(data["results"])}
 
 {table(data["results"], "enumerate", data["threads"])}
 """
@@ -426,6 +446,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--again", action="store_true", help="write the pages, measure nothing")
+    parser.add_argument("--add", action="store_true", help="to the times of an earlier occasion")
     parser.add_argument("--threads", type=int, nargs="+")
     parser.add_argument("--out", type=Path, default=HERE)
     parser.add_argument("--minutes", type=float, default=6.0, help="begin no case after that")
@@ -434,7 +455,10 @@ def main() -> None:
         write(arguments.out)
         return
     cores = os.cpu_count() or 1
-    store = arguments.out / f"scaling_{cores}.json"
+    name_of_file = f"scaling_{cores}.json"
+    earlier: dict[str, Any] = {"results": [], "work": []}
+    if arguments.add:
+        earlier = json.loads((HERE / name_of_file).read_text(encoding="utf-8"))
     threads = arguments.threads or [n for n in (1, 2, 4, 8, 16) if n <= cores]
     chosen = [case for case in CASES if case[4] or not arguments.quick]
     for inputs in {case[1][0] for case in chosen}:  # compile first
@@ -446,16 +470,17 @@ def main() -> None:
 
     def keep() -> None:
         data = {"machine": machine, "threads": threads, "results": results, "work": work}
-        store.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+        text = json.dumps(data, indent=1) + "\n"
+        (arguments.out / name_of_file).write_text(text, encoding="utf-8")
         write(arguments.out)
 
     crowd = Crowd(threads[-1])
     for case in chosen:
         if (result := measure(*case[:4], threads, crowd, deadline)) is not None:
-            results.append(result)
+            results.append(added(result, earlier["results"]))
         keep()
     for name, make in [] if arguments.quick else WORK:
-        work.append(measure_work(name, make, threads, crowd))
+        work.append(added(measure_work(name, make, threads, crowd), earlier["work"]))
         keep()
     crowd.close()
 
