@@ -59,3 +59,16 @@ def test_an_error_of_the_items_is_raised(workers: int) -> None:
     with pytest.raises(IndexError, match="no second one"):
         in_turn(done.append, items(), workers)
     assert done == [1]
+
+
+def test_the_calling_thread_works_too() -> None:
+    threads: set[int] = set()
+    together = threading.Barrier(3)
+
+    def work(item: int) -> None:
+        threads.add(threading.get_ident())
+        together.wait(60)  # each thread has one
+
+    in_turn(work, range(3), 3)
+    assert len(threads) == 3
+    assert threading.get_ident() in threads

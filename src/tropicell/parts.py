@@ -37,7 +37,7 @@ def in_parts(work: Callable[[slice], None], count: int, workers: int, size: int)
     count : int
         Number of rows.
     workers : int
-        Number of threads; with 1 the calling thread does it.
+        Number of threads, the calling one included.
     size : int
         Rows of a part.
 
@@ -63,7 +63,7 @@ def in_turn(work: Callable[[T], None], items: Iterable[T], workers: int) -> None
     items : iterable
         They are asked for one by one, by one thread at a time.
     workers : int
-        Number of threads; with 1 the calling thread does it.
+        Number of threads, the calling one included.
 
     Examples
     --------
@@ -86,9 +86,11 @@ def in_turn(work: Callable[[T], None], items: Iterable[T], workers: int) -> None
     if workers == 1:
         work_on()
         return
-    with ThreadPool(workers) as pool:
+    with ThreadPool(workers - 1) as pool:
         try:
-            for task in [pool.submit(work_on) for _ in range(workers)]:
+            tasks = [pool.submit(work_on) for _ in range(workers - 1)]
+            work_on()
+            for task in tasks:
                 task.result()
         except BaseException:
             left.forget()
