@@ -89,10 +89,8 @@ def test_a_stack_that_is_too_small_grows(monkeypatch: pytest.MonkeyPatch) -> Non
     grown: list[object] = []
     grow = _cells_buffers.grown
     monkeypatch.setattr(_cells_buffers, "grown", lambda old: grown.append(old) or grow(old))
-    angles = np.linspace(0.01, 1.5, 100)
-    tangents = np.stack(
-        [np.cos(angles), np.sin(angles)], axis=1
-    )  # of a circle: each cuts all others
+    angles = np.linspace(0.01, 1.5, 100)  # of tangents of a circle: each cuts all others
+    tangents = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     rng = np.random.default_rng(1)
     nets = [
         Network.mlp([lines, np.ones((1, 100))], [np.full(100, -1.0), [0]])

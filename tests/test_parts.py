@@ -9,6 +9,7 @@ import pytest
 
 from interpreter import switching_often
 from tropicell.parts import in_parts, in_turn
+from tropicell.thread_pool import StartedThreads
 
 
 @pytest.mark.parametrize("workers", [1, 4])
@@ -18,6 +19,16 @@ def test_every_row_is_worked_on_once(workers: int) -> None:
     assert sorted(i for part in done for i in range(part.start, part.stop)) == list(range(23))
     in_parts(done.append, 0, workers, 5)
     assert len(done) == 5
+
+
+def test_no_more_threads_than_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[int] = []
+    start = StartedThreads.start
+    monkeypatch.setattr(
+        StartedThreads, "start", lambda self, count: started.append(count) or start(self, count)
+    )
+    in_parts(lambda part: None, 10, 50, 4)
+    assert started == [2]  # three parts, one of them for the calling thread
 
 
 @pytest.mark.parametrize("workers", [1, 3])

@@ -81,6 +81,7 @@ def count_many(
     networks = list(networks)
     _check(networks)
     check_workers(workers)
+    workers = min(workers, max(1, len(networks)))
     counts = np.full(len(networks), -1, dtype=np.int64)
     show = sys.stderr.isatty() if progress is None else progress
     with tqdm(total=len(networks), unit=" networks", disable=not show) as bar:
@@ -91,6 +92,7 @@ def count_many(
 
 
 def _check(networks: Sequence[Any]) -> None:
+    """Refuse what is not a network."""
     if all(issubclass(kind, Network) for kind in set(map(type, networks))):
         return  # most of the time; one by one they would take as long as some of the counts
     for index, network in enumerate(networks):
@@ -117,7 +119,6 @@ def _count_alike(
         counts[indices] = found
         bar.update(int(np.count_nonzero(found >= 0)))
 
-    workers = min(workers, max(1, len(networks)))
     in_turn(work, _blocks(networks, domain, arithmetic, workers), workers)
 
 
@@ -208,8 +209,7 @@ def _count_others(
         counts[index] = _count_one(networks[index], index, domain, arithmetic, engine)
         bar.update(1)
 
-    indices = np.flatnonzero(counts < 0).tolist()
-    in_turn(work, indices, min(workers, max(1, len(indices))))
+    in_turn(work, np.flatnonzero(counts < 0).tolist(), workers)
 
 
 def _count_one(

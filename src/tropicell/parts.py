@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sized
 from typing import Generic, TypeVar
 
 from tropicell.errors import InvalidInputError
@@ -48,9 +48,8 @@ def in_parts(work: Callable[[slice], None], count: int, workers: int, size: int)
     >>> parts
     [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
     """
-    check_workers(workers)
     parts = [slice(start, min(start + size, count)) for start in range(0, count, size)]
-    in_turn(work, parts, min(workers, max(1, len(parts))))
+    in_turn(work, parts, workers)
 
 
 def in_turn(work: Callable[[T], None], items: Iterable[T], workers: int) -> None:
@@ -73,6 +72,8 @@ def in_turn(work: Callable[[T], None], items: Iterable[T], workers: int) -> None
     [0, 1, 4, 9]
     """
     check_workers(workers)
+    if isinstance(items, Sized):  # no more threads than there is something to do for
+        workers = min(workers, max(1, len(items)))
     left = _Shared(items)
 
     def work_on() -> None:
