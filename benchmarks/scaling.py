@@ -340,7 +340,7 @@ def added(new: dict[str, Any], earlier: list[dict[str, Any]]) -> dict[str, Any]:
     for what in {"count", "enumerate", "work"} & new.keys():
         joined[what] = {n: old[what].get(n, []) + times for n, times in new[what].items()}
         full = f"{what}, full machine"
-        joined[full] = old[full] + new[full]
+        joined[full] = old.get(full, []) + new[full]
     return joined
 
 
@@ -369,8 +369,8 @@ def table(
         cells = [result["case"], f"{result['regions']:,}"]
         cells.append(f"{result['regions'] / seconds[threads[0]]:,.0f}")
         cells += [f"{seconds[threads[0]] / seconds[n]:.2f}×" for n in threads[1:]]
-        full = float(np.median(result[f"{what}, full machine"]))
-        cells.append(f"{full / seconds[threads[-1]]:.2f}×")
+        full = result.get(f"{what}, full machine")
+        cells.append(f"{np.median(full) / seconds[threads[-1]]:.2f}×" if full else "not measured")
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
@@ -395,7 +395,8 @@ on all of R^n, exact arithmetic (4×[256]: weights times 4, on [-1, 1]²). Made 
 One thread has a machine for itself: cores that share caches, memory, power or a pair of hyper-threads are slower when all are busy,
 and where other programs run on the same machine, one thread takes now longer, now shorter (all times are in the files). So the last
 column compares all threads with one thread on a full machine: while all other cores do the same with one thread each, in
-processes that share nothing. What is missing there is what it costs to share the work.
+processes that share nothing. Each does it once (three times if there are fewer than 8), so that this column varies more than the others:
+it can even be larger than the number of threads.
 """
     for data in machines:
         threads = data["threads"]
