@@ -6,13 +6,13 @@
     python -m benchmarks.scaling --add              to the times measured before, on a machine of this kind
     python -m benchmarks.scaling --again            the pages anew, without measuring
 
-Every case is counted and enumerated with 1, 2, 4, … threads, in one process, several times in turn (the median counts);
-so is what one does with regions: proofs, maps, volumes, and counts of many small networks; and, to compare with,
-arithmetic. Then the same is done with one thread by as many processes at once as there are cores: cores that share caches, memory or
-power are slower when all are busy, whatever the program.
+Every case is counted and enumerated with 1, 2, 4, … threads, in one process, in several rounds, so that what the machine does
+besides falls on all of them (the median of the rounds' ratios counts); so is what one does with regions: proofs, maps, volumes,
+and counts of many small networks; and, to compare with, arithmetic. Then the same is done with one thread by as many processes
+at once as there are cores: cores that share caches, memory or power are slower when all are busy, whatever the program.
 Writes scaling_N.json for a machine with N cores, and from all such files SCALING.md and a section of RESULTS.md, next to this
-file, after every case. The regions
-must be the same, in the same order, whatever the number of threads: a checksum of all columns is compared.
+file, after every case. The regions must be the same, in the same order, whatever the number of threads: a checksum of all
+columns is compared.
 Needs what the core needs: NumPy, SciPy, Numba, tqdm, python-flint.
 """
 
@@ -67,7 +67,7 @@ CASES: list[tuple[str, list[int], Domain | None, float, bool]] = [
 #: A case that takes longer than this with all threads is left out.
 LONGEST = 20.0
 
-#: Rounds of measuring, in which all numbers of threads have their turn, those from 8 on twice; the median counts.
+#: Rounds of measuring, in which all numbers of threads have their turn, those from 8 on twice.
 #: There are more than the fewest as long as they take no more than so many seconds together.
 FEWEST, MOST, SECONDS = 3, 9, 10.0
 
@@ -331,23 +331,33 @@ def measure_work(
     return result | {"work, full machine": crowd.times(make)}
 
 
-def added(new: dict[str, Any], earlier: list[dict[str, Any]]) -> dict[str, Any]:
-    """A result together with the times of an earlier one of the same case."""
-    old = next((result for result in earlier if result["case"] == new["case"]), None)
-    if old is None:
-        return new
-    joined = new | {"occasions": 1 + old.get("occasions", 1)}
-    for what in {"count", "enumerate", "work"} & new.keys():
-        joined[what] = {n: old[what].get(n, []) + times for n, times in new[what].items()}
-        full = f"{what}, full machine"
-        joined[full] = old.get(full, []) + new[full]
-    return joined
+def together(occasions: list[dict[str, Any]], kind: str) -> list[Any]:
+    """The results of one kind, every case with the times of all occasions on which it was measured."""
+    joined: dict[str, Any] = {}
+    for occasion in occasions:
+        for result in occasion[kind]:
+            case = joined.setdefault(result["case"], result | {"same_for_all": True, "parts": []})
+            case["parts"].append(result)
+            case["same_for_all"] &= result.get("same_for_all", True)
+    return list(joined.values())
 
 
-def occasions(results: list[Any]) -> str:
-    """How often cases were measured."""
-    most = max((result.get("occasions", 1) for result in results), default=1)
-    return "" if most == 1 else f"Times of {most} occasions together. "
+def times_of(result: Any, what: str, threads: int) -> list[float]:
+    """The seconds of a result on all occasions."""
+    return [x for part in result["parts"] for x in part[what][str(threads)]]
+
+
+def ratios(part: Any, what: str, one: int, several: int) -> list[float]:
+    """How many times as fast some threads were as one, in every round."""
+    alone = np.array(part[what][str(one)])
+    seconds = np.array(part[what][str(several)]).reshape(len(alone), -1)  # of a round: one or two
+    return list(alone / seconds.mean(axis=1))
+
+
+def speedup(result: Any, what: str, one: int, several: int) -> float:
+    """The median of all rounds."""
+    parts = result["parts"]
+    return float(np.median([x for part in parts for x in ratios(part, what, one, several)]))
 
 
 def table(
@@ -357,28 +367,36 @@ def table(
     names: tuple[str, str] = ("network", "regions"),
 ) -> str:
     """A Markdown table of speedups."""
+    one, most = threads[0], threads[-1]
+    several = any(len(result["parts"]) > 1 for result in results)
     head = [
         *names,
         f"{names[1]}/s, 1 thread",
         *(f"{n} threads" for n in threads[1:]),
+        *(["each occasion"] if several else []),
         "full machine",
     ]
     lines = ["| " + " | ".join(head) + " |", "| --- " + "| ---: " * (len(head) - 1) + "|"]
     for result in results:
-        seconds = {int(n): float(np.median(times)) for n, times in result[what].items()}
+        parts = result["parts"]
         cells = [result["case"], f"{result['regions']:,}"]
-        cells.append(f"{result['regions'] / seconds[threads[0]]:,.0f}")
-        cells += [f"{seconds[threads[0]] / seconds[n]:.2f}×" for n in threads[1:]]
-        full = result.get(f"{what}, full machine")
-        cells.append(f"{np.median(full) / seconds[threads[-1]]:.2f}×" if full else "not measured")
+        cells.append(f"{result['regions'] / np.median(times_of(result, what, one)):,.0f}")
+        cells += [f"{speedup(result, what, one, n):.2f}×" for n in threads[1:]]
+        if several:
+            medians = [np.median(ratios(part, what, one, most)) for part in parts]
+            cells.append(", ".join(f"{x:.1f}" for x in medians))
+        full = [x for part in parts for x in part.get(f"{what}, full machine", [])]
+        ratio = np.median(full) / np.median(times_of(result, what, most)) if full else np.nan
+        cells.append(f"{ratio:.2f}×" if full else "not measured")
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 
-def sameness(results: list[Any]) -> str:
-    """Whether the number of threads changes the result."""
-    same = all(result["same_for_all"] for result in results)
-    return (
+def remarks(data: dict[str, Any]) -> str:
+    """How often a machine's cases were measured, and whether the number of threads changes the result."""
+    number = len(data["occasions"])
+    same = all(result["same_for_all"] for result in together(data["occasions"], "results"))
+    return (f"Times of {number} occasions together. " if number > 1 else "") + (
         f"All columns of the result {'are' if same else 'are NOT'} the same, bit for bit and in the same order, "
         "for every number of threads."
     )
@@ -389,8 +407,9 @@ def page(machines: list[dict[str, Any]]) -> str:
     text = f"""# Threads
 
 Speed with several threads, relative to one thread. Random networks (PyTorch's default initialisation)
-on all of R^n, exact arithmetic (4×[256]: weights times 4, on [-1, 1]²). Made by `python -m benchmarks.scaling`: medians of {FEWEST} to {MOST} runs
-(twice as many with 8 threads and more), in turn, on every occasion. Cases that were not finished in time are left out.
+on all of R^n, exact arithmetic (4×[256]: weights times 4, on [-1, 1]²). Made by `python -m benchmarks.scaling`: {FEWEST} to {MOST} rounds in which
+all numbers of threads have their turn (those from 8 on twice), the ratio of every round, and the median of all rounds. Where there were
+several occasions, the median of each stands beside it. Cases that were not finished in time are left out.
 
 One thread has a machine for itself: cores that share caches, memory, power or a pair of hyper-threads are slower when all are busy,
 and where other programs run on the same machine, one thread takes now longer, now shorter (all times are in the files). So the last
@@ -399,37 +418,54 @@ processes that share nothing. Each does it once (three times if there are fewer 
 it can even be larger than the number of threads.
 """
     for data in machines:
-        threads = data["threads"]
+        threads, results = data["threads"], together(data["occasions"], "results")
         text += f"""
 ## {data["machine"][0].upper() + data["machine"][1:]}
 
-{occasions(data["results"])}{sameness(data["results"])}
+{remarks(data)}
 
 Counting:
 
-{table(data["results"], "count", threads)}
+{table(results, "count", threads)}
 
 Enumerating:
 
-{table(data["results"], "enumerate", threads)}
+{table(results, "enumerate", threads)}
 
 What one does with regions:
 
-{table(data["work"], "work", threads, ("work", "items"))}
+{table(together(data["occasions"], "work"), "work", threads, ("work", "items"))}
 """
     return text
 
 
+def in_short(data: dict[str, Any]) -> str:
+    """Counting and what one does with regions, with the most threads, in one sentence."""
+    one, most = data["threads"][0], data["threads"][-1]
+    counting = [
+        speedup(result, "count", one, most) for result in together(data["occasions"], "results")
+    ]
+    work = [
+        f"{result['case']} {speedup(result, 'work', one, most):.2f}×"
+        for result in together(data["occasions"], "work")
+        if "to compare with" not in result["case"]
+    ]
+    lowest, highest = min(counting), max(counting)
+    return "; ".join([f"{most} threads, counting: {lowest:.2f}× to {highest:.2f}×", *work]) + "."
+
+
 def section(machines: list[dict[str, Any]]) -> str:
     """What RESULTS.md says."""
-    text = """`python -m benchmarks.scaling`: enumerating in exact arithmetic, relative to one thread; the last column to one thread while all other cores
-are busy, too. Counting, the networks, and the same for proofs, maps, volumes and many small networks: [SCALING.md](SCALING.md).
+    text = """`python -m benchmarks.scaling`: enumerating in exact arithmetic, relative to one thread (the median of all rounds, and that of each occasion alone); the
+last column to one thread while all other cores are busy, too. Counting, the networks, and the same for proofs, maps, volumes and many small networks: [SCALING.md](SCALING.md).
 """
     for data in machines:
         text += f"""
-On {data["machine"]}. {occasions(data["results"])}{sameness(data["results"])}
+On {data["machine"]}. {remarks(data)}
 
-{table(data["results"], "enumerate", data["threads"])}
+{table(together(data["occasions"], "results"), "enumerate", data["threads"])}
+
+{in_short(data)}
 """
     return text
 
@@ -457,10 +493,13 @@ def main() -> None:
         return
     cores = os.cpu_count() or 1
     name_of_file = f"scaling_{cores}.json"
-    earlier: dict[str, Any] = {"results": [], "work": []}
-    if arguments.add:
-        earlier = json.loads((HERE / name_of_file).read_text(encoding="utf-8"))
     threads = arguments.threads or [n for n in (1, 2, 4, 8, 16) if n <= cores]
+    earlier: list[Any] = []
+    if arguments.add:
+        before = json.loads((HERE / name_of_file).read_text(encoding="utf-8"))
+        if before["threads"] != threads:
+            parser.error(f"{name_of_file} is of --threads {before['threads']}, not {threads}")
+        earlier = before["occasions"]
     chosen = [case for case in CASES if case[4] or not arguments.quick]
     for inputs in {case[1][0] for case in chosen}:  # compile first
         count_regions(network_of([inputs, 4, 1]))
@@ -470,7 +509,8 @@ def main() -> None:
     deadline = time.perf_counter() + 60 * arguments.minutes
 
     def keep() -> None:
-        data = {"machine": machine, "threads": threads, "results": results, "work": work}
+        occasions = [*earlier, {"results": results, "work": work}]
+        data = {"machine": machine, "threads": threads, "occasions": occasions}
         text = json.dumps(data, indent=1) + "\n"
         (arguments.out / name_of_file).write_text(text, encoding="utf-8")
         write(arguments.out)
@@ -478,10 +518,10 @@ def main() -> None:
     crowd = Crowd(threads[-1])
     for case in chosen:
         if (result := measure(*case[:4], threads, crowd, deadline)) is not None:
-            results.append(added(result, earlier["results"]))
+            results.append(result)
         keep()
     for name, make in [] if arguments.quick else WORK:
-        work.append(added(measure_work(name, make, threads, crowd), earlier["work"]))
+        work.append(measure_work(name, make, threads, crowd))
         keep()
     crowd.close()
 

@@ -58,6 +58,8 @@ def patience(compiled: Any) -> Iterator[None]:
     """Tell the user if a kernel is compiled for the first time, and that takes long."""
 
     def say() -> None:
+        if compiled.overloads:  # it is there, and what takes long is the work
+            return
         text = "compiling the certificate's kernels, once after an installation …"
         print(f"tropicell: {text}", file=sys.stderr)
 
