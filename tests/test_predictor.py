@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +24,7 @@ from tropicell import (
     Network,
     Slice,
     enumerate_regions,
+    region_cache,
     save,
 )
 from tropicell.predictor import POLICIES
@@ -282,6 +283,25 @@ def test_threads_share_a_cache() -> None:
 
     expected = patterns(PackedPatterns(words, network.n_neurons, 1)[:])
     np.testing.assert_allclose(maps, expected, rtol=1e-9, atol=1e-9)
+
+
+def test_a_cache_that_grows_can_be_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    network = random_network(3, "generic", 3, 3, 12, relu=True)
+    predictor = CachedPredictor(network)
+    sizes: list[Future[tuple[int, int]]] = []
+    table_size = region_cache._table_size
+
+    def growing(slots: int) -> int:
+        """There is no hash table now; whoever asks has to wait."""
+        sizes.append(pool.submit(lambda: (predictor.size, predictor.nbytes)))
+        assert not wait(sizes[-1:], timeout=0.05).done
+        return table_size(slots)
+
+    monkeypatch.setattr(region_cache, "_table_size", growing)
+    with ThreadPoolExecutor(1) as pool:
+        predictor.partial_fit(np.random.default_rng(0).normal(size=(500, 3)))
+    assert sizes
+    assert all(size.result() <= (predictor.size, predictor.nbytes) for size in sizes)
 
 
 # --- files --------------------------------------------------------------------------------------

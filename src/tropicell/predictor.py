@@ -223,18 +223,21 @@ class CachedPredictor(Estimator):
     @property
     def hit_rate(self) -> float:
         """The part of all predicted points that were hits; nan before the first prediction."""
-        total = self._hits + self._misses
-        return self._hits / total if total else float("nan")
+        with self._maps.lock:
+            hits, total = self._hits, self._hits + self._misses
+        return hits / total if total else float("nan")
 
     @property
     def size(self) -> int:
         """Number of regions in the cache."""
-        return len(self._maps.cache)
+        with self._maps.lock:
+            return len(self._maps.cache)
 
     @property
     def nbytes(self) -> int:
         """Memory of the cache in bytes, with what is reserved for regions to come."""
-        return self._maps.cache.nbytes
+        with self._maps.lock:
+            return self._maps.cache.nbytes
 
     def clear(self) -> None:
         """Forget all regions, and start to count anew.
