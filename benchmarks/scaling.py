@@ -157,10 +157,10 @@ def all_times(
         for workers in [n for n in threads for _ in range(2 if n >= 8 else 1)]:
             started = time.perf_counter()
             result = work(workers=workers)
-            times[str(workers)].append(time.perf_counter() - started)
+            times[str(workers)].append(round(time.perf_counter() - started, 5))
             note(result)
             del result
-    print(name, {n: [round(x, 4) for x in seconds] for n, seconds in times.items()}, flush=True)
+    print(name, times, flush=True)
     return times
 
 
@@ -180,7 +180,7 @@ class Crowd:
         for _ in range(3 if self._number < 8 else 1):
             self._done.value = 0
             times += self._pool.map(_Member.timed, [make] * self._number)
-        print("  all at once, one thread each", [round(x, 4) for x in times], flush=True)
+        print("  all at once, one thread each", times, flush=True)
         return times
 
     def close(self) -> None:
@@ -208,7 +208,7 @@ class _Member:
         cls.together.wait()  # each of them has got one
         started = time.perf_counter()
         work(workers=1)
-        seconds = time.perf_counter() - started
+        seconds = round(time.perf_counter() - started, 5)
         with cls.done.get_lock():
             cls.done.value += 1
         while cls.done.value < cls.together.parties:  # the machine stays full for the others
