@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import ast
 import json
-import threading
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -29,7 +27,6 @@ from tropicell import (
     enumerate_regions,
     verify_certificate,
 )
-from tropicell import _certificate_jit as jit
 from tropicell._certificate_kernels import check_witnesses
 from tropicell._certificate_program import filter_program, new_state
 from tropicell.columns import PackedPatterns, Ragged
@@ -429,18 +426,3 @@ def test_the_verifier_is_short_and_stands_alone() -> None:
         )
     }
     assert imported == {"hashlib", "json", "sys", "typing", "numpy", "flint"}
-
-
-@pytest.mark.parametrize("there", [True, False])
-def test_users_hear_of_kernels_that_are_being_compiled_and_of_no_others(
-    there: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(jit, "_PATIENCE", 0.2)
-    kernel = SimpleNamespace(overloads={})
-    before = set(threading.enumerate())
-    with jit.patience(kernel):
-        if there:
-            kernel.overloads["loaded from the disk"] = "ready"
-        for notice in set(threading.enumerate()) - before:
-            notice.join()  # the work takes longer
-    assert ("compiling" in capsys.readouterr().err) == (not there)

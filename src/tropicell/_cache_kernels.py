@@ -7,11 +7,11 @@ a doubly linked list from the newest to the oldest; ``ends`` is (newest, oldest,
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from tropicell._hashing import _hash
 from tropicell.arrays import FloatArray
+from tropicell.compiling import njit
 
 Words = NDArray[np.uint64]
 Slots = NDArray[np.int32]

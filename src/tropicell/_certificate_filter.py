@@ -181,8 +181,6 @@ class _Job:
         new_room: Callable[[int, int], Any],
     ) -> int:
         """Run a kernel on parts of all regions, in threads; the number of signs it decided."""
-        from tropicell._certificate_jit import patience  # noqa: PLC0415 - Numba
-
         bits, mine = self.regions.packed.bits, threading.local()
         size = self.program.inputs.shape[1] - 1
         signs: list[int] = []
@@ -194,8 +192,7 @@ class _Job:
             rows = (part.start, part.stop, self.words, bits)
             signs.append(kernel(self.program, *mine.room, *rows, *columns))
 
-        with patience(kernel):
-            in_parts(check, len(self.regions), self.workers, _AT_ONCE)
+        in_parts(check, len(self.regions), self.workers, _AT_ONCE)
         return sum(signs)
 
 

@@ -8,9 +8,9 @@ queries' own weight and stops when that alone is too much.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from tropicell.compiling import njit
 from tropicell.engines._jit import bit_count
 
 #: Patterns that are compared at a time: a block of a few words each stays in the fastest cache.

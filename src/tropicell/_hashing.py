@@ -8,9 +8,9 @@ section be full, what it has no room for goes to the next one; threads leave tha
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from tropicell.compiling import njit
 from tropicell.parts import in_parts
 
 #: Places of a section, a power of two; smaller tables have but one.

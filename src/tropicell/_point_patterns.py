@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit
 from numpy.typing import NDArray
 
 from tropicell.arrays import FloatArray
+from tropicell.compiling import njit
 from tropicell.network import Network
 
 IntArray = NDArray[np.int64]

@@ -17,14 +17,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-import numba
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from tropicell.compiling import njit
+
 Function = TypeVar("Function", bound=Callable[..., Any])
-_njit = cast(Any, numba.njit)
+_njit = cast(Any, njit)
 
 
 def _options() -> dict[str, Any]:

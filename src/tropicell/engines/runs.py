@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import threading
 import time
 import warnings
 from collections.abc import Iterator
@@ -35,9 +33,6 @@ from tropicell.polyhedra import from_point
 MOST_INPUTS_FOR_CELLS = 4
 
 _TRAVERSE_BATCH = 1024
-
-#: Seconds after which a kernel that is not there yet is taken to be compiled, not loaded.
-_PATIENCE = 1.5
 
 
 class TraverseRun:
@@ -142,28 +137,14 @@ def task_of(
 
 
 def load(engine: str, inputs: int) -> None:
-    """Compile an engine's kernels, or load them from the disk, and say so if it takes long."""
+    """Compile an engine's kernels, or load them from the disk."""
     kernel: Any = plane_unit if inputs == 2 else cone_unit
     if engine == "halfspaces":
         kernel = run_unit
     if engine == "traverse" or kernel.overloads:
         return
-    notice = threading.Timer(_PATIENCE, _say_that_it_compiles)
-    notice.daemon = True
-    notice.start()
-    try:
-        tiny = Network.mlp([np.ones((1, inputs)), [[1.0]]])
-        task = task_of(engine, tiny, Box(-1, 1), "exact", store=True)
-        worker, units = task.worker(), [task.root()]
-        while units:  # of one region each, so that what cuts them is there too
-            units += worker.run(units.pop(), 1, lambda: False).left or []
-    finally:
-        notice.cancel()
-
-
-def _say_that_it_compiles() -> None:
-    print(
-        "tropicell: compiling the engine, once after an installation; this takes some seconds …",
-        file=sys.stderr,
-        flush=True,
-    )
+    tiny = Network.mlp([np.ones((1, inputs)), [[1.0]]])
+    task = task_of(engine, tiny, Box(-1, 1), "exact", store=True)
+    worker, units = task.worker(), [task.root()]
+    while units:  # of one region each, so that what cuts them is there too
+        units += worker.run(units.pop(), 1, lambda: False).left or []
