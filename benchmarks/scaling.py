@@ -229,7 +229,8 @@ def search(what: str, name: str) -> Work:
     return 1, partial(find, network_of(sizes, spread), domain)
 
 
-#: What to measure besides: a number of things, and what is done with them in so many threads.
+#: What to measure besides: a number of things, and what is done with them in so many threads. Its
+#: kernels are loaded.
 Work = tuple[int, Callable[..., Any]]
 
 
@@ -273,12 +274,14 @@ def arithmetic(loop: Callable[[int], float], loops: int) -> Work:
 
 def proofs() -> Work:
     """Certificates."""
+    found([2, 4, 1], 1.0, Box(-1, 1)).certify(progress=False)
     regions = found([2, *[192] * 4, 1], 4.0, Box(-1, 1))
     return len(regions), lambda workers: regions.certify(workers=workers, progress=False)
 
 
 def maps() -> Work:
     """Affine maps of all regions."""
+    found([2, 4, 1], 1.0, Box(-1, 1)).prepare(["affine_maps"])
     regions = found([2, *[256] * 4, 1], 4.0, Box(-1, 1))
 
     def work(workers: int) -> None:
@@ -290,6 +293,7 @@ def maps() -> Work:
 
 def volumes() -> Work:
     """Volumes of all regions."""
+    measures.volumes(found([4, 4, 1], 1.0, Box(-2, 2)))
     regions = found([4, 32, 32, 1], 1.0, Box(-2, 2))
     return len(regions), lambda workers: measures.volumes(regions, workers=workers)
 
@@ -298,6 +302,7 @@ def many(width: int, count: int) -> Work:
     """Counts of many small networks."""
     networks = [network_of([2, *[width] * 3, 1], seed=seed) for seed in range(count)]
     domain = Box(-1, 1)
+    count_many(networks[:2], domain, progress=False)
     return len(networks), lambda workers: count_many(
         networks, domain, workers=workers, progress=False
     )
@@ -326,49 +331,46 @@ def measure_work(
 ) -> dict[str, Any]:
     """Seconds for every number of threads."""
     count, work = make()
-    work(workers=threads[-1])  # compiled, and loaded
+    work(workers=threads[-1])  # threads and memory are there
     result = {"case": name, "regions": count, "work": all_times(name, work, threads)}
     return result | {"work, full machine": crowd.times(make)}
 
 
-def together(occasions: list[dict[str, Any]], kind: str) -> list[Any]:
-    """The results of one kind, every case with the times of all occasions on which it was measured."""
-    joined: dict[str, Any] = {}
+def together(occasions: list[dict[str, Any]], kind: str) -> list[list[Any]]:
+    """The results of one kind, case by case: those of all occasions on which it was measured."""
+    cases: dict[str, list[Any]] = {}
     for occasion in occasions:
         for result in occasion[kind]:
-            case = joined.setdefault(result["case"], result | {"same_for_all": True, "parts": []})
-            case["parts"].append(result)
-            case["same_for_all"] &= result.get("same_for_all", True)
-    return list(joined.values())
+            cases.setdefault(result["case"], []).append(result)
+    return list(cases.values())
 
 
-def times_of(result: Any, what: str, threads: int) -> list[float]:
-    """The seconds of a result on all occasions."""
-    return [x for part in result["parts"] for x in part[what][str(threads)]]
+def median(case: list[Any], what: str, threads: int) -> float:
+    """The median of the seconds on all occasions."""
+    return float(np.median([x for result in case for x in result[what][str(threads)]]))
 
 
-def ratios(part: Any, what: str, one: int, several: int) -> list[float]:
+def ratios(result: Any, what: str, one: int, several: int) -> list[float]:
     """How many times as fast some threads were as one, in every round."""
-    alone = np.array(part[what][str(one)])
-    seconds = np.array(part[what][str(several)]).reshape(len(alone), -1)  # of a round: one or two
+    alone = np.array(result[what][str(one)])
+    seconds = np.array(result[what][str(several)]).reshape(len(alone), -1)  # of a round: one or two
     return list(alone / seconds.mean(axis=1))
 
 
-def speedup(result: Any, what: str, one: int, several: int) -> float:
+def speedup(case: list[Any], what: str, one: int, several: int) -> float:
     """The median of all rounds."""
-    parts = result["parts"]
-    return float(np.median([x for part in parts for x in ratios(part, what, one, several)]))
+    return float(np.median([x for result in case for x in ratios(result, what, one, several)]))
 
 
 def table(
-    results: list[Any],
+    cases: list[list[Any]],
     what: str,
     threads: list[int],
     names: tuple[str, str] = ("network", "regions"),
 ) -> str:
     """A Markdown table of speedups."""
     one, most = threads[0], threads[-1]
-    several = any(len(result["parts"]) > 1 for result in results)
+    several = any(len(case) > 1 for case in cases)
     head = [
         *names,
         f"{names[1]}/s, 1 thread",
@@ -377,16 +379,14 @@ def table(
         "full machine",
     ]
     lines = ["| " + " | ".join(head) + " |", "| --- " + "| ---: " * (len(head) - 1) + "|"]
-    for result in results:
-        parts = result["parts"]
-        cells = [result["case"], f"{result['regions']:,}"]
-        cells.append(f"{result['regions'] / np.median(times_of(result, what, one)):,.0f}")
-        cells += [f"{speedup(result, what, one, n):.2f}×" for n in threads[1:]]
+    for case in cases:
+        regions = case[0]["regions"]
+        cells = [case[0]["case"], f"{regions:,}", f"{regions / median(case, what, one):,.0f}"]
+        cells += [f"{speedup(case, what, one, n):.2f}×" for n in threads[1:]]
         if several:
-            medians = [np.median(ratios(part, what, one, most)) for part in parts]
-            cells.append(", ".join(f"{x:.1f}" for x in medians))
-        full = [x for part in parts for x in part.get(f"{what}, full machine", [])]
-        ratio = np.median(full) / np.median(times_of(result, what, most)) if full else np.nan
+            cells.append(", ".join(f"{speedup([part], what, one, most):.1f}" for part in case))
+        full = [x for result in case for x in result.get(f"{what}, full machine", [])]
+        ratio = np.median(full) / median(case, what, most) if full else np.nan
         cells.append(f"{ratio:.2f}×" if full else "not measured")
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
@@ -394,9 +394,9 @@ def table(
 
 def remarks(data: dict[str, Any]) -> str:
     """How often a machine's cases were measured, and whether the number of threads changes the result."""
-    number = len(data["occasions"])
-    same = all(result["same_for_all"] for result in together(data["occasions"], "results"))
-    return (f"Times of {number} occasions together. " if number > 1 else "") + (
+    occasions = data["occasions"]
+    same = all(result["same_for_all"] for occasion in occasions for result in occasion["results"])
+    return (f"Times of {len(occasions)} occasions together. " if len(occasions) > 1 else "") + (
         f"All columns of the result {'are' if same else 'are NOT'} the same, bit for bit and in the same order, "
         "for every number of threads."
     )
@@ -442,16 +442,14 @@ What one does with regions:
 def in_short(data: dict[str, Any]) -> str:
     """Counting and what one does with regions, with the most threads, in one sentence."""
     one, most = data["threads"][0], data["threads"][-1]
-    counting = [
-        speedup(result, "count", one, most) for result in together(data["occasions"], "results")
-    ]
-    work = [
-        f"{result['case']} {speedup(result, 'work', one, most):.2f}×"
-        for result in together(data["occasions"], "work")
-        if "to compare with" not in result["case"]
-    ]
-    lowest, highest = min(counting), max(counting)
-    return "; ".join([f"{most} threads, counting: {lowest:.2f}× to {highest:.2f}×", *work]) + "."
+    networks, work = (together(data["occasions"], kind) for kind in ("results", "work"))
+    counting = [speedup(case, "count", one, most) for case in networks]
+    parts = [f"{most} threads, counting: {min(counting):.2f}× to {max(counting):.2f}×"]
+    for case in work:
+        name = case[0]["case"]
+        if "to compare with" not in name:
+            parts.append(f"{name} {speedup(case, 'work', one, most):.2f}×")
+    return "; ".join(parts) + "."
 
 
 def section(machines: list[dict[str, Any]]) -> str:
