@@ -9,6 +9,7 @@ for the user (floats, or `fractions.Fraction`).
 from __future__ import annotations
 
 from fractions import Fraction
+from math import inf
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -162,13 +163,41 @@ def to_fractions(values: NDArray[Any]) -> NDArray[Any]:
     return result
 
 
+def nearest_float(numerator: int, denominator: int) -> float:
+    """A quotient of whole numbers rounded to float64: infinite beyond the largest of them.
+
+    Examples
+    --------
+    >>> nearest_float(1, 3), nearest_float(-(10**400), 7)
+    (0.3333333333333333, -inf)
+    """
+    try:
+        return numerator / denominator
+    except OverflowError:
+        return inf if (numerator > 0) == (denominator > 0) else -inf
+
+
 def to_floats(values: NDArray[Any]) -> NDArray[np.float64]:
     """Rationals rounded to float64, correctly whatever the size of numerator and denominator.
+
+    Those beyond the largest float64 become infinite. Floats stay what they are.
 
     Examples
     --------
     >>> to_floats(to_rationals([0.5, 3]))
     array([0.5, 3. ])
+    >>> to_floats(np.array([Fraction(10) ** 400, Fraction(1, 3)]))
+    array([       inf, 0.33333333])
     """
-    flat = [int(q.p) / int(q.q) for q in values.ravel().tolist()]
+    if values.dtype != object:
+        return values.astype(np.float64, copy=False)
+    flat = [_to_float(value) for value in values.ravel().tolist()]
     return np.array(flat, dtype=np.float64).reshape(values.shape)
+
+
+def _to_float(value: Any) -> float:
+    if isinstance(value, fmpq):
+        return nearest_float(int(value.p), int(value.q))
+    if isinstance(value, (Fraction, int)):
+        return nearest_float(value.numerator, value.denominator)
+    return float(value)

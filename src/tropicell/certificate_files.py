@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tropicell.arithmetic import to_floats
 from tropicell.certificate import Certificate
 from tropicell.errors import InvalidInputError
 from tropicell.fingerprint import fingerprint_arrays
@@ -61,7 +62,7 @@ def save_certificate(certificate: Certificate, path: str | os.PathLike[str]) -> 
     arrays = {f"network.{i}": array for i, array in enumerate(fingerprint_arrays(network))}
     arrays["domain.A"], arrays["domain.b"] = certificate.domain.inequalities(network.n_inputs)
     arrays["words"] = np.ascontiguousarray(certificate.packed.words, dtype="<u8")
-    arrays["witnesses"] = certificate.witnesses.astype(np.float64)
+    arrays["witnesses"] = to_floats(certificate.witnesses)
     if certificate.proofs is not None:
         proofs = certificate.proofs
         arrays["facets"], arrays["neighbours"] = proofs.facets.values, proofs.neighbours
@@ -97,6 +98,7 @@ def _exact_witnesses(certificate: Certificate) -> dict[str, list[str]]:
     found = dict(certificate.exact_witnesses)
     if certificate.witnesses.dtype == object:
         for i, point in enumerate(certificate.witnesses):
-            if i not in found and any(Fraction(float(x)) != x for x in point):
+            # An infinite float is no Fraction, but equal to none either.
+            if i not in found and (to_floats(point) != point).any():
                 found[i] = to_point(Fraction(x) for x in point)
     return {str(i): [hex(x) for x in point] for i, point in found.items()}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tropicell.arithmetic import to_floats
 from tropicell.errors import InvalidInputError, require
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def to_dataframe(regions: Regions) -> pandas.DataFrame:
         "facets": regions.facet_lines.counts,
     }
     for k in range(regions.network.n_inputs):
-        columns[f"x{k + 1}"] = regions.witnesses[:, k].astype(np.float64)
+        columns[f"x{k + 1}"] = to_floats(regions.witnesses[:, k])
     names = [*(f"x{k + 1}" for k in range(regions.network.n_inputs)), "1"]
     for output in range(regions.network.n_outputs):
         for k, name in enumerate(names):

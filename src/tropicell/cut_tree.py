@@ -135,6 +135,7 @@ def split_domain(regions: Regions) -> tuple[FloatArray, FloatArray, FloatArray]:
         low, high = regions.domain.corners(d)
         return low, high, np.empty((0, d + 1))
     a, b = regions.domain.inequalities(d)
+    a, b = a[a.any(axis=1)], b[a.any(axis=1)]  # 0 · x <= 0 says nothing, and no test could tell
     rows = np.concatenate([-a, b[:, None]], axis=1)
     errors = 2.0 * (d + 8) * _ROUND * np.abs(rows).sum(axis=1) + _TINY
     return np.full(d, -np.inf), np.full(d, np.inf), scaled(rows, errors)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tropicell.arithmetic import to_floats
 from tropicell.domains import Box
 from tropicell.enumeration import enumerate_regions
 from tropicell.errors import require
@@ -39,7 +40,7 @@ def demo_network() -> Network:
 def summary(regions: Regions) -> str:
     """A few lines about regions, with a check against the network's own forward pass."""
     network = regions.network
-    witnesses = regions.witnesses.astype(np.float64)
+    witnesses = to_floats(regions.witnesses)
     agree = int((network.patterns(witnesses) == regions.patterns).all(axis=1).sum())
     points = np.random.default_rng(0).uniform(-10, 10, size=(100_000, 2))
     hit = len(np.unique(network.patterns(points), axis=0))

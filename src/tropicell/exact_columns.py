@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tropicell.arithmetic import to_floats
 from tropicell.columns import Ragged
 
 if TYPE_CHECKING:
@@ -20,16 +21,27 @@ def bounded(regions: Regions) -> NDArray[np.bool_]:
 
 
 def corners(regions: Regions) -> Ragged:
-    """Vertices (last coordinate 1) and rays (0) of each region; lines as two opposite rays."""
+    """Vertices (last coordinate 1) and rays (0) of each region; lines as two opposite rays.
+
+    A coordinate of a vertex that is too large for float64 is infinite.
+    """
     rows, counts = [], []
     for region in regions:
-        rays = np.concatenate([region.rays, region.lines, -region.lines]).astype(np.float64)
-        vertices = region.vertices.astype(np.float64)
+        rays = _directions(np.concatenate([region.rays, region.lines, -region.lines]))
+        vertices = to_floats(region.vertices)
         ones, zeros = np.ones((len(vertices), 1)), np.zeros((len(rays), 1))
         rows += [np.hstack([vertices, ones]), np.hstack([rays, zeros])]
         counts.append(len(vertices) + len(rays))
     values = np.concatenate(rows) if rows else np.empty((0, regions.network.n_inputs + 1))
     return Ragged.from_counts(values, np.array(counts, dtype=np.int64))
+
+
+def _directions(rays: NDArray[Any]) -> NDArray[np.float64]:
+    """Directions in float64; those with a number that is too large are made shorter."""
+    floats = to_floats(rays)
+    for i in np.flatnonzero(~np.isfinite(floats).all(axis=1)):
+        floats[i] = to_floats(rays[i] / np.abs(rays[i]).max())
+    return floats
 
 
 def facet_lines(regions: Regions) -> Ragged:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tropicell.arithmetic import EXACT, Arithmetic
+from tropicell.arithmetic import EXACT, Arithmetic, to_floats
 from tropicell.patterns import PatternArray, split_layers
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class AffineMap:
         return np.asarray(x @ self.matrix.T + self.offset)
 
     def astype_float(self) -> AffineMap:
-        """The same map with its numbers rounded to float64.
+        """The same map with its numbers rounded to float64, infinite where they are too large.
 
         Examples
         --------
@@ -64,7 +64,7 @@ class AffineMap:
         >>> exact.astype_float().offset
         array([0.5])
         """
-        return AffineMap(self.matrix.astype(np.float64), self.offset.astype(np.float64))
+        return AffineMap(to_floats(self.matrix), to_floats(self.offset))
 
 
 class NetworkMaps:

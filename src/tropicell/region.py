@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tropicell import float_geometry
-from tropicell.arithmetic import ArithmeticName, to_fractions, to_rationals
+from tropicell.arithmetic import ArithmeticName, to_floats, to_fractions, to_rationals
 from tropicell.domains import Domain, WholeSpace
 from tropicell.errors import InvalidInputError, InvalidPatternError
 from tropicell.float_geometry import Tolerance
@@ -287,7 +287,9 @@ class Region:
             if source.layer > 0:
                 limits[i] = self.tolerance.noise * sizes[source.layer - 1][source.neuron]
         norms = np.linalg.norm(rows.A, axis=1)
-        return np.asarray(np.where(norms > 0, norms <= limits, np.abs(rows.b) <= limits))
+        small = np.where(norms > 0, norms <= limits, np.abs(rows.b) <= limits)
+        neurons = [source.layer > 0 for source in rows.sources]  # the domain is not computed
+        return np.asarray(small & np.array(neurons, dtype=np.bool_))
 
     def __repr__(self) -> str:
         return f"Region({self.text})"
@@ -301,7 +303,7 @@ class Region:
 
     @cached_property
     def _cell(self) -> Cell | None:
-        if self._hint is not None:
+        if self._hint is not None and np.isfinite(to_floats(np.asarray(self._hint))).all():
             point = to_point(Fraction(x) for x in np.asarray(self._hint))
             if all(value_at(row, point) > 0 for row in self._rows[0]) and self._constants_hold():
                 return Cell(self._rows[0], point)
@@ -341,8 +343,7 @@ class Region:
         return tuple(found)
 
     def _numbers(self, vectors: list[list[Fraction]]) -> NDArray[Any]:
-        dtype = object if self.arithmetic == "exact" else np.float64
-        array = np.empty((len(vectors), self.network.n_inputs), dtype=dtype)
+        array = np.empty((len(vectors), self.network.n_inputs), dtype=object)
         for i, vector in enumerate(vectors):
             array[i] = vector
-        return array
+        return array if self.arithmetic == "exact" else to_floats(array)

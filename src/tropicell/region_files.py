@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tropicell import layout
+from tropicell.arithmetic import to_floats
 from tropicell.columns import PackedPatterns, Ragged
 from tropicell.domains import Box, Domain, Polytope, WholeSpace
 from tropicell.errors import InvalidInputError, ModelFileError
@@ -60,7 +61,7 @@ def save_regions(regions: Regions, path: str | os.PathLike[str]) -> None:
     domain, domain_arrays = _put_domain(regions.domain)
     arrays |= domain_arrays
     arrays["words"] = regions.packed.words
-    arrays["witnesses"] = regions.witnesses.astype(np.float64)
+    arrays["witnesses"] = to_floats(regions.witnesses)
     for name in ("bounded", "volumes", "corners", "facet_lines"):
         column = regions.__dict__.get(name)
         if isinstance(column, Ragged):

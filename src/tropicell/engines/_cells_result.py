@@ -4,18 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from math import factorial, prod
 
 import numpy as np
+from flint import fmpz_mat
 
+from tropicell.arithmetic import nearest_float
 from tropicell.columns import PackedPatterns
 from tropicell.engines._cells_state import Batch
 from tropicell.engines._column_kernels import cell_sections, copy_cells, pattern_rows
 from tropicell.engines._exact_cells import ExactCell
-from tropicell.engines._exact_cone import polygon
+from tropicell.engines._exact_cone import Cone, Vector, cut, polygon
 from tropicell.engines._volume import polytope_volume
 from tropicell.engines.batch import Columns, PlacedColumns
 from tropicell.engines.program import Program
 from tropicell.engines.slab import Slab
+from tropicell.generators import simplices
+
+#: Coordinates of a point that float64 can hold, with a little room.
+_FAR = 2**1023
 
 
 def as_columns(
@@ -105,17 +112,15 @@ def exact_batch(program: Program, cells: Sequence[ExactCell], *, volumes: bool) 
         vertex_counts.append(len(points))
         labels += names
         facet_counts.append(len(names))
-        witnesses.append(_witness(cone.rays, d))
-        point = [*map(Fraction, witnesses[-1]), Fraction(1)]
-        rows = cone.rows
-        inside.append(all(sum(a * x for a, x in zip(r, point, strict=True)) > 0 for r in rows))
+        witnesses.append(_witness(cone, d))
+        inside.append(_is_inside(cone, witnesses[-1]))
         bounded.append(closed)
         if not closed:
             sizes.append(np.inf)
         elif not volumes:
             sizes.append(np.nan)
         else:
-            sizes.append(polytope_volume([point[:-1] for point in points], tight, len(names)))
+            sizes.append(_volume(rays, tight, len(names)))
     return Batch(
         patterns=patterns,
         witnesses=np.array(witnesses).reshape(-1, d),
@@ -130,13 +135,46 @@ def exact_batch(program: Program, cells: Sequence[ExactCell], *, volumes: bool) 
 
 
 def _to_floats(ray: Sequence[int]) -> list[float]:
+    """A vertex or direction in float64; what is too large for it is infinite."""
     if ray[-1] > 0:
-        return [x / ray[-1] for x in ray[:-1]] + [1.0]
+        return [nearest_float(x, ray[-1]) for x in ray[:-1]] + [1.0]
     largest = max(abs(x) for x in ray)
     return [x / largest for x in ray[:-1]] + [0.0]
 
 
-def _witness(rays: Sequence[Sequence[int]], d: int) -> list[float]:
+def _volume(vertices: Sequence[Vector], tight: Sequence[int], facets: int) -> float:
+    """The volume of a bounded cell: in floats, or exactly and rounded where they overflow."""
+    corners = [_to_floats(vertex)[:-1] for vertex in vertices]
+    if np.isfinite(corners).all():
+        with np.errstate(over="ignore", invalid="ignore"):
+            size = polytope_volume(corners, tight, facets)
+        if np.isfinite(size):
+            return size
+    d = len(vertices[0]) - 1
+    on = [frozenset(i for i, t in enumerate(tight) if t >> f & 1) for f in range(facets)]
+    total = Fraction(0)
+    for simplex in simplices(frozenset(range(len(vertices))), on, d):
+        # The determinant of the homogeneous coordinates is that of the sides, times all weights.
+        rows = [list(vertices[i]) for i in simplex]
+        total += Fraction(abs(int(fmpz_mat(rows).det())), prod(row[-1] for row in rows))
+    return nearest_float(total.numerator, total.denominator * factorial(d))
+
+
+def _witness(cone: Cone, d: int) -> list[float]:
+    """A point inside a cell, rounded once; infinite if no finite float64 point is inside."""
+    point = _middle(cone.rays, d)
+    if np.isfinite(point).all():
+        return point
+    part: Cone | None = cone
+    for i in range(d):
+        for sign in (1, -1):
+            row = [0] * (d + 1)
+            row[i], row[-1] = sign, _FAR
+            part = None if part is None else cut(part, tuple(row), 0)
+    return point if part is None else _middle(part.rays, d)
+
+
+def _middle(rays: Sequence[Vector], d: int) -> list[float]:
     """Mean of the vertices plus the sum of the rays, rounded once."""
     total = [Fraction(0)] * d
     finite = [ray for ray in rays if ray[-1] > 0]
@@ -146,4 +184,11 @@ def _witness(rays: Sequence[Sequence[int]], d: int) -> list[float]:
         if ray[-1] == 0:
             largest = max(abs(x) for x in ray)
             total = [t + Fraction(x, largest) for t, x in zip(total, ray, strict=False)]
-    return [float(t) for t in total]
+    return [nearest_float(t.numerator, t.denominator) for t in total]
+
+
+def _is_inside(cone: Cone, witness: Sequence[float]) -> bool:
+    if not np.isfinite(witness).all():
+        return False
+    point = [*map(Fraction, witness), Fraction(1)]
+    return all(sum(a * x for a, x in zip(r, point, strict=True)) > 0 for r in cone.rows)

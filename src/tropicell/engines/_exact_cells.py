@@ -93,7 +93,8 @@ class ExactCells:
         """The domain; None if it has no interior."""
         cone: Cone | None = whole_space(self._network.n_inputs + 1)
         for index, row in enumerate(self._domain):
-            if cone is not None:
+            # 0 · x <= 0 holds everywhere; such a row keeps its number, and is never a facet.
+            if cone is not None and any(row):
                 cone = cut(cone, row, index + 1)
         return None if cone is None else ExactCell(1, b"", cone)
 

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+from flint import fmpq
 from numpy.typing import NDArray
 
 from tropicell.arithmetic import ArithmeticName, to_floats
@@ -39,6 +40,8 @@ from tropicell.patterns import PatternArray
 
 #: Regions that the kernel may emit before it returns to Python.
 BATCH = 32_768
+#: Coordinates of a point that float64 can hold, with a little room.
+_FAR = 2**1023
 #: A replaced witness must have its pattern in floats also when moved by this (relative).
 _NUDGE = 1e-13
 
@@ -360,11 +363,14 @@ class Search:
                 if self.exact:
                     raise ArithmeticError(f"pattern {pattern.tolist()} has no region")
                 return  # a region within the tolerance only
+            if slack == 0:
+                found.witnesses[k] = to_floats(np.array(point, dtype=object))
+                if not np.isfinite(found.witnesses[k]).all():
+                    point = self._within_reach(rows, sign, point)
+                    found.witnesses[k] = to_floats(np.array(point, dtype=object))
             rounded = _rounded(point)
             if rounded is None:
                 continue
-            if slack == 0:
-                found.witnesses[k] = rounded
             nearby = rounded * (1.0 + 4.0 * _NUDGE * _nudges(d))
             if (self._patterns(nearby) == pattern).all():
                 found.witnesses[k] = rounded
@@ -372,14 +378,23 @@ class Search:
                 return
 
 
+    def _within_reach(self, rows: list[list[Any]], sign: list[int], point: list[Any]) -> list[Any]:
+        """A point inside that float64 can hold; if there is none, the one that is known."""
+        d = self.network.n_inputs
+        zero, one, far = fmpq(0), fmpq(1), fmpq(_FAR)
+        box = [
+            [far, *(s * one if c == k else zero for c in range(d))]
+            for k in range(d)
+            for s in (1, -1)
+        ]
+        return interior_point([*rows, *box], [*sign, *([1] * len(box))]) or point
+
+
 def _rounded(values: list[Any]) -> NDArray[np.float64] | None:
     """Rationals as floats, each right to one rounding, or None if one is too large or small."""
-    try:
-        floats = to_floats(np.array(values, dtype=object))
-    except OverflowError:
-        return None
+    floats = to_floats(np.array(values, dtype=object))
     tiny = (np.abs(floats) < 1e-290) & np.array([q != 0 for q in values])
-    return None if tiny.any() else floats
+    return None if tiny.any() or not np.isfinite(floats).all() else floats
 
 
 def _nudges(d: int) -> NDArray[np.float64]:

@@ -33,6 +33,7 @@ from tropicell.engines.cells_worker import CellWorker
 from tropicell.engines.program import Program, compile_program
 from tropicell.engines.tame import is_tame
 from tropicell.engines.units import Arrays, Unit, few_of, first_generation, growth_of, weight_of
+from tropicell.errors import InvalidDomainError
 from tropicell.network import Network
 
 #: In the plane, time goes to the lines of a layer: a unit of networks so wide has the usual limit.
@@ -168,10 +169,17 @@ class CellTask:
         return (plane_seeds if self.plane else cone_seeds)(self.program, cells)
 
     def root(self) -> Unit:
-        """The whole domain; nothing if it has no interior."""
-        root = self._plan.root
+        """The whole domain.
+
+        Raises
+        ------
+        InvalidDomainError
+            If it has no interior.
+        """
+        if self._plan.root is None:
+            raise InvalidDomainError("the domain has no interior points")
         generation = first_generation(self._plan.growth[0], self.grain)
-        return Unit(generation, {}, () if root is None else (root,))
+        return Unit(generation, {}, (self._plan.root,))
 
     def worker(self) -> CellWorker:
         """A worker with buffers of its own."""

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tropicell.arithmetic import to_floats
 from tropicell.columns import Ragged
 from tropicell.domains import Box, Domain, Polytope
 from tropicell.enumeration import enumerate_regions
@@ -123,8 +124,9 @@ def _landmarks(regions: Regions) -> NDArray[np.float64]:
     vertex = corners.values[:, 2] != 0
     with_vertex = np.zeros(len(regions), dtype=np.bool_)
     with_vertex[corners.owners()[vertex]] = True
-    witnesses = regions.witnesses[~with_vertex].astype(np.float64)
-    return np.concatenate([corners.values[vertex, :2], witnesses])
+    witnesses = to_floats(regions.witnesses[~with_vertex])
+    points = np.concatenate([corners.values[vertex, :2], witnesses])
+    return points[np.isfinite(points).all(axis=1)]  # some may be beyond what float64 can hold
 
 
 def frame(pictures: Sequence[Regions]) -> Box:

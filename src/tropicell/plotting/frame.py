@@ -83,7 +83,7 @@ def window_of(regions: Regions, window: Box | None = None) -> tuple[FloatArray, 
         if window is not None:
             raise InvalidInputError("the window must have finite corners")
     corners = regions.corners.values
-    points = corners[corners[:, -1] != 0, :-1]
+    points = corners[(corners[:, -1] != 0) & np.isfinite(corners).all(axis=1), :-1]
     bounded = bool(regions.bounded.all())
     return around(points, 0.0 if bounded else 0.05, 0.02 if bounded else 0.25)
 
@@ -136,8 +136,9 @@ def polygons_in(
     Notes
     -----
     A bounded region is its polygon, cut along the sides of the frame if it sticks out. An unbounded
-    one is the frame itself, cut along the region's facets: no far-away points stand in for infinity
-    and the pieces fill the frame. Worked out in float64.
+    one (or one with a corner that float64 can't hold) is the frame itself, cut along the region's
+    facets: no far-away points stand in for infinity and the pieces fill the frame. Worked out in
+    float64.
 
     Examples
     --------
@@ -146,8 +147,9 @@ def polygons_in(
     >>> sorted(float(np.ptp(polygon[:, 0])) for polygon in polygons)
     [1.0, 3.0]
     """
-    corners, bounded = regions.corners, regions.bounded
+    corners, bounded = regions.corners, regions.bounded.copy()
     points = corners.values[:, :2]
+    bounded[corners.owners()[~np.isfinite(points).all(axis=1)]] = False
     outside = (points < low).any(axis=1) | (points > high).any(axis=1)
     sticks_out = np.zeros(len(regions), dtype=np.bool_)
     sticks_out[corners.owners()[outside]] = True

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tropicell.arithmetic import to_floats
 from tropicell.arrays import FloatArray
 from tropicell.domains import Box, Slice
 from tropicell.enumeration import enumerate_regions
@@ -76,14 +77,14 @@ def plot_walkthrough(
     left: Cell | None = cell
     pieces = dict(_piece_names(network, region))
     for k, (ax, source) in enumerate(zip(panels, rows.sources, strict=True)):
-        a, b = rows.A[k].astype(np.float64), float(rows.b[k])
+        a, b = to_floats(rows.A[k]), float(to_floats(rows.b[k : k + 1])[0])
         left = cut_by(left, _one(rows, k))
         smaller = cut(polygon, a, b) if left is not None and len(polygon) else np.empty((0, 2))
         _fill(ax, polygon, "0.9")
         _fill(ax, smaller, PALETTE[0])
         _line(ax, a, b, low, high)
         for earlier in range(k):
-            old = rows.A[earlier].astype(np.float64)
+            old = to_floats(rows.A[earlier])
             _line(ax, old, float(rows.b[earlier]), low, high, faint=True)
         note = pieces[source.layer, source.neuron]
         ax.set_title(f"{source}\n{note if left is not None else note + ': empty'}", fontsize=10)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tropicell.arithmetic import to_floats
 from tropicell.arrays import FloatArray
 from tropicell.domains import Box
 from tropicell.errors import InvalidInputError, require
@@ -116,7 +117,7 @@ def plot_regions(
 def _values(regions: Regions, color: str, output: int) -> FloatArray:
     """A number for every region."""
     if color == "value":
-        return regions.network(regions.witnesses.astype(np.float64))[:, output]
+        return regions.network(to_floats(regions.witnesses))[:, output]
     if color == "gradient":
         return np.asarray(np.linalg.norm(regions.affine_maps[:, output, :-1], axis=1))
     if color == "area":
