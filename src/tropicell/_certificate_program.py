@@ -1,6 +1,7 @@
 """A network as flat arrays, for the filter's kernels.
 
-Everything here is exact: numbers are copied, and coordinates are scaled by powers of two. A network
+Everything here is exact: numbers are copied, and coordinates are scaled by powers of two. (Only
+the map of a slice of a slice may be rounded; see `gamma`.) A network
 with one input gets a second one that it does not use, between -1 and 1. So kernels work in
 D dimensions, at least 2.
 """
@@ -54,7 +55,7 @@ class FilterProgram(NamedTuple):
     domain_lines : int
         Rows that are the domain's own.
     gamma : ndarray, shape (layers,)
-        Relative rounding error of each layer's sums.
+        Relative rounding error of each layer's sums, and of layer 0 if that is rounded.
     """
 
     starts: IntArray
@@ -99,6 +100,8 @@ def filter_program(network: Network, domain: Domain, scale: FloatArray) -> Filte
     most = max([1, *(x.slopes.shape[1] for x in activations)])
     bends = network.pieces - 1
     summands = [1 + sum(m.shape[1] for m in x.affine.terms.values()) for x in network.layers]
+    embedding = network.embedding  # rounded, it adds one rounding to those of who reads it
+    rounded = 0 if embedding is None or embedding.is_float else 1
     return FilterProgram(
         starts=np.cumsum([0, len(inputs), *network.widths]),
         term_starts=np.array(starts),
@@ -113,7 +116,7 @@ def filter_program(network: Network, domain: Domain, scale: FloatArray) -> Filte
         neurons=np.append(np.zeros(1 + len(b), int), np.repeat(np.arange(len(bends)), bends)),
         domain=_domain(-a * scale, b),
         domain_lines=len(b),
-        gamma=np.array([(n + 20) * ROUND * 1.001 for n in summands]),
+        gamma=np.array([(n + 20 + rounded) * ROUND * 1.001 for n in summands]),
     )
 
 
@@ -187,7 +190,7 @@ def bound_of(error: Any, size: Any) -> Any:
 
 def _input_map(network: Network) -> FloatArray:
     """Layer 0 as a map of the inputs, offset last."""
-    embedding, size = network.embedding, network.n_inputs
+    embedding, size = network.float_embedding, network.n_inputs
     if embedding is None:
         return np.eye(size, size + 1)
     return np.column_stack([embedding.matrix, embedding.offset]).astype(np.float64)

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
-from math import factorial
 from typing import TYPE_CHECKING
 
-from flint import fmpq, fmpz_mat
+from flint import fmpq
 
 from tropicell._certificate_rows import ExactRows
 from tropicell.columns import Ragged
 from tropicell.errors import InvalidInputError
-from tropicell.generators import Vector, generators, simplices
-from tropicell.polyhedra import Row, is_bounded
+from tropicell.generators import volume
+from tropicell.polyhedra import is_bounded
 
 if TYPE_CHECKING:
     from tropicell.regions import Regions
@@ -45,33 +43,6 @@ def volumes_add_up(regions: Regions, exact: ExactRows, facets: Ragged) -> Fracti
         sizes.append(volume([inequalities[line] for line in facets[index].tolist()], dimension))
     total, whole = _sum(sizes), volume(rows, dimension)
     return Fraction(int(whole.p), int(whole.q)) if total == whole else None
-
-
-def volume(rows: Sequence[Row], dimension: int) -> fmpq:
-    """The exact volume of a bounded cell.
-
-    Examples
-    --------
-    >>> volume([(1, 0, 0), (0, 1, 0), (-1, -2, 2)], 2)
-    1
-    """
-    vertices = generators(rows, dimension).vertices
-    on = [
-        frozenset(i for i, v in enumerate(vertices) if _value(row, v) == 0)
-        for row in dict.fromkeys(rows)
-    ]
-    total = fmpq(0)
-    for simplex in simplices(frozenset(range(len(vertices))), on, dimension):
-        corners = [list(vertices[i]) for i in simplex]
-        weight = 1
-        for corner in corners:
-            weight *= corner[-1]
-        total += fmpq(abs(int(fmpz_mat(corners).det())), weight)
-    return total / factorial(dimension)
-
-
-def _value(row: Row, vertex: Vector) -> int:
-    return sum(a * b for a, b in zip(row, vertex, strict=True))
 
 
 def _sum(values: list[fmpq]) -> fmpq:

@@ -3,8 +3,9 @@
 The tree comes as one table with rows of d + 2 numbers, where the last one holds two int32 (they are
 read through `links`, a view of the same memory; the columns ``2 d + 2`` and ``2 d + 3``):
 
-- rows 0 and 1: the lowest and the highest coordinates of the domain (infinite ones too);
-  the links of row 0 are the number D of rows that follow, and where the tree begins,
+- rows 0 and 1: the lowest and the highest coordinates of the domain (finite ones always); the
+  next number of row 0 is the size of points up to which no value overflows; the
+  links of row 0 are the number D of rows that follow, and where the tree begins,
 - D rows of the domain: the value is positive inside,
 - the nodes; links: where a negative and where a positive value leads to.
 
@@ -21,8 +22,8 @@ from numpy.typing import NDArray
 
 from tropicell.engines._jit import fused_kernel, inlined_kernel
 
-#: Answers that are no region.
-OUTSIDE, UNSURE = -1, -2
+#: Answers that are no region; the last one for points that are not finite.
+OUTSIDE, UNSURE, NOWHERE = -1, -2, -3
 
 #: Points that go down the tree side by side, so that one's memory access hides another's.
 LANES = 8
@@ -43,11 +44,17 @@ def _value(
 def _inside(
     x: NDArray[np.float64], size: float, table: NDArray[np.float64], count: int
 ) -> int:  # pragma: no cover - compiled
-    """0 if a point is in the domain for sure, else `OUTSIDE` or `UNSURE`."""
+    """0 if a point is in the domain for sure, else `OUTSIDE`, `UNSURE` or `NOWHERE`."""
+    answer = 0
     for j in range(len(x)):
         if not (x[j] >= table[0, j] and x[j] <= table[1, j]):
-            return UNSURE if np.isnan(x[j]) else OUTSIDE
-    answer = 0
+            if not np.isfinite(x[j]):
+                return NOWHERE
+            answer = OUTSIDE
+    if answer != 0:
+        return answer
+    if size > table[0, len(x)]:
+        return UNSURE
     for row in range(2, 2 + count):
         value = _value(table, row, x)
         if value < -size:

@@ -18,6 +18,9 @@ from tropicell.network import Network
 
 IntArray = NDArray[np.int64]
 
+#: The largest float64.
+_LARGEST = float(np.finfo(np.float64).max)
+
 
 class Layers(NamedTuple):
     """A network as flat arrays. Every neuron has a row; the first ones are those of layer 0.
@@ -51,7 +54,9 @@ class Layers(NamedTuple):
 
 def flat_layers(network: Network) -> Layers:
     """The layers of a network as flat arrays."""
-    inputs = network.n_inputs if network.embedding is None else len(network.embedding.offset)
+    inputs = (
+        network.n_inputs if network.float_embedding is None else len(network.float_embedding.offset)
+    )
     widths = [inputs, *network.widths]
     row_start = np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
     most = max([1, *(layer.activation.slopes.shape[1] for layer in network.layers)])
@@ -121,9 +126,13 @@ def _add_term(
 @njit(cache=True, nogil=True)
 def point_words(
     points: FloatArray, layers: Layers, bits: int, words: NDArray[np.uint64]
-) -> None:  # pragma: no cover - compiled
-    """Packed patterns of points (rows, as values of layer 0) into `words`."""
+) -> bool:  # pragma: no cover - compiled
+    """Packed patterns of points (rows, as values of layer 0) into `words`.
+
+    Returns whether a number on the way is infinite or nan: then patterns may be wrong.
+    """
     start = layers.row_start
+    overflow = False
     values = np.empty(start[-1])
     words[:] = 0
     for i in range(len(points)):
@@ -139,6 +148,7 @@ def point_words(
                 _add_term(layers.terms[term], layers, source, total)
                 term += 1
             for row in range(first, last):
+                overflow |= not abs(values[row]) <= _LARGEST
                 piece = 0
                 for bend in layers.breakpoints[row]:
                     piece += values[row] > bend
@@ -147,3 +157,4 @@ def point_words(
                 )
                 place = (row - start[1]) * bits
                 words[i, place >> 6] |= np.uint64(piece) << np.uint64(place & 63)
+    return overflow

@@ -119,9 +119,9 @@ class RegionMaps:
         """Patterns of points, packed."""
         if len(x) > _MANY_POINTS and self._layers.weights.size > _MANY_WEIGHTS:
             return PackedPatterns.pack(self.network.patterns(x), self._bits).words
-        embedding = self.network.embedding
-        if embedding is not None:
-            x = np.ascontiguousarray(embedding(x), dtype=np.float64)
+        embedding = self.network.float_embedding
+        inner = x if embedding is None else np.ascontiguousarray(embedding(x), dtype=np.float64)
         words = np.empty((len(x), self._words), dtype=np.uint64)
-        point_words(x, self._layers, self._bits, words)
+        if point_words(inner, self._layers, self._bits, words):  # something overflowed
+            return PackedPatterns.pack(self.network.patterns(x), self._bits).words
         return words

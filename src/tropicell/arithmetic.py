@@ -26,6 +26,11 @@ ArithmeticName = Literal["exact", "float"]
 _FLINT_PAYS = 2_000
 
 
+#: Sizes of coordinates for which a witness is looked for where the middle of a region is beyond
+#: float64: such that sums of products with ordinary weights do not overflow, and the largest.
+FAR = (2**500, 2**1023)
+
+
 class Arithmetic(Protocol):
     """What the rest of the package asks of a kind of number."""
 

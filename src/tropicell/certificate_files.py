@@ -59,10 +59,17 @@ def save_certificate(certificate: Certificate, path: str | os.PathLike[str]) -> 
     if not certificate.ok:
         raise InvalidInputError(f"{file}: nothing was proved, so nothing is written")
     network = certificate.network
+    if network.embedding is not None and not network.embedding.is_float:
+        raise InvalidInputError(
+            f"{file}: the network is on a slice of a slice whose numbers float64 can't hold, and a "
+            "certificate's file has no room for others. What certify() proved is true; for a file, "
+            "make one Slice of the whole network, with origin and directions rounded to float64"
+        )
     arrays = {f"network.{i}": array for i, array in enumerate(fingerprint_arrays(network))}
     arrays["domain.A"], arrays["domain.b"] = certificate.domain.inequalities(network.n_inputs)
     arrays["words"] = np.ascontiguousarray(certificate.packed.words, dtype="<u8")
-    arrays["witnesses"] = to_floats(certificate.witnesses)
+    # Regions without a float64 point have exact witnesses, which count; finite numbers stand there.
+    arrays["witnesses"] = np.nan_to_num(to_floats(certificate.witnesses))
     if certificate.proofs is not None:
         proofs = certificate.proofs
         arrays["facets"], arrays["neighbours"] = proofs.facets.values, proofs.neighbours

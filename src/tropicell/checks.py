@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -69,9 +70,25 @@ def checked_points(
         raise InvalidInputError(f"points must be numbers: {error}") from None
     if x.ndim != 2 or x.shape[1] != n_inputs:
         raise InvalidInputError(f"expected points of shape (points, {n_inputs}), got {x.shape}")
-    if finite and not np.isfinite(x).all():
-        row, column = np.argwhere(~np.isfinite(x))[0].tolist()
+    if x.dtype.kind not in "biufO":
+        raise InvalidInputError(f"points must be numbers, not an array of type {x.dtype}")
+    if finite and (bad := not_finite(x)).any():
+        row, column = np.argwhere(bad)[0].tolist()
         raise InvalidInputError(
             f"point {row} has the value {x[row, column]} at input {column}; expected finite numbers"
         )
     return x
+
+
+def not_finite(points: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which numbers are infinite or nan; Fractions are neither, however large.
+
+    Examples
+    --------
+    >>> not_finite(np.array([1.0, np.inf, np.nan]))
+    array([False,  True,  True])
+    """
+    if points.dtype != object:
+        return ~np.isfinite(points)
+    flat = [isinstance(x, (float, np.floating)) and not isfinite(x) for x in points.ravel()]
+    return np.array(flat, dtype=np.bool_).reshape(points.shape)

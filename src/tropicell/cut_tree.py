@@ -32,8 +32,10 @@ from tropicell.regions import Regions
 
 #: Half the distance from 1 to the next float64.
 _ROUND = 2.0**-53
-#: Added to error bounds against underflow.
+#: Added to error bounds, and to sizes in every layer, against underflow.
 _TINY = 1e-290
+#: Well below the largest float64.
+_LARGE = 1e300
 #: Numbers of a batch of maps that are worked out at a time.
 _BATCH = 2_000_000
 
@@ -119,13 +121,30 @@ def domain_table(regions: Regions, tree: CutTree) -> FloatArray:
     low, high, rows = split_domain(regions)
     shift = 2 + len(rows)
     table = np.zeros((shift + len(tree.rows), d + 2))
-    table[0, :d], table[1, :d] = low, high
+    largest = np.finfo(np.float64).max  # so that infinite points are outside
+    table[0, :d], table[1, :d] = np.maximum(low, -largest), np.minimum(high, largest)
+    table[0, d] = largest_size([rows, tree.rows, regions.affine_maps], _LARGE)
     table[2:shift, :-1] = rows
     table[shift:, :-1] = tree.rows
     links = table.view(np.int32)[:, -2:]
     links[0] = len(rows), tree.root + shift if len(tree.rows) else tree.root
     links[shift:] = np.where(tree.children >= 0, tree.children + shift, tree.children)
     return table
+
+
+def largest_size(tables: Sequence[FloatArray], largest: float) -> float:
+    """A size of coordinates for which no sum of a row times a point is beyond `largest`.
+
+    It is 0 where not even a point of size 1 is sure to be fine.
+
+    Examples
+    --------
+    >>> largest_size([np.array([[3.0, -4.0, 1.0]])], 1e300)
+    1.25e+299
+    """
+    sums = [np.abs(rows).sum(axis=-1).max(initial=1.0) for rows in tables]
+    size = largest / float(max(sums))
+    return size if size >= 1.0 else 0.0
 
 
 def split_domain(regions: Regions) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -246,6 +265,12 @@ def single_precision(rows: FloatArray) -> FloatArray:
 def _rounding(network: Network) -> float:
     """Error of a layer's value at a point, relative to the sum of absolute values behind it."""
     summands = network.n_inputs + 8
+    embedding = network.float_embedding
+    if embedding is not None and network.embedding is not embedding:
+        # Rounded once, if it is of ordinary size.
+        summands += 1
+        if max(np.abs(embedding.matrix).max(), np.abs(embedding.offset).max()) > _LARGE:
+            return np.inf
     for affine in (layer.affine for layer in network.layers):
         summands += 8 + sum(matrix.shape[1] for matrix in affine.terms.values())
     return 2.0 * summands * _ROUND
@@ -263,7 +288,7 @@ def _layer_maps(
     start, unit = maps.coordinates()
     count = len(patterns)
     columns = [np.repeat(start[:, None], count, axis=1)]
-    sizes = [np.abs(columns[0]).sum(axis=2)]
+    sizes = [np.abs(columns[0]).sum(axis=2) + _TINY]
     for index, part in enumerate(split_layers(patterns, network.widths)[: layer - 1], start=1):
         before, size = _before(network, index, columns, sizes, unit)
         _, slopes, intercepts = maps.activation(index)
@@ -273,7 +298,7 @@ def _layer_maps(
         before *= slope[:, :, None]
         before[:, :, -1] += intercept
         columns.append(before)
-        sizes.append(np.abs(slope) * size + np.abs(intercept))
+        sizes.append(np.abs(slope) * size + np.abs(intercept) + _TINY)
     return _before(network, layer, columns, sizes, unit)
 
 
@@ -287,7 +312,7 @@ def _before(
     """Pre-activations of a layer, and their sizes, from those of the layers before."""
     affine = network.affine(layer)
     total = affine.bias[:, None, None] * np.broadcast_to(unit, columns[0].shape[1:])
-    size = np.abs(affine.bias)[:, None] * np.ones(columns[0].shape[1])
+    size = (np.abs(affine.bias)[:, None] + _TINY) * np.ones(columns[0].shape[1])
     for source, matrix in affine.terms.items():
         flat = columns[source].reshape(len(columns[source]), -1)
         total = total + (matrix @ flat).reshape(total.shape)

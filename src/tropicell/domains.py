@@ -12,11 +12,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tropicell.arithmetic import to_rationals
 from tropicell.arrays import FloatArray
 from tropicell.errors import InvalidDomainError
 
 if TYPE_CHECKING:
     from tropicell.network import Network
+
+
+#: Half the distance from 1 to the next float64, and what covers underflow.
+_ROUND, _TINY = 2.0**-53, 1e-290
 
 
 class Domain(ABC):
@@ -39,7 +44,9 @@ class Domain(ABC):
         """
 
     def contains(self, points: ArrayLike) -> NDArray[np.bool_]:
-        """Which points (rows) lie in the domain, boundary included.
+        """Which points (rows) lie in the domain, boundary included; no rounding decides.
+
+        A point with an infinite coordinate, or nan, lies in no domain.
 
         Examples
         --------
@@ -48,7 +55,27 @@ class Domain(ABC):
         """
         x = np.atleast_2d(np.asarray(points, dtype=np.float64))
         a, b = self.inequalities(x.shape[1])
-        return np.asarray((x @ a.T <= b).all(axis=1))
+        finite = np.isfinite(x).all(axis=1)
+        found = finite.copy()
+        with np.errstate(over="ignore", invalid="ignore"):
+            left = b - x[finite] @ a.T
+            # Each is a sum of so many products: its rounding errors, and those of this bound.
+            sizes = np.abs(x[finite]) @ np.abs(a).T + np.abs(b)
+            errors = 2.0 * (x.shape[1] + 2) * _ROUND * sizes + _TINY
+            unsure = ~(np.abs(left) > errors) | ~np.isfinite(sizes)
+        left[unsure] = _signs(a, b, x[finite], unsure)
+        found[finite] = (left >= 0).all(axis=1)
+        return found
+
+
+def _signs(
+    a: FloatArray, b: FloatArray, x: FloatArray, which: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """The signs of ``b - a x`` for some points and rows, in exact arithmetic."""
+    points, rows = np.nonzero(which)
+    exact = to_rationals(np.stack([a[rows], x[points]]).reshape(2, len(rows), a.shape[1]))
+    left = to_rationals(b[rows]) - (exact[0] * exact[1]).sum(axis=1)
+    return np.array([float((value > 0) - (value < 0)) for value in left])
 
 
 class WholeSpace(Domain):

@@ -144,8 +144,7 @@ def estimate_regions(
     engine = runs.choose("auto", inner)
     runs.load(engine, inner.n_inputs)
     started = clock()
-    task = runs.task_of(engine, inner, inside, arithmetic, store=False)
-    task.few = _FEW
+    task = runs.task_of(engine, inner, inside, arithmetic, store=False, few=_FEW)
     worker = task.worker()
     rng = np.random.default_rng(seed)
     samples: list[float] = []

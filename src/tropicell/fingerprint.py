@@ -46,16 +46,16 @@ def fingerprint(network: Network) -> str:
 def fingerprint_arrays(network: Network) -> Iterator[NDArray[Any]]:
     """The arrays that the fingerprint is made of, in their order, which say all of a network.
 
-    Depth and number of inputs; matrix and offset of an embedding, if there is one; then for each
+    Depth and number of inputs; matrix and offset of an embedding, if there is one (as text, where
+    float64 can't hold it); then for each
     layer and for the output the bias and for each source: the source and the shape of its matrix,
     rows and columns of the entries that are not 0, and these; and for each layer the breakpoints,
     slopes and intercepts of all its neurons.
     """
     yield np.array([network.depth, network.n_inputs], dtype="<i8")
     if network.embedding is not None:
-        embedding = network.embedding.astype_float()
-        yield _numbers(embedding.matrix)
-        yield _numbers(embedding.offset)
+        for part in (network.embedding.matrix, network.embedding.offset):
+            yield _numbers(part) if network.embedding.is_float else _fractions(part)
     for index in range(1, network.depth + 2):
         affine = network.affine(index)
         yield _numbers(affine.bias)
@@ -73,6 +73,12 @@ def fingerprint_arrays(network: Network) -> Iterator[NDArray[Any]]:
 
 def _numbers(array: NDArray[Any]) -> NDArray[Any]:
     return np.ascontiguousarray(array + 0.0, dtype="<f8")  # -0.0 becomes 0.0
+
+
+def _fractions(array: NDArray[Any]) -> NDArray[Any]:
+    """Fractions as the bytes of a text; the shape follows from that of the network."""
+    text = " ".join(f"{x.numerator:x}/{x.denominator:x}" for x in array.ravel().tolist())
+    return np.frombuffer(text.encode("ascii"), dtype=np.uint8)
 
 
 def _entries(matrix: Matrix) -> tuple[Any, Any, Any]:

@@ -14,7 +14,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cmp_to_key
-from math import gcd
+from math import factorial, gcd, prod
+
+from flint import fmpq, fmpz_mat
 
 from tropicell.polyhedra import Row
 
@@ -98,6 +100,27 @@ def simplices(
         if apex not in side and len(side) >= k:
             for simplex in simplices(side, on, k - 1):
                 yield (apex, *simplex)
+
+
+def volume(rows: Sequence[Row], dimension: int) -> fmpq:
+    """The exact volume of a bounded cell.
+
+    Examples
+    --------
+    >>> volume([(1, 0, 0), (0, 1, 0), (-1, -2, 2)], 2)
+    1
+    """
+    vertices = generators(rows, dimension).vertices
+    on = [
+        frozenset(i for i, vertex in enumerate(vertices) if _dot(row, vertex) == 0)
+        for row in dict.fromkeys(rows)
+    ]
+    total = fmpq(0)
+    for simplex in simplices(frozenset(range(len(vertices))), on, dimension):
+        corners = [list(vertices[i]) for i in simplex]
+        weight = prod(corner[-1] for corner in corners)
+        total += fmpq(abs(int(fmpz_mat(corners).det())), weight)
+    return total / factorial(dimension)
 
 
 def _add(

@@ -103,10 +103,7 @@ class LastRegionPredictor(RegionLocator):
     def locate(self, points: ArrayLike, *, workers: int | None = None) -> NDArray[np.int64]:
         x = self._points(points)
         found, _ = self._follow(x)
-        unsure = np.flatnonzero(found == self._kernels.UNSURE)
-        if unsure.size:
-            found[unsure] = self._locate_exactly(x[unsure])
-        return found
+        return self._sure(x, found)
 
     def predict(self, points: ArrayLike, *, workers: int | None = None) -> FloatArray:
         """What the network gives at the points (rows) of a path, in one thread.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -18,12 +19,16 @@ from tropicell.layers import Affine, Layer, finite_numbers
 from tropicell.maps import AffineMap
 from tropicell.network import Network
 
-FORMAT, VERSION = "tropicell-network", 1
+#: The second version has the map of a slice of a slice as text in its header; see `to_arrays`.
+FORMAT, VERSION, EXACT_VERSION = "tropicell-network", 1, 2
 
 #: Sparse matrices could claim any number of columns.
 MAX_INPUTS = 2**26
 
 Arrays = Mapping[str, Any]
+
+#: A fraction in the header.
+_EXACT = re.compile(r"-?[0-9a-f]{1,100000}/[0-9a-f]{0,100000}[1-9a-f][0-9a-f]{0,100000}")
 
 _MLP_KEY = re.compile(r"[Wb](\d+)")
 _MLP_EXTRAS = {"skips", "activation", "n_layers", "box"}
@@ -37,7 +42,7 @@ def to_arrays(network: Network) -> tuple[dict[str, NDArray[Any]], str]:
         sources = _put_affine(arrays, f"layer{index}", layer.affine)
         _put_activation(arrays, f"layer{index}", layer.activation)
         layers.append({"name": layer.name, "activation": layer.activation.name, "sources": sources})
-    header = {
+    header: dict[str, Any] = {
         "format": FORMAT,
         "version": VERSION,
         "n_inputs": network.n_inputs,
@@ -45,11 +50,41 @@ def to_arrays(network: Network) -> tuple[dict[str, NDArray[Any]], str]:
         "output": {"sources": _put_affine(arrays, "output", network.output)},
     }
     if network.embedding is not None:
-        embedding = network.embedding.astype_float()
+        embedding = network.embedding
         header["n_inputs"] = int(embedding.matrix.shape[0])
-        arrays["embedding.matrix"] = np.ascontiguousarray(embedding.matrix)
-        arrays["embedding.offset"] = np.ascontiguousarray(embedding.offset)
+        if embedding.is_float:
+            arrays["embedding.matrix"] = np.ascontiguousarray(embedding.matrix)
+            arrays["embedding.offset"] = np.ascontiguousarray(embedding.offset)
+        else:  # float64 can't hold it: a version of its own, which older programs refuse
+            header["version"] = EXACT_VERSION
+            columns = np.column_stack([embedding.matrix, embedding.offset])
+            header["embedding"] = [[_to_text(x) for x in row] for row in columns]
     return arrays, json.dumps(header)
+
+
+def _to_text(number: Fraction) -> str:
+    """A fraction in hexadecimal digits, which can be any number of them."""
+    return f"{number.numerator:x}/{number.denominator:x}"
+
+
+def _exact_embedding(header: dict[str, Any], where: str) -> AffineMap:
+    """The map of a slice of a slice, from what `to_arrays` puts into a header."""
+    rows = header["embedding"]
+    if not (isinstance(rows, list) and rows and all(isinstance(row, list) for row in rows)):
+        raise ModelFileError(f"{where}: the embedding must be a list of rows")
+    columns = np.empty((len(rows), len(rows[0])), dtype=object)
+    for i, row in enumerate(rows):
+        if len(row) != columns.shape[1] or len(row) < 2:
+            raise ModelFileError(f"{where}: row {i} of the embedding has {len(row)} numbers")
+        for j, text in enumerate(row):
+            if not (isinstance(text, str) and _EXACT.fullmatch(text)):
+                raise ModelFileError(
+                    f"{where}: the embedding has {text!r} in row {i}; expected a fraction of "
+                    "hexadecimal numbers, such as '-1f/20'"
+                )
+            numerator, denominator = (int(part, 16) for part in text.split("/"))
+            columns[i, j] = Fraction(numerator, denominator)
+    return AffineMap(columns[:, :-1], columns[:, -1])
 
 
 def _put_affine(arrays: dict[str, NDArray[Any]], prefix: str, affine: Affine) -> list[int]:
@@ -139,10 +174,10 @@ def _general(arrays: Arrays, where: str) -> Network:
         raise ModelFileError(f"{where}: the header is not JSON: {error}") from None
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise ModelFileError(f"{where}: the header does not say {FORMAT!r}")
-    if header.get("version") != VERSION:
+    if header.get("version") not in (VERSION, EXACT_VERSION):
         raise ModelFileError(
             f"{where}: version {header.get('version')!r} of the layout is not known; this version "
-            f"of tropicell reads {VERSION}"
+            f"of tropicell reads {VERSION} and {EXACT_VERSION}"
         )
     layers = []
     for index, entry in enumerate(header["layers"], start=1):
@@ -163,6 +198,8 @@ def _general(arrays: Arrays, where: str) -> Network:
             finite_numbers(arrays["embedding.matrix"], "embedding's matrix"),
             finite_numbers(arrays["embedding.offset"], "embedding's offset"),
         )
+    elif header["version"] == EXACT_VERSION:
+        embedding = _exact_embedding(header, where)
     inputs = int(header["n_inputs"])
     if inputs > MAX_INPUTS:
         raise ModelFileError(f"{where}: claims {inputs} inputs; at most {MAX_INPUTS} are supported")

@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tropicell.arithmetic import to_floats
 from tropicell.arrays import FloatArray
 from tropicell.cut_tree import CutTree, domain_table
 from tropicell.errors import InvalidInputError
@@ -33,7 +34,8 @@ class RegionLocator:
         All regions of a network on a domain.
     outside : {"network", "nan", "error"}
         What `predict` gives for points outside the domain: what the network gives, nan, or an
-        `InvalidInputError`.
+        `InvalidInputError`. Points with an infinite coordinate, or nan, lie in no region: `locate`
+        gives -1 for them, `predict` nan (or the error).
     weights : array_like, optional
         How often each region will be asked for, e.g. the number of data points in it: those that
         come up more often are found sooner. Default: their volumes, if they are all finite.
@@ -47,7 +49,9 @@ class RegionLocator:
     -----
     The answers are right, at boundaries too. Every test has a bound on its rounding error. Points
     for which a test can't tell, those within about 1e-12 of a boundary, are given to the network,
-    and in `locate` to exact arithmetic.
+    and in `locate` to exact arithmetic. So are points that are so large (beyond about 1e280) that a
+    test could overflow; if the network overflows there, too, its value is worked out exactly, and
+    rounded.
 
     Memory per region: a test of ``inputs + 2`` and a map of ``outputs * (inputs + 1)`` numbers of 8
     bytes; so 56 bytes for 2 inputs and 1 output, 72 for 3 inputs.
@@ -114,10 +118,7 @@ class RegionLocator:
         x = self._points(points)
         found = np.empty(len(x), np.int64)
         in_parts(lambda part: self._locate(x[part], found[part]), len(x), _threads(workers), _CHUNK)
-        unsure = np.flatnonzero(found == self._kernels.UNSURE)
-        if unsure.size:
-            found[unsure] = self._locate_exactly(x[unsure])
-        return found
+        return self._sure(x, found)
 
     def predict(self, points: ArrayLike, *, workers: int | None = None) -> FloatArray:
         """What the network gives at points (rows).
@@ -216,10 +217,12 @@ class RegionLocator:
         room = np.empty(lanes, np.int64), np.empty(lanes), np.empty(lanes, np.bool_)
         self._kernels.locate_many(x, self._table, self._links, *room, found)
 
-    def _locate_exactly(self, x: FloatArray) -> NDArray[np.int64]:
-        finite = np.isfinite(x).all(axis=1)
-        found = np.full(len(x), -1, dtype=np.int64)
-        found[finite] = self.regions.locate(x[finite], arithmetic="exact")
+    def _sure(self, x: FloatArray, found: NDArray[np.int64]) -> NDArray[np.int64]:
+        """What the kernels found, with exact answers where they were unsure."""
+        unsure = np.flatnonzero(found == self._kernels.UNSURE)
+        if unsure.size:
+            found[unsure] = self.regions.locate(x[unsure], arithmetic="exact")
+        found[found == self._kernels.NOWHERE] = -1
         return found
 
     def _complete(self, x: FloatArray, found: NDArray[np.int64], out: FloatArray) -> None:
@@ -227,13 +230,20 @@ class RegionLocator:
         rest = np.flatnonzero(found < 0)
         if rest.size == 0:
             return
-        outside = rest[found[rest] == self._kernels.OUTSIDE]
+        nowhere = found == self._kernels.NOWHERE
+        outside = np.flatnonzero((found == self._kernels.OUTSIDE) | nowhere)
         if outside.size and self.outside == "error":
             raise InvalidInputError(
                 f"point {outside[0]}, {x[outside[0]].tolist()}, lies outside the domain "
                 f"{self.regions.domain!r}; enumerate a larger one, or use outside='network'"
             )
-        out[rest] = self.regions.network(x[rest])
+        network = self.regions.network
+        lost = network.overflows(x[rest])
+        out[rest[~lost]] = network(x[rest[~lost]])
+        large = rest[lost & ~nowhere[rest]]
+        if large.size:
+            out[large] = to_floats(network.evaluate(x[large]))
+        out[nowhere] = np.nan
         if self.outside == "nan":
             out[outside] = np.nan
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tropicell.arithmetic import EXACT, Arithmetic, to_floats
+from tropicell.arithmetic import EXACT, Arithmetic, to_floats, to_fractions, to_rationals
 from tropicell.patterns import PatternArray, split_layers
 
 if TYPE_CHECKING:
@@ -66,6 +66,47 @@ class AffineMap:
         """
         return AffineMap(to_floats(self.matrix), to_floats(self.offset))
 
+    @property
+    def is_float(self) -> bool:
+        """Whether its numbers are float64, so that `astype_float` rounds nothing."""
+        return self.matrix.dtype == self.offset.dtype == np.float64
+
+    def simplified(self) -> AffineMap:
+        """The same map, with float64 numbers if these hold all of it, else with Fractions.
+
+        Examples
+        --------
+        >>> from fractions import Fraction
+        >>> AffineMap(np.array([[Fraction(1, 2)]]), np.array([Fraction(3)])).simplified().matrix
+        array([[0.5]])
+        """
+        if self.is_float:
+            return self
+        parts = [to_rationals(self.matrix), to_rationals(self.offset)]
+        floats = [to_floats(part) for part in parts]
+        if all(
+            np.isfinite(one).all() and (to_rationals(one) == part).all()
+            for one, part in zip(floats, parts, strict=True)
+        ):
+            return AffineMap(*floats)
+        return AffineMap(*(to_fractions(part) for part in parts))
+
+    def after(self, inner: AffineMap) -> AffineMap:
+        """The map ``x -> self(inner(x))``, not rounded; `simplified`.
+
+        Examples
+        --------
+        0.1 times 0.1 is no float64 number:
+
+        >>> tenth = AffineMap(np.array([[0.1]]), np.array([0.0]))
+        >>> tenth.after(tenth).is_float, tenth.after(tenth)([[1.0]])[0, 0] == 0.1 * 0.1
+        (False, False)
+        """
+        columns = np.concatenate([inner.matrix, inner.offset[:, None]], axis=1)
+        product = EXACT.matmul(EXACT.matrix(self.matrix), EXACT.array(columns))
+        offset = product[:, -1] + EXACT.array(self.offset)
+        return AffineMap(to_fractions(product[:, :-1]), to_fractions(offset)).simplified()
+
 
 class NetworkMaps:
     """A network's numbers in one arithmetic, and the recursion over its layers.
@@ -91,7 +132,7 @@ class NetworkMaps:
         """Columns of layer 0 as a map of the inputs, and the `unit` that belongs to it."""
         network, arithmetic = self.network, self.arithmetic
         inputs = network.n_inputs
-        embedding = network.embedding
+        embedding = self._embedding()
         if embedding is None:
             columns = np.concatenate([np.eye(inputs), np.zeros((inputs, 1))], axis=1)
         else:
@@ -102,13 +143,17 @@ class NetworkMaps:
 
     def values(self, points: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Columns of layer 0 at points (rows), and the `unit` that belongs to them."""
-        arithmetic, embedding = self.arithmetic, self.network.embedding
+        arithmetic, embedding = self.arithmetic, self._embedding()
         columns = arithmetic.array(points).T
         if embedding is not None:
             matrix = arithmetic.matrix(embedding.matrix)
             offset = arithmetic.array(embedding.offset)[:, None]
             columns = arithmetic.matmul(matrix, columns) + offset
         return columns, arithmetic.array(np.ones(len(points)))
+
+    def _embedding(self) -> AffineMap | None:
+        network = self.network
+        return network.embedding if self.arithmetic.name == "exact" else network.float_embedding
 
     def before(
         self, layer: int, columns: Sequence[NDArray[Any]], unit: NDArray[Any]

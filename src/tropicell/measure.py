@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from tropicell.arithmetic import nearest_float
 from tropicell.arrays import FloatArray
 from tropicell.columns import Ragged
 from tropicell.errors import InvalidInputError
+from tropicell.generators import volume
 from tropicell.parts import check_workers, in_parts
 from tropicell.regions import Regions
 
@@ -52,7 +54,11 @@ def volumes(regions: Regions, *, workers: int = 1) -> FloatArray:
         sizes = _by_cells(regions, workers)
         if not np.isnan(sizes).any():
             return sizes
-    return _moments(regions, workers)[0]
+    sizes = _moments(regions, workers)[0]
+    for i in np.flatnonzero(np.isnan(sizes)):  # floats overflow; the size itself may not
+        exact = volume(regions[int(i)].cell.rows, regions.network.n_inputs)
+        sizes[i] = nearest_float(int(exact.p), int(exact.q))
+    return sizes
 
 
 def _by_cells(regions: Regions, workers: int) -> FloatArray:

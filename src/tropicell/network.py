@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tropicell import patterns as _patterns
 from tropicell.activations import Activation
-from tropicell.arithmetic import ArithmeticName, get_arithmetic
+from tropicell.arithmetic import ArithmeticName, get_arithmetic, to_floats
 from tropicell.arrays import FloatArray
 from tropicell.checks import check_layers, checked_points
 from tropicell.diagram import draw, summary
@@ -30,6 +30,8 @@ from tropicell.mlp import mlp_parts
 from tropicell.patterns import PatternArray, PatternLike
 
 _MOST_REMEMBERED = 8
+#: Well below the largest float64.
+_LARGE = 1e300
 _REMEMBERING = Lock()
 
 
@@ -49,6 +51,11 @@ class Network:
 
     Attributes
     ----------
+    embedding : AffineMap or None
+        With float64 numbers if these hold all of it, else with `fractions.Fraction`.
+    float_embedding : AffineMap or None
+        The same rounded to float64. What is not 0 stays so, and all is finite: numbers that are too
+        small or too large for float64 become its smallest and largest ones.
     kind : tuple
         Equal for networks that differ in weights and biases, output and embedding only.
     places : bytes
@@ -80,9 +87,16 @@ class Network:
         self.layers: tuple[Layer, ...] = tuple(layers)
         self.output = output
         self.embedding = embedding
+        self.float_embedding: AffineMap | None = None
         self._input_width = int(n_inputs)
         self._remembered: dict[Hashable, Any] = {}
         check_layers(self._input_width, self.layers, output, embedding)
+        if embedding is not None:
+            self.embedding = embedding.simplified()
+            self.float_embedding = self.embedding
+            if not self.embedding.is_float:
+                matrix, offset = self.embedding.matrix, self.embedding.offset
+                self.float_embedding = AffineMap(_close_to(matrix), _close_to(offset))
         self.kind = shared((self._input_width, *(layer.kind for layer in self.layers)))
         self._find_numbers()
 
@@ -214,7 +228,7 @@ class Network:
     # --- what it computes ---------------------------------------------------------------------
 
     def __call__(self, points: ArrayLike) -> FloatArray:
-        """Outputs at points (rows), in float64.
+        """Outputs at points (rows), in float64: what overflows, or is nan, stays so.
 
         Parameters
         ----------
@@ -235,10 +249,16 @@ class Network:
             Floats, or Fractions if exact.
         arithmetic : {"float", "exact"}
             In float64, rounding may decide on which side of a boundary a point next to it lies.
+            Points that are too large for float64 (see `overflows`) are worked out exactly.
 
         Returns
         -------
         ndarray of uint8, shape (points, neurons)
+
+        Raises
+        ------
+        InvalidInputError
+            Names a point with an infinite coordinate, or nan: it has no pattern.
 
         Examples
         --------
@@ -248,9 +268,17 @@ class Network:
                [0, 1],
                [0, 0]], dtype=uint8)
         """
-        if arithmetic == "float":
-            return self._forward(points)[1]
-        return self.maps(arithmetic).at_points(self.check_points(points, exact=True))[0]
+        exact = arithmetic != "float"
+        x = self.check_points(points, exact=exact, finite=True)
+        if exact:
+            return self.maps(arithmetic).at_points(x)[0]
+        lost = self.overflows(x)
+        if not lost.any():
+            return self._forward(x)[1]
+        found = np.empty((len(x), self.n_neurons), np.uint8)
+        found[~lost] = self._forward(x[~lost])[1]
+        found[lost] = self.maps("exact").at_points(x[lost])[0]
+        return found
 
     def evaluate(self, points: ArrayLike, *, arithmetic: ArithmeticName = "exact") -> NDArray[Any]:
         """Outputs at points (rows), in exact rationals.
@@ -263,7 +291,60 @@ class Network:
         if arithmetic == "float":
             return self(points)
         maps = self.maps(arithmetic)
-        return maps.arithmetic.public(maps.at_points(self.check_points(points, exact=True))[1])
+        x = self.check_points(points, exact=True, finite=True)
+        return maps.arithmetic.public(maps.at_points(x)[1])
+
+    def overflows(self, points: ArrayLike) -> NDArray[np.bool_]:
+        """Which points (rows) are so large that a number on the way to the output overflows.
+
+        Examples
+        --------
+        >>> network = Network.mlp([[[8.0], [-8.0]], [[1.0, 1.0]]])
+        >>> network.overflows([[1.0], [1e308]])
+        array([False,  True])
+        """
+        x = self.check_points(points)
+        lost = np.zeros(len(x), dtype=np.bool_)
+        if not np.abs(x).max(initial=0.0) <= self._safe_size:
+            large = np.flatnonzero(~(np.abs(x) <= self._safe_size).all(axis=1))
+            with np.errstate(over="ignore", invalid="ignore"):
+                values, _ = self._forward(x[large])
+                values.append(self.output(values))
+                # A neuron that is off hides what overflowed before it.
+                before = [layer.affine(values) for layer in self.layers]
+                parts = [np.isfinite(part).all(axis=1) for part in (*values, *before)]
+            lost[large] = ~np.all(parts, axis=0)
+        return lost
+
+    @property
+    def _safe_size(self) -> float:
+        """Points with no larger coordinate do not overflow, as sums of absolute values say."""
+        size: float = self.remember("safe size", self._find_safe_size)
+        return size
+
+    def _find_safe_size(self) -> float:
+        # For coordinates of size X >= 1, all numbers of a layer are at most X times its growth.
+        embedding = self.float_embedding
+        growths = [1.0]
+        with np.errstate(over="ignore", invalid="ignore"):
+            if embedding is not None:
+                sums = np.abs(embedding.matrix).sum(axis=1) + np.abs(embedding.offset)
+                growths = [max(1.0, float(sums.max()))]
+            largest = growths[0]
+            for index in range(1, self.depth + 2):
+                affine = self.affine(index)
+                sums = np.abs(affine.bias)
+                for source, matrix in affine.terms.items():
+                    sums = sums + growths[source] * abs(matrix).sum(axis=1)
+                growth = float(sums.max())
+                if index <= self.depth:
+                    activation = self.layers[index - 1].activation
+                    slopes, offsets = np.abs(activation.slopes), np.abs(activation.intercepts)
+                    growths.append(growth * float(slopes.max()) + float(offsets.max()))
+                    growth = max(growth, growths[-1])
+                largest = max(largest, growth)
+        size = _LARGE / largest
+        return size if size >= 1.0 else 0.0  # not a number: 0 as well
 
     def affine_map(
         self, pattern: PatternLike, *, arithmetic: ArithmeticName = "exact"
@@ -302,7 +383,8 @@ class Network:
         """The network on a slice: its inputs are the slice's coordinates.
 
         Neurons and patterns stay what they are, and nothing is rounded: the slice is kept as a map
-        in front of layer 0.
+        in front of layer 0. That of a slice of a slice may have numbers that float64 can't hold; it
+        is then kept in Fractions.
 
         Examples
         --------
@@ -317,8 +399,7 @@ class Network:
             )
         embedding = AffineMap(domain.directions.T.copy(), domain.origin.copy())
         if self.embedding is not None:
-            outer = self.embedding
-            embedding = AffineMap(outer.matrix @ embedding.matrix, outer(embedding.offset))
+            embedding = self.embedding.after(embedding)
         return Network(self._input_width, self.layers, self.output, embedding=embedding)
 
     def first_layers(self, layer: int) -> Network:
@@ -373,7 +454,7 @@ class Network:
     def _forward(self, points: ArrayLike) -> tuple[list[FloatArray], PatternArray]:
         """Outputs of all layers, and the patterns, at points."""
         x = self.check_points(points)
-        values = [x if self.embedding is None else self.embedding(x)]
+        values = [x if self.float_embedding is None else self.float_embedding(x)]
         parts = [np.empty((len(x), 0), np.uint8)]
         for layer in self.layers:
             before = layer.affine(values)
@@ -417,3 +498,14 @@ class Network:
 
     def __repr__(self) -> str:
         return f"Network({summary(self)})"
+
+
+def _close_to(exact: NDArray[Any]) -> FloatArray:
+    """Rationals in float64: rounded, but what is not 0 stays so, and nothing is infinite."""
+    numbers = np.finfo(np.float64)
+    floats = to_floats(exact)
+    lost = (floats == 0) & (exact != 0)
+    floats[lost] = np.where(
+        exact[lost] > 0, numbers.smallest_subnormal, -numbers.smallest_subnormal
+    )
+    return np.clip(floats, numbers.min, numbers.max)

@@ -71,9 +71,9 @@ def output_maps(network: Network, patterns: PatternArray) -> FloatArray:
     maps = np.zeros((count, outputs, network.n_inputs + 1))
     if 0 in reached:
         linear = reached[0]
-        if network.embedding is not None:
-            offset += linear @ network.embedding.offset
-            linear = linear @ network.embedding.matrix
+        if network.float_embedding is not None:
+            offset += linear @ network.float_embedding.offset
+            linear = linear @ network.float_embedding.matrix
         maps[:, :, :-1] = linear
     maps[:, :, -1] = offset
     return maps

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tropicell import float_geometry
 from tropicell.arithmetic import ArithmeticName, to_floats, to_fractions, to_rationals
+from tropicell.checks import not_finite
 from tropicell.domains import Domain, WholeSpace
 from tropicell.errors import InvalidInputError, InvalidPatternError
 from tropicell.float_geometry import Tolerance
@@ -252,6 +253,8 @@ class Region:
     def contains(self, points: ArrayLike) -> NDArray[np.bool_]:
         """Which points (rows) lie in the region, boundary included.
 
+        A point with an infinite coordinate, or nan, lies in no region.
+
         Examples
         --------
         >>> Region(Network.mlp([[[1.0]], [[1.0]]]), "1").contains([[-1.0], [0.0], [2.0]])
@@ -259,10 +262,11 @@ class Region:
         """
         exact = self.arithmetic == "exact"
         x = self.network.check_points(points, exact=exact)
-        if exact:
-            x = to_fractions(to_rationals(x))
-        inequalities = self.inequalities
-        return np.asarray((x @ inequalities.A.T <= inequalities.b).all(axis=1), dtype=np.bool_)
+        found = ~not_finite(x).any(axis=1)
+        x = to_fractions(to_rationals(x[found])) if exact else x[found]
+        rows = self.inequalities
+        found[found] = (x @ rows.A.T <= rows.b).all(axis=1)
+        return found
 
     def noisy(self) -> NDArray[np.bool_]:
         """Which inequalities may be nothing but rounding errors of float64.

@@ -179,8 +179,9 @@ class Regions:
     ) -> NDArray[np.int64]:
         """Index of the region of each point (row); -1 if it is outside or was not found.
 
-        A point on a boundary belongs to the region of its pattern, if that is one, and else to a
-        region that it is on the boundary of.
+        A point with an infinite coordinate, or nan, lies in no region. One on a boundary belongs to
+        the region of its pattern, if that is one, and else to a region that it is on the boundary
+        of.
 
         Parameters
         ----------
@@ -189,11 +190,13 @@ class Regions:
             In float64, rounding may decide on which side of a boundary a point next to it lies.
         """
         x = self.network.check_points(points)
-        found = self.packed.find(self.network.patterns(x, arithmetic=arithmetic))
-        inside = self.domain.contains(x)
-        for i in np.flatnonzero(inside & (found < 0)):
+        found = np.full(len(x), -1, dtype=np.int64)
+        inside = np.flatnonzero(self.domain.contains(x))
+        patterns = self.network.patterns(x[inside], arithmetic=arithmetic)
+        found[inside] = self.packed.find(patterns)
+        for i in inside[found[inside] < 0]:
             found[i] = self._on_boundary(x[i])
-        return np.where(inside, found, -1)
+        return found
 
     def _on_boundary(self, point: FloatArray) -> int:
         """A region that contains a point between regions."""

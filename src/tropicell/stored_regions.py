@@ -205,15 +205,16 @@ class StoredRegions:
         the points are on a boundary.
         """
         x = self.network.check_points(points)
-        found = self._find(self.network.patterns(x))
-        inside = self.domain.contains(x)
-        lost = np.flatnonzero(inside & (found < 0))
+        found = np.full(len(x), -1, dtype=np.int64)
+        inside = np.flatnonzero(self.domain.contains(x))
+        found[inside] = self._find(self.network.patterns(x[inside]))
+        lost = inside[found[inside] < 0]
         if lost.size:
             near = [np.array(list(graph.patterns_around(self.network, p))) for p in x[lost]]
             numbers = self._find(np.concatenate(near)).reshape(len(lost), -1)
             for i, row in zip(lost, numbers, strict=True):
                 found[i] = next((k for k in row if k >= 0), -1)
-        return np.where(inside, found, -1)
+        return found
 
     def _find(self, patterns: NDArray[np.uint8]) -> NDArray[np.int64]:
         """Number of each pattern, or -1: the patterns wanted are in memory, not those stored."""

@@ -289,7 +289,8 @@ class TropicalRationalMap:
     def _evaluate(self, points: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
         network = self.network
         recurrence = _Recurrence(network, self.arithmetic, "polynomial")
-        x = network.check_points(points, exact=self.arithmetic == "exact")
+        exact = self.arithmetic == "exact"
+        x = network.check_points(points, exact=exact, finite=exact)
         recurrence.start(*recurrence.maps.values(x))
         for layer in range(1, network.depth + 1):
             G, H = recurrence.before(layer)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from math import factorial, prod
 
 import numpy as np
-from flint import fmpz_mat
 
-from tropicell.arithmetic import nearest_float
+from tropicell.arithmetic import FAR, nearest_float
 from tropicell.columns import PackedPatterns
 from tropicell.engines._cells_state import Batch
 from tropicell.engines._column_kernels import cell_sections, copy_cells, pattern_rows
@@ -19,10 +17,7 @@ from tropicell.engines._volume import polytope_volume
 from tropicell.engines.batch import Columns, PlacedColumns
 from tropicell.engines.program import Program
 from tropicell.engines.slab import Slab
-from tropicell.generators import simplices
-
-#: Coordinates of a point that float64 can hold, with a little room.
-_FAR = 2**1023
+from tropicell.generators import volume
 
 
 def as_columns(
@@ -120,7 +115,7 @@ def exact_batch(program: Program, cells: Sequence[ExactCell], *, volumes: bool) 
         elif not volumes:
             sizes.append(np.nan)
         else:
-            sizes.append(_volume(rays, tight, len(names)))
+            sizes.append(_volume(cone, points, tight))
     return Batch(
         patterns=patterns,
         witnesses=np.array(witnesses).reshape(-1, d),
@@ -142,22 +137,16 @@ def _to_floats(ray: Sequence[int]) -> list[float]:
     return [x / largest for x in ray[:-1]] + [0.0]
 
 
-def _volume(vertices: Sequence[Vector], tight: Sequence[int], facets: int) -> float:
-    """The volume of a bounded cell: in floats, or exactly and rounded where they overflow."""
-    corners = [_to_floats(vertex)[:-1] for vertex in vertices]
+def _volume(cone: Cone, points: Sequence[Sequence[float]], tight: Sequence[int]) -> float:
+    """The volume of a bounded cell: in floats, or exactly and rounded where these overflow."""
+    corners = [point[:-1] for point in points]
     if np.isfinite(corners).all():
         with np.errstate(over="ignore", invalid="ignore"):
-            size = polytope_volume(corners, tight, facets)
+            size = polytope_volume(corners, tight, len(cone.rows))
         if np.isfinite(size):
             return size
-    d = len(vertices[0]) - 1
-    on = [frozenset(i for i, t in enumerate(tight) if t >> f & 1) for f in range(facets)]
-    total = Fraction(0)
-    for simplex in simplices(frozenset(range(len(vertices))), on, d):
-        # The determinant of the homogeneous coordinates is that of the sides, times all weights.
-        rows = [list(vertices[i]) for i in simplex]
-        total += Fraction(abs(int(fmpz_mat(rows).det())), prod(row[-1] for row in rows))
-    return nearest_float(total.numerator, total.denominator * factorial(d))
+    exact = volume(cone.rows, len(corners[0]))
+    return nearest_float(int(exact.p), int(exact.q))
 
 
 def _witness(cone: Cone, d: int) -> list[float]:
@@ -165,13 +154,16 @@ def _witness(cone: Cone, d: int) -> list[float]:
     point = _middle(cone.rays, d)
     if np.isfinite(point).all():
         return point
-    part: Cone | None = cone
-    for i in range(d):
-        for sign in (1, -1):
-            row = [0] * (d + 1)
-            row[i], row[-1] = sign, _FAR
-            part = None if part is None else cut(part, tuple(row), 0)
-    return point if part is None else _middle(part.rays, d)
+    for far in FAR:
+        part: Cone | None = cone
+        for i in range(d):
+            for sign in (1, -1):
+                row = [0] * (d + 1)
+                row[i], row[-1] = sign, far
+                part = None if part is None else cut(part, tuple(row), 0)
+        if part is not None:
+            return _middle(part.rays, d)
+    return point
 
 
 def _middle(rays: Sequence[Vector], d: int) -> list[float]:

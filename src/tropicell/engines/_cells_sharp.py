@@ -122,7 +122,8 @@ def refine(maps: Any, depth: int, pattern: Any, fine: Any) -> None:
                 fine.after[c, row] = maps.input_rows[row, c]
                 fine.after[_LOW + c, row] = 0.0
                 largest = max(largest, abs(maps.input_rows[row, c]))
-            fine.after[_ERROR, row], fine.after[_SIZE, row] = 0.0, largest
+            fine.after[_ERROR, row] = maps.gamma[0] * largest * INFLATE
+            fine.after[_SIZE, row] = largest
         _sum_layer(maps, fine, 1)
         known = 1
     for layer in range(1, depth):

@@ -18,6 +18,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from tropicell.domains import Domain
+from tropicell.engines.tame import rounds_layer_0
 from tropicell.network import Network
 
 FloatArray = NDArray[np.float64]
@@ -73,8 +74,8 @@ def build_program(network: Network, domain: Domain) -> Program:
     d = network.n_inputs
     inputs = np.zeros((d, d + 1))
     inputs[:, 1:] = np.eye(d)
-    if network.embedding is not None:
-        inputs = np.column_stack([network.embedding.offset, network.embedding.matrix])
+    if network.float_embedding is not None:
+        inputs = np.column_stack([network.float_embedding.offset, network.float_embedding.matrix])
     a, b = domain.inequalities(d)
     widths = list(network.widths)
     first_neuron = np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
@@ -108,7 +109,8 @@ def build_program(network: Network, domain: Domain) -> Program:
         roundoff=np.zeros(len(widths)),
         through_first=all(0 not in layer.affine.terms for layer in network.layers[1:]),
     )
-    return program._replace(roundoff=_roundoff(program, len(widths)))
+    rounded = 2.0 if rounds_layer_0(network) else 0.0
+    return program._replace(roundoff=_roundoff(program, len(widths), 4.0 + rounded))
 
 
 def _all_weights(network: Network, n_inputs: int, first: IntArray) -> Any:
@@ -131,9 +133,10 @@ def _all_weights(network: Network, n_inputs: int, first: IntArray) -> Any:
     return matrix
 
 
-def _roundoff(program: Program, depth: int) -> FloatArray:
+def _roundoff(program: Program, depth: int, before: float) -> FloatArray:
     """Twice the bound gamma_k of the roundings on any path from the input to a layer.
 
+    There are some `before` the first layer, that of layer 0 itself included.
     Each layer adds at most (terms + 5) roundings to a chain of products and sums: the terms of
     its scalar products, bias, breakpoint, slope, intercept, and the intercept's own rounding.
     Doubled, it also covers the roundings of the running bound itself.
@@ -153,7 +156,7 @@ def _roundoff(program: Program, depth: int) -> FloatArray:
     fan_in = np.diff(program.indptr)
     most = max(1.0, float(sizes.max(initial=1.0)))
     least = min(1.0, float(sizes.min(initial=1.0)))
-    result, roundings, log_most, log_least = np.zeros(depth), 4.0, 0.0, 0.0
+    result, roundings, log_most, log_least = np.zeros(depth), before, 0.0, 0.0
     for layer in range(depth):
         terms = fan_in[program.first_neuron[layer] : program.first_neuron[layer + 1]]
         width = float(terms.max(initial=1))

@@ -10,7 +10,7 @@ import numpy as np
 from flint import fmpq
 from numpy.typing import NDArray
 
-from tropicell.arithmetic import ArithmeticName, to_floats
+from tropicell.arithmetic import FAR, ArithmeticName, to_floats
 from tropicell.columns import PackedPatterns
 from tropicell.engines import _halfspaces_kernel as kernel
 from tropicell.engines._halfspaces_exact import (
@@ -40,8 +40,6 @@ from tropicell.patterns import PatternArray
 
 #: Regions that the kernel may emit before it returns to Python.
 BATCH = 32_768
-#: Coordinates of a point that float64 can hold, with a little room.
-_FAR = 2**1023
 #: A replaced witness must have its pattern in floats also when moved by this (relative).
 _NUDGE = 1e-13
 
@@ -337,9 +335,11 @@ class Search:
         nonbasic[1:] = basis
 
     def _patterns(self, points: NDArray[np.float64]) -> PatternArray:
-        """Patterns in floats; a point may be so far out that they overflow."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            return self.network.patterns(points)
+        """Patterns in floats; a point that is beyond float64 has none, which equals no other."""
+        finite = np.isfinite(points).all(axis=1)
+        found = np.full((len(points), self.network.n_neurons), 255, np.uint8)
+        found[finite] = self.network.patterns(points[finite])
+        return found
 
     def _better_witness(self, found: Batch, k: int) -> None:
         """Replace a witness too close to a boundary by an exact interior point, rounded."""
@@ -377,17 +377,19 @@ class Search:
                 found.margins[k] = _NUDGE
                 return
 
-
     def _within_reach(self, rows: list[list[Any]], sign: list[int], point: list[Any]) -> list[Any]:
         """A point inside that float64 can hold; if there is none, the one that is known."""
         d = self.network.n_inputs
-        zero, one, far = fmpq(0), fmpq(1), fmpq(_FAR)
-        box = [
-            [far, *(s * one if c == k else zero for c in range(d))]
-            for k in range(d)
-            for s in (1, -1)
-        ]
-        return interior_point([*rows, *box], [*sign, *([1] * len(box))]) or point
+        for far in FAR:
+            box = [
+                [fmpq(far), *(fmpq(s if c == k else 0) for c in range(d))]
+                for k in range(d)
+                for s in (1, -1)
+            ]
+            found = interior_point([*rows, *box], [*sign, *([1] * len(box))])
+            if found is not None:
+                return found
+        return point
 
 
 def _rounded(values: list[Any]) -> NDArray[np.float64] | None:

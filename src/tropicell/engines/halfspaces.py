@@ -74,6 +74,8 @@ class HalfspaceTask:
     tolerance : Tolerance, optional
     store : bool
         False: count only.
+    few : float, optional
+        What is left of a unit becomes no more units than one for so many regions expected.
 
     Examples
     --------
@@ -91,17 +93,23 @@ class HalfspaceTask:
         *,
         tolerance: Tolerance | None = None,
         store: bool = True,
+        few: float | None = None,
     ) -> None:
         self.network, inside = resolve(network, domain)
         self.store = store
         self.grain = 18 if store else 20
-        self.few = few_of(self.grain)
+        self._few = few_of(self.grain, few)
         self.plan = self._remembered(inside, arithmetic, tolerance or Tolerance())
         self.program = self.plan.program
         self.bits = self.plan.options.bits
         self.layout = FrameLayout(self.program, store=store)
         self.columns = (self.network.n_neurons, self.bits, self.network.n_inputs)
         self.kernel = Entry(run_unit)
+
+    @property
+    def few(self) -> float:
+        """Regions expected for which there is a unit; kernels know it from the start."""
+        return self._few
 
     def _remembered(self, domain: Domain, arithmetic: ArithmeticName, tolerance: Tolerance) -> Plan:
         network = self.network
@@ -111,9 +119,9 @@ class HalfspaceTask:
 
         def make() -> Plan:
             options: dict[str, Any] = {"arithmetic": arithmetic, "tolerance": tolerance}
-            return Plan(network, program, **options, store=self.store, few=self.few)
+            return Plan(network, program, **options, store=self.store, few=self._few)
 
-        key = "halfspaces", *where, arithmetic, tolerance, self.store, self.few
+        key = "halfspaces", *where, arithmetic, tolerance, self.store, self._few
         plan: Plan = network.remember(key, make)
         return plan
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from tropicell.domains import Domain
 from tropicell.engines._cells_state import ROUND, TINY
-from tropicell.engines.tame import embedding_of, is_tame
+from tropicell.engines.tame import embedding_of, is_tame, rounds_layer_0
 from tropicell.network import Network
 
 FloatArray = NDArray[np.float64]
@@ -60,7 +60,8 @@ class MapArrays(NamedTuple):
         Numbers; column pointers (relative to the term's first number); target rows (relative
         to their layer) of sparse numbers.
     gamma : ndarray, shape (L + 1,)
-        Relative rounding error of the sums that make the rows of a layer.
+        Relative rounding error of the sums that make the rows of a layer, that of the rows of layer
+        0 included where these are read. The first one is that of layer 0 by itself.
     """
 
     dimension: int
@@ -293,10 +294,13 @@ def _is_plain(activation: Any) -> bool:
 
 
 def _gammas(network: Network) -> FloatArray:
-    gammas = [0.0]
+    # Layer 0 is what it is, or rounded once: which then adds to the errors of who reads it.
+    rounded = 1.001 * ROUND * rounds_layer_0(network)
+    gammas = [rounded]
     for layer in network.layers:
         summands = 1 + sum(_most_per_row(m) for m in layer.affine.terms.values())
-        gammas.append((summands + EXTRA_ROUNDINGS) * ROUND * 1.001)
+        gamma = (summands + EXTRA_ROUNDINGS) * ROUND * 1.001
+        gammas.append(gamma + rounded if 0 in layer.affine.terms else gamma)
     return np.array(gammas)
 
 

@@ -129,11 +129,17 @@ def device_for(engine: str, network: Network) -> Backend | None:
 
 
 def task_of(
-    engine: str, network: Network, domain: Domain, arithmetic: ArithmeticName, *, store: bool
+    engine: str,
+    network: Network,
+    domain: Domain,
+    arithmetic: ArithmeticName,
+    *,
+    store: bool,
+    few: float | None = None,
 ) -> Task:
     """An engine's work on a network and a domain, which can be cut into units."""
     kind = CellTask if engine == "cells" else HalfspaceTask
-    return kind(network, domain, arithmetic, store=store)
+    return kind(network, domain, arithmetic, store=store, few=few)
 
 
 def load(engine: str, inputs: int) -> None:

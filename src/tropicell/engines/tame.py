@@ -43,9 +43,22 @@ def _are_tame(numbers: Any) -> bool:
     return bool(((sizes == 0) | ((sizes >= SMALLEST) & (sizes <= LARGEST))).all())
 
 
+def rounds_layer_0(network: Network) -> bool:
+    """Whether `embedding_of` is not layer 0 itself, but rounded.
+
+    Examples
+    --------
+    >>> from tropicell import Slice
+    >>> network = Network.mlp([[[1.0]], [[1.0]]]).restrict(Slice([0.0], [[0.1]]))
+    >>> rounds_layer_0(network), rounds_layer_0(network.restrict(Slice([0.0], [[0.1]])))
+    (False, True)
+    """
+    return network.embedding is not None and not network.embedding.is_float
+
+
 def embedding_of(network: Network) -> FloatArray:
-    """Layer 0 as a map of the inputs, offset last."""
-    embedding = network.embedding
+    """Layer 0 as a map of the inputs, offset last; rounded where float64 can't hold it."""
+    embedding = network.float_embedding
     if embedding is None:
         return np.concatenate([np.eye(network.n_inputs), np.zeros((network.n_inputs, 1))], axis=1)
     columns = np.concatenate([embedding.matrix, embedding.offset[:, None]], axis=1)

@@ -130,7 +130,10 @@ class Task(Protocol):
     """
 
     grain: int
-    few: float
+
+    @property
+    def few(self) -> float:
+        """It is chosen when the task is made."""
 
     def root(self) -> Unit:
         """All that there is to do."""
@@ -151,9 +154,9 @@ class Task(Protocol):
         """
 
 
-def few_of(grain: int) -> float:
-    """Regions for which there is a unit: see `FEW`."""
-    return FEW * grain
+def few_of(grain: int, few: float | None = None) -> float:
+    """Regions for which there is a unit: what is asked for, or see `FEW`."""
+    return FEW * grain if few is None else few
 
 
 def first_generation(regions: float, grain: int) -> int:

@@ -232,8 +232,10 @@ def weights(network: Network) -> tuple[dict[str, NDArray[Any]], list[list[dict[s
         arrays[f"breakpoints{number}"] = activation.breakpoints
         arrays[f"slopes{number}"] = activation.slopes
         arrays[f"intercepts{number}"] = activation.intercepts
-    if network.embedding is not None:
-        arrays["embedding"] = np.column_stack([network.embedding.matrix, network.embedding.offset])
+    if network.float_embedding is not None:
+        arrays["embedding"] = np.column_stack(
+            [network.float_embedding.matrix, network.float_embedding.offset]
+        )
     return arrays, terms
 
 

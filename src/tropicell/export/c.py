@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tropicell.cut_tree import CutTree, single_precision, split_domain
+from tropicell.cut_tree import CutTree, largest_size, single_precision, split_domain
 from tropicell.errors import InvalidInputError
 from tropicell.export.c_network import network_code
 from tropicell.export.c_text import Number, integers, literal, table
@@ -63,7 +63,10 @@ def compile_to_c(
     Notes
     -----
     The function is ``long name(const double *x, double *y)``. It writes the outputs to ``y`` and
-    returns the region's index, or -1 outside the domain.
+    returns the region's index, or -1 outside the domain. It also returns -1 where x is not finite,
+    or so large (about 1e280; 1e27 for float) that a test could overflow. Then the outputs are nan
+    if x is not finite or there is no network; else the network's, and nan if it overflows, too.
+    This takes a compiler that knows of nan and infinities (no ``-ffast-math``).
 
     Examples
     --------
@@ -98,6 +101,9 @@ class _Code:
         bounded = bool(np.isfinite([self.low, self.high]).any())
         self.tested = bool(len(self.rows) or len(self.domain))
         self.forward = forward and (bounded or self.tested)
+        largest = float(np.finfo(np.float32 if number == "float" else np.float64).max) / 1e8
+        tables = [self.rows, self.domain, regions.affine_maps]
+        self.limit = largest_size(tables, largest)
 
     def text(self) -> str:
         parts = [self.header(), self.tables()]
@@ -109,13 +115,15 @@ class _Code:
         inputs, outputs = self.network.n_inputs, self.network.n_outputs
         if self.forward:
             rest = [
-                "The network itself is used where x lies outside the domain, and where x is so",
-                "close to a boundary that rounding hides on which side it is.",
+                "The network itself is used where x lies outside the domain, or is too large, and",
+                "where x is so close to a boundary that rounding hides on which side it is; y is",
+                "nan where it overflows.",
             ]
         else:
             rest = [
                 "Where x is so close to a boundary that rounding hides on which side it is, y is",
-                "the map of a region at that boundary. Outside the domain y is left as it is.",
+                "the map of a region at that boundary. Outside the domain y is left as it is;",
+                "where x is too large it is nan.",
             ]
         lines = [
             _ascii(repr(self.network)),
@@ -125,7 +133,8 @@ class _Code:
             f"    long {self.name}(const {self.number} *x, {self.number} *y)",
             "",
             f"reads {inputs} inputs, writes {outputs} outputs, and returns the index of the region",
-            "of x, or -1 if x lies outside the domain.",
+            "of x, or -1 if x lies outside the domain, is not finite, or has a coordinate beyond",
+            f"{self.limit:.1e}, where tests could overflow. Where x is not finite y is nan.",
             "",
             f"A region is found by at most {self.tree.levels} tests, each of them a dot product of",
             f"{inputs} numbers. No memory is asked for, and nothing is kept between calls.",
@@ -165,6 +174,7 @@ class _Code:
             "{",
             "    long region = 0;",
             "    int i, j;",
+            *self.guard(),
             *(self.sizing() if careful else ()),
             *self.domain_tests(),
             *self.search(),
@@ -178,6 +188,21 @@ class _Code:
         if careful:
             lines += ["    if (unsure)", f"        {self.name}_forward(x, y);"]
         return "\n".join([*lines, "    return region;", "}"]) + "\n"
+
+    def guard(self) -> Iterator[str]:
+        """Points that are not finite, or so large that tests could overflow."""
+        limit = literal(self.limit, self.number)
+        yield f"    for (j = 0; j < {self.network.n_inputs}; j++) {{"
+        yield f"        if (!(x[j] >= -{limit} && x[j] <= {limit})) {{"
+        if self.forward:
+            yield f"            {self.name}_forward(x, y);"
+        else:
+            yield f"            const {self.number} zero = 0;"
+            yield f"            for (i = 0; i < {self.network.n_outputs}; i++)"
+            yield "                y[i] = zero / zero;"
+        yield "            return -1;"
+        yield "        }"
+        yield "    }"
 
     def sizing(self) -> Iterator[str]:
         """What values must exceed."""

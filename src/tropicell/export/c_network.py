@@ -17,6 +17,8 @@ from tropicell.network import Network
 def network_code(network: Network, name: str, number: Number) -> str:
     """Tables and the function ``static void name_forward(const double *x, double *y)``.
 
+    All outputs are nan where a number on the way is infinite or nan: a later neuron could hide it.
+
     Examples
     --------
     >>> code = network_code(Network.mlp([[[1.0]], [[2.0]]]), "f", "double")
@@ -30,11 +32,11 @@ class _Forward:
     """Tables and statements; layer k is the array ``hk``."""
 
     def __init__(self, network: Network, name: str, number: Number) -> None:
-        self.name, self.number = name, number
+        self.name, self.number, self.outputs = name, number, network.n_outputs
         self.tables: list[str] = []
         self.body: list[str] = []
         names = {k: f"h{k}" for k in range(network.depth + 1)}
-        embedding = network.embedding
+        embedding = network.float_embedding
         if embedding is None:
             names[0] = "x"
         else:
@@ -57,7 +59,10 @@ class _Forward:
                 head,
                 "{",
                 "    int i;",
+                f"    {self.number} lost = 0;  /* nan as soon as something overflows */",
                 *self.body,
+                f"    for (i = 0; i < {self.outputs}; i++)",
+                "        y[i] += lost;",
                 "}\n",
             ]
         )
@@ -77,7 +82,7 @@ class _Forward:
             self.tables.append(table(f"{label}_from_{source}", dense, self.number))
             self.body.append(f"        for (j = 0; j < {dense.shape[1]}; j++)")
             self.body.append(f"            sum += {label}_from_{source}[i][j] * {source}[j];")
-        self.body += [f"        {target}[i] = sum;", "    }"]
+        self.body += ["        lost += sum - sum;", f"        {target}[i] = sum;", "    }"]
 
     def activation(self, target: str, activation: Activation) -> None:
         """``target`` is replaced by its activation."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tropicell.cut_tree import CutTree, single_precision, split_domain
+from tropicell.cut_tree import CutTree, largest_size, single_precision, split_domain
 from tropicell.errors import InvalidInputError
 from tropicell.export.onnx_network import Graph, Number, forward_pass
 from tropicell.io import replacing
@@ -41,7 +41,10 @@ def to_onnx(
     -------
     onnx.ModelProto
         The input is ``x``, of shape (points, inputs); the outputs are ``y``, of shape (points,
-        outputs), and ``region``, whole numbers, -1 outside the domain.
+        outputs), and ``region``, whole numbers, -1 outside the domain. It is -1, too, where a point
+        is not finite, or so large (about 1e280; 1e27 for float) that a test could overflow. Then
+        ``y`` is nan if the point is not finite or the graph has no network; else it is what the
+        network gives, and nan if that overflows, too.
 
     Notes
     -----
@@ -77,19 +80,23 @@ class _Model:
         if number == "float":
             self.rows, self.domain = single_precision(self.rows), single_precision(self.domain)
         self.forward = forward
+        largest = float(np.finfo(self.graph.dtype).max) / 1e8
+        self.limit = largest_size([self.rows, self.domain, regions.affine_maps], largest)
         self.sure: list[str] = []
         self.inside: list[str] = []
 
     def model(self) -> Any:
         graph = self.graph
-        sizes = graph.add("ReduceMax", graph.add("Abs", "x"), axes=[1], keepdims=0)
+        absolute = graph.add("Abs", "x")
+        sizes = graph.add("ReduceMax", absolute, axes=[1], keepdims=0)
         self.size = graph.add("Max", sizes, graph.constant(1.0))
+        small = graph.add("LessOrEqual", absolute, graph.constant(self.limit))  # nan is not
+        self.inside.append(self.in_all_columns(small))
         self.domain_tests()
         region = self.search()
         y = self.complete(self.map_of(region))
-        if self.inside:
-            outside = graph.constant(-1, np.int64)
-            region = graph.add("Where", self.all_of(self.inside), region, outside)
+        outside = graph.constant(-1, np.int64)
+        region = graph.add("Where", self.all_of(self.inside), region, outside)
         for name, result in (("y", y), ("region", region)):
             graph.nodes.append(graph.onnx.helper.make_node("Identity", [result], [name]))
         return graph.model(
@@ -159,8 +166,6 @@ class _Model:
         """The network's values where the tree does not give any."""
         graph = self.graph
         needed = [*self.inside, *self.sure] if self.forward else self.inside
-        if not needed:
-            return y
         good = graph.add("Unsqueeze", self.all_of(needed), graph.constant([1], np.int64))
         if not self.forward:
             return graph.add("Where", good, y, graph.constant(np.nan))
@@ -168,7 +173,7 @@ class _Model:
         count = graph.add("ReduceSum", bad, keepdims=0)
         some = graph.add("Greater", count, graph.constant(0, np.int64))
         with_network = Graph(graph.number, "network_")
-        values = forward_pass(with_network, self.network, "x")
+        values = forward_pass(with_network, self.network, "x", watched=True)
         chosen = with_network.add("Where", good, y, values)
         without = Graph(graph.number, "tree_")
         same = without.add("Identity", y)

@@ -107,15 +107,27 @@ def network_to_onnx(network: Network, *, number: Number = "double") -> Any:
     )
 
 
-def forward_pass(graph: Graph, network: Network, x: str) -> str:
-    """Add a network's forward pass; the name of its output is returned."""
-    layers = [x]
-    if network.embedding is not None:
-        embedding = Affine({0: network.embedding.matrix}, network.embedding.offset)
+def forward_pass(graph: Graph, network: Network, x: str, *, watched: bool = False) -> str:
+    """Add a network's forward pass; the name of its output is returned.
+
+    If `watched`, all outputs are nan for points where a number on the way is infinite or nan: a
+    later neuron could hide it.
+    """
+    layers, lost = [x], [x]
+    if network.float_embedding is not None:
+        embedding = Affine({0: network.float_embedding.matrix}, network.float_embedding.offset)
         layers = [_affine(graph, embedding, layers)]
+        lost.append(layers[0])
     for layer in network.layers:
-        layers.append(_activation(graph, layer.activation, _affine(graph, layer.affine, layers)))
-    return _affine(graph, network.output, layers)
+        lost.append(_affine(graph, layer.affine, layers))
+        layers.append(_activation(graph, layer.activation, lost[-1]))
+    y = _affine(graph, network.output, layers)
+    if watched:
+        axes = graph.constant([1], np.int64)
+        for numbers in lost:  # their differences with themselves are 0, or nan
+            nothing = graph.add("ReduceSum", graph.add("Sub", numbers, numbers), axes, keepdims=1)
+            y = graph.add("Add", y, nothing)
+    return y
 
 
 def _affine(graph: Graph, affine: Affine, layers: list[str]) -> str:

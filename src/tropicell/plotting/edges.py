@@ -42,7 +42,7 @@ def boundary_edges(
 
 def pre_activations(network: Network, points: FloatArray) -> FloatArray:
     """What every neuron gets before its activation at points, shape (points, neurons)."""
-    values = [points if network.embedding is None else network.embedding(points)]
+    values = [points if network.float_embedding is None else network.float_embedding(points)]
     parts = [np.empty((len(points), 0))]
     for layer in network.layers:
         parts.append(layer.affine(values))

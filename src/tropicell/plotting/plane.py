@@ -117,7 +117,8 @@ def plot_regions(
 def _values(regions: Regions, color: str, output: int) -> FloatArray:
     """A number for every region."""
     if color == "value":
-        return regions.network(to_floats(regions.witnesses))[:, output]
+        with np.errstate(over="ignore", invalid="ignore"):  # some regions are beyond float64
+            return regions.network(to_floats(regions.witnesses))[:, output]
     if color == "gradient":
         return np.asarray(np.linalg.norm(regions.affine_maps[:, output, :-1], axis=1))
     if color == "area":
