@@ -128,6 +128,10 @@ class PackedPatterns:
             )[:, :, 0]
         return planes[0] if words.ndim == 1 else planes
 
+    def take(self, rows: Any) -> PackedPatterns:
+        """Some of the patterns, by their indices."""
+        return PackedPatterns(self.words[rows], self.neurons, self.bits)
+
     def find(self, patterns: PatternArray) -> NDArray[np.int64]:
         """Index of each pattern (row), or -1."""
         return self.find_words(PackedPatterns.pack(np.ascontiguousarray(patterns), self.bits).words)

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from tropicell.arithmetic import to_floats
 from tropicell.columns import Ragged
+from tropicell.generators import generators
+from tropicell.polyhedra import Row, from_point
 
 if TYPE_CHECKING:
     from tropicell.regions import Regions
@@ -52,3 +54,28 @@ def facet_lines(regions: Regions) -> Ragged:
     counts = np.array([len(row) for row in rows], dtype=np.int64)
     values = np.fromiter(chain.from_iterable(rows), dtype=np.int64)
     return Ragged.from_counts(values, counts)
+
+
+def known_rows(regions: Regions, index: int) -> tuple[Row, ...]:
+    """The inequalities of a region as integers: those of its facets, if these are known."""
+    region = regions[index]
+    if "facet_lines" not in vars(regions):
+        return region.cell.rows
+    lines = regions.facet_lines[index]
+    sides = [regions.lines.boundary(int(line)) for line in lines if line > 0]
+    return region.cell_of(sides).rows
+
+
+def exact_vertices(regions: Regions, index: int) -> NDArray[Any]:
+    """The corners of a region in rationals, shape (vertices, inputs).
+
+    Examples
+    --------
+    >>> from tropicell import Box, Network, enumerate_regions
+    >>> regions = enumerate_regions(Network.mlp([[[3.0]], [[1.0]]], [[-1.0], [0.0]]), Box(0, 1))
+    >>> sorted(map(str, exact_vertices(regions, 0).ravel()))
+    ['0', '1/3']
+    """
+    rows = known_rows(regions, index)
+    found = [from_point(v) for v in generators(rows, regions.network.n_inputs).vertices]
+    return np.array(found, dtype=object).reshape(len(found), regions.network.n_inputs)

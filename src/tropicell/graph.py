@@ -9,6 +9,7 @@ behind the facet is computed exactly.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -20,9 +21,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from tropicell.columns import Ragged
 from tropicell.errors import TropicellError
+from tropicell.map_bounds import largest_errors
 from tropicell.maps import NetworkMaps
 from tropicell.patterns import PatternArray
 from tropicell.polyhedra import Cell, from_point, maximise, value_at
+from tropicell.residues import fingerprints, residues
 
 if TYPE_CHECKING:
     from tropicell.network import Network
@@ -296,15 +299,19 @@ def path_lengths(regions: Regions, sources: ArrayLike) -> NDArray[np.int64]:
     return lengths
 
 
-def merge(regions: Regions, *, tolerance: float = 1e-9) -> Merged:
+def merge(regions: Regions, *, tolerance: float | None = None) -> Merged:
     """Merge neighbours whose output maps are the same.
 
     Parameters
     ----------
     regions : Regions
-    tolerance : float
-        Maps that differ by more, relative to their size, are different; closer ones are compared
-        in exact arithmetic.
+    tolerance : float, optional
+        No longer used, and to be left out: no rounding decides here.
+
+    Notes
+    -----
+    Maps that bounds on rounding errors do not prove to be different are compared without rounding,
+    modulo primes: see `tropicell.residues`.
 
     Examples
     --------
@@ -316,27 +323,38 @@ def merge(regions: Regions, *, tolerance: float = 1e-9) -> Merged:
     >>> len(regions), len(merge(regions))
     (3, 2)
     """
-    maps = regions.affine_maps
+    if tolerance is not None:
+        text = "merge compares maps exactly and has no tolerance any more: leave it out"
+        warnings.warn(text, DeprecationWarning, stacklevel=2)
     pairs = regions.neighbours.pairs
-    a, b = maps[pairs[:, 0]], maps[pairs[:, 1]]
-    scale = 1e-300 + np.maximum(np.abs(a), np.abs(b)).max(axis=(1, 2))
-    close = np.flatnonzero(np.abs(a - b).max(axis=(1, 2)) <= tolerance * scale)
-    exact: dict[int, Any] = {}
-    same = []
-    for pair in close:
-        one, two = (_exact_map(regions, int(i), exact) for i in pairs[pair])
-        if (one == two).all():
-            same.append(pair)
+    maps = regions.affine_maps
+    # float64 proves of nearly all maps that they differ
+    slopes, offsets = largest_errors(regions.network)
+    errors = np.append(np.tile(slopes, (maps.shape[2] - 1, 1)), offsets[None], axis=0).T
+    gaps = np.abs(maps[pairs[:, 0]] - maps[pairs[:, 1]])
+    linked = pairs[~(gaps > 2.001 * errors).any(axis=(1, 2))]
+    linked = linked[_same_maps(regions, linked)]
     from scipy.sparse import coo_array  # noqa: PLC0415 - slow to import
     from scipy.sparse.csgraph import connected_components  # noqa: PLC0415
 
-    linked = pairs[same]
     matrix = coo_array((np.ones(len(linked)), linked.T), shape=(len(regions), len(regions)))
     count, labels = connected_components(matrix, directed=False)
     return Merged(labels.astype(np.int64), int(count))
 
 
-def _exact_map(regions: Regions, index: int, known: dict[int, Any]) -> NDArray[Any]:
-    if index not in known:
-        known[index] = regions.network.maps("exact").of_pattern(regions.packed[index])
-    return np.asarray(known[index])
+def _same_maps(regions: Regions, pairs: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Whether the regions of each pair have one and the same output map: proved."""
+    same = np.ones(len(pairs), dtype=np.bool_)
+    if not len(pairs):
+        return same
+    some, place = np.unique(pairs, return_inverse=True)
+    one, two = place.reshape(pairs.shape).T
+    values = fingerprints(regions.network, regions.packed.take(some))
+    same &= (values[one] == values[two]).all(axis=1)
+    some, place = np.unique(pairs[same], return_inverse=True)
+    one, two = place.reshape(-1, 2).T
+    proved = np.ones(len(one), dtype=np.bool_)
+    for maps in residues(regions.network, regions.packed.take(some)) if len(some) else ():
+        proved &= (maps[one] == maps[two]).all(axis=(1, 2))
+    same[same] = proved
+    return same

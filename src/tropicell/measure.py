@@ -18,9 +18,13 @@ from tropicell.arithmetic import nearest_float
 from tropicell.arrays import FloatArray
 from tropicell.columns import Ragged
 from tropicell.errors import InvalidInputError
+from tropicell.exact_columns import exact_vertices
 from tropicell.generators import volume
+from tropicell.growth import Growth
+from tropicell.map_bounds import bounded_maps, largest_errors
 from tropicell.parts import check_workers, in_parts
 from tropicell.regions import Regions
+from tropicell.residues import residues
 
 if TYPE_CHECKING:
     from scipy.spatial import ConvexHull
@@ -29,6 +33,16 @@ Norm = Literal["l1", "l2", "linf"]
 
 #: Regions that a thread measures at a time.
 _AT_ONCE = 1024
+
+#: Rays along which an output seems to grow most, that are looked at first.
+_LIKELY = 16
+
+#: Rounding errors that are smaller than this part of a value do not matter.
+_MATTERS = 1e-9
+#: Regions that are looked at in rationals for one value, besides those that are constant.
+_MOST_EXACT = 32
+#: Numbers of a layer that are worked on at a time.
+_NUMBERS = 2**18
 
 _ORDERS: dict[str, float] = {"l1": 1, "l2": 2, "linf": np.inf}
 
@@ -182,6 +196,13 @@ class Extrema:
 def extrema(regions: Regions) -> Extrema:
     """The exact minimum and maximum of each output over the domain.
 
+    Notes
+    -----
+    Whether an output is bounded is decided without rounding. Values are those at corners of regions,
+    in float64. Where rounding errors would be a large part of a value, because it is the difference
+    of much larger numbers, it is worked out in rationals and rounded once: on all regions that may
+    have it or, if there are very many, on those that are constant and on the most promising ones.
+
     Examples
     --------
     >>> from tropicell import Box, Network, enumerate_regions
@@ -190,40 +211,119 @@ def extrema(regions: Regions) -> Extrema:
     >>> found.minimum, found.maximum, found.argmax
     (array([0.]), array([2.]), array([[-1.]]))
     """
-    maximum, argmax = _maximum(regions, 1.0)
-    minimum, argmin = _maximum(regions, -1.0)
-    return Extrema(-minimum, argmin, maximum, argmax)
-
-
-def _maximum(regions: Regions, sign: float) -> tuple[FloatArray, FloatArray]:
     corners = regions.corners
+    unbounded = np.unique(corners.owners()[corners.values[:, -1] == 0])
+    growth = Growth(regions, unbounded)
+    maximum, argmax = _maximum(regions, 1, growth)
+    minimum, argmin = _maximum(regions, -1, growth)
+    return Extrema(0.0 - minimum, argmin, maximum + 0.0, argmax)  # no -0
+
+
+def _maximum(regions: Regions, sign: int, growth: Growth) -> tuple[FloatArray, FloatArray]:
+    corners, owners = regions.corners, regions.corners.owners()
     rays = corners.values[:, -1] == 0
     # At a vertex this is the value, along a ray the slope.
-    maps = regions.affine_maps[corners.owners()]
-    values = sign * np.einsum("nod,nd->no", maps, corners.values)
-    best = np.where(rays[:, None], -np.inf, values).argmax(axis=0)
+    values = sign * np.einsum("nod,nd->no", regions.affine_maps[owners], corners.values)
+    at_vertices = np.where(rays[:, None], -np.inf, values)
+    best = at_vertices.argmax(axis=0)
     outputs = np.arange(values.shape[1])
     maximum, where = values[best, outputs], corners.values[best, :-1].copy()
-    for output in outputs:
-        rising = np.flatnonzero(rays & (values[:, output] > 0))
-        if _rises(regions, corners.owners()[rising], int(output), sign):
+    slopes = values[rays] / np.abs(corners.values[rays]).sum(axis=1, keepdims=True)
+    for output in outputs.tolist():
+        likely = np.argsort(-slopes[:, output], kind="stable")[:_LIKELY]
+        likely = likely[slopes[likely, output] > 0]
+        if rays.any() and growth.is_endless(output, sign, owners[rays][likely]):
             maximum[output], where[output] = np.inf, np.nan
+            continue
+        candidates = _candidates(regions, output, at_vertices[:, output])
+        if candidates.size:
+            maximum[output], where[output] = _without_rounding(regions, output, sign, candidates)
     return maximum, where
 
 
-def _rises(regions: Regions, owners: NDArray[np.int64], output: int, sign: float) -> bool:
-    """Whether an output grows without end on one of some unbounded regions, in exact arithmetic.
+def _candidates(regions: Regions, output: int, values: FloatArray) -> NDArray[np.int64]:
+    """Regions that may have the largest value, the most promising ones first.
 
-    Rounding errors make a slope of 0 along a ray positive as often as not.
+    None, if rounding errors are too small to matter for the value.
+
+    Parameters
+    ----------
+    values : ndarray, shape (corners,)
+        What float64 says, -inf for rays.
     """
-    for owner in np.unique(owners):
-        region = regions[int(owner)]
-        slopes = region.affine_map.matrix[output] * int(sign)
-        if any(ray @ slopes > 0 for ray in region.rays):
-            return True
-        if any(line @ slopes != 0 for line in region.lines):
-            return True
-    return False
+    corners, owners = regions.corners, regions.corners.owners()
+    best = int(values.argmax())
+    limit = values[best] + _MATTERS * abs(values[best]) + 1e-150
+    sizes = np.abs(corners.values[:, :-1]).sum(axis=1)
+    slopes, offsets = (error[output] for error in largest_errors(regions.network))
+    with np.errstate(over="ignore", invalid="ignore"):
+        there = ~(values + (slopes * sizes + offsets) <= limit)
+    there[best] = True
+    if there.sum() == 1:
+        return np.empty(0, dtype=np.int64)
+    some, place = np.unique(owners[there], return_inverse=True)
+    with np.errstate(over="ignore", invalid="ignore"):
+        slopes, offsets = _errors(regions, output, some)
+        errors = np.nan_to_num(slopes[place] * sizes[there] + offsets[place], nan=np.inf)
+        high = values[there] + errors
+        if (high <= limit).all():
+            return np.empty(0, dtype=np.int64)
+        kept = ~(high < (values[there] - errors).max())
+    order = np.argsort(-values[there][kept], kind="stable")
+    return np.array(list(dict.fromkeys(owners[there][kept][order].tolist())), dtype=np.int64)
+
+
+def _errors(
+    regions: Regions, output: int, some: NDArray[np.int64]
+) -> tuple[FloatArray, FloatArray]:
+    """Bounds on the errors of an output's slopes and offset on some regions."""
+    slopes, offsets = np.empty(len(some)), np.empty(len(some))
+
+    def work(part: slice) -> None:
+        *_, maps = bounded_maps(regions.network, regions.packed[some[part]])
+        slopes[part], offsets[part] = maps.slope_error[:, output], maps.offset_error[:, output]
+
+    numbers = max(1, regions.network.n_neurons * regions.network.n_inputs)
+    in_parts(work, len(some), 1, max(1, _NUMBERS // numbers))
+    return slopes, offsets
+
+
+def _without_rounding(
+    regions: Regions, output: int, sign: int, candidates: NDArray[np.int64]
+) -> tuple[float, FloatArray]:
+    """The largest value of an output (times the sign) on some regions, and where.
+
+    Regions on which the output is constant are told by residues, and one of each constant is looked
+    at. Of the others, the first ones are worked out in rationals.
+    """
+    classes = _constants(regions, output, candidates)
+    first = np.unique(classes[classes >= 0], return_index=True)[1]
+    chosen = [
+        *candidates[classes >= 0][first].tolist(),
+        *candidates[classes < 0][:_MOST_EXACT].tolist(),
+    ]
+    found = []
+    for index in chosen:
+        affine = regions[index].affine_map
+        slopes, offset = affine.matrix[output], affine.offset[output]
+        vertices = exact_vertices(regions, index)
+        found += [(sign * (slopes @ vertex + offset), vertex) for vertex in vertices]
+    value, vertex = max(found, key=lambda item: item[0])
+    return float(value), vertex.astype(np.float64)
+
+
+def _constants(
+    regions: Regions, output: int, candidates: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """A number for each region, equal where an output is the same constant; -1: not constant."""
+    classes = np.zeros(len(candidates), dtype=np.int64)
+    for maps in residues(regions.network, regions.packed.take(candidates)):
+        constant = (maps[:, output, :-1] == 0).all(axis=1)
+        pairs = np.stack([np.where(constant, classes, -1), maps[:, output, -1]], axis=1)
+        pairs[pairs[:, 0] < 0] = -1
+        numbers = np.unique(pairs, axis=0, return_inverse=True)[1].ravel()
+        classes = np.where(pairs[:, 0] < 0, -1, numbers)
+    return classes
 
 
 def integral(regions: Regions) -> FloatArray:

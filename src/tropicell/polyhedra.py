@@ -265,6 +265,27 @@ def is_bounded(rows: Sequence[Row], dimension: int) -> bool:
     return not _Dictionary(relaxed, (*total, 0), (0,) * dimension + (1,)).is_unbounded()
 
 
+def grows(rows: Sequence[Row], slopes: Row) -> bool:
+    """Whether a linear function has no upper bound on a cell, decided by the recession cone.
+
+    Parameters
+    ----------
+    rows : sequence of Row
+        The cell, which must not be empty.
+    slopes : Row
+        The function, without a constant.
+
+    Examples
+    --------
+    >>> grows([(1, 0, 0), (0, 1, 0)], (1, -5)), grows([(1, 0, 0), (0, 1, 0)], (-1, 0))
+    (True, False)
+    """
+    # It grows along r with a·r >= 0 if and only if it has no upper bound where all a·r >= -1.
+    relaxed = [(*row[:-1], 1) for row in rows]
+    origin = (0,) * len(slopes) + (1,)
+    return _Dictionary(relaxed, (*slopes, 0), origin).is_unbounded()
+
+
 class _Dictionary:
     """Basic variables as affine functions of the non-basic ones, over a common denominator.
 
