@@ -23,6 +23,7 @@ from tropicell.explorer import explore
 from tropicell.importers.torch import from_torch
 from tropicell.io import replacing
 from tropicell.network import Network
+from tropicell.paths import path_of
 from tropicell.plotting import plot_regions
 from tropicell.regions import Regions
 
@@ -319,7 +320,7 @@ class RegionTracker:
         ...     tracker.film(folder + "/training.gif", dpi=30).stat().st_size > 1000
         True
         """
-        file = Path(path)
+        file = path_of(path)
         if file.suffix.lower() != ".gif":
             raise InvalidInputError(f"{file}: expected the suffix .gif")
         pictures = self.regions()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from tropicell.errors import InvalidInputError
 from tropicell.export.c_network import network_code
 from tropicell.export.c_text import Number, integers, literal, table
 from tropicell.io import replacing
+from tropicell.paths import path_of
 from tropicell.regions import Regions
 
 #: Words that can't be names in C99.
@@ -79,7 +79,7 @@ def compile_to_c(
         raise InvalidInputError(f"number must be 'double' or 'float', not {number!r}")
     code = _Code(regions, name, number, forward).text()
     if path is not None:
-        with replacing(Path(path)) as temporary:
+        with replacing(path_of(path)) as temporary:
             temporary.write_text(code, encoding="ascii")
     return code
 
