@@ -26,10 +26,16 @@ from numpy.typing import NDArray
 
 from tropicell import layout
 from tropicell.archives import ZIP_ERRORS, refuse_ambiguous, refuse_bomb
-from tropicell.errors import InvalidInputError, ModelFileError, TropicellError, require
+from tropicell.errors import (
+    FileWriteError,
+    InvalidInputError,
+    ModelFileError,
+    TropicellError,
+    require,
+)
 from tropicell.importers.messages import in_file
 from tropicell.network import Network
-from tropicell.paths import check_file, path_of, reason, write_error
+from tropicell.paths import check_file, number, path_of, reason
 
 #: No array of a file may claim more bytes, nor may all of them together.
 MAX_BYTES = 2**31
@@ -181,7 +187,8 @@ def replacing(file: Path) -> Iterator[Path]:
     except (OSError, ValueError) as error:
         with suppress(OSError, ValueError):
             temporary.unlink()
-        raise write_error(f"{file}: can't be written: {reason(error)}", error) from error
+        text = f"{file}: can't be written: {reason(error)}"
+        raise FileWriteError(text, number(error)) from error
     try:
         yield temporary
         temporary.replace(file)
@@ -190,9 +197,8 @@ def replacing(file: Path) -> Iterator[Path]:
         raise
     except Exception as error:  # libraries that write have errors of their own
         _remove(temporary)
-        raise write_error(
-            f"{file}: can't be written: {reason(error)}; what was there before is untouched", error
-        ) from error
+        text = f"{file}: can't be written: {reason(error)}; what was there before is untouched"
+        raise FileWriteError(text, number(error)) from error
     except BaseException:
         _remove(temporary)
         raise

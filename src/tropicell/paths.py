@@ -45,6 +45,11 @@ def reason(error: Exception) -> str:
     return str(error) or type(error).__name__
 
 
+def number(error: Exception) -> int | None:
+    """The number of a system's error, if it is one."""
+    return error.errno if isinstance(error, OSError) else None
+
+
 def check_file(file: Path) -> None:
     """Refuse to read what is no file: nothing, a folder, a pipe, or out of reach.
 
@@ -96,12 +101,5 @@ def make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except (OSError, ValueError) as error:
-        raise write_error(f"{folder}: the folder can't be made: {reason(error)}", error) from error
-
-
-def write_error(text: str, cause: Exception) -> FileWriteError:
-    """The error of a file that could not be written, with the number of the system's error."""
-    error = FileWriteError(text)
-    if isinstance(cause, OSError):
-        error.errno = cause.errno
-    return error
+        text = f"{folder}: the folder can't be made: {reason(error)}"
+        raise FileWriteError(text, number(error)) from error

@@ -12,9 +12,9 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from tropicell.errors import ModelFileError
+from tropicell.errors import FileWriteError, ModelFileError
 from tropicell.importers.messages import in_file
-from tropicell.paths import make_folder, reason, write_error
+from tropicell.paths import make_folder, reason
 
 _BLOCK = 2**18
 _ATTEMPTS = 3
@@ -87,7 +87,7 @@ def download(file: PublicFile, folder: Path, *, progress: bool = False) -> Path:
                     part.replace(target)
                 except OSError as error:
                     text = f"{target}: can't be written: {reason(error)}; {part} has its content"
-                    raise write_error(text, error) from error
+                    raise FileWriteError(text, error.errno) from error
                 return target
     raise ModelFileError(_advice(file, folder, part, problems))
 
