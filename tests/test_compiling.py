@@ -1,12 +1,21 @@
-"""Users hear what they wait for while kernels are compiled, and only then."""
+"""Users hear what they wait for while kernels are compiled; a cache that fails costs time only."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import ctypes
+import os
+import shutil
+import stat
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+from children import run_python
 
+import tropicell
 from tropicell import compiling
 
 
@@ -68,3 +77,146 @@ def test_compiling_needs_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(compiling.threading.Timer, "start", refuse)
     assert kernel_of("tropicell.alone")(1) == 2
+
+
+# --- caches that can't be used --------------------------------------------------------------------
+
+#: A kernel of the package that takes no time to compile, and what became of it.
+CALL = """
+import numpy as np
+import tropicell
+from tropicell._hashing import _hash as kernel
+kernel(np.ones(2, np.uint64))
+print(sum(kernel.stats.cache_hits.values()), tropicell.__file__)
+"""
+
+#: The same kernel in a file of its own.
+KERNEL = """
+from tropicell.compiling import njit
+
+@njit(cache=True)
+def twice(x):
+    return 2 * x
+"""
+
+
+def without_rights() -> dict[str, Any]:
+    """Options of a process that obeys the permissions of files, which root need not."""
+    if os.geteuid() != 0:
+        return {}
+    if sys.platform != "linux":
+        pytest.skip("root may write everywhere")
+    prctl, drop, override, search = ctypes.CDLL(None).prctl, 24, 1, 2
+    return {"preexec_fn": lambda: [prctl(drop, right, 0, 0, 0) for right in (override, search)]}
+
+
+@pytest.fixture
+def package() -> Iterator[Path]:
+    """A copy of the package without compiled kernels, in a folder that everybody may enter."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        source = Path(tropicell.__file__).parent
+        ignored = shutil.ignore_patterns("*.nbi", "*.nbc", "*.pyc")
+        shutil.copytree(source, folder / "tropicell", ignore=ignored)
+        yield folder
+        set_writable(folder, True)
+
+
+def set_writable(folder: Path, on: bool) -> None:
+    for path in [folder, *folder.rglob("*")]:
+        mode = stat.S_IMODE(path.stat().st_mode) | 0o444 | (0o111 if path.is_dir() else 0)
+        path.chmod(mode | 0o200 if on else mode & ~0o222)
+
+
+def call(package: Path, **options: Any) -> tuple[int, str]:
+    """How many kernels came from the cache, and what was said, where HOME can't be written to."""
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("NUMBA", "XDG"))}
+    environment |= {"PYTHONPATH": str(package), "HOME": str(package)}
+    done = run_python("-c", CALL, cwd="/", env=environment, **options)
+    hits, _, where = done.stdout.partition(" ")
+    assert Path(where.strip()).is_relative_to(package)
+    return int(hits), done.stderr
+
+
+@pytest.mark.posix
+def test_read_only_package_and_home(package: Path) -> None:
+    set_writable(package, False)
+    hits, said = call(package, **without_rights())
+    assert hits == 0
+    assert said.count("tropicell: compiled kernels can't be kept") == 1
+    assert said.count("NUMBA_CACHE_DIR") == 1
+    # kernels that were compiled when an image was made are used, and there is nothing to say
+    set_writable(package, True)
+    assert call(package)[0] == 0
+    set_writable(package, False)
+    assert call(package, **without_rights()) == (1, "")
+
+
+@pytest.fixture
+def kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Any]:
+    """A kernel in a file, with one entry in its cache; each call loads it as a new process would."""
+    monkeypatch.setattr(compiling.numba.config, "CACHE_DIR", "")
+    (tmp_path / "kernels.py").write_text(KERNEL)
+
+    def load() -> Any:
+        space: dict[str, Any] = {"__name__": "tropicell.kernels"}
+        file = tmp_path / "kernels.py"
+        exec(compile(file.read_text(), str(file), "exec"), space)  # noqa: S102
+        return space["twice"]
+
+    assert load()(2) == 4
+    return load
+
+
+def hits(kernel: Any) -> int:
+    return sum(kernel.stats.cache_hits.values())
+
+
+def test_damaged_caches_are_compiled_anew(kernels: Callable[[], Any], tmp_path: Path) -> None:
+    kernel = kernels()
+    assert kernel(2) == 4
+    assert hits(kernel) == 1
+    files = sorted((tmp_path / "__pycache__").glob("*.nb?"))
+    assert [file.suffix for file in files] == [".nbc", ".nbi"]
+    for file in files:
+        content = file.read_bytes()
+        middle = len(content) // 2
+        flipped = bytes([*content[:middle], content[middle] ^ 1, *content[middle + 1 :]])
+        for damaged in (b"", content[:middle], content[:-1], flipped, b"\x80"):
+            file.write_bytes(damaged)
+            kernel = kernels()
+            assert kernel(3) == 6
+            assert hits(kernel) == 0
+            kernel = kernels()  # mended
+            assert kernel(3) == 6
+            assert hits(kernel) == 1
+
+
+def test_data_of_another_kernel_are_not_used(kernels: Callable[[], Any], tmp_path: Path) -> None:
+    """As two processes leave them that choose the same name at the same time."""
+    assert kernels()(2.5) == 5.0
+    first, second = sorted((tmp_path / "__pycache__").glob("*.nbc"))
+    shutil.copy(second, first)
+    kernel = kernels()
+    assert kernel(2) == 4
+    assert isinstance(kernel(2), int)
+    assert hits(kernel) == 0
+
+
+def test_a_full_disk_is_said_once(
+    kernels: Callable[[], Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(compiling._said_not_kept, "is_set", iter([False, True]).__next__)
+    monkeypatch.setattr(compiling._CheckedFile, "_save_data", full)
+    shutil.rmtree(tmp_path / "__pycache__")
+    capsys.readouterr()
+    kernel = kernels()
+    assert [kernel(2), kernel(2.5)] == [4, 5.0]
+    assert capsys.readouterr().err.count("No space left on device") == 1

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import struct
 import zipfile
 import zlib
+from collections import Counter
 from pathlib import Path
 
 from tropicell.errors import ModelFileError
@@ -30,4 +32,24 @@ def refuse_bomb(archive: zipfile.ZipFile, file: Path) -> None:
         raise ModelFileError(
             f"{file}: has {size} bytes and claims to unpack to {unpacked}; at most {RATIO} times "
             "as many are read"
+        )
+
+
+def refuse_ambiguous(archive: zipfile.ZipFile, file: Path) -> None:
+    """Refuse an archive that names an entry twice, or whose directory has lost entries.
+
+    Checksums cover the content of entries, not the directory: a flipped bit in the length of a
+    comment there can hide the entry after it.
+    """
+    names = Counter(info.filename for info in archive.infolist())
+    twice = [name for name, count in names.items() if count > 1]
+    if twice:
+        raise ModelFileError(f"{file}: holds {twice[0]!r} twice; expected every name once")
+    end, many = struct.Struct("<4s4H2LH"), 0xFFFF
+    with file.open("rb") as stream:
+        stream.seek(-end.size - len(archive.comment), 2)
+        magic, _, _, _, entries, *_ = end.unpack(stream.read(end.size))
+    if magic != b"PK\5\6" or entries not in (len(names), many):
+        raise ModelFileError(
+            f"{file}: damaged: its end is not that of an archive with {len(names)} entries"
         )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from tropicell.certificate import Certificate
 from tropicell.errors import InvalidInputError
 from tropicell.fingerprint import fingerprint_arrays
 from tropicell.io import write_npz
+from tropicell.paths import path_of
 from tropicell.polyhedra import to_point
 
 FORMAT, VERSION = "tropicell-certificate", 1
@@ -53,7 +53,7 @@ def save_certificate(certificate: Certificate, path: str | os.PathLike[str]) -> 
     ...     verify_certificate.verify(folder + "/proof.npz")["regions"]
     2
     """
-    file = Path(path)
+    file = path_of(path)
     if file.suffix.lower() != ".npz":
         raise InvalidInputError(f"{file}: expected the suffix .npz, not {file.suffix!r}")
     if not certificate.ok:

@@ -17,8 +17,9 @@ from tropicell.domains import Box
 from tropicell.enumeration import enumerate_regions
 from tropicell.errors import require
 from tropicell.explorer import explore
-from tropicell.io import load
+from tropicell.io import load, replacing
 from tropicell.network import Network
+from tropicell.paths import make_folder
 from tropicell.plotting import plot_regions
 from tropicell.regions import Regions
 
@@ -65,11 +66,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     pyplot = require("matplotlib.pyplot", extra="plot", why="the demo's picture")
     regions = enumerate_regions(demo_network(), DOMAIN)
     print(summary(regions))
-    out.mkdir(parents=True, exist_ok=True)
+    make_folder(out)
     picture = out / "regions.png"
     ax = plot_regions(regions, color="value", colorbar=False)
     ax.set_title(f"{len(regions)} linear regions, 5 × 10 neurons, skips 1→3 and 2→4")
-    pyplot.savefig(picture, dpi=200, bbox_inches="tight")
+    with replacing(picture) as temporary:
+        pyplot.savefig(temporary, dpi=200, bbox_inches="tight")
     print(f"picture: {picture}")
     print(f"explorer: {explore(regions, out / 'explorer.html')} (open it in a browser)")
 

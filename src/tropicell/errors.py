@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 from types import ModuleType
+from typing import Any
 
 
 class TropicellError(Exception):
@@ -97,6 +98,9 @@ class IncompleteError(TropicellError, RuntimeError):
             "estimate_regions says roughly how many there are, and a Slice looks at a part"
         )
 
+    def __reduce__(self) -> tuple[Any, ...]:  # what it is made from is not its text
+        return type(self), (self.count,)
+
 
 class ModelImportError(TropicellError, ValueError):
     """A model of another library that could not be turned into a `Network`.
@@ -136,6 +140,9 @@ class UnsupportedOperatorError(ModelImportError):
         self.where = where
         self.advice = advice
         super().__init__(f"operator {operator!r} (at {where}) is not supported: {advice}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.operator, self.where, self.advice)
 
 
 class ImportMismatchError(ModelImportError):
@@ -196,6 +203,12 @@ class ModelFileError(TropicellError, ValueError):
 class FileWriteError(TropicellError, OSError):
     """A file that could not be written; what was there before is untouched.
 
+    Parameters
+    ----------
+    text : str
+    errno : int, optional
+        The number of the system's error, such as ``errno.ENOSPC`` for a full disk.
+
     Examples
     --------
     >>> from tropicell import Network, save
@@ -203,6 +216,13 @@ class FileWriteError(TropicellError, OSError):
     Traceback (most recent call last):
     tropicell.errors.FileWriteError: no/such/folder/network.npz: can't be written: ...
     """
+
+    def __init__(self, text: str = "", errno: int | None = None) -> None:
+        super().__init__(text)
+        self.errno = errno
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (str(self), self.errno)
 
 
 class CheckpointError(TropicellError, ValueError):

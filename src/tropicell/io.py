@@ -7,6 +7,8 @@ layout of any network, and `load` for the simple one of a multi-layer perceptron
 
 from __future__ import annotations
 
+import errno
+import hashlib
 import math
 import os
 import re
@@ -23,16 +25,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tropicell import layout
-from tropicell.archives import ZIP_ERRORS, refuse_bomb
-from tropicell.errors import FileWriteError, InvalidInputError, ModelFileError, require
+from tropicell.archives import ZIP_ERRORS, refuse_ambiguous, refuse_bomb
+from tropicell.errors import (
+    FileWriteError,
+    InvalidInputError,
+    ModelFileError,
+    TropicellError,
+    require,
+)
 from tropicell.importers.messages import in_file
 from tropicell.network import Network
+from tropicell.paths import check_file, number, path_of, reason
 
 #: No array of a file may claim more bytes, nor may all of them together.
 MAX_BYTES = 2**31
 
 #: Smaller arrays than this are read at once, whatever is asked for.
 _MAP = 2**16
+
+#: Bytes that are read at a time where only their checksum is wanted.
+_BLOCK = 2**20
+
+#: Where a .safetensors file of `save` has the checksum of all its arrays.
+_CHECKSUM = "sha256"
 
 #: Suffixes of files that hold pickles.
 _PICKLES = (".pt", ".pth", ".pkl", ".pickle", ".joblib", ".ckpt", ".bin")
@@ -58,7 +73,7 @@ def load(path: str | os.PathLike[str]) -> Network:
     Raises
     ------
     ModelFileError
-        If the file is missing, truncated, a pickle, or not what its suffix says.
+        If the file is missing, truncated, damaged, a pickle, or not what its suffix says.
     ModelImportError
         If the model in it can't be imported; see `from_onnx` and `from_torch`.
 
@@ -70,6 +85,9 @@ def load(path: str | os.PathLike[str]) -> Network:
     the number of matrices; ``box``, which says where the network was trained and is not used here.
     Other arrays are refused. No array may have more than 2 GiB.
 
+    A bit that has flipped in an ``.npz`` file, or in a ``.safetensors`` file of `save`, is noticed:
+    these have checksums. ONNX files have none.
+
     Examples
     --------
     >>> import tempfile
@@ -79,12 +97,9 @@ def load(path: str | os.PathLike[str]) -> Network:
     ...     load(folder + "/net.npz")
     Network(1 → 2 → 1)
     """
-    file = Path(path)
+    file = path_of(path)
     suffix = file.suffix.lower()
-    if file.is_dir():
-        raise ModelFileError(f"{file}: is a folder; expected a file")
-    if not file.is_file():
-        raise ModelFileError(f"{file}: no such file")
+    check_file(file)
     if suffix in _PICKLES or _is_pickle(file):
         raise ModelFileError(f"{file}: is a pickle, or may be one; {_PICKLE_ADVICE}")
     if suffix == ".onnx":
@@ -118,6 +133,8 @@ def save(network: Network, path: str | os.PathLike[str]) -> None:
     ------
     InvalidInputError
         If the suffix is neither ``.npz`` nor ``.safetensors``.
+    FileWriteError
+        If the file can't be written; what was there before is untouched.
 
     Notes
     -----
@@ -127,7 +144,8 @@ def save(network: Network, path: str | os.PathLike[str]) -> None:
     ``.data``, ``.indices`` and ``.indptr`` after it (CSR), and ``layer<ℓ>.breakpoints``,
     ``.slopes`` and ``.intercepts`` with one row, or one for each neuron. The output is
     ``output.…`` likewise; ``embedding.matrix`` and ``embedding.offset`` are there if the network
-    is on a slice.
+    is on a slice. In ``.safetensors`` files the header stands among the metadata, with a checksum
+    of all arrays, ``sha256``; ``.npz`` files have checksums of their own.
 
     Examples
     --------
@@ -138,7 +156,7 @@ def save(network: Network, path: str | os.PathLike[str]) -> None:
     ...     load(folder + "/net.npz")
     Network(1 → 1 → 1 → 1 → 1, skips 1→3)
     """
-    file = Path(path)
+    file = path_of(path)
     suffix = file.suffix.lower()
     if suffix not in (".npz", ".safetensors"):
         raise InvalidInputError(f"{file}: expected the suffix .npz or .safetensors, not {suffix!r}")
@@ -148,36 +166,48 @@ def save(network: Network, path: str | os.PathLike[str]) -> None:
         return
     tensors = require("safetensors.numpy", extra="torch", why="writing .safetensors")
     with replacing(file) as temporary:
-        tensors.save_file(arrays, temporary, metadata={"header": header})
+        metadata = {"header": header, _CHECKSUM: _checksum(arrays, header)}
+        tensors.save_file(arrays, temporary, metadata=metadata)
 
 
 @contextmanager
 def replacing(file: Path) -> Iterator[Path]:
     """A temporary file beside `file` that takes its place at the end, or vanishes on an error.
 
-    Who may read it is as for any new file, or as it was for the one that is replaced.
+    Who may read it is as for any new file, or as it was for the one that is replaced. Whatever goes
+    wrong, in the libraries that write the file too, is a `FileWriteError` that names it.
     """
     temporary = file.absolute().parent / f".{secrets.token_hex(8)}{file.suffix}"
     try:
+        if file.is_dir():
+            raise IsADirectoryError(errno.EISDIR, "there is a folder of this name")
         temporary.open("xb").close()
         if file.exists():
             shutil.copymode(file, temporary)
-    except OSError as error:
-        with suppress(OSError):
+    except (OSError, ValueError) as error:
+        with suppress(OSError, ValueError):
             temporary.unlink()
-        raise FileWriteError(f"{file}: can't be written: {error.strerror}") from error
+        text = f"{file}: can't be written: {reason(error)}"
+        raise FileWriteError(text, number(error)) from error
     try:
         yield temporary
         temporary.replace(file)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise FileWriteError(
-            f"{file}: can't be written: {error.strerror or error}; what was there before is "
-            "untouched"
-        ) from error
-    except BaseException:
-        temporary.unlink(missing_ok=True)
+    except TropicellError:
+        _remove(temporary)
         raise
+    except Exception as error:  # libraries that write have errors of their own
+        _remove(temporary)
+        text = f"{file}: can't be written: {reason(error)}; what was there before is untouched"
+        raise FileWriteError(text, number(error)) from error
+    except BaseException:
+        _remove(temporary)
+        raise
+
+
+def _remove(temporary: Path) -> None:
+    """Remove what was written, if that is possible: its folder may be gone, or out of reach."""
+    with suppress(OSError):
+        temporary.unlink()
 
 
 def write_npz(file: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -200,40 +230,57 @@ def _is_pickle(file: Path) -> bool:
             return False
         with zipfile.ZipFile(file) as archive:
             return any(re.fullmatch(r"[^/]+/data\.pkl", name) for name in archive.namelist())
-    except ZIP_ERRORS:
-        return False  # damaged: whoever reads it next says so
+    except Exception:  # damaged, or out of reach: whoever reads it next says so
+        return False
 
 
 def read_npz(path: str | os.PathLike[str], *, mapped: bool = False) -> dict[str, Any]:
     """The arrays of an ``.npz`` file, without pickles, with their claimed sizes checked first.
 
     If `mapped`, large arrays stay on the disk until they are used (as read-only memory maps).
+
+    Every byte of every array is compared with the zip's checksum (CRC-32), those of mapped arrays
+    too: they are read once, which takes a second for every few gigabytes, and not kept. Whatever is
+    wrong with the file is a `ModelFileError` that names it.
     """
-    file = Path(path)
-    if not file.is_file():
-        raise ModelFileError(f"{file}: no such file")
+    file = path_of(path)
+    check_file(file)
+    with in_file(file):
+        try:
+            return _read_arrays(file, mapped)
+        except ZIP_ERRORS as error:
+            if isinstance(error, OSError) and error.errno != errno.EINVAL:
+                raise  # out of reach, gone, a bad disk: no place in a file that is not there
+            raise ModelFileError(
+                f"{file}: not an .npz file, or a truncated or damaged one ({error})"
+            ) from None
+        except ValueError as error:
+            if isinstance(error, ModelFileError):
+                raise
+            raise ModelFileError(f"{file}: an array can't be read: {error}") from None
+
+
+def _read_arrays(file: Path, mapped: bool) -> dict[str, Any]:
     arrays: dict[str, Any] = {}
-    try:
-        with zipfile.ZipFile(file) as archive:
-            refuse_bomb(archive, file)
-            total = 0
-            for info in archive.infolist():
+    with zipfile.ZipFile(file) as archive:
+        refuse_bomb(archive, file)
+        refuse_ambiguous(archive, file)
+        total = 0
+        for info in archive.infolist():
+            stays = mapped and info.compress_type == zipfile.ZIP_STORED and info.file_size > _MAP
+            with archive.open(info) as stream:
+                total += _claimed_bytes(stream, info, file)
+                if stays:
+                    while stream.read(_BLOCK):  # its end compares the checksum
+                        pass
+            if total > MAX_BYTES and not mapped:
+                raise ModelFileError(f"{file}: its arrays claim more than {MAX_BYTES} bytes")
+            if stays:
+                array = _memory_map(file, info)
+            else:
                 with archive.open(info) as stream:
-                    total += _claimed_bytes(stream, info, file)
-                if total > MAX_BYTES and not mapped:
-                    raise ModelFileError(f"{file}: its arrays claim more than {MAX_BYTES} bytes")
-                if mapped and info.compress_type == zipfile.ZIP_STORED and info.file_size > _MAP:
-                    array = _memory_map(file, info)
-                else:
-                    with archive.open(info) as stream:
-                        array = np.lib.format.read_array(stream, allow_pickle=False)
-                arrays[info.filename.removesuffix(".npy")] = array
-    except ZIP_ERRORS as error:
-        raise ModelFileError(f"{file}: not an .npz file, or a truncated one ({error})") from None
-    except ValueError as error:
-        if isinstance(error, ModelFileError):
-            raise
-        raise ModelFileError(f"{file}: an array can't be read: {error}") from None
+                    array = np.lib.format.read_array(stream, allow_pickle=False)
+            arrays[info.filename.removesuffix(".npy")] = array
     return arrays
 
 
@@ -274,15 +321,12 @@ def _claimed_bytes(stream: Any, info: zipfile.ZipInfo, file: Path) -> int:
         )
     entries = math.prod(shape)
     claimed = entries * dtype.itemsize
-    # numbers become float64
-    if (
-        max(claimed, 8 * entries) > MAX_BYTES
-        or claimed > info.file_size
-        or min(shape, default=0) < 0
-    ):
+    held = info.file_size - stream.tell()
+    # numbers become float64; the end of the data is where their checksum is compared
+    if max(claimed, 8 * entries) > MAX_BYTES or claimed != held or min(shape, default=0) < 0:
         raise ModelFileError(
-            f"{file}: the array {info.filename!r} claims {claimed} bytes, of which the file holds "
-            f"{info.file_size}; at most {MAX_BYTES} are read"
+            f"{file}: the array {info.filename!r} claims {claimed} bytes, the file holds {held}; "
+            f"at most {MAX_BYTES} are read"
         )
     return claimed
 
@@ -301,4 +345,16 @@ def _read_safetensors(file: Path) -> dict[str, Any]:
         raise ModelFileError(
             f"{file}: not a .safetensors file, or a truncated one ({error})"
         ) from None
+    expected = metadata.get(_CHECKSUM)
+    if expected is not None and expected != _checksum(arrays, metadata.get("header", "")):
+        raise ModelFileError(f"{file}: damaged: its arrays do not have the checksum that it names")
     return arrays | {key: metadata[key] for key in ("header", "activation") if key in metadata}
+
+
+def _checksum(arrays: Mapping[str, NDArray[Any]], header: str) -> str:
+    """SHA-256 of a network's header and of all arrays: names, types, shapes and bytes."""
+    digest = hashlib.sha256(header.encode())
+    for name, array in sorted(arrays.items()):
+        digest.update(f"\0{name}\0{array.dtype.str}\0{array.shape}\0".encode())
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()

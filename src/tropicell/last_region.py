@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -61,6 +63,10 @@ class LastRegionPredictor(RegionLocator):
         self.steps = steps
         self._sides, self._ends = _sides(self)
         self._state = np.array([-1, 0, 0], dtype=np.int64)
+        self._join()
+
+    def _join(self) -> None:
+        """The tables as kernels take them."""
         self._tables = (
             self._table,
             self._links,
@@ -69,6 +75,11 @@ class LastRegionPredictor(RegionLocator):
             self._maps,
             self._state,
         )
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._state = self._state.copy()  # a copy goes a way of its own
+        self._join()
 
     def reset(self) -> None:
         """Forget the path so far.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,6 +16,9 @@ from tropicell.parts import in_parts
 from tropicell.regions import Regions
 
 Outside = Literal["network", "nan", "error"]
+
+#: What a locator does not pickle: views, and modules.
+_READY = ("_shape", "_outputs", "_links", "_kernels", "_predict_one", "_tables")
 
 #: Points that a thread takes at a time: they and their answers stay in the processor's cache.
 _CHUNK = 16_384
@@ -77,20 +80,31 @@ class RegionLocator:
         outside: Outside = "network",
         weights: ArrayLike | None = None,
     ) -> None:
-        from tropicell import _locating  # noqa: PLC0415 - Numba is slow to import
-
         if outside not in ("network", "nan", "error"):
             raise InvalidInputError(f"outside must be 'network', 'nan' or 'error', not {outside!r}")
         self.regions = regions
         self.outside: Outside = outside
         self.tree = CutTree.of(regions, weights)
-        self._shape = (regions.network.n_inputs,)
-        self._outputs = regions.network.n_outputs
         self._table = domain_table(regions, self.tree)
-        self._links = self._table.view(np.int32)
         self._maps = np.ascontiguousarray(regions.affine_maps)
+        self._get_ready()
+
+    def _get_ready(self) -> None:
+        """What follows from the rest, or can't be pickled."""
+        from tropicell import _locating  # noqa: PLC0415 - Numba is slow to import
+
+        self._shape = (self.regions.network.n_inputs,)
+        self._outputs = self.regions.network.n_outputs
+        self._links = self._table.view(np.int32)
         self._kernels = _locating
         self._predict_one = _locating.predict_one
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {key: value for key, value in vars(self).items() if key not in _READY}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._get_ready()
 
     def locate(self, points: ArrayLike, *, workers: int | None = None) -> NDArray[np.int64]:
         """Index of the region of each point (row); -1 outside the domain.

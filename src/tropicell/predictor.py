@@ -368,7 +368,7 @@ class CachedPredictor(Estimator):
     def _start_again(self) -> None:
         from tropicell.algorithm3 import RegionMaps  # noqa: PLC0415 - Numba is slow to import
 
-        _check_params(self.network, self.max_bytes, self.policy)
+        check_params(self.network, self.max_bytes, self.policy)
         self._maps: RegionMaps = RegionMaps(self.network, int(self.max_bytes), self.policy)
         self._hits = self._misses = 0
 
@@ -378,7 +378,8 @@ class CachedPredictor(Estimator):
         return x if x.flags.writeable else x.copy()
 
 
-def _check_params(network: Any, max_bytes: Any, policy: Any) -> None:
+def check_params(network: Any, max_bytes: Any, policy: Any) -> None:
+    """Refuse what makes no predictor."""
     if not isinstance(network, Network):
         raise InvalidInputError(
             f"expected a tropicell.Network, got {type(network).__name__}; use from_torch, "

@@ -11,8 +11,10 @@ import numpy as np
 
 from tropicell.columns import PackedPatterns
 from tropicell.errors import InvalidInputError, ModelFileError
+from tropicell.importers.messages import in_file
 from tropicell.io import read_npz, write_npz
 from tropicell.network import Network
+from tropicell.paths import path_of
 
 if TYPE_CHECKING:
     from tropicell.predictor import CachedPredictor
@@ -42,7 +44,7 @@ def save_cache(predictor: CachedPredictor, path: str | os.PathLike[str]) -> None
     ...     CachedPredictor.load(folder + "/cache.npz", network).size
     2
     """
-    file = Path(path)
+    file = path_of(path)
     if file.suffix.lower() != ".npz":
         raise InvalidInputError(f"{file}: expected the suffix .npz, not {file.suffix!r}")
     words, maps = predictor.columns()
@@ -64,8 +66,26 @@ def load_cache(
     policy: str | None,
 ) -> CachedPredictor:
     """A predictor with the regions of a file; see `CachedPredictor.load`."""
-    arrays = read_npz(path, mapped=True)
-    where = str(path)
+    from tropicell.predictor import POLICIES, check_params  # noqa: PLC0415 - it imports this one
+
+    check_params(network, 1 if max_bytes is None else max_bytes, policy or POLICIES[0])
+    file = path_of(path)
+    with in_file(file):
+        header, words, maps = _read(file, network)
+        predictor = kind(
+            network,
+            header["max_bytes"] if max_bytes is None else max_bytes,
+            header["policy"] if policy is None else policy,
+        )
+        for start in range(0, len(words), _STEP):
+            part = slice(start, start + _STEP)
+            predictor.extend(np.array(words[part]), np.array(maps[part]))
+    return predictor
+
+
+def _read(file: Path, network: Network) -> tuple[dict[str, Any], Any, Any]:
+    """The header of a file, and the patterns and maps in it."""
+    arrays, where = read_npz(file, mapped=True), str(file)
     try:
         header = json.loads(str(arrays["header"]))
         if not isinstance(header, dict) or header.get("format") != FORMAT:
@@ -84,20 +104,11 @@ def load_cache(
                 f"{network.fingerprint[:12]}…; load it with the network that it was made with, or "
                 "fit a new one"
             )
-        words, maps = _columns(arrays, network, where)
-        predictor = kind(
-            network,
-            header["max_bytes"] if max_bytes is None else max_bytes,
-            header["policy"] if policy is None else policy,
-        )
+        return header, *_columns(arrays, network, where)
     except json.JSONDecodeError as error:
         raise ModelFileError(f"{where}: the header is not JSON: {error}") from None
     except KeyError as error:
         raise ModelFileError(f"{where}: {error} is missing; the file is damaged") from None
-    for start in range(0, len(words), _STEP):
-        part = slice(start, start + _STEP)
-        predictor.extend(np.array(words[part]), np.array(maps[part]))
-    return predictor
 
 
 def _columns(arrays: dict[str, Any], network: Network, where: str) -> tuple[Any, Any]:

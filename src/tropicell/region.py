@@ -117,6 +117,8 @@ class Region:
 
     Use `tropicell.find_region` to find out whether a pattern has a region at all.
 
+    A region of `Regions` that is pickled takes its neighbours along if they were asked for before.
+
     Examples
     --------
     >>> network = Network.mlp([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0]]])
@@ -246,7 +248,8 @@ class Region:
         """Indices of the regions that share a facet with this one, in the `Regions` it is from."""
         if self._neighbours is None:
             raise InvalidInputError(
-                "a region by itself has no known neighbours: take it from Regions, regions[i]"
+                "a region by itself has no known neighbours: take it from Regions, regions[i]; one "
+                "that was pickled has them if they were asked for before"
             )
         return self._neighbours()
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from tropicell.errors import InvalidInputError, ModelFileError
 from tropicell.importers.messages import in_file
 from tropicell.io import read_npz, write_npz
 from tropicell.network import Network
+from tropicell.paths import path_of
 from tropicell.regions import Regions
 
 FORMAT, VERSION = "tropicell-regions", 1
@@ -53,7 +53,7 @@ def save_regions(regions: Regions, path: str | os.PathLike[str]) -> None:
     ...     load_regions(folder + "/regions.npz")
     Regions(2 of Network(2 → 1 → 1) on Box(-1.0, 1.0))
     """
-    file = Path(path)
+    file = path_of(path)
     if file.suffix.lower() != ".npz":
         raise InvalidInputError(f"{file}: expected the suffix .npz, not {file.suffix!r}")
     network, network_header = layout.to_arrays(regions.network)
@@ -87,12 +87,13 @@ def load_regions(path: str | os.PathLike[str], *, mapped: bool = False) -> Regio
     ----------
     path : str or path-like
     mapped : bool
-        Leave large columns on the disk (as read-only memory maps) until they are used.
+        Leave large columns on the disk (as read-only memory maps) until they are used. They are
+        read through once, to compare their checksums, and not kept.
 
     Raises
     ------
     ModelFileError
-        If the file is missing, truncated or something else.
+        If the file is missing, truncated, damaged (even by a single bit) or something else.
 
     Examples
     --------
@@ -103,9 +104,10 @@ def load_regions(path: str | os.PathLike[str], *, mapped: bool = False) -> Regio
     ...     load_regions(folder + "/regions.npz")
     Regions(2 of Network(1 → 1 → 1) on WholeSpace())
     """
-    where = str(path)
-    with in_file(Path(path)):
-        arrays = read_npz(path, mapped=mapped)
+    file = path_of(path)
+    where = str(file)
+    with in_file(file):
+        arrays = read_npz(file, mapped=mapped)
         try:
             header = json.loads(str(arrays["header"]))
         except (KeyError, ValueError) as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -139,7 +139,7 @@ class Regions:
             self.packed[row],
             self.domain,
             hint=self.witnesses[row],
-            neighbours=lambda: self.neighbours.of(row).tolist(),
+            neighbours=_NeighboursOf(self, row),
         )
 
     def __iter__(self) -> Iterator[Region]:
@@ -429,3 +429,28 @@ class Regions:
         from tropicell.convert import to_html  # noqa: PLC0415
 
         return to_html(self)
+
+
+class _NeighboursOf:
+    """The neighbours of one region, worked out when asked for, with those of all others.
+
+    A region that is pickled does not take all regions along: only the numbers of its neighbours, and
+    those only if they are known.
+    """
+
+    def __init__(self, regions: Regions, row: int) -> None:
+        self.regions, self.row = regions, row
+
+    def __call__(self) -> list[int]:
+        found: list[int] = self.regions.neighbours.of(self.row).tolist()
+        return found
+
+    def __deepcopy__(self, memo: object) -> _NeighboursOf:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _known_neighbours, (self() if "neighbours" in vars(self.regions) else None,)
+
+
+def _known_neighbours(found: list[int] | None) -> Callable[[], list[int]] | None:
+    return None if found is None else partial(list, found)

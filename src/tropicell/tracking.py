@@ -23,6 +23,7 @@ from tropicell.explorer import explore
 from tropicell.importers.torch import from_torch
 from tropicell.io import replacing
 from tropicell.network import Network
+from tropicell.paths import path_of
 from tropicell.plotting import plot_regions
 from tropicell.regions import Regions
 
@@ -142,11 +143,18 @@ class RegionTracker:
         self.writer = writer
         self.snapshots: list[Snapshot] = []
         self.put_off = 0
-        self._read = _reader(model, example_input)
+        self._read = _Reader(model, example_input)
         self._next = 0
         self._due = 0
         self._spent = 0.0
         self._started = time.perf_counter()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"_started": time.perf_counter() - self._started}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._started = time.perf_counter() - self._started  # clocks of processes differ
 
     # --- while training -----------------------------------------------------------------------
 
@@ -319,7 +327,7 @@ class RegionTracker:
         ...     tracker.film(folder + "/training.gif", dpi=30).stat().st_size > 1000
         True
         """
-        file = Path(path)
+        file = path_of(path)
         if file.suffix.lower() != ".gif":
             raise InvalidInputError(f"{file}: expected the suffix .gif")
         pictures = self.regions()
@@ -362,19 +370,38 @@ class RegionTracker:
             raise InvalidInputError("nothing was counted yet; call step() in the training loop")
 
 
-def _reader(model: Any, example_input: Any) -> Callable[[], Network]:
-    """A function that gives the network as it is now."""
-    if hasattr(model, "parameters") and hasattr(model, "eval"):
-        if example_input is None:
+class _Reader:
+    """Gives the network as it is now."""
+
+    def __init__(self, model: Any, example_input: Any) -> None:
+        self._module = hasattr(model, "parameters") and hasattr(model, "eval")
+        if self._module and example_input is None:
             raise InvalidInputError(
                 "a torch module needs example_input: a tensor of the shape that it takes"
             )
-        return lambda: from_torch(copy.deepcopy(model).eval(), example_input)
-    if callable(model) and not isinstance(model, Network):
-        return lambda: _checked(model())
-    raise InvalidInputError(
-        "expected a torch module, or a function that returns a Network; got " + type(model).__name__
-    )
+        if not self._module and (not callable(model) or isinstance(model, Network)):
+            raise InvalidInputError(
+                "expected a torch module, or a function that returns a Network; got "
+                + type(model).__name__
+            )
+        self._model, self._example = model, example_input
+
+    def __call__(self) -> Network:
+        if self._module:
+            return from_torch(copy.deepcopy(self._model).eval(), self._example)
+        return _checked(self._model())
+
+    def __deepcopy__(self, memo: object) -> _Reader:
+        return self  # it looks at the model that is trained
+
+    def __getstate__(self) -> dict[str, Any]:
+        name = getattr(self._model, "__qualname__", "")
+        if "<" in name:  # <lambda> and <locals> have no place to be found again
+            raise TypeError(
+                f"a RegionTracker with the function {name} can't be pickled; give it one that is "
+                "defined at the top of a module, or pickle its snapshots"
+            )
+        return vars(self)
 
 
 def _checked(network: Any) -> Network:

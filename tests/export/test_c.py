@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -29,6 +30,7 @@ from tropicell import (
     compile_to_c,
     enumerate_regions,
 )
+from tropicell.export.c_names import check_name
 
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-Wconversion", "-O1"]
 Run = Callable[[str, np.ndarray, int], tuple[np.ndarray, np.ndarray]]
@@ -172,11 +174,73 @@ def test_file(tmp_path: Path) -> None:
     assert regions.network.fingerprint in code
 
 
-@pytest.mark.parametrize("name", ["2x", "a b", "", "while", "é"])
+BAD_NAMES = (
+    "2x", "a b", "", "while", "é", "a-b", "x\n", "main", "int", "inline", "restrict",
+    "_Bool", "_Complex", "_Atomic", "_Generic", "__x", "_x", "_", "bool", "nullptr", "typeof",
+    "constexpr", "thread_local", "static_assert", "asm", "exp", "sinf", "printf", "memcpy", "linux",
+    "atomic_load", "stdc_count_ones", 7,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BAD_NAMES)
 def test_bad_names(name: str) -> None:
     regions = enumerate_regions(Network.mlp([[[1.0]], [[1.0]]]))
     with pytest.raises(InvalidInputError, match="no name for a function in C"):
         compile_to_c(regions, name=name)
+
+
+HEADERS = (
+    "assert", "complex", "ctype", "errno", "fenv", "inttypes", "locale", "math", "setjmp", "signal",
+    "stdatomic", "stdio", "stdlib", "string", "threads", "time", "uchar", "wchar", "wctype",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("standard", ["c99", "c11", "c2x"])
+def test_names_that_the_compiler_has(standard: str) -> None:
+    """Every function that the standard headers declare is refused."""
+    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    if compiler is None:
+        pytest.skip("no C compiler on the path")
+    lines = [f"#if __has_include(<{h}.h>)\n#include <{h}.h>\n#endif" for h in HEADERS]
+    command = [compiler, f"-std={standard}", "-E", "-P", "-xc", "-"]
+    text = "\n".join(lines)
+    done = subprocess.run(
+        command, input=text, capture_output=True, text=True, timeout=LIMIT, check=False
+    )
+    if done.returncode != 0:
+        pytest.skip(f"the compiler does not know {standard}")
+    found = set(re.findall(r"\b([A-Za-z]\w*)\s*\((?!\s*\*)", done.stdout))
+    assert len(found) > 300
+    accepted = [name for name in sorted(found) if _is_accepted(name)]
+    assert accepted == []
+
+
+def _is_accepted(name: str) -> bool:
+    try:
+        return check_name(name) == name
+    except InvalidInputError:
+        return False
+
+
+@pytest.mark.parametrize("standard", ["c99", "c11", "c2x", "gnu17"])
+def test_good_names(standard: str, tmp_path: Path) -> None:
+    """Also those that the code has for something else."""
+    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    if compiler is None:
+        pytest.skip("no C compiler on the path")
+    regions = enumerate_regions(random_network(1, "generic", 2, 1, 3), Box(-1, 1))
+    names = ("network", "x", "y", "i", "j", "region", "size", "value", "map", "unsure", "A_1")
+    for name in names:
+        (tmp_path / f"{name}.c").write_text(compile_to_c(regions, name=name))
+    options = [f"-std={standard}", *STRICT[1:-1], "-Wno-missing-braces", "-fsyntax-only"]
+    files = [f"{name}.c" for name in names]
+    done = subprocess.run(
+        [compiler, *options, *files],
+        cwd=tmp_path, capture_output=True, text=True, timeout=LIMIT, check=False,
+    )  # fmt: skip
+    if f"-std={standard}" in done.stderr:
+        pytest.skip(f"the compiler does not know {standard}")
+    assert done.returncode == 0, done.stderr
 
 
 def test_bad_numbers() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
+from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from tropicell.cli import main
 from tropicell.errors import IncompleteError, InvalidInputError
 from tropicell.lab import EXPERIMENTS, Experiment, Options, Run, experiment, run_experiment
 from tropicell.lab.pictures import figure
-from tropicell.lab.report import Report
+from tropicell.lab.report import Report, code, literal
 from tropicell.lab.store import Store
 
 
@@ -142,6 +143,72 @@ def test_the_store_tells_settings_apart(tmp_path):
     assert store.get("a/b c", {"skips": []}) is None
     assert Store(tmp_path, {"seed": 1}).get("a/b c", {"skips": ((1, 3),)}) is None
     assert [file.suffix for file in tmp_path.iterdir()] == [".npz"]
+
+
+#: Names of files that mean something in Markdown or HTML.
+NAMES = (
+    "a`](https://x.org) `b.py",
+    "``x` [a](b) ``.npz",
+    "<script>alert(1)</script>.npz",
+    "[click](javascript:alert(1)).npz",
+    "![x](y.png)|a|b|.npz",
+    "two\n\n# lines\r\x1b[31m.npz",
+    "*a* **b** _c_ ~~d~~ &lt; \\` \\| $x$",
+    " spaces ",
+    "`",
+    "\ue0000\ue001 \udcff é →",
+)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_of_files_stay_text(name: str, tmp_path: Path) -> None:
+    """Whatever a file is called: no link, no element, no new cell or line in either version."""
+    shown = "".join(c if c.isprintable() else repr(c)[1:-1] for c in name)
+    report = Report("Files")
+    report.text(f"The model {code(name)}: 2 inputs.")
+    report.bullets([f"Left out: {literal(name)}."])
+    report.table(["file", "size"], [[literal(name), 1]], literal(name))
+    report.write(tmp_path, {"file": literal(name)})
+    reader = _Reader()
+    reader.feed((tmp_path / "report.html").read_text(encoding="utf-8"))
+    _check(reader, shown)
+    markdown = pytest.importorskip("markdown_it")
+    parser = markdown.MarkdownIt("commonmark").enable(["table", "strikethrough"])
+    reader = _Reader()
+    reader.feed(parser.render((tmp_path / "report.md").read_text(encoding="utf-8")))
+    _check(reader, shown)
+
+
+class _Reader(HTMLParser):
+    """The text of a page, and its elements."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.open = ""
+        self.texts: dict[str, list[str]] = {}
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self.tags.append(tag)
+        self.open = tag
+        self.texts.setdefault(tag, []).append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        self.open = ""
+
+    def handle_data(self, data: str) -> None:
+        if self.open:
+            self.texts[self.open][-1] += data
+
+
+def _check(reader: _Reader, shown: str) -> None:
+    assert not {"a", "img", "script", "del", "strong"} & set(reader.tags)
+    assert reader.tags.count("code") == 1
+    assert reader.tags.count("td") == 2
+    squeezed = " ".join(shown.split())
+    assert " ".join(reader.texts["code"][0].split()) == squeezed
+    assert reader.texts["td"][0].strip() == squeezed
+    assert reader.texts["li"][0].split() == f"Left out: {shown}.".split()
 
 
 def test_report_escapes_what_it_is_given(tmp_path):

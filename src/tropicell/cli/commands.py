@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import time
-import zipfile
 from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
@@ -20,6 +19,7 @@ from tropicell.cli.show import folder_summary, show, summary, where
 from tropicell.errors import IncompleteError, InvalidInputError
 from tropicell.io import load
 from tropicell.network import Network
+from tropicell.paths import is_folder as folder_at
 from tropicell.region_files import FORMAT, load_regions
 from tropicell.regions import Regions
 
@@ -188,8 +188,9 @@ def _check_place(path: str, suffix: str = "") -> None:
     place = Path(path)
     if suffix and place.suffix.lower() != suffix:
         raise InvalidInputError(f"--out {path}: expected a name that ends in {suffix}")
-    if place.is_dir() or not place.parent.is_dir():
-        what = "is a folder" if place.is_dir() else f"there is no folder {place.parent}"
+    folder = folder_at(place)
+    if folder or not folder_at(place.parent):
+        what = "is a folder" if folder else f"there is no folder {place.parent}"
         raise InvalidInputError(f"--out {path}: {what}")
 
 
@@ -304,8 +305,8 @@ def holds_regions(path: str) -> bool:
     try:
         with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             header = json.loads(str(arrays["header"]))
-    except (OSError, KeyError, ValueError, EOFError, zipfile.BadZipFile):
-        return False  # `load` says what is wrong with it
+    except Exception:  # `load` says what is wrong with it
+        return False
     return isinstance(header, dict) and header.get("format") == FORMAT
 
 

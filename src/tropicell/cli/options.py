@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tropicell.domains import Box, Domain, Slice, WholeSpace
-from tropicell.errors import InvalidDomainError, ModelFileError
+from tropicell.errors import ModelFileError
+from tropicell.paths import is_folder as folder_at
 
 SLICE_HELP = """slice files:
   FILE of --slice is an .npz with either
@@ -133,9 +134,14 @@ def domain_text(domain: Domain) -> str:
 
 def read_slice(path: str) -> Slice:
     """A slice from an ``.npz`` file; see the help text of ``tropicell count``."""
-    from tropicell.io import read_npz  # noqa: PLC0415 - keeps --help fast
+    from tropicell.importers.messages import in_file  # noqa: PLC0415 - keeps --help fast
+    from tropicell.io import read_npz  # noqa: PLC0415
 
-    arrays = read_npz(path)
+    with in_file(Path(path)):
+        return _slice_of(read_npz(path), path)
+
+
+def _slice_of(arrays: dict[str, Any], path: str) -> Slice:
     known = {"origin", "directions", "points", "low", "high"}
     if unknown := sorted(set(arrays) - known):
         raise ModelFileError(
@@ -145,13 +151,10 @@ def read_slice(path: str) -> Slice:
     inside = None
     if "low" in arrays or "high" in arrays:
         inside = Box(arrays.get("low", -np.inf), arrays.get("high", np.inf))
-    try:
-        if "points" in arrays and not {"origin", "directions"} & set(arrays):
-            return Slice.through(arrays["points"], inside)
-        if {"origin", "directions"} <= set(arrays) and "points" not in arrays:
-            return Slice(arrays["origin"], arrays["directions"], inside)
-    except InvalidDomainError as error:
-        raise InvalidDomainError(f"{path}: {error}") from None
+    if "points" in arrays and not {"origin", "directions"} & set(arrays):
+        return Slice.through(arrays["points"], inside)
+    if {"origin", "directions"} <= set(arrays) and "points" not in arrays:
+        return Slice(arrays["origin"], arrays["directions"], inside)
     raise ModelFileError(
         f"{path}: a slice file has either origin and directions, or points, "
         f"this one has {', '.join(sorted(arrays)) or 'nothing'}"
@@ -160,4 +163,4 @@ def read_slice(path: str) -> Slice:
 
 def is_folder(path: str) -> bool:
     """Whether a path that may not exist yet means a folder."""
-    return path.endswith(("/", "\\")) or "://" in path or Path(path).is_dir()
+    return path.endswith(("/", "\\")) or "://" in path or folder_at(Path(path))

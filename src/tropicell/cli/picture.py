@@ -7,6 +7,9 @@ from typing import Any
 
 from tropicell.domains import Box
 from tropicell.errors import InvalidInputError, ModelFileError, require
+from tropicell.importers.messages import in_file
+from tropicell.io import read_npz, replacing
+from tropicell.paths import path_of
 from tropicell.regions import Regions
 
 
@@ -25,7 +28,8 @@ def draw(regions: Regions, arguments: argparse.Namespace) -> None:
     try:
         if arguments.title:
             ax.set_title(arguments.title, parse_math=False)
-        ax.figure.savefig(arguments.out, dpi=arguments.dpi)
+        with replacing(path_of(arguments.out)) as temporary:
+            ax.figure.savefig(temporary, dpi=arguments.dpi)
     finally:
         pyplot.close(ax.figure)
 
@@ -67,10 +71,10 @@ def _axes(regions: Regions, kind: str, arguments: argparse.Namespace) -> Any:
 
 
 def _add_points(path: str, ax: Any) -> None:
-    from tropicell.io import read_npz  # noqa: PLC0415
     from tropicell.plotting import plot_points  # noqa: PLC0415
 
     arrays = read_npz(path)
     if "points" not in arrays or set(arrays) - {"points", "labels"}:
         raise ModelFileError(f"{path}: expected an array 'points' and maybe 'labels', no others")
-    plot_points(arrays["points"], ax, labels=arrays.get("labels"))
+    with in_file(path_of(path)):
+        plot_points(arrays["points"], ax, labels=arrays.get("labels"))

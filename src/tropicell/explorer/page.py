@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from tropicell.errors import InvalidInputError
 from tropicell.explorer.data import check, encode, first_view, frame, outline
 from tropicell.io import replacing
+from tropicell.paths import path_of
 from tropicell.regions import Regions
 
 #: The page's scripts; each uses only what comes before it.
@@ -86,7 +87,7 @@ def explore(
     """
     write = _beside if side_by_side else page
     text = write(regions, labels=labels, points=points)
-    file = Path(path)
+    file = path_of(path)
     with replacing(file) as temporary:
         temporary.write_text(text, encoding="utf-8")
     if open_browser:

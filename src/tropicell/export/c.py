@@ -5,23 +5,17 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
 from tropicell.cut_tree import CutTree, largest_size, single_precision, split_domain
 from tropicell.errors import InvalidInputError
+from tropicell.export.c_names import check_name
 from tropicell.export.c_network import network_code
 from tropicell.export.c_text import Number, integers, literal, table
 from tropicell.io import replacing
+from tropicell.paths import path_of
 from tropicell.regions import Regions
-
-#: Words that can't be names in C99.
-_KEYWORDS = re.compile(
-    "auto|break|case|char|const|continue|default|do|double|else|enum|extern|float|for|goto|if|inline|"
-    "int|long|main|register|restrict|return|short|signed|sizeof|static|struct|switch|typedef|union|"
-    "unsigned|void|volatile|while"
-)
 
 
 def compile_to_c(
@@ -41,7 +35,8 @@ def compile_to_c(
     path : str or path-like, optional
         Where to write the code; default: it is only returned.
     name : str
-        The function's name.
+        The function's name: an identifier that is neither a keyword of C99, C11 or C23, nor reserved
+        (the standard library's names, and all that begin with an underscore).
     number : {"double", "float"}
         Its type of numbers.
     forward : bool
@@ -76,13 +71,12 @@ def compile_to_c(
     >>> "long control(const double *x, double *y)" in code
     True
     """
-    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) or _KEYWORDS.fullmatch(name):
-        raise InvalidInputError(f"{name!r} is no name for a function in C")
+    check_name(name)
     if number not in ("double", "float"):
         raise InvalidInputError(f"number must be 'double' or 'float', not {number!r}")
     code = _Code(regions, name, number, forward).text()
     if path is not None:
-        with replacing(Path(path)) as temporary:
+        with replacing(path_of(path)) as temporary:
             temporary.write_text(code, encoding="ascii")
     return code
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from tropicell.cut_tree import CutTree, largest_size, single_precision, split_do
 from tropicell.errors import InvalidInputError
 from tropicell.export.onnx_network import Graph, Number, forward_pass
 from tropicell.io import replacing
+from tropicell.paths import path_of
 from tropicell.regions import Regions
 
 
@@ -63,7 +63,7 @@ def to_onnx(
         raise InvalidInputError(f"number must be 'double' or 'float', not {number!r}")
     model = _Model(regions, number, forward).model()
     if path is not None:
-        with replacing(Path(path)) as temporary:
+        with replacing(path_of(path)) as temporary:
             temporary.write_bytes(model.SerializeToString())
     return model
 

@@ -12,6 +12,7 @@ from tropicell.errors import (
     TropicellError,
     UnsupportedOperatorError,
 )
+from tropicell.paths import reason
 
 
 @contextmanager
@@ -61,6 +62,8 @@ def in_file(path: Path) -> Iterator[None]:
         raise ModelFileError(f"{path}: {error}") from error.__cause__
     except MemoryError as error:
         raise ModelFileError(f"{path}: what it describes does not fit in memory") from error
+    except OSError as error:
+        raise ModelFileError(f"{path}: can't be read: {reason(error)}") from error
     except Exception as error:  # NumPy, SciPy, protobuf and torch raise what they like
         raise ModelFileError(
             f"{path}: damaged, or not what its suffix says ({type(error).__name__}: {error})"

@@ -17,6 +17,7 @@ from tropicell.enumeration import enumerate_regions
 from tropicell.errors import InvalidInputError
 from tropicell.explorer import explore
 from tropicell.lab.pictures import WITH, WITHOUT, figure
+from tropicell.lab.report import code
 from tropicell.lab.run import Experiment, Run
 from tropicell.lab.skip_sets import without_skips
 from tropicell.lab.statistics import mann_whitney, paired_ratio, summary
@@ -158,7 +159,7 @@ def _write(
     first = networks[0]
     many = len(networks) > 1
     run.report.text(
-        f"The model `{run.options.model}`: {first.n_inputs} inputs, layers of "
+        f"The model {code(run.options.model)}: {first.n_inputs} inputs, layers of "
         f"{', '.join(map(str, first.widths))} neurons, {first.n_outputs} outputs, skips: "
         f"{skips_text(first.skips)}. "
         + (f"{len(networks)} networks, made with the seeds 0, 1, …. " if many else "")

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tropicell.errors import InvalidInputError, ModelFileError
+from tropicell.importers.messages import in_file
 from tropicell.io import read_npz
 from tropicell.lab.data_files import (
     CIFAR10_FILES,
@@ -27,6 +28,7 @@ from tropicell.lab.data_files import (
     read_svhn,
 )
 from tropicell.lab.download import PublicFile, download
+from tropicell.paths import path_of
 
 Bytes = NDArray[np.uint8]
 
@@ -166,7 +168,12 @@ def load_data(name: str, folder: str | os.PathLike[str]) -> DataSet:
 
 def find_data(name: str, folder: str | os.PathLike[str]) -> DataSet | None:
     """The same, but None if the folder does not hold the data set."""
-    kind, place = _kind(name), Path(folder)
+    kind, place = _kind(name), path_of(folder)
+    with in_file(place):
+        return _found(name, kind, place)
+
+
+def _found(name: str, kind: _Kind, place: Path) -> DataSet | None:
     for archive in kind.archives:
         if (place / archive).is_file():
             return _data_set(name, kind, read_npz(place / archive), archive, place / archive)

@@ -12,7 +12,9 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from tropicell.errors import ModelFileError
+from tropicell.errors import FileWriteError, ModelFileError
+from tropicell.importers.messages import in_file
+from tropicell.paths import make_folder, reason
 
 _BLOCK = 2**18
 _ATTEMPTS = 3
@@ -60,7 +62,7 @@ def download(file: PublicFile, folder: Path, *, progress: bool = False) -> Path:
     ModelFileError
         If no address gives the file; the message says why, and what to do.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     target = folder / file.name
     if target.is_file():
         check(target, file.md5)
@@ -77,11 +79,15 @@ def download(file: PublicFile, folder: Path, *, progress: bool = False) -> Path:
                 if isinstance(error, urllib.error.HTTPError):
                     break  # the server has answered: asking again would not help
             except ModelFileError as error:
-                part.unlink()
+                part.unlink(missing_ok=True)
                 problems.append(f"{address}: {error}")
                 break
             else:
-                part.replace(target)
+                try:
+                    part.replace(target)
+                except OSError as error:
+                    text = f"{target}: can't be written: {reason(error)}; {part} has its content"
+                    raise FileWriteError(text, error.errno) from error
                 return target
     raise ModelFileError(_advice(file, folder, part, problems))
 
@@ -139,7 +145,7 @@ def check(path: Path, md5: str) -> None:
     ModelFileError
         That names the file and both checksums.
     """
-    with path.open("rb") as stream:
+    with in_file(path), path.open("rb") as stream:
         found = hashlib.file_digest(stream, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
     if found != md5:
         raise ModelFileError(

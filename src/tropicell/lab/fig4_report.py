@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from tropicell.arrays import FloatArray
 from tropicell.lab.data import DataSet
 from tropicell.lab.pictures import figure
+from tropicell.lab.report import literal
 from tropicell.lab.run import Run
 from tropicell.lab.table2_results import Shape
 
@@ -86,7 +87,7 @@ def write_report(
     run.report.heading("The data and the training")
     notes = [f"{_of(panels, name).origin}." for name in places]
     if missing:
-        notes.append(f"Left out: {'; '.join(missing)}.")
+        notes.append(f"Left out: {literal('; '.join(missing))}.")
     notes.append(
         f"{epochs} epoch{'' if epochs == 1 else 's'} of Adam as for Table 2, networks without "
         "skip connections. "

@@ -1,4 +1,8 @@
-"""A report for people: Markdown for repositories, one self-contained HTML page for browsers."""
+"""A report for people: Markdown for repositories, one self-contained HTML page for browsers.
+
+The texts of a report are Markdown. What comes from users (names of files, folders) goes through
+`code` or `literal`, after which it is text and nothing else, in both versions.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +72,8 @@ class _Table:
 
     def markdown(self) -> str:
         lines = [self.header, ("---", *["---:"] * (len(self.header) - 1)), *self.rows]
-        text = "\n".join("| " + " | ".join(line) + " |" for line in lines)
+        escaped = [[cell.replace("|", "\\|") for cell in line] for line in lines]
+        text = "\n".join("| " + " | ".join(line) + " |" for line in escaped)
         return f"{text}\n\n*{self.caption}*" if self.caption else text
 
     def html(self, _: Path) -> str:
@@ -145,7 +150,7 @@ class Report:
         self, header: Sequence[str], rows: Sequence[Sequence[object]], caption: str = ""
     ) -> None:
         """A table; the first column is aligned on the left, the others on the right."""
-        cells = tuple(tuple(str(cell) for cell in row) for row in rows)
+        cells = tuple(tuple(" ".join(str(cell).split()) for cell in row) for row in rows)
         self._blocks.append(_Table(tuple(header), cells, " ".join(caption.split())))
 
     def picture(self, file: str, caption: str) -> None:
@@ -178,6 +183,44 @@ class Report:
                 temporary.write_text(text, encoding="utf-8")
 
 
+def code(text: object) -> str:
+    r"""A text from a user, such as the name of a file, as code in Markdown.
+
+    Examples
+    --------
+    >>> print(code("net.npz"), code("a`](b.html)"), code("two\nlines"))
+    `net.npz` ``a`](b.html)`` `two\nlines`
+    """
+    content = _in_one_line(text) or " "
+    longest = max((len(run) for run in re.findall("`+", content)), default=0)
+    fence = "`" * (longest + 1)
+    # one space at both ends is left out again, as CommonMark has it
+    padded = content.startswith(("`", " ")) or content.endswith(("`", " "))
+    return f"{fence} {content} {fence}" if padded and content.strip() else f"{fence}{content}{fence}"
+
+
+def literal(text: object) -> str:
+    r"""A text from a user in Markdown, in which no character means anything; tables see to bars.
+
+    Examples
+    --------
+    >>> print(literal("data/<b>*x*"))
+    data/\<b\>\*x\*
+    """
+    return re.sub(r"[\\`*_\[\]<>&~!#$+-]", r"\\\g<0>", _in_one_line(text))
+
+
+def _in_one_line(text: object) -> str:
+    """Control characters, line ends and what can't be written as UTF-8 are spelled out."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(text))
+
+
+#: A character without its meaning, code, or a mark (below) that a text happens to hold.
+_LITERAL = re.compile(r"\\([!-/:-@\[-`{-~])|(?<!`)(`+)(?!`)(.+?)(?<!`)\2(?!`)|([\ue000\ue001])")
+#: Stands for such a thing while the rest is worked on.
+_MARK = re.compile("\ue000(\\d+)\ue001")
+
+
 def _inline(text: str) -> str:
     """Markdown within a line as HTML.
 
@@ -185,12 +228,22 @@ def _inline(text: str) -> str:
     --------
     >>> _inline("**a** < `b*c*` and [d](e.html)")
     '<strong>a</strong> &lt; <code>b*c*</code> and <a href="e.html">d</a>'
+    >>> _inline(f"{literal('*a*')} {code('`](b)')}")
+    '*a* <code>`](b)</code>'
     """
-    parts = re.split(r"(`[^`]+`)", text)
-    return "".join(
-        f"<code>{escape(part[1:-1])}</code>" if part.startswith("`") else _spans(part)
-        for part in parts
-    )
+    kept: list[str] = []
+
+    def keep(match: re.Match[str]) -> str:
+        character, _, content, mark = match.groups()
+        if content is None:
+            kept.append(escape(character or mark))
+        else:
+            padded = content[0] == content[-1] == " " and content.strip()
+            kept.append(f"<code>{escape(content[1:-1] if padded else content)}</code>")
+        return f"\ue000{len(kept) - 1}\ue001"
+
+    spans = _spans(_LITERAL.sub(keep, text))
+    return _MARK.sub(lambda match: kept[int(match[1])], spans)
 
 
 def _spans(text: str) -> str:

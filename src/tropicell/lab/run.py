@@ -26,6 +26,7 @@ from tropicell.errors import IncompleteError, InvalidInputError
 from tropicell.io import replacing
 from tropicell.lab.report import Report
 from tropicell.lab.store import Arrays, Store
+from tropicell.paths import make_folder, path_of
 from tropicell.plain import plain
 
 T = TypeVar("T")
@@ -235,8 +236,8 @@ def run_experiment(
     asked = options or Options()
     chosen = settings if settings is not None else _settings(experiment, asked)
     chosen = _changed(experiment, chosen, changes)
-    place = Path(folder)
-    place.mkdir(parents=True, exist_ok=True)
+    place = path_of(folder)
+    make_folder(place)
     run = Run(experiment.name, experiment.title, place, asked)
     started = time.perf_counter()
     try:

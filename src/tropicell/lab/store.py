@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tropicell.errors import ModelFileError
 from tropicell.io import read_npz, write_npz
+from tropicell.paths import make_folder
 from tropicell.plain import plain
 
 Arrays = dict[str, NDArray[Any]]
@@ -46,17 +48,30 @@ class Store:
         self.fixed = dict(fixed)
 
     def get(self, unit: str, settings: Mapping[str, Any]) -> Arrays | None:
-        """The arrays of a unit with these settings, or None if it is not finished."""
+        """The arrays of a unit with these settings, or None if it is not finished.
+
+        Raises
+        ------
+        ModelFileError
+            If what was kept is damaged.
+        """
         file = self.file(unit, settings)
         if not file.exists():
             return None
-        arrays = read_npz(file)
-        arrays.pop(_SETTINGS, None)
+        try:
+            arrays = read_npz(file)
+        except ModelFileError as error:
+            raise ModelFileError(f"{error}; without it, it is worked out again") from None
+        kept = arrays.pop(_SETTINGS, None)
+        if kept is None or str(kept) != self._text(unit, settings):
+            raise ModelFileError(
+                f"{file}: holds a result of other settings; without it, it is worked out again"
+            )
         return arrays
 
     def put(self, unit: str, settings: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
         """Keep the arrays of a unit; the file is there as a whole or not at all."""
-        self.folder.mkdir(parents=True, exist_ok=True)
+        make_folder(self.folder)
         text = self._text(unit, settings)
         values = {name: np.asarray(value) for name, value in arrays.items()}
         write_npz(self.file(unit, settings), values | {_SETTINGS: np.array(text)})

@@ -8,6 +8,7 @@ import numpy as np
 
 from tropicell.lab.data import DataSet
 from tropicell.lab.pictures import WITH, WITHOUT, figure
+from tropicell.lab.report import literal
 from tropicell.lab.run import Run
 from tropicell.lab.statistics import LEVEL
 from tropicell.lab.table2_results import KINDS, PAPER_NETWORKS, PUBLISHED, Comparison, Sample
@@ -218,7 +219,7 @@ def _regions(run: Run, results: Sequence[Comparison], titles: Mapping[str, str])
 def _protocol(run: Run, data: Mapping[str, DataSet], missing: Sequence[str], epochs: int) -> None:
     notes = [f"{found.origin}." for found in data.values()]
     if missing:
-        notes.append(f"Left out: {'; '.join(missing)}.")
+        notes.append(f"Left out: {literal('; '.join(missing))}.")
     notes += [
         f"Training: {epochs} epoch{'' if epochs == 1 else 's'} of Adam with learning rate 5·10⁻⁴ "
         "and cross-entropy, batches of 64 (the last one of an epoch is shorter), a fresh order of "

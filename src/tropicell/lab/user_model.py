@@ -16,11 +16,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tropicell.errors import InvalidInputError, TropicellError
+from tropicell.errors import InvalidInputError, ModelFileError, TropicellError
+from tropicell.importers.messages import in_file
 from tropicell.importers.sklearn import from_sklearn
 from tropicell.importers.torch import from_torch
 from tropicell.io import load, read_npz
 from tropicell.network import Network
+from tropicell.paths import check_file
 
 #: Arrays of a data file in which points are looked for.
 _POINTS = ("points", "x_train", "x")
@@ -64,7 +66,8 @@ def user_points(file: Path) -> NDArray[np.float64]:
     arrays = read_npz(file)
     for name in _POINTS:
         if name in arrays:
-            points = np.asarray(arrays[name], dtype=np.float64)
+            with in_file(file):
+                points = np.asarray(arrays[name], dtype=np.float64)
             if points.ndim < 2 or not np.isfinite(points).all():
                 raise InvalidInputError(
                     f"{file}: {name} must be finite numbers of shape (points, …), "
@@ -78,8 +81,10 @@ def user_points(file: Path) -> NDArray[np.float64]:
 
 
 def _function(file: Path, name: str) -> Callable[..., Any]:
-    if not file.is_file():
-        raise InvalidInputError(f"{file}: there is no such file")
+    try:
+        check_file(file)
+    except ModelFileError as error:
+        raise InvalidInputError(str(error)) from None
     spec = importlib.util.spec_from_file_location(file.stem, file)
     assert spec is not None and spec.loader is not None  # noqa: PT018 - it is a .py file
     module = importlib.util.module_from_spec(spec)
