@@ -10,12 +10,9 @@ from __future__ import annotations
 import math
 import os
 import re
-import secrets
-import shutil
 import struct
 import zipfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,7 +21,8 @@ from numpy.typing import NDArray
 
 from tropicell import layout
 from tropicell.archives import ZIP_ERRORS, refuse_bomb
-from tropicell.errors import FileWriteError, InvalidInputError, ModelFileError, require
+from tropicell.durable import replacing as replacing  # where many get it from
+from tropicell.errors import InvalidInputError, ModelFileError, require
 from tropicell.importers.messages import in_file
 from tropicell.network import Network
 
@@ -151,37 +149,8 @@ def save(network: Network, path: str | os.PathLike[str]) -> None:
         tensors.save_file(arrays, temporary, metadata={"header": header})
 
 
-@contextmanager
-def replacing(file: Path) -> Iterator[Path]:
-    """A temporary file beside `file` that takes its place at the end, or vanishes on an error.
-
-    Who may read it is as for any new file, or as it was for the one that is replaced.
-    """
-    temporary = file.absolute().parent / f".{secrets.token_hex(8)}{file.suffix}"
-    try:
-        temporary.open("xb").close()
-        if file.exists():
-            shutil.copymode(file, temporary)
-    except OSError as error:
-        with suppress(OSError):
-            temporary.unlink()
-        raise FileWriteError(f"{file}: can't be written: {error.strerror}") from error
-    try:
-        yield temporary
-        temporary.replace(file)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise FileWriteError(
-            f"{file}: can't be written: {error.strerror or error}; what was there before is "
-            "untouched"
-        ) from error
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-
-
 def write_npz(file: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Write arrays to an ``.npz`` file that is never half written."""
+    """Write arrays to an ``.npz`` file that is never half written, and on the disk at the end."""
     with replacing(file) as temporary, temporary.open("wb") as stream:
         np.savez(stream, allow_pickle=False, **arrays)
 
