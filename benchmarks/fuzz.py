@@ -39,6 +39,8 @@ SHARES = {
     "regions": 3,
     "mapped regions": 2,
     "certificate": 1,
+    "folder": 2,
+    "checkpoint": 2,
 }
 #: A worker that is silent for so long hangs, however busy the machine is.
 PATIENCE = 600.0

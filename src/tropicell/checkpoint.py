@@ -10,20 +10,24 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import time
 import warnings
 from collections.abc import Iterator, Sequence
-from pathlib import Path
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from tropicell.checksums import Sums, check, digest_of, sums_of_file
 from tropicell.columns import PackedPatterns
 from tropicell.domains import Domain
+from tropicell.durable import FolderLock, explained
 from tropicell.engines.batch import Columns
-from tropicell.errors import CheckpointError, CheckpointWarning
+from tropicell.errors import CheckpointError, CheckpointWarning, TropicellError
 from tropicell.io import read_npz, write_npz
 from tropicell.network import Network
+from tropicell.paths import path_of, reason, shown
 from tropicell.unit_states import units_from_arrays, units_to_arrays
 
 if TYPE_CHECKING:  # Numba is slow to import
@@ -33,6 +37,21 @@ FORMAT, VERSION = "tropicell-checkpoint", 1
 
 #: Saving may take this part of the time at most.
 _SHARE = 1 / 15
+
+#: What reading a damaged file may raise: a lack of memory is something else.
+DAMAGE = (
+    KeyError,
+    ValueError,
+    TypeError,
+    IndexError,
+    AttributeError,
+    ArithmeticError,
+    RecursionError,
+    OSError,
+)
+
+#: What a process that was killed while it wrote has left.
+_HALF = re.compile(r"\.[0-9a-f]{16}\.npz")
 
 _COLUMNS = tuple(name for name in Columns._fields if name != "packed")
 
@@ -74,7 +93,7 @@ class Checkpoint:
     """
 
     def __init__(self, path: str | os.PathLike[str], every: float = 5.0) -> None:
-        self.path = Path(path)
+        self.path = path_of(path)
         self.every = every
 
     def __repr__(self) -> str:
@@ -115,18 +134,32 @@ class CheckpointFile:
         self.count = 0
         self.units: list[Unit] | None = None
         self.most_waiting: int | None = None
-        try:
+        with explained(self.folder, "made a folder", CheckpointError):
             self.folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise CheckpointError(f"{self.folder}: can't be made a folder: {error}") from None
-        if self._state.exists():
+        self._lock = FolderLock(self.folder)
+        try:
+            with explained(self.folder, "read", CheckpointError):
+                self._open(sorted(entry.name for entry in self.folder.iterdir()))
+        except BaseException:
+            self.close()
+            raise
+
+    def _open(self, names: list[str]) -> None:
+        for name in names:
+            if _HALF.fullmatch(name):
+                with suppress(OSError):
+                    (self.folder / name).unlink()
+        if self._state.name in names:
             self._read()
-        elif any(self.folder.iterdir()):
-            names = sorted(p.name for p in self.folder.iterdir())
-            if not all(name.startswith(("part-", ".")) for name in names):
-                raise CheckpointError(
-                    f"{self.folder}: holds {names[0]!r} and no checkpoint; give an empty folder"
-                )
+        elif strange := [name for name in names if not name.startswith(("part-", "."))]:
+            raise CheckpointError(
+                f"{shown(self.folder)}: holds {strange[0]!r} and no checkpoint; give an empty "
+                "folder"
+            )
+
+    def close(self) -> None:
+        """Let others write to the folder."""
+        self._lock.release()
 
     # --- writing ------------------------------------------------------------------------------
 
@@ -145,11 +178,12 @@ class CheckpointFile:
         units, count = source.left_to_do(), source.count
         try:
             self._write(units, count)
-        except OSError as error:
+        except (OSError, MemoryError) as error:
             if not self._warned:
+                what = "no memory" if isinstance(error, MemoryError) else error
                 warnings.warn(
-                    f"{self.folder}: the checkpoint could not be written ({error}); it stays as "
-                    f"it was, with {self.count} regions, and the enumeration goes on in memory",
+                    f"{shown(self.folder)}: the checkpoint could not be written ({what}); it stays "
+                    f"as it was, with {self.count} regions, and the enumeration goes on in memory",
                     CheckpointWarning,
                     stacklevel=2,
                 )
@@ -162,7 +196,9 @@ class CheckpointFile:
         if self._new:
             name = f"part-{len(parts) + 1:06d}.npz"
             write_npz(self.folder / name, _joined(self._new))
-            parts.append({"name": name, "regions": sum(len(c.packed) for c in self._new)})
+            sums = sums_of_file(self.folder / name)
+            found = {"name": name, "regions": sum(len(c.packed) for c in self._new)}
+            parts.append(found | {"bytes": sums.bytes, "sha256": sums.sha256})
         described, arrays = units_to_arrays(self._task, units)
         header = {
             "format": FORMAT,
@@ -172,6 +208,7 @@ class CheckpointFile:
             "parts": parts,
             "units": described,
         }
+        header["checksum"] = digest_of(header, arrays)
         write_npz(self._state, {"header": np.array(json.dumps(header)), **arrays})
         self._parts, self._new, self.count = parts, [], count
 
@@ -181,14 +218,17 @@ class CheckpointFile:
         """The regions that were saved, in order."""
         for part in self._parts:
             file = self.folder / part["name"]
-            arrays = read_npz(file)
-            try:
-                columns = self._columns(arrays)
-            except (KeyError, ValueError, TypeError, IndexError) as error:
-                raise CheckpointError(f"{file}: does not hold regions: {error!r}") from None
+            where = shown(file)
+            if not file.is_file():
+                raise CheckpointError(f"{where}: is missing; {self._state.name} names it")
+            with _damage(where, "does not hold regions"):
+                if part["sha256"]:
+                    with file.open("rb") as stream:
+                        check(stream, Sums(part["bytes"], part["sha256"]), where)
+                columns = self._columns(read_npz(file))
             if len(columns.packed) != part["regions"]:
                 raise CheckpointError(
-                    f"{file}: holds {len(columns.packed)} regions, not {part['regions']}"
+                    f"{where}: holds {len(columns.packed)} regions, not {part['regions']}"
                 )
             yield columns
 
@@ -212,38 +252,43 @@ class CheckpointFile:
         return Columns(PackedPatterns(words, self._neurons, self._bits), **found)
 
     def _read(self) -> None:
-        arrays = read_npz(self._state)
-        where = self._state
-        try:
-            header = json.loads(str(arrays["header"]))
+        where = shown(self._state)
+        with _damage(where, "is not a checkpoint"):
+            arrays = read_npz(self._state)
+            header = json.loads(str(arrays.pop("header")))
             if header["format"] != FORMAT:
                 raise CheckpointError(f"{where}: is not a checkpoint")
-        except (KeyError, ValueError, TypeError) as error:
-            if isinstance(error, CheckpointError):
-                raise
-            raise CheckpointError(f"{where}: is not a checkpoint: {error!r}") from None
         self._compare(header)
-        try:
+        with _damage(where, "the checkpoint is damaged"):
+            checksum = header.pop("checksum", None)
+            old = checksum is None and not any("sha256" in part for part in header["parts"])
+            if not old and checksum != digest_of(header, arrays):
+                raise CheckpointError(
+                    f"{where}: the checkpoint is damaged: its checksum is not that of its contents"
+                )
             self._parts = [
-                {"name": f"part-{k + 1:06d}.npz", "regions": int(part["regions"])}
+                {
+                    "name": f"part-{k + 1:06d}.npz",
+                    "regions": int(part["regions"]),
+                    "bytes": int(part.get("bytes", 0)),
+                    "sha256": str(part.get("sha256", "")),
+                }
                 for k, part in enumerate(header["parts"])
             ]
             self.count = int(header["count"])
             self.units = units_from_arrays(self._task, header["units"], arrays)
-        except (KeyError, ValueError, TypeError) as error:
-            raise CheckpointError(f"{where}: the checkpoint is damaged: {error!r}") from None
 
     def _compare(self, header: dict[str, Any]) -> None:
         """Refuse the checkpoint of another enumeration."""
         if header.get("version") != VERSION:
             raise CheckpointError(
-                f"{self._state}: version {header.get('version')!r} of the layout is not known; "
+                f"{shown(self._state)}: version {header.get('version')!r} of the layout is not known; "
                 f"this version of tropicell reads {VERSION}"
             )
         for key, mine in self._identity.items():
             if header.get(key) != mine:
                 raise CheckpointError(
-                    f"{self.folder}: is the checkpoint of another enumeration: its {key} is "
+                    f"{shown(self.folder)}: is the checkpoint of another enumeration: its {key} is "
                     f"{_short(header.get(key))}, this one's {_short(mine)}; give another folder, "
                     "or delete this one"
                 )
@@ -274,6 +319,20 @@ def identity(
         "kind": "regions" if store else "count",
         "tropicell": __version__,
     }
+
+
+@contextmanager
+def _damage(where: str, what: str) -> Iterator[None]:
+    """Whatever a damaged file makes us stumble over in here is a CheckpointError."""
+    try:
+        yield
+    except CheckpointError:
+        raise
+    except DAMAGE as error:
+        if isinstance(error, TropicellError):
+            raise CheckpointError(f"{where}: {what}: {error}") from None
+        detail = reason(error) if isinstance(error, OSError) else repr(error)
+        raise CheckpointError(f"{where}: {what}: {detail}") from None
 
 
 def _joined(parts: Sequence[Columns]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import secrets
 import signal
 import threading
 import time
@@ -63,7 +64,8 @@ _PATIENCE = 10.0
 class Plan(NamedTuple):
     """What all tasks share; it goes to every machine once.
 
-    `key` tells plans apart; `url` is where to write, None if regions are only counted.
+    `key` tells plans apart; `url` is where to write, None if regions are only counted. `token`
+    is in the names of files, so that tasks of a program that was killed do not write to them.
     """
 
     key: str
@@ -73,6 +75,7 @@ class Plan(NamedTuple):
     arithmetic: ArithmeticName
     url: str | None
     columns: tuple[str, ...]
+    token: str = ""
 
 
 class JobOutcome(NamedTuple):
@@ -157,7 +160,7 @@ def do_job(plan: Plan, key: str, units: list[Unit], limit: int) -> JobOutcome:
 
     def write() -> None:
         if plan.url is not None and waiting:
-            name = f"part-{key}{len(parts):06x}.parquet"
+            name = f"part-{key}{len(parts):06x}{plan.token}.parquet"
             parts.append(write_part(place_of(plan.url), name, waiting, plan.columns))
         waiting.clear()
 
@@ -323,7 +326,7 @@ class JobWriter(FolderWriter):
                     Job(str(entry["key"]), int(entry["generation"]), units[unit : unit + size])
                 )
                 part, unit = part + before, unit + size
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, ArithmeticError) as error:
             raise CheckpointError(f"{self.folder}: its state is damaged: {error!r}") from None
         return [*jobs, Job("", 0, [], parts[part:], done=True)]
 
@@ -367,9 +370,14 @@ def start(
         return None, RayRun(plan, [first_job(task)], address, cpus)
     writer = JobWriter(out, what, task, network, domain)
     columns = tuple(out.columns)
-    key = json.dumps([what, writer.folder, columns])
-    plan = Plan(key, network, domain, engine, arithmetic, writer.folder, columns)
-    return writer, RayRun(plan, writer.jobs(), address, cpus)
+    token = secrets.token_hex(4)
+    key = json.dumps([what, writer.folder, columns, token])
+    plan = Plan(key, network, domain, engine, arithmetic, writer.folder, columns, token)
+    try:
+        return writer, RayRun(plan, writer.jobs(), address, cpus)
+    except BaseException:
+        writer.close()
+        raise
 
 
 def _ray() -> Any:

@@ -47,20 +47,49 @@ class Store:
     def add(self, columns: Columns) -> None:
         """Regions that come next."""
         columns = placed(columns)
+        places = len(self._places)
+        try:
+            self._places.extend(columns.places)
+            self._batches.append((columns.packed.words, *columns[1:]))
+        except MemoryError:  # all of a batch, or nothing of it
+            del self._places[places:]
+            raise
         self.regions += len(columns.packed)
-        self._batches.append((columns.packed.words, *columns[1:]))
-        self._places.extend(columns.places)
 
     def join(self) -> dict[str, Any]:
         """All columns in one piece (patterns as "words"); None if a batch does not have it.
 
-        Batches are let go as soon as they are copied, so that little is in memory twice.
+        Batches are let go as soon as they are copied, so that little is in memory twice. If there
+        is no memory for that, the later half of the batches is let go instead, and again, until
+        there is; `regions` says how many are left.
         """
-        from tropicell.engines._column_kernels import copy_parts  # noqa: PLC0415 - Numba is slow
-
-        batches, self._batches = self._batches, []
-        table = np.array(self._places, np.int64).reshape(len(batches), len(_NAMES), 2)
+        table = np.array(self._places, np.int64).reshape(len(self._batches), len(_NAMES), 2)
         self._places = array("q")
+        while True:
+            try:
+                batches, moves, whole = self._batches, *self._space(table)
+                break
+            except MemoryError:
+                half = len(self._batches) // 2
+                self.regions = sum(len(batch[0]) for batch in self._batches[:half])
+                del self._batches[half:]
+                table = table[:half]
+        self._batches = []
+
+        def copy(rows: slice) -> None:
+            copy_parts(steps[rows].reshape(-1, 3))
+            batches[rows] = [()] * (rows.stop - rows.start)
+
+        if moves:
+            from tropicell.engines._column_kernels import copy_parts  # noqa: PLC0415 - Numba: slow
+
+            steps = np.stack(moves, axis=1)
+            in_parts(copy, len(batches), self._workers, max(_LEAST, -(-len(batches) // _PARTS)))
+        return dict(zip(_NAMES, whole or [None] * len(_NAMES), strict=True))
+
+    def _space(self, table: NDArray[np.int64]) -> tuple[list[NDArray[np.int64]], list[Any]]:
+        """Space for all columns, some of them filled, and what is to be copied to the others."""
+        batches = self._batches
         few = len(batches) < _LEAST
         whole: list[Any] = []
         moves: list[NDArray[np.int64]] = []
@@ -77,15 +106,7 @@ class Store:
             sources, sizes = table[:, column].T
             targets = whole[-1].ctypes.data + np.cumsum(sizes) - sizes
             moves.append(np.stack([targets, sources, sizes], axis=1))
-
-        def copy(rows: slice) -> None:
-            copy_parts(steps[rows].reshape(-1, 3))
-            batches[rows] = [()] * (rows.stop - rows.start)
-
-        if moves:
-            steps = np.stack(moves, axis=1)
-            in_parts(copy, len(batches), self._workers, max(_LEAST, -(-len(batches) // _PARTS)))
-        return dict(zip(_NAMES, whole or [None] * len(_NAMES), strict=True))
+        return moves, whole
 
 
 def ragged(values: Any, counts: Any) -> Ragged | None:

@@ -141,8 +141,14 @@ def enumerate_regions(
     if out is not None:
         return _to_folder(search, out)
     store = Store(workers)
+    full = False
     for batch in search.batches(store=True):
-        store.add(batch)
+        try:
+            if not full:
+                store.add(batch)
+        except MemoryError:
+            full = True
+            search.out_of_memory()
     return search.regions(store, complete=search.complete)
 
 
@@ -151,10 +157,14 @@ def _to_folder(search: Search, out: str | os.PathLike[str] | RegionFolder) -> St
     from tropicell.stored_regions import StoredRegions  # noqa: PLC0415
 
     search.out = out if isinstance(out, RegionFolder) else RegionFolder(out)
-    for _ in search.batches(store=True):
-        pass
-    assert isinstance(search.keeper, FolderWriter)
-    search.keeper.finish(search.stats)
+    try:
+        for _ in search.batches(store=True):
+            pass
+        assert isinstance(search.keeper, FolderWriter)
+        search.keeper.finish(search.stats)
+    finally:
+        if search.keeper is not None:
+            search.keeper.close()
     return StoredRegions.open(search.out.path)
 
 

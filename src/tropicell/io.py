@@ -12,12 +12,9 @@ import hashlib
 import math
 import os
 import re
-import secrets
-import shutil
 import struct
 import zipfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -26,16 +23,11 @@ from numpy.typing import NDArray
 
 from tropicell import layout
 from tropicell.archives import ZIP_ERRORS, refuse_ambiguous, refuse_bomb
-from tropicell.errors import (
-    FileWriteError,
-    InvalidInputError,
-    ModelFileError,
-    TropicellError,
-    require,
-)
+from tropicell.durable import replacing as replacing  # where many get it from
+from tropicell.errors import InvalidInputError, ModelFileError, require
 from tropicell.importers.messages import in_file
 from tropicell.network import Network
-from tropicell.paths import check_file, number, path_of, reason
+from tropicell.paths import check_file, path_of
 
 #: No array of a file may claim more bytes, nor may all of them together.
 MAX_BYTES = 2**31
@@ -170,48 +162,8 @@ def save(network: Network, path: str | os.PathLike[str]) -> None:
         tensors.save_file(arrays, temporary, metadata=metadata)
 
 
-@contextmanager
-def replacing(file: Path) -> Iterator[Path]:
-    """A temporary file beside `file` that takes its place at the end, or vanishes on an error.
-
-    Who may read it is as for any new file, or as it was for the one that is replaced. Whatever goes
-    wrong, in the libraries that write the file too, is a `FileWriteError` that names it.
-    """
-    temporary = file.absolute().parent / f".{secrets.token_hex(8)}{file.suffix}"
-    try:
-        if file.is_dir():
-            raise IsADirectoryError(errno.EISDIR, "there is a folder of this name")
-        temporary.open("xb").close()
-        if file.exists():
-            shutil.copymode(file, temporary)
-    except (OSError, ValueError) as error:
-        with suppress(OSError, ValueError):
-            temporary.unlink()
-        text = f"{file}: can't be written: {reason(error)}"
-        raise FileWriteError(text, number(error)) from error
-    try:
-        yield temporary
-        temporary.replace(file)
-    except TropicellError:
-        _remove(temporary)
-        raise
-    except Exception as error:  # libraries that write have errors of their own
-        _remove(temporary)
-        text = f"{file}: can't be written: {reason(error)}; what was there before is untouched"
-        raise FileWriteError(text, number(error)) from error
-    except BaseException:
-        _remove(temporary)
-        raise
-
-
-def _remove(temporary: Path) -> None:
-    """Remove what was written, if that is possible: its folder may be gone, or out of reach."""
-    with suppress(OSError):
-        temporary.unlink()
-
-
 def write_npz(file: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Write arrays to an ``.npz`` file that is never half written."""
+    """Write arrays to an ``.npz`` file that is never half written, and on the disk at the end."""
     with replacing(file) as temporary, temporary.open("wb") as stream:
         np.savez(stream, allow_pickle=False, **arrays)
 

@@ -1,7 +1,7 @@
 """Paths that users give: whatever is wrong with one becomes an error of this package that names it.
 
 What goes wrong while a file is read is turned into errors by `tropicell.importers.messages.in_file`,
-and while one is written by `tropicell.io.replacing`.
+and while one is written by `tropicell.durable.replacing`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tropicell.errors import FileWriteError, InvalidInputError, ModelFileError
 
 
 def path_of(path: str | os.PathLike[str]) -> Path:
-    """A path as an object.
+    """A path as an object, from whatever stands for one, bytes included.
 
     Examples
     --------
@@ -25,13 +25,25 @@ def path_of(path: str | os.PathLike[str]) -> Path:
     tropicell.errors.InvalidInputError: expected a path as text or pathlib.Path, not 7
     """
     try:
-        return Path(path)
+        return Path(os.fsdecode(path))
     except TypeError:
         raise InvalidInputError(f"expected a path as text or pathlib.Path, not {path!r}") from None
 
 
-def reason(error: Exception) -> str:
-    """Why a file could not be read or written, in a few words.
+def shown(path: object) -> str:
+    r"""A path for people; what can't be printed is escaped.
+
+    Examples
+    --------
+    >>> shown("runs/größe"), shown("a\0b"), shown("\udcff")
+    ('runs/größe', "'a\\x00b'", "'\\udcff'")
+    """
+    text = str(path)
+    return text if text.isprintable() else ascii(text)
+
+
+def reason(error: BaseException) -> str:
+    """Why a file could not be read or written, in a few words, without the path.
 
     Examples
     --------
@@ -40,12 +52,10 @@ def reason(error: Exception) -> str:
     >>> reason(ValueError("embedded null byte"))
     'embedded null byte'
     """
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror
-    return str(error) or type(error).__name__
+    return shown(getattr(error, "strerror", None) or str(error) or type(error).__name__)
 
 
-def number(error: Exception) -> int | None:
+def number(error: BaseException) -> int | None:
     """The number of a system's error, if it is one."""
     return error.errno if isinstance(error, OSError) else None
 

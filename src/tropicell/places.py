@@ -1,7 +1,8 @@
 """Folders for results: on this machine, or anywhere that fsspec reaches (``s3://``, ``gs://``, …).
 
-A file in a place is either there as a whole or not at all: it is written under another name, and
-then renamed.
+On this machine a file is either there as a whole or not at all, and on the disk as soon as it is
+there. Elsewhere nothing of the kind can be relied on: a file that is being written may be found in
+any state, so nobody may look at one before another file has named it, with its checksum.
 """
 
 from __future__ import annotations
@@ -10,32 +11,53 @@ import io
 import os
 import re
 import tempfile
-import uuid
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
-from tropicell.errors import FileWriteError, InvalidInputError, require
-from tropicell.io import replacing
+from tropicell.durable import FolderLock, explained, replacing
+from tropicell.errors import (
+    FileWriteError,
+    InvalidInputError,
+    ModelFileError,
+    TropicellError,
+    require,
+)
+from tropicell.paths import path_of, reason, shown
 
 #: A path of Windows in a URL: ``/C:/…``.
 _DRIVE = re.compile(r"/[A-Za-z]:(/|$)")
 
 
 class Place(Protocol):
-    """A folder of files, without folders in it."""
+    """A folder of files, without folders in it.
+
+    What can't be read is a ModelFileError, what can't be written a FileWriteError.
+    """
 
     url: str
+
+    #: Whether a file is replaced in one step, and only one process writes at a time.
+    atomic: bool
 
     def make(self) -> None:
         """Make the folder if it is not there."""
 
+    def lock(self) -> FolderLock | None:
+        """Keep other writers out, where that is possible."""
+
     def names(self) -> list[str]:
         """Names of all files, in order; temporary ones begin with a dot."""
 
+    def sizes(self) -> dict[str, int | None]:
+        """Bytes of all files; None where that is not known."""
+
     def open(self, name: str) -> BinaryIO:
         """A file to read."""
+
+    def read(self, name: str) -> bytes | None:
+        """All of a file; None if it is not there."""
 
     def local(self, name: str) -> AbstractContextManager[Path]:
         """A file under a name of this machine, to read."""
@@ -45,9 +67,6 @@ class Place(Protocol):
 
     def remove(self, name: str) -> None:
         """Remove a file if it is there."""
-
-    def size(self, name: str) -> int:
-        """Bytes of a file."""
 
 
 def place_of(path: str | os.PathLike[str]) -> Place:
@@ -62,7 +81,7 @@ def place_of(path: str | os.PathLike[str]) -> Place:
     >>> place_of("file:///C:/runs").url
     'C:/runs'
     """
-    text = os.fspath(path)
+    text = path if isinstance(path, str) else str(path_of(path))
     if not text:
         raise InvalidInputError("the name of the folder is empty")
     protocol, separator, rest = text.partition("://")
@@ -76,21 +95,40 @@ def place_of(path: str | os.PathLike[str]) -> Place:
 class LocalPlace:
     """A folder of this machine, or one that is mounted here."""
 
+    atomic = True
+
     def __init__(self, path: str) -> None:
         self.url = path
         self._folder = Path(path)
 
     def make(self) -> None:
-        try:
+        with explained(self._folder, "made a folder"):
             self._folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise FileWriteError(f"{self._folder}: can't be made a folder: {error}") from None
+
+    def lock(self) -> FolderLock | None:
+        return FolderLock(self._folder)
 
     def names(self) -> list[str]:
-        return sorted(p.name for p in self._folder.iterdir()) if self._folder.is_dir() else []
+        return sorted(self.sizes())
+
+    def sizes(self) -> dict[str, int | None]:
+        with explained(self._folder, "read", ModelFileError):
+            try:
+                with os.scandir(self._folder) as entries:
+                    return {entry.name: _size(entry) for entry in entries}
+            except (FileNotFoundError, NotADirectoryError):
+                return {}
 
     def open(self, name: str) -> BinaryIO:
-        return (self._folder / name).open("rb")
+        with explained(self._folder / name, "read", ModelFileError):
+            return (self._folder / name).open("rb")
+
+    def read(self, name: str) -> bytes | None:
+        with explained(self._folder / name, "read", ModelFileError):
+            try:
+                return (self._folder / name).read_bytes()
+            except (FileNotFoundError, NotADirectoryError):
+                return None
 
     @contextmanager
     def local(self, name: str) -> Iterator[Path]:
@@ -102,58 +140,96 @@ class LocalPlace:
             yield stream
 
     def remove(self, name: str) -> None:
-        (self._folder / name).unlink(missing_ok=True)
+        with explained(self._folder / name, "removed"):
+            (self._folder / name).unlink(missing_ok=True)
 
-    def size(self, name: str) -> int:
-        return (self._folder / name).stat().st_size
+
+def _size(entry: os.DirEntry[str]) -> int | None:
+    try:
+        return entry.stat().st_size
+    except OSError:  # a link to nowhere
+        return None
 
 
 class RemotePlace:
     """A folder that fsspec reaches."""
 
+    atomic = False
+
     def __init__(self, url: str) -> None:
-        fsspec: Any = require("fsspec", extra="ray", why=f"the folder {url}")
+        fsspec: Any = require("fsspec", extra="ray", why=f"the folder {shown(url)}")
         self.url = url
-        self._system, self._folder = fsspec.core.url_to_fs(url)
+        try:
+            self._system, self._folder = fsspec.core.url_to_fs(url)
+        except Exception as error:  # whatever the system behind it says
+            raise InvalidInputError(f"{shown(url)}: can't be reached: {reason(error)}") from error
 
     def _path(self, name: str) -> str:
         return f"{self._folder.rstrip('/')}/{name}"
 
+    @contextmanager
+    def _explained(self, name: str, verb: str, kind: type[TropicellError]) -> Iterator[None]:
+        """Systems behind fsspec have errors of their own, of any kind."""
+        try:
+            yield
+        except (TropicellError, MemoryError):
+            raise
+        except Exception as error:
+            where = shown(f"{self.url}/{name}" if name else self.url)
+            raise kind(f"{where}: can't be {verb}: {reason(error)}") from error
+
     def make(self) -> None:
-        self._system.makedirs(self._folder, exist_ok=True)
+        with self._explained("", "made a folder", FileWriteError):
+            self._system.makedirs(self._folder, exist_ok=True)
+
+    def lock(self) -> FolderLock | None:
+        return None
 
     def names(self) -> list[str]:
-        self._system.invalidate_cache()
-        if not self._system.exists(self._folder):
-            return []
-        return sorted(p.rsplit("/", 1)[-1] for p in self._system.ls(self._folder, detail=False))
+        return sorted(self.sizes())
+
+    def sizes(self) -> dict[str, int | None]:
+        with self._explained("", "read", ModelFileError):
+            self._system.invalidate_cache()
+            try:
+                entries = self._system.ls(self._folder, detail=True)
+            except FileNotFoundError:
+                return {}
+            # a store of objects may list the folder itself
+            files = [entry for entry in entries if entry.get("type") != "directory"]
+            return {str(f["name"]).rsplit("/", 1)[-1]: f.get("size") for f in files}
 
     def open(self, name: str) -> BinaryIO:
-        return self._system.open(self._path(name), "rb")  # type: ignore[no-any-return]
+        with self._explained(name, "read", ModelFileError):
+            return self._system.open(self._path(name), "rb")  # type: ignore[no-any-return]
+
+    def read(self, name: str) -> bytes | None:
+        with self._explained(name, "read", ModelFileError):
+            try:
+                return bytes(self._system.cat_file(self._path(name)))
+            except FileNotFoundError:
+                return None
 
     @contextmanager
     def local(self, name: str) -> Iterator[Path]:
+        content = self.read(name)
+        if content is None:
+            raise ModelFileError(f"{shown(self.url)}/{name}: is missing")
         with tempfile.TemporaryDirectory() as folder:
             copy = Path(folder) / name
-            copy.write_bytes(self._system.cat_file(self._path(name)))
+            copy.write_bytes(content)
             yield copy
 
     @contextmanager
     def writing(self, name: str) -> Iterator[BinaryIO]:
         stream = io.BytesIO()
         yield stream
-        temporary = self._path(f".{uuid.uuid4().hex}")
-        try:
-            self._system.pipe_file(temporary, stream.getvalue())
-            if self._system.exists(self._path(name)):
-                self._system.rm_file(self._path(name))
-            self._system.mv(temporary, self._path(name))
-        except OSError as error:
-            raise FileWriteError(f"{self.url}/{name}: can't be written: {error}") from error
+        with self._explained(name, "written", FileWriteError):
+            self._system.pipe_file(self._path(name), stream.getvalue())
 
     def remove(self, name: str) -> None:
-        if self._system.exists(self._path(name)):
-            self._system.rm_file(self._path(name))
-
-    def size(self, name: str) -> int:
-        return int(self._system.size(self._path(name)))
+        with self._explained(name, "removed", FileWriteError):
+            try:
+                self._system.rm_file(self._path(name))
+            except FileNotFoundError:
+                return

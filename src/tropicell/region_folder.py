@@ -6,27 +6,38 @@ down what is left to do, so that the same call goes on where an earlier one ende
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import secrets
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tropicell.checkpoint import Source
+from tropicell.checkpoint import DAMAGE, Source
+from tropicell.checksums import SummingStream, Sums, sums_of
 from tropicell.columns import PackedPatterns
 from tropicell.domains import Domain
+from tropicell.durable import LOCK
 from tropicell.engines.batch import Columns, size_of
 from tropicell.engines.units import Task, Unit
-from tropicell.errors import CheckpointError, FileWriteError, InvalidInputError
+from tropicell.errors import (
+    CheckpointError,
+    FileWriteError,
+    InvalidInputError,
+    ModelFileError,
+    TropicellError,
+)
 from tropicell.io import read_npz
-from tropicell.manifest import NAME, NETWORK, Manifest, Part, read_manifest
+from tropicell.manifest import NAME, NETWORK, OTHER, Manifest, ManifestFile, Part
 from tropicell.network import Network
+from tropicell.paths import shown
 from tropicell.places import Place, place_of
 from tropicell.region_tables import COLUMNS, ROW_GROUP, arrow, to_table
 from tropicell.regions import Regions
@@ -97,41 +108,89 @@ class OpenFolder:
         arrow("pyarrow.parquet")
         self.place: Place = place_of(folder.path)
         self.columns = [name for name in COLUMNS if name in folder.columns]
+        #: What is added to names where other writers can't be kept out, so that files differ.
+        self.token = "" if self.place.atomic else secrets.token_hex(4)
         self.place.make()
-        names = self.place.names()
-        if NAME in names:
-            self.manifest = read_manifest(self.place)
-            self._compare(identity)
-        else:
-            strange = [n for n in names if not n.startswith(".") and n != NETWORK]
-            if strange:
-                raise InvalidInputError(
-                    f"{self.place.url}: holds {strange[0]!r} and no regions; give an empty folder"
-                )
-            _write_network(self.place, network, domain)
-            self.manifest = Manifest(identity, self.columns)
-            self.manifest.write(self.place)
-        self.tidy()
+        self._lock = self.place.lock()
+        try:
+            self._file = ManifestFile(self.place)
+            self.manifest = self._found(identity) or self._begun(identity, network, domain)
+        except BaseException:
+            self.close()
+            raise
 
-    def _compare(self, identity: dict[str, Any]) -> None:
+    def _found(self, identity: dict[str, Any]) -> Manifest | None:
+        """What an earlier call has left, looked at from end to end; None if there is nothing."""
+        manifest = self._file.current
+        if manifest is None:
+            return None
+        self._compare(identity, manifest)
+        try:
+            manifest.check_contents(self.place)
+        except ModelFileError as error:
+            raise CheckpointError(
+                f"{error}. The enumeration can't go on from here: delete the folder, or give "
+                "another one"
+            ) from None
+        if not manifest.complete and not self.place.atomic:
+            # From now on another writer notices that the folder is no longer its own.
+            self._file.write(manifest)
+            manifest = self._file.current
+        if self.place.atomic or not manifest.complete:
+            self.tidy()
+        return manifest
+
+    def _begun(self, identity: dict[str, Any], network: Network, domain: Domain) -> Manifest:
+        """An empty folder that says what it is for."""
+        names = self.place.names()
+        allowed = {NETWORK}
+        if self._file.damaged is not None:
+            # Of a writer that was killed while it wrote its first one there are no other files.
+            if self.place.atomic:
+                raise self._file.damaged
+            allowed |= {NAME, OTHER}
+        strange = [n for n in names if not n.startswith(".") and n not in allowed]
+        if strange:
+            if self._file.damaged is not None:
+                raise self._file.damaged
+            raise InvalidInputError(
+                f"{shown(self.place.url)}: holds {strange[0]!r} and no regions; give an empty "
+                "folder"
+            )
+        files = {NETWORK: _write_network(self.place, network, domain)}
+        self._file.write(Manifest(identity, self.columns, files=files))
+        self.tidy()
+        assert self._file.current is not None
+        return self._file.current
+
+    def close(self) -> None:
+        """Let others write to the folder."""
+        if self._lock is not None:
+            self._lock.release()
+
+    def _compare(self, identity: dict[str, Any], manifest: Manifest) -> None:
         mine = identity | {"columns": self.columns}
-        theirs = self.manifest.identity | {"columns": self.manifest.columns}
+        theirs = manifest.identity | {"columns": manifest.columns}
         for key, value in mine.items():
             if theirs.get(key) != value:
                 raise CheckpointError(
-                    f"{self.place.url}: holds the regions of another enumeration: its {key} is "
+                    f"{shown(self.place.url)}: holds the regions of another enumeration: its {key} is "
                     f"{_short(theirs.get(key))}, this one's {_short(value)}; give another folder, "
                     "or delete this one"
                 )
 
     def tidy(self) -> None:
         """Remove what writers that were killed have left behind."""
-        named = {NAME, NETWORK, self.manifest.state, *(p.name for p in self.manifest.parts)}
+        named = self._file.named() | {LOCK}
         for name in self.place.names():
             if name not in named and (
-                name.startswith(".") or name.endswith(".parquet") or name.startswith("state-")
+                name.startswith((".", "state-")) or name.endswith(".parquet") or name == OTHER
             ):
-                self.place.remove(name)
+                self._remove(name)
+
+    def _remove(self, name: str) -> None:
+        with suppress(FileWriteError):  # it does not count, so it may as well stay
+            self.place.remove(name)
 
     def state(self, task: Task) -> tuple[dict[str, Any], list[Unit] | None]:
         """What is left to do, with what was written beside it; None: all."""
@@ -139,14 +198,15 @@ class OpenFolder:
             return {}, []
         if self.manifest.state is None:
             return {}, None
-        with self.place.local(self.manifest.state) as file:
-            arrays = read_npz(file)
+        where = f"{shown(self.place.url)}/{self.manifest.state}"
         try:
+            with self.place.local(self.manifest.state) as file:
+                arrays = read_npz(file)
             header = json.loads(str(arrays.pop("header")))
-            return header["more"], units_from_arrays(task, header["units"], arrays)
-        except (KeyError, ValueError, TypeError) as error:
-            where = f"{self.place.url}/{self.manifest.state}"
-            raise CheckpointError(f"{where}: is damaged: {error!r}") from None
+            return dict(header["more"]), units_from_arrays(task, header["units"], arrays)
+        except DAMAGE as error:
+            what = error if isinstance(error, TropicellError) else repr(error)
+            raise CheckpointError(f"{where}: is damaged: {what}") from None
 
     def commit(
         self, task: Task, units: Sequence[Unit], parts: list[Part], more: dict[str, Any]
@@ -154,24 +214,29 @@ class OpenFolder:
         """Write down what is left to do, and that these parts are valid, in one step."""
         old = self.manifest
         saved = old.saved + 1
-        state = f"state-{saved:06d}.npz" if units else None
+        state = f"state-{saved:06d}{self.token}.npz" if units else None
+        files = {NETWORK: old.files[NETWORK]} if NETWORK in old.files else {}
         if state is not None:
             described, arrays = units_to_arrays(task, units)
             header = np.array(json.dumps({"units": described, "more": more}))
-            with self.place.writing(state) as stream:
-                np.savez(stream, allow_pickle=False, header=header, **arrays)
-        new = Manifest(old.identity, old.columns, not units, parts, state, saved, old.stats)
-        new.write(self.place)
-        self.manifest = new
-        if old.state is not None:
-            self.place.remove(old.state)
+            content = io.BytesIO()
+            np.savez(content, allow_pickle=False, header=header, **arrays)
+            files[state] = _write(self.place, state, content.getbuffer())
+        new = Manifest(old.identity, old.columns, not units, parts, state, saved, old.stats, files)
+        self._replace(new)
+
+    def _replace(self, manifest: Manifest) -> None:
+        gone = self._file.write(manifest)
+        assert self._file.current is not None
+        self.manifest = self._file.current
+        for name in gone:
+            self._remove(name)
 
     def finish(self, stats: dict[str, Any]) -> None:
         """Add what the engine has to say."""
         if self.manifest.complete:  # a budget that ended it with the last region did no harm
             stats = {key: value for key, value in stats.items() if key != "ended_by"}
-        self.manifest.stats = stats
-        self.manifest.write(self.place)
+        self._replace(replace(self.manifest, stats=stats))
         if self.manifest.complete:
             self.tidy()
 
@@ -187,7 +252,7 @@ def write_part(
     split += [f"{n}.list.element" for n in table.column_names if n.startswith("corners_x")]
     rest = [n for n in table.column_names if n.startswith("pattern")]
     rest += [f"{n}.list.element" for n in table.column_names if n in ("corners_w", "facets")]
-    with place.writing(name) as stream:
+    with place.writing(name) as file, SummingStream(file) as stream:
         parquet.write_table(
             table,
             stream,
@@ -196,8 +261,10 @@ def write_part(
             compression_level=1,
             use_dictionary=rest,
             use_byte_stream_split=split,
+            write_page_checksum=True,  # for other programs; here, all bytes are checked
         )
-    return Part(name, table.num_rows, place.size(name))
+        sums = stream.sums()
+    return Part(name, table.num_rows, *sums)
 
 
 class FolderWriter:
@@ -228,7 +295,11 @@ class FolderWriter:
         self._task = task
         self._done_before = self._folder.manifest.complete
         self.folder = self._folder.place.url
-        self.more, self.units = self._folder.state(task)
+        try:
+            self.more, self.units = self._folder.state(task)
+        except BaseException:
+            self.close()
+            raise
         self._new: list[Columns] = []
         self._bytes = 0
         self._due = time.perf_counter() + self._every
@@ -255,16 +326,29 @@ class FolderWriter:
         ------
         FileWriteError
             If the disk is full, for example. The folder stays as it was.
+        MemoryError
+            Likewise.
         """
         if self._folder.manifest.complete:
             return
         parts = list(self._folder.manifest.parts)
         with self._explained():
             if self._new:
-                name = f"part-{len(parts) + 1:06d}.parquet"
-                parts.append(write_part(self._folder.place, name, self._new, self._folder.columns))
+                self._write(self._new, parts)
         self._commit(source.left_to_do(), parts, {})
         self._new, self._bytes = [], 0
+
+    def _write(self, batches: Sequence[Columns], parts: list[Part]) -> None:
+        """Write regions to a file; to several if there is no memory for all at a time."""
+        name = f"part-{len(parts) + 1:06d}{self._folder.token}.parquet"
+        try:
+            parts.append(write_part(self._folder.place, name, batches, self._folder.columns))
+        except MemoryError:
+            half = len(batches) // 2
+            if not half:
+                raise
+            self._write(batches[:half], parts)
+            self._write(batches[half:], parts)
 
     def _commit(self, units: Sequence[Unit], parts: list[Part], more: dict[str, Any]) -> None:
         with self._explained():
@@ -288,8 +372,12 @@ class FolderWriter:
         if not self._done_before:
             self._folder.finish(stats)
 
+    def close(self) -> None:
+        """Let others write to the folder."""
+        self._folder.close()
 
-def _write_network(place: Place, network: Network, domain: Domain) -> None:
+
+def _write_network(place: Place, network: Network, domain: Domain) -> Sums:
     """An ordinary file of regions, without regions."""
     bits = PackedPatterns.bits_for(network.pieces)
     packed = PackedPatterns.pack(np.empty((0, network.n_neurons), np.uint8), bits)
@@ -297,8 +385,13 @@ def _write_network(place: Place, network: Network, domain: Domain) -> None:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / NETWORK
         regions.save(file)
-        with place.writing(NETWORK) as stream:
-            stream.write(file.read_bytes())
+        return _write(place, NETWORK, memoryview(file.read_bytes()))
+
+
+def _write(place: Place, name: str, content: memoryview) -> Sums:
+    with place.writing(name) as stream:
+        stream.write(content)
+    return sums_of(io.BytesIO(content))
 
 
 def _short(value: Any) -> str:

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tropicell.checksums import CheckedStream
 from tropicell.columns import PackedPatterns
 from tropicell.domains import Domain
-from tropicell.errors import InvalidInputError, ModelFileError
+from tropicell.errors import InvalidInputError, ModelFileError, TropicellError
 from tropicell.manifest import Manifest, Part
 from tropicell.network import Network
+from tropicell.paths import reason, shown
 from tropicell.places import Place
 from tropicell.region_tables import COLUMNS, arrow, from_table, names_of
 from tropicell.regions import Regions
@@ -113,22 +115,31 @@ class RegionReader:
     @contextmanager
     def _parquet(self, part: Part) -> Iterator[Any]:
         pa, parquet = arrow(), arrow("pyarrow.parquet")
-        where = self.url_of(part)
+        where = shown(self.url_of(part))
         try:
-            with self._place.open(part.name) as stream, parquet.ParquetFile(stream) as file:
-                count = file.metadata.num_rows
-                if count != part.regions:
-                    raise ModelFileError(f"{where}: has {count} regions, not {part.regions}")
-                yield file
+            with self._place.open(part.name) as file:
+                # Whatever is read, footers included, is checked before it is looked at.
+                stream = CheckedStream(file, part.sums, where) if part.blocks else file
+                with parquet.ParquetFile(stream, page_checksum_verification=True) as table:
+                    count = table.metadata.num_rows
+                    if count != part.regions:
+                        raise ModelFileError(f"{where}: has {count} regions, not {part.regions}")
+                    yield table
         except (OSError, pa.ArrowException) as error:
-            raise ModelFileError(f"{where}: can't be read: {error}") from None
+            if isinstance(error, TropicellError | MemoryError):
+                raise
+            raise ModelFileError(f"{where}: can't be read: {reason(error)}") from None
+
+    def verify(self) -> None:
+        """Read all files; see `StoredRegions.verify`."""
+        self.manifest.check_contents(self._place)
 
     def _regions(self, table: pyarrow.Table) -> Regions:
         network = self.network
         try:
             packed, columns = from_table(table, network.n_neurons, self.bits, network.n_inputs)
-        except ValueError as error:
-            raise ModelFileError(f"{self._place.url}: {error}") from None
+        except (ValueError, TypeError, OverflowError, IndexError) as error:
+            raise ModelFileError(f"{shown(self._place.url)}: is damaged: {error}") from None
         witnesses = columns.pop("witnesses", None)
         if witnesses is None:
             witnesses = np.full((len(packed), network.n_inputs), np.nan)

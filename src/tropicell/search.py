@@ -63,6 +63,7 @@ class Search:
     complete: bool = False
     count: int = 0
     stats: dict[str, Any] = field(default_factory=dict)
+    _driver: _Driver | None = None
 
     def _check(self) -> Domain:
         for name in ("max_regions", "max_seconds", "max_bytes"):
@@ -110,6 +111,7 @@ class Search:
             budget.regions = run.count
         bar = RegionBar(show and name != "traverse", lambda: self._guess(domain))
         driver = _Driver(run, budget, self.keeper, self.max_seconds)
+        self._driver = driver
         try:
             for batch in driver.batches(pausing):
                 bar.update(run.found)
@@ -118,7 +120,9 @@ class Search:
         finally:
             run.halt()
             bar.close()
-            self.complete = run.complete and not budget.is_spent_by(run.count)
+            if self.keeper is not None and self.out is None:  # a folder gets statistics yet
+                self.keeper.close()
+            self.complete = run.complete and not budget.is_spent_by(run.count) and not driver.lost
             self.count = budget.regions if store else min(run.count, most)
             self.stats = run.stats() | {
                 "engine": name,
@@ -128,6 +132,11 @@ class Search:
             if not self.complete:
                 over = "max_regions" if run.count > most else driver.ended_by
                 self.stats["ended_by"] = budget.spent or over
+
+    def out_of_memory(self) -> None:
+        """Say that there is no memory for what was found: the search ends, and is not complete."""
+        assert self._driver is not None
+        self._driver.forget()
 
     def _guess(self, domain: Domain) -> int:
         """About how many regions there are."""
@@ -169,7 +178,11 @@ class Search:
         keeper = self._keeper(name, domain, task, store=store)
         options |= {"units": keeper.units, "count": keeper.count}
         options["most_waiting"] = keeper.most_waiting
-        return keeper, UnitRun(task, in_order=True, **options)
+        try:
+            return keeper, UnitRun(task, in_order=True, **options)
+        except BaseException:
+            keeper.close()
+            raise
 
     def _start_on_cluster(
         self, name: str, domain: Domain, *, store: bool
@@ -214,7 +227,10 @@ class Search:
         assert self.domain is not None
         network = self.network
         bits = PackedPatterns.bits_for(network.pieces)
+        gathered = store.regions
         found = store.join()
+        if store.regions < gathered:  # there was no memory for all of them in one piece
+            complete, self.stats["ended_by"] = False, "MemoryError"
         words, witnesses = found["words"], found["witnesses"]
         if words is None:
             words = PackedPatterns.pack(np.empty((0, network.n_neurons), np.uint8), bits).words
@@ -257,6 +273,9 @@ class Keeper(Protocol):
 
     def save(self, source: UnitRun) -> None:
         """Write all."""
+
+    def close(self) -> None:
+        """Let others write there."""
 
 
 class _Budget:
@@ -305,6 +324,7 @@ class _Driver:
         self._run, self._budget, self._file = run, budget, file
         self._seconds = sys.maxsize if max_seconds is None else max_seconds
         self.ended_by = ""
+        self.lost = False  # whether regions were found that are not in the result
 
     def batches(self, pausing: bool) -> Iterator[Columns | None]:
         """All that is found; nothing found is lost, whatever ends the run."""
@@ -315,7 +335,11 @@ class _Driver:
         run, budget, file = self._run, self._budget, self._file
         started = time.perf_counter()
         if file is not None:
-            yield from file.columns()
+            try:
+                yield from file.columns()
+            except MemoryError:  # what is saved stays as it is
+                self.forget()
+                return
         try:
             for batch in self._guarded(run.batches()) if pausing else run.batches():
                 if file is not None and batch is not None:
@@ -343,7 +367,10 @@ class _Driver:
             for batch in unit_run.finish():
                 file.add(batch)
                 yield batch
-            file.save(unit_run)
+            try:
+                file.save(unit_run)
+            except MemoryError:  # what was saved before stays, and the same call goes on from there
+                self.forget()
         yield from run.rest()
 
     def _guarded(self, batches: Iterator[Columns | None]) -> Iterator[Columns | None]:
@@ -355,6 +382,11 @@ class _Driver:
                 except StopIteration:
                     return
             yield batch
+
+    def forget(self) -> None:
+        """There is no memory for regions that were found."""
+        self.lost, self.ended_by = True, "MemoryError"
+        self._run.halt()
 
     def _stop(self, signal: str) -> None:
         self.ended_by = signal

@@ -15,6 +15,7 @@ from tropicell.columns import PackedPatterns
 from tropicell.errors import InvalidInputError, ModelFileError
 from tropicell.manifest import NETWORK, read_manifest
 from tropicell.measure import Extrema, Norm
+from tropicell.paths import shown
 from tropicell.places import place_of
 from tropicell.region import Region
 from tropicell.region_files import load_regions
@@ -90,15 +91,27 @@ class StoredRegions:
         Raises
         ------
         ModelFileError
-            If it is not a folder of regions.
+            If it is not a folder of regions, if a file is missing, or if one has another size than
+            it had when it was written.
+
+        Notes
+        -----
+        Whatever is read later is checked when it is read: damage to a file is a ModelFileError
+        that names it, never a wrong region.
         """
         arrow("pyarrow.parquet")
         place = place_of(path)
         manifest = read_manifest(place)
+        manifest.check_sizes(place)
+        manifest.check_file(place, NETWORK)
+        where = f"{shown(place.url)}/{NETWORK}"
         with place.local(NETWORK) as file:
-            empty = load_regions(file)
+            try:
+                empty = load_regions(file)
+            except ModelFileError as error:
+                raise ModelFileError(f"{where}: can't be read: {error}") from None
         if manifest.identity.get("network") != empty.network.fingerprint:
-            raise ModelFileError(f"{place.url}/{NETWORK}: is not the network of these regions")
+            raise ModelFileError(f"{where}: is not the network of these regions")
         return cls(RegionReader(place, manifest, empty.network, empty.domain))
 
     # --- what there is ------------------------------------------------------------------------
@@ -141,6 +154,34 @@ class StoredRegions:
         size : int
         """
         return self._reader.batches(columns, size)
+
+    def verify(self) -> None:
+        """Read every file from end to end, and compare it with its checksum in the manifest.
+
+        What is read here is checked anyway; this is for files that other programs are going to
+        read, or that were copied. Files of older versions have no checksums: of them only the size
+        is looked at.
+
+        Raises
+        ------
+        ModelFileError
+            If a file is missing or damaged; it is named.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from tropicell import Network, enumerate_regions
+        >>> network = Network.mlp([[[1.0]], [[1.0]]])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     regions = enumerate_regions(network, out=folder)
+        ...     regions.verify()
+        ...     Path(regions.files[0]).unlink()
+        ...     regions.verify()
+        Traceback (most recent call last):
+        tropicell.errors.ModelFileError: ...part-000001.parquet: is missing; the folder's manifest ...
+        """
+        self._reader.verify()
 
     # --- choosing -----------------------------------------------------------------------------
 
@@ -310,9 +351,14 @@ class StoredRegions:
         return regions
 
     def dataset(self) -> pyarrow.dataset.Dataset:
-        """All files as a pyarrow dataset, without the filters."""
+        """All files as a pyarrow dataset, without the filters.
+
+        It checks the pages of the files, but not what is between them; see `verify`.
+        """
         source = arrow("pyarrow.dataset")
-        return source.dataset(self.files, format="parquet")
+        options = source.ParquetFragmentScanOptions(page_checksum_verification=True)
+        parquet = source.ParquetFileFormat(default_fragment_scan_options=options)
+        return source.dataset(self.files, format=parquet)
 
     def to_pandas(self, columns: Sequence[str] | None = None) -> pandas.DataFrame:
         """The columns of the files as a table; all in memory.

@@ -35,5 +35,7 @@ def units_from_arrays(
             stacks[int(number[1:])][column] = array
     try:
         return [task.restored(entry, stack) for entry, stack in zip(described, stacks, strict=True)]
-    except (KeyError, ValueError, TypeError, IndexError, AttributeError, AssertionError) as error:
+    except (
+        KeyError, ValueError, TypeError, IndexError, AttributeError, AssertionError, ArithmeticError
+    ) as error:  # fmt: skip
         raise ValueError(repr(error)) from None

@@ -23,6 +23,9 @@ _FORBIDDEN = {
     "socket.connect", "shutil.rmtree", "exec.file", "ctypes.dlopen",
 }  # fmt: skip
 
+#: What a loader may do in its own folder, if it is one that goes on with what it finds.
+_FILES = {"os.remove", "os.rename", "os.mkdir", "os.chmod"}
+
 #: Code may still be imported (and its cache written), from where Python and the package live.
 _LIBRARIES = tuple(
     str(Path(path).resolve())
@@ -38,8 +41,9 @@ _LIBRARIES = tuple(
 class Guard:
     """Watches one process; `violations` collects what was done that must not be."""
 
-    def __init__(self, folder: Path, canary: Path) -> None:
+    def __init__(self, folder: Path, canary: Path, *, writes: bool = False) -> None:
         self.folder = str(folder.resolve())
+        self.writes = writes
         self.violations: list[str] = []
         self.active = False
         self._notify = _Watch(canary)
@@ -48,12 +52,17 @@ class Guard:
     def _hook(self, event: str, arguments: tuple[Any, ...]) -> None:
         if not self.active:
             return
-        if event in _FORBIDDEN:
+        if event in _FORBIDDEN and not (event in _FILES and self._own(arguments)):
             self.violations.append(f"{event} {arguments!r}"[:300])
         if event == "open" and isinstance(arguments[0], (str, bytes, os.PathLike)):
             path = os.path.realpath(os.fsdecode(arguments[0]))
             if not path.startswith((self.folder, *_LIBRARIES)) and path != os.devnull:
                 self.violations.append(f"open {path!r} {arguments[1]!r}")
+
+    def _own(self, arguments: tuple[Any, ...]) -> bool:
+        """Whether all paths are in the folder of a loader that may write there."""
+        paths = [os.path.realpath(a) for a in arguments if isinstance(a, (str, os.PathLike))]
+        return self.writes and bool(paths) and all(p.startswith(self.folder) for p in paths)
 
     def __enter__(self) -> Guard:
         self.violations.clear()

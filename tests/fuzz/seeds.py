@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import tropicell
+from fuzz import folders
 from tropicell import (
     Affine,
     Box,
@@ -35,6 +36,7 @@ LOADERS: dict[str, Loader] = {
     "regions": tropicell.load_regions,
     "mapped regions": lambda path: tropicell.load_regions(path, mapped=True),
     "certificate": lambda path: verify_certificate.verify(str(path)),
+    **folders.LOADERS,
 }
 SUFFIXES = {"regions": ".npz", "mapped regions": ".npz", "certificate": ".npz"}
 
@@ -59,7 +61,10 @@ def write_seeds(folder: Path, kinds: list[str]) -> dict[str, list[bytes]]:
     for kind in kinds:
         target = folder / kind
         target.mkdir(exist_ok=True)
-        makers[kind](target)
+        if kind in folders.LOADERS:
+            folders.write_seeds(kind, target)
+        else:
+            makers[kind](target)
         seeds[kind] = [path.read_bytes() for path in sorted(target.iterdir())]
     return seeds
 

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import json
-import random
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from fuzz.mutations import mutate
 from fuzz.seeds import write_seeds
+from fuzz.worker import case
 
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux", reason="files are watched by inotify, memory is limited by setrlimit"
 )
 
 CASES = {"npz": 120, "onnx": 120, "regions": 60, "certificate": 40}
+CASES |= {"folder": 100, "checkpoint": 100}
 
 
 @pytest.fixture(scope="module")
@@ -42,16 +42,17 @@ def test_damaged_files(kind: str, folder: Path) -> None:
     outcomes = [line.split(" ", 2)[1:] for line in lines]
     assert len(outcomes) == CASES[kind]
     assert [json.loads(trouble) for letter, trouble in outcomes if letter == "x"] == []
-    assert {letter for letter, _ in outcomes} == {"n", "e"}  # some damage does no harm
+    # some damage does no harm, but hardly any is possible where all bytes have checksums
+    assert {letter for letter, _ in outcomes} in ({"n", "e"}, {"e"} if kind == "folder" else set())
 
 
 def test_the_same_cases_every_time(folder: Path) -> None:
     """A case that fails in one run can be run again."""
     for kind in CASES:
         seed = sorted((folder / "seeds" / kind).iterdir())[0].read_bytes()
-        first, again = (mutate(kind, seed, random.Random(5)) for _ in range(2))
+        first, again = (case(kind, 5, [seed]) for _ in range(2))
         assert first == again
-        assert any(mutate(kind, seed, random.Random(i)) != seed for i in range(5))
+        assert any(case(kind, i, [seed]) != seed for i in range(5))
 
 
 def test_the_guard_sees_what_is_forbidden(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from fuzz import folders
 from fuzz.guard import Guard, limit_memory
 from fuzz.mutations import mutate
 from fuzz.seeds import LOADERS, suffix_of
@@ -34,7 +35,17 @@ SLOW = 20.0
 
 def case(kind: str, number: int, seeds: list[bytes]) -> bytes:
     rng = random.Random(f"{kind} {number}")
+    if kind in folders.LOADERS:
+        return folders.damage(rng.choice(seeds), rng)
     return mutate(kind, rng.choice(seeds), rng)
+
+
+def put(kind: str, path: Path, content: bytes) -> None:
+    """Write a file, or all files of a folder."""
+    if kind in folders.LOADERS:
+        folders.put(path, content)
+    else:
+        path.write_bytes(content)
 
 
 def use(result: Any) -> None:
@@ -68,9 +79,11 @@ def check(kind: str, path: Path, guard: Guard, truth: dict[Any, int]) -> tuple[s
     try:
         with guard:
             result = LOADERS[kind](path)
-            if kind != "certificate":
+            if kind != "certificate" and kind not in folders.LOADERS:
                 use(result)
         letter, trouble = "n", ""
+        if kind in folders.LOADERS and result not in truth:
+            trouble = "gives other regions than the undamaged folder"
         if kind == "certificate" and result["complete"]:
             # a proof may be about another network, but what it proves must be true
             expected = truth.get(claim(result), result["regions"])
@@ -108,17 +121,19 @@ def main() -> None:
     (work / "canary.txt").write_bytes(b"\0" * 64)
     truth: dict[Any, int] = {}
     for seed in seeds:  # whatever is imported or compiled lazily
-        path.write_bytes(seed)
+        put(kind, path, seed)
         result = LOADERS[kind](path)
         if kind == "certificate":
             truth[claim(result)] = result["regions"]
+        elif kind in folders.LOADERS:
+            truth[result] = 1
         else:
             use(result)
-    guard = Guard(work, canary)
+    guard = Guard(work, canary, writes=kind in folders.LOADERS)
     limit_memory()
     for number in range(first, last):
         print(number, end=" ", flush=True, file=answers)
-        path.write_bytes(case(kind, number, seeds))
+        put(kind, path, case(kind, number, seeds))
         letter, trouble = check(kind, path, guard, truth)
         print(letter, json.dumps(trouble) if trouble else "", flush=True, file=answers)
     print("peak", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, flush=True, file=answers)
