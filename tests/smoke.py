@@ -1,5 +1,6 @@
 """What an installed wheel must be able to do, with its core dependencies alone."""
 
+import subprocess
 import sys
 from importlib.resources import files
 from itertools import pairwise
@@ -23,6 +24,10 @@ def main() -> None:
     tc.explore(regions, "smoke.html")
     regions.save("smoke.npz")
     assert len(tc.load_regions("smoke.npz")) == len(regions)
+    tc.enumerate_regions(network, tc.Box(-1, 1)).certify().save("smoke-proof.npz")
+    check = [sys.executable, "-m", "tropicell.verify_certificate", "smoke-proof.npz"]
+    said = subprocess.run(check, check=True, capture_output=True, text=True).stdout
+    assert said.startswith("proved: complete"), said
     assert files("tropicell").joinpath("py.typed").is_file()
     assert Path(tc.__file__).is_relative_to(sys.prefix), f"not the installed package: {tc.__file__}"
     print(f"smoke test passed: {len(regions)} regions")

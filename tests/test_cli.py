@@ -170,7 +170,10 @@ def test_certify(net: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     proof.unlink()
     assert "not proved" in answer(capsys, "certify", str(regions), "--out", str(proof), status=1)
     assert not proof.exists()
-    assert "not claimed" in answer(capsys, "certify", net, "--max-regions", "3", status=1)
+    text = answer(capsys, "certify", net, "--max-regions", "3", "--out", str(proof), status=3)
+    assert text.startswith("proved, but not complete")
+    assert "not claimed" in text
+    assert not verify(str(proof))["complete"]
     assert ".npz" in complaint(capsys, "certify", net, "--out", str(tmp_path / "proof.txt"))
 
 

@@ -24,6 +24,9 @@ from tropicell.polyhedra import Cell, Point, Row, implied_by, to_point, value_at
 #: A stored witness may be a point of the region, rounded: so far, in units of the last place.
 _ROUNDED = 4
 
+#: Numbers from here on may have been rounded to infinity.
+_LARGEST = Fraction(float(np.finfo(np.float64).max))
+
 Find = Callable[[PatternArray], NDArray[np.int64]]
 
 
@@ -110,14 +113,20 @@ class RegionProver:
         return proof
 
     def _witness(self, stored: NDArray[Any], rows: list[Row]) -> RegionProof:
-        """The stored witness, or a point of the region that was rounded to it."""
-        finite = all(isinstance(x, Fraction) or np.isfinite(x) for x in stored)
-        if finite:
+        """The stored witness, or a point of the region that was rounded to it.
+
+        An infinite coordinate is that of a point beyond the largest float64, rounded; "not a
+        number" is nothing that a point can be rounded to.
+        """
+        for i, x in enumerate(stored):
+            if not isinstance(x, Fraction) and np.isnan(x):
+                raise ProofError(f"its witness is no point: input {i} is {x}")
+        if all(isinstance(x, Fraction) or np.isfinite(x) for x in stored):
             point = to_point(Fraction(x) for x in stored)
             if all(value_at(row, point) > 0 for row in rows):
                 return RegionProof(point, moved=False)
         cell: Cell | None = Cell.whole_space(len(stored))
-        for row in [*(_around(stored) if finite else []), *rows]:
+        for row in [*_around(stored), *rows]:
             cell = None if cell is None else cell.cut(row)
         if cell is None:
             raise ProofError("its witness is not inside")
@@ -196,12 +205,19 @@ class RegionProver:
 
 
 def _around(stored: NDArray[Any]) -> list[Row]:
-    """A small box around a point, as inequalities."""
+    """The points that a stored one may be the rounding of, as inequalities.
+
+    A small box; where a coordinate is infinite, all that is beyond float64. Fractions are exact.
+    """
     rows = []
     for i, x in enumerate(stored):
-        step = Fraction(float(np.spacing(abs(float(x))))) * _ROUNDED
-        for sign in (1, -1):
-            bound = step - sign * Fraction(x)
+        if not isinstance(x, Fraction) and np.isinf(x):
+            sides = [(1 if x > 0 else -1, -_LARGEST)]
+        else:
+            exact = isinstance(x, Fraction)
+            step = 0 if exact else Fraction(float(np.spacing(abs(x)))) * _ROUNDED
+            sides = [(sign, step - sign * Fraction(x)) for sign in (1, -1)]
+        for sign, bound in sides:
             row = [0] * len(stored)
             row[i] = sign * bound.denominator
             rows.append((*row, bound.numerator))

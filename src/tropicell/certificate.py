@@ -162,7 +162,8 @@ class Certificate:
         head = f"{self.network!r} on {self.domain!r}"
         if not self.ok:
             return "\n".join([f"not proved: {head}", *(f"  - {text}" for text in self.failures)])
-        lines = [f"proved: {head}", *(f"  - {text}" for text in self.proved)]
+        said = "proved" if self.complete else "proved, but not complete"
+        lines = [f"{said}: {head}", *(f"  - {text}" for text in self.proved)]
         if not self.complete:
             lines.append("  - not claimed, and not proved: that there are no others")
         counts = self.counts

@@ -35,13 +35,14 @@ def save_certificate(certificate: Certificate, path: str | os.PathLike[str]) -> 
     Notes
     -----
     ``header`` is JSON: format, version, the network's fingerprint, the number of sources of each
-    layer and of the output, whether there is an ``embedding``, ``complete``, ``bits`` of a neuron
-    in the packed patterns, and ``exact_witnesses``, numerators and a denominator as hexadecimal
+    layer and of the output, whether there is an ``embedding``, ``bits`` of a neuron in the packed
+    patterns, ``complete``, and ``exact_witnesses``, numerators and a denominator as hexadecimal
     text. The arrays: ``network.<i>``, what the fingerprint is made of; ``domain.A`` and
     ``domain.b``; ``words``, the packed patterns; ``witnesses``; and, if complete, ``facets``
     (numbers of lines), ``neighbours`` (parallel to them), ``bases`` (positions in a region's
     facets, -1 for none), with ``facets.ends`` and ``bases.ends``: 0, then where each region's
-    part ends.
+    part ends. The checker refuses any other type, shape, array or field: docs/certificates.md has
+    the table.
 
     Examples
     --------
@@ -66,7 +67,8 @@ def save_certificate(certificate: Certificate, path: str | os.PathLike[str]) -> 
             "make one Slice of the whole network, with origin and directions rounded to float64"
         )
     arrays = {f"network.{i}": array for i, array in enumerate(fingerprint_arrays(network))}
-    arrays["domain.A"], arrays["domain.b"] = certificate.domain.inequalities(network.n_inputs)
+    for name, part in zip("Ab", certificate.domain.inequalities(network.n_inputs), strict=True):
+        arrays[f"domain.{name}"] = np.asarray(part, dtype="<f8")
     arrays["words"] = np.ascontiguousarray(certificate.packed.words, dtype="<u8")
     # Regions without a float64 point have exact witnesses, which count; finite numbers stand there.
     arrays["witnesses"] = np.nan_to_num(to_floats(certificate.witnesses))
@@ -77,16 +79,16 @@ def save_certificate(certificate: Certificate, path: str | os.PathLike[str]) -> 
         arrays = {
             name: _small(array) if name in _WHOLE else array for name, array in arrays.items()
         }
-        arrays["facets.ends"] = np.append(0, proofs.facets.ends)
-        arrays["bases.ends"] = np.append(0, proofs.bases.ends)
+        arrays["facets.ends"] = np.append(0, proofs.facets.ends).astype("<i8")
+        arrays["bases.ends"] = np.append(0, proofs.bases.ends).astype("<i8")
     header = {
         "format": FORMAT,
         "version": VERSION,
         "fingerprint": network.fingerprint,
         "sources": [len(network.affine(i).terms) for i in range(1, network.depth + 2)],
         "embedding": network.embedding is not None,
-        "bits": certificate.packed.bits,
-        "complete": certificate.complete,
+        "bits": int(certificate.packed.bits),
+        "complete": bool(certificate.complete),
         "exact_witnesses": _exact_witnesses(certificate),
     }
     write_npz(file, {"header": np.array(json.dumps(header)), **arrays})
@@ -95,9 +97,9 @@ def save_certificate(certificate: Certificate, path: str | os.PathLike[str]) -> 
 def _small(values: NDArray[Any]) -> NDArray[Any]:
     """The same whole numbers in as few bytes as they need."""
     low, high = values.min(initial=0), values.max(initial=0)
-    kinds = (np.int8, np.int16, np.int32)
+    kinds = ("|i1", "<i2", "<i4")
     fitting = (k for k in kinds if np.iinfo(k).min <= low and high <= np.iinfo(k).max)
-    return values.astype(next(fitting, np.int64))
+    return values.astype(next(fitting, "<i8"))
 
 
 def _exact_witnesses(certificate: Certificate) -> dict[str, list[str]]:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["show"]  # the command that has a module of its own
 
-DONE, NEGATIVE = 0, 1
+DONE, NEGATIVE, NOT_COMPLETE = 0, 1, 3
 
 #: Numbers with more digits than this are given to scripts as a logarithm only.
 _MOST_DIGITS = 300
@@ -221,7 +221,9 @@ def certify(arguments: argparse.Namespace) -> int:
         output.write(str(certificate))
         if arguments.out is not None and certificate.ok:
             output.write(f"certificate: {arguments.out}")
-    return DONE if certificate.complete else NEGATIVE
+    if not certificate.ok:
+        return NEGATIVE
+    return DONE if certificate.complete else NOT_COMPLETE
 
 
 def compare(arguments: argparse.Namespace) -> int:

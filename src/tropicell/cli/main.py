@@ -45,7 +45,7 @@ def build_parser() -> argparse.ArgumentParser:
         prog="tropicell",
         description="Every linear region of a piecewise-linear neural network, exactly.",
         epilog="exit status: 0 done; 1 a negative answer (not complete, beyond a tolerance); "
-        "2 bad input. 'tropicell COMMAND --help' has examples.",
+        "2 bad input; 3 certify: proved, but not complete. 'tropicell COMMAND --help' has examples.",
     )
     parser.add_argument("--version", action=_Version)
     commands = parser.add_subparsers(
@@ -164,7 +164,10 @@ def _show(commands: Any) -> None:
 def _certify(commands: Any) -> None:
     text = "prove in exact arithmetic that regions are right and complete"
     examples = ["regions.npz", "net.npz --box -1 1 --out proof.npz", "net.npz --box -1 1 --volumes"]
-    more = "check the file with: python -m tropicell.verify_certificate proof.npz\n\n"
+    more = (
+        "check the file with: python -m tropicell.verify_certificate proof.npz\n"
+        "exit status of both: 0 proved, complete; 3 proved, but not complete; 1 not proved\n\n"
+    )
     parser = _command(commands, "certify", text, examples, more + SLICE_HELP)
     parser.add_argument(
         "model", metavar="FILE", help="a file of tropicell enumerate, or a network to enumerate"
