@@ -100,7 +100,7 @@ def networks(
 
 
 def domains(inputs: int) -> st.SearchStrategy:
-    """The whole space, boxes (bounded or not) and a simplex-like polytope."""
+    """The whole space, boxes (bounded or not) and polytopes, one with a row 0 · x <= 0."""
     corner = np.concatenate([-np.eye(inputs), np.ones((1, inputs))])
     return st.sampled_from(
         [
@@ -110,6 +110,7 @@ def domains(inputs: int) -> st.SearchStrategy:
             Box(0, np.inf),
             Polytope(corner, np.append(np.zeros(inputs), 1.0)),
             Polytope(np.ones((1, inputs)), [1.0]),
+            Polytope(np.stack([np.zeros(inputs), np.ones(inputs)]), [0.0, 1.0]),
         ]
     )
 

@@ -89,6 +89,6 @@ def not_finite(points: NDArray[Any]) -> NDArray[np.bool_]:
     array([False,  True,  True])
     """
     if points.dtype != object:
-        return ~np.isfinite(points)
+        return np.asarray(~np.isfinite(points))
     flat = [isinstance(x, (float, np.floating)) and not isfinite(x) for x in points.ravel()]
     return np.array(flat, dtype=np.bool_).reshape(points.shape)

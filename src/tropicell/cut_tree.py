@@ -243,7 +243,8 @@ def _cut_rows(
     for batch, start in enumerate(range(0, len(kept), step)):
         chosen = order[ends[batch] : ends[batch + 1]]
         patterns = regions.packed[kept[start : start + step]]
-        maps, magnitudes = _layer_maps(network, layer, patterns)
+        with np.errstate(over="ignore", invalid="ignore"):  # such rows become 0: never sure
+            maps, magnitudes = _layer_maps(network, layer, patterns)
         rows[chosen] = maps[neurons[chosen], place[chosen] - start]
         sizes[chosen] = magnitudes[neurons[chosen], place[chosen] - start]
     rows[:, -1] -= breakpoints

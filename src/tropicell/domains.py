@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
 import numpy as np
+from flint import fmpq_mat
 from numpy.typing import ArrayLike, NDArray
 
 from tropicell.arithmetic import to_rationals
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 #: Half the distance from 1 to the next float64, and what covers underflow.
 _ROUND, _TINY = 2.0**-53, 1e-290
+#: A smallest singular value of rows of size 1 that rounding errors can't feign.
+_CLEARLY = 1e-6
 
 
 class Domain(ABC):
@@ -55,7 +58,7 @@ class Domain(ABC):
         """
         x = np.atleast_2d(np.asarray(points, dtype=np.float64))
         a, b = self.inequalities(x.shape[1])
-        finite = np.isfinite(x).all(axis=1)
+        finite = np.asarray(np.isfinite(x).all(axis=1))
         found = finite.copy()
         with np.errstate(over="ignore", invalid="ignore"):
             left = b - x[finite] @ a.T
@@ -226,7 +229,7 @@ class Slice(Domain):
             )
         if not (np.isfinite(self.origin).all() and np.isfinite(self.directions).all()):
             raise InvalidDomainError("Slice: origin and directions must be finite numbers")
-        if np.linalg.matrix_rank(self.directions) < self.directions.shape[0]:
+        if not _independent(self.directions):
             raise InvalidDomainError("Slice: the directions are linearly dependent")
 
     @classmethod
@@ -277,6 +280,20 @@ class Slice(Domain):
 
     def __repr__(self) -> str:
         return f"Slice({self.dimension}-D in R^{self.origin.size}, inside={self.inside!r})"
+
+
+def _independent(directions: FloatArray) -> bool:
+    """Whether rows are linearly independent: clearly so in floats, or else in exact arithmetic."""
+    sizes = np.abs(directions).max(axis=1)
+    if not sizes.all():
+        return False
+    scaled = np.ldexp(directions, -np.frexp(sizes)[1][:, None])  # underflow is far below the limit
+    least = np.linalg.svd(scaled, compute_uv=False)[-1]
+    if least > _CLEARLY:
+        return True
+    rows, columns = directions.shape
+    exact = fmpq_mat(rows, columns, to_rationals(directions).ravel().tolist())
+    return bool(exact.rank() == rows)
 
 
 def resolve(network: Network, domain: Domain | None) -> tuple[Network, Domain]:

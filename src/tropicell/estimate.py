@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 #: before it looks at what is left.
 _POPULATION, _LIMIT = 64, 64
 
-#: Regions expected for which there is a subtree of its own.
-_FEW = 64.0
-
 _FEWEST_PROBES = 4
 #: No probe goes on for longer than so many times the time that was given.
 _OVERTIME = 5
@@ -144,7 +141,7 @@ def estimate_regions(
     engine = runs.choose("auto", inner)
     runs.load(engine, inner.n_inputs)
     started = clock()
-    task = runs.task_of(engine, inner, inside, arithmetic, store=False, few=_FEW)
+    task = runs.task_of(engine, inner, inside, arithmetic, store=False)
     worker = task.worker()
     rng = np.random.default_rng(seed)
     samples: list[float] = []

@@ -335,7 +335,8 @@ class Network:
                 affine = self.affine(index)
                 sums = np.abs(affine.bias)
                 for source, matrix in affine.terms.items():
-                    sums = sums + growths[source] * abs(matrix).sum(axis=1)
+                    absolute: Any = abs(matrix)
+                    sums = sums + growths[source] * absolute.sum(axis=1)
                 growth = float(sums.max())
                 if index <= self.depth:
                     activation = self.layers[index - 1].activation
@@ -344,7 +345,7 @@ class Network:
                     growth = max(growth, growths[-1])
                 largest = max(largest, growth)
         size = _LARGE / largest
-        return size if size >= 1.0 else 0.0  # not a number: 0 as well
+        return size if size >= 1.0 else -1.0  # or nan: then no point is sure to be fine
 
     def affine_map(
         self, pattern: PatternLike, *, arithmetic: ArithmeticName = "exact"

@@ -265,7 +265,7 @@ class Region:
         """
         exact = self.arithmetic == "exact"
         x = self.network.check_points(points, exact=exact)
-        found = ~not_finite(x).any(axis=1)
+        found = np.asarray(~not_finite(x).any(axis=1))
         x = to_fractions(to_rationals(x[found])) if exact else x[found]
         rows = self.inequalities
         found[found] = (x @ rows.A.T <= rows.b).all(axis=1)

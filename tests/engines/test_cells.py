@@ -13,6 +13,7 @@ from strategies import KINDS, default_network, domains, networks, random_network
 from tropicell import (
     Affine,
     Box,
+    InvalidDomainError,
     Layer,
     Network,
     Polytope,
@@ -189,7 +190,8 @@ def test_work_can_be_shared(sizes: list[int]) -> None:
 
 def test_empty_domain_and_no_layers() -> None:
     network = default_network([2, 3, 1])
-    assert found(network, Polytope([[1, 0], [-1, 0]], [0, 0])) == []
+    with pytest.raises(InvalidDomainError, match="no interior"):
+        found(network, Polytope([[1, 0], [-1, 0]], [0, 0]))
     affine = Network(2, [], Affine({0: [[1.0, 1.0]]}))
     assert count_cells(affine).count == 1
     assert enumerate_cells(affine, Box(0, 2)).volumes.tolist() == [4.0]

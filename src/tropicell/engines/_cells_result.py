@@ -138,12 +138,12 @@ def _to_floats(ray: Sequence[int]) -> list[float]:
 
 
 def _volume(cone: Cone, points: Sequence[Sequence[float]], tight: Sequence[int]) -> float:
-    """The volume of a bounded cell: in floats, or exactly and rounded where these overflow."""
+    """The volume of a bounded cell: in floats, or exactly where these over- or underflow."""
     corners = [point[:-1] for point in points]
     if np.isfinite(corners).all():
-        with np.errstate(over="ignore", invalid="ignore"):
+        with np.errstate(all="ignore"):
             size = polytope_volume(corners, tight, len(cone.rows))
-        if np.isfinite(size):
+        if 0 < size < np.inf:
             return size
     exact = volume(cone.rows, len(corners[0]))
     return nearest_float(int(exact.p), int(exact.q))

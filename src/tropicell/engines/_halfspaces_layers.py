@@ -15,11 +15,12 @@ def compose(program, maps, layer, snap):
     """The layer's cuts as rows in x on this cell, with running bounds on their size.
 
     Coefficients below `snap` times their bound are rounding only and become 0. Rows are scaled by
-    powers of two. Returns the first cut that may be constant without being plainly so, or -1.
+    powers of two. Returns the first cut that may be constant without being plainly so, or -1; where
+    numbers may over- or underflow (`snap` is infinite) none is known to be what it seems.
     """
     n_in, d = program.inputs.shape[0], program.inputs.shape[1] - 1
     base = d + program.domain.shape[0]
-    unsure = -1
+    unsure = -1 if np.isfinite(snap[layer]) else program.first_cut[layer]
     for j in range(program.first_neuron[layer], program.first_neuron[layer + 1]):
         z, g = maps.z[j], maps.z_bound[j]
         for k in range(d + 1):

@@ -139,8 +139,9 @@ def make_work(
     if n_domain:
         largest = np.abs(program.domain[:, 1:]).max(axis=1, initial=0.0, keepdims=True)
         exponent = np.floor(np.log2(np.where(largest > 0, largest, 1.0)))
-        domain_scale = np.exp2(-exponent)
-    rows[d : d + n_domain] = program.domain * domain_scale
+        domain_scale = np.exp2(-np.clip(exponent, -1000, 1000))  # powers of two that are finite
+    with np.errstate(over="ignore"):  # an offset that is infinite is larger than all else
+        rows[d : d + n_domain] = program.domain * domain_scale
     y = zeros((n_in + n_neurons, d + 1))
     y[:n_in] = program.inputs
     all_bits = zeros((depth, words), np.uint64)

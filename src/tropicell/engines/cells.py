@@ -104,8 +104,6 @@ class CellTask:
     volumes : bool, optional
         Whether to compute volumes; default: up to three dimensions. Otherwise those
         of bounded regions are ``nan``.
-    few : float, optional
-        What is left of a unit becomes no more units than one for so many regions expected.
 
     Examples
     --------
@@ -124,7 +122,6 @@ class CellTask:
         tolerance: Tolerance | None = None,
         store: bool = True,
         volumes: bool | None = None,
-        few: float | None = None,
     ) -> None:
         network, domain = resolve(network, domain)
         plan = _plan(network, domain)
@@ -140,7 +137,7 @@ class CellTask:
         self.plane = network.n_inputs == 2
         self.bits = plan.bits
         self.layout = CellLayout(plan.program)
-        self._few = few_of(self.grain, few)
+        self._few = few_of(self.grain)
         self.columns = (plan.program.neurons, self.bits, plan.program.dimension, self.volumes)
         self.kernel = Entry(plane_unit if self.plane else cone_unit)
         self.options = CellOptions(
@@ -156,7 +153,7 @@ class CellTask:
 
     @property
     def few(self) -> float:
-        """Regions expected for which there is a unit; kernels know it from the start."""
+        """Regions expected for which there is a unit: the kernels got it when this was made."""
         return self._few
 
     @property

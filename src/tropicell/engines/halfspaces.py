@@ -74,8 +74,6 @@ class HalfspaceTask:
     tolerance : Tolerance, optional
     store : bool
         False: count only.
-    few : float, optional
-        What is left of a unit becomes no more units than one for so many regions expected.
 
     Examples
     --------
@@ -93,12 +91,11 @@ class HalfspaceTask:
         *,
         tolerance: Tolerance | None = None,
         store: bool = True,
-        few: float | None = None,
     ) -> None:
         self.network, inside = resolve(network, domain)
         self.store = store
         self.grain = 18 if store else 20
-        self._few = few_of(self.grain, few)
+        self._few = few_of(self.grain)
         self.plan = self._remembered(inside, arithmetic, tolerance or Tolerance())
         self.program = self.plan.program
         self.bits = self.plan.options.bits
@@ -108,7 +105,7 @@ class HalfspaceTask:
 
     @property
     def few(self) -> float:
-        """Regions expected for which there is a unit; kernels know it from the start."""
+        """Regions expected for which there is a unit: the kernels got it when this was made."""
         return self._few
 
     def _remembered(self, domain: Domain, arithmetic: ArithmeticName, tolerance: Tolerance) -> Plan:

@@ -129,17 +129,11 @@ def device_for(engine: str, network: Network) -> Backend | None:
 
 
 def task_of(
-    engine: str,
-    network: Network,
-    domain: Domain,
-    arithmetic: ArithmeticName,
-    *,
-    store: bool,
-    few: float | None = None,
+    engine: str, network: Network, domain: Domain, arithmetic: ArithmeticName, *, store: bool
 ) -> Task:
     """An engine's work on a network and a domain, which can be cut into units."""
     kind = CellTask if engine == "cells" else HalfspaceTask
-    return kind(network, domain, arithmetic, store=store, few=few)
+    return kind(network, domain, arithmetic, store=store)
 
 
 def load(engine: str, inputs: int) -> None:

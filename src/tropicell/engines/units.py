@@ -133,7 +133,7 @@ class Task(Protocol):
 
     @property
     def few(self) -> float:
-        """It is chosen when the task is made."""
+        """It can't be set: kernels get a copy when the task is made."""
 
     def root(self) -> Unit:
         """All that there is to do."""
@@ -154,9 +154,9 @@ class Task(Protocol):
         """
 
 
-def few_of(grain: int, few: float | None = None) -> float:
-    """Regions for which there is a unit: what is asked for, or see `FEW`."""
-    return FEW * grain if few is None else few
+def few_of(grain: int) -> float:
+    """Regions for which there is a unit: see `FEW`."""
+    return FEW * grain
 
 
 def first_generation(regions: float, grain: int) -> int:

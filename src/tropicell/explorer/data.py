@@ -126,7 +126,8 @@ def _landmarks(regions: Regions) -> NDArray[np.float64]:
     with_vertex[corners.owners()[vertex]] = True
     witnesses = to_floats(regions.witnesses[~with_vertex])
     points = np.concatenate([corners.values[vertex, :2], witnesses])
-    return points[np.isfinite(points).all(axis=1)]  # some may be beyond what float64 can hold
+    finite = np.isfinite(points).all(axis=1)  # some may be beyond what float64 can hold
+    return np.asarray(points[finite])
 
 
 def frame(pictures: Sequence[Regions]) -> Box:

@@ -80,7 +80,7 @@ class _Model:
         if number == "float":
             self.rows, self.domain = single_precision(self.rows), single_precision(self.domain)
         self.forward = forward
-        largest = float(np.finfo(self.graph.dtype).max) / 1e8
+        largest = float(np.finfo(np.float32 if number == "float" else np.float64).max) / 1e8
         self.limit = largest_size([self.rows, self.domain, regions.affine_maps], largest)
         self.sure: list[str] = []
         self.inside: list[str] = []
