@@ -85,7 +85,7 @@ def test_maximum_of_two_inputs_has_two_merged_regions() -> None:
 @pytest.mark.parametrize(
     ("output", "count"),
     [
-        ([1e12 + 0.5, -1e12, -0.5], 1),  # equal maps that float64 takes for different ones
+        ([1e12 + 0.5, -1e12, -0.5], 1),
         ([1e16, 1.0, -1e16], 2),  # different maps that float64 takes for equal ones
         ([0.1, 0.2, -0.3], 2),
         ([1.0, 5e-324, -1.0], 2),
@@ -102,6 +102,16 @@ def test_maps_are_merged_by_what_they_are_not_by_what_is_left_of_them(
         weights = [[[1.0]], [[1.0]] * 3, [output]] if deep else [[[1.0]] * 3, [output]]
         network = Network.mlp(weights)
         assert len(enumerate_regions(network).merged()) == count
+
+
+@pytest.mark.parametrize("large", [1e8, 1e12, 1e16, 1e200])
+def test_equal_maps_that_float64_takes_for_different_ones(large: float) -> None:
+    """0.1 relu(x + 10) and, for x > 0, neurons that cancel: 0.1 + 1e16 - 1e16 is 0 in float64."""
+    network = Network.mlp([[[1.0]] * 3, [[0.1, large, -large]]], [[10.0, 0.0, 0.0], [0.0]])
+    regions = enumerate_regions(network)
+    assert sorted(regions.texts()) == ["000", "100", "111"]
+    labels = regions.merged().labels
+    assert labels[regions.find("100")] == labels[regions.find("111")] != labels[regions.find("000")]
 
 
 @given(cancelling_networks(max_inputs=2))

@@ -225,7 +225,7 @@ def test_a_slope_of_zero_that_rounds_to_something_is_none() -> None:
 
 
 @pytest.mark.parametrize("engine", ["auto", "halfspaces"])
-@settings(max_examples=40)
+@settings(max_examples=30)
 @given(network=cancelling_networks(), box=st.booleans())
 def test_extrema_agree_with_rationals(engine: str, network: Network, box: bool) -> None:
     regions = enumerate_regions(network, Box(-1, 2) if box else None, engine=engine)  # type: ignore[arg-type]
@@ -316,7 +316,7 @@ def test_a_difference_is_not_rounded() -> None:
     assert difference(huge, low).evaluate([[1.0]])[0, 0] == 2 * Fraction(1.7e308)
 
 
-@settings(max_examples=40)
+@settings(max_examples=15)
 @given(cancelling_networks(max_inputs=2, skip=True), st.integers(0, 999))
 def test_differences_agree_with_rationals(network: Network, seed: int) -> None:
     other = cancelling_network(seed, network.n_inputs, 2, skip=True)

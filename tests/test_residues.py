@@ -24,6 +24,7 @@ def exact_maps(network: Network, patterns: np.ndarray) -> list[np.ndarray]:
     return [np.column_stack([affine.matrix, affine.offset]) for affine in found]
 
 
+@settings(max_examples=25)
 @given(both)
 def test_residues_are_equal_where_maps_are(network: Network) -> None:
     regions = enumerate_regions(network, Box(-1, 1))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tropicell.arrays import FloatArray
 from tropicell.columns import Ragged
 from tropicell.generators import generators
 from tropicell.polyhedra import Row, from_point
@@ -25,13 +26,21 @@ def corners(regions: Regions) -> Ragged:
     """Vertices (last coordinate 1) and rays (0) of each region; lines as two opposite rays."""
     rows, counts = [], []
     for region in regions:
-        rays = np.concatenate([region.rays, region.lines, -region.lines]).astype(np.float64)
+        rays = _as_floats(np.concatenate([region.rays, region.lines, -region.lines]))
         vertices = region.vertices.astype(np.float64)
         ones, zeros = np.ones((len(vertices), 1)), np.zeros((len(rays), 1))
         rows += [np.hstack([vertices, ones]), np.hstack([rays, zeros])]
         counts.append(len(vertices) + len(rays))
     values = np.concatenate(rows) if rows else np.empty((0, regions.network.n_inputs + 1))
     return Ragged.from_counts(values, np.array(counts, dtype=np.int64))
+
+
+def _as_floats(rays: NDArray[Any]) -> FloatArray:
+    """Directions as floats; those with numbers beyond float64 are made shorter first."""
+    large = np.array([max(map(abs, ray)) >= 2**1000 for ray in rays], dtype=np.bool_)
+    for row in np.flatnonzero(large):
+        rays[row] = rays[row] / max(map(abs, rays[row]))
+    return rays.astype(np.float64)
 
 
 def facet_lines(regions: Regions) -> Ragged:

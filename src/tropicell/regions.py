@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tropicell import exact_columns, graph
-from tropicell.arithmetic import ArithmeticName
+from tropicell.arithmetic import ArithmeticName, to_rationals
 from tropicell.arrays import FloatArray
 from tropicell.columns import PackedPatterns, Ragged
 from tropicell.domains import Domain
 from tropicell.errors import InvalidInputError
+from tropicell.inequalities import domain_inequalities
 from tropicell.lines import Lines, lines_of
 from tropicell.maps import AffineMap
 from tropicell.network import Network
@@ -190,10 +191,16 @@ class Regions:
         """
         x = self.network.check_points(points)
         found = self.packed.find(self.network.patterns(x, arithmetic=arithmetic))
-        inside = self.domain.contains(x)
+        inside = self.domain.contains(x) if arithmetic == "float" else self._in_domain(x)
         for i in np.flatnonzero(inside & (found < 0)):
             found[i] = self._on_boundary(x[i])
         return np.where(inside, found, -1)
+
+    def _in_domain(self, points: FloatArray) -> NDArray[np.bool_]:
+        """Which points lie in the domain, in exact arithmetic."""
+        rows = domain_inequalities(self.domain, self.network.n_inputs, "exact")
+        left = to_rationals(points) @ rows.A.T
+        return np.asarray((left <= rows.b).all(axis=1), dtype=np.bool_)
 
     def _on_boundary(self, point: FloatArray) -> int:
         """A region that contains a point between regions."""
