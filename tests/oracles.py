@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import product
+from math import inf
+from typing import Any
 
 import numpy as np
 import z3
@@ -64,3 +67,50 @@ def shared_facets(regions: list[Region]) -> set[tuple[int, int]]:
             if len({tuple(x) for x in corners}) >= a.network.n_inputs:
                 found.add((j, i))
     return found
+
+
+def largest_value(regions: Iterable[Region], output: int, sign: int = 1) -> Fraction | float:
+    """The largest value of an output (times the sign) on regions, in rationals; inf if none."""
+    best: Fraction | float = -inf
+    for region in regions:
+        slopes = sign * region.affine_map.matrix[output]
+        offset = sign * region.affine_map.offset[output]
+        if any(ray @ slopes > 0 for ray in region.rays) or any(
+            line @ slopes != 0 for line in region.lines
+        ):
+            return inf
+        best = max(best, *(vertex @ slopes + offset for vertex in region.vertices))
+    return best
+
+
+def merged_labels(regions: Sequence[Region], pairs: Iterable[tuple[int, int]]) -> list[int]:
+    """For each region the first one that it is merged with, by exact maps."""
+    labels = list(range(len(regions)))
+    maps = [(region.affine_map.matrix, region.affine_map.offset) for region in regions]
+    for i, j in pairs:
+        if all((one == two).all() for one, two in zip(maps[i], maps[j], strict=True)):
+            old, new = max(labels[i], labels[j]), min(labels[i], labels[j])
+            labels = [new if label == old else label for label in labels]
+    return labels
+
+
+def equal_pieces(regions: Iterable[Region], first: int, second: int) -> set[frozenset[Any]]:
+    """Pieces of the boundary of the set where two outputs differ, by their exact end points.
+
+    For one and two inputs, on bounded regions.
+    """
+    pieces = set()
+    for region in regions:
+        affine = region.affine_map
+        slopes = affine.matrix[first] - affine.matrix[second]
+        values = region.vertices @ slopes + affine.offset[first] - affine.offset[second]
+        if not values.any():
+            continue
+        ends = {tuple(x) for x in region.vertices[values == 0]}
+        for x, v in zip(region.vertices, values, strict=True):
+            for y, w in zip(region.vertices, values, strict=True):
+                if v > 0 > w:
+                    ends.add(tuple((x * -w + y * v) / (v - w)))
+        if len(ends) >= len(slopes):
+            pieces.add(frozenset([min(ends), max(ends)]))  # all of them lie on one line
+    return pieces

@@ -80,6 +80,54 @@ def random_network(
     return Network(inputs, layers, output)
 
 
+#: Weights that cancel, all or nearly, in exact arithmetic and in float64.
+CANCELLING = (
+    (0.1, 0.2, -0.3),
+    (1e16, 1.0, -1e16),
+    (1.0, 2.0**-52, -1.0),
+    (1.0 + 2.0**-52, -1.0, -(2.0**-52)),
+    (1e12 + 0.1, -1e12, 0.1),
+    (3.0, 1e-20, -3.0),
+    (1.0, 5e-324, -1.0),
+    (1e200, -1e200, 1e-200),
+    (1e16, -6e15, -4e15),
+    (0.75, -0.5, -0.25),
+    (-1.0, -2.0, 0.5),
+)
+
+
+def cancelling_network(seed: int, inputs: int, groups: int = 2, *, skip: bool = False) -> Network:
+    """Groups of three equal neurons, whose weights to the outputs cancel, all or nearly.
+
+    With `skip` the outputs also read the inputs.
+    """
+    rng = np.random.default_rng(seed)
+    rows = rng.integers(-2, 3, size=(groups, inputs)).astype(float)
+    offsets = rng.integers(-1, 2, size=groups).astype(float)
+    chosen = rng.integers(len(CANCELLING), size=(2, groups))
+    signs = rng.choice([1.0, -1.0], size=(2, groups, 1))
+    output = (np.array(CANCELLING)[chosen] * signs).reshape(2, 3 * groups)
+    if rng.random() < 0.3:
+        output[1] = rng.choice([1.0, -1.0]) * output[0]
+    layer = Layer(Affine({0: np.repeat(rows, 3, axis=0)}, np.repeat(offsets, 3)))
+    terms = {1: output}
+    if skip:
+        terms[0] = rng.choice([0.0, 1.0, 1.0 + 2.0**-52, 1e16, 1e-20, 0.1], size=(2, inputs))
+    return Network(inputs, [layer], Affine(terms, rng.choice([0.0, 1.0, 1e16, 0.1, 1e-20], size=2)))
+
+
+@st.composite
+def cancelling_networks(
+    draw: st.DrawFn, *, max_inputs: int = 3, inputs: int | None = None, skip: bool = False
+) -> Network:
+    return cancelling_network(
+        draw(st.integers(0, 2**32 - 1)),
+        draw(st.integers(1, max_inputs)) if inputs is None else inputs,
+        draw(st.integers(1, 3)),
+        skip=skip,
+    )
+
+
 @st.composite
 def networks(
     draw: st.DrawFn,

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
+import pytest
 from hypothesis import given, settings
 
-from oracles import shared_facets
-from strategies import networks, random_network
-from tropicell import Affine, Box, Layer, Network, enumerate_regions
+from oracles import merged_labels, shared_facets
+from strategies import cancelling_networks, networks, random_network
+from tropicell import Affine, Box, Layer, Network, enumerate_regions, graph
 
 
 @settings(max_examples=25)
@@ -77,3 +80,51 @@ def test_maximum_of_two_inputs_has_two_merged_regions() -> None:
     network = Network(2, [layer], Affine({0: [[0.0, 1.0]], 1: [[1.0, 0.0]]}))
     regions = enumerate_regions(network)
     assert (len(regions), len(regions.merged())) == (4, 2)
+
+
+@pytest.mark.parametrize(
+    ("output", "count"),
+    [
+        ([1e12 + 0.5, -1e12, -0.5], 1),
+        ([1e16, 1.0, -1e16], 2),  # different maps that float64 takes for equal ones
+        ([0.1, 0.2, -0.3], 2),
+        ([1.0, 5e-324, -1.0], 2),
+        ([2.0**-1000, 2.0**-1040, -(2.0**-1000) - 2.0**-1040], 1),
+    ],
+)
+def test_maps_are_merged_by_what_they_are_not_by_what_is_left_of_them(
+    output: list[float], count: int
+) -> None:
+    """Three neurons relu(x) whose weights cancel, all or nearly."""
+    exact = sum(map(Fraction, output)) == 0
+    assert exact == (count == 1)
+    for deep in (False, True):
+        weights = [[[1.0]], [[1.0]] * 3, [output]] if deep else [[[1.0]] * 3, [output]]
+        network = Network.mlp(weights)
+        assert len(enumerate_regions(network).merged()) == count
+
+
+@pytest.mark.parametrize("large", [1e8, 1e12, 1e16, 1e200])
+def test_equal_maps_that_float64_takes_for_different_ones(large: float) -> None:
+    """0.1 relu(x + 10) and, for x > 0, neurons that cancel: 0.1 + 1e16 - 1e16 is 0 in float64."""
+    network = Network.mlp([[[1.0]] * 3, [[0.1, large, -large]]], [[10.0, 0.0, 0.0], [0.0]])
+    regions = enumerate_regions(network)
+    assert sorted(regions.texts()) == ["000", "100", "111"]
+    labels = regions.merged().labels
+    assert labels[regions.find("100")] == labels[regions.find("111")] != labels[regions.find("000")]
+
+
+@given(cancelling_networks(max_inputs=2))
+def test_merged_regions_under_cancellation(network: Network) -> None:
+    regions = enumerate_regions(network, Box(-1, 1))
+    pairs = regions.neighbours.pairs.tolist()
+    expected = merged_labels(list(regions), pairs)
+    labels = regions.merged().labels
+    assert len(set(labels.tolist())) == len(set(expected))
+    assert len(set(zip(labels.tolist(), expected, strict=True))) == len(set(expected))
+
+
+def test_a_tolerance_is_no_longer_asked_for() -> None:
+    regions = enumerate_regions(Network.mlp([[[1.0]], [[1.0]]]))
+    with pytest.warns(DeprecationWarning, match="no tolerance"):
+        assert len(graph.merge(regions, tolerance=1e-9)) == 2

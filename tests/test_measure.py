@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from strategies import networks, random_network
+from oracles import equal_pieces, largest_value
+from strategies import cancelling_network, cancelling_networks, networks, random_network
 from tropicell import (
+    Affine,
     Box,
     InvalidInputError,
     InvalidNetworkError,
+    Layer,
     Network,
     Slice,
     compare,
@@ -178,17 +183,157 @@ def test_largest_difference_of_two_networks(network: Network, seed: int) -> None
 
 def test_a_pruned_network_differs_by_what_was_pruned() -> None:
     network = random_network(1, "generic", 2, 2, 4, relu=True)
-    assert compare(network, network, Box(-1, 1)).largest < 1e-15
+    assert compare(network, network, Box(-1, 1)).largest == 0.0
     plane = Slice([0.0, 0.0], [[1.0, 1.0]], Box(-1, 1))
-    assert compare(network, network, plane).largest < 1e-15
+    assert compare(network, network, plane).largest == 0.0
 
 
 def test_a_difference_of_rounding_errors_is_not_unbounded() -> None:
     network = random_network(1, "generic", 2, 2, 4, relu=True)
-    assert compare(network, network).largest < 1e-12
+    assert compare(network, network).largest == 0.0
     assert compare(network, random_network(2, "generic", 2, 2, 4, relu=True)).largest == np.inf
 
 
 def test_networks_that_do_not_fit_are_not_compared() -> None:
     with pytest.raises(InvalidNetworkError, match="can't be compared"):
         difference(Network.mlp([np.eye(2)]), Network.mlp([np.eye(3)]))
+
+
+# --- what rounding must not decide ---------------------------------------------------------------
+
+#: Slopes of relu(x) for x > 0 that are positive, and 0 in float64 (or the other way round).
+SLOPES = [[1e16, 1.0, -1e16], [1.0, 2.0**-52, -1.0], [3.0, 1e-20, -3.0], [1.0, 5e-324, -1.0]]
+
+
+@pytest.mark.parametrize("weights", SLOPES)
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_slope_that_rounds_to_zero_is_a_slope(weights: list[float], sign: int) -> None:
+    network = Network.mlp([[[1.0]] * 3, [[sign * w for w in weights]]])
+    found = measure.extrema(enumerate_regions(network))
+    assert (found.maximum[0] == np.inf) == (sign > 0)
+    assert (found.minimum[0] == -np.inf) == (sign < 0)
+    # In a box it is a value. The network is positively homogeneous, so it is largest at x = 2.
+    found = measure.extrema(enumerate_regions(network, Box(-1, 2)))
+    true = float(2 * sign * sum(map(Fraction, weights)))
+    assert (found.maximum[0], found.minimum[0]) == (max(0.0, true), min(0.0, true))
+
+
+def test_a_slope_of_zero_that_rounds_to_something_is_none() -> None:
+    weights = [1e12 + 0.5, -1e12, -0.5]
+    found = measure.extrema(enumerate_regions(Network.mlp([[[1.0]] * 3, [weights]])))
+    assert (found.minimum[0], found.maximum[0]) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize("engine", ["auto", "halfspaces"])
+@settings(max_examples=30)
+@given(network=cancelling_networks(), box=st.booleans())
+def test_extrema_agree_with_rationals(engine: str, network: Network, box: bool) -> None:
+    regions = enumerate_regions(network, Box(-1, 2) if box else None, engine=engine)  # type: ignore[arg-type]
+    found = measure.extrema(regions)
+    exact = list(regions)
+    for k in range(network.n_outputs):
+        for sign, value in ((1, found.maximum[k]), (-1, -found.minimum[k])):
+            np.testing.assert_allclose(value, float(largest_value(exact, k, sign)), rtol=1e-8)
+
+
+@settings(max_examples=40)
+@given(networks(max_depth=2))
+def test_extrema_of_unbounded_domains_agree_with_rationals(network: Network) -> None:
+    regions = enumerate_regions(network)
+    found = measure.extrema(regions)
+    exact = list(regions)
+    for k in range(network.n_outputs):
+        assert (found.maximum[k] == np.inf) == (largest_value(exact, k) == np.inf)
+        assert (found.minimum[k] == -np.inf) == (largest_value(exact, k, -1) == np.inf)
+
+
+def floats(pieces: set[frozenset[tuple[Fraction, ...]]]) -> list[np.ndarray]:
+    return [np.array(sorted(piece)).astype(float) for piece in pieces]
+
+
+def test_outputs_that_touch_are_equal_there_once() -> None:
+    """|x| and 0, in one and in two dimensions; the other way round nothing was found."""
+    for inputs, expected in ((1, [[[0.0]]]), (2, [[[0.0, -1.0], [0.0, 1.0]]])):
+        weights = np.eye(2, inputs) * 0
+        weights[:, 0] = 1.0, -1.0
+        network = Network.mlp([weights, [[1.0, 1.0], [0.0, 0.0]]])
+        regions = enumerate_regions(network, Box(-1, 1))
+        for pair in ((0, 1), (1, 0)):
+            found = measure.decision_boundary(regions, *pair)
+            assert [piece.tolist() for piece in found] == expected
+
+
+def test_outputs_that_are_equal_on_whole_regions() -> None:
+    """relu(x) and 0 are equal for x <= 0: the boundary of that set is x = 0, not x < 0."""
+    network = Network.mlp([[[1.0], [1.0]], [[1.0, 0.0], [0.0, 0.0]]], [[0.0, 0.5], [0.0, 0.0]])
+    regions = enumerate_regions(network, Box(-1, 1))
+    assert len(regions) == 3
+    for pair in ((0, 1), (1, 0)):
+        assert [piece.tolist() for piece in measure.decision_boundary(regions, *pair)] == [[[0.0]]]
+    assert measure.decision_boundary(regions, 1, 1) == []
+    with pytest.raises(InvalidInputError, match="2 outputs, no number 2"):
+        measure.decision_boundary(regions, 0, 2)
+
+
+@pytest.mark.parametrize("engine", ["auto", "traverse"])
+@settings(max_examples=40)
+@given(network=st.one_of(networks(max_inputs=2, max_depth=2), cancelling_networks(max_inputs=2)))
+def test_decision_boundary_agrees_with_rationals(engine: str, network: Network) -> None:
+    regions = enumerate_regions(network, Box(-1, 1), engine=engine)  # type: ignore[arg-type]
+    expected = floats(equal_pieces(list(regions), 0, 1))
+    found = measure.decision_boundary(regions, 0, 1)
+    again = measure.decision_boundary(regions, 1, 0)
+    assert [piece.tolist() for piece in found] == [piece.tolist() for piece in again]
+    assert len(found) == len(expected)
+    gaps = [[np.abs(one - two).max() for two in expected] for one in found]
+    if found:  # every piece has its counterpart
+        assert np.max(np.min(gaps, axis=0)) < 1e-6
+        assert np.max(np.min(gaps, axis=1)) < 1e-6
+
+
+@settings(max_examples=20)
+@given(networks(max_depth=2))
+def test_decision_boundary_is_the_same_both_ways(network: Network) -> None:
+    regions = enumerate_regions(network, Box(-1, 1))
+    one, two = (measure.decision_boundary(regions, *pair) for pair in ((0, 1), (1, 0)))
+    assert [piece.tolist() for piece in one] == [piece.tolist() for piece in two]
+
+
+def test_a_difference_is_not_rounded() -> None:
+    """Weights of skips and biases whose differences float64 has no room for."""
+    layer = Layer(Affine({0: [[1.0], [-1.0]]}))
+    a = Network(1, [layer], Affine({0: [[1.0]], 1: [[0.0, 0.0]]}, [1e16]))
+    b = Network(1, [layer], Affine({0: [[1e-20]], 1: [[1.0, -1.0]]}, [1e16 - 2.0]))
+    # a - b = x + 2 - 1e-20 x - (relu(x) - relu(-x)) = 2 - 1e-20 x
+    assert compare(a, b).largest == np.inf
+    whole = difference(a, b)
+    assert (whole.evaluate([[3.0]]) == a.evaluate([[3.0]]) - b.evaluate([[3.0]])).all()
+    c = Network(1, [layer], Affine({0: [[1e-20]], 1: [[1.0, -1.0]]}, [1e16]))
+    found = compare(a, c, Box(-1, 3))
+    assert (found.largest, found.point.tolist()) == (float(3 * Fraction(1e-20)), [3.0])
+    huge = Network(1, [layer], Affine({1: [[0.0, 0.0]]}, [1.7e308]))
+    low = Network(1, [layer], Affine({1: [[0.0, 0.0]]}, [-1.7e308]))
+    assert difference(huge, low).evaluate([[1.0]])[0, 0] == 2 * Fraction(1.7e308)
+
+
+@settings(max_examples=15)
+@given(cancelling_networks(max_inputs=2, skip=True), st.integers(0, 999))
+def test_differences_agree_with_rationals(network: Network, seed: int) -> None:
+    other = cancelling_network(seed, network.n_inputs, 2, skip=True)
+    for second in (other, shuffled(network, seed)):
+        found = compare(network, second, Box(-1, 1))
+        points = np.concatenate([region.vertices for region in found.regions])
+        gaps = np.abs(network.evaluate(points) - second.evaluate(points)).max()
+        if gaps:
+            np.testing.assert_allclose(found.largest, float(gaps), rtol=1e-8)
+        else:
+            assert found.largest == 0.0
+
+
+def shuffled(network: Network, seed: int) -> Network:
+    """The same function: neurons in another order."""
+    order = np.random.default_rng(seed).permutation(network.widths[0])
+    (layer,) = network.layers
+    moved = Layer(Affine({0: layer.affine.terms[0][order]}, layer.affine.bias[order]))
+    terms = {**network.output.terms, 1: network.output.terms[1][:, order]}
+    return Network(network.n_inputs, [moved], Affine(terms, network.output.bias))

@@ -7,6 +7,7 @@ from math import comb, log10
 
 import numpy as np
 
+from tropicell.activations import Activation
 from tropicell.network import Network
 from tropicell.polyhedra import Row, integer_row
 
@@ -43,7 +44,7 @@ def upper_bound(network: Network) -> int:
     >>> upper_bound(Network.mlp([np.ones((3, 2)), np.ones((3, 3)), np.ones((1, 3))]))
     40
     """
-    relu = all(layer.activation.name == "relu" for layer in network.layers)
+    relu = all(_is_relu(layer.activation) for layer in network.layers)
     steps = network.depth * network.n_inputs * min(network.n_inputs, max((0, *network.widths)))
     if relu and not network.skips and steps <= _MOST_STEPS:
         return _serra(network.n_inputs, network.widths)
@@ -53,6 +54,11 @@ def upper_bound(network: Network) -> int:
         if not network.skips:
             dimension = min(dimension, layer.width)
     return product
+
+
+def _is_relu(activation: Activation) -> bool:
+    """Whether all neurons have one breakpoint and are constant below it, whatever the name."""
+    return bool((activation.pieces == 2).all() and (activation.slopes[:, 0] == 0).all())
 
 
 def _serra(inputs: int, widths: tuple[int, ...]) -> int:

@@ -12,6 +12,7 @@ from math import comb, prod
 
 import numpy as np
 
+from tropicell.arithmetic import to_rationals
 from tropicell.arrays import FloatArray
 from tropicell.domains import Box, Domain, WholeSpace
 from tropicell.errors import InvalidInputError
@@ -170,7 +171,8 @@ def cones(inputs: int, neurons: int, apex: Sequence[float] | None = None) -> Kno
     ----------
     inputs, neurons : int
     apex : sequence of float, optional
-        The point; default: the origin, so that all biases are 0.
+        The point; default: the origin, so that all biases are 0. Numbers such as 0.1 are refused:
+        the hyperplanes would miss it by a rounding error.
 
     Examples
     --------
@@ -181,9 +183,16 @@ def cones(inputs: int, neurons: int, apex: Sequence[float] | None = None) -> Kno
     """
     normals = _moment_curve(neurons, inputs)
     point = np.zeros(inputs) if apex is None else np.asarray(apex, dtype=float)
+    offsets = -normals @ point
+    exact = -to_rationals(normals) @ to_rationals(point)
+    if not (np.isfinite(offsets).all() and (to_rationals(offsets) == exact).all()):
+        raise InvalidInputError(
+            f"float64 has no room for hyperplanes that all meet in {point.tolist()}: "
+            "take whole numbers, or fractions such as 0.5 and 0.25"
+        )
     count = 2 * sum(comb(neurons - 1, j) for j in range(inputs)) if neurons else 1
     reason = f"Zaslavsky, all through one point: twice the sum of C({neurons - 1}, j), j < {inputs}"
-    return Known(_shallow(normals, -normals @ point), WholeSpace(), count, reason)
+    return Known(_shallow(normals, offsets), WholeSpace(), count, reason)
 
 
 def parallel(neurons: int, inputs: int = 2, *, spacing: float = 1.0) -> Known:
@@ -194,6 +203,8 @@ def parallel(neurons: int, inputs: int = 2, *, spacing: float = 1.0) -> Known:
     >>> parallel(1000).count
     1001
     """
+    if not 0 < abs(spacing) < np.inf:
+        raise InvalidInputError(f"the spacing must be a finite number other than 0, got {spacing}")
     normals = np.ones((neurons, inputs))
     reason = f"{neurons} hyperplanes that do not meet"
     network = _shallow(normals, -spacing * np.arange(neurons, dtype=np.float64))
@@ -203,7 +214,7 @@ def parallel(neurons: int, inputs: int = 2, *, spacing: float = 1.0) -> Known:
 def _moment_curve(count: int, powers: int) -> FloatArray:
     """Rows 1, t, t², … for whole numbers t around 0, as exact floats."""
     t = np.arange(count) - count // 2
-    if powers > 1 and float(np.abs(t).max(initial=0)) ** (powers - 1) >= 2.0**53:
+    if powers > 1 and int(np.abs(t).max(initial=0)) ** (powers - 1) >= 2**53:
         raise InvalidInputError(
             f"{count} neurons in so many dimensions need weights that float64 can't hold"
         )

@@ -23,11 +23,14 @@ from tropicell.engines._cells_state import INFLATE, ROUND, TINY
 from tropicell.patterns import PatternArray, split_layers
 
 if TYPE_CHECKING:
+    from tropicell.columns import PackedPatterns
     from tropicell.layers import Affine
     from tropicell.network import Network
 
 #: Roundings beyond one for each summand; more than any order of a sum has.
 _MORE_ROUNDINGS = 16
+#: Numbers of a layer that are worked on at a time.
+_AT_ONCE = 2**18
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +89,36 @@ def bounded_maps(network: Network, patterns: PatternArray) -> Iterator[Bounded]:
         layers.append(_after(network, layer, before, pieces))
     output = _before(network, network.depth + 1, layers)
     yield output if tame else output.infinite()
+
+
+def output_bounds(network: Network, packed: PackedPatterns) -> Bounded:
+    """The maps of the outputs alone, for any number of patterns.
+
+    Parameters
+    ----------
+    network : Network
+    packed : PackedPatterns
+
+    Examples
+    --------
+    >>> from tropicell import Network, enumerate_regions
+    >>> regions = enumerate_regions(Network.mlp([[[1.0]], [[3.0]]]))
+    >>> output_bounds(regions.network, regions.packed).slopes.ravel()
+    array([0., 3.])
+    """
+    count, outputs = len(packed), network.n_outputs
+    found = Bounded(
+        np.empty((count, network.n_inputs, outputs)),
+        *(np.empty((count, outputs)) for _ in range(3)),
+    )
+    numbers = max([1, *network.widths]) * network.n_inputs
+    step = max(1, _AT_ONCE // numbers)
+    for start in range(0, count, step):
+        part = slice(start, start + step)
+        *_, maps = bounded_maps(network, packed[part])
+        for name, column in vars(maps).items():
+            getattr(found, name)[part] = column
+    return found
 
 
 def largest_errors(network: Network) -> tuple[FloatArray, FloatArray]:

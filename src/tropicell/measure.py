@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,13 +21,11 @@ from tropicell.errors import InvalidInputError
 from tropicell.exact_columns import exact_vertices
 from tropicell.generators import volume
 from tropicell.growth import Growth
-from tropicell.map_bounds import bounded_maps, largest_errors
+from tropicell.level_sets import equal_outputs, hull
+from tropicell.map_bounds import largest_errors, output_bounds
 from tropicell.parts import check_workers, in_parts
 from tropicell.regions import Regions
 from tropicell.residues import residues
-
-if TYPE_CHECKING:
-    from scipy.spatial import ConvexHull
 
 Norm = Literal["l1", "l2", "linf"]
 
@@ -41,8 +39,6 @@ _LIKELY = 16
 _MATTERS = 1e-9
 #: Regions that are looked at in rationals for one value, besides those that are constant.
 _MOST_EXACT = 32
-#: Numbers of a layer that are worked on at a time.
-_NUMBERS = 2**18
 
 _ORDERS: dict[str, float] = {"l1": 1, "l2": 2, "linf": np.inf}
 
@@ -137,7 +133,7 @@ def _solid(corners: Ragged, sizes: FloatArray, centroids: FloatArray) -> Callabl
 def _polytope(points: FloatArray) -> tuple[float, FloatArray]:
     """Simplices between the facets' triangles and a point inside."""
     inside = points.mean(axis=0)
-    simplices = (points - inside)[_hull(points - inside).simplices]
+    simplices = (points - inside)[hull(points - inside).simplices]
     sizes = np.abs(np.linalg.det(simplices)) / np.prod(np.arange(1, points.shape[1] + 1))
     total = float(sizes.sum())
     centres = simplices.sum(axis=1) / (points.shape[1] + 1)
@@ -160,6 +156,11 @@ def lipschitz(regions: Regions, norm: Norm = "l2") -> tuple[float, int]:
         The largest operator norm of a region's matrix.
     region : int
 
+    Notes
+    -----
+    In float64. Where rounding errors would be a large part of the constant, the matrices of the most
+    promising regions are worked out in rationals and rounded once.
+
     Examples
     --------
     >>> from tropicell import Network, enumerate_regions
@@ -172,7 +173,33 @@ def lipschitz(regions: Regions, norm: Norm = "l2") -> tuple[float, int]:
     matrices = regions.affine_maps[:, :, :-1]
     norms = np.linalg.norm(matrices, ord=_ORDERS[norm], axis=(1, 2))
     best = int(np.argmax(norms))
+    # Numbers that are off by e change each of these norms by at most the sum of all e.
+    inputs = regions.network.n_inputs
+    limit = norms[best] * (1 + _MATTERS) + 1e-150
+    with np.errstate(over="ignore", invalid="ignore"):
+        there = ~(norms + inputs * largest_errors(regions.network)[0].sum() <= limit)
+        if there.any():
+            there[best] = True
+            some = np.flatnonzero(there)
+            maps = output_bounds(regions.network, regions.packed.take(some))
+            errors = np.nan_to_num(inputs * maps.slope_error.sum(axis=1), nan=np.inf)
+            if not (norms[some] + errors <= limit).all():
+                kept = ~(norms[some] + errors < (norms[some] - errors).max())
+                return _exact_norm(regions, some[kept], norms, norm)
     return float(norms[best]), best
+
+
+def _exact_norm(
+    regions: Regions, candidates: NDArray[np.int64], norms: FloatArray, norm: Norm
+) -> tuple[float, int]:
+    """The largest norm of the matrices of some regions, these rounded once."""
+    order = candidates[np.argsort(-norms[candidates], kind="stable")][:_MOST_EXACT]
+    found = []
+    for index in order.tolist():
+        matrix = regions[index].affine_map.astype_float().matrix
+        found.append(float(np.linalg.norm(matrix, ord=_ORDERS[norm])))
+    best = int(np.argmax(found))
+    return found[best], int(order[best])
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,13 +285,14 @@ def _candidates(regions: Regions, output: int, values: FloatArray) -> NDArray[np
     slopes, offsets = (error[output] for error in largest_errors(regions.network))
     with np.errstate(over="ignore", invalid="ignore"):
         there = ~(values + (slopes * sizes + offsets) <= limit)
-    there[best] = True
-    if there.sum() == 1:
+    if not there.any():
         return np.empty(0, dtype=np.int64)
+    there[best] = True
     some, place = np.unique(owners[there], return_inverse=True)
     with np.errstate(over="ignore", invalid="ignore"):
-        slopes, offsets = _errors(regions, output, some)
-        errors = np.nan_to_num(slopes[place] * sizes[there] + offsets[place], nan=np.inf)
+        maps = output_bounds(regions.network, regions.packed.take(some))
+        slopes, offsets = maps.slope_error[place, output], maps.offset_error[place, output]
+        errors = np.nan_to_num(slopes * sizes[there] + offsets, nan=np.inf)
         high = values[there] + errors
         if (high <= limit).all():
             return np.empty(0, dtype=np.int64)
@@ -273,30 +301,16 @@ def _candidates(regions: Regions, output: int, values: FloatArray) -> NDArray[np
     return np.array(list(dict.fromkeys(owners[there][kept][order].tolist())), dtype=np.int64)
 
 
-def _errors(
-    regions: Regions, output: int, some: NDArray[np.int64]
-) -> tuple[FloatArray, FloatArray]:
-    """Bounds on the errors of an output's slopes and offset on some regions."""
-    slopes, offsets = np.empty(len(some)), np.empty(len(some))
-
-    def work(part: slice) -> None:
-        *_, maps = bounded_maps(regions.network, regions.packed[some[part]])
-        slopes[part], offsets[part] = maps.slope_error[:, output], maps.offset_error[:, output]
-
-    numbers = max(1, regions.network.n_neurons * regions.network.n_inputs)
-    in_parts(work, len(some), 1, max(1, _NUMBERS // numbers))
-    return slopes, offsets
-
-
 def _without_rounding(
     regions: Regions, output: int, sign: int, candidates: NDArray[np.int64]
 ) -> tuple[float, FloatArray]:
     """The largest value of an output (times the sign) on some regions, and where.
 
-    Regions on which the output is constant are told by residues, and one of each constant is looked
-    at. Of the others, the first ones are worked out in rationals.
+    If there are many regions, those on which the output is constant are told by residues, and one of
+    each constant is looked at. Of the others, the first ones are worked out in rationals.
     """
-    classes = _constants(regions, output, candidates)
+    many = len(candidates) > _MOST_EXACT
+    classes = _constants(regions, output, candidates) if many else np.full(len(candidates), -1)
     first = np.unique(classes[classes >= 0], return_index=True)[1]
     chosen = [
         *candidates[classes >= 0][first].tolist(),
@@ -329,6 +343,8 @@ def _constants(
 def integral(regions: Regions) -> FloatArray:
     """The exact integral of each output over a bounded domain.
 
+    A sum of volumes times values in float64: nothing is sampled, but sums and maps are rounded.
+
     Examples
     --------
     >>> from tropicell import Box, Network, enumerate_regions
@@ -360,6 +376,12 @@ def mean(regions: Regions) -> FloatArray:
 def decision_boundary(regions: Regions, first: int = 0, second: int = 1) -> list[FloatArray]:
     """Where two outputs are equal: points (1-D), segments (2-D) or polygons (3-D).
 
+    That is the boundary of the set where they differ: all points at which the outputs are equal,
+    but not so all around. The outputs may change places there (a change of the decision) or only touch,
+    as the absolute value of x and 0 do at 0. Where they are equal on a whole region, that region is not a part of it,
+    but its facets towards regions on which they differ are. Which of the two outputs is the first
+    one makes no difference.
+
     Parameters
     ----------
     regions : Regions
@@ -370,7 +392,13 @@ def decision_boundary(regions: Regions, first: int = 0, second: int = 1) -> list
     Returns
     -------
     list of ndarray, shape (corners, inputs)
-        In 3-D the corners are in order.
+        Each piece once; pieces with fewer dimensions (a corner of a region in 2-D) are left out. In
+        3-D the corners are in order.
+
+    Notes
+    -----
+    Which regions have a piece, and whether it is one of their facets, is decided without rounding;
+    the corners are rounded.
 
     Examples
     --------
@@ -379,50 +407,20 @@ def decision_boundary(regions: Regions, first: int = 0, second: int = 1) -> list
     >>> decision_boundary(enumerate_regions(network, Box(-1, 1)))
     [array([[ 0.5, -1. ],
            [ 0.5,  1. ]])]
+
+    The absolute value and 0 touch:
+
+    >>> network = Network.mlp([[[1.0], [-1.0]], [[1.0, 1.0], [0.0, 0.0]]])
+    >>> regions = enumerate_regions(network, Box(-1, 1))
+    >>> decision_boundary(regions, 0, 1), decision_boundary(regions, 1, 0)
+    ([array([[0.]])], [array([[0.]])])
     """
+    outputs = regions.network.n_outputs
+    for output in (first, second):
+        if not -outputs <= output < outputs:
+            raise InvalidInputError(f"the network has {outputs} outputs, no number {output}")
     if regions.network.n_inputs > 3:
         raise InvalidInputError("decision boundaries are drawn for 1 to 3 inputs; use a Slice")
     if not regions.bounded.all():
         raise InvalidInputError("the domain is unbounded: enumerate the regions in a Box")
-    difference = regions.affine_maps[:, first] - regions.affine_maps[:, second]
-    corners = regions.corners
-    signs = np.einsum("nd,nd->n", difference[corners.owners()], corners.values)
-    pieces = []
-    start = 0
-    for end in corners.ends:
-        points, values = corners.values[start:end, :-1], signs[start:end].copy()
-        start = end
-        values[np.abs(values) <= 1e-12 * np.abs(values).max()] = 0.0
-        # A facet on which the outputs are equal is taken from its positive side.
-        facet = (values == 0).sum() >= points.shape[1]
-        if (values > 0).any() and (facet or (values < 0).any()):
-            pieces.append(_level_set(points, values))
-    return pieces
-
-
-def _level_set(points: FloatArray, values: FloatArray) -> FloatArray:
-    """The zero set of an affine function on the convex hull of points, by its extreme points."""
-    above, below = values > 0, values < 0
-    p, vp = points[above][:, None], values[above][:, None, None]
-    q, vq = points[below][None], values[below][None, :, None]
-    crossings = ((p * -vq + q * vp) / (vp - vq)).reshape(-1, points.shape[1])
-    found = np.concatenate([crossings, points[values == 0]])
-    if points.shape[1] == 1:
-        return found[:1]
-    centred = found - found.mean(axis=0)
-    # Directions inside the zero set, the longest first.
-    plane = centred @ np.linalg.svd(centred, full_matrices=False)[2].T
-    if points.shape[1] == 2:
-        ends = [int(plane[:, 0].argmin()), int(plane[:, 0].argmax())]
-        segment = found[ends]
-        return segment[np.lexsort(segment.T[::-1])]
-    return found[_hull(plane[:, :2]).vertices]
-
-
-def _hull(points: FloatArray) -> ConvexHull:
-    from scipy.spatial import ConvexHull, QhullError  # noqa: PLC0415 - slow to import
-
-    try:
-        return ConvexHull(points)
-    except QhullError:  # nearly flat: let Qhull joggle the points by rounding errors
-        return ConvexHull(points, qhull_options="QJ")
+    return equal_outputs(regions, first % outputs, second % outputs)

@@ -93,12 +93,14 @@ def level_segments(polygons: list[FloatArray], forms: FloatArray) -> list[FloatA
     >>> level_segments([square], np.array([[2.0, 0.0, -1.0]]))[0].tolist()
     [[0.5, 0.0], [0.5, 1.0]]
     """
-    segments = []
+    segments: list[FloatArray] = []
+    edges: set[bytes] = set()
+    size = max((float(np.abs(polygon).max()) for polygon in polygons), default=1.0)
     for polygon, form in zip(polygons, forms, strict=True):
         values = polygon @ form[:-1] + form[-1]
         values[np.abs(values) <= 1e-12 * np.abs(values).max()] = 0.0
-        # An edge on which the form is 0 is taken from its positive side.
-        if not (values > 0).any() or not ((values < 0).any() or (values == 0).sum() >= 2):
+        crosses = (values > 0).any() and (values < 0).any()
+        if not values.any() or not (crosses or (values == 0).sum() >= 2):
             continue
         following, after = np.roll(polygon, -1, axis=0), np.roll(values, -1)
         crossed = values * after < 0
@@ -106,5 +108,10 @@ def level_segments(polygons: list[FloatArray], forms: FloatArray) -> list[FloatA
         ends = polygon[crossed] + share[:, None] * (following - polygon)[crossed]
         ends = np.concatenate([ends, polygon[values == 0]])
         if len(ends) >= 2:
-            segments.append(ends[np.lexsort(ends.T[::-1])][[0, -1]])
+            segment = ends[np.lexsort(ends.T[::-1])][[0, -1]]
+            # An edge on which the form is 0 may belong to two polygons.
+            key = (np.round(segment / (ON_LINE * size)) + 0.0).tobytes()
+            if crosses or key not in edges:
+                segments.append(segment)
+                edges.add(key)
     return segments

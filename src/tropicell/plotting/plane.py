@@ -258,7 +258,8 @@ def plot_decision_boundary(
 
     Notes
     -----
-    One exact segment for every region that the boundary passes. Regions on which the outputs are
+    One segment for every region that the boundary passes, in float64; `measure.decision_boundary`
+    says what counts as the boundary, and decides without rounding. Regions on which the outputs are
     equal throughout are left out.
 
     Examples
