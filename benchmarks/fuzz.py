@@ -39,6 +39,11 @@ SHARES = {
     "regions": 3,
     "mapped regions": 2,
     "certificate": 1,
+    "cache": 3,
+    "slice": 3,
+    "points": 2,
+    "lab": 2,
+    "idx": 2,
 }
 #: A worker that is silent for so long hangs, however busy the machine is.
 PATIENCE = 600.0

@@ -69,6 +69,10 @@ def check_file(file: Path) -> None:
         raise ModelFileError(f"{file}: is a folder; expected a file")
     if not stat.S_ISREG(mode):
         raise ModelFileError(f"{file}: is a pipe or a device; expected a file")
+    try:
+        file.open("rb").close()  # libraries do not all say why they can't
+    except OSError as error:
+        raise ModelFileError(f"{file}: can't be read: {reason(error)}") from error
 
 
 def is_folder(path: Path) -> bool:

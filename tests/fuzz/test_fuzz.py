@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from fuzz.flips import CHECKED, flip
 from fuzz.mutations import mutate
 from fuzz.seeds import write_seeds
 
@@ -18,6 +19,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 CASES = {"npz": 120, "onnx": 120, "regions": 60, "certificate": 40}
+CASES |= {"cache": 60, "slice": 100, "points": 60, "lab": 60, "idx": 60}
 
 
 @pytest.fixture(scope="module")
@@ -78,3 +80,12 @@ with guard:
 assert any("pickle.find_class" in v for v in guard.violations)
 """
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+@pytest.mark.parametrize("kind", CHECKED)
+def test_flipped_bits(kind: str, tmp_path: Path) -> None:
+    """Any single bit: the same content, or an error that names the file."""
+    outcomes, troubles = flip(kind, tmp_path, 60)
+    assert troubles == []
+    assert outcomes["refused"] > 30
+    assert outcomes["refused"] + outcomes["same"] == 60
