@@ -22,7 +22,6 @@ import numpy as np
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "tests"))
 from fuzz.flips import CHECKED, flip  # noqa: E402
-
 from tropicell.io import read_npz, write_npz  # noqa: E402
 
 #: Formats whose files are small enough to flip all bits.
@@ -64,7 +63,11 @@ def cost(megabytes: int = 512, repeats: int = 5) -> dict[str, float]:
             times.append(time.perf_counter() - started)
         size = file.stat().st_size
     seconds = float(np.median(times[1:]))
-    return {"bytes": size, "seconds": round(seconds, 4), "gb_per_second": round(size / seconds / 1e9, 2)}
+    return {
+        "bytes": size,
+        "seconds": round(seconds, 4),
+        "gb_per_second": round(size / seconds / 1e9, 2),
+    }
 
 
 def table(content: dict[str, Any]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import random
 from collections import Counter
@@ -36,7 +37,8 @@ def answers_of(result: Any) -> Answers:
         return _regions(result)
     if isinstance(result, CachedPredictor):
         points = np.random.default_rng(5).normal(size=(200, result.network.n_inputs))
-        return [result.max_bytes, result.policy, *result.columns(), result.predict(points)]
+        asked = copy.deepcopy(result)  # it learns from what it is asked
+        return [result.max_bytes, result.policy, *result.columns(), asked.predict(points)]
     if isinstance(result, Slice):
         return [result.origin, result.directions, repr(result.inside)]
     return [result]
@@ -89,7 +91,9 @@ def digest(answers: Answers) -> str:
     return found.hexdigest()
 
 
-def flip(kind: str, folder: Path, bits: int | None, seed: int = 0) -> tuple[Counter[str], list[str]]:
+def flip(
+    kind: str, folder: Path, bits: int | None, seed: int = 0
+) -> tuple[Counter[str], list[str]]:
     """Flip single bits of a file, so many at random or all of them; outcomes, and what was wrong.
 
     The outcomes are "same" and "refused"; all others are troubles.
@@ -106,7 +110,9 @@ def flip(kind: str, folder: Path, bits: int | None, seed: int = 0) -> tuple[Coun
     expected = digest(ask(whole))
     size = 8 * len(content)
     chosen: Iterable[int] = (
-        range(size) if bits is None else random.Random(f"{kind} {seed}").choices(range(size), k=bits)
+        range(size)
+        if bits is None
+        else random.Random(f"{kind} {seed}").choices(range(size), k=bits)
     )
     outcomes: Counter[str] = Counter()
     troubles = []

@@ -44,9 +44,9 @@ LOADERS: dict[str, Loader] = {
     "certificate": lambda path: verify_certificate.verify(str(path)),
     "cache": lambda path: CachedPredictor.load(path, cached()),
     "slice": lambda path: read_slice(str(path)),
-    "points": lambda path: user_points(path),
-    "lab": lambda path: kept(path),
-    "idx": lambda path: read_idx(path),
+    "points": user_points,
+    "lab": lambda path: _StoreAt(path, {"seed": 0}).get(*UNIT),
+    "idx": read_idx,
 }
 SUFFIXES = {"regions": ".npz", "mapped regions": ".npz", "certificate": ".npz"}
 SUFFIXES |= {"cache": ".npz", "slice": ".npz", "points": ".npz", "lab": ".npz"}
@@ -265,11 +265,6 @@ class _StoreAt(Store):
 
     def file(self, unit: str, settings: Mapping[str, Any]) -> Path:
         return self.folder
-
-
-def kept(path: Path) -> Any:
-    """A result of the lab."""
-    return _StoreAt(path, {"seed": 0}).get(*UNIT)
 
 
 def _kept(folder: Path) -> None:
