@@ -149,6 +149,7 @@ class _KernelCache(_numba.FunctionCache):  # type: ignore[misc]
     """The cache of one kernel, which never raises."""
 
     _impl_class = _Places
+    _cache_file: Any
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
