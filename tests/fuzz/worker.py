@@ -25,8 +25,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from fuzz import flips
 from fuzz.guard import Guard, limit_memory
 from fuzz.mutations import mutate, mutates_bytes
-from fuzz.seeds import LOADERS, suffix_of
+from fuzz.seeds import LOADERS, cached, suffix_of
 from tropicell import CachedPredictor, Network, Regions, Slice, TropicellError
+from tropicell.predictor import POLICIES
 from tropicell.verify_certificate import RejectedError
 
 #: A case that takes longer than this is reported, in seconds of processor time.
@@ -67,6 +68,14 @@ def use(result: Any) -> None:
         flips.answers_of(result)
     else:
         raise TypeError(f"a loader returned {type(result).__name__}")
+
+
+def cached_kernels() -> None:
+    """Use the kernels of caches, those of full ones too."""
+    points = np.random.default_rng(0).normal(size=(300, 3))
+    for policy in POLICIES:
+        for limit in (10_000, 2**20):
+            flips.answers_of(CachedPredictor(cached(), limit, policy).fit(points))
 
 
 def changed(result: Any, expected: str | None) -> str:
@@ -138,6 +147,8 @@ def main() -> None:
             truth[claim(result)] = result["regions"]
         else:
             use(result)
+    if kind == "cache":  # compiled code is loaded by Numba, which has pickles of its own
+        cached_kernels()
     guard = Guard(work, canary)
     limit_memory()
     for number in range(first, last):
