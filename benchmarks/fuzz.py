@@ -41,6 +41,11 @@ SHARES = {
     "certificate": 1,
     "folder": 2,
     "checkpoint": 2,
+    "cache": 3,
+    "slice": 3,
+    "points": 2,
+    "lab": 2,
+    "idx": 2,
 }
 #: A worker that is silent for so long hangs, however busy the machine is.
 PATIENCE = 600.0

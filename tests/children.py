@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
 import subprocess
 import sys
 from typing import Any
+
+import pytest
 
 #: Seconds that a process may take; they take a few, and more where kernels are compiled first.
 LIMIT = 120.0
@@ -35,3 +39,13 @@ def run_python(*arguments: str, check: bool = True, **options: Any) -> subproces
     if check:
         assert done.returncode == 0, done.stderr
     return done
+
+
+def without_rights() -> dict[str, Any]:
+    """Options of a process that obeys the permissions of files, which root need not."""
+    if os.geteuid() != 0:
+        return {}
+    if sys.platform != "linux":
+        pytest.skip("root may write everywhere")
+    prctl, drop, override, search = ctypes.CDLL(None).prctl, 24, 1, 2
+    return {"preexec_fn": lambda: [prctl(drop, right, 0, 0, 0) for right in (override, search)]}

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import shutil
 import stat
-import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from children import run_python
 
 import tropicell
+from children import run_python, without_rights
 from tropicell import compiling
 
 
@@ -100,16 +98,6 @@ def twice(x):
 """
 
 
-def without_rights() -> dict[str, Any]:
-    """Options of a process that obeys the permissions of files, which root need not."""
-    if os.geteuid() != 0:
-        return {}
-    if sys.platform != "linux":
-        pytest.skip("root may write everywhere")
-    prctl, drop, override, search = ctypes.CDLL(None).prctl, 24, 1, 2
-    return {"preexec_fn": lambda: [prctl(drop, right, 0, 0, 0) for right in (override, search)]}
-
-
 @pytest.fixture
 def package() -> Iterator[Path]:
     """A copy of the package without compiled kernels, in a folder that everybody may enter."""
@@ -155,14 +143,14 @@ def test_read_only_package_and_home(package: Path) -> None:
 
 @pytest.fixture
 def kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Any]:
-    """A kernel in a file, with one entry in its cache; each call loads it as a new process would."""
+    """A kernel in a file, with one entry in its cache; a call loads it as a new process would."""
     monkeypatch.setattr(compiling.numba.config, "CACHE_DIR", "")
     (tmp_path / "kernels.py").write_text(KERNEL)
 
     def load() -> Any:
         space: dict[str, Any] = {"__name__": "tropicell.kernels"}
         file = tmp_path / "kernels.py"
-        exec(compile(file.read_text(), str(file), "exec"), space)  # noqa: S102
+        exec(compile(file.read_text(), str(file), "exec"), space)
         return space["twice"]
 
     assert load()(2) == 4

@@ -71,7 +71,7 @@ CASES: dict[str, tuple[Callable[[Path], Any], Callable[[Any], Any]]] = {
         lambda p: [p.contains(POINTS), p.predict(POINTS)],
     ),
     "Certificate": (lambda _: regions().certify(), lambda c: [c.ok, c.complete, c.counts]),
-    "Checkpoint": (lambda folder: Checkpoint(folder), lambda c: c.path),
+    "Checkpoint": (Checkpoint, lambda c: c.path),
     "Comparison": (lambda _: compare(NETWORK, NETWORK, BOX), lambda c: [c.largest, c.point]),
     "DataRegions": (lambda _: DataRegions(NETWORK, POINTS), lambda d: d.distance(POINTS)),
     "EmptyRegion": (

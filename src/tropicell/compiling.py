@@ -2,10 +2,10 @@
 
 Compiled kernels are kept on disk by Numba's own cache. By itself that cache raises where nothing
 can be written (``import`` fails in a container whose files are read-only), where the disk is full,
-and where one of its files is cut short; and it runs whatever machine code a flipped bit leaves. Here
-a cache that can't be used costs time and nothing else: its files carry a checksum and what they
-are of, a file that is damaged counts as missing, and kernels that can't be kept are compiled anew in
-each process, which users are told once.
+and where one of its files is cut short; and it runs whatever machine code a flipped bit leaves.
+Here a cache that can't be used costs time and nothing else: its files carry a checksum and what
+they are of, a file that is damaged counts as missing, and kernels that can't be kept are compiled
+anew in each process, which users are told once.
 """
 
 from __future__ import annotations
@@ -18,18 +18,31 @@ import zlib
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast, overload
 
 import numba
 from numba.core import caching, event
 
 __all__ = ["njit"]
 
+_numba: Any = caching
+
 #: Seconds of compiling after which users are told what they wait for.
 _PATIENCE = 1.5
 
 #: Bytes of the checksum at the end of what the cache writes.
 _CHECK = 4
+
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+@overload
+def njit(function: Function, /) -> Function: ...
+
+
+@overload
+def njit(**options: Any) -> Callable[[Function], Function]: ...
 
 
 def njit(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
@@ -73,7 +86,7 @@ def _damaged(content: bytes) -> bool:
     return zlib.crc32(content[:-_CHECK]).to_bytes(_CHECK, "little") != content[-_CHECK:]
 
 
-class _CheckedFile(caching.IndexDataCacheFile):  # type: ignore[misc]  # Numba has no types
+class _CheckedFile(_numba.IndexDataCacheFile):  # type: ignore[misc]  # Numba has no types
     """The files of one kernel. What can't be trusted is not there.
 
     Each holds a checksum, and the data say what they are of: two processes that write at the same
@@ -120,7 +133,7 @@ def _read_only(kind: Any) -> Any:
     return ReadOnly
 
 
-_IMPLEMENTATION: Any = caching.FunctionCache._impl_class
+_IMPLEMENTATION: Any = _numba.FunctionCache._impl_class
 
 
 class _Places(_IMPLEMENTATION):  # type: ignore[misc]
@@ -132,10 +145,11 @@ class _Places(_IMPLEMENTATION):  # type: ignore[misc]
     ]
 
 
-class _KernelCache(caching.FunctionCache):  # type: ignore[misc]
+class _KernelCache(_numba.FunctionCache):  # type: ignore[misc]
     """The cache of one kernel, which never raises."""
 
     _impl_class = _Places
+    _cache_file: Any
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
@@ -158,7 +172,7 @@ class _KernelCache(caching.FunctionCache):  # type: ignore[misc]
             _say_not_kept(error)
 
 
-class _NoCache(caching.NullCache):  # type: ignore[misc]
+class _NoCache(_numba.NullCache):  # type: ignore[misc]
     """For a kernel that can't be kept."""
 
     def __init__(self, reason: Exception) -> None:
@@ -178,8 +192,8 @@ def _say_not_kept(reason: Exception) -> None:
     _said_not_kept.set()
     why = reason.strerror if isinstance(reason, OSError) and reason.strerror else str(reason)
     text = (
-        f"compiled kernels can't be kept ({why}), so each process compiles them anew; to keep them, "
-        "set NUMBA_CACHE_DIR to a folder that can be written to"
+        f"compiled kernels can't be kept ({why}), so each process compiles them anew; to keep "
+        "them, set NUMBA_CACHE_DIR to a folder that can be written to"
     )
     with suppress(Exception):  # standard error may be closed
         print(f"tropicell: {text}", file=sys.stderr, flush=True)

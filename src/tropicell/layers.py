@@ -152,9 +152,24 @@ def finite_numbers(values: ArrayLike, what: str) -> FloatArray:
     return array
 
 
+def _check_rows(matrix: sp.csr_array) -> None:
+    """Refuse a sparse matrix whose parts contradict each other: compiled code relies on them.
+
+    SciPy's own check leaves out most of it where the last row claims to end at 0 or before.
+    """
+    ends, columns = matrix.indptr, matrix.indices
+    rising = ends[0] == 0 and bool((ends[1:] >= ends[:-1]).all())
+    if not rising or ends[-1] > min(len(columns), len(matrix.data)):
+        raise InvalidNetworkError("the rows of a sparse matrix are not one after the other")
+    used = columns[: ends[-1]]
+    if used.size and not 0 <= used.min() <= used.max() < matrix.shape[1]:
+        raise InvalidNetworkError("a sparse matrix has entries beyond its last column")
+
+
 def _matrix(matrix: ArrayLike | sp.sparray) -> Matrix:
     if sp.issparse(matrix):
         result = sp.csr_array(matrix).astype(np.float64)
+        _check_rows(result)
         result.sum_duplicates()
         finite_numbers(result.data, "matrix")
         return result

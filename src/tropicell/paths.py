@@ -1,7 +1,7 @@
 """Paths that users give: whatever is wrong with one becomes an error of this package that names it.
 
-What goes wrong while a file is read is turned into errors by `tropicell.importers.messages.in_file`,
-and while one is written by `tropicell.durable.replacing`.
+What goes wrong while a file is read is turned into errors by `in_file` of
+`tropicell.importers.messages`, and while one is written by `tropicell.durable.replacing`.
 """
 
 from __future__ import annotations
@@ -79,14 +79,18 @@ def check_file(file: Path) -> None:
         raise ModelFileError(f"{file}: is a folder; expected a file")
     if not stat.S_ISREG(mode):
         raise ModelFileError(f"{file}: is a pipe or a device; expected a file")
+    try:
+        file.open("rb").close()  # libraries do not all say why they can't
+    except OSError as error:
+        raise ModelFileError(f"{file}: can't be read: {reason(error)}") from error
 
 
 def is_folder(path: Path) -> bool:
-    """Whether there is a folder of this name; a name that can't be one is none.
+    r"""Whether there is a folder of this name; a name that can't be one is none.
 
     Examples
     --------
-    >>> is_folder(Path("/")), is_folder(Path("x" * 5000)), is_folder(Path("a\\0b"))
+    >>> is_folder(Path("/")), is_folder(Path("x" * 5000)), is_folder(Path("a\0b"))
     (True, False, False)
     """
     try:

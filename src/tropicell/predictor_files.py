@@ -79,7 +79,7 @@ def load_cache(
         )
         for start in range(0, len(words), _STEP):
             part = slice(start, start + _STEP)
-            predictor.extend(np.array(words[part]), np.array(maps[part]))
+            predictor.extend(np.array(words[part], order="C"), np.array(maps[part], order="C"))
     return predictor
 
 

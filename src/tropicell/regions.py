@@ -434,8 +434,8 @@ class Regions:
 class _NeighboursOf:
     """The neighbours of one region, worked out when asked for, with those of all others.
 
-    A region that is pickled does not take all regions along: only the numbers of its neighbours, and
-    those only if they are known.
+    A region that is pickled does not take all regions along: only the numbers of its neighbours,
+    and those only if they are known.
     """
 
     def __init__(self, regions: Regions, row: int) -> None:

@@ -340,11 +340,15 @@ class RegionTracker:
             snapshot = self.snapshots[index]
             axes.set_title(f"step {snapshot.step}: {snapshot.count:,} regions")
 
-        film = animation.FuncAnimation(figure, draw, frames=len(pictures), init_func=lambda: None)
         rate = max(len(pictures) / seconds, 0.1)
-        with replacing(file) as temporary:
-            film.save(temporary, writer=animation.PillowWriter(fps=rate), dpi=dpi)
-        pyplot.close(figure)
+        try:
+            with replacing(file) as temporary:
+                film = animation.FuncAnimation(
+                    figure, draw, frames=len(pictures), init_func=lambda: None
+                )
+                film.save(temporary, writer=animation.PillowWriter(fps=rate), dpi=dpi)
+        finally:
+            pyplot.close(figure)
         return file
 
     def explore(self, path: str | Path, **options: Any) -> Path:

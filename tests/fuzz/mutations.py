@@ -17,9 +17,14 @@ TEXTS = (*PATHS, "relu", "header", "W0", "é" * 50, "x" * 5000, "<f8", "|O", "la
 JUNK = (None, True, [], {}, [[]], 1e308, float("nan"), float("inf"), -0.0, *HUGE, *TEXTS)
 
 
+def mutates_bytes(rng: random.Random) -> bool:
+    """Whether bytes are damaged, whatever they mean; checksums are not made anew then."""
+    return rng.random() < 0.3
+
+
 def mutate(kind: str, content: bytes, rng: random.Random) -> bytes:
     """A damaged copy; mostly the structure is damaged, else some bytes."""
-    if rng.random() < 0.3:
+    if mutates_bytes(rng):
         return damage_bytes(content, rng)
     structured = {"onnx": damage_onnx, "safetensors": damage_safetensors}.get(kind, damage_zip)
     try:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
-from collections.abc import Callable
+import struct
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from fuzz import folders
 from tropicell import (
     Affine,
     Box,
+    CachedPredictor,
     Layer,
     Network,
     Polytope,
@@ -23,7 +26,11 @@ from tropicell import (
     verify_certificate,
 )
 from tropicell.activations import clip, hard_sigmoid, prelu
+from tropicell.cli.options import read_slice
 from tropicell.domains import Domain
+from tropicell.lab.data_files import read_idx
+from tropicell.lab.store import Store
+from tropicell.lab.user_model import user_points
 
 Loader = Callable[[Path], Any]
 
@@ -37,8 +44,14 @@ LOADERS: dict[str, Loader] = {
     "mapped regions": lambda path: tropicell.load_regions(path, mapped=True),
     "certificate": lambda path: verify_certificate.verify(str(path)),
     **folders.LOADERS,
+    "cache": lambda path: CachedPredictor.load(path, cached()),
+    "slice": lambda path: read_slice(str(path)),
+    "points": user_points,
+    "lab": lambda path: _StoreAt(path, {"seed": 0}).get(*UNIT),
+    "idx": read_idx,
 }
 SUFFIXES = {"regions": ".npz", "mapped regions": ".npz", "certificate": ".npz"}
+SUFFIXES |= {"cache": ".npz", "slice": ".npz", "points": ".npz", "lab": ".npz"}
 
 
 def suffix_of(kind: str) -> str:
@@ -56,6 +69,11 @@ def write_seeds(folder: Path, kinds: list[str]) -> dict[str, list[bytes]]:
         "regions": _regions,
         "mapped regions": _regions,
         "certificate": _certificates,
+        "cache": _caches,
+        "slice": _slices,
+        "points": _points,
+        "lab": _kept,
+        "idx": _idx,
     }
     seeds = {}
     for kind in kinds:
@@ -218,3 +236,48 @@ def _onnx(folder: Path) -> None:
             "index": np.array([0, 2]),
         },
     )
+
+
+# --- what else is read again ----------------------------------------------------------------------
+
+UNIT = ("unit", {"width": 4})
+
+
+@functools.cache
+def cached() -> Network:
+    """The network of the predictors' caches."""
+    return perceptron(3, 30, 30, 4, seed=2)
+
+
+def _caches(folder: Path) -> None:
+    points = np.random.default_rng(0).normal(size=(3000, 3))
+    for number in (5, 3000):  # the second one is large enough to be mapped
+        CachedPredictor(cached()).fit(points[:number]).save(folder / f"{number}.npz")
+
+
+def _slices(folder: Path) -> None:
+    plane = {"origin": np.arange(6.0), "directions": np.eye(6)[:2]}
+    np.savez(folder / "plane.npz", **plane, low=-1.0, high=2.0)
+    np.savez_compressed(folder / "through.npz", points=np.eye(4)[:3], low=[-1.0, 0.0], high=2.0)
+
+
+def _points(folder: Path) -> None:
+    np.savez(folder / "points.npz", points=np.random.default_rng(0).normal(size=(30, 2)))
+
+
+class _StoreAt(Store):
+    """A store that has everything in one file, whatever its name."""
+
+    def file(self, unit: str, settings: Mapping[str, Any]) -> Path:
+        return self.folder
+
+
+def _kept(folder: Path) -> None:
+    store = Store(folder, {"seed": 0})
+    store.put(*UNIT, {"counts": np.arange(100), "loss": np.linspace(0, 1, 50)})
+
+
+def _idx(folder: Path) -> None:
+    pixels = np.random.default_rng(0).integers(256, size=(4, 5, 6), dtype=np.uint8)
+    content = b"\0\0\x08\x03" + struct.pack(">3I", *pixels.shape) + pixels.tobytes()
+    (folder / "images.idx").write_bytes(content)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from fuzz.flips import CHECKED, flip
 from fuzz.seeds import write_seeds
 from fuzz.worker import case
 
@@ -18,6 +19,7 @@ pytestmark = pytest.mark.skipif(
 
 CASES = {"npz": 120, "onnx": 120, "regions": 60, "certificate": 40}
 CASES |= {"folder": 100, "checkpoint": 100}
+CASES |= {"cache": 60, "slice": 100, "points": 60, "lab": 60, "idx": 60}
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +54,7 @@ def test_the_same_cases_every_time(folder: Path) -> None:
         seed = sorted((folder / "seeds" / kind).iterdir())[0].read_bytes()
         first, again = (case(kind, 5, [seed]) for _ in range(2))
         assert first == again
-        assert any(case(kind, i, [seed]) != seed for i in range(5))
+        assert any(case(kind, i, [seed])[0] != seed for i in range(5))
 
 
 def test_the_guard_sees_what_is_forbidden(tmp_path: Path) -> None:
@@ -79,3 +81,12 @@ with guard:
 assert any("pickle.find_class" in v for v in guard.violations)
 """
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+@pytest.mark.parametrize("kind", CHECKED)
+def test_flipped_bits(kind: str, tmp_path: Path) -> None:
+    """Any single bit: the same content, or an error that names the file."""
+    outcomes, troubles = flip(kind, tmp_path, 60)
+    assert troubles == []
+    assert outcomes["refused"] > 30
+    assert outcomes["refused"] + outcomes["same"] == 60

@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
+import scipy.sparse as sp
 from onnx import TensorProto, helper, numpy_helper
 
 from fuzz.seeds import general, perceptron
 from tropicell import (
+    Affine,
     Box,
     ModelFileError,
     ModelImportError,
@@ -295,6 +297,42 @@ def test_json_that_is_nested_too_deep(tmp_path: Path) -> None:
     for read in (load, load_regions):
         with pytest.raises(ModelFileError, match=r"m\.npz"):
             read(tmp_path / "m.npz")
+
+
+@pytest.mark.parametrize(
+    ("part", "numbers"),
+    [
+        ("indptr", [0, 1, 2, 5, 5, 7, -1]),  # the rows end before they begin; SciPy lets it pass
+        ("indptr", [0, 5, 2, 5, 5, 7, 0]),
+        ("indptr", [0, 2**30, 2, 5, 5, 7, 0]),
+        ("indptr", [0, 1, 2, 5, 5, 7, 8]),
+        ("indptr", [1, 1, 2, 5, 5, 7, 7]),
+        ("indices", [1, 0, 0, 1, 2, 0, 3]),
+        ("indices", [1, 0, 0, 1, 2, 0, -1]),
+    ],
+)
+def test_sparse_matrices(part: str, numbers: list[int], tmp_path: Path) -> None:
+    """Parts that contradict each other once broke the memory of the process."""
+    path = tmp_path / "net.npz"
+    save(general(), path)
+    arrays = dict(np.load(path))
+    assert len(arrays[f"layer1.from0.{part}"]) == len(numbers)
+    arrays[f"layer1.from0.{part}"] = np.array(numbers, np.int32)
+    np.savez(path, **arrays)
+    with pytest.raises(ModelFileError, match=r"net\.npz") as caught:
+        load(path)
+    assert "fewer than nnz" not in str(caught.value)  # said by SciPy when it is too late
+
+
+def test_sparse_matrices_of_users() -> None:
+    matrix = sp.csr_array(np.eye(3))
+    matrix.indptr[-1] = 0
+    with pytest.raises(InvalidNetworkError, match="one after the other"):
+        Affine({0: matrix})
+    matrix = sp.csr_array(np.eye(3))
+    matrix.indices[0] = 7
+    with pytest.raises(InvalidNetworkError, match="beyond its last column"):
+        Affine({0: matrix})
 
 
 def test_embedding_that_does_not_fit(tmp_path: Path) -> None:

@@ -35,8 +35,8 @@ def compile_to_c(
     path : str or path-like, optional
         Where to write the code; default: it is only returned.
     name : str
-        The function's name: an identifier that is neither a keyword of C99, C11 or C23, nor reserved
-        (the standard library's names, and all that begin with an underscore).
+        The function's name: an identifier that is neither a keyword of C99, C11 or C23, nor
+        reserved (the standard library's names, and all that begin with an underscore).
     number : {"double", "float"}
         Its type of numbers.
     forward : bool

@@ -33,6 +33,7 @@ from tropicell.importers.onnx_file import as_double, input_and_output, read_mode
 from tropicell.importers.operators import OPERATORS
 from tropicell.importers.refused import REFUSED, refusal
 from tropicell.network import Network
+from tropicell.paths import check_file, path_of
 
 #: Operators that may be run on constants; whatever else has no constant results anyway.
 _FOLDED = frozenset(
@@ -106,7 +107,8 @@ def from_onnx(path: str | Path, *, tolerance: float = FLOAT64_TOLERANCE) -> Netw
     Network(2 → 2 → 2)
     """
     require("onnx", extra="onnx", why="reading an ONNX file")
-    file = Path(path)
+    file = path_of(path)
+    check_file(file)
     with in_file(file):
         model = read_model(file)
         name, shape, output = input_and_output(model)

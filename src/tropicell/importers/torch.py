@@ -28,6 +28,7 @@ from tropicell.importers.messages import in_file
 from tropicell.importers.torch_graph import from_exported
 from tropicell.importers.torch_pt2 import read_pt2
 from tropicell.network import Network
+from tropicell.paths import check_file, path_of
 
 #: What to do with things that are nearly a module.
 _ADVICE = {
@@ -189,7 +190,8 @@ def from_pt2(path: str | Path, *, tolerance: float = FLOAT64_TOLERANCE) -> Netwo
     Network
     """
     torch = require("torch", extra="torch", why="reading a .pt2 file")
-    file = Path(path)
+    file = path_of(path)
+    check_file(file)
 
     def run(points: FloatArray) -> FloatArray:
         rows = torch.from_numpy(points).reshape(len(points), *shape)

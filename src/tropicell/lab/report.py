@@ -196,7 +196,9 @@ def code(text: object) -> str:
     fence = "`" * (longest + 1)
     # one space at both ends is left out again, as CommonMark has it
     padded = content.startswith(("`", " ")) or content.endswith(("`", " "))
-    return f"{fence} {content} {fence}" if padded and content.strip() else f"{fence}{content}{fence}"
+    return (
+        f"{fence} {content} {fence}" if padded and content.strip() else f"{fence}{content}{fence}"
+    )
 
 
 def literal(text: object) -> str:

@@ -68,7 +68,7 @@ def user_points(file: Path) -> NDArray[np.float64]:
         if name in arrays:
             with in_file(file):
                 points = np.asarray(arrays[name], dtype=np.float64)
-            if points.ndim < 2 or not np.isfinite(points).all():
+            if points.ndim < 2 or not points.size or not np.isfinite(points).all():
                 raise InvalidInputError(
                     f"{file}: {name} must be finite numbers of shape (points, …), "
                     f"got shape {points.shape}"
