@@ -39,7 +39,7 @@ from tropicell.lab.data import find_data
 from tropicell.lab.report import Report
 from tropicell.lab.store import Store
 from tropicell.lab.user_model import user_networks, user_points
-from tropicell.paths import make_folder
+from tropicell.paths import make_folder, shown
 
 NETWORK = random_network(3, "generic", 2, 1, 3)
 REGIONS = enumerate_regions(NETWORK, Box(-1, 1))
@@ -102,7 +102,7 @@ def test_readers(name: str, tmp_path: Path) -> None:
     for what, path in odd_paths(tmp_path, suffix).items():
         with pytest.raises((ModelFileError, InvalidInputError)) as caught:
             read(path)
-        assert path in str(caught.value), what
+        assert path in str(caught.value) or shown(path) in str(caught.value), what
         assert isinstance(
             pickle.loads(pickle.dumps(caught.value)), ModelFileError | InvalidInputError
         )
@@ -120,14 +120,14 @@ def test_writers(name: str, tmp_path: Path) -> None:
         with pytest.raises(FileWriteError) as caught:
             write(path)
         assert isinstance(caught.value, OSError), what
-        assert path in str(caught.value), what
+        assert path in str(caught.value) or shown(path) in str(caught.value), what
     assert sorted(tmp_path.rglob("*")) == before  # nothing is left behind
     target = tmp_path / f"good{suffix}"
     write(target)
     assert target.stat().st_size > 0
 
 
-@pytest.mark.parametrize("path", [None, 7, b"x.npz", ["x.npz"]])
+@pytest.mark.parametrize("path", [None, 7, ["x.npz"]])
 def test_what_is_no_path(path: Any) -> None:
     for read, _ in list(READERS.values())[:-3]:
         with pytest.raises(InvalidInputError, match="expected a path"):
