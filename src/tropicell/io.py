@@ -192,7 +192,7 @@ def read_npz(path: str | os.PathLike[str], *, mapped: bool = False) -> dict[str,
     If `mapped`, large arrays stay on the disk until they are used (as read-only memory maps).
 
     Every byte of every array is compared with the zip's checksum (CRC-32), those of mapped arrays
-    too: they are read once, which takes a second for every few gigabytes, and not kept. Whatever is
+    too: they are read once, which takes a second or less for a gigabyte, and not kept. Whatever is
     wrong with the file is a `ModelFileError` that names it.
     """
     file = path_of(path)
