@@ -1,8 +1,8 @@
 """The maps of patterns in float64, with a proved bound on the error of every number.
 
-The bound is that of docs/error-bound.md, step 1, with one change: the slopes of a map and its offset
-have bounds of their own, since biases are no part of slopes. So slopes that are 0 because nothing
-depends on the input have the error 0.
+The bound is that of docs/error-bound.md, step 1, with one change: the slopes of a map and its
+offset have bounds of their own, since biases are no part of slopes. So slopes that are 0 because
+nothing depends on the input have the error 0.
 
 Where the numbers of a network are not of ordinary size (see `tropicell.engines.tame`) all
 bounds are infinite.
@@ -103,8 +103,8 @@ def output_bounds(network: Network, packed: PackedPatterns) -> Bounded:
     --------
     >>> from tropicell import Network, enumerate_regions
     >>> regions = enumerate_regions(Network.mlp([[[1.0]], [[3.0]]]))
-    >>> output_bounds(regions.network, regions.packed).slopes.ravel()
-    array([0., 3.])
+    >>> sorted(output_bounds(regions.network, regions.packed).slopes.ravel().tolist())
+    [0.0, 3.0]
     """
     count, outputs = len(packed), network.n_outputs
     found = Bounded(

@@ -301,7 +301,7 @@ class Region:
 
     @cached_property
     def _cell(self) -> Cell | None:
-        if self._hint is not None:
+        if self._hint is not None and np.isfinite(np.asarray(self._hint, dtype=np.float64)).all():
             point = to_point(Fraction(x) for x in np.asarray(self._hint))
             if all(value_at(row, point) > 0 for row in self._rows[0]) and self._constants_hold():
                 return Cell(self._rows[0], point)

@@ -59,7 +59,7 @@ def fingerprints(network: Network, packed: PackedPatterns) -> FloatArray:
     >>> network = Network.mlp([[[1.0], [2.0]], [[1.0, 0.0]]], [[0.0, -1.0], [0.0]])
     >>> regions = enumerate_regions(network, engine="traverse")
     >>> regions.texts(), fingerprints(network, regions.packed)[:, 0].tolist()
-    (['00', '10', '11'], [0.0, 8887480.0, 8887480.0])
+    (['00', '10', '11'], [0.0, 14271103.0, 14271103.0])
     """
     field = _Field(network, next(_primes(network)))
     point = np.random.default_rng(0).integers(0, field.prime, size=(1, network.n_inputs))

@@ -209,7 +209,8 @@ class StoredRegions:
         inside = self.domain.contains(x)
         lost = np.flatnonzero(inside & (found < 0))
         if lost.size:
-            near = [np.array(list(graph.patterns_around(self.network, p))) for p in x[lost]]
+            around = (graph.patterns_around(self.network, p, self.domain) for p in x[lost])
+            near = [np.array(list(patterns)) for patterns in around]
             numbers = self._find(np.concatenate(near)).reshape(len(lost), -1)
             for i, row in zip(lost, numbers, strict=True):
                 found[i] = next((k for k in row if k >= 0), -1)
