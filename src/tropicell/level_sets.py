@@ -125,7 +125,7 @@ def _distances(regions: Regions) -> FloatArray:
 
     scale = compile_program(regions.network, regions.domain).lines.scale
     off = _OFF.get(regions.network.n_inputs, _OFF_ELSEWHERE)
-    return off * (1.0 / scale + np.abs(regions.corners.values[:, :-1]))
+    return np.asarray(off * (1.0 / scale + np.abs(regions.corners.values[:, :-1])))
 
 
 class _Exact:
@@ -198,7 +198,7 @@ def _dimension(points: NDArray[Any]) -> int:
     if len(points) < 2:
         return len(points) - 1
     differences = to_rationals(points[1:] - points[0])
-    return int(fmpq_mat(*differences.shape, differences.ravel().tolist()).rank())
+    return int(fmpq_mat(differences.tolist()).rank())
 
 
 def _kept_sign(value: Fraction) -> float:

@@ -155,7 +155,7 @@ def largest_errors(network: Network) -> tuple[FloatArray, FloatArray]:
         sizes = np.stack([np.zeros(affine.width), np.abs(affine.bias)])
         errors = gamma * sizes + TINY
         for source, matrix in affine.terms.items():
-            weights = abs(matrix).T
+            weights = (abs(matrix) if sp.issparse(matrix) else np.abs(matrix)).T
             size, error = layers[source]
             sizes = sizes + size @ weights
             errors = errors + (error + gamma * size + TINY) @ weights
@@ -173,7 +173,7 @@ def largest_errors(network: Network) -> tuple[FloatArray, FloatArray]:
 def _gamma(affine: Affine) -> float:
     """Bound on the relative error of the sums that make a layer's rows."""
     summands = 1 + sum(matrix.shape[1] for matrix in affine.terms.values())
-    return (summands + _MORE_ROUNDINGS) * ROUND * 1.001
+    return float((summands + _MORE_ROUNDINGS) * ROUND * 1.001)
 
 
 def _is_tame(network: Network) -> bool:

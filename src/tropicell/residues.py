@@ -208,7 +208,7 @@ class _Field:
 
     def _reduced(self, values: FloatArray) -> FloatArray:
         """Residues near 0 of whole numbers below 2^53: nothing here is rounded but the quotient."""
-        return values - np.rint(values * (1.0 / self.prime)) * self.prime
+        return np.asarray(values - np.rint(values * (1.0 / self.prime)) * self.prime)
 
 
 def _primes(network: Network) -> Iterator[int]:
