@@ -99,7 +99,11 @@ def test_rows_of_all_layers_have_bounds(network: Network) -> None:
             if source.layer:
                 maps = layers[source.layer - 1]
                 found = maps.slopes[i, :, source.neuron]
-                sign = -1 if regions.patterns[i][region_neuron(network, source)] > source.breakpoint else 1
+                sign = (
+                    -1
+                    if regions.patterns[i][region_neuron(network, source)] > source.breakpoint
+                    else 1
+                )
                 errors = [abs(sign * Fraction(x) - q) for x, q in zip(found, a, strict=True)]
                 assert max(errors) <= Fraction(maps.slope_error[i, source.neuron])
 
@@ -128,7 +132,7 @@ def test_what_floats_prove_of_cones_is_true(seed: int, dimension: int, count: in
         for _ in range(5):
             true = rows + errors[:, None] * rng.uniform(-1, 1, size=rows.shape)
             other = slope + error * rng.uniform(-1, 1, size=dimension)
-            integers = [tuple(int(x * 2**60) for x in row) + (0,) for row in true]
+            integers = [(*(int(x * 2**60) for x in row), 0) for row in true]
             assert not grows(integers, tuple(int(x * 2**60) for x in other))
 
 
@@ -143,7 +147,9 @@ def test_floats_decide_nearly_all_cones(monkeypatch: pytest.MonkeyPatch) -> None
 
     monkeypatch.setattr(growth.Growth, "_grows_on", counting)
     rng = np.random.default_rng(0)
-    network = Network.mlp([rng.normal(size=(30, 2)), -rng.random((1, 30))], [rng.normal(size=30), [1.0]])
+    network = Network.mlp(
+        [rng.normal(size=(30, 2)), -rng.random((1, 30))], [rng.normal(size=30), [1.0]]
+    )
     regions = enumerate_regions(network)
     found = regions.corners
     unbounded = np.unique(found.owners()[found.values[:, -1] == 0])

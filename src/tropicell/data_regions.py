@@ -52,6 +52,11 @@ class DataRegions:
     points : ndarray, shape (regions, inputs)
         The first data point in each region.
 
+    Notes
+    -----
+    Patterns of points are those of `Network.patterns` in float64: rounding may decide on which side
+    of a boundary a point next to it lies.
+
     Examples
     --------
     Two neurons, with bends at 0 and 1; all data lie left of 0:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tropicell.arithmetic import to_floats
 from tropicell.columns import Ragged
 from tropicell.generators import generators
-from tropicell.polyhedra import Row, from_point
+from tropicell.polyhedra import Row, from_point, integer_row
 
 if TYPE_CHECKING:
     from tropicell.regions import Regions
@@ -58,12 +58,13 @@ def facet_lines(regions: Regions) -> Ragged:
 
 def known_rows(regions: Regions, index: int) -> tuple[Row, ...]:
     """The inequalities of a region as integers: those of its facets, if these are known."""
-    region = regions[index]
-    if "facet_lines" not in vars(regions):
-        return region.cell.rows
-    lines = regions.facet_lines[index]
-    sides = [regions.lines.boundary(int(line)) for line in lines if line > 0]
-    return region.cell_of(sides).rows
+    rows = regions[index].inequalities
+    chosen = list(range(len(rows)))
+    if "facet_lines" in vars(regions):
+        places = {source: i for i, source in enumerate(rows.sources)}
+        lines = regions.facet_lines[index]
+        chosen = [places[regions.lines.boundary(int(line))] for line in lines if line > 0]
+    return tuple(integer_row([*(-rows.A[i]), rows.b[i]]) for i in chosen if rows.A[i].any())
 
 
 def exact_vertices(regions: Regions, index: int) -> NDArray[Any]:

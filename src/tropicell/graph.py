@@ -19,8 +19,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tropicell.arithmetic import to_fractions, to_rationals
 from tropicell.columns import Ragged
+from tropicell.domains import Box, Domain, WholeSpace
 from tropicell.errors import TropicellError
+from tropicell.inequalities import cut_by, domain_inequalities
 from tropicell.map_bounds import largest_errors
 from tropicell.maps import NetworkMaps
 from tropicell.patterns import PatternArray
@@ -237,11 +240,20 @@ def pattern_along(maps: NetworkMaps, point: NDArray[Any], direction: NDArray[Any
     return np.concatenate(pattern)
 
 
-def patterns_around(network: Network, point: NDArray[np.float64]) -> Iterator[PatternArray]:
+def patterns_around(
+    network: Network, point: NDArray[np.float64], domain: Domain | None = None
+) -> Iterator[PatternArray]:
     """The pattern of a point, and those right behind it in some directions, in exact arithmetic.
 
     A point between regions may have a pattern of its own, which has no interior: one of the others
     is then that of a region that the point is on the boundary of.
+
+    Parameters
+    ----------
+    network : Network
+    point : ndarray, shape (inputs,)
+    domain : Domain, optional
+        If the point is on the boundary of this domain, all directions lead into it.
 
     Examples
     --------
@@ -253,9 +265,34 @@ def patterns_around(network: Network, point: NDArray[np.float64]) -> Iterator[Pa
     yield network.patterns(point[None], arithmetic="exact")[0]
     maps = network.maps("exact")
     exact = maps.arithmetic.public(maps.arithmetic.array(point))
+    sides, inwards = _inwards(domain, exact)
     for seed in range(_DIRECTIONS):
-        direction = np.random.default_rng(seed).integers(-1000, 1001, size=len(point))
-        yield pattern_along(maps, exact, direction.astype(object))
+        direction = (
+            np.random.default_rng(seed).integers(-1000, 1001, size=len(point)).astype(object)
+        )
+        if len(sides):
+            # far enough towards the inside that no side of the domain is crossed
+            shares = (abs(side @ direction) / -(side @ inwards) for side in sides)
+            direction = direction + inwards * (1 + max(shares))
+        yield pattern_along(maps, exact, direction)
+
+
+def _inwards(domain: Domain | None, point: NDArray[Any]) -> tuple[list[NDArray[Any]], NDArray[Any]]:
+    """The sides of a domain that a point lies on, and a direction away from all of them."""
+    if domain is None or isinstance(domain, WholeSpace):
+        return [], point
+    rows = domain_inequalities(domain, len(point), "exact")
+    touched = to_rationals(point) @ rows.A.T == rows.b
+    sides = [side for side in to_fractions(rows.A[touched]) if side.any()]
+    if not sides:
+        return [], point
+    if isinstance(domain, Box):
+        # Every side has a coordinate of its own, at whose other end there is none.
+        return sides, -sum(sides, start=np.zeros(len(point), dtype=object))
+    inside = cut_by(Cell.whole_space(len(point)), rows)
+    if inside is None:  # the domain has no interior, and no regions
+        return [], point
+    return sides, np.array(from_point(inside.witness), dtype=object) - point
 
 
 def path_lengths(regions: Regions, sources: ArrayLike) -> NDArray[np.int64]:

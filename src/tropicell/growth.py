@@ -1,13 +1,13 @@
 """Whether outputs grow without end on unbounded regions: decided without rounding.
 
-On an unbounded region an output is ``g·x`` plus a constant, and it grows without end if and only if
-``g·r > 0`` for a direction r of the region's recession cone ``{r : a·r >= 0}``, where the rows a are
-those of the region's inequalities.
+On an unbounded region an output is ``g·x`` plus a constant, and it grows without end if and only
+if ``g·r > 0`` for a direction r of the region's recession cone ``{r : a·r >= 0}``, where the rows a
+are those of the region's inequalities.
 
-It does not if ``-g`` is a combination of d rows a with factors that are not negative. With d rows that
-are linearly independent the factors are the solution of d equations: float64 finds it, and a bound
-on its error (`_is_combination`) proves that all factors are positive. Where that fails, the simplex
-method decides in integers.
+It does not if ``-g`` is a combination of d rows a with factors that are not negative. With d rows
+that are linearly independent the factors are the solution of d equations: float64 finds it, and a
+bound on its error (`_is_combination`) proves that all factors are positive. Where that fails, the
+simplex method decides in integers.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class Growth:
 
     @cached_property
     def _cones(self) -> tuple[list[tuple[FloatArray, FloatArray]], FloatArray, FloatArray]:
-        """Rows of each region's recession cone with bounds on their errors; slopes of all outputs."""
+        """Rows of each region's recession cone and slopes of all outputs, with error bounds."""
         network = self._regions.network
         step = max(1, _AT_ONCE // max(1, network.n_neurons * network.n_inputs))
         cones: list[tuple[FloatArray, FloatArray]] = []
@@ -191,8 +191,8 @@ def _is_combination(
     Let M and v be the true numbers, x what was found, R near the inverse of M, and ``Q = I - R M``.
     If all absolute values of a row of Q add up to at most ``q < 1``, then M is invertible, and
     ``M⁻¹ v - x = (I - Q)⁻¹ R (v - M x)`` is at most ``max |R| |v - M x| / (1 - q)`` in absolute
-    value. A product of n numbers that are summed has an error of at most ``(n + 2) u`` times the sum
-    of the absolute values.
+    value. A sum of n products has an error of at most ``(n + 2) u`` times the sum of the absolute
+    values.
 
     Examples
     --------

@@ -1,9 +1,9 @@
 """Where two outputs are equal, region by region; what `measure.decision_boundary` is made of.
 
-On a region the difference of two outputs is affine. Its signs at the corners say all: where both occur,
-the outputs change places inside the region; where it is 0 on a facet and nowhere else, the facet is a
-piece; where it is 0 throughout, the region has none. float64 decides signs that are beyond a bound
-on all errors; the rest is decided by residues and in rationals.
+On a region the difference of two outputs is affine. Its signs at the corners say all: where both
+occur, the outputs change places inside the region; where it is 0 on a facet and nowhere else, the
+facet is a piece; where it is 0 throughout, the region has none. float64 decides signs that are
+beyond a bound on all errors; the rest is decided by residues and in rationals.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def _distances(regions: Regions) -> FloatArray:
 
     scale = compile_program(regions.network, regions.domain).lines.scale
     off = _OFF.get(regions.network.n_inputs, _OFF_ELSEWHERE)
-    return off * (1.0 / scale + np.abs(regions.corners.values[:, :-1]))
+    return np.asarray(off * (1.0 / scale + np.abs(regions.corners.values[:, :-1])))
 
 
 class _Exact:
@@ -140,9 +140,7 @@ class _Exact:
         The regions in question: among them are all on which the outputs are equal throughout.
     """
 
-    def __init__(
-        self, regions: Regions, first: int, second: int, some: NDArray[np.int64]
-    ) -> None:
+    def __init__(self, regions: Regions, first: int, second: int, some: NDArray[np.int64]) -> None:
         self._regions = regions
         self._outputs = first, second
         self._equal = set(self._equal_throughout(some).tolist())
@@ -200,7 +198,7 @@ def _dimension(points: NDArray[Any]) -> int:
     if len(points) < 2:
         return len(points) - 1
     differences = to_rationals(points[1:] - points[0])
-    return int(fmpq_mat(*differences.shape, differences.ravel().tolist()).rank())
+    return int(fmpq_mat(differences.tolist()).rank())
 
 
 def _kept_sign(value: Fraction) -> float:

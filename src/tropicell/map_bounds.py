@@ -1,8 +1,8 @@
 """The maps of patterns in float64, with a proved bound on the error of every number.
 
-The bound is that of docs/error-bound.md, step 1, with one change: the slopes of a map and its offset
-have bounds of their own, since biases are no part of slopes. So slopes that are 0 because nothing
-depends on the input have the error 0.
+The bound is that of docs/error-bound.md, step 1, with one change: the slopes of a map and its
+offset have bounds of their own, since biases are no part of slopes. So slopes that are 0 because
+nothing depends on the input have the error 0.
 
 Where the numbers of a network are not of ordinary size (see `tropicell.engines.tame`) all
 bounds are infinite.
@@ -103,8 +103,8 @@ def output_bounds(network: Network, packed: PackedPatterns) -> Bounded:
     --------
     >>> from tropicell import Network, enumerate_regions
     >>> regions = enumerate_regions(Network.mlp([[[1.0]], [[3.0]]]))
-    >>> output_bounds(regions.network, regions.packed).slopes.ravel()
-    array([0., 3.])
+    >>> sorted(output_bounds(regions.network, regions.packed).slopes.ravel().tolist())
+    [0.0, 3.0]
     """
     count, outputs = len(packed), network.n_outputs
     found = Bounded(
@@ -155,7 +155,7 @@ def largest_errors(network: Network) -> tuple[FloatArray, FloatArray]:
         sizes = np.stack([np.zeros(affine.width), np.abs(affine.bias)])
         errors = gamma * sizes + TINY
         for source, matrix in affine.terms.items():
-            weights = abs(matrix).T
+            weights = (abs(matrix) if sp.issparse(matrix) else np.abs(matrix)).T
             size, error = layers[source]
             sizes = sizes + size @ weights
             errors = errors + (error + gamma * size + TINY) @ weights
@@ -173,7 +173,7 @@ def largest_errors(network: Network) -> tuple[FloatArray, FloatArray]:
 def _gamma(affine: Affine) -> float:
     """Bound on the relative error of the sums that make a layer's rows."""
     summands = 1 + sum(matrix.shape[1] for matrix in affine.terms.values())
-    return (summands + _MORE_ROUNDINGS) * ROUND * 1.001
+    return float((summands + _MORE_ROUNDINGS) * ROUND * 1.001)
 
 
 def _is_tame(network: Network) -> bool:

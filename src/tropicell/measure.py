@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from tropicell.arithmetic import nearest_float
@@ -24,6 +25,7 @@ from tropicell.growth import Growth
 from tropicell.level_sets import equal_outputs, hull
 from tropicell.map_bounds import largest_errors, output_bounds
 from tropicell.parts import check_workers, in_parts
+from tropicell.patterns import split_layers
 from tropicell.regions import Regions
 from tropicell.residues import residues
 
@@ -158,8 +160,8 @@ def lipschitz(regions: Regions, norm: Norm = "l2") -> tuple[float, int]:
 
     Notes
     -----
-    In float64. Where rounding errors would be a large part of the constant, the matrices of the most
-    promising regions are worked out in rationals and rounded once.
+    In float64. Where rounding errors would be a large part of the constant, the matrices of the
+    most promising regions are worked out in rationals and rounded once.
 
     Examples
     --------
@@ -225,10 +227,11 @@ def extrema(regions: Regions) -> Extrema:
 
     Notes
     -----
-    Whether an output is bounded is decided without rounding. Values are those at corners of regions,
-    in float64. Where rounding errors would be a large part of a value, because it is the difference
-    of much larger numbers, it is worked out in rationals and rounded once: on all regions that may
-    have it or, if there are very many, on those that are constant and on the most promising ones.
+    Whether an output is bounded is decided without rounding. Values are those at corners of
+    regions, in float64. Where rounding errors would be a large part of a value, because it is the
+    difference of much larger numbers, it is worked out in rationals and rounded once: on all
+    regions that may have it or, if there are very many, on those where the output is constant and
+    on the most promising ones.
 
     Examples
     --------
@@ -290,15 +293,42 @@ def _candidates(regions: Regions, output: int, values: FloatArray) -> NDArray[np
     there[best] = True
     some, place = np.unique(owners[there], return_inverse=True)
     with np.errstate(over="ignore", invalid="ignore"):
-        maps = output_bounds(regions.network, regions.packed.take(some))
-        slopes, offsets = maps.slope_error[place, output], maps.offset_error[place, output]
-        errors = np.nan_to_num(slopes * sizes[there] + offsets, nan=np.inf)
+        slope_errors, offset_errors = _errors(regions, output, some)
+        errors = slope_errors[place] * sizes[there] + offset_errors[place]
+        errors = np.nan_to_num(errors, nan=np.inf)
         high = values[there] + errors
         if (high <= limit).all():
             return np.empty(0, dtype=np.int64)
-        kept = ~(high < (values[there] - errors).max())
+        # One region will do of those that surely have the largest value, or less.
+        sure = errors <= _MATTERS * np.abs(values[there]) + 1e-150
+        known = np.where(sure, values[there], -np.inf)
+        kept = ~sure & ~(high < (values[there] - errors).max())
+        kept[known.argmax()] |= bool(sure.any())
     order = np.argsort(-values[there][kept], kind="stable")
     return np.array(list(dict.fromkeys(owners[there][kept][order].tolist())), dtype=np.int64)
+
+
+def _errors(
+    regions: Regions, output: int, some: NDArray[np.int64]
+) -> tuple[FloatArray, FloatArray]:
+    """Bounds on the errors of an output's slopes and offset on some regions."""
+    network = regions.network
+    slopes, offsets = np.zeros(len(some)), np.zeros(len(some))
+    # Where all neurons that an output reads are 0, it is its bias, and there is no error.
+    active = np.zeros(len(some), dtype=np.bool_)
+    parts = split_layers(regions.packed[some], network.widths)
+    for source, matrix in network.output.terms.items():
+        weights = matrix[[output]].toarray() if sp.issparse(matrix) else matrix[[output]]
+        read = np.flatnonzero(weights)
+        if source == 0:
+            active |= read.size > 0
+            continue
+        pieces, activation = parts[source - 1][:, read], network.layers[source - 1].activation
+        numbers = np.abs(activation.slopes[read]) + np.abs(activation.intercepts[read])
+        active |= (numbers[np.arange(read.size), pieces] != 0).any(axis=1)
+    maps = output_bounds(network, regions.packed.take(some[active]))
+    slopes[active], offsets[active] = maps.slope_error[:, output], maps.offset_error[:, output]
+    return slopes, offsets
 
 
 def _without_rounding(
@@ -306,8 +336,8 @@ def _without_rounding(
 ) -> tuple[float, FloatArray]:
     """The largest value of an output (times the sign) on some regions, and where.
 
-    If there are many regions, those on which the output is constant are told by residues, and one of
-    each constant is looked at. Of the others, the first ones are worked out in rationals.
+    If there are many regions, those on which the output is constant are told by residues, and one
+    of each constant is looked at. Of the others, the first ones are worked out in rationals.
     """
     many = len(candidates) > _MOST_EXACT
     classes = _constants(regions, output, candidates) if many else np.full(len(candidates), -1)
@@ -326,9 +356,7 @@ def _without_rounding(
     return float(value), vertex.astype(np.float64)
 
 
-def _constants(
-    regions: Regions, output: int, candidates: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def _constants(regions: Regions, output: int, candidates: NDArray[np.int64]) -> NDArray[np.int64]:
     """A number for each region, equal where an output is the same constant; -1: not constant."""
     classes = np.zeros(len(candidates), dtype=np.int64)
     for maps in residues(regions.network, regions.packed.take(candidates)):
@@ -377,10 +405,10 @@ def decision_boundary(regions: Regions, first: int = 0, second: int = 1) -> list
     """Where two outputs are equal: points (1-D), segments (2-D) or polygons (3-D).
 
     That is the boundary of the set where they differ: all points at which the outputs are equal,
-    but not so all around. The outputs may change places there (a change of the decision) or only touch,
-    as the absolute value of x and 0 do at 0. Where they are equal on a whole region, that region is not a part of it,
-    but its facets towards regions on which they differ are. Which of the two outputs is the first
-    one makes no difference.
+    but not so all around. The outputs may change places there (a change of the decision) or only
+    touch, as the absolute value of x and 0 do at 0. Where they are equal on a whole region, that
+    region is not a part of it, but its facets towards regions on which they differ are. Which of
+    the two outputs is the first one makes no difference.
 
     Parameters
     ----------

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -310,8 +311,9 @@ class Region:
 
     @cached_property
     def _cell(self) -> Cell | None:
-        if self._hint is not None and np.isfinite(to_floats(np.asarray(self._hint))).all():
-            point = to_point(Fraction(x) for x in np.asarray(self._hint))
+        hint = [] if self._hint is None else np.asarray(self._hint).tolist()
+        if self._hint is not None and all(-inf < x < inf for x in hint):  # not those left out: nan
+            point = to_point(map(Fraction, hint))
             if all(value_at(row, point) > 0 for row in self._rows[0]) and self._constants_hold():
                 return Cell(self._rows[0], point)
         return cut_by(Cell.whole_space(self.network.n_inputs), self.inequalities)

@@ -200,7 +200,7 @@ class Regions:
 
     def _on_boundary(self, point: FloatArray) -> int:
         """A region that contains a point between regions."""
-        around = graph.patterns_around(self.network, point)
+        around = graph.patterns_around(self.network, point, self.domain)
         found = (int(self.packed.find(pattern[None])[0]) for pattern in around)
         return next((index for index in found if index >= 0), -1)
 

@@ -59,7 +59,7 @@ def fingerprints(network: Network, packed: PackedPatterns) -> FloatArray:
     >>> network = Network.mlp([[[1.0], [2.0]], [[1.0, 0.0]]], [[0.0, -1.0], [0.0]])
     >>> regions = enumerate_regions(network, engine="traverse")
     >>> regions.texts(), fingerprints(network, regions.packed)[:, 0].tolist()
-    (['00', '10', '11'], [0.0, 8887480.0, 8887480.0])
+    (['00', '10', '11'], [0.0, 14271103.0, 14271103.0])
     """
     field = _Field(network, next(_primes(network)))
     point = np.random.default_rng(0).integers(0, field.prime, size=(1, network.n_inputs))
@@ -208,7 +208,7 @@ class _Field:
 
     def _reduced(self, values: FloatArray) -> FloatArray:
         """Residues near 0 of whole numbers below 2^53: nothing here is rounded but the quotient."""
-        return values - np.rint(values * (1.0 / self.prime)) * self.prime
+        return np.asarray(values - np.rint(values * (1.0 / self.prime)) * self.prime)
 
 
 def _primes(network: Network) -> Iterator[int]:

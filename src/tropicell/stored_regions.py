@@ -251,7 +251,8 @@ class StoredRegions:
         found[inside] = self._find(self.network.patterns(x[inside]))
         lost = inside[found[inside] < 0]
         if lost.size:
-            near = [np.array(list(graph.patterns_around(self.network, p))) for p in x[lost]]
+            around = (graph.patterns_around(self.network, p, self.domain) for p in x[lost])
+            near = [np.array(list(patterns)) for patterns in around]
             numbers = self._find(np.concatenate(near)).reshape(len(lost), -1)
             for i, row in zip(lost, numbers, strict=True):
                 found[i] = next((k for k in row if k >= 0), -1)
