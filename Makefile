@@ -44,6 +44,7 @@ zoo: $(VENV)/.dev $(VENV)-relucent/.done  ## networks that break tools; writes d
 fuzz: $(VENV)/.dev  ## a hundred thousand damaged and hostile files for every loader
 	$(RUN) benchmarks.fuzz
 	$(RUN) benchmarks.flipped_bits
+	$(RUN) benchmarks.attack_certificates
 
 docs: $(VENV)/.docs  ## the site, in build/site; runs the gallery; any warning is an error
 	rm -rf docs/reference  # made anew: pages of names that are gone would stay

@@ -28,9 +28,9 @@ from typing import Any
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "tests"))
-from fuzz.attacks import CHANGES, case, seeds  # noqa: E402
+from fuzz.attacks import CHANGES, case  # noqa: E402
+from fuzz.certificates import seeds  # noqa: E402
 from fuzz.judge import Outcome, judge  # noqa: E402
-
 from tropicell import verify_certificate  # noqa: E402
 
 CHECKER = str(verify_certificate.__file__)
@@ -46,7 +46,8 @@ def load(path: str, source: str | None = None) -> ModuleType:
     if source is not None:
         Path(path).write_text(source, encoding="utf-8")
     spec = importlib.util.spec_from_file_location("attacked_checker", path)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -75,7 +76,9 @@ def run_chunk(job: tuple[str, int, int]) -> tuple[Counter[str], list[dict[str, A
             counts[outcome.verdict] += 1
             if outcome.verdict not in FINE:
                 text = f"{found.seed}: {', '.join(found.changes)}"
-                problems.append({"case": number, "verdict": outcome.verdict, "what": text, "said": outcome.said})
+                problems.append(
+                    {"case": number, "verdict": outcome.verdict, "what": text, "said": outcome.said}
+                )
     return counts, problems
 
 
@@ -121,9 +124,15 @@ def weaken(path: str, first: int, cases: int) -> list[dict[str, Any]]:
         for check, program in weakened(source):
             checker = load(f"{name}/weak.py", program)
             noticed: dict[str, Any] = {"check": check, "case": None}
-            for number, what, outcome in attack(checker, range(first, first + cases), Path(name) / "case.npz"):
+            for number, what, outcome in attack(
+                checker, range(first, first + cases), Path(name) / "case.npz"
+            ):
                 if outcome.verdict not in FINE:
-                    noticed |= {"case": number, "verdict": outcome.verdict, "what": ", ".join(what.changes)}
+                    noticed |= {
+                        "case": number,
+                        "verdict": outcome.verdict,
+                        "what": ", ".join(what.changes),
+                    }
                     if outcome.verdict == "false":
                         break
             print(noticed, flush=True)
@@ -133,7 +142,13 @@ def weaken(path: str, first: int, cases: int) -> list[dict[str, Any]]:
 
 def table(content: dict[str, Any]) -> str:
     """The figures in words and numbers, for docs/reliability.md."""
-    keys = ("refused", "accepted, true", "accepted, false", "accepted, not of the one form", "refused for another reason")
+    keys = (
+        "refused",
+        "accepted, true",
+        "accepted, false",
+        "accepted, not of the one form",
+        "refused for another reason",
+    )
     lines = [f"| files | {' | '.join(keys)} |", "| ---: " * (1 + len(keys)) + "|"]
     lines.append(f"| {content['cases']:,} | {' | '.join(f'{content[k]:,}' for k in keys)} |")
     weak = content.get("weakened")
@@ -160,7 +175,9 @@ def main() -> None:
     parser.add_argument("--cases", type=int, default=100_000)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--weaken", type=int, metavar="CASES", help="the checker without each of its checks")
+    parser.add_argument(
+        "--weaken", type=int, metavar="CASES", help="the checker without each of its checks"
+    )
     parser.add_argument("--checker", default=CHECKER, help="another checker's file")
     parser.add_argument("--out", type=Path, default=HERE / "ATTACK.json")
     arguments = parser.parse_args()

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import ast
+import io
 import json
+import re
+import subprocess
+import sys
+import warnings
+import zipfile
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
@@ -20,6 +26,7 @@ from tropicell import (
     Certificate,
     Layer,
     Network,
+    Polytope,
     Regions,
     Slice,
     WholeSpace,
@@ -32,6 +39,7 @@ from tropicell._certificate_program import filter_program, new_state
 from tropicell.columns import PackedPatterns, Ragged
 from tropicell.domains import Domain
 from tropicell.errors import InvalidInputError
+from tropicell.fingerprint import fingerprint_arrays
 from tropicell.verify_certificate import RejectedError, verify
 
 
@@ -357,7 +365,12 @@ def test_a_file_without_one_region_is_rejected(good: Path, tmp_path: Path, how: 
         **{"facets.ends": np.append(0, counts.cumsum())},
         **{"bases.ends": np.append(0, basis_counts.cumsum())},
     )
-    with pytest.raises(RejectedError, match="region"):
+    reasons = {
+        "dropped": "no such facet",
+        "domain": "no such region",
+        "self": "not behind its facet",
+    }
+    with pytest.raises(RejectedError, match=reasons[how]):
         verify(path)
 
 
@@ -372,25 +385,178 @@ def test_a_file_with_a_change_is_rejected(good: Path, tmp_path: Path) -> None:
     facets = a["facets"].copy()
     facets[0] = 1 if facets[0] != 1 else 2
     cases: list[tuple[dict[str, object], dict[str, np.ndarray], str]] = [
-        ({}, {"words": words}, "region|twice"),
+        ({}, {"words": words}, "^region|twice"),
         ({}, {"words": np.concatenate([a["words"], a["words"][:1]])}, "twice"),
         ({}, {"words": a["words"][:0]}, "twice"),
         ({}, {"witnesses": witnesses}, "witness"),
-        ({}, {"witnesses": np.full_like(witnesses, np.nan)}, "region 0"),
+        ({}, {"witnesses": np.full_like(witnesses, np.nan)}, "^witnesses: .* NaN"),
         ({}, {"network.4": weights}, "fingerprint"),
         ({"fingerprint": header["fingerprint"][::-1]}, {}, "fingerprint"),
         ({}, {"domain.b": a["domain.b"] / 2}, "region"),
-        ({}, {"facets": facets}, "region 0"),
-        ({}, {"bases": np.zeros_like(a["bases"])}, "region 0"),
-        ({}, {"bases": a["bases"][:0]}, "region 0"),
-        ({}, {"neighbours": np.zeros_like(a["neighbours"])}, "region"),
+        ({}, {"facets": facets}, "^neighbours: there is no such region|^region 0"),
+        ({}, {"bases": np.zeros_like(a["bases"])}, "^region 0: a basis"),
+        ({}, {"bases": a["bases"][:0]}, "^bases.ends: "),
+        ({}, {"neighbours": np.zeros_like(a["neighbours"])}, "^neighbours: |^region"),
         ({"version": 2}, {}, "layout"),
         ({"format": "tropicell-regions"}, {}, "layout"),
-        ({"exact_witnesses": {"0": ["0x0", "0x0", "-0x1"]}}, {}, "witness"),
+        ({"exact_witnesses": {"0": ["0x0", "0x0", "-0x1"]}}, {}, "exact_witnesses 0"),
+        ({"exact_witnesses": {"0": ["0x0", "0x0", "0x1"]}}, {}, "region 0: the witness"),
     ]
     for about, arrays, message in cases:
         with pytest.raises(RejectedError, match=message):
             verify(changed(good, tmp_path, about, **arrays))
+
+
+def alone(network: Network, domain: Domain, tmp_path: Path) -> dict[str, np.ndarray]:
+    """The parts of a network's certificate."""
+    enumerate_regions(network, domain).certify().save(tmp_path / "alone.npz")
+    return parts(tmp_path / "alone.npz")
+
+
+@pytest.mark.parametrize("bits", [9, 63, 64, 65, 128])
+def test_pieces_below_zero(good: Path, tmp_path: Path, bits: int) -> None:
+    """Shifts by 64 wrap around: neurons on piece -1 had no inequalities, one region sufficed."""
+    neurons = demo().network.n_neurons
+    rows = len(parts(good)["domain.b"])
+    path = changed(
+        good,
+        tmp_path,
+        {"bits": bits},
+        words=np.full((1, -(-neurons * bits // 64)), 2**64 - 1, dtype="<u8"),
+        witnesses=parts(good)["witnesses"][:1],
+        facets=np.arange(1, rows + 1, dtype=np.int8),
+        neighbours=np.full(rows, -1, dtype=np.int8),
+        bases=np.empty((0, 2), dtype=np.int8),
+        **{"facets.ends": np.array([0, rows]), "bases.ends": np.array([0, 0])},
+    )
+    with pytest.raises(RejectedError, match=r"^words: no such piece"):
+        verify(path)
+
+
+@pytest.mark.parametrize("kind", [">f8", "<i8"])
+def test_types_are_no_part_of_the_fingerprint_and_must_be_right(tmp_path: Path, kind: str) -> None:
+    """Biases of the same bytes in another type are another network: here is its whole proof."""
+    genuine = Network.mlp([[[1.0], [1.0]], [[1.0, 1.0]]], [[0.5, -0.5], [0.0]])
+    index = next(i for i, x in enumerate(fingerprint_arrays(genuine)) if x.dtype == "<f8")
+    a = alone(genuine, Box(-1, 1), tmp_path)
+    bias = a[f"network.{index}"].view(kind)
+    other = Network.mlp([[[1.0], [1.0]], [[1.0, 1.0]]], [bias.astype(float), [0.0]])
+    forged = alone(other, Box(-1, 1), tmp_path)
+    assert forged["words"].tolist() != a["words"].tolist()  # boundaries are somewhere else
+    forged |= {name: array for name, array in a.items() if name.startswith("network.")}
+    forged |= {"header": a["header"], f"network.{index}": bias}
+    np.savez(tmp_path / "forged.npz", **forged)
+    with pytest.raises(RejectedError, match=rf"^network\.{index}: it is {kind} "):
+        verify(str(tmp_path / "forged.npz"))
+
+
+@pytest.mark.parametrize("kind", ["|u1", "<u2", "<u8"])
+def test_unsigned_domains(tmp_path: Path, kind: str) -> None:
+    """Negated, unsigned numbers wrap around: x <= 1 became -255 x <= 1."""
+    network = Network.mlp([[[1.0]], [[1.0]]], [[5.0], [0.0]])
+    a = alone(network, Polytope([[1.0]], [1.0]), tmp_path)
+    wrapped = -(-a["domain.A"].astype(kind)).astype(float)
+    forged = alone(network, Polytope(wrapped, [1.0]), tmp_path)
+    np.savez(tmp_path / "forged.npz", **forged | {"domain.A": a["domain.A"].astype(kind)})
+    with pytest.raises(RejectedError, match=r"^domain\.A: it is "):
+        verify(str(tmp_path / "forged.npz"))
+
+
+@pytest.mark.parametrize("complete", [0, "", None, 1, "yes"])
+def test_complete_is_true_or_false(good: Path, tmp_path: Path, complete: object) -> None:
+    with pytest.raises(RejectedError, match=r"^header: expected"):
+        verify(changed(good, tmp_path, {"complete": complete}))
+
+
+def test_words_and_exit_status_say_whether_a_list_is_complete(good: Path, tmp_path: Path) -> None:
+    whole = demo()
+    part = enumerate_regions(whole.network, whole.domain, max_regions=3)
+    part.certify().save(tmp_path / "part.npz")
+    (tmp_path / "none.npz").write_bytes(b"")
+    expected = [
+        (good, 0, "proved: complete\n"),
+        (tmp_path / "part.npz", 3, "proved, but not complete\n"),
+        (tmp_path / "none.npz", 1, ""),
+    ]
+    for path, status, words in expected:
+        command = [sys.executable, str(verify_certificate.__file__), str(path)]  # nothing around it
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == status, done.stderr
+        assert done.stdout.startswith(words)
+        assert done.stderr.startswith("rejected: file: ") == (status == 1)
+
+
+def test_the_header_is_read_in_one_way_only(good: Path, tmp_path: Path) -> None:
+    a = parts(good)
+    text = str(a["header"])
+    wrong = {
+        "a key twice": text[:-1] + ', "complete": true}',
+        "another key": text[:-1] + ', "note": 1}',
+        "spaces": text.replace(":", " : "),
+        "a number as a boolean": text.replace('"version": 1', '"version": true'),
+        "a fraction": text.replace('"bits": 1', '"bits": 1.0'),
+        "sources": text.replace('"sources": [1,', '"sources": [true,'),
+        "a list": f"[{text}]",
+    }
+    for what, header in wrong.items():
+        assert header != text, what
+        np.savez(tmp_path / "wrong.npz", **a | {"header": np.array(header)})
+        with pytest.raises(RejectedError, match=r"^header: |^network\.0: "):
+            verify(str(tmp_path / "wrong.npz"))
+
+
+def test_an_archive_has_its_arrays_once_and_nothing_else(good: Path, tmp_path: Path) -> None:
+    path = tmp_path / "more.npz"
+    words = io.BytesIO()
+    np.save(words, parts(good)["words"])
+    for name, data in {
+        "words.npy": words.getvalue(),
+        "more.npy": words.getvalue(),
+        "network.09.npy": words.getvalue(),
+        "readme.txt": b"hello",
+    }.items():
+        path.write_bytes(good.read_bytes())
+        with warnings.catch_warnings(), zipfile.ZipFile(path, "a") as archive:
+            warnings.simplefilter("ignore")  # it is there twice
+            archive.writestr(name, data)
+        with pytest.raises(RejectedError, match=r"words\.npy: not one|not expected: |magic string"):
+            verify(str(path))
+    with zipfile.ZipFile(good) as old, zipfile.ZipFile(path, "w") as archive:
+        for info in old.infolist():
+            archive.writestr(info, old.read(info) + b"\0" * (info.filename == "words.npy"))
+    with pytest.raises(RejectedError, match=r"words\.npy: not one array"):
+        verify(str(path))
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("hints", [True, False])
+def test_witnesses_that_are_no_points(value: float, hints: bool) -> None:
+    """Not a number is never a witness; infinity is one where a region reaches beyond float64."""
+    for whole in (demo(), enumerate_regions(demo().network, Box(-3, 3), max_regions=2)):
+        rows = np.arange(len(whole))
+        witnesses = whole.witnesses.copy()
+        witnesses[1, 0] = value
+        hinted: dict[str, object] = {} if hints else {"facet_lines": None}
+        wrong = rebuilt(whole, rows, witnesses=witnesses, complete=whole.complete, **hinted)
+        certificate = wrong.certify()
+        assert not certificate.ok
+        assert not certificate.complete
+        reason = "is no point: input 0 is nan" if np.isnan(value) else "witness is not inside"
+        assert reason in certificate.failures[0]
+
+
+def test_a_region_beyond_float64_may_have_an_infinite_witness() -> None:
+    # 1e-200 x + 1e200 = 0 is at -1e400.
+    regions = enumerate_regions(
+        Network.mlp([[[1e-200]], [[1.0]]], [[1e200], [0.0]]), engine="traverse"
+    )
+    witnesses = regions.witnesses.copy()
+    far = int(np.argmin(witnesses[:, 0]))
+    for value, fine in ((-np.inf, True), (np.inf, False), (np.nan, False), (-1e300, False)):
+        witnesses[far, 0] = value
+        certificate = rebuilt(regions, np.arange(2), witnesses=witnesses).certify()
+        assert certificate.ok == fine
+        assert not fine or far in certificate.exact_witnesses
 
 
 def test_files_that_are_truncated_or_missing_are_rejected(good: Path, tmp_path: Path) -> None:
@@ -414,6 +580,20 @@ def test_only_proofs_are_written(tmp_path: Path) -> None:
         regions.certify().save(tmp_path / "proof.txt")
 
 
+def test_the_lines_that_the_proof_names_are_in_the_program() -> None:
+    source = Path(verify_certificate.__file__).read_text(encoding="utf-8")
+    page = (Path(__file__).parents[1] / "docs" / "certificate-proof.md").read_text(encoding="utf-8")
+    rows = (
+        page.partition("## 7.")[2].partition("| --- | --- |\n")[2].partition("\n\n")[0].splitlines()
+    )
+    named = [text for row in rows for text in re.findall("`([^`]+)`", row.rpartition(" | ")[2])]
+    assert len(rows) > 20
+    assert [text for text in named if text not in source] == []
+    # and every check of the program is one of them, or about sizes
+    checks = [line.strip() for line in source.splitlines() if line.strip().startswith("require(")]
+    assert len(checks) <= len(rows) + 6
+
+
 def test_the_verifier_is_short_and_stands_alone() -> None:
     source = Path(verify_certificate.__file__).read_text(encoding="utf-8")
     assert len(source.splitlines()) <= 200
@@ -425,4 +605,5 @@ def test_the_verifier_is_short_and_stands_alone() -> None:
             [node.module] if isinstance(node, ast.ImportFrom) else [a.name for a in node.names]
         )
     }
-    assert imported == {"hashlib", "json", "sys", "typing", "numpy", "flint"}
+    library = {"hashlib", "itertools", "json", "sys", "typing", "zipfile"}
+    assert imported == {*library, "numpy", "flint"}

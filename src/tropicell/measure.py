@@ -353,7 +353,7 @@ def _without_rounding(
         vertices = exact_vertices(regions, index)
         found += [(sign * (slopes @ vertex + offset), vertex) for vertex in vertices]
     value, vertex = max(found, key=lambda item: item[0])
-    return float(value), vertex.astype(np.float64)
+    return nearest_float(value.numerator, value.denominator), to_floats(vertex)
 
 
 def _constants(regions: Regions, output: int, candidates: NDArray[np.int64]) -> NDArray[np.int64]:

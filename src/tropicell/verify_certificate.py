@@ -95,13 +95,13 @@ class Checker:
             bias, matrices = rationals(take(name(), FLOAT, -1)), dict[int, Any]()
             widths.append(len(bias))
             for _ in range(terms):
-                source, *shape = take(name(), LONG, 3).tolist()
-                fits = max(matrices, default=-1) < source <= layer and shape[0] * shape[1] <= 10**8
-                require(fits and shape == [len(bias), widths[source]], "a matrix does not fit")
-                places = np.ravel_multi_index(tuple(take(name(), LONG, 2, -1)), shape)
+                source, high, wide = take(name(), LONG, 3).tolist()
+                fits = max(matrices, default=-1) < source <= layer and high * wide <= 10**8
+                require(fits and [high, wide] == [len(bias), widths[source]], "it does not fit")
+                places = np.ravel_multi_index(tuple(take(name(), LONG, 2, -1)), (high, wide))
                 require((np.diff(places) > 0).all(), "entries are not in order, or one is twice")
                 at = dict(zip(places.tolist(), rationals(take(name(), FLOAT, -1)), strict=True))
-                matrices[source] = fmpq_mat(*shape, [at.get(i, 0) for i in range(np.prod(shape))])
+                matrices[source] = fmpq_mat(high, wide, [at.get(i, 0) for i in range(high * wide)])
             if layer < depth:  # the output is no part of the proof
                 breaks = take(name(), FLOAT, len(bias), -1)  # filled up with infinity
                 t = [rationals(row[row < np.inf]) for row in breaks]

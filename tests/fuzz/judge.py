@@ -23,7 +23,8 @@ from typing import Any
 
 import numpy as np
 
-from fuzz.attacks import Case, Untrue, network_of
+from fuzz.attacks import Case
+from fuzz.certificates import Untrue, network_of
 from tropicell import Network, Polytope, WholeSpace
 from tropicell.engines.traverse import traverse
 from tropicell.errors import InvalidDomainError

@@ -45,7 +45,7 @@ def build_parser() -> argparse.ArgumentParser:
         prog="tropicell",
         description="Every linear region of a piecewise-linear neural network, exactly.",
         epilog="exit status: 0 done; 1 a negative answer (not complete, beyond a tolerance); "
-        "2 bad input; 3 certify: proved, but not complete. 'tropicell COMMAND --help' has examples.",
+        "2 bad input; 3 proved, but not complete. 'tropicell COMMAND --help' has examples.",
     )
     parser.add_argument("--version", action=_Version)
     commands = parser.add_subparsers(
