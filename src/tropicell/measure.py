@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from tropicell.arithmetic import nearest_float
+from tropicell.arithmetic import nearest_float, to_floats
 from tropicell.arrays import FloatArray
 from tropicell.columns import Ragged
 from tropicell.errors import InvalidInputError
