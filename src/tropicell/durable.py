@@ -100,6 +100,8 @@ def replacing(file: Path) -> Iterator[Path]:
     """
     temporary = file.absolute().parent / f".{secrets.token_hex(8)}{file.suffix}"
     try:
+        if b"\0" in os.fsencode(file):
+            raise ValueError("a NUL in the name")
         temporary.open("xb").close()
         if file.exists():
             shutil.copymode(file, temporary)
@@ -231,13 +233,17 @@ class FolderLock:
         handle, self._handle = self._handle, None
         if handle is None:
             return
-        if os.name != "nt":  # as long as it is locked, so that nobody has just taken it
-            with suppress(OSError):
-                self._path.unlink()
-        os.close(handle)
+        try:
+            if os.name != "nt":  # as long as it is locked, so that nobody has just taken it
+                self._remove()
+        finally:
+            os.close(handle)
         if os.name == "nt":  # where it can't be removed while anybody has it open
-            with suppress(OSError):
-                self._path.unlink()
+            self._remove()
+
+    def _remove(self) -> None:
+        with suppress(OSError, MemoryError):  # a file that nobody has locked does no harm
+            self._path.unlink()
 
     def __del__(self) -> None:
         if getattr(self, "_handle", None) is not None:

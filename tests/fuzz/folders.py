@@ -23,9 +23,11 @@ from fuzz.mutations import damage_bytes, damage_json, damage_zip
 from tropicell import (
     Box,
     Checkpoint,
+    CheckpointWarning,
     Network,
     RegionFolder,
     Regions,
+    TropicellError,
     enumerate_regions,
 )
 from tropicell.columns import Ragged
@@ -184,13 +186,18 @@ def _structure(name: str, data: bytes, rng: random.Random) -> bytes:
 
 
 def outcome(load: Callable[[Any], Found], path: Any, truth: Found) -> str:
-    """What came of a damaged folder: ``same``, ``WRONG``, or the error that refused it."""
-    from tropicell import TropicellError
+    """What came of a damaged folder.
 
+    ``same``; ``warned``: a warning said that an earlier state counts, and the same call went on
+    from there to the same end; ``WRONG``; or the error that refused it.
+    """
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
             found = load(path)
     except TropicellError as error:
         return f"refused: {error}"
-    return "same" if found == truth else "WRONG"
+    if found == truth:
+        return "same"
+    noticed = any(warning.category is CheckpointWarning for warning in caught)
+    return "warned" if noticed and found.resumed == truth.resumed else "WRONG"
