@@ -22,6 +22,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import fsspec
+
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "tests"))
 import faults  # noqa: E402
@@ -40,8 +42,6 @@ SUBJECTS: list[tuple[str, str, bool, int | None]] = [
 
 def flips(kind: str, url: bool, budget: int | None, count: int, work: Path) -> dict[str, Any]:
     """Flip one bit of a file, so many times, and look what comes of it."""
-    import fsspec
-
     system = fsspec.filesystem("memory" if url else "file")
     path = f"memory://{work.name}" if url else str(work / "run")
     folders.write(kind, path, budget)
@@ -98,13 +98,18 @@ def all_faults(work: Path) -> list[dict[str, Any]]:
 
 def tables(content: dict[str, Any]) -> str:
     """The figures for the page docs/reliability.md."""
-    lines = ["| one bit flipped in a | flips | refused | warning, the state before | same | wrong |"]
+    lines = [
+        "| one bit flipped in a | flips | refused | warning, the state before | same | wrong |"
+    ]
     lines.append("| --- | ---: | ---: | ---: | ---: | ---: |")
     for entry in content["flips"]:
         numbers = [entry["flips"], entry["refused"], entry["warned"], entry["same"]]
         numbers.append(len(entry["wrong"]))
         lines.append(f"| {' | '.join([entry['what'], *map(str, numbers)])} |")
-    lines += ["", "| a fault while it is written | at each of | ends with other regions, or loses some |"]
+    lines += [
+        "",
+        "| a fault while it is written | at each of | ends with other regions, or loses some |",
+    ]
     lines.append("| --- | ---: | ---: |")
     names = {"url": "folder at a URL"}
     for entry in content["faults"]:

@@ -444,7 +444,9 @@ def test_at_a_url_there_is_always_a_manifest(network: Network) -> None:
     stored = enumerate_regions(network, Box(-2, 2), out=out, max_bytes=0, max_regions=700)
     system = fsspec.filesystem("memory")
     whole = enumerate_regions(network, Box(-2, 2))
-    contents = {n: system.cat_file(f"/runs/three/{n}") for n in ("manifest.json", "manifest-2.json")}
+    contents = {
+        n: system.cat_file(f"/runs/three/{n}") for n in ("manifest.json", "manifest-2.json")
+    }
     for name, content in contents.items():
         system.pipe_file(f"/runs/three/{name}", content[:100])
         with pytest.warns(CheckpointWarning, match=f"{name}: can't be read"):

@@ -15,7 +15,6 @@ import time
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -303,8 +302,8 @@ class CheckpointFile:
         """Refuse the checkpoint of another enumeration."""
         if header.get("version") != VERSION:
             raise CheckpointError(
-                f"{shown(self._state)}: version {header.get('version')!r} of the layout is not known; "
-                f"this version of tropicell reads {VERSION}"
+                f"{shown(self._state)}: version {header.get('version')!r} of the layout is not "
+                f"known; this version of tropicell reads {VERSION}"
             )
         for key, mine in self._identity.items():
             if header.get(key) != mine:

@@ -112,7 +112,7 @@ def replacing(file: Path) -> Iterator[Path]:
     try:
         yield temporary
         flush(temporary)
-        os.replace(temporary, file)  # noqa: PTH105 - the one call that renames
+        os.replace(temporary, file)
     except OSError as error:
         with suppress(OSError):
             temporary.unlink()
@@ -220,7 +220,9 @@ class FolderLock:
         self._handle = handle
         with suppress(OSError):  # for whoever is refused; a full disk does not matter here
             os.ftruncate(handle, 0)
-            os.write(handle, f"process {os.getpid()} on {platform.node() or 'this machine'}".encode())
+            os.write(
+                handle, f"process {os.getpid()} on {platform.node() or 'this machine'}".encode()
+            )
 
     def _is_there(self, handle: int) -> bool:
         try:

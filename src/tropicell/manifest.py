@@ -271,11 +271,11 @@ def _parse(content: bytes, where: str) -> Manifest:
         )
     data = dict(data)
     checksum = data.pop("checksum", None)
-    if checksum is not None or "files" in data:  # older versions had neither
-        if checksum != hashlib.sha256(canonical(data)).hexdigest():
-            raise ModelFileError(f"{where}: is damaged: its checksum is not that of its contents")
+    old = checksum is None and "files" not in data
+    if not old and checksum != hashlib.sha256(canonical(data)).hexdigest():
+        raise ModelFileError(f"{where}: is damaged: its checksum is not that of its contents")
     try:
-        return _manifest(data, old=checksum is None)
+        return _manifest(data, old=old)
     except (KeyError, ValueError, TypeError, ArithmeticError, AttributeError) as error:
         raise ModelFileError(f"{where}: is damaged: {error!r}") from None
 

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from tropicell.checkpoint import DAMAGE, Source
-from tropicell.checksums import Sums, SummingStream, sums_of
+from tropicell.checksums import SummingStream, Sums, sums_of
 from tropicell.columns import PackedPatterns
 from tropicell.domains import Domain
 from tropicell.durable import LOCK, shown
@@ -135,6 +135,7 @@ class OpenFolder:
             # From now on another writer notices that the folder is no longer its own.
             self._file.write(manifest)
             manifest = self._file.current
+            assert manifest is not None
         if self.place.atomic or not manifest.complete:
             self.tidy()
         return manifest
@@ -173,9 +174,9 @@ class OpenFolder:
         for key, value in mine.items():
             if theirs.get(key) != value:
                 raise CheckpointError(
-                    f"{shown(self.place.url)}: holds the regions of another enumeration: its {key} is "
-                    f"{_short(theirs.get(key))}, this one's {_short(value)}; give another folder, "
-                    "or delete this one"
+                    f"{shown(self.place.url)}: holds the regions of another enumeration: its "
+                    f"{key} is {_short(theirs.get(key))}, this one's {_short(value)}; give another "
+                    "folder, or delete this one"
                 )
 
     def tidy(self) -> None:

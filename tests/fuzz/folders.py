@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import itertools
 import random
 import shutil
 import warnings
@@ -41,7 +42,7 @@ def network() -> Network:
     rng = np.random.default_rng(3)
     sizes = [2, 12, 10, 1]
     return Network.mlp(
-        [rng.normal(size=(n, m)) for m, n in zip(sizes, sizes[1:], strict=False)],
+        [rng.normal(size=(n, m)) for m, n in itertools.pairwise(sizes)],
         [rng.normal(size=n) for n in sizes[1:]],
     )
 

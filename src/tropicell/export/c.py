@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 
 from tropicell.cut_tree import CutTree, single_precision, split_domain
+from tropicell.durable import replacing
 from tropicell.errors import InvalidInputError
 from tropicell.export.c_network import network_code
 from tropicell.export.c_text import Number, integers, literal, table
-from tropicell.io import replacing
 from tropicell.regions import Regions
 
 #: Words that can't be names in C99.

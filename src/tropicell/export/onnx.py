@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from tropicell.cut_tree import CutTree, single_precision, split_domain
+from tropicell.durable import replacing
 from tropicell.errors import InvalidInputError
 from tropicell.export.onnx_network import Graph, Number, forward_pass
-from tropicell.io import replacing
 from tropicell.regions import Regions
 
 
