@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
+import random
 import signal
+import subprocess
 import sys
 import threading
+import warnings
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
@@ -17,22 +21,29 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from children import run_python
+from children import LIMIT, run_python
+from fuzz import folders
 from strategies import default_network, domains, networks
 from test_enumeration import ENGINES, assert_same, small_units
 from tropicell import (
     Box,
     Checkpoint,
     CheckpointError,
+    CheckpointWarning,
     FileWriteError,
     IncompleteError,
     InvalidInputError,
     TropicellError,
+    checkpoint,
     count_regions,
+    durable,
     enumerate_regions,
     iter_regions,
     load_regions,
 )
+from tropicell.checksums import sums_of_file
+from tropicell.column_store import Store
+from tropicell.durable import FolderLock
 from tropicell.engines.threads import UnitRun
 from tropicell.interruption import stopping
 
@@ -137,14 +148,120 @@ def test_hostile_checkpoints_are_refused_or_harmless(
         arrays = dict(np.load(file))
         names = sorted(name for name, a in arrays.items() if name != "header" and a.size)
         name = data.draw(st.sampled_from(names))
-        array = arrays[name].copy()
+        saved = arrays[name]
+        array = saved.copy()
         place = data.draw(st.integers(0, array.size - 1))
         wrong = data.draw(st.sampled_from([0, 1, 2, 63, 1000, 2**31 - 1, -1, -7]))
         array.flat[place] = np.array(wrong, dtype=np.int64).astype(array.dtype)
         arrays[name] = array if data.draw(st.booleans()) else array[: array.shape[0] // 2]
         np.savez(file, **arrays)
+        if not np.array_equal(arrays[name], np.asarray(saved), equal_nan=saved.dtype.kind == "f"):
+            with pytest.raises(CheckpointError, match="the checkpoint is damaged: its checksum"):
+                enumerate_regions(network, checkpoint=often(folder))
+        # as if it were from a version without checksums
+        arrays["header"] = forget_checksums(arrays["header"])
+        np.savez(file, **arrays)
         with suppress(TropicellError):
             enumerate_regions(network, checkpoint=often(folder), max_seconds=0.3)
+
+
+def forget_checksums(header: Any) -> Any:
+    """The header of a checkpoint as older versions wrote it."""
+    data = json.loads(str(header))
+    del data["checksum"]
+    data["parts"] = [{k: part[k] for k in ("name", "regions")} for part in data["parts"]]
+    return np.array(json.dumps(data))
+
+
+def test_checkpoints_without_checksums_go_on(tmp_path: Path) -> None:
+    network = default_network([2, 30, 30, 1])
+    file = tmp_path / "run" / "state.npz"
+    with small_units(20):
+        enumerate_regions(network, checkpoint=often(tmp_path), max_regions=300)
+        arrays = dict(np.load(file))
+        np.savez(file, **arrays | {"header": forget_checksums(arrays["header"])})
+        found = enumerate_regions(network, checkpoint=often(tmp_path))
+        assert_same(found, enumerate_regions(network))
+    assert "checksum" in json.loads(str(np.load(file)["header"]))
+
+
+@pytest.mark.parametrize("budget", [60, None])
+def test_every_flipped_bit_is_noticed(budget: int | None, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    folders.write("checkpoint", folder, budget)
+    truth = folders.pack(folder)
+    good = folders.load_checkpoint(folder)
+    files, rng = folders.unpacked(truth), random.Random(0)
+    for number in range(60):
+        name = sorted(files)[number % len(files)]
+        folders.put(folder, truth)
+        (folder / name).write_bytes(folders.flip(files[name], rng))
+        assert folders.outcome(folders.load_checkpoint, folder, good) != "WRONG", (name, number)
+
+
+def test_two_writers_are_refused(tmp_path: Path) -> None:
+    network = default_network([2, 8, 8, 1])
+    lock = FolderLock(tmp_path)
+    with pytest.raises(CheckpointError, match=r"is being written by process \d+ on"):
+        enumerate_regions(network, checkpoint=tmp_path)
+    lock.release()
+    assert enumerate_regions(network, checkpoint=tmp_path).complete
+    assert enumerate_regions(network, checkpoint=tmp_path).complete
+    assert not (tmp_path / ".lock").exists()
+
+
+LOCKED = """
+import sys
+from pathlib import Path
+from tropicell.durable import FolderLock
+lock = FolderLock(Path(sys.argv[1]))
+print("locked", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_lock_ends_with_its_process(tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-c", LOCKED, str(tmp_path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "locked\n"
+    with pytest.raises(CheckpointError, match=f"process {process.pid} "):
+        FolderLock(tmp_path)
+    process.kill()
+    process.communicate(timeout=LIMIT)
+    assert (tmp_path / ".lock").exists()
+    FolderLock(tmp_path).release()
+    assert not (tmp_path / ".lock").exists()
+
+
+def test_an_error_after_the_state_was_written_does_no_harm(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A part that the state on the disk names is not written again with other contents."""
+    network = default_network([2, 30, 30, 1])
+    original, calls = durable.flush_folder, []
+
+    def fail(folder: Path) -> None:
+        original(folder)
+        calls.append(1)
+        if len(calls) == 4:
+            raise OSError(5, "Input/output error")
+
+    with monkeypatch.context() as patch, small_units(20):
+        patch.setattr(durable, "flush_folder", fail)
+        with pytest.warns(CheckpointWarning, match="Input/output error"):
+            enumerate_regions(network, checkpoint=often(tmp_path), max_regions=900)
+        state = json.loads(str(np.load(tmp_path / "run" / "state.npz")["header"]))
+        assert [p["sha256"] for p in state["parts"]] == [
+            sums_of_file(tmp_path / "run" / p["name"]).sha256 for p in state["parts"]
+        ]
+    with small_units(20):
+        found = enumerate_regions(network, checkpoint=often(tmp_path))
+        assert_same(found, enumerate_regions(network))
 
 
 def test_damaged_files_are_refused(tmp_path: Path) -> None:
@@ -155,9 +272,17 @@ def test_damaged_files_are_refused(tmp_path: Path) -> None:
         good = file.read_bytes()
         for bad in (b"", good[: len(good) // 2], b"nonsense"):
             file.write_bytes(bad)
-            with pytest.raises(TropicellError, match=file.name):
+            with pytest.raises(CheckpointError, match=file.name):
                 enumerate_regions(network, checkpoint=often(tmp_path))
+        file.unlink()
+        file.mkdir()
+        with pytest.raises(CheckpointError, match=file.name):
+            enumerate_regions(network, checkpoint=often(tmp_path))
+        file.rmdir()
         file.write_bytes(good)
+    part.unlink()
+    with pytest.raises(CheckpointError, match=r"part-000001\.npz: is missing"):
+        enumerate_regions(network, checkpoint=often(tmp_path))
     np.savez(part, words=np.zeros((2, 1), np.uint64))
     with pytest.raises(CheckpointError, match="does not hold regions"):
         enumerate_regions(network, checkpoint=often(tmp_path))
@@ -301,3 +426,87 @@ def test_no_memory_keeps_what_was_found(workers: int, monkeypatch: pytest.Monkey
     assert not regions.complete
     assert regions.stats["ended_by"] == "MemoryError"
     assert len(regions) > 0
+
+
+def test_no_memory_for_one_more_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    network = default_network([2, 30, 30, 1])
+    whole = enumerate_regions(network)
+    original, calls = Store.add, []
+
+    def fail(self: Store, columns: Any) -> None:
+        calls.append(1)
+        if len(calls) == 4:
+            raise MemoryError
+        original(self, columns)
+
+    monkeypatch.setattr(Store, "add", fail)
+    with small_units(20):
+        regions = enumerate_regions(network)
+    assert not regions.complete
+    assert regions.stats["ended_by"] == "MemoryError"
+    assert 0 < len(regions) < len(whole)
+    assert regions.texts() == whole.texts()[: len(regions)]
+
+
+def test_no_memory_for_all_regions_in_one_piece(monkeypatch: pytest.MonkeyPatch) -> None:
+    network = default_network([2, 30, 30, 1])
+    whole = enumerate_regions(network)
+    original = Store._space
+
+    def fail(self: Store, table: Any) -> Any:
+        if len(table) > 10:
+            raise MemoryError
+        return original(self, table)
+
+    monkeypatch.setattr(Store, "_space", fail)
+    with small_units(20):
+        regions = enumerate_regions(network)
+    assert not regions.complete
+    assert regions.stats["ended_by"] == "MemoryError"
+    assert 0 < len(regions) < len(whole)
+    assert regions.texts() == whole.texts()[: len(regions)]
+
+
+@pytest.mark.parametrize("name", ["_joined", "read_npz"])
+def test_no_memory_for_a_checkpoint(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    network = default_network([2, 30, 30, 1])
+    with small_units(20):
+        whole = enumerate_regions(network)
+        enumerate_regions(network, checkpoint=often(tmp_path), max_regions=300)
+        original, calls = getattr(checkpoint, name), []
+
+        def fail(*arguments: Any) -> Any:
+            calls.append(1)
+            if len(calls) == 2:
+                raise MemoryError
+            return original(*arguments)
+
+        with monkeypatch.context() as patch, warnings.catch_warnings():
+            warnings.simplefilter("ignore", CheckpointWarning)
+            patch.setattr(checkpoint, name, fail)
+            found = enumerate_regions(network, checkpoint=often(tmp_path))
+        assert found.complete == (name == "_joined")  # without the file all goes on in memory
+        assert found.complete or found.stats["ended_by"] == "MemoryError"
+        assert_same(enumerate_regions(network, checkpoint=often(tmp_path)), whole)
+
+
+def test_files_are_flushed_before_they_get_their_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps: list[str] = []
+    sync, replace = os.fsync, os.replace
+
+    def fsync(handle: int) -> None:
+        steps.append("folder" if os.path.samestat(os.fstat(handle), tmp_path.stat()) else "file")
+        sync(handle)
+
+    def renamed(source: Any, target: Any) -> None:
+        steps.append("rename")
+        replace(source, target)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    monkeypatch.setattr(os, "replace", renamed)
+    enumerate_regions(default_network([2, 3, 1])).save(tmp_path / "regions.npz")
+    assert steps == ["file", "rename"] + (["folder"] if os.name != "nt" else [])

@@ -34,7 +34,7 @@ from tropicell import (
 )
 from tropicell.cli import main
 from tropicell.cli.options import read_slice
-from tropicell.io import replacing
+from tropicell.durable import replacing
 from tropicell.lab.data import find_data
 from tropicell.lab.report import Report
 from tropicell.lab.store import Store
@@ -224,7 +224,7 @@ FULL = """
 import resource, signal, sys
 sys.path[:0] = {path!r}
 from test_odd_paths import WRITERS, FileWriteError, Path, save, NETWORK
-from tropicell.io import replacing
+from tropicell.durable import replacing
 folder = Path({folder!r})
 for write, suffix in WRITERS.values():  # what is imported or compiled first
     write(folder / f"warm{{suffix}}")

@@ -1,12 +1,16 @@
 from __future__ import annotations
 
+import io
 import json
+import os
+import random
 import signal
 import subprocess
 import sys
 import time
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,10 +18,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from children import LIMIT
+from fuzz import folders
 from strategies import networks
+from test_enumeration import small_units
 from tropicell import (
     Box,
     CheckpointError,
+    CheckpointWarning,
     FileWriteError,
     InvalidInputError,
     ModelFileError,
@@ -26,13 +33,18 @@ from tropicell import (
     Regions,
     Slice,
     StoredRegions,
+    TropicellError,
     enumerate_regions,
     measure,
     region_folder,
     save,
 )
+from tropicell.checksums import BLOCK, CheckedStream, sums_of
 from tropicell.cli import main
 from tropicell.columns import Ragged
+from tropicell.engines.runs import task_of
+from tropicell.manifest import read_manifest
+from tropicell.region_folder import OpenFolder
 from tropicell.region_rows import rows
 
 pytest.importorskip("pyarrow", reason="the extra 'arrow' is not installed")
@@ -209,6 +221,9 @@ def test_a_killed_writer_loses_nothing(tmp_path: Path) -> None:
         )
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
+        limit = time.monotonic() + LIMIT
+        while not (folder / "manifest.json").exists() and time.monotonic() < limit:
+            time.sleep(0.002)
         time.sleep(delay)
         process.send_signal(signal.SIGKILL)
         process.wait(LIMIT)
@@ -267,28 +282,268 @@ def test_a_full_disk_is_an_error_and_the_folder_stays_as_it_was(
     assert_same(stored.to_regions(), expected)
 
 
+def forget_checksums(folder: Path) -> dict[str, Any]:
+    """Make a folder what older versions wrote; the contents of its manifest."""
+    manifest = folder / "manifest.json"
+    data = json.loads(manifest.read_text())
+    for key in ("checksum", "files", "generation", "writer"):
+        del data[key]
+    data["parts"] = [{k: p[k] for k in ("name", "regions", "bytes")} for p in data["parts"]]
+    manifest.write_text(json.dumps(data))
+    return dict(data)
+
+
 def test_damaged_folders_are_refused(tmp_path: Path) -> None:
     network = random_network([2, 4, 1])
     enumerate_regions(network, out=tmp_path)
     manifest = tmp_path / "manifest.json"
+    data = forget_checksums(tmp_path)
     text = manifest.read_text()
-    data = json.loads(text)
     for damage in (
         "{",
         "[]",
+        "[" * 100_000,
         json.dumps(data | {"version": 2}),
         json.dumps(data | {"parts": [{"name": "../../secret.parquet", "regions": 1, "bytes": 1}]}),
+        json.dumps(data | {"parts": [data["parts"][0] | {"regions": float("inf")}]}),
+        json.dumps(data | {"parts": data["parts"] * 2}),
         json.dumps(data | {"state": "/etc/state-000001.npz"}),
+        json.dumps(data | {"state": 3}),
+        json.dumps(data | {"saved": 1e400}),
         json.dumps({k: v for k, v in data.items() if k != "identity"}),
+        json.dumps(data | {"files": {}}),
     ):
         manifest.write_text(damage)
         with pytest.raises(ModelFileError, match=r"manifest\.json"):
             Regions.open(tmp_path)
     manifest.write_text(text)
     part = tmp_path / "part-000001.parquet"
-    part.write_bytes(part.read_bytes()[:-20])
+    content = part.read_bytes()
+    part.write_bytes(content[:-20])
+    with pytest.raises(ModelFileError, match=r"part-000001\.parquet: is damaged: it has"):
+        Regions.open(tmp_path)
+    part.write_bytes(content[:-20] + bytes(20))
     with pytest.raises(ModelFileError, match=r"part-000001\.parquet: can't be read"):
         Regions.open(tmp_path).to_regions()
+    part.unlink()
+    with pytest.raises(ModelFileError, match=r"part-000001\.parquet: is missing"):
+        Regions.open(tmp_path)
+
+
+def test_folders_without_checksums_are_read_and_go_on(
+    tmp_path: Path, network: Network, expected: Regions
+) -> None:
+    part = enumerate_regions(network, Box(-2, 2), out=tmp_path, max_regions=500, max_bytes=0)
+    assert not part.complete
+    forget_checksums(tmp_path)
+    old = Regions.open(tmp_path)
+    old.verify()
+    assert len(old) == len(part)
+    stored = enumerate_regions(network, Box(-2, 2), out=tmp_path)
+    assert_same(stored.to_regions(), expected)
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    assert "sha256" in manifest["parts"][-1]
+    assert "checksum" in manifest
+
+
+def test_every_flipped_bit_is_noticed(tmp_path: Path) -> None:
+    """Also those between the pages of Parquet files, which their own checksums do not cover."""
+    folder = tmp_path / "run"
+    folders.write("folder", folder, budget=60)
+    truth = folders.pack(folder)
+    good = folders.load_folder(folder)
+    rng = random.Random(0)
+    files = folders.unpacked(truth)
+    refused = 0
+    for number in range(120):
+        name = sorted(files)[number % len(files)]
+        folders.put(folder, truth)
+        (folder / name).write_bytes(folders.flip(files[name], rng))
+        outcome = folders.outcome(folders.load_folder, folder, good)
+        assert outcome != "WRONG", (name, number)
+        refused += outcome != "same"
+    assert refused > 110
+
+
+def test_verify_names_what_is_damaged(tmp_path: Path, network: Network) -> None:
+    stored = enumerate_regions(network, Box(-2, 2), out=tmp_path, max_bytes=0)
+    stored.verify()
+    file = Path(stored.files[1])
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(bytes(content))
+    for action in (stored.verify, stored.to_regions, lambda: stored.take(range(len(stored)))):
+        with pytest.raises(ModelFileError, match=rf"{file.name}: is damaged"):
+            action()
+    stored.take([0])  # the first file is as it was
+    with pytest.raises(CheckpointError, match=rf"{file.name}: is damaged.*delete the folder"):
+        enumerate_regions(network, Box(-2, 2), out=tmp_path)
+
+
+def test_pages_have_checksums_for_other_programs(tmp_path: Path) -> None:
+    stored = enumerate_regions(random_network([2, 4, 1]), out=tmp_path)
+    file = Path(stored.files[0])
+    content = bytearray(file.read_bytes())
+    found = 0
+    for place in range(4, len(content) - 1000, 97):
+        damaged = bytearray(content)
+        damaged[place] ^= 1
+        file.write_bytes(bytes(damaged))
+        try:
+            stored.dataset().to_table()
+        except (OSError, ValueError) as error:
+            found += "CRC" in str(error)
+    assert found > 3
+
+
+def test_checked_streams_give_what_was_written() -> None:
+    content = random.Random(0).randbytes(3 * BLOCK + 17)
+    sums = sums_of(io.BytesIO(content))
+    stream, rng = CheckedStream(io.BytesIO(content), sums, "a file"), random.Random(1)
+    for _ in range(200):
+        start, size = rng.randrange(len(content) + 5), rng.choice((0, 1, 5000, BLOCK, 2 * BLOCK))
+        stream.seek(start)
+        assert stream.read(size) == content[start : start + size]
+        assert stream.tell() == start + len(content[start : start + size])
+    damaged = CheckedStream(io.BytesIO(content[:-1]), sums, "a file")
+    assert damaged.read(BLOCK) == content[:BLOCK]
+    with pytest.raises(ModelFileError, match="a file: is damaged"):
+        damaged.read()
+
+
+# --- two writers ------------------------------------------------------------------------------
+
+
+def test_two_writers_are_refused(tmp_path: Path, network: Network) -> None:
+    first = OpenFolder(RegionFolder(tmp_path), {"network": "a"}, network, Box(-2, 2))
+    with pytest.raises(CheckpointError, match=r"is being written by process \d+ on"):
+        OpenFolder(RegionFolder(tmp_path), {"network": "a"}, network, Box(-2, 2))
+    first.close()
+    OpenFolder(RegionFolder(tmp_path), {"network": "a"}, network, Box(-2, 2)).close()
+    assert not (tmp_path / ".lock").exists()
+
+
+def test_a_writer_whose_url_was_taken_stops(network: Network) -> None:
+    pytest.importorskip("fsspec", reason="fsspec is not installed")
+    url = RegionFolder("memory://runs/two")
+    task = task_of("cells", network, Box(-2, 2), "exact", store=True)
+    first = OpenFolder(url, {"network": "a"}, network, Box(-2, 2))
+    first.commit(task, [task.root()], [], {})
+    second = OpenFolder(url, {"network": "a"}, network, Box(-2, 2))
+    with pytest.raises(CheckpointError, match="another process has written to this folder"):
+        first.commit(task, [task.root()], [], {})
+    second.commit(task, [task.root()], [], {})  # it was left alone
+    assert read_manifest(second.place).writer == second.manifest.writer
+
+
+def test_at_a_url_there_is_always_a_manifest(network: Network) -> None:
+    """Whichever of the two is being written, the other one counts."""
+    fsspec = pytest.importorskip("fsspec", reason="fsspec is not installed")
+    url = "memory://runs/three"
+    out = RegionFolder(url, every=0.0)
+    stored = enumerate_regions(network, Box(-2, 2), out=out, max_bytes=0, max_regions=700)
+    system = fsspec.filesystem("memory")
+    whole = enumerate_regions(network, Box(-2, 2))
+    contents = {
+        n: system.cat_file(f"/runs/three/{n}") for n in ("manifest.json", "manifest-2.json")
+    }
+    for name, content in contents.items():
+        system.pipe_file(f"/runs/three/{name}", content[:100])
+        with pytest.warns(CheckpointWarning, match=f"{name}: can't be read"):
+            again = Regions.open(url)
+        assert 0 < len(again) <= len(stored)
+        assert again.to_regions().texts() == whole.texts()[: len(again)]
+        system.pipe_file(f"/runs/three/{name}", content)
+    assert_same(enumerate_regions(network, Box(-2, 2), out=out).to_regions(), whole)
+
+
+# --- odd places -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["a\0b", "x" * 300, "\udcff\0", "\ud800", "file/below", "file"])
+def test_odd_paths_are_errors_of_ours(name: str, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    network, path = random_network([2, 3, 1]), str(tmp_path / name)
+    for action in (
+        lambda: enumerate_regions(network, out=path),
+        lambda: enumerate_regions(network, checkpoint=path),
+        lambda: Regions.open(path),
+        lambda: save(network, path + ".npz") if name != "file" else Regions.open(path),
+    ):
+        with pytest.raises(TropicellError) as caught:
+            action()
+        assert str(tmp_path) in str(caught.value)
+        assert str(caught.value).isprintable()
+
+
+@pytest.mark.posix
+def test_names_that_are_no_text_are_fine(tmp_path: Path) -> None:
+    network = random_network([2, 3, 1])
+    folder = os.fsencode(tmp_path) + b"/\xff"
+    stored = enumerate_regions(network, out=folder)  # type: ignore[call-overload]
+    assert len(Regions.open(os.fsdecode(folder))) == len(stored)
+    enumerate_regions(network, checkpoint=folder + b"2")  # type: ignore[call-overload]
+    with pytest.raises(InvalidInputError, match="not int"):
+        enumerate_regions(network, out=3)  # type: ignore[call-overload]
+    with pytest.raises(InvalidInputError, match="can't be reached"):
+        enumerate_regions(network, out="nonsense://a/b")
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "network.npz", "part-000001.parquet"])
+def test_folders_in_the_place_of_files_are_refused(name: str, tmp_path: Path) -> None:
+    network = random_network([2, 3, 1])
+    enumerate_regions(network, out=tmp_path)
+    (tmp_path / name).unlink()
+    (tmp_path / name).mkdir()
+    with pytest.raises(ModelFileError, match=name):
+        Regions.open(tmp_path)
+    with pytest.raises(TropicellError, match=name):
+        enumerate_regions(network, out=tmp_path)
+
+
+@pytest.mark.parametrize("step", ["to_table", "write_part"])
+def test_no_memory_keeps_what_was_written(
+    step: str,
+    tmp_path: Path,
+    network: Network,
+    expected: Regions,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    original, calls = getattr(region_folder, step), []
+
+    def fail(*arguments: Any) -> Any:
+        calls.append(1)
+        if len(calls) > 2:
+            raise MemoryError
+        return original(*arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(region_folder, step, fail)
+        part = enumerate_regions(network, Box(-2, 2), out=tmp_path, max_bytes=0)
+    assert not part.complete
+    assert part.stats["ended_by"] == "MemoryError"
+    assert 0 < len(part) < len(expected)
+    stored = enumerate_regions(network, Box(-2, 2), out=tmp_path)
+    assert_same(stored.to_regions(), expected)
+
+
+def test_with_little_memory_regions_go_to_more_files(
+    tmp_path: Path, network: Network, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original = region_folder.to_table
+
+    def small(batches: Any, columns: Any) -> Any:
+        if len(batches) > 1:
+            raise MemoryError
+        return original(batches, columns)
+
+    monkeypatch.setattr(region_folder, "to_table", small)
+    with small_units(100):
+        stored = enumerate_regions(network, Box(-2, 2), out=tmp_path)
+        expected = enumerate_regions(network, Box(-2, 2))
+    assert stored.complete
+    assert len(stored.files) > 1
+    assert_same(stored.to_regions(), expected)
 
 
 def test_slices_and_many_inputs(tmp_path: Path) -> None:

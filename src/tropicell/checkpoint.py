@@ -129,6 +129,7 @@ class CheckpointFile:
         self._neurons, self._bits = packing
         self._parts: list[dict[str, Any]] = []
         self._new: list[Columns] = []
+        self._attempt: tuple[str, list[dict[str, Any]], int, int] | None = None
         self._due = time.perf_counter() + self._every
         self._warned = False
         self.count = 0
@@ -192,6 +193,7 @@ class CheckpointFile:
         self._due = now + max(self._every, (now - started) / _SHARE)
 
     def _write(self, units: Sequence[Unit], count: int) -> None:
+        self._settle()
         parts = list(self._parts)
         if self._new:
             name = f"part-{len(parts) + 1:06d}.npz"
@@ -209,8 +211,27 @@ class CheckpointFile:
             "units": described,
         }
         header["checksum"] = digest_of(header, arrays)
+        self._attempt = header["checksum"], parts, len(self._new), count
         write_npz(self._state, {"header": np.array(json.dumps(header)), **arrays})
-        self._parts, self._new, self.count = parts, [], count
+        self._adopt()
+
+    def _settle(self) -> None:
+        """Find out whether the last state was written, if an error left that open.
+
+        A part that the state names is never written again.
+        """
+        if self._attempt is not None:
+            with suppress(*DAMAGE):
+                header = json.loads(str(read_npz(self._state)["header"]))
+                if header["checksum"] == self._attempt[0]:
+                    self._adopt()
+        self._attempt = None
+
+    def _adopt(self) -> None:
+        assert self._attempt is not None
+        _, self._parts, written, self.count = self._attempt
+        self._attempt = None
+        del self._new[:written]
 
     # --- reading ------------------------------------------------------------------------------
 
@@ -282,8 +303,8 @@ class CheckpointFile:
         """Refuse the checkpoint of another enumeration."""
         if header.get("version") != VERSION:
             raise CheckpointError(
-                f"{shown(self._state)}: version {header.get('version')!r} of the layout is not known; "
-                f"this version of tropicell reads {VERSION}"
+                f"{shown(self._state)}: version {header.get('version')!r} of the layout is not "
+                f"known; this version of tropicell reads {VERSION}"
             )
         for key, mine in self._identity.items():
             if header.get(key) != mine:

@@ -15,6 +15,9 @@ from tropicell.parts import in_parts
 #: Batches that a thread copies at a time, at least, and number of parts for all threads, at most.
 _LEAST, _PARTS = 8, 64
 
+#: Bytes that must be free when all columns have their place: some, and some for each region.
+_SPARE, _SPARE_EACH = 2**20, 64
+
 _NAMES = ("words", *Columns._fields[1:])
 
 
@@ -106,6 +109,8 @@ class Store:
             sources, sizes = table[:, column].T
             targets = whole[-1].ctypes.data + np.cumsum(sizes) - sizes
             moves.append(np.stack([targets, sources, sizes], axis=1))
+        # What is yet to be made of them (where rows end) must find memory, too: try that here.
+        np.empty(_SPARE + _SPARE_EACH * self.regions, np.uint8)
         return moves, whole
 
 

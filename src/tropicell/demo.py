@@ -14,10 +14,11 @@ import numpy as np
 
 from tropicell.arithmetic import to_floats
 from tropicell.domains import Box
+from tropicell.durable import replacing
 from tropicell.enumeration import enumerate_regions
 from tropicell.errors import require
 from tropicell.explorer import explore
-from tropicell.io import load, replacing
+from tropicell.io import load
 from tropicell.network import Network
 from tropicell.paths import make_folder
 from tropicell.plotting import plot_regions

@@ -69,6 +69,8 @@ def replacing(file: Path) -> Iterator[Path]:
     try:
         if file.is_dir():
             raise IsADirectoryError(errno.EISDIR, "there is a folder of this name")
+        if b"\0" in os.fsencode(file):
+            raise ValueError("a NUL in the name")
         temporary.open("xb").close()
         if file.exists():
             shutil.copymode(file, temporary)
@@ -80,7 +82,7 @@ def replacing(file: Path) -> Iterator[Path]:
     try:
         yield temporary
         flush(temporary)
-        os.replace(temporary, file)  # noqa: PTH105 - the one call that renames
+        os.replace(temporary, file)
     except BaseException as error:
         with suppress(OSError):  # its folder may be gone, or out of reach
             temporary.unlink()
@@ -185,7 +187,9 @@ class FolderLock:
         self._handle = handle
         with suppress(OSError):  # for whoever is refused; a full disk does not matter here
             os.ftruncate(handle, 0)
-            os.write(handle, f"process {os.getpid()} on {platform.node() or 'this machine'}".encode())
+            os.write(
+                handle, f"process {os.getpid()} on {platform.node() or 'this machine'}".encode()
+            )
 
     def _is_there(self, handle: int) -> bool:
         try:
@@ -198,13 +202,17 @@ class FolderLock:
         handle, self._handle = self._handle, None
         if handle is None:
             return
-        if os.name != "nt":  # as long as it is locked, so that nobody has just taken it
-            with suppress(OSError):
-                self._path.unlink()
-        os.close(handle)
+        try:
+            if os.name != "nt":  # as long as it is locked, so that nobody has just taken it
+                self._remove()
+        finally:
+            os.close(handle)
         if os.name == "nt":  # where it can't be removed while anybody has it open
-            with suppress(OSError):
-                self._path.unlink()
+            self._remove()
+
+    def _remove(self) -> None:
+        with suppress(OSError, MemoryError):  # a file that nobody has locked does no harm
+            self._path.unlink()
 
     def __del__(self) -> None:
         if getattr(self, "_handle", None) is not None:

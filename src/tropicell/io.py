@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from tropicell import layout
 from tropicell.archives import ZIP_ERRORS, refuse_ambiguous, refuse_bomb
-from tropicell.durable import replacing as replacing  # where many get it from
+from tropicell.durable import replacing
 from tropicell.errors import InvalidInputError, ModelFileError, require
 from tropicell.importers.messages import in_file
 from tropicell.network import Network

@@ -145,6 +145,7 @@ class ManifestFile:
         self._name = max(whole, key=lambda name: whole[name].generation, default=OTHER)
         self.current = whole.pop(self._name, None)
         self._before = next(iter(whole.values()), None)
+        self._attempt: tuple[str, bytes, Manifest] | None = None
 
     @property
     def damaged(self) -> TropicellError | None:
@@ -168,33 +169,52 @@ class ManifestFile:
         CheckpointError
             If somebody else has written to the folder in the meantime; it is left alone.
         """
-        if self._contents() != self._known:
-            raise self._taken()
+        self.settle()
         generation = 0 if self.current is None else self.current.generation + 1
         new = replace(manifest, generation=generation, writer=self._writer)
         # never the one that counts, if it can't be replaced in one step
         name = NAME if self._place.atomic or self._name == OTHER else OTHER
-        content = new.to_json()
+        self._attempt = name, new.to_json(), new
         with self._place.writing(name) as stream:
-            stream.write(content)
-        self._known = self._known | {name: content}
-        if not self._place.atomic and self._contents() != self._known:
-            raise self._taken()
+            stream.write(self._attempt[1])
         before = self.named()
-        self._before = None if self._place.atomic else self.current
-        self.current, self._name = new, name
+        if self._place.atomic:
+            self._adopt()
+        else:  # somebody else may have written at the same time
+            self.settle()
         return before - self.named()
+
+    def settle(self) -> None:
+        """Find out whether the last manifest was written, if an error left that open."""
+        now = self._contents()
+        if self._attempt is not None:
+            name, content, _ = self._attempt
+            found = now.get(name, b"")
+            if found == content:
+                self._adopt()
+            elif content.startswith(found):  # half of it
+                self._known = {k: v for k, v in self._known.items() if k != name}
+                self._known |= {name: found} if name in now else {}
+        self._attempt = None
+        if now != self._known:
+            raise CheckpointError(
+                f"{shown(self._place.url)}: another process has written to this folder in the "
+                "meantime; this one stops here, and leaves it to the other. Let only one write to "
+                "a folder at a time"
+            )
+
+    def _adopt(self) -> None:
+        """The new manifest is there, and counts."""
+        assert self._attempt is not None
+        self._name, content, new = self._attempt
+        self._attempt = None
+        self._known = self._known | {self._name: content}
+        self._before = None if self._place.atomic else self.current
+        self.current = new
 
     def _contents(self) -> dict[str, bytes]:
         found = {name: self._place.read(name) for name in (NAME, OTHER)}
         return {name: content for name, content in found.items() if content is not None}
-
-    def _taken(self) -> CheckpointError:
-        return CheckpointError(
-            f"{shown(self._place.url)}: another process has written to this folder in the "
-            "meantime; this one stops here, and leaves it to the other. Let only one write to a "
-            "folder at a time"
-        )
 
 
 def read_manifest(place: Place) -> Manifest:
@@ -251,11 +271,11 @@ def _parse(content: bytes, where: str) -> Manifest:
         )
     data = dict(data)
     checksum = data.pop("checksum", None)
-    if checksum is not None or "files" in data:  # older versions had neither
-        if checksum != hashlib.sha256(canonical(data)).hexdigest():
-            raise ModelFileError(f"{where}: is damaged: its checksum is not that of its contents")
+    old = checksum is None and "files" not in data
+    if not old and checksum != hashlib.sha256(canonical(data)).hexdigest():
+        raise ModelFileError(f"{where}: is damaged: its checksum is not that of its contents")
     try:
-        return _manifest(data, old=checksum is None)
+        return _manifest(data, old=old)
     except (KeyError, ValueError, TypeError, ArithmeticError, AttributeError) as error:
         raise ModelFileError(f"{where}: is damaged: {error!r}") from None
 

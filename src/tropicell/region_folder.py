@@ -136,6 +136,7 @@ class OpenFolder:
             # From now on another writer notices that the folder is no longer its own.
             self._file.write(manifest)
             manifest = self._file.current
+            assert manifest is not None
         if self.place.atomic or not manifest.complete:
             self.tidy()
         return manifest
@@ -174,9 +175,9 @@ class OpenFolder:
         for key, value in mine.items():
             if theirs.get(key) != value:
                 raise CheckpointError(
-                    f"{shown(self.place.url)}: holds the regions of another enumeration: its {key} is "
-                    f"{_short(theirs.get(key))}, this one's {_short(value)}; give another folder, "
-                    "or delete this one"
+                    f"{shown(self.place.url)}: holds the regions of another enumeration: its "
+                    f"{key} is {_short(theirs.get(key))}, this one's {_short(value)}; give another "
+                    "folder, or delete this one"
                 )
 
     def tidy(self) -> None:
@@ -189,7 +190,7 @@ class OpenFolder:
                 self._remove(name)
 
     def _remove(self, name: str) -> None:
-        with suppress(FileWriteError):  # it does not count, so it may as well stay
+        with suppress(FileWriteError, MemoryError):  # it does not count, so it may as well stay
             self.place.remove(name)
 
     def state(self, task: Task) -> tuple[dict[str, Any], list[Unit] | None]:
@@ -232,6 +233,14 @@ class OpenFolder:
         for name in gone:
             self._remove(name)
 
+    def settle(self) -> bool:
+        """After an error, whether the last commit has reached the folder all the same."""
+        before = self.manifest
+        self._file.settle()
+        assert self._file.current is not None
+        self.manifest = self._file.current
+        return self.manifest.saved > before.saved
+
     def finish(self, stats: dict[str, Any]) -> None:
         """Add what the engine has to say."""
         if self.manifest.complete:  # a budget that ended it with the last region did no harm
@@ -252,7 +261,7 @@ def write_part(
     split += [f"{n}.list.element" for n in table.column_names if n.startswith("corners_x")]
     rest = [n for n in table.column_names if n.startswith("pattern")]
     rest += [f"{n}.list.element" for n in table.column_names if n in ("corners_w", "facets")]
-    with place.writing(name) as file, SummingStream(file) as stream:
+    with place.writing(name) as file, SummingStream(file) as stream, _memory():
         parquet.write_table(
             table,
             stream,
@@ -265,6 +274,17 @@ def write_part(
         )
         sums = stream.sums()
     return Part(name, table.num_rows, *sums)
+
+
+@contextmanager
+def _memory() -> Iterator[None]:
+    """Compressors that get no memory say so as if the disk were to blame."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None and "not enough memory" in str(error):
+            raise MemoryError(str(error)) from error
+        raise
 
 
 class FolderWriter:
@@ -302,6 +322,7 @@ class FolderWriter:
             raise
         self._new: list[Columns] = []
         self._bytes = 0
+        self._unsure = 0  # batches of a commit of which it is not known whether it was made
         self._due = time.perf_counter() + self._every
         self.count = self._folder.manifest.regions
 
@@ -329,14 +350,26 @@ class FolderWriter:
         MemoryError
             Likewise.
         """
+        if self._unsure:
+            written, self._unsure = self._unsure, 0
+            if self._folder.settle():
+                self._taken_over(written)
         if self._folder.manifest.complete:
             return
         parts = list(self._folder.manifest.parts)
         with self._explained():
             if self._new:
                 self._write(self._new, parts)
+        self._unsure = len(self._new)
         self._commit(source.left_to_do(), parts, {})
-        self._new, self._bytes = [], 0
+        self._taken_over(self._unsure)
+        self._unsure = 0
+
+    def _taken_over(self, batches: int) -> None:
+        """So many batches are in the folder now."""
+        self._bytes -= sum(map(size_of, self._new[:batches]))
+        del self._new[:batches]
+        self.count = self._folder.manifest.regions
 
     def _write(self, batches: Sequence[Columns], parts: list[Part]) -> None:
         """Write regions to a file; to several if there is no memory for all at a time."""
@@ -370,7 +403,8 @@ class FolderWriter:
     def finish(self, stats: dict[str, Any]) -> None:
         """Add what the engine has to say, if it had anything to do."""
         if not self._done_before:
-            self._folder.finish(stats)
+            with suppress(MemoryError):  # all regions are there
+                self._folder.finish(stats)
 
     def close(self) -> None:
         """Let others write to the folder."""
@@ -384,7 +418,11 @@ def _write_network(place: Place, network: Network, domain: Domain) -> Sums:
     regions = Regions(network, domain, packed, np.empty((0, network.n_inputs)), complete=False)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / NETWORK
-        regions.save(file)
+        try:
+            regions.save(file)
+        except FileWriteError as error:
+            where = f"{shown(place.url)}/{NETWORK}"
+            raise FileWriteError(f"{where}: can't be written: {error}") from error
         return _write(place, NETWORK, memoryview(file.read_bytes()))
 
 

@@ -179,7 +179,7 @@ class StoredRegions:
         ...     Path(regions.files[0]).unlink()
         ...     regions.verify()
         Traceback (most recent call last):
-        tropicell.errors.ModelFileError: ...part-000001.parquet: is missing; the folder's manifest ...
+        tropicell.errors.ModelFileError: ...part-000001.parquet: is missing; ...
         """
         self._reader.verify()
 

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tropicell.domains import Domain
+from tropicell.durable import replacing
 from tropicell.enumeration import count_regions, enumerate_regions
 from tropicell.errors import IncompleteError, InvalidInputError, require
 from tropicell.explorer import explore
 from tropicell.importers.torch import from_torch
-from tropicell.io import replacing
 from tropicell.network import Network
 from tropicell.paths import path_of
 from tropicell.plotting import plot_regions

@@ -6,9 +6,10 @@ import argparse
 from typing import Any
 
 from tropicell.domains import Box
+from tropicell.durable import replacing
 from tropicell.errors import InvalidInputError, ModelFileError, require
 from tropicell.importers.messages import in_file
-from tropicell.io import read_npz, replacing
+from tropicell.io import read_npz
 from tropicell.paths import path_of
 from tropicell.regions import Regions
 

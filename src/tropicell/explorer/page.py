@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tropicell.durable import replacing
 from tropicell.errors import InvalidInputError
 from tropicell.explorer.data import check, encode, first_view, frame, outline
-from tropicell.io import replacing
 from tropicell.paths import path_of
 from tropicell.regions import Regions
 

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from tropicell.cut_tree import CutTree, largest_size, single_precision, split_domain
+from tropicell.durable import replacing
 from tropicell.errors import InvalidInputError
 from tropicell.export.c_names import check_name
 from tropicell.export.c_network import network_code
 from tropicell.export.c_text import Number, integers, literal, table
-from tropicell.io import replacing
 from tropicell.paths import path_of
 from tropicell.regions import Regions
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from tropicell.cut_tree import CutTree, largest_size, single_precision, split_domain
+from tropicell.durable import replacing
 from tropicell.errors import InvalidInputError
 from tropicell.export.onnx_network import Graph, Number, forward_pass
-from tropicell.io import replacing
 from tropicell.paths import path_of
 from tropicell.regions import Regions
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tropicell.durable import replacing
 from tropicell.errors import require
-from tropicell.io import replacing
 
 #: Colours of networks without and with skip connections (they differ for the colour-blind too).
 WITHOUT, WITH = "#b4561f", "#1f5fb4"

@@ -22,8 +22,8 @@ from typing import Any, TypeVar
 import numpy as np
 from tqdm import tqdm
 
+from tropicell.durable import replacing
 from tropicell.errors import IncompleteError, InvalidInputError
-from tropicell.io import replacing
 from tropicell.lab.report import Report
 from tropicell.lab.store import Arrays, Store
 from tropicell.paths import make_folder, path_of
