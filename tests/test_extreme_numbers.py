@@ -554,12 +554,11 @@ def test_points_must_be_numbers() -> None:
 
 
 def test_a_domain_is_decided_exactly() -> None:
-    # 0.1 + 0.2 > 0.3 in Fractions of the float64 numbers, too: but 0.1 + 0.2 is rounded up.
-    domain = Polytope([[1.0, 1.0]], [0.1 + 0.2])
-    inside = Fraction(0.1) + Fraction(0.2) <= Fraction(0.1 + 0.2)
-    assert domain.contains([[0.1, 0.2]])[0] == inside
-    domain = Polytope([[1.0, 1.0]], [0.3])
-    assert domain.contains([[0.1, 0.2]])[0] == (Fraction(0.1) + Fraction(0.2) <= Fraction(0.3))
+    domain = Polytope([[1.0, 2.0**-60]], [1.0])
+    assert domain.contains([[1.0, 1.0], [1.0, 0.0], [1.0, -1.0]]).tolist() == [False, True, True]
+    # Both products overflow, and their difference does not.
+    domain = Polytope([[1e200, -1e200]], [0.0])
+    assert domain.contains([[1e200, 2e200], [2e200, 1e200]]).tolist() == [True, False]
 
 
 @given(data=st.data())

@@ -90,6 +90,9 @@ class WholeSpace(Domain):
     array([ True])
     """
 
+    def contains(self, points: ArrayLike) -> NDArray[np.bool_]:
+        return np.asarray(np.isfinite(np.atleast_2d(np.asarray(points, np.float64))).all(axis=1))
+
     def inequalities(self, dimension: int) -> tuple[FloatArray, FloatArray]:
         return np.empty((0, dimension)), np.empty(0)
 
@@ -135,6 +138,11 @@ class Box(Domain):
         b = np.concatenate([high, -low])
         finite = np.isfinite(b)
         return a[finite], b[finite]
+
+    def contains(self, points: ArrayLike) -> NDArray[np.bool_]:
+        x = np.atleast_2d(np.asarray(points, dtype=np.float64))
+        low, high = self.corners(x.shape[1])
+        return np.asarray(((x >= low) & (x <= high) & np.isfinite(x)).all(axis=1))
 
     def corners(self, dimension: int) -> tuple[FloatArray, FloatArray]:
         """The two corners as arrays of length `dimension`.

@@ -99,7 +99,7 @@ class AffineMap:
         0.1 times 0.1 is no float64 number:
 
         >>> tenth = AffineMap(np.array([[0.1]]), np.array([0.0]))
-        >>> tenth.after(tenth).is_float, tenth.after(tenth)([[1.0]])[0, 0] == 0.1 * 0.1
+        >>> tenth.after(tenth).is_float, tenth.after(tenth).matrix[0, 0] == 0.1 * 0.1
         (False, False)
         """
         columns = np.concatenate([inner.matrix, inner.offset[:, None]], axis=1)

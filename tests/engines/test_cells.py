@@ -32,6 +32,7 @@ from tropicell.engines._column_kernels import copy_points, pattern_rows, point_s
 from tropicell.engines.cells import CellTask, Tolerance
 from tropicell.engines.program import compile_program
 from tropicell.engines.slab import piece_of
+from tropicell.engines.tame import rounds_layer_0
 from tropicell.engines.threads import UnitRun
 from tropicell.engines.traverse import traverse
 from tropicell.maps import NetworkMaps
@@ -51,6 +52,17 @@ def found(network: Network, domain: Domain | None, **options: object) -> list[by
     patterns = [batch.packed[:] for batch in run.batches() if batch]
     assert run.complete
     return sorted(pattern.tobytes() for part in patterns for pattern in part)
+
+
+def sometimes_on_slices(network: Network, seed: int) -> Network:
+    """Every other network on a slice of a slice whose map float64 can't hold."""
+    if seed % 2 == 0:
+        return network
+    rng, d = np.random.default_rng(seed), network.n_inputs
+    for _ in range(2):
+        network = network.restrict(Slice(rng.normal(size=d), rng.normal(size=(d, d))))
+    assert rounds_layer_0(network)
+    return network
 
 
 def enumerate_cells(network: Network, domain: Domain | None = None) -> Regions:
@@ -234,6 +246,7 @@ def test_bounds_of_rows_hold(data: st.DataObject) -> None:
     network = data.draw(networks(max_inputs=3, max_width=6))
     if network.depth < 2:
         return
+    network = sometimes_on_slices(network, data.draw(st.integers(0, 99)))
     program = compile_program(network, WholeSpace())
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
     d = network.n_inputs
@@ -274,7 +287,7 @@ def test_bounds_of_rows_hold(data: st.DataObject) -> None:
 )
 def test_bounds_of_fine_rows_hold(seed: int, kind: str, depth: int, width: int, relu: bool) -> None:
     """Rows in twice the digits stay within their bounds, which are tiny, of the exact rows."""
-    network = random_network(seed, kind, 2, depth, width, relu=relu)
+    network = sometimes_on_slices(random_network(seed, kind, 2, depth, width, relu=relu), seed)
     program = compile_program(network, WholeSpace())
     rng = np.random.default_rng(seed)
     fine = plane_stack(program).fine
@@ -293,8 +306,9 @@ def test_bounds_of_fine_rows_hold(seed: int, kind: str, depth: int, width: int, 
             high, low = (EXACT.array(fine.before[c : c + 3, first:last].T) for c in (0, 3))
             bound, size = fine.before[6, first:last], fine.before[7, first:last]
             assert (np.abs(high + low - expected) <= EXACT.array(bound)[:, None]).all()
-            # intercepts that are not 0 are known to float64 only
-            assert not relu or (bound <= 1e-25 * size.max(initial=1.0)).all()
+            # intercepts that are not 0, and slices of slices, are known to float64 only
+            known = relu and not rounds_layer_0(network)
+            assert not known or (bound <= 1e-25 * size.max(initial=1.0)).all()
             part = pieces[program.first_neuron(layer) :][: last - first]
             columns.append(exact.after(layer, expected, part, unit))
 

@@ -167,6 +167,16 @@ def test_slices_and_pieces_that_need_three_bits(backend):
     check(network, plane, backend)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_slices_of_slices_that_float64_can_not_hold(backend, seed):
+    rng = np.random.default_rng(seed)
+    network = random_network(seed, KINDS[seed], 3, 3, 5)
+    network = network.restrict(
+        Slice(rng.integers(-3, 4, 3) * 0.1, rng.normal(size=(3, 3)).round(1))
+    )
+    check(network, Slice(np.full(3, 0.1), rng.normal(size=(2, 3)).round(1), Box(-2, 2)), backend)
+
+
 def test_a_run_that_is_halted_has_handed_out_what_it_counts(backend):
     run = DeviceRun(random_mlp([2, 30, 30, 1]), Box(-1, 1), backend=backend, memory=1 << 18)
     found = 0
