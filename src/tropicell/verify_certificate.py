@@ -84,8 +84,8 @@ class Checker:
     def _read_network(self, sources: list[int]) -> None:
         take, name = self._take, map("network.{}".format, count()).__next__
         depth, n = take(name(), LONG, 2).tolist()
-        fits = [*map(type, sources)] == [int] * (depth + 1) != [] and min(sources) >= 0
-        require(fits and 1 <= n <= 10**4, "depth, inputs or the header's sources")
+        fits = len(sources) == depth + 1 > 0 and all(type(k) is int and k >= 0 for k in sources)
+        require(fits and 1 <= n <= min(10**4, self.arrays["witnesses.npy"].size), "its sizes")
         start = np.eye(n, n + 1)  # layer 0 as a map of x, offset last
         if self.header["embedding"]:
             start = np.column_stack([m := take(name(), FLOAT, -1, n), take(name(), FLOAT, len(m))])
