@@ -153,8 +153,11 @@ def _to_folder(search: Search, out: str | os.PathLike[str] | RegionFolder) -> St
     search.out = out if isinstance(out, RegionFolder) else RegionFolder(out)
     for _ in search.batches(store=True):
         pass
-    assert isinstance(search.keeper, FolderWriter)
-    search.keeper.finish(search.stats)
+    if search.keeper is None:  # the time was over before the search began
+        search.make_folder()
+    else:
+        assert isinstance(search.keeper, FolderWriter)
+        search.keeper.finish(search.stats)
     return StoredRegions.open(search.out.path)
 
 

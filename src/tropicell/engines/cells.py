@@ -35,6 +35,9 @@ from tropicell.engines.tame import is_tame
 from tropicell.engines.units import Arrays, Unit, few_of, first_generation, growth_of, weight_of
 from tropicell.network import Network
 
+#: With more inputs cells may have so many corners that cutting one takes long.
+_MANY_INPUTS = 5
+
 #: In the plane, time goes to the lines of a layer: a unit of networks so wide has the usual limit.
 _WIDTH = 1024
 
@@ -137,6 +140,7 @@ class CellTask:
         self.bits = plan.bits
         self.layout = CellLayout(plan.program)
         self.few = few_of(self.grain)
+        self.slow = network.n_inputs > _MANY_INPUTS
         self.columns = (plan.program.neurons, self.bits, plan.program.dimension, self.volumes)
         self.kernel = Entry(plane_unit if self.plane else cone_unit)
         self.options = CellOptions(

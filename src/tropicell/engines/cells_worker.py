@@ -46,6 +46,8 @@ from tropicell.engines.batch import Columns
 from tropicell.engines.packed import Packed, source_of
 from tropicell.engines.slab import Slab
 from tropicell.engines.units import Outcome, Unit, children, chunks
+from tropicell.errors import TimeLimitError
+from tropicell.interruption import using
 
 if TYPE_CHECKING:
     from tropicell.engines.cells import CellTask
@@ -132,6 +134,13 @@ class CellWorker:
 
     def run(self, unit: Unit, limit: int, stop: Callable[[], bool]) -> Outcome:
         """Cut cells until `limit` regions are found, or all of the unit's."""
+        try:
+            return self._run(unit, limit, stop)
+        except TimeLimitError:  # in the middle of an exact decision
+            with using(None):
+                return Outcome(self._take_all(), int(self._state[COUNT]), None)
+
+    def _run(self, unit: Unit, limit: int, stop: Callable[[], bool]) -> Outcome:
         stack = unit.stack
         self._finished, self._found = [], []
         self._doubtful = unit.doubtful
