@@ -1,4 +1,7 @@
-"""Numba's `njit`, and a word to users who wait while kernels are compiled."""
+"""Numba's `njit`, and a word to users who wait while kernels are compiled.
+
+That time is not taken from any budget: clocks stand still.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,8 @@ from typing import Any, cast
 
 from numba import njit
 from numba.core import event
+
+from tropicell.interruption import clock
 
 __all__ = ["njit"]
 
@@ -33,6 +38,8 @@ class _Notice(event.Listener):
         if not _is_ours(given):
             return
         self._open += 1
+        if self._open == 1:
+            clock.stop()
         if self._open == 1 and not self._said:
             self._timer = threading.Timer(_PATIENCE, self._say)
             self._timer.daemon = True
@@ -45,6 +52,7 @@ class _Notice(event.Listener):
             return
         self._open -= 1
         if self._open == 0:
+            clock.go_on()
             self._timer.cancel()
 
     def _say(self) -> None:

@@ -148,8 +148,10 @@ def enumerate_regions(
 
 def _to_folder(search: Search, out: str | os.PathLike[str] | RegionFolder) -> StoredRegions:
     from tropicell.region_folder import FolderWriter, RegionFolder  # noqa: PLC0415 - an extra
+    from tropicell.region_tables import load_arrow  # noqa: PLC0415
     from tropicell.stored_regions import StoredRegions  # noqa: PLC0415
 
+    load_arrow()
     search.out = out if isinstance(out, RegionFolder) else RegionFolder(out)
     for _ in search.batches(store=True):
         pass

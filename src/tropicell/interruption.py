@@ -29,6 +29,31 @@ T = TypeVar("T")
 _LOOK = 0.02
 
 
+class _Clock:
+    """Seconds, without those in which kernels are compiled: nobody can set a budget for these."""
+
+    def __init__(self) -> None:
+        self._uncounted = 0.0
+        self._since: float | None = None
+
+    def __call__(self) -> float:
+        now, since = perf_counter(), self._since
+        return (now if since is None else since) - self._uncounted
+
+    def stop(self) -> None:
+        """Kernels are being compiled."""
+        self._since = perf_counter()
+
+    def go_on(self) -> None:
+        """They are."""
+        since, self._since = self._since, None
+        if since is not None:
+            self._uncounted += perf_counter() - since
+
+
+clock = _Clock()
+
+
 class Halt:
     """A moment at which work has to end, and a flag by which it has to end at once.
 
@@ -58,7 +83,7 @@ class Halt:
 
     def __init__(self, max_seconds: float | None = None, outer: Halt | None = None) -> None:
         self.flag = np.zeros(1, np.uint8)
-        self._deadline = math.inf if max_seconds is None else perf_counter() + max_seconds
+        self._deadline = math.inf if max_seconds is None else clock() + max_seconds
         self._outer = outer
         self._over = False
 
@@ -70,7 +95,7 @@ class Halt:
     def is_over(self) -> bool:
         """Whether work has to end."""
         if not self._over and (
-            perf_counter() > self._deadline or (self._outer is not None and self._outer.is_over())
+            clock() > self._deadline or (self._outer is not None and self._outer.is_over())
         ):
             self.set()
         return self._over
@@ -159,15 +184,18 @@ def alarm(seconds: float | None) -> Iterator[None]:
     if seconds is None:
         yield
         return
-    rung = threading.Event()
+    deadline = clock() + seconds + _LOOK  # those who ask are earlier
+    rung, done = threading.Event(), threading.Event()
 
     def ring() -> None:
+        while (left := deadline - clock()) > 0:
+            if done.wait(max(left, _LOOK)):
+                return
         rung.set()
         _thread.interrupt_main()
 
-    timer = threading.Timer(seconds + _LOOK, ring)
-    timer.daemon = True
-    timer.start()
+    bell = threading.Thread(target=ring, daemon=True)
+    bell.start()
     try:
         with time_limit(seconds):
             yield
@@ -176,7 +204,12 @@ def alarm(seconds: float | None) -> Iterator[None]:
             raise
         raise TimeLimitError(f"the time limit of {seconds:g} seconds is over") from None
     finally:
-        timer.cancel()
+        try:
+            done.set()
+            bell.join()
+        except KeyboardInterrupt:
+            if not rung.is_set():  # it rang too late to matter
+                raise
 
 
 def beside(function: Callable[[], T], halt: Halt) -> T:

@@ -244,6 +244,7 @@ def ray_basis(cone: Cone, ray: Vector, tight: int) -> tuple[list[int], float]:
 
     The minors are those with the columns 0, 1, … left out, with alternating signs.
     """
+    check()
     chosen = [f for f in range(len(cone.rows)) if tight >> f & 1]
     if len(chosen) >= len(ray):  # more facets than needed meet here: keep independent ones
         candidates, chosen = chosen, []

@@ -47,7 +47,7 @@ from tropicell.engines.packed import Packed, source_of
 from tropicell.engines.slab import Slab
 from tropicell.engines.units import Outcome, Unit, children, chunks
 from tropicell.errors import TimeLimitError
-from tropicell.interruption import using
+from tropicell.interruption import current, using
 
 if TYPE_CHECKING:
     from tropicell.engines.cells import CellTask
@@ -96,6 +96,9 @@ class CellWorker:
         self._room = Slab()
         room = task.room.build()
         self._maps, self._stack, self._records, self._out, self._unsure = room[:5]
+        halt = current()
+        if halt is not None and not task.plane:
+            self._stack = self._stack._replace(halt=halt.flag)
         self._state, self._result = room[5:]
         self._no_seeds = task.no_seeds
         self._seeds = self._no_seeds
