@@ -237,12 +237,12 @@ def _sample(
 
 def _interval(samples: NDArray[np.float64], confidence: float) -> tuple[float, float, float]:
     """Lower end, mean and upper end of Student's interval; anything may be if there are too few."""
-    from scipy.stats import t  # noqa: PLC0415 - slow to import
+    from scipy.special import stdtrit  # noqa: PLC0415 - scipy.stats would take a second to import
 
     if len(samples) < 2:
         return 0.0, float(samples.sum()), np.inf
 
     mean = float(samples.mean())
     error = float(samples.std(ddof=1)) / np.sqrt(len(samples))
-    width = float(t.ppf((1 + confidence) / 2, len(samples) - 1)) * error
+    width = float(stdtrit(len(samples) - 1, (1 + confidence) / 2)) * error
     return mean - width, mean, mean + width

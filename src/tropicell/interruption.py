@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import perf_counter
 from types import FrameType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -27,6 +27,9 @@ T = TypeVar("T")
 
 #: Seconds after which somebody who waits for another thread looks at the clock.
 _LOOK = 0.02
+
+#: Seconds after which an alarm that was not heard rings again.
+_AGAIN = 0.2
 
 
 class _Clock:
@@ -192,7 +195,9 @@ def alarm(seconds: float | None) -> Iterator[None]:
             if done.wait(max(left, _LOOK)):
                 return
         rung.set()
-        _thread.interrupt_main()
+        _interrupt()
+        while not done.wait(_AGAIN):  # where nobody can hand on an exception, it gets lost
+            _interrupt()
 
     bell = threading.Thread(target=ring, daemon=True)
     bell.start()
@@ -210,6 +215,14 @@ def alarm(seconds: float | None) -> Iterator[None]:
         except KeyboardInterrupt:
             if not rung.is_set():  # it rang too late to matter
                 raise
+
+
+def _interrupt() -> None:
+    """Interrupt the main thread as Ctrl-C does."""
+    if hasattr(signal, "pthread_kill"):  # reaches it also while it waits for something
+        signal.pthread_kill(cast(int, threading.main_thread().ident), signal.SIGINT)
+    else:
+        _thread.interrupt_main()
 
 
 def beside(function: Callable[[], T], halt: Halt) -> T:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 from tqdm import tqdm
 
@@ -52,10 +53,8 @@ class RegionBar:
             self._bar.total = None  # the guess was too low: better none than a bar that is full
 
     def _ask(self, guess: Callable[[], int]) -> None:
-        with using(self._halt):
-            count = guess()
-        if not self._halt.is_over():
-            self._guessed.append(count)
+        with using(self._halt), suppress(Exception):  # without a guess the bar is just shorter
+            self._guessed.append(guess())
 
     def close(self) -> None:
         """Leave the bar as it is."""

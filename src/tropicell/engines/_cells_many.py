@@ -49,7 +49,7 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 #: As many regions as there are, but so many steps of one network between two looks at the clock.
-_MOST_REGIONS, _MOST_STEPS = 1 << 62, 100_000
+_MOST_REGIONS, _MOST_STEPS = 1 << 62, 20_000
 
 #: What a count says of a network that the loop could not count, and of one that it is at.
 LEFT, PAUSED = -1, -2

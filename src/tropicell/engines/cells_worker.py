@@ -52,8 +52,9 @@ from tropicell.interruption import current, using
 if TYPE_CHECKING:
     from tropicell.engines.cells import CellTask
 
-#: The kernel comes back to look at the clock after so many steps.
-_STEPS = 50_000
+#: The kernel comes back to look at the clock after so many steps; fewer of wide layers, since a
+#: step is one of all lines of a layer then.
+_STEPS, _WIDE = 50_000, 64
 _SEEDS_AT_ONCE = 64
 
 #: Bytes of a piece of memory for what is left of units: as long as one of them waits, all is kept.
@@ -109,6 +110,7 @@ class CellWorker:
         self._blocks = Slab(largest=BLOCK_BYTES)
         self._doubtful = False
         self._options = task.options
+        self._steps = _STEPS * _WIDE // max(_WIDE, task.program.width)
         self._gather()
 
     def _gather(self) -> None:
@@ -123,7 +125,7 @@ class CellWorker:
     def _call(self, mode: int, most: int = 0, stack: Packed | None = None) -> int:
         """Let the kernel do some steps (see `_unit_kernels`) with a unit; returns why it ended."""
         room, blocks, task = self._room, self._blocks, self._task
-        numbers = most, _STEPS, mode
+        numbers = most, self._steps, mode
         places = blocks.piece, blocks.used >> 3, room.piece, room.used
         source = source_of(stack, blocks.piece)
         return int(task.kernel(*self._arguments, *numbers, *source, *places))

@@ -49,6 +49,7 @@ from tropicell.engines.units import (
     weight_of,
 )
 from tropicell.errors import TimeLimitError
+from tropicell.interruption import check
 from tropicell.network import Network
 
 #: Nodes after which the kernel returns so that clocks and interrupts are looked at.
@@ -119,6 +120,7 @@ class HalfspaceTask:
         program = network.remember(("halfspaces", *where), lambda: build_program(network, domain))
 
         def make() -> Plan:
+            check()
             options: dict[str, Any] = {"arithmetic": arithmetic, "tolerance": tolerance}
             return Plan(network, program, **options, store=self.store, few=self.few)
 
