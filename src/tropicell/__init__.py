@@ -23,6 +23,7 @@ from tropicell.errors import (
     MissingDependencyError,
     ModelFileError,
     ModelImportError,
+    TimeLimitError,
     TropicellError,
     UnsupportedOperatorError,
     WeakComparisonWarning,
@@ -34,6 +35,7 @@ from tropicell.export.onnx import to_onnx
 from tropicell.importers.onnx import from_onnx
 from tropicell.importers.sklearn import from_sklearn
 from tropicell.importers.torch import from_torch
+from tropicell.interruption import time_limit
 from tropicell.io import load, save
 from tropicell.last_region import LastRegionPredictor
 from tropicell.layers import Affine, Layer
@@ -87,6 +89,7 @@ __all__ = [
     "Regions",
     "Slice",
     "StoredRegions",
+    "TimeLimitError",
     "TropicalRationalMap",
     "TropicellError",
     "UnsupportedOperatorError",
@@ -112,5 +115,6 @@ __all__ = [
     "plotting",
     "recurrences",
     "save",
+    "time_limit",
     "to_onnx",
 ]

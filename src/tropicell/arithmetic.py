@@ -18,12 +18,17 @@ from flint import fmpq, fmpq_mat
 from numpy.typing import ArrayLike, NDArray
 
 from tropicell.errors import InvalidInputError
+from tropicell.interruption import check
 
 Matrix = NDArray[np.float64] | sp.csr_array
 ArithmeticName = Literal["exact", "float"]
 
 #: From this many scalar products on, FLINT's matrix product beats NumPy's loop over objects.
 _FLINT_PAYS = 2_000
+
+#: So many numbers are converted, and so many products summed up in FLINT, between two looks at
+#: the clock: some hundredths of a second, if the numbers are of ordinary length.
+_AT_ONCE, _PRODUCTS_AT_ONCE = 20_000, 2_000_000
 
 
 #: Sizes of coordinates for which a witness is looked for where the middle of a region is beyond
@@ -81,18 +86,42 @@ class ExactArithmetic:
         rationals = to_rationals(matrix)
         if matrix.size * 2 < _FLINT_PAYS:
             return rationals
-        return fmpq_mat(matrix.shape[0], matrix.shape[1], rationals.ravel().tolist())
+        return _DenseRationals(rationals)
 
     def matmul(self, matrix: Any, columns: NDArray[Any]) -> NDArray[Any]:
-        if not isinstance(matrix, fmpq_mat):
-            return np.asarray(matrix @ columns)
-        product = matrix * fmpq_mat(columns.shape[0], columns.shape[1], columns.ravel().tolist())
-        entries = np.empty((matrix.nrows(), columns.shape[1]), dtype=object)
-        entries.ravel()[:] = product.entries()
-        return entries
+        return np.asarray(matrix @ columns)
 
     def public(self, values: NDArray[Any]) -> NDArray[Any]:
         return to_fractions(values)
+
+
+class _DenseRationals:
+    """A matrix of FLINT, in blocks of rows; it only knows how to multiply."""
+
+    def __init__(self, rationals: NDArray[Any]) -> None:
+        self._shape = rationals.shape
+        rows, inner = self._shape
+        size = max(1, _AT_ONCE // max(1, inner))
+        self._blocks = [
+            fmpq_mat(len(part), inner, part.ravel().tolist())
+            for part in (rationals[start : start + size] for start in range(0, rows, size))
+        ]
+
+    def __matmul__(self, columns: NDArray[Any]) -> NDArray[Any]:
+        rows, inner = self._shape
+        result = np.empty((rows, columns.shape[1]), dtype=object)
+        size = max(1, _PRODUCTS_AT_ONCE // max(1, min(rows * inner, _AT_ONCE)))
+        for start in range(0, columns.shape[1], size):
+            part = columns[:, start : start + size]
+            right = fmpq_mat(inner, part.shape[1], part.ravel().tolist())
+            top = 0
+            for block in self._blocks:
+                check()
+                product = np.empty((block.nrows(), part.shape[1]), dtype=object)
+                product.ravel()[:] = (block * right).entries()
+                result[top : top + len(product), start : start + size] = product
+                top += len(product)
+        return result
 
 
 class _SparseRationals:
@@ -106,9 +135,13 @@ class _SparseRationals:
         starts, indices = self._matrix.indptr, self._matrix.indices
         result = to_rationals(np.zeros((self._matrix.shape[0], columns.shape[1])))
         filled = np.flatnonzero(np.diff(starts))
-        if filled.size:
-            products = self._data[:, None] * columns[indices]
-            result[filled] = np.add.reduceat(products, starts[filled], axis=0)
+        size = max(1, _AT_ONCE // max(1, columns.shape[1] * int(np.diff(starts).max(initial=1))))
+        for begin in range(0, filled.size, size):
+            check()
+            rows = filled[begin : begin + size]
+            first, last = starts[rows[0]], starts[rows[-1] + 1]
+            products = self._data[first:last, None] * columns[indices[first:last]]
+            result[rows] = np.add.reduceat(products, starts[rows] - first, axis=0)
         return result
 
 
@@ -151,7 +184,12 @@ def to_rationals(values: ArrayLike) -> NDArray[Any]:
     """
     source = np.asarray(values)
     result = np.empty(source.shape, dtype=object)
-    result.ravel()[:] = [_to_rational(value) for value in source.ravel().tolist()]
+    flat = result.ravel()
+    given = source.ravel()
+    for start in range(0, given.size, _AT_ONCE):
+        check()
+        part = slice(start, start + _AT_ONCE)
+        flat[part] = [_to_rational(value) for value in given[part].tolist()]
     return result
 
 

@@ -6,6 +6,8 @@ and where one of its files is cut short; and it runs whatever machine code a fli
 Here a cache that can't be used costs time and nothing else: its files carry a checksum and what
 they are of, a file that is damaged counts as missing, and kernels that can't be kept are compiled
 anew in each process, which users are told once.
+
+The time that compiling takes is not taken from any budget: clocks stand still.
 """
 
 from __future__ import annotations
@@ -22,6 +24,8 @@ from typing import Any, TypeVar, cast, overload
 
 import numba
 from numba.core import caching, event
+
+from tropicell.interruption import clock
 
 __all__ = ["njit"]
 
@@ -216,6 +220,8 @@ class _Notice(event.Listener):
         if not _is_ours(given):
             return
         self._open += 1
+        if self._open == 1:
+            clock.stop()
         if self._open == 1 and not self._said:
             self._timer = threading.Timer(_PATIENCE, self._say)
             self._timer.daemon = True
@@ -228,6 +234,7 @@ class _Notice(event.Listener):
             return
         self._open -= 1
         if self._open == 0:
+            clock.go_on()
             self._timer.cancel()
 
     def _say(self) -> None:

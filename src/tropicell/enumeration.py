@@ -154,14 +154,19 @@ def enumerate_regions(
 
 def _to_folder(search: Search, out: str | os.PathLike[str] | RegionFolder) -> StoredRegions:
     from tropicell.region_folder import FolderWriter, RegionFolder  # noqa: PLC0415 - an extra
+    from tropicell.region_tables import load_arrow  # noqa: PLC0415
     from tropicell.stored_regions import StoredRegions  # noqa: PLC0415
 
+    load_arrow()
     search.out = out if isinstance(out, RegionFolder) else RegionFolder(out)
     try:
         for _ in search.batches(store=True):
             pass
-        assert isinstance(search.keeper, FolderWriter)
-        search.keeper.finish(search.stats)
+        if search.keeper is None:  # the time was over before the search began
+            search.make_folder()
+        else:
+            assert isinstance(search.keeper, FolderWriter)
+            search.keeper.finish(search.stats)
     finally:
         if search.keeper is not None:
             search.keeper.close()

@@ -102,6 +102,20 @@ class IncompleteError(TropicellError, RuntimeError):
         return type(self), (self.count,)
 
 
+class TimeLimitError(TropicellError, RuntimeError):
+    """Exact work that a time limit ended: half an answer would be none.
+
+    Examples
+    --------
+    >>> from tropicell import Network, enumerate_regions, time_limit
+    >>> regions = enumerate_regions(Network.mlp([[[1.0], [1.0]], [[1.0, 1.0]]]), engine="traverse")
+    >>> with time_limit(0):
+    ...     regions.neighbours
+    Traceback (most recent call last):
+    tropicell.errors.TimeLimitError: the time limit of 0 seconds is over
+    """
+
+
 class ModelImportError(TropicellError, ValueError):
     """A model of another library that could not be turned into a `Network`.
 

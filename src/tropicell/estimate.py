@@ -12,19 +12,18 @@ from numpy.typing import NDArray
 from tropicell.arithmetic import ArithmeticName
 from tropicell.bounds import lower_bound, magnitude, upper_bound
 from tropicell.domains import Domain, WholeSpace, resolve
-from tropicell.errors import InvalidInputError
+from tropicell.errors import InvalidInputError, TimeLimitError
+from tropicell.interruption import Halt, beside, current, using
 from tropicell.network import Network
 
 if TYPE_CHECKING:
-    from tropicell.engines.units import Task, Unit, Worker
+    from tropicell.engines.units import Outcome, Task, Unit, Worker
 
 #: Parts of the tree that a probe follows at a time, and regions that it finds in each of them
 #: before it looks at what is left.
 _POPULATION, _LIMIT = 64, 64
 
 _FEWEST_PROBES = 4
-#: No probe goes on for longer than so many times the time that was given.
-_OVERTIME = 5
 
 
 @dataclass(frozen=True)
@@ -92,8 +91,8 @@ def estimate_regions(
     domain : Domain, optional
         Default: all of R^n.
     max_seconds : float
-        No new probe is started later than this; at least four are made, unless they take five
-        times as long.
+        The time to spend, from when kernels are loaded. A probe that is at work then is broken
+        off: what it found counts, but not as a sample.
     probes : int
         The most probes.
     confidence : float
@@ -141,25 +140,25 @@ def estimate_regions(
     engine = runs.choose("auto", inner)
     runs.load(engine, inner.n_inputs)
     started = clock()
-    task = runs.task_of(engine, inner, inside, arithmetic, store=False)
-    worker = task.worker()
-    rng = np.random.default_rng(seed)
+    halt = Halt(max_seconds, current())
     samples: list[float] = []
     found = 0
-    deadline = started + _OVERTIME * max_seconds
-    while len(samples) < probes:
-        try:
-            total, seen, complete = _probe(task, worker, rng, deadline)
-        except _LateError as late:
-            found = max(found, late.found)
-            break
-        seconds = clock() - started
-        if complete:
-            return Estimate(seen, seen, seen, confidence, True, 1, seconds, least, most)
-        samples.append(total)
-        found = max(found, seen)
-        if seconds > max_seconds and len(samples) >= _FEWEST_PROBES:
-            break
+    try:
+        with using(halt):
+            task = runs.task_of(engine, inner, inside, arithmetic, store=False)
+            walk = _Walk(task, halt)
+        rng = np.random.default_rng(seed)
+        while len(samples) < probes:
+            total, complete = walk.probe(rng)
+            found = max(found, walk.found)
+            if complete:
+                seconds = clock() - started
+                return Estimate(found, found, found, confidence, True, 1, seconds, least, most)
+            samples.append(total)
+    except _LateError as late:
+        found = max(found, late.found)
+    except TimeLimitError:  # before the first probe
+        pass
     floor = max(found, least)
     low, mean, high = _interval(np.array(samples), confidence)
     count, bottom, top = (int(min(max(x, floor), most)) for x in (mean, low, high))
@@ -174,31 +173,48 @@ class _LateError(Exception):
         self.found = found
 
 
-def _probe(
-    task: Task, worker: Worker, rng: np.random.Generator, deadline: float
-) -> tuple[float, int, bool]:
-    """The weighted number of regions of one walk, how many it found, and whether it found all."""
-    units: list[Unit] = [task.root()]
-    weights = np.ones(1)
-    total, found, complete = 0.0, 0, True
-    while units:
-        children: list[Unit] = []
-        heavy: list[float] = []
-        for unit, weight in zip(units, weights.tolist(), strict=True):
+class _Walk:
+    """Walks down the tree of a task."""
+
+    def __init__(self, task: Task, halt: Halt) -> None:
+        self._task, self._halt = task, halt
+        self._worker: Worker = task.worker()
+        self.found = 0
+
+    def probe(self, rng: np.random.Generator) -> tuple[float, bool]:
+        """The weighted number of regions of one walk, and whether it `found` all."""
+        units: list[Unit] = [self._task.root()]
+        weights = np.ones(1)
+        total, self.found, complete = 0.0, 0, True
+        while units:
+            children: list[Unit] = []
+            heavy: list[float] = []
+            for unit, weight in zip(units, weights.tolist(), strict=True):
+                outcome = self._run(unit)
+                total += weight * outcome.count
+                self.found += outcome.count
+                if outcome.left is None:
+                    raise _LateError(self.found)
+                children += outcome.left
+                heavy += [weight] * len(outcome.left)
+            units, weights = children, np.array(heavy)
+            if len(units) > _POPULATION:
+                complete = False
+                chosen, weights = _sample(weights, rng)
+                units = [units[i] for i in chosen]
+        return total, complete
+
+    def _run(self, unit: Unit) -> Outcome:
+        def run() -> Outcome:
             # Always as if it were young: then what is left is cut into many parts.
-            outcome = worker.run(unit._replace(generation=0), _LIMIT, lambda: clock() > deadline)
-            total += weight * outcome.count
-            found += outcome.count
-            if outcome.left is None:
-                raise _LateError(found)
-            children += outcome.left
-            heavy += [weight] * len(outcome.left)
-        units, weights = children, np.array(heavy)
-        if len(units) > _POPULATION:
-            complete = False
-            chosen, weights = _sample(weights, rng)
-            units = [units[i] for i in chosen]
-    return total, found, complete
+            return self._worker.run(unit._replace(generation=0), _LIMIT, self._halt.is_over)
+
+        if self._halt.is_over():
+            raise _LateError(self.found)
+        if self._task.slow:
+            return beside(run, self._halt)
+        with using(self._halt):
+            return run()
 
 
 def _sample(
@@ -217,12 +233,12 @@ def _sample(
 
 def _interval(samples: NDArray[np.float64], confidence: float) -> tuple[float, float, float]:
     """Lower end, mean and upper end of Student's interval; anything may be if there are too few."""
-    from scipy.stats import t  # noqa: PLC0415 - slow to import
+    from scipy.special import stdtrit  # noqa: PLC0415 - scipy.stats would take a second to import
 
     if len(samples) < 2:
         return 0.0, float(samples.sum()), np.inf
 
     mean = float(samples.mean())
     error = float(samples.std(ddof=1)) / np.sqrt(len(samples))
-    width = float(t.ppf((1 + confidence) / 2, len(samples) - 1)) * error
+    width = float(stdtrit(len(samples) - 1, (1 + confidence) / 2)) * error
     return mean - width, mean, mean + width

@@ -16,7 +16,8 @@ from tqdm import tqdm
 from tropicell.arithmetic import ArithmeticName
 from tropicell.domains import Domain, resolve
 from tropicell.enumeration import count_regions
-from tropicell.errors import InvalidInputError, TropicellError
+from tropicell.errors import IncompleteError, InvalidInputError, TropicellError
+from tropicell.interruption import check
 from tropicell.network import Network
 from tropicell.parts import check_workers, in_turn
 from tropicell.search import Engine
@@ -217,5 +218,8 @@ def _count_one(
 ) -> int:
     try:
         return count_regions(network, domain, arithmetic=arithmetic, engine=engine, progress=False)
+    except IncompleteError:
+        check()
+        raise KeyboardInterrupt from None  # a signal: half of the counts are of no use
     except TropicellError as error:
         raise InvalidInputError(f"network {index}: {error}") from error

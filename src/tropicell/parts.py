@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sized
 from typing import Generic, TypeVar
 
 from tropicell.errors import InvalidInputError
+from tropicell.interruption import Halt, check, current, using
 from tropicell.thread_pool import ThreadPool
 
 T = TypeVar("T")
@@ -58,7 +59,8 @@ def in_turn(work: Callable[[T], None], items: Iterable[T], workers: int) -> None
     Parameters
     ----------
     work : callable
-        Gets an item. If it raises, nobody begins another one.
+        Gets an item. If it raises, or this thread is interrupted, nobody begins another one, and
+        exact work and searches of the other threads end, too.
     items : iterable
         They are asked for one by one, by one thread at a time.
     workers : int
@@ -74,19 +76,24 @@ def in_turn(work: Callable[[T], None], items: Iterable[T], workers: int) -> None
     check_workers(workers)
     if isinstance(items, Sized):  # no more threads than there is something to do for
         workers = min(workers, max(1, len(items)))
+    if workers == 1:
+        for item in items:
+            check()
+            work(item)
+        return
     left = _Shared(items)
+    halt = Halt(outer=current())
 
     def work_on() -> None:
         try:
-            for item in left:
-                work(item)
+            with using(halt):
+                for item in left:
+                    check()
+                    work(item)
         except BaseException:
             left.forget()
             raise
 
-    if workers == 1:
-        work_on()
-        return
     with ThreadPool(workers - 1) as pool:
         try:
             tasks = [pool.submit(work_on) for _ in range(workers - 1)]
@@ -95,6 +102,7 @@ def in_turn(work: Callable[[T], None], items: Iterable[T], workers: int) -> None
                 task.result()
         except BaseException:
             left.forget()
+            halt.set()
             raise
 
 

@@ -17,10 +17,15 @@ import numpy as np
 from flint import fmpz_mat
 from numpy.typing import NDArray
 
+from tropicell.interruption import check
+
 #: One inequality ``a·x + c >= 0``: Python integers, the constant last.
 Row = tuple[int, ...]
 #: A rational point: integer numerators and one common positive denominator, denominator last.
 Point = tuple[int, ...]
+
+#: So many entries of a table are worked out between two looks at the clock.
+_AT_ONCE = 20_000
 
 
 def integer_row(row: Iterable[Any]) -> Row:
@@ -77,6 +82,12 @@ def value_at(row: Row, point: Point) -> int:
     return sum(a * p for a, p in zip(row, point, strict=True))
 
 
+def _value_at(row: Row, point: Point) -> int:
+    """The same, for many rows: with a look at the clock."""
+    check()
+    return value_at(row, point)
+
+
 @dataclass(frozen=True)
 class Cell:
     """A convex set with interior: its inequalities, and a witness strictly inside.
@@ -117,6 +128,7 @@ class Cell:
         >>> half_plane.cut((-1, 0, 2)) is None
         True
         """
+        check()
         value = value_at(row, self.witness)
         if not any(row[:-1]):
             return self if value > 0 or (closed and value == 0) else None
@@ -142,6 +154,7 @@ class Cell:
         w = self.witness
         step = Fraction(1)
         for other in self.rows:
+            check()
             slope = sum(a * b for a, b in zip(other[:-1], row[:-1], strict=True))
             if slope < 0:
                 step = min(step, Fraction(value_at(other, w), -2 * slope * w[-1]))
@@ -179,7 +192,7 @@ def _simple(rows: Sequence[Row], point: Point) -> Point:
         rounded = to_point(Fraction(float(x)) for x in from_point(point))
     except OverflowError:
         return point
-    return rounded if all(value_at(row, rounded) > 0 for row in rows) else point
+    return rounded if all(_value_at(row, rounded) > 0 for row in rows) else point
 
 
 def maximise(rows: Sequence[Row], objective: Row, witness: Point) -> Point | None:
@@ -297,7 +310,7 @@ class _Dictionary:
     def __init__(self, rows: Sequence[Row], objective: Row, witness: Point) -> None:
         self.dimension = len(witness) - 1
         self.witness = witness
-        table = [[value_at(row, witness), *row[:-1]] for row in (*rows, objective)]
+        table = [[_value_at(row, witness), *row[:-1]] for row in (*rows, objective)]
         self.table: NDArray[Any] = np.array(table, dtype=object)
         self.denominator = 1
         self.outside = list(range(self.dimension))  # variable of each column (column 0 apart)
@@ -305,6 +318,7 @@ class _Dictionary:
 
     def solve(self) -> Point | None:
         while self.table[-1, 0] <= 0:
+            check()
             column = self._entering()
             if column is None:
                 return None
@@ -318,6 +332,7 @@ class _Dictionary:
     def is_unbounded(self) -> bool:
         """Whether the objective has no upper bound."""
         while (column := self._entering()) is not None:
+            check()
             row = self._leaving(column, self.table[-1, column] > 0)
             if row is None:
                 return True
@@ -354,7 +369,13 @@ class _Dictionary:
         sign = 1 if pivot > 0 else -1
         pivot_row, pivot_column = table[row].copy(), table[:, column].copy()
         # Edmonds: the division by the previous denominator leaves no remainder.
-        updated = (pivot * table - np.outer(pivot_column, pivot_row)) * sign // self.denominator
+        updated = np.empty_like(table)
+        size = max(1, _AT_ONCE // table.shape[1])
+        for start in range(0, len(table), size):
+            check()
+            part = slice(start, start + size)
+            outer = np.outer(pivot_column[part], pivot_row)
+            updated[part] = (pivot * table[part] - outer) * sign // self.denominator
         updated[:, column] = sign * pivot_column
         updated[row] = -sign * pivot_row
         updated[row, column] = sign * self.denominator

@@ -62,6 +62,11 @@ def to_table(parts: Sequence[Columns], wanted: Sequence[str] = COLUMNS) -> pyarr
     return pa.table(found)
 
 
+def load_arrow() -> None:
+    """Import what the first table imports, so that nobody waits for it in the middle of a search."""
+    arrow("pyarrow").table({"x": np.zeros(1)})
+
+
 def names_of(wanted: Sequence[str], inputs: int, words: int) -> list[str]:
     """The names of the table's columns that hold the patterns and what is wanted."""
     names = [f"pattern_{k}" for k in range(words)]

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
 import numpy as np
@@ -19,8 +20,8 @@ from tropicell.columns import PackedPatterns
 from tropicell.domains import Domain, Polytope, resolve
 from tropicell.engines.batch import Columns, Run, first, size_of
 from tropicell.engines.traverse import start_cell
-from tropicell.errors import CheckpointError, InvalidInputError, TropicellError
-from tropicell.interruption import stopping
+from tropicell.errors import CheckpointError, InvalidInputError, TimeLimitError, TropicellError
+from tropicell.interruption import Halt, current, stopping, using
 from tropicell.network import Network
 from tropicell.parts import check_workers
 from tropicell.progress import RegionBar
@@ -60,6 +61,7 @@ class Search:
     backend: Backend = "threads"
     address: str | None = None
     keeper: Keeper | None = None
+    ending: _Ending = field(init=False)
     complete: bool = False
     count: int = 0
     stats: dict[str, Any] = field(default_factory=dict)
@@ -85,32 +87,56 @@ class Search:
                     )
         self.network, domain = resolve(self.network, self.domain)
         self.domain = domain
-        if isinstance(domain, Polytope):
-            start_cell(self.network, domain)  # refuses one without interior
         return domain
 
     def batches(self, *, store: bool, pausing: bool = False) -> Iterator[Columns]:
         """Run the engine until it is done, a budget is spent, or a signal comes.
 
-        If `pausing`, signals are left alone while the caller is at work.
+        If `pausing`, signals are left alone while the caller is at work. The time begins when the
+        kernels are loaded.
         """
         from tropicell.engines import runs  # noqa: PLC0415 - Numba is slow to import
 
         domain = self._check()
-        show = sys.stderr.isatty() if self.progress is None else self.progress
         name = runs.choose(self.engine, self.network)
         backend = None if self.device == "cpu" else runs.device_for(name, self.network)
         if backend is None:
             runs.load(name, self.network.n_inputs)
+        self.ending = _Ending(self.max_seconds)
+        with nullcontext() if pausing else stopping(self.ending.stop):
+            yield from self._batches(name, domain, backend, store=store, pausing=pausing)
+
+    def _batches(
+        self,
+        name: str,
+        domain: Domain,
+        backend: DeviceBackend | None,
+        *,
+        store: bool,
+        pausing: bool,
+    ) -> Iterator[Columns]:
+        show = sys.stderr.isatty() if self.progress is None else self.progress
         started = time.perf_counter()
-        self.keeper, run = self._start(name, domain, backend, store=store, pausing=pausing)
+        try:
+            with stopping(self.ending.stop) if pausing else nullcontext(), using(self.ending.halt):
+                if isinstance(domain, Polytope):
+                    start_cell(self.network, domain)  # refuses one without interior
+                self.keeper, run = self._start(name, domain, backend, store=store, pausing=pausing)
+        except TimeLimitError:  # before there was a search
+            self.stats = {
+                "engine": name,
+                "arithmetic": self.arithmetic,
+                "seconds": time.perf_counter() - started,
+                "ended_by": self.ending.by,
+            }
+            return
         most = sys.maxsize if self.max_regions is None else self.max_regions
         unlimited = self.max_bytes is None or self.out is not None
         budget = _Budget(most, sys.maxsize if unlimited else cast(int, self.max_bytes))
         if self.out is not None:
             budget.regions = run.count
-        bar = RegionBar(show and name != "traverse", lambda: self._guess(domain))
-        driver = _Driver(run, budget, self.keeper, self.max_seconds)
+        bar = RegionBar(show and name != "traverse", partial(self._guess, domain))
+        driver = _Driver(run, budget, self.keeper, self.ending)
         self._driver = driver
         try:
             for batch in driver.batches(pausing):
@@ -130,7 +156,7 @@ class Search:
                 "seconds": time.perf_counter() - started,
             }
             if not self.complete:
-                over = "max_regions" if run.count > most else driver.ended_by
+                over = "max_regions" if run.count > most else self.ending.by
                 self.stats["ended_by"] = budget.spent or over
 
     def out_of_memory(self) -> None:
@@ -162,7 +188,7 @@ class Search:
 
         if self.backend != "threads":
             return self._start_on_cluster(name, domain, store=store)
-        options: dict[str, Any] = {"workers": self.workers, "max_seconds": self.max_seconds}
+        options: dict[str, Any] = {"workers": self.workers, "halt": self.ending.halt}
         if self.checkpoint is None and self.out is None:
             network, arithmetic = self.network, self.arithmetic
             options |= {"store": store, "backend": backend}
@@ -221,6 +247,16 @@ class Search:
             checkpoint = Checkpoint(cast("str | os.PathLike[str]", checkpoint))
         bits = PackedPatterns.bits_for(self.network.pieces)
         return CheckpointFile(checkpoint, what, task, (self.network.n_neurons, bits))
+
+    def make_folder(self) -> None:
+        """A folder without regions, or the one that is there as it is, if there was no search."""
+        from tropicell.region_folder import OpenFolder  # noqa: PLC0415 - an extra
+
+        assert self.out is not None
+        assert self.domain is not None
+        name = self.stats["engine"]
+        what = identity(self.network, self.domain, name, self.arithmetic, store=True)
+        OpenFolder(self.out, what, self.network, self.domain).finish(self.stats)
 
     def regions(self, store: Store, *, complete: bool) -> Regions:
         """All batches as one object."""
@@ -315,25 +351,29 @@ class _Budget:
         return bool(self.spent) or count > self._most
 
 
+class _Ending:
+    """When a search has to end, and what has ended it."""
+
+    def __init__(self, max_seconds: float | None) -> None:
+        self.halt = Halt(max_seconds, current())
+        self.by = "max_seconds"
+
+    def stop(self, signal: str) -> None:
+        """A signal has come."""
+        self.by = signal
+        self.halt.set()
+
+
 class _Driver:
     """Takes what a run finds until it is done, a budget is spent, or a signal comes."""
 
-    def __init__(
-        self, run: Run, budget: _Budget, file: Keeper | None, max_seconds: float | None
-    ) -> None:
-        self._run, self._budget, self._file = run, budget, file
-        self._seconds = sys.maxsize if max_seconds is None else max_seconds
-        self.ended_by = ""
+    def __init__(self, run: Run, budget: _Budget, file: Keeper | None, ending: _Ending) -> None:
+        self._run, self._budget, self._file, self._ending = run, budget, file, ending
         self.lost = False  # whether regions were found that are not in the result
 
     def batches(self, pausing: bool) -> Iterator[Columns | None]:
         """All that is found; nothing found is lost, whatever ends the run."""
-        with nullcontext() if pausing else stopping(self._stop):
-            yield from self._batches(pausing)
-
-    def _batches(self, pausing: bool) -> Iterator[Columns | None]:
         run, budget, file = self._run, self._budget, self._file
-        started = time.perf_counter()
         if file is not None:
             try:
                 yield from file.columns()
@@ -349,19 +389,20 @@ class _Driver:
                     file.save_if_due(cast("UnitRun", run))
                 if budget.is_spent_by(run.count):
                     break
-                if time.perf_counter() - started > self._seconds and not run.complete:
+                if self._ending.halt.is_over() and not run.complete:
                     break
         except KeyboardInterrupt:
-            self.ended_by = "SIGINT"
+            self._ending.by = "SIGINT"
         except MemoryError:
-            self.ended_by = "MemoryError"
+            self._ending.by = "MemoryError"
+        except TimeLimitError:
+            pass
         except Exception as error:
             if file is None or not file.units or isinstance(error, TropicellError | OSError):
                 raise
             raise CheckpointError(
                 f"{file.folder}: the checkpoint does not fit the network, or is damaged: {error!r}"
             ) from error
-        self.ended_by = self.ended_by or "max_seconds"
         if file is not None:
             unit_run = cast("UnitRun", run)
             for batch in unit_run.finish():
@@ -376,7 +417,7 @@ class _Driver:
     def _guarded(self, batches: Iterator[Columns | None]) -> Iterator[Columns | None]:
         """The same; Ctrl-C and SIGTERM end it while it is at work, not while the reader is."""
         while True:
-            with stopping(self._stop):
+            with stopping(self._ending.stop):
                 try:
                     batch = next(batches)
                 except StopIteration:
@@ -385,9 +426,6 @@ class _Driver:
 
     def forget(self) -> None:
         """There is no memory for regions that were found."""
-        self.lost, self.ended_by = True, "MemoryError"
-        self._run.halt()
-
-    def _stop(self, signal: str) -> None:
-        self.ended_by = signal
+        self.lost = True
+        self._ending.stop("MemoryError")
         self._run.halt()

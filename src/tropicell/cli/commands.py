@@ -6,6 +6,8 @@ import argparse
 import json
 import time
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +18,8 @@ from scipy.sparse import issparse
 from tropicell.cli import output
 from tropicell.cli.options import domain_of, domain_text, is_folder, search_options
 from tropicell.cli.show import folder_summary, show, summary, where
-from tropicell.errors import IncompleteError, InvalidInputError
+from tropicell.errors import IncompleteError, InvalidInputError, TimeLimitError
+from tropicell.interruption import alarm
 from tropicell.io import load
 from tropicell.network import Network
 from tropicell.paths import is_folder as folder_at
@@ -93,7 +96,12 @@ def count(arguments: argparse.Namespace) -> int:
     if arguments.merged:
         regions = enumerate_regions(network, domain, **search_options(arguments))
         found, complete = len(regions), regions.complete
-        merged = len(regions.merged()) if complete else None
+        if complete:
+            try:
+                with _rest_of_time(arguments, regions):
+                    merged = len(regions.merged())
+            except TimeLimitError as error:
+                output.note(str(error))
     else:
         try:
             options = search_options(arguments)
@@ -115,7 +123,7 @@ def count(arguments: argparse.Namespace) -> int:
         output.write(f"{least}{output.regions_text(found)} in {domain_text(domain)}")
         if merged is not None:
             output.write(f"{merged:,} merged regions (pieces with one and the same map)")
-    return _ended(complete)
+    return max(_ended(complete), NEGATIVE if arguments.merged and merged is None else DONE)
 
 
 def estimate(arguments: argparse.Namespace) -> int:
@@ -145,7 +153,7 @@ def enumerate_(arguments: argparse.Namespace) -> int:
         return _stream(arguments)
     _check_place(arguments.out, ".npz")
     network, domain = load(arguments.model), domain_of(arguments)
-    regions = _enumerated(network, domain, arguments)
+    regions = _enumerated(network, domain, search_options(arguments))
     regions.save(arguments.out)
     if arguments.json:
         output.write_json(summary(regions) | {"file": arguments.out})
@@ -176,10 +184,10 @@ def _stream(arguments: argparse.Namespace) -> int:
     return _ended(stored.complete)
 
 
-def _enumerated(network: Network, domain: Any, arguments: argparse.Namespace) -> Regions:
+def _enumerated(network: Network, domain: Any, options: dict[str, Any]) -> Regions:
     from tropicell.enumeration import enumerate_regions  # noqa: PLC0415
 
-    regions: Regions = enumerate_regions(network, domain, **search_options(arguments))
+    regions: Regions = enumerate_regions(network, domain, **options)
     return regions
 
 
@@ -199,7 +207,8 @@ def certify(arguments: argparse.Namespace) -> int:
     if arguments.out is not None:
         _check_place(arguments.out, ".npz")
     regions = regions_of(arguments)
-    certificate = regions.certify(volumes=arguments.volumes, workers=arguments.workers)
+    with _rest_of_time(arguments, regions):
+        certificate = regions.certify(volumes=arguments.volumes, workers=arguments.workers)
     if arguments.out is not None and certificate.ok:
         certificate.save(arguments.out)
     if arguments.json:
@@ -264,7 +273,8 @@ def plot(arguments: argparse.Namespace) -> int:
 
     _check_place(arguments.out)
     regions = regions_of(arguments)
-    draw(regions, arguments)
+    with _rest_of_time(arguments, regions):
+        draw(regions, arguments)
     return _written(regions, arguments, "picture")
 
 
@@ -274,7 +284,8 @@ def explore(arguments: argparse.Namespace) -> int:
 
     _check_place(arguments.out, ".html")
     regions = regions_of(arguments)
-    write_page(regions, arguments.out, open_browser=arguments.open)
+    with _rest_of_time(arguments, regions):
+        write_page(regions, arguments.out, open_browser=arguments.open)
     return _written(regions, arguments, "page")
 
 
@@ -288,10 +299,33 @@ def _written(regions: Regions, arguments: argparse.Namespace, kind: str) -> int:
     return _ended(regions.complete)
 
 
+@contextmanager
+def _rest_of_time(arguments: argparse.Namespace, regions: Regions) -> Iterator[None]:
+    """What is done with regions within the time that the search has left of ``--max-seconds``."""
+    left = arguments.max_seconds
+    if left is not None and not holds_regions(arguments.model):
+        left = max(0.0, left - regions.stats["seconds"])
+    try:
+        with alarm(left):
+            yield
+    except TimeLimitError:
+        raise TimeLimitError(
+            f"the {arguments.max_seconds:g} seconds of --max-seconds are over: "
+            f"{output.regions_text(len(regions))} were found, and there was no time for the rest; "
+            "give more, or write them to a file first: tropicell enumerate"
+        ) from None
+
+
 def regions_of(arguments: argparse.Namespace) -> Regions:
-    """The regions in a file, or those of the network in it."""
+    """The regions in a file, or those of the network in it.
+
+    A search may take half of the time: what is found is to be drawn, or proved.
+    """
     if not holds_regions(arguments.model):
-        return _enumerated(load(arguments.model), domain_of(arguments), arguments)
+        options = search_options(arguments)
+        if options["max_seconds"] is not None:
+            options["max_seconds"] /= 2
+        return _enumerated(load(arguments.model), domain_of(arguments), options)
     if arguments.box is not None or arguments.slice is not None or arguments.whole_space:
         raise InvalidInputError(
             f"{arguments.model}: holds regions, which have their domain already: leave out --box, "

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 from tropicell.cli import lab, output
 from tropicell.cli.options import SLICE_HELP, add_domain, add_search, numbers
-from tropicell.errors import TropicellError
+from tropicell.errors import TimeLimitError, TropicellError
 
 _MODEL_HELP = "a network: .onnx, .pt2, .npz or .safetensors"
 _COLORS = ("pattern", "value", "gradient", "area", "neighbours")
@@ -300,6 +300,9 @@ def _run(parsed: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         output.note("interrupted")
         return 130
+    except TimeLimitError as error:
+        output.note(str(error))
+        return 1
     except BrokenPipeError:  # as of `tropicell show … | head`
         with contextlib.suppress(OSError, ValueError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -77,7 +77,12 @@ def add_search(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("how to search")
     group.add_argument("--workers", type=int, default=1, metavar="N", help="threads (default: 1)")
     group.add_argument("--max-regions", type=int, metavar="N", help="stop after so many regions")
-    group.add_argument("--max-seconds", type=float, metavar="S", help="stop after so much time")
+    group.add_argument(
+        "--max-seconds",
+        type=float,
+        metavar="S",
+        help="stop after so much time; commands that do more than search have it for all they do",
+    )
     group.add_argument(
         "--max-bytes",
         type=size,

@@ -24,6 +24,7 @@ from tropicell.engines._exact_cone import polygon, ray_basis
 from tropicell.engines._unit_kernels import RESULT_SIZE
 from tropicell.engines.blueprint import Blueprint
 from tropicell.engines.program import Program
+from tropicell.interruption import check
 
 #: A batch has at most so many regions, and so many bytes of patterns.
 BATCH_REGIONS = 1 << 14
@@ -34,7 +35,7 @@ _UNSURE_CELLS = 1024
 UnsureCell = tuple[int, bytes, bytearray, list[int], list[int]]
 
 #: Arrays of a stack whose length has a meaning.
-_FIXED = ("sides", "margin", "change", "basis", "minors", "terms", "square", "fine")
+_FIXED = ("sides", "margin", "change", "basis", "minors", "terms", "square", "fine", "halt")
 
 
 def plane_stack(program: Program, free: Callable[[Any], Any] = lambda array: array) -> PlaneStack:
@@ -239,6 +240,7 @@ def cone_stack(program: Program, free: Callable[[Any], Any]) -> ConeStack:
         margin=np.array([lines, width]),
         faces=zeros((d + 3, rays), np.int64),
         square=zeros((d, d)),
+        halt=zeros(1, np.uint8),
     )
 
 
@@ -250,6 +252,7 @@ def _minor_terms(d: int) -> Any:
     """
     terms = []
     for columns in sorted(range(1, 1 << (d + 1)), key=int.bit_count):
+        check()
         row = columns.bit_count() - 1
         if row >= d:
             continue

@@ -49,11 +49,14 @@ from tropicell.engines._cells_state import (
     UNSURE_CORNERS,
     UNSURE_FULL,
 )
-from tropicell.engines._jit import bit_count, kernel
+from tropicell.engines._jit import bit_count, is_set, kernel
 from tropicell.engines._volume import volume
 
 #: Vertices of stored regions are at least this sharp, relative to the scaled coordinates.
 _SHARP = 1e-3
+
+#: Cutting a cell of n corners takes as long as n * n / 2 to this power steps in addition.
+_COSTLY = 9
 
 
 @kernel
@@ -360,7 +363,8 @@ def run_cones(
                     or state[PATTERNS] + 2 * stack.margin[1] > len(stack.patterns)
                     or not split(lines, before, stack, records, exact, tol, store, state)
                 ):
-                    return GROW
+                    return BATCH_FULL if is_set(stack.halt) else GROW
+                steps += n * n >> _COSTLY
                 continue
             target = layer + 1
         # From here: enter the layers up to `target`, and see which of its lines cross the cell.

@@ -27,7 +27,7 @@ from tropicell.engines._cells_state import (
     TESTS,
     TOP,
 )
-from tropicell.engines._jit import bit_count, kernel, lowest_bit
+from tropicell.engines._jit import bit_count, is_set, kernel, lowest_bit
 
 #: A cell with more facets than this is handed to exact arithmetic.
 _MOST_FACETS = 62
@@ -53,7 +53,7 @@ def _cut_edges(
 ) -> int:
     """Write the rays where the new facet (place in the table) cuts edges of the cell.
 
-    Returns their number, -1 if a number is in doubt, -2 if there is no room.
+    Returns their number, -1 if a number is in doubt, -2 if there is no room, or no time.
     """
     d = lines.dimension
     n = record[1]
@@ -66,6 +66,8 @@ def _cut_edges(
     for i in range(n):
         if not values[i] > 0.0:
             continue
+        if is_set(stack.halt):
+            return -2
         for j in range(n):
             if not values[j] < 0.0 or not _neighbours(tight, n, i, j, d, simple):
                 continue

@@ -19,6 +19,7 @@ from tropicell.domains import Domain
 from tropicell.engines import _cells_buffers as buffers
 from tropicell.engines._cells_plane import run_plane
 from tropicell.engines._cells_state import (
+    BATCH_FULL,
     CONFLICTS,
     CORNERS,
     COUNT,
@@ -40,18 +41,18 @@ from tropicell.engines.blueprint import Blueprint
 from tropicell.engines.program import LineArrays, MapArrays, Program, compile_program
 from tropicell.engines.slab import address_of
 from tropicell.engines.tame import LARGEST, SMALLEST, is_tame
+from tropicell.interruption import check
 from tropicell.layers import Affine, Layer
 from tropicell.network import Network
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-#: Regions of one network after which the ordinary way, which looks at the clock, takes over.
-_MOST_REGIONS = 1 << 62
-_MOST_STEPS = 1 << 62
+#: As many regions as there are, but so many steps of one network between two looks at the clock.
+_MOST_REGIONS, _MOST_STEPS = 1 << 62, 20_000
 
-#: What a count says of a network that the loop could not count.
-LEFT = -1
+#: What a count says of a network that the loop could not count, and of one that it is at.
+LEFT, PAUSED = -1, -2
 
 
 class Shape(NamedTuple):
@@ -172,8 +173,9 @@ class Counter:
         counting, first = self._counting, 0
         program, seeds, pointed, domain, sizes = counting.shape
         places = np.frombuffer(b"".join([network.places for network in networks]), np.int64)
-        counts = np.empty(len(networks), np.int64)
+        counts = np.full(len(networks), LEFT)
         while first < len(networks):
+            check()
             first = counting.kernel(
                 program,
                 places,
@@ -193,7 +195,7 @@ class Counter:
                 first,
                 counts,
             )
-            if first < len(networks):
+            if first < len(networks) and counts[first] != PAUSED:
                 self._stack = buffers.grown(self._stack)
                 self._records = buffers.twice(self._records)
         return counts
@@ -305,6 +307,8 @@ def count_some(
 ) -> int:
     """Count the networks from `first` on; where the stack is too small, return the network.
 
+    The same after many steps: the count is then `PAUSED`, and goes on where it was.
+
     Their numbers lie at `places`, so many bytes of each layer as `sizes` says; those of one network
     are copied to `target`, the address of `room.numbers`.
     """
@@ -338,6 +342,7 @@ def count_some(
         ),
     )
     for k in range(first, len(counts)):
+        going_on = k == first and counts[k] == PAUSED
         counts[k] = LEFT
         to = target
         for layer in range(len(sizes)):
@@ -346,10 +351,11 @@ def count_some(
         start = _load(maps, lines, domain, pointed, room)
         if start < 0:
             continue
-        state[TOP] = state[CORNERS] = state[CONFLICTS] = state[PATTERNS] = 0
-        state[SEED] = state[COUNT] = 0
-        state[UNSURE] = state[UNSURE_CORNERS] = state[UNSURE_CONFLICTS] = 0
-        changes[:] = -1
+        if not going_on:
+            state[TOP] = state[CORNERS] = state[CONFLICTS] = state[PATTERNS] = 0
+            state[SEED] = state[COUNT] = 0
+            state[UNSURE] = state[UNSURE_CORNERS] = state[UNSURE_CONFLICTS] = 0
+            changes[:] = -1
         code = run_plane(
             one,
             before,
@@ -369,6 +375,9 @@ def count_some(
             _MOST_REGIONS,
             _MOST_STEPS,
         )
+        if code == BATCH_FULL:
+            counts[k] = PAUSED
+            return k
         if code == GROW:
             return k
         if code == DONE and state[UNSURE] == 0:

@@ -119,6 +119,7 @@ class ConeStack(NamedTuple):
 
     A ray has d + 1 coordinates and its error bound. Facets are kept once, in `table`, as long
     as a cell on the stack needs them; `facets` holds plus or minus (place in the table + 1).
+    Where `halt` is set, by another thread, a cell is left as it is.
     """
 
     rays: NDArray[np.float64]
@@ -145,6 +146,7 @@ class ConeStack(NamedTuple):
     margin: NDArray[np.int64]
     faces: NDArray[np.int64]
     square: NDArray[np.float64]
+    halt: NDArray[np.uint8]
 
 
 class Batch(NamedTuple):

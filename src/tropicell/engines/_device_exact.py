@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from tropicell.engines._cells_buffers import UnsureCell
@@ -13,6 +14,8 @@ from tropicell.engines.cells import CellTask
 from tropicell.engines.cells_worker import CellWorker
 from tropicell.engines.slab import Slab
 from tropicell.engines.units import Outcome, Unit, first_generation
+from tropicell.errors import TimeLimitError
+from tropicell.interruption import Halt, check, using
 
 
 class ExactPart:
@@ -22,8 +25,8 @@ class ExactPart:
     ----------
     task : CellTask
         The same work, for the CPU.
-    stop : callable
-        Asked now and then whether to stop.
+    halt : Halt
+        When to stop.
 
     Attributes
     ----------
@@ -32,12 +35,12 @@ class ExactPart:
     waiting : int
         Regions that are finished and not yet taken.
     dropped : bool
-        Whether cells were left aside because of `stop`.
+        Whether cells were left aside because of `halt`.
     """
 
-    def __init__(self, task: CellTask, stop: Callable[[], bool]) -> None:
+    def __init__(self, task: CellTask, halt: Halt) -> None:
         self._task = task
-        self._stop = stop
+        self._halt = halt
         self.cells = task.exact_cells.copy()
         self._worker: CellWorker | None = None
         self._finished: list[ExactCell] = []
@@ -48,12 +51,14 @@ class ExactPart:
 
     def sort(self, cells: Iterable[ExactCell]) -> None:
         """Cut cells that have no corner, or are not fit for floats, until their parts have one."""
+        with self._in_time():
+            self._sort(cells)
+
+    def _sort(self, cells: Iterable[ExactCell]) -> None:
         task = self._task
         more = list(cells)
         while more:
-            if self._stop():
-                self.dropped = True
-                return
+            check()
             cell = more.pop()
             if cell.layer > task.program.depth:
                 self.waiting += 1
@@ -71,12 +76,20 @@ class ExactPart:
     def decide(self, found: Sequence[UnsureCell]) -> None:
         """Finish the layer of unsure cells exactly, and sort their parts."""
         self._unsure += len(found)
-        for layer, pattern, pieces, labels, lines in found:
-            if self._stop():
-                self.dropped = True
-                return
-            cell = ExactCell(layer, pattern, self.cells.rebuild(layer, pattern, labels))
-            self.sort(self.cells.finish_layer(cell, pieces, lines, stop_when_pointed=False))
+        with self._in_time():
+            for layer, pattern, pieces, labels, lines in found:
+                check()
+                cell = ExactCell(layer, pattern, self.cells.rebuild(layer, pattern, labels))
+                self._sort(self.cells.finish_layer(cell, pieces, lines, stop_when_pointed=False))
+
+    @contextmanager
+    def _in_time(self) -> Iterator[None]:
+        """Leave what is done in here aside when the time is over."""
+        try:
+            with using(self._halt):
+                yield
+        except TimeLimitError:
+            self.dropped = True
 
     def take(self) -> tuple[int, Columns | None]:
         """How many regions were finished here since the last call, and these regions."""
@@ -101,7 +114,8 @@ class ExactPart:
         units = [Unit(first_generation(0.0, grain), {}, tuple(cells))]
         while units:
             unit = units.pop()
-            outcome = self._worker.run(unit, unit.limit(grain), self._stop)
+            with using(self._halt):
+                outcome = self._worker.run(unit, unit.limit(grain), self._halt.is_over)
             yield outcome
             if outcome.left is None:
                 self.dropped = True

@@ -13,6 +13,8 @@ from math import gcd
 
 from flint import fmpz_mat
 
+from tropicell.interruption import check
+
 Vector = tuple[int, ...]
 
 
@@ -65,8 +67,15 @@ def _blend(a: int, u: Vector, b: int, v: Vector) -> Vector:
     return reduced([a * x + b * y for x, y in zip(u, v, strict=True)])
 
 
+def _onto(value: int, vector: Vector, row: Vector, line: Vector) -> Vector:
+    """A vector moved along a line, on which the row has a value, to where the row is 0."""
+    check()
+    return _blend(value, vector, -dot(row, vector), line)
+
+
 def side(cone: Cone, row: Vector) -> int:
     """Where the cone lies: 1 row >= 0, -1 row <= 0 (0 everywhere included), 0 on both sides."""
+    check()
     if any(dot(row, line) for line in cone.lines):
         return 0
     positive = negative = False
@@ -105,8 +114,8 @@ def _halve_lines(cone: Cone, row: Vector, label: int, index: int, value: int) ->
     line = cone.lines[index] if value > 0 else _negative(cone.lines[index])
     value = abs(value)
     others = [x for i, x in enumerate(cone.lines) if i != index]
-    lines = [_blend(value, x, -dot(row, x), line) for x in others]
-    rays = [_blend(value, x, -dot(row, x), line) for x in cone.rays]
+    lines = [_onto(value, x, row, line) for x in others]
+    rays = [_onto(value, x, row, line) for x in cone.rays]
     bit = 1 << len(cone.rows)
     tight = [t | bit for t in cone.tight]
     everything = bit - 1
@@ -131,6 +140,7 @@ def _halve_rays(cone: Cone, row: Vector, label: int) -> tuple[Cone, Cone]:
     below = [i for i, v in enumerate(values) if v < 0]
     size = len(row) - len(cone.lines)
     for i in above:
+        check()
         for j in below:
             common = cone.tight[i] & cone.tight[j]
             if _adjacent(cone.tight, i, j, common, size):
@@ -178,12 +188,14 @@ def _only_facets(
     """Drop the inequalities that have become redundant, and renumber the bits."""
     on: list[list[int]] = [[] for _ in rows]
     for k, t in enumerate(tight):
+        check()
         for f in bits(t):
             on[f].append(k)
     place: dict[int, int] = {}
     for f, mine in enumerate(on):
         if not mine:
             continue
+        check()
         common = tight[mine[0]]
         for k in mine[1:]:
             common &= tight[k]
@@ -232,6 +244,7 @@ def ray_basis(cone: Cone, ray: Vector, tight: int) -> tuple[list[int], float]:
 
     The minors are those with the columns 0, 1, … left out, with alternating signs.
     """
+    check()
     chosen = [f for f in range(len(cone.rows)) if tight >> f & 1]
     if len(chosen) >= len(ray):  # more facets than needed meet here: keep independent ones
         candidates, chosen = chosen, []

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tropicell.engines._jit import inner_function
+from tropicell.engines._jit import inner_function, is_set
 
 _U = 2.0**-53
 #: Absolute slack that covers underflow.
@@ -116,7 +116,7 @@ def used_columns(cert, width, count):
 
 
 @inner_function
-def certify(program, maps, sign, layer, h, s, support, count, cert):
+def certify(program, maps, sign, layer, h, s, support, count, cert, halt):
     """Prove ``s * row_h = sum_i l_i * sign_i * row_i + l_0`` with all l_i >= 0 and l_0 > 0.
 
     The rows are written by the pre-activations of layer `layer`, then of earlier ones, down to x,
@@ -135,7 +135,7 @@ def certify(program, maps, sign, layer, h, s, support, count, cert):
         n_columns = used_columns(cert, program.first_neuron[1], count)
         eps = program.roundoff[layer]
         if n_columns == count and _solves(
-            sign, s, support, count, cert, eps, program.first_neuron[1] + 1
+            sign, s, support, count, cert, eps, program.first_neuron[1] + 1, halt
         ):
             return True
     eps = 2.0 * (layer + 2) * (2 * n_neurons + 2 * n_in + d + 8) * _U
@@ -158,9 +158,13 @@ def certify(program, maps, sign, layer, h, s, support, count, cert):
     for level in range(layer, -3, -1):
         if level < layer and level >= -1:
             for k in range(count + 1):
+                if is_set(halt):
+                    return False
                 _expand(program, maps.piece, coef[k], bound[k], level + 1, n_in, d)
         elif level == -2:
             for k in range(count + 1):
+                if is_set(halt):
+                    return False
                 for u in range(n_in):
                     f, g = coef[k, d + u], bound[k, d + u]
                     if g != 0.0:
@@ -172,13 +176,13 @@ def certify(program, maps, sign, layer, h, s, support, count, cert):
                         coef[k, width - 1] += f * program.inputs[u, 0]
                         bound[k, width - 1] += g * abs(program.inputs[u, 0])
         n_columns = used_columns(cert, width - 1, count)
-        if n_columns == count and _solves(sign, s, support, count, cert, eps, width):
+        if n_columns == count and _solves(sign, s, support, count, cert, eps, width, halt):
             return True
     return False
 
 
 @inner_function
-def _solves(sign, s, support, count, cert, eps, width):
+def _solves(sign, s, support, count, cert, eps, width, halt):
     """Whether the square system of `certify` has surely nonnegative multipliers."""
     m, X, full = cert.matrix, cert.inverse, cert.full
     coef, bound, columns, lam = cert.coef, cert.bound, cert.columns, cert.multipliers
@@ -192,7 +196,7 @@ def _solves(sign, s, support, count, cert, eps, width):
         for e in range(c + 1, count):
             if abs(full[e, c]) > abs(full[p, c]):
                 p = e
-        if abs(full[p, c]) < 1e-200:
+        if abs(full[p, c]) < 1e-200 or is_set(halt):
             return False
         for q in range(2 * count):
             full[p, q], full[c, q] = full[c, q], full[p, q]
@@ -215,6 +219,8 @@ def _solves(sign, s, support, count, cert, eps, width):
     gamma = 2.0 * (count + 4) * _U + eps
     rho, eta = 0.0, 0.0
     for e in range(count):
+        if is_set(halt):
+            return False
         total, fuzz = 0.0, 0.0
         residual = s * coef[count, columns[e]]
         size = bound[count, columns[e]]

@@ -6,7 +6,9 @@ any basis, needs no first phase and cannot cycle.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -14,9 +16,55 @@ from flint import fmpq, fmpq_mat
 from numpy.typing import NDArray
 
 from tropicell.arithmetic import to_rationals
+from tropicell.interruption import check
 from tropicell.network import Network
 
 Row = list[Any]
+
+#: FLINT inverts matrices faster than pivots do, but nobody can look at the clock meanwhile: up to
+#: this size a matrix is inverted at once, and up to the other one piece by piece.
+_SMALL, _LARGE = 32, 200
+
+#: Pieces that took fewer seconds are followed by larger ones.
+_QUICK = 0.01
+
+
+def _in_pieces(count: int, each: Callable[[int, int], list[Any]], least: int) -> list[Any]:
+    """What a call of FLINT gives for 0 … count - 1, so few at a time that each takes not long."""
+    found: list[Any] = []
+    start, size = 0, least
+    while start < count:
+        check()
+        began = perf_counter()
+        found += each(start, min(start + size, count))
+        start += size
+        if perf_counter() - began < _QUICK:
+            size *= 2
+    return found
+
+
+def _inverse(square: fmpq_mat) -> fmpq_mat:
+    """The inverse of a matrix; of a large one column by column, which takes no longer."""
+    d = square.nrows()
+    if d <= _SMALL:
+        return square.inv()
+
+    def columns(start: int, stop: int) -> list[Any]:
+        ones = [int(i == c) for i in range(d) for c in range(start, stop)]
+        return square.solve(fmpq_mat(d, stop - start, ones)).transpose().entries()
+
+    return fmpq_mat(d, d, _in_pieces(d, columns, 1)).transpose()
+
+
+def _times(rows: list[Row], matrix: fmpq_mat) -> list[Any]:
+    """The entries of the product of the rows' coefficients and a matrix, row by row."""
+    d = matrix.nrows()
+
+    def some(start: int, stop: int) -> list[Any]:
+        left = fmpq_mat(stop - start, d, [q for row in rows[start:stop] for q in row[1:]])
+        return (left * matrix).entries()
+
+    return _in_pieces(len(rows), some, len(rows) if d <= _SMALL else 1)
 
 
 @dataclass
@@ -33,16 +81,15 @@ class Dictionary:
     def at(cls, rows: list[Row], basis: list[int]) -> Dictionary:
         """The dictionary of a basis; a basis that is exactly singular is repaired."""
         d = len(basis)
-        if not all(i < d for i in basis):
+        if d <= _LARGE and not all(i < d for i in basis):
             square = fmpq_mat(d, d, [q for i in basis for q in rows[i][1:]])
             if square.det() != 0:
                 offset = fmpq_mat(d, 1, [-rows[i][0] for i in basis])
-                vertex, inverse = square.solve(offset), square.inv()
-                full = fmpq_mat(len(rows), d, [q for row in rows for q in row[1:]])
-                values, products = full * vertex, full * inverse
+                vertex, inverse = square.solve(offset), _inverse(square)
+                values, products = _times(rows, vertex), _times(rows, inverse)
                 table = [
-                    [row[0] + values[i, 0], *(products[i, c] for c in range(d))]
-                    for i, row in enumerate(rows)
+                    [row[0] + value, *products[d * i : d * i + d]]
+                    for i, (row, value) in enumerate(zip(rows, values, strict=True))
                 ]
                 return cls(table, list(basis))
         start = cls([list(row) for row in rows], list(range(d)))
@@ -65,6 +112,7 @@ class Dictionary:
         for target in self.rows:
             f = target[c]
             if f != 0:
+                check()
                 for j in active:
                     target[j] -= f * factors[j]
                 target[c] = f * inverse
@@ -110,6 +158,7 @@ def criss_cross(table: Dictionary, sign: list[int], objective: int, s: int) -> b
     """
     _free_columns_out(table, sign)
     while True:
+        check()
         best, column, row = len(table.rows), -1, -1
         for c, n in enumerate(table.nonbasic):
             gain = table.rows[objective][c + 1]
@@ -234,6 +283,7 @@ class ExactRows:
         breakpoints, _, _ = self.maps.activation(layer + 1)
         cuts: list[Row] = []
         for row, thresholds in zip(before, breakpoints, strict=True):
+            check()
             for t in thresholds:
                 if t is not None:
                     cuts.append([row[-1] - t, *row[:-1]])
@@ -251,6 +301,7 @@ def interior_point(rows: list[Row], sign: list[int], most: int = 1) -> list[Any]
         [zero, *(one if c == k else zero for c in range(d + 1))] for k in range(d + 1)
     ]
     for row, wanted in zip(rows[d:], sign[d:], strict=True):
+        check()
         if wanted != 0:
             size = max((abs(q) for q in row[1:]), default=zero)
             if size == 0:

@@ -35,7 +35,7 @@ from tropicell.engines._halfspaces_tree import (
     set_bit,
     split,
 )
-from tropicell.engines._jit import inner_function, kernel_function
+from tropicell.engines._jit import inner_function, is_set, kernel_function
 from tropicell.engines._lp import (
     CROSSED,
     OPTIMAL,
@@ -107,7 +107,8 @@ def begin(program, work, options, layer):
     maps.formal_ready[layer] = False
     T, nonbasic, column_of = table.T[layer], table.nonbasic[layer], table.column_of[layer]
     load(T, nonbasic, column_of, maps.rows, base + last, d)
-    if go_to_basis(T, nonbasic, column_of, base + last, d, table.start[layer], table.wanted):
+    target = table.start[layer]
+    if go_to_basis(T, nonbasic, column_of, base + last, d, target, table.wanted, table.halt):
         kind = classify(maps, table, options, layer, base + first, base + last, 0, tree.found)
         if kind == UNSURE:
             clear(tree.found)  # a point that claims nothing: only its basis is used
@@ -136,10 +137,12 @@ def solve(program, work, cert, options, layer, b, s):
         newest = tree.members[layer, tree.node[layer, 1] - 1]
         table.drift[layer] += d
         target = tree.basis[layer, newest]
-        if not go_to_basis(T, nonbasic, column_of, n_rows, d, target, table.wanted):
+        if not go_to_basis(T, nonbasic, column_of, n_rows, d, target, table.wanted, table.halt):
             table.drift[layer] = _FRESH + 1
             return False
-    outcome, pivots, column = minimise(T, nonbasic, column_of, sign, n_rows, d, h, s, options.pivot)
+    outcome, pivots, column = minimise(
+        T, nonbasic, column_of, sign, n_rows, d, h, s, options.pivot, table.halt
+    )
     work.state[LPS] += 1
     work.state[PIVOTS] += pivots
     work.state[COST] += pivots
@@ -149,14 +152,16 @@ def solve(program, work, cert, options, layer, b, s):
         if (
             options.exact
             and not (count == d and certify_in_x(maps, table, layer, d, h, s))
-            and not certify(program, maps, sign, layer, h, s, table.support, count, cert)
+            and not certify(
+                program, maps, sign, layer, h, s, table.support, count, cert, table.halt
+            )
         ):
             return False
         add_certificate(tree, layer, b, side)
         set_bit(tree.decided[layer, side], b)
         return True
     if outcome == CROSSED:
-        table.drift[layer] += absorb(T, nonbasic, column_of, sign, n_rows, d, first_row)
+        table.drift[layer] += absorb(T, nonbasic, column_of, sign, n_rows, d, first_row, table.halt)
     elif outcome != PASSED:
         return False
     kind = classify(maps, table, options, layer, first_row, n_rows, 0, tree.found)
@@ -330,6 +335,8 @@ def run(program, work, cert, options, snap, limit_cost, limit_visits):
                 return NEED_CONSTANT
             begin(program, work, options, layer)
             state[PHASE] = NODE
+            if is_set(work.table.halt):
+                return PAUSE
             continue
         if phase == NODE:
             state[VISITS] += 1
@@ -346,7 +353,11 @@ def run(program, work, cert, options, snap, limit_cost, limit_visits):
                 b, s = next_question(tree, state, layer)
                 if b < 0:
                     break
+                if is_set(work.table.halt):
+                    return PAUSE
                 if not solve(program, work, cert, options, layer, b, s):
+                    if is_set(work.table.halt):
+                        return PAUSE  # it was given up
                     state[CUT], state[SIDE] = b, 1 if s > 0.0 else -1
                     return NEED_EXACT
             free, point, cut = choose(tree, layer)

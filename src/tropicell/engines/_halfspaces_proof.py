@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tropicell.engines._jit import inner_function
+from tropicell.engines._jit import inner_function, is_set
 
 _U = 2.0**-53
 #: Absolute slack that covers underflow.
@@ -34,7 +34,7 @@ def vertex_error(maps, table, layer, d, delta):
     for a in range(1, d + 1):
         row = nonbasic[a]
         eps = maps.row_error[row] + gamma
-        if not eps < 1e-3:
+        if not eps < 1e-3 or is_set(table.halt):
             return False
         total, fuzz = 0.0, 0.0
         for c in range(1, d + 1):
@@ -136,6 +136,8 @@ def certify_in_x(maps, table, layer, d, h, s):
     rho, eta = 0.0, 0.0
     for q in range(1, d + 1):
         residual, size, fuzz, total = maps.rows[h, q], maps.bounds[h, q], 0.0, 0.0
+        if is_set(table.halt):
+            return False
         for k in range(d):
             table.x[k] = 0.0
         table.x[q - 1] = -1.0

@@ -34,7 +34,8 @@ from tropicell.engines._lp import go_to_basis, load
 from tropicell.engines._unit_kernels import RESULT_SIZE
 from tropicell.engines.blueprint import Blueprint
 from tropicell.engines.units import growth_of
-from tropicell.errors import InvalidDomainError
+from tropicell.errors import InvalidDomainError, TimeLimitError
+from tropicell.interruption import check, current
 from tropicell.network import Network
 from tropicell.patterns import PatternArray
 
@@ -128,6 +129,10 @@ class Search:
         self.paused = False
         self.exact_decisions = 0
         self.rewritten = False
+        self.dropped = 0
+        halt = current()
+        if halt is not None:
+            self.work = self.work._replace(table=self.work.table._replace(halt=halt.flag))
 
     @cached_property
     def _rows(self) -> ExactRows:
@@ -174,7 +179,10 @@ class Search:
         return bool(self.work.state[kernel.EMITTED] + kernel.MOST_EMITTED > BATCH)
 
     def batch(self) -> Batch:
-        """Take what was found since the last call; it is there until the search goes on."""
+        """Take what was found since the last call; it is there until the search goes on.
+
+        If the time is over, regions whose witness is not proved are `dropped`.
+        """
         n = int(self.work.state[kernel.EMITTED])
         self.work.state[kernel.EMITTED] = 0
         out = self.work.out
@@ -183,8 +191,13 @@ class Search:
             patterns = found.patterns[:, : self.network.n_neurons]
             wrong = (self._patterns(found.witnesses) != patterns).any(axis=1)
             found.margins[wrong] = 0.0
-        for k in np.flatnonzero(found.margins < MARGIN):
-            self._better_witness(found, int(k))
+        doubtful = np.flatnonzero(found.margins < MARGIN)
+        for done, k in enumerate(doubtful.tolist()):
+            try:
+                self._better_witness(found, k)
+            except TimeLimitError:
+                self.dropped += len(doubtful) - done
+                return Batch(*(np.delete(column, doubtful[done:], axis=0) for column in found))
         return found
 
     # --- the beginning ------------------------------------------------------------------------
@@ -238,6 +251,7 @@ class Search:
         work = self.work
         self.rewritten = True
         for i in which:
+            check()
             row = rows[i]
             size = max(abs(q) for q in row[1:])
             work.maps.constant[i] = size == 0
@@ -295,6 +309,7 @@ class Search:
             assert table is not None
             self._go_to(layer, outcome.basis, len(rows))
             for i in range(first_row, len(rows)):
+                check()
                 value = rows[i][0] + sum(
                     (q * x for q, x in zip(rows[i][1:], outcome.point, strict=True)), rows[i][0] * 0
                 )
@@ -330,7 +345,7 @@ class Search:
         load(T, nonbasic, column_of, self.work.maps.rows, n_rows, d)
         target = np.array(basis, dtype=np.int32)
         table.drift[layer] = 0
-        if not go_to_basis(T, nonbasic, column_of, n_rows, d, target, table.wanted):
+        if not go_to_basis(T, nonbasic, column_of, n_rows, d, target, table.wanted, table.halt):
             table.drift[layer] = 1 << 40
         nonbasic[1:] = basis
 

@@ -77,6 +77,7 @@ class Table(NamedTuple):
     x: Any
     delta: Any
     support: Any
+    halt: Any  # not 0: give up, the time is over
 
 
 class Tree(NamedTuple):
@@ -177,6 +178,7 @@ def make_work(
             x=zeros(d),
             delta=zeros(d),
             support=zeros(d + 1, np.int64),
+            halt=zeros(1, np.uint8),
         ),
         tree=Tree(
             decided=zeros((depth, 2, words), np.uint64),

@@ -138,6 +138,16 @@ def _bit_count(typing_context: Any, bits: Any) -> Any:
     return types.int64(types.uint64), generate
 
 
+def _is_set(typing_context: Any, flag: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        array = context.make_array(signature.args[0])(context, builder, args[0])
+        # Atomic: a loop must not read it once and for all.
+        value = builder.load_atomic(array.data, "monotonic", 1)
+        return builder.icmp_unsigned("!=", value, ir.Constant(value.type, 0))
+
+    return types.boolean(flag), generate
+
+
 def _lowest_bit(typing_context: Any, bits: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
@@ -157,6 +167,9 @@ def _copy_bytes(typing_context: Any, target: Any, source: Any, size: Any) -> Any
 
 #: Copy so many bytes from one address to another: target, source, number.
 copy_bytes = cast(Callable[[int, int, int], None], intrinsic(_copy_bytes))
+
+#: Whether the flag of a `tropicell.interruption.Halt` is set, by another thread, too.
+is_set = cast(Callable[[Any], bool], intrinsic(_is_set))
 
 #: Number of ones of a uint64, as int64.
 bit_count = cast(Callable[[Any], int], intrinsic(_bit_count))

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tropicell.engines._jit import inner_function, kernel_function
+from tropicell.engines._jit import inner_function, is_set, kernel_function
 
 OPTIMAL, CROSSED, PASSED, STUCK = range(4)
 
@@ -57,8 +57,8 @@ def pivot(T, nonbasic, column_of, n_rows, d, c, r):
 
 
 @kernel_function
-def go_to_basis(T, nonbasic, column_of, n_rows, d, target, wanted):
-    """Pivot until the nonbasic rows are those in `target`; False if that is singular."""
+def go_to_basis(T, nonbasic, column_of, n_rows, d, target, wanted, halt):
+    """Pivot until the nonbasic rows are those in `target`; False if that is singular, or late."""
     for k in range(d):
         wanted[target[k]] = True
     good = True
@@ -77,7 +77,7 @@ def go_to_basis(T, nonbasic, column_of, n_rows, d, target, wanted):
                 break
         if not missing:
             break
-        if best < 1e-11:
+        if best < 1e-11 or is_set(halt):
             good = False
             break
         pivot(T, nonbasic, column_of, n_rows, d, best_c, best_r)
@@ -111,7 +111,7 @@ def ratio(T, sign, n_rows, c, direction, skip, tolerance):
 
 
 @inner_function
-def minimise(T, nonbasic, column_of, sign, n_rows, d, h, s, tolerance):
+def minimise(T, nonbasic, column_of, sign, n_rows, d, h, s, tolerance, halt):
     """Lower ``s * row_h`` over the cell until it is 0 and could go on (CROSSED), or is minimal.
 
     When crossed, `h` is made nonbasic: the vertex lies on its boundary, in both halves. PASSED:
@@ -120,6 +120,8 @@ def minimise(T, nonbasic, column_of, sign, n_rows, d, h, s, tolerance):
     """
     limit = 60 + 12 * d
     for turn in range(limit):
+        if is_set(halt):
+            return STUCK, turn, 0
         if s * T[0, h] < -tolerance * tolerance and column_of[h] == 0:
             return PASSED, turn, 0
         largest = 0.0
@@ -151,12 +153,12 @@ def minimise(T, nonbasic, column_of, sign, n_rows, d, h, s, tolerance):
 
 
 @inner_function
-def absorb(T, nonbasic, column_of, sign, n_rows, d, first_row):
+def absorb(T, nonbasic, column_of, sign, n_rows, d, first_row, halt):
     """Slide along edges until the vertex lies on as many undecided cuts as can be reached."""
     count = 0
     for c in range(1, d + 1):
         q = nonbasic[c]
-        if q >= first_row:
+        if q >= first_row or is_set(halt):
             continue
         direction = sign[q] if sign[q] != 0.0 else 1.0
         step, row, cut = np.inf, -1, False

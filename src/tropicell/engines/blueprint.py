@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tropicell.engines.slab import LINE, address_of
+from tropicell.interruption import check
 
 Arrays = TypeVar("Arrays")
 
@@ -82,6 +83,7 @@ class Blueprint(Generic[Arrays]):
         return given
 
     def _lay_out(self, array: NDArray[Any], free: bool) -> None:
+        check()
         block = _KNOWN
         if free:
             block = _FREE if array.nbytes <= _LARGE else _ALONE
@@ -97,6 +99,7 @@ class Blueprint(Generic[Arrays]):
         free = _empty(self._sizes[_FREE] + 2 * _APART, np.uint8)
         starts = [-address_of(block) % _APART for block in (known, free)]
         for begin, image in self._images:
+            check()
             at = starts[_KNOWN] + begin
             known[at : at + len(image)] = image
         arrays = [

@@ -33,8 +33,12 @@ from tropicell.engines.cells_worker import CellWorker
 from tropicell.engines.program import Program, compile_program
 from tropicell.engines.tame import is_tame
 from tropicell.engines.units import Arrays, Unit, few_of, first_generation, growth_of, weight_of
-from tropicell.errors import InvalidDomainError
+from tropicell.errors import InvalidDomainError, InvalidInputError
 from tropicell.network import Network
+
+#: With more inputs cells may have so many corners that cutting one takes long; and even more do
+#: not fit into memory.
+_MANY_INPUTS, _MOST_INPUTS = 5, 20
 
 #: In the plane, time goes to the lines of a layer: a unit of networks so wide has the usual limit.
 _WIDTH = 1024
@@ -124,6 +128,11 @@ class CellTask:
         volumes: bool | None = None,
     ) -> None:
         network, domain = resolve(network, domain)
+        if network.n_inputs > _MOST_INPUTS:
+            raise InvalidInputError(
+                f"the engine 'cells' is for up to {_MOST_INPUTS} inputs, not {network.n_inputs}: "
+                "what it needs doubles with each of them; use 'halfspaces'"
+            )
         plan = _plan(network, domain)
         self.network = network
         self.program = plan.program
@@ -138,6 +147,7 @@ class CellTask:
         self.bits = plan.bits
         self.layout = CellLayout(plan.program)
         self._few = few_of(self.grain)
+        self.slow = network.n_inputs > _MANY_INPUTS
         self.columns = (plan.program.neurons, self.bits, plan.program.dimension, self.volumes)
         self.kernel = Entry(plane_unit if self.plane else cone_unit)
         self.options = CellOptions(

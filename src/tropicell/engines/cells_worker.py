@@ -46,12 +46,15 @@ from tropicell.engines.batch import Columns
 from tropicell.engines.packed import Packed, source_of
 from tropicell.engines.slab import Slab
 from tropicell.engines.units import Outcome, Unit, children, chunks
+from tropicell.errors import TimeLimitError
+from tropicell.interruption import current, using
 
 if TYPE_CHECKING:
     from tropicell.engines.cells import CellTask
 
-#: The kernel comes back to look at the clock after so many steps.
-_STEPS = 50_000
+#: The kernel comes back to look at the clock after so many steps; fewer of wide layers, since a
+#: step is one of all lines of a layer then.
+_STEPS, _WIDE = 50_000, 64
 _SEEDS_AT_ONCE = 64
 
 #: Bytes of a piece of memory for what is left of units: as long as one of them waits, all is kept.
@@ -94,6 +97,9 @@ class CellWorker:
         self._room = Slab()
         room = task.room.build()
         self._maps, self._stack, self._records, self._out, self._unsure = room[:5]
+        halt = current()
+        if halt is not None and not task.plane:
+            self._stack = self._stack._replace(halt=halt.flag)
         self._state, self._result = room[5:]
         self._no_seeds = task.no_seeds
         self._seeds = self._no_seeds
@@ -104,6 +110,7 @@ class CellWorker:
         self._blocks = Slab(largest=BLOCK_BYTES)
         self._doubtful = False
         self._options = task.options
+        self._steps = _STEPS * _WIDE // max(_WIDE, task.program.width)
         self._gather()
 
     def _gather(self) -> None:
@@ -118,7 +125,7 @@ class CellWorker:
     def _call(self, mode: int, most: int = 0, stack: Packed | None = None) -> int:
         """Let the kernel do some steps (see `_unit_kernels`) with a unit; returns why it ended."""
         room, blocks, task = self._room, self._blocks, self._task
-        numbers = most, _STEPS, mode
+        numbers = most, self._steps, mode
         places = blocks.piece, blocks.used >> 3, room.piece, room.used
         source = source_of(stack, blocks.piece)
         return int(task.kernel(*self._arguments, *numbers, *source, *places))
@@ -132,6 +139,13 @@ class CellWorker:
 
     def run(self, unit: Unit, limit: int, stop: Callable[[], bool]) -> Outcome:
         """Cut cells until `limit` regions are found, or all of the unit's."""
+        try:
+            return self._run(unit, limit, stop)
+        except TimeLimitError:  # in the middle of an exact decision
+            with using(None):
+                return Outcome(self._take_all(), int(self._state[COUNT]), None)
+
+    def _run(self, unit: Unit, limit: int, stop: Callable[[], bool]) -> Outcome:
         stack = unit.stack
         self._finished, self._found = [], []
         self._doubtful = unit.doubtful

@@ -34,6 +34,7 @@ from tropicell.engines._exact_cells import ExactCell
 from tropicell.engines.batch import Columns
 from tropicell.engines.cells import CellTask
 from tropicell.errors import InvalidInputError
+from tropicell.interruption import Halt, current
 from tropicell.network import Network
 
 #: Cells with more corners are left to the CPU; see MOST_CORNERS in plane.cu.
@@ -52,23 +53,6 @@ _UNSURE_AT_ONCE = 1024
 _SEEDS_AT_ONCE = 1 << 14
 
 
-class _Clock:
-    """Whether it is time to stop.
-
-    It does not know its run: nothing must keep a run and its memory once it is let go.
-    """
-
-    def __init__(self, max_seconds: float | None) -> None:
-        self.stop = False  # no lock: a signal handler may set it at any time
-        self.started = time.perf_counter()
-        self._deadline = None if max_seconds is None else self.started + max_seconds
-
-    def __call__(self) -> bool:
-        if self._deadline is not None and time.perf_counter() > self._deadline:
-            self.stop = True
-        return self.stop
-
-
 class DeviceRun:
     """One enumeration on a device; see `tropicell.engines.batch.Run`.
 
@@ -84,6 +68,8 @@ class DeviceRun:
         False: only count.
     max_seconds : float, optional
         Stop after so much time.
+    halt : Halt, optional
+        Instead of `max_seconds`: stop when it is over.
     memory : int, optional
         Bytes to take; default: part of what is free.
 
@@ -104,6 +90,7 @@ class DeviceRun:
         backend: Backend,
         store: bool = True,
         max_seconds: float | None = None,
+        halt: Halt | None = None,
         memory: int | None = None,
     ) -> None:
         self._task = task = CellTask(network, domain, arithmetic, store=store)
@@ -113,8 +100,10 @@ class DeviceRun:
             )
         self.program = task.program
         self._backend = backend
-        self._clock = _Clock(max_seconds)
-        self._exact = ExactPart(task, self._clock)
+        self._started = time.perf_counter()
+        # It does not know its run: nothing must keep a run and its memory once it is let go.
+        self._halt = Halt(max_seconds, current()) if halt is None else halt
+        self._exact = ExactPart(task, self._halt)
         self._options = Options(arithmetic == "exact", store, task.tolerance, memory)
         self._domain_bytes = self.program.lines.domain_rows.tobytes()
         self._device: Any = None
@@ -131,7 +120,7 @@ class DeviceRun:
 
     def halt(self) -> None:
         """Stop after the chunk that is being cut."""
-        self._clock.stop = True
+        self._halt.set()
 
     def batches(self) -> Iterator[Columns | None]:
         """Batches of regions, and None between them as a chance to look at the clock.
@@ -141,11 +130,11 @@ class DeviceRun:
         try:
             for batch in self._all():
                 yield batch
-                if self._clock():
+                if self._halt.is_over():
                     return
             self.complete = not self._exact.dropped
         finally:
-            self._seconds = time.perf_counter() - self._clock.started
+            self._seconds = time.perf_counter() - self._started
         if self.complete and self._device is not None:
             keep_buffers(self._device, self._backend, self._options, self._buffers)
 

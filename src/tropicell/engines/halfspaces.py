@@ -48,6 +48,8 @@ from tropicell.engines.units import (
     growth_of,
     weight_of,
 )
+from tropicell.errors import TimeLimitError
+from tropicell.interruption import check
 from tropicell.network import Network
 
 #: Nodes after which the kernel returns so that clocks and interrupts are looked at.
@@ -55,6 +57,10 @@ _VISITS = 50_000
 
 #: Bytes of a piece of memory for what is left of units: as long as one of them waits, all is kept.
 _BLOCK_BYTES = 2**18
+
+#: So many steps of one linear program, the longest that there may be, take more than a tenth of a
+#: second.
+_MANY_STEPS = 10**8
 
 #: An exact decision takes as long as so many regions.
 _PRICE = 50
@@ -102,6 +108,10 @@ class HalfspaceTask:
         self.layout = FrameLayout(self.program, store=store)
         self.columns = (self.network.n_neurons, self.bits, self.network.n_inputs)
         self.kernel = Entry(run_unit)
+        # Pivots of a linear program (see `_lp.minimise`) times the size of its table.
+        d, n = self.network.n_inputs, len(self.plan.program.cut_break)
+        rows = d + len(self.plan.program.domain) + n
+        self.slow = (60 + 12 * d) * (d + 1) * rows > _MANY_STEPS
 
     @property
     def few(self) -> float:
@@ -115,6 +125,7 @@ class HalfspaceTask:
         program = network.remember(("halfspaces", *where), lambda: build_program(network, domain))
 
         def make() -> Plan:
+            check()
             options: dict[str, Any] = {"arithmetic": arithmetic, "tolerance": tolerance}
             return Plan(network, program, **options, store=self.store, few=self._few)
 
@@ -180,6 +191,16 @@ class HalfspaceWorker:
 
     def run(self, unit: Unit, limit: int, stop: Callable[[], bool]) -> Outcome:
         """Search until regions found and pivots are `limit`, or all of the unit is done."""
+        columns: list[Columns] = []
+        try:
+            return self._run(unit, limit, stop, columns)
+        except TimeLimitError:  # in the middle of an exact decision
+            self._take(columns)
+            return Outcome(columns, self._search.count - self._search.dropped, None)
+
+    def _run(
+        self, unit: Unit, limit: int, stop: Callable[[], bool], columns: list[Columns]
+    ) -> Outcome:
         search, stack = self._search, unit.stack
         decided = search.exact_decisions
         if not stack:
@@ -192,16 +213,17 @@ class HalfspaceWorker:
             if code in (ENDED, COLUMNS_FULL, BLOCK_FULL) and not search.rewritten:
                 return self._end(code, unit)  # most units do without what follows
             self._look_at(code, limit)
-        columns: list[Columns] = []
         while not (search.complete or search.paused):
             if stop():
                 self._take(columns)
-                return Outcome(columns, search.count, None)
+                return Outcome(columns, search.count - search.dropped, None)
             most = limit - _PRICE * (search.exact_decisions - decided)
             self._look_at(self._call(RUN, most), most)
             if search.is_full:
                 self._take(columns)
         self._take(columns)
+        if search.dropped:
+            return Outcome(columns, search.count - search.dropped, None)
         left = [] if search.complete else self._children(self._call(STACK), unit.generation + 1)
         return Outcome(columns, search.count, left)
 

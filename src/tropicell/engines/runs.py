@@ -24,10 +24,11 @@ from tropicell.engines.halfspaces import HalfspaceTask
 from tropicell.engines.threads import UnitRun
 from tropicell.engines.traverse import traverse
 from tropicell.engines.units import Task
-from tropicell.errors import DeviceWarning, InvalidInputError
+from tropicell.errors import DeviceWarning, InvalidInputError, TimeLimitError
+from tropicell.interruption import Halt, using
 from tropicell.network import Network
 from tropicell.patterns import PatternArray
-from tropicell.polyhedra import from_point
+from tropicell.polyhedra import Cell, from_point
 
 #: Up to this many inputs the cells engine is the fastest.
 MOST_INPUTS_FOR_CELLS = 4
@@ -38,31 +39,46 @@ _TRAVERSE_BATCH = 1024
 class TraverseRun:
     """The oracle."""
 
-    def __init__(self, network: Network, domain: Domain) -> None:
+    def __init__(self, network: Network, domain: Domain, halt: Halt | None = None) -> None:
         self._network, self._domain = network, domain
         self._seconds = 0.0
         self._found: list[tuple[PatternArray, list[Fraction]]] = []
         self.count = self.found = 0
         self.complete = False
-        self._halted = False
+        self._halt = Halt() if halt is None else halt
 
     def halt(self) -> None:
-        """Stop after the next region."""
-        self._halted = True
+        """Stop in the middle of a decision."""
+        self._halt.set()
 
     def batches(self) -> Iterator[Columns | None]:
         started = time.perf_counter()
-        for pattern, cell in traverse(self._network, self._domain):
+        for pattern, cell in self._regions():
             self.count = self.found = self.count + 1
             self._found.append((pattern, from_point(cell.witness)))
             self._seconds = time.perf_counter() - started
             if len(self._found) == _TRAVERSE_BATCH:
                 yield from self.rest()
             yield None
-            if self._halted:
+            if self._halt.is_over():
                 return
-        self.complete = True
         yield from self.rest()
+
+    def _regions(self) -> Iterator[tuple[PatternArray, Cell]]:
+        """The regions, until the time is over."""
+        found: Iterator[tuple[PatternArray, Cell]] | None = None
+        while True:
+            try:
+                with using(self._halt):
+                    if found is None:
+                        found = traverse(self._network, self._domain)
+                    region = next(found)
+            except StopIteration:
+                self.complete = True
+                return
+            except TimeLimitError:
+                return
+            yield region
 
     def rest(self) -> Iterator[Columns]:
         if self._found:
@@ -96,21 +112,19 @@ def start(
     *,
     store: bool,
     workers: int = 1,
-    max_seconds: float | None = None,
+    halt: Halt | None = None,
     most_waiting: int | None = None,
     backend: Backend | None = None,
 ) -> Run:
     """A run of an engine; on a GPU if there is a backend (see `device_for`)."""
     if backend is not None:
-        return DeviceRun(
-            network, domain, arithmetic, backend=backend, store=store, max_seconds=max_seconds
-        )
+        return DeviceRun(network, domain, arithmetic, backend=backend, store=store, halt=halt)
     if engine == "traverse":
         if arithmetic != "exact":
             raise InvalidInputError("the engine 'traverse' works in exact arithmetic only")
-        return TraverseRun(network, domain)
+        return TraverseRun(network, domain, halt)
     task = task_of(engine, network, domain, arithmetic, store=store)
-    return UnitRun(task, workers, max_seconds=max_seconds, most_waiting=most_waiting)
+    return UnitRun(task, workers, halt=halt, most_waiting=most_waiting)
 
 
 def device_for(engine: str, network: Network) -> Backend | None:
@@ -143,7 +157,8 @@ def load(engine: str, inputs: int) -> None:
         kernel = run_unit
     if engine == "traverse" or kernel.overloads:
         return
-    tiny = Network.mlp([np.ones((1, inputs)), [[1.0]]])
+    # Kernels do not depend on the number of inputs, as soon as these are more than two.
+    tiny = Network.mlp([np.ones((1, min(inputs, 3))), [[1.0]]])
     task = task_of(engine, tiny, Box(-1, 1), "exact", store=True)
     worker, units = task.worker(), [task.root()]
     while units:  # of one region each, so that what cuts them is there too

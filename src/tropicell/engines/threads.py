@@ -18,6 +18,7 @@ from typing import Any
 from tropicell.engines.batch import Columns, size_of
 from tropicell.engines.open_units import Key, OpenPlaces, Place
 from tropicell.engines.units import Outcome, Task, Unit, Worker
+from tropicell.interruption import Halt, beside, current, using
 from tropicell.thread_pool import StartedThreads
 
 #: Bytes of regions that may wait for those before them, or for the reader; then only the very
@@ -48,6 +49,8 @@ class UnitRun:
         Regions that were found before.
     max_seconds : float, optional
         Stop after so much time, in the middle of a unit.
+    halt : Halt, optional
+        Instead of `max_seconds`: stop when it is over.
     in_order : bool
         Always take units from the front: less is found that is not yet handed out.
     most_waiting : int, optional
@@ -77,6 +80,7 @@ class UnitRun:
         units: Iterable[Unit] | None = None,
         count: int = 0,
         max_seconds: float | None = None,
+        halt: Halt | None = None,
         in_order: bool = False,
         most_waiting: int | None = None,
     ) -> None:
@@ -93,7 +97,7 @@ class UnitRun:
             self._open.add(place)
         self._turn = 0
         self._busy = 0  # units that somebody works on
-        self._stop = False  # no lock: a signal handler may set it at any time
+        self._halt = Halt(max_seconds, current()) if halt is None else halt
         self._lock = threading.RLock()
         self._work_to_do = threading.Condition(self._lock)
         self._to_hand_out = threading.Condition(self._lock)
@@ -108,7 +112,6 @@ class UnitRun:
         self._errors: list[BaseException] = []
         self._halted = False
         self._started = time.perf_counter()
-        self._deadline = None if max_seconds is None else self._started + max_seconds
         self._seconds = 0.0
         self.count = count
         self.complete = False
@@ -120,12 +123,10 @@ class UnitRun:
 
     def halt(self) -> None:
         """Stop soon: workers give back what they have."""
-        self._stop = True
+        self._halt.set()
 
     def _stopped(self) -> bool:
-        if self._deadline is not None and time.perf_counter() > self._deadline:
-            self._stop = True
-        return self._stop
+        return self._halt.is_over()
 
     def batches(self) -> Iterator[Columns | None]:
         """Go on, and hand out regions in order; None is a chance to look at the clock."""
@@ -192,14 +193,26 @@ class UnitRun:
     def _limit(self, unit: Unit) -> int:
         return unit.limit(self._task.grain)
 
+    def _done(self, worker: Worker, place: Place, *, watched: bool = False) -> Outcome:
+        """Do a unit; `watched`: nobody else looks at the clock, and the kernels take long."""
+
+        def run() -> Outcome:
+            return worker.run(place.unit, self._limit(place.unit), self._stopped)
+
+        if watched:
+            return beside(run, self._halt)
+        with using(self._halt):
+            return run()
+
     # --- one thread ---------------------------------------------------------------------------
 
     def _alone(self) -> Iterator[Columns | None]:
-        worker = self._new_worker()
+        with using(self._halt):
+            worker = self._new_worker()
         while self._open and not self._stopped():
             place = self._open.take_first()
             self._busy += 1
-            outcome = worker.run(place.unit, self._limit(place.unit), self._stopped)
+            outcome = self._done(worker, place, watched=self._task.slow)
             self._finish(place, outcome)
             if outcome.left is None:
                 return
@@ -227,22 +240,23 @@ class UnitRun:
             if self._errors:
                 raise self._errors[0]
         finally:
-            self._stop = True  # whatever ended it: nobody reads on
+            self._halt.set()  # whatever ended it: nobody reads on
             with self._lock:
                 self._work_to_do.notify_all()
 
     def _begin(self) -> None:
         """Do the first unit in the calling thread: then there is something to do for others."""
-        worker = self._new_worker()
+        with using(self._halt):
+            worker = self._new_worker()
         place = self._take()
         if place is not None:
-            outcome = worker.run(place.unit, self._limit(place.unit), self._stopped)
+            outcome = self._done(worker, place, watched=self._task.slow)
             self._spare.append(worker)
             self._finish(place, outcome)
 
     def _missing(self) -> int:
         """How many threads should be started, so that all open units are taken; they will be."""
-        if self._n == 1 or self._stop:
+        if self._n == 1 or self._stopped():
             return 0
         free = self._n_started - self._busy
         missing = max(0, min(len(self._open) - free, self._n - self._n_started))
@@ -269,12 +283,13 @@ class UnitRun:
     def _work(self) -> None:
         try:
             worker: Worker | None = None
-            while (place := self._take()) is not None:
-                worker = worker or self._get_worker()
-                self._finish(place, worker.run(place.unit, self._limit(place.unit), self._stopped))
+            with using(self._halt):
+                while (place := self._take()) is not None:
+                    worker = worker or self._get_worker()
+                    self._finish(place, self._done(worker, place))
         except BaseException as error:
             self._errors.append(error)
-            self._stop = True
+            self._halt.set()
             with self._lock:
                 self._work_to_do.notify_all()
                 self._to_hand_out.notify_all()

@@ -127,9 +127,12 @@ class Task(Protocol):
 
     The number of regions after which a unit ends is a multiple of `grain`: more where regions are
     found faster. What is left of it becomes no more units than one for `few` regions expected.
+    `slow`: one call of a kernel may take more than a tenth of a second; it sees the flag of the
+    `Halt` of the thread that made the worker.
     """
 
     grain: int
+    slow: bool
 
     @property
     def few(self) -> float:
