@@ -9,7 +9,7 @@ RUN := $(VENV)/bin/python -m
 setup: $(VENV)/.docs  ## .venv with everything that the other targets need
 
 demo: $(VENV)/.core  ## all regions of a bundled network, with a picture
-	$(RUN) tropicell.demo --out demo-output
+	$(RUN) tropicell.cli.demo --out demo-output
 
 test: lint tests  ## lint, types, unit and property tests, examples in the docs
 

@@ -131,7 +131,7 @@ def _search(
 ) -> Work:
     """An enumeration, with what is given by `how`: a checkpoint, a folder, a count, batches."""
     import tropicell
-    from tropicell.engines import runs
+    from tropicell.engines import table as runs
 
     net = NETWORKS[network]()
     where = _domain(domain, net.n_inputs)
@@ -141,7 +141,7 @@ def _search(
     if how == "checkpoint":
         options["checkpoint"] = f"{folder}/checkpoint"
     if how == "out":
-        from tropicell.region_tables import load_arrow
+        from tropicell.regions.stored.tables import load_arrow
 
         load_arrow()
         options["out"] = f"{folder}/regions"
@@ -204,7 +204,7 @@ def _regions(network: str, count: int, engine: str) -> Any:
 def _after(network: str, count: int, what: str, engine: str = "auto") -> Work:
     """Something exact that is asked of regions, as many as take longer than the budget."""
     import tropicell
-    from tropicell import measure as measuring
+    from tropicell.analysis import measure as measuring
 
     regions = _regions(network, count, engine)
     small = _generic(min(regions.network.n_inputs, 5), 3, 1)

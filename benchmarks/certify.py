@@ -21,8 +21,8 @@ import numpy as np
 import tropicell
 from benchmarks.cases import CASES, Case
 from tropicell import Box, Network, Regions, WholeSpace, enumerate_regions
-from tropicell.demo import DOMAIN, demo_network
-from tropicell.domains import Domain
+from tropicell.cli.demo import DOMAIN, demo_network
+from tropicell.network.domains import Domain
 from tropicell.verify_certificate import verify
 
 HERE = Path(__file__).parent

@@ -26,7 +26,7 @@ from tropicell import (
     count_many,
     enumerate_regions,
 )
-from tropicell.domains import Domain
+from tropicell.network.domains import Domain
 
 ENGINES = ("cells", "halfspaces")
 EXTREME = [0.0, 1.0, -1.0, 0.1, -0.3, 5e-324, 1e-308, 1e-200, -1e-60, 1e60, 1e200, -1e300, 1.7e308]

@@ -20,8 +20,8 @@ import numpy as np
 from benchmarks import gpu_networks as networks
 from benchmarks import sections
 from tropicell import Network, count_regions, enumerate_regions
-from tropicell.engines._device_cuda import CudaBackend, cuda_backend
-from tropicell.engines.device import DeviceRun
+from tropicell.engines.gpu._cuda import CudaBackend, cuda_backend
+from tropicell.engines.gpu.run import DeviceRun
 from tropicell.errors import IncompleteError
 
 

@@ -8,17 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tropicell import (
-    Affine,
-    Box,
-    Layer,
-    Network,
-    Polytope,
-    Slice,
-    WholeSpace,
-    activations,
-    count_regions,
-)
+from tropicell import Affine, Box, Layer, Network, Polytope, Slice, WholeSpace, count_regions
+from tropicell.network import activations
 
 KINDS = ("generic", "integer", "tenths", "zero biases", "repeated", "skips", "activations", "slice")
 

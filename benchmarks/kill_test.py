@@ -46,7 +46,7 @@ PROGRAM = """
 import sys, hashlib, json, signal, time
 import numpy as np
 from tropicell import Checkpoint, IncompleteError, Network, RegionFolder, count_regions, enumerate_regions
-from tropicell.columns import Ragged
+from tropicell.regions.columns import Ragged
 
 # A process whose parent ignores Ctrl-C ignores it, too: started in the background, say.
 signal.signal(signal.SIGINT, signal.default_int_handler)

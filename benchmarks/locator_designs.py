@@ -12,7 +12,7 @@ from scipy.spatial import cKDTree
 from benchmarks.cases import Case
 from benchmarks.timing import take_turns
 from tropicell import Box, LastRegionPredictor, Network, RegionLocator, Regions, enumerate_regions
-from tropicell._locating import _walk
+from tropicell.predict._locating import _walk
 
 BATCH = 100_000
 #: Cells of a grid for each region.

@@ -29,7 +29,8 @@ import ray
 
 from benchmarks import sections
 from benchmarks.stream import folding
-from tropicell import Box, cluster, count_regions, enumerate_regions
+from tropicell import Box, count_regions, enumerate_regions
+from tropicell.search import cluster
 
 HERE = Path(__file__).parent
 

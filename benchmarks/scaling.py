@@ -46,9 +46,9 @@ from tropicell import (
     count_regions,
     enumerate_regions,
 )
-from tropicell import measure as measures
-from tropicell.columns import Ragged
-from tropicell.domains import Domain
+from tropicell.analysis import measure as measures
+from tropicell.network.domains import Domain
+from tropicell.regions.columns import Ragged
 
 HERE = Path(__file__).parent
 

@@ -22,7 +22,7 @@ import numpy as np
 
 from benchmarks.contestants.protocol import Task
 from tropicell import Box, TropicellError, enumerate_regions, verify_certificate
-from tropicell.families import cones
+from tropicell.network.families import cones
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "tests"))
@@ -41,11 +41,12 @@ HEAD = """# The zoo
 Networks that break tools, each with its right number of regions, by a theorem or by the oracle (the paper's Algorithm 2 in exact
 rational arithmetic). They are in `tests/zoo/specimens.py`; every change of the package is tested on all of them.
 
-You can use those with a theorem for your own tests and benchmarks: `tropicell.families` has `sawtooth`, `folding`,
+You can use those with a theorem for your own tests and benchmarks: `tropicell.network.families` has `sawtooth`, `folding`,
 `general_position`, `cones` and `parallel`.
 
 ```python
-from tropicell import count_regions, families
+from tropicell import count_regions
+from tropicell.network import families
 
 known = families.folding([3, 4], inputs=2)
 print(known.count, count_regions(known.network, known.domain))  # 144 144

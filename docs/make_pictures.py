@@ -16,7 +16,7 @@ from PIL import Image
 
 import tropicell as tc
 from tropicell import plotting
-from tropicell.demo import DOMAIN, demo_network
+from tropicell.cli.demo import DOMAIN, demo_network
 
 mpl.use("Agg")
 

@@ -21,7 +21,7 @@ import torch
 from torch import nn
 
 import tropicell as tc
-from tropicell.convert import polygons
+from tropicell.regions.convert import polygons
 
 BOX = tc.Box([-2.5, -2.5], [3.5, 3.0])
 SIZES, SKIPS = [2, 16, 16, 16, 2], [(1, 3)]

@@ -32,8 +32,8 @@ from tropicell import (
     TropicellError,
     enumerate_regions,
 )
-from tropicell.checkpoint import CheckpointFile
-from tropicell.region_folder import OpenFolder
+from tropicell.search.checkpoint import CheckpointFile
+from tropicell.search.folder import OpenFolder
 
 Kind = Literal["folder", "url", "checkpoint"]
 Fault = Literal["kill", "power cut", "full disk", "no memory", "trouble, then kill"]

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from children import LIMIT
-from tropicell.engines._device_cuda import LANES, SOURCE, first_rows
+from tropicell.engines.gpu._cuda import LANES, SOURCE, first_rows
 
 _TYPES = {
     np.dtype(np.int32): ctypes.c_int,
@@ -37,7 +37,7 @@ def compiler() -> str | None:
 
 
 class HostBackend:
-    """See `tropicell.engines._device_layout.Backend`."""
+    """See `tropicell.engines.gpu._layout.Backend`."""
 
     xp = np
 

@@ -12,7 +12,7 @@ import numpy as np
 import z3
 
 from tropicell import Network, Region
-from tropicell.domains import Domain
+from tropicell.network.domains import Domain
 
 
 def has_interior(region: Region) -> bool:

@@ -7,8 +7,9 @@ from itertools import pairwise
 import numpy as np
 from hypothesis import strategies as st
 
-from tropicell import Affine, Box, Layer, Network, Polytope, WholeSpace, activations
-from tropicell.activations import Activation
+from tropicell import Affine, Box, Layer, Network, Polytope, WholeSpace
+from tropicell.network import activations
+from tropicell.network.activations import Activation
 
 #: How weights are drawn; all but the first make degenerate networks likely.
 KINDS = ("generic", "integer", "tenths", "zero_bias", "repeated", "dead", "scaled")

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tropicell import InvalidNetworkError, activations
+from tropicell import InvalidNetworkError
+from tropicell.network import activations
 
 Z = np.concatenate([np.linspace(-8, 8, 65), [0.0, 1e-300, -1e-300]])[:, None]
 

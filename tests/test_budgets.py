@@ -24,15 +24,15 @@ import tropicell
 from children import LIMIT
 from strategies import networks
 from tropicell import Box, Network, count_regions, enumerate_regions, iter_regions, time_limit
-from tropicell.arithmetic import EXACT, to_rationals
+from tropicell._runtime.interruption import Halt, alarm, beside, check, current, using
+from tropicell._runtime.parts import in_turn
+from tropicell._runtime.progress import RegionBar
 from tropicell.cli.main import main
-from tropicell.engines import _halfspaces_exact as exact
-from tropicell.engines import runs
+from tropicell.engines import table as runs
+from tropicell.engines.halfspaces import _exact as exact
 from tropicell.errors import IncompleteError, InvalidInputError, TimeLimitError
-from tropicell.interruption import Halt, alarm, beside, check, current, using
-from tropicell.many import count_many
-from tropicell.parts import in_turn
-from tropicell.progress import RegionBar
+from tropicell.geometry.arithmetic import EXACT, to_rationals
+from tropicell.search.many import count_many
 
 #: Seconds after which work is ended, and how much later it may end: half a second is what is
 #: promised, and measured by benchmarks/budgets.py; the rest is for machines that do other things.
@@ -318,7 +318,7 @@ def test_many_networks_within_a_limit() -> None:
 def test_counting_goes_on_after_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     networks = [budgets._generic(2, 30, 30, 1, seed=seed) for seed in range(4)]
     looks: list[int] = []
-    monkeypatch.setattr("tropicell.engines._cells_many.check", lambda: looks.append(1))
+    monkeypatch.setattr("tropicell.engines.cells._many.check", lambda: looks.append(1))
     counts = count_many(networks, Box(-1, 1))
     assert counts.tolist() == [count_regions(network, Box(-1, 1)) for network in networks]
     large = [budgets._generic(2, 200, 200, 200, 1, seed=seed) for seed in range(2)]
@@ -331,7 +331,7 @@ def test_counting_goes_on_after_a_pause(monkeypatch: pytest.MonkeyPatch) -> None
 def test_the_bar_never_waits_for_its_guess(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("tropicell.progress._PATIENCE", 0.0)
+    monkeypatch.setattr("tropicell._runtime.progress._PATIENCE", 0.0)
     asked = threading.Event()
     ended = threading.Event()
 
@@ -412,8 +412,8 @@ def test_products_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     left, right = rng.normal(size=(50, 30)), to_rationals(rng.normal(size=(30, 7)))
     expected = to_rationals(left) @ right
     for size in (1, 100, 10**6):
-        monkeypatch.setattr("tropicell.arithmetic._AT_ONCE", size)
-        monkeypatch.setattr("tropicell.arithmetic._PRODUCTS_AT_ONCE", 3 * size)
+        monkeypatch.setattr("tropicell.geometry.arithmetic._AT_ONCE", size)
+        monkeypatch.setattr("tropicell.geometry.arithmetic._PRODUCTS_AT_ONCE", 3 * size)
         assert (EXACT.matmul(EXACT.matrix(left), right) == expected).all()
 
 

@@ -30,16 +30,16 @@ from tropicell import (
     Regions,
     Slice,
     WholeSpace,
-    activations,
     enumerate_regions,
     verify_certificate,
 )
-from tropicell._certificate_kernels import check_witnesses
-from tropicell._certificate_program import filter_program, new_state
-from tropicell.columns import PackedPatterns, Ragged
-from tropicell.domains import Domain
+from tropicell.certificate._kernels import check_witnesses
+from tropicell.certificate._program import filter_program, new_state
 from tropicell.errors import InvalidInputError
-from tropicell.fingerprint import fingerprint_arrays
+from tropicell.network import activations
+from tropicell.network.domains import Domain
+from tropicell.network.fingerprint import fingerprint_arrays
+from tropicell.regions.columns import PackedPatterns, Ragged
 from tropicell.verify_certificate import RejectedError, verify
 
 

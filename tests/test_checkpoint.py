@@ -34,18 +34,18 @@ from tropicell import (
     IncompleteError,
     InvalidInputError,
     TropicellError,
-    checkpoint,
     count_regions,
-    durable,
     enumerate_regions,
     iter_regions,
     load_regions,
 )
-from tropicell.checksums import sums_of_file
-from tropicell.column_store import Store
-from tropicell.durable import FolderLock
+from tropicell._runtime import durable
+from tropicell._runtime.checksums import sums_of_file
+from tropicell._runtime.durable import FolderLock
+from tropicell._runtime.interruption import stopping
+from tropicell.engines.column_store import Store
 from tropicell.engines.threads import UnitRun
-from tropicell.interruption import stopping
+from tropicell.search import checkpoint
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from benchmarks.kill_test import disturb, undisturbed
@@ -213,7 +213,7 @@ def test_two_writers_are_refused(tmp_path: Path) -> None:
 LOCKED = """
 import sys
 from pathlib import Path
-from tropicell.durable import FolderLock
+from tropicell._runtime.durable import FolderLock
 lock = FolderLock(Path(sys.argv[1]))
 print("locked", flush=True)
 sys.stdin.read()

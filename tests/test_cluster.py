@@ -18,10 +18,10 @@ from tropicell import (
     CheckpointError,
     IncompleteError,
     InvalidInputError,
-    cluster,
     count_regions,
     enumerate_regions,
 )
+from tropicell.search import cluster
 
 ray = pytest.importorskip("ray", reason="the extra 'ray' is not installed")
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tropicell._hashing import _SECTION, _hash_rows, build_table
-from tropicell.columns import PackedPatterns, Ragged
+from tropicell._runtime._hashing import _SECTION, _hash_rows, build_table
+from tropicell.regions.columns import PackedPatterns, Ragged
 
 
 @given(st.integers(0, 40), st.integers(0, 150), st.integers(1, 8), st.integers(0, 99))

@@ -14,7 +14,7 @@ import pytest
 
 import tropicell
 from children import run_python, without_rights
-from tropicell import compiling
+from tropicell._runtime import compiling
 
 
 def kernel_of(module: str) -> Callable[[int], int]:
@@ -83,14 +83,14 @@ def test_compiling_needs_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
 CALL = """
 import numpy as np
 import tropicell
-from tropicell._hashing import _hash as kernel
+from tropicell._runtime._hashing import _hash as kernel
 kernel(np.ones(2, np.uint64))
 print(sum(kernel.stats.cache_hits.values()), tropicell.__file__)
 """
 
 #: The same kernel in a file of its own.
 KERNEL = """
-from tropicell.compiling import njit
+from tropicell._runtime.compiling import njit
 
 @njit(cache=True)
 def twice(x):

@@ -20,7 +20,7 @@ from tropicell import (
     enumerate_regions,
     occupancy,
 )
-from tropicell.graph import path_lengths
+from tropicell.analysis.graph import path_lengths
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -76,7 +76,7 @@ def test_many_blocks_of_data(
     )
     assert len(set(expected.tolist())) > 5
     assert known.distance(points, workers=2).tolist() == expected.tolist()
-    monkeypatch.setattr("tropicell.data_regions._BATCH", 10_000)
+    monkeypatch.setattr("tropicell.analysis.data_regions._BATCH", 10_000)
     assert DataRegions(network, data).distance(points).tolist() == expected.tolist()
 
 
@@ -143,7 +143,7 @@ def test_parts_that_are_not_connected() -> None:
     regions = enumerate_regions(network, engine="traverse")
     middle = regions.find("11100")
     from tropicell import Regions
-    from tropicell.columns import PackedPatterns
+    from tropicell.regions.columns import PackedPatterns
 
     kept = np.delete(np.arange(6), middle)
     packed = PackedPatterns.pack(regions.patterns[kept], 1)

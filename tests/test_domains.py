@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tropicell import Box, InvalidDomainError, Network, Polytope, Slice, WholeSpace
-from tropicell.domains import Domain, resolve
+from tropicell.network.domains import Domain, resolve
 
 
 def test_box_takes_scalars_arrays_and_infinite_bounds() -> None:

@@ -25,8 +25,10 @@ from tropicell import (
     enumerate_regions,
     iter_regions,
 )
-from tropicell.columns import Ragged
-from tropicell.engines import cells, runs, units
+from tropicell.engines import table as runs
+from tropicell.engines import units
+from tropicell.engines.cells import task as cells
+from tropicell.regions.columns import Ragged
 
 ENGINES = ("cells", "halfspaces")
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from strategies import networks
 from tropicell import Box, InvalidInputError, Network, count_regions, save
 from tropicell.cli import main
-from tropicell.estimate import estimate_regions
+from tropicell.search.estimate import estimate_regions
 
 
 def wide(seed, sizes=(2, 60, 60, 60, 1)):
@@ -31,7 +31,7 @@ def test_small_trees_are_counted(network):
 @pytest.fixture
 def few(monkeypatch):
     """Few subtrees at a time, so that trees of thousands of regions are sampled."""
-    monkeypatch.setattr("tropicell.estimate._POPULATION", 12)
+    monkeypatch.setattr("tropicell.search.estimate._POPULATION", 12)
 
 
 @pytest.mark.usefixtures("few")
@@ -90,6 +90,6 @@ def test_too_little_time_gives_what_is_certain():
 
 
 def test_the_progress_bar_gets_an_end(monkeypatch, capsys):
-    monkeypatch.setattr("tropicell.progress._PATIENCE", 0.0)
+    monkeypatch.setattr("tropicell._runtime.progress._PATIENCE", 0.0)
     true = count_regions(wide(0), Box(-1, 1), progress=True)
     assert f"/{true} [" in capsys.readouterr().err

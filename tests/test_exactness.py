@@ -10,18 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from strategies import cancelling_networks
-from tropicell import (
-    Box,
-    InvalidInputError,
-    Network,
-    Polytope,
-    activations,
-    bounds,
-    count_regions,
-    enumerate_regions,
-    families,
-    measure,
-)
+from tropicell import Box, InvalidInputError, Network, Polytope, count_regions, enumerate_regions
+from tropicell.analysis import measure
+from tropicell.network import activations, bounds, families
 
 
 @given(st.lists(st.sampled_from([0.0, 0.1, 0.3, 0.5, -2.0, 1e16, 0.75]), min_size=2, max_size=3))

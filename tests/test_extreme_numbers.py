@@ -51,12 +51,12 @@ from tropicell import (
     to_onnx,
     verify_certificate,
 )
-from tropicell.arithmetic import to_floats
-from tropicell.domains import Domain
-from tropicell.engines.cells import CellTask
-from tropicell.engines.halfspaces import HalfspaceTask
-from tropicell.engines.tame import rounds_layer_0
-from tropicell.maps import AffineMap
+from tropicell.engines.cells.task import CellTask
+from tropicell.engines.halfspaces.task import HalfspaceTask
+from tropicell.geometry.arithmetic import to_floats
+from tropicell.network.domains import Domain
+from tropicell.network.maps import AffineMap
+from tropicell.network.tame import rounds_layer_0
 
 ENGINES = ("cells", "halfspaces")
 

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 
 from oracles import merged_labels, shared_facets
 from strategies import cancelling_networks, networks, random_network
-from tropicell import Affine, Box, Layer, Network, enumerate_regions, graph
+from tropicell import Affine, Box, Layer, Network, enumerate_regions
+from tropicell.analysis import graph
 
 
 @settings(max_examples=25)

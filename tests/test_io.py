@@ -22,8 +22,8 @@ from safetensors.numpy import save_file
 import tropicell
 from children import run_python
 from tropicell import Affine, Layer, Network, Slice, load, save
-from tropicell.activations import clip, hard_sigmoid, leaky_relu, piecewise, prelu
 from tropicell.errors import InvalidInputError, ModelFileError, TropicellError
+from tropicell.network.activations import clip, hard_sigmoid, leaky_relu, piecewise, prelu
 
 SUFFIXES = [".npz", ".safetensors"]
 

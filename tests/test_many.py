@@ -19,12 +19,12 @@ from tropicell import (
     Network,
     Polytope,
     Slice,
-    activations,
     count_many,
     count_regions,
-    many,
 )
-from tropicell.engines import _cells_buffers
+from tropicell.engines.cells import _buffers as _cells_buffers
+from tropicell.network import activations
+from tropicell.search import many
 
 DOMAINS = (
     None,

@@ -21,10 +21,10 @@ from tropicell import (
     Slice,
     compare,
     enumerate_regions,
-    measure,
-    output_maps,
 )
-from tropicell.comparison import difference
+from tropicell.analysis import measure
+from tropicell.analysis.comparison import difference
+from tropicell.regions import output_maps
 
 
 def sample(network: Network, count: int = 400) -> np.ndarray:

@@ -28,7 +28,7 @@ from tropicell import (
     count_many,
     enumerate_regions,
 )
-from tropicell.arithmetic import to_fractions, to_rationals
+from tropicell.geometry.arithmetic import to_fractions, to_rationals
 
 
 def relu(x: np.ndarray) -> np.ndarray:

@@ -32,14 +32,14 @@ from tropicell import (
     save,
     to_onnx,
 )
+from tropicell._runtime.durable import replacing
+from tropicell._runtime.paths import make_folder, shown
 from tropicell.cli import main
 from tropicell.cli.options import read_slice
-from tropicell.durable import replacing
 from tropicell.lab.data import find_data
 from tropicell.lab.report import Report
 from tropicell.lab.store import Store
 from tropicell.lab.user_model import user_networks, user_points
-from tropicell.paths import make_folder, shown
 
 NETWORK = random_network(3, "generic", 2, 1, 3)
 REGIONS = enumerate_regions(NETWORK, Box(-1, 1))
@@ -165,7 +165,7 @@ def test_the_number_of_the_error(tmp_path: Path) -> None:
 
 def test_a_file_that_vanishes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Between the moment it is looked for and the moment it is read."""
-    monkeypatch.setattr("tropicell.io.check_file", lambda _: None)
+    monkeypatch.setattr("tropicell.importers.files.check_file", lambda _: None)
     for name in ("x.npz", "x.safetensors", "x.onnx", "x.pt2"):
         with pytest.raises(ModelFileError, match=r"x\."):
             load(tmp_path / name)
@@ -224,7 +224,7 @@ FULL = """
 import resource, signal, sys
 sys.path[:0] = {path!r}
 from test_odd_paths import WRITERS, FileWriteError, Path, save, NETWORK
-from tropicell.durable import replacing
+from tropicell._runtime.durable import replacing
 folder = Path({folder!r})
 for write, suffix in WRITERS.values():  # what is imported or compiled first
     write(folder / f"warm{{suffix}}")

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from strategies import networks, random_network
 from tropicell import Affine, CachedPredictor, Layer, Network, Slice
-from tropicell.columns import PackedPatterns
-from tropicell.output_maps import output_maps, packed_maps
+from tropicell.regions.columns import PackedPatterns
+from tropicell.regions.output_maps import output_maps, packed_maps
 
 
 def check(network: Network, patterns: np.ndarray) -> None:

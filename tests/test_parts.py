@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from interpreter import switching_often
-from tropicell.parts import in_parts, in_turn
-from tropicell.thread_pool import StartedThreads
+from tropicell._runtime.parts import in_parts, in_turn
+from tropicell._runtime.threads import StartedThreads
 
 
 @pytest.mark.parametrize("workers", [1, 4])

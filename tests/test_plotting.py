@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from tropicell import Box, Network, Polytope, Slice, WholeSpace, enumerate_regions, plotting
+from tropicell.analysis.measure import decision_boundary
 from tropicell.errors import InvalidInputError
-from tropicell.measure import decision_boundary
 from tropicell.plotting import (
     plot_boundaries,
     plot_decision_boundary,

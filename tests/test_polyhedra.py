@@ -9,8 +9,8 @@ import z3
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tropicell.generators import generators
-from tropicell.polyhedra import Cell, from_point, integer_row, maximise, value_at
+from tropicell.geometry.generators import generators
+from tropicell.geometry.polyhedra import Cell, from_point, integer_row, maximise, value_at
 
 
 @st.composite

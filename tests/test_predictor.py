@@ -24,10 +24,10 @@ from tropicell import (
     Network,
     Slice,
     enumerate_regions,
-    region_cache,
     save,
 )
-from tropicell.predictor import POLICIES
+from tropicell.predict import cache as region_cache
+from tropicell.predict.cached import POLICIES
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -117,7 +117,7 @@ def test_points_and_maps_in_many_portions(monkeypatch: pytest.MonkeyPatch) -> No
     points = np.random.default_rng(0).normal(size=(200, 3)) * 3
     whole = CachedPredictor(network)
     expected = whole.predict(points)
-    monkeypatch.setattr("tropicell.algorithm3._BATCH", 500)
+    monkeypatch.setattr("tropicell.predict.algorithm3._BATCH", 500)
     parts = CachedPredictor(network)
     np.testing.assert_allclose(parts.predict(points), expected, rtol=1e-12)
     np.testing.assert_allclose(parts.jacobian(points), whole.jacobian(points), rtol=1e-9)
@@ -172,7 +172,7 @@ def cached_steps(predictor: CachedPredictor) -> list[int]:
 
 def predictor_for(regions: int, policy: str) -> CachedPredictor:
     """A predictor of `step_network` with room for so many regions."""
-    from tropicell.region_cache import RegionCache
+    from tropicell.predict.cache import RegionCache
 
     network = step_network()
     size = next(b for b in range(1, 10**5) if fits(RegionCache, b, policy) == regions)
@@ -279,7 +279,7 @@ def test_threads_share_a_cache() -> None:
     words, maps = predictor.columns()
     assert len(np.unique(words, axis=0)) == len(words) == predictor.size
     patterns = network.maps("float").of_patterns
-    from tropicell.columns import PackedPatterns
+    from tropicell.regions.columns import PackedPatterns
 
     expected = patterns(PackedPatterns(words, network.n_neurons, 1)[:])
     np.testing.assert_allclose(maps, expected, rtol=1e-9, atol=1e-9)

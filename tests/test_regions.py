@@ -19,7 +19,7 @@ from tropicell import (
     find_region,
 )
 from tropicell.errors import TropicellError, require
-from tropicell.patterns import from_paper_v, paper_v
+from tropicell.network.patterns import from_paper_v, paper_v
 
 
 @given(networks(), st.integers(0, 99))

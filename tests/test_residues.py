@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from strategies import cancelling_networks, networks
-from tropicell import Affine, Box, Layer, Network, Slice, enumerate_regions, growth, residues
-from tropicell.map_bounds import bounded_maps, largest_errors, output_bounds
-from tropicell.polyhedra import grows
+from tropicell import Affine, Box, Layer, Network, Slice, enumerate_regions
+from tropicell.analysis import growth, residues
+from tropicell.analysis.map_bounds import bounded_maps, largest_errors, output_bounds
+from tropicell.geometry.polyhedra import grows
 
 both = st.one_of(networks(), cancelling_networks(skip=True))
 

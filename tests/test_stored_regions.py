@@ -35,17 +35,17 @@ from tropicell import (
     StoredRegions,
     TropicellError,
     enumerate_regions,
-    measure,
-    region_folder,
     save,
 )
-from tropicell.checksums import BLOCK, CheckedStream, sums_of
+from tropicell._runtime.checksums import BLOCK, CheckedStream, sums_of
+from tropicell.analysis import measure
 from tropicell.cli import main
-from tropicell.columns import Ragged
-from tropicell.engines.runs import task_of
-from tropicell.manifest import read_manifest
-from tropicell.region_folder import OpenFolder
-from tropicell.region_rows import rows
+from tropicell.engines.table import task_of
+from tropicell.regions.columns import Ragged
+from tropicell.regions.rows import rows
+from tropicell.regions.stored.manifest import read_manifest
+from tropicell.search import folder as region_folder
+from tropicell.search.folder import OpenFolder
 
 pytest.importorskip("pyarrow", reason="the extra 'arrow' is not installed")
 

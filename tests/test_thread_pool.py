@@ -15,8 +15,8 @@ import pytest
 
 import tropicell
 from children import run_python
-from tropicell import thread_pool
-from tropicell.thread_pool import StartedThreads, ThreadPool
+from tropicell._runtime import threads as thread_pool
+from tropicell._runtime.threads import StartedThreads, ThreadPool
 
 
 def wait_until(condition: Callable[[], bool]) -> None:
@@ -88,7 +88,7 @@ def test_after_an_error_what_has_not_begun_is_cancelled() -> None:
 
 INTERRUPTED = """
 import threading
-from tropicell.thread_pool import ThreadPool
+from tropicell._runtime.threads import ThreadPool
 
 start = threading.Thread.start
 
@@ -169,7 +169,7 @@ def test_threads_that_nobody_needs_end(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_forked_process_has_threads_of_its_own() -> None:
     code = """
 import os
-from tropicell.thread_pool import ThreadPool
+from tropicell._runtime.threads import ThreadPool
 with ThreadPool(3) as pool:
     pool.map(abs, range(9))
 child = os.fork()

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from tropicell import Box, Network, count_regions
-from tropicell.callbacks import keras_callback, lightning_callback
+from tropicell.analysis.callbacks import keras_callback, lightning_callback
+from tropicell.analysis.tracking import RegionTracker
 from tropicell.errors import InvalidInputError
-from tropicell.tracking import RegionTracker
 
 torch = pytest.importorskip("torch")
 BOX = Box(-2, 2)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from strategies import networks, random_network
 from tropicell import Network, TropicalRationalMap, find_region, recurrences
-from tropicell.arithmetic import to_fractions, to_rationals
+from tropicell.geometry.arithmetic import to_fractions, to_rationals
 
 
 def random_points(network: Network, seed: int, count: int = 5) -> np.ndarray:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tropicell import EmptyRegion, Network, Region, find_region, recurrences
-from tropicell.patterns import from_paper_v
+from tropicell.network.patterns import from_paper_v
 
 A1, B1 = [[-4, 1], [-4, -1]], [2, 3]
 A2 = [[-8, 3], [-21 / 4, 19 / 4]]

@@ -13,7 +13,7 @@ from sklearn.datasets import make_moons
 from sklearn.neural_network import MLPRegressor
 
 import tropicell as tc
-from tropicell.convert import polygons
+from tropicell.regions.convert import polygons
 
 points, labels = make_moons(200, noise=0.1, random_state=0)
 model = MLPRegressor(hidden_layer_sizes=(16, 16), solver="lbfgs", max_iter=2000, random_state=1)

@@ -2,13 +2,12 @@
 
 from importlib.metadata import version as _version
 
-from tropicell import families, plotting
-from tropicell.certificate import Certificate
-from tropicell.checkpoint import Checkpoint
-from tropicell.comparison import Comparison, compare
-from tropicell.data_regions import DataRegions, auroc, occupancy
-from tropicell.domains import Box, Polytope, Slice, WholeSpace
-from tropicell.enumeration import count_regions, enumerate_regions, iter_regions
+from tropicell import plotting
+from tropicell._runtime.interruption import time_limit
+from tropicell.analysis.comparison import Comparison, compare
+from tropicell.analysis.data_regions import DataRegions, auroc, occupancy
+from tropicell.analysis.tracking import RegionTracker
+from tropicell.certificate.prover import Certificate
 from tropicell.errors import (
     CheckpointError,
     CheckpointWarning,
@@ -28,29 +27,31 @@ from tropicell.errors import (
     UnsupportedOperatorError,
     WeakComparisonWarning,
 )
-from tropicell.estimate import Estimate, estimate_regions
 from tropicell.explorer import explore
-from tropicell.export.c import compile_to_c
-from tropicell.export.onnx import to_onnx
-from tropicell.importers.onnx import from_onnx
+from tropicell.importers.files import load, save
+from tropicell.importers.onnx.importer import from_onnx
 from tropicell.importers.sklearn import from_sklearn
-from tropicell.importers.torch import from_torch
-from tropicell.interruption import time_limit
-from tropicell.io import load, save
-from tropicell.last_region import LastRegionPredictor
-from tropicell.layers import Affine, Layer
-from tropicell.locator import RegionLocator
-from tropicell.many import count_many
-from tropicell.maps import AffineMap
-from tropicell.network import Network
-from tropicell.predictor import CachedPredictor
-from tropicell.region import EmptyRegion, Region
-from tropicell.region_files import load_regions
-from tropicell.region_folder import RegionFolder
-from tropicell.regions import Regions
-from tropicell.stored_regions import StoredRegions
-from tropicell.tracking import RegionTracker
-from tropicell.tropical import TropicalRationalMap, find_region, recurrences
+from tropicell.importers.torch.importer import from_torch
+from tropicell.network import families
+from tropicell.network.domains import Box, Polytope, Slice, WholeSpace
+from tropicell.network.layers import Affine, Layer
+from tropicell.network.maps import AffineMap
+from tropicell.network.network import Network
+from tropicell.paper.recurrences import TropicalRationalMap, find_region, recurrences
+from tropicell.predict.cached import CachedPredictor
+from tropicell.predict.export.c import compile_to_c
+from tropicell.predict.export.onnx import to_onnx
+from tropicell.predict.last_region import LastRegionPredictor
+from tropicell.predict.locator import RegionLocator
+from tropicell.regions.files import load_regions
+from tropicell.regions.region import EmptyRegion, Region
+from tropicell.regions.regions import Regions
+from tropicell.regions.stored.stored_regions import StoredRegions
+from tropicell.search.checkpoint import Checkpoint
+from tropicell.search.enumeration import count_regions, enumerate_regions, iter_regions
+from tropicell.search.estimate import Estimate, estimate_regions
+from tropicell.search.folder import RegionFolder
+from tropicell.search.many import count_many
 
 __version__ = _version("tropicell")
 

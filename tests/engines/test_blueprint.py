@@ -11,9 +11,9 @@ import pytest
 
 from strategies import random_network
 from tropicell import Box, Regions, enumerate_regions
-from tropicell.columns import Ragged
-from tropicell.engines import blueprint
-from tropicell.engines.blueprint import Blueprint
+from tropicell._runtime import blueprint
+from tropicell._runtime.blueprint import Blueprint
+from tropicell.regions.columns import Ragged
 
 
 class Pair(NamedTuple):

@@ -22,20 +22,20 @@ from tropicell import (
     WholeSpace,
     enumerate_regions,
 )
-from tropicell.arithmetic import EXACT
-from tropicell.columns import PackedPatterns
-from tropicell.domains import Domain, resolve
-from tropicell.engines._cells_buffers import plane_stack
-from tropicell.engines._cells_maps import enter_layer
-from tropicell.engines._cells_sharp import refine
+from tropicell._runtime.memory import piece_of
 from tropicell.engines._column_kernels import copy_points, pattern_rows, point_sections
-from tropicell.engines.cells import CellTask, Tolerance
-from tropicell.engines.program import compile_program
-from tropicell.engines.slab import piece_of
-from tropicell.engines.tame import rounds_layer_0
+from tropicell.engines.cells._buffers import plane_stack
+from tropicell.engines.cells._maps import enter_layer
+from tropicell.engines.cells._sharp import refine
+from tropicell.engines.cells.task import CellTask, Tolerance
 from tropicell.engines.threads import UnitRun
-from tropicell.engines.traverse import traverse
-from tropicell.maps import NetworkMaps
+from tropicell.geometry.arithmetic import EXACT
+from tropicell.network.domains import Domain, resolve
+from tropicell.network.flat import compile_program
+from tropicell.network.maps import NetworkMaps
+from tropicell.network.tame import rounds_layer_0
+from tropicell.paper.algorithm2 import traverse
+from tropicell.regions.columns import PackedPatterns
 
 slow = settings(
     deadline=None, max_examples=80, suppress_health_check=[HealthCheck.too_slow], derandomize=True

@@ -17,18 +17,20 @@ from hypothesis import strategies as st
 
 from host_device import HostBackend, compiler
 from strategies import KINDS, domains, random_network
-from tropicell import Box, DeviceWarning, InvalidInputError, Network, Polytope, Slice, activations
+from tropicell import Box, DeviceWarning, InvalidInputError, Network, Polytope, Slice
 from tropicell.cli import main
-from tropicell.domains import Domain, WholeSpace
-from tropicell.engines import device, runs
-from tropicell.engines._device_cuda import CudaBackend, cuda_backend
-from tropicell.engines._device_layout import ENGINE, LEVEL, N_COUNTERS, Counts
-from tropicell.engines.batch import Run
-from tropicell.engines.cells import CellTask
-from tropicell.engines.device import DeviceRun
+from tropicell.engines import table as runs
+from tropicell.engines.cells.task import CellTask
+from tropicell.engines.gpu import run as device
+from tropicell.engines.gpu._cuda import CudaBackend, cuda_backend
+from tropicell.engines.gpu._layout import ENGINE, LEVEL, N_COUNTERS, Counts
+from tropicell.engines.gpu.run import DeviceRun
 from tropicell.engines.threads import UnitRun
-from tropicell.enumeration import count_regions, enumerate_regions, iter_regions
 from tropicell.errors import IncompleteError
+from tropicell.network import activations
+from tropicell.network.domains import Domain, WholeSpace
+from tropicell.regions.batch import Run
+from tropicell.search.enumeration import count_regions, enumerate_regions, iter_regions
 
 #: Bytes of working memory: room for a few cells at a time, and for everything.
 LITTLE, MUCH = 1 << 14, 1 << 22
@@ -424,7 +426,7 @@ def test_other_devices_are_refused():
 
 
 def test_the_command_line_takes_a_device(host_as_gpu, tmp_path, capsys):
-    from tropicell.io import save
+    from tropicell.importers.files import save
 
     network = random_mlp([2, 5, 1])
     save(network, tmp_path / "network.npz")

@@ -10,14 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from strategies import KINDS, default_network, domains, networks, random_network
-from tropicell import Affine, Box, Layer, Network, Polytope, Slice, activations
-from tropicell.domains import resolve
-from tropicell.engines import _halfspaces_search, _halfspaces_work
-from tropicell.engines._halfspaces_exact import decide, interior_point
-from tropicell.engines.halfspaces import HalfspaceTask, HalfspaceWorker
+from tropicell import Affine, Box, Layer, Network, Polytope, Slice
+from tropicell.engines.halfspaces import _search as _halfspaces_search
+from tropicell.engines.halfspaces import _work as _halfspaces_work
+from tropicell.engines.halfspaces._exact import decide, interior_point
+from tropicell.engines.halfspaces.task import HalfspaceTask, HalfspaceWorker
 from tropicell.engines.threads import UnitRun
-from tropicell.engines.traverse import traverse
 from tropicell.errors import InvalidDomainError
+from tropicell.network import activations
+from tropicell.network.domains import resolve
+from tropicell.paper.algorithm2 import traverse
 
 
 def oracle(network, domain=None):
@@ -185,7 +187,7 @@ def test_network_without_layers():
 
 
 def test_exact_linear_program():
-    from tropicell.arithmetic import to_rationals
+    from tropicell.geometry.arithmetic import to_rationals
 
     rows = to_rationals([[0, 1, 0], [0, 0, 1], [0, 1, 0], [0, 0, 1], [3, -1, -1], [1, 1, 1]])
     rows = rows.tolist()

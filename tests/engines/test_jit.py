@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from tropicell.engines._jit import Entry
+from tropicell._runtime.jit import Entry
 
 
 def test_only_the_first_call_looks_at_types() -> None:

@@ -13,8 +13,8 @@ from oracles import brute_force, has_interior, polygon_area
 from strategies import KINDS, domains, networks, random_network
 from tropicell import Box, InvalidDomainError, Network, Polytope, Region, Regions
 from tropicell import enumerate_regions as any_engine
-from tropicell.domains import WholeSpace
-from tropicell.engines.traverse import traverse
+from tropicell.network.domains import WholeSpace
+from tropicell.paper.algorithm2 import traverse
 
 
 def enumerate_regions(network: Network, domain: object = None, **options: object) -> Regions:

@@ -12,16 +12,16 @@ import numpy as np
 import pytest
 
 from tropicell import Network
-from tropicell.domains import WholeSpace
 from tropicell.engines import threads
-from tropicell.engines.batch import size_of
-from tropicell.engines.cells import CellTask
-from tropicell.engines.halfspaces import HalfspaceTask
+from tropicell.engines.cells.task import CellTask
+from tropicell.engines.halfspaces.task import HalfspaceTask
 from tropicell.engines.open_units import Place
-from tropicell.engines.runs import task_of
+from tropicell.engines.table import task_of
 from tropicell.engines.threads import UnitRun
 from tropicell.engines.units import LIMITS, Outcome, Task, Unit
-from tropicell.unit_states import units_from_arrays, units_to_arrays
+from tropicell.network.domains import WholeSpace
+from tropicell.regions.batch import size_of
+from tropicell.search.unit_states import units_from_arrays, units_to_arrays
 
 TASKS: list[Callable[[Network], Task]] = [CellTask, HalfspaceTask]
 

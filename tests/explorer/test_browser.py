@@ -14,7 +14,7 @@ import pytest
 import scipy.sparse as sp
 
 from tropicell import Affine, Box, Layer, Network, Regions, Slice, enumerate_regions, explore
-from tropicell.patterns import to_text
+from tropicell.network.patterns import to_text
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")

@@ -26,11 +26,11 @@ from tropicell import (
     Regions,
     Slice,
     WholeSpace,
-    activations,
     compile_to_c,
     enumerate_regions,
 )
-from tropicell.export.c_names import check_name
+from tropicell.network import activations
+from tropicell.predict.export.c_names import check_name
 
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-Wconversion", "-O1"]
 Run = Callable[[str, np.ndarray, int], tuple[np.ndarray, np.ndarray]]

@@ -17,20 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from tropicell import (
-    Affine,
-    Box,
-    Layer,
-    Network,
-    Polytope,
-    Slice,
-    WholeSpace,
-    activations,
-    enumerate_regions,
-)
-from tropicell.domains import Domain
-from tropicell.maps import AffineMap
-from tropicell.piecewise import Activation
+from tropicell import Affine, Box, Layer, Network, Polytope, Slice, WholeSpace, enumerate_regions
+from tropicell.network import activations
+from tropicell.network.domains import Domain
+from tropicell.network.maps import AffineMap
+from tropicell.network.piecewise import Activation
 
 SIGNED = ("|i1", "<i2", "<i4", "<i8")
 

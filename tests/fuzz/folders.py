@@ -31,8 +31,8 @@ from tropicell import (
     TropicellError,
     enumerate_regions,
 )
-from tropicell.columns import Ragged
 from tropicell.engines import units
+from tropicell.regions.columns import Ragged
 
 BOX = Box(-2, 2)
 

@@ -2,7 +2,7 @@
 
 Everything is read here once more: numbers of the network by the types that its fingerprint stands
 for, whatever type the file gives them; patterns as whole numbers of any size. The regions of that
-network come from Algorithm 2 in exact arithmetic (`tropicell.engines.traverse`).
+network come from Algorithm 2 in exact arithmetic (`tropicell.paper.algorithm2`).
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ import numpy as np
 from fuzz.attacks import Case
 from fuzz.certificates import Untrue, network_of
 from tropicell import Network, Polytope, WholeSpace
-from tropicell.engines.traverse import traverse
 from tropicell.errors import InvalidDomainError
+from tropicell.paper.algorithm2 import traverse
 
 SIGNED = ("|i1", "<i2", "<i4", "<i8")
 KINDS = {"domain.A": ("<f8",), "domain.b": ("<f8",), "words": ("<u8",), "witnesses": ("<f8",)}
@@ -184,7 +184,7 @@ _NETWORKS: dict[bytes, Network] = {}
 
 
 def _key(network: Network) -> bytes:
-    from tropicell.fingerprint import fingerprint_arrays
+    from tropicell.network.fingerprint import fingerprint_arrays
 
     parts = [np.array(a.shape).tobytes() + a.tobytes() for a in fingerprint_arrays(network)]
     key = b"|".join(parts)

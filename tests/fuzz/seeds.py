@@ -25,12 +25,12 @@ from tropicell import (
     enumerate_regions,
     verify_certificate,
 )
-from tropicell.activations import clip, hard_sigmoid, prelu
 from tropicell.cli.options import read_slice
-from tropicell.domains import Domain
 from tropicell.lab.data_files import read_idx
 from tropicell.lab.store import Store
 from tropicell.lab.user_model import user_points
+from tropicell.network.activations import clip, hard_sigmoid, prelu
+from tropicell.network.domains import Domain
 
 Loader = Callable[[Path], Any]
 

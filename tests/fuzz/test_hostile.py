@@ -31,7 +31,7 @@ from tropicell import (
 )
 from tropicell.errors import InvalidNetworkError
 from tropicell.importers import expressions
-from tropicell.maps import AffineMap
+from tropicell.network.maps import AffineMap
 
 node = helper.make_node
 

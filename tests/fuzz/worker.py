@@ -27,7 +27,7 @@ from fuzz.guard import Guard, limit_memory
 from fuzz.mutations import mutate, mutates_bytes
 from fuzz.seeds import LOADERS, cached, suffix_of
 from tropicell import CachedPredictor, Network, Regions, Slice, TropicellError
-from tropicell.predictor import POLICIES
+from tropicell.predict.cached import POLICIES
 from tropicell.verify_certificate import RejectedError
 
 #: A case that takes longer than this is reported, in seconds of processor time.

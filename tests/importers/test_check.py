@@ -9,8 +9,10 @@ from sklearn.neural_network import MLPRegressor
 
 from tropicell import Network, from_onnx, from_sklearn, from_torch
 from tropicell.errors import ImportMismatchError, ModelImportError
-from tropicell.importers import lowering, onnx_ops, sklearn, torch_ops
+from tropicell.importers import lowering, sklearn
 from tropicell.importers.check import compare
+from tropicell.importers.onnx import ops as onnx_ops
+from tropicell.importers.torch import ops as torch_ops
 
 NETWORK = Network.mlp([[[1.0], [-1.0]], [[1.0, 1.0]]])
 

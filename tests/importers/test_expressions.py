@@ -6,11 +6,11 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tropicell.activations import absolute, relu
 from tropicell.errors import ModelImportError
 from tropicell.importers import expressions as ex
 from tropicell.importers import lowering, nonlinear, shapes
 from tropicell.importers.builder import Builder
+from tropicell.network.activations import absolute, relu
 
 quick = settings(max_examples=40, deadline=None)
 

@@ -6,7 +6,7 @@ from onnx import TensorProto
 
 from onnx_models import assert_same, ints, model, node, write
 from tropicell import from_onnx
-from tropicell.importers import onnx_ops
+from tropicell.importers.onnx import ops as onnx_ops
 from tropicell.importers.operators import spellings
 
 RNG = np.random.default_rng(3)

@@ -14,7 +14,7 @@ from tropicell.errors import (
     UnsupportedOperatorError,
     WeakComparisonWarning,
 )
-from tropicell.importers import onnx as front_end
+from tropicell.importers.onnx import importer as front_end
 from tropicell.importers.refused import REFUSED
 
 UNARY = sorted({s for row in REFUSED for s in row.onnx} | {"DepthToSpace", "SomethingNew"})

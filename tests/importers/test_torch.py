@@ -6,10 +6,10 @@ from torch import nn
 
 from torch_modules import Function, assert_same, mask, t
 from tropicell import from_torch
-from tropicell.importers import torch_ops
 from tropicell.importers.operators import spellings
-from tropicell.importers.torch import from_pt2
-from tropicell.importers.torch_graph import from_exported
+from tropicell.importers.torch import ops as torch_ops
+from tropicell.importers.torch.graph import from_exported
+from tropicell.importers.torch.importer import from_pt2
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
 

@@ -10,7 +10,7 @@ from torch import nn
 import tropicell
 from torch_modules import First, Function, assert_same, t
 from tropicell import from_torch
-from tropicell.importers.torch import from_pt2
+from tropicell.importers.torch.importer import from_pt2
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
 

@@ -16,8 +16,8 @@ from math import comb
 import numpy as np
 
 from tropicell import Affine, Box, Layer, Network, WholeSpace, enumerate_regions
-from tropicell.domains import Domain
-from tropicell.families import Known, cones, folding, general_position, parallel, sawtooth
+from tropicell.network.domains import Domain
+from tropicell.network.families import Known, cones, folding, general_position, parallel, sawtooth
 
 BY_ORACLE = "by the oracle, Algorithm 2 in exact rationals"
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tropicell import InvalidInputError, Regions, count_regions, enumerate_regions
-from tropicell.families import cones, folding, general_position, parallel
+from tropicell.network.families import cones, folding, general_position, parallel
 from tropicell.verify_certificate import verify
 from zoo.specimens import ZOO, Specimen
 

@@ -15,19 +15,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse import issparse
 
+from tropicell._runtime.interruption import alarm
+from tropicell._runtime.paths import is_folder as folder_at
 from tropicell.cli import output
 from tropicell.cli.options import domain_of, domain_text, is_folder, search_options
 from tropicell.cli.show import folder_summary, show, summary, where
 from tropicell.errors import IncompleteError, InvalidInputError, TimeLimitError
-from tropicell.interruption import alarm
-from tropicell.io import load
-from tropicell.network import Network
-from tropicell.paths import is_folder as folder_at
-from tropicell.region_files import FORMAT, load_regions
-from tropicell.regions import Regions
+from tropicell.importers.files import load
+from tropicell.network.network import Network
+from tropicell.regions.files import FORMAT, load_regions
+from tropicell.regions.regions import Regions
 
 if TYPE_CHECKING:
-    from tropicell.stored_regions import StoredRegions
+    from tropicell.regions.stored.stored_regions import StoredRegions
 
 __all__ = ["show"]  # the command that has a module of its own
 
@@ -39,7 +39,7 @@ _MOST_DIGITS = 300
 
 def info(arguments: argparse.Namespace) -> int:
     """Layers, widths, skips, operators, neurons, bounds on the number of regions."""
-    from tropicell import bounds  # noqa: PLC0415
+    from tropicell.network import bounds  # noqa: PLC0415
 
     network = load(arguments.model)
     low, high = bounds.lower_bound(network), bounds.upper_bound(network)
@@ -87,7 +87,7 @@ def _weights(network: Network) -> int:
 
 def count(arguments: argparse.Namespace) -> int:
     """The number of regions, or of merged regions."""
-    from tropicell.enumeration import count_regions, enumerate_regions  # noqa: PLC0415
+    from tropicell.search.enumeration import count_regions, enumerate_regions  # noqa: PLC0415
 
     network, domain = load(arguments.model), domain_of(arguments)
     started = time.perf_counter()
@@ -128,7 +128,7 @@ def count(arguments: argparse.Namespace) -> int:
 
 def estimate(arguments: argparse.Namespace) -> int:
     """About how many regions there are."""
-    from tropicell.estimate import estimate_regions  # noqa: PLC0415
+    from tropicell.search.estimate import estimate_regions  # noqa: PLC0415
 
     network, domain = load(arguments.model), domain_of(arguments)
     found = estimate_regions(
@@ -168,7 +168,7 @@ def enumerate_(arguments: argparse.Namespace) -> int:
 
 def _stream(arguments: argparse.Namespace) -> int:
     """All regions, into a folder, while they are found."""
-    from tropicell.enumeration import enumerate_regions  # noqa: PLC0415
+    from tropicell.search.enumeration import enumerate_regions  # noqa: PLC0415
 
     network, domain = load(arguments.model), domain_of(arguments)
     stored: StoredRegions = enumerate_regions(
@@ -185,7 +185,7 @@ def _stream(arguments: argparse.Namespace) -> int:
 
 
 def _enumerated(network: Network, domain: Any, options: dict[str, Any]) -> Regions:
-    from tropicell.enumeration import enumerate_regions  # noqa: PLC0415
+    from tropicell.search.enumeration import enumerate_regions  # noqa: PLC0415
 
     regions: Regions = enumerate_regions(network, domain, **options)
     return regions
@@ -237,7 +237,7 @@ def certify(arguments: argparse.Namespace) -> int:
 
 def compare(arguments: argparse.Namespace) -> int:
     """The largest difference of two networks."""
-    from tropicell.comparison import compare as compared  # noqa: PLC0415
+    from tropicell.analysis.comparison import compare as compared  # noqa: PLC0415
 
     domain = domain_of(arguments)
     found = compared(load(arguments.model), load(arguments.other), domain)
@@ -348,7 +348,7 @@ def holds_regions(path: str) -> bool:
 
 def demo(arguments: argparse.Namespace) -> int:
     """The bundled network, with a picture."""
-    from tropicell.demo import main  # noqa: PLC0415
+    from tropicell.cli.demo import main  # noqa: PLC0415
 
     main(["--out", arguments.out])
     return DONE

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tropicell.domains import Box, Domain, Slice, WholeSpace
+from tropicell._runtime.paths import is_folder as folder_at
 from tropicell.errors import ModelFileError
-from tropicell.paths import is_folder as folder_at
+from tropicell.network.domains import Box, Domain, Slice, WholeSpace
 
 SLICE_HELP = """slice files:
   FILE of --slice is an .npz with either
@@ -139,8 +139,8 @@ def domain_text(domain: Domain) -> str:
 
 def read_slice(path: str) -> Slice:
     """A slice from an ``.npz`` file; see the help text of ``tropicell count``."""
+    from tropicell.importers.files import read_npz  # noqa: PLC0415
     from tropicell.importers.messages import in_file  # noqa: PLC0415 - keeps --help fast
-    from tropicell.io import read_npz  # noqa: PLC0415
 
     with in_file(Path(path)):
         return _slice_of(read_npz(path), path)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from tropicell.plain import plain
+from tropicell._runtime.plain import plain
 
 
 def printable(text: str) -> str:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from tropicell.domains import Box
-from tropicell.durable import replacing
+from tropicell._runtime.durable import replacing
+from tropicell._runtime.paths import path_of
 from tropicell.errors import InvalidInputError, ModelFileError, require
+from tropicell.importers.files import read_npz
 from tropicell.importers.messages import in_file
-from tropicell.io import read_npz
-from tropicell.paths import path_of
-from tropicell.regions import Regions
+from tropicell.network.domains import Box
+from tropicell.regions.regions import Regions
 
 
 def draw(regions: Regions, arguments: argparse.Namespace) -> None:

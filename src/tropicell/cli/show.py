@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 from tropicell.cli import output
 from tropicell.cli.options import domain_text, is_folder
 from tropicell.errors import InvalidInputError
-from tropicell.region_files import load_regions
-from tropicell.regions import Regions
+from tropicell.regions.files import load_regions
+from tropicell.regions.regions import Regions
 
 if TYPE_CHECKING:
-    from tropicell.stored_regions import StoredRegions
+    from tropicell.regions.stored.stored_regions import StoredRegions
 
 DONE = 0
 

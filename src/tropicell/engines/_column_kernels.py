@@ -1,7 +1,7 @@
 """Kernels that copy regions out of the engines' buffers, with their patterns packed.
 
 NumPy could do it in a dozen steps; but between them all threads wait for Python's global lock. All
-columns go to one piece of memory (`tropicell.engines.slab.Piece`), one after the other; where each
+columns go to one piece of memory (`tropicell._runtime.memory.Piece`), one after the other; where each
 begins is known from the numbers of regions, corners and facets.
 """
 
@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tropicell.engines._cells_state import NONE
-from tropicell.engines._jit import copy_bytes, kernel
+from tropicell._runtime.jit import copy_bytes, kernel
+from tropicell.engines.cells._state import NONE
 
 #: This times eight bytes that are 0 or 1 has them as bits, the first one lowest, in its top byte.
 _GATHER = np.uint64(0x0102040810204080)
@@ -61,7 +61,7 @@ _point_sections = kernel(point_sections)
 def _pack(
     patterns: Any, eights: Any, n: int, neurons: int, bits: int, width: int, words: Any, at: int
 ) -> None:
-    """Patterns as `tropicell.columns.PackedPatterns` has them; `eights` are the same bytes.
+    """Patterns as `tropicell.regions.columns.PackedPatterns` has them; `eights` are the same bytes.
 
     Bytes beyond the last neuron may be anything.
     """

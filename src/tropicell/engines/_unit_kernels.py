@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tropicell.engines._jit import kernel
+from tropicell._runtime.jit import kernel
 
 #: Steps of what a kernel does with a unit: put its nodes on the stack, search, write columns of
 #: regions, write what is left.

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
-from tropicell.engines.slab import Piece
+from tropicell._runtime.memory import Piece
 
 Arrays = dict[str, NDArray[Any]]
 

@@ -15,11 +15,11 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Any
 
-from tropicell.engines.batch import Columns, size_of
+from tropicell._runtime.interruption import Halt, beside, current, using
+from tropicell._runtime.threads import StartedThreads
 from tropicell.engines.open_units import Key, OpenPlaces, Place
 from tropicell.engines.units import Outcome, Task, Unit, Worker
-from tropicell.interruption import Halt, beside, current, using
-from tropicell.thread_pool import StartedThreads
+from tropicell.regions.batch import Columns, size_of
 
 #: Bytes of regions that may wait for those before them, or for the reader; then only the very
 #: first unit is worked on, so that memory stays bounded.
@@ -36,7 +36,7 @@ _SECONDS, _FIRST_SECONDS = 0.05, 0.002
 
 
 class UnitRun:
-    """One enumeration by units; see `tropicell.engines.batch.Run`.
+    """One enumeration by units; see `tropicell.regions.batch.Run`.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class UnitRun:
 
     Examples
     --------
-    >>> from tropicell.engines.cells import CellTask
+    >>> from tropicell.engines.cells.task import CellTask
     >>> from tropicell import Network
     >>> run = UnitRun(CellTask(Network.mlp([[[1.0], [-1.0]], [[1.0, 1.0]]])), workers=2)
     >>> sum(len(batch.packed) for batch in run.batches() if batch is not None), run.complete

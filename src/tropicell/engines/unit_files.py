@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from tropicell.engines._cells_state import FACET_AT, N_FACETS, SIMPLE, TABLE
-from tropicell.engines._exact_cells import ExactCell, ExactCells
-from tropicell.engines._exact_cone import Cone
-from tropicell.engines._halfspaces_program import Program as HalfspaceProgram
-from tropicell.engines.program import Program
+from tropicell.engines.cells._exact_cells import ExactCell, ExactCells
+from tropicell.engines.cells._exact_cone import Cone
+from tropicell.engines.cells._state import FACET_AT, N_FACETS, SIMPLE, TABLE
+from tropicell.engines.halfspaces._program import Program as HalfspaceProgram
 from tropicell.engines.units import Arrays
-from tropicell.network import Network
+from tropicell.network.flat import Program
+from tropicell.network.network import Network
 
 _PLANE = {"poly": (float, 9), "labels": (int, 0), "conflicts": (int, 0)}
 _CONE = {

@@ -16,11 +16,11 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tropicell.engines._exact_cells import ExactCell
+from tropicell._runtime.memory import Slab
 from tropicell.engines._unit_kernels import GROUPS, HEAVIEST, MOST_CHILDREN, SIZE, STARTS, WEIGHTS
-from tropicell.engines.batch import Columns
+from tropicell.engines.cells._exact_cells import ExactCell
 from tropicell.engines.packed import Arrays, Layout, Packed
-from tropicell.engines.slab import Slab
+from tropicell.regions.batch import Columns
 
 __all__ = [
     "Arrays",

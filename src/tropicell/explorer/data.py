@@ -18,15 +18,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tropicell.arithmetic import to_floats
-from tropicell.columns import Ragged
-from tropicell.domains import Box, Domain, Polytope
-from tropicell.enumeration import enumerate_regions
 from tropicell.errors import InvalidInputError
-from tropicell.layers import Affine
-from tropicell.lines import Lines
-from tropicell.network import Network
-from tropicell.regions import Regions
+from tropicell.geometry.arithmetic import to_floats
+from tropicell.network.domains import Box, Domain, Polytope
+from tropicell.network.layers import Affine
+from tropicell.network.lines import Lines
+from tropicell.network.network import Network
+from tropicell.regions.columns import Ragged
+from tropicell.regions.regions import Regions
+from tropicell.search.enumeration import enumerate_regions
 
 #: Room around the outermost corners when regions are unbounded, as a share of their extent.
 _MARGIN = 0.1
@@ -47,7 +47,7 @@ class Outline:
     corners : Ragged
         Corners in order around each region, shape (corners, 2).
     sides : ndarray
-        For every corner the line (see `tropicell.lines`) of the side that starts there.
+        For every corner the line (see `tropicell.network.lines`) of the side that starts there.
     lines : Lines
         What the numbers in `sides` stand for.
     """

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tropicell.durable import replacing
+from tropicell._runtime.durable import replacing
+from tropicell._runtime.paths import path_of
 from tropicell.errors import InvalidInputError
 from tropicell.explorer.data import check, encode, first_view, frame, outline
-from tropicell.paths import path_of
-from tropicell.regions import Regions
+from tropicell.regions.regions import Regions
 
 #: The page's scripts; each uses only what comes before it.
 SCRIPTS = (

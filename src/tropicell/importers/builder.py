@@ -7,9 +7,8 @@ import math
 import numpy as np
 import scipy.sparse as sp
 
-from tropicell.activations import Activation
-from tropicell.arithmetic import Matrix
 from tropicell.errors import ModelImportError
+from tropicell.geometry.arithmetic import Matrix
 from tropicell.importers.expressions import (
     MAX_INPUTS,
     Expression,
@@ -19,8 +18,9 @@ from tropicell.importers.expressions import (
     check_shape,
     tidy,
 )
-from tropicell.layers import Affine, Layer
-from tropicell.network import Network
+from tropicell.network.activations import Activation
+from tropicell.network.layers import Affine, Layer
+from tropicell.network.network import Network
 
 
 class Builder:
@@ -33,7 +33,7 @@ class Builder:
 
     Examples
     --------
-    >>> from tropicell.activations import relu
+    >>> from tropicell.network.activations import relu
     >>> builder = Builder((1, 2))
     >>> y = builder.activate(builder.input, relu(), "r")
     >>> builder.finish(y)

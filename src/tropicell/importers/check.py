@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tropicell.arrays import FloatArray
+from tropicell._runtime.arrays import FloatArray
 from tropicell.errors import ImportMismatchError, ModelImportError
-from tropicell.layers import Affine
-from tropicell.network import Network
+from tropicell.network.layers import Affine
+from tropicell.network.network import Network
 
 #: Largest relative difference allowed when the model is run in float64.
 FLOAT64_TOLERANCE = 1e-9

@@ -18,9 +18,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from tropicell.arithmetic import Matrix
-from tropicell.arrays import FloatArray
+from tropicell._runtime.arrays import FloatArray
 from tropicell.errors import ModelImportError
+from tropicell.geometry.arithmetic import Matrix
 
 Shape = tuple[int, ...]
 IntArray = NDArray[np.intp]

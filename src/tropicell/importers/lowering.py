@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from tropicell.arrays import FloatArray
+from tropicell._runtime.arrays import FloatArray
 from tropicell.errors import ModelImportError
 from tropicell.importers.expressions import (
     Expression,

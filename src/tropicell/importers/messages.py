@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tropicell._runtime.paths import reason
 from tropicell.errors import (
     ModelFileError,
     ModelImportError,
     TropicellError,
     UnsupportedOperatorError,
 )
-from tropicell.paths import reason
 
 
 @contextmanager

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tropicell import activations
 from tropicell.errors import ModelImportError, UnsupportedOperatorError
 from tropicell.importers.builder import Builder
 from tropicell.importers.expressions import (
@@ -33,6 +32,7 @@ from tropicell.importers.expressions import (
     take,
 )
 from tropicell.importers.lowering import Window, adaptive_spans, windows
+from tropicell.network import activations
 
 
 def clip(

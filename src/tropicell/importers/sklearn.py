@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from tropicell import activations
-from tropicell.arrays import FloatArray
+from tropicell._runtime.arrays import FloatArray
 from tropicell.errors import ModelImportError, UnsupportedOperatorError, require
 from tropicell.importers import nonlinear
 from tropicell.importers.builder import Builder
 from tropicell.importers.check import FLOAT64_TOLERANCE, compare
 from tropicell.importers.expressions import Value, add, finite, scale
 from tropicell.importers.lowering import matmul
-from tropicell.network import Network
+from tropicell.network import activations
+from tropicell.network.network import Network
 
 _SMOOTH = {
     "logistic": "it is not piecewise linear; train with activation='relu' instead",

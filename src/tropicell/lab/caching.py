@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tropicell.columns import PackedPatterns
 from tropicell.lab.examples import Examples
 from tropicell.lab.stack import Stack, torch
-from tropicell.patterns import PatternArray
+from tropicell.network.patterns import PatternArray
+from tropicell.regions.columns import PackedPatterns
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,8 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tropicell.domains import Box, Domain, Slice, WholeSpace
-from tropicell.enumeration import enumerate_regions
 from tropicell.errors import InvalidInputError
 from tropicell.explorer import explore
 from tropicell.lab.pictures import WITH, WITHOUT, figure
@@ -23,9 +21,11 @@ from tropicell.lab.skip_sets import without_skips
 from tropicell.lab.statistics import mann_whitney, paired_ratio, summary
 from tropicell.lab.texts import mean_text, p_text, skips_text
 from tropicell.lab.user_model import user_networks, user_points
-from tropicell.many import count_many
-from tropicell.network import Network
+from tropicell.network.domains import Box, Domain, Slice, WholeSpace
+from tropicell.network.network import Network
 from tropicell.plotting import plot_regions
+from tropicell.search.enumeration import enumerate_regions
+from tropicell.search.many import count_many
 
 COLORS = {"as it is": WITH, "without skips": WITHOUT}
 

@@ -15,9 +15,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from tropicell._runtime.paths import path_of
 from tropicell.errors import InvalidInputError, ModelFileError
+from tropicell.importers.files import read_npz
 from tropicell.importers.messages import in_file
-from tropicell.io import read_npz
 from tropicell.lab.data_files import (
     CIFAR10_FILES,
     MNIST_FILES,
@@ -28,7 +29,6 @@ from tropicell.lab.data_files import (
     read_svhn,
 )
 from tropicell.lab.download import PublicFile, download
-from tropicell.paths import path_of
 
 Bytes = NDArray[np.uint8]
 

@@ -12,9 +12,9 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from tropicell._runtime.paths import make_folder, reason
 from tropicell.errors import FileWriteError, ModelFileError
 from tropicell.importers.messages import in_file
-from tropicell.paths import make_folder, reason
 
 _BLOCK = 2**18
 _ATTEMPTS = 3

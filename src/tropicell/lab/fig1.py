@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from tropicell.domains import Box
-from tropicell.enumeration import enumerate_regions
 from tropicell.lab.pictures import figure
 from tropicell.lab.run import Experiment, Run
-from tropicell.network import Network
+from tropicell.network.domains import Box
+from tropicell.network.network import Network
+from tropicell.paper.recurrences import find_region
 from tropicell.plotting import plot_regions, plot_walkthrough
-from tropicell.region import EmptyRegion, Region
-from tropicell.tropical import find_region
+from tropicell.regions.region import EmptyRegion, Region
+from tropicell.search.enumeration import enumerate_regions
 
 #: Both neurons of layer 1 active; of layer 2 the first active, the second inactive.
 PATTERN = "11|10"

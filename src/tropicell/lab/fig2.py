@@ -11,18 +11,18 @@ from typing import Any
 
 import numpy as np
 
-from tropicell.domains import Box
-from tropicell.enumeration import enumerate_regions
 from tropicell.explorer import explore
 from tropicell.lab.functions import FUNCTIONS, RADIUS, Function, grid
 from tropicell.lab.pictures import figure
 from tropicell.lab.run import Experiment, Run
 from tropicell.lab.trained import Job, Trained, trained
 from tropicell.lab.training import Schedule, Task
-from tropicell.many import count_many
-from tropicell.network import Network
+from tropicell.network.domains import Box
+from tropicell.network.network import Network
 from tropicell.plotting import plot_regions
-from tropicell.regions import Regions
+from tropicell.regions.regions import Regions
+from tropicell.search.enumeration import enumerate_regions
+from tropicell.search.many import count_many
 
 BOX = Box(-RADIUS, RADIUS)
 

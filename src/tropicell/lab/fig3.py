@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tropicell.arrays import FloatArray
-from tropicell.domains import Box, WholeSpace
+from tropicell._runtime.arrays import FloatArray
 from tropicell.lab.functions import FUNCTIONS, RADIUS, Function
 from tropicell.lab.pictures import WITH, WITHOUT, figure
 from tropicell.lab.run import Experiment, Run
@@ -16,7 +15,8 @@ from tropicell.lab.statistics import mann_whitney, summary
 from tropicell.lab.texts import mean_text, p_text, skips_text
 from tropicell.lab.trained import Job, Trained, trained
 from tropicell.lab.training import Schedule, Task
-from tropicell.many import count_many
+from tropicell.network.domains import Box, WholeSpace
+from tropicell.search.many import count_many
 
 #: Of the paper's Figure 2.
 PAPER_EPOCHS = 20_000

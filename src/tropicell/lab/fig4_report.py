@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tropicell.arrays import FloatArray
+from tropicell._runtime.arrays import FloatArray
 from tropicell.lab.data import DataSet
 from tropicell.lab.pictures import figure
 from tropicell.lab.report import literal

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tropicell.arrays import FloatArray
+from tropicell._runtime.arrays import FloatArray
 
 #: The paper's samples lie in [-RADIUS, RADIUS]².
 RADIUS = 10.0

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tropicell.durable import replacing
+from tropicell._runtime.durable import replacing
 from tropicell.errors import require
 
 #: Colours of networks without and with skip connections (they differ for the colour-blind too).

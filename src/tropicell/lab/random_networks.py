@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tropicell.errors import InvalidInputError
-from tropicell.network import Network
+from tropicell.network.network import Network
 
 Initialisation = Literal["pytorch", "he zero", "he random"]
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
-from tropicell.durable import replacing
+from tropicell._runtime.durable import replacing
 
 _STYLE = """
 body { font: 16px/1.55 system-ui, sans-serif; color: #1c1c1c; background: #fff;

@@ -22,12 +22,12 @@ from typing import Any, TypeVar
 import numpy as np
 from tqdm import tqdm
 
-from tropicell.durable import replacing
+from tropicell._runtime.durable import replacing
+from tropicell._runtime.paths import make_folder, path_of
+from tropicell._runtime.plain import plain
 from tropicell.errors import IncompleteError, InvalidInputError
 from tropicell.lab.report import Report
 from tropicell.lab.store import Arrays, Store
-from tropicell.paths import make_folder, path_of
-from tropicell.plain import plain
 
 T = TypeVar("T")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tropicell.layers import Affine, Layer
-from tropicell.network import Network
+from tropicell.network.layers import Affine, Layer
+from tropicell.network.network import Network
 
 Skips = list[tuple[int, int]]
 

@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tropicell.domains import Box, Domain, WholeSpace
 from tropicell.lab.random_networks import Initialisation, random_parameters
 from tropicell.lab.run import Experiment, Run
 from tropicell.lab.skip_sets import SKIP_SETS
 from tropicell.lab.skips_report import draw, write_report
 from tropicell.lab.skips_results import Cell, Results
-from tropicell.many import count_many
-from tropicell.network import Network
+from tropicell.network.domains import Box, Domain, WholeSpace
+from tropicell.network.network import Network
+from tropicell.search.many import count_many
 
 INITIALISATIONS: tuple[Initialisation, ...] = ("pytorch", "he random", "he zero")
 

@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Any
 
 from tropicell.errors import InvalidInputError, require
-from tropicell.network import Network
+from tropicell.network.network import Network
 
 torch = require("torch", extra="lab", why="training networks")
 

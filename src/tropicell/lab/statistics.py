@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from tropicell.arrays import FloatArray
+from tropicell._runtime.arrays import FloatArray
 from tropicell.errors import InvalidInputError
 
 Tail = Literal["greater", "less"]

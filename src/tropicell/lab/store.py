@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tropicell._runtime.paths import make_folder
+from tropicell._runtime.plain import plain
 from tropicell.errors import ModelFileError
-from tropicell.io import read_npz, write_npz
-from tropicell.paths import make_folder
-from tropicell.plain import plain
+from tropicell.importers.files import read_npz, write_npz
 
 Arrays = dict[str, NDArray[Any]]
 

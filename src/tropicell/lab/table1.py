@@ -12,16 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from tropicell.domains import Box, Domain, WholeSpace
-from tropicell.enumeration import enumerate_regions
+from tropicell._runtime.threads import ThreadPool
 from tropicell.lab.run import Experiment, Run
 from tropicell.lab.statistics import power
 from tropicell.lab.table1_report import draw, write_proofs, write_report
 from tropicell.lab.table1_results import KINDS, PAPER_NETWORKS, PUBLISHED, Counts, Results, Row
 from tropicell.lab.texts import skips_text
-from tropicell.many import count_many
-from tropicell.network import Network
-from tropicell.thread_pool import ThreadPool
+from tropicell.network.domains import Box, Domain, WholeSpace
+from tropicell.network.network import Network
+from tropicell.search.enumeration import enumerate_regions
+from tropicell.search.many import count_many
 
 #: Networks in a unit of work: what is finished with fewer networks serves with more of them.
 _UNIT = 50

@@ -19,7 +19,7 @@ from tropicell.lab.statistics import (
     standardised_difference,
     summary,
 )
-from tropicell.network import Network
+from tropicell.network.network import Network
 
 Counts = NDArray[np.int64]
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tropicell.lab.run import Run
 from tropicell.lab.store import Arrays
 from tropicell.lab.training import Part, Schedule, Task, train
-from tropicell.network import Network
+from tropicell.network.network import Network
 
 
 @dataclass(frozen=True, eq=False)

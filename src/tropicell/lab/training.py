@@ -23,12 +23,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from tqdm import tqdm
 
+from tropicell._runtime.threads import ThreadPool
 from tropicell.errors import InvalidInputError
 from tropicell.lab.examples import Examples
 from tropicell.lab.losses import LossName, check_loss, loss, slope
 from tropicell.lab.stack import Stack, Tensor, Values, check_shape, torch
-from tropicell.network import Network
-from tropicell.thread_pool import ThreadPool
+from tropicell.network.network import Network
 
 #: Numbers of one stack on the CPU (parameters, batch and layers) in bytes: about a core's share
 #: of the last cache.

@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tropicell._runtime.paths import check_file
 from tropicell.errors import InvalidInputError, ModelFileError, TropicellError
+from tropicell.importers.files import load, read_npz
 from tropicell.importers.messages import in_file
 from tropicell.importers.sklearn import from_sklearn
-from tropicell.importers.torch import from_torch
-from tropicell.io import load, read_npz
-from tropicell.network import Network
-from tropicell.paths import check_file
+from tropicell.importers.torch.importer import from_torch
+from tropicell.network.network import Network
 
 #: Arrays of a data file in which points are looked for.
 _POINTS = ("points", "x_train", "x")

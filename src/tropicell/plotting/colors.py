@@ -7,8 +7,8 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from tropicell.graph import single_flips
-from tropicell.regions import Regions
+from tropicell.analysis.graph import single_flips
+from tropicell.regions.regions import Regions
 
 #: Light, muted, and told apart with any kind of colour vision; more are taken from around it.
 PALETTE = (

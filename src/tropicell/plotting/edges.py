@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tropicell.arrays import FloatArray
-from tropicell.network import Network
+from tropicell._runtime.arrays import FloatArray
+from tropicell.network.network import Network
 from tropicell.plotting.frame import ON_LINE, polygons_in
-from tropicell.regions import Regions
+from tropicell.regions.regions import Regions
 
 #: Polygons that are looked at together.
 _BATCH = 10_000

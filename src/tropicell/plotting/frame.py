@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tropicell.arrays import FloatArray
-from tropicell.domains import Box
-from tropicell.enumeration import enumerate_regions
+from tropicell._runtime.arrays import FloatArray
 from tropicell.errors import InvalidInputError, require
-from tropicell.network import Network
-from tropicell.region import Region
-from tropicell.regions import Regions
+from tropicell.network.domains import Box
+from tropicell.network.network import Network
+from tropicell.regions.region import Region
+from tropicell.regions.regions import Regions
+from tropicell.search.enumeration import enumerate_regions
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

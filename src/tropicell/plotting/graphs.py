@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tropicell.arrays import FloatArray
-from tropicell.domains import Box
+from tropicell._runtime.arrays import FloatArray
 from tropicell.errors import require
-from tropicell.network import Network
+from tropicell.network.domains import Box
+from tropicell.network.network import Network
 from tropicell.plotting.colors import color_names, color_numbers
 from tropicell.plotting.frame import (
     check_output,
@@ -21,7 +21,7 @@ from tropicell.plotting.frame import (
     regions_in,
     window_of,
 )
-from tropicell.regions import Regions
+from tropicell.regions.regions import Regions
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,19 +9,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tropicell.arithmetic import to_floats
-from tropicell.arrays import FloatArray
-from tropicell.domains import Box, Slice
-from tropicell.enumeration import enumerate_regions
+from tropicell._runtime.arrays import FloatArray
 from tropicell.errors import InvalidInputError, require
-from tropicell.inequalities import Inequalities, cut_by
-from tropicell.network import Network
-from tropicell.patterns import PatternLike
+from tropicell.geometry.arithmetic import to_floats
+from tropicell.geometry.polyhedra import Cell
+from tropicell.network.domains import Box, Slice
+from tropicell.network.inequalities import Inequalities, cut_by
+from tropicell.network.network import Network
+from tropicell.network.patterns import PatternLike
 from tropicell.plotting.colors import PALETTE
 from tropicell.plotting.frame import around, cut, rectangle, show_frame
 from tropicell.plotting.plane import Color, plot_regions
-from tropicell.polyhedra import Cell
-from tropicell.region import Region
+from tropicell.regions.region import Region
+from tropicell.search.enumeration import enumerate_regions
 
 
 def plot_walkthrough(

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tropicell.arithmetic import to_floats
-from tropicell.arrays import FloatArray
-from tropicell.domains import Box
+from tropicell._runtime.arrays import FloatArray
 from tropicell.errors import InvalidInputError, require
-from tropicell.network import Network
+from tropicell.geometry.arithmetic import to_floats
+from tropicell.network.domains import Box
+from tropicell.network.network import Network
 from tropicell.plotting.colors import color_names, color_numbers
 from tropicell.plotting.edges import boundary_edges, level_segments
 from tropicell.plotting.frame import (
@@ -23,7 +23,7 @@ from tropicell.plotting.frame import (
     show_frame,
     window_of,
 )
-from tropicell.regions import Regions
+from tropicell.regions.regions import Regions
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,0 +1,63 @@
+"""A progress bar that finds out, after a while, how far there is to go."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+from tqdm import tqdm
+
+from tropicell._runtime.interruption import Halt, using
+
+#: Seconds before an estimate is worth its time.
+_PATIENCE = 2.0
+
+
+class RegionBar:
+    """Counts regions on standard error.
+
+    Parameters
+    ----------
+    show : bool
+    guess : callable
+        About how many regions there are in all; asked once, after two seconds, in a thread beside
+        the search, which never waits for it. It ends with the bar.
+
+    Examples
+    --------
+    >>> bar = RegionBar(False, lambda: 100)
+    >>> bar.update(10)
+    >>> bar.close()
+    """
+
+    def __init__(self, show: bool, guess: Callable[[], int]) -> None:
+        self._bar = tqdm(unit=" regions") if show else None
+        self._guess: Callable[[], int] | None = guess
+        self._guessed: list[int] = []
+        self._halt = Halt()
+        self._started = time.perf_counter()
+
+    def update(self, found: int) -> None:
+        """So many regions were found until now."""
+        if self._bar is None:
+            return
+        self._bar.update(found - self._bar.n)
+        if self._guess is not None and time.perf_counter() - self._started > _PATIENCE:
+            guess, self._guess = self._guess, None
+            threading.Thread(target=self._ask, args=(guess,), daemon=True).start()
+        if self._guessed:
+            self._bar.total = self._guessed.pop()
+        if self._bar.total is not None and found > self._bar.total:
+            self._bar.total = None  # the guess was too low: better none than a bar that is full
+
+    def _ask(self, guess: Callable[[], int]) -> None:
+        with using(self._halt), suppress(Exception):  # without a guess the bar is just shorter
+            self._guessed.append(guess())
+
+    def close(self) -> None:
+        """Leave the bar as it is."""
+        self._halt.set()
+        if self._bar is not None:
+            self._bar.close()

@@ -1,0 +1,242 @@
+"""A network as flat arrays, for the filter's kernels.
+
+Everything here is exact: numbers are copied, and coordinates are scaled by powers of two. (Only
+the map of a slice of a slice may be rounded; see `gamma`.) A network
+with one input gets a second one that it does not use, between -1 and 1. So kernels work in
+D dimensions, at least 2.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from tropicell._runtime.arrays import FloatArray
+from tropicell.network.domains import Domain
+from tropicell.network.network import Network
+
+IntArray = NDArray[np.int64]
+
+#: Numbers that are not 0 must be in between for the error bounds to hold without underflow.
+_SMALLEST, _LARGEST = 1e-60, 1e60
+
+#: Matrices are made dense: networks with more weights (and zeros) than this are left alone.
+_MOST_WEIGHTS = 20_000_000
+
+#: Unit roundoff of float64.
+ROUND = 2.0**-53
+
+#: Covers underflow in all sums of products, as long as numbers are in the range above.
+TINY = 1e-200
+
+
+class FilterProgram(NamedTuple):
+    """What the kernel reads.
+
+    Attributes
+    ----------
+    starts : ndarray, shape (layers + 2,)
+        Where the neurons of layer 0, 1, … begin; layer 0 is the input.
+    term_starts : ndarray, shape (layers + 1,)
+        Where the terms of layer 1, 2, … begin.
+    terms : ndarray, shape (terms, 2)
+        Source layer, and where its matrix begins in `weights`, stored as (source, target).
+    inputs : ndarray, shape (width of layer 0, D + 1)
+        Layer 0 as a map of the scaled coordinates, offset last.
+    weights, bias : ndarray
+    slopes, intercepts, breakpoints : ndarray, one row for each neuron from layer 1 on
+    first_lines, neurons : ndarray
+        Number of each neuron's first line; neuron of each line (0 for those of the domain).
+    domain : ndarray, shape (rows, D + 1)
+        Rows r with ``r · (x, 1) >= 0``; row i is line i + 1. With one input two more follow.
+    domain_lines : int
+        Rows that are the domain's own.
+    gamma : ndarray, shape (layers,)
+        Relative rounding error of each layer's sums, and of layer 0 if that is rounded.
+    """
+
+    starts: IntArray
+    term_starts: IntArray
+    terms: IntArray
+    inputs: FloatArray
+    weights: FloatArray
+    bias: FloatArray
+    slopes: FloatArray
+    intercepts: FloatArray
+    breakpoints: FloatArray
+    first_lines: IntArray
+    neurons: IntArray
+    domain: FloatArray
+    domain_lines: int
+    gamma: FloatArray
+
+
+def filter_program(network: Network, domain: Domain, scale: FloatArray) -> FilterProgram | None:
+    """Flat arrays of a network, or None if the filter can't work with it.
+
+    Parameters
+    ----------
+    network : Network
+    domain : Domain
+    scale : ndarray, shape (inputs,)
+        Powers of two: the kernel's coordinates are x / scale.
+    """
+    inputs = _input_map(network)
+    a, b = domain.inequalities(network.n_inputs)
+    terms, starts, offset = [], [0], 0
+    for layer in network.layers:
+        for source, matrix in layer.affine.terms.items():
+            terms.append((source, offset))
+            offset += matrix.shape[0] * matrix.shape[1]
+        starts.append(len(terms))
+    if offset > _MOST_WEIGHTS or not _is_tame(network, inputs, a, b):
+        return None
+    matrices = [m for layer in network.layers for m in layer.affine.terms.values()]
+    weights = [_dense(m).T.ravel() for m in matrices]
+    activations = [layer.activation for layer in network.layers]
+    most = max([1, *(x.slopes.shape[1] for x in activations)])
+    bends = network.pieces - 1
+    summands = [1 + sum(m.shape[1] for m in x.affine.terms.values()) for x in network.layers]
+    embedding = network.embedding  # rounded, it adds one rounding to those of who reads it
+    rounded = 0 if embedding is None or embedding.is_float else 1
+    return FilterProgram(
+        starts=np.cumsum([0, len(inputs), *network.widths]),
+        term_starts=np.array(starts),
+        terms=np.array(terms, dtype=np.int64).reshape(-1, 2),
+        inputs=_rows(inputs[:, :-1] * scale, inputs[:, -1]),
+        weights=np.concatenate([*weights, np.empty(0)]),
+        bias=np.concatenate([*(x.affine.bias for x in network.layers), np.empty(0)]),
+        slopes=_stacked([x.slopes for x in activations], most),
+        intercepts=_stacked([x.intercepts for x in activations], most),
+        breakpoints=_stacked([x.breakpoints for x in activations], most - 1, np.inf),
+        first_lines=1 + len(b) + np.cumsum(bends) - bends,
+        neurons=np.append(np.zeros(1 + len(b), int), np.repeat(np.arange(len(bends)), bends)),
+        domain=_domain(-a * scale, b),
+        domain_lines=len(b),
+        gamma=np.array([(n + 20 + rounded) * ROUND * 1.001 for n in summands]),
+    )
+
+
+class State(NamedTuple):
+    """What a kernel knows of the current pattern.
+
+    Attributes
+    ----------
+    pattern : ndarray
+    ready : ndarray, shape (1,)
+        Layers whose arrays below belong to the current pattern; -1 at first.
+    rows : ndarray, shape (D + 2, neurons)
+        Pre-activations as rows, and a bound on the errors of their coefficients. An error of 0
+        means that the neuron is constant, and exactly its bias.
+    outputs : ndarray, shape (neurons and inputs, D + 2)
+        Outputs of all layers, likewise.
+    inequalities : ndarray, shape (D + 3, inequalities)
+        Inequalities: the row, the sum of its absolute values, and a bound on its errors, rounding
+        at points of size 1 included. Those of each layer have an area of their own.
+    places : ndarray
+        Where each line is among the inequalities, or -1.
+    ends : ndarray
+        Where the inequalities of the domain and of each layer end; -1 if a neuron that is constant
+        is not on its piece.
+    """
+
+    pattern: IntArray
+    ready: IntArray
+    rows: FloatArray
+    outputs: FloatArray
+    inequalities: FloatArray
+    places: IntArray
+    ends: IntArray
+
+
+def new_state(program: FilterProgram) -> State:
+    """Arrays for one thread, with the inequalities of the domain in place."""
+    size = program.inputs.shape[1]
+    neurons, n_domain = len(program.bias), len(program.domain)
+    outputs = np.zeros((len(program.inputs) + neurons, size + 1))
+    outputs[: len(program.inputs), :size] = program.inputs
+    inequalities = np.zeros((size + 2, n_domain + 2 * neurons))
+    sums = np.abs(program.domain).sum(axis=1)
+    inequalities[:size, :n_domain] = program.domain.T
+    inequalities[size, :n_domain], inequalities[size + 1, :n_domain] = sums, bound_of(0.0, sums)
+    lines = program.domain_lines + neurons * program.breakpoints.shape[1]
+    places = np.full(lines + 3, -1)
+    places[1 : program.domain_lines + 1] = np.arange(program.domain_lines)
+    # The last two lines belong to nobody: they bound the second input of networks with one.
+    places[lines + 1 : lines + 1 + n_domain - program.domain_lines] = np.arange(
+        program.domain_lines, n_domain
+    )
+    ends = np.zeros(len(program.starts) - 1, dtype=np.int64)
+    ends[0] = n_domain
+    pattern = np.full(neurons, -1)
+    return State(
+        pattern,
+        np.full(1, -1),
+        np.zeros((size + 1, neurons)),
+        outputs,
+        inequalities,
+        places,
+        ends,
+    )
+
+
+def bound_of(error: Any, size: Any) -> Any:
+    """Bound on the error of a row's value at a point of size 1 (the sum of its coordinates)."""
+    return 1.01 * error + 20.0 * ROUND * size + TINY
+
+
+def _input_map(network: Network) -> FloatArray:
+    """Layer 0 as a map of the inputs, offset last."""
+    embedding, size = network.float_embedding, network.n_inputs
+    if embedding is None:
+        return np.eye(size, size + 1)
+    return np.column_stack([embedding.matrix, embedding.offset]).astype(np.float64)
+
+
+def _rows(slopes: FloatArray, offsets: FloatArray) -> FloatArray:
+    """Rows in at least two dimensions, offsets last."""
+    rows = np.zeros((len(slopes), max(2, slopes.shape[1]) + 1))
+    rows[:, : slopes.shape[1]], rows[:, -1] = slopes, offsets
+    return rows
+
+
+def _domain(slopes: FloatArray, offsets: FloatArray) -> FloatArray:
+    rows = _rows(slopes, offsets)
+    if slopes.shape[1] > 1:
+        return rows
+    return np.concatenate([rows, [[0.0, 1.0, 1.0], [0.0, -1.0, 1.0]]])
+
+
+def _dense(matrix: Any) -> FloatArray:
+    dense = matrix.toarray() if isinstance(matrix, sp.csr_array) else matrix
+    return np.asarray(dense, dtype=np.float64)
+
+
+def _stacked(parts: list[FloatArray], columns: int, fill: float | None = None) -> FloatArray:
+    """Rows of all layers, filled up with a number or with copies of their last entry."""
+    rows = [np.empty((0, columns))]
+    for part in parts:
+        pad = ((0, 0), (0, columns - part.shape[1]))
+        if fill is None:
+            rows.append(np.pad(part, pad, mode="edge"))
+        else:
+            rows.append(np.pad(part, pad, constant_values=fill))
+    return np.concatenate(rows)
+
+
+def _is_tame(network: Network, *arrays: FloatArray) -> bool:
+    """Whether all numbers but 0 are of ordinary size."""
+    numbers: list[Any] = list(arrays)
+    for layer in network.layers:
+        activation = layer.activation
+        numbers += [layer.affine.bias, activation.slopes, activation.intercepts]
+        numbers.append(activation.breakpoints[np.isfinite(activation.breakpoints)])
+        numbers += [m.data if sp.issparse(m) else m for m in layer.affine.terms.values()]
+    for array in numbers:
+        sizes = np.abs(array[array != 0])
+        if not ((sizes >= _SMALLEST) & (sizes <= _LARGEST)).all():
+            return False
+    return True

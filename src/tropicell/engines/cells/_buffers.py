@@ -1,0 +1,294 @@
+"""Allocation of the kernels' arrays, and the way cells go in and regions come out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tropicell._runtime.blueprint import Blueprint
+from tropicell._runtime.interruption import check
+from tropicell.engines._column_kernels import pattern_rows
+from tropicell.engines._unit_kernels import RESULT_SIZE
+from tropicell.engines.cells._exact_cells import ExactCell
+from tropicell.engines.cells._exact_cone import polygon, ray_basis
+from tropicell.engines.cells._state import (
+    STATE_SIZE,
+    UNSURE,
+    Batch,
+    ConeStack,
+    Fine,
+    PlaneStack,
+    Seeds,
+    Unsure,
+)
+from tropicell.network.flat import Program
+
+#: A batch has at most so many regions, and so many bytes of patterns.
+BATCH_REGIONS = 1 << 14
+_BATCH_BYTES = 1 << 25
+_UNSURE_CELLS = 1024
+
+#: A cell that needs exact arithmetic: layer, pattern before it, its pieces, facets, open lines.
+UnsureCell = tuple[int, bytes, bytearray, list[int], list[int]]
+
+#: Arrays of a stack whose length has a meaning.
+_FIXED = ("sides", "margin", "change", "basis", "minors", "terms", "square", "fine", "halt")
+
+
+def plane_stack(program: Program, free: Callable[[Any], Any] = lambda array: array) -> PlaneStack:
+    """Stack of the plane kernel; it grows when the kernel asks for it. For `free`: `Blueprint`."""
+    zeros = np.zeros
+    width, lines = program.width, program.most_lines
+    corners = 1024 + 4 * len(program.lines.domain_rows)
+    return PlaneStack(
+        poly=free(zeros((corners, 9))),
+        labels=zeros(corners, np.int64),
+        conflicts=zeros(16 * lines + 64, np.int64),
+        patterns=zeros(64 * width + 64, np.uint8),
+        old_poly=free(zeros((corners, 9))),
+        old_labels=zeros(corners, np.int64),
+        values=free(zeros(corners)),
+        handed=zeros(lines + 8, np.int64),
+        sides=free(zeros((3, width))),
+        rows=zeros(width, np.int64),
+        change=zeros(program.dimension + 2),
+        margin=np.array([lines, width]),
+        fine=Fine(
+            before=free(zeros((8, program.rows))),
+            after=free(zeros((8, program.rows))),
+            pattern=zeros(program.neurons, np.uint8),
+            known=zeros(1, np.int64),
+        ),
+    )
+
+
+def grown(arrays: Any) -> Any:
+    """The same arrays, twice as long, contents kept."""
+    larger = {}
+    for name, array in zip(arrays._fields, arrays, strict=True):
+        if name in _FIXED:
+            larger[name] = array
+        elif name == "faces":
+            larger[name] = np.zeros((array.shape[0], 2 * array.shape[1]), np.int64)
+        else:
+            larger[name] = twice(array)
+    return type(arrays)(**larger)
+
+
+def twice(array: Any) -> Any:
+    """An array of twice the length that begins with the old one."""
+    return np.concatenate([array, np.zeros_like(array)])
+
+
+def batch_arrays(program: Program, store: bool) -> Batch:
+    """Buffers for a batch of regions; tiny ones if regions are only counted.
+
+    They are not cleared: memory that is not used costs nothing.
+    """
+    neurons = program.neurons
+    d = program.dimension
+    n = min(BATCH_REGIONS, max(64, _BATCH_BYTES // max(neurons, 1))) if store else 1
+    corners = max(n * (8 if d <= 3 else 24), 4096) if store else 1
+    return Batch(
+        patterns=pattern_rows(n, neurons),
+        witnesses=np.empty((n, d)),
+        volumes=np.empty(n),
+        bounded=np.empty(n, np.bool_),
+        inside=np.empty(n, np.bool_),
+        vertices=np.empty((corners, d + 1)),
+        vertex_counts=np.empty(n, np.int64),
+        labels=np.empty(corners, np.int64),
+        facet_counts=np.empty(n, np.int64),
+    )
+
+
+def unsure_arrays(program: Program) -> Unsure:
+    """Buffers for the cells that need exact arithmetic."""
+    neurons = program.neurons
+    lines = program.most_lines
+    n = max(16, min(_UNSURE_CELLS, _BATCH_BYTES // max(neurons, 1)))
+    return Unsure(
+        layers=np.empty(n, np.int64),
+        patterns=np.empty((n, neurons), np.uint8),
+        labels=np.empty(64 * n + 4 * len(program.lines.domain_rows), np.int64),
+        facet_ends=np.empty(n, np.int64),
+        conflicts=np.empty(4 * lines + 16 * n, np.int64),
+        conflict_ends=np.empty(n, np.int64),
+    )
+
+
+class Room(NamedTuple):
+    """All that a worker writes to."""
+
+    maps: tuple[Any, Any, Any, Any]  # of the current cell; rows, errors, pattern, changes
+    stack: Any
+    records: Any
+    out: Batch
+    unsure: Unsure
+    state: Any
+    result: Any
+
+
+def room_for(program: Program, exact: bool, store: bool) -> Blueprint[Room]:
+    """How to make what a worker needs.
+
+    Kernels write numbers before they read them. With float arithmetic they read error bounds of 0
+    that nobody writes; and places of other things are 0 at first, so that a unit from a damaged
+    file does not lead anywhere.
+    """
+    d, rows = program.dimension, program.rows
+    changes = np.full(program.depth + 2, -1)
+    pattern = np.zeros(program.neurons, np.uint8)
+
+    def make(unused: Callable[[Any], Any]) -> Room:
+        def free(array: Any) -> Any:
+            return unused(array) if exact else array
+
+        return Room(
+            maps=(free(np.zeros((d + 2, rows))), free(np.zeros((d + 3, rows))), pattern, changes),
+            stack=(plane_stack if d == 2 else cone_stack)(program, free),
+            records=np.zeros((256, 11), np.int64),
+            out=Batch(*map(unused, batch_arrays(program, store))),
+            unsure=Unsure(*map(unused, unsure_arrays(program))),
+            state=np.zeros(STATE_SIZE, np.int64),
+            result=np.zeros(RESULT_SIZE, np.int64),
+        )
+
+    return Blueprint(make)
+
+
+def unsure_cells(program: Program, unsure: Unsure, state: Any) -> list[UnsureCell]:
+    """The cells handed out."""
+    found = []
+    facets = conflicts = 0
+    for k in range(int(state[UNSURE])):
+        layer = int(unsure.layers[k])
+        prefix, end = program.first_neuron(layer), program.first_neuron(layer + 1)
+        pattern = unsure.patterns[k].tobytes()
+        facet_end, conflict_end = int(unsure.facet_ends[k]), int(unsure.conflict_ends[k])
+        found.append(
+            (
+                layer,
+                pattern[:prefix],
+                bytearray(pattern[prefix:end]),
+                unsure.labels[facets:facet_end].tolist(),
+                unsure.conflicts[conflicts:conflict_end].tolist(),
+            )
+        )
+        facets, conflicts = facet_end, conflict_end
+    return found
+
+
+def plane_seeds(program: Program, cells: Sequence[ExactCell]) -> Seeds:
+    """Seeds for the plane kernel from pointed cells."""
+    neurons = program.neurons
+    patterns = np.zeros((len(cells), neurons), np.uint8)
+    labels: list[int] = []
+    ends: list[int] = []
+    infinite: list[float] = []
+    for k, cell in enumerate(cells):
+        patterns[k, : len(cell.pattern)] = np.frombuffer(cell.pattern, np.uint8)
+        order = polygon(cell.cone)
+        labels += [cell.cone.labels[f] for f in order]
+        ends.append(len(labels))
+        corners = dict(zip(cell.cone.tight, cell.cone.rays, strict=True))
+        for i, f in enumerate(order):
+            infinite.append(float(corners[1 << f | 1 << order[i - 1]][-1] == 0))
+    return Seeds(
+        layers=np.array([cell.layer for cell in cells], np.int64),
+        patterns=patterns.ravel(),
+        labels=np.array(labels, np.int64),
+        facet_ends=np.array(ends, np.int64),
+        bases=np.zeros((0, program.dimension), np.int64),
+        signs=np.array(infinite),
+        tight=np.zeros(0, np.uint64),
+        ray_ends=np.zeros(len(cells), np.int64),
+    )
+
+
+def cone_stack(program: Program, free: Callable[[Any], Any]) -> ConeStack:
+    """Stack of the cone kernel; it grows when the kernel asks for it. For `free`: `Blueprint`."""
+    zeros = np.zeros
+    d = program.dimension
+    width, lines = program.width, program.most_lines
+    rays = 1024
+    return ConeStack(
+        rays=free(zeros((rays, d + 2))),
+        tight=zeros(rays, np.uint64),
+        facets=zeros(2048, np.int64),
+        table=free(zeros((256, d + 2))),
+        table_labels=zeros(256, np.int64),
+        conflicts=zeros(16 * lines + 64, np.int64),
+        patterns=zeros(64 * width + 64, np.uint8),
+        old_rays=free(zeros((rays, d + 2))),
+        old_tight=zeros(rays, np.uint64),
+        new_rays=free(zeros((rays, d + 2))),
+        new_tight=zeros(rays, np.uint64),
+        values=free(zeros(rays)),
+        handed=zeros(lines + 8, np.int64),
+        low=free(zeros(width)),
+        high=free(zeros(width)),
+        value=free(zeros(width)),
+        rows=zeros(width, np.int64),
+        change=zeros(d + 2),
+        basis=zeros(d, np.int64),
+        minors=zeros(1 << (d + 1)),
+        terms=_minor_terms(d),
+        margin=np.array([lines, width]),
+        faces=zeros((d + 3, rays), np.int64),
+        square=zeros((d, d)),
+        halt=zeros(1, np.uint8),
+    )
+
+
+@cache
+def _minor_terms(d: int) -> Any:
+    """Laplace expansion of all minors of d rows of length d + 1, column sets as bits.
+
+    Every term is (row, column, columns of the smaller minor, columns of the minor, sign).
+    """
+    terms = []
+    for columns in sorted(range(1, 1 << (d + 1)), key=int.bit_count):
+        check()
+        row = columns.bit_count() - 1
+        if row >= d:
+            continue
+        members = [c for c in range(d + 1) if columns >> c & 1]
+        for place, c in enumerate(members):
+            sign = 1 if (row + place) % 2 == 0 else -1
+            terms.append((row, c, columns ^ (1 << c), columns, sign))
+    return np.array(terms, np.int64).reshape(-1, 5)
+
+
+def cone_seeds(program: Program, cells: Sequence[ExactCell]) -> Seeds:
+    """Seeds for the cone kernel from pointed cells."""
+    neurons = program.neurons
+    d = program.dimension
+    patterns = np.zeros((len(cells), neurons), np.uint8)
+    labels: list[int] = []
+    ends, ray_ends, tight = [], [], []
+    bases: list[list[int]] = []
+    signs: list[float] = []
+    for k, cell in enumerate(cells):
+        patterns[k, : len(cell.pattern)] = np.frombuffer(cell.pattern, np.uint8)
+        labels += cell.cone.labels
+        ends.append(len(labels))
+        for ray, bits in zip(cell.cone.rays, cell.cone.tight, strict=True):
+            basis, sign = ray_basis(cell.cone, ray, bits)
+            bases.append(basis)
+            signs.append(sign)
+            tight.append(bits | (1 << 63 if ray[-1] == 0 else 0))
+        ray_ends.append(len(tight))
+    return Seeds(
+        layers=np.array([cell.layer for cell in cells], np.int64),
+        patterns=patterns.ravel(),
+        labels=np.array(labels, np.int64),
+        facet_ends=np.array(ends, np.int64),
+        bases=np.array(bases, np.int64).reshape(-1, d),
+        signs=np.array(signs),
+        tight=np.array(tight, np.uint64),
+        ray_ends=np.array(ray_ends, np.int64),
+    )

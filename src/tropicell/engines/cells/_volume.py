@@ -1,0 +1,149 @@
+"""Volumes of polytopes that are given by their vertices and the facets these lie on.
+
+A polytope is a fan of pyramids from its first vertex over the facets that do not contain it, and
+so on down to points: a sum of simplices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import factorial
+from typing import Any
+
+import numpy as np
+
+from tropicell._runtime.jit import kernel
+from tropicell.geometry.generators import simplices
+
+_ONE = np.uint64(1)
+_NONE = np.uint64(0)
+
+
+@kernel
+def _on(tight: Any, first: int, face: Any, n: int, bit: Any) -> int:
+    """How many of the vertices of a face lie on a facet."""
+    count = 0
+    for i in range(n):
+        count += tight[first + face[i]] & bit != _NONE
+    return count
+
+
+@kernel
+def _is_facet(tight: Any, first: int, face: Any, n: int, facets: int, f: int, k: int) -> bool:
+    """Whether facet f is the first that cuts this (k - 1)-face from a k-dimensional face."""
+    bit = _ONE << np.uint64(f)
+    mine = _on(tight, first, face, n, bit)
+    if mine < k or mine == n:
+        return False
+    for g in range(facets):
+        if g == f:
+            continue
+        other = _ONE << np.uint64(g)
+        both, total = 0, 0
+        for i in range(n):
+            t = tight[first + face[i]]
+            total += t & other != _NONE
+            both += t & other != _NONE and t & bit != _NONE
+        if both == mine and total < n and (total > mine or g < f):
+            return False
+    return True
+
+
+@kernel
+def _determinant(square: Any, d: int) -> float:
+    """Absolute value of the determinant, by elimination in place."""
+    product = 1.0
+    for i in range(d):
+        pivot = i
+        for r in range(i + 1, d):
+            if abs(square[r, i]) > abs(square[pivot, i]):
+                pivot = r
+        if square[pivot, i] == 0.0:
+            return 0.0
+        if pivot != i:
+            for c in range(d):
+                square[i, c], square[pivot, c] = square[pivot, c], square[i, c]
+        product *= square[i, i]
+        for r in range(i + 1, d):
+            factor = square[r, i] / square[i, i]
+            for c in range(i, d):
+                square[r, c] -= factor * square[i, c]
+    return abs(product)
+
+
+@kernel
+def volume(
+    points: Any,
+    at: int,
+    tight: Any,
+    first: int,
+    n: int,
+    facets: int,
+    d: int,
+    simple: bool,
+    faces: Any,
+    square: Any,
+) -> float:
+    """Volume of the polytope with vertices ``points[at : at + n]``.
+
+    `faces` is room for the vertices of the face at each level, and in its last two rows
+    for their number and the facet that is next. `simple`: every vertex lies on d facets.
+    """
+    total = 0.0
+    for i in range(n):
+        faces[0, i] = i
+    sizes, places = faces[d + 1], faces[d + 2]
+    sizes[0], places[0] = n, 0
+    level = 0
+    scale = 1.0
+    for j in range(2, d + 1):
+        scale *= j
+    while level >= 0:
+        size = sizes[level]
+        k = d - level
+        if k == 0:
+            for i in range(d):
+                for c in range(d):
+                    square[i, c] = points[at + faces[i + 1, 0], c] - points[at + faces[0, 0], c]
+            total += _determinant(square, d)
+            level -= 1
+            continue
+        f = places[level]
+        if f >= facets:
+            level -= 1
+            continue
+        places[level] = f + 1
+        bit = _ONE << np.uint64(f)
+        if tight[first + faces[level, 0]] & bit != _NONE:
+            continue
+        # In a simple polytope every facet that meets a face cuts a facet of the face from it.
+        if not simple and not _is_facet(tight, first, faces[level], size, facets, f, k):
+            continue
+        count = 0
+        for i in range(size):
+            if tight[first + faces[level, i]] & bit != _NONE:
+                faces[level + 1, count] = faces[level, i]
+                count += 1
+        if count == 0:
+            continue
+        level += 1
+        sizes[level], places[level] = count, 0
+    return total / scale
+
+
+def polytope_volume(points: Sequence[Sequence[float]], tight: Sequence[int], facets: int) -> float:
+    """The same in Python, for any number of facets.
+
+    Examples
+    --------
+    >>> polytope_volume([[0, 0], [2, 0], [0, 1]], [0b011, 0b101, 0b110], 3)
+    1.0
+    """
+    corners = np.asarray(points, dtype=np.float64)
+    d = corners.shape[1]
+    on = [frozenset(i for i, t in enumerate(tight) if t >> f & 1) for f in range(facets)]
+    sizes = [
+        abs(np.linalg.det(corners[list(s[1:])] - corners[s[0]]))
+        for s in simplices(frozenset(range(len(corners))), on, d)
+    ]
+    return float(sum(sizes)) / factorial(d)

@@ -1,0 +1,222 @@
+"""The cells engine: cut convex cells layer by layer, neuron by neuron, depth first.
+
+Every cell is kept by its corners and rays, so bounded and unbounded regions are one case, and
+vertices, volumes and facets come for free. Good for 1 to about 5 inputs: the number of
+corners of a cell grows fast with the dimension.
+
+In exact arithmetic, the kernels decide a sign only where a proved error bound allows it (see
+docs/error-bound.md); cells with a sign in doubt are finished for one layer in integers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tropicell._runtime.blueprint import Blueprint
+from tropicell._runtime.jit import Entry
+from tropicell.engines import unit_files
+from tropicell.engines.cells._buffers import Room, cone_seeds, plane_seeds, room_for
+from tropicell.engines.cells._exact_cells import ExactCell, ExactCells
+from tropicell.engines.cells._state import Seeds
+from tropicell.engines.cells._units import CellOptions, cone_unit, plane_unit
+from tropicell.engines.cells.stack import CellLayout
+from tropicell.engines.cells.worker import CellWorker
+from tropicell.engines.units import Arrays, Unit, few_of, first_generation, growth_of, weight_of
+from tropicell.errors import InvalidDomainError, InvalidInputError
+from tropicell.geometry.arithmetic import ArithmeticName
+from tropicell.network.domains import Domain, resolve
+from tropicell.network.flat import Program, compile_program
+from tropicell.network.network import Network
+from tropicell.network.tame import is_tame
+from tropicell.regions.columns import PackedPatterns
+
+#: With more inputs cells may have so many corners that cutting one takes long; and even more do
+#: not fit into memory.
+_MANY_INPUTS, _MOST_INPUTS = 5, 20
+
+#: In the plane, time goes to the lines of a layer: a unit of networks so wide has the usual limit.
+_WIDTH = 1024
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """What float arithmetic takes for zero.
+
+    Attributes
+    ----------
+    relative : float
+        A row r is taken to vanish at a corner v (in homogeneous, scaled coordinates) where
+        ``|r · v| <= relative * |r|_1 * |v|_1``.
+    """
+
+    relative: float = 1e-12
+
+
+class _Plan(NamedTuple):
+    """What can be made of a network and a domain before a run, and used again by others."""
+
+    program: Program
+    exact: ExactCells
+    root: ExactCell | None
+    tame: bool
+    bits: int
+    growth: NDArray[np.float64]
+    rooms: dict[tuple[bool, bool], Blueprint[Room]]  # exact? are regions stored?
+
+
+def _plan(network: Network, domain: Domain) -> _Plan:
+    a, b = domain.inequalities(network.n_inputs)
+
+    def make() -> _Plan:
+        program = compile_program(network, domain)
+        exact = ExactCells(network, domain, program)
+        bits = PackedPatterns.bits_for(network.pieces)
+        lines = np.diff(program.lines.line_start).tolist()
+        growth = growth_of(lines, program.dimension)
+        return _Plan(program, exact, exact.root(), is_tame(network, domain), bits, growth, {})
+
+    plan: _Plan = network.remember(("cells", a.tobytes(), b.tobytes()), make)
+    return plan
+
+
+def _grain(program: Program, store: bool) -> int:
+    """So that a unit takes some milliseconds: see `tropicell.engines.units.Task`."""
+    if program.dimension == 2:
+        return max(2, min(_WIDTH // max(program.width, 1), 8 if store else 16))
+    return 5 if store else 8
+
+
+class CellTask:
+    """The cells engine on a network and a domain; see `tropicell.engines.units.Task`.
+
+    Parameters
+    ----------
+    network : Network
+    domain : Domain, optional
+        Default: the whole space. Slices are resolved here.
+    arithmetic : {"exact", "float"}
+    tolerance : Tolerance, optional
+        For float arithmetic.
+    store : bool
+        False: only count.
+    volumes : bool, optional
+        Whether to compute volumes; default: up to three dimensions. Otherwise those
+        of bounded regions are ``nan``.
+
+    Examples
+    --------
+    >>> task = CellTask(Network.mlp([[[1.0], [-1.0]], [[1.0, 1.0]]], [[0.0, -1.0], [0.0]]))
+    >>> outcome = task.worker().run(task.root(), 100, lambda: False)
+    >>> outcome.count, outcome.left
+    (3, [])
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        domain: Domain | None = None,
+        arithmetic: ArithmeticName = "exact",
+        *,
+        tolerance: Tolerance | None = None,
+        store: bool = True,
+        volumes: bool | None = None,
+    ) -> None:
+        network, domain = resolve(network, domain)
+        if network.n_inputs > _MOST_INPUTS:
+            raise InvalidInputError(
+                f"the engine 'cells' is for up to {_MOST_INPUTS} inputs, not {network.n_inputs}: "
+                "what it needs doubles with each of them; use 'halfspaces'"
+            )
+        plan = _plan(network, domain)
+        self.network = network
+        self.program = plan.program
+        self.exact_cells = plan.exact
+        self.arithmetic = arithmetic
+        self.tolerance = (tolerance or Tolerance()).relative
+        self.store = store
+        self.grain = _grain(plan.program, store)
+        self.volumes = network.n_inputs <= 3 if volumes is None else volumes
+        self.tame = arithmetic == "float" or plan.tame
+        self.plane = network.n_inputs == 2
+        self.bits = plan.bits
+        self.layout = CellLayout(plan.program)
+        self._few = few_of(self.grain)
+        self.slow = network.n_inputs > _MANY_INPUTS
+        self.columns = (plan.program.neurons, self.bits, plan.program.dimension, self.volumes)
+        self.kernel = Entry(plane_unit if self.plane else cone_unit)
+        self.options = CellOptions(
+            exact=arithmetic == "exact",
+            tolerance=self.tolerance,
+            store=store,
+            volumes=self.volumes,
+            bits=self.bits,
+            few=self._few,
+            growth=plan.growth,
+        )
+        self._plan = plan
+
+    @property
+    def few(self) -> float:
+        """Regions expected for which there is a unit: the kernels got it when this was made."""
+        return self._few
+
+    @property
+    def room(self) -> Blueprint[Room]:
+        """What every worker needs for itself."""
+        rooms, key = self._plan.rooms, (self.options.exact, self.store)
+        if key not in rooms:
+            rooms[key] = room_for(self.program, *key)
+        return rooms[key]
+
+    @cached_property
+    def no_seeds(self) -> Seeds:
+        """For kernels that begin with what is on the stack."""
+        return self.seeds_of([])
+
+    def seeds_of(self, cells: Sequence[ExactCell]) -> Seeds:
+        """Cells for the kernels to begin with."""
+        return (plane_seeds if self.plane else cone_seeds)(self.program, cells)
+
+    def root(self) -> Unit:
+        """The whole domain.
+
+        Raises
+        ------
+        InvalidDomainError
+            If it has no interior.
+        """
+        if self._plan.root is None:
+            raise InvalidDomainError("the domain has no interior points")
+        generation = first_generation(self._plan.growth[0], self.grain)
+        return Unit(generation, {}, (self._plan.root,))
+
+    def worker(self) -> CellWorker:
+        """A worker with buffers of its own."""
+        return CellWorker(self)
+
+    def describe(self, unit: Unit) -> dict[str, Any]:
+        """All of a unit but its arrays, as JSON."""
+        return {
+            "generation": unit.generation,
+            "doubtful": unit.doubtful,
+            "weight": unit.weight,
+            "cells": [unit_files.cell_to_json(cell) for cell in unit.cells],
+        }
+
+    def restored(self, described: dict[str, Any], stack: Arrays) -> Unit:
+        """A unit from a file, checked."""
+        if stack:
+            unit_files.check_cells(self.program, self.network, stack)
+        exact = self.exact_cells.copy()
+        cells = tuple(
+            unit_files.cell_from_json(data, self.program, self.network, exact)
+            for data in described["cells"]
+        )
+        generation, doubtful = int(described["generation"]), bool(described["doubtful"])
+        return Unit(generation, stack, cells, doubtful, weight_of(described))

@@ -1,0 +1,183 @@
+"""A small dense simplex method for cells, in Numba.
+
+A *dictionary* writes all rows (affine functions of x, see `_halfspaces_program`) as functions of
+d of them, the nonbasic ones: ``row_i = T[0, i] + sum_c T[c, i] * row_{nonbasic[c]}``. Where
+all nonbasic rows are 0 is its vertex. Columns are contiguous, so that a pivot is a few long
+vector operations. A row's `sign` says what the cell asks of it: +1 (>= 0), -1 (<= 0) or 0
+(nothing). Nonbasic rows with sign 0 are free to move both ways, so cells without vertices
+(whole space, strips) need no special case and no big box.
+
+Nothing here is proved: what the simplex method finds is checked by `_halfspaces_proof`.
+"""
+
+# mypy: disable-error-code="no-untyped-def"
+
+from __future__ import annotations
+
+import numpy as np
+
+from tropicell._runtime.jit import inner_function, is_set, kernel_function
+
+OPTIMAL, CROSSED, PASSED, STUCK = range(4)
+
+#: Pivots that are only for convenience are not made with smaller elements than this.
+_WELL_CONDITIONED = 1e-2
+
+
+@kernel_function
+def load(T, nonbasic, column_of, rows, n_rows, d):
+    """Start with the coordinates as nonbasic rows: the dictionary is the rows themselves."""
+    for c in range(d + 1):
+        for i in range(n_rows):
+            T[c, i] = rows[i, c]
+    for i in range(n_rows):
+        column_of[i] = 0
+    for c in range(1, d + 1):
+        nonbasic[c] = c - 1
+        column_of[c - 1] = c
+
+
+@inner_function
+def pivot(T, nonbasic, column_of, n_rows, d, c, r):
+    """Make row `r` nonbasic instead of the one in column `c`."""
+    inverse = 1.0 / T[c, r]
+    for i in range(n_rows):
+        T[c, i] *= inverse
+    for j in range(d + 1):
+        if j != c:
+            f = T[j, r]
+            if f != 0.0:
+                for i in range(n_rows):
+                    T[j, i] -= f * T[c, i]
+            T[j, r] = 0.0
+    T[c, r] = 1.0
+    column_of[nonbasic[c]] = 0
+    nonbasic[c] = r
+    column_of[r] = c
+
+
+@kernel_function
+def go_to_basis(T, nonbasic, column_of, n_rows, d, target, wanted, halt):
+    """Pivot until the nonbasic rows are those in `target`; False if that is singular, or late."""
+    for k in range(d):
+        wanted[target[k]] = True
+    good = True
+    for _ in range(d):
+        best, best_c, best_r = 0.0, 0, -1
+        missing = False
+        for k in range(d):
+            r = target[k]
+            if column_of[r] != 0:
+                continue
+            missing = True
+            for c in range(1, d + 1):
+                if not wanted[nonbasic[c]] and abs(T[c, r]) > best:
+                    best, best_c, best_r = abs(T[c, r]), c, r
+            if best > 0.1:
+                break
+        if not missing:
+            break
+        if best < 1e-11 or is_set(halt):
+            good = False
+            break
+        pivot(T, nonbasic, column_of, n_rows, d, best_c, best_r)
+    for k in range(d):
+        wanted[target[k]] = False
+    return good
+
+
+@inner_function
+def feasible(T, sign, n_rows, tolerance):
+    """Whether the vertex satisfies every row's sign."""
+    worst = 0.0
+    for i in range(n_rows):
+        worst = min(worst, sign[i] * T[0, i])
+    return worst >= -tolerance
+
+
+@inner_function
+def ratio(T, sign, n_rows, c, direction, skip, tolerance):
+    """How far the nonbasic row of column `c` can move, and the row that stops it (or -1)."""
+    step, row, rate_of = np.inf, -1, 0.0
+    for i in range(n_rows):
+        rate = -sign[i] * T[c, i] * direction
+        if rate > tolerance and i != skip:
+            limit = max(sign[i] * T[0, i], 0.0)
+            if limit < step * rate:
+                step, row, rate_of = limit / rate, i, rate
+            elif row >= 0 and limit <= step * rate and rate > rate_of:
+                row, rate_of = i, rate
+    return step, row
+
+
+@inner_function
+def minimise(T, nonbasic, column_of, sign, n_rows, d, h, s, tolerance, halt):
+    """Lower ``s * row_h`` over the cell until it is 0 and could go on (CROSSED), or is minimal.
+
+    When crossed, `h` is made nonbasic: the vertex lies on its boundary, in both halves. PASSED:
+    the vertex is beyond the boundary already (it was so at the start).
+    Returns the outcome, the number of pivots and, when crossed, the column of `h`.
+    """
+    limit = 60 + 12 * d
+    for turn in range(limit):
+        if is_set(halt):
+            return STUCK, turn, 0
+        if s * T[0, h] < -tolerance * tolerance and column_of[h] == 0:
+            return PASSED, turn, 0
+        largest = 0.0
+        for c in range(1, d + 1):
+            largest = max(largest, abs(T[c, h]))
+        best, best_c, direction = tolerance * largest, 0, 0.0
+        bland = turn > limit // 2
+        for c in range(1, d + 1):
+            gain = -s * T[c, h]
+            status = sign[nonbasic[c]]
+            size = abs(gain)
+            if size > best and (status == 0.0 or status * gain > 0.0):
+                if bland and best_c > 0 and nonbasic[c] > nonbasic[best_c]:
+                    continue
+                if not bland:
+                    best = size
+                best_c, direction = c, 1.0 if gain > 0.0 else -1.0
+        if best_c == 0:
+            return OPTIMAL, turn, 0
+        step, row = ratio(T, sign, n_rows, best_c, direction, h, tolerance)
+        to_zero = max(s * T[0, h], 0.0) / abs(T[best_c, h])
+        if to_zero < step * (1.0 - 1e-9):
+            pivot(T, nonbasic, column_of, n_rows, d, best_c, h)
+            return CROSSED, turn + 1, best_c
+        if row < 0:
+            return STUCK, turn, 0
+        pivot(T, nonbasic, column_of, n_rows, d, best_c, row)
+    return STUCK, limit, 0
+
+
+@inner_function
+def absorb(T, nonbasic, column_of, sign, n_rows, d, first_row, halt):
+    """Slide along edges until the vertex lies on as many undecided cuts as can be reached."""
+    count = 0
+    for c in range(1, d + 1):
+        q = nonbasic[c]
+        if q >= first_row or is_set(halt):
+            continue
+        direction = sign[q] if sign[q] != 0.0 else 1.0
+        step, row, cut = np.inf, -1, False
+        for i in range(d, n_rows):
+            t = T[c, i] * direction
+            v = T[0, i]
+            if column_of[i] != 0:
+                continue
+            if sign[i] != 0.0:
+                rate = -sign[i] * t
+                value = max(sign[i] * v, 0.0)
+            elif i >= first_row:
+                rate = -t if v > 0.0 else t
+                value = abs(v)
+            else:
+                continue
+            if rate > 1e-12 and value < step * rate:
+                step, row, cut = value / rate, i, sign[i] == 0.0 and rate > _WELL_CONDITIONED
+        if cut and step > 0.0:
+            pivot(T, nonbasic, column_of, n_rows, d, c, row)
+            count += 1
+    return count

@@ -1,0 +1,165 @@
+"""The engines behind one interface; see `tropicell.regions.batch.Run`."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from tropicell._runtime.interruption import Halt, using
+from tropicell.engines.cells._units import cone_unit, plane_unit
+from tropicell.engines.cells.task import CellTask
+from tropicell.engines.gpu._cuda import cuda_backend
+from tropicell.engines.gpu._layout import Backend
+from tropicell.engines.gpu.run import DeviceRun
+from tropicell.engines.halfspaces._units import run_unit
+from tropicell.engines.halfspaces.task import HalfspaceTask
+from tropicell.engines.threads import UnitRun
+from tropicell.engines.units import Task
+from tropicell.errors import DeviceWarning, InvalidInputError, TimeLimitError
+from tropicell.geometry.arithmetic import ArithmeticName
+from tropicell.geometry.polyhedra import Cell, from_point
+from tropicell.network.domains import Box, Domain
+from tropicell.network.network import Network
+from tropicell.network.patterns import PatternArray
+from tropicell.paper.algorithm2 import traverse
+from tropicell.regions.batch import Columns, Run
+from tropicell.regions.columns import PackedPatterns
+
+#: Up to this many inputs the cells engine is the fastest.
+MOST_INPUTS_FOR_CELLS = 4
+
+_TRAVERSE_BATCH = 1024
+
+
+class TraverseRun:
+    """The oracle."""
+
+    def __init__(self, network: Network, domain: Domain, halt: Halt | None = None) -> None:
+        self._network, self._domain = network, domain
+        self._seconds = 0.0
+        self._found: list[tuple[PatternArray, list[Fraction]]] = []
+        self.count = self.found = 0
+        self.complete = False
+        self._halt = Halt() if halt is None else halt
+
+    def halt(self) -> None:
+        """Stop in the middle of a decision."""
+        self._halt.set()
+
+    def batches(self) -> Iterator[Columns | None]:
+        started = time.perf_counter()
+        for pattern, cell in self._regions():
+            self.count = self.found = self.count + 1
+            self._found.append((pattern, from_point(cell.witness)))
+            self._seconds = time.perf_counter() - started
+            if len(self._found) == _TRAVERSE_BATCH:
+                yield from self.rest()
+            yield None
+            if self._halt.is_over():
+                return
+        yield from self.rest()
+
+    def _regions(self) -> Iterator[tuple[PatternArray, Cell]]:
+        """The regions, until the time is over."""
+        found: Iterator[tuple[PatternArray, Cell]] | None = None
+        while True:
+            try:
+                with using(self._halt):
+                    if found is None:
+                        found = traverse(self._network, self._domain)
+                    region = next(found)
+            except StopIteration:
+                self.complete = True
+                return
+            except TimeLimitError:
+                return
+            yield region
+
+    def rest(self) -> Iterator[Columns]:
+        if self._found:
+            patterns, witnesses = zip(*self._found, strict=True)
+            self._found = []
+            shape = (len(witnesses), self._network.n_inputs)
+            stacked = np.array(patterns, dtype=np.uint8).reshape(len(patterns), -1)
+            packed = PackedPatterns.pack(stacked, PackedPatterns.bits_for(self._network.pieces))
+            yield Columns(packed, np.array(witnesses, dtype=object).reshape(shape))
+
+    def stats(self) -> dict[str, Any]:
+        return {"seconds": self._seconds}
+
+
+def choose(engine: str, network: Network) -> str:
+    """The engine that "auto" stands for, or the given one if there is such an engine."""
+    if engine not in ("auto", "cells", "halfspaces", "traverse"):
+        raise InvalidInputError(
+            f"engine must be 'auto', 'cells', 'halfspaces' or 'traverse', not {engine!r}"
+        )
+    if engine != "auto":
+        return engine
+    return "cells" if network.n_inputs <= MOST_INPUTS_FOR_CELLS else "halfspaces"
+
+
+def start(
+    engine: str,
+    network: Network,
+    domain: Domain,
+    arithmetic: ArithmeticName,
+    *,
+    store: bool,
+    workers: int = 1,
+    halt: Halt | None = None,
+    most_waiting: int | None = None,
+    backend: Backend | None = None,
+) -> Run:
+    """A run of an engine; on a GPU if there is a backend (see `device_for`)."""
+    if backend is not None:
+        return DeviceRun(network, domain, arithmetic, backend=backend, store=store, halt=halt)
+    if engine == "traverse":
+        if arithmetic != "exact":
+            raise InvalidInputError("the engine 'traverse' works in exact arithmetic only")
+        return TraverseRun(network, domain, halt)
+    task = task_of(engine, network, domain, arithmetic, store=store)
+    return UnitRun(task, workers, halt=halt, most_waiting=most_waiting)
+
+
+def device_for(engine: str, network: Network) -> Backend | None:
+    """The GPU, or None with a warning that says why the CPU is used."""
+    found = cuda_backend()
+    if isinstance(found, str):
+        why = found
+    elif engine != "cells":
+        why = f"the engine {engine!r} has no kernels for a GPU"
+    elif network.n_inputs != 2:
+        why = f"the kernels are for 2 inputs (or slices with 2 directions), not {network.n_inputs}"
+    else:
+        return found
+    warnings.warn(f"device='cuda' is not used, the CPU is: {why}", DeviceWarning, stacklevel=2)
+    return None
+
+
+def task_of(
+    engine: str, network: Network, domain: Domain, arithmetic: ArithmeticName, *, store: bool
+) -> Task:
+    """An engine's work on a network and a domain, which can be cut into units."""
+    kind = CellTask if engine == "cells" else HalfspaceTask
+    return kind(network, domain, arithmetic, store=store)
+
+
+def load(engine: str, inputs: int) -> None:
+    """Compile an engine's kernels, or load them from the disk."""
+    kernel: Any = plane_unit if inputs == 2 else cone_unit
+    if engine == "halfspaces":
+        kernel = run_unit
+    if engine == "traverse" or kernel.overloads:
+        return
+    # Kernels do not depend on the number of inputs, as soon as these are more than two.
+    tiny = Network.mlp([np.ones((1, min(inputs, 3))), [[1.0]]])
+    task = task_of(engine, tiny, Box(-1, 1), "exact", store=True)
+    worker, units = task.worker(), [task.root()]
+    while units:  # of one region each, so that what cuts them is there too
+        units += worker.run(units.pop(), 1, lambda: False).left or []

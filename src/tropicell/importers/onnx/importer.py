@@ -1,0 +1,316 @@
+"""From ONNX files."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tropicell._runtime.arrays import FloatArray
+from tropicell._runtime.paths import check_file, path_of
+from tropicell.errors import (
+    ImportMismatchError,
+    MissingDependencyError,
+    ModelFileError,
+    ModelImportError,
+    WeakComparisonWarning,
+    require,
+)
+from tropicell.importers.builder import Builder
+from tropicell.importers.check import (
+    FLOAT32_TOLERANCE,
+    FLOAT64_TOLERANCE,
+    compare,
+    sample_points,
+)
+from tropicell.importers.expressions import Budget, Expression, Shape, check_shape
+from tropicell.importers.messages import in_file
+from tropicell.importers.onnx import ops as onnx_ops
+from tropicell.importers.onnx.file import as_double, input_and_output, read_model, to_array
+from tropicell.importers.operators import OPERATORS
+from tropicell.importers.refused import REFUSED, refusal
+from tropicell.network.network import Network
+
+#: Operators that may be run on constants; whatever else has no constant results anyway.
+_FOLDED = frozenset(
+    {"Constant", "ConstantOfShape", "Range", "EyeLike", "CastLike", "And", "Or", "Xor", "Trilu"}
+    | {"ScatterND", "NonZero", "ReduceProd", "OneHot"}
+) | frozenset(s for row in OPERATORS for s in row.onnx)
+_FOLDED |= frozenset(
+    s
+    for row in REFUSED
+    for s in row.onnx
+    if row.name not in ("random numbers", "control flow", "quantisation")
+)
+
+
+#: Constants up to this size may be shapes.
+_SHAPE_SIZE = 64
+
+#: The reference evaluator is pure Python: larger inputs would take it minutes.
+_MOST_FOR_REFERENCE = 2**18
+
+
+def from_onnx(path: str | Path, *, tolerance: float = FLOAT64_TOLERANCE) -> Network:
+    """The network of an ONNX file.
+
+    Parameters
+    ----------
+    path : str or Path
+        External data is read only from the model's own folder.
+    tolerance : float
+        Largest difference between the model's outputs in float64 and the network's, relative to
+        the outputs.
+
+    Returns
+    -------
+    Network
+        Its inputs are the entries of the model's input in row-major order, its outputs likewise.
+        A first axis of unknown length is a batch and becomes 1; a fixed one stays what it is.
+
+    Raises
+    ------
+    UnsupportedOperatorError
+        If the model uses an operator that is not piecewise linear, or not supported.
+    ModelFileError
+        If the file is missing, truncated, or no ONNX model.
+    ModelImportError
+        If the model has several inputs or outputs.
+    ImportMismatchError
+        If the network's outputs are not the model's.
+
+    Notes
+    -----
+    Models are mostly float32. The network has the same numbers, as float64, so it is the model in
+    exact arithmetic up to float64 rounding. It is compared twice: at `tolerance` with a float64
+    version of the model, and at 1e-3 with the model as it is, in onnxruntime where that is
+    installed. The float64 version is run by onnxruntime if it has float64 kernels for all of the
+    operators, and by the reference evaluator of onnx if not, or if the two disagree (some of those
+    kernels compute in float32). One of the comparisons must be possible.
+
+    Examples
+    --------
+    >>> import onnx, tempfile
+    >>> from onnx import helper, TensorProto
+    >>> node = helper.make_node("Relu", ["x"], ["y"])
+    >>> value = lambda name: helper.make_tensor_value_info(name, TensorProto.FLOAT, ["batch", 2])
+    >>> graph = helper.make_graph([node], "g", [value("x")], [value("y")])
+    >>> opset = [helper.make_opsetid("", 17)]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model = helper.make_model(graph, opset_imports=opset, ir_version=8)
+    ...     onnx.save(model, folder + "/m.onnx")
+    ...     from_onnx(folder + "/m.onnx")
+    Network(2 → 2 → 2)
+    """
+    require("onnx", extra="onnx", why="reading an ONNX file")
+    file = path_of(path)
+    check_file(file)
+    with in_file(file):
+        model = read_model(file)
+        name, shape, output = input_and_output(model)
+        double = as_double(model, file)
+        network = _build(double, name, shape, output, file)
+        what = f"the model {file.name!r}"
+        _check(network, [model, double], (name, shape), what=what, tolerance=tolerance)
+    return network
+
+
+def _build(model: Any, name: str, shape: Shape, output: str, file: Path) -> Network:
+    builder, budget = Builder(shape), Budget()
+    values: dict[str, Any] = {t.name: to_array(t, file) for t in model.graph.initializer}
+    values[""] = None
+    values[name] = builder.input
+    for index, node in enumerate(model.graph.node):
+        where = f"node {node.name or f'{node.op_type} number {index}'!r}"
+        missing = [key for key in node.input if key not in values]
+        if missing:
+            raise ModelFileError(f"{file}: {where} takes {missing[0]!r}, which nothing produces")
+        inputs = [values[key] for key in node.input]
+        if node.domain not in ("", "ai.onnx"):
+            operator = f"{node.domain}::{node.op_type}"
+            raise refusal("onnx", node.op_type, operator, where)
+        if any(isinstance(value, Expression) for value in inputs):
+            if node.op_type not in onnx_ops.registry.handlers:
+                raise refusal("onnx", node.op_type, node.op_type, where)
+            results = onnx_ops.run(
+                builder,
+                onnx_ops.Node(node.op_type, inputs, _attributes(node), where, len(node.output)),
+            )
+        else:
+            results = _fold(node, inputs, model, where)
+        budget.add(results)
+        values.update(zip(node.output, results, strict=False))
+    if values.get(output) is None:
+        raise ModelFileError(f"{file}: nothing produces the output {output!r}")
+    return builder.finish(values[output])
+
+
+def _attributes(node: Any) -> dict[str, Any]:
+    onnx = require("onnx", extra="onnx", why="reading an ONNX file")
+    values = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
+    return {k: v.decode() if isinstance(v, bytes) else v for k, v in values.items()}
+
+
+def _fold(node: Any, inputs: list[Any], model: Any, where: str) -> list[Any]:
+    """Run a node whose inputs are constants with the reference evaluator of onnx."""
+    onnx = require("onnx", extra="onnx", why="reading an ONNX file")
+    reference = require("onnx.reference", extra="onnx", why="reading an ONNX file")
+    if node.op_type not in _FOLDED:
+        raise refusal("onnx", node.op_type, node.op_type, where)
+    names = [key for key in dict.fromkeys(node.input) if key]
+    values = [onnx.helper.make_tensor_value_info(key, 0, None) for key in names]
+    outputs = [onnx.helper.make_tensor_value_info(key, 0, None) for key in node.output if key]
+    graph = onnx.helper.make_graph([node], "constants", values, outputs)
+    single = onnx.helper.make_model(graph, opset_imports=list(model.opset_import))
+    _check_claims(single, dict(zip(node.input, inputs, strict=True)), f"{where}: {node.op_type}")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            results = reference.ReferenceEvaluator(single).run(
+                None, dict(zip(node.input, inputs, strict=True))
+            )
+    except Exception as error:  # the evaluator raises what its operators raise
+        raise ModelImportError(f"{where}: {node.op_type} can't be evaluated: {error}") from error
+    found = iter(results)
+    return [np.asarray(next(found)) if key else None for key in node.output]
+
+
+def _check_claims(model: Any, inputs: dict[str, Any], what: str) -> None:
+    """Refuse results of a size that no model means, before memory is taken for them.
+
+    Shapes are inferred by onnx, which is told the values of small inputs: they may be shapes.
+    """
+    onnx = require("onnx", extra="onnx", why="reading an ONNX file")
+    known = onnx.ModelProto()
+    known.CopyFrom(model)
+    for value in known.graph.input:
+        array = np.asarray(inputs[value.name])
+        kind = onnx.helper.np_dtype_to_tensor_dtype(array.dtype)
+        value.CopyFrom(onnx.helper.make_tensor_value_info(value.name, kind, array.shape))
+        if array.size <= _SHAPE_SIZE:
+            known.graph.initializer.append(onnx.numpy_helper.from_array(array, value.name))
+    try:
+        inferred = onnx.shape_inference.infer_shapes(known, strict_mode=True, data_prop=True)
+    except Exception as error:  # onnx has errors of its own for this
+        raise ModelImportError(f"{what} does not fit its inputs: {error}") from error
+    given = sum(np.asarray(value).size for value in inputs.values())
+    for value in inferred.graph.output:
+        shape = [max(d.dim_value, 1) for d in value.type.tensor_type.shape.dim]
+        if math.prod(shape) > given:
+            check_shape(shape)
+
+
+# --- the comparison -----------------------------------------------------------------------------
+
+Run = Callable[[FloatArray], FloatArray]
+
+
+def _check(
+    network: Network, models: list[Any], given: tuple[str, Shape], *, what: str, tolerance: float
+) -> None:
+    """Compare with the model as it is, and with its float64 version."""
+    model, double = models
+    plans = (
+        ([_runtime, _reference], double, np.float64, tolerance),
+        ([_runtime], model, np.float32, max(tolerance, FLOAT32_TOLERANCE)),
+    )
+    problems: list[str] = []
+    compared = set()
+    for makers, wanted, kind, allowed in plans:
+        mismatch: ImportMismatchError | None = None
+        for maker in makers:
+            run = maker(wanted, given, kind, problems)
+            if run is None:
+                continue
+            compared.add(kind)
+            try:
+                compare(
+                    network,
+                    run,
+                    what=what,
+                    tolerance=allowed,
+                    precision=kind,
+                    groups=_groups(network, maker),
+                )
+            except ImportMismatchError as error:
+                mismatch = mismatch or error
+            else:
+                # some float64 kernels of onnxruntime compute in float32: the reference decides
+                mismatch = None
+                break
+        if mismatch is not None:
+            raise mismatch
+    if not compared:
+        raise ModelImportError(
+            f"{what} can't be run, so the network can't be compared with it: {'; '.join(problems)}"
+        )
+    if np.float64 not in compared:
+        warnings.warn(
+            f"{what} could not be run in float64 ({'; '.join(problems)}): the network was compared "
+            f"with it within {FLOAT32_TOLERANCE:g} only",
+            WeakComparisonWarning,
+            stacklevel=3,
+        )
+
+
+def _groups(network: Network, maker: Any) -> list[tuple[str, FloatArray]]:
+    groups = sample_points(network.n_inputs)
+    if maker is _reference:  # pure Python, and slow for convolutions: one point of each scale
+        return [(name, points[:1]) for name, points in groups]
+    return groups
+
+
+def _runtime(model: Any, given: tuple[str, Shape], kind: Any, problems: list[str]) -> Run | None:
+    """The model in onnxruntime, or None if it can't run there in this precision."""
+    try:
+        runtime = require("onnxruntime", extra="onnx", why="running an ONNX model")
+    except MissingDependencyError as error:
+        problems.append(str(error))
+        return None
+    name, shape = given
+    options = runtime.SessionOptions()
+    options.log_severity_level = 4
+    options.intra_op_num_threads = 1
+    try:
+        session = runtime.InferenceSession(
+            model.SerializeToString(), options, providers=["CPUExecutionProvider"]
+        )
+        session.run(None, {name: np.zeros(shape, kind)})
+    except Exception as error:  # no kernel for this precision, operator set too new, …
+        problems.append(f"onnxruntime: {error}")
+        return None
+
+    def run(points: FloatArray) -> FloatArray:
+        rows = points.astype(kind).reshape(len(points), *shape)
+        return np.stack([session.run(None, {name: row})[0].ravel() for row in rows])
+
+    return run
+
+
+def _reference(model: Any, given: tuple[str, Shape], kind: Any, problems: list[str]) -> Run | None:
+    """The model in the reference evaluator of onnx, or None if that can't run it."""
+    reference = require("onnx.reference", extra="onnx", why="running an ONNX model")
+    name, shape = given
+    if math.prod(shape) > _MOST_FOR_REFERENCE:
+        problems.append("reference evaluator: too slow for an input of this size")
+        return None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            session = reference.ReferenceEvaluator(model)
+            session.run(None, {name: np.zeros(shape, kind)})
+    except Exception as error:  # the evaluator raises what its operators raise
+        problems.append(f"reference evaluator: {error}")
+        return None
+
+    def run(points: FloatArray) -> FloatArray:
+        rows = points.astype(kind).reshape(len(points), *shape)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return np.stack([np.ravel(session.run(None, {name: row})[0]) for row in rows])
+
+    return run

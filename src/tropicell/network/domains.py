@@ -1,0 +1,326 @@
+"""Where to look: all of R^n, a box, a polytope, or a plane through a high-dimensional space.
+
+Every domain is a set of points with ``A x <= b``. A `Slice` has coordinates of its own:
+its points are ``origin + t @ directions``, and regions on it are regions in ``t``.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
+
+import numpy as np
+from flint import fmpq_mat
+from numpy.typing import ArrayLike, NDArray
+
+from tropicell._runtime.arrays import FloatArray
+from tropicell.errors import InvalidDomainError
+from tropicell.geometry.arithmetic import to_rationals
+
+if TYPE_CHECKING:
+    from tropicell.network.network import Network
+
+
+#: Half the distance from 1 to the next float64, and what covers underflow.
+_ROUND, _TINY = 2.0**-53, 1e-290
+#: A smallest singular value of rows of size 1 that rounding errors can't feign.
+_CLEARLY = 1e-6
+
+
+class Domain(ABC):
+    """Base class of all domains."""
+
+    @abstractmethod
+    def inequalities(self, dimension: int) -> tuple[FloatArray, FloatArray]:
+        """``A`` and ``b`` with the domain = points with ``A x <= b``.
+
+        Parameters
+        ----------
+        dimension : int
+            Number of inputs; a domain that has a dimension of its own refuses another one.
+
+        Examples
+        --------
+        >>> a, b = Box(-1, 2).inequalities(1)
+        >>> a.tolist(), b.tolist()
+        ([[1.0], [-1.0]], [2.0, 1.0])
+        """
+
+    def contains(self, points: ArrayLike) -> NDArray[np.bool_]:
+        """Which points (rows) lie in the domain, boundary included; no rounding decides.
+
+        A point with an infinite coordinate, or nan, lies in no domain.
+
+        Examples
+        --------
+        >>> Polytope([[1.0, 1.0]], [1.0]).contains([[0.5, 0.5], [1.0, 0.5]])
+        array([ True, False])
+        """
+        x = np.atleast_2d(np.asarray(points, dtype=np.float64))
+        a, b = self.inequalities(x.shape[1])
+        finite = np.asarray(np.isfinite(x).all(axis=1))
+        found = finite.copy()
+        with np.errstate(over="ignore", invalid="ignore"):
+            left = b - x[finite] @ a.T
+            # Each is a sum of so many products: its rounding errors, and those of this bound.
+            sizes = np.abs(x[finite]) @ np.abs(a).T + np.abs(b)
+            errors = 2.0 * (x.shape[1] + 2) * _ROUND * sizes + _TINY
+            unsure = ~(np.abs(left) > errors) | ~np.isfinite(sizes)
+        left[unsure] = _signs(a, b, x[finite], unsure)
+        found[finite] = (left >= 0).all(axis=1)
+        return found
+
+
+def _signs(
+    a: FloatArray, b: FloatArray, x: FloatArray, which: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """The signs of ``b - a x`` for some points and rows, in exact arithmetic."""
+    points, rows = np.nonzero(which)
+    exact = to_rationals(np.stack([a[rows], x[points]]).reshape(2, len(rows), a.shape[1]))
+    left = to_rationals(b[rows]) - (exact[0] * exact[1]).sum(axis=1)
+    return np.array([float((value > 0) - (value < 0)) for value in left])
+
+
+class WholeSpace(Domain):
+    """All of R^n.
+
+    Examples
+    --------
+    >>> WholeSpace().contains([[1.0, 2.0]])
+    array([ True])
+    """
+
+    def contains(self, points: ArrayLike) -> NDArray[np.bool_]:
+        return np.asarray(np.isfinite(np.atleast_2d(np.asarray(points, np.float64))).all(axis=1))
+
+    def inequalities(self, dimension: int) -> tuple[FloatArray, FloatArray]:
+        return np.empty((0, dimension)), np.empty(0)
+
+    def __repr__(self) -> str:
+        return "WholeSpace()"
+
+
+class Box(Domain):
+    """All points between two corners.
+
+    Parameters
+    ----------
+    low, high : float or array_like
+        The corners; a scalar holds for every coordinate. Infinite bounds are allowed.
+
+    Examples
+    --------
+    >>> Box(-1, 1).contains([[0.5, 0.5], [0.5, 2.0]])
+    array([ True, False])
+    """
+
+    def __init__(self, low: ArrayLike, high: ArrayLike) -> None:
+        try:
+            lows, highs = np.broadcast_arrays(
+                np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)
+            )
+        except ValueError as error:
+            raise InvalidDomainError(f"Box: low and high do not fit together: {error}") from None
+        if lows.ndim > 1 or lows.size == 0:
+            raise InvalidDomainError(
+                f"Box: corners must be scalars or flat arrays, got shape {lows.shape}"
+            )
+        if not (lows < highs).all():
+            raise InvalidDomainError(
+                f"Box: every low bound must be below its high bound, got low={low!r}, high={high!r}"
+            )
+        self.low = lows.copy()
+        self.high = highs.copy()
+
+    def inequalities(self, dimension: int) -> tuple[FloatArray, FloatArray]:
+        low, high = self.corners(dimension)
+        a = np.concatenate([np.eye(dimension), -np.eye(dimension)])
+        b = np.concatenate([high, -low])
+        finite = np.isfinite(b)
+        return a[finite], b[finite]
+
+    def contains(self, points: ArrayLike) -> NDArray[np.bool_]:
+        x = np.atleast_2d(np.asarray(points, dtype=np.float64))
+        low, high = self.corners(x.shape[1])
+        return np.asarray(((x >= low) & (x <= high) & np.isfinite(x)).all(axis=1))
+
+    def corners(self, dimension: int) -> tuple[FloatArray, FloatArray]:
+        """The two corners as arrays of length `dimension`.
+
+        Examples
+        --------
+        >>> Box(0, [1, 2]).corners(2)
+        (array([0., 0.]), array([1., 2.]))
+        """
+        if self.low.ndim == 1 and self.low.size != dimension:
+            raise InvalidDomainError(
+                f"the box has {self.low.size} coordinates, the network {dimension} inputs"
+            )
+        return (
+            np.broadcast_to(self.low, dimension).copy(),
+            np.broadcast_to(self.high, dimension).copy(),
+        )
+
+    def __repr__(self) -> str:
+        return f"Box({self.low.tolist()}, {self.high.tolist()})"
+
+
+class Polytope(Domain):
+    """All points with ``A x <= b``, bounded or not.
+
+    Examples
+    --------
+    >>> triangle = Polytope([[-1, 0], [0, -1], [1, 1]], [0, 0, 1])
+    >>> triangle.contains([[0.25, 0.25], [1.0, 1.0]])
+    array([ True, False])
+    """
+
+    def __init__(self, A: ArrayLike, b: ArrayLike) -> None:
+        self.A = np.array(A, dtype=np.float64, ndmin=2)
+        self.b = np.array(b, dtype=np.float64, ndmin=1)
+        if self.A.ndim != 2 or self.b.shape != self.A.shape[:1] or self.A.shape[1] == 0:
+            raise InvalidDomainError(
+                f"Polytope: expected A of shape (rows, inputs) and b of shape (rows,), "
+                f"got {self.A.shape} and {self.b.shape}"
+            )
+        if not (np.isfinite(self.A).all() and np.isfinite(self.b).all()):
+            raise InvalidDomainError("Polytope: A and b must be finite numbers")
+
+    def inequalities(self, dimension: int) -> tuple[FloatArray, FloatArray]:
+        if self.A.shape[1] != dimension:
+            raise InvalidDomainError(
+                f"the polytope has {self.A.shape[1]} coordinates, the network {dimension} inputs"
+            )
+        return self.A, self.b
+
+    def __repr__(self) -> str:
+        return f"Polytope({self.A.shape[0]} inequalities in R^{self.A.shape[1]})"
+
+
+class Slice(Domain):
+    """A line, plane or 3-space through a high-dimensional input space.
+
+    Its points are ``origin + t @ directions``; regions on it are given in the coordinates ``t``.
+
+    Parameters
+    ----------
+    origin : array_like, shape (inputs,)
+        The point with ``t = 0``.
+    directions : array_like, shape (dimension, inputs)
+        Linearly independent rows.
+    inside : Domain, optional
+        A box or polytope in the coordinates ``t``; default: the whole plane.
+
+    Examples
+    --------
+    >>> plane = Slice(origin=[0, 0, 1], directions=[[1, 0, 0], [0, 1, 0]], inside=Box(-1, 1))
+    >>> plane.embed([[0.5, 0.25]])
+    array([[0.5 , 0.25, 1.  ]])
+    """
+
+    def __init__(
+        self, origin: ArrayLike, directions: ArrayLike, inside: Domain | None = None
+    ) -> None:
+        self.origin = np.array(origin, dtype=np.float64).ravel()
+        self.directions = np.array(directions, dtype=np.float64, ndmin=2)
+        self.inside = WholeSpace() if inside is None else inside
+        if isinstance(self.inside, Slice):
+            raise InvalidDomainError("Slice: inside must be a box, polytope or the whole space")
+        if (
+            self.directions.ndim != 2
+            or self.directions.shape[1] != self.origin.size
+            or not 1 <= self.directions.shape[0] <= self.origin.size
+        ):
+            raise InvalidDomainError(
+                f"Slice: expected directions of shape (dimension, {self.origin.size}) with "
+                f"1 <= dimension <= {self.origin.size}, got {self.directions.shape}"
+            )
+        if not (np.isfinite(self.origin).all() and np.isfinite(self.directions).all()):
+            raise InvalidDomainError("Slice: origin and directions must be finite numbers")
+        if not _independent(self.directions):
+            raise InvalidDomainError("Slice: the directions are linearly dependent")
+
+    @classmethod
+    def through(cls, points: ArrayLike, inside: Domain | None = None) -> Slice:
+        """The slice through points: the first is the origin, the others are at t = e_1, e_2, ….
+
+        Parameters
+        ----------
+        points : array_like, shape (dimension + 1, ...)
+            Points, or images: everything after the first axis is flattened.
+        inside : Domain, optional
+            A box or polytope in the coordinates of the slice.
+
+        Examples
+        --------
+        >>> Slice.through([[0, 0, 0], [1, 0, 0], [0, 0, 2]]).embed([[1.0, 0.5]])
+        array([[1., 0., 1.]])
+        """
+        flat = np.asarray(points, dtype=np.float64)
+        if flat.ndim < 2 or flat.shape[0] < 2:
+            raise InvalidDomainError(
+                f"Slice.through: expected at least two points, got an array of shape {flat.shape}"
+            )
+        flat = flat.reshape(flat.shape[0], -1)
+        return cls(flat[0], flat[1:] - flat[0], inside)
+
+    @property
+    def dimension(self) -> int:
+        """Number of coordinates of the slice."""
+        return int(self.directions.shape[0])
+
+    def inequalities(self, dimension: int) -> tuple[FloatArray, FloatArray]:
+        if dimension != self.dimension:
+            raise InvalidDomainError(f"the slice has {self.dimension} coordinates, got {dimension}")
+        return self.inside.inequalities(dimension)
+
+    def embed(self, t: ArrayLike) -> FloatArray:
+        """Points of the input space for coordinates `t` (rows).
+
+        Examples
+        --------
+        >>> Slice(origin=[0, 0, 1], directions=[[1, 0, 0]]).embed([[0.0], [2.0]])
+        array([[0., 0., 1.],
+               [2., 0., 1.]])
+        """
+        coordinates = np.atleast_2d(np.asarray(t, dtype=np.float64))
+        return self.origin + coordinates @ self.directions
+
+    def __repr__(self) -> str:
+        return f"Slice({self.dimension}-D in R^{self.origin.size}, inside={self.inside!r})"
+
+
+def _independent(directions: FloatArray) -> bool:
+    """Whether rows are linearly independent: clearly so in floats, or else in exact arithmetic."""
+    sizes = np.abs(directions).max(axis=1)
+    if not sizes.all():
+        return False
+    scaled = np.ldexp(directions, -np.frexp(sizes)[1][:, None])  # underflow is far below the limit
+    least = np.linalg.svd(scaled, compute_uv=False)[-1]
+    if least > _CLEARLY:
+        return True
+    rows, columns = directions.shape
+    exact = fmpq_mat(rows, columns, to_rationals(directions).ravel().tolist())
+    return bool(exact.rank() == rows)
+
+
+def resolve(network: Network, domain: Domain | None) -> tuple[Network, Domain]:
+    """The network and domain that engines work on: slices are composed with the network.
+
+    Examples
+    --------
+    >>> from tropicell import Network
+    >>> network = Network.mlp([[[1.0, 2.0, 3.0]], [[1.0]]], [[0.0], [0.0]])
+    >>> on_line, inside = resolve(network, Slice([0, 0, 0], [[1, 1, 1]], Box(-1, 1)))
+    >>> on_line.n_inputs, inside
+    (1, Box(-1.0, 1.0))
+    """
+    if domain is None:
+        return network, WholeSpace()
+    if not isinstance(domain, Domain):
+        raise InvalidDomainError(
+            f"domain must be WholeSpace, Box, Polytope or Slice, not {type(domain).__name__}"
+        )
+    if isinstance(domain, Slice):
+        return network.restrict(domain), domain.inside
+    return network, domain

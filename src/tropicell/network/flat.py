@@ -1,0 +1,351 @@
+"""A network and a domain as flat arrays, the form that the Numba kernels read.
+
+Layers are counted from 0 (the input). Every neuron of every layer has a *row*; the rows of
+layer ℓ are ``row_start[ℓ] : row_start[ℓ + 1]``, layer 0 included. A *line* is a place where a
+neuron bends: the hyperplane ``z = t`` of one of its breakpoints. Lines are numbered through:
+
+- line 0 is the hyperplane at infinity, ``w = 0`` in homogeneous coordinates,
+- lines 1 … D are the rows of the domain,
+- then come the lines of layer 1, 2, …, neuron by neuron, breakpoints in increasing order.
+
+Coordinates are scaled by powers of two (so nothing is rounded) such that slopes and biases
+of the layers that read the input have about the same size: ``x_scaled = x * scale``.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from tropicell.engines.cells._state import ROUND, TINY
+from tropicell.network.domains import Domain
+from tropicell.network.network import Network
+from tropicell.network.tame import embedding_of, is_tame, rounds_layer_0
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+#: A matrix with a smaller part of nonzeros than this is kept sparse.
+_SPARSE_BELOW = 0.3
+
+#: Roundings beyond one per summand that the error bound of a sum leaves room for.
+EXTRA_ROUNDINGS = 160
+
+
+class MapArrays(NamedTuple):
+    """What is needed to make the affine maps of the layers.
+
+    Attributes
+    ----------
+    dimension : int
+        Number d of inputs.
+    row_start : ndarray, shape (L + 2,)
+        First row of every layer.
+    bias : ndarray, shape (rows,)
+        Bias of every row; 0 for layer 0.
+    slopes, intercepts : ndarray, shape (rows, pieces)
+        Pieces of every row's activation; the rows of layer 0 have the identity.
+    input_rows : ndarray, shape (width of layer 0, d + 1)
+        Layer 0 as a map of the scaled coordinates; the last column is the offset.
+    term_start : ndarray, shape (L + 2,)
+        The terms of layer ℓ are ``term_start[ℓ] : term_start[ℓ + 1]``.
+    terms : ndarray, shape (terms, 4)
+        Per term: the source layer; 1 if the matrix is sparse; where its numbers begin in
+        `weights`; where its column pointers begin in `columns` (sparse only). Matrices are
+        stored by source neuron: dense ones as (source, target), sparse ones as compressed columns.
+    weights, columns, targets : ndarray
+        Numbers; column pointers (relative to the term's first number); target rows (relative
+        to their layer) of sparse numbers.
+    gamma : ndarray, shape (L + 1,)
+        Relative rounding error of the sums that make the rows of a layer, that of the rows of layer
+        0 included where these are read. The first one is that of layer 0 by itself.
+    """
+
+    dimension: int
+    row_start: IntArray
+    bias: FloatArray
+    slopes: FloatArray
+    intercepts: FloatArray
+    input_rows: FloatArray
+    term_start: IntArray
+    terms: IntArray
+    weights: FloatArray
+    columns: IntArray
+    targets: IntArray
+    gamma: FloatArray
+
+
+class LineArrays(NamedTuple):
+    """What is needed to know the lines.
+
+    Attributes
+    ----------
+    dimension, depth : int
+        Number d of inputs, and number L of layers with an activation.
+    row_start : ndarray, shape (L + 2,)
+        First row of every layer.
+    line_start : ndarray, shape (L + 2,)
+        First line of every layer; ``line_start[0] = 0``, ``line_start[1]`` = 1 + domain rows.
+    line_row, line_at : ndarray, shape (lines,)
+        Row of a line's neuron (-1 for the domain), and its breakpoint.
+    line_slack : ndarray, shape (lines,)
+        Part of the error bound that comes from the bias and the breakpoint alone.
+    plain : ndarray of bool, shape (L + 1,)
+        Layers in which every neuron has exactly one breakpoint, at 0.
+    domain_rows : ndarray, shape (1 + domain rows, d + 1)
+        Rows r with ``r · (x, 1) >= 0`` in scaled coordinates; the first is infinity.
+    scale : ndarray, shape (d,)
+        Powers of two.
+    """
+
+    dimension: int
+    depth: int
+    row_start: IntArray
+    line_start: IntArray
+    line_row: IntArray
+    line_at: FloatArray
+    line_slack: FloatArray
+    plain: NDArray[np.bool_]
+    domain_rows: FloatArray
+    scale: FloatArray
+
+
+class Program(NamedTuple):
+    """A network on a domain as flat arrays, in two parts: a kernel gets what it needs."""
+
+    maps: MapArrays
+    lines: LineArrays
+
+    @property
+    def dimension(self) -> int:
+        """Number d of inputs."""
+        return self.maps.dimension
+
+    @property
+    def depth(self) -> int:
+        """Number L of layers with an activation."""
+        return self.lines.depth
+
+    @property
+    def rows(self) -> int:
+        """Number of rows, those of layer 0 included."""
+        return int(self.maps.row_start[-1])
+
+    @property
+    def neurons(self) -> int:
+        """Number of neurons."""
+        return int(self.maps.row_start[-1] - self.maps.row_start[1])
+
+    def first_neuron(self, layer: int) -> int:
+        """Place of a layer's first neuron in a pattern."""
+        return int(self.maps.row_start[layer] - self.maps.row_start[1])
+
+    def layer_width(self, layer: int) -> int:
+        """Number of neurons of a layer."""
+        return int(self.maps.row_start[layer + 1] - self.maps.row_start[layer])
+
+    @property
+    def width(self) -> int:
+        """Largest width of a layer, layer 0 included."""
+        return int(np.diff(self.maps.row_start).max(initial=1))
+
+    @property
+    def most_lines(self) -> int:
+        """Largest number of lines of a layer, or of domain rows."""
+        return int(np.diff(self.lines.line_start).max(initial=1))
+
+
+def compile_program(network: Network, domain: Domain) -> Program:
+    """Flat arrays for a network on a domain; slices must have been resolved before.
+
+    Parameters
+    ----------
+    network : Network
+    domain : Domain
+        Not a `Slice`; see `tropicell.network.domains.resolve`.
+
+    Returns
+    -------
+    Program
+
+    Examples
+    --------
+    >>> from tropicell import Box
+    >>> program = compile_program(Network.mlp([[[1.0, 2.0]], [[1.0]]]), Box(-1, 1))
+    >>> program.lines.line_start.tolist()
+    [0, 5, 6]
+    """
+    widths = [_input_width(network), *network.widths]
+    row_start = np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
+    slopes, intercepts = _pieces(network, widths)
+    bias = np.concatenate([np.zeros(widths[0]), *(x.affine.bias for x in network.layers)])
+    scale = _scale(network) if is_tame(network, domain) else np.ones(network.n_inputs)
+    domain_rows = _domain_rows(domain, scale)
+    gamma = _gammas(network)
+    lines = _lines(network, row_start, len(domain_rows))
+    line_start, line_row, line_at = lines
+    layer_of_row = np.repeat(np.arange(len(widths)), widths)
+    slack = np.zeros(len(line_row))
+    inner = line_row >= 0
+    rows = line_row[inner]
+    slack[inner] = gamma[layer_of_row[rows]] * (np.abs(bias[rows]) + np.abs(line_at[inner])) + TINY
+    maps = MapArrays(
+        dimension=network.n_inputs,
+        row_start=row_start,
+        bias=bias,
+        slopes=slopes,
+        intercepts=intercepts,
+        input_rows=_input_rows(network, scale),
+        **_terms(network),
+        gamma=gamma,
+    )
+    return Program(
+        maps,
+        LineArrays(
+            dimension=network.n_inputs,
+            depth=network.depth,
+            row_start=row_start,
+            line_start=line_start,
+            line_row=line_row,
+            line_at=line_at,
+            line_slack=slack,
+            plain=np.array([False, *(_is_plain(layer.activation) for layer in network.layers)]),
+            domain_rows=domain_rows,
+            scale=scale,
+        ),
+    )
+
+
+def _input_width(network: Network) -> int:
+    embedding = network.embedding
+    return network.n_inputs if embedding is None else int(embedding.matrix.shape[0])
+
+
+def _input_rows(network: Network, scale: FloatArray) -> FloatArray:
+    rows = embedding_of(network)
+    rows[:, :-1] /= scale
+    return np.ascontiguousarray(rows)
+
+
+def _scale(network: Network) -> FloatArray:
+    """Powers of two that bring slopes to the size of the biases where the input is read."""
+    columns = embedding_of(network)
+    largest = np.zeros(network.n_inputs + 1)
+    for layer in network.layers:
+        if 0 in layer.affine.terms:
+            product = np.abs(layer.affine.terms[0] @ columns)
+            product[:, -1] += np.abs(layer.affine.bias)
+            largest = np.maximum(largest, product.max(axis=0))
+    return _powers_of_two(largest)
+
+
+def _powers_of_two(largest: FloatArray) -> FloatArray:
+    """Powers of two near the ratios of the largest slopes to the largest offset (the last one)."""
+    slopes, offset = largest[:-1].copy(), float(largest[-1])
+    offset = offset or float(slopes.max()) or 1.0
+    slopes[slopes == 0] = 1.0
+    ratio = np.clip(slopes / offset, 2.0**-300, 2.0**300)
+    return np.asarray(np.exp2(np.round(np.log2(ratio))), dtype=np.float64)
+
+
+def _domain_rows(domain: Domain, scale: FloatArray) -> FloatArray:
+    a, b = domain.inequalities(scale.size)
+    infinity = np.zeros((1, scale.size + 1))
+    infinity[0, -1] = 1.0
+    rows = np.concatenate([-a / scale, b[:, None]], axis=1)
+    return np.ascontiguousarray(np.concatenate([infinity, rows]))
+
+
+def _pieces(network: Network, widths: list[int]) -> tuple[FloatArray, FloatArray]:
+    most = max([1, *(layer.activation.slopes.shape[1] for layer in network.layers)])
+    slopes = [np.ones((widths[0], most))]
+    intercepts = [np.zeros((widths[0], most))]
+    for layer in network.layers:
+        activation = layer.activation
+        pad = ((0, 0), (0, most - activation.slopes.shape[1]))
+        slopes.append(np.pad(activation.slopes, pad, mode="edge"))
+        intercepts.append(np.pad(activation.intercepts, pad, mode="edge"))
+    return np.concatenate(slopes), np.concatenate(intercepts)
+
+
+def _lines(
+    network: Network, row_start: IntArray, n_domain: int
+) -> tuple[IntArray, IntArray, FloatArray]:
+    starts = [0, n_domain]
+    rows = [np.full(n_domain, -1)]
+    at = [np.zeros(n_domain)]
+    for index, layer in enumerate(network.layers, start=1):
+        which = np.nonzero(np.isfinite(layer.activation.breakpoints))
+        rows.append(row_start[index] + which[0])
+        at.append(layer.activation.breakpoints[which])
+        starts.append(starts[-1] + len(which[0]))
+    return (
+        np.array(starts, dtype=np.int64),
+        np.concatenate(rows).astype(np.int64),
+        np.concatenate(at),
+    )
+
+
+def _is_plain(activation: Any) -> bool:
+    return bool(activation.breakpoints.shape[1] == 1 and (activation.breakpoints == 0).all())
+
+
+def _gammas(network: Network) -> FloatArray:
+    # Layer 0 is what it is, or rounded once: which then adds to the errors of who reads it.
+    rounded = 1.001 * ROUND * rounds_layer_0(network)
+    gammas = [rounded]
+    for layer in network.layers:
+        summands = 1 + sum(_most_per_row(m) for m in layer.affine.terms.values())
+        gamma = (summands + EXTRA_ROUNDINGS) * ROUND * 1.001
+        gammas.append(gamma + rounded if 0 in layer.affine.terms else gamma)
+    return np.array(gammas)
+
+
+def _most_per_row(matrix: Any) -> int:
+    if isinstance(matrix, sp.csr_array):
+        return int(np.diff(matrix.indptr).max(initial=0))
+    return int(matrix.shape[1])
+
+
+def is_sparse(matrix: Any) -> bool:
+    """Whether a matrix has so few nonzeros that it is kept as a sparse one."""
+    nonzero = np.count_nonzero(matrix.data if isinstance(matrix, sp.csr_array) else matrix)
+    return bool(nonzero < _SPARSE_BELOW * matrix.shape[0] * matrix.shape[1])
+
+
+def _terms(network: Network) -> dict[str, Any]:
+    starts = [0, 0]
+    terms: list[tuple[int, int, int, int]] = []
+    weights: list[FloatArray] = []
+    columns: list[IntArray] = []
+    targets: list[IntArray] = []
+    n_weights = n_columns = 0
+    for layer in network.layers:
+        for source, matrix in layer.affine.terms.items():
+            few = is_sparse(matrix)
+            terms.append((source, int(few), n_weights, n_columns))
+            if few:
+                csc = sp.csc_array(matrix)
+                csc.eliminate_zeros()
+                csc.sort_indices()
+                weights.append(csc.data.astype(np.float64))
+                targets.append(csc.indices.astype(np.int64))
+                columns.append(csc.indptr.astype(np.int64))
+                n_columns += len(columns[-1])
+            else:
+                dense = matrix.toarray() if isinstance(matrix, sp.csr_array) else matrix
+                weights.append(np.asarray(dense, dtype=np.float64).T.ravel())
+                # Targets run parallel to the weights; dense matrices do not read them.
+                targets.append(np.zeros(weights[-1].size, np.int64))
+            n_weights += weights[-1].size
+        starts.append(len(terms))
+    return {
+        "term_start": np.array(starts, dtype=np.int64),
+        "terms": np.array(terms, dtype=np.int64).reshape(-1, 4),
+        "weights": np.concatenate([*weights, np.empty(0)]),
+        "columns": np.concatenate([*columns, np.empty(0, np.int64)]),
+        "targets": np.concatenate([*targets, np.empty(0, np.int64)]),
+    }

@@ -1,0 +1,150 @@
+"""`Inequalities`: what bounds a region, each row with the neuron that it comes from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tropicell.geometry.arithmetic import ArithmeticName, to_fractions, to_rationals
+from tropicell.geometry.polyhedra import Cell, integer_row
+from tropicell.network.domains import Domain
+from tropicell.network.network import Network
+from tropicell.network.patterns import PatternArray
+
+
+@dataclass(frozen=True, order=True)
+class Boundary:
+    """Where an inequality comes from.
+
+    Attributes
+    ----------
+    layer : int
+        1 … L; 0 means the domain.
+    neuron : int
+        Index of the neuron in its layer, from 0; for the domain the index of its inequality.
+    breakpoint : int
+        Which of the activation's breakpoints, from 0 (ReLU has one).
+
+    Examples
+    --------
+    >>> str(Boundary(1, 2)), str(Boundary(0, 3))
+    ('layer 1, neuron 2', 'domain, inequality 3')
+    """
+
+    layer: int
+    neuron: int
+    breakpoint: int = 0
+
+    def __str__(self) -> str:
+        if self.layer == 0:
+            return f"domain, inequality {self.neuron}"
+        text = f"layer {self.layer}, neuron {self.neuron}"
+        return text if self.breakpoint == 0 else f"{text}, breakpoint {self.breakpoint}"
+
+
+@dataclass(frozen=True, eq=False)
+class Inequalities:
+    """The inequalities ``A x <= b``, each with the neuron that it comes from.
+
+    Attributes
+    ----------
+    A : ndarray, shape (rows, inputs)
+    b : ndarray, shape (rows,)
+        float64, or objects of type `fractions.Fraction`.
+    sources : tuple of Boundary
+    closed : ndarray of bool
+        Whether ``0 <= 0`` would do. Only matters for a neuron that is constant on the region: at a
+        breakpoint it is on the lower piece.
+
+    Examples
+    --------
+    >>> from tropicell import Region
+    >>> network = Network.mlp([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0]]])
+    >>> print(Region(network, "10").inequalities)
+    -1·x1 ≤ 0    (layer 1, neuron 0)
+    1·x2 ≤ 0    (layer 1, neuron 1)
+    """
+
+    A: NDArray[Any]
+    b: NDArray[Any]
+    sources: tuple[Boundary, ...]
+    closed: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.sources)
+
+    def __str__(self) -> str:
+        lines = []
+        for row, bound, source in zip(self.A, self.b, self.sources, strict=True):
+            terms = [f"{value}·x{i + 1}" for i, value in enumerate(row) if value != 0]
+            left = " + ".join(terms).replace("+ -", "- ") or "0"
+            lines.append(f"{left} ≤ {bound}    ({source})")
+        return "\n".join(lines)
+
+
+def domain_inequalities(domain: Domain, dimension: int, arithmetic: ArithmeticName) -> Inequalities:
+    """The inequalities of a domain, with their sources."""
+    a, b = domain.inequalities(dimension)
+    sources = tuple(Boundary(0, i) for i in range(len(b)))
+    closed = np.ones(len(b), dtype=np.bool_)
+    if arithmetic == "exact":
+        return Inequalities(to_rationals(a), to_rationals(b), sources, closed)
+    return Inequalities(a, b, sources, closed)
+
+
+def cut_by(cell: Cell | None, inequalities: Inequalities) -> Cell | None:
+    """The part of a cell where inequalities hold, or None if that has no interior."""
+    for a, b, closed in zip(inequalities.A, inequalities.b, inequalities.closed, strict=True):
+        if cell is None:
+            return None
+        cell = cell.cut(integer_row([*(-a), b]), closed=bool(closed))
+    return cell
+
+
+def layer_inequalities(
+    network: Network,
+    layer: int,
+    before: NDArray[Any],
+    pieces: PatternArray,
+    arithmetic: ArithmeticName,
+) -> Inequalities:
+    """The inequalities that say: every neuron of a layer is on the given piece.
+
+    Parameters
+    ----------
+    before : ndarray, shape (neurons, inputs + 1)
+        The layer's pre-activations as maps of the input, offset last, in `arithmetic`'s numbers.
+    pieces : ndarray of uint8
+    """
+    breakpoints, _, _ = network.maps(arithmetic).activation(layer)
+    counts = network.layers[layer - 1].activation.pieces
+    rows, bounds, sources, closed = [], [], [], []
+    for neuron, piece in enumerate(pieces.tolist()):
+        slope, offset = before[neuron, :-1], before[neuron, -1]
+        if piece > 0:  # α·x + β ≥ t
+            rows.append(-slope)
+            bounds.append(offset - breakpoints[neuron, piece - 1])
+            sources.append(Boundary(layer, neuron, piece - 1))
+            closed.append(False)
+        if piece < counts[neuron] - 1:  # α·x + β ≤ t
+            rows.append(slope)
+            bounds.append(breakpoints[neuron, piece] - offset)
+            sources.append(Boundary(layer, neuron, piece))
+            closed.append(True)
+    a = np.array(rows, dtype=before.dtype).reshape(len(rows), before.shape[1] - 1)
+    b = np.array(bounds, dtype=before.dtype)
+    return Inequalities(a, b, tuple(sources), np.array(closed, dtype=np.bool_))
+
+
+def joined(parts: list[Inequalities], arithmetic: ArithmeticName) -> Inequalities:
+    """Several sets of inequalities as one, with the numbers that users get."""
+    a = np.concatenate([part.A for part in parts])
+    b = np.concatenate([part.b for part in parts])
+    sources = tuple(source for part in parts for source in part.sources)
+    closed = np.concatenate([part.closed for part in parts])
+    if arithmetic == "exact":
+        a, b = to_fractions(a), to_fractions(b)
+    return Inequalities(a, b, sources, closed)

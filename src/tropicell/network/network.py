@@ -1,0 +1,512 @@
+"""`Network`, the one canonical form of a piecewise-linear network.
+
+Layer 0 is the input. Each of the layers 1 … L is an affine map of any earlier layers followed by a
+piecewise-linear activation; the output is an affine map of any layers. Residual adds,
+concatenations, skips from the input and the paper's skips k→ℓ are all special cases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from threading import Lock
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tropicell._runtime.arrays import FloatArray
+from tropicell._runtime.memory import address_of
+from tropicell.errors import InvalidDomainError
+from tropicell.geometry.arithmetic import ArithmeticName, get_arithmetic, to_floats
+from tropicell.network import patterns as _patterns
+from tropicell.network.activations import Activation
+from tropicell.network.checks import check_layers, checked_points
+from tropicell.network.diagram import draw, summary
+from tropicell.network.domains import Slice
+from tropicell.network.fingerprint import fingerprint
+from tropicell.network.layers import Affine, Layer, shared
+from tropicell.network.maps import AffineMap, NetworkMaps
+from tropicell.network.mlp import mlp_parts
+from tropicell.network.patterns import PatternArray, PatternLike
+
+_MOST_REMEMBERED = 8
+#: Well below the largest float64.
+_LARGE = 1e300
+_REMEMBERING = Lock()
+
+
+class Network:
+    """A piecewise-linear network in canonical form.
+
+    Parameters
+    ----------
+    n_inputs : int
+        Width of layer 0.
+    layers : sequence of Layer
+        The layers 1 … L.
+    output : Affine
+        The output, an affine map of any layers.
+    embedding : AffineMap, optional
+        If given, the network's inputs are mapped through it first; see `restrict`.
+
+    Attributes
+    ----------
+    embedding : AffineMap or None
+        With float64 numbers if these hold all of it, else with `fractions.Fraction`.
+    float_embedding : AffineMap or None
+        The same rounded to float64. What is not 0 stays so, and all is finite: numbers that are too
+        small or too large for float64 become its smallest and largest ones.
+    kind : tuple
+        Equal for networks that differ in weights and biases, output and embedding only.
+    places : bytes
+        Addresses of the numbers of all layers (see `Affine`), of 8 bytes each.
+
+    See Also
+    --------
+    Network.mlp : from lists of matrices, as in the paper.
+    tropicell.load : from a file.
+
+    Examples
+    --------
+    ``relu(x) + x``, a skip from the input to the output:
+
+    >>> network = Network(1, [Layer(Affine({0: [[1.0]]}))], Affine({0: [[1.0]], 1: [[1.0]]}))
+    >>> network([[-1.0], [2.0]])
+    array([[-1.],
+           [ 4.]])
+    """
+
+    def __init__(
+        self,
+        n_inputs: int,
+        layers: Iterable[Layer],
+        output: Affine,
+        *,
+        embedding: AffineMap | None = None,
+    ) -> None:
+        self.layers: tuple[Layer, ...] = tuple(layers)
+        self.output = output
+        self.embedding = embedding
+        self.float_embedding: AffineMap | None = None
+        self._input_width = int(n_inputs)
+        self._remembered: dict[Hashable, Any] = {}
+        check_layers(self._input_width, self.layers, output, embedding)
+        if embedding is not None:
+            self.embedding = embedding.simplified()
+            self.float_embedding = self.embedding
+            if not self.embedding.is_float:
+                matrix, offset = self.embedding.matrix, self.embedding.offset
+                self.float_embedding = AffineMap(_close_to(matrix), _close_to(offset))
+        self.kind = shared((self._input_width, *(layer.kind for layer in self.layers)))
+        self._find_numbers()
+
+    @classmethod
+    def mlp(
+        cls,
+        weights: Sequence[ArrayLike],
+        biases: Sequence[ArrayLike | None] | None = None,
+        *,
+        skips: Iterable[tuple[int, int]] = (),
+        activation: str | Activation | Sequence[str | Activation] = "relu",
+    ) -> Network:
+        """A network given by the matrices of its layers, with the paper's skip connections.
+
+        Parameters
+        ----------
+        weights : sequence of array_like
+            The L hidden layers' matrices and then the output's.
+        biases : sequence of array_like or None, optional
+            One for each matrix; None stands for zeros.
+        skips : iterable of (k, ℓ)
+            The output of layer k is added to the input of layer ℓ. k = 0 is the input,
+            ℓ = L + 1 the output.
+        activation : str, Activation or a sequence of them
+            One for all hidden layers, or one for each.
+
+        Returns
+        -------
+        Network
+
+        Raises
+        ------
+        InvalidNetworkError
+            If shapes do not fit; the message names the layers.
+
+        Examples
+        --------
+        >>> rng = np.random.default_rng(0)
+        >>> sizes = [2, 4, 4, 4, 1]
+        >>> weights = [rng.normal(size=(n, m)) for m, n in zip(sizes, sizes[1:])]
+        >>> Network.mlp(weights, skips=[(1, 3)])
+        Network(2 → 4 → 4 → 4 → 1, skips 1→3)
+        """
+        return cls(*mlp_parts(weights, biases, skips, activation))
+
+    def _find_numbers(self) -> None:
+        """Note where the numbers of all layers lie; networks do not change.
+
+        To ask all layers of thousands of networks takes longer than to count small ones.
+        """
+        numbers = (layer.affine.numbers for layer in self.layers)
+        self.places = np.array([address_of(array) for array in numbers], np.int64).tobytes()
+
+    def __getstate__(self) -> dict[str, Any]:
+        left_out = ("places", "_remembered")  # they are for this process
+        return {name: value for name, value in vars(self).items() if name not in left_out}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._remembered = {}
+        self._find_numbers()
+
+    # --- what it is made of -------------------------------------------------------------------
+
+    @property
+    def n_inputs(self) -> int:
+        """Number of inputs."""
+        return self._input_width if self.embedding is None else self.embedding.matrix.shape[1]
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of outputs."""
+        return self.output.width
+
+    @property
+    def depth(self) -> int:
+        """Number of layers with an activation, the paper's L."""
+        return len(self.layers)
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """Neurons of the layers 1 … L."""
+        return tuple(layer.width for layer in self.layers)
+
+    @property
+    def n_neurons(self) -> int:
+        """Number of neurons in all layers."""
+        return sum(self.widths)
+
+    @property
+    def pieces(self) -> NDArray[np.intp]:
+        """Number of linear pieces of every neuron."""
+        parts = [layer.activation.pieces for layer in self.layers]
+        return np.concatenate(parts) if parts else np.empty(0, dtype=np.intp)
+
+    def affine(self, layer: int) -> Affine:
+        """The affine part of layer 1 … L, or of the output (layer L + 1).
+
+        Examples
+        --------
+        >>> network = Network.mlp([[[1.0]], [[3.0]]], skips=[(0, 2)])
+        >>> list(network.affine(2).terms)
+        [0, 1]
+        """
+        return self.output if layer == self.depth + 1 else self.layers[layer - 1].affine
+
+    @property
+    def skips(self) -> list[tuple[int, int]]:
+        """All connections k→ℓ that jump over at least one layer; ℓ = L + 1 is the output.
+
+        Examples
+        --------
+        >>> Network.mlp([[[1.0]]] * 4, skips=[(1, 3), (0, 4)]).skips
+        [(1, 3), (0, 4)]
+        """
+        return [
+            (source, layer)
+            for layer in range(1, self.depth + 2)
+            for source in self.affine(layer).terms
+            if source < layer - 1
+        ]
+
+    @property
+    def fingerprint(self) -> str:
+        """64 hexadecimal digits that tell this network from others; see `tropicell.network.fingerprint`."""
+        digits: str = self.remember("fingerprint", lambda: fingerprint(self))
+        return digits
+
+    # --- what it computes ---------------------------------------------------------------------
+
+    def __call__(self, points: ArrayLike) -> FloatArray:
+        """Outputs at points (rows), in float64: what overflows, or is nan, stays so.
+
+        Parameters
+        ----------
+        points : array_like, shape (points, inputs)
+
+        Returns
+        -------
+        ndarray, shape (points, outputs)
+        """
+        return self.output(self._forward(points)[0])
+
+    def patterns(self, points: ArrayLike, *, arithmetic: ArithmeticName = "float") -> PatternArray:
+        """Activation patterns at points (rows).
+
+        Parameters
+        ----------
+        points : array_like, shape (points, inputs)
+            Floats, or Fractions if exact.
+        arithmetic : {"float", "exact"}
+            In float64, rounding may decide on which side of a boundary a point next to it lies.
+            Points that are too large for float64 (see `overflows`) are worked out exactly.
+
+        Returns
+        -------
+        ndarray of uint8, shape (points, neurons)
+
+        Raises
+        ------
+        InvalidInputError
+            Names a point with an infinite coordinate, or nan: it has no pattern.
+
+        Examples
+        --------
+        >>> network = Network.mlp([[[1.0], [-1.0]], [[1.0, 1.0]]])
+        >>> network.patterns([[3.0], [-3.0], [0.0]])
+        array([[1, 0],
+               [0, 1],
+               [0, 0]], dtype=uint8)
+        """
+        exact = arithmetic != "float"
+        x = self.check_points(points, exact=exact, finite=True)
+        if exact:
+            return self.maps(arithmetic).at_points(x)[0]
+        lost = self.overflows(x)
+        if not lost.any():
+            return self._forward(x)[1]
+        found = np.empty((len(x), self.n_neurons), np.uint8)
+        found[~lost] = self._forward(x[~lost])[1]
+        found[lost] = self.maps("exact").at_points(x[lost])[0]
+        return found
+
+    def evaluate(self, points: ArrayLike, *, arithmetic: ArithmeticName = "exact") -> NDArray[Any]:
+        """Outputs at points (rows), in exact rationals.
+
+        Examples
+        --------
+        >>> Network.mlp([[[0.5]], [[0.5]]]).evaluate([[1.0]])
+        array([[Fraction(1, 4)]], dtype=object)
+        """
+        if arithmetic == "float":
+            return self(points)
+        maps = self.maps(arithmetic)
+        x = self.check_points(points, exact=True, finite=True)
+        return maps.arithmetic.public(maps.at_points(x)[1])
+
+    def overflows(self, points: ArrayLike) -> NDArray[np.bool_]:
+        """Which points (rows) are so large that a number on the way to the output overflows.
+
+        Examples
+        --------
+        >>> network = Network.mlp([[[8.0], [-8.0]], [[1.0, 1.0]]])
+        >>> network.overflows([[1.0], [1e308]])
+        array([False,  True])
+        """
+        x = self.check_points(points)
+        lost = np.zeros(len(x), dtype=np.bool_)
+        if not np.abs(x).max(initial=0.0) <= self._safe_size:
+            large = np.flatnonzero(~(np.abs(x) <= self._safe_size).all(axis=1))
+            with np.errstate(over="ignore", invalid="ignore"):
+                values, _ = self._forward(x[large])
+                values.append(self.output(values))
+                # A neuron that is off hides what overflowed before it.
+                before = [layer.affine(values) for layer in self.layers]
+                parts = [np.isfinite(part).all(axis=1) for part in (*values, *before)]
+            lost[large] = ~np.all(parts, axis=0)
+        return lost
+
+    @property
+    def _safe_size(self) -> float:
+        """Points with no larger coordinate do not overflow, as sums of absolute values say."""
+        size: float = self.remember("safe size", self._find_safe_size)
+        return size
+
+    def _find_safe_size(self) -> float:
+        # For coordinates of size X >= 1, all numbers of a layer are at most X times its growth.
+        embedding = self.float_embedding
+        growths = [1.0]
+        with np.errstate(over="ignore", invalid="ignore"):
+            if embedding is not None:
+                sums = np.abs(embedding.matrix).sum(axis=1) + np.abs(embedding.offset)
+                growths = [max(1.0, float(sums.max()))]
+            largest = growths[0]
+            for index in range(1, self.depth + 2):
+                affine = self.affine(index)
+                sums = np.abs(affine.bias)
+                for source, matrix in affine.terms.items():
+                    absolute: Any = abs(matrix)
+                    sums = sums + growths[source] * absolute.sum(axis=1)
+                growth = float(sums.max())
+                if index <= self.depth:
+                    activation = self.layers[index - 1].activation
+                    slopes, offsets = np.abs(activation.slopes), np.abs(activation.intercepts)
+                    growths.append(growth * float(slopes.max()) + float(offsets.max()))
+                    growth = max(growth, growths[-1])
+                largest = max(largest, growth)
+        size = _LARGE / largest
+        return size if size >= 1.0 else -1.0  # or nan: then no point is sure to be fine
+
+    def affine_map(
+        self, pattern: PatternLike, *, arithmetic: ArithmeticName = "exact"
+    ) -> AffineMap:
+        """The affine map that the network is on the region of a pattern.
+
+        The pattern need not have a region: the map is what the network would be on it.
+
+        Parameters
+        ----------
+        pattern : str, flat sequence or one sequence per layer
+        arithmetic : {"exact", "float"}
+            Exact rationals (`fractions.Fraction`), or float64.
+
+        Examples
+        --------
+        >>> network = Network.mlp([[[1.0], [-1.0]], [[1.0, 2.0]]])
+        >>> network.affine_map("01").matrix
+        array([[Fraction(-2, 1)]], dtype=object)
+        """
+        maps = self.maps(arithmetic)
+        columns = maps.arithmetic.public(maps.of_pattern(self.parse_pattern(pattern)))
+        return AffineMap(columns[:, :-1], columns[:, -1])
+
+    def parse_pattern(self, pattern: PatternLike) -> PatternArray:
+        """A pattern in any form, checked and made flat; see `tropicell.network.patterns`.
+
+        Examples
+        --------
+        >>> Network.mlp([[[1.0], [2.0]], [[1.0, 1.0]]]).parse_pattern("10")
+        array([1, 0], dtype=uint8)
+        """
+        return _patterns.parse(pattern, self.widths, self.pieces)
+
+    def restrict(self, domain: Slice) -> Network:
+        """The network on a slice: its inputs are the slice's coordinates.
+
+        Neurons and patterns stay what they are, and nothing is rounded: the slice is kept as a map
+        in front of layer 0. That of a slice of a slice may have numbers that float64 can't hold; it
+        is then kept in Fractions.
+
+        Examples
+        --------
+        >>> network = Network.mlp([[[1.0, 2.0, 3.0]], [[1.0]]])
+        >>> line = network.restrict(Slice([1, 0, 0], [[0, 1, 1]]))
+        >>> line([[2.0]])
+        array([[11.]])
+        """
+        if domain.origin.size != self.n_inputs:
+            raise InvalidDomainError(
+                f"the slice lies in R^{domain.origin.size}, the network has {self.n_inputs} inputs"
+            )
+        embedding = AffineMap(domain.directions.T.copy(), domain.origin.copy())
+        if self.embedding is not None:
+            embedding = self.embedding.after(embedding)
+        return Network(self._input_width, self.layers, self.output, embedding=embedding)
+
+    def first_layers(self, layer: int) -> Network:
+        """The network up to a layer: its outputs are that layer's.
+
+        Examples
+        --------
+        >>> network = Network.mlp([[[1.0], [-1.0]], [[1.0, 1.0]], [[1.0]]])
+        >>> network.first_layers(1)
+        Network(1 → 2 → 2)
+        >>> network.first_layers(1)([[3.0]])
+        array([[3., 0.]])
+        """
+        width = self.widths[layer - 1] if layer else self._input_width
+        output = Affine({layer: np.eye(width)})
+        return Network(self._input_width, self.layers[:layer], output, embedding=self.embedding)
+
+    def maps(self, arithmetic: ArithmeticName) -> NetworkMaps:
+        """The recursion over the layers in one arithmetic; made once, then kept.
+
+        Examples
+        --------
+        >>> maps = Network.mlp([[[2.0]], [[1.0]]]).maps("float")
+        >>> maps.of_pattern(np.array([1], dtype=np.uint8))
+        array([[2., 0.]])
+        """
+        maps: NetworkMaps = self.remember(
+            ("maps", arithmetic), lambda: NetworkMaps(self, get_arithmetic(arithmetic))
+        )
+        return maps
+
+    def remember(self, key: Hashable, make: Callable[[], Any]) -> Any:
+        """What `make` returns, kept for the next call with the same key (a few of them).
+
+        Networks do not change, so what is made from one can be used again.
+
+        Examples
+        --------
+        >>> network = Network.mlp([[[2.0]], [[1.0]]])
+        >>> network.remember("sum", lambda: 1 + 1), network.remember("sum", lambda: 1 / 0)
+        (2, 2)
+        """
+        found = self._remembered.get(key)
+        if found is None:
+            found = make()
+            with _REMEMBERING:
+                while len(self._remembered) >= _MOST_REMEMBERED:
+                    self._remembered.pop(next(iter(self._remembered)))
+                self._remembered[key] = found
+        return found
+
+    def _forward(self, points: ArrayLike) -> tuple[list[FloatArray], PatternArray]:
+        """Outputs of all layers, and the patterns, at points."""
+        x = self.check_points(points)
+        values = [x if self.float_embedding is None else self.float_embedding(x)]
+        parts = [np.empty((len(x), 0), np.uint8)]
+        for layer in self.layers:
+            before = layer.affine(values)
+            parts.append(layer.activation.pattern(before))
+            values.append(layer.activation(before))
+        return values, np.concatenate(parts, axis=1)
+
+    def check_points(
+        self, points: ArrayLike, *, exact: bool = False, finite: bool = False
+    ) -> NDArray[Any]:
+        """Points as an array of shape (points, inputs): float64, or as they are if exact.
+
+        If `finite`, infinities and nan are refused.
+
+        Examples
+        --------
+        >>> Network.mlp([[[2.0]], [[1.0]]]).check_points([[1], [2]])
+        array([[1.],
+               [2.]])
+        >>> Network.mlp([[[2.0]], [[1.0]]]).check_points([[float("nan")]], finite=True)
+        Traceback (most recent call last):
+        tropicell.errors.InvalidInputError: point 0 has the value nan at input 0; expected ...
+        """
+        return checked_points(points, self.n_inputs, exact=exact, finite=finite)
+
+    # --- how it looks -------------------------------------------------------------------------
+
+    def diagram(self) -> str:
+        """Layers and skips as text, one line a layer, skips as arcs on the right.
+
+        Examples
+        --------
+        >>> print(Network.mlp([[[1.0]]] * 4, skips=[(1, 3)]).diagram())
+        input   1
+          1     1  relu   ──┐
+          2     1  relu     │
+          3     1  relu   ←─┘
+        output  1
+        """
+        return draw(self)
+
+    def __repr__(self) -> str:
+        return f"Network({summary(self)})"
+
+
+def _close_to(exact: NDArray[Any]) -> FloatArray:
+    """Rationals in float64: rounded, but what is not 0 stays so, and nothing is infinite."""
+    numbers = np.finfo(np.float64)
+    floats = to_floats(exact)
+    lost = (floats == 0) & (exact != 0)
+    floats[lost] = np.where(
+        exact[lost] > 0, numbers.smallest_subnormal, -numbers.smallest_subnormal
+    )
+    return np.clip(floats, numbers.min, numbers.max)

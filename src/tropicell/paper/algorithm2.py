@@ -1,0 +1,119 @@
+"""Algorithm 2 of the paper, `Traverse`, in exact rational arithmetic: the oracle.
+
+It walks the tree of patterns layer by layer. Where the paper tries every assignment of a layer and
+tests for emptiness at the full depth, this one assigns neuron by neuron and turns back as soon as
+the region of a prefix is empty: the same regions, without the exponential blow-up.
+
+Every decision is exact (see `tropicell.geometry.polyhedra`): slow, and right on every network.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tropicell.errors import InvalidDomainError
+from tropicell.geometry.polyhedra import Cell, integer_row
+from tropicell.network.domains import Domain, WholeSpace
+from tropicell.network.inequalities import cut_by, domain_inequalities
+from tropicell.network.network import Network
+from tropicell.network.patterns import PatternArray
+
+
+def traverse(network: Network, domain: Domain | None = None) -> Iterator[tuple[PatternArray, Cell]]:
+    """All regions of a network, one by one, in lexicographic order of their patterns.
+
+    Parameters
+    ----------
+    network : Network
+        Restrict it first if you want the regions on a slice.
+    domain : Domain, optional
+        Default: all of R^n.
+
+    Yields
+    ------
+    pattern : ndarray of uint8
+    cell : Cell
+        The region's inequalities as integers, and a witness strictly inside.
+
+    Examples
+    --------
+    >>> network = Network.mlp([[[1.0], [1.0]], [[1.0, -1.0]]], [[0.0, -1.0], [0.0]])
+    >>> [pattern.tolist() for pattern, _ in traverse(network)]
+    [[0, 0], [1, 0], [1, 1]]
+    """
+    return _Traversal(network).run(start_cell(network, domain))
+
+
+def start_cell(network: Network, domain: Domain | None) -> Cell:
+    """The domain as a cell.
+
+    Examples
+    --------
+    >>> from tropicell import Box
+    >>> len(start_cell(Network.mlp([[[1.0, 1.0]]]), Box(0, 1)).rows)
+    4
+    """
+    dimension = network.n_inputs
+    rows = domain_inequalities(domain or WholeSpace(), dimension, "exact")
+    cell = cut_by(Cell.whole_space(dimension), rows)
+    if cell is None:
+        raise InvalidDomainError(f"the domain {domain!r} has no interior points")
+    return cell
+
+
+class _Traversal:
+    def __init__(self, network: Network) -> None:
+        self.depth = network.depth
+        self.maps = network.maps("exact")
+        start, self.unit = self.maps.coordinates()
+        self.columns: list[NDArray[Any]] = [start]
+        self.counts = [layer.activation.pieces.tolist() for layer in network.layers]
+        self.pattern: list[int] = []
+
+    def run(self, cell: Cell) -> Iterator[tuple[PatternArray, Cell]]:
+        """The paper's Traverse(depth, v), with v = `self.pattern` and depth = layers in it."""
+        layer = len(self.columns)
+        if layer > self.depth:
+            yield np.array(self.pattern, dtype=np.uint8), cell
+            return
+        before = self.maps.before(layer, self.columns, self.unit)
+        for part in self._assignments(layer, before, 0, cell):
+            pieces = np.array(self.pattern[-len(before) :], dtype=np.uint8)
+            self.columns.append(self.maps.after(layer, before, pieces, self.unit))
+            yield from self.run(part)
+            self.columns.pop()
+
+    def _assignments(
+        self, layer: int, before: NDArray[Any], neuron: int, cell: Cell
+    ) -> Iterator[Cell]:
+        """Every assignment of pieces to the neurons of a layer whose region is not empty.
+
+        The assignment is left in `self.pattern`; what is yielded is its cell.
+        """
+        if neuron == len(before):
+            yield cell
+            return
+        for piece in range(self.counts[layer - 1][neuron]):
+            part = self._on_piece(layer, before[neuron], neuron, piece, cell)
+            if part is not None:
+                self.pattern.append(piece)
+                yield from self._assignments(layer, before, neuron + 1, part)
+                self.pattern.pop()
+
+    def _on_piece(
+        self, layer: int, row: NDArray[Any], neuron: int, piece: int, cell: Cell
+    ) -> Cell | None:
+        """The part of a cell where a neuron's pre-activation z lies on one piece."""
+        breakpoints = self.maps.activation(layer)[0][neuron]
+        part: Cell | None = cell
+        if piece > 0:  # z > t
+            t = breakpoints[piece - 1]
+            part = cell.cut(integer_row([*row[:-1], row[-1] - t]))
+        if part is not None and piece < self.counts[layer - 1][neuron] - 1:  # z <= t
+            t = breakpoints[piece]
+            part = part.cut(integer_row([*(-row[:-1]), t - row[-1]]), closed=True)
+        return part

@@ -1,0 +1,391 @@
+"""`CachedPredictor`: the paper's Algorithm 3, prediction with a cache of linear regions.
+
+A network is one affine map on every region. The predictor finds the region of a point, looks its
+map up (or works it out and keeps it), and applies it. Finding the region takes a pass through the
+network's layers, so by itself the cache makes nothing faster: it says in which regions data lie and
+what the network is there. To predict without running the network, find regions in another way.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tropicell._runtime.arrays import FloatArray
+from tropicell.errors import InvalidInputError
+from tropicell.network.network import Network
+from tropicell.predict.estimator import Estimator
+
+if TYPE_CHECKING:
+    from tropicell.predict.algorithm3 import RegionMaps
+    from tropicell.predict.cached_module import CachedModule
+
+Words = NDArray[np.uint64]
+#: What happens when the cache is full: the region that was not used for longest goes, the one that
+#: was found first goes, or nothing more is learnt.
+POLICIES = ("lru", "fifo", "keep")
+
+
+class CachedPredictor(Estimator):
+    """A network as an estimator that remembers the affine maps of the regions it has seen.
+
+    Parameters
+    ----------
+    network : Network
+    max_bytes : int
+        The most memory that the cache may take: patterns, maps, hash table, order of use. What
+        a call needs for its own points comes on top.
+    policy : {"lru", "fifo", "keep"}
+        What happens when the cache is full. The region that was not used for longest goes, or the
+        one that was found first goes, or nothing more is learnt.
+
+    Attributes
+    ----------
+    hits, misses : int
+        Points of `predict` whose region was known, and regions that had to be worked out for them
+        (with "keep" and a full cache: points whose region is not known).
+
+    Notes
+    -----
+    It follows scikit-learn's conventions (`fit`, `predict`, `get_params`, `clone`, pipelines) like
+    a regressor that has been trained already: targets are not used, and `predict` gives the
+    network's outputs, for classifiers the logits, always with one column for each output.
+
+    All methods may be called from several threads at once. Regions are found without the lock;
+    look-ups wait for each other.
+
+    Predictions equal the network's outputs up to rounding: the map of a region is a product of the
+    layers' matrices, which is rounded differently. Relative to the numbers that are added up on the
+    way, the difference is below 1e-9 by far.
+
+    Examples
+    --------
+    >>> network = Network.mlp([[[1.0], [-1.0]], [[1.0, 2.0]]])
+    >>> predictor = CachedPredictor(network, max_bytes=10_000)
+    >>> predictor.predict([[3.0], [4.0], [-1.0]])
+    array([[3.],
+           [4.],
+           [2.]])
+    >>> predictor.size, predictor.hits, predictor.misses
+    (2, 1, 2)
+    """
+
+    def __init__(self, network: Network, max_bytes: int = 256 * 2**20, policy: str = "lru") -> None:
+        self.network = network
+        self.max_bytes = max_bytes
+        self.policy = policy
+        self._start_again()
+
+    # --- Algorithm 3 --------------------------------------------------------------------------
+
+    def predict(self, X: ArrayLike) -> FloatArray:
+        """The network's outputs at points, by the maps of their regions.
+
+        Parameters
+        ----------
+        X : array_like, shape (points, inputs)
+
+        Returns
+        -------
+        ndarray, shape (points, outputs)
+
+        Examples
+        --------
+        >>> network = Network.mlp([[[1.0], [-1.0]], [[1.0, 2.0]]])
+        >>> CachedPredictor(network).predict([[3.0], [-1.0]])
+        array([[3.],
+               [2.]])
+        """
+        x = self._check(X)
+        y = np.empty((len(x), self.network.n_outputs))
+        multiply = self._maps.multiply
+
+        def use(rows: Any, maps: FloatArray, slots: NDArray[Any]) -> None:
+            if isinstance(rows, slice):
+                multiply(maps, slots, x[rows], y[rows])
+            else:
+                part = np.empty((len(rows), y.shape[1]))
+                multiply(maps, slots, x[rows], part)
+                y[rows] = part
+
+        def without(rows: NDArray[Any]) -> None:
+            y[rows] = self.network(x[rows])
+
+        hits, misses = self._maps.for_all(x, use, without)
+        with self._maps.lock:
+            self._hits += hits
+            self._misses += misses
+        return y
+
+    # --- the cache ----------------------------------------------------------------------------
+
+    def fit(self, X: ArrayLike, y: object = None) -> CachedPredictor:
+        """Forget everything, then learn the regions of points.
+
+        Parameters
+        ----------
+        X : array_like, shape (points, inputs)
+        y : ignored
+            For scikit-learn's sake.
+
+        Returns
+        -------
+        CachedPredictor
+            Itself.
+
+        Examples
+        --------
+        >>> network = Network.mlp([[[1.0], [-1.0]], [[1.0, 2.0]]])
+        >>> CachedPredictor(network).fit([[1.0], [2.0], [-1.0]]).size
+        2
+        """
+        x = self._check(X)
+        self.clear()
+        return self.partial_fit(x)
+
+    def partial_fit(self, X: ArrayLike, y: object = None) -> CachedPredictor:
+        """Learn the regions of points on top of those that are known.
+
+        Examples
+        --------
+        >>> network = Network.mlp([[[1.0], [-1.0]], [[1.0, 2.0]]])
+        >>> CachedPredictor(network).fit([[1.0]]).partial_fit([[-1.0]]).size
+        2
+        """
+
+        def use(rows: Any, maps: FloatArray, slots: NDArray[Any]) -> None:
+            """Only learn."""
+
+        def without(rows: Any) -> None:
+            """The cache is full, and keeps what it has."""
+
+        self._maps.for_all(self._check(X), use, without)
+        return self
+
+    def contains(self, X: ArrayLike) -> NDArray[np.bool_]:
+        """Whether the region of each point is in the cache; nothing is learnt or counted.
+
+        Examples
+        --------
+        The paper's cached instances: test points in regions of training points.
+
+        >>> network = Network.mlp([[[1.0], [-1.0]], [[1.0, 2.0]]])
+        >>> CachedPredictor(network).fit([[1.0], [2.0]]).contains([[7.0], [-7.0]])
+        array([ True, False])
+        """
+        x = self._check(X)
+        found = np.empty(len(x), dtype=np.bool_)
+        for rows in self._maps.blocks(x):
+            v = self._maps.regions_of(x[rows])
+            with self._maps.lock:
+                found[rows] = self._maps.cache.find(v, renew=False)[0] >= 0
+        return found
+
+    def jacobian(self, X: ArrayLike) -> FloatArray:
+        """The derivative of the outputs at points: the matrices of their regions' maps.
+
+        Regions that are not known are learnt, but not counted as misses.
+
+        Returns
+        -------
+        ndarray, shape (points, outputs, inputs)
+
+        Examples
+        --------
+        >>> CachedPredictor(Network.mlp([[[1.0], [-1.0]], [[1.0, 2.0]]])).jacobian([[3.0], [-3.0]])
+        array([[[ 1.]],
+               [[-2.]]])
+        """
+        x = self._check(X)
+        found = np.empty((len(x), self.network.n_outputs, self.network.n_inputs))
+
+        def use(rows: Any, maps: FloatArray, slots: NDArray[Any]) -> None:
+            known = np.flatnonzero(slots >= 0)
+            places = known + rows.start if isinstance(rows, slice) else rows[known]
+            found[places] = maps[slots[known], :, :-1]
+
+        self._maps.for_all(x, use, None)
+        return found
+
+    @property
+    def hits(self) -> int:
+        """Points that were predicted with a map that was known."""
+        return self._hits
+
+    @property
+    def misses(self) -> int:
+        """How often a region had to be worked out."""
+        return self._misses
+
+    @property
+    def hit_rate(self) -> float:
+        """The part of all predicted points that were hits; nan before the first prediction."""
+        with self._maps.lock:
+            hits, total = self._hits, self._hits + self._misses
+        return hits / total if total else float("nan")
+
+    @property
+    def size(self) -> int:
+        """Number of regions in the cache."""
+        with self._maps.lock:
+            return len(self._maps.cache)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the cache in bytes, with what is reserved for regions to come."""
+        with self._maps.lock:
+            return self._maps.cache.nbytes
+
+    def clear(self) -> None:
+        """Forget all regions, and start to count anew.
+
+        Examples
+        --------
+        >>> network = Network.mlp([[[1.0], [-1.0]], [[1.0, 2.0]]])
+        >>> predictor = CachedPredictor(network).fit([[1.0]])
+        >>> predictor.clear()
+        >>> predictor.size
+        0
+        """
+        with self._maps.lock:
+            self._maps.cache.clear()
+            self._hits = self._misses = 0
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the cache to an ``.npz`` file; see `load`.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> network = Network.mlp([[[1.0], [-1.0]], [[1.0, 2.0]]])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     CachedPredictor(network).fit([[1.0], [-1.0]]).save(folder + "/cache.npz")
+        ...     CachedPredictor.load(folder + "/cache.npz", network).size
+        2
+        """
+        from tropicell.predict.files import save_cache  # noqa: PLC0415 - built on this module
+
+        save_cache(self, path)
+
+    @classmethod
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        network: Network,
+        *,
+        max_bytes: int | None = None,
+        policy: str | None = None,
+    ) -> CachedPredictor:
+        """A predictor with the regions that `save` wrote.
+
+        Parameters
+        ----------
+        path : str or path-like
+        network : Network
+            The one that the cache was made with.
+        max_bytes, policy : optional
+            Default: those of the predictor that was saved. If not all regions fit, those that would
+            go first are left out.
+
+        Raises
+        ------
+        ModelFileError
+            If the file is missing, damaged, something else, or belongs to another network.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> network = Network.mlp([[[1.0], [-1.0]], [[1.0, 2.0]]])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     CachedPredictor(network).fit([[1.0]]).save(folder + "/cache.npz")
+        ...     CachedPredictor.load(folder + "/cache.npz", network, policy="fifo").policy
+        'fifo'
+        """
+        from tropicell.predict.files import load_cache  # noqa: PLC0415
+
+        return load_cache(cls, path, network, max_bytes, policy)
+
+    def to_torch(self) -> CachedModule:
+        """The same as a `torch.nn.Module` that shares this cache.
+
+        Examples
+        --------
+        >>> import torch
+        >>> network = Network.mlp([[[1.0], [-1.0]], [[1.0, 2.0]]])
+        >>> module = CachedPredictor(network).to_torch()
+        >>> module(torch.tensor([[3.0]])).item()
+        3.0
+        """
+        from tropicell.predict.cached_module import CachedModule  # noqa: PLC0415 - needs PyTorch
+
+        return CachedModule(self)
+
+    def columns(self) -> tuple[Words, FloatArray]:
+        """Packed patterns and maps of all regions in the cache, those that go first first.
+
+        Examples
+        --------
+        >>> network = Network.mlp([[[1.0], [-1.0]], [[1.0, 2.0]]])
+        >>> words, maps = CachedPredictor(network).fit([[-1.0]]).columns()
+        >>> words, maps
+        (array([[2]], dtype=uint64), array([[[-2.,  0.]]]))
+        """
+        with self._maps.lock:
+            return self._maps.cache.columns()
+
+    def extend(self, words: Words, maps: FloatArray) -> None:
+        """Add regions with their maps, as `columns` gives them.
+
+        Examples
+        --------
+        >>> network = Network.mlp([[[1.0], [-1.0]], [[1.0, 2.0]]])
+        >>> first, second = CachedPredictor(network).fit([[1.0]]), CachedPredictor(network)
+        >>> second.extend(*first.columns())
+        >>> second.contains([[7.0], [-7.0]])
+        array([ True, False])
+        """
+        with self._maps.lock:
+            self._maps.cache.append(words, maps)
+
+    def __repr__(self) -> str:
+        return (
+            f"CachedPredictor({self.network!r}, max_bytes={self.max_bytes}, policy={self.policy!r})"
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"params": self.get_params(), "columns": self.columns()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state["params"])
+        self._start_again()
+        self.extend(*state["columns"])
+
+    # --- inside -------------------------------------------------------------------------------
+
+    def _start_again(self) -> None:
+        from tropicell.predict.algorithm3 import RegionMaps  # noqa: PLC0415 - Numba is slow to import
+
+        check_params(self.network, self.max_bytes, self.policy)
+        self._maps: RegionMaps = RegionMaps(self.network, int(self.max_bytes), self.policy)
+        self._hits = self._misses = 0
+
+    def _check(self, points: ArrayLike) -> FloatArray:
+        x = np.ascontiguousarray(self.network.check_points(points, finite=True))
+        # The kernels are compiled for ordinary arrays only.
+        return x if x.flags.writeable else x.copy()
+
+
+def check_params(network: Any, max_bytes: Any, policy: Any) -> None:
+    """Refuse what makes no predictor."""
+    if not isinstance(network, Network):
+        raise InvalidInputError(
+            f"expected a tropicell.Network, got {type(network).__name__}; use from_torch, "
+            "from_onnx, from_sklearn or load to make one"
+        )
+    if not isinstance(max_bytes, (int, np.integer)) or max_bytes < 1:
+        raise InvalidInputError(f"max_bytes must be a positive whole number, not {max_bytes!r}")
+    if policy not in POLICIES:
+        raise InvalidInputError(f"unknown policy {policy!r}; expected one of {', '.join(POLICIES)}")

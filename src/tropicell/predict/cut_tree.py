@@ -1,0 +1,322 @@
+"""A tree of cuts: finds the region of a point with a few dot products, without the network.
+
+Every node tests on which side of one neuron's boundary a point lies, and every leaf is a region.
+The tree is built from the patterns alone. Take some regions whose patterns agree up to layer ℓ - 1
+and differ in layer ℓ. On all of them a neuron of layer ℓ is an affine map of the input, and the
+same one. So a neuron that is active on some of them and inactive on others cuts the set in two, by
+one hyperplane. No region is ever cut itself, so there is one node less than regions, in any
+dimension, bounded or not.
+
+Numbers are rounded, so a point that is very close to a cut may be sent to the wrong side. Every
+node's row is scaled such that the error of its value is less than ``max(1, |x|)`` (largest
+coordinate): a value that is larger than that has the right sign for sure, and a point all of whose
+values are has been found for sure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tropicell._runtime.arrays import FloatArray
+from tropicell.errors import InvalidInputError
+from tropicell.network.domains import Box
+from tropicell.network.network import Network
+from tropicell.network.patterns import split_layers
+from tropicell.regions.columns import PackedPatterns
+from tropicell.regions.regions import Regions
+
+#: Half the distance from 1 to the next float64.
+_ROUND = 2.0**-53
+#: Added to error bounds, and to sizes in every layer, against underflow.
+_TINY = 1e-290
+#: Well below the largest float64.
+_LARGE = 1e300
+#: Numbers of a batch of maps that are worked out at a time.
+_BATCH = 2_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class CutTree:
+    """Cuts as arrays.
+
+    Attributes
+    ----------
+    rows : ndarray, shape (nodes, inputs + 1)
+        Coefficients and offset of every node's cut; positive means bit 1. Scaled by powers of two
+        such that the error of a value at x is less than ``max(1, |x|)``.
+    children : ndarray of int32, shape (nodes, 2)
+        For a negative and a positive value: a later node, or ``-1 - region``.
+    lines : ndarray, shape (nodes,)
+        The line (see `tropicell.network.lines`) of every node.
+    levels : int
+        The most tests that a point needs.
+    """
+
+    rows: FloatArray
+    children: NDArray[np.int32]
+    lines: NDArray[np.int64]
+    levels: int
+
+    @property
+    def root(self) -> int:
+        """Where to begin: node 0, or the only region."""
+        return 0 if len(self.rows) else -1
+
+    @classmethod
+    def of(cls, regions: Regions, weights: ArrayLike | None = None) -> CutTree:
+        """The tree of all regions.
+
+        Parameters
+        ----------
+        regions : Regions
+            Complete.
+        weights : ndarray, optional
+            How often each region will be asked for; those that are more often are found with fewer
+            tests. Default: by volume where all are known and finite, and evenly.
+
+        Examples
+        --------
+        >>> from tropicell import enumerate_regions
+        >>> network = Network.mlp([[[1.0], [1.0]], [[1.0, 1.0]]], [[0.0, -1.0], [0.0]])
+        >>> tree = CutTree.of(enumerate_regions(network))
+        >>> len(tree.rows), tree.levels
+        (2, 2)
+        """
+        from tropicell.predict import _cut_tree  # noqa: PLC0415 - Numba is slow to import
+
+        if not regions.complete or len(regions) == 0:
+            raise InvalidInputError(
+                "points can be located among all regions only, and these are not complete: "
+                "enumerate them without a budget"
+            )
+        network = regions.network
+        bits, word_start = _layer_bits(regions)
+        shares = _weights(regions) if weights is None else _checked(weights, len(regions))
+        children, bit, prefix, layer, region, levels = _cut_tree.build(bits, word_start, shares)
+        rows, lines = np.empty((len(bit), network.n_inputs + 1)), np.empty(len(bit), np.int64)
+        for index in range(network.depth):
+            nodes = np.flatnonzero(layer[prefix] == index)
+            if nodes.size == 0:
+                continue
+            places = bit[nodes] - 64 * word_start[index]
+            first = np.searchsorted(regions.lines.layer, index + 1)
+            lines[nodes] = regions.lines.first + first + places
+            rows[nodes] = _cut_rows(regions, index + 1, region[prefix[nodes]], places)
+        return cls(rows, children, lines, int(levels))
+
+    @property
+    def nbytes(self) -> int:
+        """Memory in bytes."""
+        return self.rows.nbytes + self.children.nbytes
+
+
+def domain_table(regions: Regions, tree: CutTree) -> FloatArray:
+    """Domain and tree as one table, the form that the kernels read; see `tropicell.predict._locating`."""
+    d = regions.network.n_inputs
+    low, high, rows = split_domain(regions)
+    shift = 2 + len(rows)
+    table = np.zeros((shift + len(tree.rows), d + 2))
+    largest = np.finfo(np.float64).max  # so that infinite points are outside
+    table[0, :d], table[1, :d] = np.maximum(low, -largest), np.minimum(high, largest)
+    table[0, d] = largest_size([rows, tree.rows, regions.affine_maps], _LARGE)
+    table[2:shift, :-1] = rows
+    table[shift:, :-1] = tree.rows
+    links = table.view(np.int32)[:, -2:]
+    links[0] = len(rows), tree.root + shift if len(tree.rows) else tree.root
+    links[shift:] = np.where(tree.children >= 0, tree.children + shift, tree.children)
+    return table
+
+
+def largest_size(tables: Sequence[FloatArray], largest: float) -> float:
+    """A size of coordinates for which no sum of a row times a point is beyond `largest`.
+
+    It is 0 where not even a point of size 1 is sure to be fine.
+
+    Examples
+    --------
+    >>> largest_size([np.array([[3.0, -4.0, 1.0]])], 1e300)
+    1.25e+299
+    """
+    sums = [np.abs(rows).sum(axis=-1).max(initial=1.0) for rows in tables]
+    size = largest / float(max(sums))
+    return size if size >= 1.0 else 0.0
+
+
+def split_domain(regions: Regions) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The corners of a box (infinite otherwise), and scaled rows that are positive inside."""
+    d = regions.network.n_inputs
+    if isinstance(regions.domain, Box):
+        low, high = regions.domain.corners(d)
+        return low, high, np.empty((0, d + 1))
+    a, b = regions.domain.inequalities(d)
+    a, b = a[a.any(axis=1)], b[a.any(axis=1)]  # 0 · x <= 0 says nothing, and no test could tell
+    rows = np.concatenate([-a, b[:, None]], axis=1)
+    errors = 2.0 * (d + 8) * _ROUND * np.abs(rows).sum(axis=1) + _TINY
+    return np.full(d, -np.inf), np.full(d, np.inf), scaled(rows, errors)
+
+
+def _checked(weights: ArrayLike, count: int) -> FloatArray:
+    """Weights that a user gives; 0 is raised a little, so that the tree stays flat there too."""
+    values = np.asarray(weights, dtype=np.float64)
+    if values.shape != (count,) or not (np.isfinite(values).all() and (values >= 0).all()):
+        raise InvalidInputError(
+            f"weights must be {count} finite numbers, none negative: one for each region"
+        )
+    return np.asarray(values / max(values.sum(), 1e-300) + 1e-3 / count)
+
+
+def _weights(regions: Regions) -> FloatArray:
+    count = len(regions)
+    volumes = regions.__dict__.get("volumes")  # only if the engine gave them
+    if volumes is None or not np.isfinite(volumes).all() or not volumes.sum() > 0:
+        return np.ones(count)
+    return _checked(volumes, count)
+
+
+def _split(values: NDArray[Any], widths: Sequence[int]) -> list[NDArray[Any]]:
+    """Numbers of all neurons, cut into layers."""
+    return np.split(values, np.cumsum(widths)[:-1]) if len(widths) else []
+
+
+def _layer_bits(regions: Regions) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """One bit per breakpoint (is the neuron beyond it?), every layer in words of its own."""
+    widths, parts, starts = regions.network.widths, [], [0]
+    for layer, pieces in enumerate(_split(regions.network.pieces, widths)):
+        neurons = np.repeat(np.arange(len(pieces)), pieces - 1) + sum(widths[:layer])
+        bends = _bends(pieces)
+        words = max(1, -(-len(bends) // 64))
+        part = np.empty((len(regions), words), np.uint64)
+        step = max(1, 10 * _BATCH // max(1, len(bends)))
+        for start in range(0, len(regions), step):
+            patterns = regions.packed[start : start + step]
+            beyond = (patterns[:, neurons] > bends).astype(np.uint8)
+            part[start : start + step] = PackedPatterns.pack(beyond, 1).words
+        parts.append(part)
+        starts.append(starts[-1] + words)
+    none = np.empty((len(regions), 0), np.uint64)
+    return np.concatenate([none, *parts], axis=1), np.array(starts, dtype=np.int64)
+
+
+def _bends(pieces: NDArray[Any]) -> NDArray[np.int64]:
+    """For every breakpoint of a layer its index within its neuron."""
+    counts = pieces - 1
+    bends = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    return np.asarray(bends, dtype=np.int64)
+
+
+def _cut_rows(
+    regions: Regions, layer: int, owners: NDArray[np.int64], lines: NDArray[np.int64]
+) -> FloatArray:
+    """Scaled rows of breakpoints of a layer, as cuts of the input on some regions.
+
+    Parameters
+    ----------
+    regions : Regions
+    layer : int
+        From 1 on.
+    owners : ndarray
+        For every cut a region with the patterns of the layers before.
+    lines : ndarray
+        For every cut which of the layer's breakpoints, counted neuron by neuron.
+
+    Returns
+    -------
+    ndarray, shape (cuts, inputs + 1)
+        Positive beyond the breakpoint; scaled as in `CutTree`.
+    """
+    network = regions.network
+    activation = network.layers[layer - 1].activation
+    pieces = activation.pieces
+    neurons = np.repeat(np.arange(len(pieces)), pieces - 1)[lines]
+    breakpoints = activation.breakpoints[neurons, _bends(pieces)[lines]]
+    size = network.n_inputs + 1
+    rows, sizes = np.empty((len(lines), size)), np.empty(len(lines))
+    step = max(1, _BATCH // (size * max(network.widths)))
+    kept, place = np.unique(owners, return_inverse=True)
+    order = np.argsort(place, kind="stable")
+    ends = np.searchsorted(place[order], np.arange(0, len(kept) + step, step))
+    for batch, start in enumerate(range(0, len(kept), step)):
+        chosen = order[ends[batch] : ends[batch + 1]]
+        patterns = regions.packed[kept[start : start + step]]
+        with np.errstate(over="ignore", invalid="ignore"):  # such rows become 0: never sure
+            maps, magnitudes = _layer_maps(network, layer, patterns)
+        rows[chosen] = maps[neurons[chosen], place[chosen] - start]
+        sizes[chosen] = magnitudes[neurons[chosen], place[chosen] - start]
+    rows[:, -1] -= breakpoints
+    return scaled(rows, _rounding(network) * (sizes + np.abs(breakpoints)) + _TINY)
+
+
+def scaled(rows: FloatArray, errors: FloatArray) -> FloatArray:
+    """Rows divided by powers of two that are not less than their errors."""
+    exponents = np.frexp(errors)[1][:, None]
+    return np.asarray(np.where(np.isfinite(errors)[:, None], np.ldexp(rows, -exponents), 0.0))
+
+
+def single_precision(rows: FloatArray) -> FloatArray:
+    """Scaled rows, scaled anew for values that are computed in single precision."""
+    errors = 1.0 + 2.0 * rows.shape[1] * 2.0**-23 * np.abs(rows).sum(axis=1)
+    return scaled(rows, errors)
+
+
+def _rounding(network: Network) -> float:
+    """Error of a layer's value at a point, relative to the sum of absolute values behind it."""
+    summands = network.n_inputs + 8
+    embedding = network.float_embedding
+    if embedding is not None and network.embedding is not embedding:
+        # Rounded once, if it is of ordinary size.
+        summands += 1
+        if max(np.abs(embedding.matrix).max(), np.abs(embedding.offset).max()) > _LARGE:
+            return np.inf
+    for affine in (layer.affine for layer in network.layers):
+        summands += 8 + sum(matrix.shape[1] for matrix in affine.terms.values())
+    return 2.0 * summands * _ROUND
+
+
+def _layer_maps(
+    network: Network, layer: int, patterns: NDArray[np.uint8]
+) -> tuple[FloatArray, FloatArray]:
+    """A layer's pre-activations as maps on many patterns, and the sizes of the numbers behind them.
+
+    The shapes are (neurons, patterns, inputs + 1) and (neurons, patterns). Sizes add up absolute
+    values where maps add and subtract, over all coefficients.
+    """
+    maps = network.maps("float")
+    start, unit = maps.coordinates()
+    count = len(patterns)
+    columns = [np.repeat(start[:, None], count, axis=1)]
+    sizes = [np.abs(columns[0]).sum(axis=2) + _TINY]
+    for index, part in enumerate(split_layers(patterns, network.widths)[: layer - 1], start=1):
+        before, size = _before(network, index, columns, sizes, unit)
+        _, slopes, intercepts = maps.activation(index)
+        piece = part.T.astype(np.intp)
+        slope = np.take_along_axis(slopes, piece, axis=1)
+        intercept = np.take_along_axis(intercepts, piece, axis=1)
+        before *= slope[:, :, None]
+        before[:, :, -1] += intercept
+        columns.append(before)
+        sizes.append(np.abs(slope) * size + np.abs(intercept) + _TINY)
+    return _before(network, layer, columns, sizes, unit)
+
+
+def _before(
+    network: Network,
+    layer: int,
+    columns: list[FloatArray],
+    sizes: list[FloatArray],
+    unit: FloatArray,
+) -> tuple[FloatArray, FloatArray]:
+    """Pre-activations of a layer, and their sizes, from those of the layers before."""
+    affine = network.affine(layer)
+    total = affine.bias[:, None, None] * np.broadcast_to(unit, columns[0].shape[1:])
+    size = (np.abs(affine.bias)[:, None] + _TINY) * np.ones(columns[0].shape[1])
+    for source, matrix in affine.terms.items():
+        flat = columns[source].reshape(len(columns[source]), -1)
+        total = total + (matrix @ flat).reshape(total.shape)
+        absolute: Any = abs(matrix)
+        size = size + absolute @ sizes[source]
+    return np.asarray(total), np.asarray(size)

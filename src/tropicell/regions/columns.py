@@ -1,0 +1,189 @@
+"""Compact columns for millions of regions: packed patterns with a hash table, and ragged arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tropicell.network.patterns import PatternArray
+
+
+@dataclass(frozen=True, eq=False)
+class Ragged:
+    """Rows of different lengths in one flat array.
+
+    Attributes
+    ----------
+    values : ndarray
+        The rows, one after the other.
+    ends : ndarray of int64
+        Where each row ends.
+
+    Examples
+    --------
+    >>> Ragged(np.array([1, 2, 3]), np.array([1, 3]))[1]
+    array([2, 3])
+    """
+
+    values: NDArray[Any]
+    ends: NDArray[np.int64]
+
+    @classmethod
+    def from_counts(cls, values: NDArray[Any], counts: NDArray[Any]) -> Ragged:
+        """Rows of the given lengths."""
+        return cls(values, np.cumsum(counts, dtype=np.int64))
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    def __getitem__(self, row: int) -> NDArray[Any]:
+        return self.values[self.ends[row - 1] if row else 0 : self.ends[row]]
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """Length of every row."""
+        return np.diff(self.ends, prepend=0)
+
+    def owners(self) -> NDArray[np.int64]:
+        """For every value the row that it belongs to."""
+        return np.repeat(np.arange(len(self), dtype=np.int64), self.counts)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory in bytes."""
+        return self.values.nbytes + self.ends.nbytes
+
+
+class PackedPatterns:
+    """Patterns with as few bits a neuron as its pieces need, and a hash table to find them.
+
+    Parameters
+    ----------
+    words : ndarray of uint64, shape (patterns, words)
+        As `pack` makes them.
+    neurons : int
+    bits : int
+        Bits per neuron.
+
+    Examples
+    --------
+    >>> packed = PackedPatterns.pack(np.array([[1, 0, 1], [0, 0, 1]], dtype=np.uint8), 1)
+    >>> packed[0]
+    array([1, 0, 1], dtype=uint8)
+    >>> packed.find(np.array([[0, 0, 1], [1, 1, 1]], dtype=np.uint8))
+    array([ 1, -1])
+    """
+
+    def __init__(self, words: NDArray[np.uint64], neurons: int, bits: int) -> None:
+        self.words = words
+        self.neurons = neurons
+        self.bits = bits
+        self._table: NDArray[np.int64] | None = None
+
+    @classmethod
+    def pack(cls, patterns: PatternArray, bits: int) -> PackedPatterns:
+        """Pack an array of patterns (rows)."""
+        neurons = patterns.shape[1]
+        width = cls.words_for(neurons, bits)
+        if bits > 1:
+            planes = np.unpackbits(patterns[:, :, None], axis=2, bitorder="little")
+            patterns = planes[:, :, :bits].reshape(len(patterns), neurons * bits)
+        packed = np.packbits(patterns, axis=1, bitorder="little")
+        data = np.zeros((len(patterns), width * 8), dtype=np.uint8)
+        data[:, : packed.shape[1]] = packed
+        return cls(data.view("<u8"), neurons, bits)
+
+    @staticmethod
+    def bits_for(pieces: NDArray[np.intp]) -> int:
+        """Bits that a neuron needs if the neurons have so many pieces."""
+        most = int(pieces.max(initial=2))
+        return max(1, (most - 1).bit_length())
+
+    @staticmethod
+    def aligned_bits_for(pieces: NDArray[np.intp]) -> int:
+        """The same rounded up to 1, 2, 4 or 8: then no neuron is split between two words."""
+        return 1 << (PackedPatterns.bits_for(pieces) - 1).bit_length()
+
+    @staticmethod
+    def words_for(neurons: int, bits: int) -> int:
+        """Words of 64 bits that a pattern takes; at least one, also without neurons."""
+        return max(1, -(-neurons * bits // 64))
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def __getitem__(self, index: Any) -> PatternArray:
+        """One pattern, or the patterns of a slice or an index array, unpacked."""
+        words = self.words[index]
+        data = np.ascontiguousarray(np.atleast_2d(words)).view(np.uint8)
+        count = self.neurons * self.bits
+        planes = np.unpackbits(data, axis=1, bitorder="little", count=count)
+        if self.bits > 1:
+            planes = np.packbits(
+                planes.reshape(len(data), self.neurons, self.bits), axis=2, bitorder="little"
+            )[:, :, 0]
+        return planes[0] if words.ndim == 1 else planes
+
+    def take(self, rows: Any) -> PackedPatterns:
+        """Some of the patterns, by their indices."""
+        return PackedPatterns(self.words[rows], self.neurons, self.bits)
+
+    def find(self, patterns: PatternArray) -> NDArray[np.int64]:
+        """Index of each pattern (row), or -1."""
+        return self.find_words(PackedPatterns.pack(np.ascontiguousarray(patterns), self.bits).words)
+
+    def find_words(self, words: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """Index of each pattern (row) that is packed in the same way, or -1."""
+        return np.asarray(_hashing().look_up(self.table(), self.words, words))
+
+    def table(self) -> NDArray[np.int64]:
+        """The hash table; see `tropicell._runtime._hashing`."""
+        if self._table is None:
+            self.first_duplicate()
+        assert self._table is not None
+        return self._table
+
+    def first_duplicate(self, workers: int = 1) -> int:
+        """Index of a pattern that has come before, or -1 if all are different.
+
+        The hash table is made anew, by so many threads: of what the patterns are now.
+        """
+        self._table, repeated = _hashing().build_table(self.words, workers)
+        return repeated if repeated < len(self) else -1
+
+    def groups(self) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
+        """The different patterns, as np.unique gives them but in the order of their first rows.
+
+        Returns
+        -------
+        first : ndarray
+            For every different pattern the first row that has it.
+        labels : ndarray
+            For every row its pattern's place in `first`.
+        counts : ndarray
+            How many rows have each pattern.
+
+        Examples
+        --------
+        >>> rows = np.array([[1, 0], [0, 1], [1, 0]], dtype=np.uint8)
+        >>> [a.tolist() for a in PackedPatterns.pack(rows, 1).groups()]
+        [[0, 1], [0, 1, 0], [2, 1]]
+        """
+        same_as = self.find_words(self.words)
+        return np.unique(same_as, return_inverse=True, return_counts=True)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory in bytes, without the hash table."""
+        return self.words.nbytes
+
+
+def _hashing() -> ModuleType:
+    """The compiled hash table: Numba is slow to import, so it is imported when needed."""
+    from tropicell._runtime import _hashing as module  # noqa: PLC0415
+
+    return module

@@ -1,0 +1,82 @@
+"""Columns that an engine did not give: worked out region by region, in exact arithmetic."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tropicell.geometry.arithmetic import to_floats
+from tropicell.geometry.generators import generators
+from tropicell.geometry.polyhedra import Row, from_point, integer_row
+from tropicell.regions.columns import Ragged
+
+if TYPE_CHECKING:
+    from tropicell.regions.regions import Regions
+
+
+def bounded(regions: Regions) -> NDArray[np.bool_]:
+    """Whether each region is bounded, by its recession cone."""
+    return np.array([region.bounded for region in regions], dtype=np.bool_)
+
+
+def corners(regions: Regions) -> Ragged:
+    """Vertices (last coordinate 1) and rays (0) of each region; lines as two opposite rays.
+
+    A coordinate of a vertex that is too large for float64 is infinite.
+    """
+    rows, counts = [], []
+    for region in regions:
+        rays = _directions(np.concatenate([region.rays, region.lines, -region.lines]))
+        vertices = to_floats(region.vertices)
+        ones, zeros = np.ones((len(vertices), 1)), np.zeros((len(rays), 1))
+        rows += [np.hstack([vertices, ones]), np.hstack([rays, zeros])]
+        counts.append(len(vertices) + len(rays))
+    values = np.concatenate(rows) if rows else np.empty((0, regions.network.n_inputs + 1))
+    return Ragged.from_counts(values, np.array(counts, dtype=np.int64))
+
+
+def _directions(rays: NDArray[Any]) -> NDArray[np.float64]:
+    """Directions in float64; those with a number that is too large are made shorter."""
+    floats = to_floats(rays)
+    for i in np.flatnonzero(~np.isfinite(floats).all(axis=1)):
+        floats[i] = to_floats(rays[i] / np.abs(rays[i]).max())
+    return floats
+
+
+def facet_lines(regions: Regions) -> Ragged:
+    """The lines (see `tropicell.network.lines`) of each region's facets."""
+    lines = regions.lines
+    numbers = {lines.boundary(i): i for i in range(1, lines.count)}
+    rows = [[numbers[facet.sources[0]] for facet in region.facets] for region in regions]
+    counts = np.array([len(row) for row in rows], dtype=np.int64)
+    values = np.fromiter(chain.from_iterable(rows), dtype=np.int64)
+    return Ragged.from_counts(values, counts)
+
+
+def known_rows(regions: Regions, index: int) -> tuple[Row, ...]:
+    """The inequalities of a region as integers: those of its facets, if these are known."""
+    rows = regions[index].inequalities
+    chosen = list(range(len(rows)))
+    if "facet_lines" in vars(regions):
+        places = {source: i for i, source in enumerate(rows.sources)}
+        lines = regions.facet_lines[index]
+        chosen = [places[regions.lines.boundary(int(line))] for line in lines if line > 0]
+    return tuple(integer_row([*(-rows.A[i]), rows.b[i]]) for i in chosen if rows.A[i].any())
+
+
+def exact_vertices(regions: Regions, index: int) -> NDArray[Any]:
+    """The corners of a region in rationals, shape (vertices, inputs).
+
+    Examples
+    --------
+    >>> from tropicell import Box, Network, enumerate_regions
+    >>> regions = enumerate_regions(Network.mlp([[[3.0]], [[1.0]]], [[-1.0], [0.0]]), Box(0, 1))
+    >>> sorted(map(str, exact_vertices(regions, 0).ravel()))
+    ['0', '1/3']
+    """
+    rows = known_rows(regions, index)
+    found = [from_point(v) for v in generators(rows, regions.network.n_inputs).vertices]
+    return np.array(found, dtype=object).reshape(len(found), regions.network.n_inputs)

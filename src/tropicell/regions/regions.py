@@ -1,0 +1,457 @@
+"""`Regions`: what the engines find, as columns; a `Region` is a view of one row."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tropicell._runtime.arrays import FloatArray
+from tropicell.analysis import graph
+from tropicell.errors import InvalidInputError
+from tropicell.geometry.arithmetic import ArithmeticName
+from tropicell.network.domains import Domain
+from tropicell.network.lines import Lines, lines_of
+from tropicell.network.maps import AffineMap
+from tropicell.network.network import Network
+from tropicell.network.patterns import PatternArray, PatternLike, to_text
+from tropicell.regions import exact_columns
+from tropicell.regions.columns import PackedPatterns, Ragged
+from tropicell.regions.output_maps import packed_maps
+from tropicell.regions.region import Region
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import networkx
+    import pandas
+
+    from tropicell.certificate.prover import Certificate
+    from tropicell.explorer import Inline
+    from tropicell.regions.stored.stored_regions import StoredRegions
+
+
+class Regions:
+    """All regions that an engine found, as a handful of arrays.
+
+    Attributes
+    ----------
+    network : Network
+        With the slice's coordinates as inputs if the domain was a slice.
+    domain : Domain
+        In the network's coordinates.
+    packed : PackedPatterns
+        All patterns, a few bits a neuron.
+    witnesses : ndarray, shape (regions, inputs)
+        A point strictly inside each region.
+    complete : bool
+        Whether these are all; False if a budget or a signal ended the search.
+    stats : mapping
+        What the engine has to say: time, decisions, ….
+    certificate : Certificate or None
+        What `certify` proved.
+
+    Parameters
+    ----------
+    bounded : ndarray of bool, optional
+    volumes : ndarray, optional
+        inf where unbounded.
+    corners : Ragged, optional
+        Vertices and rays of each region in homogeneous coordinates: the last one is 1 for a vertex
+        and 0 for a ray.
+    facet_lines : Ragged, optional
+        The lines (see `tropicell.network.lines`) of each region's facets.
+
+    Columns that the engine does not give are worked out, exactly and region by region, when they
+    are asked for.
+
+    Examples
+    --------
+    >>> from tropicell import Box, Network, enumerate_regions
+    >>> network = Network.mlp([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0]]])
+    >>> regions = enumerate_regions(network, Box(-1, 2))
+    >>> regions
+    Regions(4 of Network(2 → 2 → 1) on Box(-1.0, 2.0))
+    >>> sorted(regions.texts()), len(regions.merged())
+    (['00', '01', '10', '11'], 4)
+
+    One of them:
+
+    >>> index = regions.locate([[0.5, 0.5]])[0]
+    >>> regions[index], float(regions.volumes[index]), len(regions.neighbours.of(index))
+    (Region(11), 4.0, 2)
+    >>> regions.affine_map(index).matrix
+    array([[1., 1.]])
+
+    All of them for other libraries, or on a page in a notebook:
+
+    >>> len(regions.to_dataframe()), regions.to_networkx().number_of_edges()
+    (4, 4)
+    >>> sum(polygon.area for polygon in regions.to_shapely())
+    9.0
+    >>> page = regions.explore(height=400)
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        domain: Domain,
+        packed: PackedPatterns,
+        witnesses: NDArray[Any],
+        *,
+        complete: bool = True,
+        stats: Mapping[str, Any] | None = None,
+        bounded: NDArray[np.bool_] | None = None,
+        volumes: FloatArray | None = None,
+        corners: Ragged | None = None,
+        facet_lines: Ragged | None = None,
+    ) -> None:
+        self.network = network
+        self.domain = domain
+        self.packed = packed
+        self.witnesses = witnesses
+        self.complete = complete
+        self.stats: dict[str, Any] = dict(stats or {})
+        self.certificate: Certificate | None = None
+        given = {
+            "bounded": bounded,
+            "volumes": volumes,
+            "corners": corners,
+            "facet_lines": facet_lines,
+        }
+        self.__dict__.update({name: column for name, column in given.items() if column is not None})
+
+    # --- one region, all regions --------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self.packed)
+
+    def __getitem__(self, index: int) -> Region:
+        """A view of one region."""
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"there are {len(self)} regions, no number {index}")
+        row = int(index) % len(self)
+        return Region(
+            self.network,
+            self.packed[row],
+            self.domain,
+            hint=self.witnesses[row],
+            neighbours=_NeighboursOf(self, row),
+        )
+
+    def __iter__(self) -> Iterator[Region]:
+        return (self[i] for i in range(len(self)))
+
+    @property
+    def patterns(self) -> PatternArray:
+        """All patterns, one byte a neuron, shape (regions, neurons)."""
+        return self.packed[:]
+
+    def texts(self) -> list[str]:
+        """All patterns as text."""
+        return [to_text(pattern, self.network.widths) for pattern in self.patterns]
+
+    @cached_property
+    def lines(self) -> Lines:
+        """What the numbers in `facet_lines` stand for."""
+        return lines_of(self.network, self.domain)
+
+    # --- where is it? -------------------------------------------------------------------------
+
+    def find(self, pattern: PatternLike) -> int | None:
+        """Index of the region of a pattern, or None.
+
+        Examples
+        --------
+        >>> from tropicell import Network, enumerate_regions
+        >>> regions = enumerate_regions(Network.mlp([[[1.0], [1.0]], [[1.0, 1.0]]], [[0, -1], [0]]))
+        >>> regions[regions.find("10")], regions.find("01")
+        (Region(10), None)
+        """
+        index = int(self.packed.find(self.network.parse_pattern(pattern)[None])[0])
+        return index if index >= 0 else None
+
+    def locate(
+        self, points: ArrayLike, *, arithmetic: ArithmeticName = "float"
+    ) -> NDArray[np.int64]:
+        """Index of the region of each point (row); -1 if it is outside or was not found.
+
+        A point with an infinite coordinate, or nan, lies in no region. One on a boundary belongs to
+        the region of its pattern, if that is one, and else to a region that it is on the boundary
+        of.
+
+        Parameters
+        ----------
+        points : array_like, shape (points, inputs)
+        arithmetic : {"float", "exact"}
+            In float64, rounding may decide on which side of a boundary a point next to it lies.
+        """
+        x = self.network.check_points(points)
+        found = np.full(len(x), -1, dtype=np.int64)
+        inside = np.flatnonzero(self.domain.contains(x))
+        patterns = self.network.patterns(x[inside], arithmetic=arithmetic)
+        found[inside] = self.packed.find(patterns)
+        for i in inside[found[inside] < 0]:
+            found[i] = self._on_boundary(x[i])
+        return found
+
+    def _on_boundary(self, point: FloatArray) -> int:
+        """A region that contains a point between regions."""
+        around = graph.patterns_around(self.network, point, self.domain)
+        found = (int(self.packed.find(pattern[None])[0]) for pattern in around)
+        return next((index for index in found if index >= 0), -1)
+
+    # --- columns that are worked out when asked for -------------------------------------------
+
+    @cached_property
+    def bounded(self) -> NDArray[np.bool_]:
+        """Whether each region is bounded, by its recession cone."""
+        return exact_columns.bounded(self)
+
+    @cached_property
+    def corners(self) -> Ragged:
+        """Vertices (last coordinate 1) and rays (0) of each region; lines as two opposite rays."""
+        return exact_columns.corners(self)
+
+    @cached_property
+    def facet_lines(self) -> Ragged:
+        """The lines of each region's facets; see `lines`."""
+        return exact_columns.facet_lines(self)
+
+    @cached_property
+    def volumes(self) -> FloatArray:
+        """Length, area or volume of each region, inf where unbounded."""
+        from tropicell.analysis.measure import volumes  # noqa: PLC0415 - measure is built on Regions
+
+        return volumes(self)
+
+    @cached_property
+    def affine_maps(self) -> FloatArray:
+        """The maps of all regions, shape (regions, outputs, inputs + 1), offsets last."""
+        return packed_maps(self.network, self.packed)
+
+    def prepare(
+        self, columns: Iterable[str] = ("affine_maps", "volumes"), *, workers: int = 1
+    ) -> Regions:
+        """Work out columns now, in several threads, and keep them.
+
+        They are the same, bit for bit, whatever the number of threads; columns that are there
+        already stay.
+
+        Parameters
+        ----------
+        columns : iterable of {"affine_maps", "volumes"}
+        workers : int
+            Number of threads.
+
+        Returns
+        -------
+        Regions
+            These.
+
+        Examples
+        --------
+        >>> from tropicell import Network, enumerate_regions
+        >>> network = Network.mlp([[[1.0], [-1.0]], [[1.0, 2.0]]])
+        >>> enumerate_regions(network).prepare(workers=4).affine_maps.ravel()
+        array([-2.,  0.,  1.,  0.])
+        """
+        from tropicell.analysis.measure import volumes  # noqa: PLC0415 - measure is built on Regions
+
+        ways: dict[str, Callable[[], NDArray[np.float64]]] = {
+            "affine_maps": lambda: packed_maps(self.network, self.packed, workers=workers),
+            "volumes": lambda: volumes(self, workers=workers),
+        }
+        for name in columns:
+            if name not in ways:
+                raise InvalidInputError(f"columns are among {', '.join(ways)}, not {name!r}")
+            if name not in self.__dict__:
+                self.__dict__[name] = ways[name]()
+        return self
+
+    def affine_map(self, index: int) -> AffineMap:
+        """The map of one region in float64: that of `affine_maps`, if these are worked out."""
+        if "affine_maps" in self.__dict__:
+            columns = self.affine_maps[index]
+        else:
+            columns = self.network.maps("float").of_pattern(self.packed[index])
+        return AffineMap(columns[:, :-1], columns[:, -1])
+
+    @cached_property
+    def neighbours(self) -> graph.Neighbours:
+        """Pairs of regions that share a facet, with the neurons that change across it."""
+        return graph.neighbours(self)
+
+    def merged(self) -> graph.Merged:
+        """Maximal connected unions of regions with one and the same output map."""
+        return graph.merge(self)
+
+    def certify(
+        self, *, volumes: bool = False, workers: int = 1, progress: bool | None = None
+    ) -> Certificate:
+        """Prove, in exact arithmetic, that these are regions, all different, and complete.
+
+        Parameters
+        ----------
+        volumes : bool
+            Prove completeness a second time, by exact volumes (bounded domains of up to 3-D).
+        workers : int
+            Number of threads.
+        progress : bool, optional
+            Show a progress bar; default: if standard error is a terminal.
+
+        Returns
+        -------
+        Certificate
+            Also kept as ``certificate``.
+
+        Examples
+        --------
+        >>> from tropicell import Network, enumerate_regions
+        >>> enumerate_regions(Network.mlp([[[1.0]], [[1.0]]])).certify().ok
+        True
+        """
+        from tropicell.certificate.prover import certify  # noqa: PLC0415 - built on Regions
+
+        return certify(self, volumes=volumes, workers=workers, progress=progress)
+
+    # --- other forms --------------------------------------------------------------------------
+
+    def after_layer(self, layer: int) -> Regions:
+        """The coarser subdivision by the first layers alone.
+
+        Examples
+        --------
+        >>> from tropicell import Network, enumerate_regions
+        >>> network = Network.mlp([[[1.0]], [[1.0]], [[1.0]]], [[0.0], [-1.0], [0.0]])
+        >>> regions = enumerate_regions(network)
+        >>> len(regions), len(regions.after_layer(1))
+        (3, 2)
+        """
+        if not 0 <= layer <= self.network.depth:
+            raise InvalidInputError(
+                f"layer must be from 0 to {self.network.depth}, the network's depth, not {layer}"
+            )
+        network = self.network.first_layers(layer)
+        neurons = sum(self.network.widths[:layer])
+        prefixes, first = np.unique(self.patterns[:, :neurons], axis=0, return_index=True)
+        bits = PackedPatterns.bits_for(network.pieces)
+        return Regions(
+            network,
+            self.domain,
+            PackedPatterns.pack(prefixes, bits),
+            self.witnesses[first],
+            complete=self.complete,
+        )
+
+    def to_networkx(self) -> networkx.Graph:
+        """The region graph: nodes are indices of regions, edges carry the neurons that change."""
+        from tropicell.regions.convert import to_networkx  # noqa: PLC0415 - optional dependency
+
+        return to_networkx(self)
+
+    def to_dataframe(self) -> pandas.DataFrame:
+        """One row a region: pattern, bounded, volume, facets, witness and affine map."""
+        from tropicell.regions.convert import to_dataframe  # noqa: PLC0415
+
+        return to_dataframe(self)
+
+    def to_shapely(self) -> list[Any]:
+        """The regions of a 2-D network on a bounded domain as shapely polygons."""
+        from tropicell.regions.convert import to_shapely  # noqa: PLC0415
+
+        return to_shapely(self)
+
+    def explore(self, *, points: ArrayLike | None = None, height: int = 640) -> Inline:
+        """The explorer in a notebook; `tropicell.explore` writes it to a file.
+
+        Parameters
+        ----------
+        points : array_like, shape (points, 2), optional
+            Data points that are drawn on top.
+        height : int
+            Height of the frame in pixels.
+        """
+        from tropicell.explorer import Inline, page  # noqa: PLC0415
+
+        return Inline(page(self, points=points), height)
+
+    @staticmethod
+    def open(path: str | os.PathLike[str]) -> StoredRegions:
+        """The regions in a folder that ``enumerate_regions(…, out=folder)`` wrote, left there.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from tropicell import Network, enumerate_regions
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = enumerate_regions(Network.mlp([[[1.0]], [[1.0]]]), out=folder)
+        ...     len(Regions.open(folder))
+        2
+        """
+        from tropicell.regions.stored.stored_regions import StoredRegions  # noqa: PLC0415
+
+        return StoredRegions.open(path)
+
+    def save(self, path: str | Path) -> None:
+        """Write network, domain and all columns that there are to one file; see `load_regions`.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from tropicell import Network, enumerate_regions, load_regions
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     enumerate_regions(Network.mlp([[[1.0]], [[1.0]]])).save(folder + "/regions.npz")
+        ...     len(load_regions(folder + "/regions.npz"))
+        2
+        """
+        from tropicell.regions.files import save_regions  # noqa: PLC0415
+
+        save_regions(self, path)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the columns in bytes."""
+        columns = [self.packed, self.witnesses, *self.__dict__.values()]
+        seen = {
+            id(c): c.nbytes for c in columns if isinstance(c, (np.ndarray, Ragged, PackedPatterns))
+        }
+        return sum(seen.values())
+
+    def __repr__(self) -> str:
+        kind = "" if self.complete else ", not complete"
+        return f"Regions({len(self)} of {self.network!r} on {self.domain!r}{kind})"
+
+    def _repr_html_(self) -> str:
+        from tropicell.regions.convert import to_html  # noqa: PLC0415
+
+        return to_html(self)
+
+
+class _NeighboursOf:
+    """The neighbours of one region, worked out when asked for, with those of all others.
+
+    A region that is pickled does not take all regions along: only the numbers of its neighbours,
+    and those only if they are known.
+    """
+
+    def __init__(self, regions: Regions, row: int) -> None:
+        self.regions, self.row = regions, row
+
+    def __call__(self) -> list[int]:
+        found: list[int] = self.regions.neighbours.of(self.row).tolist()
+        return found
+
+    def __deepcopy__(self, memo: object) -> _NeighboursOf:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _known_neighbours, (self() if "neighbours" in vars(self.regions) else None,)
+
+
+def _known_neighbours(found: list[int] | None) -> Callable[[], list[int]] | None:
+    return None if found is None else partial(list, found)

@@ -1,0 +1,376 @@
+"""Regions in a folder, worked on batch by batch: there may be more of them than fit into memory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tropicell._runtime.arrays import FloatArray
+from tropicell._runtime.paths import shown
+from tropicell.analysis import graph, measure
+from tropicell.analysis.measure import Extrema, Norm
+from tropicell.errors import InvalidInputError, ModelFileError
+from tropicell.regions.columns import PackedPatterns
+from tropicell.regions.files import load_regions
+from tropicell.regions.region import Region
+from tropicell.regions.regions import Regions
+from tropicell.regions.rows import joined, rows
+from tropicell.regions.stored.manifest import NETWORK, read_manifest
+from tropicell.regions.stored.places import place_of
+from tropicell.regions.stored.reader import BATCH, Filter, RegionReader
+from tropicell.regions.stored.tables import arrow
+
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow
+
+#: Memory that `to_regions` takes unasked, in bytes.
+_MOST = 2**30
+
+
+class StoredRegions:
+    """Regions in a folder that `enumerate_regions` wrote, in constant memory.
+
+    Attributes
+    ----------
+    network : Network
+    domain : Domain
+    complete : bool
+        Whether these are all regions.
+    stats : dict
+        What the engine had to say.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from tropicell import Box, Network, Regions, enumerate_regions
+    >>> network = Network.mlp([[[1.0, 2.0], [0.0, 1.0]], [[1.0, 1.0]]])
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> _ = enumerate_regions(network, Box(-1, 1), out=folder.name)
+    >>> regions = Regions.open(folder.name)
+    >>> len(regions), regions.total_volume(), regions.locate([[0.5, 0.5]])
+    (4, 4.0, array([3]))
+    >>> [len(batch) for batch in regions.batches(size=3)]
+    [3, 1]
+
+    Some of them in memory, all of them, or as tables of other libraries:
+
+    >>> large = regions.filter(lambda batch: batch.volumes > 0.5)
+    >>> len(large), len(regions.sample(3)), regions.take([0, 3]).texts()
+    (2, 3, ['00', '11'])
+    >>> regions.to_regions()
+    Regions(4 of Network(2 → 2 → 1) on Box(-1.0, 1.0))
+    >>> regions.dataset().count_rows(), regions.to_pandas(["volume"]).shape
+    (4, (4, 1))
+
+    What the network does on all of them:
+
+    >>> regions.extrema().maximum, regions.integral(), regions.mean()
+    (array([4.]), array([3.16666667]), array([0.79166667]))
+    >>> regions.lipschitz()
+    (3.1622776601683795, 3)
+    >>> folder.cleanup()
+    """
+
+    def __init__(self, reader: RegionReader) -> None:
+        self.network = reader.network
+        self.domain = reader.domain
+        self.complete = reader.manifest.complete and not reader.filters
+        self.stats = dict(reader.manifest.stats)
+        self._reader = reader
+        self._count: int | None = None if reader.filters else reader.manifest.regions
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> StoredRegions:
+        """The regions in a folder, or at a URL that fsspec reaches.
+
+        Raises
+        ------
+        ModelFileError
+            If it is not a folder of regions, if a file is missing, or if one has another size than
+            it had when it was written.
+
+        Notes
+        -----
+        Whatever is read later is checked when it is read: damage to a file is a ModelFileError
+        that names it, never a wrong region.
+        """
+        arrow("pyarrow.parquet")
+        place = place_of(path)
+        manifest = read_manifest(place)
+        manifest.check_sizes(place)
+        manifest.check_file(place, NETWORK)
+        where = f"{shown(place.url)}/{NETWORK}"
+        with place.local(NETWORK) as file:
+            try:
+                empty = load_regions(file)
+            except ModelFileError as error:
+                raise ModelFileError(f"{where}: can't be read: {error}") from None
+        if manifest.identity.get("network") != empty.network.fingerprint:
+            raise ModelFileError(f"{where}: is not the network of these regions")
+        return cls(RegionReader(place, manifest, empty.network, empty.domain))
+
+    # --- what there is ------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        """Number of regions; after `filter`, all batches are read once to know it."""
+        if self._count is None:
+            self._count = sum(len(batch) for batch in self.batches())
+        return self._count
+
+    @property
+    def columns(self) -> list[str]:
+        """What is stored besides the patterns."""
+        return list(self._reader.manifest.columns)
+
+    @property
+    def files(self) -> list[str]:
+        """The Parquet files, in order, for other programs; those that are not here don't count."""
+        return [self._reader.url_of(part) for part in self._reader.manifest.parts]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all Parquet files."""
+        return sum(part.bytes for part in self._reader.manifest.parts)
+
+    def __repr__(self) -> str:
+        count = "some" if self._count is None else str(self._count)
+        kind = "" if self.complete else ", not complete"
+        return f"StoredRegions({count} of {self.network!r} on {self.domain!r}{kind})"
+
+    # --- reading ------------------------------------------------------------------------------
+
+    def batches(self, columns: Sequence[str] | None = None, size: int = BATCH) -> Iterator[Regions]:
+        """All regions in order, as ordinary `Regions` of at most `size`.
+
+        Parameters
+        ----------
+        columns : sequence of str, optional
+            What to read besides the patterns; default: all that is stored.
+        size : int
+        """
+        return self._reader.batches(columns, size)
+
+    def verify(self) -> None:
+        """Read every file from end to end, and compare it with its checksum in the manifest.
+
+        What is read here is checked anyway; this is for files that other programs are going to
+        read, or that were copied. Files of older versions have no checksums: of them only the size
+        is looked at.
+
+        Raises
+        ------
+        ModelFileError
+            If a file is missing or damaged; it is named.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from tropicell import Network, enumerate_regions
+        >>> network = Network.mlp([[[1.0]], [[1.0]]])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     regions = enumerate_regions(network, out=folder)
+        ...     regions.verify()
+        ...     Path(regions.files[0]).unlink()
+        ...     regions.verify()
+        Traceback (most recent call last):
+        tropicell.errors.ModelFileError: ...part-000001.parquet: is missing; ...
+        """
+        self._reader.verify()
+
+    # --- choosing -----------------------------------------------------------------------------
+
+    def filter(self, chosen: Filter | Any) -> StoredRegions:
+        """Only some of the regions; nothing is read before they are used.
+
+        Parameters
+        ----------
+        chosen : callable or pyarrow.compute.Expression
+            Called with a batch (`Regions`), it says True or False for each of its regions. Or an
+            expression in the columns of the files: ``pyarrow.compute.field("volume") > 0.1``.
+        """
+        expression = arrow("pyarrow.compute").Expression
+        if not callable(chosen) and not isinstance(chosen, expression):
+            raise InvalidInputError(
+                f"a filter is a callable or a pyarrow expression, not {type(chosen).__name__}"
+            )
+        return StoredRegions(self._reader.filtered_by(chosen))
+
+    def sample(self, n: int, seed: int = 0) -> Regions:
+        """Some regions, all equally likely, none twice, in order.
+
+        Parameters
+        ----------
+        n : int
+            If there are fewer, all.
+        seed : int
+        """
+        if n < 0:
+            raise InvalidInputError(f"the number of regions must not be negative, got {n}")
+        count = len(self)
+        numbers = np.random.default_rng(seed).choice(count, size=min(n, count), replace=False)
+        return self.take(np.sort(numbers))
+
+    def take(self, numbers: ArrayLike) -> Regions:
+        """The regions of some numbers, which must ascend."""
+        wanted = np.asarray(numbers, dtype=np.int64).ravel()
+        if wanted.size and (
+            wanted[0] < 0 or wanted[-1] >= len(self) or (np.diff(wanted) < 0).any()
+        ):
+            raise InvalidInputError(f"numbers must ascend from 0 to less than {len(self)}")
+        found = []
+        for start, batch in self._reader.numbered(wanted):
+            first, last = np.searchsorted(wanted, [start, start + len(batch)])
+            if last > first:
+                found.append(rows(batch, wanted[first:last] - start))
+        return joined(self.network, self.domain, found)
+
+    def __getitem__(self, index: int) -> Region:
+        """One region; only a part of one file is read."""
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"there are {len(self)} regions, no number {index}")
+        pattern = self.take([int(index) % len(self)]).packed[0]
+        return Region(self.network, pattern, self.domain)
+
+    # --- where is it? -------------------------------------------------------------------------
+
+    def locate(self, points: ArrayLike) -> NDArray[np.int64]:
+        """Number of the region of each point (row); -1 if it is outside or is not here.
+
+        As `Regions.locate`. The patterns are read once for all points, and once more if some of
+        the points are on a boundary.
+        """
+        x = self.network.check_points(points)
+        found = np.full(len(x), -1, dtype=np.int64)
+        inside = np.flatnonzero(self.domain.contains(x))
+        found[inside] = self._find(self.network.patterns(x[inside]))
+        lost = inside[found[inside] < 0]
+        if lost.size:
+            around = (graph.patterns_around(self.network, p, self.domain) for p in x[lost])
+            near = [np.array(list(patterns)) for patterns in around]
+            numbers = self._find(np.concatenate(near)).reshape(len(lost), -1)
+            for i, row in zip(lost, numbers, strict=True):
+                found[i] = next((k for k in row if k >= 0), -1)
+        return found
+
+    def _find(self, patterns: NDArray[np.uint8]) -> NDArray[np.int64]:
+        """Number of each pattern, or -1: the patterns wanted are in memory, not those stored."""
+        found = np.full(len(patterns), -1, np.int64)
+        wanted, which = np.unique(patterns, axis=0, return_inverse=True)
+        packed = PackedPatterns.pack(np.ascontiguousarray(wanted), self._reader.bits)
+        start = 0
+        for batch in self.batches(columns=()):
+            places = packed.find_words(batch.packed.words)
+            hits = np.flatnonzero(places >= 0)
+            if hits.size:
+                numbers = np.full(len(wanted), -1, np.int64)
+                numbers[places[hits]] = start + hits
+                found = np.where(found < 0, numbers[which.ravel()], found)
+                if (found >= 0).all():
+                    break
+            start += len(batch)
+        return found
+
+    # --- measures -----------------------------------------------------------------------------
+
+    def total_volume(self) -> float:
+        """The sum of all volumes; inf if a region is unbounded."""
+        return float(sum(batch.volumes.sum() for batch in self.batches(("volumes", "corners"))))
+
+    def lipschitz(self, norm: Norm = "l2") -> tuple[float, int]:
+        """The Lipschitz constant, and the number of a region; see `measure.lipschitz`."""
+        best, region, start = -np.inf, -1, 0
+        for batch in self.batches(columns=()):
+            constant, index = measure.lipschitz(batch, norm)
+            if constant > best:
+                best, region = constant, start + index
+            start += len(batch)
+        return best, region
+
+    def extrema(self) -> Extrema:
+        """Smallest and largest value of each output, and where; see `measure.extrema`."""
+        found: Extrema | None = None
+        for batch in self.batches(("corners",)):
+            new = measure.extrema(batch)
+            if found is None:
+                found = new
+                continue
+            lower, higher = new.minimum < found.minimum, new.maximum > found.maximum
+            found = Extrema(
+                np.where(lower, new.minimum, found.minimum),
+                np.where(lower[:, None], new.argmin, found.argmin),
+                np.where(higher, new.maximum, found.maximum),
+                np.where(higher[:, None], new.argmax, found.argmax),
+            )
+        if found is None:
+            raise InvalidInputError("there are no regions, so there are no extrema")
+        return found
+
+    def integral(self) -> FloatArray:
+        """The integral of each output; see `measure.integral`."""
+        total = np.zeros(self.network.n_outputs)
+        for batch in self.batches(("corners",)):
+            total += measure.integral(batch)
+        return total
+
+    def mean(self) -> FloatArray:
+        """The mean of each output; see `measure.mean`."""
+        return np.asarray(self.integral() / self.total_volume())
+
+    # --- other forms --------------------------------------------------------------------------
+
+    def to_regions(self, max_bytes: int = _MOST) -> Regions:
+        """All regions in memory.
+
+        Parameters
+        ----------
+        max_bytes : int
+            More memory than this is not taken.
+
+        Raises
+        ------
+        InvalidInputError
+            If they take more; use `filter`, `sample` or `batches`.
+        """
+        parts, size = [], 0
+        for batch in self.batches():
+            parts.append(batch)
+            size += batch.nbytes
+            if size > max_bytes:
+                count = sum(map(len, parts))
+                raise InvalidInputError(
+                    f"the first {count} regions take {size} bytes, more than max_bytes={max_bytes};"
+                    " use filter, sample or batches, or allow more"
+                )
+        regions = joined(self.network, self.domain, parts)
+        regions.complete, regions.stats = self.complete, dict(self.stats)
+        return regions
+
+    def dataset(self) -> pyarrow.dataset.Dataset:
+        """All files as a pyarrow dataset, without the filters.
+
+        It checks the pages of the files, but not what is between them; see `verify`.
+        """
+        source = arrow("pyarrow.dataset")
+        options = source.ParquetFragmentScanOptions(page_checksum_verification=True)
+        parquet = source.ParquetFileFormat(default_fragment_scan_options=options)
+        return source.dataset(self.files, format=parquet)
+
+    def to_pandas(self, columns: Sequence[str] | None = None) -> pandas.DataFrame:
+        """The columns of the files as a table; all in memory.
+
+        Parameters
+        ----------
+        columns : sequence of str, optional
+            Names as in the files, such as ``"volume"``; default: all.
+        """
+        tables = [
+            table if columns is None else table.select(list(columns))
+            for table in self._reader.tables(None)
+        ]
+        return arrow().concat_tables(tables).to_pandas()

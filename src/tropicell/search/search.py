@@ -1,0 +1,431 @@
+"""One search for regions: engine, budgets, signals, checkpoint, progress; and what it found."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
+
+import numpy as np
+
+from tropicell._runtime.interruption import Halt, current, stopping, using
+from tropicell._runtime.parts import check_workers
+from tropicell._runtime.progress import RegionBar
+from tropicell.engines.column_store import Store, ragged
+from tropicell.errors import CheckpointError, InvalidInputError, TimeLimitError, TropicellError
+from tropicell.geometry.arithmetic import ArithmeticName
+from tropicell.network.domains import Domain, Polytope, resolve
+from tropicell.network.network import Network
+from tropicell.paper.algorithm2 import start_cell
+from tropicell.regions.batch import Columns, Run, first, size_of
+from tropicell.regions.columns import PackedPatterns
+from tropicell.regions.regions import Regions
+from tropicell.search.checkpoint import Checkpoint, CheckpointFile, identity
+
+if TYPE_CHECKING:
+    from tropicell.engines.gpu._layout import Backend as DeviceBackend
+    from tropicell.engines.threads import UnitRun
+    from tropicell.engines.units import Task, Unit
+    from tropicell.search.folder import RegionFolder
+
+Engine = Literal["auto", "cells", "halfspaces", "traverse"]
+Device = Literal["cpu", "cuda"]
+Backend = Literal["threads", "ray"]
+
+
+#: Seconds for the estimate that a progress bar shows as its end.
+_ESTIMATE = 0.5
+
+
+@dataclass
+class Search:
+    """One search; iterate over `batches` once."""
+
+    network: Network
+    domain: Domain | None
+    engine: str
+    arithmetic: ArithmeticName
+    max_regions: int | None
+    max_seconds: float | None
+    workers: int
+    progress: bool | None
+    device: str = "cpu"
+    max_bytes: int | None = None
+    checkpoint: str | os.PathLike[str] | Checkpoint | None = None
+    out: RegionFolder | None = None
+    backend: Backend = "threads"
+    address: str | None = None
+    keeper: Keeper | None = None
+    ending: _Ending = field(init=False)
+    complete: bool = False
+    count: int = 0
+    stats: dict[str, Any] = field(default_factory=dict)
+    _driver: _Driver | None = None
+
+    def _check(self) -> Domain:
+        for name in ("max_regions", "max_seconds", "max_bytes"):
+            value = getattr(self, name)
+            if value is not None and not value >= 0:
+                raise InvalidInputError(f"{name} must not be negative, got {value}")
+        if self.arithmetic not in ("exact", "float"):
+            raise InvalidInputError(
+                f"arithmetic must be 'exact' or 'float', not {self.arithmetic!r}"
+            )
+        check_workers(self.workers)
+        if self.device not in ("cpu", "cuda"):
+            raise InvalidInputError(f"device must be 'cpu' or 'cuda', not {self.device!r}")
+        if self.device != "cpu":
+            for name in ("checkpoint", "out"):
+                if getattr(self, name) is not None:
+                    raise InvalidInputError(
+                        f"{name} is for the CPU: leave it out, or device={self.device!r}"
+                    )
+        self.network, domain = resolve(self.network, self.domain)
+        self.domain = domain
+        return domain
+
+    def batches(self, *, store: bool, pausing: bool = False) -> Iterator[Columns]:
+        """Run the engine until it is done, a budget is spent, or a signal comes.
+
+        If `pausing`, signals are left alone while the caller is at work. The time begins when the
+        kernels are loaded.
+        """
+        from tropicell.engines import table as runs  # noqa: PLC0415 - Numba is slow to import
+
+        domain = self._check()
+        name = runs.choose(self.engine, self.network)
+        backend = None if self.device == "cpu" else runs.device_for(name, self.network)
+        if backend is None:
+            runs.load(name, self.network.n_inputs)
+        self.ending = _Ending(self.max_seconds)
+        with nullcontext() if pausing else stopping(self.ending.stop):
+            yield from self._batches(name, domain, backend, store=store, pausing=pausing)
+
+    def _batches(
+        self,
+        name: str,
+        domain: Domain,
+        backend: DeviceBackend | None,
+        *,
+        store: bool,
+        pausing: bool,
+    ) -> Iterator[Columns]:
+        show = sys.stderr.isatty() if self.progress is None else self.progress
+        started = time.perf_counter()
+        try:
+            with stopping(self.ending.stop) if pausing else nullcontext(), using(self.ending.halt):
+                if isinstance(domain, Polytope):
+                    start_cell(self.network, domain)  # refuses one without interior
+                self.keeper, run = self._start(name, domain, backend, store=store, pausing=pausing)
+        except TimeLimitError:  # before there was a search
+            self.stats = {
+                "engine": name,
+                "arithmetic": self.arithmetic,
+                "seconds": time.perf_counter() - started,
+                "ended_by": self.ending.by,
+            }
+            return
+        most = sys.maxsize if self.max_regions is None else self.max_regions
+        unlimited = self.max_bytes is None or self.out is not None
+        budget = _Budget(most, sys.maxsize if unlimited else cast(int, self.max_bytes))
+        if self.out is not None:
+            budget.regions = run.count
+        bar = RegionBar(show and name != "traverse", partial(self._guess, domain))
+        driver = _Driver(run, budget, self.keeper, self.ending)
+        self._driver = driver
+        try:
+            for batch in driver.batches(pausing):
+                bar.update(run.found)
+                if batch is not None and (columns := budget.cut(batch)) is not None:
+                    yield columns
+        finally:
+            run.halt()
+            bar.close()
+            if self.keeper is not None and self.out is None:  # a folder gets statistics yet
+                self.keeper.close()
+            self.complete = run.complete and not budget.is_spent_by(run.count) and not driver.lost
+            self.count = budget.regions if store else min(run.count, most)
+            self.stats = run.stats() | {
+                "engine": name,
+                "arithmetic": self.arithmetic,
+                "seconds": time.perf_counter() - started,
+            }
+            if not self.complete:
+                over = "max_regions" if run.count > most else self.ending.by
+                self.stats["ended_by"] = budget.spent or over
+
+    def out_of_memory(self) -> None:
+        """Say that there is no memory for what was found: the search ends, and is not complete."""
+        assert self._driver is not None
+        self._driver.forget()
+
+    def _guess(self, domain: Domain) -> int:
+        """About how many regions there are."""
+        from tropicell.search.estimate import estimate_regions  # noqa: PLC0415 - Numba is slow to import
+
+        guess = estimate_regions(
+            self.network, domain, max_seconds=_ESTIMATE, arithmetic=self.arithmetic
+        )
+        return guess.count
+
+    def _start(
+        self,
+        name: str,
+        domain: Domain,
+        backend: DeviceBackend | None,
+        *,
+        store: bool,
+        pausing: bool,
+    ) -> tuple[Keeper | None, Run]:
+        """The run, and the checkpoint or folder from which it goes on."""
+        from tropicell.engines import table as runs  # noqa: PLC0415 - Numba is slow to import
+        from tropicell.engines.threads import UnitRun  # noqa: PLC0415
+
+        if self.backend != "threads":
+            return self._start_on_cluster(name, domain, store=store)
+        options: dict[str, Any] = {"workers": self.workers, "halt": self.ending.halt}
+        if self.checkpoint is None and self.out is None:
+            network, arithmetic = self.network, self.arithmetic
+            options |= {"store": store, "backend": backend}
+            if store and not pausing and self.max_regions is None and self.max_bytes is None:
+                options["most_waiting"] = sys.maxsize  # all will be in memory anyway
+            return None, runs.start(name, network, domain, arithmetic, **options)
+        if name == "traverse":
+            what = "checkpoints" if self.out is None else "folders of regions"
+            raise InvalidInputError(
+                f"the engine 'traverse' has no {what}; use 'cells' or 'halfspaces'"
+            )
+        task = runs.task_of(name, self.network, domain, self.arithmetic, store=store)
+        keeper = self._keeper(name, domain, task, store=store)
+        options |= {"units": keeper.units, "count": keeper.count}
+        options["most_waiting"] = keeper.most_waiting
+        try:
+            return keeper, UnitRun(task, in_order=True, **options)
+        except BaseException:
+            keeper.close()
+            raise
+
+    def _start_on_cluster(
+        self, name: str, domain: Domain, *, store: bool
+    ) -> tuple[Keeper | None, Run]:
+        """Tasks on a Ray cluster, and the folder that they write to."""
+        if self.backend != "ray":
+            raise InvalidInputError(
+                f"engine_backend must be 'threads' or 'ray', not {self.backend!r}"
+            )
+        if name == "traverse" or self.checkpoint is not None:
+            other = "'traverse'" if name == "traverse" else "checkpoints; use out"
+            raise InvalidInputError(f"engine_backend='ray' does not go together with {other}")
+        if store and self.out is None:
+            raise InvalidInputError(
+                "engine_backend='ray' writes regions to a folder that all machines see: give out"
+            )
+        from tropicell.search import cluster  # noqa: PLC0415 - an extra
+
+        what = identity(self.network, domain, name, self.arithmetic, store=store)
+        cpus = self.workers if self.workers > 1 else None
+        return cluster.start(self.network, domain, what, self.out, self.address, cpus)
+
+    def _keeper(self, name: str, domain: Domain, task: Task, *, store: bool) -> Keeper:
+        what = identity(self.network, domain, name, self.arithmetic, store=store)
+        if self.out is not None:
+            from tropicell.search.folder import MAX_BYTES, FolderWriter  # noqa: PLC0415 - an extra
+
+            if self.checkpoint is not None:
+                raise InvalidInputError(
+                    "out and checkpoint do not go together: the folder of out is a checkpoint"
+                )
+            most = MAX_BYTES if self.max_bytes is None else self.max_bytes
+            return FolderWriter(self.out, what, task, self.network, domain, most)
+        checkpoint = self.checkpoint
+        if not isinstance(checkpoint, Checkpoint):
+            checkpoint = Checkpoint(cast("str | os.PathLike[str]", checkpoint))
+        bits = PackedPatterns.bits_for(self.network.pieces)
+        return CheckpointFile(checkpoint, what, task, (self.network.n_neurons, bits))
+
+    def make_folder(self) -> None:
+        """A folder without regions, or the one that is there as it is, if there was no search."""
+        from tropicell.search.folder import OpenFolder  # noqa: PLC0415 - an extra
+
+        assert self.out is not None
+        assert self.domain is not None
+        name = self.stats["engine"]
+        what = identity(self.network, self.domain, name, self.arithmetic, store=True)
+        OpenFolder(self.out, what, self.network, self.domain).finish(self.stats)
+
+    def regions(self, store: Store, *, complete: bool) -> Regions:
+        """All batches as one object."""
+        assert self.domain is not None
+        network = self.network
+        bits = PackedPatterns.bits_for(network.pieces)
+        gathered = store.regions
+        found = store.join()
+        if store.regions < gathered:  # there was no memory for all of them in one piece
+            complete, self.stats["ended_by"] = False, "MemoryError"
+        words, witnesses = found["words"], found["witnesses"]
+        if words is None:
+            words = PackedPatterns.pack(np.empty((0, network.n_neurons), np.uint8), bits).words
+            witnesses = np.empty((0, network.n_inputs))
+        regions = Regions(
+            network,
+            self.domain,
+            PackedPatterns(words, network.n_neurons, bits),
+            witnesses,
+            complete=complete,
+            stats=self.stats,
+            bounded=found["bounded"],
+            volumes=found["volumes"],
+            corners=ragged(found["corners"], found["corner_counts"]),
+            facet_lines=ragged(found["facet_lines"], found["facet_counts"]),
+        )
+        regions.stats["bytes"] = regions.nbytes
+        return regions
+
+
+class Keeper(Protocol):
+    """Writes down what was found and what is left to do: a checkpoint, or a folder of regions."""
+
+    count: int
+    units: list[Unit] | None
+    most_waiting: int | None
+
+    @property
+    def folder(self) -> object:
+        """Where."""
+
+    def columns(self) -> Iterator[Columns]:
+        """What was found before and is to be handed out again."""
+
+    def add(self, columns: Columns) -> None:
+        """Regions that come next."""
+
+    def save_if_due(self, source: UnitRun) -> None:
+        """Now is a good moment to write."""
+
+    def save(self, source: UnitRun) -> None:
+        """Write all."""
+
+    def close(self) -> None:
+        """Let others write there."""
+
+
+class _Budget:
+    """How many regions, and bytes of them, may be kept."""
+
+    def __init__(self, most: int, most_bytes: int) -> None:
+        self._most, self._most_bytes = most, most_bytes
+        self.regions = self._bytes = 0
+        self.spent = ""
+
+    def cut(self, columns: Columns) -> Columns | None:
+        """The first regions of a batch, as far as the budget goes; None: none of them."""
+        if self.spent:
+            return None
+        n = len(columns.packed)
+        if self._most == self._most_bytes == sys.maxsize:
+            self.regions += n
+            return columns if n else None
+        if self.regions + n > self._most:
+            n, self.spent = self._most - self.regions, "max_regions"
+            columns = first(columns, n)
+        if self._bytes + size_of(columns) > self._most_bytes:
+            self.spent = "max_bytes"
+            least, beyond = 0, n
+            while beyond - least > 1:
+                middle = (least + beyond) // 2
+                fits = self._bytes + size_of(first(columns, middle)) <= self._most_bytes
+                least, beyond = (middle, beyond) if fits else (least, middle)
+            n = least
+            columns = first(columns, n)
+        self.regions += n
+        self._bytes += size_of(columns)
+        return columns if n else None
+
+    def is_spent_by(self, count: int) -> bool:
+        """Whether no more regions are wanted, after so many were found."""
+        return bool(self.spent) or count > self._most
+
+
+class _Ending:
+    """When a search has to end, and what has ended it."""
+
+    def __init__(self, max_seconds: float | None) -> None:
+        self.halt = Halt(max_seconds, current())
+        self.by = "max_seconds"
+
+    def stop(self, signal: str) -> None:
+        """A signal has come."""
+        self.by = signal
+        self.halt.set()
+
+
+class _Driver:
+    """Takes what a run finds until it is done, a budget is spent, or a signal comes."""
+
+    def __init__(self, run: Run, budget: _Budget, file: Keeper | None, ending: _Ending) -> None:
+        self._run, self._budget, self._file, self._ending = run, budget, file, ending
+        self.lost = False  # whether regions were found that are not in the result
+
+    def batches(self, pausing: bool) -> Iterator[Columns | None]:
+        """All that is found; nothing found is lost, whatever ends the run."""
+        run, budget, file = self._run, self._budget, self._file
+        if file is not None:
+            try:
+                yield from file.columns()
+            except MemoryError:  # what is saved stays as it is
+                self.forget()
+                return
+        try:
+            for batch in self._guarded(run.batches()) if pausing else run.batches():
+                if file is not None and batch is not None:
+                    file.add(batch)
+                yield batch
+                if file is not None and batch is None:
+                    file.save_if_due(cast("UnitRun", run))
+                if budget.is_spent_by(run.count):
+                    break
+                if self._ending.halt.is_over() and not run.complete:
+                    break
+        except KeyboardInterrupt:
+            self._ending.by = "SIGINT"
+        except MemoryError:
+            self._ending.by = "MemoryError"
+        except TimeLimitError:
+            pass
+        except Exception as error:
+            if file is None or not file.units or isinstance(error, TropicellError | OSError):
+                raise
+            raise CheckpointError(
+                f"{file.folder}: the checkpoint does not fit the network, or is damaged: {error!r}"
+            ) from error
+        if file is not None:
+            unit_run = cast("UnitRun", run)
+            for batch in unit_run.finish():
+                file.add(batch)
+                yield batch
+            try:
+                file.save(unit_run)
+            except MemoryError:  # what was saved before stays, and the same call goes on from there
+                self.forget()
+        yield from run.rest()
+
+    def _guarded(self, batches: Iterator[Columns | None]) -> Iterator[Columns | None]:
+        """The same; Ctrl-C and SIGTERM end it while it is at work, not while the reader is."""
+        while True:
+            with stopping(self._ending.stop):
+                try:
+                    batch = next(batches)
+                except StopIteration:
+                    return
+            yield batch
+
+    def forget(self) -> None:
+        """There is no memory for regions that were found."""
+        self.lost = True
+        self._ending.stop("MemoryError")
+        self._run.halt()
