@@ -1,6 +1,6 @@
 """Train the small network with skip connections that `make demo` uses.
 
-    python examples/train_demo_network.py src/tropicell/data/demo_network.npz
+    python examples/train_demo_network.py src/tropicell/cli/data/demo_network.npz
 
 It learns the ripple sin(r) / r (the paper's φ2, with its limit 1 at the origin) on [-10, 10]².
 Needs PyTorch. The result is written in the plain layout that `tropicell.load` reads.

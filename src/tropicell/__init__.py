@@ -4,6 +4,7 @@ from importlib.metadata import version as _version
 
 from tropicell import plotting
 from tropicell._runtime.interruption import time_limit
+from tropicell._runtime.old_names import keep_old_names as _keep_old_names
 from tropicell.analysis.comparison import Comparison, compare
 from tropicell.analysis.data_regions import DataRegions, auroc, occupancy
 from tropicell.analysis.tracking import RegionTracker
@@ -54,6 +55,8 @@ from tropicell.search.folder import RegionFolder
 from tropicell.search.many import count_many
 
 __version__ = _version("tropicell")
+
+_keep_old_names()
 
 __all__ = [
     "Affine",

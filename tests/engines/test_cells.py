@@ -25,7 +25,7 @@ from tropicell import (
 from tropicell._runtime.memory import piece_of
 from tropicell.engines._column_kernels import copy_points, pattern_rows, point_sections
 from tropicell.engines.cells._buffers import plane_stack
-from tropicell.engines.cells._maps import enter_layer
+from tropicell.network._layer_maps import enter_layer
 from tropicell.engines.cells._sharp import refine
 from tropicell.engines.cells.task import CellTask, Tolerance
 from tropicell.engines.threads import UnitRun

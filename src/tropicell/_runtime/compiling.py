@@ -246,7 +246,7 @@ class _Notice(event.Listener):
 
 def _is_ours(given: Any) -> bool:
     """Whether an event is of a kernel of this package, and not of a user's own."""
-    return bool(given.data["dispatcher"].py_func.__module__.startswith(f"{__package__}."))
+    return bool(given.data["dispatcher"].py_func.__module__.startswith("tropicell."))
 
 
 _NOTICE = _Notice()

@@ -38,9 +38,9 @@ def _options() -> dict[str, Any]:
 
 
 def _stamp() -> str:
-    folder = Path(__file__).parent
-    kernels = sorted([*folder.glob("_*.py"), *folder.parent.glob("_*.py")])
-    sources = [*kernels, folder / "program.py"]
+    package = Path(__file__).parents[1]
+    kernels = sorted(package.rglob("_[a-z]*.py"))
+    sources = [*kernels, package / "network/flat.py", package / "geometry/rounding.py"]
     return hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
 
 

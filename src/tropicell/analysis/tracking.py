@@ -18,11 +18,10 @@ import numpy as np
 from tropicell._runtime.durable import replacing
 from tropicell._runtime.paths import path_of
 from tropicell.errors import IncompleteError, InvalidInputError, require
-from tropicell.explorer import explore
 from tropicell.importers.torch.importer import from_torch
 from tropicell.network.domains import Domain
 from tropicell.network.network import Network
-from tropicell.plotting import plot_regions
+from tropicell.regions import comfort
 from tropicell.regions.regions import Regions
 from tropicell.search.enumeration import count_regions, enumerate_regions
 
@@ -336,7 +335,7 @@ class RegionTracker:
 
         def draw(index: int) -> None:
             axes.clear()
-            plot_regions(pictures[index], axes, colorbar=False, **style)
+            comfort.plot_regions(pictures[index], axes, colorbar=False, **style)
             snapshot = self.snapshots[index]
             axes.set_title(f"step {snapshot.step}: {snapshot.count:,} regions")
 
@@ -366,7 +365,7 @@ class RegionTracker:
         'training.html'
         """
         labels = [f"step {s.step}" for s in self.snapshots]
-        return explore(self.regions(), path, labels=labels, **options)
+        return comfort.explore(self.regions(), path, labels=labels, **options)
 
     def _need_snapshots(self) -> None:
         if not self.snapshots:

@@ -17,7 +17,7 @@ from typing import Any, cast
 from tropicell._runtime.compiling import njit
 
 _FOLDER = Path(__file__).parent
-_SOURCES = [*sorted(_FOLDER.glob("_certificate_*.py")), _FOLDER / "_hashing.py"]
+_SOURCES = [*sorted(_FOLDER.glob("_*.py")), _FOLDER.parent / "_runtime/_hashing.py"]
 _STAMP = hashlib.sha256(b"".join(path.read_bytes() for path in _SOURCES)).hexdigest()
 
 

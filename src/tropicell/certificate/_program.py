@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from tropicell._runtime.arrays import FloatArray
+from tropicell.geometry.rounding import ROUND, TINY
 from tropicell.network.domains import Domain
 from tropicell.network.network import Network
 
@@ -25,12 +26,6 @@ _SMALLEST, _LARGEST = 1e-60, 1e60
 
 #: Matrices are made dense: networks with more weights (and zeros) than this are left alone.
 _MOST_WEIGHTS = 20_000_000
-
-#: Unit roundoff of float64.
-ROUND = 2.0**-53
-
-#: Covers underflow in all sums of products, as long as numbers are in the range above.
-TINY = 1e-200
 
 
 class FilterProgram(NamedTuple):

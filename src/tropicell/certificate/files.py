@@ -5,18 +5,20 @@ from __future__ import annotations
 import json
 import os
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tropicell._runtime.paths import path_of
-from tropicell.certificate.prover import Certificate
 from tropicell.errors import InvalidInputError
 from tropicell.geometry.arithmetic import to_floats
 from tropicell.geometry.polyhedra import to_point
 from tropicell.importers.files import write_npz
 from tropicell.network.fingerprint import fingerprint_arrays
+
+if TYPE_CHECKING:
+    from tropicell.certificate.prover import Certificate
 
 FORMAT, VERSION = "tropicell-certificate", 1
 

@@ -35,7 +35,7 @@ def demo_network() -> Network:
     >>> demo_network()
     Network(2 → 10 → 10 → 10 → 10 → 10 → 1, skips 1→3, 2→4)
     """
-    with as_file(files("tropicell") / "data" / "demo_network.npz") as path:
+    with as_file(files("tropicell.cli") / "data" / "demo_network.npz") as path:
         return load(path)
 
 

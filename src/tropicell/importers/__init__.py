@@ -1,7 +1,6 @@
-"""From models of other libraries to a `tropicell.Network`.
+"""Models of other libraries become networks, operator by operator, and are compared with their own outputs.
 
-Each front end (`torch`, `onnx`, `sklearn`) walks over the operators of a model and replaces every
-tensor by an affine expression of the layers so far (`expressions`, `lowering`, `nonlinear`).
-`operators` is the one table of what is supported and what is refused; `check` compares the
-outcome with the model.
+`operators` is the table of what is supported and `refused` of what is not, and why; `torch` and
+`onnx` hold one handler for each operator; `files` reads and writes models; `check` compares. May
+import `network` and what is below it.
 """

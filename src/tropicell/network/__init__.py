@@ -1,1 +1,6 @@
-"""network."""
+"""The one canonical form of a network, and where to look: layers, activations, patterns, maps, domains.
+
+`network` and `layers` are the form itself, `activations` the piecewise-linear functions, `patterns`
+and `maps` what a network is on one pattern, `domains` where regions are looked for, `flat` the form
+that kernels read, `families` and `bounds` networks and numbers that are known. May import `geometry`.
+"""

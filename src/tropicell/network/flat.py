@@ -20,7 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from tropicell.engines.cells._state import ROUND, TINY
+from tropicell.geometry.rounding import ROUND, TINY
 from tropicell.network.domains import Domain
 from tropicell.network.network import Network
 from tropicell.network.tame import embedding_of, is_tame, rounds_layer_0

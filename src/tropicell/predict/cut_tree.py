@@ -24,14 +24,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from tropicell._runtime.arrays import FloatArray
 from tropicell.errors import InvalidInputError
+from tropicell.geometry.rounding import ROUND
 from tropicell.network.domains import Box
 from tropicell.network.network import Network
 from tropicell.network.patterns import split_layers
 from tropicell.regions.columns import PackedPatterns
 from tropicell.regions.regions import Regions
 
-#: Half the distance from 1 to the next float64.
-_ROUND = 2.0**-53
 #: Added to error bounds, and to sizes in every layer, against underflow.
 _TINY = 1e-290
 #: Well below the largest float64.
@@ -156,7 +155,7 @@ def split_domain(regions: Regions) -> tuple[FloatArray, FloatArray, FloatArray]:
     a, b = regions.domain.inequalities(d)
     a, b = a[a.any(axis=1)], b[a.any(axis=1)]  # 0 · x <= 0 says nothing, and no test could tell
     rows = np.concatenate([-a, b[:, None]], axis=1)
-    errors = 2.0 * (d + 8) * _ROUND * np.abs(rows).sum(axis=1) + _TINY
+    errors = 2.0 * (d + 8) * ROUND * np.abs(rows).sum(axis=1) + _TINY
     return np.full(d, -np.inf), np.full(d, np.inf), scaled(rows, errors)
 
 
@@ -274,7 +273,7 @@ def _rounding(network: Network) -> float:
             return np.inf
     for affine in (layer.affine for layer in network.layers):
         summands += 8 + sum(matrix.shape[1] for matrix in affine.terms.values())
-    return 2.0 * summands * _ROUND
+    return 2.0 * summands * ROUND
 
 
 def _layer_maps(

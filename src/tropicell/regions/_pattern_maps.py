@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tropicell._runtime.jit import kernel, lowest_bit
-from tropicell.engines.cells._maps import load_input, set_piece, sum_layer
+from tropicell.network._layer_maps import load_input, set_piece, sum_layer
 
 
 @kernel
@@ -65,7 +65,7 @@ def maps_of_patterns(
     pieces : ndarray of uint8, shape (neurons of all layers but the last,)
         Room for one pattern.
     before, after, scratch, change : ndarray
-        Room for its maps, see `tropicell.engines.cells._maps`.
+        Room for its maps, see `tropicell.network._layer_maps`.
     found : ndarray, shape (patterns, width of the last layer, inputs + 1)
         Gets the maps.
     """

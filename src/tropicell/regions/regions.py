@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tropicell._runtime.arrays import FloatArray
-from tropicell.analysis import graph
 from tropicell.errors import InvalidInputError
 from tropicell.geometry.arithmetic import ArithmeticName
 from tropicell.network.domains import Domain
@@ -19,7 +18,7 @@ from tropicell.network.lines import Lines, lines_of
 from tropicell.network.maps import AffineMap
 from tropicell.network.network import Network
 from tropicell.network.patterns import PatternArray, PatternLike, to_text
-from tropicell.regions import exact_columns
+from tropicell.regions import comfort, exact_columns
 from tropicell.regions.columns import PackedPatterns, Ragged
 from tropicell.regions.output_maps import packed_maps
 from tropicell.regions.region import Region
@@ -30,8 +29,9 @@ if TYPE_CHECKING:
     import networkx
     import pandas
 
+    from tropicell.analysis.graph import Merged, Neighbours
     from tropicell.certificate.prover import Certificate
-    from tropicell.explorer import Inline
+    from tropicell.explorer.page import Inline
     from tropicell.regions.stored.stored_regions import StoredRegions
 
 
@@ -201,7 +201,7 @@ class Regions:
 
     def _on_boundary(self, point: FloatArray) -> int:
         """A region that contains a point between regions."""
-        around = graph.patterns_around(self.network, point, self.domain)
+        around = comfort.patterns_around(self.network, point, self.domain)
         found = (int(self.packed.find(pattern[None])[0]) for pattern in around)
         return next((index for index in found if index >= 0), -1)
 
@@ -225,9 +225,7 @@ class Regions:
     @cached_property
     def volumes(self) -> FloatArray:
         """Length, area or volume of each region, inf where unbounded."""
-        from tropicell.analysis.measure import volumes  # noqa: PLC0415 - measure is built on Regions
-
-        return volumes(self)
+        return comfort.volumes(self)
 
     @cached_property
     def affine_maps(self) -> FloatArray:
@@ -260,11 +258,9 @@ class Regions:
         >>> enumerate_regions(network).prepare(workers=4).affine_maps.ravel()
         array([-2.,  0.,  1.,  0.])
         """
-        from tropicell.analysis.measure import volumes  # noqa: PLC0415 - measure is built on Regions
-
         ways: dict[str, Callable[[], NDArray[np.float64]]] = {
             "affine_maps": lambda: packed_maps(self.network, self.packed, workers=workers),
-            "volumes": lambda: volumes(self, workers=workers),
+            "volumes": lambda: comfort.volumes(self, workers=workers),
         }
         for name in columns:
             if name not in ways:
@@ -282,13 +278,13 @@ class Regions:
         return AffineMap(columns[:, :-1], columns[:, -1])
 
     @cached_property
-    def neighbours(self) -> graph.Neighbours:
+    def neighbours(self) -> Neighbours:
         """Pairs of regions that share a facet, with the neurons that change across it."""
-        return graph.neighbours(self)
+        return comfort.neighbours(self)
 
-    def merged(self) -> graph.Merged:
+    def merged(self) -> Merged:
         """Maximal connected unions of regions with one and the same output map."""
-        return graph.merge(self)
+        return comfort.merge(self)
 
     def certify(
         self, *, volumes: bool = False, workers: int = 1, progress: bool | None = None
@@ -315,9 +311,7 @@ class Regions:
         >>> enumerate_regions(Network.mlp([[[1.0]], [[1.0]]])).certify().ok
         True
         """
-        from tropicell.certificate.prover import certify  # noqa: PLC0415 - built on Regions
-
-        return certify(self, volumes=volumes, workers=workers, progress=progress)
+        return comfort.certify(self, volumes=volumes, workers=workers, progress=progress)
 
     # --- other forms --------------------------------------------------------------------------
 
@@ -376,9 +370,7 @@ class Regions:
         height : int
             Height of the frame in pixels.
         """
-        from tropicell.explorer import Inline, page  # noqa: PLC0415
-
-        return Inline(page(self, points=points), height)
+        return comfort.inline_page(self, points, height)
 
     @staticmethod
     def open(path: str | os.PathLike[str]) -> StoredRegions:
@@ -393,9 +385,7 @@ class Regions:
         ...     len(Regions.open(folder))
         2
         """
-        from tropicell.regions.stored.stored_regions import StoredRegions  # noqa: PLC0415
-
-        return StoredRegions.open(path)
+        return comfort.open_folder(path)
 
     def save(self, path: str | Path) -> None:
         """Write network, domain and all columns that there are to one file; see `load_regions`.
@@ -409,9 +399,7 @@ class Regions:
         ...     len(load_regions(folder + "/regions.npz"))
         2
         """
-        from tropicell.regions.files import save_regions  # noqa: PLC0415
-
-        save_regions(self, path)
+        comfort.save(self, path)
 
     @property
     def nbytes(self) -> int:

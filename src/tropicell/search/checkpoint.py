@@ -15,6 +15,7 @@ import time
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -327,8 +328,6 @@ def identity(
     >>> identity(network, Box(0, 1), "cells", "exact", store=True)["engine"]
     'cells'
     """
-    from tropicell import __version__  # noqa: PLC0415 - the package imports this module
-
     a, b = domain.inequalities(network.n_inputs)
     digest = hashlib.sha256(np.ascontiguousarray(a + 0.0).tobytes())
     digest.update(np.ascontiguousarray(b + 0.0).tobytes())
@@ -338,7 +337,7 @@ def identity(
         "engine": engine,
         "arithmetic": arithmetic,
         "kind": "regions" if store else "count",
-        "tropicell": __version__,
+        "tropicell": version("tropicell"),
     }
 
 

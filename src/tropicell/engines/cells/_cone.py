@@ -16,7 +16,6 @@ import numpy as np
 from tropicell._runtime.jit import bit_count, is_set, kernel
 from tropicell.engines.cells._cone_cut import compress, split
 from tropicell.engines.cells._cone_tests import facet_row, meet, scan_layer, side
-from tropicell.engines.cells._maps import enter_layer, enter_layers
 from tropicell.engines.cells._state import (
     BATCH_FULL,
     CONFLICTS,
@@ -30,7 +29,6 @@ from tropicell.engines.cells._state import (
     FACETS,
     GROW,
     INFINITE,
-    INFLATE,
     N_FACETS,
     NONE,
     OUT,
@@ -38,7 +36,6 @@ from tropicell.engines.cells._state import (
     OUT_FACETS,
     PATTERNS,
     POSITIVE,
-    ROUND,
     SEED,
     SIMPLE,
     STEPS,
@@ -51,6 +48,8 @@ from tropicell.engines.cells._state import (
     UNSURE_FULL,
 )
 from tropicell.engines.cells._volume import volume
+from tropicell.geometry.rounding import INFLATE, ROUND
+from tropicell.network._layer_maps import enter_layer, enter_layers
 
 #: Vertices of stored regions are at least this sharp, relative to the scaled coordinates.
 _SHARP = 1e-3

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from tropicell._runtime.jit import fused_kernel, kernel
-from tropicell.engines.cells._state import CROSSES, DOUBTFUL, INFLATE, NEGATIVE, POSITIVE, ROUND
+from tropicell.engines.cells._state import CROSSES, DOUBTFUL, NEGATIVE, POSITIVE
+from tropicell.geometry.rounding import INFLATE, ROUND
 
 
 @fused_kernel

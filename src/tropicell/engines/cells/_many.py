@@ -30,15 +30,14 @@ from tropicell.engines.cells._state import (
     DONE,
     GROW,
     PATTERNS,
-    ROUND,
     SEED,
-    TINY,
     TOP,
     UNSURE,
     UNSURE_CONFLICTS,
     UNSURE_CORNERS,
     Seeds,
 )
+from tropicell.geometry.rounding import ROUND, TINY
 from tropicell.network.domains import Domain
 from tropicell.network.flat import LineArrays, MapArrays, Program, compile_program
 from tropicell.network.layers import Affine, Layer

@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 
 from tropicell._runtime.jit import kernel
-from tropicell.engines.cells._maps import enter_layer, enter_layers
 from tropicell.engines.cells._plane_cut import split
 from tropicell.engines.cells._plane_tests import edge_row, meet, scan_plain, side
 from tropicell.engines.cells._sharp import sharpen
@@ -31,12 +30,10 @@ from tropicell.engines.cells._state import (
     DONE,
     DOUBTFUL,
     GROW,
-    INFLATE,
     OUT,
     OUT_CORNERS,
     PATTERNS,
     POSITIVE,
-    ROUND,
     SEED,
     STEPS,
     TESTS,
@@ -46,6 +43,8 @@ from tropicell.engines.cells._state import (
     UNSURE_CORNERS,
     UNSURE_FULL,
 )
+from tropicell.geometry.rounding import INFLATE, ROUND
+from tropicell.network._layer_maps import enter_layer, enter_layers
 
 #: Vertices of stored regions are at least this sharp, relative to the scaled coordinates.
 _SHARP = 1e-7

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from tropicell._runtime.jit import kernel
-from tropicell.engines.cells._state import INFLATE, ROUND, TINY
+from tropicell.geometry.rounding import INFLATE, ROUND, TINY
 
 #: Splits a float64 into two halves of 26 digits.
 _SPLIT = 134217729.0

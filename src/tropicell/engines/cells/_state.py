@@ -49,15 +49,6 @@ INFINITE = np.uint64(1 << 63)
 FACET_BITS = np.uint64((1 << 63) - 1)
 ONE, NONE = np.uint64(1), np.uint64(0)
 
-#: Half the distance from 1 to the next float64.
-ROUND = 2.0**-53
-
-#: Covers the rounding of the error bounds themselves.
-INFLATE = 1.0000001
-
-#: Covers underflow; far below every number that matters (see `tame.is_tame`).
-TINY = 1e-200
-
 
 class Seeds(NamedTuple):
     """Cells to start from.

@@ -30,7 +30,6 @@ from tropicell.engines._unit_kernels import (
     guessed_cells,
 )
 from tropicell.engines.cells._cone import run_cones
-from tropicell.engines.cells._maps import enter_layers
 from tropicell.engines.cells._plane import run_plane
 from tropicell.engines.cells._state import (
     CONFLICTS,
@@ -51,6 +50,7 @@ from tropicell.engines.cells._state import (
     TOP,
     UNSURE,
 )
+from tropicell.network._layer_maps import enter_layers
 
 #: Words of a block's head: records, corners, facets, conflicts, pieces, table, pattern.
 HEAD = 8

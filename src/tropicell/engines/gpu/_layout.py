@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from tropicell.engines.cells._state import INFLATE, ROUND, TINY
+from tropicell.geometry.rounding import INFLATE, ROUND, TINY
 from tropicell.network.flat import EXTRA_ROUNDINGS, Program
 from tropicell.network.network import Network
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from tropicell._runtime.jit import inner_function, is_set
+from tropicell.geometry.rounding import ROUND
 
-_U = 2.0**-53
 #: Absolute slack that covers underflow.
 _TINY = 1e-280
 
@@ -138,7 +138,7 @@ def certify(program, maps, sign, layer, h, s, support, count, cert, halt):
             sign, s, support, count, cert, eps, program.first_neuron[1] + 1, halt
         ):
             return True
-    eps = 2.0 * (layer + 2) * (2 * n_neurons + 2 * n_in + d + 8) * _U
+    eps = 2.0 * (layer + 2) * (2 * n_neurons + 2 * n_in + d + 8) * ROUND
     for k in range(count + 1):
         row = h if k == count else support[k]
         for q in range(width):
@@ -216,7 +216,7 @@ def _solves(sign, s, support, count, cert, eps, width, halt):
             size += abs(X[i, e])
         lam[i] = total
         cert.sizes[i] = size
-    gamma = 2.0 * (count + 4) * _U + eps
+    gamma = 2.0 * (count + 4) * ROUND + eps
     rho, eta = 0.0, 0.0
     for e in range(count):
         if is_set(halt):

@@ -17,6 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from tropicell.geometry.rounding import ROUND
 from tropicell.network.domains import Domain
 from tropicell.network.network import Network
 from tropicell.network.tame import rounds_layer_0
@@ -24,8 +25,6 @@ from tropicell.network.tame import rounds_layer_0
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-#: Half the distance from 1 to the next float64.
-UNIT_ROUNDOFF = 2.0**-53
 #: Numbers outside these bounds could under- or overflow in products: no float proof is tried then.
 _SAFE = (1e-250, 1e250)
 
@@ -164,5 +163,5 @@ def _roundoff(program: Program, depth: int, before: float) -> FloatArray:
         log_most += 2 * np.log10(most) + np.log10(width + 2.0)
         log_least += 2 * np.log10(least)
         safe = log_most < np.log10(_SAFE[1]) and log_least > np.log10(_SAFE[0])
-        result[layer] = 2.0 * roundings * UNIT_ROUNDOFF * 1.01 if safe else np.inf
+        result[layer] = 2.0 * roundings * ROUND * 1.01 if safe else np.inf
     return result

@@ -13,8 +13,8 @@ from __future__ import annotations
 import numpy as np
 
 from tropicell._runtime.jit import inner_function, is_set
+from tropicell.geometry.rounding import ROUND
 
-_U = 2.0**-53
 #: Absolute slack that covers underflow.
 _TINY = 1e-280
 UNSURE, SIMPLE, DEGENERATE = 0, 1, 2
@@ -24,7 +24,7 @@ UNSURE, SIMPLE, DEGENERATE = 0, 1, 2
 def vertex_error(maps, table, layer, d, delta):
     """Bound each coordinate's distance from the exact vertex; False if nothing can be proved."""
     T, nonbasic = table.T[layer], table.nonbasic[layer]
-    gamma = 2.0 * (d + 4) * _U
+    gamma = 2.0 * (d + 4) * ROUND
     rho, eta = 0.0, 0.0
     for k in range(d):
         total = 0.0
@@ -81,7 +81,7 @@ def classify(maps, table, options, layer, first_row, n_rows, moved, out):
             x[k] = table.T[layer, 0, k]
     if exact and not vertex_error(maps, table, layer, d, delta):
         return UNSURE
-    gamma = 2.0 * (d + 4) * _U
+    gamma = 2.0 * (d + 4) * ROUND
     simple = moved == 0
     for i in range(d, n_rows):
         c = column_of[i]
@@ -126,7 +126,7 @@ def certify_in_x(maps, table, layer, d, h, s):
     The d rows are the nonbasic ones; multipliers and inverse are those of the dictionary.
     """
     T, nonbasic, sign = table.T[layer], table.nonbasic[layer], table.sign[layer]
-    gamma = 2.0 * (d + 4) * _U
+    gamma = 2.0 * (d + 4) * ROUND
     eps = maps.row_error[h]
     for c in range(1, d + 1):
         eps = max(eps, maps.row_error[nonbasic[c]])

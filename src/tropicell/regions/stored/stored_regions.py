@@ -11,9 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from tropicell._runtime.arrays import FloatArray
 from tropicell._runtime.paths import shown
-from tropicell.analysis import graph, measure
-from tropicell.analysis.measure import Extrema, Norm
 from tropicell.errors import InvalidInputError, ModelFileError
+from tropicell.regions import comfort
 from tropicell.regions.columns import PackedPatterns
 from tropicell.regions.files import load_regions
 from tropicell.regions.region import Region
@@ -27,6 +26,8 @@ from tropicell.regions.stored.tables import arrow
 if TYPE_CHECKING:
     import pandas
     import pyarrow
+
+    from tropicell.analysis.measure import Extrema, Norm
 
 #: Memory that `to_regions` takes unasked, in bytes.
 _MOST = 2**30
@@ -251,7 +252,7 @@ class StoredRegions:
         found[inside] = self._find(self.network.patterns(x[inside]))
         lost = inside[found[inside] < 0]
         if lost.size:
-            around = (graph.patterns_around(self.network, p, self.domain) for p in x[lost])
+            around = (comfort.patterns_around(self.network, p, self.domain) for p in x[lost])
             near = [np.array(list(patterns)) for patterns in around]
             numbers = self._find(np.concatenate(near)).reshape(len(lost), -1)
             for i, row in zip(lost, numbers, strict=True):
@@ -286,7 +287,7 @@ class StoredRegions:
         """The Lipschitz constant, and the number of a region; see `measure.lipschitz`."""
         best, region, start = -np.inf, -1, 0
         for batch in self.batches(columns=()):
-            constant, index = measure.lipschitz(batch, norm)
+            constant, index = comfort.lipschitz(batch, norm)
             if constant > best:
                 best, region = constant, start + index
             start += len(batch)
@@ -296,12 +297,12 @@ class StoredRegions:
         """Smallest and largest value of each output, and where; see `measure.extrema`."""
         found: Extrema | None = None
         for batch in self.batches(("corners",)):
-            new = measure.extrema(batch)
+            new = comfort.extrema(batch)
             if found is None:
                 found = new
                 continue
             lower, higher = new.minimum < found.minimum, new.maximum > found.maximum
-            found = Extrema(
+            found = type(new)(
                 np.where(lower, new.minimum, found.minimum),
                 np.where(lower[:, None], new.argmin, found.argmin),
                 np.where(higher, new.maximum, found.maximum),
@@ -315,7 +316,7 @@ class StoredRegions:
         """The integral of each output; see `measure.integral`."""
         total = np.zeros(self.network.n_outputs)
         for batch in self.batches(("corners",)):
-            total += measure.integral(batch)
+            total += comfort.integral(batch)
         return total
 
     def mean(self) -> FloatArray:

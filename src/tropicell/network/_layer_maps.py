@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from tropicell._runtime.jit import fused_kernel, kernel
-from tropicell.engines.cells._state import INFLATE, ROUND, TINY
+from tropicell.geometry.rounding import INFLATE, ROUND, TINY
 
 #: After so many rank-one changes a layer's rows are summed anew; see `EXTRA_ROUNDINGS`.
 MOST_CHANGES = 120
