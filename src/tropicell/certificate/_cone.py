@@ -28,7 +28,7 @@ from tropicell.certificate._kernels import (
     scaled,
     set_aside,
 )
-from tropicell.certificate._program import ROUND
+from tropicell.geometry.rounding import ROUND
 
 #: Regions with more facets or vertices are left to exact arithmetic.
 _MOST_FACETS, _MOST_VERTICES = 64, 512

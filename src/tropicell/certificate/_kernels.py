@@ -12,7 +12,7 @@ import numpy as np
 
 from tropicell._runtime._hashing import find_row
 from tropicell.certificate._jit import inner, kernel
-from tropicell.certificate._program import ROUND, TINY
+from tropicell.geometry.rounding import ROUND, TINY
 
 
 @inner

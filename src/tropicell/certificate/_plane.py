@@ -27,7 +27,7 @@ from tropicell.certificate._kernels import (
     scaled,
     set_aside,
 )
-from tropicell.certificate._program import ROUND
+from tropicell.geometry.rounding import ROUND
 
 #: Regions with more facets are left to exact arithmetic.
 _MOST = 64
