@@ -5,4 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+#: Numbers.
 FloatArray = NDArray[np.float64]
+
+#: Counts, rows and places that kernels read.
+IntArray = NDArray[np.int64]
+
+#: Indices as NumPy returns them.
+IndexArray = NDArray[np.intp]

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tropicell._runtime.arrays import IntArray
 from tropicell._runtime.threads import ThreadPool
 from tropicell.analysis import graph
 from tropicell.errors import InvalidInputError, require
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
     from tropicell.regions.regions import Regions
 
-IntArray = NDArray[np.int64]
 
 #: Values of hidden layers that are worked out at a time.
 _BATCH = 2**23

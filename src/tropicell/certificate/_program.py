@@ -12,14 +12,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
-from tropicell._runtime.arrays import FloatArray
+from tropicell._runtime.arrays import FloatArray, IntArray
 from tropicell.geometry.rounding import ROUND, TINY
 from tropicell.network.domains import Domain
 from tropicell.network.network import Network
-
-IntArray = NDArray[np.int64]
 
 #: Numbers that are not 0 must be in between for the error bounds to hold without underflow.
 _SMALLEST, _LARGEST = 1e-60, 1e60

@@ -18,12 +18,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from tropicell._runtime.arrays import FloatArray
+from tropicell._runtime.arrays import FloatArray, IndexArray
 from tropicell.errors import ModelImportError
 from tropicell.geometry.arithmetic import Matrix
 
 Shape = tuple[int, ...]
-IntArray = NDArray[np.intp]
 
 #: No tensor in a file may have more entries, so that a file that claims a huge shape is refused.
 MAX_ENTRIES = 2**26
@@ -255,7 +254,7 @@ def as_expression(value: Value) -> Expression:
     return Expression(value.shape, {}, finite(value, "a constant").ravel())
 
 
-def _rows(value: Expression, positions: IntArray) -> Expression:
+def _rows(value: Expression, positions: IndexArray) -> Expression:
     shape = check_shape(positions.shape)
     rows = positions.ravel()
     if rows.size == value.size and bool((rows == np.arange(rows.size)).all()):
@@ -264,7 +263,7 @@ def _rows(value: Expression, positions: IntArray) -> Expression:
     return Expression(shape, terms, value.bias[rows])
 
 
-def _matrix_rows(matrix: Matrix, rows: IntArray) -> Matrix:
+def _matrix_rows(matrix: Matrix, rows: IndexArray) -> Matrix:
     if isinstance(matrix, sp.csr_array):
         check_stored(int(np.diff(matrix.indptr)[rows].sum()))
         return sp.csr_array(matrix[rows])

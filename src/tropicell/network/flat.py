@@ -20,13 +20,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from tropicell._runtime.arrays import FloatArray, IntArray
 from tropicell.geometry.rounding import ROUND, TINY
 from tropicell.network.domains import Domain
 from tropicell.network.network import Network
 from tropicell.network.tame import embedding_of, is_tame, rounds_layer_0
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 #: A matrix with a smaller part of nonzeros than this is kept sparse.
 _SPARSE_BELOW = 0.3

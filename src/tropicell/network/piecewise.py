@@ -20,10 +20,8 @@ from weakref import WeakValueDictionary
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tropicell._runtime.arrays import FloatArray
+from tropicell._runtime.arrays import FloatArray, IndexArray
 from tropicell.errors import InvalidNetworkError
-
-IntArray = NDArray[np.intp]
 
 #: Patterns store piece indices in one byte.
 MAX_PIECES = 256
@@ -70,7 +68,7 @@ class Activation:
         return int(self.slopes.shape[0])
 
     @property
-    def pieces(self) -> IntArray:
+    def pieces(self) -> IndexArray:
         """Number of linear pieces of each row.
 
         Examples

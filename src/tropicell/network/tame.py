@@ -6,12 +6,10 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
+from tropicell._runtime.arrays import FloatArray
 from tropicell.network.domains import Domain
 from tropicell.network.network import Network
-
-FloatArray = NDArray[np.float64]
 
 #: What numbers of ordinary size are.
 SMALLEST, LARGEST = 1e-60, 1e60

@@ -12,11 +12,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from tropicell._runtime.arrays import FloatArray
+from tropicell._runtime.arrays import FloatArray, IntArray
 from tropicell._runtime.compiling import njit
 from tropicell.network.network import Network
-
-IntArray = NDArray[np.int64]
 
 #: The largest float64.
 _LARGEST = float(np.finfo(np.float64).max)

@@ -13,8 +13,8 @@ from math import ldexp
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tropicell._runtime.arrays import FloatArray, IntArray
 from tropicell._runtime.blueprint import Blueprint
 from tropicell._runtime.interruption import check
 from tropicell._runtime.jit import Entry, copy_bytes, kernel
@@ -43,9 +43,6 @@ from tropicell.network.flat import LineArrays, MapArrays, Program, compile_progr
 from tropicell.network.layers import Affine, Layer
 from tropicell.network.network import Network
 from tropicell.network.tame import LARGEST, SMALLEST, is_tame
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 #: As many regions as there are, but so many steps of one network between two looks at the clock.
 _MOST_REGIONS, _MOST_STEPS = 1 << 62, 20_000

@@ -15,15 +15,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
+from tropicell._runtime.arrays import FloatArray, IntArray
 from tropicell.geometry.rounding import ROUND
 from tropicell.network.domains import Domain
 from tropicell.network.network import Network
 from tropicell.network.tame import rounds_layer_0
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 #: Numbers outside these bounds could under- or overflow in products: no float proof is tried then.
 _SAFE = (1e-250, 1e250)
