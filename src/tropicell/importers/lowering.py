@@ -15,7 +15,7 @@ from tropicell._runtime.arrays import FloatArray
 from tropicell.errors import ModelImportError
 from tropicell.importers.expressions import (
     Expression,
-    IntArray,
+    IndexArray,
     Shape,
     Value,
     add,
@@ -79,7 +79,7 @@ def _times_constant(x: Expression, matrix: FloatArray) -> Expression:
     return x.apply(_sparse_rows(columns, numbers.reshape(-1, inner), x.size), public)
 
 
-def _sparse_rows(columns: IntArray, numbers: FloatArray, width: int) -> sp.csr_array:
+def _sparse_rows(columns: IndexArray, numbers: FloatArray, width: int) -> sp.csr_array:
     """A sparse matrix from the columns and numbers of each row; column -1 means nothing there."""
     kept = columns >= 0
     starts = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])
@@ -112,7 +112,7 @@ class Window:
     ceil_mode: bool = False
 
 
-def windows(spatial: Shape, window: Window) -> tuple[Shape, IntArray]:
+def windows(spatial: Shape, window: Window) -> tuple[Shape, IndexArray]:
     """Positions that each window of a convolution or pool sees.
 
     -1 stands for padding, -2 for what lies beyond the padding (possible with ``ceil_mode``).
@@ -143,7 +143,7 @@ def windows(spatial: Shape, window: Window) -> tuple[Shape, IntArray]:
     return shape, flat
 
 
-def _axis_windows(axis: int, n: int, window: Window) -> IntArray:
+def _axis_windows(axis: int, n: int, window: Window) -> IndexArray:
     """Positions along one axis of length n, one row for each window."""
     k, s, d = window.kernel[axis], window.stride[axis], window.dilation[axis]
     before, after = window.pads[axis]

@@ -20,7 +20,7 @@ from tropicell.errors import ModelImportError, UnsupportedOperatorError
 from tropicell.importers.builder import Builder
 from tropicell.importers.expressions import (
     Expression,
-    IntArray,
+    IndexArray,
     Value,
     add,
     as_expression,
@@ -84,7 +84,7 @@ def minimum(builder: Builder, left: Value, right: Value, name: str) -> Value:
     return add(left, difference, scale=-1.0)
 
 
-def tournament(builder: Builder, value: Value, groups: IntArray, name: str) -> Expression:
+def tournament(builder: Builder, value: Value, groups: IndexArray, name: str) -> Expression:
     """The largest entry of each group.
 
     Parameters
@@ -128,7 +128,7 @@ def tournament(builder: Builder, value: Value, groups: IntArray, name: str) -> E
     return _entries(current, groups[:, 0])
 
 
-def _entries(value: Expression, positions: IntArray) -> Expression:
+def _entries(value: Expression, positions: IndexArray) -> Expression:
     return as_expression(take(value, lambda at: at[positions]))
 
 
