@@ -117,7 +117,7 @@ def test_points_and_maps_in_many_portions(monkeypatch: pytest.MonkeyPatch) -> No
     points = np.random.default_rng(0).normal(size=(200, 3)) * 3
     whole = CachedPredictor(network)
     expected = whole.predict(points)
-    monkeypatch.setattr("tropicell.predict.algorithm3._BATCH", 500)
+    monkeypatch.setattr("tropicell.paper.algorithm3.BATCH", 500)
     parts = CachedPredictor(network)
     np.testing.assert_allclose(parts.predict(points), expected, rtol=1e-12)
     np.testing.assert_allclose(parts.jacobian(points), whole.jacobian(points), rtol=1e-9)

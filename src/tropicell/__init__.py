@@ -38,7 +38,8 @@ from tropicell.network.domains import Box, Polytope, Slice, WholeSpace
 from tropicell.network.layers import Affine, Layer
 from tropicell.network.maps import AffineMap
 from tropicell.network.network import Network
-from tropicell.paper.recurrences import TropicalRationalMap, find_region, recurrences
+from tropicell.paper.algorithm1 import find_region
+from tropicell.paper.recurrences import TropicalRationalMap, recurrences
 from tropicell.predict.cached import CachedPredictor
 from tropicell.predict.export.c import compile_to_c
 from tropicell.predict.export.onnx import to_onnx

@@ -11,7 +11,7 @@ from tropicell.lab.pictures import figure
 from tropicell.lab.run import Experiment, Run
 from tropicell.network.domains import Box
 from tropicell.network.network import Network
-from tropicell.paper.recurrences import find_region
+from tropicell.paper.algorithm1 import find_region
 from tropicell.plotting import plot_regions, plot_walkthrough
 from tropicell.regions.region import EmptyRegion, Region
 from tropicell.search.enumeration import enumerate_regions

@@ -1,6 +1,6 @@
-"""The paper, line by line: its recurrences F, G, H, and Algorithms 1 and 2.
+"""The paper, line by line: its recurrences for F, G and H, and its three algorithms.
 
-`recurrences` has the tropical rational map and Algorithm 1, `algorithm2` is the traversal of all
-patterns in exact arithmetic: the oracle of all engines. (Algorithm 3 is in `tropicell.predict`.)
-May import `regions` and what is below it.
+`recurrences` has the network as a tropical rational map, `algorithm1` finds the region of a pattern,
+`algorithm2` walks through all patterns in exact arithmetic (it is the oracle that all engines are
+tested against), `algorithm3` predicts with a cache. May import `regions` and what is below it.
 """

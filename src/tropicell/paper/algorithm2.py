@@ -4,6 +4,23 @@ It walks the tree of patterns layer by layer. Where the paper tries every assign
 tests for emptiness at the full depth, this one assigns neuron by neuron and turns back as soon as
 the region of a prefix is empty: the same regions, without the exponential blow-up.
 
+The numbers in the code are the lines of the paper::
+
+     1: results ← a global array
+     2: function Traverse(depth, v)
+     3:     if depth = L
+     4:         msg ← FindLinearRegion(v)
+     5:         if msg shows an empty region
+     6:             return the index of failure
+     7:         else
+     8:             append the region to the results
+     9:             return nothing
+    11:     else
+    12:         for each possible assignment v' of a layer's neurons
+    14:             msg ← Traverse(depth + 1, v ∪ v')
+    15:             if msg contains an index of failure below the current depth
+    16:                 return the index of failure
+
 Every decision is exact (see `tropicell.geometry.polyhedra`): slow, and right on every network.
 """
 
@@ -77,13 +94,17 @@ class _Traversal:
     def run(self, cell: Cell) -> Iterator[tuple[PatternArray, Cell]]:
         """The paper's Traverse(depth, v), with v = `self.pattern` and depth = layers in it."""
         layer = len(self.columns)
+        # 3: at the full depth (4, 5: the cell was found on the way, and is not empty) …
         if layer > self.depth:
+            # 1, 8: … hand the region over.
             yield np.array(self.pattern, dtype=np.uint8), cell
             return
+        # 11, 12: for each assignment of the next layer's neurons whose region is not empty …
         before = self.maps.before(layer, self.columns, self.unit)
         for part in self._assignments(layer, before, 0, cell):
             pieces = np.array(self.pattern[-len(before) :], dtype=np.uint8)
             self.columns.append(self.maps.after(layer, before, pieces, self.unit))
+            # 14: … go one layer deeper.
             yield from self.run(part)
             self.columns.pop()
 
@@ -99,6 +120,7 @@ class _Traversal:
             return
         for piece in range(self.counts[layer - 1][neuron]):
             part = self._on_piece(layer, before[neuron], neuron, piece, cell)
+            # 5, 6 and 15, 16: turn back where the region is empty, here after every neuron.
             if part is not None:
                 self.pattern.append(piece)
                 yield from self._assignments(layer, before, neuron + 1, part)

@@ -20,8 +20,8 @@ from tropicell.network.network import Network
 from tropicell.predict.estimator import Estimator
 
 if TYPE_CHECKING:
-    from tropicell.predict.algorithm3 import RegionMaps
     from tropicell.predict.cached_module import CachedModule
+    from tropicell.predict.region_maps import RegionMaps
 
 Words = NDArray[np.uint64]
 #: What happens when the cache is full: the region that was not used for longest goes, the one that
@@ -181,7 +181,7 @@ class CachedPredictor(Estimator):
         for rows in self._maps.blocks(x):
             v = self._maps.regions_of(x[rows])
             with self._maps.lock:
-                found[rows] = self._maps.cache.find(v, renew=False)[0] >= 0
+                found[rows] = self._maps.cache.find(v.words, renew=False)[0] >= 0
         return found
 
     def jacobian(self, X: ArrayLike) -> FloatArray:
@@ -366,7 +366,7 @@ class CachedPredictor(Estimator):
     # --- inside -------------------------------------------------------------------------------
 
     def _start_again(self) -> None:
-        from tropicell.predict.algorithm3 import RegionMaps  # noqa: PLC0415 - Numba is slow to import
+        from tropicell.predict.region_maps import RegionMaps  # noqa: PLC0415 - Numba is slow to import
 
         check_params(self.network, self.max_bytes, self.policy)
         self._maps: RegionMaps = RegionMaps(self.network, int(self.max_bytes), self.policy)
