@@ -11,11 +11,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from tropicell._runtime.arrays import FloatArray
+from tropicell._runtime.arrays import FloatArray, IndexArray
 from tropicell.errors import ModelImportError
 from tropicell.importers.expressions import (
     Expression,
-    IndexArray,
     Shape,
     Value,
     add,

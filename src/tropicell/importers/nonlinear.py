@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tropicell._runtime.arrays import IndexArray
 from tropicell.errors import ModelImportError, UnsupportedOperatorError
 from tropicell.importers.builder import Builder
 from tropicell.importers.expressions import (
     Expression,
-    IndexArray,
     Value,
     add,
     as_expression,
