@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from tropicell._runtime.arrays import FloatArray
 from tropicell.analysis.map_bounds import bounded_maps
-from tropicell.engines.cells._state import INFLATE, ROUND
 from tropicell.geometry.polyhedra import Row, grows, integer_row
+from tropicell.geometry.rounding import INFLATE, ROUND
 from tropicell.regions.exact_columns import known_rows
 from tropicell.regions.regions import Regions
 

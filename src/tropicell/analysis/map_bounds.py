@@ -18,7 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tropicell._runtime.arrays import FloatArray
-from tropicell.engines.cells._state import INFLATE, ROUND, TINY
+from tropicell.geometry.rounding import INFLATE, ROUND, TINY
 from tropicell.network.domains import WholeSpace
 from tropicell.network.patterns import PatternArray, split_layers
 

@@ -16,13 +16,14 @@ from numpy.typing import ArrayLike, NDArray
 from tropicell._runtime.arrays import FloatArray
 from tropicell.errors import InvalidDomainError
 from tropicell.geometry.arithmetic import to_rationals
+from tropicell.geometry.rounding import ROUND
 
 if TYPE_CHECKING:
     from tropicell.network.network import Network
 
 
 #: Half the distance from 1 to the next float64, and what covers underflow.
-_ROUND, _TINY = 2.0**-53, 1e-290
+_TINY = 1e-290
 #: A smallest singular value of rows of size 1 that rounding errors can't feign.
 _CLEARLY = 1e-6
 
@@ -64,7 +65,7 @@ class Domain(ABC):
             left = b - x[finite] @ a.T
             # Each is a sum of so many products: its rounding errors, and those of this bound.
             sizes = np.abs(x[finite]) @ np.abs(a).T + np.abs(b)
-            errors = 2.0 * (x.shape[1] + 2) * _ROUND * sizes + _TINY
+            errors = 2.0 * (x.shape[1] + 2) * ROUND * sizes + _TINY
             unsure = ~(np.abs(left) > errors) | ~np.isfinite(sizes)
         left[unsure] = _signs(a, b, x[finite], unsure)
         found[finite] = (left >= 0).all(axis=1)
