@@ -329,17 +329,16 @@ def _cases() -> Iterator[tuple[str, Callable[[], Work]]]:
     for network, count, what, engine in (
         ("5-D trained", 2000, "neighbours", "auto"), ("5-D trained", 2000, "networkx", "auto"),
         ("100-D", 20, "neighbours", "auto"), ("2-D deep", 2000, "neighbours", "halfspaces"),
-        ("5-D trained", 2000, "merged", "auto"), ("2-D wide", 20000, "merged", "auto"),
-        ("3-D trained", 2000, "volumes", "halfspaces"), ("5-D", 500, "volumes", "cells"),
-        ("2-D deep", 2000, "prepare", "halfspaces"), ("2-D wide", 20000, "extrema", "auto"),
-        ("5-D trained", 500, "extrema", "auto"),
-        ("5-D trained", 3000, "certify", "auto"), ("2-D wide", 20000, "certify", "auto"),
-        ("100-D", 30, "certify", "auto"), ("784-D", 5, "certify", "auto"),
-        ("10-D", 20000, "certify, 2 workers", "auto"),
+        ("5-D trained", 2000, "merged", "auto"), ("2-D deep", 50_000, "merged", "auto"),
+        ("3-D trained", 2000, "volumes", "halfspaces"), ("6-D", 1000, "volumes", "cells"),
+        ("2-D deep", 2000, "prepare", "halfspaces"), ("5-D trained", 500, "extrema", "auto"),
+        ("2-D deep", 50_000, "extrema", "auto"), ("5-D trained", 5000, "certify", "auto"),
+        ("100-D", 200, "certify", "auto"), ("2-D deep", 50_000, "certify", "auto"),
+        ("10-D", 100_000, "certify", "auto"), ("10-D", 100_000, "certify, 2 workers", "auto"),
     ):  # fmt: skip
         yield f"{what}, {network}", partial(_after, network, count, what, engine)
     yield "tropicell count, 2-D wide", partial(_command, "count", "2-D wide")
-    yield "tropicell count --merged, 2-D", partial(_command, "count", "2-D trained", "--merged")
+    yield "tropicell count --merged, 2-D", partial(_command, "count", "2-D deep", "--merged")
     yield "tropicell enumerate, 5-D", partial(_command, "enumerate", "5-D", "--box", "-1", "1")
     for command in ("certify", "plot", "explore"):
         case = partial(_command, command, "2-D wide", "--box", "-1", "1")

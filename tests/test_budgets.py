@@ -101,7 +101,7 @@ CASES: dict[str, Callable[[], Work]] = {
     "estimate, 10-D": lambda: estimating("10-D"),
     "estimate, 784-D": lambda: estimating("784-D"),
     "neighbours": lambda: asking("10-D", 2000, lambda regions: regions.neighbours),
-    "certify": lambda: asking("10-D", 20_000, lambda regions: regions.certify()),
+    "certify": lambda: asking("100-D", 30, lambda regions: regions.certify()),
 }
 
 
@@ -356,10 +356,12 @@ def test_the_bar_never_waits_for_its_guess(
 def test_in_a_terminal(tmp_path: Path) -> None:
     """The progress bar is shown there, and asks for an estimate after two seconds."""
     import pty  # noqa: PLC0415 - not on Windows
+    import termios  # noqa: PLC0415
 
     model = tmp_path / "net.npz"
     tropicell.save(network_of("10-D"), model)
     master, slave = pty.openpty()
+    termios.tcsetwinsize(slave, (24, 80))
     command = [sys.executable, "-m", "tropicell", "count", str(model), "--max-seconds", "3"]
     child = subprocess.Popen(command, stdin=slave, stdout=slave, stderr=slave, close_fds=True)
     os.close(slave)
