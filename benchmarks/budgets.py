@@ -445,6 +445,9 @@ def _main() -> int:
     if arguments.child:
         case, trigger, seconds = arguments.child
         return _child(case, trigger, float(seconds))
+    if arguments.again:
+        write_page([Overshoot(**one) for one in json.loads(RESULTS.read_text(encoding="utf-8"))])
+        return 0
     todo = [
         (case, trigger)
         for case in CASES
@@ -458,7 +461,42 @@ def _main() -> int:
             print(f"{one.case:45} {one.trigger:12} {late:>8}  {one.outcome}", flush=True)
             found.append(one)
     Path(arguments.out).write_text(json.dumps([asdict(one) for one in found], indent=1) + "\n")
+    if not arguments.only and arguments.out == str(RESULTS):
+        write_page(found)
     return 0
+
+
+def _group(case: str) -> str:
+    """What a case is about: a search by an engine, or what is done with regions."""
+    first = case.split(",")[0]
+    names = {"cells": "searches by `cells`", "halfspaces": "searches by `halfspaces`",
+             "traverse": "searches by `traverse`", "estimate": "`estimate_regions`"}  # fmt: skip
+    return "the command line" if first.startswith("tropicell") else names.get(first, f"`{first}`")
+
+
+def write_page(found: list[Overshoot]) -> None:
+    """The table in docs/reliability.md."""
+    rows = ["| what is ended | cases | ended late by (median) | at most | done before | not ended, or failed |",
+            "| --- | ---: | ---: | ---: | ---: | ---: |"]  # fmt: skip
+    run = [
+        one
+        for one in found
+        if one.outcome in ("ended", "done", "killed") or one.outcome.startswith("failed")
+    ]
+    for name in dict.fromkeys(_group(one.case) for one in run):
+        mine = [one for one in run if _group(one.case) == name]
+        late = sorted(one.late for one in mine if one.outcome == "ended" and one.late is not None)
+        done = sum(one.outcome == "done" for one in mine)
+        times = ("–", "–") if not late else (f"{late[len(late) // 2]:.2f} s", f"{late[-1]:.2f} s")
+        bad = len(mine) - done - len(late)
+        rows.append(f"| {name} | {len(mine)} | {times[0]} | {times[1]} | {done} | {bad} |")
+    text = PAGE.read_text(encoding="utf-8")
+    before, rest = text.split("<!-- budgets -->")
+    after = rest.split("<!-- end of budgets -->")[1]
+    table = "\n".join(rows)
+    PAGE.write_text(
+        f"{before}<!-- budgets -->\n{table}\n<!-- end of budgets -->{after}", encoding="utf-8"
+    )
 
 
 if __name__ == "__main__":
