@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,7 @@ def _generic(*sizes: int, biases: bool = True, seed: int = 0) -> Any:
     from tropicell import Network
 
     rng = np.random.default_rng(seed)
-    pairs = list(zip(sizes, sizes[1:], strict=False))
+    pairs = list(pairwise(sizes))
     weights = [rng.normal(size=(n, m)) / np.sqrt(m) for m, n in pairs]
     return Network.mlp(weights, [rng.normal(size=n) for _, n in pairs] if biases else None)
 
@@ -70,7 +71,7 @@ def _integers(*sizes: int) -> Any:
     from tropicell import Network
 
     rng = np.random.default_rng(0)
-    pairs = list(zip(sizes, sizes[1:], strict=False))
+    pairs = list(pairwise(sizes))
     weights = [rng.integers(-2, 3, size=(n, m)) for m, n in pairs]
     return Network.mlp(weights, [rng.integers(-1, 2, size=n) for _, n in pairs])
 
@@ -373,7 +374,8 @@ def measure(case: str, trigger: str, budget: float = BUDGET, limit: float = LIMI
     with subprocess.Popen(
         command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as child:
-        assert child.stdout is not None and child.stderr is not None
+        assert child.stdout is not None
+        assert child.stderr is not None
         killer = threading.Timer(SETUP, child.kill)
         killer.start()
         line = child.stdout.readline()
@@ -468,7 +470,7 @@ def _main() -> int:
 
 def _group(case: str) -> str:
     """What a case is about: a search by an engine, or what is done with regions."""
-    first = case.split(",")[0]
+    first = case.split(",", maxsplit=1)[0]
     names = {"cells": "searches by `cells`", "halfspaces": "searches by `halfspaces`",
              "traverse": "searches by `traverse`", "estimate": "`estimate_regions`"}  # fmt: skip
     return "the command line" if first.startswith("tropicell") else names.get(first, f"`{first}`")

@@ -264,7 +264,8 @@ class Search:
         network = self.network
         bits = PackedPatterns.bits_for(network.pieces)
         gathered = store.regions
-        found = store.join()
+        with using(None):  # what was found is handed over, whatever the time
+            found = store.join()
         if store.regions < gathered:  # there was no memory for all of them in one piece
             complete, self.stats["ended_by"] = False, "MemoryError"
         words, witnesses = found["words"], found["witnesses"]
@@ -389,8 +390,8 @@ class _Driver:
                     file.save_if_due(cast("UnitRun", run))
                 if budget.is_spent_by(run.count):
                     break
-                if self._ending.halt.is_over() and not run.complete:
-                    break
+                if self._ending.halt.is_over():
+                    run.halt()  # it ends by itself, and says so if an error has ended it
         except KeyboardInterrupt:
             self._ending.by = "SIGINT"
         except MemoryError:

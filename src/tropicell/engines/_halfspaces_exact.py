@@ -109,10 +109,12 @@ class Dictionary:
         inverse = 1 / source[c]
         factors = [source[j] * inverse for j in range(d + 1)]
         active = [j for j in range(d + 1) if j != c and factors[j] != 0]
+        long = d > _SMALL
         for target in self.rows:
             f = target[c]
             if f != 0:
-                check()
+                if long:
+                    check()
                 for j in active:
                     target[j] -= f * factors[j]
                 target[c] = f * inverse

@@ -18,6 +18,7 @@ from typing import Any
 from tropicell.engines.batch import Columns, size_of
 from tropicell.engines.open_units import Key, OpenPlaces, Place
 from tropicell.engines.units import Outcome, Task, Unit, Worker
+from tropicell.errors import TimeLimitError
 from tropicell.interruption import Halt, beside, current, using
 from tropicell.thread_pool import StartedThreads
 
@@ -132,6 +133,8 @@ class UnitRun:
         """Go on, and hand out regions in order; None is a chance to look at the clock."""
         try:
             yield from self._alone() if self._n == 1 else self._together()
+        except TimeLimitError:  # before a worker was ready, or in the middle of a unit
+            self._halt.set()
         finally:
             self._seconds = time.perf_counter() - self._started
         self.complete = self._first is None and not self._halted
