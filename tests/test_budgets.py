@@ -115,7 +115,7 @@ CASES: dict[str, Callable[[], Work]] = {
     "estimate, 10-D": lambda: estimating("10-D"),
     "estimate, 784-D": lambda: estimating("784-D"),
     "neighbours": lambda: asking("10-D", 2000, lambda regions: regions.neighbours),
-    "certify": lambda: proving(),
+    "certify": proving,
 }
 
 
@@ -378,7 +378,7 @@ def test_the_bar_never_waits_for_its_guess(
 def test_in_a_terminal(tmp_path: Path) -> None:
     """The progress bar is shown there, and asks for an estimate after two seconds."""
     import fcntl
-    import pty  # noqa: PLC0415 - not on Windows
+    import pty
     import termios
 
     model = tmp_path / "net.npz"
