@@ -456,12 +456,12 @@ def test_commands_end_in_time(command: str, tmp_path: Path, capsys: Any) -> None
     out = tmp_path / f"out.{ {'certify': 'npz', 'plot': 'png', 'explore': 'html'}[command] }"
     runs.load("cells", 2)
     enumerate_regions(budgets._generic(2, 4, 1), Box(-1, 1)).certify()  # compiled, if need be
-    options = ["--box", "-1", "1", "--out", str(out), "--max-seconds", "1"]
+    options = ["--box", "-1", "1", "--out", str(out), "--max-seconds", "0.1"]
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         seconds, status = took(lambda: main([command, str(model), *options]))
     finally:
         signal.signal(signal.SIGINT, before)
-    assert status == 1
-    assert seconds < 1 + LATE + 2  # matplotlib may have to be imported
+    assert status in (1, 3)  # 3: what was found is proved, but not complete
+    assert seconds < 0.1 + LATE + 2  # matplotlib may have to be imported
     assert capsys.readouterr().err
