@@ -256,7 +256,8 @@ class Search:
         assert self.domain is not None
         name = self.stats["engine"]
         what = identity(self.network, self.domain, name, self.arithmetic, store=True)
-        OpenFolder(self.out, what, self.network, self.domain).finish(self.stats)
+        with using(None):  # the time may be over, but the folder is whole
+            OpenFolder(self.out, what, self.network, self.domain).finish(self.stats)
 
     def regions(self, store: Store, *, complete: bool) -> Regions:
         """All batches as one object."""
@@ -410,7 +411,8 @@ class _Driver:
                 file.add(batch)
                 yield batch
             try:
-                file.save(unit_run)
+                with using(None):
+                    file.save(unit_run)
             except MemoryError:  # what was saved before stays, and the same call goes on from there
                 self.forget()
         yield from run.rest()
