@@ -1,7 +1,6 @@
 """Attacks on the checker of certificates; writes ATTACK.json and the figures of docs/reliability.md.
 
     python -m benchmarks.attack_certificates [--cases 100000] [--workers 2] [--first 0]
-    python -m benchmarks.attack_certificates --weaken 5000        # the checker without one of its checks, for each
     python -m benchmarks.attack_certificates --checker other.py   # another checker, nothing is written
 
 Valid certificates are changed in structure: types, bytes seen as other types, wrap-arounds, header fields, patterns, domains,
@@ -15,7 +14,6 @@ import argparse
 import importlib.util
 import json
 import multiprocessing
-import re
 import sys
 import tempfile
 import time
@@ -41,10 +39,8 @@ FINE = ("refused", "true")
 SHARED = Path("/dev/shm")
 
 
-def load(path: str, source: str | None = None) -> ModuleType:
-    """A checker from its file; if `source` is given, that is written there first."""
-    if source is not None:
-        Path(path).write_text(source, encoding="utf-8")
+def load(path: str) -> ModuleType:
+    """A checker from its file."""
     spec = importlib.util.spec_from_file_location("attacked_checker", path)
     assert spec is not None
     assert spec.loader is not None
@@ -107,39 +103,6 @@ def run(path: str, first: int, cases: int, workers: int) -> dict[str, Any]:
     }
 
 
-def weakened(source: str) -> Iterator[tuple[str, str]]:
-    """The checker without one of its checks: the check, and the program."""
-    lines = source.splitlines(keepends=True)
-    for i, line in enumerate(lines):
-        if re.match(r"\s+require\(", line):
-            changed = line.replace("require(", "(lambda *_: None)(", 1)
-            yield f"line {i + 1}: {line.strip()}", "".join([*lines[:i], changed, *lines[i + 1 :]])
-
-
-def weaken(path: str, first: int, cases: int) -> list[dict[str, Any]]:
-    """For each check: which case notices that it is missing."""
-    found = []
-    source = Path(path).read_text(encoding="utf-8")
-    with folder() as name:
-        for check, program in weakened(source):
-            checker = load(f"{name}/weak.py", program)
-            noticed: dict[str, Any] = {"check": check, "case": None}
-            for number, what, outcome in attack(
-                checker, range(first, first + cases), Path(name) / "case.npz"
-            ):
-                if outcome.verdict not in FINE:
-                    noticed |= {
-                        "case": number,
-                        "verdict": outcome.verdict,
-                        "what": ", ".join(what.changes),
-                    }
-                    if outcome.verdict == "false":
-                        break
-            print(noticed, flush=True)
-            found.append(noticed)
-    return found
-
-
 def table(content: dict[str, Any]) -> str:
     """The figures in words and numbers, for docs/reliability.md."""
     keys = (
@@ -151,14 +114,6 @@ def table(content: dict[str, Any]) -> str:
     )
     lines = [f"| files | {' | '.join(keys)} |", "| ---: " * (1 + len(keys)) + "|"]
     lines.append(f"| {content['cases']:,} | {' | '.join(f'{content[k]:,}' for k in keys)} |")
-    weak = content.get("weakened")
-    if weak:
-        noticed = [w for w in weak["checks"] if w["case"] is not None]
-        lines.append("")
-        lines.append(
-            f"Without one of its {len(weak['checks'])} checks, each in turn, the checker was caught in {len(noticed)} cases "
-            f"by the first {weak['cases']:,} files."
-        )
     return "\n".join(lines)
 
 
@@ -175,28 +130,18 @@ def main() -> None:
     parser.add_argument("--cases", type=int, default=100_000)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument(
-        "--weaken", type=int, metavar="CASES", help="the checker without each of its checks"
-    )
     parser.add_argument("--checker", default=CHECKER, help="another checker's file")
     parser.add_argument("--out", type=Path, default=HERE / "ATTACK.json")
     arguments = parser.parse_args()
-    known = json.loads(arguments.out.read_text()) if arguments.out.exists() else {}
-    if arguments.weaken:
-        checks = weaken(arguments.checker, arguments.first, arguments.weaken)
-        content = known | {"weakened": {"cases": arguments.weaken, "checks": checks}}
-        wrong = False
-    else:
-        found = run(arguments.checker, arguments.first, arguments.cases, arguments.workers)
-        content = known | {"kinds of changes": len(CHANGES), **found}
-        wrong = bool(found["problems"])
+    found = run(arguments.checker, arguments.first, arguments.cases, arguments.workers)
+    content = {"kinds of changes": len(CHANGES), **found}
     if arguments.checker == CHECKER:
         arguments.out.write_text(json.dumps(content, indent=1) + "\n")
-        if arguments.out.name == "ATTACK.json" and "cases" in content:
+        if arguments.out.name == "ATTACK.json":
             write_page(content)
     else:
         print(json.dumps({k: v for k, v in content.items() if k != "problems"}, indent=1))
-    sys.exit(wrong)
+    sys.exit(bool(found["problems"]))
 
 
 if __name__ == "__main__":

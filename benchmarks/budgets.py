@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,7 @@ def _generic(*sizes: int, biases: bool = True, seed: int = 0) -> Any:
     from tropicell import Network
 
     rng = np.random.default_rng(seed)
-    pairs = list(zip(sizes, sizes[1:], strict=False))
+    pairs = list(pairwise(sizes))
     weights = [rng.normal(size=(n, m)) / np.sqrt(m) for m, n in pairs]
     return Network.mlp(weights, [rng.normal(size=n) for _, n in pairs] if biases else None)
 
@@ -70,7 +71,7 @@ def _integers(*sizes: int) -> Any:
     from tropicell import Network
 
     rng = np.random.default_rng(0)
-    pairs = list(zip(sizes, sizes[1:], strict=False))
+    pairs = list(pairwise(sizes))
     weights = [rng.integers(-2, 3, size=(n, m)) for m, n in pairs]
     return Network.mlp(weights, [rng.integers(-1, 2, size=n) for _, n in pairs])
 
@@ -329,17 +330,16 @@ def _cases() -> Iterator[tuple[str, Callable[[], Work]]]:
     for network, count, what, engine in (
         ("5-D trained", 2000, "neighbours", "auto"), ("5-D trained", 2000, "networkx", "auto"),
         ("100-D", 20, "neighbours", "auto"), ("2-D deep", 2000, "neighbours", "halfspaces"),
-        ("5-D trained", 2000, "merged", "auto"), ("2-D wide", 20000, "merged", "auto"),
-        ("3-D trained", 2000, "volumes", "halfspaces"), ("5-D", 500, "volumes", "cells"),
-        ("2-D deep", 2000, "prepare", "halfspaces"), ("2-D wide", 20000, "extrema", "auto"),
-        ("5-D trained", 500, "extrema", "auto"),
-        ("5-D trained", 3000, "certify", "auto"), ("2-D wide", 20000, "certify", "auto"),
-        ("100-D", 30, "certify", "auto"), ("784-D", 5, "certify", "auto"),
-        ("10-D", 20000, "certify, 2 workers", "auto"),
+        ("5-D trained", 2000, "merged", "auto"), ("2-D deep", 50_000, "merged", "auto"),
+        ("3-D trained", 2000, "volumes", "halfspaces"), ("6-D", 1000, "volumes", "cells"),
+        ("2-D deep", 2000, "prepare", "halfspaces"), ("5-D trained", 500, "extrema", "auto"),
+        ("2-D deep", 50_000, "extrema", "auto"), ("5-D trained", 5000, "certify", "auto"),
+        ("100-D", 200, "certify", "auto"), ("2-D deep", 50_000, "certify", "auto"),
+        ("10-D", 100_000, "certify", "auto"), ("10-D", 100_000, "certify, 2 workers", "auto"),
     ):  # fmt: skip
         yield f"{what}, {network}", partial(_after, network, count, what, engine)
     yield "tropicell count, 2-D wide", partial(_command, "count", "2-D wide")
-    yield "tropicell count --merged, 2-D", partial(_command, "count", "2-D trained", "--merged")
+    yield "tropicell count --merged, 2-D", partial(_command, "count", "2-D deep", "--merged")
     yield "tropicell enumerate, 5-D", partial(_command, "enumerate", "5-D", "--box", "-1", "1")
     for command in ("certify", "plot", "explore"):
         case = partial(_command, command, "2-D wide", "--box", "-1", "1")
@@ -374,7 +374,8 @@ def measure(case: str, trigger: str, budget: float = BUDGET, limit: float = LIMI
     with subprocess.Popen(
         command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as child:
-        assert child.stdout is not None and child.stderr is not None
+        assert child.stdout is not None
+        assert child.stderr is not None
         killer = threading.Timer(SETUP, child.kill)
         killer.start()
         line = child.stdout.readline()
@@ -446,6 +447,9 @@ def _main() -> int:
     if arguments.child:
         case, trigger, seconds = arguments.child
         return _child(case, trigger, float(seconds))
+    if arguments.again:
+        write_page([Overshoot(**one) for one in json.loads(RESULTS.read_text(encoding="utf-8"))])
+        return 0
     todo = [
         (case, trigger)
         for case in CASES
@@ -459,7 +463,42 @@ def _main() -> int:
             print(f"{one.case:45} {one.trigger:12} {late:>8}  {one.outcome}", flush=True)
             found.append(one)
     Path(arguments.out).write_text(json.dumps([asdict(one) for one in found], indent=1) + "\n")
+    if not arguments.only and arguments.out == str(RESULTS):
+        write_page(found)
     return 0
+
+
+def _group(case: str) -> str:
+    """What a case is about: a search by an engine, or what is done with regions."""
+    first = case.split(",", maxsplit=1)[0]
+    names = {"cells": "searches by `cells`", "halfspaces": "searches by `halfspaces`",
+             "traverse": "searches by `traverse`", "estimate": "`estimate_regions`"}  # fmt: skip
+    return "the command line" if first.startswith("tropicell") else names.get(first, f"`{first}`")
+
+
+def write_page(found: list[Overshoot]) -> None:
+    """The table in docs/reliability.md."""
+    rows = ["| what is ended | cases | ended late by (median) | at most | done before | not ended, or failed |",
+            "| --- | ---: | ---: | ---: | ---: | ---: |"]  # fmt: skip
+    run = [
+        one
+        for one in found
+        if one.outcome in ("ended", "done", "killed") or one.outcome.startswith("failed")
+    ]
+    for name in dict.fromkeys(_group(one.case) for one in run):
+        mine = [one for one in run if _group(one.case) == name]
+        late = sorted(one.late for one in mine if one.outcome == "ended" and one.late is not None)
+        done = sum(one.outcome == "done" for one in mine)
+        times = ("–", "–") if not late else (f"{late[len(late) // 2]:.2f} s", f"{late[-1]:.2f} s")
+        bad = len(mine) - done - len(late)
+        rows.append(f"| {name} | {len(mine)} | {times[0]} | {times[1]} | {done} | {bad} |")
+    text = PAGE.read_text(encoding="utf-8")
+    before, rest = text.split("<!-- budgets -->")
+    after = rest.split("<!-- end of budgets -->")[1]
+    table = "\n".join(rows)
+    PAGE.write_text(
+        f"{before}<!-- budgets -->\n{table}\n<!-- end of budgets -->{after}", encoding="utf-8"
+    )
 
 
 if __name__ == "__main__":

@@ -1,6 +1,8 @@
 """Estimates: exact where the tree is small, unbiased and honest about their spread elsewhere."""
 
 import json
+import threading
+import time
 from itertools import pairwise
 
 import numpy as np
@@ -10,6 +12,7 @@ from hypothesis import given
 from strategies import networks
 from tropicell import Box, InvalidInputError, Network, count_regions, save
 from tropicell.cli import main
+from tropicell._runtime.progress import RegionBar
 from tropicell.search.estimate import estimate_regions
 
 
@@ -91,5 +94,18 @@ def test_too_little_time_gives_what_is_certain():
 
 def test_the_progress_bar_gets_an_end(monkeypatch, capsys):
     monkeypatch.setattr("tropicell._runtime.progress._PATIENCE", 0.0)
-    true = count_regions(wide(0), Box(-1, 1), progress=True)
-    assert f"/{true} [" in capsys.readouterr().err
+    asked = threading.Event()
+
+    def guess() -> int:
+        asked.set()
+        return 123
+
+    bar = RegionBar(True, guess)
+    bar.update(1)
+    assert asked.wait(30)
+    while "/123 [" not in (printed := capsys.readouterr().err):
+        time.sleep(0.01)
+        bar.update(2)
+        bar._bar.refresh()
+    bar.close()
+    assert "2/123 [" in printed

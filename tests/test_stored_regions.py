@@ -483,7 +483,7 @@ def test_names_that_are_no_text_are_fine(tmp_path: Path) -> None:
     stored = enumerate_regions(network, out=folder)  # type: ignore[call-overload]
     assert len(Regions.open(os.fsdecode(folder))) == len(stored)
     enumerate_regions(network, checkpoint=folder + b"2")  # type: ignore[call-overload]
-    with pytest.raises(InvalidInputError, match="not int"):
+    with pytest.raises(InvalidInputError, match="not 3"):
         enumerate_regions(network, out=3)  # type: ignore[call-overload]
     with pytest.raises(InvalidInputError, match="can't be reached"):
         enumerate_regions(network, out="nonsense://a/b")

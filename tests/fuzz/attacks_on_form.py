@@ -274,6 +274,8 @@ def strangers(file: File, rng: random.Random) -> Said:
 def missing(file: File, rng: random.Random) -> Said:
     name = rng.choice(list(file.arrays))
     del file.arrays[name]
+    if name == "witnesses":  # the number of inputs is compared with it, before all else
+        return f"no {name}", "witnesses"
     return f"no {name}", None if name.startswith("network.") else place_of(name)
 
 

@@ -1,7 +1,7 @@
 """When work has to end: budgets of time, Ctrl-C and SIGTERM, in one mechanism.
 
-A `Halt` is a moment and a flag. Whoever works under one (`using`) asks at short intervals whether it
-is over: Python code by `check`, which raises a `TimeLimitError`; compiled code by a look at the
+A `Halt` is a moment and a flag. Whoever works under one (`using`) asks at short intervals whether
+it is over: Python code by `check`, which raises a `TimeLimitError`; compiled code by a look at the
 flag's memory. Nothing that was decided before is lost, and nothing is taken for decided that was
 cut off: the error comes from the middle of it.
 """
@@ -33,25 +33,32 @@ _AGAIN = 0.2
 
 
 class _Clock:
-    """Seconds, without those in which kernels are compiled: nobody can set a budget for these."""
+    """Seconds, without those in which kernels are compiled: nobody can set a budget for these.
+
+    Attributes
+    ----------
+    uncounted : float
+        What is to be taken off `time.perf_counter`; without end while kernels are compiled.
+    """
 
     def __init__(self) -> None:
-        self._uncounted = 0.0
-        self._since: float | None = None
+        self.uncounted = 0.0
+        self._before = 0.0
+        self._since = 0.0
 
     def __call__(self) -> float:
-        now, since = perf_counter(), self._since
-        return (now if since is None else since) - self._uncounted
+        if self.uncounted == math.inf:
+            return self._since - self._before
+        return perf_counter() - self.uncounted
 
     def stop(self) -> None:
         """Kernels are being compiled."""
-        self._since = perf_counter()
+        self._before, self._since = self.uncounted, perf_counter()
+        self.uncounted = math.inf
 
     def go_on(self) -> None:
         """They are."""
-        since, self._since = self._since, None
-        if since is not None:
-            self._uncounted += perf_counter() - since
+        self.uncounted = self._before + perf_counter() - self._since
 
 
 clock = _Clock()
@@ -82,10 +89,11 @@ class Halt:
     True
     """
 
-    __slots__ = ("_deadline", "_outer", "_over", "flag")
+    __slots__ = ("_deadline", "_outer", "_over", "_unlimited", "flag")
 
     def __init__(self, max_seconds: float | None = None, outer: Halt | None = None) -> None:
         self.flag = np.zeros(1, np.uint8)
+        self._unlimited = max_seconds is None and outer is None
         self._deadline = math.inf if max_seconds is None else clock() + max_seconds
         self._outer = outer
         self._over = False
@@ -97,8 +105,10 @@ class Halt:
 
     def is_over(self) -> bool:
         """Whether work has to end."""
-        if not self._over and (
-            clock() > self._deadline or (self._outer is not None and self._outer.is_over())
+        if self._unlimited or self._over:
+            return self._over
+        if perf_counter() - clock.uncounted > self._deadline or (
+            self._outer is not None and self._outer.is_over()
         ):
             self.set()
         return self._over
@@ -131,18 +141,23 @@ def check() -> None:
         raise TimeLimitError("the time is over")
 
 
-@contextmanager
-def using(halt: Halt | None) -> Iterator[None]:
+class using:  # noqa: N801 - a context manager that is entered for every unit of work
     """In here, the work of this thread goes by a `Halt`; None: it goes on whatever happens.
 
     Not for generators that hand something out in between: the caller would go by it, too.
     """
-    before = _here.halt
-    _here.halt = halt
-    try:
-        yield
-    finally:
-        _here.halt = before
+
+    __slots__ = ("_before", "_halt")
+
+    def __init__(self, halt: Halt | None) -> None:
+        self._halt = halt
+
+    def __enter__(self) -> None:
+        self._before = _here.halt
+        _here.halt = self._halt
+
+    def __exit__(self, *_: object) -> None:
+        _here.halt = self._before
 
 
 @contextmanager
@@ -192,7 +207,7 @@ def alarm(seconds: float | None) -> Iterator[None]:
 
     def ring() -> None:
         while (left := deadline - clock()) > 0:
-            if done.wait(max(left, _LOOK)):
+            if done.wait(min(max(left, _LOOK), 1.0)):
                 return
         rung.set()
         _interrupt()

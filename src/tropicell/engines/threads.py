@@ -19,6 +19,7 @@ from tropicell._runtime.interruption import Halt, beside, current, using
 from tropicell._runtime.threads import StartedThreads
 from tropicell.engines.open_units import Key, OpenPlaces, Place
 from tropicell.engines.units import Outcome, Task, Unit, Worker
+from tropicell.errors import TimeLimitError
 from tropicell.regions.batch import Columns, size_of
 
 #: Bytes of regions that may wait for those before them, or for the reader; then only the very
@@ -132,6 +133,8 @@ class UnitRun:
         """Go on, and hand out regions in order; None is a chance to look at the clock."""
         try:
             yield from self._alone() if self._n == 1 else self._together()
+        except TimeLimitError:  # before a worker was ready, or in the middle of a unit
+            self._halt.set()
         finally:
             self._seconds = time.perf_counter() - self._started
         self.complete = self._first is None and not self._halted

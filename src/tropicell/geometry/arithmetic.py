@@ -186,6 +186,9 @@ def to_rationals(values: ArrayLike) -> NDArray[Any]:
     result = np.empty(source.shape, dtype=object)
     flat = result.ravel()
     given = source.ravel()
+    if given.size <= _AT_ONCE:
+        flat[:] = [_to_rational(value) for value in given.tolist()]
+        return result
     for start in range(0, given.size, _AT_ONCE):
         check()
         part = slice(start, start + _AT_ONCE)

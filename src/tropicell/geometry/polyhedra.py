@@ -7,7 +7,7 @@ is made in integer arithmetic, so there is no tolerance anywhere in this file.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd
@@ -24,8 +24,9 @@ Row = tuple[int, ...]
 #: A rational point: integer numerators and one common positive denominator, denominator last.
 Point = tuple[int, ...]
 
-#: So many entries of a table are worked out between two looks at the clock.
-_AT_ONCE = 20_000
+#: So many entries of a table are worked out between two looks at the clock; rows with more
+#: entries than the other number are long.
+_AT_ONCE, _LONG = 20_000, 32
 
 
 def integer_row(row: Iterable[Any]) -> Row:
@@ -82,10 +83,13 @@ def value_at(row: Row, point: Point) -> int:
     return sum(a * p for a, p in zip(row, point, strict=True))
 
 
-def _value_at(row: Row, point: Point) -> int:
-    """The same, for many rows: with a look at the clock."""
-    check()
-    return value_at(row, point)
+def values_at(rows: Iterable[Row], point: Point) -> Iterator[int]:
+    """The same for many rows, with looks at the clock if these are long."""
+    long = len(point) > _LONG
+    for row in rows:
+        if long:
+            check()
+        yield value_at(row, point)
 
 
 @dataclass(frozen=True)
@@ -192,7 +196,7 @@ def _simple(rows: Sequence[Row], point: Point) -> Point:
         rounded = to_point(Fraction(float(x)) for x in from_point(point))
     except OverflowError:
         return point
-    return rounded if all(_value_at(row, rounded) > 0 for row in rows) else point
+    return rounded if all(value > 0 for value in values_at(rows, rounded)) else point
 
 
 def maximise(rows: Sequence[Row], objective: Row, witness: Point) -> Point | None:
@@ -310,7 +314,9 @@ class _Dictionary:
     def __init__(self, rows: Sequence[Row], objective: Row, witness: Point) -> None:
         self.dimension = len(witness) - 1
         self.witness = witness
-        table = [[_value_at(row, witness), *row[:-1]] for row in (*rows, objective)]
+        every = (*rows, objective)
+        values = values_at(every, witness)
+        table = [[value, *row[:-1]] for row, value in zip(every, values, strict=True)]
         self.table: NDArray[Any] = np.array(table, dtype=object)
         self.denominator = 1
         self.outside = list(range(self.dimension))  # variable of each column (column 0 apart)
@@ -318,7 +324,6 @@ class _Dictionary:
 
     def solve(self) -> Point | None:
         while self.table[-1, 0] <= 0:
-            check()
             column = self._entering()
             if column is None:
                 return None
@@ -332,7 +337,6 @@ class _Dictionary:
     def is_unbounded(self) -> bool:
         """Whether the objective has no upper bound."""
         while (column := self._entering()) is not None:
-            check()
             row = self._leaving(column, self.table[-1, column] > 0)
             if row is None:
                 return True
@@ -369,13 +373,14 @@ class _Dictionary:
         sign = 1 if pivot > 0 else -1
         pivot_row, pivot_column = table[row].copy(), table[:, column].copy()
         # Edmonds: the division by the previous denominator leaves no remainder.
-        updated = np.empty_like(table)
         size = max(1, _AT_ONCE // table.shape[1])
+        parts = []
         for start in range(0, len(table), size):
             check()
             part = slice(start, start + size)
             outer = np.outer(pivot_column[part], pivot_row)
-            updated[part] = (pivot * table[part] - outer) * sign // self.denominator
+            parts.append((pivot * table[part] - outer) * sign // self.denominator)
+        updated = parts[0] if len(parts) == 1 else np.concatenate(parts)
         updated[:, column] = sign * pivot_column
         updated[row] = -sign * pivot_row
         updated[row, column] = sign * self.denominator

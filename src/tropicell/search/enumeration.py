@@ -93,7 +93,8 @@ def enumerate_regions(
     max_regions : int, optional
         Stop after so many regions; the result then is not ``complete``.
     max_seconds : float, optional
-        Stop after so much time, likewise.
+        Stop after so much time, likewise. It begins when an engine's kernels are loaded, and stands
+        still while kernels are compiled.
     max_bytes : int, optional
         Stop before the regions take more memory than this, likewise. With `out` nothing stops:
         regions are written before those that wait take more memory; default: 256 MiB.

@@ -256,7 +256,8 @@ class Search:
         assert self.domain is not None
         name = self.stats["engine"]
         what = identity(self.network, self.domain, name, self.arithmetic, store=True)
-        OpenFolder(self.out, what, self.network, self.domain).finish(self.stats)
+        with using(None):  # the time may be over, but the folder is whole
+            OpenFolder(self.out, what, self.network, self.domain).finish(self.stats)
 
     def regions(self, store: Store, *, complete: bool) -> Regions:
         """All batches as one object."""
@@ -264,7 +265,8 @@ class Search:
         network = self.network
         bits = PackedPatterns.bits_for(network.pieces)
         gathered = store.regions
-        found = store.join()
+        with using(None):  # what was found is handed over, whatever the time
+            found = store.join()
         if store.regions < gathered:  # there was no memory for all of them in one piece
             complete, self.stats["ended_by"] = False, "MemoryError"
         words, witnesses = found["words"], found["witnesses"]
@@ -389,8 +391,8 @@ class _Driver:
                     file.save_if_due(cast("UnitRun", run))
                 if budget.is_spent_by(run.count):
                     break
-                if self._ending.halt.is_over() and not run.complete:
-                    break
+                if self._ending.halt.is_over():
+                    run.halt()  # it ends by itself, and says so if an error has ended it
         except KeyboardInterrupt:
             self._ending.by = "SIGINT"
         except MemoryError:
@@ -409,7 +411,8 @@ class _Driver:
                 file.add(batch)
                 yield batch
             try:
-                file.save(unit_run)
+                with using(None):
+                    file.save(unit_run)
             except MemoryError:  # what was saved before stays, and the same call goes on from there
                 self.forget()
         yield from run.rest()

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import zip_longest
 
 import numpy as np
+from flint import fmpq
 
 from tropicell._runtime.memory import Slab
 from tropicell.engines._column_kernels import cell_sections, copy_cells, pattern_rows
@@ -168,15 +170,16 @@ def _witness(cone: Cone, d: int) -> list[float]:
 
 def _middle(rays: Sequence[Vector], d: int) -> list[float]:
     """Mean of the vertices plus the sum of the rays, rounded once."""
-    total = [Fraction(0)] * d
     finite = [ray for ray in rays if ray[-1] > 0]
-    for ray in finite:
-        total = [t + Fraction(x, ray[-1] * len(finite)) for t, x in zip(total, ray, strict=False)]
-    for ray in rays:
-        if ray[-1] == 0:
-            largest = max(abs(x) for x in ray)
-            total = [t + Fraction(x, largest) for t, x in zip(total, ray, strict=False)]
-    return [nearest_float(t.numerator, t.denominator) for t in total]
+    scales = [ray[-1] * len(finite) if ray[-1] > 0 else max(map(abs, ray)) for ray in rays]
+    middle = []
+    for i in range(d):
+        terms = [fmpq(ray[i], scale) for ray, scale in zip(rays, scales, strict=True)]
+        while len(terms) > 1:  # in pairs: a sum of thousands of fractions has a long denominator
+            terms = [a + b for a, b in zip_longest(terms[::2], terms[1::2], fillvalue=fmpq(0))]
+        total = terms[0] if terms else fmpq(0)
+        middle.append(nearest_float(int(total.p), int(total.q)))
+    return middle
 
 
 def _is_inside(cone: Cone, witness: Sequence[float]) -> bool:

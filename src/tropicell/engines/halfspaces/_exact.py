@@ -56,13 +56,18 @@ def _inverse(square: fmpq_mat) -> fmpq_mat:
     return fmpq_mat(d, d, _in_pieces(d, columns, 1)).transpose()
 
 
-def _times(rows: list[Row], matrix: fmpq_mat) -> list[Any]:
-    """The entries of the product of the rows' coefficients and a matrix, row by row."""
-    d = matrix.nrows()
+def _rewritten(rows: list[Row], vertex: fmpq_mat, inverse: fmpq_mat) -> list[Row]:
+    """Rows as functions of others: their values at a vertex, and products with an inverse."""
+    d = inverse.nrows()
 
-    def some(start: int, stop: int) -> list[Any]:
-        left = fmpq_mat(stop - start, d, [q for row in rows[start:stop] for q in row[1:]])
-        return (left * matrix).entries()
+    def some(start: int, stop: int) -> list[Row]:
+        part = rows[start:stop]
+        full = fmpq_mat(len(part), d, [q for row in part for q in row[1:]])
+        values, products = full * vertex, full * inverse
+        return [
+            [row[0] + values[i, 0], *(products[i, c] for c in range(d))]
+            for i, row in enumerate(part)
+        ]
 
     return _in_pieces(len(rows), some, len(rows) if d <= _SMALL else 1)
 
@@ -85,13 +90,7 @@ class Dictionary:
             square = fmpq_mat(d, d, [q for i in basis for q in rows[i][1:]])
             if square.det() != 0:
                 offset = fmpq_mat(d, 1, [-rows[i][0] for i in basis])
-                vertex, inverse = square.solve(offset), _inverse(square)
-                values, products = _times(rows, vertex), _times(rows, inverse)
-                table = [
-                    [row[0] + value, *products[d * i : d * i + d]]
-                    for i, (row, value) in enumerate(zip(rows, values, strict=True))
-                ]
-                return cls(table, list(basis))
+                return cls(_rewritten(rows, square.solve(offset), _inverse(square)), list(basis))
         start = cls([list(row) for row in rows], list(range(d)))
         for i in basis:
             column = next(
@@ -109,10 +108,12 @@ class Dictionary:
         inverse = 1 / source[c]
         factors = [source[j] * inverse for j in range(d + 1)]
         active = [j for j in range(d + 1) if j != c and factors[j] != 0]
+        long = d > _SMALL
         for target in self.rows:
             f = target[c]
             if f != 0:
-                check()
+                if long:
+                    check()
                 for j in active:
                     target[j] -= f * factors[j]
                 target[c] = f * inverse

@@ -197,7 +197,7 @@ class Search:
                 self._better_witness(found, k)
             except TimeLimitError:
                 self.dropped += len(doubtful) - done
-                return Batch(*(np.delete(column, doubtful[done:], axis=0) for column in found))
+                return Batch._make(np.delete(column, doubtful[done:], axis=0) for column in found)
         return found
 
     # --- the beginning ------------------------------------------------------------------------

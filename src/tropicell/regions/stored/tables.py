@@ -63,7 +63,7 @@ def to_table(parts: Sequence[Columns], wanted: Sequence[str] = COLUMNS) -> pyarr
 
 
 def load_arrow() -> None:
-    """Import what the first table imports, so that nobody waits for it in the middle of a search."""
+    """Import what the first table needs, so that nobody waits for it in the middle of a search."""
     arrow("pyarrow").table({"x": np.zeros(1)})
 
 
