@@ -29,7 +29,7 @@ from benchmarks.compiled_c import compiled
 from benchmarks.locator_designs import compare_designs, design_table
 from benchmarks.timing import take_turns
 from tropicell import Box, LastRegionPredictor, Network, RegionLocator, enumerate_regions, to_onnx
-from tropicell.predict.export.onnx_network import network_to_onnx
+from tropicell.predict.export.onnx import network_to_onnx
 
 HERE = Path(__file__).parent
 THREADS = os.cpu_count() or 1

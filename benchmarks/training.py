@@ -15,7 +15,7 @@ from itertools import pairwise
 import numpy as np
 import torch
 
-from tropicell.lab.training import Schedule, Task, train
+from tropicell.lab.training import Schedule, TrainingTask, train
 
 IMAGES = np.random.default_rng(0).integers(0, 256, size=(1280, 784), dtype=np.uint8)
 CLASSES = np.random.default_rng(1).integers(0, 10, size=len(IMAGES))
@@ -65,7 +65,7 @@ class Plain(torch.nn.Module):
         return values[-1]
 
 
-def plain_loop(task: Task, schedule: Schedule, device: str) -> None:
+def plain_loop(task: TrainingTask, schedule: Schedule, device: str) -> None:
     x, y = torch.as_tensor(task.inputs, device=device), torch.as_tensor(task.targets, device=device)
     x = x.float() / 127.5 - 1 if x.dtype == torch.uint8 else x.float()
     y = y.float() if schedule.loss == "mse" else y
@@ -84,7 +84,7 @@ def plain_loop(task: Task, schedule: Schedule, device: str) -> None:
                 optimiser.step()
 
 
-def stacks(task: Task, schedule: Schedule, device: str) -> None:
+def stacks(task: TrainingTask, schedule: Schedule, device: str) -> None:
     train([task], schedule, device=device)
 
 
@@ -108,8 +108,8 @@ def main() -> None:
     print("| case | plain loop | stacks | ratio |\n| --- | ---: | ---: | ---: |")
     for name, (sizes, skips, schedule) in CASES.items():
         inputs, targets = (GRID, HEIGHTS) if sizes[0] == 2 else (IMAGES, CLASSES)
-        task = Task(sizes, range(asked.networks), inputs, targets, skips)
-        few = Task(sizes, range(2), inputs, targets, skips)
+        task = TrainingTask(sizes, range(asked.networks), inputs, targets, skips)
+        few = TrainingTask(sizes, range(2), inputs, targets, skips)
         stacks(few, schedule, asked.device)
         plain_loop(few, schedule, asked.device)
         # alternating, so that other work on the machine slows both alike

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from scipy.io import savemat
 
-from tropicell.lab import data, data_files
+from tropicell.lab import data
 
 
 def images(count: int, shape: tuple[int, ...], seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -47,7 +47,7 @@ def write_idx(path: Path, array: np.ndarray) -> None:
 
 def write_mnist(folder: Path, *, packed: bool = True) -> dict[str, np.ndarray]:
     arrays = parts((28, 28))
-    for file, array in zip(data_files.MNIST_FILES, arrays.values(), strict=True):
+    for file, array in zip(data.MNIST_FILES, arrays.values(), strict=True):
         name = file.name if packed else file.name.removesuffix(".gz")
         write_idx(folder / name, array)
     return arrays
@@ -96,15 +96,15 @@ def write_svhn(folder: Path) -> dict[str, np.ndarray]:
 
 def accept(monkeypatch, folder: Path) -> None:
     """Take the files of a folder for the public ones: their checksums, and small batches."""
-    monkeypatch.setattr(data_files, "_RECORDS", 60)
+    monkeypatch.setattr(data, "_RECORDS", 60)
     for name in ("MNIST_FILES", "CIFAR10_FILES", "SVHN_FILES"):
         known = tuple(
             replace(file, md5=hashlib.md5((folder / file.name).read_bytes()).hexdigest())
             if (folder / file.name).is_file()
             else file
-            for file in getattr(data_files, name)
+            for file in getattr(data, name)
         )
-        monkeypatch.setattr(data_files, name, known)
+        monkeypatch.setattr(data, name, known)
         kinds = {
             key: replace(kind, files=known) if kind.files[0].name == known[0].name else kind
             for key, kind in data._KINDS.items()

@@ -11,8 +11,8 @@ from hypothesis import given
 
 from strategies import networks
 from tropicell import Box, InvalidInputError, Network, count_regions, save
-from tropicell.cli import main
 from tropicell._runtime.progress import RegionBar
+from tropicell.cli import main
 from tropicell.search.estimate import estimate_regions
 
 

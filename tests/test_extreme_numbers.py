@@ -55,8 +55,8 @@ from tropicell.engines.cells.task import CellTask
 from tropicell.engines.halfspaces.task import HalfspaceTask
 from tropicell.geometry.arithmetic import to_floats
 from tropicell.network.domains import Domain
+from tropicell.network.flat import rounds_layer_0
 from tropicell.network.maps import AffineMap
-from tropicell.network.tame import rounds_layer_0
 
 ENGINES = ("cells", "halfspaces")
 

@@ -36,10 +36,9 @@ from tropicell._runtime.durable import replacing
 from tropicell._runtime.paths import make_folder, shown
 from tropicell.cli import main
 from tropicell.cli.options import read_slice
+from tropicell.lab.custom import user_networks, user_points
 from tropicell.lab.data import find_data
-from tropicell.lab.report import Report
-from tropicell.lab.store import Store
-from tropicell.lab.user_model import user_networks, user_points
+from tropicell.lab.run import Report, ResultStore
 
 NETWORK = random_network(3, "generic", 2, 1, 3)
 REGIONS = enumerate_regions(NETWORK, Box(-1, 1))
@@ -147,7 +146,7 @@ def test_folders(tmp_path: Path) -> None:
             make_folder(place)
         assert str(place) in str(caught.value)
         with pytest.raises(FileWriteError):
-            Store(place, {}).put("unit", {}, {"a": [1]})
+            ResultStore(place, {}).put("unit", {}, {"a": [1]})
     with pytest.raises(FileWriteError):
         Report("x").write(tmp_path / "no", {})
     for path in ("file", "no", "a\0b", "x" * 300):

@@ -25,9 +25,9 @@ from tropicell.plotting import (
     plot_walkthrough,
 )
 from tropicell.plotting.colors import color_names, color_numbers
-from tropicell.plotting.edges import boundary_edges
 from tropicell.plotting.frame import cut, polygons_in, window_of
 from tropicell.plotting.graphs import surface_pieces
+from tropicell.plotting.plane import boundary_edges
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")

@@ -43,8 +43,7 @@ from tropicell.paper.recurrences import TropicalRationalMap, recurrences
 from tropicell.predict.cached import CachedPredictor
 from tropicell.predict.export.c import compile_to_c
 from tropicell.predict.export.onnx import to_onnx
-from tropicell.predict.last_region import LastRegionPredictor
-from tropicell.predict.locator import RegionLocator
+from tropicell.predict.locator import LastRegionPredictor, RegionLocator
 from tropicell.regions.files import load_regions
 from tropicell.regions.region import EmptyRegion, Region
 from tropicell.regions.regions import Regions

@@ -11,8 +11,8 @@ import pytest
 
 from strategies import random_network
 from tropicell import Box, Regions, enumerate_regions
-from tropicell._runtime import blueprint
-from tropicell._runtime.blueprint import Blueprint
+from tropicell._runtime import memory
+from tropicell._runtime.memory import Blueprint
 from tropicell.regions.columns import Ragged
 
 
@@ -73,7 +73,7 @@ def test_memory_that_is_not_cleared_does_not_matter(
         options = {"engine": engine, "arithmetic": arithmetic}
         found = enumerate_regions(network, domain, **options)
         with monkeypatch.context() as patched:
-            patched.setattr(blueprint, "_empty", nonsense)
+            patched.setattr(memory, "_empty", nonsense)
             again = enumerate_regions(network, domain, **options)
         for one, other in zip(columns(found), columns(again), strict=True):
             np.testing.assert_array_equal(one, other)

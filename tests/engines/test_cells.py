@@ -25,15 +25,14 @@ from tropicell import (
 from tropicell._runtime.memory import piece_of
 from tropicell.engines._column_kernels import copy_points, pattern_rows, point_sections
 from tropicell.engines.cells._buffers import plane_stack
-from tropicell.network._layer_maps import enter_layer
 from tropicell.engines.cells._sharp import refine
-from tropicell.engines.cells.task import CellTask, Tolerance
+from tropicell.engines.cells.task import CellTask, CellTolerance
 from tropicell.engines.threads import UnitRun
 from tropicell.geometry.arithmetic import EXACT
+from tropicell.network._layer_maps import enter_layer
 from tropicell.network.domains import Domain, resolve
-from tropicell.network.flat import compile_program
+from tropicell.network.flat import compile_program, rounds_layer_0
 from tropicell.network.maps import NetworkMaps
-from tropicell.network.tame import rounds_layer_0
 from tropicell.paper.algorithm2 import traverse
 from tropicell.regions.columns import PackedPatterns
 
@@ -138,7 +137,9 @@ def test_float_arithmetic_on_generic_networks() -> None:
             network = default_network(sizes)
             exact = found(network, domain)
             assert found(network, domain, arithmetic="float") == exact
-            assert found(network, domain, arithmetic="float", tolerance=Tolerance(1e-10)) == exact
+            assert (
+                found(network, domain, arithmetic="float", tolerance=CellTolerance(1e-10)) == exact
+            )
 
 
 def test_known_count_and_memory() -> None:

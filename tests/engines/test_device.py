@@ -29,7 +29,7 @@ from tropicell.engines.threads import UnitRun
 from tropicell.errors import IncompleteError
 from tropicell.network import activations
 from tropicell.network.domains import Domain, WholeSpace
-from tropicell.regions.batch import Run
+from tropicell.regions.columns import EngineRun
 from tropicell.search.enumeration import count_regions, enumerate_regions, iter_regions
 
 #: Bytes of working memory: room for a few cells at a time, and for everything.
@@ -53,7 +53,7 @@ def backend(request: pytest.FixtureRequest) -> Any:
     return found
 
 
-def rows(run: Run) -> dict[bytes, tuple[Any, ...]]:
+def rows(run: EngineRun) -> dict[bytes, tuple[Any, ...]]:
     """Everything that a run stores, by pattern."""
     found = {}
     for batch in run.batches():
@@ -70,7 +70,7 @@ def rows(run: Run) -> dict[bytes, tuple[Any, ...]]:
     return found
 
 
-def count(run: Run) -> int:
+def count(run: EngineRun) -> int:
     for _ in run.batches():
         pass
     assert run.complete

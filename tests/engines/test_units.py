@@ -20,7 +20,7 @@ from tropicell.engines.table import task_of
 from tropicell.engines.threads import UnitRun
 from tropicell.engines.units import LIMITS, Outcome, Task, Unit
 from tropicell.network.domains import WholeSpace
-from tropicell.regions.batch import size_of
+from tropicell.regions.columns import size_of
 from tropicell.search.unit_states import units_from_arrays, units_to_arrays
 
 TASKS: list[Callable[[Network], Task]] = [CellTask, HalfspaceTask]

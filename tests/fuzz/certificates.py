@@ -19,9 +19,9 @@ import numpy as np
 
 from tropicell import Affine, Box, Layer, Network, Polytope, Slice, WholeSpace, enumerate_regions
 from tropicell.network import activations
+from tropicell.network.activations import Activation
 from tropicell.network.domains import Domain
 from tropicell.network.maps import AffineMap
-from tropicell.network.piecewise import Activation
 
 SIGNED = ("|i1", "<i2", "<i4", "<i8")
 

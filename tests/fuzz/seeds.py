@@ -26,9 +26,9 @@ from tropicell import (
     verify_certificate,
 )
 from tropicell.cli.options import read_slice
-from tropicell.lab.data_files import read_idx
-from tropicell.lab.store import Store
-from tropicell.lab.user_model import user_points
+from tropicell.lab.custom import user_points
+from tropicell.lab.data import read_idx
+from tropicell.lab.run import ResultStore
 from tropicell.network.activations import clip, hard_sigmoid, prelu
 from tropicell.network.domains import Domain
 
@@ -265,7 +265,7 @@ def _points(folder: Path) -> None:
     np.savez(folder / "points.npz", points=np.random.default_rng(0).normal(size=(30, 2)))
 
 
-class _StoreAt(Store):
+class _StoreAt(ResultStore):
     """A store that has everything in one file, whatever its name."""
 
     def file(self, unit: str, settings: Mapping[str, Any]) -> Path:
@@ -273,7 +273,7 @@ class _StoreAt(Store):
 
 
 def _kept(folder: Path) -> None:
-    store = Store(folder, {"seed": 0})
+    store = ResultStore(folder, {"seed": 0})
     store.put(*UNIT, {"counts": np.arange(100), "loss": np.linspace(0, 1, 50)})
 
 

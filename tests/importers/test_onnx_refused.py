@@ -15,7 +15,7 @@ from tropicell.errors import (
     WeakComparisonWarning,
 )
 from tropicell.importers.onnx import importer as front_end
-from tropicell.importers.refused import REFUSED
+from tropicell.importers.operators import REFUSED
 
 UNARY = sorted({s for row in REFUSED for s in row.onnx} | {"DepthToSpace", "SomethingNew"})
 

@@ -4,10 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tropicell.importers.operators import OPERATORS, spellings
+from tropicell.importers.operators import OPERATORS, REFUSED, Registry, refusal, spellings
 from tropicell.importers.operators_page import operators_page
-from tropicell.importers.refused import REFUSED, refusal
-from tropicell.importers.registry import Registry
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "operators.md"
 

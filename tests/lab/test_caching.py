@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tropicell.lab.caching import cached
-from tropicell.lab.stack import Stack
+from tropicell.lab.trained import cached
+from tropicell.lab.training import Stack
 
 torch = pytest.importorskip("torch")
 

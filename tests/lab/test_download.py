@@ -13,9 +13,8 @@ import pytest
 
 import data_sets
 from tropicell.errors import ModelFileError
-from tropicell.lab import data, data_files
-from tropicell.lab.data import load_available
-from tropicell.lab.download import PublicFile, download
+from tropicell.lab import data
+from tropicell.lab.data import PublicFile, download, load_available
 
 CONTENT = np.random.default_rng(0).bytes(700_000)
 MD5 = hashlib.md5(CONTENT).hexdigest()
@@ -136,7 +135,7 @@ def test_data_sets_are_fetched_only_when_asked_for(server, tmp_path, monkeypatch
     data_sets.accept(monkeypatch, source)
     handler.files |= {path.name: path.read_bytes() for path in source.iterdir()}
     local = tuple(
-        PublicFile(file.name, file.md5, (address + file.name,)) for file in data_files.MNIST_FILES
+        PublicFile(file.name, file.md5, (address + file.name,)) for file in data.MNIST_FILES
     )
     kinds = data._KINDS | {"mnist": data.replace(data._KINDS["mnist"], files=local)}
     monkeypatch.setattr(data, "_KINDS", kinds)

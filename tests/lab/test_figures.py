@@ -13,8 +13,8 @@ from tropicell import Box, count_regions
 from tropicell.cli import main
 from tropicell.lab import Options, Run, fig2, fig3
 from tropicell.lab.functions import FUNCTIONS, grid
-from tropicell.lab.trained import Job, trained
-from tropicell.lab.training import Schedule, Task
+from tropicell.lab.trained import ClassifierJob, trained
+from tropicell.lab.training import Schedule, TrainingTask
 
 BOX = Box(-10, 10)
 
@@ -73,8 +73,8 @@ def test_finished_networks_are_not_trained_again(tmp_path, monkeypatch):
     schedule = Schedule(4, 0.01, "mse", checkpoints=[0, 4])
 
     def jobs(seeds):
-        task = Task([2, 3, 3, 3, 1], seeds, points, points[:, :1], skips=[(1, 3)])
-        return [Job("job", task, {"what": "x"})]
+        task = TrainingTask([2, 3, 3, 3, 1], seeds, points, points[:, :1], skips=[(1, 3)])
+        return [ClassifierJob("job", task, {"what": "x"})]
 
     run = Run("x", "X", tmp_path, Options(workers=1))
     (two,) = trained(run, jobs([5, 6]), schedule)
@@ -95,7 +95,7 @@ def test_an_interrupted_training_keeps_what_is_finished(tmp_path, monkeypatch):
     points = grid(5.0)
     schedule = Schedule(2, 0.01, "mse", checkpoints=[2])
     jobs = [
-        Job(name, Task([2, 2, 1], [seed], points, points[:, :1]), {})
+        ClassifierJob(name, TrainingTask([2, 2, 1], [seed], points, points[:, :1]), {})
         for name, seed in (("a", 1), ("b", 2))
     ]
     run = Run("x", "X", tmp_path, Options(workers=1))

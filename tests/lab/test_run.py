@@ -14,9 +14,8 @@ import pytest
 from tropicell.cli import main
 from tropicell.errors import IncompleteError, InvalidInputError
 from tropicell.lab import EXPERIMENTS, Experiment, Options, Run, experiment, run_experiment
-from tropicell.lab.pictures import figure
-from tropicell.lab.report import Report, code, literal
-from tropicell.lab.store import Store
+from tropicell.lab.run import Report, ResultStore, code, literal
+from tropicell.lab.texts import figure
 
 
 @dataclass(frozen=True)
@@ -137,11 +136,11 @@ def test_random_numbers_do_not_depend_on_order():
 
 
 def test_the_store_tells_settings_apart(tmp_path):
-    store = Store(tmp_path, {"seed": 0})
+    store = ResultStore(tmp_path, {"seed": 0})
     store.put("a/b c", {"skips": ((1, 3),)}, {"x": np.arange(3)})
     assert store.get("a/b c", {"skips": [[1, 3]]})["x"].tolist() == [0, 1, 2]  # type: ignore[index]
     assert store.get("a/b c", {"skips": []}) is None
-    assert Store(tmp_path, {"seed": 1}).get("a/b c", {"skips": ((1, 3),)}) is None
+    assert ResultStore(tmp_path, {"seed": 1}).get("a/b c", {"skips": ((1, 3),)}) is None
     assert [file.suffix for file in tmp_path.iterdir()] == [".npz"]
 
 

@@ -13,11 +13,11 @@ from tropicell import Box, Network, Slice, count_regions, save
 from tropicell.cli import main
 from tropicell.errors import InvalidInputError
 from tropicell.lab import Options, Run, custom, run_experiment, skips
+from tropicell.lab.custom import user_networks, user_points
 from tropicell.lab.random_networks import random_network, random_parameters
 from tropicell.lab.skip_sets import SKIP_SETS, without_skips
-from tropicell.lab.skips_results import Cell, Results
+from tropicell.lab.skips import SkipCell, SkipResults
 from tropicell.lab.statistics import paired_ratio
-from tropicell.lab.user_model import user_networks, user_points
 
 
 def test_skip_sets_by_hand():
@@ -75,11 +75,11 @@ def test_paired_ratio_by_hand():
 
 
 def test_half_radius_is_interpolated():
-    cell = Cell("pytorch", 4, 3, "none")
+    cell = SkipCell("pytorch", 4, 3, "none")
     counts = np.array([[10, 10], [40, 40], [80, 80], [100, 100]])  # shares .1, .4, .8
-    found = Results((1.0, 10.0, 100.0), {cell: counts}, {}).half_radius(cell)
+    found = SkipResults((1.0, 10.0, 100.0), {cell: counts}, {}).half_radius(cell)
     assert found == pytest.approx(10 ** (1 + 0.25))
-    late = Results((1.0,), {cell: np.array([[10], [100]])}, {}).half_radius(cell)
+    late = SkipResults((1.0,), {cell: np.array([[10], [100]])}, {}).half_radius(cell)
     assert np.isnan(late)
 
 
@@ -101,7 +101,7 @@ def test_skips_counts_the_named_networks(folder):
     assert len(rows) == 3 * 2 * 4 * 3
     run = Run("skips", "", folder, Options())
     for row in rows[::5]:
-        cell = Cell(
+        cell = SkipCell(
             row["initialisation"],  # type: ignore[arg-type]
             int(row["width"]),
             int(row["depth"]),
@@ -115,7 +115,7 @@ def test_skips_counts_the_named_networks(folder):
 
 def test_skips_uses_the_same_weights_for_all_sets(folder):
     run = Run("skips", "", folder, Options())
-    cells = [Cell("pytorch", 3, 4, name) for name in SKIP_SETS]
+    cells = [SkipCell("pytorch", 3, 4, name) for name in SKIP_SETS]
     prints = {without_skips(skips._networks(run, cell, 1)[0]).fingerprint for cell in cells}
     assert len(prints) == 1
 
@@ -125,7 +125,7 @@ def test_layers_end_with_the_whole_network(folder):
         rows = [row for row in csv.DictReader(file) if row["layer"] == "4"]
     assert len(rows) == 2 * 4
     run = Run("skips", "", folder, Options())
-    cell = Cell("he random", 3, 4, "dense")
+    cell = SkipCell("he random", 3, 4, "dense")
     expected = np.mean([count_regions(network) for network in skips._networks(run, cell, 2)])
     (row,) = [r for r in rows if (r["initialisation"], r["skips"]) == ("he random", "dense")]
     assert float(row["mean over R²"]) == pytest.approx(expected)

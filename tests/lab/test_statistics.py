@@ -10,7 +10,7 @@ from scipy import stats
 
 from tropicell.errors import InvalidInputError
 from tropicell.lab import statistics as st
-from tropicell.lab.table1_results import PUBLISHED
+from tropicell.lab.table1 import PUBLISHED
 
 
 def test_mean_deviation_and_error_by_hand():

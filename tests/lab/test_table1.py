@@ -10,8 +10,7 @@ import pytest
 from tropicell import Box, count_regions
 from tropicell.cli import main
 from tropicell.lab import Options, Run
-from tropicell.lab.table1 import EXPERIMENT, Settings, _counts, _network
-from tropicell.lab.table1_results import PUBLISHED
+from tropicell.lab.table1 import EXPERIMENT, PUBLISHED, Settings, _counts, _network
 
 SMALL = Settings(networks=6, large=8, trials=50)
 

@@ -13,8 +13,8 @@ import pytest
 import data_sets
 from tropicell.cli import main
 from tropicell.lab import Options, experiment, run_experiment
-from tropicell.lab.fig4_report import spread
-from tropicell.lab.table2_results import KINDS, PUBLISHED, Comparison
+from tropicell.lab.fig4 import spread
+from tropicell.lab.table2 import KINDS, PUBLISHED, CachingComparison
 
 pytest.importorskip("torch")
 
@@ -94,7 +94,9 @@ def test_statistics_of_a_row_by_hand() -> None:
         return {"accuracy": values / 10, "cached": values, "regions": values + 1}
 
     row = PUBLISHED[0]
-    found = Comparison.of(row, {"with": sample([1, 2, 3]), "without": sample([2, 4, 6])}, 0.5)
+    found = CachingComparison.of(
+        row, {"with": sample([1, 2, 3]), "without": sample([2, 4, 6])}, 0.5
+    )
     # pairs in which 'with' is larger: 3 > 2; ties: 2 = 2
     assert found.test.u == 1.5
     assert found.fewer_cached

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from tropicell.errors import InvalidInputError, InvalidNetworkError
-from tropicell.lab.stack import Stack
-from tropicell.lab.training import Part, Schedule, Task, Training, train
+from tropicell.lab.training import Schedule, Stack, StackPart, Training, TrainingTask, train
 
 torch = pytest.importorskip("torch")
 
@@ -53,7 +52,7 @@ class Plain(torch.nn.Module):
 
 
 def plain_loop(
-    task: Task, schedule: Schedule, dtype: torch.dtype
+    task: TrainingTask, schedule: Schedule, dtype: torch.dtype
 ) -> tuple[list[Plain], list[float]]:
     """Networks one after the other, with torch.optim.Adam and automatic differentiation."""
     inputs = torch.as_tensor(np.asarray(task.inputs))
@@ -99,7 +98,7 @@ def assert_same(training: Training, modules: list[Plain], tolerance: float) -> N
 @pytest.mark.parametrize("loss", ["mse", "cross-entropy"])
 def test_a_stack_trains_like_a_plain_loop(sizes, skips, batch_size, loss) -> None:
     targets = CLASSES if loss == "cross-entropy" else np.sin(POINTS[:, :3] + RNG.normal())
-    task = Task(sizes, [3, 1, 4], POINTS, targets, skips)
+    task = TrainingTask(sizes, [3, 1, 4], POINTS, targets, skips)
     schedule = Schedule(6, 0.01, loss, batch_size)
     (training,) = train([task], schedule, dtype="float64")
     modules, losses = plain_loop(task, schedule, torch.float64)
@@ -110,7 +109,7 @@ def test_a_stack_trains_like_a_plain_loop(sizes, skips, batch_size, loss) -> Non
 def test_float32_bytes_and_own_targets() -> None:
     sizes, skips = SHAPES[1]
     own = np.stack([np.cos(i + POINTS[:, :3]) for i in range(3)])
-    task = Task(sizes, [7, 8, 9], IMAGES, own, skips)
+    task = TrainingTask(sizes, [7, 8, 9], IMAGES, own, skips)
     for batch_size in (None, 20):
         schedule = Schedule(5, 0.003, "mse", batch_size)
         (training,) = train([task], schedule)
@@ -118,7 +117,7 @@ def test_float32_bytes_and_own_targets() -> None:
 
 
 def test_first_weights_are_those_of_linear_layers() -> None:
-    task = Task((4, 6, 2), [11, 12], POINTS, CLASSES % 2)
+    task = TrainingTask((4, 6, 2), [11, 12], POINTS, CLASSES % 2)
     (training,) = train([task], Schedule(0, 0.1, "cross-entropy", 16))
     modules, _ = plain_loop(task, Schedule(0, 0.1, "cross-entropy"), torch.float32)
     assert_same(training, modules, 0.0)
@@ -127,7 +126,7 @@ def test_first_weights_are_those_of_linear_layers() -> None:
 def test_checkpoints_and_test_losses() -> None:
     sizes, skips = SHAPES[2]
     targets = np.sin(POINTS[:, :3])
-    task = Task(sizes, [1, 2], POINTS, targets, skips, POINTS[:9] + 0.1, targets[:9])
+    task = TrainingTask(sizes, [1, 2], POINTS, targets, skips, POINTS[:9] + 0.1, targets[:9])
     (training,) = train([task], Schedule(4, 0.01, "mse", 20, checkpoints=[12, 0, 5]))
     assert training.steps.tolist() == [0, 5, 12]
     for row, networks in enumerate(training.networks):
@@ -146,7 +145,8 @@ def test_checkpoints_and_test_losses() -> None:
 
 def test_results_depend_on_the_seed_alone(monkeypatch) -> None:
     tasks = [
-        Task((4, 5, 5, 5, 3), list(range(9)), IMAGES, CLASSES, skips) for skips in ((), [(1, 3)])
+        TrainingTask((4, 5, 5, 5, 3), list(range(9)), IMAGES, CLASSES, skips)
+        for skips in ((), [(1, 3)])
     ]
     schedule = Schedule(3, 0.01, "cross-entropy", 16)
     first = train(tasks, schedule, workers=1)
@@ -154,7 +154,7 @@ def test_results_depend_on_the_seed_alone(monkeypatch) -> None:
     for a, b in zip(first, again, strict=True):
         assert [n.fingerprint for n in a.networks[0]] == [n.fingerprint for n in b.networks[0]]
     monkeypatch.setattr("tropicell.lab.training._MOST", 2)
-    parts: list[Part] = []
+    parts: list[StackPart] = []
     small = train(tasks, schedule, workers=2, finished=parts.append)
     assert sorted((part.task, part.networks.start) for part in parts)[:3] == [
         (0, 0),
@@ -171,8 +171,8 @@ def test_results_depend_on_the_seed_alone(monkeypatch) -> None:
 def test_a_gpu_trains_the_same_networks() -> None:
     own = np.stack([np.cos(i + POINTS[:, :3]) for i in range(3)])
     for task, loss in (
-        (Task(*SHAPES[1][:1], [1, 2, 3], IMAGES, CLASSES, SHAPES[1][1]), "cross-entropy"),
-        (Task(*SHAPES[3][:1], [1, 2, 3], POINTS, own, SHAPES[3][1]), "mse"),
+        (TrainingTask(*SHAPES[1][:1], [1, 2, 3], IMAGES, CLASSES, SHAPES[1][1]), "cross-entropy"),
+        (TrainingTask(*SHAPES[3][:1], [1, 2, 3], POINTS, own, SHAPES[3][1]), "mse"),
     ):
         for batch_size in (None, 16):
             schedule = Schedule(5, 0.01, loss, batch_size)
@@ -185,17 +185,19 @@ def test_a_gpu_trains_the_same_networks() -> None:
 
 def test_threads_of_torch_are_given_back() -> None:
     before = torch.get_num_threads()
-    train([Task((4, 3), [0], POINTS, CLASSES)], Schedule(1, 0.1, "cross-entropy"))
+    train([TrainingTask((4, 3), [0], POINTS, CLASSES)], Schedule(1, 0.1, "cross-entropy"))
     assert torch.get_num_threads() == before
 
 
 def test_an_error_in_a_thread_ends_the_training() -> None:
-    def fail(part: Part) -> None:
+    def fail(part: StackPart) -> None:
         raise RuntimeError("disk full")
 
     with pytest.raises(RuntimeError, match="disk full"):
         train(
-            [Task((4, 3), [0], POINTS, CLASSES)], Schedule(1, 0.1, "cross-entropy"), finished=fail
+            [TrainingTask((4, 3), [0], POINTS, CLASSES)],
+            Schedule(1, 0.1, "cross-entropy"),
+            finished=fail,
         )
 
 
@@ -217,7 +219,7 @@ def test_an_error_in_a_thread_ends_the_training() -> None:
     ],
 )
 def test_bad_input_is_named(change, schedule, words) -> None:
-    task = Task(
+    task = TrainingTask(
         **{"sizes": (4, 3), "seeds": [0, 1], "inputs": POINTS, "targets": CLASSES, **change}
     )
     plan = Schedule(**{"epochs": 1, "learning_rate": 0.1, "loss": "cross-entropy", **schedule})

@@ -1,4 +1,4 @@
-"""Modules under the names that they had before they moved into rooms, so that programs go on to work.
+"""Modules under the names that they had before they moved into rooms: old programs still run.
 
 ``from tropicell.measure import volumes`` gives the function of `tropicell.analysis.measure`: it is
 the same module under two names, and it is loaded only when somebody asks for it.

@@ -1,5 +1,5 @@
-"""Exact answers from regions: neighbours, merged regions, volumes, extrema, integrals, comparisons, data.
+"""Exact answers from regions: neighbours, volumes, extrema, integrals, comparisons, data.
 
-`graph`, `measure`, `comparison` and `data_regions` answer; `tracking` and `callbacks` follow a network
-while it is trained. May import `search` and what is below it.
+`graph`, `measure`, `comparison` and `data_regions` answer; `tracking` and `callbacks` follow a
+network while it is trained. May import `search` and what is below it.
 """

@@ -4,7 +4,7 @@ The bound is that of docs/error-bound.md, step 1, with one change: the slopes of
 offset have bounds of their own, since biases are no part of slopes. So slopes that are 0 because
 nothing depends on the input have the error 0.
 
-Where the numbers of a network are not of ordinary size (see `tropicell.network.tame`) all
+Where the numbers of a network are not of ordinary size (see `tropicell.network.flat`) all
 bounds are infinite.
 """
 
@@ -178,7 +178,7 @@ def _gamma(affine: Affine) -> float:
 
 def _is_tame(network: Network) -> bool:
     """Whether all numbers, those of the output included, are of ordinary size."""
-    from tropicell.network.tame import LARGEST, SMALLEST, is_tame  # noqa: PLC0415 - needs Network
+    from tropicell.network.flat import LARGEST, SMALLEST, is_tame  # noqa: PLC0415 - needs Network
 
     matrices = network.output.terms.values()
     numbers = [network.output.bias, *(m.data if sp.issparse(m) else m for m in matrices)]

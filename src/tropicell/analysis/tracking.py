@@ -1,8 +1,8 @@
 """How the regions of a network change while it is trained.
 
 `RegionTracker` is called once a step by a plain training loop, or by the callbacks of
-`tropicell.analysis.callbacks`. It counts every so many steps, keeps the networks, and draws curves and
-films at the end.
+`tropicell.analysis.callbacks`. It counts every so many steps, keeps the networks, and draws curves
+and films at the end.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ _MOST_FACETS, _MOST_VERTICES = 64, 512
 _NEAR = 1e-7
 
 
-class Polytope(NamedTuple):
+class FacetTable(NamedTuple):
     """Room for one region: facets, and for each vertex its basis, inverse matrix and errors."""
 
     saved: NDArray[np.float64]
@@ -52,10 +52,10 @@ class Polytope(NamedTuple):
     flipped: NDArray[np.uint64]
 
 
-def new_polytope(dimension: int, words: int) -> Polytope:
+def new_polytope(dimension: int, words: int) -> FacetTable:
     """Room for any region with so many inputs."""
     d = dimension
-    return Polytope(
+    return FacetTable(
         np.zeros(_MOST_FACETS),
         np.zeros((_MOST_FACETS, d + 2)),
         np.zeros((_MOST_VERTICES, d), np.int64),

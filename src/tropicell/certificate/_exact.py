@@ -39,7 +39,7 @@ class RegionProof:
     witness : Point
         A rational point strictly inside.
     facets : list of int
-        Lines, as in `tropicell.network.lines`.
+        Lines, as in `tropicell.network.inequalities`.
     neighbours : list of int
         For each facet the region behind it, -1 for the domain's boundary.
     bases : list of tuple of int

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tropicell._runtime.blueprint import Blueprint
+from tropicell._runtime.memory import Blueprint
 from tropicell._runtime.parts import in_parts
 from tropicell.certificate._program import FilterProgram, filter_program, new_state
 from tropicell.regions.columns import Ragged
@@ -80,7 +80,7 @@ def filter_regions(regions: Regions, workers: int) -> Filtered:
     program = filter_program(regions.network, regions.domain, scale)
     if program is None:
         return nothing
-    job = _Job(regions, program, lines or nothing.facets, witnesses, 1.0 / scale, workers)
+    job = _FilterJob(regions, program, lines or nothing.facets, witnesses, 1.0 / scale, workers)
     if not regions.complete:
         return job.witnesses(nothing)
     return job.polygons() if corners is None else job.polytopes(corners)
@@ -102,7 +102,7 @@ def hinted(regions: Regions, name: Literal["facet_lines", "corners"]) -> Ragged 
 
 
 @dataclass
-class _Job:
+class _FilterJob:
     """The filter at work on all regions."""
 
     regions: Regions

@@ -17,9 +17,9 @@ from tropicell.network.patterns import PatternArray
 class ExactRows:
     """The inequalities ``a·x + c >= 0`` of a network's patterns, as integers.
 
-    Lines have the numbers of `tropicell.network.lines`: 1 … D for the domain, then neuron by neuron,
-    breakpoint by breakpoint. Layers whose pattern did not change since the last call are not
-    computed again, so an order in which neighbours have a common beginning is the fastest.
+    Lines have the numbers of `tropicell.network.inequalities`: 1 … D for the domain, then neuron by
+    neuron, breakpoint by breakpoint. Layers whose pattern did not change since the last call are
+    not computed again, so an order in which neighbours have a common beginning is the fastest.
 
     Parameters
     ----------

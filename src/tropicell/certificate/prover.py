@@ -46,7 +46,7 @@ class RegionProofs:
     Attributes
     ----------
     facets : Ragged
-        Lines, as in `tropicell.network.lines`.
+        Lines, as in `tropicell.network.inequalities`.
     neighbours : ndarray
         For every facet the region behind it, or -1 for the domain's boundary.
     bases : Ragged
@@ -213,7 +213,7 @@ def certify(
     (True, True, 6)
     """
     check_workers(workers)
-    job = _Job(regions, workers, sys.stderr.isatty() if progress is None else progress)
+    job = _ProofJob(regions, workers, sys.stderr.isatty() if progress is None else progress)
     started = time.perf_counter()
     job.run()
     proofs = job.columns() if regions.complete and not job.failures else None
@@ -237,7 +237,7 @@ def certify(
     return certificate
 
 
-class _Job:
+class _ProofJob:
     """One proof: what is known so far."""
 
     def __init__(self, regions: Regions, workers: int, show: bool) -> None:

@@ -1,8 +1,8 @@
 """Kernels that copy regions out of the engines' buffers, with their patterns packed.
 
 NumPy could do it in a dozen steps; but between them all threads wait for Python's global lock. All
-columns go to one piece of memory (`tropicell._runtime.memory.Piece`), one after the other; where each
-begins is known from the numbers of regions, corners and facets.
+columns go to one piece of memory (`tropicell._runtime.memory.Piece`), one after the other; where
+each begins is known from the numbers of regions, corners and facets.
 """
 
 from __future__ import annotations

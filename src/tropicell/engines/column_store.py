@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tropicell._runtime.parts import in_parts
-from tropicell.regions.batch import Columns, placed
-from tropicell.regions.columns import Ragged
+from tropicell.regions.columns import Columns, Ragged, placed
 
 #: Batches that a thread copies at a time, at least, and number of parts for all threads, at most.
 _LEAST, _PARTS = 8, 64

@@ -1,4 +1,4 @@
-"""The engines behind one interface; see `tropicell.regions.batch.Run`."""
+"""The engines behind one interface; see `tropicell.regions.columns.Run`."""
 
 from __future__ import annotations
 
@@ -27,8 +27,7 @@ from tropicell.network.domains import Box, Domain
 from tropicell.network.network import Network
 from tropicell.network.patterns import PatternArray
 from tropicell.paper.algorithm2 import traverse
-from tropicell.regions.batch import Columns, Run
-from tropicell.regions.columns import PackedPatterns
+from tropicell.regions.columns import Columns, EngineRun, PackedPatterns
 
 #: Up to this many inputs the cells engine is the fastest.
 MOST_INPUTS_FOR_CELLS = 4
@@ -115,7 +114,7 @@ def start(
     halt: Halt | None = None,
     most_waiting: int | None = None,
     backend: Backend | None = None,
-) -> Run:
+) -> EngineRun:
     """A run of an engine; on a GPU if there is a backend (see `device_for`)."""
     if backend is not None:
         return DeviceRun(network, domain, arithmetic, backend=backend, store=store, halt=halt)

@@ -20,7 +20,7 @@ from tropicell._runtime.threads import StartedThreads
 from tropicell.engines.open_units import Key, OpenPlaces, Place
 from tropicell.engines.units import Outcome, Task, Unit, Worker
 from tropicell.errors import TimeLimitError
-from tropicell.regions.batch import Columns, size_of
+from tropicell.regions.columns import Columns, size_of
 
 #: Bytes of regions that may wait for those before them, or for the reader; then only the very
 #: first unit is worked on, so that memory stays bounded.
@@ -37,7 +37,7 @@ _SECONDS, _FIRST_SECONDS = 0.05, 0.002
 
 
 class UnitRun:
-    """One enumeration by units; see `tropicell.regions.batch.Run`.
+    """One enumeration by units; see `tropicell.regions.columns.Run`.
 
     Parameters
     ----------

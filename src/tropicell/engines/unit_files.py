@@ -16,7 +16,7 @@ from tropicell.engines.cells._exact_cone import Cone
 from tropicell.engines.cells._state import FACET_AT, N_FACETS, SIMPLE, TABLE
 from tropicell.engines.halfspaces._program import Program as HalfspaceProgram
 from tropicell.engines.units import Arrays
-from tropicell.network.flat import Program
+from tropicell.network.flat import FlatNetwork
 from tropicell.network.network import Network
 
 _PLANE = {"poly": (float, 9), "labels": (int, 0), "conflicts": (int, 0)}
@@ -35,7 +35,7 @@ def _need(fine: Any, what: str) -> None:
         raise ValueError(what)
 
 
-def check_cells(program: Program, network: Network, part: Arrays) -> None:
+def check_cells(program: FlatNetwork, network: Network, part: Arrays) -> None:
     """Raise ValueError if a stack of the cells engine could make a kernel leave its arrays."""
     plane = program.dimension == 2
     kinds = (_PLANE if plane else _CONE) | {
@@ -150,7 +150,7 @@ def cell_to_json(cell: ExactCell) -> dict[str, Any]:
 
 
 def cell_from_json(
-    data: dict[str, Any], program: Program, network: Network, exact: ExactCells
+    data: dict[str, Any], program: FlatNetwork, network: Network, exact: ExactCells
 ) -> ExactCell:
     """The cell again; one with corners is compared with what its facets make."""
     layer, pattern = int(data["layer"]), bytes.fromhex(data["pattern"])

@@ -20,7 +20,7 @@ from tropicell._runtime.memory import Slab
 from tropicell.engines._unit_kernels import GROUPS, HEAVIEST, MOST_CHILDREN, SIZE, STARTS, WEIGHTS
 from tropicell.engines.cells._exact_cells import ExactCell
 from tropicell.engines.packed import Arrays, Layout, Packed
-from tropicell.regions.batch import Columns
+from tropicell.regions.columns import Columns
 
 __all__ = [
     "Arrays",

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from tropicell.errors import InvalidInputError
 from tropicell.geometry.arithmetic import to_floats
 from tropicell.network.domains import Box, Domain, Polytope
+from tropicell.network.inequalities import Lines
 from tropicell.network.layers import Affine
-from tropicell.network.lines import Lines
 from tropicell.network.network import Network
 from tropicell.regions.columns import Ragged
 from tropicell.regions.regions import Regions
@@ -47,7 +47,8 @@ class Outline:
     corners : Ragged
         Corners in order around each region, shape (corners, 2).
     sides : ndarray
-        For every corner the line (see `tropicell.network.lines`) of the side that starts there.
+        For every corner the line (see `tropicell.network.inequalities`) of the side that starts
+        there.
     lines : Lines
         What the numbers in `sides` stand for.
     """

@@ -1,7 +1,7 @@
 """Interior points and facets in float64, for cells of any dimension, with HiGHS.
 
-Unlike `tropicell.geometry.polyhedra` this is not exact: every answer comes with a margin, and answers
-within the tolerance are marked as not certain.
+Unlike `tropicell.geometry.polyhedra` this is not exact: every answer comes with a margin, and
+answers within the tolerance are marked as not certain.
 """
 
 from __future__ import annotations

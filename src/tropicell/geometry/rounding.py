@@ -1,4 +1,4 @@
-"""The constants of float64 that all proved bounds are made of; the proofs are in docs/error-bound.md."""
+"""The constants of float64 that all proved bounds are made of (docs/error-bound.md)."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ ROUND = 2.0**-53
 #: Covers the rounding of the error bounds themselves, which are sums of positive numbers.
 INFLATE = 1.0000001
 
-#: Covers underflow; far below every number that matters (see `tropicell.network.tame.is_tame`).
+#: Covers underflow; far below every number that matters (see `tropicell.network.flat.is_tame`).
 TINY = 1e-200

@@ -171,12 +171,12 @@ def check_stored(numbers: int) -> None:
         )
 
 
-class Budget:
+class SizeBudget:
     """Refuses a model whose tensors together need more memory than is sensible.
 
     Examples
     --------
-    >>> budget = Budget()
+    >>> budget = SizeBudget()
     >>> budget.add([Expression.of_layer(0, (1, 3)), np.zeros(5)])
     >>> budget.numbers
     11

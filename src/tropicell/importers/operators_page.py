@@ -8,8 +8,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from tropicell.importers.operators import OPERATORS
-from tropicell.importers.refused import REFUSED
+from tropicell.importers.operators import OPERATORS, REFUSED
 
 _GROUPS = {
     "affine": "Affine operators",

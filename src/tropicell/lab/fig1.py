@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from tropicell.lab.pictures import figure
-from tropicell.lab.run import Experiment, Run
+from tropicell.lab.run import Experiment, LabRun
+from tropicell.lab.texts import figure
 from tropicell.network.domains import Box
 from tropicell.network.network import Network
 from tropicell.paper.algorithm1 import find_region
@@ -51,7 +51,7 @@ def walkthrough(bias: tuple[float, float]) -> Network:
     return Network.mlp(weights, [[2, 3], bias, [0]])
 
 
-def run(run: Run, settings: Settings) -> None:
+def run(run: LabRun, settings: Settings) -> None:
     """Both versions of the walkthrough, in exact arithmetic."""
     report = run.report
     report.text(
@@ -73,7 +73,7 @@ def run(run: Run, settings: Settings) -> None:
         _draw(run, name, network, shown)
 
 
-def _say(run: Run, name: str, network: Network, found: Region | EmptyRegion) -> None:
+def _say(run: LabRun, name: str, network: Network, found: Region | EmptyRegion) -> None:
     rows = Region(network, PATTERN).inequalities
     measured = [[*a, b] for a, b in zip(rows.A.tolist(), rows.b.tolist(), strict=True)]
     pairs = list(zip(rows.sources, PUBLISHED_ROWS, measured, strict=True))
@@ -102,7 +102,7 @@ def _say(run: Run, name: str, network: Network, found: Region | EmptyRegion) -> 
     run.numbers[name] = numbers
 
 
-def _draw(run: Run, name: str, network: Network, bias: str) -> None:
+def _draw(run: LabRun, name: str, network: Network, bias: str) -> None:
     made, axes = figure(1, 4, size=(2.7, 3.1))
     plot_walkthrough(network, PATTERN, axes, window=WINDOWS[name])
     run.picture(

@@ -13,10 +13,10 @@ import numpy as np
 
 from tropicell.explorer import explore
 from tropicell.lab.functions import FUNCTIONS, RADIUS, Function, grid
-from tropicell.lab.pictures import figure
-from tropicell.lab.run import Experiment, Run
-from tropicell.lab.trained import Job, Trained, trained
-from tropicell.lab.training import Schedule, Task
+from tropicell.lab.run import Experiment, LabRun
+from tropicell.lab.texts import figure
+from tropicell.lab.trained import ClassifierJob, Trained, trained
+from tropicell.lab.training import Schedule, TrainingTask
 from tropicell.network.domains import Box
 from tropicell.network.network import Network
 from tropicell.plotting import plot_regions
@@ -55,7 +55,7 @@ class Settings:
 
 
 @dataclass(frozen=True, eq=False)
-class Panel:
+class FunctionPanel:
     """One network of the figure, during and after its training."""
 
     function: Function
@@ -96,7 +96,7 @@ def checkpoints(epochs: int) -> list[int]:
     return sorted({0, epochs} | {step for step in steps if step < epochs})
 
 
-def run(run: Run, settings: Settings) -> None:
+def run(run: LabRun, settings: Settings) -> None:
     """Train, find all regions, draw."""
     times = checkpoints(settings.epochs)
     schedule = Schedule(settings.epochs, settings.learning_rate, "mse", checkpoints=times)
@@ -116,19 +116,23 @@ def run(run: Run, settings: Settings) -> None:
     _draw(run, settings, panels, times)
 
 
-def _job(run: Run, settings: Settings, function: Function, depth: int) -> Job:
+def _job(run: LabRun, settings: Settings, function: Function, depth: int) -> ClassifierJob:
     points, values = function.samples(settings.step)
     name = f"{function.name} {depth} layers"
     seed = run.torch_seed(function.name, depth)
     sizes = [2, *[settings.neurons] * depth, 1]
     about = {"function": function.formula, "step": settings.step}
-    return Job(name.replace("φ", "phi"), Task(sizes, [seed], points, values), about)
+    return ClassifierJob(
+        name.replace("φ", "phi"), TrainingTask(sizes, [seed], points, values), about
+    )
 
 
-def _panel(run: Run, function: Function, depth: int, found: Trained, job: Job) -> Panel:
+def _panel(
+    run: LabRun, function: Function, depth: int, found: Trained, job: ClassifierJob
+) -> FunctionPanel:
     film = [networks[0] for networks in found.networks]
     workers = run.options.workers
-    return Panel(
+    return FunctionPanel(
         function,
         depth,
         film,
@@ -139,7 +143,7 @@ def _panel(run: Run, function: Function, depth: int, found: Trained, job: Job) -
     )
 
 
-def _write(run: Run, settings: Settings, panels: list[Panel], times: list[int]) -> None:
+def _write(run: LabRun, settings: Settings, panels: list[FunctionPanel], times: list[int]) -> None:
     run.table(
         "training",
         ["function", "layers", "epoch", "loss", "regions in the box", "regions in the plane"],
@@ -201,7 +205,7 @@ def _write(run: Run, settings: Settings, panels: list[Panel], times: list[int]) 
     run.report.bullets(_observations(settings, panels))
 
 
-def _observations(settings: Settings, panels: list[Panel]) -> list[str]:
+def _observations(settings: Settings, panels: list[FunctionPanel]) -> list[str]:
     """The paper's remarks on its figure, against these networks."""
     by = {(panel.function.name, panel.depth): panel for panel in panels}
     shallow, deep = settings.depths
@@ -221,7 +225,7 @@ def _observations(settings: Settings, panels: list[Panel]) -> list[str]:
     ]
 
 
-def _draw(run: Run, settings: Settings, panels: list[Panel], times: list[int]) -> None:
+def _draw(run: LabRun, settings: Settings, panels: list[FunctionPanel], times: list[int]) -> None:
     made, axes = figure(len(FUNCTIONS), 3, size=(3.6, 3.6))
     pairs = iter(panels)
     for row, function in zip(axes, FUNCTIONS, strict=True):

@@ -9,12 +9,11 @@ import numpy as np
 
 from tropicell._runtime.arrays import FloatArray
 from tropicell.lab.functions import FUNCTIONS, RADIUS, Function
-from tropicell.lab.pictures import WITH, WITHOUT, figure
-from tropicell.lab.run import Experiment, Run
+from tropicell.lab.run import Experiment, LabRun
 from tropicell.lab.statistics import mann_whitney, summary
-from tropicell.lab.texts import mean_text, p_text, skips_text
-from tropicell.lab.trained import Job, Trained, trained
-from tropicell.lab.training import Schedule, Task
+from tropicell.lab.texts import WITH, WITHOUT, figure, mean_text, p_text, skips_text
+from tropicell.lab.trained import ClassifierJob, Trained, trained
+from tropicell.lab.training import Schedule, TrainingTask
 from tropicell.network.domains import Box, WholeSpace
 from tropicell.search.many import count_many
 
@@ -94,7 +93,7 @@ def checkpoints(settings: Settings) -> list[int]:
     return sorted(set(regular) | early)
 
 
-def run(run: Run, settings: Settings) -> None:
+def run(run: LabRun, settings: Settings) -> None:
     """Train, count at every checkpoint, average."""
     times = checkpoints(settings)
     schedule = Schedule(settings.epochs, settings.learning_rate, "mse", checkpoints=times)
@@ -115,10 +114,10 @@ def run(run: Run, settings: Settings) -> None:
     _draw(run, curves, times)
 
 
-def _job(run: Run, settings: Settings, function: Function, kind: str) -> Job:
+def _job(run: LabRun, settings: Settings, function: Function, kind: str) -> ClassifierJob:
     points, values = function.samples(settings.step)
     tests, test_values = function.samples(settings.step, settings.step / 2)
-    task = Task(
+    task = TrainingTask(
         [2, *[settings.neurons] * settings.layers, 1],
         [run.torch_seed(function.name, kind, i) for i in range(settings.networks)],
         points,
@@ -128,10 +127,10 @@ def _job(run: Run, settings: Settings, function: Function, kind: str) -> Job:
         test_targets=test_values,
     )
     name = f"{function.name} {kind}".replace("φ", "phi")
-    return Job(name, task, {"function": function.formula, "step": settings.step})
+    return ClassifierJob(name, task, {"function": function.formula, "step": settings.step})
 
 
-def _measure(run: Run, job: Job, schedule: Schedule, found: Trained) -> dict[str, Any]:
+def _measure(run: LabRun, job: ClassifierJob, schedule: Schedule, found: Trained) -> dict[str, Any]:
     """Counts and losses of a job's networks, shape (checkpoints, networks)."""
     flat = [network for networks in found.networks for network in networks]
 
@@ -148,7 +147,7 @@ def _measure(run: Run, job: Job, schedule: Schedule, found: Trained) -> dict[str
     return counts | {"train": found.train_loss, "test": found.test_loss}
 
 
-def _write_files(run: Run, curves: dict[str, Curves], times: list[int]) -> None:
+def _write_files(run: LabRun, curves: dict[str, Curves], times: list[int]) -> None:
     run.table(
         "networks",
         ["function", "skips", "network", "epoch", *MEASURES.values()],
@@ -170,7 +169,7 @@ def _write_files(run: Run, curves: dict[str, Curves], times: list[int]) -> None:
     }
 
 
-def _report(run: Run, settings: Settings, curves: dict[str, Curves], times: list[int]) -> None:
+def _report(run: LabRun, settings: Settings, curves: dict[str, Curves], times: list[int]) -> None:
     total = settings.networks * len(FUNCTIONS)
     run.report.text(
         f"Networks with {settings.layers} hidden layers of {settings.neurons} neurons learn "
@@ -209,7 +208,7 @@ def _report(run: Run, settings: Settings, curves: dict[str, Curves], times: list
     run.report.bullets(_observations(run, curves, times))
 
 
-def _observations(run: Run, curves: dict[str, Curves], times: list[int]) -> list[str]:
+def _observations(run: LabRun, curves: dict[str, Curves], times: list[int]) -> list[str]:
     """The paper's claims about its figure, which prints no numbers, against these networks."""
     notes = []
     for place, words in (("box", "in the box"), ("plane", "over R²")):
@@ -231,7 +230,7 @@ def _observations(run: Run, curves: dict[str, Curves], times: list[int]) -> list
     return notes
 
 
-def _draw(run: Run, curves: dict[str, Curves], times: list[int]) -> None:
+def _draw(run: LabRun, curves: dict[str, Curves], times: list[int]) -> None:
     made, axes = figure(2, 2, size=(4.6, 3.2), sharex=True)
     places = {"box": axes[0, 0], "plane": axes[0, 1], "train": axes[1, 0], "test": axes[1, 1]}
     for measure, ax in places.items():

@@ -1,7 +1,7 @@
 """How an experiment is run: its folder, seeds, finished work, progress, report.
 
-An experiment is a function that takes a `Run` and its settings, a small frozen dataclass of which
-it has two instances: `full`, what the paper did, and `quick`, a small version of the same.
+An experiment is a function that takes a `LabRun` and its settings, a small frozen dataclass of
+which it has two instances: `full`, what the paper did, and `quick`, a small version of the same.
 """
 
 from __future__ import annotations
@@ -12,22 +12,346 @@ import hashlib
 import importlib.metadata
 import json
 import platform
+import re
 import sys
 import time
+from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 from tqdm import tqdm
 
 from tropicell._runtime.durable import replacing
 from tropicell._runtime.paths import make_folder, path_of
 from tropicell._runtime.plain import plain
-from tropicell.errors import IncompleteError, InvalidInputError
-from tropicell.lab.report import Report
-from tropicell.lab.store import Arrays, Store
+from tropicell.errors import IncompleteError, InvalidInputError, ModelFileError
+from tropicell.importers.files import read_npz, write_npz
+
+# --------------------------------------------------------------------------------------------------
+# What is finished stays finished: results of units of work, in files of their own.
+# --------------------------------------------------------------------------------------------------
+
+Arrays = dict[str, NDArray[Any]]
+
+#: A file of the store holds its settings under this name.
+_SETTINGS = "settings"
+
+
+class ResultStore:
+    """Results in a folder, found again by the settings that they come from.
+
+    Parameters
+    ----------
+    folder : Path
+        Made when the first result is kept.
+    fixed : mapping
+        What all units share, such as the seed; part of their settings.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     store = ResultStore(Path(folder), {"seed": 0})
+    ...     store.put("row 1", {"width": 4}, {"counts": np.array([7, 8])})
+    ...     store.get("row 1", {"width": 4})["counts"], store.get("row 1", {"width": 5})
+    (array([7, 8]), None)
+    """
+
+    def __init__(self, folder: Path, fixed: Mapping[str, Any]) -> None:
+        self.folder = folder
+        self.fixed = dict(fixed)
+
+    def get(self, unit: str, settings: Mapping[str, Any]) -> Arrays | None:
+        """The arrays of a unit with these settings, or None if it is not finished.
+
+        Raises
+        ------
+        ModelFileError
+            If what was kept is damaged.
+        """
+        file = self.file(unit, settings)
+        if not file.exists():
+            return None
+        try:
+            arrays = read_npz(file)
+        except ModelFileError as error:
+            raise ModelFileError(f"{error}; without it, it is worked out again") from None
+        kept = arrays.pop(_SETTINGS, None)
+        if kept is None or str(kept) != self._text(unit, settings):
+            raise ModelFileError(
+                f"{file}: holds a result of other settings; without it, it is worked out again"
+            )
+        return arrays
+
+    def put(self, unit: str, settings: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
+        """Keep the arrays of a unit; the file is there as a whole or not at all."""
+        make_folder(self.folder)
+        text = self._text(unit, settings)
+        values = {name: np.asarray(value) for name, value in arrays.items()}
+        write_npz(self.file(unit, settings), values | {_SETTINGS: np.array(text)})
+
+    def file(self, unit: str, settings: Mapping[str, Any]) -> Path:
+        """Where a unit with these settings is kept."""
+        digest = hashlib.sha256(self._text(unit, settings).encode()).hexdigest()
+        name = re.sub(r"[^A-Za-z0-9.]+", "-", unit).strip("-")
+        return self.folder / f"{name}-{digest[:12]}.npz"
+
+    def _text(self, unit: str, settings: Mapping[str, Any]) -> str:
+        whole = {"unit": unit, "settings": settings, "fixed": self.fixed}
+        return json.dumps(plain(whole), sort_keys=True, ensure_ascii=False)
+
+
+# --------------------------------------------------------------------------------------------------
+# A report for people: Markdown for repositories, one self-contained HTML page for browsers.
+#
+# The texts of a report are Markdown. What comes from users (names of files, folders) goes through
+# `code` or `literal`, after which it is text and nothing else, in both versions.
+# --------------------------------------------------------------------------------------------------
+
+_STYLE = """
+body { font: 16px/1.55 system-ui, sans-serif; color: #1c1c1c; background: #fff;
+       max-width: 62rem; margin: 2rem auto; padding: 0 1rem }
+h1 { font-size: 1.7rem; line-height: 1.25 } h2 { font-size: 1.25rem; margin-top: 2.2rem }
+table { border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular-nums }
+th, td { padding: .25rem .7rem; border-bottom: 1px solid #ddd; text-align: right }
+th { border-bottom: 2px solid #888; vertical-align: bottom }
+th:first-child, td:first-child { text-align: left }
+.wide { overflow-x: auto } figure { margin: 1.5rem 0 } figure img { max-width: 100% }
+figcaption, caption { color: #555; font-size: .92rem; text-align: left; caption-side: bottom }
+code { background: #f2f2f2; padding: 0 .25em; border-radius: 3px }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: .2rem 1rem; font-size: .92rem }
+dt { color: #555 } dd { margin: 0 }
+"""
+
+
+@dataclass(frozen=True)
+class _Heading:
+    text: str
+
+    def markdown(self) -> str:
+        return f"## {self.text}"
+
+    def html(self, _: Path) -> str:
+        return f"<h2>{_inline(self.text)}</h2>"
+
+
+@dataclass(frozen=True)
+class _Text:
+    text: str
+
+    def markdown(self) -> str:
+        return self.text
+
+    def html(self, _: Path) -> str:
+        return f"<p>{_inline(self.text)}</p>"
+
+
+@dataclass(frozen=True)
+class _Bullets:
+    items: tuple[str, ...]
+
+    def markdown(self) -> str:
+        return "\n".join(f"- {item}" for item in self.items)
+
+    def html(self, _: Path) -> str:
+        return "<ul>" + "".join(f"<li>{_inline(item)}</li>" for item in self.items) + "</ul>"
+
+
+@dataclass(frozen=True)
+class _TextTable:
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    caption: str
+
+    def markdown(self) -> str:
+        lines = [self.header, ("---", *["---:"] * (len(self.header) - 1)), *self.rows]
+        escaped = [[cell.replace("|", "\\|") for cell in line] for line in lines]
+        text = "\n".join("| " + " | ".join(line) + " |" for line in escaped)
+        return f"{text}\n\n*{self.caption}*" if self.caption else text
+
+    def html(self, _: Path) -> str:
+        caption = f"<caption>{_inline(self.caption)}</caption>" if self.caption else ""
+        head = "".join(f"<th>{_inline(cell)}</th>" for cell in self.header)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{_inline(cell)}</td>" for cell in row) + "</tr>"
+            for row in self.rows
+        )
+        table = f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        return f'<div class="wide">{table}</div>'
+
+
+@dataclass(frozen=True)
+class _Picture:
+    file: str
+    caption: str
+
+    def markdown(self) -> str:
+        return f"![{self.caption}]({self.file})\n\n*{self.caption}*"
+
+    def html(self, folder: Path) -> str:
+        data = b64encode((folder / self.file).read_bytes()).decode()
+        return (
+            f'<figure><img alt="{escape(self.caption)}" src="data:image/png;base64,{data}">'
+            f"<figcaption>{_inline(self.caption)}</figcaption></figure>"
+        )
+
+
+class Report:
+    """A report, block by block.
+
+    Parameters
+    ----------
+    title : str
+
+    Examples
+    --------
+    >>> report = Report("Regions")
+    >>> report.text("There are **two**.")
+    >>> report.table(["network", "regions"], [["a", 7]])
+    >>> print(report.markdown({"seed": "0"}))
+    # Regions
+    <BLANKLINE>
+    There are **two**.
+    <BLANKLINE>
+    | network | regions |
+    | --- | ---: |
+    | a | 7 |
+    <BLANKLINE>
+    ## About this run
+    <BLANKLINE>
+    - seed: 0
+    <BLANKLINE>
+    """
+
+    def __init__(self, title: str) -> None:
+        self.title = title
+        self._blocks: list[_Heading | _Text | _Bullets | _TextTable | _Picture] = []
+
+    def heading(self, text: str) -> None:
+        """A heading."""
+        self._blocks.append(_Heading(text))
+
+    def text(self, text: str) -> None:
+        """A paragraph; ``**bold**``, ``*slanted*``, ``[links](…)`` and code are understood."""
+        self._blocks.append(_Text(" ".join(text.split())))
+
+    def bullets(self, items: Sequence[str]) -> None:
+        """A list."""
+        self._blocks.append(_Bullets(tuple(" ".join(item.split()) for item in items)))
+
+    def table(
+        self, header: Sequence[str], rows: Sequence[Sequence[object]], caption: str = ""
+    ) -> None:
+        """A table; the first column is aligned on the left, the others on the right."""
+        cells = tuple(tuple(" ".join(str(cell).split()) for cell in row) for row in rows)
+        self._blocks.append(_TextTable(tuple(header), cells, " ".join(caption.split())))
+
+    def picture(self, file: str, caption: str) -> None:
+        """A picture that is in the report's folder."""
+        self._blocks.append(_Picture(file, " ".join(caption.split())))
+
+    def markdown(self, about: Mapping[str, str]) -> str:
+        """The report as Markdown, with what there is to know about the run at its end."""
+        end = ["## About this run", "\n".join(f"- {name}: {text}" for name, text in about.items())]
+        blocks = [block.markdown() for block in self._blocks]
+        return "\n\n".join([f"# {self.title}", *blocks, *end]) + "\n"
+
+    def html(self, folder: Path, about: Mapping[str, str]) -> str:
+        """The report as a page that needs nothing but itself."""
+        blocks = "\n".join(block.html(folder) for block in self._blocks)
+        end = "".join(f"<dt>{escape(k)}</dt><dd>{_inline(v)}</dd>" for k, v in about.items())
+        return (
+            '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+            '<meta name="viewport" content="width=device-width, initial-scale=1">'
+            f"<title>{escape(self.title)}</title><style>{_STYLE}</style></head><body>\n"
+            f"<h1>{_inline(self.title)}</h1>\n{blocks}\n"
+            f"<h2>About this run</h2>\n<dl>{end}</dl>\n</body></html>\n"
+        )
+
+    def write(self, folder: Path, about: Mapping[str, str]) -> None:
+        """Write ``report.md`` and ``report.html``."""
+        pages = {"report.md": self.markdown(about), "report.html": self.html(folder, about)}
+        for name, text in pages.items():
+            with replacing(folder / name) as temporary:
+                temporary.write_text(text, encoding="utf-8")
+
+
+def code(text: object) -> str:
+    r"""A text from a user, such as the name of a file, as code in Markdown.
+
+    Examples
+    --------
+    >>> print(code("net.npz"), code("a`](b.html)"), code("two\nlines"))
+    `net.npz` ``a`](b.html)`` `two\nlines`
+    """
+    content = _in_one_line(text) or " "
+    longest = max((len(run) for run in re.findall("`+", content)), default=0)
+    fence = "`" * (longest + 1)
+    # one space at both ends is left out again, as CommonMark has it
+    padded = content.startswith(("`", " ")) or content.endswith(("`", " "))
+    return (
+        f"{fence} {content} {fence}" if padded and content.strip() else f"{fence}{content}{fence}"
+    )
+
+
+def literal(text: object) -> str:
+    r"""A text from a user in Markdown, in which no character means anything; tables see to bars.
+
+    Examples
+    --------
+    >>> print(literal("data/<b>*x*"))
+    data/\<b\>\*x\*
+    """
+    return re.sub(r"[\\`*_\[\]<>&~!#$+-]", r"\\\g<0>", _in_one_line(text))
+
+
+def _in_one_line(text: object) -> str:
+    """Control characters, line ends and what can't be written as UTF-8 are spelled out."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(text))
+
+
+#: A character without its meaning, code, or a mark (below) that a text happens to hold.
+_LITERAL = re.compile(r"\\([!-/:-@\[-`{-~])|(?<!`)(`+)(?!`)(.+?)(?<!`)\2(?!`)|([\ue000\ue001])")
+#: Stands for such a thing while the rest is worked on.
+_MARK = re.compile("\ue000(\\d+)\ue001")
+
+
+def _inline(text: str) -> str:
+    """Markdown within a line as HTML.
+
+    Examples
+    --------
+    >>> _inline("**a** < `b*c*` and [d](e.html)")
+    '<strong>a</strong> &lt; <code>b*c*</code> and <a href="e.html">d</a>'
+    >>> _inline(f"{literal('*a*')} {code('`](b)')}")
+    '*a* <code>`](b)</code>'
+    """
+    kept: list[str] = []
+
+    def keep(match: re.Match[str]) -> str:
+        character, _, content, mark = match.groups()
+        if content is None:
+            kept.append(escape(character or mark))
+        else:
+            padded = content[0] == content[-1] == " " and content.strip()
+            kept.append(f"<code>{escape(content[1:-1] if padded else content)}</code>")
+        return f"\ue000{len(kept) - 1}\ue001"
+
+    spans = _spans(_LITERAL.sub(keep, text))
+    return _MARK.sub(lambda match: kept[int(match[1])], spans)
+
+
+def _spans(text: str) -> str:
+    text = escape(text)
+    text = re.sub(r"\[([^\]]+)\]\(([^)\s]+)\)", r'<a href="\2">\1</a>', text)
+    text = re.sub(r"\*\*([^*]+)\*\*", r"<strong>\1</strong>", text)
+    return re.sub(r"\*([^*\s][^*]*)\*", r"<em>\1</em>", text)
+
 
 T = TypeVar("T")
 
@@ -36,7 +360,7 @@ _PACKAGES = ("tropicell", "numpy", "scipy", "numba", "torch", "umap-learn", "mat
 
 
 @dataclass(frozen=True)
-class Options:
+class LabOptions:
     """What can be asked of every experiment.
 
     Attributes
@@ -89,17 +413,17 @@ class Experiment:
 
     name: str
     title: str
-    run: Callable[[Run, Any], None]
+    run: Callable[[LabRun, Any], None]
     full: Any
     quick: Any
 
 
-class Run:
+class LabRun:
     """One run of an experiment.
 
     Attributes
     ----------
-    options : Options
+    options : LabOptions
     folder : Path
         Where everything is written.
     report : Report
@@ -108,14 +432,14 @@ class Run:
         What scripts will read: the measured values, the same for the same seed and settings.
     """
 
-    def __init__(self, name: str, title: str, folder: Path, options: Options) -> None:
+    def __init__(self, name: str, title: str, folder: Path, options: LabOptions) -> None:
         self.name = name
         self.options = options
         self.folder = folder
         self.report = Report(title)
         self.numbers: dict[str, Any] = {}
         fixed = {"experiment": name, "seed": options.seed, "tropicell": _version("tropicell")}
-        self.store = Store(folder / "finished", fixed)
+        self.store = ResultStore(folder / "finished", fixed)
         self.computed = 0
         self.reused = 0
         self._earlier = 0.0
@@ -125,7 +449,7 @@ class Run:
 
         Examples
         --------
-        >>> run = Run("x", "X", Path("x"), Options(seed=1))
+        >>> run = LabRun("x", "X", Path("x"), LabOptions(seed=1))
         >>> int(run.rng("net", 3).integers(1000)), int(run.rng("net", 3).integers(1000))
         (532, 532)
         """
@@ -181,7 +505,7 @@ class Run:
 
     def picture(self, figure: Any, name: str, caption: str) -> None:
         """Write a matplotlib figure as PNG and PDF and put it into the report."""
-        from tropicell.lab.pictures import write_figure  # noqa: PLC0415 - matplotlib is an extra
+        from tropicell.lab.texts import write_figure  # noqa: PLC0415 - matplotlib is an extra
 
         write_figure(figure, self.folder, name)
         self.report.picture(f"{name}.png", caption)
@@ -205,10 +529,10 @@ class Run:
 def run_experiment(
     experiment: Experiment,
     folder: str | Path,
-    options: Options | None = None,
+    options: LabOptions | None = None,
     settings: Any = None,
     **changes: Any,
-) -> Run:
+) -> LabRun:
     """Run an experiment and write its folder.
 
     Parameters
@@ -216,7 +540,7 @@ def run_experiment(
     experiment : Experiment
     folder : str or Path
         Made if it is not there. What an earlier run finished in it is not done again.
-    options : Options, optional
+    options : LabOptions, optional
     settings : dataclass, optional
         Default: the experiment's `quick` or `full`, as the options say.
     **changes
@@ -224,7 +548,7 @@ def run_experiment(
 
     Returns
     -------
-    Run
+    LabRun
         With its report and numbers, which are also in the folder: ``report.md``, ``report.html``,
         ``numbers.json``, tables (CSV) and pictures (PNG, PDF).
 
@@ -233,12 +557,12 @@ def run_experiment(
     InvalidInputError
         If the experiment does not have a setting that is to be changed.
     """
-    asked = options or Options()
+    asked = options or LabOptions()
     chosen = settings if settings is not None else _settings(experiment, asked)
     chosen = _changed(experiment, chosen, changes)
     place = path_of(folder)
     make_folder(place)
-    run = Run(experiment.name, experiment.title, place, asked)
+    run = LabRun(experiment.name, experiment.title, place, asked)
     started = time.perf_counter()
     try:
         experiment.run(run, chosen)
@@ -248,7 +572,7 @@ def run_experiment(
     return run
 
 
-def _settings(experiment: Experiment, options: Options) -> Any:
+def _settings(experiment: Experiment, options: LabOptions) -> Any:
     return experiment.quick if options.quick else experiment.full
 
 
@@ -265,7 +589,7 @@ def _changed(experiment: Experiment, settings: Any, changes: Mapping[str, Any]) 
     return dataclasses.replace(settings, **changes)
 
 
-def _write(run: Run, settings: Any, seconds: float) -> None:
+def _write(run: LabRun, settings: Any, seconds: float) -> None:
     """The files that every experiment has."""
     chosen: dict[str, Any] = dataclasses.asdict(settings)
     asked = {"experiment": run.name, "seed": run.options.seed, "settings": chosen}
@@ -289,7 +613,7 @@ def write_json(file: Path, value: Any) -> None:
         temporary.write_text(text + "\n", encoding="utf-8")
 
 
-def _time_text(run: Run, seconds: float) -> str:
+def _time_text(run: LabRun, seconds: float) -> str:
     text = f"{seconds:.1f} s"
     if run.options.device != "cpu":
         text += f" (training on {run.options.device})"

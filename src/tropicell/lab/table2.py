@@ -9,32 +9,463 @@ the initialisation is PyTorch's own.
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tropicell.lab.caching import Cached
 from tropicell.lab.data import DataSet
-from tropicell.lab.image_classifiers import (
+from tropicell.lab.run import Experiment, LabRun, literal
+from tropicell.lab.statistics import (
+    LEVEL,
+    RankTest,
+    Summary,
+    mann_whitney,
+    power,
+    standardised_difference,
+    summary,
+)
+from tropicell.lab.texts import (
+    WITH,
+    WITHOUT,
+    figure,
+    mean_text,
+    p_text,
+    percent,
+    skips_text,
+    yes_no,
+)
+from tropicell.lab.trained import (
+    CachedCounts,
     ImageSettings,
     asked,
     load_images,
     train_and_look_up,
 )
-from tropicell.lab.run import Experiment, Run
-from tropicell.lab.statistics import power
-from tropicell.lab.table2_report import draw, write_report
-from tropicell.lab.table2_results import (
-    KINDS,
-    PAPER_NETWORKS,
-    PUBLISHED,
-    QUANTITIES,
-    Comparison,
-    Row,
-    Sample,
+from tropicell.lab.training import StackPart, TrainingTask
+
+# --------------------------------------------------------------------------------------------------
+# Table 2 as published, and as measured.
+# --------------------------------------------------------------------------------------------------
+
+#: Networks of each kind in the paper.
+PAPER_NETWORKS = 50
+
+KINDS = ("with", "without")
+
+#: Accuracy (%), cached test examples, regions with training examples.
+QUANTITIES = ("accuracy", "cached", "regions")
+
+#: The quantities by name, with a value for every network.
+Sample = dict[str, NDArray[np.float64]]
+
+
+@dataclass(frozen=True)
+class ClassifierShape:
+    """Hidden layers of one size, and the skips of the networks that have them."""
+
+    layers: int
+    neurons: int
+    skips: tuple[tuple[int, int], ...]
+
+    @property
+    def name(self) -> str:
+        """Layers × neurons."""
+        return f"{self.layers}×{self.neurons}"
+
+    def sizes(self, inputs: int, outputs: int) -> tuple[int, ...]:
+        """Inputs, neurons of all hidden layers, outputs."""
+        return (inputs, *[self.neurons] * self.layers, outputs)
+
+
+SMALL = ClassifierShape(4, 8, ((1, 3), (2, 4)))
+MEDIUM = ClassifierShape(3, 16, ((1, 3),))
+LARGE = ClassifierShape(3, 32, ((1, 3),))
+SHAPES = (SMALL, MEDIUM, LARGE)
+
+
+@dataclass(frozen=True)
+class Table2Row:
+    """A row of the table as it was published; pairs are with and without skips.
+
+    Attributes
+    ----------
+    data : str
+        Name of the data set.
+    shape : ClassifierShape
+    accuracy : (float, float)
+        Mean, in per cent.
+    cached : (float, float)
+        Mean number of cached test examples.
+    u, p : float
+        Of the Mann-Whitney test.
+    """
+
+    data: str
+    shape: ClassifierShape
+    accuracy: tuple[float, float]
+    cached: tuple[float, float]
+    u: float
+    p: float
+
+    @property
+    def name(self) -> str:
+        """Data set and shape."""
+        return f"{self.data} {self.shape.name}"
+
+
+PUBLISHED = (
+    Table2Row("mnist", SMALL, (83.8, 78.7), (9966.4, 9970.0), 1245.5, 0.489),
+    Table2Row("mnist", MEDIUM, (91.8, 91.3), (9211.6, 9349.2), 997.5, 0.041),
+    Table2Row("mnist", LARGE, (94.4, 93.9), (2140.3, 3200.6), 397.5, 2.1e-9),
+    Table2Row("cifar10", SMALL, (30.3, 29.2), (8965.6, 9125.4), 850.5, 3.0e-3),
+    Table2Row("cifar10", MEDIUM, (35.8, 35.2), (1702.2, 2436.5), 314.0, 5.6e-11),
+    Table2Row("cifar10", LARGE, (39.0, 39.0), (4.1, 7.3), 485.0, 5.7e-8),
+    Table2Row("svhn", SMALL, (52.5, 48.8), (24806.9, 24982.8), 877.0, 5.1e-3),
+    Table2Row("svhn", MEDIUM, (64.9, 63.4), (10273.2, 12532.9), 304.5, 3.6e-11),
+    Table2Row("svhn", LARGE, (72.6, 71.6), (87.3, 174.7), 289.5, 1.8e-11),
 )
-from tropicell.lab.training import Part, Task
+
+
+@dataclass(frozen=True)
+class CachingComparison:
+    """What was measured for a row; pairs are with and without skips."""
+
+    row: Table2Row
+    accuracy: tuple[Summary, Summary]
+    cached: tuple[Summary, Summary]
+    regions: tuple[Summary, Summary]
+    test: RankTest
+    power: float
+
+    @classmethod
+    def of(cls, row: Table2Row, samples: dict[str, Sample], power: float) -> CachingComparison:
+        """All statistics of the networks of a row."""
+        a, b = (samples[kind] for kind in KINDS)
+        return cls(
+            row,
+            (summary(a["accuracy"]), summary(b["accuracy"])),
+            (summary(a["cached"]), summary(b["cached"])),
+            (summary(a["regions"]), summary(b["regions"])),
+            mann_whitney(a["cached"], b["cached"], tail="less"),
+            power,
+        )
+
+    def z(self, quantity: str) -> tuple[float, float]:
+        """Differences of the means from the published ones, in standard errors."""
+        measured: tuple[Summary, Summary] = getattr(self, quantity)
+        published: tuple[float, float] = getattr(self.row, quantity)
+        a, b = (
+            standardised_difference(sample, mean, PAPER_NETWORKS)
+            for sample, mean in zip(measured, published, strict=True)
+        )
+        return a, b
+
+    @property
+    def fewer_cached(self) -> bool:
+        """Whether networks with skips have fewer cached test examples, on average."""
+        return self.cached[0].mean < self.cached[1].mean
+
+    @property
+    def more_accurate(self) -> bool:
+        """Whether networks with skips are more accurate, on average."""
+        return self.accuracy[0].mean > self.accuracy[1].mean
+
+    def numbers(self) -> dict[str, Any]:
+        """Everything, for scripts."""
+        found: dict[str, Any] = {"networks": self.cached[0].n}
+        for quantity in QUANTITIES:
+            for kind, sample in zip(KINDS, getattr(self, quantity), strict=True):
+                found[f"{quantity}_{kind}"] = sample.mean
+                found[f"{quantity}_{kind}_error"] = sample.error
+        return found | {
+            "u": self.test.u,
+            "p": self.test.p,
+            "reject": self.test.reject,
+            "power": self.power,
+        }
+
+
+# --------------------------------------------------------------------------------------------------
+# What is said and drawn about Table 2.
+# --------------------------------------------------------------------------------------------------
+
+_CAPTIONS = {
+    "accuracy": "Mean accuracy on the test images in per cent",
+    "cached": "Mean number of cached test images",
+}
+
+#: A test decides the same way in nearly all samples beyond these shares of rejections.
+_SURE = (0.05, 0.95)
+
+#: Published p-values that are close to the level at which a test rejects.
+_CLOSE = (0.01, 0.2)
+
+
+def write_report(
+    run: LabRun,
+    results: Sequence[CachingComparison],
+    data: Mapping[str, DataSet],
+    missing: Sequence[str],
+    epochs: int,
+) -> None:
+    """Published and measured side by side."""
+    titles = {name: found.title for name, found in data.items()}
+    n = results[0].cached[0].n
+    whole = all(len(found.x_train) >= 50_000 for found in data.values()) and epochs == 5
+    run.report.text(
+        f"Networks learn to classify images: {n} with skip connections and {n} without for each "
+        "row, all with their own initialisation and order of examples. A test image is **cached** "
+        "if it lies in the same linear region as a training image. Are fewer of them cached in "
+        "networks with skips, and is their accuracy higher?"
+    )
+    if not whole:
+        run.report.text(
+            "**This is a small version**, with fewer images or epochs than in the paper: its "
+            "numbers can't agree with the published ones."
+        )
+    run.report.heading("Accuracy")
+    _quantity(run, results, titles, "accuracy", whole)
+    run.report.heading("Cached test images")
+    _quantity(run, results, titles, "cached", whole)
+    _tests(run, results, titles)
+    _direction(run, results)
+    _verdicts(run, results, titles)
+    run.report.heading("Regions with training images")
+    _regions(run, results, titles)
+    run.report.heading("The data and the training")
+    _protocol(run, data, missing, epochs)
+
+
+def _label(found: CachingComparison, titles: Mapping[str, str]) -> str:
+    shape = found.row.shape
+    return f"{titles[found.row.data]} {shape.name}, {skips_text(shape.skips)}"
+
+
+def _quantity(
+    run: LabRun,
+    results: Sequence[CachingComparison],
+    titles: Mapping[str, str],
+    quantity: str,
+    whole: bool,
+) -> None:
+    """Means of a quantity, and whether they fit the published ones."""
+    rows = []
+    far = []
+    digits = 2 if quantity == "accuracy" else 1
+    for found in results:
+        cells = [_label(found, titles)]
+        for kind, published, measured, z in zip(
+            KINDS,
+            getattr(found.row, quantity),
+            getattr(found, quantity),
+            found.z(quantity),
+            strict=True,
+        ):
+            away = (
+                f"{measured.mean - published:+.1f}"
+                if quantity == "accuracy"
+                else percent(measured.mean / published)
+            )
+            cells += [f"{published:.1f}", mean_text(measured, digits), away, f"{z:+.1f}"]
+            if abs(z) > 3:
+                far.append(f"{_label(found, titles)}, {kind} skips ({away}, z = {z:+.1f})")
+        rows.append(cells)
+    header = ["data, layers × neurons, skips", "with skips: published", "measured", "off by", "z"]
+    header += ["without: published", "measured", "off by", "z"]
+    run.report.table(
+        header,
+        rows,
+        f"{_CAPTIONS[quantity]} ± standard error. z: the difference in standard errors, those of "
+        f"the published mean of {PAPER_NETWORKS} networks included.",
+    )
+    run.numbers[f"{quantity}_far"] = far
+    if not whole:
+        return
+    if far:
+        run.report.text(
+            f"More than three standard errors from the published mean: {'; '.join(far)}."
+        )
+    else:
+        run.report.text("All means lie within three standard errors of the published ones.")
+
+
+def _tests(run: LabRun, results: Sequence[CachingComparison], titles: Mapping[str, str]) -> None:
+    run.report.table(
+        [
+            "row",
+            "U: published",
+            "measured",
+            "p: published",
+            "measured",
+            "rejected: published",
+            "measured",
+            "power",
+        ],
+        [
+            [
+                f"{titles[found.row.data]} {found.row.shape.name}",
+                f"{found.row.u:.1f}",
+                f"{found.test.u:.1f}",
+                p_text(found.row.p),
+                p_text(found.test.p),
+                yes_no(found.row.p < LEVEL),
+                yes_no(found.test.reject),
+                f"{100 * found.power:.0f} %",
+            ]
+            for found in results
+        ],
+        "U: Mann-Whitney test, one-tailed, of 'fewer cached with skips', rejected at "
+        f"{LEVEL}. Power: how often {PAPER_NETWORKS} + {PAPER_NETWORKS} networks reject, resampled "
+        "from the measured ones.",
+    )
+
+
+def _direction(run: LabRun, results: Sequence[CachingComparison]) -> None:
+    fewer = sum(found.fewer_cached for found in results)
+    better = sum(found.more_accurate for found in results)
+    run.numbers["rows_with_fewer_cached"] = fewer
+    run.numbers["rows_with_higher_accuracy"] = better
+    run.report.text(
+        f"With skips, fewer test images are cached on average in {fewer} of {len(results)} rows, "
+        f"and the accuracy is higher in {better} of {len(results)}."
+    )
+
+
+def _verdicts(run: LabRun, results: Sequence[CachingComparison], titles: Mapping[str, str]) -> None:
+    names = {
+        found.row.name: f"{titles[found.row.data]} {found.row.shape.name}" for found in results
+    }
+    differ = [f for f in results if f.test.reject != (f.row.p < LEVEL)]
+    unsure = [f for f in results if _SURE[0] < f.power < _SURE[1]]
+    run.numbers["verdicts_that_differ"] = [found.row.name for found in differ]
+    run.numbers["verdicts_that_depend_on_the_sample"] = [found.row.name for found in unsure]
+    rejected = sum(found.test.reject for found in results)
+    text = f"{rejected} of {len(results)} null hypotheses are rejected. "
+    if unsure:
+        text += (
+            "Some verdicts depend on the sample: "
+            + ", ".join(f"{names[f.row.name]} ({100 * f.power:.0f} %)" for f in unsure)
+            + f" reject only in that share of all runs with {PAPER_NETWORKS} + {PAPER_NETWORKS} "
+            "networks, so one run, the published one included, says little there. "
+        )
+    if any(found.row is PUBLISHED[0] for found in unsure):
+        text += (
+            "With 4 layers of 8 neurons nearly all test images of MNIST are cached either way, so "
+            "there is little to tell the two kinds apart. "
+        )
+    close = [f for f in results if f not in unsure and _CLOSE[0] < f.row.p < _CLOSE[1]]
+    if close:
+        text += (
+            "The power is resampled from these networks and so shares their luck: "
+            + ", ".join(f"{names[f.row.name]} (p = {p_text(f.row.p)})" for f in close)
+            + " was a close call in the published run, and may be one again with other seeds. "
+        )
+    if differ:
+        text += (
+            "Here the verdict differs from the published one in "
+            + ", ".join(names[found.row.name] for found in differ)
+            + ". "
+        )
+    text += "The seed was not chosen for its verdicts."
+    run.report.text(text)
+
+
+def _regions(run: LabRun, results: Sequence[CachingComparison], titles: Mapping[str, str]) -> None:
+    run.report.table(
+        ["row", "with skips", "without", "change"],
+        [
+            [
+                f"{titles[found.row.data]} {found.row.shape.name}",
+                *(mean_text(sample, 0) for sample in found.regions),
+                percent(found.regions[0].mean / found.regions[1].mean),
+            ]
+            for found in results
+        ],
+        "Mean number of regions that hold at least one training image: the size of the cache.",
+    )
+    more = sum(found.regions[0].mean > found.regions[1].mean for found in results)
+    run.report.text(
+        f"With skips the same images fall into more regions in {more} of {len(results)} rows: the "
+        "more regions, the fewer test images meet a training image. The paper does not give these "
+        "numbers."
+    )
+
+
+def _protocol(
+    run: LabRun, data: Mapping[str, DataSet], missing: Sequence[str], epochs: int
+) -> None:
+    notes = [f"{found.origin}." for found in data.values()]
+    if missing:
+        notes.append(f"Left out: {literal('; '.join(missing))}.")
+    notes += [
+        f"Training: {epochs} epoch{'' if epochs == 1 else 's'} of Adam with learning rate 5·10⁻⁴ "
+        "and cross-entropy, batches of 64 (the last one of an epoch is shorter), a fresh order of "
+        "the images for every network and epoch, pixels as x / 127.5 - 1, PyTorch's "
+        "default initialisation, float32. The paper leaves batch size, scaling and colours open; "
+        "these fit its numbers.",
+        "A neuron is active where its pre-activation is positive, computed in float32 as in the "
+        "training.",
+    ]
+    run.report.bullets(notes)
+
+
+def draw(
+    run: LabRun,
+    results: Sequence[CachingComparison],
+    samples: Mapping[str, Mapping[str, Sample]],
+    titles: Mapping[str, str],
+) -> None:
+    """Cached images against accuracy, a point for every network."""
+    sets = list(dict.fromkeys(found.row.data for found in results))
+    columns = max(sum(f.row.data == name for f in results) for name in sets)
+    made, axes = figure(len(sets), columns)
+    for i, name in enumerate(sets):
+        for ax, found in zip(axes[i], [f for f in results if f.row.data == name], strict=False):
+            for k, (kind, color) in enumerate(zip(KINDS, (WITH, WITHOUT), strict=True)):
+                both = samples[found.row.name][kind]
+                ax.scatter(
+                    both["cached"],
+                    both["accuracy"],
+                    s=12,
+                    color=color,
+                    alpha=0.55,
+                    linewidths=0,
+                    label=f"{kind} skips",
+                )
+                ax.scatter(
+                    found.row.cached[k],
+                    found.row.accuracy[k],
+                    s=110,
+                    marker="+",
+                    color=color,
+                    linewidths=2,
+                    label=f"published mean, {kind}",
+                )
+                ax.scatter(
+                    np.mean(both["cached"]),
+                    np.mean(both["accuracy"]),
+                    s=60,
+                    marker="o",
+                    facecolors="none",
+                    edgecolors=color,
+                    linewidths=2,
+                    label=f"measured mean, {kind}",
+                )
+            ax.set_title(f"{titles[name]} {found.row.shape.name}", fontsize=10)
+            ax.set_xlabel("cached test images")
+        axes[i, 0].set_ylabel("accuracy in %")
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    made.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False, fontsize=9)
+    run.picture(
+        made,
+        "cached-and-accuracy",
+        "Cached test images and accuracy, a point for every network; crosses are the published "
+        "means, circles the measured ones.",
+    )
+
 
 #: Networks of each kind in a unit of work: what is finished with fewer serves with more of them.
 _UNIT = 25
@@ -56,7 +487,7 @@ class Settings(ImageSettings):
     trials: int = 2000
 
 
-def run(run: Run, settings: Settings) -> None:
+def run(run: LabRun, settings: Settings) -> None:
     """Train, look up, test, compare with what was published, and write it down."""
     data, missing = load_images(run, settings)
     rows = [row for row in PUBLISHED if row.data in data]
@@ -82,7 +513,9 @@ def _joined(parts: list[dict[str, Any]]) -> dict[str, Sample]:
     }
 
 
-def _unit(run: Run, settings: Settings, row: Row, data: DataSet, networks: range) -> dict[str, Any]:
+def _unit(
+    run: LabRun, settings: Settings, row: Table2Row, data: DataSet, networks: range
+) -> dict[str, Any]:
     """Accuracies and cached examples of some networks of a row, with and without skips."""
     what = asked(run, settings, data) | {
         "shape": [row.shape.layers, row.shape.neurons, row.shape.skips],
@@ -93,11 +526,11 @@ def _unit(run: Run, settings: Settings, row: Row, data: DataSet, networks: range
 
 
 def _measure(
-    run: Run, settings: Settings, row: Row, data: DataSet, networks: range
+    run: LabRun, settings: Settings, row: Table2Row, data: DataSet, networks: range
 ) -> dict[str, Any]:
     sizes = row.shape.sizes(data.x_train.shape[1], len(data.labels))
     tasks = [
-        Task(
+        TrainingTask(
             sizes,
             [run.torch_seed(row.name, kind, index) for index in networks],
             data.x_train,
@@ -111,7 +544,7 @@ def _measure(
     }
     writing = threading.Lock()
 
-    def finished(part: Part, look: Cached) -> None:
+    def finished(part: StackPart, look: CachedCounts) -> None:
         kind, place = KINDS[part.task], slice(part.networks.start, part.networks.stop)
         with writing:
             found[f"accuracy {kind}"][place] = 100 * look.right.mean(axis=1)
@@ -122,7 +555,9 @@ def _measure(
     return found
 
 
-def _comparison(run: Run, settings: Settings, row: Row, samples: dict[str, Sample]) -> Comparison:
+def _comparison(
+    run: LabRun, settings: Settings, row: Table2Row, samples: dict[str, Sample]
+) -> CachingComparison:
     chance = power(
         samples["with"]["cached"],
         samples["without"]["cached"],
@@ -131,11 +566,11 @@ def _comparison(run: Run, settings: Settings, row: Row, samples: dict[str, Sampl
         tail="less",
         trials=settings.trials,
     )
-    return Comparison.of(row, samples, chance)
+    return CachingComparison.of(row, samples, chance)
 
 
 def _write_files(
-    run: Run, results: list[Comparison], samples: dict[str, dict[str, Sample]]
+    run: LabRun, results: list[CachingComparison], samples: dict[str, dict[str, Sample]]
 ) -> None:
     """Every network and the statistics of every row, for scripts."""
     run.table(

@@ -9,29 +9,111 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from tropicell.lab.run import Run
-from tropicell.lab.store import Arrays
-from tropicell.lab.training import Part, Schedule, Task, train
+from tropicell.lab.data import DATA_SETS, DataSet, load_available
+from tropicell.lab.run import Arrays, LabRun
+from tropicell.lab.training import Examples, Schedule, Stack, StackPart, TrainingTask, torch, train
 from tropicell.network.network import Network
+from tropicell.network.patterns import PatternArray
+from tropicell.regions.columns import PackedPatterns
+
+# --------------------------------------------------------------------------------------------------
+# Which test examples are cached: their pattern also occurs among the training examples.
+# --------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
-class Job:
+class CachedCounts:
+    """What the networks of a stack do with a data set.
+
+    Attributes
+    ----------
+    hits : ndarray of bool, shape (networks, test examples)
+        Whether the example lies in a region that also holds a training example.
+    right : ndarray of bool, shape (networks, test examples)
+        Whether its class is predicted.
+    regions : ndarray of int64, shape (networks,)
+        Regions that hold training examples.
+    """
+
+    hits: NDArray[np.bool_]
+    right: NDArray[np.bool_]
+    regions: NDArray[np.int64]
+
+
+def cached(
+    stack: Stack,
+    x_train: ArrayLike,
+    y_train: ArrayLike,
+    x_test: ArrayLike,
+    y_test: ArrayLike,
+) -> CachedCounts:
+    """Look up the patterns of test examples among those of training examples.
+
+    Patterns are those of the networks in the precision in which they were trained.
+
+    Parameters
+    ----------
+    stack : Stack
+    x_train, y_train, x_test, y_test : array_like
+        As for `tropicell.lab.training.Task`.
+
+    Returns
+    -------
+    CachedCounts
+
+    Examples
+    --------
+    >>> stack = Stack([1, 2, 2], [], 1)
+    >>> stack.weights[0][0] = torch.tensor([[1.0], [-1.0]])
+    >>> found = cached(stack, [[1.0], [2.0]], [0, 0], [[3.0], [-3.0]], [0, 1])
+    >>> found.hits, found.regions
+    (array([[ True, False]]), array([1]))
+    """
+    known, _ = _look(stack, x_train, y_train)
+    asked, right = _look(stack, x_test, y_test)
+    hits, regions = [], []
+    for patterns, queries in zip(known, asked, strict=True):
+        packed = PackedPatterns.pack(patterns, 1)
+        hits.append(packed.find(queries) >= 0)
+        # of equal patterns the first is found, so every region is found once
+        regions.append(np.count_nonzero(packed.find(patterns) == np.arange(len(patterns))))
+    return CachedCounts(np.array(hits), right, np.array(regions, np.int64))
+
+
+def _look(stack: Stack, x: ArrayLike, y: ArrayLike) -> tuple[PatternArray, NDArray[np.bool_]]:
+    """Patterns (networks, examples, neurons), and whether the prediction is right."""
+    examples = Examples.of(x, y, stack.sizes, stack.count, "cross-entropy")
+    examples = examples.on(stack, range(stack.count))
+    patterns = np.empty((stack.count, len(examples), sum(stack.sizes[1:-1])), np.uint8)
+    right = np.empty(patterns.shape[:2], np.bool_)
+    start = 0
+    for inputs, targets in examples.chunks():
+        values = stack.forward(inputs)
+        part = slice(start, start + len(inputs))
+        active = torch.cat([layer > 0 for layer in values.layers[1:]], dim=1)
+        patterns[:, part] = active.mT.cpu().numpy()
+        right[:, part] = (values.outputs.argmax(dim=1) == targets).cpu().numpy()
+        start = part.stop
+    return patterns, right
+
+
+@dataclass(frozen=True, eq=False)
+class ClassifierJob:
     """Networks of one shape that learn the same.
 
     Attributes
     ----------
     name : str
-    task : Task
+    task : TrainingTask
         Network i of it is kept by its own.
     settings : mapping
         What the task's examples are, in words and numbers.
     """
 
     name: str
-    task: Task
+    task: TrainingTask
     settings: Mapping[str, Any]
 
     def unit(self, index: int) -> str:
@@ -69,13 +151,13 @@ class Trained:
     test_loss: NDArray[np.float64]
 
 
-def trained(run: Run, jobs: Sequence[Job], schedule: Schedule) -> list[Trained]:
+def trained(run: LabRun, jobs: Sequence[ClassifierJob], schedule: Schedule) -> list[Trained]:
     """Train what is not finished yet, all of it together, and give everything.
 
     Parameters
     ----------
-    run : Run
-    jobs : sequence of Job
+    run : LabRun
+    jobs : sequence of ClassifierJob
     schedule : Schedule
         With its checkpoints.
     """
@@ -85,9 +167,9 @@ def trained(run: Run, jobs: Sequence[Job], schedule: Schedule) -> list[Trained]:
     ]
     missing = [[i for i, found in enumerate(row) if found is None] for row in kept]
     todo = [j for j, rows in enumerate(missing) if rows]
-    clock = _Clock()
+    clock = _TrainingClock()
 
-    def finished(part: Part) -> None:
+    def finished(part: StackPart) -> None:
         j = todo[part.task]
         seconds = clock.lap() / len(part.networks)
         for place, index in enumerate(part.networks):
@@ -113,7 +195,10 @@ def trained(run: Run, jobs: Sequence[Job], schedule: Schedule) -> list[Trained]:
 
 
 def train_in(
-    run: Run, tasks: Sequence[Task], schedule: Schedule, finished: Callable[[Part], None]
+    run: LabRun,
+    tasks: Sequence[TrainingTask],
+    schedule: Schedule,
+    finished: Callable[[StackPart], None],
 ) -> None:
     """Train where and as a run says; `finished` gets stacks as they are done."""
     train(
@@ -126,7 +211,7 @@ def train_in(
     )
 
 
-class _Clock:
+class _TrainingClock:
     """How long each thread worked since it was last asked, or since the start."""
 
     def __init__(self) -> None:
@@ -140,7 +225,7 @@ class _Clock:
         return passed
 
 
-def _arrays(part: Part, place: int) -> Arrays:
+def _arrays(part: StackPart, place: int) -> Arrays:
     """One network of a stack at all checkpoints."""
     films = [networks[place] for networks in part.training.networks]
     arrays: Arrays = {
@@ -155,7 +240,7 @@ def _arrays(part: Part, place: int) -> Arrays:
     return arrays
 
 
-def _trained(task: Task, found: Sequence[Arrays]) -> Trained:
+def _trained(task: TrainingTask, found: Sequence[Arrays]) -> Trained:
     depth = len(task.sizes) - 1
     checkpoints = len(found[0]["train_loss"])
     networks = [
@@ -174,3 +259,76 @@ def _trained(task: Task, found: Sequence[Arrays]) -> Trained:
 
 
 _LOSSES = ("train_loss", "test_loss")
+
+
+# --------------------------------------------------------------------------------------------------
+# What Table 2 and Figure 4 share: training on images, and looking up what is cached.
+# --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ImageSettings:
+    """How much to train, and with which images.
+
+    Attributes
+    ----------
+    epochs : int
+    batch_size : int
+    learning_rate : float
+    train, test : int, optional
+        Use only so many images of each data set.
+    data_sets : tuple of str
+    """
+
+    epochs: int = 5
+    batch_size: int = 64
+    learning_rate: float = 5e-4
+    train: int | None = None
+    test: int | None = None
+    data_sets: tuple[str, ...] = DATA_SETS
+
+
+def load_images(run: LabRun, settings: ImageSettings) -> tuple[dict[str, DataSet], list[str]]:
+    """Those data sets that are there, and for the others what was expected."""
+    data, missing = load_available(
+        settings.data_sets,
+        run.options.data,
+        fetch=run.options.download,
+        progress=run.shows_progress,
+    )
+    return {
+        name: found.first(settings.train, settings.test) for name, found in data.items()
+    }, missing
+
+
+def asked(run: LabRun, settings: ImageSettings, data: DataSet) -> dict[str, Any]:
+    """What the networks trained on a data set depend on, besides their shapes and seeds."""
+    return {
+        "data": data.checksum,
+        "epochs": settings.epochs,
+        "batch_size": settings.batch_size,
+        "learning_rate": settings.learning_rate,
+        "device": run.options.device,
+    }
+
+
+def train_and_look_up(
+    run: LabRun,
+    settings: ImageSettings,
+    data: DataSet,
+    tasks: Sequence[TrainingTask],
+    finished: Callable[[StackPart, CachedCounts], None],
+) -> None:
+    """Train, and hand over each stack of networks with the test examples that are cached."""
+
+    def look_up(part: StackPart) -> None:
+        finished(part, cached(part.stack, data.x_train, data.y_train, data.x_test, data.y_test))
+
+    schedule = Schedule(
+        settings.epochs,
+        settings.learning_rate,
+        "cross-entropy",
+        settings.batch_size,
+        losses=False,
+    )
+    train_in(run, tasks, schedule, look_up)

@@ -1,6 +1,7 @@
-"""The one canonical form of a network, and where to look: layers, activations, patterns, maps, domains.
+"""The one canonical form of a network, and the domains in which regions are looked for.
 
 `network` and `layers` are the form itself, `activations` the piecewise-linear functions, `patterns`
 and `maps` what a network is on one pattern, `domains` where regions are looked for, `flat` the form
-that kernels read, `families` and `bounds` networks and numbers that are known. May import `geometry`.
+that kernels read, `families` and `bounds` networks and numbers that are known. May import
+`geometry`.
 """

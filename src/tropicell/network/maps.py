@@ -23,9 +23,9 @@ from tropicell.geometry.arithmetic import EXACT, Arithmetic, to_floats, to_fract
 from tropicell.network.patterns import PatternArray, split_layers
 
 if TYPE_CHECKING:
+    from tropicell.network.activations import Activation
     from tropicell.network.layers import Affine
     from tropicell.network.network import Network
-    from tropicell.network.piecewise import Activation
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,9 +24,8 @@ from tropicell.network.checks import check_layers, checked_points
 from tropicell.network.diagram import draw, summary
 from tropicell.network.domains import Slice
 from tropicell.network.fingerprint import fingerprint
-from tropicell.network.layers import Affine, Layer, shared
+from tropicell.network.layers import Affine, Layer, mlp_parts, shared
 from tropicell.network.maps import AffineMap, NetworkMaps
-from tropicell.network.mlp import mlp_parts
 from tropicell.network.patterns import PatternArray, PatternLike
 
 _MOST_REMEMBERED = 8
@@ -221,7 +220,7 @@ class Network:
 
     @property
     def fingerprint(self) -> str:
-        """64 hexadecimal digits that tell this network from others; see `tropicell.network.fingerprint`."""
+        """64 hexadecimal digits that tell this network from others (`network.fingerprint`)."""
         digits: str = self.remember("fingerprint", lambda: fingerprint(self))
         return digits
 

@@ -1,4 +1,4 @@
-"""Algorithm 1 of the paper, `FindLinearRegion`: the inequalities of a pattern's region, or "empty"."""
+"""Algorithm 1 of the paper, `FindLinearRegion`: a pattern's inequalities, or "empty"."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Algorithm 3 of the paper, `Predict`: the affine maps of regions, cached; for many points at a time.
+"""Algorithm 3 of the paper, `Predict`: the affine maps of regions, cached, for many points.
 
 The numbers in `predict` are the lines of the paper::
 

@@ -8,20 +8,203 @@ what the network is there. To predict without running the network, find regions 
 
 from __future__ import annotations
 
+import inspect
+import json
 import os
-from typing import TYPE_CHECKING, Any
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tropicell._runtime.arrays import FloatArray
-from tropicell.errors import InvalidInputError
+from tropicell._runtime.paths import path_of
+from tropicell.errors import InvalidInputError, ModelFileError, require
+from tropicell.importers.files import read_npz, write_npz
+from tropicell.importers.messages import in_file
 from tropicell.network.network import Network
-from tropicell.predict.estimator import Estimator
+from tropicell.regions.columns import PackedPatterns
 
 if TYPE_CHECKING:
     from tropicell.predict.cached_module import CachedModule
     from tropicell.predict.region_maps import RegionMaps
+
+# --------------------------------------------------------------------------------------------------
+# scikit-learn's conventions, without scikit-learn.
+# --------------------------------------------------------------------------------------------------
+
+
+class Estimator(ABC):
+    """What scikit-learn expects of an estimator, for one whose network was trained before.
+
+    A subclass keeps its constructor's arguments as attributes of the same names, and has a method
+    `_start_again` that checks them and forgets everything.
+    """
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The constructor's arguments.
+
+        Examples
+        --------
+        >>> from tropicell import CachedPredictor, Network
+        >>> CachedPredictor(Network.mlp([[[1.0]]]), max_bytes=1000).get_params()
+        {'network': Network(1 → 1), 'max_bytes': 1000, 'policy': 'lru'}
+        """
+        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
+
+    def set_params(self, **params: Any) -> Self:
+        """Change some of the constructor's arguments, and forget everything.
+
+        Examples
+        --------
+        >>> from tropicell import CachedPredictor, Network
+        >>> CachedPredictor(Network.mlp([[[1.0]]])).set_params(policy="fifo").policy
+        'fifo'
+        """
+        before = self.get_params()
+        for name in params:
+            if name not in before:
+                raise InvalidInputError(
+                    f"no parameter is called {name!r}; there are {', '.join(before)}"
+                )
+        try:
+            vars(self).update(params)
+            self._start_again()
+        except InvalidInputError:
+            vars(self).update(before)
+            raise
+        return self
+
+    @abstractmethod
+    def _start_again(self) -> None:
+        """Check the parameters and forget everything."""
+
+    def __sklearn_clone__(self) -> Self:
+        return type(self)(**self.get_params())
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True  # the network was trained before
+
+    def __sklearn_tags__(self) -> Any:
+        utils: Any = require("sklearn.utils", extra="sklearn", why="scikit-learn's tags")
+        return utils.Tags(
+            estimator_type="regressor",
+            target_tags=utils.TargetTags(required=False, multi_output=True),
+            regressor_tags=utils.RegressorTags(),
+            requires_fit=False,
+        )
+
+
+# --------------------------------------------------------------------------------------------------
+# Caches of predictors in files: patterns and maps, and the network's fingerprint.
+# --------------------------------------------------------------------------------------------------
+
+FORMAT, VERSION = "tropicell-cache", 1
+
+#: Regions that are read from the file at a time.
+_STEP = 1024
+
+
+def save_cache(predictor: CachedPredictor, path: str | os.PathLike[str]) -> None:
+    """Write a predictor's regions to an ``.npz`` file.
+
+    Notes
+    -----
+    ``header`` is JSON: ``format``, ``version``, ``fingerprint`` (of the network), ``max_bytes`` and
+    ``policy``. ``words`` are the packed patterns, ``maps`` the affine maps of shape (regions,
+    outputs, inputs + 1), both in the order in which they would go.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from tropicell.predict.cached import CachedPredictor
+    >>> network = Network.mlp([[[1.0], [-1.0]], [[1.0, 2.0]]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     CachedPredictor(network).fit([[1.0], [-1.0]]).save(folder + "/cache.npz")
+    ...     CachedPredictor.load(folder + "/cache.npz", network).size
+    2
+    """
+    file = path_of(path)
+    if file.suffix.lower() != ".npz":
+        raise InvalidInputError(f"{file}: expected the suffix .npz, not {file.suffix!r}")
+    words, maps = predictor.columns()
+    header = {
+        "format": FORMAT,
+        "version": VERSION,
+        "fingerprint": predictor.network.fingerprint,
+        "max_bytes": int(predictor.max_bytes),
+        "policy": predictor.policy,
+    }
+    write_npz(file, {"header": np.array(json.dumps(header)), "words": words, "maps": maps})
+
+
+def load_cache(
+    kind: type[CachedPredictor],
+    path: str | os.PathLike[str],
+    network: Network,
+    max_bytes: int | None,
+    policy: str | None,
+) -> CachedPredictor:
+    """A predictor with the regions of a file; see `CachedPredictor.load`."""
+    check_params(network, 1 if max_bytes is None else max_bytes, policy or POLICIES[0])
+    file = path_of(path)
+    with in_file(file):
+        header, words, maps = _read(file, network)
+        predictor = kind(
+            network,
+            header["max_bytes"] if max_bytes is None else max_bytes,
+            header["policy"] if policy is None else policy,
+        )
+        for start in range(0, len(words), _STEP):
+            part = slice(start, start + _STEP)
+            predictor.extend(np.array(words[part], order="C"), np.array(maps[part], order="C"))
+    return predictor
+
+
+def _read(file: Path, network: Network) -> tuple[dict[str, Any], Any, Any]:
+    """The header of a file, and the patterns and maps in it."""
+    arrays, where = read_npz(file, mapped=True), str(file)
+    try:
+        header = json.loads(str(arrays["header"]))
+        if not isinstance(header, dict) or header.get("format") != FORMAT:
+            raise ModelFileError(
+                f"{where}: holds no cache; expected a file of CachedPredictor.save"
+            )
+        if header["version"] != VERSION:
+            raise ModelFileError(
+                f"{where}: version {header['version']!r} of the layout is not known; this version "
+                f"of tropicell reads {VERSION}"
+            )
+        if header["fingerprint"] != network.fingerprint:
+            raise ModelFileError(
+                f"{where}: the cache belongs to another network; its fingerprint is "
+                f"{str(header['fingerprint'])[:12]}…, that of {network!r} is "
+                f"{network.fingerprint[:12]}…; load it with the network that it was made with, or "
+                "fit a new one"
+            )
+        return header, *_columns(arrays, network, where)
+    except json.JSONDecodeError as error:
+        raise ModelFileError(f"{where}: the header is not JSON: {error}") from None
+    except KeyError as error:
+        raise ModelFileError(f"{where}: {error} is missing; the file is damaged") from None
+
+
+def _columns(arrays: dict[str, Any], network: Network, where: str) -> tuple[Any, Any]:
+    words, maps = arrays["words"], arrays["maps"]
+    bits = PackedPatterns.aligned_bits_for(network.pieces)
+    expected = {
+        "words": (np.uint64, (len(words), PackedPatterns.words_for(network.n_neurons, bits))),
+        "maps": (np.float64, (len(words), network.n_outputs, network.n_inputs + 1)),
+    }
+    for name, (kind, shape) in expected.items():
+        if arrays[name].dtype != kind or arrays[name].shape != shape:
+            raise ModelFileError(
+                f"{where}: {name!r} has type {arrays[name].dtype} and shape {arrays[name].shape}; "
+                f"expected {np.dtype(kind)} and {shape}"
+            )
+    return words, maps
+
 
 Words = NDArray[np.uint64]
 #: What happens when the cache is full: the region that was not used for longest goes, the one that
@@ -266,8 +449,6 @@ class CachedPredictor(Estimator):
         ...     CachedPredictor.load(folder + "/cache.npz", network).size
         2
         """
-        from tropicell.predict.files import save_cache  # noqa: PLC0415 - built on this module
-
         save_cache(self, path)
 
     @classmethod
@@ -304,8 +485,6 @@ class CachedPredictor(Estimator):
         ...     CachedPredictor.load(folder + "/cache.npz", network, policy="fifo").policy
         'fifo'
         """
-        from tropicell.predict.files import load_cache  # noqa: PLC0415
-
         return load_cache(cls, path, network, max_bytes, policy)
 
     def to_torch(self) -> CachedModule:

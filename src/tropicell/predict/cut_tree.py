@@ -51,7 +51,7 @@ class CutTree:
     children : ndarray of int32, shape (nodes, 2)
         For a negative and a positive value: a later node, or ``-1 - region``.
     lines : ndarray, shape (nodes,)
-        The line (see `tropicell.network.lines`) of every node.
+        The line (see `tropicell.network.inequalities`) of every node.
     levels : int
         The most tests that a point needs.
     """
@@ -115,7 +115,7 @@ class CutTree:
 
 
 def domain_table(regions: Regions, tree: CutTree) -> FloatArray:
-    """Domain and tree as one table, the form that the kernels read; see `tropicell.predict._locating`."""
+    """Domain and tree as one table, the form that the kernels of `_locating` read."""
     d = regions.network.n_inputs
     low, high, rows = split_domain(regions)
     shift = 2 + len(rows)

@@ -47,7 +47,7 @@ def _directions(rays: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def facet_lines(regions: Regions) -> Ragged:
-    """The lines (see `tropicell.network.lines`) of each region's facets."""
+    """The lines (see `tropicell.network.inequalities`) of each region's facets."""
     lines = regions.lines
     numbers = {lines.boundary(i): i for i in range(1, lines.count)}
     rows = [[numbers[facet.sources[0]] for facet in region.facets] for region in regions]

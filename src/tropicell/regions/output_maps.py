@@ -96,7 +96,7 @@ def packed_maps(network: Network, packed: PackedPatterns, *, workers: int = 1) -
     >>> packed_maps(network, packed, workers=2).tolist()
     [[[1.0, 5.0]], [[-1.0, 7.0]]]
     """
-    from tropicell._runtime.blueprint import Blueprint  # noqa: PLC0415
+    from tropicell._runtime.memory import Blueprint  # noqa: PLC0415
     from tropicell.regions._pattern_maps import maps_of_patterns  # noqa: PLC0415 - imports Numba
 
     fill: Any = maps_of_patterns
@@ -126,8 +126,7 @@ def packed_maps(network: Network, packed: PackedPatterns, *, workers: int = 1) -
 
 def _program_with_output(network: Network) -> MapArrays:
     """Flat arrays for a network whose output is one more layer, in the inputs' own scale."""
-    from tropicell.network.flat import compile_program  # noqa: PLC0415 - imports Numba
-    from tropicell.network.tame import embedding_of  # noqa: PLC0415
+    from tropicell.network.flat import compile_program, embedding_of  # noqa: PLC0415 - Numba
 
     rows = embedding_of(network)
     layers = [*network.layers, Layer(network.output)]

@@ -14,7 +14,7 @@ from tropicell._runtime.arrays import FloatArray
 from tropicell.errors import InvalidInputError
 from tropicell.geometry.arithmetic import ArithmeticName
 from tropicell.network.domains import Domain
-from tropicell.network.lines import Lines, lines_of
+from tropicell.network.inequalities import Lines, lines_of
 from tropicell.network.maps import AffineMap
 from tropicell.network.network import Network
 from tropicell.network.patterns import PatternArray, PatternLike, to_text
@@ -64,7 +64,7 @@ class Regions:
         Vertices and rays of each region in homogeneous coordinates: the last one is 1 for a vertex
         and 0 for a ray.
     facet_lines : Ragged, optional
-        The lines (see `tropicell.network.lines`) of each region's facets.
+        The lines (see `tropicell.network.inequalities`) of each region's facets.
 
     Columns that the engine does not give are worked out, exactly and region by region, when they
     are asked for.

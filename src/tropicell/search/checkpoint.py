@@ -27,8 +27,7 @@ from tropicell.errors import CheckpointError, CheckpointWarning, TropicellError
 from tropicell.importers.files import read_npz, write_npz
 from tropicell.network.domains import Domain
 from tropicell.network.network import Network
-from tropicell.regions.batch import Columns
-from tropicell.regions.columns import PackedPatterns
+from tropicell.regions.columns import Columns, PackedPatterns
 from tropicell.search.unit_states import units_from_arrays, units_to_arrays
 
 if TYPE_CHECKING:  # Numba is slow to import

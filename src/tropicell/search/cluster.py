@@ -25,7 +25,7 @@ from tropicell.errors import CheckpointError, InvalidInputError, TropicellError,
 from tropicell.geometry.arithmetic import ArithmeticName
 from tropicell.network.domains import Domain
 from tropicell.network.network import Network
-from tropicell.regions.batch import Columns, size_of
+from tropicell.regions.columns import Columns, size_of
 from tropicell.regions.stored.manifest import Part
 from tropicell.regions.stored.places import place_of
 from tropicell.search.folder import FolderWriter, RegionFolder, write_part
@@ -61,7 +61,7 @@ _NO_CORES = 600.0
 _PATIENCE = 10.0
 
 
-class Plan(NamedTuple):
+class ClusterPlan(NamedTuple):
     """What all tasks share; it goes to every machine once.
 
     `key` tells plans apart; `url` is where to write, None if regions are only counted. `token`
@@ -88,14 +88,14 @@ class JobOutcome(NamedTuple):
 
 
 @dataclass(eq=False)
-class Job:
+class ClusterJob:
     """A run of consecutive units; once it is done, its parts and the jobs that are left of it."""
 
     key: str
     generation: int
     units: list[Unit]
     parts: list[Part] = field(default_factory=list)
-    children: list[Job] = field(default_factory=list)
+    children: list[ClusterJob] = field(default_factory=list)
     done: bool = False
     tries: int = 0
 
@@ -112,7 +112,7 @@ class Job:
         first = max(1, len(left) - most + 1) if left else 0
         groups = [left[:first], *([unit] for unit in left[first:])] if left else []
         self.children = [
-            Job(_child_key(self.key, k), self.generation + 1, group)
+            ClusterJob(_child_key(self.key, k), self.generation + 1, group)
             for k, group in enumerate(groups)
         ]
 
@@ -126,23 +126,23 @@ def _child_key(key: str, number: int) -> str:
     return hashlib.sha256(f"{key}/{number}".encode()).hexdigest()[:16]
 
 
-def first_job(task: Task) -> Job:
+def first_job(task: Task) -> ClusterJob:
     """All that there is to do."""
-    return Job(_child_key("", 0), 0, [task.root()])
+    return ClusterJob(_child_key("", 0), 0, [task.root()])
 
 
 #: The work of the plan that a process was last asked for: building it takes time.
 _tasks: dict[str, Task] = {}
 
 
-def do_job(plan: Plan, key: str, units: list[Unit], limit: int) -> JobOutcome:
+def do_job(plan: ClusterPlan, key: str, units: list[Unit], limit: int) -> JobOutcome:
     """Do a job on whatever machine this is. The same job gives the same files, whoever does it.
 
     Examples
     --------
     >>> from tropicell import WholeSpace
     >>> network = Network.mlp([[[1.0], [-1.0]], [[1.0, 1.0]]], [[0.0, -1.0], [0.0]])
-    >>> plan = Plan("plan", network, WholeSpace(), "cells", "exact", None, ())
+    >>> plan = ClusterPlan("plan", network, WholeSpace(), "cells", "exact", None, ())
     >>> units = [task_of("cells", network, plan.domain, "exact", store=False).root()]
     >>> do_job(plan, "0", units, 100)[:3]
     (3, [], [])
@@ -182,12 +182,12 @@ def do_job(plan: Plan, key: str, units: list[Unit], limit: int) -> JobOutcome:
 
 
 class RayRun:
-    """One enumeration on a Ray cluster; see `tropicell.regions.batch.Run`.
+    """One enumeration on a Ray cluster; see `tropicell.regions.columns.Run`.
 
     Parameters
     ----------
-    plan : Plan
-    jobs : list of Job
+    plan : ClusterPlan
+    jobs : list of ClusterJob
         In order; those that are done keep their places.
     address : str, optional
         Of a cluster, ``"auto"`` for the one that this machine belongs to; None: a Ray of its own
@@ -197,10 +197,14 @@ class RayRun:
     """
 
     def __init__(
-        self, plan: Plan, jobs: list[Job], address: str | None = None, cpus: int | None = None
+        self,
+        plan: ClusterPlan,
+        jobs: list[ClusterJob],
+        address: str | None = None,
+        cpus: int | None = None,
     ) -> None:
         self._plan, self._address, self._cpus = plan, address, cpus
-        self._root = Job("", 0, [], children=jobs, done=True)
+        self._root = ClusterJob("", 0, [], children=jobs, done=True)
         self._open = [job for job in reversed(jobs) if not job.done]
         self._stop = False
         self._tasks = 0
@@ -226,7 +230,7 @@ class RayRun:
         mine = not ray.is_initialized()
         if mine:
             _connect(ray, self._address, self._cpus)
-        running: dict[Any, Job] = {}
+        running: dict[Any, ClusterJob] = {}
         try:
             yield from self._work(ray, running)
         finally:
@@ -235,7 +239,7 @@ class RayRun:
             if mine:
                 ray.shutdown()
 
-    def _work(self, ray: Any, running: dict[Any, Job]) -> Iterator[None]:
+    def _work(self, ray: Any, running: dict[Any, ClusterJob]) -> Iterator[None]:
         remote = ray.remote(num_cpus=1, max_retries=3, scheduling_strategy="SPREAD")(do_job)
         plan = ray.put(self._plan)
         cores, looked, had_cores = 1, 0.0, time.perf_counter()
@@ -263,7 +267,7 @@ class RayRun:
             yield None
         self.complete = not self._open and not running
 
-    def _take(self, ray: Any, reference: Any, job: Job) -> bool:
+    def _take(self, ray: Any, reference: Any, job: ClusterJob) -> bool:
         """Take over what a task found; False if Ray does not have it at hand."""
         try:
             # A result that was lost with its machine is made anew: no reason to wait for it here.
@@ -300,7 +304,7 @@ class RayRun:
         """Tasks, and their time added up."""
         return {"tasks": self._tasks, "task_seconds": self._seconds, "backend": "ray"}
 
-    def jobs(self) -> Iterator[Job]:
+    def jobs(self) -> Iterator[ClusterJob]:
         """All jobs, in the order of their regions."""
         stack = [self._root]
         while stack:
@@ -312,7 +316,7 @@ class RayRun:
 class JobWriter(FolderWriter):
     """Writes down which jobs are done and which are left; the regions are already there."""
 
-    def jobs(self) -> list[Job]:
+    def jobs(self) -> list[ClusterJob]:
         """The jobs that were written down; at first, one with all units."""
         if self.units is None:
             return [first_job(self._task)]
@@ -321,14 +325,16 @@ class JobWriter(FolderWriter):
         try:
             for entry in self.more.get("jobs", []):
                 before, size = int(entry["before"]), int(entry["units"])
-                jobs.append(Job("", 0, [], parts[part : part + before], done=True))
+                jobs.append(ClusterJob("", 0, [], parts[part : part + before], done=True))
                 jobs.append(
-                    Job(str(entry["key"]), int(entry["generation"]), units[unit : unit + size])
+                    ClusterJob(
+                        str(entry["key"]), int(entry["generation"]), units[unit : unit + size]
+                    )
                 )
                 part, unit = part + before, unit + size
         except (KeyError, TypeError, ValueError, ArithmeticError) as error:
             raise CheckpointError(f"{self.folder}: its state is damaged: {error!r}") from None
-        return [*jobs, Job("", 0, [], parts[part:], done=True)]
+        return [*jobs, ClusterJob("", 0, [], parts[part:], done=True)]
 
     def save_if_due(self, source: Any) -> None:
         """Write if it was not written for some time."""
@@ -366,13 +372,13 @@ def start(
     engine, arithmetic = identity["engine"], identity["arithmetic"]
     task = task_of(engine, network, domain, arithmetic, store=out is not None)
     if out is None:
-        plan = Plan(json.dumps(what), network, domain, engine, arithmetic, None, ())
+        plan = ClusterPlan(json.dumps(what), network, domain, engine, arithmetic, None, ())
         return None, RayRun(plan, [first_job(task)], address, cpus)
     writer = JobWriter(out, what, task, network, domain)
     columns = tuple(out.columns)
     token = secrets.token_hex(4)
     key = json.dumps([what, writer.folder, columns, token])
-    plan = Plan(key, network, domain, engine, arithmetic, writer.folder, columns, token)
+    plan = ClusterPlan(key, network, domain, engine, arithmetic, writer.folder, columns, token)
     try:
         return writer, RayRun(plan, writer.jobs(), address, cpus)
     except BaseException:

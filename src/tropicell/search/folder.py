@@ -34,11 +34,10 @@ from tropicell.errors import (
 from tropicell.importers.files import read_npz
 from tropicell.network.domains import Domain
 from tropicell.network.network import Network
-from tropicell.regions.batch import Columns, size_of
-from tropicell.regions.columns import PackedPatterns
+from tropicell.regions.columns import Columns, PackedPatterns, size_of
 from tropicell.regions.regions import Regions
 from tropicell.regions.stored.manifest import NAME, NETWORK, OTHER, Manifest, ManifestFile, Part
-from tropicell.regions.stored.places import Place, place_of
+from tropicell.regions.stored.places import FolderPlace, place_of
 from tropicell.regions.stored.tables import COLUMNS, ROW_GROUP, arrow, to_table
 from tropicell.search.checkpoint import DAMAGE, Source
 from tropicell.search.unit_states import units_from_arrays, units_to_arrays
@@ -106,7 +105,7 @@ class OpenFolder:
         self, folder: RegionFolder, identity: dict[str, Any], network: Network, domain: Domain
     ) -> None:
         arrow("pyarrow.parquet")
-        self.place: Place = place_of(folder.path)
+        self.place: FolderPlace = place_of(folder.path)
         self.columns = [name for name in COLUMNS if name in folder.columns]
         #: What is added to names where other writers can't be kept out, so that files differ.
         self.token = "" if self.place.atomic else secrets.token_hex(4)
@@ -251,7 +250,7 @@ class OpenFolder:
 
 
 def write_part(
-    place: Place, name: str, batches: Sequence[Columns], columns: Sequence[str] = COLUMNS
+    place: FolderPlace, name: str, batches: Sequence[Columns], columns: Sequence[str] = COLUMNS
 ) -> Part:
     """Write regions to one Parquet file."""
     parquet = arrow("pyarrow.parquet")
@@ -411,7 +410,7 @@ class FolderWriter:
         self._folder.close()
 
 
-def _write_network(place: Place, network: Network, domain: Domain) -> Sums:
+def _write_network(place: FolderPlace, network: Network, domain: Domain) -> Sums:
     """An ordinary file of regions, without regions."""
     bits = PackedPatterns.bits_for(network.pieces)
     packed = PackedPatterns.pack(np.empty((0, network.n_neurons), np.uint8), bits)
@@ -426,7 +425,7 @@ def _write_network(place: Place, network: Network, domain: Domain) -> Sums:
         return _write(place, NETWORK, memoryview(file.read_bytes()))
 
 
-def _write(place: Place, name: str, content: memoryview) -> Sums:
+def _write(place: FolderPlace, name: str, content: memoryview) -> Sums:
     with place.writing(name) as stream:
         stream.write(content)
     return sums_of(io.BytesIO(content))

@@ -22,8 +22,7 @@ from tropicell.geometry.arithmetic import ArithmeticName
 from tropicell.network.domains import Domain, Polytope, resolve
 from tropicell.network.network import Network
 from tropicell.paper.algorithm2 import start_cell
-from tropicell.regions.batch import Columns, Run, first, size_of
-from tropicell.regions.columns import PackedPatterns
+from tropicell.regions.columns import Columns, EngineRun, PackedPatterns, first, size_of
 from tropicell.regions.regions import Regions
 from tropicell.search.checkpoint import Checkpoint, CheckpointFile, identity
 
@@ -132,7 +131,7 @@ class Search:
             return
         most = sys.maxsize if self.max_regions is None else self.max_regions
         unlimited = self.max_bytes is None or self.out is not None
-        budget = _Budget(most, sys.maxsize if unlimited else cast(int, self.max_bytes))
+        budget = _RegionBudget(most, sys.maxsize if unlimited else cast(int, self.max_bytes))
         if self.out is not None:
             budget.regions = run.count
         bar = RegionBar(show and name != "traverse", partial(self._guess, domain))
@@ -181,7 +180,7 @@ class Search:
         *,
         store: bool,
         pausing: bool,
-    ) -> tuple[Keeper | None, Run]:
+    ) -> tuple[Keeper | None, EngineRun]:
         """The run, and the checkpoint or folder from which it goes on."""
         from tropicell.engines import table as runs  # noqa: PLC0415 - Numba is slow to import
         from tropicell.engines.threads import UnitRun  # noqa: PLC0415
@@ -212,7 +211,7 @@ class Search:
 
     def _start_on_cluster(
         self, name: str, domain: Domain, *, store: bool
-    ) -> tuple[Keeper | None, Run]:
+    ) -> tuple[Keeper | None, EngineRun]:
         """Tasks on a Ray cluster, and the folder that they write to."""
         if self.backend != "ray":
             raise InvalidInputError(
@@ -316,7 +315,7 @@ class Keeper(Protocol):
         """Let others write there."""
 
 
-class _Budget:
+class _RegionBudget:
     """How many regions, and bytes of them, may be kept."""
 
     def __init__(self, most: int, most_bytes: int) -> None:
@@ -369,7 +368,9 @@ class _Ending:
 class _Driver:
     """Takes what a run finds until it is done, a budget is spent, or a signal comes."""
 
-    def __init__(self, run: Run, budget: _Budget, file: Keeper | None, ending: _Ending) -> None:
+    def __init__(
+        self, run: EngineRun, budget: _RegionBudget, file: Keeper | None, ending: _Ending
+    ) -> None:
         self._run, self._budget, self._file, self._ending = run, budget, file, ending
         self.lost = False  # whether regions were found that are not in the result
 

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tropicell._runtime.blueprint import Blueprint
 from tropicell._runtime.interruption import check
+from tropicell._runtime.memory import Blueprint
 from tropicell.engines._column_kernels import pattern_rows
 from tropicell.engines._unit_kernels import RESULT_SIZE
 from tropicell.engines.cells._exact_cells import ExactCell
@@ -17,14 +17,14 @@ from tropicell.engines.cells._exact_cone import polygon, ray_basis
 from tropicell.engines.cells._state import (
     STATE_SIZE,
     UNSURE,
-    Batch,
+    CellBatch,
     ConeStack,
     Fine,
     PlaneStack,
     Seeds,
     Unsure,
 )
-from tropicell.network.flat import Program
+from tropicell.network.flat import FlatNetwork
 
 #: A batch has at most so many regions, and so many bytes of patterns.
 BATCH_REGIONS = 1 << 14
@@ -38,7 +38,9 @@ UnsureCell = tuple[int, bytes, bytearray, list[int], list[int]]
 _FIXED = ("sides", "margin", "change", "basis", "minors", "terms", "square", "fine", "halt")
 
 
-def plane_stack(program: Program, free: Callable[[Any], Any] = lambda array: array) -> PlaneStack:
+def plane_stack(
+    program: FlatNetwork, free: Callable[[Any], Any] = lambda array: array
+) -> PlaneStack:
     """Stack of the plane kernel; it grows when the kernel asks for it. For `free`: `Blueprint`."""
     zeros = np.zeros
     width, lines = program.width, program.most_lines
@@ -83,7 +85,7 @@ def twice(array: Any) -> Any:
     return np.concatenate([array, np.zeros_like(array)])
 
 
-def batch_arrays(program: Program, store: bool) -> Batch:
+def batch_arrays(program: FlatNetwork, store: bool) -> CellBatch:
     """Buffers for a batch of regions; tiny ones if regions are only counted.
 
     They are not cleared: memory that is not used costs nothing.
@@ -92,7 +94,7 @@ def batch_arrays(program: Program, store: bool) -> Batch:
     d = program.dimension
     n = min(BATCH_REGIONS, max(64, _BATCH_BYTES // max(neurons, 1))) if store else 1
     corners = max(n * (8 if d <= 3 else 24), 4096) if store else 1
-    return Batch(
+    return CellBatch(
         patterns=pattern_rows(n, neurons),
         witnesses=np.empty((n, d)),
         volumes=np.empty(n),
@@ -105,7 +107,7 @@ def batch_arrays(program: Program, store: bool) -> Batch:
     )
 
 
-def unsure_arrays(program: Program) -> Unsure:
+def unsure_arrays(program: FlatNetwork) -> Unsure:
     """Buffers for the cells that need exact arithmetic."""
     neurons = program.neurons
     lines = program.most_lines
@@ -120,19 +122,19 @@ def unsure_arrays(program: Program) -> Unsure:
     )
 
 
-class Room(NamedTuple):
+class CellRoom(NamedTuple):
     """All that a worker writes to."""
 
     maps: tuple[Any, Any, Any, Any]  # of the current cell; rows, errors, pattern, changes
     stack: Any
     records: Any
-    out: Batch
+    out: CellBatch
     unsure: Unsure
     state: Any
     result: Any
 
 
-def room_for(program: Program, exact: bool, store: bool) -> Blueprint[Room]:
+def room_for(program: FlatNetwork, exact: bool, store: bool) -> Blueprint[CellRoom]:
     """How to make what a worker needs.
 
     Kernels write numbers before they read them. With float arithmetic they read error bounds of 0
@@ -143,15 +145,15 @@ def room_for(program: Program, exact: bool, store: bool) -> Blueprint[Room]:
     changes = np.full(program.depth + 2, -1)
     pattern = np.zeros(program.neurons, np.uint8)
 
-    def make(unused: Callable[[Any], Any]) -> Room:
+    def make(unused: Callable[[Any], Any]) -> CellRoom:
         def free(array: Any) -> Any:
             return unused(array) if exact else array
 
-        return Room(
+        return CellRoom(
             maps=(free(np.zeros((d + 2, rows))), free(np.zeros((d + 3, rows))), pattern, changes),
             stack=(plane_stack if d == 2 else cone_stack)(program, free),
             records=np.zeros((256, 11), np.int64),
-            out=Batch(*map(unused, batch_arrays(program, store))),
+            out=CellBatch(*map(unused, batch_arrays(program, store))),
             unsure=Unsure(*map(unused, unsure_arrays(program))),
             state=np.zeros(STATE_SIZE, np.int64),
             result=np.zeros(RESULT_SIZE, np.int64),
@@ -160,7 +162,7 @@ def room_for(program: Program, exact: bool, store: bool) -> Blueprint[Room]:
     return Blueprint(make)
 
 
-def unsure_cells(program: Program, unsure: Unsure, state: Any) -> list[UnsureCell]:
+def unsure_cells(program: FlatNetwork, unsure: Unsure, state: Any) -> list[UnsureCell]:
     """The cells handed out."""
     found = []
     facets = conflicts = 0
@@ -182,7 +184,7 @@ def unsure_cells(program: Program, unsure: Unsure, state: Any) -> list[UnsureCel
     return found
 
 
-def plane_seeds(program: Program, cells: Sequence[ExactCell]) -> Seeds:
+def plane_seeds(program: FlatNetwork, cells: Sequence[ExactCell]) -> Seeds:
     """Seeds for the plane kernel from pointed cells."""
     neurons = program.neurons
     patterns = np.zeros((len(cells), neurons), np.uint8)
@@ -209,7 +211,7 @@ def plane_seeds(program: Program, cells: Sequence[ExactCell]) -> Seeds:
     )
 
 
-def cone_stack(program: Program, free: Callable[[Any], Any]) -> ConeStack:
+def cone_stack(program: FlatNetwork, free: Callable[[Any], Any]) -> ConeStack:
     """Stack of the cone kernel; it grows when the kernel asks for it. For `free`: `Blueprint`."""
     zeros = np.zeros
     d = program.dimension
@@ -263,7 +265,7 @@ def _minor_terms(d: int) -> Any:
     return np.array(terms, np.int64).reshape(-1, 5)
 
 
-def cone_seeds(program: Program, cells: Sequence[ExactCell]) -> Seeds:
+def cone_seeds(program: FlatNetwork, cells: Sequence[ExactCell]) -> Seeds:
     """Seeds for the cone kernel from pointed cells."""
     neurons = program.neurons
     d = program.dimension

@@ -29,7 +29,7 @@ from tropicell.engines.cells._exact_cone import (
 )
 from tropicell.geometry.arithmetic import EXACT
 from tropicell.network.domains import Domain
-from tropicell.network.flat import Program
+from tropicell.network.flat import FlatNetwork
 from tropicell.network.network import Network
 
 #: So many prefixes' exact maps are kept.
@@ -70,11 +70,11 @@ class ExactCells:
     network : Network
     domain : Domain
         Not a slice.
-    program : Program
+    program : FlatNetwork
         Gives the numbers of the lines.
     """
 
-    def __init__(self, network: Network, domain: Domain, program: Program) -> None:
+    def __init__(self, network: Network, domain: Domain, program: FlatNetwork) -> None:
         self._network = network
         self._maps = network.maps("exact")
         self._program = program

@@ -15,10 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tropicell._runtime.arrays import FloatArray, IntArray
-from tropicell._runtime.blueprint import Blueprint
 from tropicell._runtime.interruption import check
 from tropicell._runtime.jit import Entry, copy_bytes, kernel
-from tropicell._runtime.memory import address_of
+from tropicell._runtime.memory import Blueprint, address_of
 from tropicell.engines.cells import _buffers as buffers
 from tropicell.engines.cells._exact_cells import ExactCells
 from tropicell.engines.cells._plane import run_plane
@@ -39,10 +38,17 @@ from tropicell.engines.cells._state import (
 )
 from tropicell.geometry.rounding import ROUND, TINY
 from tropicell.network.domains import Domain
-from tropicell.network.flat import LineArrays, MapArrays, Program, compile_program
+from tropicell.network.flat import (
+    LARGEST,
+    SMALLEST,
+    FlatNetwork,
+    LineArrays,
+    MapArrays,
+    compile_program,
+    is_tame,
+)
 from tropicell.network.layers import Affine, Layer
 from tropicell.network.network import Network
-from tropicell.network.tame import LARGEST, SMALLEST, is_tame
 
 #: As many regions as there are, but so many steps of one network between two looks at the clock.
 _MOST_REGIONS, _MOST_STEPS = 1 << 62, 20_000
@@ -51,10 +57,10 @@ _MOST_REGIONS, _MOST_STEPS = 1 << 62, 20_000
 LEFT, PAUSED = -1, -2
 
 
-class Shape(NamedTuple):
+class ManyShape(NamedTuple):
     """What networks of one shape on one domain have in common."""
 
-    program: Program  # of a network of that shape
+    program: FlatNetwork  # of a network of that shape
     seeds: tuple[Seeds, Seeds]  # the second ones if `pointed` is False and two lines turn right
     pointed: bool
     domain: FloatArray  # rows r with r · (x, 1) >= 0, in the inputs' own scale
@@ -66,7 +72,7 @@ class Shape(NamedTuple):
         return int(self.sizes.sum()) // 8
 
 
-def shape_of(network: Network, domain: Domain) -> Shape | None:
+def shape_of(network: Network, domain: Domain) -> ManyShape | None:
     """What the loop must know of networks of this shape; None if it can't count them."""
     layers = [layer.affine for layer in network.layers]
     dense = all(isinstance(m, np.ndarray) for affine in layers for m in affine.terms.values())
@@ -82,11 +88,11 @@ def shape_of(network: Network, domain: Domain) -> Shape | None:
     sizes = np.array([affine.numbers.nbytes for affine in layers])
     if root.cone.pointed:
         seeds = buffers.plane_seeds(program, [root])
-        return Shape(program, (seeds, seeds), True, rows, sizes)
+        return ManyShape(program, (seeds, seeds), True, rows, sizes)
     if len(b) or not program.lines.plain[1] or layers[0].width < 2:
         return None
     left, right = (_parts(network, domain, program, turned) for turned in (False, True))
-    return Shape(program, (left, right), False, rows, sizes)
+    return ManyShape(program, (left, right), False, rows, sizes)
 
 
 def _twin(network: Network, first: FloatArray) -> Network:
@@ -99,7 +105,7 @@ def _twin(network: Network, first: FloatArray) -> Network:
     return Network(2, [Layer(given, layers[0].activation), *layers[1:]], network.output)
 
 
-def _parts(network: Network, domain: Domain, program: Program, turned: bool) -> Seeds:
+def _parts(network: Network, domain: Domain, program: FlatNetwork, turned: bool) -> Seeds:
     """The four parts that the lines of the first layer's last two neurons make of R^2.
 
     Which way round their corners come depends on the sign of a determinant alone.
@@ -114,7 +120,7 @@ def _parts(network: Network, domain: Domain, program: Program, turned: bool) -> 
     return buffers.plane_seeds(program, list(parts))
 
 
-class Room(NamedTuple):
+class ManyRoom(NamedTuple):
     """The numbers of one network: one after the other, and as the plane kernel reads them."""
 
     numbers: FloatArray
@@ -126,9 +132,9 @@ class Room(NamedTuple):
     scale: FloatArray
 
 
-def _new_room(shape: Shape) -> Room:
+def _new_room(shape: ManyShape) -> ManyRoom:
     maps, lines = shape.program
-    return Room(
+    return ManyRoom(
         np.zeros(shape.numbers),
         np.zeros(len(maps.bias)),
         np.zeros(len(maps.weights)),
@@ -142,7 +148,7 @@ def _new_room(shape: Shape) -> Room:
 class Counting:
     """How networks of one shape are counted: what all threads read."""
 
-    def __init__(self, shape: Shape, *, exact: bool, tolerance: float) -> None:
+    def __init__(self, shape: ManyShape, *, exact: bool, tolerance: float) -> None:
         self.shape = shape
         self.options = exact, tolerance
         self.kernel = Entry(count_some)
@@ -157,7 +163,7 @@ class Counting:
 class Counter:
     """Buffers of one thread, to count networks of one shape."""
 
-    def __init__(self, counting: Counting, room: Room, arrays: buffers.Room) -> None:
+    def __init__(self, counting: Counting, room: ManyRoom, arrays: buffers.CellRoom) -> None:
         self._counting = counting
         self._room, self._target = room, address_of(room.numbers)
         self._maps, self._state = arrays.maps, arrays.state
@@ -309,7 +315,7 @@ def count_some(
     are copied to `target`, the address of `room.numbers`.
     """
     maps, lines = program.maps, program.lines
-    one = Program(
+    one = FlatNetwork(
         MapArrays(
             maps.dimension,
             maps.row_start,

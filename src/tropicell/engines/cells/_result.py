@@ -13,23 +13,27 @@ from tropicell._runtime.memory import Slab
 from tropicell.engines._column_kernels import cell_sections, copy_cells, pattern_rows
 from tropicell.engines.cells._exact_cells import ExactCell
 from tropicell.engines.cells._exact_cone import Cone, Vector, cut, polygon
-from tropicell.engines.cells._state import Batch
+from tropicell.engines.cells._state import CellBatch
 from tropicell.engines.cells._volume import polytope_volume
 from tropicell.geometry.arithmetic import FAR, nearest_float
 from tropicell.geometry.generators import volume
-from tropicell.network.flat import Program
-from tropicell.regions.batch import Columns, PlacedColumns
-from tropicell.regions.columns import PackedPatterns
+from tropicell.network.flat import FlatNetwork
+from tropicell.regions.columns import Columns, PackedPatterns, PlacedColumns
 
 
 def as_columns(
-    batch: Batch, neurons: int, bits: int, sizes: tuple[int, int, int], room: Slab, volumes: bool
+    batch: CellBatch,
+    neurons: int,
+    bits: int,
+    sizes: tuple[int, int, int],
+    room: Slab,
+    volumes: bool,
 ) -> Columns:
     """A batch with its patterns packed and the labels of its facets as lines; all is copied.
 
     Parameters
     ----------
-    batch : Batch
+    batch : CellBatch
     neurons, bits : int
         Of the patterns; bits a neuron.
     sizes : (int, int, int)
@@ -77,12 +81,12 @@ def columns_in(
     return found
 
 
-def sizes_of(batch: Batch) -> tuple[int, int, int]:
+def sizes_of(batch: CellBatch) -> tuple[int, int, int]:
     """Regions, corners and facets of a batch that is full."""
     return len(batch.bounded), len(batch.vertices), len(batch.labels)
 
 
-def exact_batch(program: Program, cells: Sequence[ExactCell], *, volumes: bool) -> Batch:
+def exact_batch(program: FlatNetwork, cells: Sequence[ExactCell], *, volumes: bool) -> CellBatch:
     """Regions that were finished in exact arithmetic, as columns."""
     d = program.dimension
     vertices: list[list[float]] = []
@@ -118,7 +122,7 @@ def exact_batch(program: Program, cells: Sequence[ExactCell], *, volumes: bool) 
             sizes.append(np.nan)
         else:
             sizes.append(_volume(cone, points, tight))
-    return Batch(
+    return CellBatch(
         patterns=patterns,
         witnesses=np.array(witnesses).reshape(-1, d),
         volumes=np.array(sizes),

@@ -140,7 +140,7 @@ class ConeStack(NamedTuple):
     halt: NDArray[np.uint8]
 
 
-class Batch(NamedTuple):
+class CellBatch(NamedTuple):
     """Regions that the kernel hands over."""
 
     patterns: NDArray[np.uint8]

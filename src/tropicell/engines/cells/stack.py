@@ -9,7 +9,7 @@ from tropicell._runtime.memory import piece_of
 from tropicell.engines.cells._state import FACET_AT, N_FACETS, TABLE
 from tropicell.engines.cells._units import block_parts
 from tropicell.engines.packed import Arrays, Packed
-from tropicell.network.flat import Program
+from tropicell.network.flat import FlatNetwork
 
 
 def _seven(sizes: list[int]) -> tuple[int, int, int, int, int, int, int]:
@@ -21,7 +21,7 @@ def _seven(sizes: list[int]) -> tuple[int, int, int, int, int, int, int]:
 class CellLayout:
     """See `tropicell.engines.packed.Layout`, and `_cells_units`."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: FlatNetwork) -> None:
         self._program = program
         self._plane = program.dimension == 2
         self._wide = 9 if self._plane else program.dimension + 2

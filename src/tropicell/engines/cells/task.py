@@ -18,10 +18,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tropicell._runtime.blueprint import Blueprint
 from tropicell._runtime.jit import Entry
+from tropicell._runtime.memory import Blueprint
 from tropicell.engines import unit_files
-from tropicell.engines.cells._buffers import Room, cone_seeds, plane_seeds, room_for
+from tropicell.engines.cells._buffers import CellRoom, cone_seeds, plane_seeds, room_for
 from tropicell.engines.cells._exact_cells import ExactCell, ExactCells
 from tropicell.engines.cells._state import Seeds
 from tropicell.engines.cells._units import CellOptions, cone_unit, plane_unit
@@ -31,9 +31,8 @@ from tropicell.engines.units import Arrays, Unit, few_of, first_generation, grow
 from tropicell.errors import InvalidDomainError, InvalidInputError
 from tropicell.geometry.arithmetic import ArithmeticName
 from tropicell.network.domains import Domain, resolve
-from tropicell.network.flat import Program, compile_program
+from tropicell.network.flat import FlatNetwork, compile_program, is_tame
 from tropicell.network.network import Network
-from tropicell.network.tame import is_tame
 from tropicell.regions.columns import PackedPatterns
 
 #: With more inputs cells may have so many corners that cutting one takes long; and even more do
@@ -45,7 +44,7 @@ _WIDTH = 1024
 
 
 @dataclass(frozen=True)
-class Tolerance:
+class CellTolerance:
     """What float arithmetic takes for zero.
 
     Attributes
@@ -58,34 +57,34 @@ class Tolerance:
     relative: float = 1e-12
 
 
-class _Plan(NamedTuple):
+class _CellPlan(NamedTuple):
     """What can be made of a network and a domain before a run, and used again by others."""
 
-    program: Program
+    program: FlatNetwork
     exact: ExactCells
     root: ExactCell | None
     tame: bool
     bits: int
     growth: NDArray[np.float64]
-    rooms: dict[tuple[bool, bool], Blueprint[Room]]  # exact? are regions stored?
+    rooms: dict[tuple[bool, bool], Blueprint[CellRoom]]  # exact? are regions stored?
 
 
-def _plan(network: Network, domain: Domain) -> _Plan:
+def _plan(network: Network, domain: Domain) -> _CellPlan:
     a, b = domain.inequalities(network.n_inputs)
 
-    def make() -> _Plan:
+    def make() -> _CellPlan:
         program = compile_program(network, domain)
         exact = ExactCells(network, domain, program)
         bits = PackedPatterns.bits_for(network.pieces)
         lines = np.diff(program.lines.line_start).tolist()
         growth = growth_of(lines, program.dimension)
-        return _Plan(program, exact, exact.root(), is_tame(network, domain), bits, growth, {})
+        return _CellPlan(program, exact, exact.root(), is_tame(network, domain), bits, growth, {})
 
-    plan: _Plan = network.remember(("cells", a.tobytes(), b.tobytes()), make)
+    plan: _CellPlan = network.remember(("cells", a.tobytes(), b.tobytes()), make)
     return plan
 
 
-def _grain(program: Program, store: bool) -> int:
+def _grain(program: FlatNetwork, store: bool) -> int:
     """So that a unit takes some milliseconds: see `tropicell.engines.units.Task`."""
     if program.dimension == 2:
         return max(2, min(_WIDTH // max(program.width, 1), 8 if store else 16))
@@ -101,7 +100,7 @@ class CellTask:
     domain : Domain, optional
         Default: the whole space. Slices are resolved here.
     arithmetic : {"exact", "float"}
-    tolerance : Tolerance, optional
+    tolerance : CellTolerance, optional
         For float arithmetic.
     store : bool
         False: only count.
@@ -123,7 +122,7 @@ class CellTask:
         domain: Domain | None = None,
         arithmetic: ArithmeticName = "exact",
         *,
-        tolerance: Tolerance | None = None,
+        tolerance: CellTolerance | None = None,
         store: bool = True,
         volumes: bool | None = None,
     ) -> None:
@@ -138,7 +137,7 @@ class CellTask:
         self.program = plan.program
         self.exact_cells = plan.exact
         self.arithmetic = arithmetic
-        self.tolerance = (tolerance or Tolerance()).relative
+        self.tolerance = (tolerance or CellTolerance()).relative
         self.store = store
         self.grain = _grain(plan.program, store)
         self.volumes = network.n_inputs <= 3 if volumes is None else volumes
@@ -167,7 +166,7 @@ class CellTask:
         return self._few
 
     @property
-    def room(self) -> Blueprint[Room]:
+    def room(self) -> Blueprint[CellRoom]:
         """What every worker needs for itself."""
         rooms, key = self._plan.rooms, (self.options.exact, self.store)
         if key not in rooms:

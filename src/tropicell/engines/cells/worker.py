@@ -41,13 +41,12 @@ from tropicell.engines.cells._state import (
     UNSURE_CONFLICTS,
     UNSURE_CORNERS,
     UNSURE_FULL,
-    Batch,
+    CellBatch,
 )
 from tropicell.engines.packed import Packed, source_of
 from tropicell.engines.units import Outcome, Unit, children, chunks
 from tropicell.errors import TimeLimitError
-from tropicell.regions.batch import Columns
-from tropicell.regions.columns import PackedPatterns
+from tropicell.regions.columns import Columns, PackedPatterns
 
 if TYPE_CHECKING:
     from tropicell.engines.cells.task import CellTask
@@ -356,7 +355,7 @@ class CellWorker:
             self._add(batch, sizes_of(batch))
             self._finished = []
 
-    def _add(self, batch: Batch, sizes: tuple[int, int, int]) -> None:
+    def _add(self, batch: CellBatch, sizes: tuple[int, int, int]) -> None:
         task = self._task
         columns = as_columns(
             batch, task.program.neurons, task.bits, sizes, self._room, task.volumes

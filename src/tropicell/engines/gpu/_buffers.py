@@ -16,7 +16,7 @@ from tropicell.engines.gpu._layout import (
     Backend,
     DeviceProgram,
 )
-from tropicell.network.flat import Program
+from tropicell.network.flat import FlatNetwork
 
 #: More memory than this is not taken unless asked for, nor more than this part of what is free.
 MOST_BYTES = 32 << 30
@@ -36,7 +36,7 @@ FEW = 1024
 _SHARES = (0.55, 0.13, 0.1, 0.16, 0.06)
 
 
-class Options(NamedTuple):
+class DeviceOptions(NamedTuple):
     """What a run is for; see `DeviceRun`."""
 
     exact: bool
@@ -61,7 +61,7 @@ class Buffers:
     """
 
     def __init__(
-        self, program: Program, device: DeviceProgram, backend: Backend, options: Options
+        self, program: FlatNetwork, device: DeviceProgram, backend: Backend, options: DeviceOptions
     ) -> None:
         exact, store, tolerance, memory = options
         self._backend = backend
@@ -139,7 +139,13 @@ class Buffers:
             level["up"] = pointer(self._up[-1])
 
     def _take_engine(
-        self, program: Program, device: DeviceProgram, *, exact: bool, store: bool, tolerance: float
+        self,
+        program: FlatNetwork,
+        device: DeviceProgram,
+        *,
+        exact: bool,
+        store: bool,
+        tolerance: float,
     ) -> None:
         backend, levels = self._backend, self.levels
         empty, pointer = backend.xp.empty, backend.pointer
@@ -184,11 +190,11 @@ def _between(number: int, most: int) -> int:
 
 
 #: The working memory that was used last, and for what.
-_kept: list[tuple[DeviceProgram, Backend, Options, Buffers]] = []
+_kept: list[tuple[DeviceProgram, Backend, DeviceOptions, Buffers]] = []
 
 
 def buffers_for(
-    program: Program, device: DeviceProgram, backend: Backend, options: Options
+    program: FlatNetwork, device: DeviceProgram, backend: Backend, options: DeviceOptions
 ) -> Buffers:
     """Working memory for a run; that of the last run if it was for the same network.
 
@@ -203,7 +209,7 @@ def buffers_for(
 
 
 def keep_buffers(
-    device: DeviceProgram, backend: Backend, options: Options, buffers: Buffers
+    device: DeviceProgram, backend: Backend, options: DeviceOptions, buffers: Buffers
 ) -> None:
     """Working memory that a finished run does not need any more."""
     _kept[:] = [(device, backend, options, buffers)]

@@ -15,7 +15,7 @@ from tropicell.engines.cells.task import CellTask
 from tropicell.engines.cells.worker import CellWorker
 from tropicell.engines.units import Outcome, Unit, first_generation
 from tropicell.errors import TimeLimitError
-from tropicell.regions.batch import Columns
+from tropicell.regions.columns import Columns
 
 
 class ExactPart:

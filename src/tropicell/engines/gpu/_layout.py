@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from tropicell.geometry.rounding import INFLATE, ROUND, TINY
-from tropicell.network.flat import EXTRA_ROUNDINGS, Program
+from tropicell.network.flat import EXTRA_ROUNDINGS, FlatNetwork
 from tropicell.network.network import Network
 
 #: BOUND_UNITS of plane.cu: error bounds are multiplied in float32, in units of 2^-50. The second
@@ -194,7 +194,7 @@ def words_for(items: int, bits: int = 1) -> int:
     return -(-items * bits // 32)
 
 
-def device_program(network: Network, program: Program, backend: Backend) -> DeviceProgram:
+def device_program(network: Network, program: FlatNetwork, backend: Backend) -> DeviceProgram:
     """Send a network to the device."""
     maps, lines = program.maps, program.lines
     bits = device_bits(network.pieces)
@@ -288,13 +288,13 @@ def _dense(matrix: Any) -> NDArray[np.float64]:
     return np.asarray(matrix.toarray() if isinstance(matrix, sp.csr_array) else matrix)
 
 
-def _gamma(program: Program, index: int) -> float:
+def _gamma(program: FlatNetwork, index: int) -> float:
     """Relative rounding error of the sums of a layer: there are no changes of rank one here."""
     return float(program.maps.gamma[index]) - (EXTRA_ROUNDINGS - _EXTRA) * ROUND
 
 
 def _base(
-    layer: Any, program: Program, index: int
+    layer: Any, program: FlatNetwork, index: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The part of a layer's rows that all cells share, bias and layer 0, and its error bound."""
     maps = program.maps

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 from tropicell.engines.cells._buffers import UnsureCell
 from tropicell.engines.gpu._buffers import Buffers
 from tropicell.engines.gpu._layout import Backend, DeviceProgram, words_for
-from tropicell.network.flat import Program
-from tropicell.regions.batch import Columns
-from tropicell.regions.columns import PackedPatterns
+from tropicell.network.flat import FlatNetwork
+from tropicell.regions.columns import Columns, PackedPatterns
 
 
 class Reader:
@@ -27,7 +26,12 @@ class Reader:
     """
 
     def __init__(
-        self, program: Program, device: DeviceProgram, buffers: Buffers, backend: Backend, bits: int
+        self,
+        program: FlatNetwork,
+        device: DeviceProgram,
+        buffers: Buffers,
+        backend: Backend,
+        bits: int,
     ) -> None:
         self._program = program
         self._device = device

@@ -10,7 +10,7 @@ import numpy as np
 from tropicell.engines.cells._buffers import plane_seeds
 from tropicell.engines.cells._exact_cells import ExactCell
 from tropicell.engines.gpu._layout import Backend, DeviceProgram, words_for
-from tropicell.network.flat import Program
+from tropicell.network.flat import FlatNetwork
 from tropicell.regions.columns import PackedPatterns
 
 
@@ -38,7 +38,7 @@ class DeviceSeeds(NamedTuple):
 
 
 def seeds_on_device(
-    program: Program,
+    program: FlatNetwork,
     device: DeviceProgram,
     backend: Backend,
     layer: int,

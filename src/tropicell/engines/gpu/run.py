@@ -26,7 +26,7 @@ import numpy as np
 from tropicell._runtime.interruption import Halt, current
 from tropicell.engines.cells._exact_cells import ExactCell
 from tropicell.engines.cells.task import CellTask
-from tropicell.engines.gpu._buffers import Options, buffers_for, keep_buffers
+from tropicell.engines.gpu._buffers import DeviceOptions, buffers_for, keep_buffers
 from tropicell.engines.gpu._exact import ExactPart
 from tropicell.engines.gpu._layout import Backend, Counts, device_program
 from tropicell.engines.gpu._result import Reader
@@ -35,7 +35,7 @@ from tropicell.errors import InvalidInputError
 from tropicell.geometry.arithmetic import ArithmeticName
 from tropicell.network.domains import Domain
 from tropicell.network.network import Network
-from tropicell.regions.batch import Columns
+from tropicell.regions.columns import Columns
 
 #: Cells with more corners are left to the CPU; see MOST_CORNERS in plane.cu.
 _MOST_CORNERS = 56
@@ -54,7 +54,7 @@ _SEEDS_AT_ONCE = 1 << 14
 
 
 class DeviceRun:
-    """One enumeration on a device; see `tropicell.regions.batch.Run`.
+    """One enumeration on a device; see `tropicell.regions.columns.Run`.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ class DeviceRun:
         # It does not know its run: nothing must keep a run and its memory once it is let go.
         self._halt = Halt(max_seconds, current()) if halt is None else halt
         self._exact = ExactPart(task, self._halt)
-        self._options = Options(arithmetic == "exact", store, task.tolerance, memory)
+        self._options = DeviceOptions(arithmetic == "exact", store, task.tolerance, memory)
         self._domain_bytes = self.program.lines.domain_rows.tobytes()
         self._device: Any = None
         self._root: list[ExactCell] = []

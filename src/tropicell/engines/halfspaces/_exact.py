@@ -73,7 +73,7 @@ def _rewritten(rows: list[Row], vertex: fmpq_mat, inverse: fmpq_mat) -> list[Row
 
 
 @dataclass
-class Dictionary:
+class RationalDictionary:
     """All rows as functions of d nonbasic ones; see `tropicell.engines.halfspaces._lp`.
 
     ``rows[i] = [value, coefficient of nonbasic[0], …]``.
@@ -83,7 +83,7 @@ class Dictionary:
     nonbasic: list[int]
 
     @classmethod
-    def at(cls, rows: list[Row], basis: list[int]) -> Dictionary:
+    def at(cls, rows: list[Row], basis: list[int]) -> RationalDictionary:
         """The dictionary of a basis; a basis that is exactly singular is repaired."""
         d = len(basis)
         if d <= _LARGE and not all(i < d for i in basis):
@@ -121,7 +121,7 @@ class Dictionary:
 
 
 @dataclass
-class Outcome:
+class LpOutcome:
     """What an exact linear program found.
 
     `forced`: the cut never leaves its side; `support` are the rows (nonbasic, with positive
@@ -133,10 +133,10 @@ class Outcome:
     support: list[int] = field(default_factory=list)
     point: list[Any] = field(default_factory=list)
     basis: list[int] = field(default_factory=list)
-    dictionary: Dictionary | None = None
+    dictionary: RationalDictionary | None = None
 
 
-def _free_columns_out(table: Dictionary, sign: list[int]) -> None:
+def _free_columns_out(table: RationalDictionary, sign: list[int]) -> None:
     """Make rows with no sign basic, wherever a row with one can take their place."""
     for c in range(len(table.nonbasic)):
         if sign[table.nonbasic[c]] == 0:
@@ -152,7 +152,7 @@ def _free_columns_out(table: Dictionary, sign: list[int]) -> None:
                 table.pivot(c, row)
 
 
-def criss_cross(table: Dictionary, sign: list[int], objective: int, s: int) -> bool:
+def criss_cross(table: RationalDictionary, sign: list[int], objective: int, s: int) -> bool:
     """Minimise ``s * row[objective]`` over all rows' signs; False if there is no solution.
 
     The minimum must be bounded. Least-index criss-cross method (Terlaky 1985).
@@ -191,7 +191,7 @@ def criss_cross(table: Dictionary, sign: list[int], objective: int, s: int) -> b
         table.pivot(column, row)
 
 
-def decide(rows: list[Row], sign: list[int], h: int, s: int, basis: list[int]) -> Outcome:
+def decide(rows: list[Row], sign: list[int], h: int, s: int, basis: list[int]) -> LpOutcome:
     """Whether ``s * row_h >= 0`` on the cell of `sign`, which has interior points.
 
     Parameters
@@ -210,7 +210,7 @@ def decide(rows: list[Row], sign: list[int], h: int, s: int, basis: list[int]) -
     bound = [s * q for q in rows[h]]
     bound[0] = bound[0] + 1
     nothing = [bound[0] * 0] * (d + 1)
-    table = Dictionary.at([*rows, bound, nothing], basis)
+    table = RationalDictionary.at([*rows, bound, nothing], basis)
     signs = [*sign, 0, 0]
     if not criss_cross(table, signs, extra + 1, 1):
         raise ArithmeticError("the cell is empty")
@@ -218,14 +218,14 @@ def decide(rows: list[Row], sign: list[int], h: int, s: int, basis: list[int]) -
     if s * table.rows[h][0] < 0:
         table.rows.pop()
         point = [table.rows[k][0] for k in range(d)]
-        return Outcome(False, point=point, basis=list(table.nonbasic), dictionary=table)
+        return LpOutcome(False, point=point, basis=list(table.nonbasic), dictionary=table)
     signs = [*sign, 1]
     criss_cross(table, signs, h, s)
     if s * table.rows[h][0] >= 0:
         support = [
             n for c, n in enumerate(table.nonbasic) if signs[n] != 0 and table.rows[h][c + 1] != 0
         ]
-        return Outcome(True, support=support)
+        return LpOutcome(True, support=support)
     point = [table.rows[k][0] for k in range(d)]
     if extra in table.nonbasic:
         signs[extra], signs[h] = 0, -s
@@ -242,10 +242,10 @@ def decide(rows: list[Row], sign: list[int], h: int, s: int, basis: list[int]) -
                 table.pivot(c, blocking)
                 break
     table.rows.pop()
-    return Outcome(False, point=point, basis=list(table.nonbasic), dictionary=table)
+    return LpOutcome(False, point=point, basis=list(table.nonbasic), dictionary=table)
 
 
-class ExactRows:
+class RationalRows:
     """The exact rows of a network on the cell of a pattern prefix; the last one is kept."""
 
     def __init__(self, network: Network, domain: NDArray[np.float64]) -> None:
@@ -312,7 +312,7 @@ def interior_point(rows: list[Row], sign: list[int], most: int = 1) -> list[Any]
             lifted.append([wanted * q for q in row] + [-size])
     lifted.append([fmpq(most), *([zero] * d), -one])
     signs = [0] * (d + 1) + [1] * (len(lifted) - d - 1)
-    table = Dictionary.at(lifted, list(range(d + 1)))
+    table = RationalDictionary.at(lifted, list(range(d + 1)))
     if not criss_cross(table, signs, d, -1) or table.rows[d][0] <= 0:
         return None
     return [table.rows[k][0] for k in range(d)]
@@ -324,6 +324,6 @@ def start_basis(rows: list[Row], sign: list[int]) -> list[int] | None:
         return None
     d = len(rows[0]) - 1
     zero = [fmpq(0)] * (d + 1)
-    table = Dictionary.at([*rows, zero], list(range(d)))
+    table = RationalDictionary.at([*rows, zero], list(range(d)))
     criss_cross(table, [*sign, 0], len(rows), 1)
     return list(table.nonbasic)

@@ -19,8 +19,8 @@ import scipy.sparse as sp
 from tropicell._runtime.arrays import FloatArray, IntArray
 from tropicell.geometry.rounding import ROUND
 from tropicell.network.domains import Domain
+from tropicell.network.flat import rounds_layer_0
 from tropicell.network.network import Network
-from tropicell.network.tame import rounds_layer_0
 
 #: Numbers outside these bounds could under- or overflow in products: no float proof is tried then.
 _SAFE = (1e-250, 1e250)

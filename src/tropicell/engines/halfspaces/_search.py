@@ -10,13 +10,13 @@ import numpy as np
 from flint import fmpq
 from numpy.typing import NDArray
 
-from tropicell._runtime.blueprint import Blueprint
 from tropicell._runtime.interruption import check, current
+from tropicell._runtime.memory import Blueprint
 from tropicell.engines._unit_kernels import RESULT_SIZE
 from tropicell.engines.halfspaces import _kernel as kernel
 from tropicell.engines.halfspaces._exact import (
-    ExactRows,
-    Outcome,
+    LpOutcome,
+    RationalRows,
     decide,
     interior_point,
     start_basis,
@@ -46,7 +46,7 @@ _NUDGE = 1e-13
 
 
 @dataclass(frozen=True)
-class Tolerance:
+class HalfspaceTolerance:
     """What counts as zero with ``arithmetic="float"``, relative to the sizes of the summands.
 
     Attributes
@@ -65,7 +65,7 @@ class Tolerance:
     pivot: float = 1e-9
 
 
-class Batch(NamedTuple):
+class HalfspaceBatch(NamedTuple):
     """Some regions: patterns, a point strictly inside each, and how clearly it is inside.
 
     A row of patterns is longer than there are neurons; see `_column_kernels.pattern_rows`.
@@ -79,7 +79,7 @@ class Batch(NamedTuple):
     margins: NDArray[np.float64]
 
 
-class Plan:
+class HalfspacePlan:
     """What all searches with the same program and options share.
 
     Parameters are those of `HalfspaceTask`, and its program.
@@ -91,7 +91,7 @@ class Plan:
         program: Program,
         *,
         arithmetic: ArithmeticName,
-        tolerance: Tolerance,
+        tolerance: HalfspaceTolerance,
         store: bool,
         few: float,
     ) -> None:
@@ -114,10 +114,10 @@ class Plan:
         )
 
 
-class Search:
+class HalfspaceSearch:
     """A search that is started anywhere in the tree, and advanced step by step."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: HalfspacePlan) -> None:
         self.network = plan.network
         self.program = plan.program
         self.exact = plan.exact
@@ -135,9 +135,9 @@ class Search:
             self.work = self.work._replace(table=self.work.table._replace(halt=halt.flag))
 
     @cached_property
-    def _rows(self) -> ExactRows:
+    def _rows(self) -> RationalRows:
         """Made when first needed, which most workers never do."""
-        return ExactRows(self.network, self.program.domain)
+        return RationalRows(self.network, self.program.domain)
 
     @property
     def count(self) -> int:
@@ -178,7 +178,7 @@ class Search:
         """Whether the batch should be taken before going on."""
         return bool(self.work.state[kernel.EMITTED] + kernel.MOST_EMITTED > BATCH)
 
-    def batch(self) -> Batch:
+    def batch(self) -> HalfspaceBatch:
         """Take what was found since the last call; it is there until the search goes on.
 
         If the time is over, regions whose witness is not proved are `dropped`.
@@ -186,7 +186,7 @@ class Search:
         n = int(self.work.state[kernel.EMITTED])
         self.work.state[kernel.EMITTED] = 0
         out = self.work.out
-        found = Batch(out.patterns[:n], out.witnesses[:n], out.margins[:n])
+        found = HalfspaceBatch(out.patterns[:n], out.witnesses[:n], out.margins[:n])
         if self.rewritten and n:
             patterns = found.patterns[:, : self.network.n_neurons]
             wrong = (self._patterns(found.witnesses) != patterns).any(axis=1)
@@ -197,7 +197,9 @@ class Search:
                 self._better_witness(found, k)
             except TimeLimitError:
                 self.dropped += len(doubtful) - done
-                return Batch._make(np.delete(column, doubtful[done:], axis=0) for column in found)
+                return HalfspaceBatch._make(
+                    np.delete(column, doubtful[done:], axis=0) for column in found
+                )
         return found
 
     # --- the beginning ------------------------------------------------------------------------
@@ -296,7 +298,7 @@ class Search:
             except ArithmeticError:
                 if self.exact:
                     raise
-                outcome = Outcome(True)  # the node is there within the tolerance only
+                outcome = LpOutcome(True)  # the node is there within the tolerance only
             work.tree.found[:] = 0
             if outcome.forced:
                 for row in outcome.support:
@@ -356,7 +358,7 @@ class Search:
         found[finite] = self.network.patterns(points[finite])
         return found
 
-    def _better_witness(self, found: Batch, k: int) -> None:
+    def _better_witness(self, found: HalfspaceBatch, k: int) -> None:
         """Replace a witness too close to a boundary by an exact interior point, rounded."""
         pattern = found.patterns[k, : self.network.n_neurons]
         program = self.program

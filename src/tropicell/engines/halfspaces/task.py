@@ -31,7 +31,7 @@ from tropicell.engines._unit_kernels import (
 )
 from tropicell.engines.halfspaces._kernel import COUNT, EMITTED
 from tropicell.engines.halfspaces._program import build_program
-from tropicell.engines.halfspaces._search import Plan, Search, Tolerance
+from tropicell.engines.halfspaces._search import HalfspacePlan, HalfspaceSearch, HalfspaceTolerance
 from tropicell.engines.halfspaces._units import COMPLETE, FRAMES, NEED_ROWS, run_unit
 from tropicell.engines.halfspaces.stack import FrameLayout
 from tropicell.engines.packed import Packed, source_of
@@ -49,8 +49,7 @@ from tropicell.errors import TimeLimitError
 from tropicell.geometry.arithmetic import ArithmeticName
 from tropicell.network.domains import Domain, resolve
 from tropicell.network.network import Network
-from tropicell.regions.batch import Columns, PlacedColumns
-from tropicell.regions.columns import PackedPatterns
+from tropicell.regions.columns import Columns, PackedPatterns, PlacedColumns
 
 #: Nodes after which the kernel returns so that clocks and interrupts are looked at.
 _VISITS = 50_000
@@ -77,7 +76,7 @@ class HalfspaceTask:
     arithmetic : {"exact", "float"}
         "exact": the regions of the float64 weights taken as rationals, on every input.
         "float": decisions within `tolerance`.
-    tolerance : Tolerance, optional
+    tolerance : HalfspaceTolerance, optional
     store : bool
         False: count only.
 
@@ -95,14 +94,14 @@ class HalfspaceTask:
         domain: Domain | None = None,
         arithmetic: ArithmeticName = "exact",
         *,
-        tolerance: Tolerance | None = None,
+        tolerance: HalfspaceTolerance | None = None,
         store: bool = True,
     ) -> None:
         self.network, inside = resolve(network, domain)
         self.store = store
         self.grain = 18 if store else 20
         self._few = few_of(self.grain)
-        self.plan = self._remembered(inside, arithmetic, tolerance or Tolerance())
+        self.plan = self._remembered(inside, arithmetic, tolerance or HalfspaceTolerance())
         self.program = self.plan.program
         self.bits = self.plan.options.bits
         self.layout = FrameLayout(self.program, store=store)
@@ -118,19 +117,21 @@ class HalfspaceTask:
         """Regions expected for which there is a unit: the kernels got it when this was made."""
         return self._few
 
-    def _remembered(self, domain: Domain, arithmetic: ArithmeticName, tolerance: Tolerance) -> Plan:
+    def _remembered(
+        self, domain: Domain, arithmetic: ArithmeticName, tolerance: HalfspaceTolerance
+    ) -> HalfspacePlan:
         network = self.network
         a, b = domain.inequalities(network.n_inputs)
         where = a.tobytes(), b.tobytes()
         program = network.remember(("halfspaces", *where), lambda: build_program(network, domain))
 
-        def make() -> Plan:
+        def make() -> HalfspacePlan:
             check()
             options: dict[str, Any] = {"arithmetic": arithmetic, "tolerance": tolerance}
-            return Plan(network, program, **options, store=self.store, few=self._few)
+            return HalfspacePlan(network, program, **options, store=self.store, few=self._few)
 
         key = "halfspaces", *where, arithmetic, tolerance, self.store, self._few
-        plan: Plan = network.remember(key, make)
+        plan: HalfspacePlan = network.remember(key, make)
         return plan
 
     def root(self) -> Unit:
@@ -162,7 +163,7 @@ class HalfspaceWorker:
         self._unproved = 0
         self._room = Slab()
         self._blocks = Slab(largest=_BLOCK_BYTES)
-        self._search = Search(task.plan)
+        self._search = HalfspaceSearch(task.plan)
         self._result = self._search.result
         self._gather()
 

@@ -9,7 +9,7 @@ from tropicell.importers import lowering, shapes
 from tropicell.importers.builder import Builder
 from tropicell.importers.expressions import Expression, Value, add, is_constant, scale
 from tropicell.importers.onnx.node import Node, axes_of, handles, window_of
-from tropicell.importers.refused import PRODUCT_ADVICE, REFUSED
+from tropicell.importers.operators import PRODUCT_ADVICE, REFUSED
 
 
 @handles("Gemm")

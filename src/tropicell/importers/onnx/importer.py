@@ -27,12 +27,11 @@ from tropicell.importers.check import (
     compare,
     sample_points,
 )
-from tropicell.importers.expressions import Budget, Expression, Shape, check_shape
+from tropicell.importers.expressions import Expression, Shape, SizeBudget, check_shape
 from tropicell.importers.messages import in_file
 from tropicell.importers.onnx import ops as onnx_ops
 from tropicell.importers.onnx.file import as_double, input_and_output, read_model, to_array
-from tropicell.importers.operators import OPERATORS
-from tropicell.importers.refused import REFUSED, refusal
+from tropicell.importers.operators import OPERATORS, REFUSED, refusal
 from tropicell.network.network import Network
 
 #: Operators that may be run on constants; whatever else has no constant results anyway.
@@ -120,7 +119,7 @@ def from_onnx(path: str | Path, *, tolerance: float = FLOAT64_TOLERANCE) -> Netw
 
 
 def _build(model: Any, name: str, shape: Shape, output: str, file: Path) -> Network:
-    builder, budget = Builder(shape), Budget()
+    builder, budget = Builder(shape), SizeBudget()
     values: dict[str, Any] = {t.name: to_array(t, file) for t in model.graph.initializer}
     values[""] = None
     values[name] = builder.input

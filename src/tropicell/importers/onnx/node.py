@@ -16,7 +16,7 @@ from tropicell.errors import ModelImportError, UnsupportedOperatorError
 from tropicell.importers.builder import Builder
 from tropicell.importers.expressions import Expression, Value
 from tropicell.importers.lowering import Window
-from tropicell.importers.registry import Registry
+from tropicell.importers.operators import Registry
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from tropicell.importers.expressions import (
     scale,
 )
 from tropicell.importers.lowering import Window
-from tropicell.importers.refused import REFUSED
+from tropicell.importers.operators import REFUSED
 from tropicell.importers.torch.registry import (
     Args,
     TorchHandler,

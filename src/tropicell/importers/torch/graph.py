@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tropicell.errors import ModelImportError, UnsupportedOperatorError
-from tropicell.importers.refused import refusal
+from tropicell.importers.operators import refusal
 
 
 @dataclass(frozen=True)

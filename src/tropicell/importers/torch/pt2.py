@@ -21,7 +21,7 @@ import numpy as np
 from tropicell._runtime.archives import ZIP_ERRORS, refuse_bomb
 from tropicell.errors import ModelFileError, ModelImportError, UnsupportedOperatorError, require
 from tropicell.importers.expressions import MAX_ENTRIES, MAX_VALUES, Shape, check_shape
-from tropicell.importers.refused import UNKNOWN_ADVICE
+from tropicell.importers.operators import UNKNOWN_ADVICE
 from tropicell.importers.torch.graph import Call, Graph, Ref, bind, one_input, one_output
 
 #: torch's numbers for the kinds of scalars in an archive, and their NumPy names.

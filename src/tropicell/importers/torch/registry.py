@@ -17,8 +17,7 @@ from tropicell.errors import UnsupportedOperatorError
 from tropicell.importers.builder import Builder
 from tropicell.importers.expressions import Expression, Value
 from tropicell.importers.lowering import Window
-from tropicell.importers.refused import PRODUCT_ADVICE
-from tropicell.importers.registry import Registry
+from tropicell.importers.operators import PRODUCT_ADVICE, Registry
 
 Args = dict[str, Any]
 TorchHandler = Callable[[Builder, Args, str], "Value | list[Value | None]"]

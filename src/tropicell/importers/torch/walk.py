@@ -8,9 +8,8 @@ import numpy as np
 
 from tropicell.errors import ModelImportError, UnsupportedOperatorError, require
 from tropicell.importers.builder import Builder
-from tropicell.importers.expressions import Budget, Expression, Shape, check_shape
-from tropicell.importers.operators import OPERATORS
-from tropicell.importers.refused import REFUSED, refusal
+from tropicell.importers.expressions import Expression, Shape, SizeBudget, check_shape
+from tropicell.importers.operators import OPERATORS, REFUSED, refusal
 from tropicell.importers.torch import ops as torch_ops
 from tropicell.importers.torch.graph import Call, Graph, Ref
 from tropicell.network.network import Network
@@ -33,7 +32,7 @@ _RUNNABLE = (
 
 def build(graph: Graph, input_shape: Shape) -> Network:
     """The network of a graph."""
-    builder, budget = Builder(input_shape), Budget()
+    builder, budget = Builder(input_shape), SizeBudget()
     values: dict[str, Any] = {name: _numpy(t) for name, t in graph.constants.items()}
     for name, value in values.items():
         if isinstance(value, np.ndarray) and value.dtype.kind == "f" and np.isnan(value).any():

@@ -22,7 +22,7 @@ from typing import Any
 from tropicell._runtime.checksums import BLOCK, Sums, canonical, check, check_size
 from tropicell._runtime.paths import shown
 from tropicell.errors import CheckpointError, CheckpointWarning, ModelFileError, TropicellError
-from tropicell.regions.stored.places import Place
+from tropicell.regions.stored.places import FolderPlace
 
 FORMAT, VERSION = "tropicell-region-folder", 1
 NAME, OTHER, NETWORK = "manifest.json", "manifest-2.json", "network.npz"
@@ -97,7 +97,7 @@ class Manifest:
         data["checksum"] = hashlib.sha256(canonical(data)).hexdigest()
         return (json.dumps(data, indent=1) + "\n").encode()
 
-    def check_sizes(self, place: Place) -> None:
+    def check_sizes(self, place: FolderPlace) -> None:
         """Raise ModelFileError if a file is missing, or has another size than it had."""
         sizes = place.sizes()
         for name, sums in self._all().items():
@@ -107,13 +107,13 @@ class Manifest:
                 )
             check_size(sizes[name], sums, f"{shown(place.url)}/{name}")
 
-    def check_contents(self, place: Place) -> None:
+    def check_contents(self, place: FolderPlace) -> None:
         """Read all files, and raise ModelFileError if one is not what it was."""
         self.check_sizes(place)
         for name, sums in self._all().items():
             self.check_file(place, name, sums)
 
-    def check_file(self, place: Place, name: str, sums: Sums | None = None) -> None:
+    def check_file(self, place: FolderPlace, name: str, sums: Sums | None = None) -> None:
         """Read one file, and raise ModelFileError if it is not what it was."""
         sums = sums or self.files.get(name)
         if sums is not None and sums.sha256:
@@ -129,7 +129,7 @@ class ManifestFile:
 
     Parameters
     ----------
-    place : Place
+    place : FolderPlace
 
     Attributes
     ----------
@@ -137,7 +137,7 @@ class ManifestFile:
         What the folder holds; None if it is new.
     """
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: FolderPlace) -> None:
         self._place = place
         self._writer = secrets.token_hex(8)
         self._known = self._contents()
@@ -217,7 +217,7 @@ class ManifestFile:
         return {name: content for name, content in found.items() if content is not None}
 
 
-def read_manifest(place: Place) -> Manifest:
+def read_manifest(place: FolderPlace) -> Manifest:
     """What a folder holds.
 
     Raises
@@ -235,7 +235,7 @@ def read_manifest(place: Place) -> Manifest:
 
 
 def _parse_all(
-    place: Place, contents: Mapping[str, bytes]
+    place: FolderPlace, contents: Mapping[str, bytes]
 ) -> tuple[dict[str, Manifest], TropicellError | None]:
     """All manifests that are whole, by their names, and what is wrong with another one."""
     whole: dict[str, Manifest] = {}

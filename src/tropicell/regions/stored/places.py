@@ -30,7 +30,7 @@ from tropicell.errors import (
 _DRIVE = re.compile(r"/[A-Za-z]:(/|$)")
 
 
-class Place(Protocol):
+class FolderPlace(Protocol):
     """A folder of files, without folders in it.
 
     What can't be read is a ModelFileError, what can't be written a FileWriteError.
@@ -69,7 +69,7 @@ class Place(Protocol):
         """Remove a file if it is there."""
 
 
-def place_of(path: str | os.PathLike[str]) -> Place:
+def place_of(path: str | os.PathLike[str]) -> FolderPlace:
     """The folder that a path or URL stands for.
 
     Examples

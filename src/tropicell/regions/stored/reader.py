@@ -17,7 +17,7 @@ from tropicell.network.network import Network
 from tropicell.regions.columns import PackedPatterns
 from tropicell.regions.regions import Regions
 from tropicell.regions.stored.manifest import Manifest, Part
-from tropicell.regions.stored.places import Place
+from tropicell.regions.stored.places import FolderPlace
 from tropicell.regions.stored.tables import COLUMNS, arrow, from_table, names_of
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class RegionReader:
 
     Parameters
     ----------
-    place : Place
+    place : FolderPlace
         The folder.
     manifest : Manifest
         What the folder says of itself.
@@ -47,7 +47,7 @@ class RegionReader:
 
     def __init__(
         self,
-        place: Place,
+        place: FolderPlace,
         manifest: Manifest,
         network: Network,
         domain: Domain,

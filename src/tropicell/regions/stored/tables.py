@@ -3,7 +3,7 @@
 The columns are made for queries: ``pattern_0``, ``pattern_1``, … (64 bits of the pattern each, the
 first neuron in the lowest bits), ``x1``, ``x2``, … (the witness), ``bounded``, ``volume``,
 ``corners_x1``, …, ``corners_w`` (lists; 1 for a vertex, 0 for a ray) and ``facets`` (a list of
-lines, see `tropicell.network.lines`).
+lines, see `tropicell.network.inequalities`).
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tropicell.errors import require
-from tropicell.regions.batch import Columns
-from tropicell.regions.columns import PackedPatterns, Ragged
+from tropicell.regions.columns import Columns, PackedPatterns, Ragged
 
 if TYPE_CHECKING:
     import pyarrow
