@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from test_stored_regions import assert_same, random_network
+from searching import assert_same_columns, random_network
 from tropicell import (
     Box,
     CheckpointError,
@@ -113,7 +113,7 @@ def test_a_machine_that_dies_loses_nothing(nodes: Any, tmp_path: Path) -> None:
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
     assert stored.complete
     assert stored.stats["tasks"] > 2 * died_at[0]
-    assert_same(stored.to_regions(), expected)
+    assert_same_columns(stored.to_regions(), expected)
     assert sorted(map(str, folder.glob("*.parquet"))) == sorted(stored.files)
 
     # With what is left of the cluster: a budget ends a run, the same call goes on.
@@ -126,7 +126,7 @@ def test_a_machine_that_dies_loses_nothing(nodes: Any, tmp_path: Path) -> None:
     whole = enumerate_regions(
         network, domain, out=tmp_path / "two", engine_backend="ray", max_seconds=LIMIT
     )
-    assert_same(whole.to_regions(), expected)
+    assert_same_columns(whole.to_regions(), expected)
     with pytest.raises(CheckpointError, match="its kind is"):
         enumerate_regions(network, domain, out=folder)
 

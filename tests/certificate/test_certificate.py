@@ -582,7 +582,7 @@ def test_only_proofs_are_written(tmp_path: Path) -> None:
 
 def test_the_lines_that_the_proof_names_are_in_the_program() -> None:
     source = Path(verify_certificate.__file__).read_text(encoding="utf-8")
-    page = (Path(__file__).parents[1] / "docs" / "certificate-proof.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "certificate-proof.md").read_text(encoding="utf-8")
     rows = (
         page.partition("## 7.")[2].partition("| --- | --- |\n")[2].partition("\n\n")[0].splitlines()
     )

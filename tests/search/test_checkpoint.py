@@ -23,8 +23,8 @@ from hypothesis import strategies as st
 
 from children import LIMIT, run_python
 from fuzz import folders
+from searching import ENGINES, assert_same, small_units
 from strategies import default_network, domains, networks
-from test_enumeration import ENGINES, assert_same, small_units
 from tropicell import (
     Box,
     Checkpoint,
@@ -47,7 +47,7 @@ from tropicell.engines.column_store import Store
 from tropicell.engines.threads import UnitRun
 from tropicell.search import checkpoint
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[2]))
 from benchmarks.kill_test import disturb, undisturbed
 
 

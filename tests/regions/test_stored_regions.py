@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +18,8 @@ from hypothesis import strategies as st
 
 from children import LIMIT
 from fuzz import folders
+from searching import assert_same_columns, random_network, small_units
 from strategies import networks
-from test_enumeration import small_units
 from tropicell import (
     Box,
     CheckpointError,
@@ -41,35 +40,12 @@ from tropicell._runtime.checksums import BLOCK, CheckedStream, sums_of
 from tropicell.analysis import measure
 from tropicell.cli import main
 from tropicell.engines.table import task_of
-from tropicell.regions.columns import Ragged
 from tropicell.regions.rows import rows
 from tropicell.regions.stored.manifest import read_manifest
 from tropicell.search import folder as region_folder
 from tropicell.search.folder import OpenFolder
 
 pytest.importorskip("pyarrow", reason="the extra 'arrow' is not installed")
-
-
-def random_network(sizes: list[int], seed: int = 0) -> Network:
-    rng = np.random.default_rng(seed)
-    pairs = list(pairwise(sizes))
-    return Network.mlp(
-        [rng.normal(size=(n, m)) for m, n in pairs], [rng.normal(size=n) for _, n in pairs]
-    )
-
-
-def assert_same(found: Regions, expected: Regions) -> None:
-    """Bit for bit, in the same order."""
-    assert np.array_equal(found.packed.words, expected.packed.words)
-    assert np.array_equal(found.witnesses, expected.witnesses)
-    for name in ("bounded", "volumes", "corners", "facet_lines"):
-        one, other = vars(found).get(name), vars(expected).get(name)
-        assert (one is None) == (other is None), name
-        if isinstance(one, Ragged) and isinstance(other, Ragged):
-            assert np.array_equal(one.values, other.values)
-            assert np.array_equal(one.ends, other.ends)
-        elif one is not None:
-            assert np.array_equal(one, other, equal_nan=True), name
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +72,7 @@ def test_a_folder_holds_what_an_enumeration_gives(
     folder = tmp_path_factory.mktemp("folder")
     stored = enumerate_regions(network, out=folder, workers=workers, max_bytes=0)
     assert stored.complete
-    assert_same(stored.to_regions(), enumerate_regions(network))
+    assert_same_columns(stored.to_regions(), enumerate_regions(network))
 
 
 def test_batches_come_in_order(stored: StoredRegions, expected: Regions) -> None:
@@ -105,7 +81,7 @@ def test_batches_come_in_order(stored: StoredRegions, expected: Regions) -> None
     batches = list(stored.batches(size=50))
     assert max(map(len, batches)) <= 50
     assert [text for batch in batches for text in batch.texts()] == expected.texts()
-    assert_same(Regions.open(Path(stored.files[0]).parent).to_regions(), expected)
+    assert_same_columns(Regions.open(Path(stored.files[0]).parent).to_regions(), expected)
 
 
 def test_only_some_columns(tmp_path: Path, network: Network, expected: Regions) -> None:
@@ -190,9 +166,9 @@ def test_a_budget_ends_it_and_the_same_call_goes_on(
             break
         assert stored.stats["ended_by"] == "max_regions"
         assert len(stored) >= budget
-        assert_same(stored.take(range(budget)), rows(expected, np.arange(budget)))
+        assert_same_columns(stored.take(range(budget)), rows(expected, np.arange(budget)))
     assert len(lengths) > 1
-    assert_same(stored.to_regions(), expected)
+    assert_same_columns(stored.to_regions(), expected)
     assert not [file for file in tmp_path.iterdir() if file.name.startswith((".", "state"))]
 
 
@@ -200,7 +176,6 @@ _PROGRAM = """
 import sys, json
 import numpy as np
 sys.path.insert(0, sys.argv[2])
-from test_stored_regions import random_network
 from tropicell import Box, Network, RegionFolder, count_regions, enumerate_regions
 count_regions(Network.mlp([np.ones((1, 2)), [[1.0]]]))
 print("ready", flush=True)
@@ -215,7 +190,7 @@ def test_a_killed_writer_loses_nothing(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     for delay in (0.02, 0.1, 0.2):
         process = subprocess.Popen(
-            [sys.executable, "-c", _PROGRAM, str(folder), str(Path(__file__).parent)],
+            [sys.executable, "-c", _PROGRAM, str(folder), str(Path(__file__).parents[1])],
             stdout=subprocess.PIPE,
             text=True,
         )
@@ -233,7 +208,7 @@ def test_a_killed_writer_loses_nothing(tmp_path: Path) -> None:
     (folder / ".half.npz").write_bytes(b"half")
     network = random_network([2, 40, 40, 40, 1])
     stored = enumerate_regions(network, Box(-2, 2), out=folder, max_bytes=0)
-    assert_same(stored.to_regions(), expected)
+    assert_same_columns(stored.to_regions(), expected)
     assert sorted(map(str, folder.glob("*.parquet"))) == stored.files
 
 
@@ -279,7 +254,7 @@ def test_a_full_disk_is_an_error_and_the_folder_stays_as_it_was(
     assert 0 < len(broken) < len(expected)
     assert not broken.complete
     stored = enumerate_regions(network, Box(-2, 2), out=tmp_path)
-    assert_same(stored.to_regions(), expected)
+    assert_same_columns(stored.to_regions(), expected)
 
 
 def forget_checksums(folder: Path) -> dict[str, Any]:
@@ -340,7 +315,7 @@ def test_folders_without_checksums_are_read_and_go_on(
     old.verify()
     assert len(old) == len(part)
     stored = enumerate_regions(network, Box(-2, 2), out=tmp_path)
-    assert_same(stored.to_regions(), expected)
+    assert_same_columns(stored.to_regions(), expected)
     manifest = json.loads((tmp_path / "manifest.json").read_text())
     assert "sha256" in manifest["parts"][-1]
     assert "checksum" in manifest
@@ -454,7 +429,7 @@ def test_at_a_url_there_is_always_a_manifest(network: Network) -> None:
         assert 0 < len(again) <= len(stored)
         assert again.to_regions().texts() == whole.texts()[: len(again)]
         system.pipe_file(f"/runs/three/{name}", content)
-    assert_same(enumerate_regions(network, Box(-2, 2), out=out).to_regions(), whole)
+    assert_same_columns(enumerate_regions(network, Box(-2, 2), out=out).to_regions(), whole)
 
 
 # --- odd places -------------------------------------------------------------------------------
@@ -524,7 +499,7 @@ def test_no_memory_keeps_what_was_written(
     assert part.stats["ended_by"] == "MemoryError"
     assert 0 < len(part) < len(expected)
     stored = enumerate_regions(network, Box(-2, 2), out=tmp_path)
-    assert_same(stored.to_regions(), expected)
+    assert_same_columns(stored.to_regions(), expected)
 
 
 def test_with_little_memory_regions_go_to_more_files(
@@ -543,18 +518,18 @@ def test_with_little_memory_regions_go_to_more_files(
         expected = enumerate_regions(network, Box(-2, 2))
     assert stored.complete
     assert len(stored.files) > 1
-    assert_same(stored.to_regions(), expected)
+    assert_same_columns(stored.to_regions(), expected)
 
 
 def test_slices_and_many_inputs(tmp_path: Path) -> None:
     network = random_network([6, 7, 1])
     stored = enumerate_regions(network, Box(-1, 1), out=tmp_path / "six")
-    assert_same(stored.to_regions(), enumerate_regions(network, Box(-1, 1)))
+    assert_same_columns(stored.to_regions(), enumerate_regions(network, Box(-1, 1)))
     assert np.isnan(stored.to_pandas(["x6"])["x6"]).sum() == 0
     plane = Slice(np.zeros(6), np.eye(6)[:2], Box(-1, 1))
     stored = enumerate_regions(network, plane, out=tmp_path / "plane")
     assert stored.network.embedding is not None
-    assert_same(stored.to_regions(), enumerate_regions(network, plane))
+    assert_same_columns(stored.to_regions(), enumerate_regions(network, plane))
 
 
 def test_a_url_is_as_good_as_a_folder() -> None:
@@ -562,8 +537,8 @@ def test_a_url_is_as_good_as_a_folder() -> None:
     network = random_network([2, 8, 1])
     stored = enumerate_regions(network, out="memory://runs/one", max_regions=5, max_bytes=0)
     stored = enumerate_regions(network, out="memory://runs/one")
-    assert_same(stored.to_regions(), enumerate_regions(network))
-    assert_same(Regions.open("memory://runs/one").to_regions(), stored.to_regions())
+    assert_same_columns(stored.to_regions(), enumerate_regions(network))
+    assert_same_columns(Regions.open("memory://runs/one").to_regions(), stored.to_regions())
 
 
 def test_the_command_line_writes_and_shows_folders(

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from searching import ENGINES, assert_same, small_units
 from strategies import KINDS, default_network, domains, networks, random_network
 from tropicell import (
     Box,
@@ -19,29 +18,13 @@ from tropicell import (
     InvalidInputError,
     Network,
     Polytope,
-    Regions,
     Slice,
     count_regions,
     enumerate_regions,
     iter_regions,
 )
 from tropicell.engines import table as runs
-from tropicell.engines import units
 from tropicell.engines.cells import task as cells
-from tropicell.regions.columns import Ragged
-
-ENGINES = ("cells", "halfspaces")
-
-
-@contextmanager
-def small_units(limit: int) -> Iterator[None]:
-    """Units of so few regions that also small networks are made of many."""
-    saved = units.LIMITS, units.LAST_LIMIT, units.FEW
-    units.LIMITS, units.LAST_LIMIT, units.FEW = (limit, 2 * limit), 2 * limit, 0.05
-    try:
-        yield
-    finally:
-        units.LIMITS, units.LAST_LIMIT, units.FEW = saved
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -134,21 +117,6 @@ def test_batches_are_the_regions(engine: str) -> None:
     assert [batch.complete for batch in batches] == [False] * (len(batches) - 1) + [True]
     texts = [text for batch in batches for text in batch.texts()]
     assert sorted(texts) == sorted(whole.texts())
-
-
-def assert_same(a: Regions, b: Regions) -> None:
-    """Every stored column is the same, bit for bit, in the same order."""
-    assert (a.complete, len(a)) == (b.complete, len(b))
-    np.testing.assert_array_equal(a.packed.words, b.packed.words)
-    np.testing.assert_array_equal(a.witnesses, b.witnesses)
-    for name in ("bounded", "volumes", "corners", "facet_lines"):
-        one, other = vars(a).get(name), vars(b).get(name)
-        assert (one is None) == (other is None)
-        if isinstance(one, Ragged):
-            np.testing.assert_array_equal(one.values, other.values)
-            np.testing.assert_array_equal(one.ends, other.ends)
-        elif one is not None:
-            np.testing.assert_array_equal(one, other)
 
 
 @pytest.mark.parametrize("arithmetic", ["exact", "float"])

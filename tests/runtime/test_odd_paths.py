@@ -219,6 +219,7 @@ def test_outputs_of_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str])
             assert said.count("\n") == 1, what
 
 
+HERE = Path(__file__).parent
 FULL = """
 import resource, signal, sys
 sys.path[:0] = {path!r}
@@ -246,7 +247,7 @@ assert {{path: path.read_bytes() for path in folder.iterdir()}} == before
 @pytest.mark.posix
 def test_full_disks(tmp_path: Path) -> None:
     """A limit on file sizes stands for a disk without room."""
-    here = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "src")]
+    here = [str(path) for path in (HERE, HERE.parent, HERE.parents[1] / "src")]
     done = run_python("-c", FULL.format(path=here, folder=str(tmp_path)))
     assert "Exception ignored" not in done.stderr
 
@@ -260,7 +261,7 @@ def test_without_permission(tmp_path: Path) -> None:
     closed = tmp_path / "closed"
     closed.mkdir()
     closed.chmod(0)
-    here = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "src")]
+    here = [str(path) for path in (HERE, HERE.parent, HERE.parents[1] / "src")]
     code = f"""
 import sys
 sys.path[:0] = {here!r}
