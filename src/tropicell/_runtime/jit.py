@@ -43,7 +43,7 @@ from numba.extending import intrinsic
 
 from tropicell._runtime.interruption import clock
 
-__all__ = ["Entry", "bit_count", "copy_bytes", "is_set", "kernel", "lowest_bit"]
+__all__ = ["Entry", "bit_count", "copy_bytes", "is_loaded", "is_set", "kernel", "lowest_bit"]
 
 _numba: Any = caching
 
@@ -178,6 +178,11 @@ def kernel_function(function: Callable[..., Any]) -> Any:
 
 def inner_function(function: Callable[..., Any]) -> Any:
     return kernel(sums="in any order", inner=True)(function)
+
+
+def is_loaded(function: Callable[..., Any]) -> bool:
+    """Whether a kernel is ready to run, without being compiled or loaded from the disk."""
+    return not _COMPILED or bool(cast(Any, function).overloads)
 
 
 #: Entry points of kernels that were compiled once.
