@@ -20,15 +20,13 @@ from numpy.typing import NDArray
 
 from tropicell.arithmetic import EXACT
 from tropicell.domains import Domain
+from tropicell.engines._cells_state import MOST_SEED_FACETS
 from tropicell.engines._exact_cone import Cone, Vector, cut, halves, reduced, side, whole_space
 from tropicell.engines.program import Program
 from tropicell.network import Network
 
 #: So many prefixes' exact maps are kept.
 _REMEMBERED = 256
-
-#: Cells with more facets than this stay in exact arithmetic: the kernels count facets in 64 bits.
-MOST_FACETS = 56
 
 
 @dataclass(frozen=True)
@@ -136,7 +134,7 @@ class ExactCells:
         stack = [(cell.cone, pieces, lines)]
         while stack:
             cone, pieces, lines = stack.pop()
-            if stop_when_pointed and cone.pointed and len(cone.rows) <= MOST_FACETS:
+            if stop_when_pointed and cone.pointed and len(cone.rows) <= MOST_SEED_FACETS:
                 yield ExactCell(cell.layer, cell.pattern, cone)
                 continue
             rest = list(lines)

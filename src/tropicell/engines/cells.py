@@ -22,9 +22,10 @@ from tropicell.arithmetic import ArithmeticName
 from tropicell.columns import PackedPatterns
 from tropicell.domains import Domain, resolve
 from tropicell.engines import unit_files
-from tropicell.engines._cells_buffers import Room, cone_seeds, plane_seeds, room_for
-from tropicell.engines._cells_state import Seeds
+from tropicell.engines._cells_buffers import cone_seeds, plane_seeds, room_for
+from tropicell.engines._cells_state import CellRoom, Seeds
 from tropicell.engines._cells_units import CellOptions, cone_unit, plane_unit
+from tropicell.engines._column_kernels import ColumnForm
 from tropicell.engines._exact_cells import ExactCell, ExactCells
 from tropicell.engines._jit import Entry
 from tropicell.engines.blueprint import Blueprint
@@ -35,7 +36,8 @@ from tropicell.engines.tame import is_tame
 from tropicell.engines.units import Arrays, Unit, few_of, first_generation, growth_of, weight_of
 from tropicell.network import Network
 
-#: In the plane, time goes to the lines of a layer: a unit of networks so wide has the usual limit.
+#: In the plane, time goes to the boundaries of a layer: a unit of networks so wide has the usual
+#: limit.
 _WIDTH = 1024
 
 
@@ -62,7 +64,7 @@ class _Plan(NamedTuple):
     tame: bool
     bits: int
     growth: NDArray[np.float64]
-    rooms: dict[tuple[bool, bool], Blueprint[Room]]  # exact? are regions stored?
+    rooms: dict[tuple[bool, bool], Blueprint[CellRoom]]  # exact? are regions stored?
 
 
 def _plan(network: Network, domain: Domain) -> _Plan:
@@ -137,21 +139,25 @@ class CellTask:
         self.bits = plan.bits
         self.layout = CellLayout(plan.program)
         self.few = few_of(self.grain)
-        self.columns = (plan.program.neurons, self.bits, plan.program.dimension, self.volumes)
+        self.form = ColumnForm(
+            neurons=plan.program.neurons,
+            bits=plan.bits,
+            dimension=plan.program.dimension,
+            volumes=self.volumes,
+        )
         self.kernel = Entry(plane_unit if self.plane else cone_unit)
         self.options = CellOptions(
             exact=arithmetic == "exact",
             tolerance=self.tolerance,
             store=store,
-            volumes=self.volumes,
-            bits=self.bits,
+            form=self.form,
             few=self.few,
             growth=plan.growth,
         )
         self._plan = plan
 
     @property
-    def room(self) -> Blueprint[Room]:
+    def room(self) -> Blueprint[CellRoom]:
         """What every worker needs for itself."""
         rooms, key = self._plan.rooms, (self.options.exact, self.store)
         if key not in rooms:

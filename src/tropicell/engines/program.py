@@ -31,6 +31,12 @@ IntArray = NDArray[np.int64]
 #: A matrix with a smaller part of nonzeros than this is kept sparse.
 _SPARSE_BELOW = 0.3
 
+# Columns of `MapArrays.terms`.
+SOURCE = 0  # the layer that is read
+IS_SPARSE = 1  # 1 if its matrix is kept as compressed columns
+WEIGHTS_AT = 2  # where its numbers begin in `weights`
+COLUMNS_AT = 3  # where its column pointers begin in `columns` (sparse only)
+
 #: Roundings beyond one per summand that the error bound of a sum leaves room for.
 EXTRA_ROUNDINGS = 160
 
@@ -53,8 +59,7 @@ class MapArrays(NamedTuple):
     term_start : ndarray, shape (L + 2,)
         The terms of layer ℓ are ``term_start[ℓ] : term_start[ℓ + 1]``.
     terms : ndarray, shape (terms, 4)
-        Per term: the source layer; 1 if the matrix is sparse; where its numbers begin in
-        `weights`; where its column pointers begin in `columns` (sparse only). Matrices are
+        See `SOURCE`, `IS_SPARSE`, `WEIGHTS_AT`, `COLUMNS_AT`. Matrices are
         stored by source neuron: dense ones as (source, target), sparse ones as compressed columns.
     weights, columns, targets : ndarray
         Numbers; column pointers (relative to the term's first number); target rows (relative
