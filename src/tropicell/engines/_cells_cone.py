@@ -2,9 +2,9 @@
 
 A cell is kept by its extreme rays (x, w) in homogeneous coordinates, absolute values adding up to
 1, each with the bits of the facets it lies on. ``w = 0`` for the directions of unbounded
-cells. Only cones without lines come here. Where no sign is in doubt all cells are simple, and
-two rays are neighbours if they share d - 1 facets; cells that come from exact arithmetic, or
-from float arithmetic with its zeros, may be not simple, and get the full test.
+cells. Only pointed cones come here: those that contain no line. Where no sign is in doubt all cells
+are simple, and two rays are neighbours if they share d - 1 facets; cells that come from exact
+arithmetic, or from float arithmetic with its zeros, may be not simple, and get the full test.
 
 The kernels here and in `_cells_cone_cut` and `_cells_cone_tests` are what `_cells_search` needs to
 know of cones.

@@ -88,7 +88,8 @@ def _cut_edges(stack: Any, record: Any, new: int, d: int, options: Any) -> int:
                     basis[k] = abs(facets[at + lowest_bit(bits)]) - 1
                     bits &= bits - ONE
                 basis[d - 1] = new
-                # A facet of ray j that is not one of ray i is positive on the edge between them.
+                # The sign of the corner: a facet of ray j that is not one of ray i is positive on
+                # the edge between them.
                 apart = tight[j] & ~tight[i] & FACET_BITS
                 facet = facets[at + lowest_bit(apart)]
                 if not meet(stack, d, 0.0, facet, rays, count):

@@ -201,6 +201,7 @@ def meet(stack: Any, d: int, sign: float, facet: int, rays: Any, k: int) -> bool
     permutations = 1.0
     for j in range(2, d + 1):
         permutations *= j
+    # d! (1.01 Σ η + (d² + 3 d + 4) u), if Σ η is small
     bound = permutations * (1.01 * errors + (d * d + 3 * d + 4) * ROUND)
     if not (size > 0.0 and errors < 0.01):
         rays[k, d + 1] = np.inf

@@ -84,6 +84,7 @@ def _halve(
     # where it leaves it.
     row, enter, leave = n, n + 1, n + 2
     edge_row(lines, before, line + 1, exact, old, row)
+    # Step 2: a vertex is derived anew from its two edges; their order decides the sign of a × b.
     if values[into] == 0.0:
         _copy_vertex(old, into, old, enter)
     elif exact:
@@ -161,7 +162,8 @@ def split(lines: Any, before: Any, stack: Any, options: Any, state: Any) -> bool
         if exact:
             record[IN_DOUBT] = 1
             return True
-        # Rounding made nonsense of a boundary that barely touches the cell: it does not cross.
+        # In float arithmetic rounding made nonsense of a boundary that barely touches the cell: it
+        # does not cross.
         total = 0.0
         for i in range(n):
             total += stack.values[i]

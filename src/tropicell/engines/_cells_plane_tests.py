@@ -199,6 +199,7 @@ def meet(poly: Any, a: int, b: int, sign: float, to: int) -> None:
     v0 = sign * (a1 * b2 - a2 * b1)
     v1 = sign * (a2 * b0 - a0 * b2)
     v2 = sign * (a0 * b1 - a1 * b0)
+    # 2 (η_a + η_b + η_a η_b) + 8 u
     error = (2.0 * (ea + eb + ea * eb) + 8.0 * ROUND) * INFLATE
     size = abs(v0) + abs(v1) + abs(v2)
     if size > 0.0:

@@ -2,8 +2,8 @@
 
 A cell is cut by the boundaries of a layer that cross it, one after the other, until none is left;
 then it enters the next layer. Cells that wait lie on a stack (`_cells_state`), the next one on top.
-What is done in another way in the plane than elsewhere are the kernels of a `Shape`; the driver is
-compiled once for each.
+What is done in another way in the plane than elsewhere are the kernels of a `CellShape`; the driver
+is compiled once for each.
 """
 
 from __future__ import annotations
@@ -169,15 +169,17 @@ def _pop(state: Any, record: Any) -> None:
     state[FACETS] = record[FACET_AT]
 
 
-@inner_kernel
-def _copy_pattern(row_start: Any, stack: Any, record: Any, pattern: Any, to: Any) -> None:
-    """Write the pieces of all layers up to the cell's own."""
-    layer, own = record[LAYER], record[PIECES_AT]
+@template
+def _copy_pattern(row_start: Any, patterns: Any, record: Any, pattern: Any, to: Any) -> None:
+    """Write the pieces of all layers up to the cell's own: `pattern`, then those in `patterns`."""
+    layer = record[LAYER]
     prefix = row_start[layer] - row_start[1]
+    # Places from 0 on, which can't be negative: so these loops become vector code.
+    own, rest = patterns[record[PIECES_AT] :], to[prefix:]
     for j in range(prefix):
         to[j] = pattern[j]
     for j in range(row_start[layer + 1] - row_start[layer]):
-        to[prefix + j] = stack.patterns[own + j]
+        rest[j] = own[j]
 
 
 @template
@@ -191,7 +193,7 @@ def _store(shape: Any, program: Any, room: Any, record: Any, options: Any) -> bo
     ):
         return False
     k, corners, facets = state[OUT], record[N_CORNERS], shape.n_facets(record)
-    _copy_pattern(lines.row_start, stack, record, pattern, out.patterns[k])
+    _copy_pattern(lines.row_start, stack.patterns, record, pattern, out.patterns[k])
     out.inside[k] = options.exact
     out.vertex_counts[k] = corners
     out.facet_counts[k] = facets
@@ -209,7 +211,7 @@ def _hand_out(shape: Any, row_start: Any, room: Any, record: Any) -> bool:
     n, count = shape.n_facets(record), record[N_CONFLICTS]
     if k >= len(unsure.layers) or c + n > len(unsure.labels) or f + count > len(unsure.conflicts):
         return False
-    _copy_pattern(row_start, stack, record, room.maps.pattern, unsure.patterns[k])
+    _copy_pattern(row_start, stack.patterns, record, room.maps.pattern, unsure.patterns[k])
     for i in range(n):
         unsure.labels[c + i] = shape.facet_label(stack, record, i)
     for i in range(count):

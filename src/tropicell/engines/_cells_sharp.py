@@ -101,6 +101,7 @@ def _sum_layer(maps: Any, fine: Any, layer: int) -> None:
             else:
                 first = at + j * (end - begin)
                 _add_source(maps.weights, 1, maps.targets, first, end - begin, fine, begin, row)
+    # Σ |W_j| f_j + 4 (n + 4)² u² T
     gamma = 4.0 * (terms + 4.0) * (terms + 4.0) * ROUND * ROUND
     for r in range(begin, end):
         for c in range(COORDINATES):
@@ -123,6 +124,7 @@ def _set_piece(maps: Any, fine: Any, row: int, piece: int) -> None:
         largest = max(largest, abs(p) + abs(s))
     error = abs(slope) * before[FINE_ERROR, row] + ROUND * abs(intercept)  # c itself is rounded
     if not (slope == 0.0 and intercept == 0.0):
+        # 16 u² (|s R| + |N| + |c|)
         error += 16.0 * ROUND * ROUND * (largest + abs(intercept)) + TINY
     after[FINE_ERROR, row] = error * INFLATE
     after[FINE_SIZE, row] = largest * INFLATE
@@ -178,6 +180,7 @@ def _edge(lines: Any, fine: Any, label: int, edges: Any, i: int) -> None:
     s, t = _sum(before[W, row], -at)
     s, t = _sum(s, t + before[LOW + W, row])
     edges[i, W], edges[i, LOW + W] = sign * s, sign * t
+    # R - t adds 4 u² (|R| + |t|).
     rounding = 4.0 * ROUND * ROUND * (abs(before[W, row]) + abs(at)) + TINY
     edges[i, FINE_ERROR] = (before[FINE_ERROR, row] + rounding) * INFLATE
 
@@ -215,7 +218,7 @@ def sharpen(program: Any, pattern: Any, stack: Any, record: Any) -> bool:
         v0, v1, v2 = _minor(edges, j, i, Y, W), _minor(edges, j, i, W, X), _minor(edges, j, i, X, Y)
         a, b = edges[j, FINE_SIZE], edges[i, FINE_SIZE]
         ea, eb = edges[j, FINE_ERROR], edges[i, FINE_ERROR]
-        # The error of a minor of two rows of sizes a and b.
+        # A minor of two rows of sizes a and b: 2 (a e_b + b e_a + e_a e_b) + 128 u² a b
         error = 2.0 * (a * eb + b * ea + ea * eb) + 128.0 * ROUND * ROUND * a * b + TINY
         size = abs(v0) + abs(v1) + abs(v2)
         at = start + i

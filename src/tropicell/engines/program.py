@@ -1,8 +1,8 @@
 """A network and a domain as flat arrays, the form that the Numba kernels read.
 
 Layers are counted from 0 (the input). Every neuron of every layer has a *row*; the rows of
-layer ℓ are ``row_start[ℓ] : row_start[ℓ + 1]``, layer 0 included. A *line* is a place where a
-neuron bends: the hyperplane ``z = t`` of one of its breakpoints. Lines are numbered through:
+layer ℓ are ``row_start[ℓ] : row_start[ℓ + 1]``, layer 0 included. A *line* of these arrays is a
+boundary: the hyperplane ``z = t`` of one breakpoint of a neuron. They are numbered through:
 
 - line 0 is the hyperplane at infinity, ``w = 0`` in homogeneous coordinates,
 - lines 1 … D are the rows of the domain,
@@ -65,7 +65,8 @@ class MapArrays(NamedTuple):
         Numbers; column pointers (relative to the term's first number); target rows (relative
         to their layer) of sparse numbers.
     gamma : ndarray, shape (L + 1,)
-        Relative rounding error of the sums that make the rows of a layer.
+        Relative rounding error γ of the sums that make the rows of a layer: step 1 of
+        docs/error-bound.md.
     """
 
     dimension: int
@@ -96,7 +97,8 @@ class LineArrays(NamedTuple):
     line_row, line_at : ndarray, shape (lines,)
         Row of a line's neuron (-1 for the domain), and its breakpoint.
     line_slack : ndarray, shape (lines,)
-        Part of the error bound that comes from the bias and the breakpoint alone.
+        Part of the error bound that comes from the bias and the breakpoint alone: γ (|b| + |t|) of
+        step 1 of docs/error-bound.md.
     plain : ndarray of bool, shape (L + 1,)
         Layers in which every neuron has exactly one breakpoint, at 0.
     domain_rows : ndarray, shape (1 + domain rows, d + 1)
