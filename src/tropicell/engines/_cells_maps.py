@@ -13,7 +13,7 @@ from typing import Any
 
 from tropicell.engines._cells_bounds import contribution
 from tropicell.engines._cells_state import INFLATE, ROUND, TINY
-from tropicell.engines._jit import inner_fused_kernel, inner_kernel, kernel
+from tropicell.engines._jit import inner_fused_kernel, inner_kernel, kernel, template
 from tropicell.engines.program import COLUMNS_AT, IS_SPARSE, SOURCE, WEIGHTS_AT
 
 #: After so many rank-one changes a layer's rows are summed anew; see `EXTRA_ROUNDINGS`.
@@ -34,7 +34,7 @@ def load_input(maps: Any, current: Any) -> None:
         after[d + 2, row] = largest
 
 
-@inner_kernel
+@template
 def set_piece(maps: Any, current: Any, row: int, gamma: float, piece: int) -> None:
     """Output of one neuron that is on the given piece: step 1, activations."""
     d, before, after = maps.dimension, current.before, current.after
