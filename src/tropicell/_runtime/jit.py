@@ -49,7 +49,7 @@ _STAMP = _stamp()
 
 
 def _compiled(function: Function, **options: Any) -> Function:
-    dispatcher = _njit(**_OPTIONS, **options)(function)
+    dispatcher = _njit(**(_OPTIONS | options))(function)
     with suppress(AttributeError):
         dispatcher._cache._cache_file._source_stamp = _STAMP
     return cast(Function, dispatcher)
@@ -68,6 +68,31 @@ def inlined_kernel(function: Function) -> Function:
 def fused_kernel(function: Function) -> Function:
     """Compile a kernel in which a product and a sum may be fused into one rounding."""
     return _compiled(function, fastmath={"contract"})
+
+
+def inner_kernel(function: Function) -> Function:
+    """Compile a kernel that only kernels call: no entry point from Python is made.
+
+    That entry point would unpack all arrays of the arguments, and take longer to compile than many
+    a kernel.
+    """
+    return _compiled(function, no_cfunc_wrapper=True, no_cpython_wrapper=True)
+
+
+def inner_fused_kernel(function: Function) -> Function:
+    """The same for a kernel in which a product and a sum may be fused into one rounding."""
+    return _compiled(
+        function, fastmath={"contract"}, no_cfunc_wrapper=True, no_cpython_wrapper=True
+    )
+
+
+def template(function: Function) -> Function:
+    """A function that is copied into the kernels that call it, as if it were written there.
+
+    So sums and products are rounded, or fused, as in the rest of the kernel; and arguments can be
+    kernels, which a kernel that is kept on disk could not be given: each choice makes another one.
+    """
+    return _compiled(function, cache=False, inline="always")
 
 
 def kernel_function(function: Callable[..., Any]) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -15,15 +15,21 @@ from tropicell.engines._unit_kernels import RESULT_SIZE
 from tropicell.engines.cells._exact_cells import ExactCell
 from tropicell.engines.cells._exact_cone import polygon, ray_basis
 from tropicell.engines.cells._state import (
+    FINE_PLACES,
+    POLYGON_SIZE,
+    RECORD_SIZE,
     STATE_SIZE,
+    TERM_PLACES,
     UNSURE,
     Batch,
+    CellRoom,
     ConeStack,
     Fine,
     PlaneStack,
     Seeds,
     Unsure,
 )
+from tropicell.network._layer_maps import LayerMaps
 from tropicell.network.flat import Program
 
 #: A batch has at most so many regions, and so many bytes of patterns.
@@ -31,11 +37,15 @@ BATCH_REGIONS = 1 << 14
 _BATCH_BYTES = 1 << 25
 _UNSURE_CELLS = 1024
 
-#: A cell that needs exact arithmetic: layer, pattern before it, its pieces, facets, open lines.
+#: Records of a stack, at first.
+_RECORDS = 256
+
+#: A cell that needs exact arithmetic: layer, pattern before it, its pieces, facets, and the
+#: boundaries that may cross it.
 UnsureCell = tuple[int, bytes, bytearray, list[int], list[int]]
 
 #: Arrays of a stack whose length has a meaning.
-_FIXED = ("sides", "margin", "change", "basis", "minors", "terms", "square", "fine", "halt")
+_FIXED = ("sides", "margin", "basis", "minors", "terms", "square", "fine", "halt")
 
 
 def plane_stack(program: Program, free: Callable[[Any], Any] = lambda array: array) -> PlaneStack:
@@ -44,21 +54,23 @@ def plane_stack(program: Program, free: Callable[[Any], Any] = lambda array: arr
     width, lines = program.width, program.most_lines
     corners = 1024 + 4 * len(program.lines.domain_rows)
     return PlaneStack(
-        poly=free(zeros((corners, 9))),
-        labels=zeros(corners, np.int64),
+        records=zeros((_RECORDS, RECORD_SIZE), np.int64),
+        corners=free(zeros((corners, POLYGON_SIZE))),
+        tags=zeros(corners, np.int64),
         conflicts=zeros(16 * lines + 64, np.int64),
         patterns=zeros(64 * width + 64, np.uint8),
-        old_poly=free(zeros((corners, 9))),
-        old_labels=zeros(corners, np.int64),
+        facets=zeros(0, np.int64),
+        table=zeros((0, POLYGON_SIZE)),
+        table_labels=zeros(0, np.int64),
+        old_corners=free(zeros((corners, POLYGON_SIZE))),
+        old_tags=zeros(corners, np.int64),
         values=free(zeros(corners)),
         handed=zeros(lines + 8, np.int64),
         sides=free(zeros((3, width))),
-        rows=zeros(width, np.int64),
-        change=zeros(program.dimension + 2),
         margin=np.array([lines, width]),
         fine=Fine(
-            before=free(zeros((8, program.rows))),
-            after=free(zeros((8, program.rows))),
+            before=free(zeros((FINE_PLACES, program.rows))),
+            after=free(zeros((FINE_PLACES, program.rows))),
             pattern=zeros(program.neurons, np.uint8),
             known=zeros(1, np.int64),
         ),
@@ -120,19 +132,7 @@ def unsure_arrays(program: Program) -> Unsure:
     )
 
 
-class Room(NamedTuple):
-    """All that a worker writes to."""
-
-    maps: tuple[Any, Any, Any, Any]  # of the current cell; rows, errors, pattern, changes
-    stack: Any
-    records: Any
-    out: Batch
-    unsure: Unsure
-    state: Any
-    result: Any
-
-
-def room_for(program: Program, exact: bool, store: bool) -> Blueprint[Room]:
+def room_for(program: Program, exact: bool, store: bool) -> Blueprint[CellRoom]:
     """How to make what a worker needs.
 
     Kernels write numbers before they read them. With float arithmetic they read error bounds of 0
@@ -140,17 +140,21 @@ def room_for(program: Program, exact: bool, store: bool) -> Blueprint[Room]:
     file does not lead anywhere.
     """
     d, rows = program.dimension, program.rows
-    changes = np.full(program.depth + 2, -1)
-    pattern = np.zeros(program.neurons, np.uint8)
 
-    def make(unused: Callable[[Any], Any]) -> Room:
+    def make(unused: Callable[[Any], Any]) -> CellRoom:
         def free(array: Any) -> Any:
             return unused(array) if exact else array
 
-        return Room(
-            maps=(free(np.zeros((d + 2, rows))), free(np.zeros((d + 3, rows))), pattern, changes),
+        return CellRoom(
+            maps=LayerMaps(
+                before=free(np.zeros((d + 2, rows))),
+                after=free(np.zeros((d + 3, rows))),
+                pattern=np.zeros(program.neurons, np.uint8),
+                changes=np.full(program.depth + 2, -1),
+                sources=np.zeros(program.width, np.int64),
+                change=np.zeros(d + 2),
+            ),
             stack=(plane_stack if d == 2 else cone_stack)(program, free),
-            records=np.zeros((256, 11), np.int64),
             out=Batch(*map(unused, batch_arrays(program, store))),
             unsure=Unsure(*map(unused, unsure_arrays(program))),
             state=np.zeros(STATE_SIZE, np.int64),
@@ -216,24 +220,24 @@ def cone_stack(program: Program, free: Callable[[Any], Any]) -> ConeStack:
     width, lines = program.width, program.most_lines
     rays = 1024
     return ConeStack(
-        rays=free(zeros((rays, d + 2))),
-        tight=zeros(rays, np.uint64),
+        records=zeros((_RECORDS, RECORD_SIZE), np.int64),
+        corners=free(zeros((rays, d + 2))),
+        tags=zeros(rays, np.uint64),
+        conflicts=zeros(16 * lines + 64, np.int64),
+        patterns=zeros(64 * width + 64, np.uint8),
         facets=zeros(2048, np.int64),
         table=free(zeros((256, d + 2))),
         table_labels=zeros(256, np.int64),
-        conflicts=zeros(16 * lines + 64, np.int64),
-        patterns=zeros(64 * width + 64, np.uint8),
-        old_rays=free(zeros((rays, d + 2))),
-        old_tight=zeros(rays, np.uint64),
-        new_rays=free(zeros((rays, d + 2))),
-        new_tight=zeros(rays, np.uint64),
+        old_corners=free(zeros((rays, d + 2))),
+        old_tags=zeros(rays, np.uint64),
+        new_corners=free(zeros((rays, d + 2))),
+        new_tags=zeros(rays, np.uint64),
         values=free(zeros(rays)),
         handed=zeros(lines + 8, np.int64),
+        sides=free(zeros((1, width))),
         low=free(zeros(width)),
         high=free(zeros(width)),
         value=free(zeros(width)),
-        rows=zeros(width, np.int64),
-        change=zeros(d + 2),
         basis=zeros(d, np.int64),
         minors=zeros(1 << (d + 1)),
         terms=_minor_terms(d),
@@ -248,7 +252,8 @@ def cone_stack(program: Program, free: Callable[[Any], Any]) -> ConeStack:
 def _minor_terms(d: int) -> Any:
     """Laplace expansion of all minors of d rows of length d + 1, column sets as bits.
 
-    Every term is (row, column, columns of the smaller minor, columns of the minor, sign).
+    Every term is (row, column, columns of the smaller minor, columns of the minor, sign): see
+    `TERM_ROW`.
     """
     terms = []
     for columns in sorted(range(1, 1 << (d + 1)), key=int.bit_count):
@@ -260,7 +265,7 @@ def _minor_terms(d: int) -> Any:
         for place, c in enumerate(members):
             sign = 1 if (row + place) % 2 == 0 else -1
             terms.append((row, c, columns ^ (1 << c), columns, sign))
-    return np.array(terms, np.int64).reshape(-1, 5)
+    return np.array(terms, np.int64).reshape(-1, TERM_PLACES)
 
 
 def cone_seeds(program: Program, cells: Sequence[ExactCell]) -> Seeds:

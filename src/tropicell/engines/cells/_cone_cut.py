@@ -1,4 +1,7 @@
-"""Cutting a cone in two, and handing its open lines down to the halves."""
+"""Cutting a cone in two, and handing the boundaries that still cross it down to the halves.
+
+Step 4 of docs/error-bound.md says why the halves are known as soon as all signs are.
+"""
 
 from __future__ import annotations
 
@@ -6,34 +9,58 @@ from typing import Any
 
 import numpy as np
 
-from tropicell._runtime.jit import bit_count, is_set, kernel, lowest_bit
+from tropicell._runtime.jit import bit_count, inner_kernel, is_set, lowest_bit, template
 from tropicell.engines.cells._cone_tests import facet_row, meet, side, signs
 from tropicell.engines.cells._state import (
+    CONFLICT_AT,
     CONFLICTS,
+    CORNER_AT,
     CORNERS,
     CROSSES,
     DOUBTFUL,
     FACET_AT,
     FACET_BITS,
+    FACET_ROOM,
     FACETS,
+    IN_DOUBT,
+    LAYER,
+    MOST_FACETS,
+    N_CONFLICTS,
+    N_CORNERS,
     N_FACETS,
     NEGATIVE,
     NONE,
     ONE,
     PATTERNS,
+    PIECES_AT,
     POSITIVE,
     SIMPLE,
     SPLITS,
-    TABLE,
+    TABLE_END,
     TESTS,
     TOP,
 )
 
-#: A cell with more facets than this is handed to exact arithmetic.
-_MOST_FACETS = 62
+#: What `_cut_edges` returns instead of a number of rays.
+_IN_DOUBT, _NO_ROOM = -1, -2
+
+#: Cutting a cell of n corners takes as long as n * n / 2 to this power steps in addition.
+_COSTLY = 9
 
 
-@kernel
+@template
+def cut_steps(n: int) -> int:
+    """As how many steps more the cut of a cell of n corners counts."""
+    return n * n >> _COSTLY
+
+
+@template
+def is_halted(stack: Any) -> bool:
+    """Whether another thread wants the kernel to come back."""
+    return is_set(stack.halt)
+
+
+@inner_kernel
 def _neighbours(tight: Any, n: int, i: int, j: int, d: int, simple: bool) -> bool:
     """Whether two rays of a cell span a face of dimension two."""
     common = tight[i] & tight[j]
@@ -47,18 +74,15 @@ def _neighbours(tight: Any, n: int, i: int, j: int, d: int, simple: bool) -> boo
     return True
 
 
-@kernel
-def _cut_edges(
-    lines: Any, stack: Any, record: Any, new: int, exact: bool, tol: float, state: Any
-) -> int:
-    """Write the rays where the new facet (place in the table) cuts edges of the cell.
+@inner_kernel
+def _cut_edges(stack: Any, record: Any, new: int, d: int, options: Any) -> int:
+    """Write the rays where the new facet (place in the table) cuts edges of the cell: step 2.
 
-    Returns their number, -1 if a number is in doubt, -2 if there is no room, or no time.
+    Returns their number, or `_IN_DOUBT`, or `_NO_ROOM`: no room, or no time.
     """
-    d = lines.dimension
-    n = record[1]
-    old, tight, values = stack.old_rays, stack.old_tight, stack.values
-    rays, new_tight = stack.new_rays, stack.new_tight
+    n, exact = record[N_CORNERS], options.exact
+    old, tight, values = stack.old_corners, stack.old_tags, stack.values
+    rays, new_tight = stack.new_corners, stack.new_tags
     facets, at = stack.facets, record[FACET_AT]
     basis = stack.basis
     simple = record[SIMPLE] != 0
@@ -67,12 +91,12 @@ def _cut_edges(
         if not values[i] > 0.0:
             continue
         if is_set(stack.halt):
-            return -2
+            return _NO_ROOM
         for j in range(n):
             if not values[j] < 0.0 or not _neighbours(tight, n, i, j, d, simple):
                 continue
             if count >= len(rays):
-                return -2
+                return _NO_ROOM
             common = tight[i] & tight[j]
             new_tight[count] = common
             if exact:
@@ -81,11 +105,12 @@ def _cut_edges(
                     basis[k] = abs(facets[at + lowest_bit(bits)]) - 1
                     bits &= bits - ONE
                 basis[d - 1] = new
-                # A facet of ray j that is not one of ray i is positive on the edge between them.
+                # The sign of the corner: a facet of ray j that is not one of ray i is positive on
+                # the edge between them.
                 apart = tight[j] & ~tight[i] & FACET_BITS
                 facet = facets[at + lowest_bit(apart)]
                 if not meet(stack, d, 0.0, facet, rays, count):
-                    return -1
+                    return _IN_DOUBT
             else:
                 a, b = values[i], -values[j]
                 size = 0.0
@@ -95,43 +120,36 @@ def _cut_edges(
                     size += abs(x)
                 for c in range(d + 1):
                     rays[count, c] /= size
-                rays[count, d + 1] = tol
+                rays[count, d + 1] = options.tolerance
             count += 1
     return count
 
 
-@kernel
-def _write_half(
-    stack: Any,
-    n: int,
-    made: int,
-    sign: float,
-    to: int,
-    bit: Any,
-    d: int,
-) -> int:
+@inner_kernel
+def _write_half(stack: Any, n: int, made: int, sign: float, to: int, bit: Any, d: int) -> int:
     """Write the rays of one half: those on its side, those on the cut, the new ones."""
-    rays, tight, values = stack.rays, stack.tight, stack.values
+    rays, tight, values = stack.corners, stack.tags, stack.values
     k = to
     for i in range(n):
         if values[i] * sign >= 0.0:
             for c in range(d + 2):
-                rays[k, c] = stack.old_rays[i, c]
-            tight[k] = stack.old_tight[i] | (bit if values[i] == 0.0 else NONE)
+                rays[k, c] = stack.old_corners[i, c]
+            tight[k] = stack.old_tags[i] | (bit if values[i] == 0.0 else NONE)
             k += 1
     for i in range(made):
         for c in range(d + 2):
-            rays[k, c] = stack.new_rays[i, c]
-        tight[k] = stack.new_tight[i] | bit
+            rays[k, c] = stack.new_corners[i, c]
+        tight[k] = stack.new_tags[i] | bit
         k += 1
     return k - to
 
 
-@kernel
+@inner_kernel
 def compress(stack: Any, record: Any, d: int) -> None:
     """Forget facets that too few rays lie on, and renumber the bits."""
-    n, start, count, at = record[1], record[2], record[N_FACETS], record[FACET_AT]
-    tight, facets = stack.tight, stack.facets
+    n, start = record[N_CORNERS], record[CORNER_AT]
+    count, at = record[N_FACETS], record[FACET_AT]
+    tight, facets = stack.tags, stack.facets
     kept = 0
     for f in range(count):
         old = ONE << np.uint64(f)
@@ -149,31 +167,24 @@ def compress(stack: Any, record: Any, d: int) -> None:
             facets[at + kept] = facets[at + f]
             kept += 1
     record[N_FACETS] = kept
-    if kept >= _MOST_FACETS:
-        record[6] = 1
+    if kept >= MOST_FACETS:
+        record[IN_DOUBT] = 1
 
 
-@kernel
+@inner_kernel
 def _hand_down(
-    lines: Any,
-    before: Any,
-    stack: Any,
-    record: Any,
-    other: Any,
-    sizes: Any,
-    keep: bool,
-    exact: bool,
-    state: Any,
+    lines: Any, before: Any, stack: Any, sizes: Any, keep: bool, exact: bool, state: Any
 ) -> None:
-    """Make the conflict lists of the two halves.
+    """Make the conflict lists of the two halves of the top cell.
 
     `sizes`: the numbers of rays of the halves, of new rays, and of old rays on the cut.
     """
-    layer, start, count = record[0], record[2], record[3]
-    conflict, at = record[4], record[5]
+    record, other = stack.records[state[TOP] - 1], stack.records[state[TOP]]
+    layer, start, at = record[LAYER], record[CORNER_AT], record[PIECES_AT]
+    conflict, count = record[CONFLICT_AT], record[N_CONFLICTS]
     begin = lines.row_start[layer]
     width = lines.row_start[layer + 1] - begin
-    rays, conflicts, handed_on = stack.rays, stack.conflicts, stack.handed
+    rays, conflicts, handed_on = stack.corners, stack.conflicts, stack.handed
     np_, nn, made, zeros = sizes
     kept, handed = 0, 0
     doubtful_p, doubtful_n = 0, 0
@@ -186,8 +197,8 @@ def _hand_down(
         if ends == CROSSES:
             seen = seen_n = CROSSES
         elif ends in (POSITIVE, NEGATIVE):
-            # The line crosses the whole cell but not the cut, so exactly one of the halves,
-            # and the other one lies on the side of the cut.
+            # Step 4: the boundary crosses the whole cell but not the cut, so exactly one of the
+            # halves, and the other one lies on the side of the cut.
             seen = ends | side(lines, before, line, rays, start, np_ - made, exact)
             if seen & CROSSES == CROSSES:
                 seen_n = ends
@@ -210,34 +221,29 @@ def _hand_down(
             stack.patterns[at + width + lines.line_row[line] - begin] += 1
     for k in range(handed):
         conflicts[conflict + kept + k] = handed_on[k]
-    record[3], record[6] = kept, int(doubtful_p)
-    other[3], other[4], other[6] = handed, conflict + kept, int(doubtful_n)
+    record[N_CONFLICTS], record[IN_DOUBT] = kept, int(doubtful_p)
+    other[N_CONFLICTS], other[CONFLICT_AT], other[IN_DOUBT] = (
+        handed,
+        conflict + kept,
+        int(doubtful_n),
+    )
     state[CONFLICTS] = conflict + kept + handed
 
 
-@kernel
-def split(
-    lines: Any,
-    before: Any,
-    stack: Any,
-    records: Any,
-    exact: bool,
-    tol: float,
-    store: bool,
-    state: Any,
-) -> bool:
-    """Cut the top cell by the last line of its conflict list; False if there is no room."""
-    d = lines.dimension
-    top = state[TOP] - 1
-    record, other = records[top], records[top + 1]
-    layer, n, start, count, conflict, at = (
-        record[0],
-        record[1],
-        record[2],
-        record[3],
-        record[4],
-        record[5],
-    )
+@inner_kernel
+def split(lines: Any, before: Any, stack: Any, options: Any, state: Any) -> bool:
+    """Cut the top cell by the last boundary of its conflict list; False if there is no room."""
+    d, exact, top = lines.dimension, options.exact, state[TOP] - 1
+    record, other = stack.records[top], stack.records[top + 1]
+    layer, start, n = record[LAYER], record[CORNER_AT], record[N_CORNERS]
+    conflict, count, at = record[CONFLICT_AT], record[N_CONFLICTS], record[PIECES_AT]
+    new = record[TABLE_END]
+    if (
+        n > len(stack.old_corners)
+        or state[FACETS] + FACET_ROOM > len(stack.facets)
+        or new + 1 > len(stack.table)
+    ):
+        return False
     begin = lines.row_start[layer]
     width = lines.row_start[layer + 1] - begin
     line = stack.conflicts[conflict + count - 1]
@@ -245,20 +251,19 @@ def split(
     state[TESTS] += n
     zeros = signs(lines, before, line, stack, start, n, exact)
     if zeros < 0:
-        record[6] = 1
+        record[IN_DOUBT] = 1
         return True
     for i in range(n):
         for c in range(d + 2):
-            stack.old_rays[i, c] = stack.rays[start + i, c]
-        stack.old_tight[i] = stack.tight[start + i]
-    new = record[TABLE]
+            stack.old_corners[i, c] = stack.corners[start + i, c]
+        stack.old_tags[i] = stack.tags[start + i]
     facet_row(lines, before, line + 1, exact, stack.table, new)
     stack.table_labels[new] = line + 1
-    made = _cut_edges(lines, stack, record, new, exact, tol, state)
-    if made == -1:
-        record[6] = 1
+    made = _cut_edges(stack, record, new, d, options)
+    if made == _IN_DOUBT:
+        record[IN_DOUBT] = 1
         return True
-    if made == -2 or start + 2 * (n + made) > len(stack.rays):
+    if made == _NO_ROOM or start + 2 * (n + made) > len(stack.corners):
         return False
     state[SPLITS] += 1
     facets_n, facet_at = record[N_FACETS], record[FACET_AT]
@@ -269,21 +274,21 @@ def split(
         stack.facets[facet_at + facets_n + 1 + f] = stack.facets[facet_at + f]
     stack.facets[facet_at + facets_n] = new + 1
     stack.facets[facet_at + 2 * facets_n + 1] = -(new + 1)
-    keep = store or layer < lines.depth
+    keep = options.store or layer < lines.depth
     if keep:
         for j in range(width):
             stack.patterns[at + width + j] = stack.patterns[at + j]
         stack.patterns[at + neuron] += 1
-    _hand_down(lines, before, stack, record, other, (np_, nn, made, zeros), keep, exact, state)
-    record[1], other[1] = np_, nn
-    other[0], other[2], other[5] = layer, start + np_, at + width
+    _hand_down(lines, before, stack, (np_, nn, made, zeros), keep, exact, state)
+    record[N_CORNERS], other[N_CORNERS] = np_, nn
+    other[LAYER], other[CORNER_AT], other[PIECES_AT] = layer, start + np_, at + width
     record[N_FACETS] = other[N_FACETS] = facets_n + 1
     other[FACET_AT] = facet_at + facets_n + 1
-    record[TABLE] = other[TABLE] = new + 1
+    record[TABLE_END] = other[TABLE_END] = new + 1
     if zeros:
         record[SIMPLE] = 0
     other[SIMPLE] = record[SIMPLE]
-    if facets_n + 1 >= _MOST_FACETS:
+    if facets_n + 1 >= MOST_FACETS:
         compress(stack, record, d)
         compress(stack, other, d)
     state[TOP] += 1

@@ -1,7 +1,6 @@
 """Sign tests and corners for cones in any dimension, with their error bounds.
 
-See docs/error-bound.md. Rows of facets are scaled to largest coefficient 1; column d + 1 of
-a facet or ray is the error bound of each of its coefficients.
+For the columns of rays and facets see `_state`; steps are those of docs/error-bound.md.
 """
 
 from __future__ import annotations
@@ -10,14 +9,32 @@ from typing import Any
 
 import numpy as np
 
-from tropicell._runtime.jit import fused_kernel, kernel
-from tropicell.engines.cells._state import CROSSES, DOUBTFUL, NEGATIVE, POSITIVE
-from tropicell.geometry.rounding import INFLATE, ROUND
+from tropicell._runtime.jit import inner_fused_kernel, inner_kernel
+from tropicell.engines.cells._bounds import (
+    cone_roundings,
+    scaled_corner_error,
+    scaled_row_error,
+    sign_bound,
+)
+from tropicell.engines.cells._state import (
+    CORNER_AT,
+    CROSSES,
+    DOUBTFUL,
+    N_CORNERS,
+    NEGATIVE,
+    POSITIVE,
+    TERM_COLUMN,
+    TERM_MINOR,
+    TERM_ROW,
+    TERM_SIGN,
+    TERM_SMALLER,
+)
+from tropicell.geometry.rounding import ROUND
 
 
-@fused_kernel
+@inner_fused_kernel
 def side(lines: Any, before: Any, line: int, rays: Any, start: int, n: int, exact: bool) -> int:
-    """On which sides of a line the rays of a cell lie, as a set of bits."""
+    """On which sides of a boundary the rays of a cell lie, as a set of bits: steps 3 and 4."""
     d = lines.dimension
     row = lines.line_row[line]
     last = before[d, row] - lines.line_at[line]
@@ -30,8 +47,7 @@ def side(lines: Any, before: Any, line: int, rays: Any, start: int, n: int, exac
         s = last * rays[i, d]
         for c in range(d):
             s += before[c, row] * rays[i, c]
-        eps = rays[i, d + 1]
-        bound = size * (eps + (2 * d + 8) * ROUND) + error * (1.0001 + (d + 1) * eps)
+        bound = sign_bound(size, error, rays[i, d + 1], d, cone_roundings(d))
         if s > bound:
             seen |= POSITIVE
         elif s < -bound:
@@ -47,20 +63,20 @@ def side(lines: Any, before: Any, line: int, rays: Any, start: int, n: int, exac
         for c in range(d):
             flat = flat and before[c, row] == 0.0
         if flat:
-            # Nothing was summed: the neuron is its bias, a float, and so is the breakpoint.
+            # Step 1, constant neurons: nothing was summed, bias and breakpoint are both floats.
             return POSITIVE if before[d, row] > lines.line_at[line] else NEGATIVE
     return seen
 
 
-@fused_kernel
+@inner_fused_kernel
 def signs(lines: Any, before: Any, line: int, stack: Any, start: int, n: int, exact: bool) -> int:
-    """Fill ``stack.values`` with the line at all rays.
+    """Fill ``stack.values`` with a boundary's row at all rays.
 
     Returns the number of zeros (float arithmetic only), or -1 if a sign is in doubt.
     """
     d = lines.dimension
     row = lines.line_row[line]
-    rays, values = stack.rays, stack.values
+    rays, values = stack.corners, stack.values
     last = before[d, row] - lines.line_at[line]
     size = abs(last)
     for c in range(d):
@@ -72,8 +88,7 @@ def signs(lines: Any, before: Any, line: int, stack: Any, start: int, n: int, ex
         s = last * rays[k, d]
         for c in range(d):
             s += before[c, row] * rays[k, c]
-        eps = rays[k, d + 1]
-        bound = size * (eps + (2 * d + 8) * ROUND) + error * (1.0001 + (d + 1) * eps)
+        bound = sign_bound(size, error, rays[k, d + 1], d, cone_roundings(d))
         if not (s > bound or s < -bound):
             if exact:
                 return -1
@@ -83,16 +98,15 @@ def signs(lines: Any, before: Any, line: int, stack: Any, start: int, n: int, ex
     return zeros
 
 
-@fused_kernel
-def scan_layer(
-    lines: Any, before: Any, layer: int, stack: Any, start: int, n: int, exact: bool
-) -> None:
-    """Smallest value minus bound in ``stack.low``, largest plus bound in ``stack.high``."""
+@inner_fused_kernel
+def scan(lines: Any, before: Any, layer: int, stack: Any, record: Any, exact: bool) -> None:
+    """Fill ``stack.sides`` for a plain layer; 0 means that the neuron needs a closer look."""
     d = lines.dimension
+    start, n = record[CORNER_AT], record[N_CORNERS]
     begin, end = lines.row_start[layer], lines.row_start[layer + 1]
     width = end - begin
     low, high, value = stack.low[:width], stack.high[:width], stack.value[:width]
-    rays = stack.rays
+    rays = stack.corners
     eps = 0.0
     for i in range(start, start + n):
         eps = max(eps, rays[i, d + 1])
@@ -113,26 +127,27 @@ def scan_layer(
             for r in range(width):
                 low[r] = value[r] if value[r] < low[r] else low[r]
                 high[r] = value[r] if value[r] > high[r] else high[r]
-    relative = eps + (2 * d + 8) * ROUND
     for r in range(width):
         value[r] = 0.0
-    if exact:
-        factor = 1.0001 + (d + 1) * eps
-        slack = lines.line_slack[lines.line_start[layer] :]
-        m = before[d + 1, begin:end]
-        for r in range(width):
-            value[r] = (m[r] + slack[r]) * factor
     for c in range(d + 1):
         m = before[c, begin:end]
         for r in range(width):
-            value[r] += abs(m[r]) * relative
+            value[r] += abs(m[r])
+    sides = stack.sides[0, :width]
+    for r in range(width):
+        sides[r] = 0.0
+    if exact:
+        slack = lines.line_slack[lines.line_start[layer] :]
+        m = before[d + 1, begin:end]
+        for r in range(width):
+            sides[r] = m[r] + slack[r]
     for r in range(width):
         # Written so that a value that is not a number counts as doubtful.
-        low[r] = 1.0 if low[r] > value[r] else 0.0
-        high[r] = -1.0 if high[r] < -value[r] else 0.0
+        bound = sign_bound(value[r], sides[r], eps, d, cone_roundings(d))
+        sides[r] = (1.0 if low[r] > bound else 0.0) - (1.0 if high[r] < -bound else 0.0)
 
 
-@kernel
+@inner_kernel
 def facet_row(lines: Any, before: Any, label: int, exact: bool, table: Any, k: int) -> None:
     """Write the row of a facet; the sign of its label says which side is inside."""
     d = lines.dimension
@@ -154,12 +169,12 @@ def facet_row(lines: Any, before: Any, label: int, exact: bool, table: Any, k: i
     factor = (1.0 if label > 0 else -1.0) / largest
     for c in range(d + 1):
         table[k, c] *= factor
-    table[k, d + 1] = error / largest * INFLATE + 8.0 * ROUND
+    table[k, d + 1] = scaled_row_error(error, largest)
 
 
-@kernel
+@inner_kernel
 def meet(stack: Any, d: int, sign: float, facet: int, rays: Any, k: int) -> bool:
-    """Write the ray in which the facets of ``stack.basis`` meet, with its error bound.
+    """Write the ray in which the facets of ``stack.basis`` meet, with its error bound: step 2.
 
     It is the vector of the d × d minors of their rows, times `sign`; if that is 0, of the
     sign that makes it positive on `facet` (False if that is in doubt).
@@ -172,11 +187,11 @@ def meet(stack: Any, d: int, sign: float, facet: int, rays: Any, k: int) -> bool
         minors[m] = 0.0
     minors[0] = 1.0
     for t in range(len(terms)):
-        x = table[basis[terms[t, 0]], terms[t, 1]] * minors[terms[t, 2]]
-        if terms[t, 4] > 0:
-            minors[terms[t, 3]] += x
+        x = table[basis[terms[t, TERM_ROW]], terms[t, TERM_COLUMN]] * minors[terms[t, TERM_SMALLER]]
+        if terms[t, TERM_SIGN] > 0:
+            minors[terms[t, TERM_MINOR]] += x
         else:
-            minors[terms[t, 3]] -= x
+            minors[terms[t, TERM_MINOR]] -= x
     everything = (1 << (d + 1)) - 1
     size = 0.0
     for c in range(d + 1):
@@ -186,11 +201,12 @@ def meet(stack: Any, d: int, sign: float, facet: int, rays: Any, k: int) -> bool
     permutations = 1.0
     for j in range(2, d + 1):
         permutations *= j
+    # d! (1.01 Σ η + (d² + 3 d + 4) u), if Σ η is small
     bound = permutations * (1.01 * errors + (d * d + 3 * d + 4) * ROUND)
     if not (size > 0.0 and errors < 0.01):
         rays[k, d + 1] = np.inf
         return False
-    bound = bound / size * INFLATE + 4.0 * ROUND
+    bound = scaled_corner_error(bound, size)
     rays[k, d + 1] = bound
     if sign == 0.0:
         at = abs(facet) - 1
@@ -199,9 +215,7 @@ def meet(stack: Any, d: int, sign: float, facet: int, rays: Any, k: int) -> bool
             value += table[at, c] * rays[k, c]
             length += abs(table[at, c])
         value /= size
-        doubt = length * (bound + (2 * d + 8) * ROUND) + table[at, d + 1] * (
-            1.0001 + (d + 1) * bound
-        )
+        doubt = sign_bound(length, table[at, d + 1], bound, d, cone_roundings(d))
         if not abs(value) > doubt:
             return False
         sign = 1.0 if (value > 0.0) == (facet > 0) else -1.0

@@ -1,8 +1,8 @@
 """The exact version of the cells engine: decides what the float filter cannot.
 
 It works layer by layer on single cells, in integers. Cells without a corner (with a lineality
-space) are always its business; all others come from the kernels' lists of unsure cells, and
-go back to them as soon as a layer is finished.
+space) never go to the kernels; all others come from the kernels' lists of unsure cells, and
+go back to them as soon as a layer is finished: step 4 of docs/error-bound.md.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from tropicell.engines.cells._exact_cone import (
     side,
     whole_space,
 )
+from tropicell.engines.cells._state import MOST_SEED_FACETS
 from tropicell.geometry.arithmetic import EXACT
 from tropicell.network.domains import Domain
 from tropicell.network.flat import Program
@@ -34,9 +35,6 @@ from tropicell.network.network import Network
 
 #: So many prefixes' exact maps are kept.
 _REMEMBERED = 256
-
-#: Cells with more facets than this stay in exact arithmetic: the kernels count facets in 64 bits.
-MOST_FACETS = 56
 
 
 @dataclass(frozen=True)
@@ -54,7 +52,7 @@ class ExactCell:
 class _Known(NamedTuple):
     """Exact maps for the pieces of some layers.
 
-    The outputs of these layers, the pre-activations of the next one, and rows of its lines.
+    The outputs of these layers, the pre-activations of the next one, and rows of its boundaries.
     """
 
     columns: list[NDArray[Any]]
@@ -71,7 +69,7 @@ class ExactCells:
     domain : Domain
         Not a slice.
     program : Program
-        Gives the numbers of the lines.
+        Gives the numbers of the boundaries.
     """
 
     def __init__(self, network: Network, domain: Domain, program: Program) -> None:
@@ -117,22 +115,22 @@ class ExactCells:
         return cone
 
     def lines_of(self, layer: int) -> list[int]:
-        """All lines of a layer."""
+        """The numbers of all boundaries of a layer."""
         starts = self._program.lines.line_start
         return list(range(int(starts[layer]), int(starts[layer + 1])))
 
     def finish_layer(
         self, cell: ExactCell, pieces: bytearray, lines: list[int], *, stop_when_pointed: bool
     ) -> Iterator[ExactCell]:
-        """Cut a cell by the given lines of its layer.
+        """Cut a cell by the given boundaries of its layer.
 
         Parameters
         ----------
         cell : ExactCell
         pieces : bytearray
-            Pieces of the layer's neurons as far as the other lines decide them.
+            Pieces of the layer's neurons as far as the other boundaries decide them.
         lines : list of int
-            The lines that are not decided.
+            Numbers of the boundaries that are not decided.
         stop_when_pointed : bool
             Give cells back, within the layer, as soon as they have a corner.
 
@@ -145,7 +143,7 @@ class ExactCells:
         stack = [(cell.cone, pieces, lines)]
         while stack:
             cone, pieces, lines = stack.pop()
-            if stop_when_pointed and cone.pointed and len(cone.rows) <= MOST_FACETS:
+            if stop_when_pointed and cone.pointed and len(cone.rows) <= MOST_SEED_FACETS:
                 yield ExactCell(cell.layer, cell.pattern, cone)
                 continue
             rest = list(lines)
@@ -168,7 +166,7 @@ class ExactCells:
                 yield ExactCell(cell.layer + 1, cell.pattern + bytes(pieces), cone)
 
     def _row(self, line: int, pattern: bytes) -> Vector:
-        """Exact row of a line, up to a positive factor."""
+        """Exact row of a boundary, up to a positive factor."""
         if line < len(self._domain):
             return self._domain[line]
         program = self._program.lines

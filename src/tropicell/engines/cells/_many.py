@@ -17,11 +17,12 @@ import numpy as np
 from tropicell._runtime.arrays import FloatArray, IntArray
 from tropicell._runtime.blueprint import Blueprint
 from tropicell._runtime.interruption import check
-from tropicell._runtime.jit import Entry, copy_bytes, kernel
+from tropicell._runtime.jit import Entry, copy_bytes, inner_kernel, kernel
 from tropicell._runtime.memory import address_of
+from tropicell.engines._column_kernels import ColumnForm
 from tropicell.engines.cells import _buffers as buffers
 from tropicell.engines.cells._exact_cells import ExactCells
-from tropicell.engines.cells._plane import run_plane
+from tropicell.engines.cells._search import search_polygons
 from tropicell.engines.cells._state import (
     BATCH_FULL,
     CONFLICTS,
@@ -35,11 +36,20 @@ from tropicell.engines.cells._state import (
     UNSURE,
     UNSURE_CONFLICTS,
     UNSURE_CORNERS,
+    CellRoom,
     Seeds,
 )
+from tropicell.engines.cells._units import CellOptions
 from tropicell.geometry.rounding import ROUND, TINY
 from tropicell.network.domains import Domain
-from tropicell.network.flat import LineArrays, MapArrays, Program, compile_program
+from tropicell.network.flat import (
+    SOURCE,
+    WEIGHTS_AT,
+    LineArrays,
+    MapArrays,
+    Program,
+    compile_program,
+)
 from tropicell.network.layers import Affine, Layer
 from tropicell.network.network import Network
 from tropicell.network.tame import LARGEST, SMALLEST, is_tame
@@ -51,11 +61,13 @@ _MOST_REGIONS, _MOST_STEPS = 1 << 62, 20_000
 LEFT, PAUSED = -1, -2
 
 
-class Shape(NamedTuple):
+class NetworkShape(NamedTuple):
     """What networks of one shape on one domain have in common."""
 
     program: Program  # of a network of that shape
-    seeds: tuple[Seeds, Seeds]  # the second ones if `pointed` is False and two lines turn right
+    seeds: tuple[
+        Seeds, Seeds
+    ]  # the second ones if `pointed` is False and two boundaries turn right
     pointed: bool
     domain: FloatArray  # rows r with r · (x, 1) >= 0, in the inputs' own scale
     sizes: IntArray  # bytes of the numbers of every layer
@@ -66,7 +78,7 @@ class Shape(NamedTuple):
         return int(self.sizes.sum()) // 8
 
 
-def shape_of(network: Network, domain: Domain) -> Shape | None:
+def shape_of(network: Network, domain: Domain) -> NetworkShape | None:
     """What the loop must know of networks of this shape; None if it can't count them."""
     layers = [layer.affine for layer in network.layers]
     dense = all(isinstance(m, np.ndarray) for affine in layers for m in affine.terms.values())
@@ -82,11 +94,11 @@ def shape_of(network: Network, domain: Domain) -> Shape | None:
     sizes = np.array([affine.numbers.nbytes for affine in layers])
     if root.cone.pointed:
         seeds = buffers.plane_seeds(program, [root])
-        return Shape(program, (seeds, seeds), True, rows, sizes)
+        return NetworkShape(program, (seeds, seeds), True, rows, sizes)
     if len(b) or not program.lines.plain[1] or layers[0].width < 2:
         return None
     left, right = (_parts(network, domain, program, turned) for turned in (False, True))
-    return Shape(program, (left, right), False, rows, sizes)
+    return NetworkShape(program, (left, right), False, rows, sizes)
 
 
 def _twin(network: Network, first: FloatArray) -> Network:
@@ -100,7 +112,7 @@ def _twin(network: Network, first: FloatArray) -> Network:
 
 
 def _parts(network: Network, domain: Domain, program: Program, turned: bool) -> Seeds:
-    """The four parts that the lines of the first layer's last two neurons make of R^2.
+    """The four parts that the boundaries of the first layer's last two neurons make of R^2.
 
     Which way round their corners come depends on the sign of a determinant alone.
     """
@@ -114,7 +126,7 @@ def _parts(network: Network, domain: Domain, program: Program, turned: bool) -> 
     return buffers.plane_seeds(program, list(parts))
 
 
-class Room(NamedTuple):
+class NetworkNumbers(NamedTuple):
     """The numbers of one network: one after the other, and as the plane kernel reads them."""
 
     numbers: FloatArray
@@ -126,9 +138,9 @@ class Room(NamedTuple):
     scale: FloatArray
 
 
-def _new_room(shape: Shape) -> Room:
+def _new_numbers(shape: NetworkShape) -> NetworkNumbers:
     maps, lines = shape.program
-    return Room(
+    return NetworkNumbers(
         np.zeros(shape.numbers),
         np.zeros(len(maps.bias)),
         np.zeros(len(maps.weights)),
@@ -142,88 +154,77 @@ def _new_room(shape: Shape) -> Room:
 class Counting:
     """How networks of one shape are counted: what all threads read."""
 
-    def __init__(self, shape: Shape, *, exact: bool, tolerance: float) -> None:
+    def __init__(self, shape: NetworkShape, *, exact: bool, tolerance: float) -> None:
         self.shape = shape
-        self.options = exact, tolerance
+        self.options = CellOptions(
+            exact=exact,
+            tolerance=tolerance,
+            store=False,
+            form=ColumnForm(shape.program.neurons, bits=1, dimension=2, volumes=False),
+            few=1.0,
+            growth=np.ones(0),
+        )
         self.kernel = Entry(count_some)
-        self._room = Blueprint(lambda _: _new_room(shape))
-        self._buffers = buffers.room_for(shape.program, exact, store=False)
+        self._numbers = Blueprint(lambda _: _new_numbers(shape))
+        self._room = buffers.room_for(shape.program, exact, store=False)
 
     def counter(self) -> Counter:
         """What one thread needs."""
-        return Counter(self, self._room.build(), self._buffers.build())
+        return Counter(self, self._numbers.build(), self._room.build())
 
 
 class Counter:
     """Buffers of one thread, to count networks of one shape."""
 
-    def __init__(self, counting: Counting, room: Room, arrays: buffers.Room) -> None:
+    def __init__(self, counting: Counting, numbers: NetworkNumbers, room: CellRoom) -> None:
         self._counting = counting
-        self._room, self._target = room, address_of(room.numbers)
-        self._maps, self._state = arrays.maps, arrays.state
-        self._stack, self._records = arrays.stack, arrays.records
-        self._out, self._unsure = arrays.out, arrays.unsure
+        self._numbers, self._target = numbers, address_of(numbers.numbers)
+        self._room = room
 
     def count(self, networks: Sequence[Network]) -> IntArray:
         """The numbers of regions of networks of the shape, `LEFT` where it can't tell."""
         counting, first = self._counting, 0
-        program, seeds, pointed, domain, sizes = counting.shape
+        shape, options = counting.shape, counting.options
         places = np.frombuffer(b"".join([network.places for network in networks]), np.int64)
         counts = np.full(len(networks), LEFT)
         while first < len(networks):
             check()
+            target, room = self._target, self._room
             first = counting.kernel(
-                program,
-                places,
-                sizes,
-                self._target,
-                domain,
-                pointed,
-                *seeds,
-                self._room,
-                *self._maps,
-                self._stack,
-                self._records,
-                self._out,
-                self._unsure,
-                self._state,
-                *counting.options,
-                first,
-                counts,
+                shape, places, self._numbers, target, room, options, first, counts
             )
             if first < len(networks) and counts[first] != PAUSED:
-                self._stack = buffers.grown(self._stack)
-                self._records = buffers.twice(self._records)
+                self._room = room._replace(stack=buffers.grown(room.stack))
         return counts
 
 
-@kernel
+@inner_kernel
 def _power_of_two(slope: float, offset: float) -> float:
     """A power of two near the ratio of the largest slope to the largest offset."""
     ratio = slope / offset if slope > 0.0 else 1.0 / offset
     return ldexp(1.0, int(np.round(np.log2(min(max(ratio, 2.0**-300), 2.0**300)))))
 
 
-@kernel
-def _take(maps: Any, room: Any) -> tuple[bool, float, float, float]:
+@inner_kernel
+def _take(maps: Any, numbers: Any) -> tuple[bool, float, float, float]:
     """Put the numbers of one network where they belong; whether all but 0 are of ordinary size.
 
     And the largest slopes, and the largest bias, of the layers that read the input.
     """
     tame, x, y, offset = True, 0.0, 0.0, 0.0
-    row, at = room.numbers, 0
+    row, at = numbers.numbers, 0
     for layer in range(1, len(maps.row_start) - 1):
         begin = maps.row_start[layer]
         width = maps.row_start[layer + 1] - begin
         reads = False
         for term in range(maps.term_start[layer], maps.term_start[layer + 1]):
-            source, to = maps.terms[term, 0], maps.terms[term, 2]
+            source, to = maps.terms[term, SOURCE], maps.terms[term, WEIGHTS_AT]
             columns = maps.row_start[source + 1] - maps.row_start[source]
             for r in range(width):
                 for c in range(columns):
                     value = row[at + r * columns + c]
                     size = abs(value)
-                    room.weights[to + c * width + r] = value
+                    numbers.weights[to + c * width + r] = value
                     tame &= size == 0.0 or (size >= SMALLEST and size <= LARGEST)
                 if source == 0:
                     x = max(x, abs(row[at + r * columns]))
@@ -233,7 +234,7 @@ def _take(maps: Any, room: Any) -> tuple[bool, float, float, float]:
         for r in range(width):
             value = row[at + r]
             size = abs(value)
-            room.bias[begin + r] = value
+            numbers.bias[begin + r] = value
             tame &= size == 0.0 or (size >= SMALLEST and size <= LARGEST)
             if reads:
                 offset = max(offset, size)
@@ -241,13 +242,14 @@ def _take(maps: Any, room: Any) -> tuple[bool, float, float, float]:
     return tame, x, y, offset
 
 
-@kernel
-def _load(maps: Any, lines: Any, domain: Any, pointed: bool, room: Any) -> int:
+@inner_kernel
+def _load(shape: Any, numbers: Any) -> int:
     """Make the network ready whose numbers are there.
 
     Returns which of the seeds it starts from, or -1: leave it.
     """
-    tame, x, y, offset = _take(maps, room)
+    maps, lines, domain = shape.program.maps, shape.program.lines, shape.domain
+    tame, x, y, offset = _take(maps, numbers)
     if not tame:
         return -1
     if offset == 0.0:
@@ -255,21 +257,21 @@ def _load(maps: Any, lines: Any, domain: Any, pointed: bool, room: Any) -> int:
     if offset == 0.0:
         offset = 1.0
     sx, sy = _power_of_two(x, offset), _power_of_two(y, offset)
-    room.scale[0], room.scale[1] = sx, sy
-    room.input_rows[0, 0], room.input_rows[1, 1] = 1.0 / sx, 1.0 / sy
-    room.domain_rows[0, 2] = 1.0
+    numbers.scale[0], numbers.scale[1] = sx, sy
+    numbers.input_rows[0, 0], numbers.input_rows[1, 1] = 1.0 / sx, 1.0 / sy
+    numbers.domain_rows[0, 2] = 1.0
     for i in range(len(domain)):
-        room.domain_rows[i + 1, 0] = domain[i, 0] / sx
-        room.domain_rows[i + 1, 1] = domain[i, 1] / sy
-        room.domain_rows[i + 1, 2] = domain[i, 2]
+        numbers.domain_rows[i + 1, 0] = domain[i, 0] / sx
+        numbers.domain_rows[i + 1, 1] = domain[i, 1] / sy
+        numbers.domain_rows[i + 1, 2] = domain[i, 2]
     for layer in range(1, len(maps.row_start) - 1):
         for line in range(lines.line_start[layer], lines.line_start[layer + 1]):
-            size = abs(room.bias[lines.line_row[line]]) + abs(lines.line_at[line])
-            room.slack[line] = maps.gamma[layer] * size + TINY
-    if pointed:
+            size = abs(numbers.bias[lines.line_row[line]]) + abs(lines.line_at[line])
+            numbers.slack[line] = maps.gamma[layer] * size + TINY
+    if shape.pointed:
         return 0
     # The matrix that reads the input is the first one of the first layer.
-    row, at = room.numbers, 2 * (maps.row_start[2] - maps.row_start[1]) - 4
+    row, at = numbers.numbers, 2 * (maps.row_start[2] - maps.row_start[1]) - 4
     p, q = row[at] * row[at + 3], row[at + 1] * row[at + 2]
     if not abs(p - q) > 4.0 * ROUND * (abs(p) + abs(q)) + TINY:
         return -1
@@ -278,26 +280,12 @@ def _load(maps: Any, lines: Any, domain: Any, pointed: bool, room: Any) -> int:
 
 @kernel
 def count_some(
-    program: Any,
+    shape: Any,
     places: Any,
-    sizes: Any,
+    numbers: Any,
     target: int,
-    domain: Any,
-    pointed: bool,
-    seeds: Any,
-    other_seeds: Any,
     room: Any,
-    before: Any,
-    after: Any,
-    pattern: Any,
-    changes: Any,
-    stack: Any,
-    records: Any,
-    out: Any,
-    unsure: Any,
-    state: Any,
-    exact: bool,
-    tolerance: float,
+    options: Any,
     first: int,
     counts: Any,
 ) -> int:
@@ -305,21 +293,33 @@ def count_some(
 
     The same after many steps: the count is then `PAUSED`, and goes on where it was.
 
-    Their numbers lie at `places`, so many bytes of each layer as `sizes` says; those of one network
-    are copied to `target`, the address of `room.numbers`.
+    Parameters
+    ----------
+    shape : NetworkShape
+    places : ndarray
+        Addresses of the networks' numbers, layer by layer; ``shape.sizes`` are their bytes.
+    numbers : NetworkNumbers
+        Room for those of one network.
+    target : int
+        The address of ``numbers.numbers``.
+    room : CellRoom
+    options : CellOptions
+    first : int
+    counts : ndarray
+        Gets the numbers of regions.
     """
-    maps, lines = program.maps, program.lines
+    maps, lines, sizes, state = shape.program.maps, shape.program.lines, shape.sizes, room.state
     one = Program(
         MapArrays(
             maps.dimension,
             maps.row_start,
-            room.bias,
+            numbers.bias,
             maps.slopes,
             maps.intercepts,
-            room.input_rows,
+            numbers.input_rows,
             maps.term_start,
             maps.terms,
-            room.weights,
+            numbers.weights,
             maps.columns,
             maps.targets,
             maps.gamma,
@@ -331,10 +331,10 @@ def count_some(
             lines.line_start,
             lines.line_row,
             lines.line_at,
-            room.slack,
+            numbers.slack,
             lines.plain,
-            room.domain_rows,
-            room.scale,
+            numbers.domain_rows,
+            numbers.scale,
         ),
     )
     for k in range(first, len(counts)):
@@ -344,33 +344,16 @@ def count_some(
         for layer in range(len(sizes)):
             copy_bytes(to, places[k * len(sizes) + layer], sizes[layer])
             to += sizes[layer]
-        start = _load(maps, lines, domain, pointed, room)
+        start = _load(shape, numbers)
         if start < 0:
             continue
         if not going_on:
             state[TOP] = state[CORNERS] = state[CONFLICTS] = state[PATTERNS] = 0
             state[SEED] = state[COUNT] = 0
             state[UNSURE] = state[UNSURE_CORNERS] = state[UNSURE_CONFLICTS] = 0
-            changes[:] = -1
-        code = run_plane(
-            one,
-            before,
-            after,
-            pattern,
-            changes,
-            stack,
-            records,
-            seeds if start == 0 else other_seeds,
-            out,
-            unsure,
-            state,
-            exact,
-            tolerance,
-            False,
-            False,
-            _MOST_REGIONS,
-            _MOST_STEPS,
-        )
+            room.maps.changes[:] = -1
+        seeds = shape.seeds[0] if start == 0 else shape.seeds[1]
+        code = search_polygons(one, room, seeds, options, _MOST_REGIONS, _MOST_STEPS)
         if code == BATCH_FULL:
             counts[k] = PAUSED
             return k

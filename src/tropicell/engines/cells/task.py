@@ -21,9 +21,10 @@ from numpy.typing import NDArray
 from tropicell._runtime.blueprint import Blueprint
 from tropicell._runtime.jit import Entry
 from tropicell.engines import unit_files
-from tropicell.engines.cells._buffers import Room, cone_seeds, plane_seeds, room_for
+from tropicell.engines._column_kernels import ColumnForm
+from tropicell.engines.cells._buffers import cone_seeds, plane_seeds, room_for
 from tropicell.engines.cells._exact_cells import ExactCell, ExactCells
-from tropicell.engines.cells._state import Seeds
+from tropicell.engines.cells._state import CellRoom, Seeds
 from tropicell.engines.cells._units import CellOptions, cone_unit, plane_unit
 from tropicell.engines.cells.stack import CellLayout
 from tropicell.engines.cells.worker import CellWorker
@@ -40,7 +41,8 @@ from tropicell.regions.columns import PackedPatterns
 #: not fit into memory.
 _MANY_INPUTS, _MOST_INPUTS = 5, 20
 
-#: In the plane, time goes to the lines of a layer: a unit of networks so wide has the usual limit.
+#: In the plane, time goes to the boundaries of a layer: a unit of networks so wide has the usual
+#: limit.
 _WIDTH = 1024
 
 
@@ -67,7 +69,7 @@ class _Plan(NamedTuple):
     tame: bool
     bits: int
     growth: NDArray[np.float64]
-    rooms: dict[tuple[bool, bool], Blueprint[Room]]  # exact? are regions stored?
+    rooms: dict[tuple[bool, bool], Blueprint[CellRoom]]  # exact? are regions stored?
 
 
 def _plan(network: Network, domain: Domain) -> _Plan:
@@ -148,14 +150,18 @@ class CellTask:
         self.layout = CellLayout(plan.program)
         self._few = few_of(self.grain)
         self.slow = network.n_inputs > _MANY_INPUTS
-        self.columns = (plan.program.neurons, self.bits, plan.program.dimension, self.volumes)
+        self.form = ColumnForm(
+            neurons=plan.program.neurons,
+            bits=plan.bits,
+            dimension=plan.program.dimension,
+            volumes=self.volumes,
+        )
         self.kernel = Entry(plane_unit if self.plane else cone_unit)
         self.options = CellOptions(
             exact=arithmetic == "exact",
             tolerance=self.tolerance,
             store=store,
-            volumes=self.volumes,
-            bits=self.bits,
+            form=self.form,
             few=self._few,
             growth=plan.growth,
         )
@@ -167,7 +173,7 @@ class CellTask:
         return self._few
 
     @property
-    def room(self) -> Blueprint[Room]:
+    def room(self) -> Blueprint[CellRoom]:
         """What every worker needs for itself."""
         rooms, key = self._plan.rooms, (self.options.exact, self.store)
         if key not in rooms:

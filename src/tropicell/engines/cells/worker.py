@@ -6,11 +6,9 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from tropicell._runtime.interruption import current, using
 from tropicell._runtime.memory import Slab
-from tropicell.engines._column_kernels import cell_sections
+from tropicell.engines._column_kernels import BatchSizes, cell_sections
 from tropicell.engines._unit_kernels import (
     BLOCK_FULL,
     COLUMNS,
@@ -24,12 +22,13 @@ from tropicell.engines._unit_kernels import (
     TOO_SMALL,
 )
 from tropicell.engines.cells import _buffers as buffers
-from tropicell.engines.cells._exact_cells import MOST_FACETS, ExactCell
+from tropicell.engines.cells._exact_cells import ExactCell
 from tropicell.engines.cells._result import as_columns, columns_in, exact_batch, sizes_of
 from tropicell.engines.cells._state import (
     COUNT,
     DONE,
     GROW,
+    MOST_SEED_FACETS,
     OUT,
     OUT_CORNERS,
     OUT_FACETS,
@@ -43,11 +42,11 @@ from tropicell.engines.cells._state import (
     UNSURE_FULL,
     Batch,
 )
+from tropicell.engines.cells._units import UnitOrder, UnitSource, UnitTargets
 from tropicell.engines.packed import Packed, source_of
 from tropicell.engines.units import Outcome, Unit, children, chunks
 from tropicell.errors import TimeLimitError
 from tropicell.regions.batch import Columns
-from tropicell.regions.columns import PackedPatterns
 
 if TYPE_CHECKING:
     from tropicell.engines.cells.task import CellTask
@@ -71,10 +70,10 @@ class CellStats:
     Attributes
     ----------
     tests, splits : int
-        Signs of a line at a corner in floating point; cells cut in two.
+        Signs of a boundary's row at a corner in floating point; cells cut in two.
     unsure_cells, exact_decisions : int
-        Cells for which the error bound did not suffice, and lines that were compared with a cell
-        in exact arithmetic (those needed to start on an unbounded domain included).
+        Cells for which the error bound did not suffice, and boundaries that were compared with
+        a cell in exact arithmetic (those needed to start on an unbounded domain included).
     unproved_witnesses : int
         Regions so thin that their witness, rounded to float64, may not be inside. A `Region` works
         out an exact one when asked.
@@ -94,41 +93,36 @@ class CellWorker:
         self._task = task
         self._exact = task.exact_cells.copy()
         self._stats = CellStats()
-        self._room = Slab()
-        room = task.room.build()
-        self._maps, self._stack, self._records, self._out, self._unsure = room[:5]
+        self._columns = Slab()  # where regions go
+        self._blocks = Slab(largest=BLOCK_BYTES)  # where goes what is left of units
+        self._room = task.room.build()
         halt = current()
         if halt is not None and not task.plane:
-            self._stack = self._stack._replace(halt=halt.flag)
-        self._state, self._result = room[5:]
+            stack = self._room.stack._replace(halt=halt.flag)
+            self._room = self._room._replace(stack=stack)
+        self._out, self._state, self._result = self._room.out, self._room.state, self._room.result
         self._no_seeds = task.no_seeds
         self._seeds = self._no_seeds
         self._planted: list[ExactCell] = []
         self._waiting: list[ExactCell] = []
         self._finished: list[ExactCell] = []
         self._found: list[Columns] = []
-        self._blocks = Slab(largest=BLOCK_BYTES)
         self._doubtful = False
-        self._options = task.options
         self._steps = _STEPS * _WIDE // max(_WIDE, task.program.width)
-        self._gather()
-
-    def _gather(self) -> None:
-        """The arguments of the kernel that stay the same from call to call."""
-        task, out = self._task, self._out
-        self._arguments = (
-            *(task.program, *self._maps, self._stack, self._records, self._seeds, out),
-            *(out.patterns.view(np.uint64), self._unsure, self._state, self._result),
-            self._options,
-        )
 
     def _call(self, mode: int, most: int = 0, stack: Packed | None = None) -> int:
         """Let the kernel do some steps (see `_unit_kernels`) with a unit; returns why it ended."""
-        room, blocks, task = self._room, self._blocks, self._task
-        numbers = most, self._steps, mode
-        places = blocks.piece, blocks.used >> 3, room.piece, room.used
-        source = source_of(stack, blocks.piece)
-        return int(task.kernel(*self._arguments, *numbers, *source, *places))
+        task, columns, blocks = self._task, self._columns, self._blocks
+        code = task.kernel(
+            task.program,
+            self._room,
+            self._seeds,
+            task.options,
+            UnitOrder(mode, most, self._steps),
+            UnitSource(*source_of(stack, blocks.piece)),
+            UnitTargets(blocks.piece, blocks.used >> 3, columns.piece, columns.used),
+        )
+        return int(code)
 
     def stats(self) -> dict[str, Any]:
         """What all units have cost."""
@@ -152,7 +146,6 @@ class CellWorker:
         self._waiting = list(unit.cells)
         if self._planted:
             self._planted, self._seeds = [], self._no_seeds
-            self._gather()
         paid = self._costs()
         if self._waiting or not stack:
             self._empty()
@@ -192,18 +185,14 @@ class CellWorker:
     def _end(self, code: int, unit: Unit) -> Outcome:
         """What the kernel has written."""
         state = self._state.tolist()
-        n, corners = state[OUT], state[OUT_CORNERS]
         columns = []
-        if n:
-            task, room = self._task, self._room
-            sizes = n, corners, corners if task.plane else state[OUT_FACETS]
-            neurons, bits, d, volumes = task.columns
+        if state[OUT]:
+            form, room = self._task.form, self._columns
+            sizes = BatchSizes(state[OUT], state[OUT_CORNERS], state[OUT_FACETS])
             if code == COLUMNS_FULL:
-                width = PackedPatterns.words_for(neurons, bits)
-                room.reserve(cell_sections(*sizes, width, d, volumes)[-1])
+                room.reserve(cell_sections(sizes, form).end)
                 code = self._call(COLUMNS | STACK)
-            lines = int(self._result[LINES])
-            found = columns_in(room, neurons, bits, (*sizes, lines), d, volumes)
+            found = columns_in(room, sizes, form, int(self._result[LINES]))
             columns.append(self._without_doubtful_facets(found))
         return Outcome(columns, state[COUNT], self._children(code, state[TOP], unit.generation + 1))
 
@@ -219,9 +208,7 @@ class CellWorker:
         return children(layout, blocks, result, nodes, generation, self._doubtful)
 
     def _grow(self) -> None:
-        self._stack = buffers.grown(self._stack)
-        self._records = buffers.twice(self._records)
-        self._gather()
+        self._room = self._room._replace(stack=buffers.grown(self._room.stack))
 
     def _costs(self) -> int:
         """What exact arithmetic has cost so far, measured in regions."""
@@ -250,7 +237,7 @@ class CellWorker:
 
     def _for_kernel(self, cell: ExactCell) -> bool:
         task = self._task
-        few = task.plane or len(cell.cone.rows) <= MOST_FACETS
+        few = task.plane or len(cell.cone.rows) <= MOST_SEED_FACETS
         return task.tame and cell.cone.pointed and few
 
     def _plant(self, stop: Callable[[], bool]) -> None:
@@ -265,7 +252,6 @@ class CellWorker:
             self._planted.append(waiting.pop())
         self._seeds = self._task.seeds_of(self._planted)
         self._state[SEED] = 0
-        self._gather()
 
     def _place(self, cell: ExactCell, stop: Callable[[], bool]) -> None:
         """A finished region is kept; another cell is cut by one layer, exactly."""
@@ -318,7 +304,7 @@ class CellWorker:
         state, exact = self._state, self._exact
         self._doubtful = True
         self._stats.unsure_cells += int(state[UNSURE])
-        found = buffers.unsure_cells(self._task.program, self._unsure, state)
+        found = buffers.unsure_cells(self._task.program, self._room.unsure, state)
         state[UNSURE] = state[UNSURE_CORNERS] = state[UNSURE_CONFLICTS] = 0
         for layer, pattern, pieces, labels, lines in found:
             if stop():
@@ -340,10 +326,8 @@ class CellWorker:
         if not self._task.store or state[OUT] == 0:
             return
         self._take_finished()
-        n, corners, facets = state[OUT], state[OUT_CORNERS], state[OUT_FACETS]
-        if self._task.plane:
-            facets = corners
-        self._add(self._out, (int(n), int(corners), int(facets)))
+        sizes = int(state[OUT]), int(state[OUT_CORNERS]), int(state[OUT_FACETS])
+        self._add(self._out, BatchSizes(*sizes))
         state[OUT] = state[OUT_CORNERS] = state[OUT_FACETS] = 0
 
     def _take_finished(self) -> None:
@@ -356,11 +340,8 @@ class CellWorker:
             self._add(batch, sizes_of(batch))
             self._finished = []
 
-    def _add(self, batch: Batch, sizes: tuple[int, int, int]) -> None:
-        task = self._task
-        columns = as_columns(
-            batch, task.program.neurons, task.bits, sizes, self._room, task.volumes
-        )
+    def _add(self, batch: Batch, sizes: BatchSizes) -> None:
+        columns = as_columns(batch, sizes, self._task.form, self._columns)
         self._found.append(self._without_doubtful_facets(columns))
 
     def _without_doubtful_facets(self, columns: Columns) -> Columns:
