@@ -25,9 +25,9 @@ from tropicell import (
 from tropicell._runtime.memory import piece_of
 from tropicell.engines._column_kernels import copy_points, pattern_rows, point_sections
 from tropicell.engines.cells._buffers import plane_stack, room_for
-from tropicell.engines.cells._sharp import refine
+from tropicell.engines.cells._plane import refine
 from tropicell.engines.cells._state import FINE_ERROR, FINE_SIZE, LOW
-from tropicell.engines.cells.task import CellTask, Tolerance
+from tropicell.engines.cells.task import CellTask, CellTolerance
 from tropicell.engines.threads import UnitRun
 from tropicell.geometry.arithmetic import EXACT
 from tropicell.network._layer_maps import enter_layer
@@ -139,7 +139,9 @@ def test_float_arithmetic_on_generic_networks() -> None:
             network = default_network(sizes)
             exact = found(network, domain)
             assert found(network, domain, arithmetic="float") == exact
-            assert found(network, domain, arithmetic="float", tolerance=Tolerance(1e-10)) == exact
+            assert (
+                found(network, domain, arithmetic="float", tolerance=CellTolerance(1e-10)) == exact
+            )
 
 
 def test_known_count_and_memory() -> None:

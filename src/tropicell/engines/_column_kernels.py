@@ -126,7 +126,7 @@ def _pack(
 
 @kernel
 def copy_cells(batch: Any, sizes: Any, form: Any, piece: Any, begin: int) -> int:
-    """Copy the first regions of a `Batch` of the cells engine to a piece, from byte `begin` on.
+    """Copy the first regions of a `CellBatch` of the cells engine to a piece, from byte `begin` on.
 
     Labels of facets become numbers of boundaries; infinity is none. Returns how many of these there
     are, or -1 if there is not room for all.

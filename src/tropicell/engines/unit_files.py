@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tropicell.engines.cells._exact_cells import ExactCell, ExactCells
-from tropicell.engines.cells._exact_cone import Cone
+from tropicell.engines.cells._exact_cells import Cone, ExactCell, ExactCells
 from tropicell.engines.cells._state import (
     CONFLICT_AT,
     CORNER_AT,

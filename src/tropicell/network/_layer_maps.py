@@ -49,10 +49,78 @@ class LayerMaps(NamedTuple):
     change: NDArray[np.float64]
 
 
-@template
-def contribution(error: float, size: float, gamma: float) -> float:
-    """Step 1: what a neuron adds to the error of a row, for each unit of its weight: f + γ a."""
-    return (error + gamma * size + TINY) * INFLATE
+@inner_kernel
+def enter_layers(maps: Any, current: Any, pieces: Any, layers: int, bounds: bool) -> None:
+    """Make the maps of the first layers anew, from the pieces of all of them."""
+    for layer in range(layers):
+        current.changes[layer + 1] = -1
+        at = maps.row_start[layer] - maps.row_start[1]
+        enter_layer(maps, current, layer, pieces, at, bounds)
+
+
+@kernel
+def enter_layer(maps: Any, current: Any, layer: int, pieces: Any, at: int, bounds: bool) -> None:
+    """Fix the pieces of `layer`, and bring the pre-activations of the next layer up to date.
+
+    Parameters
+    ----------
+    maps : MapArrays
+    current : LayerMaps
+        ``current.changes[layer + 1]`` counts the rank-one changes since the next layer was summed;
+        it is negative where its rows belong to another map of `layer` and must be summed anew.
+    layer : int
+    pieces : ndarray of uint8
+    at : int
+        The pieces are ``pieces[at], …``; layer 0 has none.
+    bounds : bool
+        Whether bounds on the errors are wanted.
+    """
+    pattern, changes = current.pattern, current.changes
+    begin = maps.row_start[layer]
+    width = maps.row_start[layer + 1] - begin
+    first = begin - maps.row_start[1]
+    changes[layer + 2] = -1
+    if layer > 0 and changes[layer + 1] >= 0:
+        flips = 0
+        for j in range(width):
+            flips += pieces[at + j] != pattern[first + j]
+        if flips * 4 <= width + 8 and changes[layer + 1] + flips <= MOST_CHANGES:
+            for j in range(width):
+                piece = pieces[at + j]
+                if piece != pattern[first + j]:
+                    pattern[first + j] = piece
+                    change_piece(maps, current, layer, begin + j, piece, bounds)
+            changes[layer + 1] += flips
+            return
+    if layer == 0:
+        load_input(maps, current)
+    else:
+        for j in range(width):
+            pattern[first + j] = pieces[at + j]
+            set_piece(maps, current, begin + j, maps.gamma[layer], pieces[at + j])
+    sum_layer(maps, current, layer + 1, bounds)
+    changes[layer + 1] = 0
+
+
+@inner_kernel
+def change_piece(maps: Any, current: Any, layer: int, row: int, piece: int, bounds: bool) -> None:
+    """Put a neuron of `layer` on another piece, and correct the rows of the next layer.
+
+    Step 1, changes of rank one.
+    """
+    d, after, change = maps.dimension, current.after, current.change
+    for c in range(d + 1):
+        change[c] = -after[c, row]
+    set_piece(maps, current, row, maps.gamma[layer], piece)
+    largest = 0.0
+    for c in range(d + 1):
+        change[c] += after[c, row]
+        largest = max(largest, abs(change[c]))
+    # The old output's contribution stays in the bound, which is therefore too large, not small.
+    change[d + 1] = contribution(after[d + 1, row], largest, maps.gamma[layer + 1])
+    for term in range(maps.term_start[layer + 1], maps.term_start[layer + 2]):
+        if maps.terms[term, SOURCE] == layer:
+            _add_column(maps, current, term, layer + 1, row, bounds)
 
 
 @inner_kernel
@@ -91,26 +159,27 @@ def set_piece(maps: Any, current: Any, row: int, gamma: float, piece: int) -> No
     after[d + 1, row] = error * INFLATE
 
 
-@inner_fused_kernel
-def _add_four(weights: Any, at: Any, factors: Any, out: Any) -> None:
-    """out[r] += factors[0] * weights[at[0] + r] + … + factors[3] * weights[at[3] + r]."""
-    width = len(out)
-    f0, f1, f2, f3 = factors
-    w0, w1 = weights[at[0] : at[0] + width], weights[at[1] : at[1] + width]
-    w2, w3 = weights[at[2] : at[2] + width], weights[at[3] : at[3] + width]
-    for r in range(width):
-        out[r] += (w0[r] * f0 + w1[r] * f1) + (w2[r] * f2 + w3[r] * f3)
-
-
-@inner_fused_kernel
-def _add_four_bounds(weights: Any, at: Any, factors: Any, out: Any) -> None:
-    """The same with the absolute values of the weights."""
-    width = len(out)
-    f0, f1, f2, f3 = factors
-    w0, w1 = weights[at[0] : at[0] + width], weights[at[1] : at[1] + width]
-    w2, w3 = weights[at[2] : at[2] + width], weights[at[3] : at[3] + width]
-    for r in range(width):
-        out[r] += (abs(w0[r]) * f0 + abs(w1[r]) * f1) + (abs(w2[r]) * f2 + abs(w3[r]) * f3)
+@inner_kernel
+def sum_layer(maps: Any, current: Any, layer: int, bounds: bool) -> None:
+    """Pre-activations of a layer, from the outputs of its sources."""
+    d, before, after, change = maps.dimension, current.before, current.after, current.change
+    begin, end = maps.row_start[layer], maps.row_start[layer + 1]
+    for c in range(d + 2):
+        for row in range(begin, end):
+            before[c, row] = maps.bias[row] if c == d else 0.0
+    gamma = maps.gamma[layer]
+    for term in range(maps.term_start[layer], maps.term_start[layer + 1]):
+        if not maps.terms[term, IS_SPARSE]:
+            _add_dense(maps, current, term, layer, bounds)
+            continue
+        source = maps.terms[term, SOURCE]
+        for row in range(maps.row_start[source], maps.row_start[source + 1]):
+            if after[d + 2, row] == 0.0 and after[d + 1, row] == 0.0:
+                continue
+            for c in range(d + 1):
+                change[c] = after[c, row]
+            change[d + 1] = contribution(after[d + 1, row], after[d + 2, row], gamma)
+            _add_column(maps, current, term, layer, row, bounds)
 
 
 @inner_kernel
@@ -184,98 +253,29 @@ def _add_column(maps: Any, current: Any, term: int, layer: int, row: int, bounds
             out[r] += abs(weights[r]) * factor
 
 
-@inner_kernel
-def sum_layer(maps: Any, current: Any, layer: int, bounds: bool) -> None:
-    """Pre-activations of a layer, from the outputs of its sources."""
-    d, before, after, change = maps.dimension, current.before, current.after, current.change
-    begin, end = maps.row_start[layer], maps.row_start[layer + 1]
-    for c in range(d + 2):
-        for row in range(begin, end):
-            before[c, row] = maps.bias[row] if c == d else 0.0
-    gamma = maps.gamma[layer]
-    for term in range(maps.term_start[layer], maps.term_start[layer + 1]):
-        if not maps.terms[term, IS_SPARSE]:
-            _add_dense(maps, current, term, layer, bounds)
-            continue
-        source = maps.terms[term, SOURCE]
-        for row in range(maps.row_start[source], maps.row_start[source + 1]):
-            if after[d + 2, row] == 0.0 and after[d + 1, row] == 0.0:
-                continue
-            for c in range(d + 1):
-                change[c] = after[c, row]
-            change[d + 1] = contribution(after[d + 1, row], after[d + 2, row], gamma)
-            _add_column(maps, current, term, layer, row, bounds)
+@inner_fused_kernel
+def _add_four(weights: Any, at: Any, factors: Any, out: Any) -> None:
+    """out[r] += factors[0] * weights[at[0] + r] + … + factors[3] * weights[at[3] + r]."""
+    width = len(out)
+    f0, f1, f2, f3 = factors
+    w0, w1 = weights[at[0] : at[0] + width], weights[at[1] : at[1] + width]
+    w2, w3 = weights[at[2] : at[2] + width], weights[at[3] : at[3] + width]
+    for r in range(width):
+        out[r] += (w0[r] * f0 + w1[r] * f1) + (w2[r] * f2 + w3[r] * f3)
 
 
-@inner_kernel
-def change_piece(maps: Any, current: Any, layer: int, row: int, piece: int, bounds: bool) -> None:
-    """Put a neuron of `layer` on another piece, and correct the rows of the next layer.
-
-    Step 1, changes of rank one.
-    """
-    d, after, change = maps.dimension, current.after, current.change
-    for c in range(d + 1):
-        change[c] = -after[c, row]
-    set_piece(maps, current, row, maps.gamma[layer], piece)
-    largest = 0.0
-    for c in range(d + 1):
-        change[c] += after[c, row]
-        largest = max(largest, abs(change[c]))
-    # The old output's contribution stays in the bound, which is therefore too large, not small.
-    change[d + 1] = contribution(after[d + 1, row], largest, maps.gamma[layer + 1])
-    for term in range(maps.term_start[layer + 1], maps.term_start[layer + 2]):
-        if maps.terms[term, SOURCE] == layer:
-            _add_column(maps, current, term, layer + 1, row, bounds)
+@inner_fused_kernel
+def _add_four_bounds(weights: Any, at: Any, factors: Any, out: Any) -> None:
+    """The same with the absolute values of the weights."""
+    width = len(out)
+    f0, f1, f2, f3 = factors
+    w0, w1 = weights[at[0] : at[0] + width], weights[at[1] : at[1] + width]
+    w2, w3 = weights[at[2] : at[2] + width], weights[at[3] : at[3] + width]
+    for r in range(width):
+        out[r] += (abs(w0[r]) * f0 + abs(w1[r]) * f1) + (abs(w2[r]) * f2 + abs(w3[r]) * f3)
 
 
-@kernel
-def enter_layer(maps: Any, current: Any, layer: int, pieces: Any, at: int, bounds: bool) -> None:
-    """Fix the pieces of `layer`, and bring the pre-activations of the next layer up to date.
-
-    Parameters
-    ----------
-    maps : MapArrays
-    current : LayerMaps
-        ``current.changes[layer + 1]`` counts the rank-one changes since the next layer was summed;
-        it is negative where its rows belong to another map of `layer` and must be summed anew.
-    layer : int
-    pieces : ndarray of uint8
-    at : int
-        The pieces are ``pieces[at], …``; layer 0 has none.
-    bounds : bool
-        Whether bounds on the errors are wanted.
-    """
-    pattern, changes = current.pattern, current.changes
-    begin = maps.row_start[layer]
-    width = maps.row_start[layer + 1] - begin
-    first = begin - maps.row_start[1]
-    changes[layer + 2] = -1
-    if layer > 0 and changes[layer + 1] >= 0:
-        flips = 0
-        for j in range(width):
-            flips += pieces[at + j] != pattern[first + j]
-        if flips * 4 <= width + 8 and changes[layer + 1] + flips <= MOST_CHANGES:
-            for j in range(width):
-                piece = pieces[at + j]
-                if piece != pattern[first + j]:
-                    pattern[first + j] = piece
-                    change_piece(maps, current, layer, begin + j, piece, bounds)
-            changes[layer + 1] += flips
-            return
-    if layer == 0:
-        load_input(maps, current)
-    else:
-        for j in range(width):
-            pattern[first + j] = pieces[at + j]
-            set_piece(maps, current, begin + j, maps.gamma[layer], pieces[at + j])
-    sum_layer(maps, current, layer + 1, bounds)
-    changes[layer + 1] = 0
-
-
-@inner_kernel
-def enter_layers(maps: Any, current: Any, pieces: Any, layers: int, bounds: bool) -> None:
-    """Make the maps of the first layers anew, from the pieces of all of them."""
-    for layer in range(layers):
-        current.changes[layer + 1] = -1
-        at = maps.row_start[layer] - maps.row_start[1]
-        enter_layer(maps, current, layer, pieces, at, bounds)
+@template
+def contribution(error: float, size: float, gamma: float) -> float:
+    """Step 1: what a neuron adds to the error of a row, for each unit of its weight: f + γ a."""
+    return (error + gamma * size + TINY) * INFLATE

@@ -179,7 +179,7 @@ def _prepare(
 ) -> None:
     """Find out what the networks of a group have in common, and how to count them."""
     from tropicell.engines.cells._many import Counting, shape_of  # noqa: PLC0415 - imports Numba
-    from tropicell.engines.cells.task import Tolerance  # noqa: PLC0415
+    from tropicell.engines.cells.task import CellTolerance  # noqa: PLC0415
     from tropicell.engines.table import load  # noqa: PLC0415
 
     group.tried = True
@@ -193,7 +193,7 @@ def _prepare(
     shape = shape_of(network, where) if network is networks[index] else None
     if shape is not None:
         load("cells", 2)
-        exact, tolerance = arithmetic == "exact", Tolerance().relative
+        exact, tolerance = arithmetic == "exact", CellTolerance().relative
         group.counting = Counting(shape, exact=exact, tolerance=tolerance)
 
 

@@ -12,16 +12,17 @@ from tropicell._runtime.blueprint import Blueprint
 from tropicell._runtime.interruption import check
 from tropicell.engines._column_kernels import pattern_rows
 from tropicell.engines._unit_kernels import RESULT_SIZE
-from tropicell.engines.cells._exact_cells import ExactCell
-from tropicell.engines.cells._exact_cone import polygon, ray_basis
+from tropicell.engines.cells._exact_cells import ExactCell, polygon, ray_basis
 from tropicell.engines.cells._state import (
     FINE_PLACES,
+    INFINITE,
     POLYGON_SIZE,
     RECORD_SIZE,
+    SIDES_ROWS,
     STATE_SIZE,
     TERM_PLACES,
     UNSURE,
-    Batch,
+    CellBatch,
     CellRoom,
     ConeStack,
     Fine,
@@ -40,96 +41,15 @@ _UNSURE_CELLS = 1024
 #: Records of a stack, at first.
 _RECORDS = 256
 
+#: Arrays of a stack whose length has a meaning.
+_FIXED = ("sides", "margin", "basis", "minors", "terms", "square", "fine", "halt")
+
 #: A cell that needs exact arithmetic: layer, pattern before it, its pieces, facets, and the
 #: boundaries that may cross it.
 UnsureCell = tuple[int, bytes, bytearray, list[int], list[int]]
 
-#: Arrays of a stack whose length has a meaning.
-_FIXED = ("sides", "margin", "basis", "minors", "terms", "square", "fine", "halt")
 
-
-def plane_stack(program: Program, free: Callable[[Any], Any] = lambda array: array) -> PlaneStack:
-    """Stack of the plane kernel; it grows when the kernel asks for it. For `free`: `Blueprint`."""
-    zeros = np.zeros
-    width, lines = program.width, program.most_lines
-    corners = 1024 + 4 * len(program.lines.domain_rows)
-    return PlaneStack(
-        records=zeros((_RECORDS, RECORD_SIZE), np.int64),
-        corners=free(zeros((corners, POLYGON_SIZE))),
-        tags=zeros(corners, np.int64),
-        conflicts=zeros(16 * lines + 64, np.int64),
-        patterns=zeros(64 * width + 64, np.uint8),
-        facets=zeros(0, np.int64),
-        table=zeros((0, POLYGON_SIZE)),
-        table_labels=zeros(0, np.int64),
-        old_corners=free(zeros((corners, POLYGON_SIZE))),
-        old_tags=zeros(corners, np.int64),
-        values=free(zeros(corners)),
-        handed=zeros(lines + 8, np.int64),
-        sides=free(zeros((3, width))),
-        margin=np.array([lines, width]),
-        fine=Fine(
-            before=free(zeros((FINE_PLACES, program.rows))),
-            after=free(zeros((FINE_PLACES, program.rows))),
-            pattern=zeros(program.neurons, np.uint8),
-            known=zeros(1, np.int64),
-        ),
-    )
-
-
-def grown(arrays: Any) -> Any:
-    """The same arrays, twice as long, contents kept."""
-    larger = {}
-    for name, array in zip(arrays._fields, arrays, strict=True):
-        if name in _FIXED:
-            larger[name] = array
-        elif name == "faces":
-            larger[name] = np.zeros((array.shape[0], 2 * array.shape[1]), np.int64)
-        else:
-            larger[name] = twice(array)
-    return type(arrays)(**larger)
-
-
-def twice(array: Any) -> Any:
-    """An array of twice the length that begins with the old one."""
-    return np.concatenate([array, np.zeros_like(array)])
-
-
-def batch_arrays(program: Program, store: bool) -> Batch:
-    """Buffers for a batch of regions; tiny ones if regions are only counted.
-
-    They are not cleared: memory that is not used costs nothing.
-    """
-    neurons = program.neurons
-    d = program.dimension
-    n = min(BATCH_REGIONS, max(64, _BATCH_BYTES // max(neurons, 1))) if store else 1
-    corners = max(n * (8 if d <= 3 else 24), 4096) if store else 1
-    return Batch(
-        patterns=pattern_rows(n, neurons),
-        witnesses=np.empty((n, d)),
-        volumes=np.empty(n),
-        bounded=np.empty(n, np.bool_),
-        inside=np.empty(n, np.bool_),
-        vertices=np.empty((corners, d + 1)),
-        vertex_counts=np.empty(n, np.int64),
-        labels=np.empty(corners, np.int64),
-        facet_counts=np.empty(n, np.int64),
-    )
-
-
-def unsure_arrays(program: Program) -> Unsure:
-    """Buffers for the cells that need exact arithmetic."""
-    neurons = program.neurons
-    lines = program.most_lines
-    n = max(16, min(_UNSURE_CELLS, _BATCH_BYTES // max(neurons, 1)))
-    return Unsure(
-        layers=np.empty(n, np.int64),
-        patterns=np.empty((n, neurons), np.uint8),
-        labels=np.empty(64 * n + 4 * len(program.lines.domain_rows), np.int64),
-        facet_ends=np.empty(n, np.int64),
-        conflicts=np.empty(4 * lines + 16 * n, np.int64),
-        conflict_ends=np.empty(n, np.int64),
-    )
+# --- all arrays of a worker -----------------------------------------------------------------------
 
 
 def room_for(program: Program, exact: bool, store: bool) -> Blueprint[CellRoom]:
@@ -155,7 +75,7 @@ def room_for(program: Program, exact: bool, store: bool) -> Blueprint[CellRoom]:
                 change=np.zeros(d + 2),
             ),
             stack=(plane_stack if d == 2 else cone_stack)(program, free),
-            out=Batch(*map(unused, batch_arrays(program, store))),
+            out=CellBatch(*map(unused, batch_arrays(program, store))),
             unsure=Unsure(*map(unused, unsure_arrays(program))),
             state=np.zeros(STATE_SIZE, np.int64),
             result=np.zeros(RESULT_SIZE, np.int64),
@@ -164,52 +84,32 @@ def room_for(program: Program, exact: bool, store: bool) -> Blueprint[CellRoom]:
     return Blueprint(make)
 
 
-def unsure_cells(program: Program, unsure: Unsure, state: Any) -> list[UnsureCell]:
-    """The cells handed out."""
-    found = []
-    facets = conflicts = 0
-    for k in range(int(state[UNSURE])):
-        layer = int(unsure.layers[k])
-        prefix, end = program.first_neuron(layer), program.first_neuron(layer + 1)
-        pattern = unsure.patterns[k].tobytes()
-        facet_end, conflict_end = int(unsure.facet_ends[k]), int(unsure.conflict_ends[k])
-        found.append(
-            (
-                layer,
-                pattern[:prefix],
-                bytearray(pattern[prefix:end]),
-                unsure.labels[facets:facet_end].tolist(),
-                unsure.conflicts[conflicts:conflict_end].tolist(),
-            )
-        )
-        facets, conflicts = facet_end, conflict_end
-    return found
-
-
-def plane_seeds(program: Program, cells: Sequence[ExactCell]) -> Seeds:
-    """Seeds for the plane kernel from pointed cells."""
-    neurons = program.neurons
-    patterns = np.zeros((len(cells), neurons), np.uint8)
-    labels: list[int] = []
-    ends: list[int] = []
-    infinite: list[float] = []
-    for k, cell in enumerate(cells):
-        patterns[k, : len(cell.pattern)] = np.frombuffer(cell.pattern, np.uint8)
-        order = polygon(cell.cone)
-        labels += [cell.cone.labels[f] for f in order]
-        ends.append(len(labels))
-        corners = dict(zip(cell.cone.tight, cell.cone.rays, strict=True))
-        for i, f in enumerate(order):
-            infinite.append(float(corners[1 << f | 1 << order[i - 1]][-1] == 0))
-    return Seeds(
-        layers=np.array([cell.layer for cell in cells], np.int64),
-        patterns=patterns.ravel(),
-        labels=np.array(labels, np.int64),
-        facet_ends=np.array(ends, np.int64),
-        bases=np.zeros((0, program.dimension), np.int64),
-        signs=np.array(infinite),
-        tight=np.zeros(0, np.uint64),
-        ray_ends=np.zeros(len(cells), np.int64),
+def plane_stack(program: Program, free: Callable[[Any], Any] = lambda array: array) -> PlaneStack:
+    """Stack of the plane kernel; it grows when the kernel asks for it. For `free`: `Blueprint`."""
+    zeros = np.zeros
+    width, lines = program.width, program.most_lines
+    corners = 1024 + 4 * len(program.lines.domain_rows)
+    return PlaneStack(
+        records=zeros((_RECORDS, RECORD_SIZE), np.int64),
+        corners=free(zeros((corners, POLYGON_SIZE))),
+        tags=zeros(corners, np.int64),
+        conflicts=zeros(16 * lines + 64, np.int64),
+        patterns=zeros(64 * width + 64, np.uint8),
+        facets=zeros(0, np.int64),
+        table=zeros((0, POLYGON_SIZE)),
+        table_labels=zeros(0, np.int64),
+        old_corners=free(zeros((corners, POLYGON_SIZE))),
+        old_tags=zeros(corners, np.int64),
+        values=free(zeros(corners)),
+        handed=zeros(lines + 8, np.int64),
+        sides=free(zeros((SIDES_ROWS, width))),
+        margin=np.array([lines, width]),
+        fine=Fine(
+            before=free(zeros((FINE_PLACES, program.rows))),
+            after=free(zeros((FINE_PLACES, program.rows))),
+            pattern=zeros(program.neurons, np.uint8),
+            known=zeros(1, np.int64),
+        ),
     )
 
 
@@ -268,6 +168,91 @@ def _minor_terms(d: int) -> Any:
     return np.array(terms, np.int64).reshape(-1, TERM_PLACES)
 
 
+def batch_arrays(program: Program, store: bool) -> CellBatch:
+    """Buffers for a batch of regions; tiny ones if regions are only counted.
+
+    They are not cleared: memory that is not used costs nothing.
+    """
+    neurons = program.neurons
+    d = program.dimension
+    n = min(BATCH_REGIONS, max(64, _BATCH_BYTES // max(neurons, 1))) if store else 1
+    corners = max(n * (8 if d <= 3 else 24), 4096) if store else 1
+    return CellBatch(
+        patterns=pattern_rows(n, neurons),
+        witnesses=np.empty((n, d)),
+        volumes=np.empty(n),
+        bounded=np.empty(n, np.bool_),
+        inside=np.empty(n, np.bool_),
+        vertices=np.empty((corners, d + 1)),
+        vertex_counts=np.empty(n, np.int64),
+        labels=np.empty(corners, np.int64),
+        facet_counts=np.empty(n, np.int64),
+    )
+
+
+def unsure_arrays(program: Program) -> Unsure:
+    """Buffers for the cells that need exact arithmetic."""
+    neurons = program.neurons
+    lines = program.most_lines
+    n = max(16, min(_UNSURE_CELLS, _BATCH_BYTES // max(neurons, 1)))
+    return Unsure(
+        layers=np.empty(n, np.int64),
+        patterns=np.empty((n, neurons), np.uint8),
+        labels=np.empty(64 * n + 4 * len(program.lines.domain_rows), np.int64),
+        facet_ends=np.empty(n, np.int64),
+        conflicts=np.empty(4 * lines + 16 * n, np.int64),
+        conflict_ends=np.empty(n, np.int64),
+    )
+
+
+def grown(arrays: Any) -> Any:
+    """The same arrays, twice as long, contents kept."""
+    larger = {}
+    for name, array in zip(arrays._fields, arrays, strict=True):
+        if name in _FIXED:
+            larger[name] = array
+        elif name == "faces":
+            larger[name] = np.zeros((array.shape[0], 2 * array.shape[1]), np.int64)
+        else:
+            larger[name] = twice(array)
+    return type(arrays)(**larger)
+
+
+def twice(array: Any) -> Any:
+    """An array of twice the length that begins with the old one."""
+    return np.concatenate([array, np.zeros_like(array)])
+
+
+# --- cells in and out -----------------------------------------------------------------------------
+
+
+def plane_seeds(program: Program, cells: Sequence[ExactCell]) -> Seeds:
+    """Seeds for the plane kernel from pointed cells."""
+    neurons = program.neurons
+    patterns = np.zeros((len(cells), neurons), np.uint8)
+    labels: list[int] = []
+    ends: list[int] = []
+    infinite: list[float] = []
+    for k, cell in enumerate(cells):
+        patterns[k, : len(cell.pattern)] = np.frombuffer(cell.pattern, np.uint8)
+        order = polygon(cell.cone)
+        labels += [cell.cone.labels[f] for f in order]
+        ends.append(len(labels))
+        corners = dict(zip(cell.cone.tight, cell.cone.rays, strict=True))
+        for i, f in enumerate(order):
+            infinite.append(float(corners[1 << f | 1 << order[i - 1]][-1] == 0))
+    return Seeds(
+        layers=np.array([cell.layer for cell in cells], np.int64),
+        patterns=patterns.ravel(),
+        labels=np.array(labels, np.int64),
+        facet_ends=np.array(ends, np.int64),
+        bases=np.zeros((0, program.dimension), np.int64),
+        signs=np.array(infinite),
+        tight=np.zeros(0, np.uint64),
+        ray_ends=np.zeros(len(cells), np.int64),
+    )
+
+
 def cone_seeds(program: Program, cells: Sequence[ExactCell]) -> Seeds:
     """Seeds for the cone kernel from pointed cells."""
     neurons = program.neurons
@@ -285,7 +270,7 @@ def cone_seeds(program: Program, cells: Sequence[ExactCell]) -> Seeds:
             basis, sign = ray_basis(cell.cone, ray, bits)
             bases.append(basis)
             signs.append(sign)
-            tight.append(bits | (1 << 63 if ray[-1] == 0 else 0))
+            tight.append(bits | (int(INFINITE) if ray[-1] == 0 else 0))
         ray_ends.append(len(tight))
     return Seeds(
         layers=np.array([cell.layer for cell in cells], np.int64),
@@ -297,3 +282,25 @@ def cone_seeds(program: Program, cells: Sequence[ExactCell]) -> Seeds:
         tight=np.array(tight, np.uint64),
         ray_ends=np.array(ray_ends, np.int64),
     )
+
+
+def unsure_cells(program: Program, unsure: Unsure, state: Any) -> list[UnsureCell]:
+    """The cells handed out."""
+    found = []
+    facets = conflicts = 0
+    for k in range(int(state[UNSURE])):
+        layer = int(unsure.layers[k])
+        prefix, end = program.first_neuron(layer), program.first_neuron(layer + 1)
+        pattern = unsure.patterns[k].tobytes()
+        facet_end, conflict_end = int(unsure.facet_ends[k]), int(unsure.conflict_ends[k])
+        found.append(
+            (
+                layer,
+                pattern[:prefix],
+                bytearray(pattern[prefix:end]),
+                unsure.labels[facets:facet_end].tolist(),
+                unsure.conflicts[conflicts:conflict_end].tolist(),
+            )
+        )
+        facets, conflicts = facet_end, conflict_end
+    return found

@@ -26,6 +26,7 @@ from tropicell.engines.cells._search import search_polygons
 from tropicell.engines.cells._state import (
     BATCH_FULL,
     CONFLICTS,
+    COORDINATES,
     CORNERS,
     COUNT,
     DONE,
@@ -38,6 +39,9 @@ from tropicell.engines.cells._state import (
     UNSURE_CORNERS,
     CellRoom,
     Seeds,
+    W,
+    X,
+    Y,
 )
 from tropicell.engines.cells._units import CellOptions
 from tropicell.geometry.rounding import ROUND, TINY
@@ -61,14 +65,15 @@ _MOST_REGIONS, _MOST_STEPS = 1 << 62, 20_000
 LEFT, PAUSED = -1, -2
 
 
+# --- what networks of one shape have in common ----------------------------------------------------
+
+
 class NetworkShape(NamedTuple):
     """What networks of one shape on one domain have in common."""
 
     program: Program  # of a network of that shape
-    seeds: tuple[
-        Seeds, Seeds
-    ]  # the second ones if `pointed` is False and two boundaries turn right
-    pointed: bool
+    seeds: tuple[Seeds, Seeds]  # the second ones where `_load` says so
+    pointed: bool  # whether the domain has a corner; then both seeds are the same
     domain: FloatArray  # rows r with r · (x, 1) >= 0, in the inputs' own scale
     sizes: IntArray  # bytes of the numbers of every layer
 
@@ -101,16 +106,6 @@ def shape_of(network: Network, domain: Domain) -> NetworkShape | None:
     return NetworkShape(program, (left, right), False, rows, sizes)
 
 
-def _twin(network: Network, first: FloatArray) -> Network:
-    """A network of the same shape, with a given first matrix, and with ones."""
-    layers = []
-    for layer in network.layers:
-        terms = {source: np.ones(m.shape) for source, m in layer.affine.terms.items()}
-        layers.append(Layer(Affine(terms, np.ones(layer.width)), layer.activation))
-    given = Affine({**layers[0].affine.terms, 0: first}, layers[0].affine.bias)
-    return Network(2, [Layer(given, layers[0].activation), *layers[1:]], network.output)
-
-
 def _parts(network: Network, domain: Domain, program: Program, turned: bool) -> Seeds:
     """The four parts that the boundaries of the first layer's last two neurons make of R^2.
 
@@ -126,29 +121,17 @@ def _parts(network: Network, domain: Domain, program: Program, turned: bool) -> 
     return buffers.plane_seeds(program, list(parts))
 
 
-class NetworkNumbers(NamedTuple):
-    """The numbers of one network: one after the other, and as the plane kernel reads them."""
-
-    numbers: FloatArray
-    bias: FloatArray
-    weights: FloatArray
-    slack: FloatArray
-    input_rows: FloatArray
-    domain_rows: FloatArray
-    scale: FloatArray
+def _twin(network: Network, first: FloatArray) -> Network:
+    """A network of the same shape, with a given first matrix, and with ones."""
+    layers = []
+    for layer in network.layers:
+        terms = {source: np.ones(m.shape) for source, m in layer.affine.terms.items()}
+        layers.append(Layer(Affine(terms, np.ones(layer.width)), layer.activation))
+    given = Affine({**layers[0].affine.terms, 0: first}, layers[0].affine.bias)
+    return Network(2, [Layer(given, layers[0].activation), *layers[1:]], network.output)
 
 
-def _new_numbers(shape: NetworkShape) -> NetworkNumbers:
-    maps, lines = shape.program
-    return NetworkNumbers(
-        np.zeros(shape.numbers),
-        np.zeros(len(maps.bias)),
-        np.zeros(len(maps.weights)),
-        np.zeros(len(lines.line_row)),
-        np.zeros((2, 3)),
-        np.zeros((1 + len(shape.domain), 3)),
-        np.ones(2),
-    )
+# --- counting -------------------------------------------------------------------------------------
 
 
 class Counting:
@@ -198,84 +181,32 @@ class Counter:
         return counts
 
 
-@inner_kernel
-def _power_of_two(slope: float, offset: float) -> float:
-    """A power of two near the ratio of the largest slope to the largest offset."""
-    ratio = slope / offset if slope > 0.0 else 1.0 / offset
-    return ldexp(1.0, int(np.round(np.log2(min(max(ratio, 2.0**-300), 2.0**300)))))
+class NetworkNumbers(NamedTuple):
+    """The numbers of one network: one after the other, and as the plane kernel reads them."""
+
+    numbers: FloatArray
+    bias: FloatArray
+    weights: FloatArray
+    slack: FloatArray
+    input_rows: FloatArray
+    domain_rows: FloatArray
+    scale: FloatArray
 
 
-@inner_kernel
-def _take(maps: Any, numbers: Any) -> tuple[bool, float, float, float]:
-    """Put the numbers of one network where they belong; whether all but 0 are of ordinary size.
-
-    And the largest slopes, and the largest bias, of the layers that read the input.
-    """
-    tame, x, y, offset = True, 0.0, 0.0, 0.0
-    row, at = numbers.numbers, 0
-    for layer in range(1, len(maps.row_start) - 1):
-        begin = maps.row_start[layer]
-        width = maps.row_start[layer + 1] - begin
-        reads = False
-        for term in range(maps.term_start[layer], maps.term_start[layer + 1]):
-            source, to = maps.terms[term, SOURCE], maps.terms[term, WEIGHTS_AT]
-            columns = maps.row_start[source + 1] - maps.row_start[source]
-            for r in range(width):
-                for c in range(columns):
-                    value = row[at + r * columns + c]
-                    size = abs(value)
-                    numbers.weights[to + c * width + r] = value
-                    tame &= size == 0.0 or (size >= SMALLEST and size <= LARGEST)
-                if source == 0:
-                    x = max(x, abs(row[at + r * columns]))
-                    y = max(y, abs(row[at + r * columns + 1]))
-            reads |= source == 0
-            at += width * columns
-        for r in range(width):
-            value = row[at + r]
-            size = abs(value)
-            numbers.bias[begin + r] = value
-            tame &= size == 0.0 or (size >= SMALLEST and size <= LARGEST)
-            if reads:
-                offset = max(offset, size)
-        at += width
-    return tame, x, y, offset
+def _new_numbers(shape: NetworkShape) -> NetworkNumbers:
+    maps, lines = shape.program
+    return NetworkNumbers(
+        np.zeros(shape.numbers),
+        np.zeros(len(maps.bias)),
+        np.zeros(len(maps.weights)),
+        np.zeros(len(lines.line_row)),
+        np.zeros((2, COORDINATES)),
+        np.zeros((1 + len(shape.domain), COORDINATES)),
+        np.ones(2),
+    )
 
 
-@inner_kernel
-def _load(shape: Any, numbers: Any) -> int:
-    """Make the network ready whose numbers are there.
-
-    Returns which of the seeds it starts from, or -1: leave it.
-    """
-    maps, lines, domain = shape.program.maps, shape.program.lines, shape.domain
-    tame, x, y, offset = _take(maps, numbers)
-    if not tame:
-        return -1
-    if offset == 0.0:
-        offset = max(x, y)
-    if offset == 0.0:
-        offset = 1.0
-    sx, sy = _power_of_two(x, offset), _power_of_two(y, offset)
-    numbers.scale[0], numbers.scale[1] = sx, sy
-    numbers.input_rows[0, 0], numbers.input_rows[1, 1] = 1.0 / sx, 1.0 / sy
-    numbers.domain_rows[0, 2] = 1.0
-    for i in range(len(domain)):
-        numbers.domain_rows[i + 1, 0] = domain[i, 0] / sx
-        numbers.domain_rows[i + 1, 1] = domain[i, 1] / sy
-        numbers.domain_rows[i + 1, 2] = domain[i, 2]
-    for layer in range(1, len(maps.row_start) - 1):
-        for line in range(lines.line_start[layer], lines.line_start[layer + 1]):
-            size = abs(numbers.bias[lines.line_row[line]]) + abs(lines.line_at[line])
-            numbers.slack[line] = maps.gamma[layer] * size + TINY
-    if shape.pointed:
-        return 0
-    # The matrix that reads the input is the first one of the first layer.
-    row, at = numbers.numbers, 2 * (maps.row_start[2] - maps.row_start[1]) - 4
-    p, q = row[at] * row[at + 3], row[at + 1] * row[at + 2]
-    if not abs(p - q) > 4.0 * ROUND * (abs(p) + abs(q)) + TINY:
-        return -1
-    return 0 if p > q else 1
+# --- kernels --------------------------------------------------------------------------------------
 
 
 @kernel
@@ -362,3 +293,84 @@ def count_some(
         if code == DONE and state[UNSURE] == 0:
             counts[k] = state[COUNT]
     return len(counts)
+
+
+@inner_kernel
+def _load(shape: Any, numbers: Any) -> int:
+    """Make the network ready whose numbers are there.
+
+    Returns which of the seeds it starts from, or -1: leave it.
+    """
+    maps, lines, domain = shape.program.maps, shape.program.lines, shape.domain
+    tame, x, y, offset = _take(maps, numbers)
+    if not tame:
+        return -1
+    if offset == 0.0:
+        offset = max(x, y)
+    if offset == 0.0:
+        offset = 1.0
+    sx, sy = _power_of_two(x, offset), _power_of_two(y, offset)
+    numbers.scale[X], numbers.scale[Y] = sx, sy
+    numbers.input_rows[X, X], numbers.input_rows[Y, Y] = 1.0 / sx, 1.0 / sy
+    numbers.domain_rows[0, W] = 1.0  # the line at infinity
+    for i in range(len(domain)):
+        numbers.domain_rows[i + 1, X] = domain[i, X] / sx
+        numbers.domain_rows[i + 1, Y] = domain[i, Y] / sy
+        numbers.domain_rows[i + 1, W] = domain[i, W]
+    for layer in range(1, len(maps.row_start) - 1):
+        for line in range(lines.line_start[layer], lines.line_start[layer + 1]):
+            size = abs(numbers.bias[lines.line_row[line]]) + abs(lines.line_at[line])
+            numbers.slack[line] = maps.gamma[layer] * size + TINY
+    if shape.pointed:
+        return 0
+    # The last two rows of the matrix that reads the input, the first one of the first layer; their
+    # determinant has three roundings.
+    row, at = numbers.numbers, 2 * (maps.row_start[2] - maps.row_start[1]) - 4
+    p, q = row[at] * row[at + 3], row[at + 1] * row[at + 2]
+    if not abs(p - q) > 4.0 * ROUND * (abs(p) + abs(q)) + TINY:
+        return -1
+    return 0 if p > q else 1
+
+
+@inner_kernel
+def _take(maps: Any, numbers: Any) -> tuple[bool, float, float, float]:
+    """Put the numbers of one network where they belong; whether all but 0 are of ordinary size.
+
+    And the largest slopes, and the largest bias, of the layers that read the input.
+    """
+    tame, x, y, offset = True, 0.0, 0.0, 0.0
+    row, at = numbers.numbers, 0
+    for layer in range(1, len(maps.row_start) - 1):
+        begin = maps.row_start[layer]
+        width = maps.row_start[layer + 1] - begin
+        reads = False
+        for term in range(maps.term_start[layer], maps.term_start[layer + 1]):
+            source, to = maps.terms[term, SOURCE], maps.terms[term, WEIGHTS_AT]
+            columns = maps.row_start[source + 1] - maps.row_start[source]
+            for r in range(width):
+                for c in range(columns):
+                    value = row[at + r * columns + c]
+                    size = abs(value)
+                    numbers.weights[to + c * width + r] = value
+                    tame &= size == 0.0 or (size >= SMALLEST and size <= LARGEST)
+                if source == 0:
+                    x = max(x, abs(row[at + r * columns]))
+                    y = max(y, abs(row[at + r * columns + 1]))
+            reads |= source == 0
+            at += width * columns
+        for r in range(width):
+            value = row[at + r]
+            size = abs(value)
+            numbers.bias[begin + r] = value
+            tame &= size == 0.0 or (size >= SMALLEST and size <= LARGEST)
+            if reads:
+                offset = max(offset, size)
+        at += width
+    return tame, x, y, offset
+
+
+@inner_kernel
+def _power_of_two(slope: float, offset: float) -> float:
+    """A power of two near the ratio of the largest slope to the largest offset."""
+    ratio = slope / offset if slope > 0.0 else 1.0 / offset
+    return ldexp(1.0, int(np.round(np.log2(min(max(ratio, 2.0**-300), 2.0**300)))))

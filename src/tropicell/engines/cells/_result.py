@@ -17,9 +17,8 @@ from tropicell.engines._column_kernels import (
     copy_cells,
     pattern_rows,
 )
-from tropicell.engines.cells._exact_cells import ExactCell
-from tropicell.engines.cells._exact_cone import Cone, Vector, cut, polygon
-from tropicell.engines.cells._state import Batch
+from tropicell.engines.cells._exact_cells import Cone, ExactCell, Vector, cut, polygon
+from tropicell.engines.cells._state import CellBatch
 from tropicell.engines.cells._volume import polytope_volume
 from tropicell.geometry.arithmetic import FAR, nearest_float
 from tropicell.geometry.generators import volume
@@ -28,12 +27,12 @@ from tropicell.regions.batch import Columns, PlacedColumns
 from tropicell.regions.columns import PackedPatterns
 
 
-def as_columns(batch: Batch, sizes: BatchSizes, form: ColumnForm, room: Slab) -> Columns:
+def as_columns(batch: CellBatch, sizes: BatchSizes, form: ColumnForm, room: Slab) -> Columns:
     """A batch with its patterns packed and the labels of its facets as boundaries; all is copied.
 
     Parameters
     ----------
-    batch : Batch
+    batch : CellBatch
     sizes : BatchSizes
         Regions, corners and facets that count.
     form : ColumnForm
@@ -73,12 +72,12 @@ def columns_in(room: Slab, sizes: BatchSizes, form: ColumnForm, kept: int) -> Pl
     return found
 
 
-def sizes_of(batch: Batch) -> BatchSizes:
+def sizes_of(batch: CellBatch) -> BatchSizes:
     """Regions, corners and facets of a batch that is full."""
     return BatchSizes(len(batch.bounded), len(batch.vertices), len(batch.labels))
 
 
-def exact_batch(program: Program, cells: Sequence[ExactCell], *, volumes: bool) -> Batch:
+def exact_batch(program: Program, cells: Sequence[ExactCell], *, volumes: bool) -> CellBatch:
     """Regions that were finished in exact arithmetic, as columns."""
     d = program.dimension
     vertices: list[list[float]] = []
@@ -114,7 +113,7 @@ def exact_batch(program: Program, cells: Sequence[ExactCell], *, volumes: bool) 
             sizes.append(np.nan)
         else:
             sizes.append(_volume(cone, points, tight))
-    return Batch(
+    return CellBatch(
         patterns=patterns,
         witnesses=np.array(witnesses).reshape(-1, d),
         volumes=np.array(sizes),

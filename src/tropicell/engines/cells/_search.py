@@ -12,12 +12,7 @@ from typing import Any, NamedTuple
 
 from tropicell._runtime.jit import inner_kernel, template
 from tropicell.engines.cells import _cone as cone
-from tropicell.engines.cells import _cone_cut as cone_cut
-from tropicell.engines.cells import _cone_tests as cone_tests
 from tropicell.engines.cells import _plane as plane
-from tropicell.engines.cells import _plane_cut as plane_cut
-from tropicell.engines.cells import _plane_tests as plane_tests
-from tropicell.engines.cells._sharp import sharpen
 from tropicell.engines.cells._state import (
     BATCH_FULL,
     CONFLICT_AT,
@@ -44,6 +39,7 @@ from tropicell.engines.cells._state import (
     PIECES_AT,
     POSITIVE,
     SEED,
+    SIDES,
     STEPS,
     TESTS,
     TOP,
@@ -89,25 +85,26 @@ class CellShape(NamedTuple):
 POLYGONS = CellShape(
     seed_fits=plane.seed_fits,
     plant=plane.plant,
-    scan=plane_tests.scan,
-    side=plane_tests.side,
-    split=plane_cut.split,
-    cut_steps=plane_cut.cut_steps,
-    is_halted=plane_cut.is_halted,
+    scan=plane.scan,
+    side=plane.side,
+    split=plane.split,
+    cut_steps=plane.cut_steps,
+    is_halted=plane.is_halted,
     n_facets=plane.n_facets,
     facet_label=plane.facet_label,
     emit=plane.emit,
-    sharpen=sharpen,
+    sharpen=plane.sharpen,
 )
+
 
 CONES = CellShape(
     seed_fits=cone.seed_fits,
     plant=cone.plant,
-    scan=cone_tests.scan,
-    side=cone_tests.side,
-    split=cone_cut.split,
-    cut_steps=cone_cut.cut_steps,
-    is_halted=cone_cut.is_halted,
+    scan=cone.scan,
+    side=cone.side,
+    split=cone.split,
+    cut_steps=cone.cut_steps,
+    is_halted=cone.is_halted,
     n_facets=cone.n_facets,
     facet_label=cone.facet_label,
     emit=cone.emit,
@@ -115,121 +112,36 @@ CONES = CellShape(
 )
 
 
-@template
-def _start_layer(
-    shape: Any, lines: Any, before: Any, layer: int, stack: Any, exact: bool, state: Any
-) -> None:
-    """Let the top cell enter `layer`: find the boundaries that cross it."""
-    record = stack.records[state[TOP] - 1]
-    start, n = record[CORNER_AT], record[N_CORNERS]
-    conflict, pattern = record[CONFLICT_AT], record[PIECES_AT]
-    begin = lines.row_start[layer]
-    width = lines.row_start[layer + 1] - begin
-    pieces = stack.patterns[pattern : pattern + width]
-    pieces[:] = 0
-    first, last = lines.line_start[layer], lines.line_start[layer + 1]
-    plain = lines.plain[layer]
-    sides = stack.sides[0]
-    if plain:
-        shape.scan(lines, before, layer, stack, record, exact)
-    state[TESTS] += n * (last - first)
-    count, doubtful = 0, 0
-    for line in range(first, last):
-        if plain:
-            r = line - first
-            if sides[r] != 0.0:
-                pieces[r] = sides[r] > 0.0
-                continue
-        seen = shape.side(lines, before, line, stack.corners, start, n, exact)
-        if seen == POSITIVE:
-            pieces[lines.line_row[line] - begin] += 1
-        elif seen & CROSSES == CROSSES:
-            stack.conflicts[conflict + count] = line
-            count += 1
-        elif seen & DOUBTFUL:
-            # A cell that comes from within the layer has facets on some of its boundaries.
-            known = 0
-            for i in range(shape.n_facets(record)):
-                label = shape.facet_label(stack, record, i)
-                if abs(label) == line + 1:
-                    known = label
-            if known > 0:
-                pieces[lines.line_row[line] - begin] += 1
-            elif known == 0:
-                stack.conflicts[conflict + count] = line
-                count += 1
-                doubtful = 1
-    record[LAYER] = layer
-    record[N_CONFLICTS] = count
-    record[IN_DOUBT] = doubtful
-    state[CONFLICTS] = conflict + count
-    state[PATTERNS] = pattern + width
+@inner_kernel
+def search_polygons(
+    program: Any, room: Any, seeds: Any, options: Any, most_regions: int, most_steps: int
+) -> int:
+    """The search in the plane.
+
+    Parameters
+    ----------
+    program : Program
+    room : CellRoom
+    seeds : Seeds
+        Cells to begin with when the stack is empty.
+    options : CellOptions
+    most_regions, most_steps : int
+        Stop when so many regions are found, or after so many steps.
+
+    Returns
+    -------
+    int
+        Why it stopped: `DONE`, `BATCH_FULL`, `UNSURE_FULL` or `GROW`.
+    """
+    return _search(POLYGONS, program, room, seeds, options, most_regions, most_steps)
 
 
 @inner_kernel
-def _pop(state: Any, record: Any) -> None:
-    """Take the top cell off the stack."""
-    state[TOP] -= 1
-    state[CORNERS] = record[CORNER_AT]
-    state[CONFLICTS] = record[CONFLICT_AT]
-    state[PATTERNS] = record[PIECES_AT]
-    state[FACETS] = record[FACET_AT]
-
-
-@template
-def _copy_pattern(row_start: Any, patterns: Any, record: Any, pattern: Any, to: Any) -> None:
-    """Write the pieces of all layers up to the cell's own: `pattern`, then those in `patterns`."""
-    layer = record[LAYER]
-    prefix = row_start[layer] - row_start[1]
-    # Places from 0 on, which can't be negative: so these loops become vector code.
-    own, rest = patterns[record[PIECES_AT] :], to[prefix:]
-    for j in range(prefix):
-        to[j] = pattern[j]
-    for j in range(row_start[layer + 1] - row_start[layer]):
-        rest[j] = own[j]
-
-
-@template
-def _store(shape: Any, program: Any, room: Any, record: Any, options: Any) -> bool:
-    """Store the top cell as a region; False if its geometry needs exact arithmetic."""
-    lines, stack, out, state = program.lines, room.stack, room.out, room.state
-    pattern = room.maps.pattern
-    if not shape.emit(lines, stack, record, out, options, state) and not (
-        shape.sharpen(program, pattern, stack, record)
-        and shape.emit(lines, stack, record, out, options, state)
-    ):
-        return False
-    k, corners, facets = state[OUT], record[N_CORNERS], shape.n_facets(record)
-    _copy_pattern(lines.row_start, stack.patterns, record, pattern, out.patterns[k])
-    out.inside[k] = options.exact
-    out.vertex_counts[k] = corners
-    out.facet_counts[k] = facets
-    state[OUT] += 1
-    state[OUT_CORNERS] += corners
-    state[OUT_FACETS] += facets
-    return True
-
-
-@template
-def _hand_out(shape: Any, row_start: Any, room: Any, record: Any) -> bool:
-    """Put the top cell on the list of those that need exact arithmetic; False if that is full."""
-    stack, unsure, state = room.stack, room.unsure, room.state
-    k, c, f = state[UNSURE], state[UNSURE_CORNERS], state[UNSURE_CONFLICTS]
-    n, count = shape.n_facets(record), record[N_CONFLICTS]
-    if k >= len(unsure.layers) or c + n > len(unsure.labels) or f + count > len(unsure.conflicts):
-        return False
-    _copy_pattern(row_start, stack.patterns, record, room.maps.pattern, unsure.patterns[k])
-    for i in range(n):
-        unsure.labels[c + i] = shape.facet_label(stack, record, i)
-    for i in range(count):
-        unsure.conflicts[f + i] = stack.conflicts[record[CONFLICT_AT] + i]
-    unsure.layers[k] = record[LAYER]
-    unsure.facet_ends[k] = c + n
-    unsure.conflict_ends[k] = f + count
-    state[UNSURE] += 1
-    state[UNSURE_CORNERS] += n
-    state[UNSURE_CONFLICTS] += count
-    return True
+def search_cones(
+    program: Any, room: Any, seeds: Any, options: Any, most_regions: int, most_steps: int
+) -> int:
+    """The search in any dimension; see `search_polygons`."""
+    return _search(CONES, program, room, seeds, options, most_regions, most_steps)
 
 
 @template
@@ -305,33 +217,118 @@ def _search(
             record[IN_DOUBT] = 1
 
 
+@template
+def _start_layer(
+    shape: Any, lines: Any, before: Any, layer: int, stack: Any, exact: bool, state: Any
+) -> None:
+    """Let the top cell enter `layer`: find the boundaries that cross it."""
+    record = stack.records[state[TOP] - 1]
+    start, n = record[CORNER_AT], record[N_CORNERS]
+    conflict, pattern = record[CONFLICT_AT], record[PIECES_AT]
+    begin = lines.row_start[layer]
+    width = lines.row_start[layer + 1] - begin
+    pieces = stack.patterns[pattern : pattern + width]
+    pieces[:] = 0
+    first, last = lines.line_start[layer], lines.line_start[layer + 1]
+    plain = lines.plain[layer]
+    sides = stack.sides[SIDES]
+    if plain:
+        shape.scan(lines, before, layer, stack, record, exact)
+    state[TESTS] += n * (last - first)
+    count, doubtful = 0, 0
+    for line in range(first, last):
+        if plain:
+            r = line - first
+            if sides[r] != 0.0:
+                pieces[r] = sides[r] > 0.0
+                continue
+        seen = shape.side(lines, before, line, stack.corners, start, n, exact)
+        if seen == POSITIVE:
+            pieces[lines.line_row[line] - begin] += 1
+        elif seen & CROSSES == CROSSES:
+            stack.conflicts[conflict + count] = line
+            count += 1
+        elif seen & DOUBTFUL:
+            # A cell that comes from within the layer has facets on some of its boundaries.
+            known = 0
+            for i in range(shape.n_facets(record)):
+                label = shape.facet_label(stack, record, i)
+                if abs(label) == line + 1:
+                    known = label
+            if known > 0:
+                pieces[lines.line_row[line] - begin] += 1
+            elif known == 0:
+                stack.conflicts[conflict + count] = line
+                count += 1
+                doubtful = 1
+    record[LAYER] = layer
+    record[N_CONFLICTS] = count
+    record[IN_DOUBT] = doubtful
+    state[CONFLICTS] = conflict + count
+    state[PATTERNS] = pattern + width
+
+
+@template
+def _store(shape: Any, program: Any, room: Any, record: Any, options: Any) -> bool:
+    """Store the top cell as a region; False if its geometry needs exact arithmetic."""
+    lines, stack, out, state = program.lines, room.stack, room.out, room.state
+    pattern = room.maps.pattern
+    if not shape.emit(lines, stack, record, out, options, state) and not (
+        shape.sharpen(program, pattern, stack, record)
+        and shape.emit(lines, stack, record, out, options, state)
+    ):
+        return False
+    k, corners, facets = state[OUT], record[N_CORNERS], shape.n_facets(record)
+    _copy_pattern(lines.row_start, stack.patterns, record, pattern, out.patterns[k])
+    out.inside[k] = options.exact
+    out.vertex_counts[k] = corners
+    out.facet_counts[k] = facets
+    state[OUT] += 1
+    state[OUT_CORNERS] += corners
+    state[OUT_FACETS] += facets
+    return True
+
+
+@template
+def _hand_out(shape: Any, row_start: Any, room: Any, record: Any) -> bool:
+    """Put the top cell on the list of those that need exact arithmetic; False if that is full."""
+    stack, unsure, state = room.stack, room.unsure, room.state
+    k, c, f = state[UNSURE], state[UNSURE_CORNERS], state[UNSURE_CONFLICTS]
+    n, count = shape.n_facets(record), record[N_CONFLICTS]
+    if k >= len(unsure.layers) or c + n > len(unsure.labels) or f + count > len(unsure.conflicts):
+        return False
+    _copy_pattern(row_start, stack.patterns, record, room.maps.pattern, unsure.patterns[k])
+    for i in range(n):
+        unsure.labels[c + i] = shape.facet_label(stack, record, i)
+    for i in range(count):
+        unsure.conflicts[f + i] = stack.conflicts[record[CONFLICT_AT] + i]
+    unsure.layers[k] = record[LAYER]
+    unsure.facet_ends[k] = c + n
+    unsure.conflict_ends[k] = f + count
+    state[UNSURE] += 1
+    state[UNSURE_CORNERS] += n
+    state[UNSURE_CONFLICTS] += count
+    return True
+
+
+@template
+def _copy_pattern(row_start: Any, patterns: Any, record: Any, pattern: Any, to: Any) -> None:
+    """Write the pieces of all layers up to the cell's own: `pattern`, then those in `patterns`."""
+    layer = record[LAYER]
+    prefix = row_start[layer] - row_start[1]
+    # Places from 0 on, which can't be negative: so these loops become vector code.
+    own, rest = patterns[record[PIECES_AT] :], to[prefix:]
+    for j in range(prefix):
+        to[j] = pattern[j]
+    for j in range(row_start[layer + 1] - row_start[layer]):
+        rest[j] = own[j]
+
+
 @inner_kernel
-def search_polygons(
-    program: Any, room: Any, seeds: Any, options: Any, most_regions: int, most_steps: int
-) -> int:
-    """The search in the plane.
-
-    Parameters
-    ----------
-    program : Program
-    room : CellRoom
-    seeds : Seeds
-        Cells to begin with when the stack is empty.
-    options : CellOptions
-    most_regions, most_steps : int
-        Stop when so many regions are found, or after so many steps.
-
-    Returns
-    -------
-    int
-        Why it stopped: `DONE`, `BATCH_FULL`, `UNSURE_FULL` or `GROW`.
-    """
-    return _search(POLYGONS, program, room, seeds, options, most_regions, most_steps)
-
-
-@inner_kernel
-def search_cones(
-    program: Any, room: Any, seeds: Any, options: Any, most_regions: int, most_steps: int
-) -> int:
-    """The search in any dimension; see `search_polygons`."""
-    return _search(CONES, program, room, seeds, options, most_regions, most_steps)
+def _pop(state: Any, record: Any) -> None:
+    """Take the top cell off the stack."""
+    state[TOP] -= 1
+    state[CORNERS] = record[CORNER_AT]
+    state[CONFLICTS] = record[CONFLICT_AT]
+    state[PATTERNS] = record[PIECES_AT]
+    state[FACETS] = record[FACET_AT]

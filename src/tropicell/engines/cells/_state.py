@@ -103,6 +103,16 @@ TERM_PLACES = 5
 
 MOST_CONFLICTS, MOST_PIECES = 0, 1
 
+# --- rows of `sides`, with a number for every neuron of a layer -----------------------------------
+
+SIDES = 0  # 1 or -1 if the cell surely lies on that side of the neuron's boundary, else 0
+# Only polygons use the others.
+SIDES_OF_MORE = 1  # the same for some more of the corners
+SIDES_ZERO = 2  # always 0: the error of rows in float arithmetic
+SIDES_ROWS = 3
+
+# --- facets of cones, and signs -------------------------------------------------------------------
+
 #: Facets of a cone are bits of a word; cells with more facets are decided in exact arithmetic.
 MOST_FACETS = 62
 
@@ -151,7 +161,7 @@ class Seeds(NamedTuple):
 
 
 class Fine(NamedTuple):
-    """Maps in twice the digits of float64; see `_sharp`."""
+    """Maps in twice the digits of float64; see `_plane.sharpen`."""
 
     before: NDArray[np.float64]
     after: NDArray[np.float64]
@@ -184,9 +194,8 @@ class PlaneStack(NamedTuple):
         A boundary's row at its corners.
     handed : ndarray
         The conflict list of the negative half.
-    sides : ndarray, shape (3, widest layer)
-        For every neuron of a layer: 1 or -1 if the cell surely lies on that side of its boundary,
-        else 0. The second row is scratch, the third one is 0.
+    sides : ndarray, shape (SIDES_ROWS, widest layer)
+        See `SIDES`.
     margin : ndarray
         See `MOST_CONFLICTS`, `MOST_PIECES`.
     fine : Fine
@@ -261,7 +270,7 @@ class ConeStack(NamedTuple):
     halt: NDArray[np.uint8]
 
 
-class Batch(NamedTuple):
+class CellBatch(NamedTuple):
     """Regions that the kernel hands over."""
 
     patterns: NDArray[np.uint8]
@@ -293,7 +302,7 @@ class CellRoom(NamedTuple):
     ----------
     maps : LayerMaps
     stack : PlaneStack or ConeStack
-    out : Batch
+    out : CellBatch
     unsure : Unsure
     state : ndarray
         See `TOP` … `OUT_FACETS`.
@@ -303,7 +312,7 @@ class CellRoom(NamedTuple):
 
     maps: LayerMaps
     stack: Any
-    out: Batch
+    out: CellBatch
     unsure: Unsure
     state: NDArray[np.int64]
     result: NDArray[np.int64]

@@ -66,6 +66,9 @@ HEAD = 8
 _INSIDE = 0.5
 
 
+# --- what a kernel is told ------------------------------------------------------------------------
+
+
 class CellOptions(NamedTuple):
     """Fixed choices of one run; for `few` and `growth` see `units`."""
 
@@ -101,6 +104,84 @@ class UnitTargets(NamedTuple):
     block_at: int
     columns: Piece
     column_at: int
+
+
+# --- a unit ---------------------------------------------------------------------------------------
+
+
+@kernel
+def plane_unit(
+    program: Any, room: Any, seeds: Any, options: Any, order: Any, source: Any, targets: Any
+) -> int:
+    """All that is to be done with a unit in the plane.
+
+    Parameters
+    ----------
+    program : Program
+    room : CellRoom
+    seeds : Seeds
+        Cells to begin with when the stack is empty.
+    options : CellOptions
+    order : UnitOrder
+    source : UnitSource
+    targets : UnitTargets
+
+    Returns
+    -------
+    int
+        Why it ends (see `_unit_kernels` and `_state`); `ENDED` if all is done.
+    """
+    return _unit(search_polygons, program, room, seeds, options, order, source, targets)
+
+
+@kernel
+def cone_unit(
+    program: Any, room: Any, seeds: Any, options: Any, order: Any, source: Any, targets: Any
+) -> int:
+    """The same for other dimensions than two."""
+    return _unit(search_cones, program, room, seeds, options, order, source, targets)
+
+
+@template
+def _unit(
+    search: Any,
+    program: Any,
+    room: Any,
+    seeds: Any,
+    options: Any,
+    order: Any,
+    source: Any,
+    targets: Any,
+) -> int:
+    """All that is to be done with a unit, or those steps of it that are in ``order.mode``.
+
+    `search` is the kernel that cuts cells.
+    """
+    lines, stack, state = program.lines, room.stack, room.state
+    if order.mode & PUT:
+        at = _put(lines.row_start, stack, state, source)
+        if at < 0:
+            return TOO_SMALL
+        layer = stack.records[state[TOP] - 1, LAYER]
+        enter_layers(program.maps, room.maps, source.piece.bytes[at:], layer, options.exact)
+    if order.mode & RUN:
+        code = search(program, room, seeds, options, order.most_regions, order.most_steps)
+        if state[UNSURE] or not (code == DONE or state[COUNT] >= order.most_regions):
+            return int(code)
+    if order.mode & COLUMNS:
+        room.result[LINES] = 0
+        if state[OUT]:
+            sizes = BatchSizes(state[OUT], state[OUT_CORNERS], state[OUT_FACETS])
+            where = targets.columns, targets.column_at
+            room.result[LINES] = copy_cells(room.out, sizes, options.form, *where)
+            if room.result[LINES] < 0:
+                return COLUMNS_FULL
+    if order.mode & STACK and not _take(lines, room, options, targets.blocks, targets.block_at):
+        return BLOCK_FULL
+    return ENDED
+
+
+# --- blocks of cells that wait --------------------------------------------------------------------
 
 
 class BlockSizes(NamedTuple):
@@ -300,75 +381,3 @@ def _take(lines: Any, room: Any, options: Any, blocks: Any, begin: int) -> bool:
         weights[k] = cells * records[k, N_CORNERS] / 2.0**d  # large cells have many corners
     cut_into_groups(weights, options.few, result)
     return True
-
-
-@template
-def _unit(
-    search: Any,
-    program: Any,
-    room: Any,
-    seeds: Any,
-    options: Any,
-    order: Any,
-    source: Any,
-    targets: Any,
-) -> int:
-    """All that is to be done with a unit, or those steps of it that are in ``order.mode``.
-
-    `search` is the kernel that cuts cells.
-    """
-    lines, stack, state = program.lines, room.stack, room.state
-    if order.mode & PUT:
-        at = _put(lines.row_start, stack, state, source)
-        if at < 0:
-            return TOO_SMALL
-        layer = stack.records[state[TOP] - 1, LAYER]
-        enter_layers(program.maps, room.maps, source.piece.bytes[at:], layer, options.exact)
-    if order.mode & RUN:
-        code = search(program, room, seeds, options, order.most_regions, order.most_steps)
-        if state[UNSURE] or not (code == DONE or state[COUNT] >= order.most_regions):
-            return int(code)
-    if order.mode & COLUMNS:
-        room.result[LINES] = 0
-        if state[OUT]:
-            sizes = BatchSizes(state[OUT], state[OUT_CORNERS], state[OUT_FACETS])
-            where = targets.columns, targets.column_at
-            room.result[LINES] = copy_cells(room.out, sizes, options.form, *where)
-            if room.result[LINES] < 0:
-                return COLUMNS_FULL
-    if order.mode & STACK and not _take(lines, room, options, targets.blocks, targets.block_at):
-        return BLOCK_FULL
-    return ENDED
-
-
-@kernel
-def plane_unit(
-    program: Any, room: Any, seeds: Any, options: Any, order: Any, source: Any, targets: Any
-) -> int:
-    """All that is to be done with a unit in the plane.
-
-    Parameters
-    ----------
-    program : Program
-    room : CellRoom
-    seeds : Seeds
-        Cells to begin with when the stack is empty.
-    options : CellOptions
-    order : UnitOrder
-    source : UnitSource
-    targets : UnitTargets
-
-    Returns
-    -------
-    int
-        Why it ends (see `_unit_kernels` and `_state`); `ENDED` if all is done.
-    """
-    return _unit(search_polygons, program, room, seeds, options, order, source, targets)
-
-
-@kernel
-def cone_unit(
-    program: Any, room: Any, seeds: Any, options: Any, order: Any, source: Any, targets: Any
-) -> int:
-    """The same for other dimensions than two."""
-    return _unit(search_cones, program, room, seeds, options, order, source, targets)

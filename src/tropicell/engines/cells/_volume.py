@@ -20,58 +20,6 @@ _NONE = np.uint64(0)
 
 
 @inner_kernel
-def _on(tight: Any, face: Any, n: int, bit: Any) -> int:
-    """How many of the vertices of a face lie on a facet."""
-    count = 0
-    for i in range(n):
-        count += tight[face[i]] & bit != _NONE
-    return count
-
-
-@inner_kernel
-def _is_facet(tight: Any, face: Any, n: int, facets: int, f: int, k: int) -> bool:
-    """Whether facet f is the first that cuts this (k - 1)-face from a k-dimensional face."""
-    bit = _ONE << np.uint64(f)
-    mine = _on(tight, face, n, bit)
-    if mine < k or mine == n:
-        return False
-    for g in range(facets):
-        if g == f:
-            continue
-        other = _ONE << np.uint64(g)
-        both, total = 0, 0
-        for i in range(n):
-            t = tight[face[i]]
-            total += t & other != _NONE
-            both += t & other != _NONE and t & bit != _NONE
-        if both == mine and total < n and (total > mine or g < f):
-            return False
-    return True
-
-
-@inner_kernel
-def _determinant(square: Any, d: int) -> float:
-    """Absolute value of the determinant, by elimination in place."""
-    product = 1.0
-    for i in range(d):
-        pivot = i
-        for r in range(i + 1, d):
-            if abs(square[r, i]) > abs(square[pivot, i]):
-                pivot = r
-        if square[pivot, i] == 0.0:
-            return 0.0
-        if pivot != i:
-            for c in range(d):
-                square[i, c], square[pivot, c] = square[pivot, c], square[i, c]
-        product *= square[i, i]
-        for r in range(i + 1, d):
-            factor = square[r, i] / square[i, i]
-            for c in range(i, d):
-                square[r, c] -= factor * square[i, c]
-    return abs(product)
-
-
-@inner_kernel
 def volume(points: Any, tight: Any, facets: int, simple: bool, faces: Any, square: Any) -> float:
     """Volume of a polytope.
 
@@ -130,6 +78,58 @@ def volume(points: Any, tight: Any, facets: int, simple: bool, faces: Any, squar
         level += 1
         sizes[level], places[level] = count, 0
     return total / scale
+
+
+@inner_kernel
+def _is_facet(tight: Any, face: Any, n: int, facets: int, f: int, k: int) -> bool:
+    """Whether facet f is the first that cuts this (k - 1)-face from a k-dimensional face."""
+    bit = _ONE << np.uint64(f)
+    mine = _on(tight, face, n, bit)
+    if mine < k or mine == n:
+        return False
+    for g in range(facets):
+        if g == f:
+            continue
+        other = _ONE << np.uint64(g)
+        both, total = 0, 0
+        for i in range(n):
+            t = tight[face[i]]
+            total += t & other != _NONE
+            both += t & other != _NONE and t & bit != _NONE
+        if both == mine and total < n and (total > mine or g < f):
+            return False
+    return True
+
+
+@inner_kernel
+def _on(tight: Any, face: Any, n: int, bit: Any) -> int:
+    """How many of the vertices of a face lie on a facet."""
+    count = 0
+    for i in range(n):
+        count += tight[face[i]] & bit != _NONE
+    return count
+
+
+@inner_kernel
+def _determinant(square: Any, d: int) -> float:
+    """Absolute value of the determinant, by elimination in place."""
+    product = 1.0
+    for i in range(d):
+        pivot = i
+        for r in range(i + 1, d):
+            if abs(square[r, i]) > abs(square[pivot, i]):
+                pivot = r
+        if square[pivot, i] == 0.0:
+            return 0.0
+        if pivot != i:
+            for c in range(d):
+                square[i, c], square[pivot, c] = square[pivot, c], square[i, c]
+        product *= square[i, i]
+        for r in range(i + 1, d):
+            factor = square[r, i] / square[i, i]
+            for c in range(i, d):
+                square[r, c] -= factor * square[i, c]
+    return abs(product)
 
 
 def polytope_volume(points: Sequence[Sequence[float]], tight: Sequence[int], facets: int) -> float:

@@ -26,8 +26,7 @@ from tropicell.engines.cells._buffers import cone_seeds, plane_seeds, room_for
 from tropicell.engines.cells._exact_cells import ExactCell, ExactCells
 from tropicell.engines.cells._state import CellRoom, Seeds
 from tropicell.engines.cells._units import CellOptions, cone_unit, plane_unit
-from tropicell.engines.cells.stack import CellLayout
-from tropicell.engines.cells.worker import CellWorker
+from tropicell.engines.cells.worker import CellLayout, CellWorker
 from tropicell.engines.units import Arrays, Unit, few_of, first_generation, growth_of, weight_of
 from tropicell.errors import InvalidDomainError, InvalidInputError
 from tropicell.geometry.arithmetic import ArithmeticName
@@ -47,7 +46,7 @@ _WIDTH = 1024
 
 
 @dataclass(frozen=True)
-class Tolerance:
+class CellTolerance:
     """What float arithmetic takes for zero.
 
     Attributes
@@ -60,7 +59,7 @@ class Tolerance:
     relative: float = 1e-12
 
 
-class _Plan(NamedTuple):
+class _CellPlan(NamedTuple):
     """What can be made of a network and a domain before a run, and used again by others."""
 
     program: Program
@@ -72,18 +71,18 @@ class _Plan(NamedTuple):
     rooms: dict[tuple[bool, bool], Blueprint[CellRoom]]  # exact? are regions stored?
 
 
-def _plan(network: Network, domain: Domain) -> _Plan:
+def _plan(network: Network, domain: Domain) -> _CellPlan:
     a, b = domain.inequalities(network.n_inputs)
 
-    def make() -> _Plan:
+    def make() -> _CellPlan:
         program = compile_program(network, domain)
         exact = ExactCells(network, domain, program)
         bits = PackedPatterns.bits_for(network.pieces)
         lines = np.diff(program.lines.line_start).tolist()
         growth = growth_of(lines, program.dimension)
-        return _Plan(program, exact, exact.root(), is_tame(network, domain), bits, growth, {})
+        return _CellPlan(program, exact, exact.root(), is_tame(network, domain), bits, growth, {})
 
-    plan: _Plan = network.remember(("cells", a.tobytes(), b.tobytes()), make)
+    plan: _CellPlan = network.remember(("cells", a.tobytes(), b.tobytes()), make)
     return plan
 
 
@@ -103,7 +102,7 @@ class CellTask:
     domain : Domain, optional
         Default: the whole space. Slices are resolved here.
     arithmetic : {"exact", "float"}
-    tolerance : Tolerance, optional
+    tolerance : CellTolerance, optional
         For float arithmetic.
     store : bool
         False: only count.
@@ -125,7 +124,7 @@ class CellTask:
         domain: Domain | None = None,
         arithmetic: ArithmeticName = "exact",
         *,
-        tolerance: Tolerance | None = None,
+        tolerance: CellTolerance | None = None,
         store: bool = True,
         volumes: bool | None = None,
     ) -> None:
@@ -140,7 +139,7 @@ class CellTask:
         self.program = plan.program
         self.exact_cells = plan.exact
         self.arithmetic = arithmetic
-        self.tolerance = (tolerance or Tolerance()).relative
+        self.tolerance = (tolerance or CellTolerance()).relative
         self.store = store
         self.grain = _grain(plan.program, store)
         self.volumes = network.n_inputs <= 3 if volumes is None else volumes

@@ -1,4 +1,8 @@
-"""Runs units of the cells engine: drives the kernels, and decides exactly where they can't."""
+"""Runs units of the cells engine: drives the kernels, and decides exactly where they can't.
+
+What a unit leaves for others is a block of memory, which only the kernels read and write;
+`CellLayout` turns it into plain arrays and back, for files and other machines.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +10,11 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tropicell._runtime.interruption import current, using
-from tropicell._runtime.memory import Slab
+from tropicell._runtime.memory import Slab, piece_of
 from tropicell.engines._column_kernels import BatchSizes, cell_sections
 from tropicell.engines._unit_kernels import (
     BLOCK_FULL,
@@ -25,27 +32,46 @@ from tropicell.engines.cells import _buffers as buffers
 from tropicell.engines.cells._exact_cells import ExactCell
 from tropicell.engines.cells._result import as_columns, columns_in, exact_batch, sizes_of
 from tropicell.engines.cells._state import (
+    CONFLICT_AT,
+    CORNER_AT,
     COUNT,
     DONE,
+    FACET_AT,
     GROW,
+    LAYER,
     MOST_SEED_FACETS,
+    N_CONFLICTS,
+    N_CORNERS,
+    N_FACETS,
     OUT,
     OUT_CORNERS,
     OUT_FACETS,
+    PIECES_AT,
+    POLYGON_SIZE,
+    RECORD_SIZE,
     SEED,
     SPLITS,
+    TABLE_END,
     TESTS,
     TOP,
     UNSURE,
     UNSURE_CONFLICTS,
     UNSURE_CORNERS,
     UNSURE_FULL,
-    Batch,
+    CellBatch,
 )
-from tropicell.engines.cells._units import UnitOrder, UnitSource, UnitTargets
-from tropicell.engines.packed import Packed, source_of
+from tropicell.engines.cells._units import (
+    BlockParts,
+    BlockSizes,
+    UnitOrder,
+    UnitSource,
+    UnitTargets,
+    block_parts,
+)
+from tropicell.engines.packed import Arrays, Packed, source_of
 from tropicell.engines.units import Outcome, Unit, children, chunks
 from tropicell.errors import TimeLimitError
+from tropicell.network.flat import Program
 from tropicell.regions.batch import Columns
 
 if TYPE_CHECKING:
@@ -54,6 +80,8 @@ if TYPE_CHECKING:
 #: The kernel comes back to look at the clock after so many steps; fewer of wide layers, since a
 #: step is one of all lines of a layer then.
 _STEPS, _WIDE = 50_000, 64
+
+
 _SEEDS_AT_ONCE = 64
 
 #: Bytes of a piece of memory for what is left of units: as long as one of them waits, all is kept.
@@ -340,7 +368,7 @@ class CellWorker:
             self._add(batch, sizes_of(batch))
             self._finished = []
 
-    def _add(self, batch: Batch, sizes: BatchSizes) -> None:
+    def _add(self, batch: CellBatch, sizes: BatchSizes) -> None:
         columns = as_columns(batch, sizes, self._task.form, self._columns)
         self._found.append(self._without_doubtful_facets(columns))
 
@@ -349,3 +377,77 @@ class CellWorker:
         if self._doubtful and self._task.program.dimension > 3:
             return columns._replace(facet_lines=None, facet_counts=None)
         return columns
+
+
+class CellLayout:
+    """See `tropicell.engines.packed.Layout`, and `_units`."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._plane = program.dimension == 2
+        self._wide = POLYGON_SIZE if self._plane else program.dimension + 2
+
+    def arrays(self, stack: Packed) -> Arrays:
+        """The cells as plain arrays; all places in the records count from 0."""
+        program, words, wide = self._program, stack.piece.words, self._wide
+        sizes = BlockSizes(*words[stack.at : stack.at + len(BlockSizes._fields)].tolist())
+        starts = BlockParts(*(stack.at + start for start in block_parts(sizes, wide)))
+
+        def part(begin: int, end: int, width: int, start: int) -> NDArray[np.int64]:
+            return words[start + width * begin : start + width * end].copy()
+
+        records = part(stack.first, stack.last, RECORD_SIZE, starts.records)
+        records = records.reshape(-1, RECORD_SIZE)
+        first, last = records[0].tolist(), records[-1].tolist()
+        corners = first[CORNER_AT], last[CORNER_AT] + last[N_CORNERS]
+        conflicts = first[CONFLICT_AT], last[CONFLICT_AT] + last[N_CONFLICTS]
+        found: Arrays = {"conflicts": part(*conflicts, 1, starts.conflicts)}
+        coordinates = part(*corners, wide, starts.corners).view(np.float64).reshape(-1, wide)
+        tags = part(*corners, 1, starts.tags)
+        if self._plane:
+            found |= {"poly": coordinates, "labels": tags}
+        else:
+            end = last[TABLE_END]
+            facets = first[FACET_AT], last[FACET_AT] + last[N_FACETS]
+            found |= {
+                "rays": coordinates,
+                "tight": tags.view(np.uint64),
+                "facets": part(*facets, 1, starts.facets),
+                "table": part(0, end, wide, starts.table).view(np.float64).reshape(-1, wide),
+                "table_labels": part(0, end, 1, starts.table_labels),
+            }
+            records[:, FACET_AT] -= first[FACET_AT]
+        room, pieces, pattern = stack.piece.bytes, 8 * starts.pieces, 8 * starts.pattern
+        end = last[PIECES_AT] + program.layer_width(last[LAYER])
+        found["pieces"] = room[pieces + first[PIECES_AT] : pieces + end].copy()
+        found["pattern"] = room[pattern : pattern + program.first_neuron(last[LAYER])].copy()
+        for place in (CORNER_AT, CONFLICT_AT, PIECES_AT):
+            records[:, place] -= first[place]
+        found["records"] = records
+        return found
+
+    def packed(self, arrays: Arrays) -> Packed:
+        """A block of its own for these cells, which were checked."""
+        none = np.zeros(0, np.int64)
+        corners, tags = ("poly", "labels") if self._plane else ("rays", "tight")
+        parts = {
+            "records": arrays["records"],
+            "corners": arrays[corners],
+            "tags": arrays[tags],
+            "facets": arrays.get("facets", none),
+            "table": arrays.get("table", none),
+            "table_labels": arrays.get("table_labels", none),
+            "conflicts": arrays["conflicts"],
+            "pieces": arrays["pieces"],
+            "pattern": arrays["pattern"],
+        }
+        sizes = BlockSizes(*(len(parts[name]) for name in BlockSizes._fields))
+        starts = block_parts(sizes, self._wide)
+        piece = piece_of(8 * starts.end)
+        piece.words[: starts.records] = 0
+        piece.words[: len(sizes)] = sizes
+        for name, part in parts.items():
+            flat = np.ascontiguousarray(part).reshape(-1).view(np.uint8)
+            start = 8 * getattr(starts, name)
+            piece.bytes[start : start + len(flat)] = flat
+        return Packed(self, piece, 0, 0, sizes.records)
