@@ -43,7 +43,16 @@ from numba.extending import intrinsic
 
 from tropicell._runtime.interruption import clock
 
-__all__ = ["Entry", "bit_count", "copy_bytes", "is_loaded", "is_set", "kernel", "lowest_bit"]
+__all__ = [
+    "Entry",
+    "bit_count",
+    "copy_bytes",
+    "is_loaded",
+    "is_set",
+    "kernel",
+    "lowest_bit",
+    "template",
+]
 
 _numba: Any = caching
 
@@ -163,6 +172,17 @@ def _compiled(
     return dispatcher
 
 
+def template(function: Function) -> Function:
+    """A function that is copied into the kernels that call it, as if it were written there.
+
+    So sums and products are rounded, or fused, as in the rest of the kernel; and arguments can be
+    kernels, which a kernel that is kept on disk could not be given: each choice makes another one.
+    """
+    return cast(
+        Function, cast(Any, numba.njit)(**_OPTIONS, **_WITHOUT_COUNTS, inline="always")(function)
+    )
+
+
 # Old names, until all kernels use the new ones.
 def inlined_kernel(function: Function) -> Function:
     return kernel(sums="fused", inlined=True)(function)
@@ -170,6 +190,14 @@ def inlined_kernel(function: Function) -> Function:
 
 def fused_kernel(function: Function) -> Function:
     return kernel(sums="fused")(function)
+
+
+def inner_kernel(function: Function) -> Function:
+    return kernel(inner=True)(function)
+
+
+def inner_fused_kernel(function: Function) -> Function:
+    return kernel(sums="fused", inner=True)(function)
 
 
 def kernel_function(function: Callable[..., Any]) -> Any:
