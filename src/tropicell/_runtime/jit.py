@@ -36,6 +36,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar, cast, overload
 
 import numba
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import caching, cgutils, event
@@ -94,8 +95,8 @@ def _stamp() -> str:
     return hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
 
 
-#: What kernels use of files without kernels: their tuples, and the constants of rounding.
-_CONSTANTS = ("network/flat.py", "geometry/rounding.py")
+#: What kernels use of files without kernels: instructions, tuples, the constants of rounding.
+_CONSTANTS = ("_runtime/jit.py", "network/flat.py", "geometry/rounding.py")
 
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 _WITHOUT_COUNTS = _without_counts()
@@ -155,6 +156,8 @@ def kernel(
 def _compiled(
     function: Callable[..., Any], sums: Sums, inner: bool, inlined: bool, allocates: bool
 ) -> Any:
+    if not _COMPILED:
+        return np.errstate(all="ignore")(function)  # what overflows is silent in compiled code
     options = dict(_OPTIONS)
     if _FASTMATH[sums]:
         options["fastmath"] = _FASTMATH[sums]
@@ -165,10 +168,9 @@ def _compiled(
     if not allocates:
         options |= _WITHOUT_COUNTS
     dispatcher = cast(Any, numba.njit)(**options)(function)
-    if _COMPILED:
-        dispatcher._cache = _cache_of(function)
-        with suppress(AttributeError):
-            dispatcher._cache._cache_file._source_stamp = _STAMP
+    dispatcher._cache = _cache_of(function)
+    with suppress(AttributeError):
+        dispatcher._cache._cache_file._source_stamp = _STAMP
     return dispatcher
 
 
@@ -467,7 +469,9 @@ def _in_kernels(lowered: Any, plain: Callable[..., Any]) -> Any:
 
 
 #: Copy so many bytes from one address to another: target, source, number.
-copy_bytes: Callable[[int, int, int], None] = _in_kernels(_copy_bytes, ctypes.memmove)
+copy_bytes: Callable[[int, int, int], None] = _in_kernels(
+    _copy_bytes, lambda *given: ctypes.memmove(*map(int, given))
+)
 
 #: Whether the flag of a `tropicell._runtime.interruption.Halt` is set, by another thread, too.
 is_set: Callable[[Any], bool] = _in_kernels(_is_set, lambda flag: bool(flag.flat[0]))
