@@ -7,11 +7,12 @@ refused, and why, is in `refused`. ``docs/operators.md`` is made of both by `ope
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
-from tropicell.errors import UnsupportedOperatorError
+from tropicell.errors import ModelImportError, UnsupportedOperatorError
 
 FrontEnd = Literal["torch", "onnx"]
 
@@ -496,3 +497,23 @@ class Registry(Generic[Handler]):
     def missing(self) -> set[str]:
         """Spellings of the table that have no handler."""
         return set(spellings(self.front_end)) - set(self.handlers)
+
+
+@contextmanager
+def at_node(where: str, operator: str) -> Iterator[None]:
+    """Whatever goes wrong while one node is read names the node.
+
+    Examples
+    --------
+    >>> with at_node("node 'n'", "Add"):
+    ...     raise ValueError("shapes do not fit")
+    Traceback (most recent call last):
+    ...
+    tropicell.errors.ModelImportError: node 'n', operator 'Add': shapes do not fit
+    """
+    try:
+        yield
+    except UnsupportedOperatorError:
+        raise
+    except (ValueError, IndexError, TypeError, AttributeError) as error:
+        raise ModelImportError(f"{where}, operator {operator!r}: {error}") from error

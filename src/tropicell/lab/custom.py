@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tropicell._runtime.paths import check_file
+from tropicell._runtime.npz import read_npz
+from tropicell._runtime.paths import check_file, in_file
 from tropicell.errors import InvalidInputError, ModelFileError, TropicellError
 from tropicell.explorer import explore
-from tropicell.importers.files import load, read_npz
-from tropicell.importers.messages import in_file
+from tropicell.importers.files import load
 from tropicell.importers.sklearn import from_sklearn
 from tropicell.importers.torch.importer import from_torch
 from tropicell.lab.run import Experiment, LabRun, code

@@ -26,10 +26,9 @@ from scipy.io import loadmat
 from scipy.io.matlab import MatReadError
 from tqdm import tqdm
 
-from tropicell._runtime.paths import make_folder, path_of, reason
+from tropicell._runtime.npz import read_npz
+from tropicell._runtime.paths import in_file, make_folder, path_of, reason
 from tropicell.errors import FileWriteError, InvalidInputError, ModelFileError
-from tropicell.importers.files import read_npz
-from tropicell.importers.messages import in_file
 
 # --------------------------------------------------------------------------------------------------
 # Public files from the network: checked, and continued where a download was cut off.

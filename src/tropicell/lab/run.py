@@ -27,10 +27,10 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from tropicell._runtime.durable import replacing
+from tropicell._runtime.npz import read_npz, write_npz
 from tropicell._runtime.paths import make_folder, path_of
 from tropicell._runtime.plain import plain
 from tropicell.errors import IncompleteError, InvalidInputError, ModelFileError
-from tropicell.importers.files import read_npz, write_npz
 
 # --------------------------------------------------------------------------------------------------
 # What is finished stays finished: results of units of work, in files of their own.

@@ -19,10 +19,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tropicell._runtime.arrays import FloatArray
-from tropicell._runtime.paths import path_of
+from tropicell._runtime.npz import read_npz, write_npz
+from tropicell._runtime.paths import in_file, path_of
 from tropicell.errors import InvalidInputError, ModelFileError, require
-from tropicell.importers.files import read_npz, write_npz
-from tropicell.importers.messages import in_file
 from tropicell.network.network import Network
 from tropicell.regions.columns import PackedPatterns
 

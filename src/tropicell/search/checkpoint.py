@@ -22,9 +22,9 @@ import numpy as np
 
 from tropicell._runtime.checksums import Sums, check, digest_of, sums_of_file
 from tropicell._runtime.durable import FolderLock, explained
+from tropicell._runtime.npz import read_npz, write_npz
 from tropicell._runtime.paths import path_of, reason, shown
 from tropicell.errors import CheckpointError, CheckpointWarning, TropicellError
-from tropicell.importers.files import read_npz, write_npz
 from tropicell.network.domains import Domain
 from tropicell.network.network import Network
 from tropicell.regions.columns import Columns, PackedPatterns

@@ -22,6 +22,7 @@ import numpy as np
 
 from tropicell._runtime.checksums import SummingStream, Sums, sums_of
 from tropicell._runtime.durable import LOCK
+from tropicell._runtime.npz import read_npz
 from tropicell._runtime.paths import shown
 from tropicell.engines.units import Task, Unit
 from tropicell.errors import (
@@ -31,7 +32,6 @@ from tropicell.errors import (
     ModelFileError,
     TropicellError,
 )
-from tropicell.importers.files import read_npz
 from tropicell.network.domains import Domain
 from tropicell.network.network import Network
 from tropicell.regions.columns import Columns, PackedPatterns, size_of

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tropicell._runtime.arrays import FloatArray
-from tropicell._runtime.paths import check_file, path_of
+from tropicell._runtime.paths import check_file, in_file, path_of
 from tropicell.errors import (
     ImportMismatchError,
     MissingDependencyError,
@@ -28,7 +28,6 @@ from tropicell.importers.check import (
     sample_points,
 )
 from tropicell.importers.expressions import Expression, Shape, SizeBudget, check_shape
-from tropicell.importers.messages import in_file
 from tropicell.importers.onnx import ops as onnx_ops
 from tropicell.importers.onnx.file import as_double, input_and_output, read_model, to_array
 from tropicell.importers.operators import OPERATORS, REFUSED, refusal

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from tropicell.importers.builder import Builder
 from tropicell.importers.expressions import Value
-from tropicell.importers.messages import at_node
 from tropicell.importers.onnx import activations as onnx_activations
 from tropicell.importers.onnx import affine as onnx_affine
 from tropicell.importers.onnx import shapes as onnx_shapes
 from tropicell.importers.onnx.node import Node, registry
+from tropicell.importers.operators import at_node
 
 __all__ = ["MODULES", "Node", "registry", "run"]
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tropicell._runtime.arrays import FloatArray
-from tropicell._runtime.paths import check_file, path_of
+from tropicell._runtime.paths import check_file, in_file, path_of
 from tropicell.errors import (
     ImportMismatchError,
     ModelImportError,
@@ -24,7 +24,6 @@ from tropicell.importers.check import (
     compare,
     sample_points,
 )
-from tropicell.importers.messages import in_file
 from tropicell.importers.torch import walk as torch_walk
 from tropicell.importers.torch.graph import from_exported
 from tropicell.importers.torch.pt2 import read_pt2

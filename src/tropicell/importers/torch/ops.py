@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tropicell.importers.builder import Builder
 from tropicell.importers.expressions import Value
-from tropicell.importers.messages import at_node
+from tropicell.importers.operators import at_node
 from tropicell.importers.torch import activations as torch_activations
 from tropicell.importers.torch import affine as torch_affine
 from tropicell.importers.torch import shapes as torch_shapes
