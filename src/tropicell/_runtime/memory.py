@@ -88,12 +88,10 @@ class Slab:
             self._begin(max(size, min(4 * len(self.piece.bytes), self._largest)))
 
 
-# --------------------------------------------------------------------------------------------------
 # Arrays that every worker needs for itself: laid out once, then made in a few pieces of memory.
 #
 # Workers are made while Python's global lock is held, one after the other. With dozens of arrays
 # each, many threads would wait longer for their workers than a small search takes.
-# --------------------------------------------------------------------------------------------------
 
 Arrays = TypeVar("Arrays")
 

@@ -245,9 +245,7 @@ def spellings(front_end: FrontEnd) -> frozenset[str]:
     return frozenset(s for row in OPERATORS for s in getattr(row, front_end))
 
 
-# --------------------------------------------------------------------------------------------------
-# The table of operators that are known and refused, with what to do instead.
-# --------------------------------------------------------------------------------------------------
+# --- the table of operators that are known and refused, with what to do instead -------------------
 
 
 @dataclass(frozen=True)
@@ -457,9 +455,7 @@ def refusal(
     return UnsupportedOperatorError(operator, where, UNKNOWN_ADVICE)
 
 
-# --------------------------------------------------------------------------------------------------
-# Ties the handlers of a front end to the table of operators.
-# --------------------------------------------------------------------------------------------------
+# --- ties the handlers of a front end to the table of operators -----------------------------------
 
 Handler = TypeVar("Handler", bound=Callable[..., object])
 

@@ -63,9 +63,9 @@ _ADDING = """\
 ## How to add an operator
 
 1. Add a row to `OPERATORS` in `src/tropicell/importers/operators.py`, or a spelling to a row.
-2. Write the handler in `torch_affine.py`, `torch_shapes.py` or `torch_activations.py`, or in their
-   namesakes `onnx_….py`, under `@handles("spelling")`. A handler gets values: an `Expression` where
-   a tensor depends on the input, else a NumPy array.
+2. Write the handler in `importers/torch/handlers.py` or `importers/onnx/handlers.py`, under
+   `@handles("spelling")`. A handler gets values: an `Expression` where a tensor depends on the
+   input, else a NumPy array.
    - Moves entries around: `take(value, move)` with a NumPy function, or `join` for several values.
    - Affine: build the matrix and `x.apply(matrix, shape)`; see `lowering.py`.
    - Piecewise linear: `builder.activate(value, activation, name)`; see `nonlinear.py`.

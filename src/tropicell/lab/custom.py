@@ -34,12 +34,10 @@ from tropicell.plotting import plot_regions
 from tropicell.search.enumeration import enumerate_regions
 from tropicell.search.many import count_many
 
-# --------------------------------------------------------------------------------------------------
-# Models of the user: a file of a network, or a function in a Python file.
-#
+# --- models of the user: a file of a network, or a function in a Python file ----------------------
+
 # A Python file is run, with all that this means, and only because the user has named it. Files of
 # networks are read without running anything.
-# --------------------------------------------------------------------------------------------------
 
 #: Arrays of a data file in which points are looked for.
 _POINTS = ("points", "x_train", "x")

@@ -28,9 +28,7 @@ from tropicell.lab.trained import (
 )
 from tropicell.lab.training import StackPart, TrainingTask
 
-# --------------------------------------------------------------------------------------------------
-# What is said and drawn about Figure 4.
-# --------------------------------------------------------------------------------------------------
+# --- what is said and drawn about Figure 4 --------------------------------------------------------
 
 _CACHED, _UNCACHED, _TRAINING = "#2166ac", "#d6302b", "#c9c9c9"
 

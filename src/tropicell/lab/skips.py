@@ -23,9 +23,7 @@ from tropicell.network.domains import Box, Domain, WholeSpace
 from tropicell.network.network import Network
 from tropicell.search.many import count_many
 
-# --------------------------------------------------------------------------------------------------
-# What was counted for the experiment on skip connections.
-# --------------------------------------------------------------------------------------------------
+# --- what was counted for the experiment on skip connections --------------------------------------
 
 Counts = NDArray[np.int64]
 
@@ -122,9 +120,7 @@ def _plain(cell: SkipCell) -> SkipCell:
     return SkipCell(cell.initialisation, cell.width, cell.depth, "none")
 
 
-# --------------------------------------------------------------------------------------------------
-# What is said and drawn about skip connections and regions.
-# --------------------------------------------------------------------------------------------------
+# --- what is said and drawn about skip connections and regions ------------------------------------
 
 COLORS = {"none": "#b4561f", "one": "#7fa8d9", "residual": "#1f5fb4", "dense": "#0c2f5e"}
 PLACES = {"box": "in the box [-10, 10]²", "plane": "over R²"}

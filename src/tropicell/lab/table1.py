@@ -45,9 +45,7 @@ from tropicell.network.network import Network
 from tropicell.search.enumeration import enumerate_regions
 from tropicell.search.many import count_many
 
-# --------------------------------------------------------------------------------------------------
-# Table 1 as published, and as measured.
-# --------------------------------------------------------------------------------------------------
+# --- table 1 as published, and as measured --------------------------------------------------------
 
 Counts = NDArray[np.int64]
 
@@ -167,9 +165,7 @@ class Table1Results:
         return cls(counts, counts_plane, power, box, plane)
 
 
-# --------------------------------------------------------------------------------------------------
-# What is said and drawn about Table 1.
-# --------------------------------------------------------------------------------------------------
+# --- what is said and drawn about Table 1 ---------------------------------------------------------
 
 
 def write_report(run: LabRun, results: Table1Results, radius: float) -> None:

@@ -46,9 +46,7 @@ from tropicell.lab.trained import (
 )
 from tropicell.lab.training import StackPart, TrainingTask
 
-# --------------------------------------------------------------------------------------------------
-# Table 2 as published, and as measured.
-# --------------------------------------------------------------------------------------------------
+# --- table 2 as published, and as measured --------------------------------------------------------
 
 #: Networks of each kind in the paper.
 PAPER_NETWORKS = 50
@@ -188,9 +186,7 @@ class CachingComparison:
         }
 
 
-# --------------------------------------------------------------------------------------------------
-# What is said and drawn about Table 2.
-# --------------------------------------------------------------------------------------------------
+# --- what is said and drawn about Table 2 ---------------------------------------------------------
 
 _CAPTIONS = {
     "accuracy": "Mean accuracy on the test images in per cent",

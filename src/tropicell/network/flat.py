@@ -25,9 +25,7 @@ from tropicell.geometry.rounding import ROUND, TINY
 from tropicell.network.domains import Domain
 from tropicell.network.network import Network
 
-# --------------------------------------------------------------------------------------------------
-# Whether the numbers of a network are of ordinary size, as the error bounds require.
-# --------------------------------------------------------------------------------------------------
+# --- whether the numbers of a network are of ordinary size, as the error bounds require -----------
 
 #: What numbers of ordinary size are.
 SMALLEST, LARGEST = 1e-60, 1e60

@@ -150,13 +150,11 @@ def joined(parts: list[Inequalities], arithmetic: ArithmeticName) -> Inequalitie
     return Inequalities(a, b, sources, closed)
 
 
-# --------------------------------------------------------------------------------------------------
-# Numbers for all boundaries of a network: every breakpoint of every neuron is a *line*.
-#
+# --- numbers for all boundaries of a network: every breakpoint of every neuron is a *line* --------
+
 # Line 0 is the hyperplane at infinity, lines 1 … D are the inequalities of the domain, then come
 # the neurons, layer by layer, with their breakpoints in increasing order. Engines and facets use
 # these numbers; users get `Boundary` objects.
-# --------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,12 +26,10 @@ from tropicell.network.network import Network
 from tropicell.regions.columns import PackedPatterns
 
 if TYPE_CHECKING:
+    from tropicell.predict.cache import RegionMaps
     from tropicell.predict.cached_module import CachedModule
-    from tropicell.predict.region_maps import RegionMaps
 
-# --------------------------------------------------------------------------------------------------
-# scikit-learn's conventions, without scikit-learn.
-# --------------------------------------------------------------------------------------------------
+# --- scikit-learn's conventions, without scikit-learn ---------------------------------------------
 
 
 class Estimator(ABC):
@@ -95,9 +93,7 @@ class Estimator(ABC):
         )
 
 
-# --------------------------------------------------------------------------------------------------
-# Caches of predictors in files: patterns and maps, and the network's fingerprint.
-# --------------------------------------------------------------------------------------------------
+# --- caches of predictors in files: patterns and maps, and the network's fingerprint --------------
 
 FORMAT, VERSION = "tropicell-cache", 1
 
@@ -544,7 +540,7 @@ class CachedPredictor(Estimator):
     # --- inside -------------------------------------------------------------------------------
 
     def _start_again(self) -> None:
-        from tropicell.predict.region_maps import RegionMaps  # noqa: PLC0415 - Numba is slow to import
+        from tropicell.predict.cache import RegionMaps  # noqa: PLC0415 - Numba is slow to import
 
         check_params(self.network, self.max_bytes, self.policy)
         self._maps: RegionMaps = RegionMaps(self.network, int(self.max_bytes), self.policy)

@@ -27,10 +27,9 @@ from tropicell._runtime.interruption import Halt, current
 from tropicell.engines.cells._exact_cells import ExactCell
 from tropicell.engines.cells.task import CellTask
 from tropicell.engines.gpu._buffers import DeviceOptions, buffers_for, keep_buffers
-from tropicell.engines.gpu._exact import ExactPart
+from tropicell.engines.gpu._exact import DeviceSeeds, ExactPart, seeds_on_device
 from tropicell.engines.gpu._layout import Backend, Counts, device_program
 from tropicell.engines.gpu._result import Reader
-from tropicell.engines.gpu._seeds import DeviceSeeds, seeds_on_device
 from tropicell.errors import InvalidInputError
 from tropicell.geometry.arithmetic import ArithmeticName
 from tropicell.network.domains import Domain
