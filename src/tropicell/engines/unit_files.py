@@ -161,8 +161,12 @@ def cell_to_json(cell: ExactCell) -> dict[str, Any]:
         "labels": list(cone.labels),
         "tight": [hex(t) for t in cone.tight],
         **{
-            name: [[hex(x) for x in vector] for vector in getattr(cone, name)]
-            for name in ("rows", "rays", "lines")
+            name: [[hex(x) for x in vector] for vector in vectors]
+            for name, vectors in (
+                ("rows", cone.rows),
+                ("rays", cone.rays),
+                ("lines", cone.lineality),
+            )
         },
     }
 

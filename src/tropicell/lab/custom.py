@@ -162,7 +162,7 @@ COLORS = {"as it is": WITH, "without skips": WITHOUT}
 
 
 @dataclass(frozen=True)
-class Settings:
+class CustomSettings:
     """How much to look at.
 
     Attributes
@@ -209,7 +209,7 @@ class View:
         return inside if self.plane is None else Slice(*self.plane, inside)
 
 
-def run(run: LabRun, settings: Settings) -> None:
+def run(run: LabRun, settings: CustomSettings) -> None:
     """Count the regions of the user's networks with and without their skips."""
     if run.options.model is None:
         raise InvalidInputError(
@@ -280,7 +280,7 @@ def _key(domain: Domain) -> list[Any]:
 
 def _write(
     run: LabRun,
-    settings: Settings,
+    settings: CustomSettings,
     view: View,
     networks: list[Network],
     counts: dict[str, NDArray[np.int64]],
@@ -342,7 +342,7 @@ def _mean(values: NDArray[np.int64]) -> str:
 
 def _draw_counts(
     run: LabRun,
-    settings: Settings,
+    settings: CustomSettings,
     counts: dict[str, NDArray[np.int64]],
     layers: dict[str, NDArray[np.int64]],
 ) -> None:
@@ -373,7 +373,7 @@ def _draw_counts(
 
 
 def _draw_regions(
-    run: LabRun, view: View, settings: Settings, kinds: dict[str, list[Network]]
+    run: LabRun, view: View, settings: CustomSettings, kinds: dict[str, list[Network]]
 ) -> None:
     """The first network, in a picture and a page; networks with one input have neither."""
     box = view.domain(settings.picture)
@@ -400,6 +400,6 @@ EXPERIMENT = Experiment(
     name="custom",
     title="Regions of your model, with and without its skip connections",
     run=run,
-    full=Settings(),
-    quick=Settings(networks=4, radii=(1.0, 10.0)),
+    full=CustomSettings(),
+    quick=CustomSettings(networks=4, radii=(1.0, 10.0)),
 )

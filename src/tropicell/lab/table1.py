@@ -435,7 +435,7 @@ _UNIT = 50
 
 
 @dataclass(frozen=True)
-class Settings:
+class Table1Settings:
     """How much to count.
 
     Attributes
@@ -456,7 +456,7 @@ class Settings:
     radius: float = 10.0
 
 
-def run(run: LabRun, settings: Settings) -> None:
+def run(run: LabRun, settings: Table1Settings) -> None:
     """Count, test, compare with what was published, and write it down."""
     box = Box(-settings.radius, settings.radius)
     large = max(settings.large, settings.networks)
@@ -488,7 +488,7 @@ def run(run: LabRun, settings: Settings) -> None:
         _prove(run, settings, box)
 
 
-def _prove(run: LabRun, settings: Settings, box: Box) -> None:
+def _prove(run: LabRun, settings: Table1Settings, box: Box) -> None:
     """Prove the counts of the table in the box, and write down how that went."""
     proved = regions = 0
     cells = [(row, kind) for row in PUBLISHED for kind in KINDS]
@@ -594,6 +594,6 @@ EXPERIMENT = Experiment(
     name="table1",
     title="Table 1: regions of random networks with and without skip connections",
     run=run,
-    full=Settings(),
-    quick=Settings(networks=20, large=40, trials=500),
+    full=Table1Settings(),
+    quick=Table1Settings(networks=20, large=40, trials=500),
 )

@@ -225,7 +225,7 @@ class Cone:
         Extreme rays (modulo the lineality space).
     tight : list of int
         For every ray the facets it lies on, as bits.
-    lines : list of vectors
+    lineality : list of vectors
         A basis of the lineality space.
     """
 
@@ -233,24 +233,24 @@ class Cone:
     labels: list[int]
     rays: list[Vector]
     tight: list[int]
-    lines: list[Vector]
+    lineality: list[Vector]
 
     @property
     def pointed(self) -> bool:
         """Whether the cone contains no line."""
-        return not self.lines
+        return not self.lineality
 
 
 def whole_space(size: int) -> Cone:
     """All of R^size."""
-    lines = [tuple(int(i == j) for j in range(size)) for i in range(size)]
-    return Cone([], [], [], [], lines)
+    lineality = [tuple(int(i == j) for j in range(size)) for i in range(size)]
+    return Cone([], [], [], [], lineality)
 
 
 def side(cone: Cone, row: Vector) -> int:
     """Where the cone lies: 1 row >= 0, -1 row <= 0 (0 everywhere included), 0 on both sides."""
     check()
-    if any(dot(row, line) for line in cone.lines):
+    if any(dot(row, line) for line in cone.lineality):
         return 0
     positive = negative = False
     for ray in cone.rays:
@@ -264,10 +264,10 @@ def side(cone: Cone, row: Vector) -> int:
 
 def halves(cone: Cone, row: Vector, label: int) -> tuple[Cone, Cone]:
     """The two parts of a cone on both sides of a row that crosses it."""
-    for index, line in enumerate(cone.lines):
+    for index, line in enumerate(cone.lineality):
         value = dot(row, line)
         if value:
-            return _halve_lines(cone, row, label, index, value)
+            return _halve_lineality(cone, row, label, index, value)
     return _halve_rays(cone, row, label)
 
 
@@ -279,25 +279,27 @@ def cut(cone: Cone, row: Vector, label: int) -> Cone | None:
     return cone if where > 0 else halves(cone, row, label)[0]
 
 
-def _halve_lines(cone: Cone, row: Vector, label: int, index: int, value: int) -> tuple[Cone, Cone]:
+def _halve_lineality(
+    cone: Cone, row: Vector, label: int, index: int, value: int
+) -> tuple[Cone, Cone]:
     """Cut across the lineality space: one line becomes a ray, the rest is moved onto the row."""
-    line = cone.lines[index] if value > 0 else _negative(cone.lines[index])
+    line = cone.lineality[index] if value > 0 else _negative(cone.lineality[index])
     value = abs(value)
-    others = [x for i, x in enumerate(cone.lines) if i != index]
-    lines = [_onto(value, x, row, line) for x in others]
+    others = [x for i, x in enumerate(cone.lineality) if i != index]
+    lineality = [_onto(value, x, row, line) for x in others]
     rays = [_onto(value, x, row, line) for x in cone.rays]
     bit = 1 << len(cone.rows)
     tight = [t | bit for t in cone.tight]
     everything = bit - 1
     positive = Cone(
-        [*cone.rows, row], [*cone.labels, label], [*rays, line], [*tight, everything], lines
+        [*cone.rows, row], [*cone.labels, label], [*rays, line], [*tight, everything], lineality
     )
     negative = Cone(
         [*cone.rows, _negative(row)],
         [*cone.labels, -label],
         [*rays, _negative(line)],
         [*tight, everything],
-        lines,
+        lineality,
     )
     return positive, negative
 
@@ -308,7 +310,7 @@ def _halve_rays(cone: Cone, row: Vector, label: int) -> tuple[Cone, Cone]:
     on = [(r, t | bit) for r, t, v in zip(cone.rays, cone.tight, values, strict=True) if v == 0]
     above = [i for i, v in enumerate(values) if v > 0]
     below = [i for i, v in enumerate(values) if v < 0]
-    size = len(row) - len(cone.lines)
+    size = len(row) - len(cone.lineality)
     for i in above:
         check()
         for j in below:
@@ -326,7 +328,7 @@ def _halve_rays(cone: Cone, row: Vector, label: int) -> tuple[Cone, Cone]:
                 [*cone.labels, sign * label],
                 [r for r, _ in both],
                 [t for _, t in both],
-                cone.lines,
+                cone.lineality,
             )
         )
     return parts[0], parts[1]
@@ -339,7 +341,11 @@ def _adjacent(tight: list[int], i: int, j: int, common: int, size: int) -> bool:
 
 
 def _only_facets(
-    rows: list[Vector], labels: list[int], rays: list[Vector], tight: list[int], lines: list[Vector]
+    rows: list[Vector],
+    labels: list[int],
+    rays: list[Vector],
+    tight: list[int],
+    lineality: list[Vector],
 ) -> Cone:
     """Drop the inequalities that have become redundant, and renumber the bits."""
     on: list[list[int]] = [[] for _ in rows]
@@ -361,7 +367,7 @@ def _only_facets(
             place[f] = len(place)
     if len(place) < len(rows):
         tight = [sum(1 << place[f] for f in bits(t) if f in place) for t in tight]
-    return Cone([rows[f] for f in place], [labels[f] for f in place], rays, tight, lines)
+    return Cone([rows[f] for f in place], [labels[f] for f in place], rays, tight, lineality)
 
 
 # --- what the kernels want to know of a cone ------------------------------------------------------

@@ -96,7 +96,7 @@ def exact_batch(program: FlatNetwork, cells: Sequence[ExactCell], *, volumes: bo
             corners = [1 << f | 1 << order[i - 1] for i, f in enumerate(order)]
             by_corner = dict(zip(tight, rays, strict=True))
             rays, tight = [by_corner[corner] for corner in corners], corners
-        lines = [*cone.lines, *(tuple(-x for x in line) for line in cone.lines)]
+        lines = [*cone.lineality, *(tuple(-x for x in line) for line in cone.lineality)]
         points = [_to_floats(ray) for ray in [*rays, *lines]]
         closed = all(ray[-1] > 0 for ray in rays) and not lines
         vertices += points
