@@ -353,7 +353,7 @@ class _KernelCache(_numba.FunctionCache):  # type: ignore[misc]
 
 
 class _NoCache(_numba.NullCache):  # type: ignore[misc]
-    """For a kernel that can't be kept."""
+    """The cache of a kernel that can't be kept on disk: nothing is in it."""
 
     def __init__(self, reason: Exception) -> None:
         self._reason = reason
@@ -405,7 +405,7 @@ class _Notice(event.Listener):
                 self._timer.start()
 
     def on_end(self, given: Any) -> None:
-        """It is compiled, or could not be."""
+        """A kernel is compiled, or could not be."""
         if not _is_ours(given):
             return
         self._open -= 1

@@ -176,7 +176,7 @@ class _Field:
     def _after(
         self, layer: int, before: FloatArray, pieces: PatternArray, unit: FloatArray
     ) -> FloatArray:
-        """Outputs of a layer."""
+        """The residues of a layer's outputs, from those of its pre-activations."""
         slopes, intercepts = self._pieces[layer - 1]
         if slopes.shape[1] == 2 and not intercepts.any() and (slopes == (0.0, 1.0)).all():
             return before * pieces[:, None]  # ReLU
@@ -272,7 +272,7 @@ def _size_of_floats(values: FloatArray) -> tuple[int, int]:
 
 
 def _size_of_rationals(values: NDArray[Any]) -> tuple[int, int]:
-    """Denominators are powers of two."""
+    """Bits that numerators and denominators need; the latter are powers of two."""
     there = [q for q in values.ravel().tolist() if q != 0]
     top = max((int(q.p).bit_length() - int(q.q).bit_length() + 1 for q in there), default=0)
     return top, min((1 - int(q.q).bit_length() for q in there), default=0)

@@ -50,7 +50,7 @@ class Filtered(NamedTuple):
 
     @classmethod
     def nothing(cls, count: int, dimension: int) -> Filtered:
-        """No region is proved."""
+        """The result of a filter that has proved no region."""
         ends = np.zeros(count, dtype=np.int64)
         none = np.empty(0, dtype=np.int64)
         bases = Ragged(np.empty((0, dimension), dtype=np.int64), ends)
@@ -121,7 +121,7 @@ class _FilterJob:
         self.basis_counts = np.zeros(count, dtype=np.int64)
 
     def witnesses(self, nothing: Filtered) -> Filtered:
-        """Witnesses alone."""
+        """Check witnesses, and nothing else: for lists that are not complete."""
         from tropicell.certificate._kernels import check_witnesses  # noqa: PLC0415 - Numba
 
         columns = (self.points, self.unscale, self.proved)

@@ -36,7 +36,7 @@ WINDOWS = {"printed": Box(-1, 1), "mended": Box(0, 1)}
 
 @dataclass(frozen=True)
 class Fig1Settings:
-    """There is nothing to choose."""
+    """The settings of this experiment: there is nothing to choose."""
 
 
 def walkthrough(bias: tuple[float, float]) -> Network:

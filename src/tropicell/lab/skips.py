@@ -47,7 +47,7 @@ class SkipCell:
 
     @property
     def name(self) -> str:
-        """The same as text."""
+        """The key as text."""
         return f"{self.initialisation} {self.depth}x{self.width} {self.skips}"
 
 

@@ -335,7 +335,7 @@ class CachedPredictor(Estimator):
         """
 
         def use(rows: Any, maps: FloatArray, slots: NDArray[Any]) -> None:
-            """Only learn."""
+            """Use points only to fill the cache; nothing is predicted."""
 
         def without(rows: Any) -> None:
             """The cache is full, and keeps what it has."""

@@ -57,12 +57,12 @@ _COLUMNS = tuple(name for name in Columns._fields if name != "packed")
 
 
 class Source(Protocol):
-    """Who knows what is left to do."""
+    """What a checkpoint asks a search for: the units that are left."""
 
     count: int
 
     def left_to_do(self) -> list[Unit]:
-        """Units in order."""
+        """All units that are not done yet, in the order of their regions."""
 
 
 class Checkpoint:

@@ -241,7 +241,7 @@ class OpenFolder:
         return self.manifest.saved > before.saved
 
     def finish(self, stats: dict[str, Any]) -> None:
-        """Add what the engine has to say."""
+        """Write the statistics of the search into the folder."""
         if self.manifest.complete:  # a budget that ended it with the last region did no harm
             stats = {key: value for key, value in stats.items() if key != "ended_by"}
         self._replace(replace(self.manifest, stats=stats))

@@ -111,7 +111,7 @@ class Backend(Protocol):
         """
 
     def fork(self) -> None:
-        """Here a branch begins."""
+        """Set the point from which a `branch` goes its own way."""
 
     def branch(self) -> AbstractContextManager[Any]:
         """What is launched in this context need not wait for what was launched since `fork`.
@@ -123,7 +123,7 @@ class Backend(Protocol):
         """Memory of the processor that kernels can write to."""
 
     def mark(self) -> None:
-        """Here `wait` ends."""
+        """Set the moment that `wait` waits for."""
 
     def wait(self) -> None:
         """Wait until all that was launched before `mark` is done."""

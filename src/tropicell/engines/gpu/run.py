@@ -187,7 +187,7 @@ class DeviceRun:
             exact.seeds[:] = self._root = seeds
 
     def _grow(self, cells: list[ExactCell]) -> Iterator[Columns | None]:
-        """Do all that is below some cells."""
+        """Cut some cells by all layers that follow, until only regions are left."""
         if self._device is None:
             self._prepare()
         large = [cell for cell in cells if len(cell.cone.rows) > _MOST_CORNERS]
@@ -352,7 +352,7 @@ class DeviceRun:
             nodes = first
 
     def _as_cells(self, level: int, node: int) -> list[ExactCell]:
-        """One node, for the CPU."""
+        """A node of the device's tree as an exact cell, for the CPU to finish."""
         ((pattern, labels),) = self._reader.nodes(level, node, np.zeros(1, np.int32))
         cone = self._exact.cells.rebuild(level, pattern, labels)
         return [ExactCell(level, pattern, cone)]

@@ -342,7 +342,7 @@ def compile_to_c(
 
 
 class _Code:
-    """The parts of the code."""
+    """The parts of a C file, which become one text."""
 
     def __init__(self, regions: Regions, name: str, number: Number, forward: bool) -> None:
         self.regions, self.name, self.number = regions, name, number
@@ -459,7 +459,7 @@ class _Code:
         yield "    }"
 
     def sizing(self) -> Iterator[str]:
-        """What values must exceed."""
+        """Code for the size of the inputs, of which the bounds on rounding are multiples."""
         yield f"    {self.number} size = 1;"
         yield "    int unsure = 0;"
         yield f"    for (j = 0; j < {self.network.n_inputs}; j++) {{"
