@@ -74,7 +74,7 @@ _ADDING = """\
 4. Make this page again: `python -m tropicell.importers.operators_page docs/operators.md`.
 
 A handler without a row can't be registered, a spelling without a handler fails a test, and so does
-a page that is out of date. An operator that is not piecewise linear goes into `refused.py`,
+a page that is out of date. An operator that is not piecewise linear goes into `REFUSED` there,
 with advice that says what to do instead.
 """
 

@@ -470,6 +470,10 @@ class TrainingTask:
     test_targets: ArrayLike | None = None
 
 
+#: The name under which `TrainingTask` is documented.
+Task = TrainingTask
+
+
 @dataclass(frozen=True)
 class Schedule:
     """How networks are trained.

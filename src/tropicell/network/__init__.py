@@ -5,3 +5,7 @@ and `maps` what a network is on one pattern, `domains` where regions are looked 
 that kernels read, `families` and `bounds` networks and numbers that are known. May import
 `geometry`.
 """
+
+from tropicell.network.network import Network
+
+__all__ = ["Network"]

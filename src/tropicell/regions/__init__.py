@@ -4,3 +4,7 @@
 `batch` what engines hand over, `files` one file, `stored` folders of Parquet files, `convert` other
 libraries' forms. May import `network` and what is below it; only `comfort` looks upward.
 """
+
+from tropicell.regions.regions import Regions
+
+__all__ = ["Regions"]
