@@ -14,7 +14,7 @@ import numpy as np
 from tropicell.engines.cells._exact_cells import ExactCell, ExactCells
 from tropicell.engines.cells._exact_cone import Cone
 from tropicell.engines.cells._state import FACET_AT, N_FACETS, SIMPLE, TABLE
-from tropicell.engines.halfspaces._program import Program as HalfspaceProgram
+from tropicell.engines.halfspaces._flat import HalfspaceNetwork
 from tropicell.engines.units import Arrays
 from tropicell.network.flat import FlatNetwork
 from tropicell.network.network import Network
@@ -95,7 +95,7 @@ def _inside(starts: Any, sizes: Any, length: int, what: str, least: int = 0) -> 
     _need(fine and (starts[1:] >= ends[:-1]).all() and ends[-1] == length, what)
 
 
-def check_halfspaces(program: HalfspaceProgram, part: Arrays, *, store: bool) -> None:
+def check_halfspaces(program: HalfspaceNetwork, part: Arrays, *, store: bool) -> None:
     """Raise ValueError if frames of the half-spaces engine could make a kernel leave its arrays."""
     d = program.inputs.shape[1] - 1
     base = d + len(program.domain)
