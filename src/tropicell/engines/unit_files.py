@@ -35,9 +35,9 @@ def _need(fine: Any, what: str) -> None:
         raise ValueError(what)
 
 
-def check_cells(program: FlatNetwork, network: Network, part: Arrays) -> None:
+def check_cells(flat: FlatNetwork, network: Network, part: Arrays) -> None:
     """Raise ValueError if a stack of the cells engine could make a kernel leave its arrays."""
-    plane = program.dimension == 2
+    plane = flat.dimension == 2
     kinds = (_PLANE if plane else _CONE) | {
         "records": (int, 11),
         "pattern": (np.uint8, 0),
@@ -45,32 +45,32 @@ def check_cells(program: FlatNetwork, network: Network, part: Arrays) -> None:
     }
     _need(set(part) == set(kinds), f"arrays {sorted(part)}")
     for name, (dtype, columns) in kinds.items():
-        wide = program.dimension + 2 if columns == -2 else columns
+        wide = flat.dimension + 2 if columns == -2 else columns
         shape = part[name].shape[1:]
         _need(part[name].dtype == np.dtype(dtype), f"type of {name}")
         _need(shape == ((wide,) if wide else ()), f"shape of {name}")
     records = part["records"]
     _need(len(records) > 0, "no records")
     layers = records[:, 0]
-    _need(((layers >= 1) & (layers <= program.depth)).all(), "layers")
+    _need(((layers >= 1) & (layers <= flat.depth)).all(), "layers")
     _need((np.diff(layers) >= 0).all(), "order of layers")
-    widths = np.array([program.layer_width(k) for k in layers.tolist()])
+    widths = np.array([flat.layer_width(k) for k in layers.tolist()])
     corners = part["poly" if plane else "rays"]
     _inside(records[:, 2], records[:, 1], len(corners), "corners", least=3 if plane else 1)
     _inside(records[:, 4], records[:, 3], len(part["conflicts"]), "conflicts")
     _inside(records[:, 5], widths, len(part["pieces"]), "pieces")
-    starts, pieces = program.lines.line_start, network.pieces
+    starts, pieces = flat.lines.line_start, network.pieces
     for record in records.tolist():
         mine = part["conflicts"][record[4] : record[4] + record[3]]
         first, last = starts[record[0]], starts[record[0] + 1]
         _need(((mine >= first) & (mine < last)).all(), "conflicts")
-        neuron = program.first_neuron(record[0])
-        mine = part["pieces"][record[5] : record[5] + program.layer_width(record[0])]
+        neuron = flat.first_neuron(record[0])
+        mine = part["pieces"][record[5] : record[5] + flat.layer_width(record[0])]
         _need((mine < pieces[neuron : neuron + len(mine)]).all(), "pieces")
-    _need(len(part["pattern"]) == program.first_neuron(int(layers[-1])), "pattern")
+    _need(len(part["pattern"]) == flat.first_neuron(int(layers[-1])), "pattern")
     _need((part["pattern"] < pieces[: len(part["pattern"])]).all(), "pattern")
     labels = np.abs(part["labels" if plane else "table_labels"])
-    _need(((labels >= 1) & (labels <= len(program.lines.line_row))).all(), "labels")
+    _need(((labels >= 1) & (labels <= len(flat.lines.line_row))).all(), "labels")
     if not plane:
         _check_cones(part, records)
 
@@ -95,11 +95,11 @@ def _inside(starts: Any, sizes: Any, length: int, what: str, least: int = 0) -> 
     _need(fine and (starts[1:] >= ends[:-1]).all() and ends[-1] == length, what)
 
 
-def check_halfspaces(program: HalfspaceNetwork, part: Arrays, *, store: bool) -> None:
+def check_halfspaces(flat: HalfspaceNetwork, part: Arrays, *, store: bool) -> None:
     """Raise ValueError if frames of the half-spaces engine could make a kernel leave its arrays."""
-    d = program.inputs.shape[1] - 1
-    base = d + len(program.domain)
-    cuts = np.diff(program.first_cut)
+    d = flat.inputs.shape[1] - 1
+    base = d + len(flat.domain)
+    cuts = np.diff(flat.first_cut)
     depth = len(cuts)
     words = max(1, -(-int(cuts.max(initial=1)) // 64))
     layers = part["layers"]
@@ -111,7 +111,7 @@ def check_halfspaces(program: HalfspaceNetwork, part: Arrays, *, store: bool) ->
         "point_ends": (np.int64, (n,)),
         "masks": (np.uint64, (points, 3, words)),
         "basis": (np.int32, (points, d)),
-        "pieces": (np.uint8, (int(program.first_neuron[layers[-1]]),)),
+        "pieces": (np.uint8, (int(flat.first_neuron[layers[-1]]),)),
     }
     if store:
         expected["vertex"] = (np.float64, (points, d + 1, d))
@@ -124,13 +124,13 @@ def check_halfspaces(program: HalfspaceNetwork, part: Arrays, *, store: bool) ->
     _need((np.diff(ends, prepend=0) >= 1).all() and ends[-1] == points, "points")
     _need((np.bincount(layers, minlength=depth) <= cuts).all(), "too many frames")
     owner = np.repeat(layers, np.diff(ends, prepend=0))
-    rows = base + program.first_cut[owner + 1]
+    rows = base + flat.first_cut[owner + 1]
     _need(((part["basis"] >= 0) & (part["basis"] < rows[:, None])).all(), "basis")
     for masks, mine in ((part["decided"], layers), (part["masks"], owner)):
         bits = np.unpackbits(masks.view(np.uint8), axis=-1, bitorder="little")
         beyond = np.arange(64 * words) >= cuts[mine][:, None, None]
         _need(not (bits.astype(bool) & beyond).any(), "masks")
-    slopes = np.diff(program.neuron_cut)[: len(part["pieces"])]
+    slopes = np.diff(flat.neuron_cut)[: len(part["pieces"])]
     _need((part["pieces"] <= slopes).all(), "pieces")
 
 
@@ -150,18 +150,18 @@ def cell_to_json(cell: ExactCell) -> dict[str, Any]:
 
 
 def cell_from_json(
-    data: dict[str, Any], program: FlatNetwork, network: Network, exact: ExactCells
+    data: dict[str, Any], flat: FlatNetwork, network: Network, exact: ExactCells
 ) -> ExactCell:
     """The cell again; one with corners is compared with what its facets make."""
     layer, pattern = int(data["layer"]), bytes.fromhex(data["pattern"])
     labels = [int(label) for label in data["labels"]]
-    _need(1 <= layer <= program.depth + 1, "layer of a cell")
-    prefix = program.first_neuron(layer) if layer <= program.depth else program.neurons
+    _need(1 <= layer <= flat.depth + 1, "layer of a cell")
+    prefix = flat.first_neuron(layer) if layer <= flat.depth else flat.neurons
     _need(len(pattern) == prefix, "pattern of a cell")
     pieces = network.pieces
     _need(all(p < n for p, n in zip(pattern, pieces.tolist(), strict=False)), "pattern of a cell")
     # Within its layer, a cell may have facets of that layer's lines.
-    most = int(program.lines.line_start[min(layer, program.depth) + 1])
+    most = int(flat.lines.line_start[min(layer, flat.depth) + 1])
     _need(all(1 <= abs(label) <= most for label in labels), "labels of a cell")
     vectors = {
         name: [tuple(int(x, 16) for x in vector) for vector in data[name]]

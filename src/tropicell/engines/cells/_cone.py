@@ -288,7 +288,7 @@ def plant(
 
 @kernel
 def run_cones(
-    program: Any,
+    flat: Any,
     before: Any,
     after: Any,
     pattern: Any,
@@ -307,7 +307,7 @@ def run_cones(
     most_steps: int,
 ) -> int:
     """Cut cells until all is done, a buffer is full, or a budget is spent."""
-    maps, lines = program.maps, program.lines
+    maps, lines = flat.maps, flat.lines
     depth = lines.depth
     neurons = lines.row_start[depth + 1] - lines.row_start[1]
     steps = 0

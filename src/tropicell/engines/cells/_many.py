@@ -44,7 +44,7 @@ from tropicell.network.flat import (
     FlatNetwork,
     LineArrays,
     MapArrays,
-    compile_program,
+    flatten,
     is_tame,
 )
 from tropicell.network.layers import Affine, Layer
@@ -60,7 +60,7 @@ LEFT, PAUSED = -1, -2
 class ManyShape(NamedTuple):
     """What networks of one shape on one domain have in common."""
 
-    program: FlatNetwork  # of a network of that shape
+    flat: FlatNetwork  # of a network of that shape
     seeds: tuple[Seeds, Seeds]  # the second ones if `pointed` is False and two lines turn right
     pointed: bool
     domain: FloatArray  # rows r with r · (x, 1) >= 0, in the inputs' own scale
@@ -79,20 +79,20 @@ def shape_of(network: Network, domain: Domain) -> ManyShape | None:
     if not layers or 0 not in layers[0].terms or not dense:
         return None
     twin = _twin(network, np.ones((layers[0].width, 2)))
-    program = compile_program(twin, domain)
-    root = ExactCells(twin, domain, program).root()
+    flat = flatten(twin, domain)
+    root = ExactCells(twin, domain, flat).root()
     if root is None or not is_tame(twin, domain):
         return None
     a, b = domain.inequalities(2)
     rows = np.ascontiguousarray(np.concatenate([-a, b[:, None]], axis=1))
     sizes = np.array([affine.numbers.nbytes for affine in layers])
     if root.cone.pointed:
-        seeds = buffers.plane_seeds(program, [root])
-        return ManyShape(program, (seeds, seeds), True, rows, sizes)
-    if len(b) or not program.lines.plain[1] or layers[0].width < 2:
+        seeds = buffers.plane_seeds(flat, [root])
+        return ManyShape(flat, (seeds, seeds), True, rows, sizes)
+    if len(b) or not flat.lines.plain[1] or layers[0].width < 2:
         return None
-    left, right = (_parts(network, domain, program, turned) for turned in (False, True))
-    return ManyShape(program, (left, right), False, rows, sizes)
+    left, right = (_parts(network, domain, flat, turned) for turned in (False, True))
+    return ManyShape(flat, (left, right), False, rows, sizes)
 
 
 def _twin(network: Network, first: FloatArray) -> Network:
@@ -105,19 +105,19 @@ def _twin(network: Network, first: FloatArray) -> Network:
     return Network(2, [Layer(given, layers[0].activation), *layers[1:]], network.output)
 
 
-def _parts(network: Network, domain: Domain, program: FlatNetwork, turned: bool) -> Seeds:
+def _parts(network: Network, domain: Domain, flat: FlatNetwork, turned: bool) -> Seeds:
     """The four parts that the lines of the first layer's last two neurons make of R^2.
 
     Which way round their corners come depends on the sign of a determinant alone.
     """
     first = np.ones((network.widths[0], 2))
     first[-2:] = np.eye(2)[::-1] if turned else np.eye(2)
-    exact = ExactCells(_twin(network, first), domain, program)
+    exact = ExactCells(_twin(network, first), domain, flat)
     root = exact.root()
     assert root is not None
     pieces = bytearray(network.widths[0])
     parts = exact.finish_layer(root, pieces, exact.lines_of(1), stop_when_pointed=True)
-    return buffers.plane_seeds(program, list(parts))
+    return buffers.plane_seeds(flat, list(parts))
 
 
 class ManyRoom(NamedTuple):
@@ -133,7 +133,7 @@ class ManyRoom(NamedTuple):
 
 
 def _new_room(shape: ManyShape) -> ManyRoom:
-    maps, lines = shape.program
+    maps, lines = shape.flat
     return ManyRoom(
         np.zeros(shape.numbers),
         np.zeros(len(maps.bias)),
@@ -153,7 +153,7 @@ class Counting:
         self.options = exact, tolerance
         self.kernel = Entry(count_some)
         self._room = Blueprint(lambda _: _new_room(shape))
-        self._buffers = buffers.room_for(shape.program, exact, store=False)
+        self._buffers = buffers.room_for(shape.flat, exact, store=False)
 
     def counter(self) -> Counter:
         """What one thread needs."""
@@ -173,13 +173,13 @@ class Counter:
     def count(self, networks: Sequence[Network]) -> IntArray:
         """The numbers of regions of networks of the shape, `LEFT` where it can't tell."""
         counting, first = self._counting, 0
-        program, seeds, pointed, domain, sizes = counting.shape
+        flat, seeds, pointed, domain, sizes = counting.shape
         places = np.frombuffer(b"".join([network.places for network in networks]), np.int64)
         counts = np.full(len(networks), LEFT)
         while first < len(networks):
             check()
             first = counting.kernel(
-                program,
+                flat,
                 places,
                 sizes,
                 self._target,
@@ -284,7 +284,7 @@ def _load(maps: Any, lines: Any, domain: Any, pointed: bool, room: Any) -> int:
 
 @kernel
 def count_some(
-    program: Any,
+    flat: Any,
     places: Any,
     sizes: Any,
     target: int,
@@ -314,7 +314,7 @@ def count_some(
     Their numbers lie at `places`, so many bytes of each layer as `sizes` says; those of one network
     are copied to `target`, the address of `room.numbers`.
     """
-    maps, lines = program.maps, program.lines
+    maps, lines = flat.maps, flat.lines
     one = FlatNetwork(
         MapArrays(
             maps.dimension,

@@ -253,7 +253,7 @@ def plant(
 
 @kernel
 def run_plane(
-    program: Any,
+    flat: Any,
     before: Any,
     after: Any,
     pattern: Any,
@@ -272,7 +272,7 @@ def run_plane(
     most_steps: int,
 ) -> int:
     """Cut cells until all is done, a buffer is full, or a budget is spent."""
-    maps, lines = program.maps, program.lines
+    maps, lines = flat.maps, flat.lines
     depth = lines.depth
     neurons = lines.row_start[depth + 1] - lines.row_start[1]
     steps = 0
@@ -307,7 +307,7 @@ def run_plane(
                     return BATCH_FULL
                 stored = emit(lines, stack, record, pattern, out, exact, volumes, state)
                 if not stored:
-                    sharpen(program, pattern, stack, record)
+                    sharpen(flat, pattern, stack, record)
                     stored = emit(lines, stack, record, pattern, out, exact, volumes, state)
                 if stored:
                     state[COUNT] += 1

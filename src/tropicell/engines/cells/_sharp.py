@@ -175,15 +175,15 @@ def _minor(edges: Any, i: int, j: int, c: int, d: int) -> Any:
 
 
 @kernel
-def sharpen(program: Any, pattern: Any, stack: Any, record: Any) -> None:
+def sharpen(flat: Any, pattern: Any, stack: Any, record: Any) -> None:
     """Work out the top cell's rows and corners again, with the bounds that they deserve now.
 
     `pattern` has the pieces of all layers before the cell's.
     """
-    lines, fine = program.lines, stack.fine
+    lines, fine = flat.lines, stack.fine
     n, start = record[1], record[2]
     poly, edges = stack.poly, stack.old_poly
-    refine(program.maps, record[0], pattern, fine)
+    refine(flat.maps, record[0], pattern, fine)
     for i in range(n):
         _edge(lines, fine, stack.labels[start + i], edges, i)
         largest = max(abs(edges[i, 0]), abs(edges[i, 1]), abs(edges[i, 2]))

@@ -286,7 +286,7 @@ def _columns(
 
 @kernel
 def plane_unit(
-    program: Any,
+    flat: Any,
     before: Any,
     after: Any,
     pattern: Any,
@@ -316,7 +316,7 @@ def plane_unit(
 
     Returns why it ends; ENDED if all is done.
     """
-    lines, maps, none = program.lines, program.maps, stack.conflicts[:0]
+    lines, maps, none = flat.lines, flat.maps, stack.conflicts[:0]
     if mode & PUT:
         at = _put(
             lines.row_start, stack.poly, stack.labels, none, stack.poly[:0], none,
@@ -332,7 +332,7 @@ def plane_unit(
         )  # fmt: skip
     if mode & RUN:
         code = run_plane(
-            program, before, after, pattern, changes, stack, records, seeds, out, unsure, state,
+            flat, before, after, pattern, changes, stack, records, seeds, out, unsure, state,
             options.exact, options.tolerance, options.store, options.volumes,
             most_regions, most_steps,
         )  # fmt: skip
@@ -354,7 +354,7 @@ def plane_unit(
 
 @kernel
 def cone_unit(
-    program: Any,
+    flat: Any,
     before: Any,
     after: Any,
     pattern: Any,
@@ -381,7 +381,7 @@ def cone_unit(
     column_at: int,
 ) -> int:
     """The same for other dimensions than two."""
-    lines, maps = program.lines, program.maps
+    lines, maps = flat.lines, flat.maps
     if mode & PUT:
         at = _put(
             lines.row_start, stack.rays, stack.tight, stack.facets, stack.table,
@@ -398,7 +398,7 @@ def cone_unit(
         )  # fmt: skip
     if mode & RUN:
         code = run_cones(
-            program, before, after, pattern, changes, stack, records, seeds, out, unsure, state,
+            flat, before, after, pattern, changes, stack, records, seeds, out, unsure, state,
             options.exact, options.tolerance, options.store, options.volumes,
             most_regions, most_steps,
         )  # fmt: skip

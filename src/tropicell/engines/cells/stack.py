@@ -21,14 +21,14 @@ def _seven(sizes: list[int]) -> tuple[int, int, int, int, int, int, int]:
 class CellLayout:
     """See `tropicell.engines.packed.Layout`, and `_cells_units`."""
 
-    def __init__(self, program: FlatNetwork) -> None:
-        self._program = program
-        self._plane = program.dimension == 2
-        self._wide = 9 if self._plane else program.dimension + 2
+    def __init__(self, flat: FlatNetwork) -> None:
+        self._flat = flat
+        self._plane = flat.dimension == 2
+        self._wide = 9 if self._plane else flat.dimension + 2
 
     def arrays(self, stack: Packed) -> Arrays:
         """The cells as plain arrays; all places in the records count from 0."""
-        program, words, wide = self._program, stack.piece.words, self._wide
+        flat, words, wide = self._flat, stack.piece.words, self._wide
         sizes = words[stack.at : stack.at + 7].tolist()
         starts = [stack.at + start for start in block_parts(*_seven(sizes), wide)]
 
@@ -54,9 +54,9 @@ class CellLayout:
             }
             records[:, FACET_AT] -= first[FACET_AT]
         room, pieces, pattern = stack.piece.bytes, 8 * starts[7], 8 * starts[8]
-        end = last[5] + program.layer_width(last[0])
+        end = last[5] + flat.layer_width(last[0])
         found["pieces"] = room[pieces + first[5] : pieces + end].copy()
-        found["pattern"] = room[pattern : pattern + program.first_neuron(last[0])].copy()
+        found["pattern"] = room[pattern : pattern + flat.first_neuron(last[0])].copy()
         records[:, 2] -= first[2]
         records[:, 4] -= first[4]
         records[:, 5] -= first[5]

@@ -109,14 +109,14 @@ class CellWorker:
         self._blocks = Slab(largest=BLOCK_BYTES)
         self._doubtful = False
         self._options = task.options
-        self._steps = _STEPS * _WIDE // max(_WIDE, task.program.width)
+        self._steps = _STEPS * _WIDE // max(_WIDE, task.flat.width)
         self._gather()
 
     def _gather(self) -> None:
         """The arguments of the kernel that stay the same from call to call."""
         task, out = self._task, self._out
         self._arguments = (
-            *(task.program, *self._maps, self._stack, self._records, self._seeds, out),
+            *(task.flat, *self._maps, self._stack, self._records, self._seeds, out),
             *(out.patterns.view(np.uint64), self._unsure, self._state, self._result),
             self._options,
         )
@@ -256,7 +256,7 @@ class CellWorker:
         """Make seeds of the cells that come next; one that is not fit for it is cut exactly."""
         waiting = self._waiting
         cell = waiting[-1]
-        if cell.layer > self._task.program.depth or not self._for_kernel(cell):
+        if cell.layer > self._task.flat.depth or not self._for_kernel(cell):
             self._place(waiting.pop(), stop)
             return
         self._planted = []
@@ -268,7 +268,7 @@ class CellWorker:
 
     def _place(self, cell: ExactCell, stop: Callable[[], bool]) -> None:
         """A finished region is kept; another cell is cut by one layer, exactly."""
-        if cell.layer > self._task.program.depth:
+        if cell.layer > self._task.flat.depth:
             self._keep(cell)
             return
         exact = self._exact
@@ -283,7 +283,7 @@ class CellWorker:
     def _sort(self, cells: Any, stop: Callable[[], bool]) -> None:
         """Keep the finished regions among some cells; the others wait."""
         for cell in cells:
-            if cell.layer > self._task.program.depth:
+            if cell.layer > self._task.flat.depth:
                 self._keep(cell)
             else:
                 self._waiting.append(cell)
@@ -317,7 +317,7 @@ class CellWorker:
         state, exact = self._state, self._exact
         self._doubtful = True
         self._stats.unsure_cells += int(state[UNSURE])
-        found = buffers.unsure_cells(self._task.program, self._unsure, state)
+        found = buffers.unsure_cells(self._task.flat, self._unsure, state)
         state[UNSURE] = state[UNSURE_CORNERS] = state[UNSURE_CONFLICTS] = 0
         for layer, pattern, pieces, labels, lines in found:
             if stop():
@@ -349,7 +349,7 @@ class CellWorker:
         """Regions that were finished in exact arithmetic."""
         if self._finished:
             task = self._task
-            batch = exact_batch(task.program, self._finished, volumes=task.volumes)
+            batch = exact_batch(task.flat, self._finished, volumes=task.volumes)
             if task.arithmetic == "exact":  # those of the kernels are proved
                 self._stats.unproved_witnesses += int((~batch.inside).sum())
             self._add(batch, sizes_of(batch))
@@ -357,13 +357,11 @@ class CellWorker:
 
     def _add(self, batch: CellBatch, sizes: tuple[int, int, int]) -> None:
         task = self._task
-        columns = as_columns(
-            batch, task.program.neurons, task.bits, sizes, self._room, task.volumes
-        )
+        columns = as_columns(batch, task.flat.neurons, task.bits, sizes, self._room, task.volumes)
         self._found.append(self._without_doubtful_facets(columns))
 
     def _without_doubtful_facets(self, columns: Columns) -> Columns:
         """Cells that come back from exact arithmetic may list a redundant inequality beyond 3-D."""
-        if self._doubtful and self._task.program.dimension > 3:
+        if self._doubtful and self._task.flat.dimension > 3:
             return columns._replace(facet_lines=None, facet_counts=None)
         return columns

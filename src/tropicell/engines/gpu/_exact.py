@@ -60,7 +60,7 @@ class ExactPart:
         while more:
             check()
             cell = more.pop()
-            if cell.layer > task.program.depth:
+            if cell.layer > task.flat.depth:
                 self.waiting += 1
                 if task.store:
                     self._finished.append(cell)
@@ -98,13 +98,11 @@ class ExactPart:
         if not cells:
             return count, None
         task = self._task
-        batch = exact_batch(task.program, cells, volumes=task.volumes)
+        batch = exact_batch(task.flat, cells, volumes=task.volumes)
         if task.arithmetic == "exact":
             self._unproved += int((~batch.inside).sum())
         sizes = sizes_of(batch)
-        return count, as_columns(
-            batch, task.program.neurons, task.bits, sizes, Slab(), task.volumes
-        )
+        return count, as_columns(batch, task.flat.neurons, task.bits, sizes, Slab(), task.volumes)
 
     def run(self, cells: Sequence[ExactCell]) -> Iterator[Outcome]:
         """Do all that is below some cells on the CPU."""
