@@ -22,7 +22,7 @@ from tropicell.engines._column_kernels import pattern_rows
 from tropicell.engines._unit_kernels import RESULT_SIZE
 from tropicell.geometry.rounding import ROUND
 from tropicell.network.domains import Domain
-from tropicell.network.flat import rounds_layer_0
+from tropicell.network.flat import embedding_of, neuron_arrays, rounds_layer_0
 from tropicell.network.network import Network
 
 #: Parts of a row: its offset, and the first of its coefficients.
@@ -80,7 +80,10 @@ POINTS = 1024
 
 
 class HalfspaceNetwork(NamedTuple):
-    """A network on a domain: what the kernels read and never write."""
+    """A network on a domain: what the kernels read and never write.
+
+    Neurons are those of `tropicell.network.flat.NeuronArrays`, without the rows of layer 0.
+    """
 
     dimension: int  # number d of inputs
     width_0: int  # entries of layer 0; more than d, or fewer, on a slice
@@ -137,51 +140,41 @@ def flatten_for_halfspaces(network: Network, domain: Domain) -> HalfspaceNetwork
            [-0.,  1.]]))
     """
     d = network.n_inputs
-    inputs = np.zeros((d, d + 1))
-    inputs[:, 1:] = np.eye(d)
-    if network.float_embedding is not None:
-        inputs = np.column_stack([network.float_embedding.offset, network.float_embedding.matrix])
+    layer_0 = embedding_of(network)
     a, b = domain.inequalities(d)
-    widths = list(network.widths)
-    first_neuron = np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
-    matrix = _all_weights(network, len(inputs), first_neuron)
-    pieces = network.pieces.astype(np.int64)
-    most = int(pieces.max(initial=1))
-    breaks = np.full((len(pieces), most), np.inf)
-    slopes, intercepts = np.zeros((len(pieces), most)), np.zeros((len(pieces), most))
-    for start, layer in zip(first_neuron, network.layers, strict=False):
-        activation, stop = layer.activation, start + layer.width
-        columns = activation.slopes.shape[1]
-        breaks[start:stop, : columns - 1] = activation.breakpoints
-        slopes[start:stop, :columns] = activation.slopes
-        intercepts[start:stop, :columns] = activation.intercepts
-    neuron_cut = np.concatenate([[0], np.cumsum(pieces - 1)]).astype(np.int64)
-    bias = [layer.affine.bias for layer in network.layers]
+    neurons = neuron_arrays(network)
+    n_in = len(layer_0)  # the first rows, which are no neurons
+    first_neuron = neurons.row_start[1:] - n_in
+    rows, cut_break = neurons.bends()
+    cut_neuron = rows - n_in
+    neuron_cut = np.searchsorted(cut_neuron, np.arange(first_neuron[-1] + 1))
+    matrix = _all_weights(network, n_in)
     flat = HalfspaceNetwork(
         dimension=d,
-        width_0=len(inputs),
+        width_0=n_in,
         cuts_at=d + len(b),
         first_neuron=first_neuron,
         first_cut=neuron_cut[first_neuron],
         neuron_cut=neuron_cut,
-        cut_neuron=np.repeat(np.arange(len(pieces), dtype=np.int64), pieces - 1),
-        cut_break=breaks[np.isfinite(breaks)],
-        slopes=slopes,
-        intercepts=intercepts,
+        cut_neuron=cut_neuron,
+        cut_break=cut_break,
+        slopes=neurons.slopes[n_in:],
+        intercepts=neurons.intercepts[n_in:],
         indptr=matrix.indptr.astype(np.int64),
         indices=matrix.indices.astype(np.int64),
         weights=matrix.data.astype(np.float64),
-        bias=np.concatenate([*bias, np.empty(0)]),
-        inputs=np.ascontiguousarray(inputs, dtype=np.float64),
+        bias=neurons.bias[n_in:],
+        inputs=np.ascontiguousarray(np.column_stack([layer_0[:, -1], layer_0[:, :-1]])),
         domain=np.ascontiguousarray(np.column_stack([b, -a])),
-        roundoff=np.zeros(len(widths)),
+        roundoff=np.zeros(network.depth),
         through_first=all(0 not in layer.affine.terms for layer in network.layers[1:]),
     )
     rounded = 2.0 if rounds_layer_0(network) else 0.0
-    return flat._replace(roundoff=_roundoff(flat, len(widths), 4.0 + rounded))
+    return flat._replace(roundoff=_roundoff(flat, network.depth, 4.0 + rounded))
 
 
-def _all_weights(network: Network, n_inputs: int, first: IntArray) -> Any:
+def _all_weights(network: Network, n_inputs: int) -> Any:
+    """The matrices of all layers as one; see `HalfspaceNetwork`."""
     rows = []
     for layer in network.layers:
         row: list[Any] = [None] * (network.depth + 1)
