@@ -46,7 +46,7 @@ class Observed(cluster.RayRun):
     sent = back = 0
     busy = 0.0
 
-    def _take(self, ray: Any, reference: Any, job: cluster.Job) -> None:
+    def _take(self, ray: Any, reference: Any, job: cluster.ClusterJob) -> None:
         Observed.sent += len(pickle.dumps(job.units))
         started = time.thread_time()
         super()._take(ray, reference, job)

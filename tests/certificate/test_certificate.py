@@ -51,7 +51,7 @@ def rebuilt(regions: Regions, rows: np.ndarray, **changed: object) -> Regions:
         "witnesses": regions.witnesses[rows],
     }
     for name in ("facet_lines", "corners"):
-        column = regions.__dict__.get(name)
+        column = regions.known(name)
         if column is not None:
             parts = [column.values[:0], *(column[i] for i in rows)]
             counts = np.array([len(part) for part in parts[1:]])

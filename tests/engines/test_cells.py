@@ -24,8 +24,9 @@ from tropicell import (
 )
 from tropicell._runtime.memory import piece_of
 from tropicell.engines._column_kernels import copy_points, pattern_rows, point_sections
-from tropicell.engines.cells._buffers import plane_stack
-from tropicell.engines.cells._sharp import refine
+from tropicell.engines.cells._buffers import plane_stack, room_for
+from tropicell.engines.cells._plane import refine
+from tropicell.engines.cells._state import FINE_ERROR, FINE_SIZE, LOW
 from tropicell.engines.cells.task import CellTask, CellTolerance
 from tropicell.engines.threads import UnitRun
 from tropicell.geometry.arithmetic import EXACT
@@ -251,10 +252,8 @@ def test_bounds_of_rows_hold(data: st.DataObject) -> None:
     flat = flatten(network, WholeSpace())
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
     d = network.n_inputs
-    before, after = np.zeros((d + 2, flat.rows)), np.zeros((d + 3, flat.rows))
-    pattern = np.zeros(flat.neurons, np.uint8)
-    changes = np.full(network.depth + 2, -1, np.int64)
-    rows, change = np.zeros(flat.width, np.int64), np.zeros(d + 2)
+    current = room_for(flat, exact=True, store=False).build().maps
+    before = current.before
     exact = NetworkMaps(network, EXACT)
     for _ in range(3):
         pieces = (rng.random(flat.neurons) * network.pieces).astype(np.uint8)
@@ -263,9 +262,7 @@ def test_bounds_of_rows_hold(data: st.DataObject) -> None:
         columns = [start]
         for layer in range(network.depth):
             at = flat.first_neuron(layer) if layer else 0
-            enter_layer(
-                flat.maps, before, after, pattern, layer, pieces, at, changes, True, rows, change
-            )
+            enter_layer(flat.maps, current, layer, pieces, at, True)
             if layer:
                 part = pieces[at : flat.first_neuron(layer + 1)]
                 columns.append(exact.after(layer, columns.pop(), part, unit))
@@ -304,8 +301,8 @@ def test_bounds_of_fine_rows_hold(seed: int, kind: str, depth: int, width: int, 
         for layer in range(1, network.depth + 1):
             first, last = flat.maps.row_start[layer : layer + 2]
             expected = exact.before(layer, columns, unit)
-            high, low = (EXACT.array(fine.before[c : c + 3, first:last].T) for c in (0, 3))
-            bound, size = fine.before[6, first:last], fine.before[7, first:last]
+            high, low = (EXACT.array(fine.before[c : c + 3, first:last].T) for c in (0, LOW))
+            bound, size = fine.before[FINE_ERROR, first:last], fine.before[FINE_SIZE, first:last]
             assert (np.abs(high + low - expected) <= EXACT.array(bound)[:, None]).all()
             # intercepts that are not 0, and slices of slices, are known to float64 only
             known = relu and not rounds_layer_0(network)

@@ -59,7 +59,7 @@ def digest(regions: Regions) -> str:
     parts = [repr(regions.complete).encode(), regions.packed.words.tobytes()]
     parts.append(regions.witnesses.tobytes())
     for name in ("bounded", "volumes", "corners", "facet_lines"):
-        column = vars(regions).get(name)
+        column = regions.known(name)
         if isinstance(column, Ragged):
             parts += [column.values.tobytes(), column.ends.tobytes()]
         elif column is not None:

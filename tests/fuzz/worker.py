@@ -70,7 +70,7 @@ def use(result: Any) -> None:
             np.asarray(result.witnesses[-1])
             result.packed.find(result.packed[:2])
             for name in ("corners", "facet_lines"):
-                column = result.__dict__.get(name)
+                column = result.known(name)
                 if column is not None:
                     np.asarray(column[len(result) - 1])
                     column.owners()

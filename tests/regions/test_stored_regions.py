@@ -176,6 +176,7 @@ _PROGRAM = """
 import sys, json
 import numpy as np
 sys.path.insert(0, sys.argv[2])
+from searching import random_network
 from tropicell import Box, Network, RegionFolder, count_regions, enumerate_regions
 count_regions(Network.mlp([np.ones((1, 2)), [[1.0]]]))
 print("ready", flush=True)

@@ -1,13 +1,218 @@
-"""Kernels that are called with the same types again and again."""
+"""Kernels: what users hear while they are compiled, caches that fail, entries, debuggers."""
 
 from __future__ import annotations
 
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
+import numba
 import numpy as np
-from numba import njit
+import pytest
 
-from tropicell._runtime.jit import Entry
+import tropicell
+from children import run_python, without_rights
+from tropicell._runtime import jit
+
+
+def kernel_of(module: str) -> Callable[[int], int]:
+    """A new kernel, not compiled yet."""
+
+    def plus_one(n: int) -> int:
+        return n + 1
+
+    plus_one.__module__ = module
+    kernel: Any = numba.njit(plus_one)
+    return kernel
+
+
+def heard(work: Callable[[], object], capsys: pytest.CaptureFixture[str]) -> int:
+    """How often something is said during some work."""
+    capsys.readouterr()
+    work()
+    return capsys.readouterr().err.count("tropicell: compiling")
+
+
+@pytest.fixture
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing has been said yet, and will be at once."""
+    monkeypatch.setattr(jit._NOTICE, "_said", False)
+    monkeypatch.setattr(jit, "_PATIENCE", 0.0)
+
+
+@pytest.mark.usefixtures("_impatient")
+def test_compiling_is_announced_once(capsys: pytest.CaptureFixture[str]) -> None:
+    first, second = kernel_of("tropicell.first"), kernel_of("tropicell.second")
+    assert heard(lambda: first(1), capsys) == 1
+    assert heard(lambda: second(1), capsys) == 0
+
+
+@pytest.mark.usefixtures("_impatient")
+def test_kernels_of_others_are_not_announced(capsys: pytest.CaptureFixture[str]) -> None:
+    kernel = kernel_of("tropicellular.automata")
+    assert heard(lambda: kernel(1), capsys) == 0
+
+
+@pytest.mark.usefixtures("_impatient")
+def test_what_is_there_or_takes_no_time_is_not_announced(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jit, "_PATIENCE", 3600.0)
+    kernel = kernel_of("tropicell.quick")
+    assert heard(lambda: kernel(1), capsys) == 0
+    jit._NOTICE._timer.join(60)
+    assert not jit._NOTICE._timer.is_alive()  # nobody waits for nothing
+    monkeypatch.setattr(jit, "_PATIENCE", 0.0)
+    assert heard(lambda: kernel(1), capsys) == 0
+
+
+@pytest.mark.usefixtures("_impatient")
+def test_compiling_needs_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(jit.threading.Timer, "start", refuse)
+    assert kernel_of("tropicell.alone")(1) == 2
+
+
+# --- caches that can't be used --------------------------------------------------------------------
+
+#: A kernel of the package that takes no time to compile, and what became of it.
+CALL = """
+import numpy as np
+import tropicell
+from tropicell._runtime._hashing import _hash as kernel
+kernel(np.ones(2, np.uint64))
+print(sum(kernel.stats.cache_hits.values()), tropicell.__file__)
+"""
+
+#: The same kernel in a file of its own.
+KERNEL = """
+from tropicell._runtime.jit import kernel
+
+@kernel
+def twice(x):
+    return 2 * x
+"""
+
+
+@pytest.fixture
+def package() -> Iterator[Path]:
+    """A copy of the package without compiled kernels, in a folder that everybody may enter."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        source = Path(tropicell.__file__).parent
+        ignored = shutil.ignore_patterns("*.nbi", "*.nbc", "*.pyc")
+        shutil.copytree(source, folder / "tropicell", ignore=ignored)
+        yield folder
+        set_writable(folder, True)
+
+
+def set_writable(folder: Path, on: bool) -> None:
+    for path in [folder, *folder.rglob("*")]:
+        mode = stat.S_IMODE(path.stat().st_mode) | 0o444 | (0o111 if path.is_dir() else 0)
+        path.chmod(mode | 0o200 if on else mode & ~0o222)
+
+
+def call(package: Path, **options: Any) -> tuple[int, str]:
+    """How many kernels came from the cache, and what was said, where HOME can't be written to."""
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("NUMBA", "XDG"))}
+    environment |= {"PYTHONPATH": str(package), "HOME": str(package)}
+    done = run_python("-c", CALL, cwd="/", env=environment, **options)
+    hits, _, where = done.stdout.partition(" ")
+    assert Path(where.strip()).is_relative_to(package)
+    return int(hits), done.stderr
+
+
+@pytest.mark.posix
+def test_read_only_package_and_home(package: Path) -> None:
+    set_writable(package, False)
+    hits, said = call(package, **without_rights())
+    assert hits == 0
+    assert said.count("tropicell: compiled kernels can't be kept") == 1
+    assert said.count("NUMBA_CACHE_DIR") == 1
+    # kernels that were compiled when an image was made are used, and there is nothing to say
+    set_writable(package, True)
+    assert call(package)[0] == 0
+    set_writable(package, False)
+    assert call(package, **without_rights()) == (1, "")
+
+
+@pytest.fixture
+def kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Any]:
+    """A kernel in a file, with one entry in its cache; a call loads it as a new process would."""
+    monkeypatch.setattr(jit.numba.config, "CACHE_DIR", "")
+    (tmp_path / "kernels.py").write_text(KERNEL)
+
+    def load() -> Any:
+        space: dict[str, Any] = {"__name__": "tropicell.kernels"}
+        file = tmp_path / "kernels.py"
+        exec(compile(file.read_text(), str(file), "exec"), space)
+        return space["twice"]
+
+    assert load()(2) == 4
+    return load
+
+
+def hits(kernel: Any) -> int:
+    return sum(kernel.stats.cache_hits.values())
+
+
+def test_damaged_caches_are_compiled_anew(kernels: Callable[[], Any], tmp_path: Path) -> None:
+    kernel = kernels()
+    assert kernel(2) == 4
+    assert hits(kernel) == 1
+    files = sorted((tmp_path / "__pycache__").glob("*.nb?"))
+    assert [file.suffix for file in files] == [".nbc", ".nbi"]
+    for file in files:
+        content = file.read_bytes()
+        middle = len(content) // 2
+        flipped = bytes([*content[:middle], content[middle] ^ 1, *content[middle + 1 :]])
+        for damaged in (b"", content[:middle], content[:-1], flipped, b"\x80"):
+            file.write_bytes(damaged)
+            kernel = kernels()
+            assert kernel(3) == 6
+            assert hits(kernel) == 0
+            kernel = kernels()  # mended
+            assert kernel(3) == 6
+            assert hits(kernel) == 1
+
+
+def test_data_of_another_kernel_are_not_used(kernels: Callable[[], Any], tmp_path: Path) -> None:
+    """As two processes leave them that choose the same name at the same time."""
+    assert kernels()(2.5) == 5.0
+    first, second = sorted((tmp_path / "__pycache__").glob("*.nbc"))
+    shutil.copy(second, first)
+    kernel = kernels()
+    assert kernel(2) == 4
+    assert isinstance(kernel(2), int)
+    assert hits(kernel) == 0
+
+
+def test_a_full_disk_is_said_once(
+    kernels: Callable[[], Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(jit._said_not_kept, "is_set", iter([False, True]).__next__)
+    monkeypatch.setattr(jit._CheckedFile, "_save_data", full)
+    shutil.rmtree(tmp_path / "__pycache__")
+    capsys.readouterr()
+    kernel = kernels()
+    assert [kernel(2), kernel(2.5)] == [4, 5.0]
+    assert capsys.readouterr().err.count("No space left on device") == 1
+
+
+# --- kernels that are called with the same types again and again ---------------------------------
 
 
 def test_only_the_first_call_looks_at_types() -> None:
@@ -17,21 +222,21 @@ def test_only_the_first_call_looks_at_types() -> None:
         """A compiled function that notes when it is asked to look."""
 
         def __init__(self) -> None:
-            self._function: Any = njit(lambda x: x.sum())
+            self._function: Any = numba.njit(lambda x: x.sum())
             self.overloads = self._function.overloads
 
         def __call__(self, *arguments: Any) -> Any:
             looked.append(arguments)
             return self._function(*arguments)
 
-    entry = Entry(Watched())
+    entry = jit.Entry(Watched())
     assert [entry(np.full(n, 2.0)) for n in range(4)] == [0, 2, 4, 6]
     assert len(looked) == 1
 
 
 def test_a_kernel_for_several_types_looks_every_time() -> None:
-    function: Any = njit(lambda x: x + x)
+    function: Any = numba.njit(lambda x: x + x)
     assert function(1) == 2
-    entry = Entry(function)
+    entry = jit.Entry(function)
     assert entry(1.5) == 3.0
     assert entry(2) == 4

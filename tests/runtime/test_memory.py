@@ -55,7 +55,7 @@ def nonsense(shape: Any, dtype: Any) -> Any:
 def columns(regions: Regions) -> list[Any]:
     found = [regions.packed.words, regions.witnesses, regions.bounded]
     for name in ("corners", "facet_lines"):
-        column = vars(regions).get(name)
+        column = regions.known(name)
         found += [column.values, column.ends] if isinstance(column, Ragged) else []
     return found
 

@@ -421,7 +421,7 @@ def test_large_dictionaries_are_those_of_small_pieces(d: int, whole: bool) -> No
     numbers = rng.integers(-3, 4, size=(2 * d, d + 1)) if whole else rng.normal(size=(2 * d, d + 1))
     rows = to_rationals(numbers.astype(float)).tolist()
     basis = list(range(d, 2 * d))
-    table = exact.Dictionary.at(rows, basis)
+    table = exact.RationalDictionary.at(rows, basis)
     if table.nonbasic != basis:
         return  # singular
     for i, row in enumerate(rows):

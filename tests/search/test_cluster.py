@@ -63,7 +63,7 @@ def test_a_job_is_the_same_whoever_does_it(tmp_path: Path) -> None:
     task = cluster.task_of("cells", network, domain, "exact", store=True)
     names = []
     for _ in range(2):
-        plan = cluster.Plan("k", network, domain, "cells", "exact", str(tmp_path), ())
+        plan = cluster.ClusterPlan("k", network, domain, "cells", "exact", str(tmp_path), ())
         outcome = cluster.do_job(plan, "0a", [task.root()], 600)
         names.append([(part, (tmp_path / part.name).read_bytes()) for part in outcome.parts])
         assert outcome.regions >= 600

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tropicell._runtime.compiling import njit
+from tropicell._runtime.jit import kernel
 from tropicell._runtime.parts import in_parts
 
 #: Places of a section, a power of two; smaller tables have but one.
@@ -20,7 +20,7 @@ _SECTION = 1 << 12
 _ROWS = 1 << 14
 
 
-@njit(cache=True, nogil=True)
+@kernel(allocates=True)
 def _hash(words: NDArray[np.uint64]) -> np.uint64:  # pragma: no cover - compiled
     value = np.uint64(0x9E3779B97F4A7C15)
     for word in words:
@@ -29,13 +29,13 @@ def _hash(words: NDArray[np.uint64]) -> np.uint64:  # pragma: no cover - compile
     return value * np.uint64(0x94D049BB133111EB)
 
 
-@njit(cache=True, nogil=True)
+@kernel(allocates=True)
 def _start(value: np.uint64, size: int) -> np.int64:  # pragma: no cover - compiled
     """The place in a table of this size where a pattern with this hash is looked for first."""
     return np.int64((value ^ (value >> np.uint64(32))) & np.uint64(size - 1))
 
 
-@njit(cache=True, nogil=True)
+@kernel(allocates=True)
 def _place(
     table: NDArray[np.int64],
     words: NDArray[np.uint64],
@@ -66,7 +66,7 @@ def _place(
     return np.int64(-1)
 
 
-@njit(cache=True, nogil=True)
+@kernel(allocates=True)
 def _hash_rows(
     words: NDArray[np.uint64], begin: int, end: int, starts: NDArray[np.int64], size: int
 ) -> None:  # pragma: no cover - compiled
@@ -74,7 +74,7 @@ def _hash_rows(
         starts[row] = _start(_hash(words[row]), size)
 
 
-@njit(cache=True, nogil=True)
+@kernel(allocates=True)
 def _fill(
     table: NDArray[np.int64],
     words: NDArray[np.uint64],
@@ -148,7 +148,7 @@ def build_table(words: NDArray[np.uint64], workers: int = 1) -> tuple[NDArray[np
     return table, min(repeated for repeated, _ in found)
 
 
-@njit(cache=True, nogil=True)
+@kernel(allocates=True)
 def find_row(
     table: NDArray[np.int64], words: NDArray[np.uint64], query: NDArray[np.uint64]
 ) -> np.int64:  # pragma: no cover - compiled
@@ -157,7 +157,7 @@ def find_row(
     return np.int64(-1) if place < 0 else table[place]
 
 
-@njit(cache=True, nogil=True)
+@kernel(allocates=True)
 def look_up(
     table: NDArray[np.int64], words: NDArray[np.uint64], queries: NDArray[np.uint64]
 ) -> NDArray[np.int64]:  # pragma: no cover - compiled

@@ -1,95 +1,216 @@
-"""The decorators of all kernels: compiled once, kept on disk, without the GIL.
+"""How kernels are compiled: once, kept on disk, without the GIL; and a word to users who wait.
 
-The kernels allocate nothing and keep nothing, so reference counts would only cost time (they made
-half of it): Numba is told to leave them out. Should a later Numba drop that option, kernels
-are compiled with them.
+`kernel` is the one decorator. Most kernels allocate nothing and keep nothing, so reference counts
+would only cost time (they made half of it): Numba is told to leave them out. Should a later Numba
+drop that option, kernels are compiled with them.
 
-Numba compiles a kernel anew when its own file changes, but not when that of a kernel it calls does.
-So all kernels get the same stamp, made from all sources that hold kernels (their names begin with
-an underscore), here and in the package, and from those of the tuples that kernels get.
+**The stamp.** Numba compiles a kernel anew when its own file changes, but not when that of a kernel
+that it calls does. So all kernels have one stamp, made from all sources that hold kernels (their
+names begin with an underscore) and from those of the constants and tuples that kernels use.
+
+**The cache.** Compiled kernels are kept on disk by Numba's own cache. By itself that cache raises
+where nothing can be written (``import`` fails in a container whose files are read-only), where the
+disk is full, and where one of its files is cut short; and it runs whatever machine code a flipped
+bit leaves. Here a cache that can't be used costs time and nothing else: its files carry a checksum
+and what they are of, a file that is damaged counts as missing, and kernels that can't be kept are
+compiled anew in each process, which users are told once.
+
+The time that compiling takes is not taken from any budget: clocks stand still.
+
+**Debuggers.** With ``NUMBA_DISABLE_JIT=1`` kernels are plain Python functions, slow and open to
+every breakpoint.
 """
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
+import os
+import pickle
+import sys
+import threading
+import zlib
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast, overload
 
+import numba
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
+from numba.core import caching, cgutils, event
 from numba.extending import intrinsic
 
-from tropicell._runtime.compiling import njit
+from tropicell._runtime.interruption import clock
+
+__all__ = [
+    "Entry",
+    "bit_count",
+    "copy_bytes",
+    "is_loaded",
+    "is_set",
+    "kernel",
+    "lowest_bit",
+    "template",
+]
+
+_numba: Any = caching
+
+#: Seconds of compiling after which users are told what they wait for.
+_PATIENCE = 1.5
+
+#: Bytes of the checksum at the end of what the cache writes.
+_CHECK = 4
+
+#: Whether kernels are compiled; without, they are what one reads.
+_COMPILED = not cast(Any, numba.config).DISABLE_JIT
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-_njit = cast(Any, njit)
+
+#: What may happen to the products and sums of a kernel, and what Numba calls it. Proved bounds say
+#: which of it they allow: a fused product and sum has one rounding instead of two, and sums in any
+#: order are what vector code needs.
+Sums = Literal["as written", "fused", "in any order"]
+_FASTMATH: dict[Sums, set[str]] = {
+    "as written": set(),
+    "fused": {"contract"},
+    "in any order": {"contract", "reassoc"},
+}
 
 
-def _options() -> dict[str, Any]:
-    options: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
+def _without_counts() -> dict[str, Any]:
+    """The option that leaves out reference counts, where Numba has it."""
     try:
-        _njit(_nrt=False)
+        cast(Any, numba.njit)(_nrt=False)
     except Exception:  # whatever a later Numba raises, it means that the option is gone
-        return options
-    return {**options, "_nrt": False}
+        return {}
+    return {"_nrt": False}
 
 
 def _stamp() -> str:
     package = Path(__file__).parents[1]
     kernels = sorted(package.rglob("_[a-z]*.py"))
-    sources = [*kernels, package / "network/flat.py", package / "geometry/rounding.py"]
+    sources = [*kernels, *(package / name for name in _CONSTANTS)]
     return hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
 
 
-_OPTIONS = _options()
+#: What kernels use of files without kernels: their tuples, and the constants of rounding.
+_CONSTANTS = ("network/flat.py", "geometry/rounding.py")
+
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+_WITHOUT_COUNTS = _without_counts()
 _STAMP = _stamp()
 
 
-def _compiled(function: Function, **options: Any) -> Function:
-    dispatcher = _njit(**_OPTIONS, **options)(function)
-    with suppress(AttributeError):
-        dispatcher._cache._cache_file._source_stamp = _STAMP
-    return cast(Function, dispatcher)
+@overload
+def kernel(function: Function, /) -> Function: ...
 
 
-def kernel(function: Function) -> Function:
-    """Compile a kernel."""
-    return _compiled(function)
+@overload
+def kernel(
+    *, sums: Sums = ..., inner: bool = ..., inlined: bool = ..., allocates: bool = ...
+) -> Callable[[Function], Function]: ...
 
 
+def kernel(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    sums: Sums = "as written",
+    inner: bool = False,
+    inlined: bool = False,
+    allocates: bool = False,
+) -> Any:
+    """Compile a kernel with Numba, and keep what was compiled wherever that works.
+
+    Parameters
+    ----------
+    function : callable, optional
+        Default: a decorator is returned.
+    sums : {"as written", "fused", "in any order"}
+        What the compiler may do with products and sums: nothing; make one rounding of a product
+        and a sum; or also sum in another order, for kernels whose bounds hold for any.
+    inner : bool
+        Only kernels call it: no entry point from Python is compiled. That would unpack all arrays
+        of the state, and take longer to compile than the function itself.
+    inlined : bool
+        It is small, and copied into the kernels that call it.
+    allocates : bool
+        It makes arrays, so reference counts are kept.
+
+    Examples
+    --------
+    >>> @kernel
+    ... def plus_one(x):
+    ...     return x + 1
+    >>> plus_one(2)
+    3
+    """
+    if function is None:
+        chosen: Any = {"sums": sums, "inner": inner, "inlined": inlined, "allocates": allocates}
+        return lambda function: _compiled(function, **chosen)
+    return _compiled(function, sums, inner, inlined, allocates)
+
+
+def _compiled(
+    function: Callable[..., Any], sums: Sums, inner: bool, inlined: bool, allocates: bool
+) -> Any:
+    options = dict(_OPTIONS)
+    if _FASTMATH[sums]:
+        options["fastmath"] = _FASTMATH[sums]
+    if inner:
+        options["no_cpython_wrapper"] = True
+    if inlined:
+        options["forceinline"] = True
+    if not allocates:
+        options |= _WITHOUT_COUNTS
+    dispatcher = cast(Any, numba.njit)(**options)(function)
+    if _COMPILED:
+        dispatcher._cache = _cache_of(function)
+        with suppress(AttributeError):
+            dispatcher._cache._cache_file._source_stamp = _STAMP
+    return dispatcher
+
+
+def template(function: Function) -> Function:
+    """A function that is copied into the kernels that call it, as if it were written there.
+
+    So sums and products are rounded, or fused, as in the rest of the kernel; and arguments can be
+    kernels, which a kernel that is kept on disk could not be given: each choice makes another one.
+    """
+    return cast(
+        Function, cast(Any, numba.njit)(**_OPTIONS, **_WITHOUT_COUNTS, inline="always")(function)
+    )
+
+
+# Old names, until all kernels use the new ones.
 def inlined_kernel(function: Function) -> Function:
-    """Compile a small function that is copied into the kernels that call it."""
-    return _compiled(function, fastmath={"contract"}, forceinline=True)
+    return kernel(sums="fused", inlined=True)(function)
 
 
 def fused_kernel(function: Function) -> Function:
-    """Compile a kernel in which a product and a sum may be fused into one rounding."""
-    return _compiled(function, fastmath={"contract"})
+    return kernel(sums="fused")(function)
+
+
+def inner_kernel(function: Function) -> Function:
+    return kernel(inner=True)(function)
+
+
+def inner_fused_kernel(function: Function) -> Function:
+    return kernel(sums="fused", inner=True)(function)
 
 
 def kernel_function(function: Callable[..., Any]) -> Any:
-    """Compile a kernel in which sums may be reordered, and fused with products.
-
-    For kernels whose proved bounds hold for any order of summation.
-    """
-    return _compiled(function, fastmath={"reassoc", "contract"}, no_cfunc_wrapper=True)
+    return kernel(sums="in any order")(function)
 
 
 def inner_function(function: Callable[..., Any]) -> Any:
-    """The same for functions that only kernels call: no entry point from Python is compiled.
+    return kernel(sums="in any order", inner=True)(function)
 
-    That entry point would unpack all arrays of the state, and take longer to compile than the
-    function itself.
-    """
-    return _compiled(
-        function,
-        fastmath={"reassoc", "contract"},
-        no_cfunc_wrapper=True,
-        no_cpython_wrapper=True,
-    )
+
+def is_loaded(function: Callable[..., Any]) -> bool:
+    """Whether a kernel is ready to run, without being compiled or loaded from the disk."""
+    return not _COMPILED or bool(cast(Any, function).overloads)
 
 
 #: Entry points of kernels that were compiled once.
@@ -131,6 +252,181 @@ def _entry_of(function: Callable[..., Any]) -> Callable[..., Any]:
         return function
 
 
+def _cache_of(function: Callable[..., Any]) -> Any:
+    """Where a kernel is kept; nowhere, if there is no place for it."""
+    try:
+        return _KernelCache(function)
+    except (RuntimeError, OSError) as error:  # Numba has found no folder
+        return _NoCache(error)
+
+
+def _damaged(content: bytes) -> bool:
+    return zlib.crc32(content[:-_CHECK]).to_bytes(_CHECK, "little") != content[-_CHECK:]
+
+
+class _CheckedFile(_numba.IndexDataCacheFile):  # type: ignore[misc]  # Numba has no types
+    """The files of one kernel. What can't be trusted is not there.
+
+    Each holds a checksum, and the data say what they are of: two processes that write at the same
+    time may both choose a name, and the index of one then points at the data of the other.
+    """
+
+    def save(self, key: Any, data: Any) -> None:
+        super().save(key, (self._source_stamp, key, data))
+
+    def load(self, key: Any) -> Any:
+        found = super().load(key)
+        if found is None or found[:2] != (self._source_stamp, key):
+            return None
+        return found[2]
+
+    def _dump(self, obj: Any) -> bytes:
+        content: bytes = super()._dump(obj)
+        return content + zlib.crc32(content).to_bytes(_CHECK, "little")
+
+    def _load_index(self) -> dict[Any, str]:
+        try:
+            with open(self._index_path, "rb") as stream:
+                version, content = pickle.load(stream), stream.read()
+            if version != self._version or _damaged(content):
+                return {}
+            stamp, known = pickle.loads(content)
+        except Exception:  # a damaged pickle may raise anything
+            return {}
+        return known if stamp == self._source_stamp else {}
+
+    def _load_data(self, name: str) -> Any:
+        content = Path(self._data_path(name)).read_bytes()
+        return None if _damaged(content) else pickle.loads(content)
+
+
+def _read_only(kind: Any) -> Any:
+    """A kind of place for caches that may be one to read from only, such as in an image."""
+
+    class ReadOnly(kind):  # type: ignore[misc]
+        def ensure_cache_path(self) -> None:
+            if not os.path.isdir(self.get_cache_path()):
+                raise FileNotFoundError(f"there is no folder {self.get_cache_path()}")
+
+    return ReadOnly
+
+
+_IMPLEMENTATION: Any = _numba.FunctionCache._impl_class
+
+
+class _Places(_IMPLEMENTATION):  # type: ignore[misc]
+    """Where kernels are kept: Numba's places that can be written to, then those that are there."""
+
+    _locator_classes = [  # noqa: RUF012 - as Numba has it
+        *_IMPLEMENTATION._locator_classes,
+        *(_read_only(kind) for kind in _IMPLEMENTATION._locator_classes[:3]),
+    ]
+
+
+class _KernelCache(_numba.FunctionCache):  # type: ignore[misc]
+    """The cache of one kernel, which never raises."""
+
+    _impl_class = _Places
+    _cache_file: Any
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        self._cache_file = _CheckedFile(
+            cache_path=self._cache_path,
+            filename_base=self._impl.filename_base,
+            source_stamp=self._cache_file._source_stamp,
+        )
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception:  # whatever is wrong with it, the kernel can be compiled
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        try:
+            super().save_overload(sig, data)
+        except Exception as error:
+            _say_not_kept(error)
+
+
+class _NoCache(_numba.NullCache):  # type: ignore[misc]
+    """For a kernel that can't be kept."""
+
+    def __init__(self, reason: Exception) -> None:
+        self._reason = reason
+
+    def save_overload(self, sig: Any, cres: Any) -> None:
+        _say_not_kept(self._reason)
+
+
+_said_not_kept = threading.Event()
+
+
+def _say_not_kept(reason: Exception) -> None:
+    """Say, once in a process, that kernels are compiled again next time."""
+    if _said_not_kept.is_set():
+        return
+    _said_not_kept.set()
+    why = reason.strerror if isinstance(reason, OSError) and reason.strerror else str(reason)
+    text = (
+        f"compiled kernels can't be kept ({why}), so each process compiles them anew; to keep "
+        "them, set NUMBA_CACHE_DIR to a folder that can be written to"
+    )
+    with suppress(Exception):  # standard error may be closed
+        print(f"tropicell: {text}", file=sys.stderr, flush=True)
+
+
+class _Notice(event.Listener):
+    """Says, once, that kernels of this package are compiled, if that takes long.
+
+    Numba tells of what it compiles, not of what it loads from the disk, and compiles in one thread
+    at a time.
+    """
+
+    def __init__(self) -> None:
+        self._open = 0  # kernels within kernels
+        self._timer = threading.Timer(0.0, lambda: None)
+        self._said = False
+
+    def on_start(self, given: Any) -> None:
+        """A kernel is being compiled."""
+        if not _is_ours(given):
+            return
+        self._open += 1
+        if self._open == 1:
+            clock.stop()
+        if self._open == 1 and not self._said:
+            self._timer = threading.Timer(_PATIENCE, self._say)
+            self._timer.daemon = True
+            with suppress(RuntimeError):  # where no more threads can be started
+                self._timer.start()
+
+    def on_end(self, given: Any) -> None:
+        """It is compiled, or could not be."""
+        if not _is_ours(given):
+            return
+        self._open -= 1
+        if self._open == 0:
+            clock.go_on()
+            self._timer.cancel()
+
+    def _say(self) -> None:
+        self._said = True
+        when = "" if _said_not_kept.is_set() else ", once after an installation"
+        text = f"compiling kernels{when}; this takes some seconds …"
+        print(f"tropicell: {text}", file=sys.stderr, flush=True)
+
+
+def _is_ours(given: Any) -> bool:
+    """Whether an event is of a kernel of this package, and not of a user's own."""
+    return bool(given.data["dispatcher"].py_func.__module__.startswith("tropicell."))
+
+
+_NOTICE = _Notice()
+cast(Any, event).register("numba:compile", _NOTICE)
+
+
 def _bit_count(typing_context: Any, bits: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.ctpop(args[0])
@@ -165,14 +461,21 @@ def _copy_bytes(typing_context: Any, target: Any, source: Any, size: Any) -> Any
     return types.none(types.int64, types.int64, types.int64), generate
 
 
+def _in_kernels(lowered: Any, plain: Callable[..., Any]) -> Any:
+    """An instruction of the processor in kernels; without compiling, Python that does the same."""
+    return intrinsic(lowered) if _COMPILED else plain
+
+
 #: Copy so many bytes from one address to another: target, source, number.
-copy_bytes = cast(Callable[[int, int, int], None], intrinsic(_copy_bytes))
+copy_bytes: Callable[[int, int, int], None] = _in_kernels(_copy_bytes, ctypes.memmove)
 
 #: Whether the flag of a `tropicell._runtime.interruption.Halt` is set, by another thread, too.
-is_set = cast(Callable[[Any], bool], intrinsic(_is_set))
+is_set: Callable[[Any], bool] = _in_kernels(_is_set, lambda flag: bool(flag.flat[0]))
 
 #: Number of ones of a uint64, as int64.
-bit_count = cast(Callable[[Any], int], intrinsic(_bit_count))
+bit_count: Callable[[Any], int] = _in_kernels(_bit_count, lambda bits: int(bits).bit_count())
 
 #: Position of the lowest one of a uint64 that is not 0, as int64.
-lowest_bit = cast(Callable[[Any], int], intrinsic(_lowest_bit))
+lowest_bit: Callable[[Any], int] = _in_kernels(
+    _lowest_bit, lambda bits: (int(bits) & -int(bits)).bit_length() - 1
+)

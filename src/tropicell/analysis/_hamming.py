@@ -10,8 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tropicell._runtime.compiling import njit
-from tropicell._runtime.jit import bit_count
+from tropicell._runtime.jit import bit_count, kernel
 
 #: Patterns that are compared at a time: a block of a few words each stays in the fastest cache.
 BLOCK = 512
@@ -20,7 +19,7 @@ BLOCK = 512
 TILE = 16
 
 
-@njit(cache=True, nogil=True)
+@kernel(allocates=True)
 def fold(word: np.uint64, bits: int) -> np.uint64:  # pragma: no cover - compiled
     """One bit for every neuron of `bits` (1, 2, 4 or 8) bits that are not all 0."""
     if bits == 1:
@@ -36,7 +35,7 @@ def fold(word: np.uint64, bits: int) -> np.uint64:  # pragma: no cover - compile
     return word & mask
 
 
-@njit(cache=True, nogil=True)
+@kernel(allocates=True)
 def weights(words: NDArray[np.uint64], bits: int) -> NDArray[np.int64]:  # pragma: no cover
     """For every pattern (row) the number of neurons that are not on piece 0."""
     found = np.zeros(len(words), np.int64)
@@ -46,7 +45,7 @@ def weights(words: NDArray[np.uint64], bits: int) -> NDArray[np.int64]:  # pragm
     return found
 
 
-@njit(cache=True, nogil=True)
+@kernel(allocates=True)
 def _compare(
     query: NDArray[np.uint64],
     data: NDArray[np.uint64],
@@ -69,7 +68,7 @@ def _compare(
                 total[j] += bit_count(fold(row[j] ^ word, bits))
 
 
-@njit(cache=True, nogil=True)
+@kernel(allocates=True)
 def _visit(
     block: int,
     first: int,
@@ -107,7 +106,7 @@ def _visit(
     return heavier, lighter
 
 
-@njit(cache=True, nogil=True)
+@kernel(allocates=True)
 def nearest(
     queries: NDArray[np.uint64],
     query_weights: NDArray[np.int64],

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tropicell._runtime.compiling import njit
+from tropicell._runtime.jit import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel(allocates=True)
 def _is_bounded(
     corners: NDArray[np.float64], first: int, last: int
 ) -> bool:  # pragma: no cover - compiled
@@ -20,7 +20,7 @@ def _is_bounded(
     return bool(bounded)
 
 
-@njit(cache=True, nogil=True)
+@kernel(allocates=True)
 def segments(
     corners: NDArray[np.float64],
     ends: NDArray[np.int64],
@@ -39,7 +39,7 @@ def segments(
             sizes[region], centroids[region, 0] = high - low, low + (high - low) / 2
 
 
-@njit(cache=True, nogil=True)
+@kernel(allocates=True)
 def polygons(
     corners: NDArray[np.float64],
     ends: NDArray[np.int64],

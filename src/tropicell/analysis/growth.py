@@ -129,7 +129,7 @@ class Growth:
         In the order of the regions. Where facets are not known, all inequalities are sides.
         """
         regions, lines = self._regions, self._regions.lines
-        if "facet_lines" in vars(regions):
+        if regions.known("facet_lines") is not None:
             parts = [np.asarray(regions.facet_lines[int(i)], dtype=np.int64) for i in some]
             owner = np.repeat(np.arange(len(some)), [len(part) for part in parts])
             line = np.concatenate(parts)

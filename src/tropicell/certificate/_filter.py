@@ -108,7 +108,7 @@ def filter_regions(regions: Regions, workers: int) -> Filtered:
 
 def hinted(regions: Regions, name: Literal["facet_lines", "corners"]) -> Ragged | None:
     """A column that the engine gave, if it makes sense: kernels do not check where they read."""
-    column = regions.__dict__.get(name)
+    column = regions.known(name)
     shape: tuple[int, ...] = (regions.network.n_inputs + 1,) if name == "corners" else ()
     kinds, kind = ("f", "f8") if name == "corners" else ("iu", "i4")
     if column is None or len(column) != len(regions) or column.values.shape[1:] != shape:

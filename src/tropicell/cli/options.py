@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tropicell._runtime.paths import is_folder as folder_at
 from tropicell.errors import ModelFileError
+from tropicell.geometry.arithmetic import ArithmeticName
 from tropicell.network.domains import Box, Domain, Slice, WholeSpace
+from tropicell.search.search import Device, EngineName
 
 SLICE_HELP = """slice files:
   FILE of --slice is an .npz with either
@@ -96,19 +98,19 @@ def add_search(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--arithmetic",
-        choices=("exact", "float"),
+        choices=get_args(ArithmeticName),
         default="exact",
         help="exact (default), or float: faster, right on networks in general position",
     )
     group.add_argument(
         "--engine",
-        choices=("auto", "cells", "halfspaces", "traverse"),
+        choices=get_args(EngineName),
         default="auto",
         help="default: by the number of inputs",
     )
     group.add_argument(
         "--device",
-        choices=("cpu", "cuda"),
+        choices=get_args(Device),
         default="cpu",
         help="cuda: an NVIDIA GPU, for 2 inputs (default: cpu)",
     )

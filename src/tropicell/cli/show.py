@@ -74,7 +74,7 @@ def where(regions: Regions) -> str:
 
 def _known(regions: Regions, column: str) -> bool:
     """Whether a column is there, or can be worked out for all regions in a moment."""
-    return column in regions.__dict__ or regions.network.n_inputs <= _FEW_INPUTS
+    return regions.known(column) is not None or regions.network.n_inputs <= _FEW_INPUTS
 
 
 def _volume(regions: Regions, index: int) -> float | None:

@@ -7,12 +7,12 @@ each begins is known from the numbers of regions, corners and facets.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tropicell._runtime.jit import copy_bytes, kernel
+from tropicell._runtime.jit import copy_bytes, inner_kernel, kernel
 from tropicell.engines.cells._state import NONE
 
 #: This times eight bytes that are 0 or 1 has them as bits, the first one lowest, in its top byte.
@@ -28,36 +28,73 @@ def pattern_rows(count: int, neurons: int) -> NDArray[np.uint8]:
     return np.empty((count, 64 * max(1, -(-neurons // 64))), np.uint8)
 
 
-def cell_sections(
-    n: int, corners: int, facets: int, width: int, d: int, volumes: bool
-) -> tuple[int, int, int, int, int, int, int, int, int]:
-    """Where columns begin in a piece, in bytes after the first one; the last number is their size.
+class ColumnForm(NamedTuple):
+    """The form of a run's regions: neurons, bits a neuron, inputs; whether there are volumes."""
 
-    Patterns (of `width` words), witnesses, corners, their numbers, volumes, numbers of facets,
-    their lines, and which regions are bounded.
-    """
+    neurons: int
+    bits: int
+    dimension: int
+    volumes: bool
+
+
+class BatchSizes(NamedTuple):
+    """How many regions a batch has, and how many corners and facets these have together."""
+
+    regions: int
+    corners: int
+    facets: int
+
+
+class CellSections(NamedTuple):
+    """Where columns begin in a piece, in bytes after the first one, and where they end."""
+
+    patterns: int
+    witnesses: int
+    vertices: int
+    vertex_counts: int
+    volumes: int
+    facet_counts: int
+    lines: int
+    bounded: int
+    end: int
+
+
+class PointSections(NamedTuple):
+    """The same for patterns and witnesses alone."""
+
+    patterns: int
+    witnesses: int
+    end: int
+
+
+def cell_sections(sizes: BatchSizes, form: ColumnForm) -> CellSections:
+    """Where the columns of a batch of the cells engine begin; all at multiples of 64 bytes."""
+    n, d = sizes.regions, form.dimension
+    width = max(1, (form.neurons * form.bits + 63) // 64)
     witnesses = (8 * n * width + 63) // 64 * 64
     vertices = witnesses + (8 * n * d + 63) // 64 * 64
-    vertex_counts = vertices + (8 * corners * (d + 1) + 63) // 64 * 64
-    measures = vertex_counts + (8 * n + 63) // 64 * 64
-    facet_counts = measures + ((8 * n + 63) // 64 * 64 if volumes else 0)
+    vertex_counts = vertices + (8 * sizes.corners * (d + 1) + 63) // 64 * 64
+    volumes = vertex_counts + (8 * n + 63) // 64 * 64
+    facet_counts = volumes + ((8 * n + 63) // 64 * 64 if form.volumes else 0)
     lines = facet_counts + (8 * n + 63) // 64 * 64
-    bounded = lines + (4 * facets + 63) // 64 * 64
+    bounded = lines + (4 * sizes.facets + 63) // 64 * 64
     end = bounded + (n + 63) // 64 * 64
-    return 0, witnesses, vertices, vertex_counts, measures, facet_counts, lines, bounded, end
+    return CellSections(
+        0, witnesses, vertices, vertex_counts, volumes, facet_counts, lines, bounded, end
+    )
 
 
-def point_sections(n: int, width: int, d: int) -> tuple[int, int, int]:
-    """The same for patterns and witnesses alone."""
+def point_sections(n: int, width: int, d: int) -> PointSections:
+    """Where patterns (of `width` words) and witnesses begin."""
     witnesses = (8 * n * width + 63) // 64 * 64
-    return 0, witnesses, witnesses + (8 * n * d + 63) // 64 * 64
+    return PointSections(0, witnesses, witnesses + (8 * n * d + 63) // 64 * 64)
 
 
-_cell_sections = kernel(cell_sections)
-_point_sections = kernel(point_sections)
+_cell_sections = inner_kernel(cell_sections)
+_point_sections = inner_kernel(point_sections)
 
 
-@kernel
+@inner_kernel
 def _pack(
     patterns: Any, eights: Any, n: int, neurons: int, bits: int, width: int, words: Any, at: int
 ) -> None:
@@ -88,50 +125,40 @@ def _pack(
 
 
 @kernel
-def copy_cells(
-    batch: Any,
-    eights: Any,
-    n: int,
-    corners: int,
-    facets: int,
-    neurons: int,
-    bits: int,
-    volumes: bool,
-    piece: Any,
-    begin: int,
-) -> int:
-    """Copy the first n regions of a `Batch` of the cells engine to a piece, from byte `begin` on.
+def copy_cells(batch: Any, sizes: Any, form: Any, piece: Any, begin: int) -> int:
+    """Copy the first regions of a `CellBatch` of the cells engine to a piece, from byte `begin` on.
 
-    Labels of facets become lines; infinity is none. Returns how many lines there are, or -1 if
-    there is not room for all.
+    Labels of facets become numbers of boundaries; infinity is none. Returns how many of these there
+    are, or -1 if there is not room for all.
     """
-    d = batch.witnesses.shape[1]
+    n, neurons, bits, d = sizes.regions, form.neurons, form.bits, form.dimension
     width = max(1, (neurons * bits + 63) // 64)
-    sections = _cell_sections(n, corners, facets, width, d, volumes)
-    if begin + sections[8] > len(piece.bytes):
+    sections = _cell_sections(sizes, form)
+    if begin + sections.end > len(piece.bytes):
         return -1
     reals, words = piece.reals, piece.words
+    eights = batch.patterns.view(np.uint64)
     _pack(batch.patterns, eights, n, neurons, bits, width, piece.naturals, begin >> 3)
-    at = (begin + sections[1]) >> 3
+    at = (begin + sections.witnesses) >> 3
     for k in range(n):
         for c in range(d):
             reals[at] = batch.witnesses[k, c]
             at += 1
-    at = (begin + sections[2]) >> 3
-    for i in range(corners):
+    at = (begin + sections.vertices) >> 3
+    for i in range(sizes.corners):
         for c in range(d + 1):
             reals[at] = batch.vertices[i, c]
             at += 1
-    vertex_counts = (begin + sections[3]) >> 3
-    measures = (begin + sections[4]) >> 3
-    facet_counts = (begin + sections[5]) >> 3
-    lines = (begin + sections[6]) >> 2
-    bounded = begin + sections[7]
+    vertex_counts = (begin + sections.vertex_counts) >> 3
+    volumes = (begin + sections.volumes) >> 3
+    facet_counts = (begin + sections.facet_counts) >> 3
+    lines = (begin + sections.lines) >> 2
+    bounded = begin + sections.bounded
     label, line = 0, 0
     for k in range(n):
         words[vertex_counts + k] = batch.vertex_counts[k]
-        if volumes:
-            reals[measures + k] = batch.volumes[k]
+        if form.volumes:
+            reals[volumes + k] = batch.volumes[k]
         piece.bytes[bounded + k] = batch.bounded[k]
         first = line
         for _ in range(batch.facet_counts[k]):
@@ -162,10 +189,10 @@ def copy_points(
     d = points.shape[1]
     width = max(1, (neurons * bits + 63) // 64)
     sections = _point_sections(n, width, d)
-    if begin + sections[2] > len(piece.bytes):
+    if begin + sections.end > len(piece.bytes):
         return False
     _pack(patterns, eights, n, neurons, bits, width, piece.naturals, begin >> 3)
-    at = (begin + sections[1]) >> 3
+    at = (begin + sections.witnesses) >> 3
     for k in range(n):
         for c in range(d):
             piece.reals[at] = points[k, c]

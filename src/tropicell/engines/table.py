@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from tropicell._runtime.interruption import Halt, using
+from tropicell._runtime.jit import is_loaded
 from tropicell.engines.cells._units import cone_unit, plane_unit
 from tropicell.engines.cells.task import CellTask
 from tropicell.engines.gpu._cuda import cuda_backend
@@ -18,7 +20,6 @@ from tropicell.engines.gpu._layout import Backend
 from tropicell.engines.gpu.run import DeviceRun
 from tropicell.engines.halfspaces._units import run_unit
 from tropicell.engines.halfspaces.task import HalfspaceTask
-from tropicell.engines.threads import UnitRun
 from tropicell.engines.units import Task
 from tropicell.errors import DeviceWarning, InvalidInputError, TimeLimitError
 from tropicell.geometry.arithmetic import ArithmeticName
@@ -92,49 +93,83 @@ class TraverseRun:
         return {"seconds": self._seconds}
 
 
-def choose(engine: str, network: Network) -> str:
-    """The engine that "auto" stands for, or the given one if there is such an engine."""
-    if engine not in ("auto", "cells", "halfspaces", "traverse"):
-        raise InvalidInputError(
-            f"engine must be 'auto', 'cells', 'halfspaces' or 'traverse', not {engine!r}"
-        )
-    if engine != "auto":
-        return engine
-    return "cells" if network.n_inputs <= MOST_INPUTS_FOR_CELLS else "halfspaces"
+@dataclass(frozen=True)
+class Engine:
+    """One way to find regions, and what can be done with it.
 
+    Attributes
+    ----------
+    name : str
+    task : callable or None
+        The work on a network and a domain, which can be cut into units: so it can be shared among
+        threads and machines, saved and gone on with. None: the engine has only a `run`.
+    kernels : callable
+        For a number of inputs, the kernel that does units.
+    gpu_inputs : int or None
+        The number of inputs for which there are kernels for a GPU.
+    """
 
-def start(
-    engine: str,
-    network: Network,
-    domain: Domain,
-    arithmetic: ArithmeticName,
-    *,
-    store: bool,
-    workers: int = 1,
-    halt: Halt | None = None,
-    most_waiting: int | None = None,
-    backend: Backend | None = None,
-) -> EngineRun:
-    """A run of an engine; on a GPU if there is a backend (see `device_for`)."""
-    if backend is not None:
-        return DeviceRun(network, domain, arithmetic, backend=backend, store=store, halt=halt)
-    if engine == "traverse":
+    name: str
+    task: Callable[..., Task] | None = None
+    kernels: Callable[[int], Any] | None = None
+    gpu_inputs: int | None = None
+
+    def run(
+        self, network: Network, domain: Domain, arithmetic: ArithmeticName, halt: Halt | None
+    ) -> EngineRun:
+        """A run of an engine without units."""
         if arithmetic != "exact":
-            raise InvalidInputError("the engine 'traverse' works in exact arithmetic only")
+            raise InvalidInputError(f"the engine {self.name!r} works in exact arithmetic only")
         return TraverseRun(network, domain, halt)
-    task = task_of(engine, network, domain, arithmetic, store=store)
-    return UnitRun(task, workers, halt=halt, most_waiting=most_waiting)
+
+    def on_gpu(
+        self,
+        network: Network,
+        domain: Domain,
+        arithmetic: ArithmeticName,
+        backend: Backend,
+        store: bool,
+        halt: Halt | None,
+    ) -> EngineRun:
+        """A run on a GPU; see `device_for`."""
+        return DeviceRun(network, domain, arithmetic, backend=backend, store=store, halt=halt)
 
 
-def device_for(engine: str, network: Network) -> Backend | None:
+#: All engines. A new one gets a line here.
+ENGINES = {
+    engine.name: engine
+    for engine in (
+        Engine(
+            "cells",
+            task=CellTask,
+            kernels=lambda inputs: plane_unit if inputs == 2 else cone_unit,
+            gpu_inputs=2,
+        ),
+        Engine("halfspaces", task=HalfspaceTask, kernels=lambda _: run_unit),
+        Engine("traverse"),
+    )
+}
+
+
+def choose(name: str, network: Network) -> Engine:
+    """The engine of a name; "auto" stands for the one that is likely to be the fastest."""
+    if name == "auto":
+        name = "cells" if network.n_inputs <= MOST_INPUTS_FOR_CELLS else "halfspaces"
+    return ENGINES[name]
+
+
+def device_for(engine: Engine, network: Network) -> Backend | None:
     """The GPU, or None with a warning that says why the CPU is used."""
-    found = cuda_backend()
+    found, inputs = cuda_backend(), engine.gpu_inputs
     if isinstance(found, str):
         why = found
-    elif engine != "cells":
-        why = f"the engine {engine!r} has no kernels for a GPU"
-    elif network.n_inputs != 2:
-        why = f"the kernels are for 2 inputs (or slices with 2 directions), not {network.n_inputs}"
+    elif inputs is None:
+        why = f"the engine {engine.name!r} has no kernels for a GPU"
+    elif network.n_inputs != inputs:
+        why = (
+            f"the kernels are for {inputs} inputs (or slices with {inputs} directions), "
+            f"not {network.n_inputs}"
+        )
     else:
         return found
     warnings.warn(f"device='cuda' is not used, the CPU is: {why}", DeviceWarning, stacklevel=2)
@@ -142,23 +177,22 @@ def device_for(engine: str, network: Network) -> Backend | None:
 
 
 def task_of(
-    engine: str, network: Network, domain: Domain, arithmetic: ArithmeticName, *, store: bool
+    name: str, network: Network, domain: Domain, arithmetic: ArithmeticName, *, store: bool
 ) -> Task:
     """An engine's work on a network and a domain, which can be cut into units."""
-    kind = CellTask if engine == "cells" else HalfspaceTask
-    return kind(network, domain, arithmetic, store=store)
+    make = ENGINES[name].task
+    assert make is not None, f"the engine {name!r} has no units"
+    return make(network, domain, arithmetic, store=store)
 
 
-def load(engine: str, inputs: int) -> None:
+def load(name: str, inputs: int) -> None:
     """Compile an engine's kernels, or load them from the disk."""
-    kernel: Any = plane_unit if inputs == 2 else cone_unit
-    if engine == "halfspaces":
-        kernel = run_unit
-    if engine == "traverse" or kernel.overloads:
+    engine = ENGINES[name]
+    if engine.task is None or engine.kernels is None or is_loaded(engine.kernels(inputs)):
         return
     # Kernels do not depend on the number of inputs, as soon as these are more than two.
     tiny = Network.mlp([np.ones((1, min(inputs, 3))), [[1.0]]])
-    task = task_of(engine, tiny, Box(-1, 1), "exact", store=True)
+    task = engine.task(tiny, Box(-1, 1), "exact", store=True)
     worker, units = task.worker(), [task.root()]
     while units:  # of one region each, so that what cuts them is there too
         units += worker.run(units.pop(), 1, lambda: False).left or []

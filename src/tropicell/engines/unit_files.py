@@ -11,21 +11,36 @@ from typing import Any
 
 import numpy as np
 
-from tropicell.engines.cells._exact_cells import ExactCell, ExactCells
-from tropicell.engines.cells._exact_cone import Cone
-from tropicell.engines.cells._state import FACET_AT, N_FACETS, SIMPLE, TABLE
+from tropicell.engines.cells._exact_cells import Cone, ExactCell, ExactCells
+from tropicell.engines.cells._state import (
+    CONFLICT_AT,
+    CORNER_AT,
+    FACET_AT,
+    LAYER,
+    MOST_FACETS,
+    N_CONFLICTS,
+    N_CORNERS,
+    N_FACETS,
+    PIECES_AT,
+    POLYGON_SIZE,
+    RECORD_SIZE,
+    SIMPLE,
+    TABLE_END,
+)
 from tropicell.engines.halfspaces._flat import HalfspaceNetwork
 from tropicell.engines.units import Arrays
 from tropicell.network.flat import FlatNetwork
 from tropicell.network.network import Network
 
-_PLANE = {"poly": (float, 9), "labels": (int, 0), "conflicts": (int, 0)}
+#: Types and numbers of columns of a unit's arrays; 0 columns: not a matrix, `_RAY`: d + 2.
+_RAY = -1
+_PLANE = {"poly": (float, POLYGON_SIZE), "labels": (int, 0), "conflicts": (int, 0)}
 _CONE = {
-    "rays": (float, -2),
+    "rays": (float, _RAY),
     "tight": (np.uint64, 0),
     "facets": (int, 0),
     "conflicts": (int, 0),
-    "table": (float, -2),
+    "table": (float, _RAY),
     "table_labels": (int, 0),
 }
 
@@ -39,33 +54,36 @@ def check_cells(flat: FlatNetwork, network: Network, part: Arrays) -> None:
     """Raise ValueError if a stack of the cells engine could make a kernel leave its arrays."""
     plane = flat.dimension == 2
     kinds = (_PLANE if plane else _CONE) | {
-        "records": (int, 11),
+        "records": (int, RECORD_SIZE),
         "pattern": (np.uint8, 0),
         "pieces": (np.uint8, 0),
     }
     _need(set(part) == set(kinds), f"arrays {sorted(part)}")
     for name, (dtype, columns) in kinds.items():
-        wide = flat.dimension + 2 if columns == -2 else columns
+        wide = flat.dimension + 2 if columns == _RAY else columns
         shape = part[name].shape[1:]
         _need(part[name].dtype == np.dtype(dtype), f"type of {name}")
         _need(shape == ((wide,) if wide else ()), f"shape of {name}")
     records = part["records"]
     _need(len(records) > 0, "no records")
-    layers = records[:, 0]
+    layers = records[:, LAYER]
     _need(((layers >= 1) & (layers <= flat.depth)).all(), "layers")
     _need((np.diff(layers) >= 0).all(), "order of layers")
     widths = np.array([flat.layer_width(k) for k in layers.tolist()])
     corners = part["poly" if plane else "rays"]
-    _inside(records[:, 2], records[:, 1], len(corners), "corners", least=3 if plane else 1)
-    _inside(records[:, 4], records[:, 3], len(part["conflicts"]), "conflicts")
-    _inside(records[:, 5], widths, len(part["pieces"]), "pieces")
+    least = 3 if plane else 1
+    _inside(records[:, CORNER_AT], records[:, N_CORNERS], len(corners), "corners", least)
+    n_conflicts = len(part["conflicts"])
+    _inside(records[:, CONFLICT_AT], records[:, N_CONFLICTS], n_conflicts, "conflicts")
+    _inside(records[:, PIECES_AT], widths, len(part["pieces"]), "pieces")
     starts, pieces = flat.lines.line_start, network.pieces
     for record in records.tolist():
-        mine = part["conflicts"][record[4] : record[4] + record[3]]
-        first, last = starts[record[0]], starts[record[0] + 1]
+        layer, at = record[LAYER], record[CONFLICT_AT]
+        mine = part["conflicts"][at : at + record[N_CONFLICTS]]
+        first, last = starts[layer], starts[layer + 1]
         _need(((mine >= first) & (mine < last)).all(), "conflicts")
-        neuron = flat.first_neuron(record[0])
-        mine = part["pieces"][record[5] : record[5] + flat.layer_width(record[0])]
+        neuron, at = flat.first_neuron(layer), record[PIECES_AT]
+        mine = part["pieces"][at : at + flat.layer_width(layer)]
         _need((mine < pieces[neuron : neuron + len(mine)]).all(), "pieces")
     _need(len(part["pattern"]) == flat.first_neuron(int(layers[-1])), "pattern")
     _need((part["pattern"] < pieces[: len(part["pattern"])]).all(), "pattern")
@@ -77,9 +95,9 @@ def check_cells(flat: FlatNetwork, network: Network, part: Arrays) -> None:
 
 def _check_cones(part: Arrays, records: Any) -> None:
     _inside(records[:, FACET_AT], records[:, N_FACETS], len(part["facets"]), "facets", least=1)
-    _need((records[:, N_FACETS] <= 62).all(), "number of facets")
+    _need((records[:, N_FACETS] <= MOST_FACETS).all(), "number of facets")
     _need(len(part["table"]) == len(part["table_labels"]), "table")
-    tables = records[:, TABLE]
+    tables = records[:, TABLE_END]
     _need(((tables >= 0) & (tables <= len(part["table"]))).all(), "table")
     _need((tables[-1:] == len(part["table"])).all() and (np.diff(tables) >= 0).all(), "table")
     facets = np.abs(part["facets"])
@@ -160,7 +178,7 @@ def cell_from_json(
     _need(len(pattern) == prefix, "pattern of a cell")
     pieces = network.pieces
     _need(all(p < n for p, n in zip(pattern, pieces.tolist(), strict=False)), "pattern of a cell")
-    # Within its layer, a cell may have facets of that layer's lines.
+    # Within its layer, a cell may have facets on that layer's boundaries.
     most = int(flat.lines.line_start[min(layer, flat.depth) + 1])
     _need(all(1 <= abs(label) <= most for label in labels), "labels of a cell")
     vectors = {

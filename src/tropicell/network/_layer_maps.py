@@ -1,26 +1,132 @@
 """Kernels that keep the affine maps of all layers up to date while the pattern changes.
 
 ``before[c, row]`` holds column c of the pre-activation of a row (d slopes, then the offset), and
-``before[d + 1, row]`` a bound on the error of each of them, without the part that comes from
+``before[d + 1, row]`` a bound E on the error of each of them, without the part that comes from
 the bias (`LineArrays.line_slack`). ``after`` holds the same for the outputs; its row d + 1 is the
-error bound, its row d + 2 the largest absolute value. See docs/error-bound.md for the bound.
+error bound f, its row d + 2 the largest absolute value a. All bounds are those of step 1 of
+docs/error-bound.md.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
-from tropicell._runtime.jit import fused_kernel, kernel
+import numpy as np
+from numpy.typing import NDArray
+
+from tropicell._runtime.jit import inner_fused_kernel, inner_kernel, kernel, template
 from tropicell.geometry.rounding import INFLATE, ROUND, TINY
+from tropicell.network.flat import COLUMNS_AT, IS_SPARSE, SOURCE, WEIGHTS_AT
 
 #: After so many rank-one changes a layer's rows are summed anew; see `EXTRA_ROUNDINGS`.
 MOST_CHANGES = 120
 
 
+class LayerMaps(NamedTuple):
+    """The affine maps of all layers on the current cell.
+
+    Attributes
+    ----------
+    before : ndarray, shape (d + 2, rows)
+        Of every neuron before its activation: slopes, offset, and a bound on their errors.
+    after : ndarray, shape (d + 3, rows)
+        The same after it, and the largest absolute value.
+    pattern : ndarray of uint8, shape (neurons,)
+        The pieces to which `after` belongs.
+    changes : ndarray, shape (depth + 2,)
+        Changes of rank one since a layer was summed; negative where it must be summed anew.
+    sources : ndarray, shape (widest layer,)
+        Scratch: the neurons of a layer whose output is not 0.
+    change : ndarray, shape (d + 2,)
+        Scratch: what one neuron adds to the next layer.
+    """
+
+    before: NDArray[np.float64]
+    after: NDArray[np.float64]
+    pattern: NDArray[np.uint8]
+    changes: NDArray[np.int64]
+    sources: NDArray[np.int64]
+    change: NDArray[np.float64]
+
+
+@inner_kernel
+def enter_layers(maps: Any, current: Any, pieces: Any, layers: int, bounds: bool) -> None:
+    """Make the maps of the first layers anew, from the pieces of all of them."""
+    for layer in range(layers):
+        current.changes[layer + 1] = -1
+        at = maps.row_start[layer] - maps.row_start[1]
+        enter_layer(maps, current, layer, pieces, at, bounds)
+
+
 @kernel
-def load_input(maps: Any, after: Any) -> None:
+def enter_layer(maps: Any, current: Any, layer: int, pieces: Any, at: int, bounds: bool) -> None:
+    """Fix the pieces of `layer`, and bring the pre-activations of the next layer up to date.
+
+    Parameters
+    ----------
+    maps : MapArrays
+    current : LayerMaps
+        ``current.changes[layer + 1]`` counts the rank-one changes since the next layer was summed;
+        it is negative where its rows belong to another map of `layer` and must be summed anew.
+    layer : int
+    pieces : ndarray of uint8
+    at : int
+        The pieces are ``pieces[at], …``; layer 0 has none.
+    bounds : bool
+        Whether bounds on the errors are wanted.
+    """
+    pattern, changes = current.pattern, current.changes
+    begin = maps.row_start[layer]
+    width = maps.row_start[layer + 1] - begin
+    first = begin - maps.row_start[1]
+    changes[layer + 2] = -1
+    if layer > 0 and changes[layer + 1] >= 0:
+        flips = 0
+        for j in range(width):
+            flips += pieces[at + j] != pattern[first + j]
+        if flips * 4 <= width + 8 and changes[layer + 1] + flips <= MOST_CHANGES:
+            for j in range(width):
+                piece = pieces[at + j]
+                if piece != pattern[first + j]:
+                    pattern[first + j] = piece
+                    change_piece(maps, current, layer, begin + j, piece, bounds)
+            changes[layer + 1] += flips
+            return
+    if layer == 0:
+        load_input(maps, current)
+    else:
+        for j in range(width):
+            pattern[first + j] = pieces[at + j]
+            set_piece(maps, current, begin + j, maps.gamma[layer], pieces[at + j])
+    sum_layer(maps, current, layer + 1, bounds)
+    changes[layer + 1] = 0
+
+
+@inner_kernel
+def change_piece(maps: Any, current: Any, layer: int, row: int, piece: int, bounds: bool) -> None:
+    """Put a neuron of `layer` on another piece, and correct the rows of the next layer.
+
+    Step 1, changes of rank one.
+    """
+    d, after, change = maps.dimension, current.after, current.change
+    for c in range(d + 1):
+        change[c] = -after[c, row]
+    set_piece(maps, current, row, maps.gamma[layer], piece)
+    largest = 0.0
+    for c in range(d + 1):
+        change[c] += after[c, row]
+        largest = max(largest, abs(change[c]))
+    # The old output's contribution stays in the bound, which is therefore too large, not small.
+    change[d + 1] = contribution(after[d + 1, row], largest, maps.gamma[layer + 1])
+    for term in range(maps.term_start[layer + 1], maps.term_start[layer + 2]):
+        if maps.terms[term, SOURCE] == layer:
+            _add_column(maps, current, term, layer + 1, row, bounds)
+
+
+@inner_kernel
+def load_input(maps: Any, current: Any) -> None:
     """Outputs of layer 0."""
-    d = maps.dimension
+    d, after = maps.dimension, current.after
     for row in range(maps.row_start[1]):
         largest = 0.0
         for c in range(d + 1):
@@ -31,10 +137,10 @@ def load_input(maps: Any, after: Any) -> None:
         after[d + 2, row] = largest
 
 
-@kernel
-def set_piece(maps: Any, before: Any, after: Any, row: int, gamma: float, piece: int) -> None:
-    """Output of one neuron that is on the given piece."""
-    d = maps.dimension
+@template
+def set_piece(maps: Any, current: Any, row: int, gamma: float, piece: int) -> None:
+    """Output of one neuron that is on the given piece: step 1, activations."""
+    d, before, after = maps.dimension, current.before, current.after
     slope = maps.slopes[row, piece]
     intercept = maps.intercepts[row, piece]
     largest = 0.0
@@ -53,55 +159,34 @@ def set_piece(maps: Any, before: Any, after: Any, row: int, gamma: float, piece:
     after[d + 1, row] = error * INFLATE
 
 
-@fused_kernel
-def _add_four(
-    weights: Any,
-    a0: int,
-    a1: int,
-    a2: int,
-    a3: int,
-    f0: float,
-    f1: float,
-    f2: float,
-    f3: float,
-    out: Any,
-) -> None:
-    """out[r] += f0 * weights[a0 + r] + … + f3 * weights[a3 + r]."""
-    width = len(out)
-    w0, w1 = weights[a0 : a0 + width], weights[a1 : a1 + width]
-    w2, w3 = weights[a2 : a2 + width], weights[a3 : a3 + width]
-    for r in range(width):
-        out[r] += (w0[r] * f0 + w1[r] * f1) + (w2[r] * f2 + w3[r] * f3)
+@inner_kernel
+def sum_layer(maps: Any, current: Any, layer: int, bounds: bool) -> None:
+    """Pre-activations of a layer, from the outputs of its sources."""
+    d, before, after, change = maps.dimension, current.before, current.after, current.change
+    begin, end = maps.row_start[layer], maps.row_start[layer + 1]
+    for c in range(d + 2):
+        for row in range(begin, end):
+            before[c, row] = maps.bias[row] if c == d else 0.0
+    gamma = maps.gamma[layer]
+    for term in range(maps.term_start[layer], maps.term_start[layer + 1]):
+        if not maps.terms[term, IS_SPARSE]:
+            _add_dense(maps, current, term, layer, bounds)
+            continue
+        source = maps.terms[term, SOURCE]
+        for row in range(maps.row_start[source], maps.row_start[source + 1]):
+            if after[d + 2, row] == 0.0 and after[d + 1, row] == 0.0:
+                continue
+            for c in range(d + 1):
+                change[c] = after[c, row]
+            change[d + 1] = contribution(after[d + 1, row], after[d + 2, row], gamma)
+            _add_column(maps, current, term, layer, row, bounds)
 
 
-@fused_kernel
-def _add_four_bounds(
-    weights: Any,
-    a0: int,
-    a1: int,
-    a2: int,
-    a3: int,
-    f0: float,
-    f1: float,
-    f2: float,
-    f3: float,
-    out: Any,
-) -> None:
-    """The same with the absolute values of the weights."""
-    width = len(out)
-    w0, w1 = weights[a0 : a0 + width], weights[a1 : a1 + width]
-    w2, w3 = weights[a2 : a2 + width], weights[a3 : a3 + width]
-    for r in range(width):
-        out[r] += (abs(w0[r]) * f0 + abs(w1[r]) * f1) + (abs(w2[r]) * f2 + abs(w3[r]) * f3)
-
-
-@kernel
-def _add_dense(
-    maps: Any, before: Any, after: Any, term: int, layer: int, bounds: bool, scratch: Any
-) -> None:
+@inner_kernel
+def _add_dense(maps: Any, current: Any, term: int, layer: int, bounds: bool) -> None:
     """Add a dense term, four source neurons at a time; neurons that are off cost nothing."""
-    d = maps.dimension
-    source = maps.terms[term, 0]
+    d, before, after, sources = maps.dimension, current.before, current.after, current.sources
+    source = maps.terms[term, SOURCE]
     first, last = maps.row_start[source], maps.row_start[source + 1]
     begin, end = maps.row_start[layer], maps.row_start[layer + 1]
     width = end - begin
@@ -109,58 +194,46 @@ def _add_dense(
     count = 0
     for row in range(first, last):
         if after[d + 2, row] != 0.0 or after[d + 1, row] != 0.0:
-            scratch[count] = row
+            sources[count] = row
             count += 1
-    at = maps.terms[term, 2] - first * width
+    weights_at = maps.terms[term, WEIGHTS_AT] - first * width
     for i in range(0, count, 4):
         # A block that is not full repeats its last neuron, with factor 0.
-        j0, j1 = scratch[i], scratch[min(i + 1, count - 1)]
-        j2, j3 = scratch[min(i + 2, count - 1)], scratch[min(i + 3, count - 1)]
+        j0, j1 = sources[i], sources[min(i + 1, count - 1)]
+        j2, j3 = sources[min(i + 2, count - 1)], sources[min(i + 3, count - 1)]
         o1 = 1.0 if i + 1 < count else 0.0
         o2 = 1.0 if i + 2 < count else 0.0
         o3 = 1.0 if i + 3 < count else 0.0
-        a0, a1, a2, a3 = at + j0 * width, at + j1 * width, at + j2 * width, at + j3 * width
+        at = (
+            weights_at + j0 * width,
+            weights_at + j1 * width,
+            weights_at + j2 * width,
+            weights_at + j3 * width,
+        )
         for c in range(d + 1):
             line = after[c]
-            _add_four(
-                maps.weights,
-                a0,
-                a1,
-                a2,
-                a3,
-                line[j0],
-                line[j1] * o1,
-                line[j2] * o2,
-                line[j3] * o3,
-                before[c, begin:end],
-            )
+            factors = line[j0], line[j1] * o1, line[j2] * o2, line[j3] * o3
+            _add_four(maps.weights, at, factors, before[c, begin:end])
         if bounds:
             error, size = after[d + 1], after[d + 2]
-            _add_four_bounds(
-                maps.weights,
-                a0,
-                a1,
-                a2,
-                a3,
-                (error[j0] + gamma * size[j0] + TINY) * INFLATE,
-                (error[j1] + gamma * size[j1] + TINY) * INFLATE * o1,
-                (error[j2] + gamma * size[j2] + TINY) * INFLATE * o2,
-                (error[j3] + gamma * size[j3] + TINY) * INFLATE * o3,
-                before[d + 1, begin:end],
+            factors = (
+                contribution(error[j0], size[j0], gamma),
+                contribution(error[j1], size[j1], gamma) * o1,
+                contribution(error[j2], size[j2], gamma) * o2,
+                contribution(error[j3], size[j3], gamma) * o3,
             )
+            _add_four_bounds(maps.weights, at, factors, before[d + 1, begin:end])
 
 
-@kernel
-def _add_column(
-    maps: Any, before: Any, term: int, layer: int, row: int, change: Any, bounds: bool
-) -> None:
-    """Add the contribution `change` (d + 1 columns and a bound) of one source neuron."""
-    d = maps.dimension
-    source_row = row - maps.row_start[maps.terms[term, 0]]
+@inner_kernel
+def _add_column(maps: Any, current: Any, term: int, layer: int, row: int, bounds: bool) -> None:
+    """Add ``current.change`` (d + 1 columns and a bound) times the weights of one source neuron."""
+    d, before, change = maps.dimension, current.before, current.change
+    source_row = row - maps.row_start[maps.terms[term, SOURCE]]
     begin, end = maps.row_start[layer], maps.row_start[layer + 1]
-    at = maps.terms[term, 2]
-    if maps.terms[term, 1]:
-        column = maps.terms[term, 3] + source_row
+    at = maps.terms[term, WEIGHTS_AT]
+    if maps.terms[term, IS_SPARSE]:
+        column = maps.terms[term, COLUMNS_AT] + source_row
         for k in range(at + maps.columns[column], at + maps.columns[column + 1]):
             target = begin + maps.targets[k]
             weight = maps.weights[k]
@@ -180,131 +253,29 @@ def _add_column(
             out[r] += abs(weights[r]) * factor
 
 
-@kernel
-def sum_layer(
-    maps: Any, before: Any, after: Any, layer: int, bounds: bool, scratch: Any, change: Any
-) -> None:
-    """Pre-activations of a layer, from the outputs of its sources."""
-    d = maps.dimension
-    begin, end = maps.row_start[layer], maps.row_start[layer + 1]
-    for c in range(d + 2):
-        for row in range(begin, end):
-            before[c, row] = maps.bias[row] if c == d else 0.0
-    gamma = maps.gamma[layer]
-    for term in range(maps.term_start[layer], maps.term_start[layer + 1]):
-        if not maps.terms[term, 1]:
-            _add_dense(maps, before, after, term, layer, bounds, scratch)
-            continue
-        source = maps.terms[term, 0]
-        for row in range(maps.row_start[source], maps.row_start[source + 1]):
-            if after[d + 2, row] == 0.0 and after[d + 1, row] == 0.0:
-                continue
-            for c in range(d + 1):
-                change[c] = after[c, row]
-            change[d + 1] = (after[d + 1, row] + gamma * after[d + 2, row] + TINY) * INFLATE
-            _add_column(maps, before, term, layer, row, change, bounds)
+@inner_fused_kernel
+def _add_four(weights: Any, at: Any, factors: Any, out: Any) -> None:
+    """out[r] += factors[0] * weights[at[0] + r] + … + factors[3] * weights[at[3] + r]."""
+    width = len(out)
+    f0, f1, f2, f3 = factors
+    w0, w1 = weights[at[0] : at[0] + width], weights[at[1] : at[1] + width]
+    w2, w3 = weights[at[2] : at[2] + width], weights[at[3] : at[3] + width]
+    for r in range(width):
+        out[r] += (w0[r] * f0 + w1[r] * f1) + (w2[r] * f2 + w3[r] * f3)
 
 
-@kernel
-def change_piece(
-    maps: Any,
-    before: Any,
-    after: Any,
-    layer: int,
-    row: int,
-    piece: int,
-    bounds: bool,
-    change: Any,
-) -> None:
-    """Put a neuron of `layer` on another piece, and correct the rows of the next layer."""
-    d = maps.dimension
-    for c in range(d + 1):
-        change[c] = -after[c, row]
-    set_piece(maps, before, after, row, maps.gamma[layer], piece)
-    largest = 0.0
-    for c in range(d + 1):
-        change[c] += after[c, row]
-        largest = max(largest, abs(change[c]))
-    # The old output's contribution stays in the bound, which is therefore too large, not small.
-    change[d + 1] = (after[d + 1, row] + maps.gamma[layer + 1] * largest + TINY) * INFLATE
-    for term in range(maps.term_start[layer + 1], maps.term_start[layer + 2]):
-        if maps.terms[term, 0] == layer:
-            _add_column(maps, before, term, layer + 1, row, change, bounds)
+@inner_fused_kernel
+def _add_four_bounds(weights: Any, at: Any, factors: Any, out: Any) -> None:
+    """The same with the absolute values of the weights."""
+    width = len(out)
+    f0, f1, f2, f3 = factors
+    w0, w1 = weights[at[0] : at[0] + width], weights[at[1] : at[1] + width]
+    w2, w3 = weights[at[2] : at[2] + width], weights[at[3] : at[3] + width]
+    for r in range(width):
+        out[r] += (abs(w0[r]) * f0 + abs(w1[r]) * f1) + (abs(w2[r]) * f2 + abs(w3[r]) * f3)
 
 
-@kernel
-def enter_layer(
-    maps: Any,
-    before: Any,
-    after: Any,
-    pattern: Any,
-    layer: int,
-    pieces: Any,
-    at: int,
-    changes: Any,
-    bounds: bool,
-    scratch: Any,
-    change: Any,
-) -> None:
-    """Fix the pieces of `layer`, and bring the pre-activations of the next layer up to date.
-
-    The pieces are ``pieces[at], …``; layer 0 has none.
-    ``changes[layer + 1]`` counts the rank-one changes since the next layer was summed; it is
-    negative where its rows belong to another map of `layer` and must be summed anew.
-    """
-    begin = maps.row_start[layer]
-    width = maps.row_start[layer + 1] - begin
-    first = begin - maps.row_start[1]
-    changes[layer + 2] = -1
-    if layer > 0 and changes[layer + 1] >= 0:
-        flips = 0
-        for j in range(width):
-            flips += pieces[at + j] != pattern[first + j]
-        if flips * 4 <= width + 8 and changes[layer + 1] + flips <= MOST_CHANGES:
-            for j in range(width):
-                piece = pieces[at + j]
-                if piece != pattern[first + j]:
-                    pattern[first + j] = piece
-                    change_piece(maps, before, after, layer, begin + j, piece, bounds, change)
-            changes[layer + 1] += flips
-            return
-    if layer == 0:
-        load_input(maps, after)
-    else:
-        for j in range(width):
-            pattern[first + j] = pieces[at + j]
-            set_piece(maps, before, after, begin + j, maps.gamma[layer], pieces[at + j])
-    sum_layer(maps, before, after, layer + 1, bounds, scratch, change)
-    changes[layer + 1] = 0
-
-
-@kernel
-def enter_layers(
-    maps: Any,
-    before: Any,
-    after: Any,
-    pattern: Any,
-    pieces: Any,
-    layers: int,
-    changes: Any,
-    bounds: bool,
-    scratch: Any,
-    change: Any,
-) -> None:
-    """Make the maps of the first layers anew, from the pieces of all of them."""
-    for layer in range(layers):
-        changes[layer + 1] = -1
-        at = maps.row_start[layer] - maps.row_start[1]
-        enter_layer(
-            maps,
-            before,
-            after,
-            pattern,
-            layer,
-            pieces,
-            at,
-            changes,
-            bounds,
-            scratch,
-            change,
-        )
+@template
+def contribution(error: float, size: float, gamma: float) -> float:
+    """Step 1: what a neuron adds to the error of a row, for each unit of its weight: f + γ a."""
+    return (error + gamma * size + TINY) * INFLATE

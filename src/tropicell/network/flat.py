@@ -5,8 +5,8 @@
 order in which they read them. (Certificates have arrays of their own, on purpose.)
 
 Layers are counted from 0 (the input). Every neuron of every layer has a *row*; the rows of
-layer ℓ are ``row_start[ℓ] : row_start[ℓ + 1]``, layer 0 included. A *line* is a place where a
-neuron bends: the hyperplane ``z = t`` of one of its breakpoints. Lines are numbered through:
+layer ℓ are ``row_start[ℓ] : row_start[ℓ + 1]``, layer 0 included. A *line* of these arrays is a
+boundary: the hyperplane ``z = t`` of one breakpoint of a neuron. They are numbered through:
 
 - line 0 is the hyperplane at infinity, ``w = 0`` in homogeneous coordinates,
 - lines 1 … D are the rows of the domain,
@@ -88,6 +88,12 @@ def embedding_of(network: Network) -> FloatArray:
 #: A matrix with a smaller part of nonzeros than this is kept sparse.
 _SPARSE_BELOW = 0.3
 
+# Columns of `MapArrays.terms`.
+SOURCE = 0  # the layer that is read
+IS_SPARSE = 1  # 1 if its matrix is kept as compressed columns
+WEIGHTS_AT = 2  # where its numbers begin in `weights`
+COLUMNS_AT = 3  # where its column pointers begin in `columns` (sparse only)
+
 #: Roundings beyond one per summand that the error bound of a sum leaves room for.
 EXTRA_ROUNDINGS = 160
 
@@ -165,15 +171,15 @@ class MapArrays(NamedTuple):
     term_start : ndarray, shape (L + 2,)
         The terms of layer ℓ are ``term_start[ℓ] : term_start[ℓ + 1]``.
     terms : ndarray, shape (terms, 4)
-        Per term: the source layer; 1 if the matrix is sparse; where its numbers begin in
-        `weights`; where its column pointers begin in `columns` (sparse only). Matrices are
+        See `SOURCE`, `IS_SPARSE`, `WEIGHTS_AT`, `COLUMNS_AT`. Matrices are
         stored by source neuron: dense ones as (source, target), sparse ones as compressed columns.
     weights, columns, targets : ndarray
         Numbers; column pointers (relative to the term's first number); target rows (relative
         to their layer) of sparse numbers.
     gamma : ndarray, shape (L + 1,)
-        Relative rounding error of the sums that make the rows of a layer, that of the rows of layer
-        0 included where these are read. The first one is that of layer 0 by itself.
+        Relative rounding error γ of the sums that make the rows of a layer (step 1 of
+        docs/error-bound.md), that of the rows of layer 0 included where these are read. The first
+        one is that of layer 0 by itself.
     """
 
     dimension: int
@@ -204,7 +210,8 @@ class LineArrays(NamedTuple):
     line_row, line_at : ndarray, shape (lines,)
         Row of a line's neuron (-1 for the domain), and its breakpoint.
     line_slack : ndarray, shape (lines,)
-        Part of the error bound that comes from the bias and the breakpoint alone.
+        Part of the error bound that comes from the bias and the breakpoint alone: γ (|b| + |t|) of
+        step 1 of docs/error-bound.md.
     plain : ndarray of bool, shape (L + 1,)
         Layers in which every neuron has exactly one breakpoint, at 0.
     domain_rows : ndarray, shape (1 + domain rows, d + 1)

@@ -11,21 +11,21 @@ from numpy.typing import NDArray
 
 from tropicell._runtime._hashing import _hash
 from tropicell._runtime.arrays import FloatArray
-from tropicell._runtime.compiling import njit
+from tropicell._runtime.jit import kernel
 
 Words = NDArray[np.uint64]
 Slots = NDArray[np.int32]
 NEWEST, OLDEST, SIZE = 0, 1, 2
 
 
-@njit(cache=True, nogil=True)
+@kernel(allocates=True)
 def _home(query: Words, size: int) -> np.int64:  # pragma: no cover - compiled
     """Where in a table of that size a pattern would stand if there were no collisions."""
     value = _hash(query)
     return np.int64((value ^ (value >> np.uint64(32))) & np.uint64(size - 1))
 
 
-@njit(cache=True, nogil=True)
+@kernel(allocates=True)
 def _place(table: Slots, words: Words, query: Words) -> np.int64:  # pragma: no cover - compiled
     """Where a pattern stands in the table, or the free place where it would."""
     place = _home(query, len(table))
@@ -40,7 +40,7 @@ def _place(table: Slots, words: Words, query: Words) -> np.int64:  # pragma: no 
     return place
 
 
-@njit(cache=True, nogil=True)
+@kernel(allocates=True)
 def _take_out(table: Slots, words: Words, slot: int) -> None:  # pragma: no cover - compiled
     """Remove a slot from the table; what was pushed on by a collision moves back."""
     mask = len(table) - 1
@@ -56,7 +56,7 @@ def _take_out(table: Slots, words: Words, slot: int) -> None:  # pragma: no cove
     table[hole] = 0
 
 
-@njit(cache=True, nogil=True)
+@kernel(allocates=True)
 def _unlink(newer: Slots, older: Slots, ends: Slots, slot: int) -> None:  # pragma: no cover
     if newer[slot] >= 0:
         older[newer[slot]] = older[slot]
@@ -68,7 +68,7 @@ def _unlink(newer: Slots, older: Slots, ends: Slots, slot: int) -> None:  # prag
         ends[OLDEST] = newer[slot]
 
 
-@njit(cache=True, nogil=True)
+@kernel(allocates=True)
 def _link(newer: Slots, older: Slots, ends: Slots, slot: int) -> None:  # pragma: no cover
     """Make a slot the newest."""
     newer[slot] = -1
@@ -80,7 +80,7 @@ def _link(newer: Slots, older: Slots, ends: Slots, slot: int) -> None:  # pragma
     ends[NEWEST] = slot
 
 
-@njit(cache=True, nogil=True)
+@kernel(allocates=True)
 def find(
     table: Slots,
     words: Words,
@@ -104,7 +104,7 @@ def find(
     return count
 
 
-@njit(cache=True, nogil=True)
+@kernel(allocates=True)
 def append(
     table: Slots,
     words: Words,
@@ -135,14 +135,14 @@ def append(
         table[_place(table, words, words[slot])] = slot + 1
 
 
-@njit(cache=True, nogil=True)
+@kernel(allocates=True)
 def fill(table: Slots, words: Words, size: int) -> None:  # pragma: no cover - compiled
     """Enter the first slots into an empty table."""
     for slot in range(size):
         table[_place(table, words, words[slot])] = slot + 1
 
 
-@njit(cache=True, nogil=True)
+@kernel(allocates=True)
 def from_oldest(newer: Slots, ends: Slots) -> Slots:  # pragma: no cover - compiled
     """All slots, the oldest first."""
     slots = np.empty(ends[SIZE], np.int32)
@@ -153,7 +153,7 @@ def from_oldest(newer: Slots, ends: Slots) -> Slots:  # pragma: no cover - compi
     return slots
 
 
-@njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
+@kernel(sums="in any order", allocates=True)
 def multiply(
     maps: FloatArray, slots: NDArray[np.signedinteger], points: FloatArray, values: FloatArray
 ) -> None:  # pragma: no cover - compiled

@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tropicell._runtime.compiling import njit
-from tropicell._runtime.jit import lowest_bit
+from tropicell._runtime.jit import kernel, lowest_bit
 
 
-@njit(cache=True, nogil=True)
+@kernel(allocates=True)
 def _layer_of_difference(
     bits: NDArray[np.uint64],
     members: NDArray[np.int64],
@@ -28,7 +27,7 @@ def _layer_of_difference(
     return -1
 
 
-@njit(cache=True, nogil=True)
+@kernel(allocates=True)
 def _most_even_bit(
     bits: NDArray[np.uint64],
     members: NDArray[np.int64],
@@ -59,7 +58,7 @@ def _most_even_bit(
     return 64 * first_word + best
 
 
-@njit(cache=True, nogil=True)
+@kernel(allocates=True)
 def _zeros_first(
     bits: NDArray[np.uint64], members: NDArray[np.int64], bit: int
 ) -> int:  # pragma: no cover - compiled
@@ -73,7 +72,7 @@ def _zeros_first(
     return zeros
 
 
-@njit(cache=True, nogil=True)
+@kernel(allocates=True)
 def _put(
     place: NDArray[np.int64],
     first: int,
@@ -89,7 +88,7 @@ def _put(
     place[3], place[4], place[5], place[6] = prefix, parent, side, level
 
 
-@njit(cache=True, nogil=True)
+@kernel(allocates=True)
 def build(
     bits: NDArray[np.uint64], word_start: NDArray[np.int64], weights: NDArray[np.float64]
 ) -> Any:  # pragma: no cover - compiled
@@ -158,7 +157,7 @@ def build(
     return children, bit, prefix, prefix_layer[:prefixes], prefix_region[:prefixes], levels
 
 
-@njit(cache=True, nogil=True)
+@kernel(allocates=True)
 def sides(
     children: NDArray[np.int32],
     node_line: NDArray[np.int64],

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from tropicell._runtime.arrays import FloatArray, IntArray
-from tropicell._runtime.compiling import njit
+from tropicell._runtime.jit import kernel
 from tropicell.network.flat import NeuronArrays, neuron_arrays
 from tropicell.network.network import Network
 
@@ -73,7 +73,7 @@ def _matrices(network: Network) -> tuple[IntArray, FloatArray, IntArray, IntArra
     return table, np.concatenate(weights), np.concatenate(sources), np.concatenate(pointers)
 
 
-@njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
+@kernel(sums="in any order", allocates=True)
 def _dot(a: FloatArray, b: FloatArray) -> float:  # pragma: no cover - compiled
     total = 0.0
     for i in range(len(a)):
@@ -81,7 +81,7 @@ def _dot(a: FloatArray, b: FloatArray) -> float:  # pragma: no cover - compiled
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel(allocates=True)
 def _add_term(
     term: IntArray, flat: PointNetwork, source: FloatArray, total: FloatArray
 ) -> None:  # pragma: no cover - compiled
@@ -96,7 +96,7 @@ def _add_term(
             total[row] += _dot(flat.weights[start + row * size : start + (row + 1) * size], source)
 
 
-@njit(cache=True, nogil=True)
+@kernel(allocates=True)
 def point_words(
     points: FloatArray, flat: PointNetwork, bits: int, words: NDArray[np.uint64]
 ) -> bool:  # pragma: no cover - compiled

@@ -171,7 +171,7 @@ def _checked(weights: ArrayLike, count: int) -> FloatArray:
 
 def _weights(regions: Regions) -> FloatArray:
     count = len(regions)
-    volumes = regions.__dict__.get("volumes")  # only if the engine gave them
+    volumes = regions.known("volumes")
     if volumes is None or not np.isfinite(volumes).all() or not volumes.sum() > 0:
         return np.ones(count)
     return _checked(volumes, count)

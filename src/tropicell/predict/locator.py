@@ -433,7 +433,7 @@ def _sides(locator: RegionLocator) -> tuple[NDArray[np.int32], NDArray[np.int64]
     regions, tree = locator.regions, locator.tree
     if len(tree.rows) == 0:
         return np.empty((0, 2), np.int32), np.zeros(1, dtype=np.int64)
-    facets = regions.__dict__.get("facet_lines")  # only if the engine gave them
+    facets = regions.known("facet_lines")
     if facets is None:
         facets = Ragged(np.empty(0, np.int64), np.zeros(len(regions), np.int64))
     tests, ends = _cut_tree.sides(

@@ -42,17 +42,7 @@ def _unpack(words: Any, bits: int, first: int, pieces: Any) -> None:
 
 
 @kernel
-def maps_of_patterns(
-    maps: Any,
-    words: Any,
-    bits: int,
-    pieces: Any,
-    before: Any,
-    after: Any,
-    scratch: Any,
-    change: Any,
-    found: Any,
-) -> None:
+def maps_of_patterns(maps: Any, words: Any, bits: int, current: Any, found: Any) -> None:
     """Maps of the last layer before its activation, for each pattern of the layers before it.
 
     Parameters
@@ -62,24 +52,23 @@ def maps_of_patterns(
         Packed patterns of all layers but the last.
     bits : int
         Bits of a neuron.
-    pieces : ndarray of uint8, shape (neurons of all layers but the last,)
-        Room for one pattern.
-    before, after, scratch, change : ndarray
-        Room for its maps, see `tropicell.network._layer_maps`.
+    current : LayerMaps
+        Room for one pattern of all layers but the last, and for its maps.
     found : ndarray, shape (patterns, width of the last layer, inputs + 1)
         Gets the maps.
     """
     d, last = maps.dimension, len(maps.row_start) - 2
-    load_input(maps, after)
-    sum_layer(maps, before, after, 1, False, scratch, change)
+    pieces, before = current.pattern, current.before
+    load_input(maps, current)
+    sum_layer(maps, current, 1, False)
     for i in range(len(words)):
         first = 1 if i == 0 else _first_change(maps, words[i - 1], words[i], bits)
         _unpack(words[i], bits, maps.row_start[first] - maps.row_start[1], pieces)
         for layer in range(first, last):
             for row in range(maps.row_start[layer], maps.row_start[layer + 1]):
                 piece = pieces[row - maps.row_start[1]]
-                set_piece(maps, before, after, row, maps.gamma[layer], piece)
-            sum_layer(maps, before, after, layer + 1, False, scratch, change)
+                set_piece(maps, current, row, maps.gamma[layer], piece)
+            sum_layer(maps, current, layer + 1, False)
         at = maps.row_start[last]
         for o in range(found.shape[1]):
             for c in range(d + 1):

@@ -60,7 +60,7 @@ def known_rows(regions: Regions, index: int) -> tuple[Row, ...]:
     """The inequalities of a region as integers: those of its facets, if these are known."""
     rows = regions[index].inequalities
     chosen = list(range(len(rows)))
-    if "facet_lines" in vars(regions):
+    if regions.known("facet_lines") is not None:
         places = {source: i for i, source in enumerate(rows.sources)}
         lines = regions.facet_lines[index]
         chosen = [places[regions.lines.boundary(int(line))] for line in lines if line > 0]

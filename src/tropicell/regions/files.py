@@ -63,7 +63,7 @@ def save_regions(regions: Regions, path: str | os.PathLike[str]) -> None:
     arrays["words"] = regions.packed.words
     arrays["witnesses"] = to_floats(regions.witnesses)
     for name in ("bounded", "volumes", "corners", "facet_lines"):
-        column = regions.__dict__.get(name)
+        column = regions.known(name)
         if isinstance(column, Ragged):
             arrays[name], arrays[f"{name}.ends"] = column.values, column.ends
         elif column is not None:

@@ -123,7 +123,21 @@ class Regions:
             "corners": corners,
             "facet_lines": facet_lines,
         }
-        self.__dict__.update({name: column for name, column in given.items() if column is not None})
+        vars(self).update({name: column for name, column in given.items() if column is not None})
+
+    def known(self, column: str) -> Any:
+        """A column if it is there: given by the engine, or worked out before; None if it is not.
+
+        Examples
+        --------
+        >>> from tropicell import Network, enumerate_regions
+        >>> regions = enumerate_regions(Network.mlp([[[1.0], [-1.0]], [[1.0, 2.0]]]))
+        >>> regions.known("affine_maps") is None, len(regions.affine_maps)
+        (True, 2)
+        >>> len(regions.known("affine_maps"))
+        2
+        """
+        return vars(self).get(column)
 
     # --- one region, all regions --------------------------------------------------------------
 
@@ -265,13 +279,13 @@ class Regions:
         for name in columns:
             if name not in ways:
                 raise InvalidInputError(f"columns are among {', '.join(ways)}, not {name!r}")
-            if name not in self.__dict__:
-                self.__dict__[name] = ways[name]()
+            if self.known(name) is None:
+                vars(self)[name] = ways[name]()
         return self
 
     def affine_map(self, index: int) -> AffineMap:
         """The map of one region in float64: that of `affine_maps`, if these are worked out."""
-        if "affine_maps" in self.__dict__:
+        if self.known("affine_maps") is not None:
             columns = self.affine_maps[index]
         else:
             columns = self.network.maps("float").of_pattern(self.packed[index])
@@ -404,7 +418,7 @@ class Regions:
     @property
     def nbytes(self) -> int:
         """Memory of the columns in bytes."""
-        columns = [self.packed, self.witnesses, *self.__dict__.values()]
+        columns = [self.packed, self.witnesses, *vars(self).values()]
         seen = {
             id(c): c.nbytes for c in columns if isinstance(c, (np.ndarray, Ragged, PackedPatterns))
         }
@@ -438,7 +452,7 @@ class _NeighboursOf:
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _known_neighbours, (self() if "neighbours" in vars(self.regions) else None,)
+        return _known_neighbours, (None if self.regions.known("neighbours") is None else self(),)
 
 
 def _known_neighbours(found: list[int] | None) -> Callable[[], list[int]] | None:

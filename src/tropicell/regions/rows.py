@@ -28,7 +28,7 @@ def rows(regions: Regions, numbers: NDArray[np.int64]) -> Regions:
     """
     columns: dict[str, Any] = {}
     for name in _COLUMNS:
-        column = vars(regions).get(name)
+        column = regions.known(name)
         if isinstance(column, Ragged):
             parts = [column[int(k)] for k in numbers]
             values = np.concatenate(parts) if parts else column.values[:0]
@@ -54,8 +54,8 @@ def joined(network: Network, domain: Domain, parts: Sequence[Regions]) -> Region
         return Regions(network, domain, packed, np.empty((0, network.n_inputs)), complete=False)
     columns: dict[str, Any] = {}
     for name in _COLUMNS:
-        known = [vars(part)[name] for part in parts if name in vars(part)]
-        if len(known) < len(parts):
+        known = [part.known(name) for part in parts]
+        if any(column is None for column in known):
             continue
         if isinstance(known[0], Ragged):
             values = np.concatenate([column.values for column in known])

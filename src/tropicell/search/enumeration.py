@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypedDict, Unpack, overload
 
 from tropicell.engines.column_store import Store
@@ -13,7 +14,7 @@ from tropicell.network.domains import Domain
 from tropicell.network.network import Network
 from tropicell.regions.regions import Regions
 from tropicell.search.checkpoint import Checkpoint
-from tropicell.search.search import Backend, Device, Engine, Search
+from tropicell.search.search import Backend, Device, EngineName, Search, SearchOptions
 
 if TYPE_CHECKING:
     from tropicell.regions.stored.stored_regions import StoredRegions
@@ -26,7 +27,7 @@ _BATCH = 4096
 class _Options(TypedDict, total=False):
     """What `enumerate_regions` takes besides `out`, which decides what it returns."""
 
-    engine: Engine
+    engine: EngineName
     arithmetic: ArithmeticName
     max_regions: int | None
     max_seconds: float | None
@@ -63,7 +64,7 @@ def enumerate_regions(
     network: Network,
     domain: Domain | None = None,
     *,
-    engine: Engine = "auto",
+    engine: EngineName = "auto",
     arithmetic: ArithmeticName = "exact",
     max_regions: int | None = None,
     max_seconds: float | None = None,
@@ -134,13 +135,22 @@ def enumerate_regions(
     >>> len(enumerate_regions(network))
     7
     """
-    search = Search(
-        network, domain, engine, arithmetic, max_regions, max_seconds, workers, progress, device
+    options = SearchOptions(
+        engine=engine,
+        arithmetic=arithmetic,
+        max_regions=max_regions,
+        max_seconds=max_seconds,
+        max_bytes=max_bytes,
+        workers=workers,
+        checkpoint=checkpoint,
+        device=device,
+        engine_backend=engine_backend,
+        address=address,
+        progress=progress,
     )
-    search.max_bytes, search.checkpoint = max_bytes, checkpoint
-    search.backend, search.address = engine_backend, address
     if out is not None:
-        return _to_folder(search, out)
+        return _to_folder(network, domain, options, out)
+    search = Search(network, domain, options)
     store = Store(workers)
     full = False
     for batch in search.batches(store=True):
@@ -153,13 +163,19 @@ def enumerate_regions(
     return search.regions(store, complete=search.complete)
 
 
-def _to_folder(search: Search, out: str | os.PathLike[str] | RegionFolder) -> StoredRegions:
+def _to_folder(
+    network: Network,
+    domain: Domain | None,
+    options: SearchOptions,
+    out: str | os.PathLike[str] | RegionFolder,
+) -> StoredRegions:
     from tropicell.regions.stored.stored_regions import StoredRegions  # noqa: PLC0415
     from tropicell.regions.stored.tables import load_arrow  # noqa: PLC0415
     from tropicell.search.folder import FolderWriter, RegionFolder  # noqa: PLC0415 - an extra
 
     load_arrow()
-    search.out = out if isinstance(out, RegionFolder) else RegionFolder(out)
+    folder = out if isinstance(out, RegionFolder) else RegionFolder(out)
+    search = Search(network, domain, replace(options, out=folder))
     try:
         for _ in search.batches(store=True):
             pass
@@ -171,14 +187,14 @@ def _to_folder(search: Search, out: str | os.PathLike[str] | RegionFolder) -> St
     finally:
         if search.keeper is not None:
             search.keeper.close()
-    return StoredRegions.open(search.out.path)
+    return StoredRegions.open(folder.path)
 
 
 def count_regions(
     network: Network,
     domain: Domain | None = None,
     *,
-    engine: Engine = "auto",
+    engine: EngineName = "auto",
     arithmetic: ArithmeticName = "exact",
     max_regions: int | None = None,
     max_seconds: float | None = None,
@@ -204,11 +220,19 @@ def count_regions(
     >>> count_regions(Network.mlp([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0]]]))
     4
     """
-    search = Search(
-        network, domain, engine, arithmetic, max_regions, max_seconds, workers, progress, device
+    options = SearchOptions(
+        engine=engine,
+        arithmetic=arithmetic,
+        max_regions=max_regions,
+        max_seconds=max_seconds,
+        workers=workers,
+        checkpoint=checkpoint,
+        device=device,
+        engine_backend=engine_backend,
+        address=address,
+        progress=progress,
     )
-    search.checkpoint = checkpoint
-    search.backend, search.address = engine_backend, address
+    search = Search(network, domain, options)
     for _ in search.batches(store=False):
         pass
     if not search.complete:
@@ -220,7 +244,7 @@ def iter_regions(
     network: Network,
     domain: Domain | None = None,
     *,
-    engine: Engine = "auto",
+    engine: EngineName = "auto",
     arithmetic: ArithmeticName = "exact",
     max_regions: int | None = None,
     max_seconds: float | None = None,
@@ -243,9 +267,16 @@ def iter_regions(
     >>> sum(len(batch) for batch in iter_regions(network))
     4
     """
-    search = Search(
-        network, domain, engine, arithmetic, max_regions, max_seconds, workers, progress, device
+    options = SearchOptions(
+        engine=engine,
+        arithmetic=arithmetic,
+        max_regions=max_regions,
+        max_seconds=max_seconds,
+        workers=workers,
+        device=device,
+        progress=progress,
     )
+    search = Search(network, domain, options)
     waiting: Store | None = None
     for batch in search.batches(store=True, pausing=True):
         if waiting is not None and waiting.regions >= _BATCH:

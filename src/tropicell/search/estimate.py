@@ -137,7 +137,7 @@ def estimate_regions(
     inner, inside = resolve(network, domain)
     least = lower_bound(inner) if isinstance(inside, WholeSpace) else 1
     most = upper_bound(inner)
-    engine = runs.choose("auto", inner)
+    engine = runs.choose("auto", inner).name
     runs.load(engine, inner.n_inputs)
     started = clock()
     halt = Halt(max_seconds, current())

@@ -20,7 +20,7 @@ from tropicell.geometry.arithmetic import ArithmeticName
 from tropicell.network.domains import Domain, resolve
 from tropicell.network.network import Network
 from tropicell.search.enumeration import count_regions
-from tropicell.search.search import Engine
+from tropicell.search.search import EngineName
 
 if TYPE_CHECKING:  # Numba is slow to import
     from tropicell.engines.cells._many import Counting
@@ -40,7 +40,7 @@ def count_many(
     *,
     workers: int = 1,
     arithmetic: ArithmeticName = "exact",
-    engine: Engine = "auto",
+    engine: EngineName = "auto",
     progress: bool | None = None,
 ) -> NDArray[np.int64]:
     """Count the linear regions of many networks: one call, thousands of small networks.
@@ -201,7 +201,7 @@ def _count_others(
     networks: Sequence[Network],
     domain: Domain | None,
     arithmetic: ArithmeticName,
-    engine: Engine,
+    engine: EngineName,
     counts: NDArray[np.int64],
     workers: int,
     bar: Any,
@@ -214,7 +214,11 @@ def _count_others(
 
 
 def _count_one(
-    network: Network, index: int, domain: Domain | None, arithmetic: ArithmeticName, engine: Engine
+    network: Network,
+    index: int,
+    domain: Domain | None,
+    arithmetic: ArithmeticName,
+    engine: EngineName,
 ) -> int:
     try:
         return count_regions(network, domain, arithmetic=arithmetic, engine=engine, progress=False)

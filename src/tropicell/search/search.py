@@ -7,9 +7,8 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import nullcontext
-from dataclasses import dataclass, field
-from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, Protocol, cast, get_args
 
 import numpy as np
 
@@ -28,11 +27,12 @@ from tropicell.search.checkpoint import Checkpoint, CheckpointFile, identity
 
 if TYPE_CHECKING:
     from tropicell.engines.gpu._layout import Backend as DeviceBackend
+    from tropicell.engines.table import Engine
     from tropicell.engines.threads import UnitRun
     from tropicell.engines.units import Task, Unit
     from tropicell.search.folder import RegionFolder
 
-Engine = Literal["auto", "cells", "halfspaces", "traverse"]
+EngineName = Literal["auto", "cells", "halfspaces", "traverse"]
 Device = Literal["cpu", "cuda"]
 Backend = Literal["threads", "ray"]
 
@@ -41,52 +41,84 @@ Backend = Literal["threads", "ray"]
 _ESTIMATE = 0.5
 
 
-@dataclass
-class Search:
-    """One search; iterate over `batches` once."""
+@dataclass(frozen=True)
+class SearchOptions:
+    """What a user may choose about a search; see `tropicell.enumerate_regions`."""
 
-    network: Network
-    domain: Domain | None
-    engine: str
-    arithmetic: ArithmeticName
-    max_regions: int | None
-    max_seconds: float | None
-    workers: int
-    progress: bool | None
-    device: str = "cpu"
+    engine: EngineName = "auto"
+    arithmetic: ArithmeticName = "exact"
+    max_regions: int | None = None
+    max_seconds: float | None = None
     max_bytes: int | None = None
+    workers: int = 1
     checkpoint: str | os.PathLike[str] | Checkpoint | None = None
+    device: Device = "cpu"
     out: RegionFolder | None = None
-    backend: Backend = "threads"
+    engine_backend: Backend = "threads"
     address: str | None = None
-    keeper: Keeper | None = None
-    ending: _Ending = field(init=False)
-    complete: bool = False
-    count: int = 0
-    stats: dict[str, Any] = field(default_factory=dict)
-    _driver: _Driver | None = None
+    progress: bool | None = None
 
-    def _check(self) -> Domain:
+    def check(self) -> None:
+        """Refuse what makes no sense, before the work starts."""
         for name in ("max_regions", "max_seconds", "max_bytes"):
             value = getattr(self, name)
             if value is not None and not value >= 0:
                 raise InvalidInputError(f"{name} must not be negative, got {value}")
-        if self.arithmetic not in ("exact", "float"):
-            raise InvalidInputError(
-                f"arithmetic must be 'exact' or 'float', not {self.arithmetic!r}"
-            )
+        for name, kind in _CHOICES.items():
+            value, choices = getattr(self, name), [repr(choice) for choice in get_args(kind)]
+            if repr(value) not in choices:
+                allowed = " or ".join([", ".join(choices[:-1]), choices[-1]])
+                raise InvalidInputError(f"{name} must be {allowed}, not {value!r}")
         check_workers(self.workers)
-        if self.device not in ("cpu", "cuda"):
-            raise InvalidInputError(f"device must be 'cpu' or 'cuda', not {self.device!r}")
         if self.device != "cpu":
             for name in ("checkpoint", "out"):
                 if getattr(self, name) is not None:
                     raise InvalidInputError(
                         f"{name} is for the CPU: leave it out, or device={self.device!r}"
                     )
-        self.network, domain = resolve(self.network, self.domain)
-        self.domain = domain
-        return domain
+        if self.out is not None and self.checkpoint is not None:
+            raise InvalidInputError(
+                "out and checkpoint do not go together: the folder of out is a checkpoint"
+            )
+        if self.engine_backend == "ray" and self.checkpoint is not None:
+            raise InvalidInputError(
+                "engine_backend='ray' does not go together with checkpoints; use out"
+            )
+
+
+#: The options that are one of a few words.
+_CHOICES = {
+    "engine": EngineName,
+    "arithmetic": ArithmeticName,
+    "device": Device,
+    "engine_backend": Backend,
+}
+
+
+class Search:
+    """One search; iterate over `batches` once.
+
+    Attributes
+    ----------
+    complete : bool
+        Whether all regions were found.
+    count : int
+        How many.
+    stats : dict
+        What a user sees of the search.
+    keeper : Keeper or None
+        Where regions, and what is left to do, are written down.
+    """
+
+    def __init__(self, network: Network, domain: Domain | None, options: SearchOptions) -> None:
+        options.check()
+        self.options = options
+        self.network, self.domain = resolve(network, domain)
+        self.keeper: Keeper | None = None
+        self.complete = False
+        self.count = 0
+        self.stats: dict[str, Any] = {}
+        self._driver: _Driver | None = None
 
     def batches(self, *, store: bool, pausing: bool = False) -> Iterator[Columns]:
         """Run the engine until it is done, a budget is spent, or a signal comes.
@@ -94,48 +126,50 @@ class Search:
         If `pausing`, signals are left alone while the caller is at work. The time begins when the
         kernels are loaded.
         """
-        from tropicell.engines import table as runs  # noqa: PLC0415 - Numba is slow to import
+        from tropicell.engines import table  # noqa: PLC0415 - Numba is slow to import
 
-        domain = self._check()
-        name = runs.choose(self.engine, self.network)
-        backend = None if self.device == "cpu" else runs.device_for(name, self.network)
-        if backend is None:
-            runs.load(name, self.network.n_inputs)
-        self.ending = _Ending(self.max_seconds)
-        with nullcontext() if pausing else stopping(self.ending.stop):
-            yield from self._batches(name, domain, backend, store=store, pausing=pausing)
+        engine = table.choose(self.options.engine, self.network)
+        on_gpu = None
+        if self.options.device != "cpu":
+            on_gpu = table.device_for(engine, self.network)
+        if on_gpu is None:
+            table.load(engine.name, self.network.n_inputs)
+        ending = _Ending(self.options.max_seconds)
+        with nullcontext() if pausing else stopping(ending.stop):
+            yield from self._batches(engine, on_gpu, ending, store=store, pausing=pausing)
 
     def _batches(
         self,
-        name: str,
-        domain: Domain,
-        backend: DeviceBackend | None,
+        engine: Engine,
+        on_gpu: DeviceBackend | None,
+        ending: _Ending,
         *,
         store: bool,
         pausing: bool,
     ) -> Iterator[Columns]:
-        show = sys.stderr.isatty() if self.progress is None else self.progress
+        options = self.options
+        show = sys.stderr.isatty() if options.progress is None else options.progress
         started = time.perf_counter()
         try:
-            with stopping(self.ending.stop) if pausing else nullcontext(), using(self.ending.halt):
-                if isinstance(domain, Polytope):
-                    start_cell(self.network, domain)  # refuses one without interior
-                self.keeper, run = self._start(name, domain, backend, store=store, pausing=pausing)
+            with stopping(ending.stop) if pausing else nullcontext(), using(ending.halt):
+                if isinstance(self.domain, Polytope):
+                    start_cell(self.network, self.domain)  # refuses one without interior
+                run = self._start(engine, on_gpu, ending.halt, store=store, pausing=pausing)
         except TimeLimitError:  # before there was a search
             self.stats = {
-                "engine": name,
-                "arithmetic": self.arithmetic,
+                "engine": engine.name,
+                "arithmetic": options.arithmetic,
                 "seconds": time.perf_counter() - started,
-                "ended_by": self.ending.by,
+                "ended_by": ending.by,
             }
             return
-        most = sys.maxsize if self.max_regions is None else self.max_regions
-        unlimited = self.max_bytes is None or self.out is not None
-        budget = _RegionBudget(most, sys.maxsize if unlimited else cast(int, self.max_bytes))
-        if self.out is not None:
+        most = sys.maxsize if options.max_regions is None else options.max_regions
+        unlimited = options.max_bytes is None or options.out is not None
+        budget = _RegionBudget(most, sys.maxsize if unlimited else cast(int, options.max_bytes))
+        if options.out is not None:
             budget.regions = run.count
-        bar = RegionBar(show and name != "traverse", partial(self._guess, domain))
-        driver = _Driver(run, budget, self.keeper, self.ending)
+        bar = RegionBar(show and engine.task is not None, self._guess)
+        driver = _Driver(run, budget, self.keeper, ending)
         self._driver = driver
         try:
             for batch in driver.batches(pausing):
@@ -145,17 +179,17 @@ class Search:
         finally:
             run.halt()
             bar.close()
-            if self.keeper is not None and self.out is None:  # a folder gets statistics yet
+            if self.keeper is not None and options.out is None:  # a folder gets statistics yet
                 self.keeper.close()
             self.complete = run.complete and not budget.is_spent_by(run.count) and not driver.lost
             self.count = budget.regions if store else min(run.count, most)
             self.stats = run.stats() | {
-                "engine": name,
-                "arithmetic": self.arithmetic,
+                "engine": engine.name,
+                "arithmetic": options.arithmetic,
                 "seconds": time.perf_counter() - started,
             }
             if not self.complete:
-                over = "max_regions" if run.count > most else self.ending.by
+                over = "max_regions" if run.count > most else ending.by
                 self.stats["ended_by"] = budget.spent or over
 
     def out_of_memory(self) -> None:
@@ -163,85 +197,93 @@ class Search:
         assert self._driver is not None
         self._driver.forget()
 
-    def _guess(self, domain: Domain) -> int:
+    def _guess(self) -> int:
         """About how many regions there are."""
-        from tropicell.search.estimate import estimate_regions  # noqa: PLC0415 - Numba is slow to import
+        from tropicell.search.estimate import estimate_regions  # noqa: PLC0415 - Numba
 
         guess = estimate_regions(
-            self.network, domain, max_seconds=_ESTIMATE, arithmetic=self.arithmetic
+            self.network, self.domain, max_seconds=_ESTIMATE, arithmetic=self.options.arithmetic
         )
         return guess.count
 
     def _start(
         self,
-        name: str,
-        domain: Domain,
-        backend: DeviceBackend | None,
+        engine: Engine,
+        on_gpu: DeviceBackend | None,
+        halt: Halt,
         *,
         store: bool,
         pausing: bool,
-    ) -> tuple[Keeper | None, EngineRun]:
-        """The run, and the checkpoint or folder from which it goes on."""
-        from tropicell.engines import table as runs  # noqa: PLC0415 - Numba is slow to import
-        from tropicell.engines.threads import UnitRun  # noqa: PLC0415
+    ) -> EngineRun:
+        """The run; and `keeper`, the checkpoint or folder from which it goes on."""
+        from tropicell.engines.threads import UnitRun  # noqa: PLC0415 - Numba is slow to import
 
-        if self.backend != "threads":
-            return self._start_on_cluster(name, domain, store=store)
-        options: dict[str, Any] = {"workers": self.workers, "halt": self.ending.halt}
-        if self.checkpoint is None and self.out is None:
-            network, arithmetic = self.network, self.arithmetic
-            options |= {"store": store, "backend": backend}
-            if store and not pausing and self.max_regions is None and self.max_bytes is None:
-                options["most_waiting"] = sys.maxsize  # all will be in memory anyway
-            return None, runs.start(name, network, domain, arithmetic, **options)
-        if name == "traverse":
-            what = "checkpoints" if self.out is None else "folders of regions"
-            raise InvalidInputError(
-                f"the engine 'traverse' has no {what}; use 'cells' or 'halfspaces'"
-            )
-        task = runs.task_of(name, self.network, domain, self.arithmetic, store=store)
-        keeper = self._keeper(name, domain, task, store=store)
-        options |= {"units": keeper.units, "count": keeper.count}
-        options["most_waiting"] = keeper.most_waiting
+        options, network, domain = self.options, self.network, self.domain
+        if options.engine_backend == "ray":
+            return self._start_on_cluster(engine, store=store)
+        if on_gpu is not None:
+            return engine.on_gpu(network, domain, options.arithmetic, on_gpu, store, halt)
+        if engine.task is None:
+            if options.checkpoint is not None or options.out is not None:
+                what = "checkpoints" if options.out is None else "folders of regions"
+                raise InvalidInputError(
+                    f"the engine {engine.name!r} has no {what}; use 'cells' or 'halfspaces'"
+                )
+            return engine.run(network, domain, options.arithmetic, halt)
+        task = engine.task(network, domain, options.arithmetic, store=store)
+        if options.checkpoint is None and options.out is None:
+            # All will be in memory anyway, if nothing limits it.
+            unlimited = options.max_regions is None and options.max_bytes is None
+            most_waiting = sys.maxsize if store and not pausing and unlimited else None
+            return UnitRun(task, options.workers, halt=halt, most_waiting=most_waiting)
+        self.keeper = keeper = self._keeper(engine, task, store=store)
         try:
-            return keeper, UnitRun(task, in_order=True, **options)
+            return UnitRun(
+                task,
+                options.workers,
+                in_order=True,
+                units=keeper.units,
+                count=keeper.count,
+                halt=halt,
+                most_waiting=keeper.most_waiting,
+            )
         except BaseException:
             keeper.close()
             raise
 
-    def _start_on_cluster(
-        self, name: str, domain: Domain, *, store: bool
-    ) -> tuple[Keeper | None, EngineRun]:
+    def _start_on_cluster(self, engine: Engine, *, store: bool) -> EngineRun:
         """Tasks on a Ray cluster, and the folder that they write to."""
-        if self.backend != "ray":
+        options = self.options
+        if engine.task is None:
             raise InvalidInputError(
-                f"engine_backend must be 'threads' or 'ray', not {self.backend!r}"
+                f"engine_backend='ray' does not go together with {engine.name!r}"
             )
-        if name == "traverse" or self.checkpoint is not None:
-            other = "'traverse'" if name == "traverse" else "checkpoints; use out"
-            raise InvalidInputError(f"engine_backend='ray' does not go together with {other}")
-        if store and self.out is None:
+        if store and options.out is None:
             raise InvalidInputError(
                 "engine_backend='ray' writes regions to a folder that all machines see: give out"
             )
         from tropicell.search import cluster  # noqa: PLC0415 - an extra
 
-        what = identity(self.network, domain, name, self.arithmetic, store=store)
-        cpus = self.workers if self.workers > 1 else None
-        return cluster.start(self.network, domain, what, self.out, self.address, cpus)
+        what = self._identity(engine.name, store=store)
+        cpus = options.workers if options.workers > 1 else None
+        self.keeper, run = cluster.start(
+            self.network, self.domain, what, options.out, options.address, cpus
+        )
+        return run
 
-    def _keeper(self, name: str, domain: Domain, task: Task, *, store: bool) -> Keeper:
-        what = identity(self.network, domain, name, self.arithmetic, store=store)
-        if self.out is not None:
+    def _identity(self, engine: str, *, store: bool) -> dict[str, Any]:
+        """What is enumerated: checkpoints and folders of anything else are refused."""
+        return identity(self.network, self.domain, engine, self.options.arithmetic, store=store)
+
+    def _keeper(self, engine: Engine, task: Task, *, store: bool) -> Keeper:
+        options = self.options
+        what = self._identity(engine.name, store=store)
+        if options.out is not None:
             from tropicell.search.folder import MAX_BYTES, FolderWriter  # noqa: PLC0415 - an extra
 
-            if self.checkpoint is not None:
-                raise InvalidInputError(
-                    "out and checkpoint do not go together: the folder of out is a checkpoint"
-                )
-            most = MAX_BYTES if self.max_bytes is None else self.max_bytes
-            return FolderWriter(self.out, what, task, self.network, domain, most)
-        checkpoint = self.checkpoint
+            most = MAX_BYTES if options.max_bytes is None else options.max_bytes
+            return FolderWriter(options.out, what, task, self.network, self.domain, most)
+        checkpoint = options.checkpoint
         if not isinstance(checkpoint, Checkpoint):
             checkpoint = Checkpoint(cast("str | os.PathLike[str]", checkpoint))
         bits = PackedPatterns.bits_for(self.network.pieces)
@@ -251,16 +293,13 @@ class Search:
         """A folder without regions, or the one that is there as it is, if there was no search."""
         from tropicell.search.folder import OpenFolder  # noqa: PLC0415 - an extra
 
-        assert self.out is not None
-        assert self.domain is not None
-        name = self.stats["engine"]
-        what = identity(self.network, self.domain, name, self.arithmetic, store=True)
+        assert self.options.out is not None
+        what = self._identity(self.stats["engine"], store=True)
         with using(None):  # the time may be over, but the folder is whole
-            OpenFolder(self.out, what, self.network, self.domain).finish(self.stats)
+            OpenFolder(self.options.out, what, self.network, self.domain).finish(self.stats)
 
     def regions(self, store: Store, *, complete: bool) -> Regions:
         """All batches as one object."""
-        assert self.domain is not None
         network = self.network
         bits = PackedPatterns.bits_for(network.pieces)
         gathered = store.regions

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -12,18 +12,25 @@ from tropicell._runtime.interruption import check
 from tropicell._runtime.memory import Blueprint
 from tropicell.engines._column_kernels import pattern_rows
 from tropicell.engines._unit_kernels import RESULT_SIZE
-from tropicell.engines.cells._exact_cells import ExactCell
-from tropicell.engines.cells._exact_cone import polygon, ray_basis
+from tropicell.engines.cells._exact_cells import ExactCell, polygon, ray_basis
 from tropicell.engines.cells._state import (
+    FINE_PLACES,
+    INFINITE,
+    POLYGON_SIZE,
+    RECORD_SIZE,
+    SIDES_ROWS,
     STATE_SIZE,
+    TERM_PLACES,
     UNSURE,
     CellBatch,
+    CellRoom,
     ConeStack,
     Fine,
     PlaneStack,
     Seeds,
     Unsure,
 )
+from tropicell.network._layer_maps import LayerMaps
 from tropicell.network.flat import FlatNetwork
 
 #: A batch has at most so many regions, and so many bytes of patterns.
@@ -31,11 +38,50 @@ BATCH_REGIONS = 1 << 14
 _BATCH_BYTES = 1 << 25
 _UNSURE_CELLS = 1024
 
-#: A cell that needs exact arithmetic: layer, pattern before it, its pieces, facets, open lines.
-UnsureCell = tuple[int, bytes, bytearray, list[int], list[int]]
+#: Records of a stack, at first.
+_RECORDS = 256
 
 #: Arrays of a stack whose length has a meaning.
-_FIXED = ("sides", "margin", "change", "basis", "minors", "terms", "square", "fine", "halt")
+_FIXED = ("sides", "margin", "basis", "minors", "terms", "square", "fine", "halt")
+
+#: A cell that needs exact arithmetic: layer, pattern before it, its pieces, facets, and the
+#: boundaries that may cross it.
+UnsureCell = tuple[int, bytes, bytearray, list[int], list[int]]
+
+
+# --- all arrays of a worker -----------------------------------------------------------------------
+
+
+def room_for(flat: FlatNetwork, exact: bool, store: bool) -> Blueprint[CellRoom]:
+    """How to make what a worker needs.
+
+    Kernels write numbers before they read them. With float arithmetic they read error bounds of 0
+    that nobody writes; and places of other things are 0 at first, so that a unit from a damaged
+    file does not lead anywhere.
+    """
+    d, rows = flat.dimension, flat.rows
+
+    def make(unused: Callable[[Any], Any]) -> CellRoom:
+        def free(array: Any) -> Any:
+            return unused(array) if exact else array
+
+        return CellRoom(
+            maps=LayerMaps(
+                before=free(np.zeros((d + 2, rows))),
+                after=free(np.zeros((d + 3, rows))),
+                pattern=np.zeros(flat.neurons, np.uint8),
+                changes=np.full(flat.depth + 2, -1),
+                sources=np.zeros(flat.width, np.int64),
+                change=np.zeros(d + 2),
+            ),
+            stack=(plane_stack if d == 2 else cone_stack)(flat, free),
+            out=CellBatch(*map(unused, batch_arrays(flat, store))),
+            unsure=Unsure(*map(unused, unsure_arrays(flat))),
+            state=np.zeros(STATE_SIZE, np.int64),
+            result=np.zeros(RESULT_SIZE, np.int64),
+        )
+
+    return Blueprint(make)
 
 
 def plane_stack(flat: FlatNetwork, free: Callable[[Any], Any] = lambda array: array) -> PlaneStack:
@@ -44,43 +90,82 @@ def plane_stack(flat: FlatNetwork, free: Callable[[Any], Any] = lambda array: ar
     width, lines = flat.width, flat.most_lines
     corners = 1024 + 4 * len(flat.lines.domain_rows)
     return PlaneStack(
-        poly=free(zeros((corners, 9))),
-        labels=zeros(corners, np.int64),
+        records=zeros((_RECORDS, RECORD_SIZE), np.int64),
+        corners=free(zeros((corners, POLYGON_SIZE))),
+        tags=zeros(corners, np.int64),
         conflicts=zeros(16 * lines + 64, np.int64),
         patterns=zeros(64 * width + 64, np.uint8),
-        old_poly=free(zeros((corners, 9))),
-        old_labels=zeros(corners, np.int64),
+        facets=zeros(0, np.int64),
+        table=zeros((0, POLYGON_SIZE)),
+        table_labels=zeros(0, np.int64),
+        old_corners=free(zeros((corners, POLYGON_SIZE))),
+        old_tags=zeros(corners, np.int64),
         values=free(zeros(corners)),
         handed=zeros(lines + 8, np.int64),
-        sides=free(zeros((3, width))),
-        rows=zeros(width, np.int64),
-        change=zeros(flat.dimension + 2),
+        sides=free(zeros((SIDES_ROWS, width))),
         margin=np.array([lines, width]),
         fine=Fine(
-            before=free(zeros((8, flat.rows))),
-            after=free(zeros((8, flat.rows))),
+            before=free(zeros((FINE_PLACES, flat.rows))),
+            after=free(zeros((FINE_PLACES, flat.rows))),
             pattern=zeros(flat.neurons, np.uint8),
             known=zeros(1, np.int64),
         ),
     )
 
 
-def grown(arrays: Any) -> Any:
-    """The same arrays, twice as long, contents kept."""
-    larger = {}
-    for name, array in zip(arrays._fields, arrays, strict=True):
-        if name in _FIXED:
-            larger[name] = array
-        elif name == "faces":
-            larger[name] = np.zeros((array.shape[0], 2 * array.shape[1]), np.int64)
-        else:
-            larger[name] = twice(array)
-    return type(arrays)(**larger)
+def cone_stack(flat: FlatNetwork, free: Callable[[Any], Any]) -> ConeStack:
+    """Stack of the cone kernel; it grows when the kernel asks for it. For `free`: `Blueprint`."""
+    zeros = np.zeros
+    d = flat.dimension
+    width, lines = flat.width, flat.most_lines
+    rays = 1024
+    return ConeStack(
+        records=zeros((_RECORDS, RECORD_SIZE), np.int64),
+        corners=free(zeros((rays, d + 2))),
+        tags=zeros(rays, np.uint64),
+        conflicts=zeros(16 * lines + 64, np.int64),
+        patterns=zeros(64 * width + 64, np.uint8),
+        facets=zeros(2048, np.int64),
+        table=free(zeros((256, d + 2))),
+        table_labels=zeros(256, np.int64),
+        old_corners=free(zeros((rays, d + 2))),
+        old_tags=zeros(rays, np.uint64),
+        new_corners=free(zeros((rays, d + 2))),
+        new_tags=zeros(rays, np.uint64),
+        values=free(zeros(rays)),
+        handed=zeros(lines + 8, np.int64),
+        sides=free(zeros((1, width))),
+        low=free(zeros(width)),
+        high=free(zeros(width)),
+        value=free(zeros(width)),
+        basis=zeros(d, np.int64),
+        minors=zeros(1 << (d + 1)),
+        terms=_minor_terms(d),
+        margin=np.array([lines, width]),
+        faces=zeros((d + 3, rays), np.int64),
+        square=zeros((d, d)),
+        halt=zeros(1, np.uint8),
+    )
 
 
-def twice(array: Any) -> Any:
-    """An array of twice the length that begins with the old one."""
-    return np.concatenate([array, np.zeros_like(array)])
+@cache
+def _minor_terms(d: int) -> Any:
+    """Laplace expansion of all minors of d rows of length d + 1, column sets as bits.
+
+    Every term is (row, column, columns of the smaller minor, columns of the minor, sign): see
+    `TERM_ROW`.
+    """
+    terms = []
+    for columns in sorted(range(1, 1 << (d + 1)), key=int.bit_count):
+        check()
+        row = columns.bit_count() - 1
+        if row >= d:
+            continue
+        members = [c for c in range(d + 1) if columns >> c & 1]
+        for place, c in enumerate(members):
+            sign = 1 if (row + place) % 2 == 0 else -1
+            terms.append((row, c, columns ^ (1 << c), columns, sign))
+    return np.array(terms, np.int64).reshape(-1, TERM_PLACES)
 
 
 def batch_arrays(flat: FlatNetwork, store: bool) -> CellBatch:
@@ -120,66 +205,25 @@ def unsure_arrays(flat: FlatNetwork) -> Unsure:
     )
 
 
-class CellRoom(NamedTuple):
-    """All that a worker writes to."""
-
-    maps: tuple[Any, Any, Any, Any]  # of the current cell; rows, errors, pattern, changes
-    stack: Any
-    records: Any
-    out: CellBatch
-    unsure: Unsure
-    state: Any
-    result: Any
-
-
-def room_for(flat: FlatNetwork, exact: bool, store: bool) -> Blueprint[CellRoom]:
-    """How to make what a worker needs.
-
-    Kernels write numbers before they read them. With float arithmetic they read error bounds of 0
-    that nobody writes; and places of other things are 0 at first, so that a unit from a damaged
-    file does not lead anywhere.
-    """
-    d, rows = flat.dimension, flat.rows
-    changes = np.full(flat.depth + 2, -1)
-    pattern = np.zeros(flat.neurons, np.uint8)
-
-    def make(unused: Callable[[Any], Any]) -> CellRoom:
-        def free(array: Any) -> Any:
-            return unused(array) if exact else array
-
-        return CellRoom(
-            maps=(free(np.zeros((d + 2, rows))), free(np.zeros((d + 3, rows))), pattern, changes),
-            stack=(plane_stack if d == 2 else cone_stack)(flat, free),
-            records=np.zeros((256, 11), np.int64),
-            out=CellBatch(*map(unused, batch_arrays(flat, store))),
-            unsure=Unsure(*map(unused, unsure_arrays(flat))),
-            state=np.zeros(STATE_SIZE, np.int64),
-            result=np.zeros(RESULT_SIZE, np.int64),
-        )
-
-    return Blueprint(make)
+def grown(arrays: Any) -> Any:
+    """The same arrays, twice as long, contents kept."""
+    larger = {}
+    for name, array in zip(arrays._fields, arrays, strict=True):
+        if name in _FIXED:
+            larger[name] = array
+        elif name == "faces":
+            larger[name] = np.zeros((array.shape[0], 2 * array.shape[1]), np.int64)
+        else:
+            larger[name] = twice(array)
+    return type(arrays)(**larger)
 
 
-def unsure_cells(flat: FlatNetwork, unsure: Unsure, state: Any) -> list[UnsureCell]:
-    """The cells handed out."""
-    found = []
-    facets = conflicts = 0
-    for k in range(int(state[UNSURE])):
-        layer = int(unsure.layers[k])
-        prefix, end = flat.first_neuron(layer), flat.first_neuron(layer + 1)
-        pattern = unsure.patterns[k].tobytes()
-        facet_end, conflict_end = int(unsure.facet_ends[k]), int(unsure.conflict_ends[k])
-        found.append(
-            (
-                layer,
-                pattern[:prefix],
-                bytearray(pattern[prefix:end]),
-                unsure.labels[facets:facet_end].tolist(),
-                unsure.conflicts[conflicts:conflict_end].tolist(),
-            )
-        )
-        facets, conflicts = facet_end, conflict_end
-    return found
+def twice(array: Any) -> Any:
+    """An array of twice the length that begins with the old one."""
+    return np.concatenate([array, np.zeros_like(array)])
+
+
+# --- cells in and out -----------------------------------------------------------------------------
 
 
 def plane_seeds(flat: FlatNetwork, cells: Sequence[ExactCell]) -> Seeds:
@@ -209,60 +253,6 @@ def plane_seeds(flat: FlatNetwork, cells: Sequence[ExactCell]) -> Seeds:
     )
 
 
-def cone_stack(flat: FlatNetwork, free: Callable[[Any], Any]) -> ConeStack:
-    """Stack of the cone kernel; it grows when the kernel asks for it. For `free`: `Blueprint`."""
-    zeros = np.zeros
-    d = flat.dimension
-    width, lines = flat.width, flat.most_lines
-    rays = 1024
-    return ConeStack(
-        rays=free(zeros((rays, d + 2))),
-        tight=zeros(rays, np.uint64),
-        facets=zeros(2048, np.int64),
-        table=free(zeros((256, d + 2))),
-        table_labels=zeros(256, np.int64),
-        conflicts=zeros(16 * lines + 64, np.int64),
-        patterns=zeros(64 * width + 64, np.uint8),
-        old_rays=free(zeros((rays, d + 2))),
-        old_tight=zeros(rays, np.uint64),
-        new_rays=free(zeros((rays, d + 2))),
-        new_tight=zeros(rays, np.uint64),
-        values=free(zeros(rays)),
-        handed=zeros(lines + 8, np.int64),
-        low=free(zeros(width)),
-        high=free(zeros(width)),
-        value=free(zeros(width)),
-        rows=zeros(width, np.int64),
-        change=zeros(d + 2),
-        basis=zeros(d, np.int64),
-        minors=zeros(1 << (d + 1)),
-        terms=_minor_terms(d),
-        margin=np.array([lines, width]),
-        faces=zeros((d + 3, rays), np.int64),
-        square=zeros((d, d)),
-        halt=zeros(1, np.uint8),
-    )
-
-
-@cache
-def _minor_terms(d: int) -> Any:
-    """Laplace expansion of all minors of d rows of length d + 1, column sets as bits.
-
-    Every term is (row, column, columns of the smaller minor, columns of the minor, sign).
-    """
-    terms = []
-    for columns in sorted(range(1, 1 << (d + 1)), key=int.bit_count):
-        check()
-        row = columns.bit_count() - 1
-        if row >= d:
-            continue
-        members = [c for c in range(d + 1) if columns >> c & 1]
-        for place, c in enumerate(members):
-            sign = 1 if (row + place) % 2 == 0 else -1
-            terms.append((row, c, columns ^ (1 << c), columns, sign))
-    return np.array(terms, np.int64).reshape(-1, 5)
-
-
 def cone_seeds(flat: FlatNetwork, cells: Sequence[ExactCell]) -> Seeds:
     """Seeds for the cone kernel from pointed cells."""
     neurons = flat.neurons
@@ -280,7 +270,7 @@ def cone_seeds(flat: FlatNetwork, cells: Sequence[ExactCell]) -> Seeds:
             basis, sign = ray_basis(cell.cone, ray, bits)
             bases.append(basis)
             signs.append(sign)
-            tight.append(bits | (1 << 63 if ray[-1] == 0 else 0))
+            tight.append(bits | (int(INFINITE) if ray[-1] == 0 else 0))
         ray_ends.append(len(tight))
     return Seeds(
         layers=np.array([cell.layer for cell in cells], np.int64),
@@ -292,3 +282,25 @@ def cone_seeds(flat: FlatNetwork, cells: Sequence[ExactCell]) -> Seeds:
         tight=np.array(tight, np.uint64),
         ray_ends=np.array(ray_ends, np.int64),
     )
+
+
+def unsure_cells(flat: FlatNetwork, unsure: Unsure, state: Any) -> list[UnsureCell]:
+    """The cells handed out."""
+    found = []
+    facets = conflicts = 0
+    for k in range(int(state[UNSURE])):
+        layer = int(unsure.layers[k])
+        prefix, end = flat.first_neuron(layer), flat.first_neuron(layer + 1)
+        pattern = unsure.patterns[k].tobytes()
+        facet_end, conflict_end = int(unsure.facet_ends[k]), int(unsure.conflict_ends[k])
+        found.append(
+            (
+                layer,
+                pattern[:prefix],
+                bytearray(pattern[prefix:end]),
+                unsure.labels[facets:facet_end].tolist(),
+                unsure.conflicts[conflicts:conflict_end].tolist(),
+            )
+        )
+        facets, conflicts = facet_end, conflict_end
+    return found

@@ -16,14 +16,16 @@ import numpy as np
 
 from tropicell._runtime.arrays import FloatArray, IntArray
 from tropicell._runtime.interruption import check
-from tropicell._runtime.jit import Entry, copy_bytes, kernel
+from tropicell._runtime.jit import Entry, copy_bytes, inner_kernel, kernel
 from tropicell._runtime.memory import Blueprint, address_of
+from tropicell.engines._column_kernels import ColumnForm
 from tropicell.engines.cells import _buffers as buffers
 from tropicell.engines.cells._exact_cells import ExactCells
-from tropicell.engines.cells._plane import run_plane
+from tropicell.engines.cells._search import search_polygons
 from tropicell.engines.cells._state import (
     BATCH_FULL,
     CONFLICTS,
+    COORDINATES,
     CORNERS,
     COUNT,
     DONE,
@@ -34,13 +36,20 @@ from tropicell.engines.cells._state import (
     UNSURE,
     UNSURE_CONFLICTS,
     UNSURE_CORNERS,
+    CellRoom,
     Seeds,
+    W,
+    X,
+    Y,
 )
+from tropicell.engines.cells._units import CellOptions
 from tropicell.geometry.rounding import ROUND, TINY
 from tropicell.network.domains import Domain
 from tropicell.network.flat import (
     LARGEST,
     SMALLEST,
+    SOURCE,
+    WEIGHTS_AT,
     FlatNetwork,
     LineArrays,
     MapArrays,
@@ -57,12 +66,15 @@ _MOST_REGIONS, _MOST_STEPS = 1 << 62, 20_000
 LEFT, PAUSED = -1, -2
 
 
-class ManyShape(NamedTuple):
+# --- what networks of one shape have in common ----------------------------------------------------
+
+
+class NetworkShape(NamedTuple):
     """What networks of one shape on one domain have in common."""
 
     flat: FlatNetwork  # of a network of that shape
-    seeds: tuple[Seeds, Seeds]  # the second ones if `pointed` is False and two lines turn right
-    pointed: bool
+    seeds: tuple[Seeds, Seeds]  # the second ones where `_load` says so
+    pointed: bool  # whether the domain has a corner; then both seeds are the same
     domain: FloatArray  # rows r with r · (x, 1) >= 0, in the inputs' own scale
     sizes: IntArray  # bytes of the numbers of every layer
 
@@ -72,7 +84,7 @@ class ManyShape(NamedTuple):
         return int(self.sizes.sum()) // 8
 
 
-def shape_of(network: Network, domain: Domain) -> ManyShape | None:
+def shape_of(network: Network, domain: Domain) -> NetworkShape | None:
     """What the loop must know of networks of this shape; None if it can't count them."""
     layers = [layer.affine for layer in network.layers]
     dense = all(isinstance(m, np.ndarray) for affine in layers for m in affine.terms.values())
@@ -88,25 +100,15 @@ def shape_of(network: Network, domain: Domain) -> ManyShape | None:
     sizes = np.array([affine.numbers.nbytes for affine in layers])
     if root.cone.pointed:
         seeds = buffers.plane_seeds(flat, [root])
-        return ManyShape(flat, (seeds, seeds), True, rows, sizes)
+        return NetworkShape(flat, (seeds, seeds), True, rows, sizes)
     if len(b) or not flat.lines.plain[1] or layers[0].width < 2:
         return None
     left, right = (_parts(network, domain, flat, turned) for turned in (False, True))
-    return ManyShape(flat, (left, right), False, rows, sizes)
-
-
-def _twin(network: Network, first: FloatArray) -> Network:
-    """A network of the same shape, with a given first matrix, and with ones."""
-    layers = []
-    for layer in network.layers:
-        terms = {source: np.ones(m.shape) for source, m in layer.affine.terms.items()}
-        layers.append(Layer(Affine(terms, np.ones(layer.width)), layer.activation))
-    given = Affine({**layers[0].affine.terms, 0: first}, layers[0].affine.bias)
-    return Network(2, [Layer(given, layers[0].activation), *layers[1:]], network.output)
+    return NetworkShape(flat, (left, right), False, rows, sizes)
 
 
 def _parts(network: Network, domain: Domain, flat: FlatNetwork, turned: bool) -> Seeds:
-    """The four parts that the lines of the first layer's last two neurons make of R^2.
+    """The four parts that the boundaries of the first layer's last two neurons make of R^2.
 
     Which way round their corners come depends on the sign of a determinant alone.
     """
@@ -120,29 +122,17 @@ def _parts(network: Network, domain: Domain, flat: FlatNetwork, turned: bool) ->
     return buffers.plane_seeds(flat, list(parts))
 
 
-class ManyRoom(NamedTuple):
-    """The numbers of one network: one after the other, and as the plane kernel reads them."""
-
-    numbers: FloatArray
-    bias: FloatArray
-    weights: FloatArray
-    slack: FloatArray
-    input_rows: FloatArray
-    domain_rows: FloatArray
-    scale: FloatArray
+def _twin(network: Network, first: FloatArray) -> Network:
+    """A network of the same shape, with a given first matrix, and with ones."""
+    layers = []
+    for layer in network.layers:
+        terms = {source: np.ones(m.shape) for source, m in layer.affine.terms.items()}
+        layers.append(Layer(Affine(terms, np.ones(layer.width)), layer.activation))
+    given = Affine({**layers[0].affine.terms, 0: first}, layers[0].affine.bias)
+    return Network(2, [Layer(given, layers[0].activation), *layers[1:]], network.output)
 
 
-def _new_room(shape: ManyShape) -> ManyRoom:
-    maps, lines = shape.flat
-    return ManyRoom(
-        np.zeros(shape.numbers),
-        np.zeros(len(maps.bias)),
-        np.zeros(len(maps.weights)),
-        np.zeros(len(lines.line_row)),
-        np.zeros((2, 3)),
-        np.zeros((1 + len(shape.domain), 3)),
-        np.ones(2),
-    )
+# --- counting -------------------------------------------------------------------------------------
 
 
 def addresses(network: Network) -> bytes:
@@ -163,162 +153,86 @@ def addresses(network: Network) -> bytes:
 class Counting:
     """How networks of one shape are counted: what all threads read."""
 
-    def __init__(self, shape: ManyShape, *, exact: bool, tolerance: float) -> None:
+    def __init__(self, shape: NetworkShape, *, exact: bool, tolerance: float) -> None:
         self.shape = shape
-        self.options = exact, tolerance
+        self.options = CellOptions(
+            exact=exact,
+            tolerance=tolerance,
+            store=False,
+            form=ColumnForm(shape.flat.neurons, bits=1, dimension=2, volumes=False),
+            few=1.0,
+            growth=np.ones(0),
+        )
         self.kernel = Entry(count_some)
-        self._room = Blueprint(lambda _: _new_room(shape))
-        self._buffers = buffers.room_for(shape.flat, exact, store=False)
+        self._numbers = Blueprint(lambda _: _new_numbers(shape))
+        self._room = buffers.room_for(shape.flat, exact, store=False)
 
     def counter(self) -> Counter:
         """What one thread needs."""
-        return Counter(self, self._room.build(), self._buffers.build())
+        return Counter(self, self._numbers.build(), self._room.build())
 
 
 class Counter:
     """Buffers of one thread, to count networks of one shape."""
 
-    def __init__(self, counting: Counting, room: ManyRoom, arrays: buffers.CellRoom) -> None:
+    def __init__(self, counting: Counting, numbers: NetworkNumbers, room: CellRoom) -> None:
         self._counting = counting
-        self._room, self._target = room, address_of(room.numbers)
-        self._maps, self._state = arrays.maps, arrays.state
-        self._stack, self._records = arrays.stack, arrays.records
-        self._out, self._unsure = arrays.out, arrays.unsure
+        self._numbers, self._target = numbers, address_of(numbers.numbers)
+        self._room = room
 
     def count(self, networks: Sequence[Network]) -> IntArray:
         """The numbers of regions of networks of the shape, `LEFT` where it can't tell."""
         counting, first = self._counting, 0
-        flat, seeds, pointed, domain, sizes = counting.shape
+        shape, options = counting.shape, counting.options
         places = np.frombuffer(b"".join(map(addresses, networks)), np.int64)
         counts = np.full(len(networks), LEFT)
         while first < len(networks):
             check()
+            target, room = self._target, self._room
             first = counting.kernel(
-                flat,
-                places,
-                sizes,
-                self._target,
-                domain,
-                pointed,
-                *seeds,
-                self._room,
-                *self._maps,
-                self._stack,
-                self._records,
-                self._out,
-                self._unsure,
-                self._state,
-                *counting.options,
-                first,
-                counts,
+                shape, places, self._numbers, target, room, options, first, counts
             )
             if first < len(networks) and counts[first] != PAUSED:
-                self._stack = buffers.grown(self._stack)
-                self._records = buffers.twice(self._records)
+                self._room = room._replace(stack=buffers.grown(room.stack))
         return counts
 
 
-@kernel
-def _power_of_two(slope: float, offset: float) -> float:
-    """A power of two near the ratio of the largest slope to the largest offset."""
-    ratio = slope / offset if slope > 0.0 else 1.0 / offset
-    return ldexp(1.0, int(np.round(np.log2(min(max(ratio, 2.0**-300), 2.0**300)))))
+class NetworkNumbers(NamedTuple):
+    """The numbers of one network: one after the other, and as the plane kernel reads them."""
+
+    numbers: FloatArray
+    bias: FloatArray
+    weights: FloatArray
+    slack: FloatArray
+    input_rows: FloatArray
+    domain_rows: FloatArray
+    scale: FloatArray
 
 
-@kernel
-def _take(maps: Any, room: Any) -> tuple[bool, float, float, float]:
-    """Put the numbers of one network where they belong; whether all but 0 are of ordinary size.
-
-    And the largest slopes, and the largest bias, of the layers that read the input.
-    """
-    tame, x, y, offset = True, 0.0, 0.0, 0.0
-    row, at = room.numbers, 0
-    for layer in range(1, len(maps.row_start) - 1):
-        begin = maps.row_start[layer]
-        width = maps.row_start[layer + 1] - begin
-        reads = False
-        for term in range(maps.term_start[layer], maps.term_start[layer + 1]):
-            source, to = maps.terms[term, 0], maps.terms[term, 2]
-            columns = maps.row_start[source + 1] - maps.row_start[source]
-            for r in range(width):
-                for c in range(columns):
-                    value = row[at + r * columns + c]
-                    size = abs(value)
-                    room.weights[to + c * width + r] = value
-                    tame &= size == 0.0 or (size >= SMALLEST and size <= LARGEST)
-                if source == 0:
-                    x = max(x, abs(row[at + r * columns]))
-                    y = max(y, abs(row[at + r * columns + 1]))
-            reads |= source == 0
-            at += width * columns
-        for r in range(width):
-            value = row[at + r]
-            size = abs(value)
-            room.bias[begin + r] = value
-            tame &= size == 0.0 or (size >= SMALLEST and size <= LARGEST)
-            if reads:
-                offset = max(offset, size)
-        at += width
-    return tame, x, y, offset
+def _new_numbers(shape: NetworkShape) -> NetworkNumbers:
+    maps, lines = shape.flat
+    return NetworkNumbers(
+        np.zeros(shape.numbers),
+        np.zeros(len(maps.bias)),
+        np.zeros(len(maps.weights)),
+        np.zeros(len(lines.line_row)),
+        np.zeros((2, COORDINATES)),
+        np.zeros((1 + len(shape.domain), COORDINATES)),
+        np.ones(2),
+    )
 
 
-@kernel
-def _load(maps: Any, lines: Any, domain: Any, pointed: bool, room: Any) -> int:
-    """Make the network ready whose numbers are there.
-
-    Returns which of the seeds it starts from, or -1: leave it.
-    """
-    tame, x, y, offset = _take(maps, room)
-    if not tame:
-        return -1
-    if offset == 0.0:
-        offset = max(x, y)
-    if offset == 0.0:
-        offset = 1.0
-    sx, sy = _power_of_two(x, offset), _power_of_two(y, offset)
-    room.scale[0], room.scale[1] = sx, sy
-    room.input_rows[0, 0], room.input_rows[1, 1] = 1.0 / sx, 1.0 / sy
-    room.domain_rows[0, 2] = 1.0
-    for i in range(len(domain)):
-        room.domain_rows[i + 1, 0] = domain[i, 0] / sx
-        room.domain_rows[i + 1, 1] = domain[i, 1] / sy
-        room.domain_rows[i + 1, 2] = domain[i, 2]
-    for layer in range(1, len(maps.row_start) - 1):
-        for line in range(lines.line_start[layer], lines.line_start[layer + 1]):
-            size = abs(room.bias[lines.line_row[line]]) + abs(lines.line_at[line])
-            room.slack[line] = maps.gamma[layer] * size + TINY
-    if pointed:
-        return 0
-    # The matrix that reads the input is the first one of the first layer.
-    row, at = room.numbers, 2 * (maps.row_start[2] - maps.row_start[1]) - 4
-    p, q = row[at] * row[at + 3], row[at + 1] * row[at + 2]
-    if not abs(p - q) > 4.0 * ROUND * (abs(p) + abs(q)) + TINY:
-        return -1
-    return 0 if p > q else 1
+# --- kernels --------------------------------------------------------------------------------------
 
 
 @kernel
 def count_some(
-    flat: Any,
+    shape: Any,
     places: Any,
-    sizes: Any,
+    numbers: Any,
     target: int,
-    domain: Any,
-    pointed: bool,
-    seeds: Any,
-    other_seeds: Any,
     room: Any,
-    before: Any,
-    after: Any,
-    pattern: Any,
-    changes: Any,
-    stack: Any,
-    records: Any,
-    out: Any,
-    unsure: Any,
-    state: Any,
-    exact: bool,
-    tolerance: float,
+    options: Any,
     first: int,
     counts: Any,
 ) -> int:
@@ -326,21 +240,33 @@ def count_some(
 
     The same after many steps: the count is then `PAUSED`, and goes on where it was.
 
-    Their numbers lie at `places`, so many bytes of each layer as `sizes` says; those of one network
-    are copied to `target`, the address of `room.numbers`.
+    Parameters
+    ----------
+    shape : NetworkShape
+    places : ndarray
+        Addresses of the networks' numbers, layer by layer; ``shape.sizes`` are their bytes.
+    numbers : NetworkNumbers
+        Room for those of one network.
+    target : int
+        The address of ``numbers.numbers``.
+    room : CellRoom
+    options : CellOptions
+    first : int
+    counts : ndarray
+        Gets the numbers of regions.
     """
-    maps, lines = flat.maps, flat.lines
+    maps, lines, sizes, state = shape.flat.maps, shape.flat.lines, shape.sizes, room.state
     one = FlatNetwork(
         MapArrays(
             maps.dimension,
             maps.row_start,
-            room.bias,
+            numbers.bias,
             maps.slopes,
             maps.intercepts,
-            room.input_rows,
+            numbers.input_rows,
             maps.term_start,
             maps.terms,
-            room.weights,
+            numbers.weights,
             maps.columns,
             maps.targets,
             maps.gamma,
@@ -352,10 +278,10 @@ def count_some(
             lines.line_start,
             lines.line_row,
             lines.line_at,
-            room.slack,
+            numbers.slack,
             lines.plain,
-            room.domain_rows,
-            room.scale,
+            numbers.domain_rows,
+            numbers.scale,
         ),
     )
     for k in range(first, len(counts)):
@@ -365,33 +291,16 @@ def count_some(
         for layer in range(len(sizes)):
             copy_bytes(to, places[k * len(sizes) + layer], sizes[layer])
             to += sizes[layer]
-        start = _load(maps, lines, domain, pointed, room)
+        start = _load(shape, numbers)
         if start < 0:
             continue
         if not going_on:
             state[TOP] = state[CORNERS] = state[CONFLICTS] = state[PATTERNS] = 0
             state[SEED] = state[COUNT] = 0
             state[UNSURE] = state[UNSURE_CORNERS] = state[UNSURE_CONFLICTS] = 0
-            changes[:] = -1
-        code = run_plane(
-            one,
-            before,
-            after,
-            pattern,
-            changes,
-            stack,
-            records,
-            seeds if start == 0 else other_seeds,
-            out,
-            unsure,
-            state,
-            exact,
-            tolerance,
-            False,
-            False,
-            _MOST_REGIONS,
-            _MOST_STEPS,
-        )
+            room.maps.changes[:] = -1
+        seeds = shape.seeds[0] if start == 0 else shape.seeds[1]
+        code = search_polygons(one, room, seeds, options, _MOST_REGIONS, _MOST_STEPS)
         if code == BATCH_FULL:
             counts[k] = PAUSED
             return k
@@ -400,3 +309,84 @@ def count_some(
         if code == DONE and state[UNSURE] == 0:
             counts[k] = state[COUNT]
     return len(counts)
+
+
+@inner_kernel
+def _load(shape: Any, numbers: Any) -> int:
+    """Make the network ready whose numbers are there.
+
+    Returns which of the seeds it starts from, or -1: leave it.
+    """
+    maps, lines, domain = shape.flat.maps, shape.flat.lines, shape.domain
+    tame, x, y, offset = _take(maps, numbers)
+    if not tame:
+        return -1
+    if offset == 0.0:
+        offset = max(x, y)
+    if offset == 0.0:
+        offset = 1.0
+    sx, sy = _power_of_two(x, offset), _power_of_two(y, offset)
+    numbers.scale[X], numbers.scale[Y] = sx, sy
+    numbers.input_rows[X, X], numbers.input_rows[Y, Y] = 1.0 / sx, 1.0 / sy
+    numbers.domain_rows[0, W] = 1.0  # the line at infinity
+    for i in range(len(domain)):
+        numbers.domain_rows[i + 1, X] = domain[i, X] / sx
+        numbers.domain_rows[i + 1, Y] = domain[i, Y] / sy
+        numbers.domain_rows[i + 1, W] = domain[i, W]
+    for layer in range(1, len(maps.row_start) - 1):
+        for line in range(lines.line_start[layer], lines.line_start[layer + 1]):
+            size = abs(numbers.bias[lines.line_row[line]]) + abs(lines.line_at[line])
+            numbers.slack[line] = maps.gamma[layer] * size + TINY
+    if shape.pointed:
+        return 0
+    # The last two rows of the matrix that reads the input, the first one of the first layer; their
+    # determinant has three roundings.
+    row, at = numbers.numbers, 2 * (maps.row_start[2] - maps.row_start[1]) - 4
+    p, q = row[at] * row[at + 3], row[at + 1] * row[at + 2]
+    if not abs(p - q) > 4.0 * ROUND * (abs(p) + abs(q)) + TINY:
+        return -1
+    return 0 if p > q else 1
+
+
+@inner_kernel
+def _take(maps: Any, numbers: Any) -> tuple[bool, float, float, float]:
+    """Put the numbers of one network where they belong; whether all but 0 are of ordinary size.
+
+    And the largest slopes, and the largest bias, of the layers that read the input.
+    """
+    tame, x, y, offset = True, 0.0, 0.0, 0.0
+    row, at = numbers.numbers, 0
+    for layer in range(1, len(maps.row_start) - 1):
+        begin = maps.row_start[layer]
+        width = maps.row_start[layer + 1] - begin
+        reads = False
+        for term in range(maps.term_start[layer], maps.term_start[layer + 1]):
+            source, to = maps.terms[term, SOURCE], maps.terms[term, WEIGHTS_AT]
+            columns = maps.row_start[source + 1] - maps.row_start[source]
+            for r in range(width):
+                for c in range(columns):
+                    value = row[at + r * columns + c]
+                    size = abs(value)
+                    numbers.weights[to + c * width + r] = value
+                    tame &= size == 0.0 or (size >= SMALLEST and size <= LARGEST)
+                if source == 0:
+                    x = max(x, abs(row[at + r * columns]))
+                    y = max(y, abs(row[at + r * columns + 1]))
+            reads |= source == 0
+            at += width * columns
+        for r in range(width):
+            value = row[at + r]
+            size = abs(value)
+            numbers.bias[begin + r] = value
+            tame &= size == 0.0 or (size >= SMALLEST and size <= LARGEST)
+            if reads:
+                offset = max(offset, size)
+        at += width
+    return tame, x, y, offset
+
+
+@inner_kernel
+def _power_of_two(slope: float, offset: float) -> float:
+    """A power of two near the ratio of the largest slope to the largest offset."""
+    ratio = slope / offset if slope > 0.0 else 1.0 / offset
+    return ldexp(1.0, int(np.round(np.log2(min(max(ratio, 2.0**-300), 2.0**300)))))

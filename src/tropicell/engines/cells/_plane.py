@@ -1,14 +1,12 @@
-"""The kernel for two dimensions: polygons with ordered homogeneous vertices.
+"""Polygons: all that the search (`_search`) needs to know of cells in two dimensions.
 
 A cell is a list of corners in counter-clockwise order. Corner i has a vertex (x, y, w), whose
 absolute coordinates add up to 1, and the edge from it to the next corner: the row a with
 ``a · v >= 0`` inside, largest coefficient 1, and its label. ``w = 0`` for rays; the line at
-infinity is an edge like any other. The columns of a corner are: vertex (3), its error bound,
-1 if it is a ray (known from where it comes from, not from w), row of the edge (3), its error
-bound.
+infinity is an edge like any other. For the columns of a corner see `_state`.
 
 The stack of cells lies in flat arrays, the top cell last, so that a cell is replaced by its two
-halves in place, and the kernel can stop after any step and go on later.
+halves in place. Steps are those of docs/error-bound.md.
 """
 
 from __future__ import annotations
@@ -17,326 +15,779 @@ from typing import Any
 
 import numpy as np
 
-from tropicell._runtime.jit import kernel
-from tropicell.engines.cells._plane_cut import split
-from tropicell.engines.cells._plane_tests import edge_row, meet, scan_plain, side
-from tropicell.engines.cells._sharp import sharpen
+from tropicell._runtime.jit import inner_fused_kernel, inner_kernel, kernel, template
+from tropicell.engines.cells._bounds import (
+    PLANE_ROUNDINGS,
+    inside_bound,
+    scaled_corner_error,
+    scaled_row_error,
+    sign_bound,
+)
 from tropicell.engines.cells._state import (
-    BATCH_FULL,
+    AT_INFINITY,
+    CONFLICT_AT,
     CONFLICTS,
+    COORDINATES,
+    CORNER_AT,
     CORNERS,
-    COUNT,
     CROSSES,
-    DONE,
+    CUT_ROOM,
     DOUBTFUL,
-    GROW,
+    EDGE_ERROR,
+    EDGE_W,
+    EDGE_X,
+    EDGE_Y,
+    ERROR,
+    FINE_ERROR,
+    FINE_PLACES,
+    FINE_SIZE,
+    IN_DOUBT,
+    LAYER,
+    LOW,
+    N_CONFLICTS,
+    N_CORNERS,
+    NEGATIVE,
     OUT,
     OUT_CORNERS,
     PATTERNS,
+    PIECES_AT,
+    POLYGON_SIZE,
     POSITIVE,
     SEED,
-    STEPS,
+    SIDES,
+    SIDES_OF_MORE,
+    SIDES_ZERO,
+    SPLITS,
     TESTS,
     TOP,
-    UNSURE,
-    UNSURE_CONFLICTS,
-    UNSURE_CORNERS,
-    UNSURE_FULL,
+    W,
+    X,
+    Y,
 )
-from tropicell.geometry.rounding import INFLATE, ROUND
-from tropicell.network._layer_maps import enter_layer, enter_layers
+from tropicell.geometry.rounding import INFLATE, ROUND, TINY
+from tropicell.network.flat import COLUMNS_AT, IS_SPARSE, SOURCE, WEIGHTS_AT
 
-#: Vertices of stored regions are at least this sharp, relative to the scaled coordinates.
+#: Vertices of stored regions are at least this sharp, relative to the scaled coordinates: step 6.
 _SHARP = 1e-7
 
-
-@kernel
-def start_layer(
-    lines: Any, before: Any, layer: int, stack: Any, record: Any, exact: bool, state: Any
-) -> None:
-    """Turn the top record into one of `layer`: find the lines that cross the cell."""
-    start, n, conflict, pattern = record[2], record[1], record[4], record[5]
-    begin = lines.row_start[layer]
-    width = lines.row_start[layer + 1] - begin
-    pieces = stack.patterns[pattern : pattern + width]
-    pieces[:] = 0
-    first, last = lines.line_start[layer], lines.line_start[layer + 1]
-    count, doubtful = 0, 0
-    plain = lines.plain[layer]
-    sides = stack.sides[0]
-    if plain:
-        scan_plain(lines, before, layer, stack, start, n, exact)
-    state[TESTS] += n * (last - first)
-    for line in range(first, last):
-        if plain:
-            r = line - first
-            if sides[r] != 0.0:
-                pieces[r] = sides[r] > 0.0
-                continue
-        seen = side(lines, before, line, stack.poly, start, n, exact)
-        if seen == POSITIVE:
-            pieces[lines.line_row[line] - begin] += 1
-        elif seen & CROSSES == CROSSES:
-            stack.conflicts[conflict + count] = line
-            count += 1
-        elif seen & DOUBTFUL:
-            # A cell that comes from within the layer has edges on some of its lines.
-            known = 0
-            for i in range(start, start + n):
-                if abs(stack.labels[i]) == line + 1:
-                    known = stack.labels[i]
-            if known > 0:
-                pieces[lines.line_row[line] - begin] += 1
-            elif known == 0:
-                stack.conflicts[conflict + count] = line
-                count += 1
-                doubtful = 1
-    record[0] = layer
-    record[3] = count
-    record[6] = doubtful
-    state[CONFLICTS] = conflict + count
-    state[PATTERNS] = pattern + width
+#: Splits a float64 into two halves of 26 digits.
+_SPLITTER = 134217729.0
 
 
-@kernel
-def pop(state: Any, record: Any) -> None:
-    state[TOP] -= 1
-    state[CORNERS] = record[2]
-    state[CONFLICTS] = record[4]
-    state[PATTERNS] = record[5]
+# --- a cell on the stack --------------------------------------------------------------------------
 
 
-@kernel
-def _witness(stack: Any, start: int, n: int, exact: bool) -> tuple[bool, float, float]:
-    """A point inside the cell, in scaled coordinates, and whether the cell is well known.
-
-    That is: the point is surely inside, and no vertex may be off by more than `_SHARP`.
-    """
-    poly = stack.poly
-    x = y = rx = ry = 0.0
-    finite = 0
-    sharp = True
-    for i in range(start, start + n):
-        if poly[i, 4] != 0.0:
-            rx += poly[i, 0]
-            ry += poly[i, 1]
-        else:
-            w = poly[i, 2]
-            x += poly[i, 0] / w
-            y += poly[i, 1] / w
-            finite += 1
-            sharp = sharp and poly[i, 3] < _SHARP * w
-    x, y = x / finite + rx, y / finite + ry
-    if not exact:
-        return True, x, y
-    for i in range(start, start + n):
-        a0, a1, a2 = poly[i, 5] * x, poly[i, 6] * y, poly[i, 7]
-        bound = poly[i, 8] * (abs(x) + abs(y) + 1.0) * INFLATE
-        bound += 8.0 * ROUND * (abs(a0) + abs(a1) + abs(a2))
-        sharp = sharp and a0 + a1 + a2 > bound
-    return sharp, x, y
+@inner_kernel
+def seed_fits(stack: Any, seeds: Any, k: int) -> bool:
+    """Whether there is room for a seed on the empty stack."""
+    n = seeds.facet_ends[k] - (seeds.facet_ends[k - 1] if k else 0)
+    return bool(n + CUT_ROOM <= len(stack.corners) and n + CUT_ROOM <= len(stack.old_corners))
 
 
-@kernel
-def emit(
-    lines: Any,
-    stack: Any,
-    record: Any,
-    pattern: Any,
-    out: Any,
-    exact: bool,
-    volumes: bool,
-    state: Any,
-) -> bool:
-    """Store the top cell as a region; False if its geometry needs more digits."""
-    k, c = state[OUT], state[OUT_CORNERS]
-    n, start, layer = record[1], record[2], record[0]
-    poly, vertices = stack.poly, out.vertices
-    sharp, x, y = _witness(stack, start, n, exact)
-    if not sharp:
-        return False
-    s0, s1 = lines.scale[0], lines.scale[1]
-    out.witnesses[k, 0], out.witnesses[k, 1] = x / s0, y / s1
-    neurons = lines.row_start[layer + 1] - lines.row_start[1]
-    prefix = lines.row_start[layer] - lines.row_start[1]
-    row, own = out.patterns[k], stack.patterns[record[5] :]
-    for j in range(prefix):
-        row[j] = pattern[j]
-    rest = row[prefix:neurons]
-    for j in range(len(rest)):
-        rest[j] = own[j]
-    bounded = True
-    for i in range(n):
-        at = start + i
-        w = poly[at, 2]
-        if poly[at, 4] != 0.0:
-            bounded = False
-            w = 1.0
-        vertices[c + i, 0] = poly[at, 0] / w / s0
-        vertices[c + i, 1] = poly[at, 1] / w / s1
-        vertices[c + i, 2] = 0.0 if poly[at, 4] != 0.0 else 1.0
-        out.labels[c + i] = stack.labels[at]
-    area = np.nan if bounded else np.inf
-    if bounded and volumes:
-        area = 0.0
-        x, y = vertices[c, 0], vertices[c, 1]
-        for i in range(1, n - 1):
-            ax, ay = vertices[c + i, 0] - x, vertices[c + i, 1] - y
-            bx, by = vertices[c + i + 1, 0] - x, vertices[c + i + 1, 1] - y
-            area += 0.5 * (ax * by - ay * bx)
-    out.volumes[k] = area
-    out.bounded[k] = bounded
-    out.inside[k] = exact
-    out.vertex_counts[k] = n
-    out.facet_counts[k] = n
-    state[OUT] += 1
-    state[OUT_CORNERS] += n
-    return True
-
-
-@kernel
-def hand_out(lines: Any, stack: Any, record: Any, pattern: Any, unsure: Any, state: Any) -> bool:
-    """Put the top cell on the list of those that need exact arithmetic."""
-    k, c, f = state[UNSURE], state[UNSURE_CORNERS], state[UNSURE_CONFLICTS]
-    layer, n, count = record[0], record[1], record[3]
-    if k >= len(unsure.layers) or c + n > len(unsure.labels) or f + count > len(unsure.conflicts):
-        return False
-    prefix = lines.row_start[layer] - lines.row_start[1]
-    width = lines.row_start[layer + 1] - lines.row_start[layer]
-    for j in range(prefix):
-        unsure.patterns[k, j] = pattern[j]
-    for j in range(width):
-        unsure.patterns[k, prefix + j] = stack.patterns[record[5] + j]
-    for i in range(n):
-        unsure.labels[c + i] = stack.labels[record[2] + i]
-    for i in range(count):
-        unsure.conflicts[f + i] = stack.conflicts[record[4] + i]
-    unsure.layers[k] = layer
-    unsure.facet_ends[k] = c + n
-    unsure.conflict_ends[k] = f + count
-    state[UNSURE] += 1
-    state[UNSURE_CORNERS] += n
-    state[UNSURE_CONFLICTS] += count
-    return True
-
-
-@kernel
-def plant(
-    lines: Any,
-    before: Any,
-    stack: Any,
-    record: Any,
-    seeds: Any,
-    exact: bool,
-    tol: float,
-    state: Any,
-) -> None:
+@inner_kernel
+def plant(lines: Any, before: Any, stack: Any, seeds: Any, options: Any, state: Any) -> None:
     """Put the next seed on the empty stack; the maps are those of its pattern."""
-    k = state[SEED]
+    k, record = state[SEED], stack.records[0]
     first = seeds.facet_ends[k - 1] if k else 0
     n = seeds.facet_ends[k] - first
-    p = stack.poly
+    p = stack.corners
     for i in range(n):
-        stack.labels[i] = seeds.labels[first + i]
-        edge_row(lines, before, stack.labels[i], exact, p, i)
+        stack.tags[i] = seeds.labels[first + i]
+        edge_row(lines, before, stack.tags[i], options.exact, p, i)
     for i in range(n):
-        j = i - 1 if i else n - 1
-        meet(p[j, 5], p[j, 6], p[j, 7], p[j, 8], p, i, 1.0, p, i)
-        p[i, 4] = seeds.signs[first + i]
-        if not exact:
-            p[i, 3] = tol
-    record[1], record[2], record[4], record[5] = n, 0, 0, 0
+        meet(p, i - 1 if i else n - 1, i, 1.0, i)
+        p[i, AT_INFINITY] = seeds.signs[first + i]
+        if not options.exact:
+            p[i, ERROR] = options.tolerance
+    record[N_CORNERS], record[CORNER_AT], record[CONFLICT_AT], record[PIECES_AT] = n, 0, 0, 0
     state[TOP] = 1
     state[CORNERS] = n
     state[SEED] += 1
 
 
-@kernel
-def run_plane(
-    flat: Any,
-    before: Any,
-    after: Any,
-    pattern: Any,
-    changes: Any,
-    stack: Any,
-    records: Any,
-    seeds: Any,
-    out: Any,
-    unsure: Any,
-    state: Any,
-    exact: bool,
-    tol: float,
-    store: bool,
-    volumes: bool,
-    most_regions: int,
-    most_steps: int,
-) -> int:
-    """Cut cells until all is done, a buffer is full, or a budget is spent."""
-    maps, lines = flat.maps, flat.lines
-    depth = lines.depth
-    neurons = lines.row_start[depth + 1] - lines.row_start[1]
-    steps = 0
+@inner_kernel
+def n_facets(record: Any) -> int:
+    """Number of edges of a cell."""
+    return int(record[N_CORNERS])
+
+
+@inner_kernel
+def facet_label(stack: Any, record: Any, i: int) -> int:
+    """Label of an edge of a cell."""
+    return int(stack.tags[record[CORNER_AT] + i])
+
+
+# --- on which sides of boundaries a cell lies -----------------------------------------------------
+
+
+@inner_kernel
+def scan(lines: Any, before: Any, layer: int, stack: Any, record: Any, exact: bool) -> None:
+    """Fill ``stack.sides`` for a plain layer; 0 means that the neuron needs a closer look."""
+    start, n = record[CORNER_AT], record[N_CORNERS]
+    begin, end = lines.row_start[layer], lines.row_start[layer + 1]
+    first = lines.line_start[layer]
+    # In float arithmetic the bound has no part that comes from the maps.
+    zero = stack.sides[SIDES_ZERO, : end - begin]
+    m3 = before[ERROR, begin:end] if exact else zero
+    slack = lines.line_slack[first : first + end - begin] if exact else zero
+    eps = 0.0
+    for i in range(start, start + n):
+        eps = max(eps, stack.corners[i, ERROR])
+    rows = before[X, begin:end], before[Y, begin:end], before[W, begin:end], m3, slack
+    sides = stack.sides[SIDES, : end - begin]
+    _scan_four(rows, stack.corners, start, start + min(n, 4) - 1, eps, sides)
+    for i in range(4, n, 4):
+        more = stack.sides[SIDES_OF_MORE, : end - begin]
+        _scan_four(rows, stack.corners, start + i, start + min(n, i + 4) - 1, eps, more)
+        for r in range(end - begin):
+            sides[r] = sides[r] if sides[r] == more[r] else 0.0
+
+
+@inner_fused_kernel
+def _scan_four(rows: Any, poly: Any, first: int, last: int, eps: float, to: Any) -> None:
+    """Sides of all neurons of a plain layer for the (at most four) corners first … last: step 3.
+
+    `rows` has the columns of their rows, the errors of these, and what breakpoints and biases add
+    to them. Writes 1 where all values are surely positive, -1 where surely negative, 0 elsewhere.
+    One array is written, so that the loop becomes vector code.
+    """
+    m0, m1, m2, m3, slack = rows
+    b, c, d = min(first + 1, last), min(first + 2, last), last
+    a0, a1, a2 = poly[first, X], poly[first, Y], poly[first, W]
+    b0, b1, b2 = poly[b, X], poly[b, Y], poly[b, W]
+    c0, c1, c2 = poly[c, X], poly[c, Y], poly[c, W]
+    d0, d1, d2 = poly[d, X], poly[d, Y], poly[d, W]
+    for r in range(len(to)):
+        x, y, z = m0[r], m1[r], m2[r]
+        size, error = abs(x) + abs(y) + abs(z), m3[r] + slack[r]
+        bound = sign_bound(size, error, eps, 2, PLANE_ROUNDINGS)
+        va = x * a0 + y * a1 + z * a2
+        vb = x * b0 + y * b1 + z * b2
+        vc = x * c0 + y * c1 + z * c2
+        vd = x * d0 + y * d1 + z * d2
+        low1 = va if va < vb else vb
+        low2 = vc if vc < vd else vd
+        low = low1 if low1 < low2 else low2
+        high1 = va if va > vb else vb
+        high2 = vc if vc > vd else vd
+        high = high1 if high1 > high2 else high2
+        to[r] = (1.0 if low > bound else 0.0) - (1.0 if high < -bound else 0.0)
+
+
+@inner_kernel
+def side(lines: Any, before: Any, line: int, poly: Any, start: int, n: int, exact: bool) -> int:
+    """On which sides of a boundary the corners of a cell lie, as a set of bits: steps 3 and 4."""
+    m0, m1, m2, error = _row(lines, before, line, exact)
+    size = abs(m0) + abs(m1) + abs(m2)
+    seen = 0
+    for i in range(start, start + n):
+        s = m0 * poly[i, X] + m1 * poly[i, Y] + m2 * poly[i, W]
+        bound = sign_bound(size, error, poly[i, ERROR], 2, PLANE_ROUNDINGS)
+        if s > bound:
+            seen |= POSITIVE
+        elif s < -bound:
+            seen |= NEGATIVE
+        else:
+            seen |= DOUBTFUL
+        if seen & CROSSES == CROSSES:
+            return CROSSES
+    if seen & DOUBTFUL:
+        if not exact:
+            return seen & CROSSES
+        row = lines.line_row[line]
+        if m0 == 0.0 and m1 == 0.0 and before[ERROR, row] == 0.0:
+            # Step 1, constant neurons: nothing was summed, bias and breakpoint are both floats.
+            return POSITIVE if before[W, row] > lines.line_at[line] else NEGATIVE
+    return seen
+
+
+@inner_kernel
+def pair(lines: Any, before: Any, line: int, poly: Any, i: int, j: int, exact: bool) -> int:
+    """Sides of two corners, step 3: POSITIVE or NEGATIVE if surely the same, else CROSSES or 0."""
+    m0, m1, m2, error = _row(lines, before, line, exact)
+    size = abs(m0) + abs(m1) + abs(m2)
+    eps = max(poly[i, ERROR], poly[j, ERROR])
+    bound = sign_bound(size, error, eps, 2, PLANE_ROUNDINGS)
+    a = m0 * poly[i, X] + m1 * poly[i, Y] + m2 * poly[i, W]
+    b = m0 * poly[j, X] + m1 * poly[j, Y] + m2 * poly[j, W]
+    if a > bound:
+        return POSITIVE if b > bound else (CROSSES if b < -bound else 0)
+    if a < -bound:
+        return NEGATIVE if b < -bound else (CROSSES if b > bound else 0)
+    return 0
+
+
+@inner_kernel
+def signs(lines: Any, before: Any, line: int, stack: Any, start: int, n: int, exact: bool) -> bool:
+    """Fill ``stack.values`` with a boundary's row at all corners; False if a sign is doubtful.
+
+    Steps 3 and 4: a cell is cut only where all signs are certain. In float arithmetic doubtful
+    values are 0, and False says that the signs do not make one run of each kind.
+    """
+    poly, values = stack.corners, stack.values
+    m0, m1, m2, error = _row(lines, before, line, exact)
+    size = abs(m0) + abs(m1) + abs(m2)
+    for i in range(n):
+        k = start + i
+        s = m0 * poly[k, X] + m1 * poly[k, Y] + m2 * poly[k, W]
+        bound = sign_bound(size, error, poly[k, ERROR], 2, PLANE_ROUNDINGS)
+        if not (s > bound or s < -bound):
+            if exact:
+                return False
+            s = 0.0
+        values[i] = s
+    if exact:
+        return True
+    rises = falls = 0
+    for i in range(n):
+        before_i = values[i - 1] if i else values[n - 1]
+        rises += values[i] > 0.0 and before_i <= 0.0
+        falls += values[i] < 0.0 and before_i >= 0.0
+    return rises == 1 and falls == 1
+
+
+@template
+def _row(lines: Any, before: Any, line: int, exact: bool) -> tuple[float, float, float, float]:
+    """The row of a neuron's boundary, R - t, and its error e = E + γ (|b| + |t|): step 1.
+
+    In float arithmetic bounds have no part that comes from the maps.
+    """
+    row = lines.line_row[line]
+    error = before[ERROR, row] + lines.line_slack[line] if exact else 0.0
+    return before[X, row], before[Y, row], before[W, row] - lines.line_at[line], error
+
+
+# --- cutting a cell in two ------------------------------------------------------------------------
+
+
+@inner_kernel
+def split(lines: Any, before: Any, stack: Any, options: Any, state: Any) -> bool:
+    """Cut the top cell by the last boundary of its conflict list; False if there is no room."""
+    exact, top = options.exact, state[TOP] - 1
+    record, other = stack.records[top], stack.records[top + 1]
+    layer, start, n = record[LAYER], record[CORNER_AT], record[N_CORNERS]
+    conflict, count, pattern = record[CONFLICT_AT], record[N_CONFLICTS], record[PIECES_AT]
+    if state[CORNERS] + CUT_ROOM > len(stack.corners) or n + CUT_ROOM > len(stack.old_corners):
+        return False
+    begin = lines.row_start[layer]
+    width = lines.row_start[layer + 1] - begin
+    line = stack.conflicts[conflict + count - 1]
+    neuron = lines.line_row[line] - begin
+    state[TESTS] += n
+    if not signs(lines, before, line, stack, start, n, exact):
+        if exact:
+            record[IN_DOUBT] = 1
+            return True
+        # In float arithmetic rounding made nonsense of a boundary that barely touches the cell: it
+        # does not cross.
+        total = 0.0
+        for i in range(n):
+            total += stack.values[i]
+        stack.patterns[pattern + neuron] += total > 0.0
+        record[N_CONFLICTS] = count - 1
+        state[CONFLICTS] -= 1
+        return True
+    state[SPLITS] += 1
+    np_, nn = _halve(lines, before, line, stack, start, n, exact, options.tolerance)
+    # A count does not need the pieces of the last layer.
+    keep = options.store or layer < lines.depth
+    if keep:
+        for j in range(width):
+            stack.patterns[pattern + width + j] = stack.patterns[pattern + j]
+        stack.patterns[pattern + neuron] += 1
+    kept, handed = 0, 0
+    doubtful_p, doubtful_n = 0, 0
+    enter, leave = start, start + np_ - 1  # the ends of the cut
+    for k in range(count - 1):
+        line = stack.conflicts[conflict + k]
+        ends = pair(lines, before, line, stack.corners, enter, leave, exact)
+        if ends == CROSSES:
+            seen = seen_n = CROSSES
+        elif ends == 0:
+            seen = side(lines, before, line, stack.corners, start, np_, exact)
+            seen_n = side(lines, before, line, stack.corners, start + np_, nn, exact)
+        else:
+            # Step 4: the boundary crosses the whole cell but not the cut, so exactly one of the
+            # halves, and the other one lies on the side of the cut.
+            seen = side(lines, before, line, stack.corners, start + 1, np_ - 2, exact)
+            if (seen | ends) & CROSSES == CROSSES:
+                seen, seen_n = CROSSES, ends
+            else:
+                seen, seen_n = ends, CROSSES
+        if seen & CROSSES == CROSSES:
+            stack.conflicts[conflict + kept] = line
+            kept += 1
+        elif seen & DOUBTFUL:
+            stack.conflicts[conflict + kept] = line
+            kept += 1
+            doubtful_p = 1
+        elif seen == POSITIVE and keep:
+            stack.patterns[pattern + lines.line_row[line] - begin] += 1
+        if seen_n & CROSSES == CROSSES:
+            stack.handed[handed] = line
+            handed += 1
+        elif seen_n & DOUBTFUL:
+            stack.handed[handed] = line
+            handed += 1
+            doubtful_n = 1
+        elif seen_n == POSITIVE and keep:
+            stack.patterns[pattern + width + lines.line_row[line] - begin] += 1
+    state[TESTS] += (count - 1) * (np_ + nn)
+    for k in range(handed):
+        stack.conflicts[conflict + kept + k] = stack.handed[k]
+    record[N_CORNERS], record[N_CONFLICTS], record[IN_DOUBT] = np_, kept, doubtful_p
+    other[LAYER], other[PIECES_AT], other[IN_DOUBT] = layer, pattern + width, doubtful_n
+    other[CORNER_AT], other[N_CORNERS] = start + np_, nn
+    other[CONFLICT_AT], other[N_CONFLICTS] = conflict + kept, handed
+    state[TOP] += 1
+    state[CORNERS] = start + np_ + nn
+    state[CONFLICTS] = conflict + kept + handed
+    state[PATTERNS] = pattern + 2 * width
+    return True
+
+
+@inner_kernel
+def _halve(
+    lines: Any, before: Any, line: int, stack: Any, start: int, n: int, exact: bool, tol: float
+) -> tuple[int, int]:
+    """Replace the cell at `start` by its positive half and, right after it, its negative half.
+
+    ``stack.values`` holds the boundary's row at the corners, one run of each sign. Returns the
+    numbers of corners of the halves.
+    """
+    poly, labels, values = stack.corners, stack.tags, stack.values
+    old, old_labels = stack.old_corners, stack.old_tags
+    for i in range(n):
+        _copy_corner(poly, labels, start + i, old, old_labels, i)
+    # a … b are the positive corners, c … e the negative ones, in cyclic order.
+    a = b = c = e = 0
+    for i in range(n):
+        last = i - 1 if i else n - 1
+        if values[i] > 0.0 and values[last] <= 0.0:
+            a = i
+        if values[i] <= 0.0 and values[last] > 0.0:
+            b = last
+        if values[i] < 0.0 and values[last] >= 0.0:
+            c = i
+        if values[i] >= 0.0 and values[last] < 0.0:
+            e = last
+    into, out = (a - 1 if a else n - 1), b  # the edges that the cut crosses, or ends at
+    # Behind the old corners: the cut's edge, the vertex where it enters the positive half, and that
+    # where it leaves it.
+    row, enter, leave = n, n + 1, n + 2
+    edge_row(lines, before, line + 1, exact, old, row)
+    # Step 2: a vertex is derived anew from its two edges; their order decides the sign of a × b.
+    if values[into] == 0.0:
+        _copy_vertex(old, into, old, enter)
+    elif exact:
+        meet(old, row, into, 1.0, enter)
+    else:
+        between(old, into, values[into], a, values[a], tol, enter)
+    if values[into] != 0.0:
+        old[enter, AT_INFINITY] = old[into, AT_INFINITY] * old[a, AT_INFINITY]
+    after_b = b + 1 if b + 1 < n else 0
+    if values[after_b] == 0.0:
+        _copy_vertex(old, after_b, old, leave)
+    elif exact:
+        meet(old, row, out, -1.0, leave)
+    else:
+        between(old, b, values[b], after_b, values[after_b], tol, leave)
+    if values[after_b] != 0.0:
+        old[leave, AT_INFINITY] = old[b, AT_INFINITY] * old[after_b, AT_INFINITY]
+    # The positive half: enter, a … b, leave.
+    k = start
+    _copy_vertex(old, enter, poly, k)
+    _copy_edge(old, old_labels, into, poly, labels, k)
+    k += 1
+    i = a
     while True:
-        if steps >= most_steps or state[COUNT] >= most_regions:
-            state[STEPS] += steps
-            return BATCH_FULL
-        steps += 1
-        top = state[TOP]
-        if top == 0:
-            if state[SEED] >= len(seeds.layers):
-                return DONE
-            k = state[SEED]
-            n = seeds.facet_ends[k] - (seeds.facet_ends[k - 1] if k else 0)
-            if n + 4 > len(stack.poly) or n + 4 > len(stack.old_poly):
-                return GROW
-            layer, target = 0, seeds.layers[k]
+        _copy_corner(old, old_labels, i, poly, labels, k)
+        k += 1
+        if i == b:
+            break
+        i = i + 1 if i + 1 < n else 0
+    _copy_vertex(old, leave, poly, k)
+    _copy_edge(old, old_labels, row, poly, labels, k)
+    labels[k] = line + 1
+    k += 1
+    positive = k - start
+    # The negative half: leave (or the last of several zeros), c … e, enter (or the first zero).
+    before_c = c - 1 if c else n - 1
+    if values[before_c] == 0.0:
+        _copy_corner(old, old_labels, before_c, poly, labels, k)
+    else:
+        _copy_vertex(old, leave, poly, k)
+        _copy_edge(old, old_labels, out, poly, labels, k)
+    k += 1
+    i = c
+    while True:
+        _copy_corner(old, old_labels, i, poly, labels, k)
+        k += 1
+        if i == e:
+            break
+        i = i + 1 if i + 1 < n else 0
+    after_e = e + 1 if e + 1 < n else 0
+    _copy_vertex(old, after_e if values[after_e] == 0.0 else enter, poly, k)
+    for col in range(EDGE_X, EDGE_ERROR):
+        poly[k, col] = -old[row, col]
+    poly[k, EDGE_ERROR] = old[row, EDGE_ERROR]
+    labels[k] = -(line + 1)
+    k += 1
+    return positive, k - start - positive
+
+
+@inner_kernel
+def _copy_corner(source: Any, labels: Any, i: int, poly: Any, to: Any, j: int) -> None:
+    for c in range(POLYGON_SIZE):
+        poly[j, c] = source[i, c]
+    to[j] = labels[i]
+
+
+@inner_kernel
+def _copy_edge(source: Any, labels: Any, i: int, poly: Any, to: Any, j: int) -> None:
+    for c in range(EDGE_X, POLYGON_SIZE):
+        poly[j, c] = source[i, c]
+    to[j] = labels[i]
+
+
+@inner_kernel
+def _copy_vertex(source: Any, i: int, poly: Any, j: int) -> None:
+    for c in range(EDGE_X):
+        poly[j, c] = source[i, c]
+
+
+@template
+def cut_steps(n: int) -> int:
+    """As how many steps more the cut of a polygon of n corners counts: it is soon done."""
+    return 0
+
+
+@template
+def is_halted(stack: Any) -> bool:
+    """Whether another thread wants the kernel to come back: in the plane it does so by itself."""
+    return False
+
+
+# --- edges and vertices ---------------------------------------------------------------------------
+
+
+@inner_kernel
+def edge_row(lines: Any, before: Any, label: int, exact: bool, poly: Any, i: int) -> None:
+    """Write the row of an edge, step 2; the sign of its label says which side is inside."""
+    line = abs(label) - 1
+    sign = 1.0 if label > 0 else -1.0
+    if lines.line_row[line] < 0:
+        rows = lines.domain_rows
+        m0, m1, m2, error = rows[line, X], rows[line, Y], rows[line, W], 0.0
+    else:
+        m0, m1, m2, error = _row(lines, before, line, exact)
+    largest = max(abs(m0), abs(m1), abs(m2))
+    factor = sign / largest
+    poly[i, EDGE_X] = m0 * factor
+    poly[i, EDGE_Y] = m1 * factor
+    poly[i, EDGE_W] = m2 * factor
+    poly[i, EDGE_ERROR] = scaled_row_error(error, largest)
+
+
+@inner_kernel
+def meet(poly: Any, a: int, b: int, sign: float, to: int) -> None:
+    """Write the vertex where the edges of two corners meet, sign * (a × b), to a third: step 2."""
+    a0, a1, a2, ea = poly[a, EDGE_X], poly[a, EDGE_Y], poly[a, EDGE_W], poly[a, EDGE_ERROR]
+    b0, b1, b2, eb = poly[b, EDGE_X], poly[b, EDGE_Y], poly[b, EDGE_W], poly[b, EDGE_ERROR]
+    v0 = sign * (a1 * b2 - a2 * b1)
+    v1 = sign * (a2 * b0 - a0 * b2)
+    v2 = sign * (a0 * b1 - a1 * b0)
+    # 2 (η_a + η_b + η_a η_b) + 8 u
+    error = (2.0 * (ea + eb + ea * eb) + 8.0 * ROUND) * INFLATE
+    size = abs(v0) + abs(v1) + abs(v2)
+    if size > 0.0:
+        poly[to, X], poly[to, Y], poly[to, W] = v0 / size, v1 / size, v2 / size
+        poly[to, ERROR] = scaled_corner_error(error, size)
+    else:
+        poly[to, X], poly[to, Y], poly[to, W], poly[to, ERROR] = 0.0, 0.0, 0.0, np.inf
+
+
+@inner_kernel
+def between(poly: Any, i: int, si: float, j: int, sj: float, tol: float, to: int) -> None:
+    """Write the point where a boundary meets the edge from corner i to j, in float arithmetic.
+
+    `si` and `sj` are the boundary's values there.
+    """
+    a, b = abs(si), abs(sj)
+    v0 = b * poly[i, X] + a * poly[j, X]
+    v1 = b * poly[i, Y] + a * poly[j, Y]
+    v2 = b * poly[i, W] + a * poly[j, W]
+    size = abs(v0) + abs(v1) + abs(v2)
+    poly[to, X], poly[to, Y], poly[to, W] = v0 / size, v1 / size, v2 / size
+    poly[to, ERROR] = tol
+
+
+# --- a finished cell as a region ------------------------------------------------------------------
+
+
+@inner_kernel
+def emit(lines: Any, stack: Any, record: Any, out: Any, options: Any, state: Any) -> bool:
+    """Store the geometry of the top cell as that of a region; False if it needs more digits."""
+    k, c = state[OUT], state[OUT_CORNERS]
+    n, start = record[N_CORNERS], record[CORNER_AT]
+    poly, vertices = stack.corners, out.vertices
+    sharp, x, y = _witness(stack, start, n, options.exact)
+    if not sharp:
+        return False
+    s0, s1 = lines.scale[X], lines.scale[Y]
+    out.witnesses[k, X], out.witnesses[k, Y] = x / s0, y / s1
+    bounded = True
+    for i in range(n):
+        at = start + i
+        w = poly[at, W]
+        if poly[at, AT_INFINITY] != 0.0:
+            bounded = False
+            w = 1.0
+        vertices[c + i, X] = poly[at, X] / w / s0
+        vertices[c + i, Y] = poly[at, Y] / w / s1
+        vertices[c + i, W] = 0.0 if poly[at, AT_INFINITY] != 0.0 else 1.0
+        out.labels[c + i] = stack.tags[at]
+    area = np.nan if bounded else np.inf
+    if bounded and options.form.volumes:
+        area = 0.0
+        x, y = vertices[c, X], vertices[c, Y]
+        for i in range(1, n - 1):
+            ax, ay = vertices[c + i, X] - x, vertices[c + i, Y] - y
+            bx, by = vertices[c + i + 1, X] - x, vertices[c + i + 1, Y] - y
+            area += 0.5 * (ax * by - ay * bx)
+    out.volumes[k] = area
+    out.bounded[k] = bounded
+    return True
+
+
+@inner_kernel
+def _witness(stack: Any, start: int, n: int, exact: bool) -> tuple[bool, float, float]:
+    """A point inside the cell, in scaled coordinates, and whether the cell is well known.
+
+    That is: the point is surely inside, and no vertex may be off by more than `_SHARP` (step 6).
+    """
+    poly = stack.corners
+    x = y = rx = ry = 0.0
+    finite = 0
+    sharp = True
+    for i in range(start, start + n):
+        if poly[i, AT_INFINITY] != 0.0:
+            rx += poly[i, X]
+            ry += poly[i, Y]
         else:
-            record = records[top - 1]
-            if record[6]:
-                if not hand_out(lines, stack, record, pattern, unsure, state):
-                    return UNSURE_FULL
-                pop(state, record)
+            w = poly[i, W]
+            x += poly[i, X] / w
+            y += poly[i, Y] / w
+            finite += 1
+            sharp = sharp and poly[i, ERROR] < _SHARP * w
+    x, y = x / finite + rx, y / finite + ry
+    if not exact:
+        return True, x, y
+    for i in range(start, start + n):
+        a0, a1, a2 = poly[i, EDGE_X] * x, poly[i, EDGE_Y] * y, poly[i, EDGE_W]
+        size, total = abs(x) + abs(y) + 1.0, abs(a0) + abs(a1) + abs(a2)
+        bound = inside_bound(poly[i, EDGE_ERROR], size, total, PLANE_ROUNDINGS)
+        sharp = sharp and a0 + a1 + a2 > bound
+    return sharp, x, y
+
+
+# --- the same in twice the digits of float64 ------------------------------------------------------
+
+
+@inner_kernel
+def sharpen(flat: Any, pattern: Any, stack: Any, record: Any) -> bool:
+    """Work out the top cell's rows and corners again, with the bounds that they deserve now.
+
+    `pattern` has the pieces of all layers before the cell's. Returns True: it can be done.
+
+    Numbers are unevaluated sums of two floats. ``fine.before`` and ``fine.after`` hold, for every
+    row, the first and the second floats of its three columns, a bound on the error of each column,
+    and the largest absolute value: see `_state`. Bounds are those of step 6, "twice the digits".
+    """
+    lines, fine = flat.lines, stack.fine
+    n, start = record[N_CORNERS], record[CORNER_AT]
+    poly, edges = stack.corners, stack.old_corners
+    refine(flat.maps, record[LAYER], pattern, fine)
+    for i in range(n):
+        _fine_edge(lines, fine, stack.tags[start + i], edges, i)
+        largest = max(abs(edges[i, X]), abs(edges[i, Y]), abs(edges[i, W]))
+        for c in range(COORDINATES):
+            poly[start + i, EDGE_X + c] = edges[i, c] / largest
+        poly[start + i, EDGE_ERROR] = scaled_row_error(edges[i, FINE_ERROR], largest)
+        edges[i, FINE_SIZE] = largest
+    for i in range(n):
+        j = i - 1 if i else n - 1
+        v0, v1, v2 = (
+            _fine_minor(edges, j, i, Y, W),
+            _fine_minor(edges, j, i, W, X),
+            _fine_minor(edges, j, i, X, Y),
+        )
+        a, b = edges[j, FINE_SIZE], edges[i, FINE_SIZE]
+        ea, eb = edges[j, FINE_ERROR], edges[i, FINE_ERROR]
+        # A minor of two rows of sizes a and b: 2 (a e_b + b e_a + e_a e_b) + 128 u² a b
+        error = 2.0 * (a * eb + b * ea + ea * eb) + 128.0 * ROUND * ROUND * a * b + TINY
+        size = abs(v0) + abs(v1) + abs(v2)
+        at = start + i
+        poly[at, X], poly[at, Y], poly[at, W] = v0 / size, v1 / size, v2 / size
+        poly[at, ERROR] = error / size * INFLATE + 8.0 * ROUND
+    return True
+
+
+@kernel
+def refine(maps: Any, depth: int, pattern: Any, fine: Any) -> None:
+    """Bring the rows of all layers up to date; only what the pattern changes is done again.
+
+    ``fine.known[0]`` layers have rows that belong to ``fine.pattern``.
+    """
+    known = fine.known[0]
+    if known == 0:
+        for row in range(maps.row_start[1]):
+            largest = 0.0
+            for c in range(COORDINATES):
+                fine.after[c, row] = maps.input_rows[row, c]
+                fine.after[LOW + c, row] = 0.0
+                largest = max(largest, abs(maps.input_rows[row, c]))
+            fine.after[FINE_ERROR, row] = maps.gamma[0] * largest * INFLATE
+            fine.after[FINE_SIZE, row] = largest
+        _fine_layer(maps, fine, 1)
+        known = 1
+    for layer in range(1, depth):
+        begin, end = maps.row_start[layer], maps.row_start[layer + 1]
+        first = maps.row_start[1]
+        same = layer < known
+        for row in range(begin, end):
+            same = same and fine.pattern[row - first] == pattern[row - first]
+        if same:
+            continue
+        for row in range(begin, end):
+            fine.pattern[row - first] = pattern[row - first]
+            _fine_piece(maps, fine, row, pattern[row - first])
+        _fine_layer(maps, fine, layer + 1)
+        known = layer + 1
+    fine.known[0] = known
+
+
+@inner_kernel
+def _fine_layer(maps: Any, fine: Any, layer: int) -> None:
+    """Pre-activations of a layer, from the outputs of its sources."""
+    before, after = fine.before, fine.after
+    begin, end = maps.row_start[layer], maps.row_start[layer + 1]
+    for r in range(begin, end):
+        for c in range(FINE_PLACES):
+            before[c, r] = 0.0
+        before[W, r] = maps.bias[r]
+        before[FINE_SIZE, r] = abs(maps.bias[r])
+    terms = 1
+    for term in range(maps.term_start[layer], maps.term_start[layer + 1]):
+        source = maps.terms[term, SOURCE]
+        at = maps.terms[term, WEIGHTS_AT]
+        for row in range(maps.row_start[source], maps.row_start[source + 1]):
+            if after[FINE_SIZE, row] == 0.0 and after[FINE_ERROR, row] == 0.0:
                 continue
-            layer, n, count = record[0], record[1], record[3]
-            if layer == depth and count <= 1 and not store:
-                state[COUNT] += 1 + count
-                pop(state, record)
-                continue
-            if count == 0 and layer == depth:
-                if state[OUT] >= len(out.volumes) or state[OUT_CORNERS] + n > len(out.labels):
-                    return BATCH_FULL
-                stored = emit(lines, stack, record, pattern, out, exact, volumes, state)
-                if not stored:
-                    sharpen(flat, pattern, stack, record)
-                    stored = emit(lines, stack, record, pattern, out, exact, volumes, state)
-                if stored:
-                    state[COUNT] += 1
-                    pop(state, record)
-                else:
-                    record[6] = 1
-                continue
-            if count > 0:
-                if (
-                    state[CORNERS] + 8 > len(stack.poly)
-                    or n + 8 > len(stack.old_poly)
-                    or top + 1 >= len(records)
-                    or state[CONFLICTS] + 2 * stack.margin[0] > len(stack.conflicts)
-                    or state[PATTERNS] + 2 * stack.margin[1] > len(stack.patterns)
-                ):
-                    return GROW
-                split(lines, before, stack, records, exact, tol, store, state)
-                continue
-            target = layer + 1
-        # From here: enter the layers up to `target`, and see which of its lines cross the cell.
-        room, change = stack.rows, stack.change
-        if top == 0:
-            pieces = seeds.patterns[k * neurons :]
-            enter_layers(maps, before, after, pattern, pieces, target, changes, exact, room, change)
-            plant(lines, before, stack, records[0], seeds, exact, tol, state)
-        else:
-            at = records[top - 1, 5]
-            pieces = stack.patterns
-            enter_layer(
-                maps, before, after, pattern, layer, pieces, at, changes, exact, room, change
-            )
-        start_layer(lines, before, target, stack, records[state[TOP] - 1], exact, state)
+            terms += 1
+            j = row - maps.row_start[source]
+            if maps.terms[term, IS_SPARSE]:
+                column = maps.terms[term, COLUMNS_AT] + j
+                first = at + maps.columns[column]
+                count = at + maps.columns[column + 1] - first
+                _fine_source(maps.weights, 0, maps.targets[first:], first, count, fine, begin, row)
+            else:
+                first = at + j * (end - begin)
+                _fine_source(maps.weights, 1, maps.targets, first, end - begin, fine, begin, row)
+    # Σ |W_j| f_j + 4 (n + 4)² u² T
+    gamma = 4.0 * (terms + 4.0) * (terms + 4.0) * ROUND * ROUND
+    for r in range(begin, end):
+        for c in range(COORDINATES):
+            before[c, r], before[LOW + c, r] = _exact_sum(before[c, r], before[LOW + c, r])
+        before[FINE_ERROR, r] = (
+            before[FINE_ERROR, r] + gamma * before[FINE_SIZE, r] + TINY
+        ) * INFLATE
+
+
+@inner_kernel
+def _fine_source(
+    weights: Any, step: int, targets: Any, first: int, count: int, fine: Any, begin: int, row: int
+) -> None:
+    """Add one neuron's output to the rows of a layer; `step` is 0 where targets are listed."""
+    before, after = fine.before, fine.after
+    size, error = after[FINE_SIZE, row], after[FINE_ERROR, row]
+    for k in range(count):
+        r = begin + (k if step else targets[k])
+        w = weights[first + k]
+        for c in range(COORDINATES):
+            p, e = _exact_product(w, after[c, row])
+            s, t = _exact_sum(before[c, r], p)
+            before[c, r] = s
+            before[LOW + c, r] += t + (e + w * after[LOW + c, row])
+        before[FINE_ERROR, r] += abs(w) * error
+        before[FINE_SIZE, r] += abs(w) * size
+
+
+@inner_kernel
+def _fine_piece(maps: Any, fine: Any, row: int, piece: int) -> None:
+    """Output of one neuron that is on the given piece."""
+    before, after = fine.before, fine.after
+    slope, intercept = maps.slopes[row, piece], maps.intercepts[row, piece]
+    largest = 0.0
+    for c in range(COORDINATES):
+        p, e = _exact_product(slope, before[c, row])
+        s, t = _exact_sum(p, intercept if c == W else 0.0)
+        after[c, row], after[LOW + c, row] = _exact_sum(s, t + (e + slope * before[LOW + c, row]))
+        largest = max(largest, abs(p) + abs(s))
+    error = abs(slope) * before[FINE_ERROR, row] + ROUND * abs(intercept)  # c itself is rounded
+    if not (slope == 0.0 and intercept == 0.0):
+        # 16 u² (|s R| + |N| + |c|)
+        error += 16.0 * ROUND * ROUND * (largest + abs(intercept)) + TINY
+    after[FINE_ERROR, row] = error * INFLATE
+    after[FINE_SIZE, row] = largest * INFLATE
+
+
+@inner_kernel
+def _fine_edge(lines: Any, fine: Any, label: int, edges: Any, i: int) -> None:
+    """Write the row of an edge and its error; the sign of its label says which side is inside."""
+    line = abs(label) - 1
+    row = lines.line_row[line]
+    sign = 1.0 if label > 0 else -1.0
+    if row < 0:
+        for c in range(COORDINATES):
+            edges[i, c], edges[i, LOW + c] = sign * lines.domain_rows[line, c], 0.0
+        edges[i, FINE_ERROR] = 0.0
+        return
+    before, at = fine.before, lines.line_at[line]
+    for c in range(W):
+        edges[i, c], edges[i, LOW + c] = sign * before[c, row], sign * before[LOW + c, row]
+    s, t = _exact_sum(before[W, row], -at)
+    s, t = _exact_sum(s, t + before[LOW + W, row])
+    edges[i, W], edges[i, LOW + W] = sign * s, sign * t
+    # R - t adds 4 u² (|R| + |t|).
+    rounding = 4.0 * ROUND * ROUND * (abs(before[W, row]) + abs(at)) + TINY
+    edges[i, FINE_ERROR] = (before[FINE_ERROR, row] + rounding) * INFLATE
+
+
+@inner_kernel
+def _fine_minor(edges: Any, i: int, j: int, c: int, d: int) -> Any:
+    """The 2 × 2 minor of two edges and two columns."""
+    p, e = _exact_product(edges[i, c], edges[j, d])
+    e += edges[i, c] * edges[j, LOW + d] + edges[i, LOW + c] * edges[j, d]
+    q, f = _exact_product(edges[i, d], edges[j, c])
+    f += edges[i, d] * edges[j, LOW + c] + edges[i, LOW + d] * edges[j, c]
+    s, t = _exact_sum(p, -q)
+    return s + (t + (e - f))
+
+
+@inner_kernel
+def _exact_sum(a: float, b: float) -> tuple[float, float]:
+    """The sum as two floats, without error."""
+    s = a + b
+    t = s - a
+    return s, (a - (s - t)) + (b - t)
+
+
+@inner_kernel
+def _exact_product(a: float, b: float) -> tuple[float, float]:
+    """The product as two floats, without error."""
+    p = a * b
+    c, d = _SPLITTER * a, _SPLITTER * b
+    a1, b1 = c - (c - a), d - (d - b)
+    a2, b2 = a - a1, b - b1
+    return p, ((a1 * b1 - p) + a1 * b2 + a2 * b1) + a2 * b2

@@ -10,9 +10,14 @@ import numpy as np
 from flint import fmpq
 
 from tropicell._runtime.memory import Slab
-from tropicell.engines._column_kernels import cell_sections, copy_cells, pattern_rows
-from tropicell.engines.cells._exact_cells import ExactCell
-from tropicell.engines.cells._exact_cone import Cone, Vector, cut, polygon
+from tropicell.engines._column_kernels import (
+    BatchSizes,
+    ColumnForm,
+    cell_sections,
+    copy_cells,
+    pattern_rows,
+)
+from tropicell.engines.cells._exact_cells import Cone, ExactCell, Vector, cut, polygon
 from tropicell.engines.cells._state import CellBatch
 from tropicell.engines.cells._volume import polytope_volume
 from tropicell.geometry.arithmetic import FAR, nearest_float
@@ -21,69 +26,54 @@ from tropicell.network.flat import FlatNetwork
 from tropicell.regions.columns import Columns, PackedPatterns, PlacedColumns
 
 
-def as_columns(
-    batch: CellBatch,
-    neurons: int,
-    bits: int,
-    sizes: tuple[int, int, int],
-    room: Slab,
-    volumes: bool,
-) -> Columns:
-    """A batch with its patterns packed and the labels of its facets as lines; all is copied.
+def as_columns(batch: CellBatch, sizes: BatchSizes, form: ColumnForm, room: Slab) -> Columns:
+    """A batch with its patterns packed and the labels of its facets as boundaries; all is copied.
 
     Parameters
     ----------
     batch : CellBatch
-    neurons, bits : int
-        Of the patterns; bits a neuron.
-    sizes : (int, int, int)
+    sizes : BatchSizes
         Regions, corners and facets that count.
+    form : ColumnForm
+        Without volumes: they are left to be worked out when they are asked for.
     room : Slab
         Where the columns go.
-    volumes : bool
-        False: they are left to be worked out when they are asked for.
     """
-    n, corners, facets = sizes
-    d = batch.witnesses.shape[1]
-    sections = cell_sections(*sizes, PackedPatterns.words_for(neurons, bits), d, volumes)
-    room.reserve(sections[-1])
-    eights = batch.patterns.view(np.uint64)
-    where = room.piece, room.used
-    kept = copy_cells(batch, eights, n, corners, facets, neurons, bits, volumes, *where)
-    return columns_in(room, neurons, bits, (*sizes, kept), d, volumes)
+    room.reserve(cell_sections(sizes, form).end)
+    kept = copy_cells(batch, sizes, form, room.piece, room.used)
+    return columns_in(room, sizes, form, kept)
 
 
-def columns_in(
-    room: Slab, neurons: int, bits: int, sizes: tuple[int, int, int, int], d: int, volumes: bool
-) -> PlacedColumns:
-    """The columns that `copy_cells` has just written; the last size is that of the lines."""
-    n, corners, facets, kept = sizes
+def columns_in(room: Slab, sizes: BatchSizes, form: ColumnForm, kept: int) -> PlacedColumns:
+    """The columns that `copy_cells` has just written; so many facets were `kept`."""
+    n, corners, _ = sizes
+    neurons, bits, d, volumes = form
     width = PackedPatterns.words_for(neurons, bits)
-    at, memory = room.used, room.piece.bytes
-    a, b, c, d_, e, f, g, h, end = cell_sections(n, corners, facets, width, d, volumes)
+    at, memory, to = room.used, room.piece.bytes, cell_sections(sizes, form)
     found = PlacedColumns(
-        PackedPatterns(np.ndarray((n, width), np.uint64, memory, at + a), neurons, bits),
-        np.ndarray((n, d), np.float64, memory, at + b),
-        np.ndarray(n, np.bool_, memory, at + h),
-        np.ndarray(n, np.float64, memory, at + e) if volumes else None,
-        np.ndarray((corners, d + 1), np.float64, memory, at + c),
-        np.ndarray(n, np.int64, memory, at + d_),
-        np.ndarray(kept, np.int32, memory, at + g),
-        np.ndarray(n, np.int64, memory, at + f),
+        PackedPatterns(np.ndarray((n, width), np.uint64, memory, at + to.patterns), neurons, bits),
+        np.ndarray((n, d), np.float64, memory, at + to.witnesses),
+        np.ndarray(n, np.bool_, memory, at + to.bounded),
+        np.ndarray(n, np.float64, memory, at + to.volumes) if volumes else None,
+        np.ndarray((corners, d + 1), np.float64, memory, at + to.vertices),
+        np.ndarray(n, np.int64, memory, at + to.vertex_counts),
+        np.ndarray(kept, np.int32, memory, at + to.lines),
+        np.ndarray(n, np.int64, memory, at + to.facet_counts),
     )
     at += room.address
     found.places = (
-        *(at + a, 8 * n * width, at + b, 8 * n * d, at + h, n),
-        *((at + e, 8 * n) if volumes else (0, 0)),
-        *(at + c, 8 * corners * (d + 1), at + d_, 8 * n, at + g, 4 * kept, at + f, 8 * n),
+        *(at + to.patterns, 8 * n * width, at + to.witnesses, 8 * n * d, at + to.bounded, n),
+        *((at + to.volumes, 8 * n) if volumes else (0, 0)),
+        *(at + to.vertices, 8 * corners * (d + 1), at + to.vertex_counts, 8 * n),
+        *(at + to.lines, 4 * kept, at + to.facet_counts, 8 * n),
     )
-    room.used += end
+    room.used += to.end
     return found
 
 
-def sizes_of(batch: CellBatch) -> tuple[int, int, int]:
+def sizes_of(batch: CellBatch) -> BatchSizes:
     """Regions, corners and facets of a batch that is full."""
-    return len(batch.bounded), len(batch.vertices), len(batch.labels)
+    return BatchSizes(len(batch.bounded), len(batch.vertices), len(batch.labels))
 
 
 def exact_batch(flat: FlatNetwork, cells: Sequence[ExactCell], *, volumes: bool) -> CellBatch:

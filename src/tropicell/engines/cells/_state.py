@@ -1,48 +1,130 @@
-"""What the kernels and Python share: the meaning of the state array, and the buffers.
+"""The layouts of the arrays that the kernels of the cells engine share with each other and Python.
 
-The kernels keep everything that they need to go on after a stop in these arrays. The stack of cells
-is a stack of *records* of seven integers: layer, number of corners (or rays), where they begin,
-number of lines in the conflict list, where it begins, where the pieces of the layer begin, and
-whether the cell must be decided exactly.
+A kernel keeps all that it needs to go on after a stop in these arrays: it can stop after any step.
+What the columns and places of the arrays mean is said here, once; kernels use the names.
+
+=====================  =============================================================================
+array                  what its places are
+=====================  =============================================================================
+`CellRoom.state`       how much of every array is in use, and counters: `TOP` … `OUT_FACETS`
+`records`              one row for every cell on the stack, the top one last: `LAYER` … `SIMPLE`
+corners of polygons    `X`, `Y`, `W`, `ERROR`, `AT_INFINITY` of a corner, and `EDGE_X`, `EDGE_Y`,
+                       `EDGE_W`, `EDGE_ERROR` of the edge from it to the next corner
+corners of cones       d coordinates, w at place d, the error bound at place d + 1
+rows of the table      the same for facets: d slopes, offset, error bound
+``LayerMaps.before``   d slopes, offset, error bound, each an array over all neurons: in the plane
+                       `X`, `Y`, `W`, `ERROR`
+``LayerMaps.after``    the same, and at place d + 2 the largest absolute value
+rows of `Fine`         three columns, three second halves from `LOW` on, `FINE_ERROR`, `FINE_SIZE`
+=====================  =============================================================================
+
+Error bounds are those of docs/error-bound.md; the formulas are in `_bounds`.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-# Places in the state array.
+from tropicell.network._layer_maps import LayerMaps
+
+# --- places in the state array --------------------------------------------------------------------
+
 TOP = 0  # records on the stack
 CORNERS = 1  # used part of the stack's corners
 CONFLICTS = 2  # used part of the stack's conflict lists
 PATTERNS = 3  # used part of the stack's pieces
-SEED = 4  # next seed
+SEED = 4  # the next seed
 COUNT = 5  # regions found
 OUT = 6  # regions in the batch
 OUT_CORNERS = 7  # their corners
-UNSURE = 8  # cells handed out
-UNSURE_CORNERS = 9
-UNSURE_CONFLICTS = 10
-TESTS = 11  # sign tests
-SPLITS = 12
-STEPS = 13
+UNSURE = 8  # cells handed to exact arithmetic
+UNSURE_CORNERS = 9  # their facets
+UNSURE_CONFLICTS = 10  # their conflicts
+TESTS = 11  # signs that were computed
+SPLITS = 12  # cells that were cut
+STEPS = 13  # steps of the driver
 FACETS = 14  # used part of the stack's facets (cones only)
-OUT_FACETS = 15
+OUT_FACETS = 15  # facets of the regions in the batch
 STATE_SIZE = 16
 
 # What a kernel returns.
 DONE, BATCH_FULL, UNSURE_FULL, GROW = 0, 1, 2, 3
 
+# --- places in a record, the description of a cell on the stack -----------------------------------
+# Checkpoints hold records: these places do not change.
 
-# Places in a record of the cone kernel beyond the first seven: number of facets, where they
-# begin, used part of the facet table, and whether all rays lie on d facets only.
-N_FACETS, FACET_AT, TABLE, SIMPLE = 7, 8, 9, 10
+LAYER = 0  # the layer by whose boundaries the cell is being cut
+N_CORNERS = 1  # number of corners (of a cone: rays)
+CORNER_AT = 2  # where they begin
+N_CONFLICTS = 3  # number of boundaries that still cross the cell: its conflict list
+CONFLICT_AT = 4  # where the list begins
+PIECES_AT = 5  # where the pieces of the layer's neurons begin, as far as they are known
+IN_DOUBT = 6  # 1 if the cell must be decided in exact arithmetic
+# Only cones use the others.
+N_FACETS = 7  # number of facets
+FACET_AT = 8  # where they begin
+TABLE_END = 9  # used part of the facet table, where the next facet goes
+SIMPLE = 10  # 1 if every ray lies on d facets only
+RECORD_SIZE = 11
 
-#: Bits of the sides of a line on which something lies.
+# --- columns of a polygon's corner ----------------------------------------------------------------
+# Checkpoints hold them, too.
+
+X, Y, W = 0, 1, 2  # homogeneous coordinates; their absolute values add up to 1
+ERROR = 3  # bound on the error of each of them
+AT_INFINITY = 4  # 1 if w = 0: known from where the corner comes from, not from w
+EDGE_X, EDGE_Y, EDGE_W = 5, 6, 7  # the row of the edge, positive inside, largest coefficient 1
+EDGE_ERROR = 8  # bound on the error of each coefficient
+POLYGON_SIZE = 9
+
+#: Homogeneous coordinates of the plane.
+COORDINATES = 3
+
+#: Rows beyond the corners of a polygon that a cut may write to.
+CUT_ROOM = 8
+
+# --- places in `Fine`, whose numbers are sums of two floats ---------------------------------------
+
+LOW = 3  # the second floats of the three columns
+FINE_ERROR = 6  # bound on the error of each column
+FINE_SIZE = 7  # largest absolute value of a column
+FINE_PLACES = 8
+
+# --- columns of `ConeStack.terms` -----------------------------------------------------------------
+# One term of the expansion of a minor: sign * (row, column) * (smaller minor).
+
+TERM_ROW, TERM_COLUMN, TERM_SMALLER, TERM_MINOR, TERM_SIGN = 0, 1, 2, 3, 4
+TERM_PLACES = 5
+
+# --- places in `margin`: what entering a layer may add to the stack -------------------------------
+
+MOST_CONFLICTS, MOST_PIECES = 0, 1
+
+# --- rows of `sides`, with a number for every neuron of a layer -----------------------------------
+
+SIDES = 0  # 1 or -1 if the cell surely lies on that side of the neuron's boundary, else 0
+# Only polygons use the others.
+SIDES_OF_MORE = 1  # the same for some more of the corners
+SIDES_ZERO = 2  # always 0: the error of rows in float arithmetic
+SIDES_ROWS = 3
+
+# --- facets of cones, and signs -------------------------------------------------------------------
+
+#: Facets of a cone are bits of a word; cells with more facets are decided in exact arithmetic.
+MOST_FACETS = 62
+
+#: A cell that comes from exact arithmetic may have so many facets, so that it can be cut.
+MOST_SEED_FACETS = 56
+
+#: Places that a cut of a cone may add to the stack's facets: those of a half, and some to spare.
+FACET_ROOM = MOST_FACETS + 8
+
+#: Bits of the sides of a boundary on which something lies.
 POSITIVE, NEGATIVE, DOUBTFUL = 1, 2, 4
-CROSSES = 3
+CROSSES = POSITIVE | NEGATIVE
 
 # This bit of a ray says that it lies at infinity; the others stand for facets.
 INFINITE = np.uint64(1 << 63)
@@ -56,12 +138,12 @@ class Seeds(NamedTuple):
     Attributes
     ----------
     layers : ndarray, shape (seeds,)
-        The layer whose lines are to be cut next.
+        The layer by whose boundaries a cell is to be cut next.
     patterns : ndarray of uint8, shape (seeds * neurons,)
         Pieces of the neurons of all layers before.
     labels, facet_ends : ndarray
-        Facets of every seed: plus or minus (line + 1), minus where the cell lies on the negative
-        side. In the plane in counter-clockwise order.
+        Facets of every seed: plus or minus (boundary + 1), minus where the cell lies on the
+        negative side. In the plane in counter-clockwise order.
     bases, signs, tight, ray_ends : ndarray
         Not in the plane: for every ray d facets that meet in it alone, the sign that
         turns the minors of their rows into the ray, and the bits of all facets it is on; bit 63
@@ -79,7 +161,7 @@ class Seeds(NamedTuple):
 
 
 class Fine(NamedTuple):
-    """Maps in twice the digits of float64; see `_cells_sharp`."""
+    """Maps in twice the digits of float64; see `_plane.sharpen`."""
 
     before: NDArray[np.float64]
     after: NDArray[np.float64]
@@ -88,49 +170,97 @@ class Fine(NamedTuple):
 
 
 class PlaneStack(NamedTuple):
-    """Arrays of the plane kernel's stack, and its scratch space."""
+    """The stack of polygons, and scratch space.
 
-    poly: NDArray[np.float64]
-    labels: NDArray[np.int64]
+    The first eight arrays mean the same in `ConeStack`, so that drivers can use either stack.
+
+    Attributes
+    ----------
+    records : ndarray, shape (cells, RECORD_SIZE)
+        What is known of every cell, and where its parts begin in the other arrays.
+    corners : ndarray, shape (corners, POLYGON_SIZE)
+        Corners and edges, counter-clockwise.
+    tags : ndarray
+        Label of the edge of every corner, see `Seeds`.
+    conflicts : ndarray
+        Boundaries that cross a cell.
+    patterns : ndarray of uint8
+        Pieces of a layer's neurons.
+    facets, table, table_labels : ndarray
+        Empty: polygons keep their edges with their corners.
+    old_corners, old_tags : ndarray
+        The polygon that is being cut.
+    values : ndarray
+        A boundary's row at its corners.
+    handed : ndarray
+        The conflict list of the negative half.
+    sides : ndarray, shape (SIDES_ROWS, widest layer)
+        See `SIDES`.
+    margin : ndarray
+        See `MOST_CONFLICTS`, `MOST_PIECES`.
+    fine : Fine
+    """
+
+    records: NDArray[np.int64]
+    corners: NDArray[np.float64]
+    tags: NDArray[np.int64]
     conflicts: NDArray[np.int64]
     patterns: NDArray[np.uint8]
-    old_poly: NDArray[np.float64]
-    old_labels: NDArray[np.int64]
+    facets: NDArray[np.int64]
+    table: NDArray[np.float64]
+    table_labels: NDArray[np.int64]
+    old_corners: NDArray[np.float64]
+    old_tags: NDArray[np.int64]
     values: NDArray[np.float64]
     handed: NDArray[np.int64]
     sides: NDArray[np.float64]
-    rows: NDArray[np.int64]
-    change: NDArray[np.float64]
     margin: NDArray[np.int64]
     fine: Fine
 
 
 class ConeStack(NamedTuple):
-    """Arrays of the cone kernel's stack, and its scratch space.
+    """The stack of cones, and scratch space; for what is not said here see `PlaneStack`.
 
-    A ray has d + 1 coordinates and its error bound. Facets are kept once, in `table`, as long
-    as a cell on the stack needs them; `facets` holds plus or minus (place in the table + 1).
-    Where `halt` is set, by another thread, a cell is left as it is.
+    Attributes
+    ----------
+    corners : ndarray, shape (rays, d + 2)
+        Rays: d + 1 coordinates and their error bound.
+    tags : ndarray of uint64
+        Bits of the facets that a ray lies on, and `INFINITE`.
+    facets : ndarray
+        Facets of a cell: plus or minus (place in the table + 1).
+    table, table_labels : ndarray
+        Rows and labels of facets, kept once, as long as a cell on the stack needs them.
+    new_corners, new_tags : ndarray
+        Rays where the new facet cuts edges.
+    low, high, value : ndarray
+        Smallest and largest value of every neuron of a layer, and scratch.
+    basis, minors, terms : ndarray
+        d facets, the minors of their rows, and how these are expanded: see `TERM_ROW`.
+    faces, square : ndarray
+        Scratch of `tropicell.engines.cells._volume.volume`.
+    halt : ndarray of uint8
+        Where it is set, by another thread, a cell is left as it is.
     """
 
-    rays: NDArray[np.float64]
-    tight: NDArray[np.uint64]
+    records: NDArray[np.int64]
+    corners: NDArray[np.float64]
+    tags: NDArray[np.uint64]
+    conflicts: NDArray[np.int64]
+    patterns: NDArray[np.uint8]
     facets: NDArray[np.int64]
     table: NDArray[np.float64]
     table_labels: NDArray[np.int64]
-    conflicts: NDArray[np.int64]
-    patterns: NDArray[np.uint8]
-    old_rays: NDArray[np.float64]
-    old_tight: NDArray[np.uint64]
-    new_rays: NDArray[np.float64]
-    new_tight: NDArray[np.uint64]
+    old_corners: NDArray[np.float64]
+    old_tags: NDArray[np.uint64]
+    new_corners: NDArray[np.float64]
+    new_tags: NDArray[np.uint64]
     values: NDArray[np.float64]
     handed: NDArray[np.int64]
+    sides: NDArray[np.float64]
     low: NDArray[np.float64]
     high: NDArray[np.float64]
     value: NDArray[np.float64]
-    rows: NDArray[np.int64]
-    change: NDArray[np.float64]
     basis: NDArray[np.int64]
     minors: NDArray[np.float64]
     terms: NDArray[np.int64]
@@ -163,3 +293,26 @@ class Unsure(NamedTuple):
     facet_ends: NDArray[np.int64]
     conflicts: NDArray[np.int64]
     conflict_ends: NDArray[np.int64]
+
+
+class CellRoom(NamedTuple):
+    """All arrays that a worker writes to.
+
+    Attributes
+    ----------
+    maps : LayerMaps
+    stack : PlaneStack or ConeStack
+    out : CellBatch
+    unsure : Unsure
+    state : ndarray
+        See `TOP` … `OUT_FACETS`.
+    result : ndarray
+        What a unit's kernel says of itself, see `_unit_kernels`.
+    """
+
+    maps: LayerMaps
+    stack: Any
+    out: CellBatch
+    unsure: Unsure
+    state: NDArray[np.int64]
+    result: NDArray[np.int64]

@@ -12,27 +12,79 @@ from typing import Any
 
 import numpy as np
 
-from tropicell._runtime.jit import kernel
+from tropicell._runtime.jit import inner_kernel
 from tropicell.geometry.generators import simplices
 
 _ONE = np.uint64(1)
 _NONE = np.uint64(0)
 
 
-@kernel
-def _on(tight: Any, first: int, face: Any, n: int, bit: Any) -> int:
-    """How many of the vertices of a face lie on a facet."""
-    count = 0
+@inner_kernel
+def volume(points: Any, tight: Any, facets: int, simple: bool, faces: Any, square: Any) -> float:
+    """Volume of a polytope.
+
+    Parameters
+    ----------
+    points, tight : ndarray
+        Its vertices, and for each the bits of the facets that it lies on.
+    facets : int
+        Number of facets.
+    simple : bool
+        Whether every vertex lies on d facets only.
+    faces : ndarray
+        Room for the vertices of the face at each level, and in its last two rows for their number
+        and the facet that is next.
+    square : ndarray, shape (d, d)
+        Room for a matrix.
+    """
+    n, d = len(points), len(square)
+    total = 0.0
     for i in range(n):
-        count += tight[first + face[i]] & bit != _NONE
-    return count
+        faces[0, i] = i
+    sizes, places = faces[d + 1], faces[d + 2]
+    sizes[0], places[0] = n, 0
+    level = 0
+    scale = 1.0
+    for j in range(2, d + 1):
+        scale *= j
+    while level >= 0:
+        size = sizes[level]
+        k = d - level
+        if k == 0:
+            for i in range(d):
+                for c in range(d):
+                    square[i, c] = points[faces[i + 1, 0], c] - points[faces[0, 0], c]
+            total += _determinant(square, d)
+            level -= 1
+            continue
+        f = places[level]
+        if f >= facets:
+            level -= 1
+            continue
+        places[level] = f + 1
+        bit = _ONE << np.uint64(f)
+        if tight[faces[level, 0]] & bit != _NONE:
+            continue
+        # In a simple polytope every facet that meets a face cuts a facet of the face from it.
+        if not simple and not _is_facet(tight, faces[level], size, facets, f, k):
+            continue
+        count = 0
+        for i in range(size):
+            if tight[faces[level, i]] & bit != _NONE:
+                faces[level + 1, count] = faces[level, i]
+                count += 1
+        if count == 0:
+            continue
+        level += 1
+        sizes[level], places[level] = count, 0
+    return total / scale
 
 
-@kernel
-def _is_facet(tight: Any, first: int, face: Any, n: int, facets: int, f: int, k: int) -> bool:
+@inner_kernel
+def _is_facet(tight: Any, face: Any, n: int, facets: int, f: int, k: int) -> bool:
     """Whether facet f is the first that cuts this (k - 1)-face from a k-dimensional face."""
     bit = _ONE << np.uint64(f)
-    mine = _on(tight, first, face, n, bit)
+    mine = _on(tight, face, n, bit)
     if mine < k or mine == n:
         return False
     for g in range(facets):
@@ -41,7 +93,7 @@ def _is_facet(tight: Any, first: int, face: Any, n: int, facets: int, f: int, k:
         other = _ONE << np.uint64(g)
         both, total = 0, 0
         for i in range(n):
-            t = tight[first + face[i]]
+            t = tight[face[i]]
             total += t & other != _NONE
             both += t & other != _NONE and t & bit != _NONE
         if both == mine and total < n and (total > mine or g < f):
@@ -49,7 +101,16 @@ def _is_facet(tight: Any, first: int, face: Any, n: int, facets: int, f: int, k:
     return True
 
 
-@kernel
+@inner_kernel
+def _on(tight: Any, face: Any, n: int, bit: Any) -> int:
+    """How many of the vertices of a face lie on a facet."""
+    count = 0
+    for i in range(n):
+        count += tight[face[i]] & bit != _NONE
+    return count
+
+
+@inner_kernel
 def _determinant(square: Any, d: int) -> float:
     """Absolute value of the determinant, by elimination in place."""
     product = 1.0
@@ -69,66 +130,6 @@ def _determinant(square: Any, d: int) -> float:
             for c in range(i, d):
                 square[r, c] -= factor * square[i, c]
     return abs(product)
-
-
-@kernel
-def volume(
-    points: Any,
-    at: int,
-    tight: Any,
-    first: int,
-    n: int,
-    facets: int,
-    d: int,
-    simple: bool,
-    faces: Any,
-    square: Any,
-) -> float:
-    """Volume of the polytope with vertices ``points[at : at + n]``.
-
-    `faces` is room for the vertices of the face at each level, and in its last two rows
-    for their number and the facet that is next. `simple`: every vertex lies on d facets.
-    """
-    total = 0.0
-    for i in range(n):
-        faces[0, i] = i
-    sizes, places = faces[d + 1], faces[d + 2]
-    sizes[0], places[0] = n, 0
-    level = 0
-    scale = 1.0
-    for j in range(2, d + 1):
-        scale *= j
-    while level >= 0:
-        size = sizes[level]
-        k = d - level
-        if k == 0:
-            for i in range(d):
-                for c in range(d):
-                    square[i, c] = points[at + faces[i + 1, 0], c] - points[at + faces[0, 0], c]
-            total += _determinant(square, d)
-            level -= 1
-            continue
-        f = places[level]
-        if f >= facets:
-            level -= 1
-            continue
-        places[level] = f + 1
-        bit = _ONE << np.uint64(f)
-        if tight[first + faces[level, 0]] & bit != _NONE:
-            continue
-        # In a simple polytope every facet that meets a face cuts a facet of the face from it.
-        if not simple and not _is_facet(tight, first, faces[level], size, facets, f, k):
-            continue
-        count = 0
-        for i in range(size):
-            if tight[first + faces[level, i]] & bit != _NONE:
-                faces[level + 1, count] = faces[level, i]
-                count += 1
-        if count == 0:
-            continue
-        level += 1
-        sizes[level], places[level] = count, 0
-    return total / scale
 
 
 def polytope_volume(points: Sequence[Sequence[float]], tight: Sequence[int], facets: int) -> float:

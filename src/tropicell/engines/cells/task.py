@@ -21,12 +21,12 @@ from numpy.typing import NDArray
 from tropicell._runtime.jit import Entry
 from tropicell._runtime.memory import Blueprint
 from tropicell.engines import unit_files
-from tropicell.engines.cells._buffers import CellRoom, cone_seeds, plane_seeds, room_for
+from tropicell.engines._column_kernels import ColumnForm
+from tropicell.engines.cells._buffers import cone_seeds, plane_seeds, room_for
 from tropicell.engines.cells._exact_cells import ExactCell, ExactCells
-from tropicell.engines.cells._state import Seeds
+from tropicell.engines.cells._state import CellRoom, Seeds
 from tropicell.engines.cells._units import CellOptions, cone_unit, plane_unit
-from tropicell.engines.cells.stack import CellLayout
-from tropicell.engines.cells.worker import CellWorker
+from tropicell.engines.cells.worker import CellLayout, CellWorker
 from tropicell.engines.units import Arrays, Unit, few_of, first_generation, growth_of, weight_of
 from tropicell.errors import InvalidDomainError, InvalidInputError
 from tropicell.geometry.arithmetic import ArithmeticName
@@ -39,7 +39,8 @@ from tropicell.regions.columns import PackedPatterns
 #: not fit into memory.
 _MANY_INPUTS, _MOST_INPUTS = 5, 20
 
-#: In the plane, time goes to the lines of a layer: a unit of networks so wide has the usual limit.
+#: In the plane, time goes to the boundaries of a layer: a unit of networks so wide has the usual
+#: limit.
 _WIDTH = 1024
 
 
@@ -147,14 +148,18 @@ class CellTask:
         self.layout = CellLayout(plan.flat)
         self._few = few_of(self.grain)
         self.slow = network.n_inputs > _MANY_INPUTS
-        self.columns = (plan.flat.neurons, self.bits, plan.flat.dimension, self.volumes)
+        self.form = ColumnForm(
+            neurons=plan.flat.neurons,
+            bits=plan.bits,
+            dimension=plan.flat.dimension,
+            volumes=self.volumes,
+        )
         self.kernel = Entry(plane_unit if self.plane else cone_unit)
         self.options = CellOptions(
             exact=arithmetic == "exact",
             tolerance=self.tolerance,
             store=store,
-            volumes=self.volumes,
-            bits=self.bits,
+            form=self.form,
             few=self._few,
             growth=plan.growth,
         )

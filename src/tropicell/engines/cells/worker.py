@@ -1,4 +1,8 @@
-"""Runs units of the cells engine: drives the kernels, and decides exactly where they can't."""
+"""Runs units of the cells engine: drives the kernels, and decides exactly where they can't.
+
+What a unit leaves for others is a block of memory, which only the kernels read and write;
+`CellLayout` turns it into plain arrays and back, for files and other machines.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +11,11 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tropicell._runtime.interruption import current, using
-from tropicell._runtime.memory import Slab
-from tropicell.engines._column_kernels import cell_sections
+from tropicell._runtime.memory import Slab, piece_of
+from tropicell.engines._column_kernels import BatchSizes, cell_sections
 from tropicell.engines._unit_kernels import (
     BLOCK_FULL,
     COLUMNS,
@@ -24,17 +29,29 @@ from tropicell.engines._unit_kernels import (
     TOO_SMALL,
 )
 from tropicell.engines.cells import _buffers as buffers
-from tropicell.engines.cells._exact_cells import MOST_FACETS, ExactCell
+from tropicell.engines.cells._exact_cells import ExactCell
 from tropicell.engines.cells._result import as_columns, columns_in, exact_batch, sizes_of
 from tropicell.engines.cells._state import (
+    CONFLICT_AT,
+    CORNER_AT,
     COUNT,
     DONE,
+    FACET_AT,
     GROW,
+    LAYER,
+    MOST_SEED_FACETS,
+    N_CONFLICTS,
+    N_CORNERS,
+    N_FACETS,
     OUT,
     OUT_CORNERS,
     OUT_FACETS,
+    PIECES_AT,
+    POLYGON_SIZE,
+    RECORD_SIZE,
     SEED,
     SPLITS,
+    TABLE_END,
     TESTS,
     TOP,
     UNSURE,
@@ -43,10 +60,19 @@ from tropicell.engines.cells._state import (
     UNSURE_FULL,
     CellBatch,
 )
-from tropicell.engines.packed import Packed, source_of
+from tropicell.engines.cells._units import (
+    BlockParts,
+    BlockSizes,
+    UnitOrder,
+    UnitSource,
+    UnitTargets,
+    block_parts,
+)
+from tropicell.engines.packed import Arrays, Packed, source_of
 from tropicell.engines.units import Outcome, Unit, children, chunks
 from tropicell.errors import TimeLimitError
-from tropicell.regions.columns import Columns, PackedPatterns
+from tropicell.network.flat import FlatNetwork
+from tropicell.regions.columns import Columns
 
 if TYPE_CHECKING:
     from tropicell.engines.cells.task import CellTask
@@ -54,6 +80,8 @@ if TYPE_CHECKING:
 #: The kernel comes back to look at the clock after so many steps; fewer of wide layers, since a
 #: step is one of all lines of a layer then.
 _STEPS, _WIDE = 50_000, 64
+
+
 _SEEDS_AT_ONCE = 64
 
 #: Bytes of a piece of memory for what is left of units: as long as one of them waits, all is kept.
@@ -70,10 +98,10 @@ class CellStats:
     Attributes
     ----------
     tests, splits : int
-        Signs of a line at a corner in floating point; cells cut in two.
+        Signs of a boundary's row at a corner in floating point; cells cut in two.
     unsure_cells, exact_decisions : int
-        Cells for which the error bound did not suffice, and lines that were compared with a cell
-        in exact arithmetic (those needed to start on an unbounded domain included).
+        Cells for which the error bound did not suffice, and boundaries that were compared with
+        a cell in exact arithmetic (those needed to start on an unbounded domain included).
     unproved_witnesses : int
         Regions so thin that their witness, rounded to float64, may not be inside. A `Region` works
         out an exact one when asked.
@@ -93,41 +121,36 @@ class CellWorker:
         self._task = task
         self._exact = task.exact_cells.copy()
         self._stats = CellStats()
-        self._room = Slab()
-        room = task.room.build()
-        self._maps, self._stack, self._records, self._out, self._unsure = room[:5]
+        self._columns = Slab()  # where regions go
+        self._blocks = Slab(largest=BLOCK_BYTES)  # where goes what is left of units
+        self._room = task.room.build()
         halt = current()
         if halt is not None and not task.plane:
-            self._stack = self._stack._replace(halt=halt.flag)
-        self._state, self._result = room[5:]
+            stack = self._room.stack._replace(halt=halt.flag)
+            self._room = self._room._replace(stack=stack)
+        self._out, self._state, self._result = self._room.out, self._room.state, self._room.result
         self._no_seeds = task.no_seeds
         self._seeds = self._no_seeds
         self._planted: list[ExactCell] = []
         self._waiting: list[ExactCell] = []
         self._finished: list[ExactCell] = []
         self._found: list[Columns] = []
-        self._blocks = Slab(largest=BLOCK_BYTES)
         self._doubtful = False
-        self._options = task.options
         self._steps = _STEPS * _WIDE // max(_WIDE, task.flat.width)
-        self._gather()
-
-    def _gather(self) -> None:
-        """The arguments of the kernel that stay the same from call to call."""
-        task, out = self._task, self._out
-        self._arguments = (
-            *(task.flat, *self._maps, self._stack, self._records, self._seeds, out),
-            *(out.patterns.view(np.uint64), self._unsure, self._state, self._result),
-            self._options,
-        )
 
     def _call(self, mode: int, most: int = 0, stack: Packed | None = None) -> int:
         """Let the kernel do some steps (see `_unit_kernels`) with a unit; returns why it ended."""
-        room, blocks, task = self._room, self._blocks, self._task
-        numbers = most, self._steps, mode
-        places = blocks.piece, blocks.used >> 3, room.piece, room.used
-        source = source_of(stack, blocks.piece)
-        return int(task.kernel(*self._arguments, *numbers, *source, *places))
+        task, columns, blocks = self._task, self._columns, self._blocks
+        code = task.kernel(
+            task.flat,
+            self._room,
+            self._seeds,
+            task.options,
+            UnitOrder(mode, most, self._steps),
+            UnitSource(*source_of(stack, blocks.piece)),
+            UnitTargets(blocks.piece, blocks.used >> 3, columns.piece, columns.used),
+        )
+        return int(code)
 
     def stats(self) -> dict[str, Any]:
         """What all units have cost."""
@@ -151,7 +174,6 @@ class CellWorker:
         self._waiting = list(unit.cells)
         if self._planted:
             self._planted, self._seeds = [], self._no_seeds
-            self._gather()
         paid = self._costs()
         if self._waiting or not stack:
             self._empty()
@@ -191,18 +213,14 @@ class CellWorker:
     def _end(self, code: int, unit: Unit) -> Outcome:
         """What the kernel has written."""
         state = self._state.tolist()
-        n, corners = state[OUT], state[OUT_CORNERS]
         columns = []
-        if n:
-            task, room = self._task, self._room
-            sizes = n, corners, corners if task.plane else state[OUT_FACETS]
-            neurons, bits, d, volumes = task.columns
+        if state[OUT]:
+            form, room = self._task.form, self._columns
+            sizes = BatchSizes(state[OUT], state[OUT_CORNERS], state[OUT_FACETS])
             if code == COLUMNS_FULL:
-                width = PackedPatterns.words_for(neurons, bits)
-                room.reserve(cell_sections(*sizes, width, d, volumes)[-1])
+                room.reserve(cell_sections(sizes, form).end)
                 code = self._call(COLUMNS | STACK)
-            lines = int(self._result[LINES])
-            found = columns_in(room, neurons, bits, (*sizes, lines), d, volumes)
+            found = columns_in(room, sizes, form, int(self._result[LINES]))
             columns.append(self._without_doubtful_facets(found))
         return Outcome(columns, state[COUNT], self._children(code, state[TOP], unit.generation + 1))
 
@@ -218,9 +236,7 @@ class CellWorker:
         return children(layout, blocks, result, nodes, generation, self._doubtful)
 
     def _grow(self) -> None:
-        self._stack = buffers.grown(self._stack)
-        self._records = buffers.twice(self._records)
-        self._gather()
+        self._room = self._room._replace(stack=buffers.grown(self._room.stack))
 
     def _costs(self) -> int:
         """What exact arithmetic has cost so far, measured in regions."""
@@ -249,7 +265,7 @@ class CellWorker:
 
     def _for_kernel(self, cell: ExactCell) -> bool:
         task = self._task
-        few = task.plane or len(cell.cone.rows) <= MOST_FACETS
+        few = task.plane or len(cell.cone.rows) <= MOST_SEED_FACETS
         return task.tame and cell.cone.pointed and few
 
     def _plant(self, stop: Callable[[], bool]) -> None:
@@ -264,7 +280,6 @@ class CellWorker:
             self._planted.append(waiting.pop())
         self._seeds = self._task.seeds_of(self._planted)
         self._state[SEED] = 0
-        self._gather()
 
     def _place(self, cell: ExactCell, stop: Callable[[], bool]) -> None:
         """A finished region is kept; another cell is cut by one layer, exactly."""
@@ -317,7 +332,7 @@ class CellWorker:
         state, exact = self._state, self._exact
         self._doubtful = True
         self._stats.unsure_cells += int(state[UNSURE])
-        found = buffers.unsure_cells(self._task.flat, self._unsure, state)
+        found = buffers.unsure_cells(self._task.flat, self._room.unsure, state)
         state[UNSURE] = state[UNSURE_CORNERS] = state[UNSURE_CONFLICTS] = 0
         for layer, pattern, pieces, labels, lines in found:
             if stop():
@@ -339,10 +354,8 @@ class CellWorker:
         if not self._task.store or state[OUT] == 0:
             return
         self._take_finished()
-        n, corners, facets = state[OUT], state[OUT_CORNERS], state[OUT_FACETS]
-        if self._task.plane:
-            facets = corners
-        self._add(self._out, (int(n), int(corners), int(facets)))
+        sizes = int(state[OUT]), int(state[OUT_CORNERS]), int(state[OUT_FACETS])
+        self._add(self._out, BatchSizes(*sizes))
         state[OUT] = state[OUT_CORNERS] = state[OUT_FACETS] = 0
 
     def _take_finished(self) -> None:
@@ -355,9 +368,8 @@ class CellWorker:
             self._add(batch, sizes_of(batch))
             self._finished = []
 
-    def _add(self, batch: CellBatch, sizes: tuple[int, int, int]) -> None:
-        task = self._task
-        columns = as_columns(batch, task.flat.neurons, task.bits, sizes, self._room, task.volumes)
+    def _add(self, batch: CellBatch, sizes: BatchSizes) -> None:
+        columns = as_columns(batch, sizes, self._task.form, self._columns)
         self._found.append(self._without_doubtful_facets(columns))
 
     def _without_doubtful_facets(self, columns: Columns) -> Columns:
@@ -365,3 +377,77 @@ class CellWorker:
         if self._doubtful and self._task.flat.dimension > 3:
             return columns._replace(facet_lines=None, facet_counts=None)
         return columns
+
+
+class CellLayout:
+    """See `tropicell.engines.packed.Layout`, and `_units`."""
+
+    def __init__(self, flat: FlatNetwork) -> None:
+        self._flat = flat
+        self._plane = flat.dimension == 2
+        self._wide = POLYGON_SIZE if self._plane else flat.dimension + 2
+
+    def arrays(self, stack: Packed) -> Arrays:
+        """The cells as plain arrays; all places in the records count from 0."""
+        flat, words, wide = self._flat, stack.piece.words, self._wide
+        sizes = BlockSizes(*words[stack.at : stack.at + len(BlockSizes._fields)].tolist())
+        starts = BlockParts(*(stack.at + start for start in block_parts(sizes, wide)))
+
+        def part(begin: int, end: int, width: int, start: int) -> NDArray[np.int64]:
+            return words[start + width * begin : start + width * end].copy()
+
+        records = part(stack.first, stack.last, RECORD_SIZE, starts.records)
+        records = records.reshape(-1, RECORD_SIZE)
+        first, last = records[0].tolist(), records[-1].tolist()
+        corners = first[CORNER_AT], last[CORNER_AT] + last[N_CORNERS]
+        conflicts = first[CONFLICT_AT], last[CONFLICT_AT] + last[N_CONFLICTS]
+        found: Arrays = {"conflicts": part(*conflicts, 1, starts.conflicts)}
+        coordinates = part(*corners, wide, starts.corners).view(np.float64).reshape(-1, wide)
+        tags = part(*corners, 1, starts.tags)
+        if self._plane:
+            found |= {"poly": coordinates, "labels": tags}
+        else:
+            end = last[TABLE_END]
+            facets = first[FACET_AT], last[FACET_AT] + last[N_FACETS]
+            found |= {
+                "rays": coordinates,
+                "tight": tags.view(np.uint64),
+                "facets": part(*facets, 1, starts.facets),
+                "table": part(0, end, wide, starts.table).view(np.float64).reshape(-1, wide),
+                "table_labels": part(0, end, 1, starts.table_labels),
+            }
+            records[:, FACET_AT] -= first[FACET_AT]
+        room, pieces, pattern = stack.piece.bytes, 8 * starts.pieces, 8 * starts.pattern
+        end = last[PIECES_AT] + flat.layer_width(last[LAYER])
+        found["pieces"] = room[pieces + first[PIECES_AT] : pieces + end].copy()
+        found["pattern"] = room[pattern : pattern + flat.first_neuron(last[LAYER])].copy()
+        for place in (CORNER_AT, CONFLICT_AT, PIECES_AT):
+            records[:, place] -= first[place]
+        found["records"] = records
+        return found
+
+    def packed(self, arrays: Arrays) -> Packed:
+        """A block of its own for these cells, which were checked."""
+        none = np.zeros(0, np.int64)
+        corners, tags = ("poly", "labels") if self._plane else ("rays", "tight")
+        parts = {
+            "records": arrays["records"],
+            "corners": arrays[corners],
+            "tags": arrays[tags],
+            "facets": arrays.get("facets", none),
+            "table": arrays.get("table", none),
+            "table_labels": arrays.get("table_labels", none),
+            "conflicts": arrays["conflicts"],
+            "pieces": arrays["pieces"],
+            "pattern": arrays["pattern"],
+        }
+        sizes = BlockSizes(*(len(parts[name]) for name in BlockSizes._fields))
+        starts = block_parts(sizes, self._wide)
+        piece = piece_of(8 * starts.end)
+        piece.words[: starts.records] = 0
+        piece.words[: len(sizes)] = sizes
+        for name, part in parts.items():
+            flat = np.ascontiguousarray(part).reshape(-1).view(np.uint8)
+            start = 8 * getattr(starts, name)
+            piece.bytes[start : start + len(flat)] = flat
+        return Packed(self, piece, 0, 0, sizes.records)

@@ -101,8 +101,7 @@ class ExactPart:
         batch = exact_batch(task.flat, cells, volumes=task.volumes)
         if task.arithmetic == "exact":
             self._unproved += int((~batch.inside).sum())
-        sizes = sizes_of(batch)
-        return count, as_columns(batch, task.flat.neurons, task.bits, sizes, Slab(), task.volumes)
+        return count, as_columns(batch, sizes_of(batch), task.form, Slab())
 
     def run(self, cells: Sequence[ExactCell]) -> Iterator[Outcome]:
         """Do all that is below some cells on the CPU."""

@@ -1,0 +1,52 @@
+"""Bounds on the rounding errors of the cells engine: the formulas of docs/error-bound.md, once.
+
+Steps are the numbered sections of that page. Formulas are copied into the kernels that call them,
+some of which may fuse a product and a sum into one rounding: the bounds hold either way.
+"""
+
+from __future__ import annotations
+
+from tropicell._runtime.jit import template
+from tropicell.geometry.rounding import INFLATE, ROUND
+
+#: The `roundings` of a sign in the plane: three products, two sums and R - t are four of them, and
+#: these leave room for the rounding of the bound itself.
+PLANE_ROUNDINGS = 8
+
+
+@template
+def cone_roundings(d: int) -> int:
+    """Step 3: the `roundings` of a sign in d dimensions."""
+    return 2 * d + 8
+
+
+@template
+def sign_bound(size: float, error: float, eps: float, d: int, roundings: int) -> float:
+    """Step 3: a row whose value at a corner is beyond this surely has the sign of the exact one.
+
+    The absolute coefficients of the row add up to `size`, and each may be wrong by `error`; each
+    coordinate of the corner may be wrong by `eps`. So many `roundings` are covered, in units of u.
+    """
+    return size * (eps + roundings * ROUND) + error * (1.0001 + (d + 1) * eps)
+
+
+@template
+def scaled_row_error(error: float, largest: float) -> float:
+    """Step 2: the error η of a facet's row that was divided by its largest coefficient."""
+    return error / largest * INFLATE + 8.0 * ROUND
+
+
+@template
+def scaled_corner_error(bound: float, size: float) -> float:
+    """Step 2: the error ε of a corner whose minors, wrong by `bound`, were divided by `size`."""
+    return bound / size * INFLATE + 4.0 * ROUND
+
+
+@template
+def inside_bound(error: float, size: float, total: float, roundings: int) -> float:
+    """Step 6: a facet's row beyond this at a point is surely positive there.
+
+    The absolute coordinates of the point and 1 add up to `size`, the absolute summands of the row
+    at the point to `total`.
+    """
+    return error * size * INFLATE + roundings * ROUND * total

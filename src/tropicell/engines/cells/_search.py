@@ -1,0 +1,334 @@
+"""The search of the cells engine: one driver, which cuts polygons or cones.
+
+A cell is cut by the boundaries of a layer that cross it, one after the other, until none is left;
+then it enters the next layer. Cells that wait lie on a stack (`_state`), the next one on top.
+What is done in another way in the plane than elsewhere are the kernels of a `CellShape`; the driver
+is compiled once for each.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from tropicell._runtime.jit import inner_kernel, template
+from tropicell.engines.cells import _cone as cone
+from tropicell.engines.cells import _plane as plane
+from tropicell.engines.cells._state import (
+    BATCH_FULL,
+    CONFLICT_AT,
+    CONFLICTS,
+    CORNER_AT,
+    CORNERS,
+    COUNT,
+    CROSSES,
+    DONE,
+    DOUBTFUL,
+    FACET_AT,
+    FACETS,
+    GROW,
+    IN_DOUBT,
+    LAYER,
+    MOST_CONFLICTS,
+    MOST_PIECES,
+    N_CONFLICTS,
+    N_CORNERS,
+    OUT,
+    OUT_CORNERS,
+    OUT_FACETS,
+    PATTERNS,
+    PIECES_AT,
+    POSITIVE,
+    SEED,
+    SIDES,
+    STEPS,
+    TESTS,
+    TOP,
+    UNSURE,
+    UNSURE_CONFLICTS,
+    UNSURE_CORNERS,
+    UNSURE_FULL,
+)
+from tropicell.network._layer_maps import enter_layer, enter_layers
+
+
+class CellShape(NamedTuple):
+    """The kernels that depend on how a cell is kept.
+
+    Attributes
+    ----------
+    seed_fits, plant
+        Whether there is room for a seed; put it on the empty stack.
+    scan, side
+        On which sides of the boundaries of a layer, or of one, the corners of a cell lie.
+    split, cut_steps, is_halted
+        Cut the top cell by the last boundary of its conflict list; as how many steps more that of a
+        cell of so many corners counts; whether another thread wants the kernel to come back.
+    n_facets, facet_label
+        How many facets a cell has, and the label of one.
+    emit, sharpen
+        Store the geometry of a finished cell; work it out with more digits.
+    """
+
+    seed_fits: Any
+    plant: Any
+    scan: Any
+    side: Any
+    split: Any
+    cut_steps: Any
+    is_halted: Any
+    n_facets: Any
+    facet_label: Any
+    emit: Any
+    sharpen: Any
+
+
+POLYGONS = CellShape(
+    seed_fits=plane.seed_fits,
+    plant=plane.plant,
+    scan=plane.scan,
+    side=plane.side,
+    split=plane.split,
+    cut_steps=plane.cut_steps,
+    is_halted=plane.is_halted,
+    n_facets=plane.n_facets,
+    facet_label=plane.facet_label,
+    emit=plane.emit,
+    sharpen=plane.sharpen,
+)
+
+
+CONES = CellShape(
+    seed_fits=cone.seed_fits,
+    plant=cone.plant,
+    scan=cone.scan,
+    side=cone.side,
+    split=cone.split,
+    cut_steps=cone.cut_steps,
+    is_halted=cone.is_halted,
+    n_facets=cone.n_facets,
+    facet_label=cone.facet_label,
+    emit=cone.emit,
+    sharpen=cone.sharpen,
+)
+
+
+@inner_kernel
+def search_polygons(
+    flat: Any, room: Any, seeds: Any, options: Any, most_regions: int, most_steps: int
+) -> int:
+    """The search in the plane.
+
+    Parameters
+    ----------
+    flat : FlatNetwork
+    room : CellRoom
+    seeds : Seeds
+        Cells to begin with when the stack is empty.
+    options : CellOptions
+    most_regions, most_steps : int
+        Stop when so many regions are found, or after so many steps.
+
+    Returns
+    -------
+    int
+        Why it stopped: `DONE`, `BATCH_FULL`, `UNSURE_FULL` or `GROW`.
+    """
+    return _search(POLYGONS, flat, room, seeds, options, most_regions, most_steps)
+
+
+@inner_kernel
+def search_cones(
+    flat: Any, room: Any, seeds: Any, options: Any, most_regions: int, most_steps: int
+) -> int:
+    """The search in any dimension; see `search_polygons`."""
+    return _search(CONES, flat, room, seeds, options, most_regions, most_steps)
+
+
+@template
+def _search(
+    shape: Any,
+    flat: Any,
+    room: Any,
+    seeds: Any,
+    options: Any,
+    most_regions: int,
+    most_steps: int,
+) -> int:
+    """Cut cells until all is done, a buffer is full, or a budget is spent."""
+    maps, lines, state = flat.maps, flat.lines, room.state
+    current, stack, out = room.maps, room.stack, room.out
+    before, records, exact = current.before, stack.records, options.exact
+    depth, neurons = lines.depth, lines.row_start[lines.depth + 1] - lines.row_start[1]
+    steps = 0
+    while True:
+        if steps >= most_steps or state[COUNT] >= most_regions:
+            state[STEPS] += steps
+            return BATCH_FULL
+        steps += 1
+        top = state[TOP]
+        if top == 0:
+            k = state[SEED]
+            if k >= len(seeds.layers):
+                return DONE
+            if not shape.seed_fits(stack, seeds, k):
+                return GROW
+            target = seeds.layers[k]
+            enter_layers(maps, current, seeds.patterns[k * neurons :], target, exact)
+            shape.plant(lines, before, stack, seeds, options, state)
+            _start_layer(shape, lines, before, target, stack, exact, state)
+            continue
+        record = records[top - 1]
+        if record[IN_DOUBT]:
+            if not _hand_out(shape, lines.row_start, room, record):
+                return UNSURE_FULL
+            _pop(state, record)
+            continue
+        layer, n, count = record[LAYER], record[N_CORNERS], record[N_CONFLICTS]
+        if layer == depth and count <= 1 and not options.store:
+            state[COUNT] += 1 + count
+            _pop(state, record)
+            continue
+        if count > 0:
+            if (
+                top + 1 >= len(records)
+                or state[CONFLICTS] + 2 * stack.margin[MOST_CONFLICTS] > len(stack.conflicts)
+                or state[PATTERNS] + 2 * stack.margin[MOST_PIECES] > len(stack.patterns)
+                or not shape.split(lines, before, stack, options, state)
+            ):
+                return BATCH_FULL if shape.is_halted(stack) else GROW
+            steps += shape.cut_steps(n)
+            continue
+        if layer < depth:
+            enter_layer(maps, current, layer, stack.patterns, record[PIECES_AT], exact)
+            _start_layer(shape, lines, before, layer + 1, stack, exact, state)
+            continue
+        if (
+            state[OUT] >= len(out.volumes)
+            or state[OUT_CORNERS] + n > len(out.vertices)
+            or state[OUT_FACETS] + shape.n_facets(record) > len(out.labels)
+        ):
+            return BATCH_FULL
+        if n > len(stack.old_corners):
+            return GROW
+        if _store(shape, flat, room, record, options):
+            state[COUNT] += 1
+            _pop(state, record)
+        else:
+            record[IN_DOUBT] = 1
+
+
+@template
+def _start_layer(
+    shape: Any, lines: Any, before: Any, layer: int, stack: Any, exact: bool, state: Any
+) -> None:
+    """Let the top cell enter `layer`: find the boundaries that cross it."""
+    record = stack.records[state[TOP] - 1]
+    start, n = record[CORNER_AT], record[N_CORNERS]
+    conflict, pattern = record[CONFLICT_AT], record[PIECES_AT]
+    begin = lines.row_start[layer]
+    width = lines.row_start[layer + 1] - begin
+    pieces = stack.patterns[pattern : pattern + width]
+    pieces[:] = 0
+    first, last = lines.line_start[layer], lines.line_start[layer + 1]
+    plain = lines.plain[layer]
+    sides = stack.sides[SIDES]
+    if plain:
+        shape.scan(lines, before, layer, stack, record, exact)
+    state[TESTS] += n * (last - first)
+    count, doubtful = 0, 0
+    for line in range(first, last):
+        if plain:
+            r = line - first
+            if sides[r] != 0.0:
+                pieces[r] = sides[r] > 0.0
+                continue
+        seen = shape.side(lines, before, line, stack.corners, start, n, exact)
+        if seen == POSITIVE:
+            pieces[lines.line_row[line] - begin] += 1
+        elif seen & CROSSES == CROSSES:
+            stack.conflicts[conflict + count] = line
+            count += 1
+        elif seen & DOUBTFUL:
+            # A cell that comes from within the layer has facets on some of its boundaries.
+            known = 0
+            for i in range(shape.n_facets(record)):
+                label = shape.facet_label(stack, record, i)
+                if abs(label) == line + 1:
+                    known = label
+            if known > 0:
+                pieces[lines.line_row[line] - begin] += 1
+            elif known == 0:
+                stack.conflicts[conflict + count] = line
+                count += 1
+                doubtful = 1
+    record[LAYER] = layer
+    record[N_CONFLICTS] = count
+    record[IN_DOUBT] = doubtful
+    state[CONFLICTS] = conflict + count
+    state[PATTERNS] = pattern + width
+
+
+@template
+def _store(shape: Any, flat: Any, room: Any, record: Any, options: Any) -> bool:
+    """Store the top cell as a region; False if its geometry needs exact arithmetic."""
+    lines, stack, out, state = flat.lines, room.stack, room.out, room.state
+    pattern = room.maps.pattern
+    if not shape.emit(lines, stack, record, out, options, state) and not (
+        shape.sharpen(flat, pattern, stack, record)
+        and shape.emit(lines, stack, record, out, options, state)
+    ):
+        return False
+    k, corners, facets = state[OUT], record[N_CORNERS], shape.n_facets(record)
+    _copy_pattern(lines.row_start, stack.patterns, record, pattern, out.patterns[k])
+    out.inside[k] = options.exact
+    out.vertex_counts[k] = corners
+    out.facet_counts[k] = facets
+    state[OUT] += 1
+    state[OUT_CORNERS] += corners
+    state[OUT_FACETS] += facets
+    return True
+
+
+@template
+def _hand_out(shape: Any, row_start: Any, room: Any, record: Any) -> bool:
+    """Put the top cell on the list of those that need exact arithmetic; False if that is full."""
+    stack, unsure, state = room.stack, room.unsure, room.state
+    k, c, f = state[UNSURE], state[UNSURE_CORNERS], state[UNSURE_CONFLICTS]
+    n, count = shape.n_facets(record), record[N_CONFLICTS]
+    if k >= len(unsure.layers) or c + n > len(unsure.labels) or f + count > len(unsure.conflicts):
+        return False
+    _copy_pattern(row_start, stack.patterns, record, room.maps.pattern, unsure.patterns[k])
+    for i in range(n):
+        unsure.labels[c + i] = shape.facet_label(stack, record, i)
+    for i in range(count):
+        unsure.conflicts[f + i] = stack.conflicts[record[CONFLICT_AT] + i]
+    unsure.layers[k] = record[LAYER]
+    unsure.facet_ends[k] = c + n
+    unsure.conflict_ends[k] = f + count
+    state[UNSURE] += 1
+    state[UNSURE_CORNERS] += n
+    state[UNSURE_CONFLICTS] += count
+    return True
+
+
+@template
+def _copy_pattern(row_start: Any, patterns: Any, record: Any, pattern: Any, to: Any) -> None:
+    """Write the pieces of all layers up to the cell's own: `pattern`, then those in `patterns`."""
+    layer = record[LAYER]
+    prefix = row_start[layer] - row_start[1]
+    # Places from 0 on, which can't be negative: so these loops become vector code.
+    own, rest = patterns[record[PIECES_AT] :], to[prefix:]
+    for j in range(prefix):
+        to[j] = pattern[j]
+    for j in range(row_start[layer + 1] - row_start[layer]):
+        rest[j] = own[j]
+
+
+@inner_kernel
+def _pop(state: Any, record: Any) -> None:
+    """Take the top cell off the stack."""
+    state[TOP] -= 1
+    state[CORNERS] = record[CORNER_AT]
+    state[CONFLICTS] = record[CONFLICT_AT]
+    state[PATTERNS] = record[PIECES_AT]
+    state[FACETS] = record[FACET_AT]
