@@ -33,7 +33,7 @@ from tropicell import (
     enumerate_regions,
     verify_certificate,
 )
-from tropicell.certificate._flat import RegionColumns, filter_network, new_state
+from tropicell.certificate._flat import PatternTable, RegionColumns, filter_network, new_state
 from tropicell.certificate._kernels import check_witnesses
 from tropicell.errors import InvalidInputError
 from tropicell.network import activations
@@ -183,9 +183,9 @@ def test_error_bounds_hold(kind: str, inputs: int) -> None:
                 assert not a.any()
                 continue
             place = state.places[line]
-            found = [Fraction(x) for x in state.inequalities[:, place]]
+            found = [Fraction(x) for x in state.inequalities.rows[:, place]]
             exact = [-x * Fraction(s) for x, s in zip(a, scale, strict=True)]
-            row, bound = [*found[:inputs], found[-1]], Fraction(state.bounds[place])
+            row, bound = [*found[:inputs], found[-1]], Fraction(state.inequalities.bounds[place])
             assert all(abs(x - y) <= bound for x, y in zip(row, [*exact, b], strict=True))
             compared += 1
     assert compared > 10
@@ -195,7 +195,8 @@ def columns_of(regions: Regions, unscale: np.ndarray) -> RegionColumns:
     """What the filter's kernels get, without hints."""
     packed, ends = regions.packed, np.zeros(len(regions), np.int64)
     corners = np.empty((0, regions.network.n_inputs + 1))
-    columns = packed.words, packed.bits, packed.table(), regions.witnesses, unscale
+    patterns = PatternTable(packed.words, packed.bits, packed.table())
+    columns = patterns, regions.witnesses, unscale
     return RegionColumns(*columns, np.empty(0, np.int32), ends, corners, ends)
 
 

@@ -200,14 +200,6 @@ def inner_fused_kernel(function: Function) -> Function:
     return kernel(sums="fused", inner=True)(function)
 
 
-def kernel_function(function: Callable[..., Any]) -> Any:
-    return kernel(sums="in any order")(function)
-
-
-def inner_function(function: Callable[..., Any]) -> Any:
-    return kernel(sums="in any order", inner=True)(function)
-
-
 def is_loaded(function: Callable[..., Any]) -> bool:
     """Whether a kernel is ready to run, without being compiled or loaded from the disk."""
     return not _COMPILED or bool(cast(Any, function).overloads)

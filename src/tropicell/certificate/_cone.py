@@ -17,8 +17,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tropicell._runtime.jit import kernel
 from tropicell.certificate._flat import COVER_MORE
-from tropicell.certificate._jit import inner, kernel
 from tropicell.certificate._kernels import (
     ERROR,
     OFFSET,
@@ -76,7 +76,7 @@ def new_polytope(dimension: int, words: int) -> FacetTable:
     )
 
 
-@inner
+@kernel(sums="fused", inner=True)
 def _basis(facets, count, vertex, basis):  # pragma: no cover - compiled
     """The facets near a vertex, if there are d of them."""
     d = len(vertex)
@@ -94,7 +94,7 @@ def _basis(facets, count, vertex, basis):  # pragma: no cover - compiled
     return found == d
 
 
-@inner
+@kernel(sums="fused", inner=True)
 def _invert(facets, basis, table):  # pragma: no cover - compiled
     """The inverse of the matrix of a basis, on the right half of a table (Gauss and Jordan)."""
     d = len(basis)
@@ -122,8 +122,8 @@ def _invert(facets, basis, table):  # pragma: no cover - compiled
     return True
 
 
-@inner
-def _prove_vertex(flat, facets, basis, table, vertex):  # pragma: no cover - compiled
+@kernel(sums="fused", inner=True)
+def _prove_vertex(facets, basis, table, vertex, rounding):  # pragma: no cover - compiled
     """The vertex of a basis, and error bounds.
 
     Returns the largest error of a coordinate of the vertex, and of the inverse; inf if in doubt.
@@ -149,7 +149,7 @@ def _prove_vertex(flat, facets, basis, table, vertex):  # pragma: no cover - com
     rest, residual = 0.0, 0.0
     for i in range(d):
         facet = facets[basis[i]]
-        slack = facet[ERROR] + flat.rounding
+        slack = facet[ERROR] + rounding
         row = slack * total
         for j in range(d):
             entry = -1.0 if i == j else 0.0
@@ -166,7 +166,7 @@ def _prove_vertex(flat, facets, basis, table, vertex):  # pragma: no cover - com
     return error, COVER_MORE * largest * rest / (1.0 - rest)
 
 
-@inner
+@kernel(sums="fused", inner=True)
 def _sum(vector):  # pragma: no cover - compiled
     total = 0.0
     for value in vector:
@@ -174,19 +174,19 @@ def _sum(vector):  # pragma: no cover - compiled
     return total
 
 
-@inner
-def _turns_away(flat, facet, edge, error):  # pragma: no cover - compiled
+@kernel(sums="fused", inner=True)
+def _turns_away(facet, edge, error, rounding):  # pragma: no cover - compiled
     """Whether a facet's inequality surely falls along an edge."""
     d = len(edge)
     value, size = 0.0, 0.0
     for i in range(d):
         value += facet[i] * edge[i]
         size += abs(facet[i])
-    slack = (facet[ERROR] + flat.rounding) * (_sum(edge) + d * error)
+    slack = (facet[ERROR] + rounding) * (_sum(edge) + d * error)
     return value < -COVER_MORE * (size * error + slack)
 
 
-@inner
+@kernel(sums="fused", inner=True)
 def _next_vertex(bases, count, vertex, slot):  # pragma: no cover - compiled
     """The facet that ends an edge: the vertex there has all of the basis but one; -1 if none."""
     d = bases.shape[1]
@@ -208,37 +208,35 @@ def _next_vertex(bases, count, vertex, slot):  # pragma: no cover - compiled
     return -1
 
 
-@inner
+@kernel(sums="fused", inner=True)
 def _doubts(flat, state, room, count):  # pragma: no cover - compiled
     """Edges that lead nowhere, and inequalities that may cut something off; and tests made."""
     vertices, bases, edge = room.vertices, room.bases, room.edge
     d = bases.shape[1]
     doubts, tests = 0, 0
     for v in range(count):
-        size, error, edge_error = (
-            _sum(vertices[v]) + 1.0,
-            room.vertex_errors[v],
-            room.edge_errors[v],
-        )
+        error, edge_error = room.vertex_errors[v], room.edge_errors[v]
+        size = _sum(vertices[v]) + 1.0
         whole = COVER_MORE * (size + d * error)
-        doubts += doubtful(flat, state, vertices[v], 1.0, error, whole)
+        doubts += doubtful(state.inequalities, vertices[v], 1.0, error, whole)
         tests += 1
         for slot in range(d):
             for i in range(d):
                 edge[i] = room.inverses[v, i, slot]
             facet = _next_vertex(bases, count, v, slot)
             if facet >= 0:
-                doubts += 0 if _turns_away(flat, room.facets[facet], edge, edge_error) else 1
+                ends = _turns_away(room.facets[facet], edge, edge_error, flat.rounding)
+                doubts += 0 if ends else 1
             else:
                 whole = COVER_MORE * (_sum(edge) + d * edge_error)
-                doubts += doubtful(flat, state, edge, 0.0, edge_error, whole)
+                doubts += doubtful(state.inequalities, edge, 0.0, edge_error, whole)
                 tests += 1
         if doubts > 0:
             break
     return doubts, tests
 
 
-@inner
+@kernel(sums="fused", inner=True)
 def _find_vertices(flat, room, regions, proofs, region, count):  # pragma: no cover - compiled
     """Prove the vertices of a region with so many facets; how many, or 0 if in doubt."""
     d = flat.inputs.shape[1] - 1
@@ -252,7 +250,9 @@ def _find_vertices(flat, room, regions, proofs, region, count):  # pragma: no co
         fine = _basis(facets, count, room.point, bases[found])
         if not fine or not _invert(facets, bases[found], inverse):
             return 0
-        error, edge_error = _prove_vertex(flat, facets, bases[found], inverse, room.vertices[found])
+        error, edge_error = _prove_vertex(
+            facets, bases[found], inverse, room.vertices[found], flat.rounding
+        )
         if not error < np.inf:
             return 0
         room.vertex_errors[found], room.edge_errors[found] = error, edge_error
@@ -264,7 +264,7 @@ def _find_vertices(flat, room, regions, proofs, region, count):  # pragma: no co
     return found
 
 
-@kernel
+@kernel(sums="fused")
 def check_polytopes(  # pragma: no cover - compiled
     flat, state, room, regions, proofs, begin, end
 ):
@@ -279,13 +279,13 @@ def check_polytopes(  # pragma: no cover - compiled
         first = regions.line_ends[region - 1] if region else 0
         first_corner = regions.corner_ends[region - 1] if region else 0
         lines = regions.lines[first : regions.line_ends[region]]
-        total = go_to(flat, state, regions, region)
+        total = go_to(flat, state, regions.patterns, region)
         fine = total >= 0 and len(lines) <= _MOST_FACETS
         fine = fine and regions.corner_ends[region] - first_corner <= _MOST_VERTICES
         if not fine or not gather(flat, state, lines, room.facets):
             continue
         scaled(regions.witnesses[region], regions.unscale, room.point)
-        if not is_inside(flat, room.facets[: len(lines)], room.point):
+        if not is_inside(room.facets[: len(lines)], room.point, flat.rounding):
             continue
         count = _find_vertices(flat, room, regions, proofs, region, len(lines))
         if count == 0:
@@ -303,7 +303,9 @@ def check_polytopes(  # pragma: no cover - compiled
             at = first + k
             proofs.facets[at], proofs.neighbours[at] = lines[k], -1
             if lines[k] > flat.domain_lines:
-                other = behind(flat, state, regions, region, lines[k], room.flipped)
+                other = behind(
+                    flat, state.pattern, regions.patterns, region, lines[k], room.flipped
+                )
                 proofs.neighbours[at] = other
                 complete = complete and other >= 0
         proofs.proved[region] = complete

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from tropicell._runtime.parts import in_parts
 from tropicell.certificate._flat import (
     FilterNetwork,
+    PatternTable,
     ProofColumns,
     RegionColumns,
     filter_network,
@@ -89,10 +90,10 @@ def filter_regions(regions: Regions, workers: int) -> Filtered:
         lines = Ragged(np.empty(0, np.int32), nothing.facets.ends)
     if corners is None:
         corners = Ragged(np.empty((0, inputs + 1)), nothing.bases.ends)
+    packed = regions.packed
+    words = np.ascontiguousarray(packed.words)
     columns = RegionColumns(
-        words=np.ascontiguousarray(regions.packed.words),
-        bits=regions.packed.bits,
-        table=regions.packed.table(),
+        patterns=PatternTable(words, packed.bits, packed.table()),
         witnesses=witnesses,
         unscale=1.0 / scale,
         lines=lines.values,
@@ -133,7 +134,7 @@ class _FilterJob:
         """Witnesses alone."""
         from tropicell.certificate._kernels import check_witnesses  # noqa: PLC0415 - Numba
 
-        proved = np.zeros(len(self.regions.words), dtype=np.bool_)
+        proved = np.zeros(len(self.regions.witnesses), dtype=np.bool_)
         signs = self._run(check_witnesses, proved, lambda d, _: np.zeros(d))
         return nothing._replace(proved=proved, signs=signs)
 
@@ -156,7 +157,7 @@ class _FilterJob:
         basis_ends: NDArray[np.int64],
     ) -> Filtered:
         """Check all regions; `basis_ends` is where those of the bases end, with gaps in between."""
-        count, size = len(self.regions.words), len(self.regions.lines)
+        count, size = len(self.regions.witnesses), len(self.regions.lines)
         found = ProofColumns(
             proved=np.zeros(count, dtype=np.bool_),
             facets=np.empty(size, dtype=np.int64),
@@ -188,14 +189,16 @@ class _FilterJob:
         self, kernel: Callable[..., int], found: Any, new_room: Callable[[int, int], Any]
     ) -> int:
         """Run a kernel on parts of all regions, in threads; the number of signs it decided."""
-        mine, words = threading.local(), self.regions.words
+        from tropicell._runtime.jit import Entry  # noqa: PLC0415 - Numba
+
+        mine, words, entry = threading.local(), self.regions.patterns.words, Entry(kernel)
         size = self.flat.inputs.shape[1] - 1
         signs: list[int] = []
 
         def check(part: slice) -> None:
             if not hasattr(mine, "room"):
                 mine.room = new_state(self.flat), new_room(size, words.shape[1])
-            signs.append(kernel(self.flat, *mine.room, self.regions, found, part.start, part.stop))
+            signs.append(entry(self.flat, *mine.room, self.regions, found, part.start, part.stop))
 
         in_parts(check, len(words), self.workers, _AT_ONCE)
         return sum(signs)

@@ -129,15 +129,20 @@ def filter_network(network: Network, domain: Domain, scale: FloatArray) -> Filte
     )
 
 
+class PatternTable(NamedTuple):
+    """Packed patterns of all regions, bits of a neuron, and the hash table of the patterns."""
+
+    words: NDArray[np.uint64]
+    bits: int
+    table: IntArray
+
+
 class RegionColumns(NamedTuple):
     """What is to be proved of regions, and what is taken as a hint of where their facets are.
 
     Attributes
     ----------
-    words, bits : ndarray, int
-        Their packed patterns, and bits of a neuron.
-    table : ndarray
-        The hash table of all patterns.
+    patterns : PatternTable
     witnesses : ndarray, shape (regions, inputs)
     unscale : ndarray, shape (inputs,)
         What makes the kernels' coordinates of corners and witnesses.
@@ -147,9 +152,7 @@ class RegionColumns(NamedTuple):
         Where its vertices (last coordinate not 0) may be, likewise; not read in the plane.
     """
 
-    words: NDArray[np.uint64]
-    bits: int
-    table: IntArray
+    patterns: PatternTable
     witnesses: FloatArray
     unscale: FloatArray
     lines: NDArray[np.int32]
@@ -182,6 +185,28 @@ class ProofColumns(NamedTuple):
     basis_counts: IntArray
 
 
+class Inequalities(NamedTuple):
+    """The inequalities of the current pattern.
+
+    Attributes
+    ----------
+    rows : ndarray, shape (D + 1, inequalities)
+        Rows that are positive inside: D coefficients and an offset.
+    sizes, bounds : ndarray, shape (inequalities,)
+        The sum of each row's absolute values, and a bound on the error of its value at points of
+        size 1 (see `bound_of`).
+    begins, ends : ndarray, shape (layers + 1,)
+        Where those of the domain and of each layer begin and end, each in an area of their own. An
+        end of -1 means that a neuron that is constant is not on its piece.
+    """
+
+    rows: FloatArray
+    sizes: FloatArray
+    bounds: FloatArray
+    begins: IntArray
+    ends: IntArray
+
+
 class PatternState(NamedTuple):
     """What a kernel knows of the current pattern.
 
@@ -197,16 +222,9 @@ class PatternState(NamedTuple):
         its bias.
     outputs, output_errors : ndarray, shapes (units, D + 1) and (units,)
         Outputs of all layers, layer 0 included, likewise.
-    inequalities : ndarray, shape (D + 1, inequalities)
-        Rows that are positive inside. Those of each layer have an area of their own.
-    sizes, bounds : ndarray, shape (inequalities,)
-        The sum of each row's absolute values, and a bound on the error of its value at points of
-        size 1 (see `bound_of`).
+    inequalities : Inequalities
     places : ndarray
         Where each line is among the inequalities, or -1.
-    ends : ndarray
-        Where the inequalities of the domain and of each layer end; -1 if a neuron that is constant
-        is not on its piece.
     """
 
     pattern: IntArray
@@ -215,11 +233,8 @@ class PatternState(NamedTuple):
     row_errors: FloatArray
     outputs: FloatArray
     output_errors: FloatArray
-    inequalities: FloatArray
-    sizes: FloatArray
-    bounds: FloatArray
+    inequalities: Inequalities
     places: IntArray
-    ends: IntArray
 
 
 def new_state(flat: FilterNetwork) -> PatternState:
@@ -228,9 +243,9 @@ def new_state(flat: FilterNetwork) -> PatternState:
     neurons, n_domain = len(flat.bias), len(flat.domain)
     outputs = np.zeros((len(flat.inputs) + neurons, size))
     outputs[: len(flat.inputs)] = flat.inputs
-    inequalities = np.zeros((size, n_domain + 2 * neurons))
-    sizes, bounds = np.zeros(n_domain + 2 * neurons), np.zeros(n_domain + 2 * neurons)
-    inequalities[:, :n_domain] = flat.domain.T
+    most = n_domain + 2 * neurons  # at most two for each neuron
+    rows, sizes, bounds = np.zeros((size, most)), np.zeros(most), np.zeros(most)
+    rows[:, :n_domain] = flat.domain.T
     sizes[:n_domain] = np.abs(flat.domain).sum(axis=1)
     bounds[:n_domain] = bound_of(0.0, sizes[:n_domain], flat.rounding)
     lines = flat.domain_lines + neurons * flat.breakpoints.shape[1]
@@ -240,7 +255,9 @@ def new_state(flat: FilterNetwork) -> PatternState:
     places[lines + 1 : lines + 1 + n_domain - flat.domain_lines] = np.arange(
         flat.domain_lines, n_domain
     )
-    ends = np.zeros(len(flat.starts) - 1, dtype=np.int64)
+    begins = n_domain + 2 * (flat.starts[:-1] - flat.starts[1])
+    begins[0] = 0
+    ends = np.zeros(len(begins), dtype=np.int64)
     ends[0] = n_domain
     return PatternState(
         pattern=np.full(neurons, -1),
@@ -249,11 +266,8 @@ def new_state(flat: FilterNetwork) -> PatternState:
         row_errors=np.zeros(neurons),
         outputs=outputs,
         output_errors=np.zeros(len(outputs)),
-        inequalities=inequalities,
-        sizes=sizes,
-        bounds=bounds,
+        inequalities=Inequalities(rows, sizes, bounds, begins, ends),
         places=places,
-        ends=ends,
     )
 
 

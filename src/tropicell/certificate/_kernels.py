@@ -11,17 +11,17 @@ from __future__ import annotations
 import numpy as np
 
 from tropicell._runtime._hashing import find_row
+from tropicell._runtime.jit import kernel
 from tropicell.certificate._flat import COVER, COVER_MORE, FIRST_WEIGHT, SOURCE, bound_of
-from tropicell.certificate._jit import inner, kernel
 from tropicell.geometry.rounding import ROUND, TINY
 
 #: Where facets (see `gather`) have their offset, and the bound on their errors.
 OFFSET, ERROR = -2, -1
 
-_bound_of = inner(bound_of)
+_bound_of = kernel(sums="fused", inner=True)(bound_of)
 
 
-@inner
+@kernel(sums="fused", inner=True)
 def _rows_of_layer(flat, state, layer):  # pragma: no cover - compiled
     """Pre-activations of a layer as rows, and bounds on the errors of their coefficients.
 
@@ -63,7 +63,7 @@ def _rows_of_layer(flat, state, layer):  # pragma: no cover - compiled
             errors[j] = COVER * (errors[j] + gamma * abs(flat.bias[first + j]))
 
 
-@inner
+@kernel(sums="fused", inner=True)
 def _outputs_of_layer(flat, state, layer):  # pragma: no cover - compiled
     """Outputs of a layer as rows, on its part of the pattern."""
     starts, size = flat.starts, flat.inputs.shape[1]
@@ -83,12 +83,12 @@ def _outputs_of_layer(flat, state, layer):  # pragma: no cover - compiled
         state.output_errors[i] = error
 
 
-@inner
+@kernel(sums="fused", inner=True)
 def _inequalities_of_layer(flat, state, layer):  # pragma: no cover - compiled
     """The inequalities of a layer, on its part of the pattern."""
     starts, size, bends = flat.starts, flat.inputs.shape[1], flat.breakpoints.shape[1]
     found, errors = state.inequalities, state.row_errors
-    count = len(flat.domain) + 2 * (starts[layer] - starts[1])
+    count = found.begins[layer]
     fine = True
     for i in range(starts[layer], starts[layer + 1]):
         j = i - starts[1]
@@ -107,16 +107,16 @@ def _inequalities_of_layer(flat, state, layer):  # pragma: no cover - compiled
             total = abs(offset)
             for column in range(size - 1):
                 total += abs(state.rows[column, j])
-                found[column, count] = sign * state.rows[column, j]
-            found[size - 1, count] = sign * offset
-            state.sizes[count] = total
-            state.bounds[count] = _bound_of(errors[j], total, flat.rounding)
+                found.rows[column, count] = sign * state.rows[column, j]
+            found.rows[size - 1, count] = sign * offset
+            found.sizes[count] = total
+            found.bounds[count] = _bound_of(errors[j], total, flat.rounding)
             state.places[flat.first_lines[j] + bend] = count
             count += 1
-    state.ends[layer] = count if fine else -1
+    found.ends[layer] = count if fine else -1
 
 
-@inner
+@kernel(sums="fused", inner=True)
 def _piece(words, bits, j):  # pragma: no cover - compiled
     """The piece of one neuron of a packed pattern."""
     place, shift = (j * bits) >> 6, np.uint64((j * bits) & 63)
@@ -126,7 +126,7 @@ def _piece(words, bits, j):  # pragma: no cover - compiled
     return np.int64(piece & ((np.uint64(1) << np.uint64(bits)) - np.uint64(1)))
 
 
-@inner
+@kernel(sums="fused", inner=True)
 def _unpack(words, bits, pattern):  # pragma: no cover - compiled
     """Unpack a pattern; the first neuron that changed."""
     changed = len(pattern)
@@ -138,11 +138,11 @@ def _unpack(words, bits, pattern):  # pragma: no cover - compiled
     return changed
 
 
-@inner
-def go_to(flat, state, regions, region):  # pragma: no cover - compiled
+@kernel(sums="fused", inner=True, inlined=True)
+def go_to(flat, state, patterns, region):  # pragma: no cover - compiled
     """Work out the inequalities of a packed pattern; how many, or -1 if it is wrong."""
     starts, layers = flat.starts, len(flat.starts) - 2
-    changed = _unpack(regions.words[region], regions.bits, state.pattern)
+    changed = _unpack(patterns.words[region], patterns.bits, state.pattern)
     ready = state.ready[0]
     fresh = ready < 0
     ready = max(ready, 0)
@@ -156,21 +156,22 @@ def go_to(flat, state, regions, region):  # pragma: no cover - compiled
             _outputs_of_layer(flat, state, layer)
         _inequalities_of_layer(flat, state, layer)
     state.ready[0] = layers
-    count = state.ends[0]
+    found = state.inequalities
+    count = found.ends[0]
     for layer in range(1, layers + 1):
-        if state.ends[layer] < 0:
+        if found.ends[layer] < 0:
             return -1
-        count += state.ends[layer] - len(flat.domain) - 2 * (starts[layer] - starts[1])
+        count += found.ends[layer] - found.begins[layer]
     return count
 
 
-@inner
+@kernel(sums="fused", inner=True, inlined=True)
 def _doubtful_in_plane(  # pragma: no cover - compiled
-    state, start, end, point, offset, share, whole
+    found, start, end, point, offset, share, whole
 ):
-    found, x, y, w = state.inequalities, point[0], point[1], offset
-    a, b, c = found[0, start:end], found[1, start:end], found[2, start:end]
-    sizes, bounds = state.sizes[start:end], state.bounds[start:end]
+    x, y, w = point[0], point[1], offset
+    a, b, c = found.rows[0, start:end], found.rows[1, start:end], found.rows[2, start:end]
+    sizes, bounds = found.sizes[start:end], found.bounds[start:end]
     doubts = 0
     for i in range(len(a)):  # from 0, so that it is vectorised
         value = a[i] * x + b[i] * y + c[i] * w
@@ -178,85 +179,83 @@ def _doubtful_in_plane(  # pragma: no cover - compiled
     return doubts
 
 
-@inner
+@kernel(sums="fused", inner=True, inlined=True)
 def _doubtful_in_space(  # pragma: no cover - compiled
-    state, start, end, point, offset, share, whole
+    found, start, end, point, offset, share, whole
 ):
-    found, d = state.inequalities, len(point)
+    d = len(point)
     doubts = 0
     for i in range(start, end):
-        value = found[d, i] * offset
+        value = found.rows[d, i] * offset
         for column in range(d):
-            value += found[column, i] * point[column]
-        doubts += 0 if value > state.sizes[i] * share + state.bounds[i] * whole else 1
+            value += found.rows[column, i] * point[column]
+        doubts += 0 if value > found.sizes[i] * share + found.bounds[i] * whole else 1
     return doubts
 
 
-@inner
-def doubtful(flat, state, point, offset, share, whole):  # pragma: no cover - compiled
-    """How many inequalities are not surely positive at a point.
+@kernel(sums="fused", inner=True, inlined=True)
+def doubtful(found, point, offset, share, whole):  # pragma: no cover - compiled
+    """How many of the `Inequalities` are not surely positive at a point.
 
     The error of a value is at most `share` (a bound on the errors of the point's coordinates) times
     the size of the row, plus `whole` (the size of the point) times the bound of the row: step 3 of
     docs/error-bound.md. A NaN is in doubt.
     """
-    doubts, start = 0, 0
-    for layer in range(len(flat.starts) - 1):
-        if layer > 0:
-            start = len(flat.domain) + 2 * (flat.starts[layer] - flat.starts[1])
-        end = state.ends[layer]
+    doubts = 0
+    for layer in range(len(found.begins)):
+        start, end = found.begins[layer], found.ends[layer]
         if len(point) == 2:
-            doubts += _doubtful_in_plane(state, start, end, point, offset, share, whole)
+            doubts += _doubtful_in_plane(found, start, end, point, offset, share, whole)
         else:
-            doubts += _doubtful_in_space(state, start, end, point, offset, share, whole)
+            doubts += _doubtful_in_space(found, start, end, point, offset, share, whole)
     return doubts
 
 
-@inner
+@kernel(sums="fused", inner=True)
 def gather(flat, state, lines, facets):  # pragma: no cover - compiled
     """Facets scaled to a largest coefficient of 1; False if one is none.
 
     Each gets D coefficients, its offset, and a bound on its errors (`OFFSET`, `ERROR`).
     """
-    size = flat.inputs.shape[1]
+    size, found = flat.inputs.shape[1], state.inequalities
     for k in range(len(lines)):
         if lines[k] < 1 or lines[k] >= len(state.places) or state.places[lines[k]] < 0:
             return False
         place = state.places[lines[k]]
         largest = 0.0
         for column in range(size):
-            largest = max(largest, abs(state.inequalities[column, place]))
+            largest = max(largest, abs(found.rows[column, place]))
         for column in range(size):
-            facets[k, column] = state.inequalities[column, place] / largest
-        facets[k, ERROR] = state.bounds[place] / largest + 4.0 * ROUND
+            facets[k, column] = found.rows[column, place] / largest
+        facets[k, ERROR] = found.bounds[place] / largest + 4.0 * ROUND
     return True
 
 
-@inner
+@kernel(sums="fused", inner=True)
 def set_aside(state, lines, saved):  # pragma: no cover - compiled
     """Let facets pass every test, and keep what brings them back."""
     for k in range(len(lines)):
         place = state.places[lines[k]]
-        saved[k] = state.bounds[place]
-        state.bounds[place] = -np.inf
+        saved[k] = state.inequalities.bounds[place]
+        state.inequalities.bounds[place] = -np.inf
 
 
-@inner
+@kernel(sums="fused", inner=True)
 def bring_back(state, lines, saved):  # pragma: no cover - compiled
     """Undo `set_aside`."""
     for k in range(len(lines) - 1, -1, -1):
-        state.bounds[state.places[lines[k]]] = saved[k]
+        state.inequalities.bounds[state.places[lines[k]]] = saved[k]
 
 
-@inner
+@kernel(sums="fused", inner=True)
 def scaled(point, unscale, room):  # pragma: no cover - compiled
     """A point in the kernels' coordinates."""
     for i in range(len(unscale)):
         room[i] = point[i] * unscale[i]
 
 
-@inner
-def is_inside(flat, facets, point):  # pragma: no cover - compiled
+@kernel(sums="fused", inner=True)
+def is_inside(facets, point, rounding):  # pragma: no cover - compiled
     """Whether all facets are surely positive at a point."""
     d = len(point)
     size = 1.0
@@ -266,21 +265,21 @@ def is_inside(flat, facets, point):  # pragma: no cover - compiled
         value = facet[OFFSET]
         for i in range(d):
             value += facet[i] * point[i]
-        if not value > COVER * (facet[ERROR] + flat.rounding) * size:
+        if not value > COVER * (facet[ERROR] + rounding) * size:
             return False
     return True
 
 
-@inner
-def behind(flat, state, regions, region, line, flipped):  # pragma: no cover - compiled
+@kernel(sums="fused", inner=True, inlined=True)
+def behind(flat, pattern, patterns, region, line, flipped):  # pragma: no cover - compiled
     """The region that differs in the neuron of one line alone: its row; -1 if there is none.
 
-    `flipped` is room for a pattern.
+    `pattern` is that of the given region, unpacked; `flipped` is room for a packed one.
     """
-    words, bits = regions.words, regions.bits
+    words, bits = patterns.words, patterns.bits
     neuron = flat.neurons[line]
     bend = line - flat.first_lines[neuron]
-    piece = bend if state.pattern[neuron] > bend else bend + 1
+    piece = bend if pattern[neuron] > bend else bend + 1
     for place in range(len(flipped)):
         flipped[place] = words[region, place]
     for b in range(bits):
@@ -290,10 +289,10 @@ def behind(flat, state, regions, region, line, flipped):  # pragma: no cover - c
             flipped[place] |= bit
         else:
             flipped[place] &= ~bit
-    return find_row(regions.table, words, flipped)
+    return find_row(patterns.table, words, flipped)
 
 
-@kernel
+@kernel(sums="fused")
 def wrong_pattern(words, begin, end, bits, used, few, pieces):  # pragma: no cover - compiled
     """The first row from `begin` to `end` that is no packed pattern, or -1.
 
@@ -319,7 +318,7 @@ def wrong_pattern(words, begin, end, bits, used, few, pieces):  # pragma: no cov
     return -1
 
 
-@kernel
+@kernel(sums="fused")
 def check_witnesses(  # pragma: no cover - compiled
     flat, state, room, regions, proved, begin, end
 ):
@@ -336,18 +335,18 @@ def check_witnesses(  # pragma: no cover - compiled
     """
     signs = 0
     for region in range(begin, end):
-        total = go_to(flat, state, regions, region)
+        total = go_to(flat, state, regions.patterns, region)
         scaled(regions.witnesses[region], regions.unscale, room)
         size = 1.0
         for i in range(len(room)):
             size += abs(room[i])
-        if total >= 0 and doubtful(flat, state, room, 1.0, 0.0, COVER_MORE * size) == 0:
+        if total >= 0 and doubtful(state.inequalities, room, 1.0, 0.0, COVER_MORE * size) == 0:
             proved[region] = True
             signs += total
     return signs
 
 
-@kernel
+@kernel(sums="fused")
 def close_up(bases, ends, counts, kept_ends, begin, end, kept):  # pragma: no cover - compiled
     """Copy the bases of the regions from `begin` to `end` to where no gaps are between them."""
     for region in range(begin, end):

@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tropicell._runtime.jit import kernel
 from tropicell.certificate._flat import COVER
-from tropicell.certificate._jit import inner, kernel
 from tropicell.certificate._kernels import (
     ERROR,
     behind,
@@ -73,7 +73,7 @@ def new_polygon(_: int, words: int) -> Polygon:
     )
 
 
-@inner
+@kernel(sums="fused", inner=True)
 def _direction(x, y):  # pragma: no cover - compiled
     """A number that grows with the angle of a vector, from 0 to 4."""
     share = y / (abs(x) + abs(y))
@@ -82,10 +82,9 @@ def _direction(x, y):  # pragma: no cover - compiled
     return share if share >= 0.0 else 4.0 + share
 
 
-@inner
-def _sort(room, count):  # pragma: no cover - compiled
+@kernel(sums="fused", inner=True)
+def _sort(facets, count, order, keys, in_order):  # pragma: no cover - compiled
     """Facets by the direction of their normals."""
-    facets, order, keys = room.facets, room.order, room.keys
     for k in range(count):
         key = _direction(facets[k, _X], facets[k, _Y])
         at = k
@@ -95,17 +94,16 @@ def _sort(room, count):  # pragma: no cover - compiled
         keys[at], order[at] = key, k
     for k in range(count):
         for column in range(_PARTS):
-            room.in_order[k, column] = facets[order[k], column]
+            in_order[k, column] = facets[order[k], column]
 
 
-@inner
-def _corners(room, count):  # pragma: no cover - compiled
+@kernel(sums="fused", inner=True)
+def _corners(facets, count, corners, meets):  # pragma: no cover - compiled
     """Corners and rays between facets in order, with error bounds; how many, or 0 if in doubt.
 
-    room.meets says which facets surely meet the next one. docs/error-bound.md, step 2: the error
+    `meets` says which facets surely meet the next one. docs/error-bound.md, step 2: the error
     of a determinant of two facets.
     """
-    facets, corners, meets = room.in_order, room.corners, room.meets
     found, gaps = 0, 0
     for k in range(count):
         a, b = facets[k], facets[(k + 1) % count]
@@ -137,7 +135,7 @@ def _corners(room, count):  # pragma: no cover - compiled
     return found
 
 
-@kernel
+@kernel(sums="fused")
 def check_polygons(  # pragma: no cover - compiled
     flat, state, room, regions, proofs, begin, end
 ):
@@ -152,7 +150,7 @@ def check_polygons(  # pragma: no cover - compiled
     for region in range(begin, end):
         first = regions.line_ends[region - 1] if region else 0
         count = regions.line_ends[region] - first + added
-        total = go_to(flat, state, regions, region)
+        total = go_to(flat, state, regions.patterns, region)
         if total < 0 or count > _MOST:
             continue
         for k in range(count - added):
@@ -161,17 +159,17 @@ def check_polygons(  # pragma: no cover - compiled
             lines[count - added + k] = nobody + k
         if not gather(flat, state, lines[:count], facets):
             continue
-        _sort(room, count)
-        found = _corners(room, count)
+        _sort(facets, count, order, room.keys, room.in_order)
+        found = _corners(room.in_order, count, corners, room.meets)
         scaled(regions.witnesses[region], regions.unscale, room.witness)
-        if found == 0 or not is_inside(flat, facets[:count], room.witness):
+        if found == 0 or not is_inside(facets[:count], room.witness, flat.rounding):
             continue
         # All other inequalities must be positive at all corners: then they follow from the facets.
         set_aside(state, lines[:count], room.saved)
         doubts = 0
         for k in range(found):
             corner = corners[k]
-            doubts += doubtful(flat, state, corner[:_W], corner[_W], corner[ERROR], 1.0)
+            doubts += doubtful(state.inequalities, corner[:_W], corner[_W], corner[ERROR], 1.0)
         bring_back(state, lines[:count], room.saved)
         if doubts > 0:
             continue
@@ -183,7 +181,7 @@ def check_polygons(  # pragma: no cover - compiled
                 continue
             proofs.facets[at], proofs.neighbours[at] = line, -1
             if line > flat.domain_lines:
-                other = behind(flat, state, regions, region, line, room.flipped)
+                other = behind(flat, state.pattern, regions.patterns, region, line, room.flipped)
                 proofs.neighbours[at] = other
                 complete = complete and other >= 0
             if len(regions.unscale) == 1:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tropicell._runtime.jit import inner_function, is_set, kernel_function
+from tropicell._runtime.jit import is_set, kernel
 from tropicell.engines.halfspaces._flat import (
     BOTH,
     BY_FARKAS,
@@ -94,7 +94,7 @@ MOST_EMITTED = 1 << _MOST_AT_ONCE
 # --------------------------------------------------------------------------------------------------
 
 
-@kernel_function
+@kernel(sums="in any order")
 def compose(flat, maps, layer, snap):
     """The layer's cuts as rows in x on this cell, with running bounds on their size.
 
@@ -152,7 +152,7 @@ def compose(flat, maps, layer, snap):
     return unsure
 
 
-@kernel_function
+@kernel(sums="in any order")
 def activate(flat, maps, decided, layer):
     """Read the pieces off the decided cuts, and write the layer's outputs as functions of x."""
     n_in, d = flat.width_0, flat.dimension
@@ -174,7 +174,7 @@ def activate(flat, maps, decided, layer):
         maps.y_bound[n_in + j, OFFSET] += abs(intercept)
 
 
-@inner_function
+@kernel(sums="in any order", inner=True)
 def signs_of_node(flat, constant, decided, sign, layer):
     """What the node asks of this layer's cuts, for the linear program."""
     first = flat.first_cut[layer]
@@ -196,7 +196,7 @@ def signs_of_node(flat, constant, decided, sign, layer):
 # --------------------------------------------------------------------------------------------------
 
 
-@inner_function
+@kernel(sums="in any order", inner=True)
 def dictionary_of(table, layer, n_rows):
     """The dictionary of a layer."""
     return Dictionary(
@@ -209,7 +209,7 @@ def dictionary_of(table, layer, n_rows):
     )
 
 
-@kernel_function
+@kernel(sums="in any order")
 def begin(flat, work, options, layer):
     """Start a layer on the cell of those before it; its rows are made, constant cuts known."""
     maps, table, tree = work.maps, work.table, work.tree
@@ -243,7 +243,7 @@ def begin(flat, work, options, layer):
     add_point(tree, table, layer, d, options.store)
 
 
-@inner_function
+@kernel(sums="in any order", inner=True)
 def solve(flat, work, options, layer, b, s):
     """One linear program: is cut `b` of the layer ever on side -s in the node? False if unsure.
 
@@ -306,7 +306,7 @@ def solve(flat, work, options, layer, b, s):
     return True
 
 
-@inner_function
+@kernel(sums="in any order", inner=True)
 def reasons(table, tree, layer, d, h, first_row, tolerance):
     """The rows whose signs hold `h` at its minimum, in table.support and (masks) tree.found."""
     T, sign = table.T[layer], table.sign[layer]
@@ -324,7 +324,7 @@ def reasons(table, tree, layer, d, h, first_row, tolerance):
     return count
 
 
-@inner_function
+@kernel(sums="in any order", inner=True)
 def witness(maps, table, tree, layer, n_rows, p, best, out):
     """A point inside the leaf: from vertex `p` along the sum of its edges, half way through.
 
@@ -372,7 +372,7 @@ def witness(maps, table, tree, layer, n_rows, p, best, out):
     return margin
 
 
-@inner_function
+@kernel(sums="in any order", inner=True)
 def emit(flat, work, layer, free, point):
     """Write the 2^free leaves around a simple vertex at which all undecided cuts meet.
 
@@ -414,7 +414,7 @@ def emit(flat, work, layer, free, point):
             decided[NEGATIVE, w] &= ~tree.pending[w]
 
 
-@inner_function
+@kernel(sums="in any order", inner=True)
 def next_question(tree, state, layer):
     """An undecided cut with no known points on both sides, or -1; Farkas vectors are used up first.
 
@@ -439,7 +439,7 @@ def next_question(tree, state, layer):
     return -1, 0.0
 
 
-@kernel_function
+@kernel(sums="in any order")
 def run(flat, work, options, limit_cost, limit_visits):
     """Go on until all is done, a budget is used up, a buffer is full or help is needed.
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tropicell._runtime.jit import inner_function, is_set, kernel_function
+from tropicell._runtime.jit import is_set, kernel
 from tropicell.engines.halfspaces._flat import VALUE
 
 OPTIMAL, CROSSED, PASSED, STUCK = range(4)
@@ -50,7 +50,7 @@ class Dictionary(NamedTuple):
     halt: Any
 
 
-@kernel_function
+@kernel(sums="in any order")
 def load(dictionary, rows):
     """Start with the coordinates as nonbasic rows: the dictionary is the rows themselves."""
     T, nonbasic, column_of = dictionary.T, dictionary.nonbasic, dictionary.column_of
@@ -65,7 +65,7 @@ def load(dictionary, rows):
         column_of[c - 1] = c
 
 
-@inner_function
+@kernel(sums="in any order", inner=True)
 def pivot(dictionary, c, r):
     """Make row `r` nonbasic instead of the one in column `c`."""
     T, nonbasic, column_of = dictionary.T, dictionary.nonbasic, dictionary.column_of
@@ -86,7 +86,7 @@ def pivot(dictionary, c, r):
     column_of[r] = c
 
 
-@kernel_function
+@kernel(sums="in any order")
 def go_to_basis(dictionary, target, wanted):
     """Pivot until the nonbasic rows are those in `target`; False if that is singular, or late.
 
@@ -121,7 +121,7 @@ def go_to_basis(dictionary, target, wanted):
     return good
 
 
-@inner_function
+@kernel(sums="in any order", inner=True)
 def feasible(dictionary, tolerance):
     """Whether the vertex satisfies every row's sign."""
     T, sign = dictionary.T, dictionary.sign
@@ -131,7 +131,7 @@ def feasible(dictionary, tolerance):
     return worst >= -tolerance
 
 
-@inner_function
+@kernel(sums="in any order", inner=True)
 def ratio(dictionary, c, direction, skip, tolerance):
     """How far the nonbasic row of column `c` can move, and the row that stops it (or -1)."""
     T, sign = dictionary.T, dictionary.sign
@@ -147,7 +147,7 @@ def ratio(dictionary, c, direction, skip, tolerance):
     return step, row
 
 
-@inner_function
+@kernel(sums="in any order", inner=True)
 def minimise(dictionary, h, s, tolerance):
     """Lower ``s * row_h`` over the cell until it is 0 and could go on (CROSSED), or is minimal.
 
@@ -191,7 +191,7 @@ def minimise(dictionary, h, s, tolerance):
     return STUCK, limit, 0
 
 
-@inner_function
+@kernel(sums="in any order", inner=True)
 def absorb(dictionary, first_row):
     """Slide along edges until the vertex lies on as many undecided cuts as can be reached.
 

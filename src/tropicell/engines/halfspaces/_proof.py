@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tropicell._runtime.jit import inner_function, is_set
+from tropicell._runtime.jit import is_set, kernel
 from tropicell.engines.halfspaces._flat import BOTH, NEGATIVE, OFFSET, POSITIVE, SLOPE, VALUE
 from tropicell.geometry.rounding import ROUND
 
@@ -40,13 +40,13 @@ _LARGEST_RHO = 0.5
 _SINGULAR = 1e-200
 
 
-@inner_function
+@kernel(sums="in any order", inner=True)
 def _product_error(n):
     """Relative error of a scalar product of n terms: `gamma` of section 3."""
     return 2.0 * (n + 4) * ROUND
 
 
-@inner_function
+@kernel(sums="in any order", inner=True)
 def vertex_error(maps, table, layer, d, delta):
     """Bound each coordinate's distance from the exact vertex; False if nothing can be proved.
 
@@ -89,7 +89,7 @@ def vertex_error(maps, table, layer, d, delta):
     return True
 
 
-@inner_function
+@kernel(sums="in any order", inner=True)
 def classify(maps, table, options, layer, first_row, n_rows, moved, out):
     """Signs of this layer's cuts at a point of the closed cell, as three bit masks in `out`.
 
@@ -150,7 +150,7 @@ def classify(maps, table, options, layer, first_row, n_rows, moved, out):
     return DEGENERATE
 
 
-@inner_function
+@kernel(sums="in any order", inner=True)
 def proves_in_x(maps, table, layer, d, h, s):
     """Prove ``s * row_h = sum_c l_c * sign_c * row_c + l_0``, all l_c >= 0 and l_0 > 0, in x.
 
@@ -204,7 +204,7 @@ def proves_in_x(maps, table, layer, d, h, s):
     return rest > _BOUNDS * error + _UNDERFLOW
 
 
-@inner_function
+@kernel(sums="in any order", inner=True)
 def _expand(flat, piece, coef, bound, layer, n_in, d):
     """Write the pre-activations of one layer (in one function) by those of earlier layers.
 
@@ -239,7 +239,7 @@ def _expand(flat, piece, coef, bound, layer, n_in, d):
         bound[last] += g * size
 
 
-@inner_function
+@kernel(sums="in any order", inner=True)
 def compose_formal(flat, maps, layer):
     """A layer's pre-activations as functions of those of the first layer (offset last)."""
     n_in, width = flat.width_0, flat.first_neuron[1]
@@ -268,7 +268,7 @@ def compose_formal(flat, maps, layer):
     maps.formal_ready[layer] = True
 
 
-@inner_function
+@kernel(sums="in any order", inner=True)
 def formal_rows(flat, work, layer, h, count):
     """Gather rows written by the first layer's pre-activations; False if one can't be."""
     maps, space, support = work.maps, work.farkas, work.table.support
@@ -292,7 +292,7 @@ def formal_rows(flat, work, layer, h, count):
     return True
 
 
-@inner_function
+@kernel(sums="in any order", inner=True)
 def used_columns(space, width, count):
     """How many coordinates occur in the rows; the first `count` are listed in space.columns.
 
@@ -309,7 +309,7 @@ def used_columns(space, width, count):
     return n_columns
 
 
-@inner_function
+@kernel(sums="in any order", inner=True)
 def proves(flat, work, layer, h, s, count):
     """Prove ``s * row_h = sum_i l_i * sign_i * row_i + l_0`` with all l_i >= 0 and l_0 > 0.
 
@@ -375,7 +375,7 @@ def proves(flat, work, layer, h, s, count):
     return False
 
 
-@inner_function
+@kernel(sums="in any order", inner=True)
 def _solves(work, layer, s, count, eps, width):
     """Whether the square system of `proves` has surely nonnegative multipliers (section 4).
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tropicell._runtime.jit import inner_function, kernel_function
+from tropicell._runtime.jit import kernel
 from tropicell.engines.halfspaces._flat import (
     BOTH,
     FRAME_CUT,
@@ -29,31 +29,31 @@ ONE = np.uint64(1)
 ZERO = np.uint64(0)
 
 
-@inner_function
+@kernel(sums="in any order", inner=True)
 def has_bit(mask, b):
     return (mask[b >> 6] >> np.uint64(b & 63)) & ONE != ZERO
 
 
-@inner_function
+@kernel(sums="in any order", inner=True)
 def set_bit(mask, b):
     mask[b >> 6] |= ONE << np.uint64(b & 63)
 
 
-@inner_function
+@kernel(sums="in any order", inner=True)
 def clear(masks):
     for k in range(masks.shape[0]):
         for w in range(masks.shape[1]):
             masks[k, w] = ZERO
 
 
-@inner_function
+@kernel(sums="in any order", inner=True)
 def copy(source, target):
     for k in range(source.shape[0]):
         for w in range(source.shape[1]):
             target[k, w] = source[k, w]
 
 
-@inner_function
+@kernel(sums="in any order", inner=True)
 def lowest_bit(word):
     """Index of the lowest set bit."""
     n = 0
@@ -64,7 +64,7 @@ def lowest_bit(word):
     return n
 
 
-@kernel_function
+@kernel(sums="in any order")
 def add_point(tree, table, layer, d, store):
     """Append the working dictionary's basis, with the masks found, to the points and the node."""
     masks = tree.found
@@ -86,7 +86,7 @@ def add_point(tree, table, layer, d, store):
     tree.node[layer, NODE_STOP] += 1
 
 
-@inner_function
+@kernel(sums="in any order", inner=True)
 def member(tree, layer, p):
     """Append a point to the node's list, and what it knows to the node."""
     tree.members[layer, tree.node[layer, NODE_STOP]] = p
@@ -97,7 +97,7 @@ def member(tree, layer, p):
         tree.known[layer, NEGATIVE, w] |= tree.masks[layer, p, NEGATIVE, w] | both
 
 
-@kernel_function
+@kernel(sums="in any order")
 def add_farkas(tree, layer, b, side):
     """Keep the signs in tree.found as the reason why cut `b` is on a side (ring buffer).
 
@@ -111,7 +111,7 @@ def add_farkas(tree, layer, b, side):
         tree.farkas[layer, slot, k, NEGATIVE, w] = tree.found[NEGATIVE, w]
 
 
-@inner_function
+@kernel(sums="in any order", inner=True)
 def forced(tree, layer, b, side):
     """Whether a known Farkas vector says that the node lies on that side of the cut.
 
@@ -132,7 +132,7 @@ def forced(tree, layer, b, side):
     return False
 
 
-@inner_function
+@kernel(sums="in any order", inner=True)
 def split(tree, layer, b):
     """Push a frame for cut `b` and go to its positive side."""
     f = tree.n_frames[layer]
@@ -152,7 +152,7 @@ def split(tree, layer, b):
             member(tree, layer, p)
 
 
-@inner_function
+@kernel(sums="in any order", inner=True)
 def back(tree, layer):
     """Pop a frame and go to its negative side; False if none is left."""
     f = tree.n_frames[layer] - 1
@@ -202,7 +202,7 @@ def back(tree, layer):
     return True
 
 
-@inner_function
+@kernel(sums="in any order", inner=True)
 def choose(tree, layer):
     """How many cuts cross the node, the point at which most of them meet, and a cut to split.
 
@@ -236,7 +236,7 @@ def choose(tree, layer):
     return free, point, chosen
 
 
-@inner_function
+@kernel(sums="in any order", inner=True)
 def first_undecided(tree, layer):
     """The undecided cut with the lowest number."""
     decided, all_bits = tree.decided[layer], tree.all_bits[layer]

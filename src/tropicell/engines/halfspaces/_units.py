@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tropicell._runtime.jit import bit_count, inner_function, kernel, kernel_function
+from tropicell._runtime.jit import bit_count, kernel
 from tropicell.engines._column_kernels import copy_points
 from tropicell.engines._unit_kernels import (
     BLOCK_FULL,
@@ -143,7 +143,7 @@ class UnitPlaces(NamedTuple):
     column_at: int
 
 
-@inner_function
+@kernel(sums="in any order", inner=True)
 def _parts_of(words, begin, tree):
     """The parts of a block that is there."""
     return _parts(
@@ -156,7 +156,7 @@ def _parts_of(words, begin, tree):
     )
 
 
-@inner_function
+@kernel(sums="in any order", inner=True)
 def _count_points(tree, top, layer):
     """Frames of a search, and points that go with them."""
     frames, points = 0, 0
@@ -173,7 +173,7 @@ def _count_points(tree, top, layer):
     return frames, points
 
 
-@inner_function
+@kernel(sums="in any order", inner=True)
 def _crossed(tree, layer, frame, naturals, masks, first, last):
     """How many cuts probably cross a frame, whose points first … last - 1 are in a block.
 
@@ -197,7 +197,7 @@ def _crossed(tree, layer, frame, naturals, masks, first, last):
     return crossed
 
 
-@inner_function
+@kernel(sums="in any order", inner=True)
 def _take(flat, work, options, places):
     """Write all frames to a block, the bottom one first, and cut them into groups for new units.
 
@@ -267,7 +267,7 @@ def _take(flat, work, options, places):
     return True
 
 
-@inner_function
+@kernel(sums="in any order", inner=True)
 def _put(tree, store, order):
     """The unit's frames and their points, on layers that have none.
 
@@ -318,7 +318,7 @@ def _put(tree, store, order):
     return True
 
 
-@inner_function
+@kernel(sums="in any order", inner=True)
 def _go_down(flat, work, options, first, layer, composed):
     """Make the rows of the layers first … `layer` on the cell of the given pieces.
 
@@ -356,7 +356,7 @@ def _go_down(flat, work, options, first, layer, composed):
     return -1
 
 
-@inner_function
+@kernel(sums="in any order", inner=True)
 def _restore(flat, work, options, order):
     """Make the rows of all layers down to that of the last frame, on the cell of the unit.
 
@@ -379,7 +379,7 @@ def _restore(flat, work, options, order):
     return _go_down(flat, work, options, max(unsure, 0), layer, unsure >= 0)
 
 
-@kernel_function
+@kernel(sums="in any order")
 def run_unit(flat, work, options, order, places):
     """All that is to be done with a unit, or those steps of it that the order says.
 
