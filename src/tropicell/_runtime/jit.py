@@ -110,7 +110,7 @@ def kernel(function: Function, /) -> Function: ...
 @overload
 def kernel(
     *, sums: Sums = ..., inner: bool = ..., inlined: bool = ..., allocates: bool = ...
-) -> Callable[[Function], Function]: ...
+) -> Callable[[Callable[..., Any]], Any]: ...
 
 
 def kernel(
@@ -200,14 +200,6 @@ def inner_kernel(function: Function) -> Function:
 
 def inner_fused_kernel(function: Function) -> Function:
     return kernel(sums="fused", inner=True)(function)
-
-
-def kernel_function(function: Callable[..., Any]) -> Any:
-    return kernel(sums="in any order")(function)
-
-
-def inner_function(function: Callable[..., Any]) -> Any:
-    return kernel(sums="in any order", inner=True)(function)
 
 
 def is_loaded(function: Callable[..., Any]) -> bool:

@@ -27,7 +27,7 @@ from tropicell.engines.cells._state import (
     SIMPLE,
     TABLE_END,
 )
-from tropicell.engines.halfspaces._program import Program as HalfspaceProgram
+from tropicell.engines.halfspaces._flat import HalfspaceNetwork
 from tropicell.engines.units import Arrays
 from tropicell.network.flat import FlatNetwork
 from tropicell.network.network import Network
@@ -50,9 +50,9 @@ def _need(fine: Any, what: str) -> None:
         raise ValueError(what)
 
 
-def check_cells(program: FlatNetwork, network: Network, part: Arrays) -> None:
+def check_cells(flat: FlatNetwork, network: Network, part: Arrays) -> None:
     """Raise ValueError if a stack of the cells engine could make a kernel leave its arrays."""
-    plane = program.dimension == 2
+    plane = flat.dimension == 2
     kinds = (_PLANE if plane else _CONE) | {
         "records": (int, RECORD_SIZE),
         "pattern": (np.uint8, 0),
@@ -60,35 +60,35 @@ def check_cells(program: FlatNetwork, network: Network, part: Arrays) -> None:
     }
     _need(set(part) == set(kinds), f"arrays {sorted(part)}")
     for name, (dtype, columns) in kinds.items():
-        wide = program.dimension + 2 if columns == _RAY else columns
+        wide = flat.dimension + 2 if columns == _RAY else columns
         shape = part[name].shape[1:]
         _need(part[name].dtype == np.dtype(dtype), f"type of {name}")
         _need(shape == ((wide,) if wide else ()), f"shape of {name}")
     records = part["records"]
     _need(len(records) > 0, "no records")
     layers = records[:, LAYER]
-    _need(((layers >= 1) & (layers <= program.depth)).all(), "layers")
+    _need(((layers >= 1) & (layers <= flat.depth)).all(), "layers")
     _need((np.diff(layers) >= 0).all(), "order of layers")
-    widths = np.array([program.layer_width(k) for k in layers.tolist()])
+    widths = np.array([flat.layer_width(k) for k in layers.tolist()])
     corners = part["poly" if plane else "rays"]
     least = 3 if plane else 1
     _inside(records[:, CORNER_AT], records[:, N_CORNERS], len(corners), "corners", least)
     n_conflicts = len(part["conflicts"])
     _inside(records[:, CONFLICT_AT], records[:, N_CONFLICTS], n_conflicts, "conflicts")
     _inside(records[:, PIECES_AT], widths, len(part["pieces"]), "pieces")
-    starts, pieces = program.lines.line_start, network.pieces
+    starts, pieces = flat.lines.line_start, network.pieces
     for record in records.tolist():
         layer, at = record[LAYER], record[CONFLICT_AT]
         mine = part["conflicts"][at : at + record[N_CONFLICTS]]
         first, last = starts[layer], starts[layer + 1]
         _need(((mine >= first) & (mine < last)).all(), "conflicts")
-        neuron, at = program.first_neuron(layer), record[PIECES_AT]
-        mine = part["pieces"][at : at + program.layer_width(layer)]
+        neuron, at = flat.first_neuron(layer), record[PIECES_AT]
+        mine = part["pieces"][at : at + flat.layer_width(layer)]
         _need((mine < pieces[neuron : neuron + len(mine)]).all(), "pieces")
-    _need(len(part["pattern"]) == program.first_neuron(int(layers[-1])), "pattern")
+    _need(len(part["pattern"]) == flat.first_neuron(int(layers[-1])), "pattern")
     _need((part["pattern"] < pieces[: len(part["pattern"])]).all(), "pattern")
     labels = np.abs(part["labels" if plane else "table_labels"])
-    _need(((labels >= 1) & (labels <= len(program.lines.line_row))).all(), "labels")
+    _need(((labels >= 1) & (labels <= len(flat.lines.line_row))).all(), "labels")
     if not plane:
         _check_cones(part, records)
 
@@ -113,11 +113,11 @@ def _inside(starts: Any, sizes: Any, length: int, what: str, least: int = 0) -> 
     _need(fine and (starts[1:] >= ends[:-1]).all() and ends[-1] == length, what)
 
 
-def check_halfspaces(program: HalfspaceProgram, part: Arrays, *, store: bool) -> None:
+def check_halfspaces(flat: HalfspaceNetwork, part: Arrays, *, store: bool) -> None:
     """Raise ValueError if frames of the half-spaces engine could make a kernel leave its arrays."""
-    d = program.inputs.shape[1] - 1
-    base = d + len(program.domain)
-    cuts = np.diff(program.first_cut)
+    d = flat.inputs.shape[1] - 1
+    base = d + len(flat.domain)
+    cuts = np.diff(flat.first_cut)
     depth = len(cuts)
     words = max(1, -(-int(cuts.max(initial=1)) // 64))
     layers = part["layers"]
@@ -129,7 +129,7 @@ def check_halfspaces(program: HalfspaceProgram, part: Arrays, *, store: bool) ->
         "point_ends": (np.int64, (n,)),
         "masks": (np.uint64, (points, 3, words)),
         "basis": (np.int32, (points, d)),
-        "pieces": (np.uint8, (int(program.first_neuron[layers[-1]]),)),
+        "pieces": (np.uint8, (int(flat.first_neuron[layers[-1]]),)),
     }
     if store:
         expected["vertex"] = (np.float64, (points, d + 1, d))
@@ -142,13 +142,13 @@ def check_halfspaces(program: HalfspaceProgram, part: Arrays, *, store: bool) ->
     _need((np.diff(ends, prepend=0) >= 1).all() and ends[-1] == points, "points")
     _need((np.bincount(layers, minlength=depth) <= cuts).all(), "too many frames")
     owner = np.repeat(layers, np.diff(ends, prepend=0))
-    rows = base + program.first_cut[owner + 1]
+    rows = base + flat.first_cut[owner + 1]
     _need(((part["basis"] >= 0) & (part["basis"] < rows[:, None])).all(), "basis")
     for masks, mine in ((part["decided"], layers), (part["masks"], owner)):
         bits = np.unpackbits(masks.view(np.uint8), axis=-1, bitorder="little")
         beyond = np.arange(64 * words) >= cuts[mine][:, None, None]
         _need(not (bits.astype(bool) & beyond).any(), "masks")
-    slopes = np.diff(program.neuron_cut)[: len(part["pieces"])]
+    slopes = np.diff(flat.neuron_cut)[: len(part["pieces"])]
     _need((part["pieces"] <= slopes).all(), "pieces")
 
 
@@ -172,18 +172,18 @@ def cell_to_json(cell: ExactCell) -> dict[str, Any]:
 
 
 def cell_from_json(
-    data: dict[str, Any], program: FlatNetwork, network: Network, exact: ExactCells
+    data: dict[str, Any], flat: FlatNetwork, network: Network, exact: ExactCells
 ) -> ExactCell:
     """The cell again; one with corners is compared with what its facets make."""
     layer, pattern = int(data["layer"]), bytes.fromhex(data["pattern"])
     labels = [int(label) for label in data["labels"]]
-    _need(1 <= layer <= program.depth + 1, "layer of a cell")
-    prefix = program.first_neuron(layer) if layer <= program.depth else program.neurons
+    _need(1 <= layer <= flat.depth + 1, "layer of a cell")
+    prefix = flat.first_neuron(layer) if layer <= flat.depth else flat.neurons
     _need(len(pattern) == prefix, "pattern of a cell")
     pieces = network.pieces
     _need(all(p < n for p, n in zip(pattern, pieces.tolist(), strict=False)), "pattern of a cell")
     # Within its layer, a cell may have facets on that layer's boundaries.
-    most = int(program.lines.line_start[min(layer, program.depth) + 1])
+    most = int(flat.lines.line_start[min(layer, flat.depth) + 1])
     _need(all(1 <= abs(label) <= most for label in labels), "labels of a cell")
     vectors = {
         name: [tuple(int(x, 16) for x in vector) for vector in data[name]]

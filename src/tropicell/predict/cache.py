@@ -14,7 +14,7 @@ from tropicell.errors import InvalidInputError
 from tropicell.network.network import Network
 from tropicell.paper import algorithm3
 from tropicell.predict import _cache_kernels as kernels
-from tropicell.predict._point_patterns import flat_layers, point_words
+from tropicell.predict._point_patterns import flatten_for_points, point_words
 from tropicell.regions.columns import PackedPatterns
 
 Words = NDArray[np.uint64]
@@ -204,7 +204,7 @@ class RegionMaps:
         self.lock = RLock()
         self._bits = PackedPatterns.aligned_bits_for(network.pieces)
         self._words = PackedPatterns.words_for(network.n_neurons, self._bits)
-        self._layers = flat_layers(network)
+        self._flat = flatten_for_points(network)
         self.cache = RegionCache(
             self._words, network.n_outputs, network.n_inputs, max_bytes, policy
         )
@@ -225,11 +225,11 @@ class RegionMaps:
     def regions_of(self, x: FloatArray) -> PackedPatterns:
         """Patterns of points."""
         network = self.network
-        if len(x) > _MANY_POINTS and self._layers.weights.size > _MANY_WEIGHTS:
+        if len(x) > _MANY_POINTS and self._flat.weights.size > _MANY_WEIGHTS:
             return PackedPatterns.pack(network.patterns(x), self._bits)
         embedding = network.float_embedding
         inner = x if embedding is None else np.ascontiguousarray(embedding(x), dtype=np.float64)
         words = np.empty((len(x), self._words), dtype=np.uint64)
-        if point_words(inner, self._layers, self._bits, words):  # something overflowed
+        if point_words(inner, self._flat, self._bits, words):  # something overflowed
             return PackedPatterns.pack(network.patterns(x), self._bits)
         return PackedPatterns(words, network.n_neurons, self._bits)

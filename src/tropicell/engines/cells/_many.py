@@ -53,7 +53,7 @@ from tropicell.network.flat import (
     FlatNetwork,
     LineArrays,
     MapArrays,
-    compile_program,
+    flatten,
     is_tame,
 )
 from tropicell.network.layers import Affine, Layer
@@ -72,7 +72,7 @@ LEFT, PAUSED = -1, -2
 class NetworkShape(NamedTuple):
     """What networks of one shape on one domain have in common."""
 
-    program: FlatNetwork  # of a network of that shape
+    flat: FlatNetwork  # of a network of that shape
     seeds: tuple[Seeds, Seeds]  # the second ones where `_load` says so
     pointed: bool  # whether the domain has a corner; then both seeds are the same
     domain: FloatArray  # rows r with r · (x, 1) >= 0, in the inputs' own scale
@@ -91,35 +91,35 @@ def shape_of(network: Network, domain: Domain) -> NetworkShape | None:
     if not layers or 0 not in layers[0].terms or not dense:
         return None
     twin = _twin(network, np.ones((layers[0].width, 2)))
-    program = compile_program(twin, domain)
-    root = ExactCells(twin, domain, program).root()
+    flat = flatten(twin, domain)
+    root = ExactCells(twin, domain, flat).root()
     if root is None or not is_tame(twin, domain):
         return None
     a, b = domain.inequalities(2)
     rows = np.ascontiguousarray(np.concatenate([-a, b[:, None]], axis=1))
     sizes = np.array([affine.numbers.nbytes for affine in layers])
     if root.cone.pointed:
-        seeds = buffers.plane_seeds(program, [root])
-        return NetworkShape(program, (seeds, seeds), True, rows, sizes)
-    if len(b) or not program.lines.plain[1] or layers[0].width < 2:
+        seeds = buffers.plane_seeds(flat, [root])
+        return NetworkShape(flat, (seeds, seeds), True, rows, sizes)
+    if len(b) or not flat.lines.plain[1] or layers[0].width < 2:
         return None
-    left, right = (_parts(network, domain, program, turned) for turned in (False, True))
-    return NetworkShape(program, (left, right), False, rows, sizes)
+    left, right = (_parts(network, domain, flat, turned) for turned in (False, True))
+    return NetworkShape(flat, (left, right), False, rows, sizes)
 
 
-def _parts(network: Network, domain: Domain, program: FlatNetwork, turned: bool) -> Seeds:
+def _parts(network: Network, domain: Domain, flat: FlatNetwork, turned: bool) -> Seeds:
     """The four parts that the boundaries of the first layer's last two neurons make of R^2.
 
     Which way round their corners come depends on the sign of a determinant alone.
     """
     first = np.ones((network.widths[0], 2))
     first[-2:] = np.eye(2)[::-1] if turned else np.eye(2)
-    exact = ExactCells(_twin(network, first), domain, program)
+    exact = ExactCells(_twin(network, first), domain, flat)
     root = exact.root()
     assert root is not None
     pieces = bytearray(network.widths[0])
     parts = exact.finish_layer(root, pieces, exact.lines_of(1), stop_when_pointed=True)
-    return buffers.plane_seeds(program, list(parts))
+    return buffers.plane_seeds(flat, list(parts))
 
 
 def _twin(network: Network, first: FloatArray) -> Network:
@@ -135,6 +135,21 @@ def _twin(network: Network, first: FloatArray) -> Network:
 # --- counting -------------------------------------------------------------------------------------
 
 
+def addresses(network: Network) -> bytes:
+    """Where the numbers of all layers lie (see `Affine`), in 8 bytes each.
+
+    To ask all layers of thousands of networks takes longer than to count small ones, so a network
+    remembers it.
+    """
+
+    def find() -> bytes:
+        numbers = (layer.affine.numbers for layer in network.layers)
+        return np.array([address_of(array) for array in numbers], np.int64).tobytes()
+
+    found: bytes = network.remember("addresses", find)
+    return found
+
+
 class Counting:
     """How networks of one shape are counted: what all threads read."""
 
@@ -144,13 +159,13 @@ class Counting:
             exact=exact,
             tolerance=tolerance,
             store=False,
-            form=ColumnForm(shape.program.neurons, bits=1, dimension=2, volumes=False),
+            form=ColumnForm(shape.flat.neurons, bits=1, dimension=2, volumes=False),
             few=1.0,
             growth=np.ones(0),
         )
         self.kernel = Entry(count_some)
         self._numbers = Blueprint(lambda _: _new_numbers(shape))
-        self._room = buffers.room_for(shape.program, exact, store=False)
+        self._room = buffers.room_for(shape.flat, exact, store=False)
 
     def counter(self) -> Counter:
         """What one thread needs."""
@@ -169,7 +184,7 @@ class Counter:
         """The numbers of regions of networks of the shape, `LEFT` where it can't tell."""
         counting, first = self._counting, 0
         shape, options = counting.shape, counting.options
-        places = np.frombuffer(b"".join([network.places for network in networks]), np.int64)
+        places = np.frombuffer(b"".join(map(addresses, networks)), np.int64)
         counts = np.full(len(networks), LEFT)
         while first < len(networks):
             check()
@@ -195,7 +210,7 @@ class NetworkNumbers(NamedTuple):
 
 
 def _new_numbers(shape: NetworkShape) -> NetworkNumbers:
-    maps, lines = shape.program
+    maps, lines = shape.flat
     return NetworkNumbers(
         np.zeros(shape.numbers),
         np.zeros(len(maps.bias)),
@@ -240,7 +255,7 @@ def count_some(
     counts : ndarray
         Gets the numbers of regions.
     """
-    maps, lines, sizes, state = shape.program.maps, shape.program.lines, shape.sizes, room.state
+    maps, lines, sizes, state = shape.flat.maps, shape.flat.lines, shape.sizes, room.state
     one = FlatNetwork(
         MapArrays(
             maps.dimension,
@@ -302,7 +317,7 @@ def _load(shape: Any, numbers: Any) -> int:
 
     Returns which of the seeds it starts from, or -1: leave it.
     """
-    maps, lines, domain = shape.program.maps, shape.program.lines, shape.domain
+    maps, lines, domain = shape.flat.maps, shape.flat.lines, shape.domain
     tame, x, y, offset = _take(maps, numbers)
     if not tame:
         return -1

@@ -76,13 +76,13 @@ def sizes_of(batch: CellBatch) -> BatchSizes:
     return BatchSizes(len(batch.bounded), len(batch.vertices), len(batch.labels))
 
 
-def exact_batch(program: FlatNetwork, cells: Sequence[ExactCell], *, volumes: bool) -> CellBatch:
+def exact_batch(flat: FlatNetwork, cells: Sequence[ExactCell], *, volumes: bool) -> CellBatch:
     """Regions that were finished in exact arithmetic, as columns."""
-    d = program.dimension
+    d = flat.dimension
     vertices: list[list[float]] = []
     vertex_counts, labels, facet_counts = [], [], []
     witnesses, sizes, bounded, inside = [], [], [], []
-    patterns = pattern_rows(len(cells), program.neurons)
+    patterns = pattern_rows(len(cells), flat.neurons)
     for row, cell in zip(patterns, cells, strict=True):
         row[: len(cell.pattern)] = np.frombuffer(cell.pattern, np.uint8)
     for cell in cells:

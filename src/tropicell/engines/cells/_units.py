@@ -111,13 +111,13 @@ class UnitTargets(NamedTuple):
 
 @kernel
 def plane_unit(
-    program: Any, room: Any, seeds: Any, options: Any, order: Any, source: Any, targets: Any
+    flat: Any, room: Any, seeds: Any, options: Any, order: Any, source: Any, targets: Any
 ) -> int:
     """All that is to be done with a unit in the plane.
 
     Parameters
     ----------
-    program : FlatNetwork
+    flat : FlatNetwork
     room : CellRoom
     seeds : Seeds
         Cells to begin with when the stack is empty.
@@ -131,21 +131,21 @@ def plane_unit(
     int
         Why it ends (see `_unit_kernels` and `_state`); `ENDED` if all is done.
     """
-    return _unit(search_polygons, program, room, seeds, options, order, source, targets)
+    return _unit(search_polygons, flat, room, seeds, options, order, source, targets)
 
 
 @kernel
 def cone_unit(
-    program: Any, room: Any, seeds: Any, options: Any, order: Any, source: Any, targets: Any
+    flat: Any, room: Any, seeds: Any, options: Any, order: Any, source: Any, targets: Any
 ) -> int:
     """The same for other dimensions than two."""
-    return _unit(search_cones, program, room, seeds, options, order, source, targets)
+    return _unit(search_cones, flat, room, seeds, options, order, source, targets)
 
 
 @template
 def _unit(
     search: Any,
-    program: Any,
+    flat: Any,
     room: Any,
     seeds: Any,
     options: Any,
@@ -157,15 +157,15 @@ def _unit(
 
     `search` is the kernel that cuts cells.
     """
-    lines, stack, state = program.lines, room.stack, room.state
+    lines, stack, state = flat.lines, room.stack, room.state
     if order.mode & PUT:
         at = _put(lines.row_start, stack, state, source)
         if at < 0:
             return TOO_SMALL
         layer = stack.records[state[TOP] - 1, LAYER]
-        enter_layers(program.maps, room.maps, source.piece.bytes[at:], layer, options.exact)
+        enter_layers(flat.maps, room.maps, source.piece.bytes[at:], layer, options.exact)
     if order.mode & RUN:
-        code = search(program, room, seeds, options, order.most_regions, order.most_steps)
+        code = search(flat, room, seeds, options, order.most_regions, order.most_steps)
         if state[UNSURE] or not (code == DONE or state[COUNT] >= order.most_regions):
             return int(code)
     if order.mode & COLUMNS:

@@ -31,7 +31,7 @@ from tropicell.engines.units import Arrays, Unit, few_of, first_generation, grow
 from tropicell.errors import InvalidDomainError, InvalidInputError
 from tropicell.geometry.arithmetic import ArithmeticName
 from tropicell.network.domains import Domain, resolve
-from tropicell.network.flat import FlatNetwork, compile_program, is_tame
+from tropicell.network.flat import FlatNetwork, flatten, is_tame
 from tropicell.network.network import Network
 from tropicell.regions.columns import PackedPatterns
 
@@ -61,7 +61,7 @@ class CellTolerance:
 class _CellPlan(NamedTuple):
     """What can be made of a network and a domain before a run, and used again by others."""
 
-    program: FlatNetwork
+    flat: FlatNetwork
     exact: ExactCells
     root: ExactCell | None
     tame: bool
@@ -74,21 +74,21 @@ def _plan(network: Network, domain: Domain) -> _CellPlan:
     a, b = domain.inequalities(network.n_inputs)
 
     def make() -> _CellPlan:
-        program = compile_program(network, domain)
-        exact = ExactCells(network, domain, program)
+        flat = flatten(network, domain)
+        exact = ExactCells(network, domain, flat)
         bits = PackedPatterns.bits_for(network.pieces)
-        lines = np.diff(program.lines.line_start).tolist()
-        growth = growth_of(lines, program.dimension)
-        return _CellPlan(program, exact, exact.root(), is_tame(network, domain), bits, growth, {})
+        lines = np.diff(flat.lines.line_start).tolist()
+        growth = growth_of(lines, flat.dimension)
+        return _CellPlan(flat, exact, exact.root(), is_tame(network, domain), bits, growth, {})
 
     plan: _CellPlan = network.remember(("cells", a.tobytes(), b.tobytes()), make)
     return plan
 
 
-def _grain(program: FlatNetwork, store: bool) -> int:
+def _grain(flat: FlatNetwork, store: bool) -> int:
     """So that a unit takes some milliseconds: see `tropicell.engines.units.Task`."""
-    if program.dimension == 2:
-        return max(2, min(_WIDTH // max(program.width, 1), 8 if store else 16))
+    if flat.dimension == 2:
+        return max(2, min(_WIDTH // max(flat.width, 1), 8 if store else 16))
     return 5 if store else 8
 
 
@@ -135,23 +135,23 @@ class CellTask:
             )
         plan = _plan(network, domain)
         self.network = network
-        self.program = plan.program
+        self.flat = plan.flat
         self.exact_cells = plan.exact
         self.arithmetic = arithmetic
         self.tolerance = (tolerance or CellTolerance()).relative
         self.store = store
-        self.grain = _grain(plan.program, store)
+        self.grain = _grain(plan.flat, store)
         self.volumes = network.n_inputs <= 3 if volumes is None else volumes
         self.tame = arithmetic == "float" or plan.tame
         self.plane = network.n_inputs == 2
         self.bits = plan.bits
-        self.layout = CellLayout(plan.program)
+        self.layout = CellLayout(plan.flat)
         self._few = few_of(self.grain)
         self.slow = network.n_inputs > _MANY_INPUTS
         self.form = ColumnForm(
-            neurons=plan.program.neurons,
+            neurons=plan.flat.neurons,
             bits=plan.bits,
-            dimension=plan.program.dimension,
+            dimension=plan.flat.dimension,
             volumes=self.volumes,
         )
         self.kernel = Entry(plane_unit if self.plane else cone_unit)
@@ -175,7 +175,7 @@ class CellTask:
         """What every worker needs for itself."""
         rooms, key = self._plan.rooms, (self.options.exact, self.store)
         if key not in rooms:
-            rooms[key] = room_for(self.program, *key)
+            rooms[key] = room_for(self.flat, *key)
         return rooms[key]
 
     @cached_property
@@ -185,7 +185,7 @@ class CellTask:
 
     def seeds_of(self, cells: Sequence[ExactCell]) -> Seeds:
         """Cells for the kernels to begin with."""
-        return (plane_seeds if self.plane else cone_seeds)(self.program, cells)
+        return (plane_seeds if self.plane else cone_seeds)(self.flat, cells)
 
     def root(self) -> Unit:
         """The whole domain.
@@ -216,10 +216,10 @@ class CellTask:
     def restored(self, described: dict[str, Any], stack: Arrays) -> Unit:
         """A unit from a file, checked."""
         if stack:
-            unit_files.check_cells(self.program, self.network, stack)
+            unit_files.check_cells(self.flat, self.network, stack)
         exact = self.exact_cells.copy()
         cells = tuple(
-            unit_files.cell_from_json(data, self.program, self.network, exact)
+            unit_files.cell_from_json(data, self.flat, self.network, exact)
             for data in described["cells"]
         )
         generation, doubtful = int(described["generation"]), bool(described["doubtful"])

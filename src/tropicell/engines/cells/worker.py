@@ -136,13 +136,13 @@ class CellWorker:
         self._finished: list[ExactCell] = []
         self._found: list[Columns] = []
         self._doubtful = False
-        self._steps = _STEPS * _WIDE // max(_WIDE, task.program.width)
+        self._steps = _STEPS * _WIDE // max(_WIDE, task.flat.width)
 
     def _call(self, mode: int, most: int = 0, stack: Packed | None = None) -> int:
         """Let the kernel do some steps (see `_unit_kernels`) with a unit; returns why it ended."""
         task, columns, blocks = self._task, self._columns, self._blocks
         code = task.kernel(
-            task.program,
+            task.flat,
             self._room,
             self._seeds,
             task.options,
@@ -272,7 +272,7 @@ class CellWorker:
         """Make seeds of the cells that come next; one that is not fit for it is cut exactly."""
         waiting = self._waiting
         cell = waiting[-1]
-        if cell.layer > self._task.program.depth or not self._for_kernel(cell):
+        if cell.layer > self._task.flat.depth or not self._for_kernel(cell):
             self._place(waiting.pop(), stop)
             return
         self._planted = []
@@ -283,7 +283,7 @@ class CellWorker:
 
     def _place(self, cell: ExactCell, stop: Callable[[], bool]) -> None:
         """A finished region is kept; another cell is cut by one layer, exactly."""
-        if cell.layer > self._task.program.depth:
+        if cell.layer > self._task.flat.depth:
             self._keep(cell)
             return
         exact = self._exact
@@ -298,7 +298,7 @@ class CellWorker:
     def _sort(self, cells: Any, stop: Callable[[], bool]) -> None:
         """Keep the finished regions among some cells; the others wait."""
         for cell in cells:
-            if cell.layer > self._task.program.depth:
+            if cell.layer > self._task.flat.depth:
                 self._keep(cell)
             else:
                 self._waiting.append(cell)
@@ -332,7 +332,7 @@ class CellWorker:
         state, exact = self._state, self._exact
         self._doubtful = True
         self._stats.unsure_cells += int(state[UNSURE])
-        found = buffers.unsure_cells(self._task.program, self._room.unsure, state)
+        found = buffers.unsure_cells(self._task.flat, self._room.unsure, state)
         state[UNSURE] = state[UNSURE_CORNERS] = state[UNSURE_CONFLICTS] = 0
         for layer, pattern, pieces, labels, lines in found:
             if stop():
@@ -362,7 +362,7 @@ class CellWorker:
         """Regions that were finished in exact arithmetic."""
         if self._finished:
             task = self._task
-            batch = exact_batch(task.program, self._finished, volumes=task.volumes)
+            batch = exact_batch(task.flat, self._finished, volumes=task.volumes)
             if task.arithmetic == "exact":  # those of the kernels are proved
                 self._stats.unproved_witnesses += int((~batch.inside).sum())
             self._add(batch, sizes_of(batch))
@@ -374,7 +374,7 @@ class CellWorker:
 
     def _without_doubtful_facets(self, columns: Columns) -> Columns:
         """Cells that come back from exact arithmetic may list a redundant inequality beyond 3-D."""
-        if self._doubtful and self._task.program.dimension > 3:
+        if self._doubtful and self._task.flat.dimension > 3:
             return columns._replace(facet_lines=None, facet_counts=None)
         return columns
 
@@ -382,14 +382,14 @@ class CellWorker:
 class CellLayout:
     """See `tropicell.engines.packed.Layout`, and `_units`."""
 
-    def __init__(self, program: FlatNetwork) -> None:
-        self._program = program
-        self._plane = program.dimension == 2
-        self._wide = POLYGON_SIZE if self._plane else program.dimension + 2
+    def __init__(self, flat: FlatNetwork) -> None:
+        self._flat = flat
+        self._plane = flat.dimension == 2
+        self._wide = POLYGON_SIZE if self._plane else flat.dimension + 2
 
     def arrays(self, stack: Packed) -> Arrays:
         """The cells as plain arrays; all places in the records count from 0."""
-        program, words, wide = self._program, stack.piece.words, self._wide
+        flat, words, wide = self._flat, stack.piece.words, self._wide
         sizes = BlockSizes(*words[stack.at : stack.at + len(BlockSizes._fields)].tolist())
         starts = BlockParts(*(stack.at + start for start in block_parts(sizes, wide)))
 
@@ -418,9 +418,9 @@ class CellLayout:
             }
             records[:, FACET_AT] -= first[FACET_AT]
         room, pieces, pattern = stack.piece.bytes, 8 * starts.pieces, 8 * starts.pattern
-        end = last[PIECES_AT] + program.layer_width(last[LAYER])
+        end = last[PIECES_AT] + flat.layer_width(last[LAYER])
         found["pieces"] = room[pieces + first[PIECES_AT] : pieces + end].copy()
-        found["pattern"] = room[pattern : pattern + program.first_neuron(last[LAYER])].copy()
+        found["pattern"] = room[pattern : pattern + flat.first_neuron(last[LAYER])].copy()
         for place in (CORNER_AT, CONFLICT_AT, PIECES_AT):
             records[:, place] -= first[place]
         found["records"] = records

@@ -15,7 +15,7 @@ from tropicell.engines.cells._exact_cells import ExactCell
 from tropicell.engines.cells._result import as_columns, exact_batch, sizes_of
 from tropicell.engines.cells.task import CellTask
 from tropicell.engines.cells.worker import CellWorker
-from tropicell.engines.gpu._layout import Backend, DeviceProgram, words_for
+from tropicell.engines.gpu._layout import Backend, DeviceNetwork, words_for
 from tropicell.engines.units import Outcome, Unit, first_generation
 from tropicell.errors import TimeLimitError
 from tropicell.network.flat import FlatNetwork
@@ -48,18 +48,18 @@ class DeviceSeeds(NamedTuple):
 
 
 def seeds_on_device(
-    program: FlatNetwork,
-    device: DeviceProgram,
+    flat: FlatNetwork,
+    device: DeviceNetwork,
     backend: Backend,
     layer: int,
     cells: Sequence[ExactCell],
 ) -> DeviceSeeds:
     """Send pointed cells that enter a layer."""
-    seeds = plane_seeds(program, cells)
+    seeds = plane_seeds(flat, cells)
     patterns = seeds.patterns.reshape(len(cells), -1)
     pieces = {}
     for level in range(2, layer + 1):
-        begin, end = program.first_neuron(level - 1), program.first_neuron(level)
+        begin, end = flat.first_neuron(level - 1), flat.first_neuron(level)
         packed = PackedPatterns.pack(patterns[:, begin:end], device.bits).words
         words = words_for(end - begin, device.bits)
         pieces[level] = backend.upload(np.ascontiguousarray(packed.view(np.uint32)[:, :words]))
@@ -110,7 +110,7 @@ class ExactPart:
         while more:
             check()
             cell = more.pop()
-            if cell.layer > task.program.depth:
+            if cell.layer > task.flat.depth:
                 self.waiting += 1
                 if task.store:
                     self._finished.append(cell)
@@ -148,7 +148,7 @@ class ExactPart:
         if not cells:
             return count, None
         task = self._task
-        batch = exact_batch(task.program, cells, volumes=task.volumes)
+        batch = exact_batch(task.flat, cells, volumes=task.volumes)
         if task.arithmetic == "exact":
             self._unproved += int((~batch.inside).sum())
         return count, as_columns(batch, sizes_of(batch), task.form, Slab())

@@ -6,19 +6,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tropicell._runtime.memory import piece_of
-from tropicell.engines.halfspaces._program import Program
+from tropicell.engines.halfspaces._flat import HalfspaceNetwork
 from tropicell.engines.halfspaces._units import block_parts
 from tropicell.engines.packed import Arrays, Packed
 
 
 class FrameLayout:
-    """See `tropicell.engines.packed.Layout`, and `_halfspaces_units`."""
+    """See `tropicell.engines.packed.Layout`, and `_units`."""
 
-    def __init__(self, program: Program, *, store: bool) -> None:
-        self._program = program
+    def __init__(self, flat: HalfspaceNetwork, *, store: bool) -> None:
+        self._flat = flat
         self._store = store
-        self._d = program.inputs.shape[1] - 1
-        most = int(np.diff(program.first_cut).max(initial=1))
+        self._d = flat.dimension
+        most = int(np.diff(flat.first_cut).max(initial=1))
         self._words = max(1, -(-most // 64))
 
     def arrays(self, stack: Packed) -> Arrays:
@@ -36,7 +36,7 @@ class FrameLayout:
         before = int(memory[starts[2] + stack.first - 1]) if stack.first else 0
         theirs = before, int(ends[-1])
         piece = 8 * starts[7]
-        prefix = int(self._program.first_neuron[layers[-1]])
+        prefix = int(self._flat.first_neuron[layers[-1]])
         found: Arrays = {
             "pieces": stack.piece.bytes[piece : piece + prefix].copy(),
             "layers": layers,

@@ -1,4 +1,4 @@
-"""The `halfspaces` engine: all regions in any dimension, from points, certificates and small LPs.
+"""The `halfspaces` engine: all regions in any dimension, from points, Farkas vectors and small LPs.
 
 See `tropicell.engines.halfspaces._kernel` for the method and docs/halfspaces-proof.md for what is
 proved. This module drives the kernel: buffers, budgets, batches, and exact decisions where
@@ -29,10 +29,16 @@ from tropicell.engines._unit_kernels import (
     STACK,
     TOO_SMALL,
 )
-from tropicell.engines.halfspaces._kernel import COUNT, EMITTED
-from tropicell.engines.halfspaces._program import build_program
+from tropicell.engines.halfspaces._flat import COUNT, EMITTED, flatten_for_halfspaces
 from tropicell.engines.halfspaces._search import HalfspacePlan, HalfspaceSearch, HalfspaceTolerance
-from tropicell.engines.halfspaces._units import COMPLETE, FRAMES, NEED_ROWS, run_unit
+from tropicell.engines.halfspaces._units import (
+    COMPLETE,
+    FRAMES,
+    NEED_ROWS,
+    UnitOrder,
+    UnitPlaces,
+    run_unit,
+)
 from tropicell.engines.halfspaces.stack import FrameLayout
 from tropicell.engines.packed import Packed, source_of
 from tropicell.engines.units import (
@@ -102,14 +108,14 @@ class HalfspaceTask:
         self.grain = 18 if store else 20
         self._few = few_of(self.grain)
         self.plan = self._remembered(inside, arithmetic, tolerance or HalfspaceTolerance())
-        self.program = self.plan.program
+        self.flat = self.plan.flat
         self.bits = self.plan.options.bits
-        self.layout = FrameLayout(self.program, store=store)
+        self.layout = FrameLayout(self.flat, store=store)
         self.columns = (self.network.n_neurons, self.bits, self.network.n_inputs)
         self.kernel = Entry(run_unit)
         # Pivots of a linear program (see `_lp.minimise`) times the size of its table.
-        d, n = self.network.n_inputs, len(self.plan.program.cut_break)
-        rows = d + len(self.plan.program.domain) + n
+        d, n = self.network.n_inputs, len(self.plan.flat.cut_break)
+        rows = d + len(self.plan.flat.domain) + n
         self.slow = (60 + 12 * d) * (d + 1) * rows > _MANY_STEPS
 
     @property
@@ -123,12 +129,14 @@ class HalfspaceTask:
         network = self.network
         a, b = domain.inequalities(network.n_inputs)
         where = a.tobytes(), b.tobytes()
-        program = network.remember(("halfspaces", *where), lambda: build_program(network, domain))
+        flat = network.remember(
+            ("halfspaces", *where), lambda: flatten_for_halfspaces(network, domain)
+        )
 
         def make() -> HalfspacePlan:
             check()
             options: dict[str, Any] = {"arithmetic": arithmetic, "tolerance": tolerance}
-            return HalfspacePlan(network, program, **options, store=self.store, few=self._few)
+            return HalfspacePlan(network, flat, **options, store=self.store, few=self._few)
 
         key = "halfspaces", *where, arithmetic, tolerance, self.store, self._few
         plan: HalfspacePlan = network.remember(key, make)
@@ -136,7 +144,7 @@ class HalfspaceTask:
 
     def root(self) -> Unit:
         """The whole domain."""
-        lines = np.diff(self.program.first_cut).tolist()
+        lines = np.diff(self.flat.first_cut).tolist()
         regions = growth_of([1, *lines], self.network.n_inputs)[0]
         return Unit(first_generation(regions, self.grain), {})
 
@@ -151,7 +159,7 @@ class HalfspaceTask:
     def restored(self, described: dict[str, Any], stack: Arrays) -> Unit:
         """A unit from a file, checked."""
         if stack:
-            unit_files.check_halfspaces(self.program, stack, store=self.store)
+            unit_files.check_halfspaces(self.flat, stack, store=self.store)
         return Unit(int(described["generation"]), stack, weight=weight_of(described))
 
 
@@ -164,27 +172,16 @@ class HalfspaceWorker:
         self._room = Slab()
         self._blocks = Slab(largest=_BLOCK_BYTES)
         self._search = HalfspaceSearch(task.plan)
-        self._result = self._search.result
-        self._gather()
-
-    def _gather(self) -> None:
-        """The arguments of the kernel that stay the same from call to call."""
-        search = self._search
-        eights = search.work.out.patterns.view(np.uint64)
-        self._arguments = (
-            *(search.program, search.work, eights, search.certificate, search.options),
-            *(search.snap, self._result),
-        )
+        self._result = self._search.work.result
 
     def _call(
         self, mode: int, limit: int = 0, stack: Packed | None = None, unsure: int = -1
     ) -> int:
         """Let the kernel do some steps (see `_unit_kernels`) with a unit; returns why it ended."""
-        room, blocks, task = self._room, self._blocks, self._task
-        numbers = limit, _VISITS, mode, unsure
-        places = blocks.piece, blocks.used >> 3, room.piece, room.used
-        source = source_of(stack, blocks.piece)
-        return int(task.kernel(*self._arguments, *numbers, *source, *places))
+        room, blocks, search = self._room, self._blocks, self._search
+        order = UnitOrder(mode, limit, _VISITS, unsure, *source_of(stack, blocks.piece))
+        places = UnitPlaces(blocks.piece, blocks.used >> 3, room.piece, room.used)
+        return int(self._task.kernel(search.flat, search.work, search.options, order, places))
 
     def stats(self) -> dict[str, Any]:
         """What all units have cost."""
@@ -239,7 +236,6 @@ class HalfspaceWorker:
                 mode = PUT | RUN  # witnesses will be looked at
             elif code == TOO_SMALL:
                 search.grow()
-                self._gather()
                 mode = mode & ~PUT | FRAMES
             else:
                 return code
@@ -252,7 +248,6 @@ class HalfspaceWorker:
             search.paused = not search.complete
         else:
             search.look_at(code, limit)
-            self._gather()
 
     def _end(self, code: int, unit: Unit) -> Outcome:
         """What the kernel has written."""
