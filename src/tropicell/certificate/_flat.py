@@ -106,7 +106,7 @@ def filter_network(network: Network, domain: Domain, scale: FloatArray) -> Filte
     weights = [_dense(m).T.ravel() for m in matrices]
     activations = [layer.activation for layer in network.layers]
     most = max([1, *(x.slopes.shape[1] for x in activations)])
-    bends = network.pieces - 1
+    counts = network.pieces - 1
     summands = [1 + sum(m.shape[1] for m in x.affine.terms.values()) for x in network.layers]
     embedding = network.embedding  # rounded, it adds one rounding to those of who reads it
     rounded = 0 if embedding is None or embedding.is_float else 1
@@ -120,8 +120,8 @@ def filter_network(network: Network, domain: Domain, scale: FloatArray) -> Filte
         slopes=_stacked([x.slopes for x in activations], most),
         intercepts=_stacked([x.intercepts for x in activations], most),
         breakpoints=_stacked([x.breakpoints for x in activations], most - 1, np.inf),
-        first_lines=1 + len(b) + np.cumsum(bends) - bends,
-        neurons=np.append(np.zeros(1 + len(b), int), np.repeat(np.arange(len(bends)), bends)),
+        first_lines=1 + len(b) + np.cumsum(counts) - counts,
+        neurons=np.append(np.zeros(1 + len(b), int), np.repeat(np.arange(len(counts)), counts)),
         domain=_domain(-a * scale, b),
         domain_lines=len(b),
         gamma=np.array([(n + 20 + rounded) * ROUND * 1.001 for n in summands]),
@@ -185,7 +185,7 @@ class ProofColumns(NamedTuple):
     basis_counts: IntArray
 
 
-class Inequalities(NamedTuple):
+class InequalityArrays(NamedTuple):
     """The inequalities of the current pattern.
 
     Attributes
@@ -222,7 +222,7 @@ class PatternState(NamedTuple):
         its bias.
     outputs, output_errors : ndarray, shapes (units, D + 1) and (units,)
         Outputs of all layers, layer 0 included, likewise.
-    inequalities : Inequalities
+    inequalities : InequalityArrays
     places : ndarray
         Where each line is among the inequalities, or -1.
     """
@@ -233,7 +233,7 @@ class PatternState(NamedTuple):
     row_errors: FloatArray
     outputs: FloatArray
     output_errors: FloatArray
-    inequalities: Inequalities
+    inequalities: InequalityArrays
     places: IntArray
 
 
@@ -266,7 +266,7 @@ def new_state(flat: FilterNetwork) -> PatternState:
         row_errors=np.zeros(neurons),
         outputs=outputs,
         output_errors=np.zeros(len(outputs)),
-        inequalities=Inequalities(rows, sizes, bounds, begins, ends),
+        inequalities=InequalityArrays(rows, sizes, bounds, begins, ends),
         places=places,
     )
 

@@ -86,20 +86,24 @@ def _outputs_of_layer(flat, state, layer):  # pragma: no cover - compiled
 @kernel(sums="fused", inner=True)
 def _inequalities_of_layer(flat, state, layer):  # pragma: no cover - compiled
     """The inequalities of a layer, on its part of the pattern."""
-    starts, size, bends = flat.starts, flat.inputs.shape[1], flat.breakpoints.shape[1]
+    starts, size, breakpoint_count = flat.starts, flat.inputs.shape[1], flat.breakpoints.shape[1]
     found, errors = state.inequalities, state.row_errors
     count = found.begins[layer]
     fine = True
     for i in range(starts[layer], starts[layer + 1]):
         j = i - starts[1]
-        for bend in range(bends):
-            if flat.breakpoints[j, bend] < np.inf:
-                state.places[flat.first_lines[j] + bend] = -1
+        for breakpoint in range(breakpoint_count):
+            if flat.breakpoints[j, breakpoint] < np.inf:
+                state.places[flat.first_lines[j] + breakpoint] = -1
         for upper in range(2):
-            bend = state.pattern[j] - 1 + upper
-            if bend < 0 or bend >= bends or flat.breakpoints[j, bend] == np.inf:
+            breakpoint = state.pattern[j] - 1 + upper
+            if (
+                breakpoint < 0
+                or breakpoint >= breakpoint_count
+                or flat.breakpoints[j, breakpoint] == np.inf
+            ):
                 continue
-            offset = state.rows[size - 1, j] - flat.breakpoints[j, bend]
+            offset = state.rows[size - 1, j] - flat.breakpoints[j, breakpoint]
             if errors[j] == 0.0:  # constant, and known exactly: on its piece, or not
                 fine = fine and (offset > 0.0) == (upper == 0)
                 continue
@@ -111,7 +115,7 @@ def _inequalities_of_layer(flat, state, layer):  # pragma: no cover - compiled
             found.rows[size - 1, count] = sign * offset
             found.sizes[count] = total
             found.bounds[count] = _bound_of(errors[j], total, flat.rounding)
-            state.places[flat.first_lines[j] + bend] = count
+            state.places[flat.first_lines[j] + breakpoint] = count
             count += 1
     found.ends[layer] = count if fine else -1
 
@@ -195,7 +199,7 @@ def _doubtful_in_space(  # pragma: no cover - compiled
 
 @kernel(sums="fused", inner=True, inlined=True)
 def doubtful(found, point, offset, share, whole):  # pragma: no cover - compiled
-    """How many of the `Inequalities` are not surely positive at a point.
+    """How many of the `InequalityArrays` are not surely positive at a point.
 
     The error of a value is at most `share` (a bound on the errors of the point's coordinates) times
     the size of the row, plus `whole` (the size of the point) times the bound of the row: step 3 of
@@ -278,8 +282,8 @@ def behind(flat, pattern, patterns, region, line, flipped):  # pragma: no cover 
     """
     words, bits = patterns.words, patterns.bits
     neuron = flat.neurons[line]
-    bend = line - flat.first_lines[neuron]
-    piece = bend if pattern[neuron] > bend else bend + 1
+    breakpoint = line - flat.first_lines[neuron]
+    piece = breakpoint if pattern[neuron] > breakpoint else breakpoint + 1
     for place in range(len(flipped)):
         flipped[place] = words[region, place]
     for b in range(bits):

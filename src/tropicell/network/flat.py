@@ -117,7 +117,7 @@ class NeuronArrays(NamedTuple):
     slopes: FloatArray
     intercepts: FloatArray
 
-    def bends(self) -> tuple[IntArray, FloatArray]:
+    def real_breakpoints(self) -> tuple[IntArray, FloatArray]:
         """All breakpoints, row by row: their rows, and where they are."""
         which = np.nonzero(np.isfinite(self.breakpoints))
         return which[0], self.breakpoints[which]
@@ -143,9 +143,9 @@ def neuron_arrays(network: Network) -> NeuronArrays:
         columns = np.minimum(np.arange(most), activation.slopes.shape[1] - 1)
         slopes.append(activation.slopes[:, columns])
         intercepts.append(activation.intercepts[:, columns])
-        bends = np.full((len(activation.slopes), most - 1), np.inf)
-        bends[:, : activation.breakpoints.shape[1]] = activation.breakpoints
-        breakpoints.append(bends)
+        padded = np.full((len(activation.slopes), most - 1), np.inf)
+        padded[:, : activation.breakpoints.shape[1]] = activation.breakpoints
+        breakpoints.append(padded)
     return NeuronArrays(
         row_start=np.concatenate([[0], np.cumsum([inputs, *network.widths])]).astype(np.int64),
         bias=np.concatenate([np.zeros(inputs), *(x.affine.bias for x in network.layers)]),
@@ -300,7 +300,7 @@ def flatten(network: Network, domain: Domain) -> FlatNetwork:
     scale = _scale(network) if is_tame(network, domain) else np.ones(network.n_inputs)
     domain_rows = _domain_rows(domain, scale)
     gamma = _gammas(network)
-    rows, at = neurons.bends()
+    rows, at = neurons.real_breakpoints()
     layer = np.searchsorted(row_start, rows, side="right") - 1
     slack = gamma[layer] * (np.abs(bias[rows]) + np.abs(at)) + TINY
     none = np.zeros(len(domain_rows))

@@ -145,7 +145,7 @@ def flatten_for_halfspaces(network: Network, domain: Domain) -> HalfspaceNetwork
     neurons = neuron_arrays(network)
     n_in = len(layer_0)  # the first rows, which are no neurons
     first_neuron = neurons.row_start[1:] - n_in
-    rows, cut_break = neurons.bends()
+    rows, cut_break = neurons.real_breakpoints()
     cut_neuron = rows - n_in
     neuron_cut = np.searchsorted(cut_neuron, np.arange(first_neuron[-1] + 1))
     matrix = _all_weights(network, n_in)
