@@ -15,7 +15,7 @@ import numpy as np
 from tropicell._runtime.interruption import check
 from tropicell._runtime.jit import Entry
 from tropicell._runtime.memory import Slab
-from tropicell.engines import unit_files
+from tropicell.engines import tuning, unit_files
 from tropicell.engines._column_kernels import copy_points, point_sections
 from tropicell.engines._unit_kernels import (
     BLOCK_FULL,
@@ -49,10 +49,7 @@ from tropicell.errors import TimeLimitError
 from tropicell.geometry.arithmetic import ArithmeticName
 from tropicell.network.domains import Domain, resolve
 from tropicell.network.network import Network
-from tropicell.regions.columns import Columns, PackedPatterns, PlacedColumns
-
-#: Nodes after which the kernel returns so that clocks and interrupts are looked at.
-_VISITS = 50_000
+from tropicell.regions.columns import Columns, PackedPatterns
 
 #: Bytes of a piece of memory for what is left of units: as long as one of them waits, all is kept.
 _BLOCK_BYTES = 2**18
@@ -60,9 +57,6 @@ _BLOCK_BYTES = 2**18
 #: So many steps of one linear program, the longest that there may be, take more than a tenth of a
 #: second.
 _MANY_STEPS = 10**8
-
-#: An exact decision takes as long as so many regions.
-_PRICE = 50
 
 
 class HalfspaceTask:
@@ -99,7 +93,7 @@ class HalfspaceTask:
     ) -> None:
         self.network, inside = resolve(network, domain)
         self.store = store
-        self.grain = 18 if store else 20
+        self.grain = tuning.current.halfspace_grain[not store]
         self._few = few_of(self.grain)
         self.plan = self._remembered(inside, arithmetic, tolerance or HalfspaceTolerance())
         self.program = self.plan.program
@@ -181,7 +175,7 @@ class HalfspaceWorker:
     ) -> int:
         """Let the kernel do some steps (see `_unit_kernels`) with a unit; returns why it ended."""
         room, blocks, task = self._room, self._blocks, self._task
-        numbers = limit, _VISITS, mode, unsure
+        numbers = limit, tuning.current.visits, mode, unsure
         places = blocks.piece, blocks.used >> 3, room.piece, room.used
         source = source_of(stack, blocks.piece)
         return int(task.kernel(*self._arguments, *numbers, *source, *places))
@@ -218,7 +212,7 @@ class HalfspaceWorker:
             if stop():
                 self._take(columns)
                 return Outcome(columns, search.count - search.dropped, None)
-            most = limit - _PRICE * (search.exact_decisions - decided)
+            most = limit - tuning.current.price * (search.exact_decisions - decided)
             self._look_at(self._call(RUN, most), most)
             if search.is_full:
                 self._take(columns)
@@ -306,7 +300,4 @@ class HalfspaceWorker:
         room.used += size
         words = np.ndarray((n, width), np.uint64, memory, at)
         witnesses = np.ndarray((n, d), np.float64, memory, at + second)
-        found = PlacedColumns(PackedPatterns(words, neurons, bits), witnesses)
-        at += room.address
-        found.places = (at, 8 * n * width, at + second, 8 * n * d) + 12 * (0,)
-        return found
+        return Columns(PackedPatterns(words, neurons, bits), witnesses)
