@@ -28,7 +28,7 @@ from tropicell.engines.cells._buffers import plane_stack, room_for
 from tropicell.engines.cells._plane import refine
 from tropicell.engines.cells._state import FINE_ERROR, FINE_SIZE, LOW
 from tropicell.engines.cells.task import CellTask, CellTolerance
-from tropicell.engines.threads import UnitRun
+from tropicell.engines.scheduler import UnitRun
 from tropicell.geometry.arithmetic import EXACT
 from tropicell.network._layer_maps import enter_layer
 from tropicell.network.domains import Domain, resolve

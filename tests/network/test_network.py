@@ -237,13 +237,10 @@ def sent(network: Network) -> Any:
 
 
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, sent])
-def test_copies_know_where_their_own_numbers_are(copied: Any) -> None:
+def test_copies_are_counted_like_the_networks(copied: Any) -> None:
     networks = [default_network([2, 5, 5, 1], seed) for seed in range(20)]
     expected = count_many(networks)
     copies = [copied(network) for network in networks]
-    for network in copies:
-        addresses = np.frombuffer(network.places, np.int64)
-        assert addresses.tolist() == [layer.affine.numbers.ctypes.data for layer in network.layers]
     del networks
     np.testing.assert_array_equal(count_many(copies), expected)
 

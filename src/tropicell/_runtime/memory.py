@@ -58,8 +58,6 @@ class Slab:
     ----------
     piece : Piece
         Where the next arrays go.
-    address : int
-        Where it begins.
     used : int
         Bytes of it that are taken; who takes more adds them.
 
@@ -79,7 +77,6 @@ class Slab:
 
     def _begin(self, size: int) -> None:
         self.piece = piece_of(size)
-        self.address = address_of(self.piece.bytes)
         self.used = 0
 
     def reserve(self, size: int) -> None:

@@ -96,10 +96,10 @@ def in_turn(work: Callable[[T], None], items: Iterable[T], workers: int) -> None
 
     with ThreadPool(workers - 1) as pool:
         try:
-            tasks = [pool.submit(work_on) for _ in range(workers - 1)]
+            calls = [pool.submit(work_on) for _ in range(workers - 1)]
             work_on()
-            for task in tasks:
-                task.result()
+            for call in calls:
+                call.result()
         except BaseException:
             left.forget()
             halt.set()

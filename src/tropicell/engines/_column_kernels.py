@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tropicell._runtime.jit import copy_bytes, inner_kernel, kernel
+from tropicell._runtime.jit import inner_kernel, kernel
 from tropicell.engines.cells._state import NONE
 
 #: This times eight bytes that are 0 or 1 has them as bits, the first one lowest, in its top byte.
@@ -198,10 +198,3 @@ def copy_points(
             piece.reals[at] = points[k, c]
             at += 1
     return True
-
-
-@kernel
-def copy_parts(moves: Any) -> None:
-    """Copy memory: every row has an address to copy to, one to copy from, and a number of bytes."""
-    for k in range(len(moves)):
-        copy_bytes(moves[k, 0], moves[k, 1], moves[k, 2])

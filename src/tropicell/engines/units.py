@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tropicell._runtime.memory import Slab
+from tropicell.engines import tuning
 from tropicell.engines._unit_kernels import GROUPS, HEAVIEST, MOST_CHILDREN, SIZE, STARTS, WEIGHTS
 from tropicell.engines.cells._exact_cells import ExactCell
 from tropicell.engines.packed import Arrays, Layout, Packed
@@ -35,25 +36,6 @@ __all__ = [
     "growth_of",
     "weight_of",
 ]
-
-#: A unit ends after so many regions (times the task's `grain`), more in later generations: first a
-#: few, so that all threads soon have something to do; then as many as take some milliseconds, so
-#: that handing them out costs little (every unit needs Python's lock for a while, for which all
-#: threads wait). From the last of these generations on, a unit that probably has more ends after
-#: twice as many, one that has more than four times as many after four times as many: large units
-#: are taken first, so at the end there are small ones, and no thread has long to go. Where there
-#: are so many generations (one more doubling with every fourth from `_LATE` on) there is much to
-#: do, and units may take longer.
-LIMITS = (2, 8, 128)
-_LATE, LAST_LIMIT = 32, 2048
-
-#: What is left of a unit becomes no more units than one for so many regions expected, times the
-#: `grain`.
-FEW = 32.0
-
-#: A search that is expected to have no more regions (times the `grain`) begins with the limit of
-#: such a generation: a small one is done sooner than it can be handed out.
-_SMALL, _MEDIUM = (64, 2), (4096, 1)
 
 
 class Unit(NamedTuple):
@@ -87,13 +69,13 @@ class Unit(NamedTuple):
         >>> [Unit(9, {}, weight=weight).limit(grain=10) for weight in (100, 2000, 9000)]
         [1280, 2560, 5120]
         """
-        last = len(LIMITS) - 1
-        if self.generation < last:
-            return LIMITS[self.generation] * grain
-        usual = LIMITS[-1] * grain
-        doublings = min(max(0, (self.generation - _LATE) // 4), 20)
+        now = tuning.current
+        if self.generation < len(now.limits) - 1:
+            return now.limits[self.generation] * grain
+        usual = now.limits[-1] * grain
+        doublings = min(max(0, (self.generation - now.late) // 4), 20)
         doublings += (self.weight >= usual) + (self.weight >= 4 * usual)
-        return min(usual << doublings, LAST_LIMIT * grain)
+        return min(usual << doublings, now.last_limit * grain)
 
 
 @dataclass(slots=True)
@@ -158,8 +140,8 @@ class Task(Protocol):
 
 
 def few_of(grain: int) -> float:
-    """Regions for which there is a unit: see `FEW`."""
-    return FEW * grain
+    """Regions for which there is a unit: see `tropicell.engines.tuning.Tuning`."""
+    return tuning.current.few * grain
 
 
 def first_generation(regions: float, grain: int) -> int:
@@ -170,10 +152,9 @@ def first_generation(regions: float, grain: int) -> int:
     >>> [first_generation(regions, grain=16) for regions in (22, 5000, 1e6)]
     [2, 1, 0]
     """
-    for most, generation in (_SMALL, _MEDIUM):
-        if regions <= most * grain:
-            return generation
-    return 0
+    if regions <= tuning.current.small * grain:
+        return 2
+    return 1 if regions <= tuning.current.medium * grain else 0
 
 
 def weight_of(described: dict[str, Any]) -> float:

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tropicell._runtime.arrays import FloatArray
-from tropicell._runtime.memory import address_of
 from tropicell.errors import InvalidDomainError
 from tropicell.geometry.arithmetic import ArithmeticName, get_arithmetic, to_floats
 from tropicell.network import patterns as _patterns
@@ -97,7 +96,6 @@ class Network:
                 matrix, offset = self.embedding.matrix, self.embedding.offset
                 self.float_embedding = AffineMap(_close_to(matrix), _close_to(offset))
         self.kind = shared((self._input_width, *(layer.kind for layer in self.layers)))
-        self._find_numbers()
 
     @classmethod
     def mlp(
@@ -141,22 +139,12 @@ class Network:
         """
         return cls(*mlp_parts(weights, biases, skips, activation))
 
-    def _find_numbers(self) -> None:
-        """Note where the numbers of all layers lie; networks do not change.
-
-        To ask all layers of thousands of networks takes longer than to count small ones.
-        """
-        numbers = (layer.affine.numbers for layer in self.layers)
-        self.places = np.array([address_of(array) for array in numbers], np.int64).tobytes()
-
     def __getstate__(self) -> dict[str, Any]:
-        left_out = ("places", "_remembered")  # they are for this process
-        return {name: value for name, value in vars(self).items() if name not in left_out}
+        return {name: value for name, value in vars(self).items() if name != "_remembered"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
         self._remembered = {}
-        self._find_numbers()
 
     # --- what it is made of -------------------------------------------------------------------
 

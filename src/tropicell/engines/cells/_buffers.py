@@ -10,6 +10,7 @@ import numpy as np
 
 from tropicell._runtime.interruption import check
 from tropicell._runtime.memory import Blueprint
+from tropicell.engines import tuning
 from tropicell.engines._column_kernels import pattern_rows
 from tropicell.engines._unit_kernels import RESULT_SIZE
 from tropicell.engines.cells._exact_cells import ExactCell, polygon, ray_basis
@@ -33,9 +34,7 @@ from tropicell.engines.cells._state import (
 from tropicell.network._layer_maps import LayerMaps
 from tropicell.network.flat import FlatNetwork
 
-#: A batch has at most so many regions, and so many bytes of patterns.
-BATCH_REGIONS = 1 << 14
-_BATCH_BYTES = 1 << 25
+#: Cells for exact arithmetic that a kernel has room for.
 _UNSURE_CELLS = 1024
 
 #: Records of a stack, at first.
@@ -177,7 +176,8 @@ def batch_arrays(program: FlatNetwork, store: bool) -> CellBatch:
     """
     neurons = program.neurons
     d = program.dimension
-    n = min(BATCH_REGIONS, max(64, _BATCH_BYTES // max(neurons, 1))) if store else 1
+    now = tuning.current
+    n = min(now.batch_regions, max(64, now.batch_bytes // max(neurons, 1))) if store else 1
     corners = max(n * (8 if d <= 3 else 24), 4096) if store else 1
     return CellBatch(
         patterns=pattern_rows(n, neurons),
@@ -196,7 +196,7 @@ def unsure_arrays(program: FlatNetwork) -> Unsure:
     """Buffers for the cells that need exact arithmetic."""
     neurons = program.neurons
     lines = program.most_lines
-    n = max(16, min(_UNSURE_CELLS, _BATCH_BYTES // max(neurons, 1)))
+    n = max(16, min(_UNSURE_CELLS, tuning.current.batch_bytes // max(neurons, 1)))
     return Unsure(
         layers=np.empty(n, np.int64),
         patterns=np.empty((n, neurons), np.uint8),

@@ -23,7 +23,7 @@ from tropicell.engines.cells._volume import polytope_volume
 from tropicell.geometry.arithmetic import FAR, nearest_float
 from tropicell.geometry.generators import volume
 from tropicell.network.flat import FlatNetwork
-from tropicell.regions.columns import Columns, PackedPatterns, PlacedColumns
+from tropicell.regions.columns import Columns, PackedPatterns
 
 
 def as_columns(batch: CellBatch, sizes: BatchSizes, form: ColumnForm, room: Slab) -> Columns:
@@ -44,13 +44,13 @@ def as_columns(batch: CellBatch, sizes: BatchSizes, form: ColumnForm, room: Slab
     return columns_in(room, sizes, form, kept)
 
 
-def columns_in(room: Slab, sizes: BatchSizes, form: ColumnForm, kept: int) -> PlacedColumns:
+def columns_in(room: Slab, sizes: BatchSizes, form: ColumnForm, kept: int) -> Columns:
     """The columns that `copy_cells` has just written; so many facets were `kept`."""
     n, corners, _ = sizes
     neurons, bits, d, volumes = form
     width = PackedPatterns.words_for(neurons, bits)
     at, memory, to = room.used, room.piece.bytes, cell_sections(sizes, form)
-    found = PlacedColumns(
+    found = Columns(
         PackedPatterns(np.ndarray((n, width), np.uint64, memory, at + to.patterns), neurons, bits),
         np.ndarray((n, d), np.float64, memory, at + to.witnesses),
         np.ndarray(n, np.bool_, memory, at + to.bounded),
@@ -59,13 +59,6 @@ def columns_in(room: Slab, sizes: BatchSizes, form: ColumnForm, kept: int) -> Pl
         np.ndarray(n, np.int64, memory, at + to.vertex_counts),
         np.ndarray(kept, np.int32, memory, at + to.lines),
         np.ndarray(n, np.int64, memory, at + to.facet_counts),
-    )
-    at += room.address
-    found.places = (
-        *(at + to.patterns, 8 * n * width, at + to.witnesses, 8 * n * d, at + to.bounded, n),
-        *((at + to.volumes, 8 * n) if volumes else (0, 0)),
-        *(at + to.vertices, 8 * corners * (d + 1), at + to.vertex_counts, 8 * n),
-        *(at + to.lines, 4 * kept, at + to.facet_counts, 8 * n),
     )
     room.used += to.end
     return found

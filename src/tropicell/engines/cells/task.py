@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from tropicell._runtime.jit import Entry
 from tropicell._runtime.memory import Blueprint
-from tropicell.engines import unit_files
+from tropicell.engines import tuning, unit_files
 from tropicell.engines._column_kernels import ColumnForm
 from tropicell.engines.cells._buffers import cone_seeds, plane_seeds, room_for
 from tropicell.engines.cells._exact_cells import ExactCell, ExactCells
@@ -38,10 +38,6 @@ from tropicell.regions.columns import PackedPatterns
 #: With more inputs cells may have so many corners that cutting one takes long; and even more do
 #: not fit into memory.
 _MANY_INPUTS, _MOST_INPUTS = 5, 20
-
-#: In the plane, time goes to the boundaries of a layer: a unit of networks so wide has the usual
-#: limit.
-_WIDTH = 1024
 
 
 @dataclass(frozen=True)
@@ -87,9 +83,10 @@ def _plan(network: Network, domain: Domain) -> _CellPlan:
 
 def _grain(program: FlatNetwork, store: bool) -> int:
     """So that a unit takes some milliseconds: see `tropicell.engines.units.Task`."""
+    now, counted = tuning.current, not store
     if program.dimension == 2:
-        return max(2, min(_WIDTH // max(program.width, 1), 8 if store else 16))
-    return 5 if store else 8
+        return max(2, min(now.plane_width // max(program.width, 1), now.plane_grain[counted]))
+    return now.cone_grain[counted]
 
 
 class CellTask:

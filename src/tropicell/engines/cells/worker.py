@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from tropicell._runtime.interruption import current, using
 from tropicell._runtime.memory import Slab, piece_of
+from tropicell.engines import tuning
 from tropicell.engines._column_kernels import BatchSizes, cell_sections
 from tropicell.engines._unit_kernels import (
     BLOCK_FULL,
@@ -77,18 +78,8 @@ from tropicell.regions.columns import Columns
 if TYPE_CHECKING:
     from tropicell.engines.cells.task import CellTask
 
-#: The kernel comes back to look at the clock after so many steps; fewer of wide layers, since a
-#: step is one of all lines of a layer then.
-_STEPS, _WIDE = 50_000, 64
-
-
-_SEEDS_AT_ONCE = 64
-
 #: Bytes of a piece of memory for what is left of units: as long as one of them waits, all is kept.
 BLOCK_BYTES = 2**18
-
-#: A cell that is finished in exact arithmetic takes as long as so many regions, or longer.
-_PRICE = 50
 
 
 @dataclass
@@ -136,7 +127,9 @@ class CellWorker:
         self._finished: list[ExactCell] = []
         self._found: list[Columns] = []
         self._doubtful = False
-        self._steps = _STEPS * _WIDE // max(_WIDE, task.program.width)
+        # A step is one of all boundaries of a layer: fewer where layers are wide.
+        now = tuning.current
+        self._steps = now.steps * now.wide_layer // max(now.wide_layer, task.program.width)
 
     def _call(self, mode: int, most: int = 0, stack: Packed | None = None) -> int:
         """Let the kernel do some steps (see `_unit_kernels`) with a unit; returns why it ended."""
@@ -240,7 +233,7 @@ class CellWorker:
 
     def _costs(self) -> int:
         """What exact arithmetic has cost so far, measured in regions."""
-        return _PRICE * self._stats.unsure_cells + self._exact.decisions
+        return tuning.current.price * self._stats.unsure_cells + self._exact.decisions
 
     def _empty(self) -> None:
         """Nothing is on the stack, and nothing found."""
@@ -276,7 +269,9 @@ class CellWorker:
             self._place(waiting.pop(), stop)
             return
         self._planted = []
-        while waiting and len(self._planted) < _SEEDS_AT_ONCE and self._for_kernel(waiting[-1]):
+        while (
+            waiting and len(self._planted) < tuning.current.seeds and self._for_kernel(waiting[-1])
+        ):
             self._planted.append(waiting.pop())
         self._seeds = self._task.seeds_of(self._planted)
         self._state[SEED] = 0
