@@ -37,13 +37,14 @@ def never() -> bool:
     return False
 
 
-def summary(outcome: Outcome) -> Any:
+def summary(task: Task, outcome: Outcome) -> Any:
     """What a unit gave: regions, witnesses, and all about the units that are left."""
     assert outcome.left is not None
     arrays = [column.witnesses.tobytes() for column in outcome.columns]
     left = [(unit.generation, unit.weight, len(unit.cells)) for unit in outcome.left]
-    stacks = [{k: v.tobytes() for k, v in unit.stack.items()} for unit in outcome.left]
-    return outcome.count, arrays, left, stacks
+    files = [task.describe(unit) for unit in outcome.left]
+    saved = [(entry, {k: v.tobytes() for k, v in mine.items()}) for entry, mine in files]
+    return outcome.count, arrays, left, saved
 
 
 @pytest.mark.parametrize("engine", TASKS)
@@ -56,7 +57,7 @@ def test_a_unit_gives_the_same_whoever_does_it_and_whatever_they_did_before(
         unit = units.pop()
         limit = unit.limit(task.grain)
         outcome = used.run(unit, limit, never)
-        assert summary(outcome) == summary(task.worker().run(unit, limit, never))
+        assert summary(task, outcome) == summary(task, task.worker().run(unit, limit, never))
         assert outcome.left is not None
         units += outcome.left
         seen += 1

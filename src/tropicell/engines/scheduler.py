@@ -79,7 +79,7 @@ class OpenUnits:
     --------
     >>> units = OpenUnits()
     >>> for weight, key in [(3.0, (0, 0)), (4.0, (1,)), (5.0, (2,))]:
-    ...     units.add(UnitPlace(Unit(1, {}, weight=weight), key))
+    ...     units.add(UnitPlace(Unit(1, weight=weight), key))
     >>> units.first().key, units.take_large().key, units.take_first().key, len(units)
     ((0, 0), (2,), (0, 0), 1)
     """

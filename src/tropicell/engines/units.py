@@ -1,52 +1,62 @@
-"""Units of work: an enumeration as a list of small jobs that do not depend on who does them.
+"""Units: a search as a list of small parts that do not depend on who does them.
 
-A *unit* is a part of the tree of cells: some open nodes, as plain arrays (patterns, polygons or
-bases; no affine maps). A worker runs a unit until it has found a fixed number of regions, and hands
-back what it found and what is left, as new units. What a unit gives depends on nothing but the
-unit, so the regions of all units, each followed by those of the units that are left of it, come in
-one order, whatever the number of threads, and also when a run is broken off and continued.
+A *task* is a search: an engine on a network and a domain. A *unit* is a part of it that one worker
+does: some open nodes of the tree of cells, as plain arrays (patterns, polygons or bases; no affine
+maps). A worker runs a unit until it has found a fixed number of regions, and hands back what it
+found and what is left, as new units. What a unit gives depends on nothing but the unit, so the
+regions of all units, each followed by those of the units that are left of it, come in one order,
+whatever the number of threads, and also when a run is broken off and continued.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tropicell._runtime.memory import Slab
 from tropicell.engines import tuning
-from tropicell.engines._unit_kernels import GROUPS, HEAVIEST, MOST_CHILDREN, SIZE, STARTS, WEIGHTS
+from tropicell.engines._unit_kernels import GROUPS, HEAVIEST, MOST_CHILDREN, STARTS, WEIGHTS
 from tropicell.engines.cells._exact_cells import ExactCell
-from tropicell.engines.packed import Arrays, Layout, Packed
 from tropicell.regions.columns import Columns
 
-__all__ = [
-    "Arrays",
-    "Outcome",
-    "Task",
-    "Unit",
-    "Worker",
-    "children",
-    "chunks",
-    "few_of",
-    "first_generation",
-    "growth_of",
-    "weight_of",
-]
+Arrays = dict[str, NDArray[Any]]
+
+
+class Nodes(NamedTuple):
+    """Some of the open nodes that an engine has written to arrays.
+
+    Units that are left of one share the arrays: nothing is cut or copied until one of them is run,
+    by a kernel, or goes to another process.
+
+    Attributes
+    ----------
+    arrays : tuple of arrays
+        In the form of the engine; ``arrays.part(first, last)`` are copies for some nodes alone.
+    first, last : int
+        Nodes first … last - 1.
+    """
+
+    arrays: Any
+    first: int
+    last: int
+
+    def __reduce__(self) -> Any:
+        alone = self.arrays.part(self.first, self.last)
+        return Nodes, (alone, 0, self.last - self.first)
 
 
 class Unit(NamedTuple):
-    """A part of an enumeration.
+    """A part of a search.
 
     Attributes
     ----------
     generation : int
         How often it was split off.
-    stack : mapping of arrays
-        Open nodes, in the form of the engine.
+    nodes : Nodes or None
+        Where to begin; None: at the root, or with `cells`.
     cells : tuple of ExactCell
         Cells in exact form that wait (cells engine only).
     doubtful : bool
@@ -56,7 +66,7 @@ class Unit(NamedTuple):
     """
 
     generation: int
-    stack: Mapping[str, NDArray[Any]]
+    nodes: Nodes | None = None
     cells: tuple[ExactCell, ...] = ()
     doubtful: bool = False
     weight: float = HEAVIEST
@@ -66,7 +76,7 @@ class Unit(NamedTuple):
 
         Examples
         --------
-        >>> [Unit(9, {}, weight=weight).limit(grain=10) for weight in (100, 2000, 9000)]
+        >>> [Unit(9, weight=weight).limit(grain=10) for weight in (100, 2000, 9000)]
         [1280, 2560, 5120]
         """
         now = tuning.current
@@ -126,10 +136,10 @@ class Task(Protocol):
     def worker(self) -> Worker:
         """Somebody who does it."""
 
-    def describe(self, unit: Unit) -> dict[str, Any]:
-        """All of a unit but its arrays, as JSON."""
+    def describe(self, unit: Unit) -> tuple[dict[str, Any], Arrays]:
+        """A unit as JSON and arrays, for files."""
 
-    def restored(self, described: dict[str, Any], stack: Arrays) -> Unit:
+    def restored(self, described: dict[str, Any], arrays: Arrays) -> Unit:
         """A unit from its description and arrays, which may come from anywhere.
 
         Raises
@@ -157,6 +167,12 @@ def first_generation(regions: float, grain: int) -> int:
     return 1 if regions <= tuning.current.medium * grain else 0
 
 
+def need(fine: Any, what: str) -> None:
+    """Raise ValueError that names a part of a unit in a file, unless it is fine."""
+    if not fine:
+        raise ValueError(what)
+
+
 def weight_of(described: dict[str, Any]) -> float:
     """The weight of a unit in a file.
 
@@ -166,8 +182,7 @@ def weight_of(described: dict[str, Any]) -> float:
         If there can't be such a weight.
     """
     weight = float(described.get("weight", HEAVIEST))  # it was not always written
-    if not 0 <= weight <= HEAVIEST:
-        raise ValueError(f"weight {weight}")
+    need(0 <= weight <= HEAVIEST, f"weight {weight}")
     return weight
 
 
@@ -208,30 +223,25 @@ def _subsets(n: float, most: int) -> float:
 
 
 def children(
-    layout: Layout, blocks: Slab, result: Sequence[int], nodes: int, generation: int, doubtful: bool
+    arrays: Any, count: int, result: NDArray[np.int64], generation: int, doubtful: bool
 ) -> list[Unit]:
-    """What a kernel has written to a block as units, those on top of the stack first.
+    """Open nodes as units, those on top of the stack first.
 
     Parameters
     ----------
-    layout : Layout
-    blocks : Slab
-        Where the block is.
-    result : sequence of int
-        See `_unit_kernels`.
-    nodes : int
-        Nodes on the stack.
+    arrays, count
+        See `Nodes`: so many nodes, the bottom one first.
+    result : ndarray
+        How `cut_into_groups` has cut them.
     generation, doubtful
         Of the units.
     """
-    piece, at, end = blocks.piece, blocks.used >> 3, nodes
-    units = []
-    for k in range(result[GROUPS]):
-        begin = result[STARTS + k]
-        stack = Packed(layout, piece, at, begin, end)
-        units.append(Unit(generation, stack, (), doubtful, result[WEIGHTS + k]))
+    units, end, numbers = [], count, result.tolist()
+    for k in range(numbers[GROUPS]):
+        begin = numbers[STARTS + k]
+        weight = numbers[WEIGHTS + k]
+        units.append(Unit(generation, Nodes(arrays, begin, end), (), doubtful, weight))
         end = begin
-    blocks.used += result[SIZE]
     return units
 
 

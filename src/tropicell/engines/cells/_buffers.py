@@ -11,8 +11,7 @@ import numpy as np
 from tropicell._runtime.interruption import check
 from tropicell._runtime.memory import Blueprint
 from tropicell.engines import tuning
-from tropicell.engines._column_kernels import pattern_rows
-from tropicell.engines._unit_kernels import RESULT_SIZE
+from tropicell.engines._unit_kernels import RESULT_SIZE, pattern_rows
 from tropicell.engines.cells._exact_cells import ExactCell, polygon, ray_basis
 from tropicell.engines.cells._state import (
     FINE_PLACES,
@@ -33,6 +32,7 @@ from tropicell.engines.cells._state import (
 )
 from tropicell.network._layer_maps import LayerMaps
 from tropicell.network.flat import FlatNetwork
+from tropicell.regions.columns import PackedPatterns
 
 #: Cells for exact arithmetic that a kernel has room for.
 _UNSURE_CELLS = 1024
@@ -51,7 +51,7 @@ UnsureCell = tuple[int, bytes, bytearray, list[int], list[int]]
 # --- all arrays of a worker -----------------------------------------------------------------------
 
 
-def room_for(program: FlatNetwork, exact: bool, store: bool) -> Blueprint[CellRoom]:
+def room_for(program: FlatNetwork, exact: bool, store: bool, bits: int) -> Blueprint[CellRoom]:
     """How to make what a worker needs.
 
     Kernels write numbers before they read them. With float arithmetic they read error bounds of 0
@@ -74,7 +74,7 @@ def room_for(program: FlatNetwork, exact: bool, store: bool) -> Blueprint[CellRo
                 change=np.zeros(d + 2),
             ),
             stack=(plane_stack if d == 2 else cone_stack)(program, free),
-            out=CellBatch(*map(unused, batch_arrays(program, store))),
+            out=CellBatch(*map(unused, batch_arrays(program, store, bits))),
             unsure=Unsure(*map(unused, unsure_arrays(program))),
             state=np.zeros(STATE_SIZE, np.int64),
             result=np.zeros(RESULT_SIZE, np.int64),
@@ -111,6 +111,7 @@ def plane_stack(
             pattern=zeros(program.neurons, np.uint8),
             known=zeros(1, np.int64),
         ),
+        weights=free(zeros(_RECORDS)),
     )
 
 
@@ -146,6 +147,7 @@ def cone_stack(program: FlatNetwork, free: Callable[[Any], Any]) -> ConeStack:
         faces=zeros((d + 3, rays), np.int64),
         square=zeros((d, d)),
         halt=zeros(1, np.uint8),
+        weights=free(zeros(_RECORDS)),
     )
 
 
@@ -169,8 +171,8 @@ def _minor_terms(d: int) -> Any:
     return np.array(terms, np.int64).reshape(-1, TERM_PLACES)
 
 
-def batch_arrays(program: FlatNetwork, store: bool) -> CellBatch:
-    """Buffers for a batch of regions; tiny ones if regions are only counted.
+def batch_arrays(program: FlatNetwork, store: bool, bits: int) -> CellBatch:
+    """Buffers for regions whose patterns have so many bits a neuron; tiny ones for counting.
 
     They are not cleared: memory that is not used costs nothing.
     """
@@ -180,15 +182,15 @@ def batch_arrays(program: FlatNetwork, store: bool) -> CellBatch:
     n = min(now.batch_regions, max(64, now.batch_bytes // max(neurons, 1))) if store else 1
     corners = max(n * (8 if d <= 3 else 24), 4096) if store else 1
     return CellBatch(
-        patterns=pattern_rows(n, neurons),
+        words=np.empty((n, PackedPatterns.words_for(neurons, bits)), np.uint64),
         witnesses=np.empty((n, d)),
-        volumes=np.empty(n),
         bounded=np.empty(n, np.bool_),
-        inside=np.empty(n, np.bool_),
+        volumes=np.empty(n),
         vertices=np.empty((corners, d + 1)),
         vertex_counts=np.empty(n, np.int64),
-        labels=np.empty(corners, np.int64),
+        lines=np.empty(corners, np.int32),
         facet_counts=np.empty(n, np.int64),
+        pattern=pattern_rows(1, neurons)[0],
     )
 
 

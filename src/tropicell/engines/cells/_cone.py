@@ -54,7 +54,6 @@ from tropicell.engines.cells._state import (
     ONE,
     OUT,
     OUT_CORNERS,
-    OUT_FACETS,
     PATTERNS,
     PIECES_AT,
     POSITIVE,
@@ -599,7 +598,7 @@ def meet(stack: Any, d: int, sign: float, facet: int, rays: Any, k: int) -> bool
 def emit(lines: Any, stack: Any, record: Any, out: Any, options: Any, state: Any) -> bool:
     """Store the geometry of the top cell as that of a region; False if it needs more digits."""
     d = lines.dimension
-    k, c, o = state[OUT], state[OUT_CORNERS], state[OUT_FACETS]
+    k, c = state[OUT], state[OUT_CORNERS]
     scale, witness = lines.scale, out.witnesses[k]
     compress(stack, record, d)
     if not _witness(stack, record, d, witness, options.exact):
@@ -608,9 +607,6 @@ def emit(lines: Any, stack: Any, record: Any, out: Any, options: Any, state: Any
     rays, tight, vertices = stack.corners, stack.tags, out.vertices
     for j in range(d):
         witness[j] /= scale[j]
-    count = record[N_FACETS]
-    for f in range(count):
-        out.labels[o + f] = facet_label(stack, record, f)
     bounded = True
     for i in range(n):
         ray = tight[start + i] & INFINITE != NONE
@@ -621,10 +617,10 @@ def emit(lines: Any, stack: Any, record: Any, out: Any, options: Any, state: Any
         vertices[c + i, d] = 0.0 if ray else 1.0
     out.bounded[k] = bounded
     out.volumes[k] = np.nan if bounded else np.inf
-    if bounded and options.form.volumes:
+    if bounded and options.volumes:
         points, on = vertices[c : c + n], tight[start : start + n]
         simple = record[SIMPLE] != 0
-        out.volumes[k] = volume(points, on, count, simple, stack.faces, stack.square)
+        out.volumes[k] = volume(points, on, record[N_FACETS], simple, stack.faces, stack.square)
     return True
 
 

@@ -18,7 +18,6 @@ from tropicell._runtime.arrays import FloatArray, IntArray
 from tropicell._runtime.interruption import check
 from tropicell._runtime.jit import Entry, inner_kernel, kernel
 from tropicell._runtime.memory import Blueprint
-from tropicell.engines._column_kernels import ColumnForm
 from tropicell.engines.cells import _buffers as buffers
 from tropicell.engines.cells._exact_cells import ExactCells
 from tropicell.engines.cells._search import search_polygons
@@ -139,13 +138,14 @@ class Counting:
             exact=exact,
             tolerance=tolerance,
             store=False,
-            form=ColumnForm(shape.program.neurons, bits=1, dimension=2, volumes=False),
+            bits=1,
+            volumes=False,
             few=1.0,
             growth=np.ones(0),
         )
         self.kernel = Entry(count_some)
         self._numbers = Blueprint(lambda _: _new_numbers(shape))
-        self._room = buffers.room_for(shape.program, exact, store=False)
+        self._room = buffers.room_for(shape.program, exact, store=False, bits=1)
 
     def counter(self) -> Counter:
         """What one thread needs."""

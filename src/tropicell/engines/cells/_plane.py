@@ -546,9 +546,8 @@ def emit(lines: Any, stack: Any, record: Any, out: Any, options: Any, state: Any
         vertices[c + i, X] = poly[at, X] / w / s0
         vertices[c + i, Y] = poly[at, Y] / w / s1
         vertices[c + i, W] = 0.0 if poly[at, AT_INFINITY] != 0.0 else 1.0
-        out.labels[c + i] = stack.tags[at]
     area = np.nan if bounded else np.inf
-    if bounded and options.form.volumes:
+    if bounded and options.volumes:
         area = 0.0
         x, y = vertices[c, X], vertices[c, Y]
         for i in range(1, n - 1):

@@ -68,7 +68,7 @@ class HalfspaceTolerance:
 class HalfspaceBatch(NamedTuple):
     """Some regions: patterns, a point strictly inside each, and how clearly it is inside.
 
-    A row of patterns is longer than there are neurons; see `_column_kernels.pattern_rows`.
+    A row of patterns is longer than there are neurons; see `_unit_kernels.pattern_rows`.
     A margin is the smallest distance to a boundary, relative to the sizes of the terms that are
     summed up to compute it. It is 0 for a region so thin or far away that the point is an exact
     one, rounded, and need not have the pattern any more when evaluated in floats.

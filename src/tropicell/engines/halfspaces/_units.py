@@ -1,32 +1,28 @@
 """A unit of the half-spaces engine in one call of a kernel; see `_unit_kernels`.
 
-Nodes that wait (frames) are kept as a *block* of memory, for all units that are left of one
-together: a head with the numbers of frames, points and pieces, then the parts (see `block_parts`).
-A unit is a number of frames that follow each other.
+Nodes that wait (frames) are plain arrays, `FrameNodes`, which all units share that are left of one:
+each has a number of frames that follow each other.
 """
 
 # mypy: disable-error-code="no-untyped-def"
 
 from __future__ import annotations
 
-import numpy as np
+from typing import NamedTuple
 
-from tropicell._runtime.jit import bit_count, inner_function, kernel, kernel_function
-from tropicell.engines._column_kernels import copy_points
+import numpy as np
+from numpy.typing import NDArray
+
+from tropicell._runtime.jit import bit_count, inner_function, kernel_function
 from tropicell.engines._unit_kernels import (
-    BLOCK_FULL,
-    COLUMNS,
-    COLUMNS_FULL,
+    COMPLETE,
     ENDED,
     GROUPS,
-    LINES,
-    PUT,
-    RUN,
-    SIZE,
-    STACK,
+    NEEDED,
     TOO_SMALL,
     cut_into_groups,
     guessed_cells,
+    pack_pattern,
 )
 from tropicell.engines.halfspaces._kernel import (
     BACK,
@@ -44,16 +40,14 @@ from tropicell.engines.halfspaces._kernel import (
 from tropicell.engines.halfspaces._layers import activate, compose
 from tropicell.engines.halfspaces._tree import ONE, ZERO, clear, has_bit, set_bit
 
-#: Further steps and reasons to end: the rows of all layers are made, only frames are to be put
-#: there; rows are to be made exactly (SIZE says of which layer); witnesses are to be improved.
-FRAMES = 16
-NEED_ROWS, NEED_WITNESSES = 104, 105
+#: Steps of what a kernel does with a unit: make the rows of its layers and put its frames on the
+#: stack, or only the latter; search; write columns of regions; write what is left.
+PUT, FRAMES, RUN, COLUMNS, LEFT = 1, 2, 4, 8, 16
 
-#: Place of a result: whether the unit has no further regions.
-COMPLETE = LINES
-
-#: Words of a block's head: frames, points, pieces, whether points have vertices.
-HEAD = 8
+#: Further reasons to end: there is no room for columns, or for what is left (NEEDED are numbers of
+#: frames and points); rows are to be made exactly (NEEDED is their layer); witnesses are to be
+#: improved.
+COLUMNS_FULL, LEFT_FULL, NEED_ROWS, NEED_WITNESSES = 102, 103, 104, 105
 
 #: So many points of a waiting node are handed on with it; others are found anew.
 _POINTS = 16
@@ -66,26 +60,44 @@ _UNKNOWN = 0.75
 MARGIN = 1e-11
 
 
-def block_parts(
-    frames: int, points: int, pieces: int, vertices: bool, words: int, d: int
-) -> tuple[int, int, int, int, int, int, int, int, int]:
-    """Where the parts of a block begin, in words, and where it ends.
+class FrameNodes(NamedTuple):
+    """Frames that wait, and points that fit them.
 
-    Layers, cuts, ends of the points of each frame, decided cuts, masks, bases, vertices, pieces
-    (bytes).
+    Attributes
+    ----------
+    layers, cuts, point_ends : ndarray, shape (frames,)
+        The layer and the cut of every frame, and where its points end.
+    decided : ndarray of uint64, shape (frames, 2, words)
+        Cuts that are decided in it, by their sides.
+    masks, basis, vertex : ndarray, shapes (points, 3, words), (points, d), (points, d + 1, d)
+        Of every point; no vertices if regions are only counted.
+    pieces : ndarray of uint8
+        Of the neurons of all layers before that of the last frame; there may be more.
     """
-    cuts = HEAD + frames
-    ends = cuts + frames
-    decided = ends + frames
-    masks = decided + 2 * words * frames
-    basis = masks + 3 * words * points
-    vertex = basis + d * points
-    piece = vertex + (d * (d + 1) * points if vertices else 0)
-    end = piece + (pieces + 7) // 8
-    return HEAD, cuts, ends, decided, masks, basis, vertex, piece, end
 
+    layers: NDArray[np.int64]
+    cuts: NDArray[np.int64]
+    point_ends: NDArray[np.int64]
+    decided: NDArray[np.uint64]
+    masks: NDArray[np.uint64]
+    basis: NDArray[np.int32]
+    vertex: NDArray[np.float64]
+    pieces: NDArray[np.uint8]
 
-_parts = kernel(block_parts)
+    def part(self, first: int, last: int) -> FrameNodes:
+        """Frames first … last - 1 and their points, copied."""
+        begin = int(self.point_ends[first - 1]) if first else 0
+        frames, points = slice(first, last), slice(begin, int(self.point_ends[last - 1]))
+        return FrameNodes(
+            self.layers[frames].copy(),
+            self.cuts[frames].copy(),
+            self.point_ends[frames] - begin,
+            self.decided[frames].copy(),
+            self.masks[points].copy(),
+            self.basis[points].copy(),
+            self.vertex[points].copy(),
+            self.pieces.copy(),
+        )
 
 
 @inner_function
@@ -106,8 +118,8 @@ def _count_points(tree, top, layer):
 
 
 @inner_function
-def _crossed(tree, layer, frame, naturals, masks, first, last):
-    """How many cuts probably cross a frame, whose points first … last - 1 are in a block.
+def _crossed(tree, layer, frame, masks, first, last):
+    """How many cuts probably cross a frame, whose points first … last - 1 have these masks.
 
     Those that have points on both sides do; others that are not decided often do not.
     """
@@ -120,51 +132,41 @@ def _crossed(tree, layer, frame, naturals, masks, first, last):
             free &= ~(ONE << np.uint64(cut & 63))
         positive, negative, on = ZERO, ZERO, ZERO
         for p in range(first, last):
-            at = masks + 3 * n_words * p + w
-            positive |= naturals[at]
-            negative |= naturals[at + n_words]
-            on |= naturals[at + 2 * n_words]
+            positive |= masks[p, 0, w]
+            negative |= masks[p, 1, w]
+            on |= masks[p, 2, w]
         known = bit_count(free & (on | (positive & negative)))
         crossed += known + _UNKNOWN * (bit_count(free) - known)
     return crossed
 
 
 @inner_function
-def _take(program, work, options, blocks, begin, result):
-    """Write all frames to a block, the bottom one first, and cut them into groups for new units.
+def _take(program, work, options, left, weights, result):
+    """Write all frames to `left`, the bottom one first, and cut them into groups for new units.
 
     Each has at most `_POINTS` fitting points. Returns whether there is room for it; `result` says
-    how many bytes are needed.
+    how many frames and points there are.
     """
     tree, state, store = work.tree, work.state, options.store
     top, layer = state[TOP_LAYER], state[LAYER]
     n_words, d = tree.all_bits.shape[1], tree.basis.shape[2]
+    frames, points = _count_points(tree, top, layer)
     result[GROUPS] = 0
-    result[SIZE] = 0
-    frames, n_points = _count_points(tree, top, layer)
+    result[NEEDED] = frames
+    result[NEEDED + 1] = points
+    if frames > len(left.layers) or points > len(left.masks):
+        return False
     if frames == 0:
         return True
-    pieces = program.first_neuron[layer]
-    parts = _parts(frames, n_points, pieces, store, n_words, d)
-    result[SIZE] = 8 * ((parts[8] + 7) // 8 * 8)
-    words, naturals, reals, b = blocks.words, blocks.naturals, blocks.reals, begin
-    if b + parts[8] + frames > len(words):
-        result[SIZE] += 8 * frames
-        return False
-    words[b], words[b + 1], words[b + 2], words[b + 3] = frames, n_points, pieces, store
-    layers, cuts, ends = b + parts[0], b + parts[1], b + parts[2]
-    decided, masks, basis, vertex = b + parts[3], b + parts[4], b + parts[5], b + parts[6]
-    weights = reals[b + parts[8] : b + parts[8] + frames]
     frame, point = 0, 0
     for k in range(top, layer + 1):
         for f in range(tree.n_frames[k]):
             cut = tree.frames[k, f, 0]
-            words[layers + frame] = k
-            words[cuts + frame] = cut
-            for w in range(n_words):
-                for side in range(2):
-                    bits = tree.frame_decided[k, f, side, w]
-                    naturals[decided + (2 * frame + side) * n_words + w] = bits
+            left.layers[frame] = k
+            left.cuts[frame] = cut
+            for side in range(2):
+                for w in range(n_words):
+                    left.decided[frame, side, w] = tree.frame_decided[k, f, side, w]
             found = 0
             for q in range(tree.frames[k, f, 1], tree.frames[k, f, 2]):
                 p = tree.members[k, q]
@@ -172,66 +174,56 @@ def _take(program, work, options, blocks, begin, result):
                     continue
                 for side in range(3):
                     for w in range(n_words):
-                        at = masks + (3 * point + side) * n_words + w
-                        naturals[at] = tree.masks[k, p, side, w]
+                        left.masks[point, side, w] = tree.masks[k, p, side, w]
                 for c in range(d):
-                    words[basis + d * point + c] = tree.basis[k, p, c]
+                    left.basis[point, c] = tree.basis[k, p, c]
                 if store:
-                    at = vertex + d * (d + 1) * point
                     for c in range(d + 1):
                         for j in range(d):
-                            reals[at + d * c + j] = tree.vertex[k, p, c, j]
+                            left.vertex[point, c, j] = tree.vertex[k, p, c, j]
                 point += 1
                 found += 1
                 if found == _POINTS:
                     break
-            words[ends + frame] = point
-            lines = _crossed(tree, k, f, naturals, masks, point - found, point)
+            left.point_ends[frame] = point
+            lines = _crossed(tree, k, f, left.masks, point - found, point)
             weights[frame] = guessed_cells(lines, d, 1.0) * options.growth[k]
             frame += 1
-    at = 8 * (b + parts[7])
-    for i in range(pieces):
-        blocks.bytes[at + i] = work.maps.piece[i]
-    cut_into_groups(weights, options.few, result)
+    for i in range(program.first_neuron[layer]):
+        left.pieces[i] = work.maps.piece[i]
+    cut_into_groups(weights[:frames], options.few, result)
     return True
 
 
 @inner_function
-def _put(tree, store, source, begin, first, last):
-    """Frames first … last - 1 of a block and their points, on layers that have none.
+def _put(tree, store, nodes, first, last):
+    """Frames first … last - 1 and their points, on layers that have none.
 
     Returns whether there is room for them.
     """
     n_words, d = tree.all_bits.shape[1], tree.basis.shape[2]
-    words, naturals, reals, b = source.words, source.naturals, source.reals, begin
-    parts = _parts(words[b], words[b + 1], words[b + 2], words[b + 3] != 0, n_words, d)
-    layers, cuts, ends = b + parts[0], b + parts[1], b + parts[2]
-    decided, masks, basis, vertex = b + parts[3], b + parts[4], b + parts[5], b + parts[6]
-    point = words[ends + first - 1] if first else 0
-    if words[ends + last - 1] - point > min(tree.masks.shape[1], tree.members.shape[1]):
+    point = nodes.point_ends[first - 1] if first else 0
+    if nodes.point_ends[last - 1] - point > min(tree.masks.shape[1], tree.members.shape[1]):
         return False
     for frame in range(first, last):
-        k = words[layers + frame]
+        k = nodes.layers[frame]
         f = tree.n_frames[k]
-        tree.frames[k, f, 0] = words[cuts + frame]
+        tree.frames[k, f, 0] = nodes.cuts[frame]
         tree.frames[k, f, 1] = tree.n_points[k]
-        for w in range(n_words):
-            for side in range(2):
-                bits = naturals[decided + (2 * frame + side) * n_words + w]
-                tree.frame_decided[k, f, side, w] = bits
-        while point < words[ends + frame]:
+        for side in range(2):
+            for w in range(n_words):
+                tree.frame_decided[k, f, side, w] = nodes.decided[frame, side, w]
+        while point < nodes.point_ends[frame]:
             p = tree.n_points[k]
             for side in range(3):
                 for w in range(n_words):
-                    bits = naturals[masks + (3 * point + side) * n_words + w]
-                    tree.masks[k, p, side, w] = bits
+                    tree.masks[k, p, side, w] = nodes.masks[point, side, w]
             for c in range(d):
-                tree.basis[k, p, c] = words[basis + d * point + c]
+                tree.basis[k, p, c] = nodes.basis[point, c]
             if store:
-                at = vertex + d * (d + 1) * point
                 for c in range(d + 1):
                     for j in range(d):
-                        tree.vertex[k, p, c, j] = reals[at + d * c + j]
+                        tree.vertex[k, p, c, j] = nodes.vertex[point, c, j]
             tree.members[k, p] = p
             tree.n_points[k] = p + 1
             point += 1
@@ -239,7 +231,7 @@ def _put(tree, store, source, begin, first, last):
         tree.n_frames[k] = f + 1
     # Points that come later are looked through when a frame is left; those that were here are not.
     for frame in range(first, last):
-        k = words[layers + frame]
+        k = nodes.layers[frame]
         for f in range(tree.n_frames[k]):
             tree.frames[k, f, 3] = tree.n_points[k]
     return True
@@ -285,24 +277,19 @@ def _go_down(program, work, snap, first, layer, composed, exact):
 
 
 @inner_function
-def _restore(program, work, snap, exact, source, begin, first, last, unsure):
+def _restore(program, work, snap, exact, nodes, first, last, unsure):
     """Make the rows of all layers down to that of the last frame, on the cell of the unit.
 
     They are those that the search had there before, bit for bit. Returns a layer whose rows must be
     made exactly, or -1; `unsure` is a layer for which this was done, or -1.
     """
-    state, words = work.state, source.words
-    d, n_words = work.tree.basis.shape[2], work.tree.all_bits.shape[1]
-    b = begin
-    parts = _parts(words[b], words[b + 1], words[b + 2], words[b + 3] != 0, n_words, d)
-    layer, top = words[b + parts[0] + last - 1], words[b + parts[0] + first]
+    state, layer, top = work.state, nodes.layers[last - 1], nodes.layers[first]
     if unsure < 0:
         state[COST] = state[COUNT] = state[EMITTED] = state[CUT] = state[SIDE] = 0
         for k in range(len(work.maps.formal_ready)):
             work.maps.formal_ready[k] = False
-        at = 8 * (b + parts[7])
         for i in range(program.first_neuron[layer]):
-            work.maps.piece[i] = source.bytes[at + i]
+            work.maps.piece[i] = nodes.pieces[i]
     state[LAYER] = layer
     state[TOP_LAYER] = top
     state[PHASE] = BACK
@@ -311,42 +298,44 @@ def _restore(program, work, snap, exact, source, begin, first, last, unsure):
 
 @kernel_function
 def run_unit(
-    program, work, eights, cert, options, snap, result, limit, visits, mode, unsure,
-    source, source_at, first, last, blocks, block_at, columns, column_at,
+    program, work, cert, options, snap, result, left, weights, nodes, words, witnesses, at,
+    limit, visits, mode, unsure,
 ):  # fmt: skip
     """All that is to be done with a unit, or those steps of it that are in `mode`.
 
-    Returns why it ends; ENDED if all is done.
+    Its frames are `nodes`, what is left of it goes to `left` and `weights`, and its regions to
+    rows `at` … of `words` and `witnesses`. Returns why it ends; ENDED if all is done.
     """
-    state, out = work.state, work.out
+    state, out, store = work.state, work.out, options.store
+    arrays, first, last = nodes.arrays, nodes.first, nodes.last
     if mode & PUT:
-        layer = _restore(program, work, snap, options.exact, source, source_at, first, last, unsure)
+        layer = _restore(program, work, snap, options.exact, arrays, first, last, unsure)
         if layer >= 0:
-            result[SIZE] = layer
+            result[NEEDED] = layer
             return NEED_ROWS
-    if mode & (PUT | FRAMES) and not _put(work.tree, options.store, source, source_at, first, last):
+    if mode & (PUT | FRAMES) and not _put(work.tree, store, arrays, first, last):
         return TOO_SMALL
     if mode & RUN:
         why = run(program, work, cert, options, snap, limit, visits)
         result[COMPLETE] = why == DONE
         if not (why == DONE or (state[COST] >= limit and state[PHASE] == BACK)):
             return why
-    if mode & COLUMNS and options.store:
+    if mode & COLUMNS and store:
         n = state[EMITTED]
         for k in range(n):
             if out.margins[k] < MARGIN:
                 return NEED_WITNESSES
-        if n and not copy_points(
-            out.patterns, eights, out.witnesses, n, len(program.bias), options.bits,
-            columns, column_at,
-        ):  # fmt: skip
+        if at + n > len(words):
             return COLUMNS_FULL
+        for k in range(n):
+            pack_pattern(out.patterns[k], len(program.bias), options.bits, words[at + k])
+            for c in range(out.witnesses.shape[1]):
+                witnesses[at + k, c] = out.witnesses[k, c]
     result[GROUPS] = 0
-    result[SIZE] = 0
     if (
-        mode & STACK
+        mode & LEFT
         and not result[COMPLETE]
-        and not _take(program, work, options, blocks, block_at, result)
+        and not _take(program, work, options, left, weights, result)
     ):
-        return BLOCK_FULL
+        return LEFT_FULL
     return ENDED

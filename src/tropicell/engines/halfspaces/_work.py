@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tropicell.engines._column_kernels import pattern_rows
+from tropicell.engines._unit_kernels import pattern_rows
 from tropicell.engines.halfspaces._kernel import STATE_SIZE
 from tropicell.engines.halfspaces._program import Program
 
