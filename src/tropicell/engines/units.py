@@ -115,20 +115,20 @@ class Worker(Protocol):
 
 
 class Task(Protocol):
-    """An engine on a network and a domain.
+    """A search: an engine on a network and a domain.
 
-    The number of regions after which a unit ends is a multiple of `grain`: more where regions are
-    found faster. What is left of it becomes no more units than one for `few` regions expected.
-    `slow`: one call of a kernel may take more than a tenth of a second; it sees the flag of the
-    `Halt` of the thread that made the worker.
+    Attributes
+    ----------
+    grain : int
+        The number of regions after which a unit ends is a multiple of it: more where regions are
+        found faster.
+    slow : bool
+        Whether one call of a kernel may take more than a tenth of a second; it sees the flag of
+        the `Halt` of the thread that made the worker.
     """
 
     grain: int
     slow: bool
-
-    @property
-    def few(self) -> float:
-        """It can't be set: kernels get a copy when the task is made."""
 
     def root(self) -> Unit:
         """All that there is to do."""
@@ -147,11 +147,6 @@ class Task(Protocol):
         ValueError
             If a worker could not run it safely.
         """
-
-
-def few_of(grain: int) -> float:
-    """Regions for which there is a unit: see `tropicell.engines.tuning.Tuning`."""
-    return tuning.current.few * grain
 
 
 def first_generation(regions: float, grain: int) -> int:

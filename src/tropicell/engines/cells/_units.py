@@ -88,11 +88,9 @@ class CellNodes(NamedTuple):
     @classmethod
     def of(cls, room: CellRoom, top: int) -> CellNodes:
         """The first cells of a worker's stack; all are copied."""
-        stack = room.stack
-        used = stack._replace(
-            records=stack.records[:top], patterns=stack.patterns[: int(room.state[PATTERNS])]
-        )
-        return cls._make([*used[:8], room.maps.pattern]).part(0, top)
+        stack, pieces = room.stack, room.stack.patterns[: int(room.state[PATTERNS])]
+        used = (stack.records[:top], *stack[1:4], pieces, *stack[5:8], room.maps.pattern)
+        return cls._make(used).part(0, top)
 
     def part(self, first: int, last: int) -> CellNodes:
         """Cells first … last - 1, copied; places in the records count from 0."""

@@ -31,7 +31,6 @@ from tropicell.engines.units import (
     Arrays,
     Nodes,
     Unit,
-    few_of,
     first_generation,
     growth_of,
     weight_of,
@@ -150,7 +149,6 @@ class CellTask:
         self.tame = arithmetic == "float" or plan.tame
         self.plane = network.n_inputs == 2
         self.bits = plan.bits
-        self._few = few_of(self.grain)
         self.slow = network.n_inputs > _MANY_INPUTS
         self.kernel = Entry(plane_unit if self.plane else cone_unit)
         self.options = CellOptions(
@@ -159,15 +157,10 @@ class CellTask:
             store=store,
             bits=plan.bits,
             volumes=self.volumes,
-            few=self._few,
+            few=tuning.current.few * self.grain,
             growth=plan.growth,
         )
         self._plan = plan
-
-    @property
-    def few(self) -> float:
-        """Regions expected for which there is a unit: the kernels got it when this was made."""
-        return self._few
 
     @property
     def room(self) -> Blueprint[CellRoom]:

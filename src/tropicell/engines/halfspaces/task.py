@@ -37,7 +37,6 @@ from tropicell.engines.units import (
     Outcome,
     Unit,
     children,
-    few_of,
     first_generation,
     growth_of,
     weight_of,
@@ -88,7 +87,6 @@ class HalfspaceTask:
         self.network, inside = resolve(network, domain)
         self.store = store
         self.grain = tuning.current.halfspace_grain[not store]
-        self._few = few_of(self.grain)
         self.plan = self._remembered(inside, arithmetic, tolerance or HalfspaceTolerance())
         self.program = self.plan.program
         self.bits = self.plan.options.bits
@@ -98,25 +96,20 @@ class HalfspaceTask:
         rows = d + len(self.plan.program.domain) + n
         self.slow = (60 + 12 * d) * (d + 1) * rows > _MANY_STEPS
 
-    @property
-    def few(self) -> float:
-        """Regions expected for which there is a unit: the kernels got it when this was made."""
-        return self._few
-
     def _remembered(
         self, domain: Domain, arithmetic: ArithmeticName, tolerance: HalfspaceTolerance
     ) -> HalfspacePlan:
         network = self.network
         a, b = domain.inequalities(network.n_inputs)
-        where = a.tobytes(), b.tobytes()
+        where, few = (a.tobytes(), b.tobytes()), tuning.current.few * self.grain
         program = network.remember(("halfspaces", *where), lambda: build_program(network, domain))
 
         def make() -> HalfspacePlan:
             check()
             options: dict[str, Any] = {"arithmetic": arithmetic, "tolerance": tolerance}
-            return HalfspacePlan(network, program, **options, store=self.store, few=self._few)
+            return HalfspacePlan(network, program, **options, store=self.store, few=few)
 
-        key = "halfspaces", *where, arithmetic, tolerance, self.store, self._few
+        key = "halfspaces", *where, arithmetic, tolerance, self.store, few
         plan: HalfspacePlan = network.remember(key, make)
         return plan
 
