@@ -218,7 +218,7 @@ class FlatNetwork(NamedTuple):
         return int(np.diff(self.lines.line_start).max(initial=1))
 
 
-def compile_program(network: Network, domain: Domain) -> FlatNetwork:
+def flatten(network: Network, domain: Domain) -> FlatNetwork:
     """Flat arrays for a network on a domain; slices must have been resolved before.
 
     Parameters
@@ -234,8 +234,8 @@ def compile_program(network: Network, domain: Domain) -> FlatNetwork:
     Examples
     --------
     >>> from tropicell import Box
-    >>> program = compile_program(Network.mlp([[[1.0, 2.0]], [[1.0]]]), Box(-1, 1))
-    >>> program.lines.line_start.tolist()
+    >>> flat = flatten(Network.mlp([[[1.0, 2.0]], [[1.0]]]), Box(-1, 1))
+    >>> flat.lines.line_start.tolist()
     [0, 5, 6]
     """
     widths = [_input_width(network), *network.widths]

@@ -666,6 +666,6 @@ def _witness(stack: Any, record: Any, d: int, point: Any, exact: bool) -> bool:
 
 
 @inner_kernel
-def sharpen(program: Any, pattern: Any, stack: Any, record: Any) -> bool:
+def sharpen(flat: Any, pattern: Any, stack: Any, record: Any) -> bool:
     """There are no more digits for cones: False, the cell goes to exact arithmetic."""
     return False

@@ -71,15 +71,15 @@ class ExactCells:
     network : Network
     domain : Domain
         Not a slice.
-    program : FlatNetwork
+    flat : FlatNetwork
         Gives the numbers of the boundaries.
     """
 
-    def __init__(self, network: Network, domain: Domain, program: FlatNetwork) -> None:
+    def __init__(self, network: Network, domain: Domain, flat: FlatNetwork) -> None:
         self._network = network
         self._maps = network.maps("exact")
-        self._program = program
-        self._line_starts: list[int] = program.lines.line_start.tolist()
+        self._flat = flat
+        self._line_starts: list[int] = flat.lines.line_start.tolist()
         self._domain = [_integers(EXACT.array(row)) for row in self._domain_rows(domain)]
         self._known: OrderedDict[bytes, _KnownRows] = OrderedDict()
         self.decisions = 0
@@ -119,7 +119,7 @@ class ExactCells:
 
     def lines_of(self, layer: int) -> list[int]:
         """The numbers of all boundaries of a layer."""
-        starts = self._program.lines.line_start
+        starts = self._flat.lines.line_start
         return list(range(int(starts[layer]), int(starts[layer + 1])))
 
     def finish_layer(
@@ -142,7 +142,7 @@ class ExactCells:
         ExactCell
             Cells of the next layer; or pointed ones of the same layer, if asked for.
         """
-        first = int(self._program.lines.row_start[cell.layer])
+        first = int(self._flat.lines.row_start[cell.layer])
         stack = [(cell.cone, pieces, lines)]
         while stack:
             cone, pieces, lines = stack.pop()
@@ -152,7 +152,7 @@ class ExactCells:
             rest = list(lines)
             while rest:
                 line = rest.pop()
-                neuron = int(self._program.lines.line_row[line]) - first
+                neuron = int(self._flat.lines.line_row[line]) - first
                 row = self._row(line, cell.pattern)
                 where = side(cone, row)
                 self.decisions += 1
@@ -172,14 +172,14 @@ class ExactCells:
         """Exact row of a boundary, up to a positive factor."""
         if line < len(self._domain):
             return self._domain[line]
-        program = self._program.lines
+        flat = self._flat.lines
         layer = bisect_right(self._line_starts, line) - 1
-        known = self._layers(layer, pattern[: self._program.first_neuron(layer)])
+        known = self._layers(layer, pattern[: self._flat.first_neuron(layer)])
         if line not in known.rows:
-            row = known.before[int(program.line_row[line]) - int(program.row_start[layer])]
-            if program.line_at[line] != 0.0:
+            row = known.before[int(flat.line_row[line]) - int(flat.row_start[layer])]
+            if flat.line_at[line] != 0.0:
                 row = row.copy()
-                row[-1] = row[-1] - EXACT.array([program.line_at[line]])[0]
+                row[-1] = row[-1] - EXACT.array([flat.line_at[line]])[0]
             known.rows[line] = _integers(row)
         return known.rows[line]
 

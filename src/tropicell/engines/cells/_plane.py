@@ -594,7 +594,7 @@ def _witness(stack: Any, start: int, n: int, exact: bool) -> tuple[bool, float, 
 
 
 @inner_kernel
-def sharpen(program: Any, pattern: Any, stack: Any, record: Any) -> bool:
+def sharpen(flat: Any, pattern: Any, stack: Any, record: Any) -> bool:
     """Work out the top cell's rows and corners again, with the bounds that they deserve now.
 
     `pattern` has the pieces of all layers before the cell's. Returns True: it can be done.
@@ -603,10 +603,10 @@ def sharpen(program: Any, pattern: Any, stack: Any, record: Any) -> bool:
     row, the first and the second floats of its three columns, a bound on the error of each column,
     and the largest absolute value: see `_state`. Bounds are those of step 6, "twice the digits".
     """
-    lines, fine = program.lines, stack.fine
+    lines, fine = flat.lines, stack.fine
     n, start = record[N_CORNERS], record[CORNER_AT]
     poly, edges = stack.corners, stack.old_corners
-    refine(program.maps, record[LAYER], pattern, fine)
+    refine(flat.maps, record[LAYER], pattern, fine)
     for i in range(n):
         _fine_edge(lines, fine, stack.tags[start + i], edges, i)
         largest = max(abs(edges[i, X]), abs(edges[i, Y]), abs(edges[i, W]))

@@ -121,7 +121,7 @@ class CellNodes(NamedTuple):
 
 @kernel
 def plane_unit(
-    program: Any,
+    flat: Any,
     room: Any,
     seeds: Any,
     options: Any,
@@ -133,7 +133,7 @@ def plane_unit(
 
     Parameters
     ----------
-    program : FlatNetwork
+    flat : FlatNetwork
     room : CellRoom
     seeds : Seeds
         Cells to begin with when the stack is empty.
@@ -149,12 +149,12 @@ def plane_unit(
         Why it ends (see `_unit_kernels` and `_state`); `ENDED` if all is done, and what is left is
         cut into groups.
     """
-    return _unit(search_polygons, program, room, seeds, options, nodes, most_regions, most_steps)
+    return _unit(search_polygons, flat, room, seeds, options, nodes, most_regions, most_steps)
 
 
 @kernel
 def cone_unit(
-    program: Any,
+    flat: Any,
     room: Any,
     seeds: Any,
     options: Any,
@@ -163,13 +163,13 @@ def cone_unit(
     most_steps: int,
 ) -> int:
     """The same for other dimensions than two."""
-    return _unit(search_cones, program, room, seeds, options, nodes, most_regions, most_steps)
+    return _unit(search_cones, flat, room, seeds, options, nodes, most_regions, most_steps)
 
 
 @template
 def _unit(
     search: Any,
-    program: Any,
+    flat: Any,
     room: Any,
     seeds: Any,
     options: Any,
@@ -178,13 +178,13 @@ def _unit(
     most_steps: int,
 ) -> int:
     """All that is to be done with a unit; `search` is the kernel that cuts cells."""
-    lines, stack, state = program.lines, room.stack, room.state
+    lines, stack, state = flat.lines, room.stack, room.state
     if nodes.last > nodes.first:
         if not _put(lines.row_start, stack, state, nodes.arrays, nodes.first, nodes.last):
             return TOO_SMALL
         layer = stack.records[state[TOP] - 1, LAYER]
-        enter_layers(program.maps, room.maps, nodes.arrays.pattern, layer, options.exact)
-    code = search(program, room, seeds, options, most_regions, most_steps)
+        enter_layers(flat.maps, room.maps, nodes.arrays.pattern, layer, options.exact)
+    code = search(flat, room, seeds, options, most_regions, most_steps)
     if state[UNSURE] or not (code == DONE or state[COUNT] >= most_regions):
         return int(code)
     group_cells(lines, room, options)

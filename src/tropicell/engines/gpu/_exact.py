@@ -59,7 +59,7 @@ class ExactPart:
         while more:
             check()
             cell = more.pop()
-            if cell.layer > task.program.depth:
+            if cell.layer > task.flat.depth:
                 self.waiting += 1
                 if task.store:
                     self._finished.append(cell)
@@ -97,7 +97,7 @@ class ExactPart:
         if not cells:
             return count, None
         task = self._task
-        columns, unproved = exact_columns(task.program, cells, task.bits, volumes=task.volumes)
+        columns, unproved = exact_columns(task.flat, cells, task.bits, volumes=task.volumes)
         if task.arithmetic == "exact":
             self._unproved += unproved
         return count, columns

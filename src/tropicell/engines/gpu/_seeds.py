@@ -9,7 +9,7 @@ import numpy as np
 
 from tropicell.engines.cells._buffers import plane_seeds
 from tropicell.engines.cells._exact_cells import ExactCell
-from tropicell.engines.gpu._layout import Backend, DeviceProgram, words_for
+from tropicell.engines.gpu._layout import Backend, DeviceNetwork, words_for
 from tropicell.network.flat import FlatNetwork
 from tropicell.regions.columns import PackedPatterns
 
@@ -38,18 +38,18 @@ class DeviceSeeds(NamedTuple):
 
 
 def seeds_on_device(
-    program: FlatNetwork,
-    device: DeviceProgram,
+    flat: FlatNetwork,
+    device: DeviceNetwork,
     backend: Backend,
     layer: int,
     cells: Sequence[ExactCell],
 ) -> DeviceSeeds:
     """Send pointed cells that enter a layer."""
-    seeds = plane_seeds(program, cells)
+    seeds = plane_seeds(flat, cells)
     patterns = seeds.patterns.reshape(len(cells), -1)
     pieces = {}
     for level in range(2, layer + 1):
-        begin, end = program.first_neuron(level - 1), program.first_neuron(level)
+        begin, end = flat.first_neuron(level - 1), flat.first_neuron(level)
         packed = PackedPatterns.pack(patterns[:, begin:end], device.bits).words
         words = words_for(end - begin, device.bits)
         pieces[level] = backend.upload(np.ascontiguousarray(packed.view(np.uint32)[:, :words]))
