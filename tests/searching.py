@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 from tropicell import Network, Regions
-from tropicell.engines import units
+from tropicell.engines import tuning
 from tropicell.regions.columns import Ragged
 
 ENGINES = ("cells", "halfspaces")
@@ -26,12 +28,19 @@ def random_network(sizes: list[int], seed: int = 0) -> Network:
 @contextmanager
 def small_units(limit: int) -> Iterator[None]:
     """Units of so few regions that also small networks are made of many."""
-    saved = units.LIMITS, units.LAST_LIMIT, units.FEW
-    units.LIMITS, units.LAST_LIMIT, units.FEW = (limit, 2 * limit), 2 * limit, 0.05
+    with tuned(limits=(limit, 2 * limit), last_limit=2 * limit, few=0.05):
+        yield
+
+
+@contextmanager
+def tuned(**changes: Any) -> Iterator[None]:
+    """Searches that go by other numbers; see `tropicell.engines.tuning.Tuning`."""
+    saved = tuning.current
+    tuning.current = replace(saved, **changes)
     try:
         yield
     finally:
-        units.LIMITS, units.LAST_LIMIT, units.FEW = saved
+        tuning.current = saved
 
 
 def assert_same_columns(found: Regions, expected: Regions) -> None:

@@ -6,6 +6,7 @@ import json
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -15,7 +16,7 @@ import pytest
 from children import run_python
 from strategies import random_network
 from tropicell import Box, Network, Regions, count_regions, enumerate_regions, iter_regions
-from tropicell.engines import threads, units
+from tropicell.engines import tuning
 
 
 def patterns(regions: Regions) -> set[bytes]:
@@ -90,9 +91,8 @@ def test_memory_for_regions_that_wait(
     """However little may wait, threads do not wait for each other for ever, and nothing is lost."""
     network = dense(2, 16, 16, 1)
     expected = enumerate_regions(network, engine=engine)
-    monkeypatch.setattr(units, "LIMITS", (1, 2, 8))
-    monkeypatch.setattr(units, "FEW", 0.1)
-    monkeypatch.setattr(threads, "MOST_WAITING", waiting)
+    changed = replace(tuning.current, limits=(1, 2, 8), few=0.1, most_waiting=waiting)
+    monkeypatch.setattr(tuning, "current", changed)
     for most in (None, 10**6):  # with a budget it does matter what waits
         found = enumerate_regions(
             network, engine=engine, workers=4, max_seconds=60, max_regions=most

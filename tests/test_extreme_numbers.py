@@ -51,8 +51,6 @@ from tropicell import (
     to_onnx,
     verify_certificate,
 )
-from tropicell.engines.cells.task import CellTask
-from tropicell.engines.halfspaces.task import HalfspaceTask
 from tropicell.geometry.arithmetic import to_floats
 from tropicell.network.domains import Domain
 from tropicell.network.flat import rounds_layer_0
@@ -655,13 +653,3 @@ def test_exports_of_one_region(tmp_path: Path) -> None:
     network = Network(2, [], Affine({0: [[0.0, 1.0]]}))
     regions = enumerate_regions(network)
     assert "return -1;" in compile_to_c(regions)
-
-
-# --- settings that do nothing -------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("task", [CellTask, HalfspaceTask])
-def test_what_kernels_have_a_copy_of_can_not_be_set(task: type) -> None:
-    one = task(Network.mlp([np.eye(2), np.ones((1, 2))]))
-    with pytest.raises(AttributeError):
-        one.few = 1.0

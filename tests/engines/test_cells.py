@@ -22,13 +22,12 @@ from tropicell import (
     WholeSpace,
     enumerate_regions,
 )
-from tropicell._runtime.memory import piece_of
-from tropicell.engines._column_kernels import copy_points, pattern_rows, point_sections
+from tropicell.engines._unit_kernels import pack_pattern, pattern_rows
 from tropicell.engines.cells._buffers import plane_stack, room_for
 from tropicell.engines.cells._plane import refine
 from tropicell.engines.cells._state import FINE_ERROR, FINE_SIZE, LOW
 from tropicell.engines.cells.task import CellTask, CellTolerance
-from tropicell.engines.threads import UnitRun
+from tropicell.engines.scheduler import UnitRun
 from tropicell.geometry.arithmetic import EXACT
 from tropicell.network._layer_maps import enter_layer
 from tropicell.network.domains import Domain, resolve
@@ -252,7 +251,7 @@ def test_bounds_of_rows_hold(data: st.DataObject) -> None:
     flat = flatten(network, WholeSpace())
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
     d = network.n_inputs
-    current = room_for(flat, exact=True, store=False).build().maps
+    current = room_for(flat, exact=True, store=False, bits=1).build().maps
     before = current.before
     exact = NetworkMaps(network, EXACT)
     for _ in range(3):
@@ -334,14 +333,10 @@ def test_kernels_pack_patterns_like_everybody(neurons: int, bits: int) -> None:
     rows[:] = 255  # what is beyond the last neuron does not matter
     rows[:, :neurons] = rng.integers(0, 2**bits, size=(5, neurons))
     expected = PackedPatterns.pack(np.ascontiguousarray(rows[:, :neurons]), bits).words
-    points = rng.normal(size=(5, 2))
-    _, second, size = point_sections(5, expected.shape[1], 2)
-    piece = piece_of(size + 64)
-    assert not copy_points(rows, rows.view(np.uint64), points, 5, neurons, bits, piece, 128)
-    assert copy_points(rows, rows.view(np.uint64), points, 5, neurons, bits, piece, 64)
-    assert (piece.naturals[8 : 8 + expected.size] == expected.ravel()).all()
-    at = 8 + second // 8
-    assert (piece.reals[at : at + points.size] == points.ravel()).all()
+    words = np.full(expected.shape, 12345, np.uint64)
+    for row, found in zip(rows, words, strict=True):
+        pack_pattern(row, neurons, bits, found)
+    np.testing.assert_array_equal(words, expected)
 
 
 def test_numbers_of_extraordinary_size() -> None:

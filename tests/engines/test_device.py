@@ -25,7 +25,7 @@ from tropicell.engines.gpu import run as device
 from tropicell.engines.gpu._cuda import CudaBackend, cuda_backend
 from tropicell.engines.gpu._layout import ENGINE, LEVEL, N_COUNTERS, Counts
 from tropicell.engines.gpu.run import DeviceRun
-from tropicell.engines.threads import UnitRun
+from tropicell.engines.scheduler import UnitRun
 from tropicell.errors import IncompleteError
 from tropicell.network import activations
 from tropicell.network.domains import Domain, WholeSpace

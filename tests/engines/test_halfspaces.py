@@ -15,7 +15,7 @@ from tropicell.engines.halfspaces import _flat as _halfspaces_flat
 from tropicell.engines.halfspaces import _search as _halfspaces_search
 from tropicell.engines.halfspaces._exact import decide, interior_point
 from tropicell.engines.halfspaces.task import HalfspaceTask, HalfspaceWorker
-from tropicell.engines.threads import UnitRun
+from tropicell.engines.scheduler import UnitRun
 from tropicell.errors import InvalidDomainError
 from tropicell.network import activations
 from tropicell.network.domains import resolve

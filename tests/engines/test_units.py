@@ -11,14 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tropicell import Network
-from tropicell.engines import threads
+from searching import assert_same, tuned
+from tropicell import Box, Network, enumerate_regions
 from tropicell.engines.cells.task import CellTask
 from tropicell.engines.halfspaces.task import HalfspaceTask
-from tropicell.engines.open_units import Place
+from tropicell.engines.scheduler import UnitPlace, UnitRun
 from tropicell.engines.table import task_of
-from tropicell.engines.threads import UnitRun
-from tropicell.engines.units import LIMITS, Outcome, Task, Unit
+from tropicell.engines.units import Outcome, Task
 from tropicell.network.domains import WholeSpace
 from tropicell.regions.columns import size_of
 from tropicell.search.unit_states import units_from_arrays, units_to_arrays
@@ -38,13 +37,14 @@ def never() -> bool:
     return False
 
 
-def summary(outcome: Outcome) -> Any:
+def summary(task: Task, outcome: Outcome) -> Any:
     """What a unit gave: regions, witnesses, and all about the units that are left."""
     assert outcome.left is not None
     arrays = [column.witnesses.tobytes() for column in outcome.columns]
     left = [(unit.generation, unit.weight, len(unit.cells)) for unit in outcome.left]
-    stacks = [{k: v.tobytes() for k, v in unit.stack.items()} for unit in outcome.left]
-    return outcome.count, arrays, left, stacks
+    files = [task.describe(unit) for unit in outcome.left]
+    saved = [(entry, {k: v.tobytes() for k, v in mine.items()}) for entry, mine in files]
+    return outcome.count, arrays, left, saved
 
 
 @pytest.mark.parametrize("engine", TASKS)
@@ -57,7 +57,7 @@ def test_a_unit_gives_the_same_whoever_does_it_and_whatever_they_did_before(
         unit = units.pop()
         limit = unit.limit(task.grain)
         outcome = used.run(unit, limit, never)
-        assert summary(outcome) == summary(task.worker().run(unit, limit, never))
+        assert summary(task, outcome) == summary(task, task.worker().run(unit, limit, never))
         assert outcome.left is not None
         units += outcome.left
         seen += 1
@@ -90,41 +90,35 @@ def test_a_small_search_is_one_unit_and_a_large_one_is_soon_many(engine: str, st
     assert small.worker().run(root, root.limit(small.grain), never).left == []
     large = task_of(engine, dense([4, 24, 24, 1]), WholeSpace(), "exact", store=store)
     units = [large.root()]
-    assert units[0].limit(large.grain) == LIMITS[0] * large.grain
     for _ in range(2):
         left = [large.worker().run(unit, unit.limit(large.grain), never).left for unit in units]
         units = [unit for part in left for unit in part or []]
     assert len(units) >= 8
 
 
-def run_with(weights: list[float], workers: int) -> UnitRun:
-    units = [Unit(5, {}, weight=weight) for weight in weights]
-    return UnitRun(CellTask(dense([2, 3, 1])), workers, units=units)
+CHANGES: list[dict[str, Any]] = [
+    {"limits": (1, 3), "last_limit": 3, "few": 0.05},
+    {"limits": (1, 2, 4), "few": 0.01, "front_every": 1, "few_open": 0, "many_open": 1},
+    {"limits": (5,), "few": 1.0, "most_waiting": 0, "late": 1, "last_limit": 7},
+    {"limits": (7,), "few": 0.05, "batch_regions": 64, "steps": 3, "visits": 3, "joined": 1},
+]
 
 
-def taken(run: UnitRun, n: int) -> list[float]:
-    places: list[Place | None] = [run._next() for _ in range(n)]
-    return [place.unit.weight for place in places if place is not None]
-
-
-def test_the_large_are_taken_first_and_some_from_the_front_if_regions_wait() -> None:
-    weights = [float(k) for k in range(12)]
-    run = run_with(weights, workers=2)
-    assert taken(run, 13) == weights[::-1]
-    run = run_with(weights, workers=2)
-    run._waiting = 1
-    assert taken(run, 5) == [11, 10, 9, 0, 8]
-    assert taken(run, 7) == [7, 6, 5, 4, 3, 2, 1]  # at the end there is nothing but size
-
-
-def test_the_front_is_taken_if_much_waits_or_very_many_are_open() -> None:
-    weights = [float(k) for k in range(70)]
-    run = run_with(weights, workers=2)
-    assert taken(run, 8) == [0, 1, 2, 3, 4, 5, 69, 68]
-    run._waiting = threads.MOST_WAITING // 2
-    assert taken(run, 2) == [6, 7]
-    run._waiting = threads.MOST_WAITING
-    assert taken(run, 1) == []  # not the very first one
+@pytest.mark.parametrize("sizes", [[2, 12, 12, 1], [3, 8, 7, 1], [5, 7, 4, 1]])
+@pytest.mark.parametrize("engine", ["cells", "halfspaces"])
+def test_all_threads_together_give_what_one_gives_however_a_search_is_cut(
+    engine: Any, sizes: list[int]
+) -> None:
+    network = dense(sizes)
+    expected = enumerate_regions(network, Box(-2, 2), engine=engine)
+    assert len(expected) > 100
+    for changes in CHANGES:
+        with tuned(**changes):
+            alone = enumerate_regions(network, Box(-2, 2), engine=engine)
+            assert sorted(alone.texts()) == sorted(expected.texts())
+            for workers in (2, 4):
+                found = enumerate_regions(network, Box(-2, 2), engine=engine, workers=workers)
+                assert_same(found, alone)
 
 
 @pytest.mark.parametrize("workers", [1, 2, 5])
@@ -132,13 +126,13 @@ def test_little_waits_for_a_slow_reader(workers: int, monkeypatch: pytest.Monkey
     """Regions that are found and not handed out, and those handed out without a pause."""
     most, sizes, waiting, handed_out = 40_000, [0], [0], [0]
     run = UnitRun(CellTask(dense([2, 200, 200, 1])), workers, in_order=True, most_waiting=most)
-    finish = run._finish
+    finish = UnitPlace.finish
 
-    def watched(place: Place, outcome: Outcome) -> None:
+    def watched(place: UnitPlace, outcome: Outcome) -> list[UnitPlace]:
         sizes.append(sum(map(size_of, outcome.columns)))
-        finish(place, outcome)
+        return finish(place, outcome)
 
-    monkeypatch.setattr(run, "_finish", watched)
+    monkeypatch.setattr(UnitPlace, "finish", watched)
     for batch in run.batches():
         if batch is None:
             handed_out.append(0)

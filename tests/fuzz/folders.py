@@ -15,6 +15,7 @@ import warnings
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,7 +32,7 @@ from tropicell import (
     TropicellError,
     enumerate_regions,
 )
-from tropicell.engines import units
+from tropicell.engines import tuning
 from tropicell.regions.columns import Ragged
 
 BOX = Box(-2, 2)
@@ -89,12 +90,13 @@ LOADERS: dict[str, Callable[[Path], Found]] = {
 @contextmanager
 def small_units(regions: int = 4) -> Iterator[None]:
     """Units of work of so many regions, so that a small network has some of them."""
-    before = units.LIMITS, units.LAST_LIMIT, units.FEW
-    units.LIMITS, units.LAST_LIMIT, units.FEW = (regions, 2 * regions), 2 * regions, 0.05
+    before = tuning.current
+    limits = (regions, 2 * regions)
+    tuning.current = replace(before, limits=limits, last_limit=2 * regions, few=0.05)
     try:
         yield
     finally:
-        units.LIMITS, units.LAST_LIMIT, units.FEW = before
+        tuning.current = before
 
 
 def write_seeds(kind: str, target: Path) -> None:

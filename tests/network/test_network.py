@@ -28,7 +28,6 @@ from tropicell import (
     count_many,
     enumerate_regions,
 )
-from tropicell.engines.cells._many import addresses
 from tropicell.geometry.arithmetic import to_fractions, to_rationals
 
 
@@ -238,13 +237,10 @@ def sent(network: Network) -> Any:
 
 
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, sent])
-def test_copies_are_counted_by_their_own_numbers(copied: Any) -> None:
+def test_copies_are_counted_like_the_networks(copied: Any) -> None:
     networks = [default_network([2, 5, 5, 1], seed) for seed in range(20)]
     expected = count_many(networks)
     copies = [copied(network) for network in networks]
-    for network in copies:
-        found = np.frombuffer(addresses(network), np.int64)
-        assert found.tolist() == [layer.affine.numbers.ctypes.data for layer in network.layers]
     del networks
     np.testing.assert_array_equal(count_many(copies), expected)
 

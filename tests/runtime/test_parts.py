@@ -9,7 +9,7 @@ import pytest
 
 from interpreter import switching_often
 from tropicell._runtime.parts import in_parts, in_turn
-from tropicell._runtime.threads import StartedThreads
+from tropicell._runtime.threads import ThreadPool
 
 
 @pytest.mark.parametrize("workers", [1, 4])
@@ -22,13 +22,13 @@ def test_every_row_is_worked_on_once(workers: int) -> None:
 
 
 def test_no_more_threads_than_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    started: list[int] = []
-    start = StartedThreads.start
+    asked: list[int] = []
+    make = ThreadPool.__init__
     monkeypatch.setattr(
-        StartedThreads, "start", lambda self, count: started.append(count) or start(self, count)
+        ThreadPool, "__init__", lambda self, count: asked.append(count) or make(self, count)
     )
     in_parts(lambda part: None, 10, 50, 4)
-    assert started == [2]  # three parts, one of them for the calling thread
+    assert asked == [2]  # three parts, one of them for the calling thread
 
 
 @pytest.mark.parametrize("workers", [1, 3])

@@ -7,7 +7,6 @@ import threading
 import time
 import weakref
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ import pytest
 import tropicell
 from children import run_python
 from tropicell._runtime import threads as thread_pool
-from tropicell._runtime.threads import StartedThreads, ThreadPool
+from tropicell._runtime.threads import ThreadPool
 
 
 def wait_until(condition: Callable[[], bool]) -> None:
@@ -52,12 +51,14 @@ def test_threads_that_can_not_be_started_are_done_without(monkeypatch: pytest.Mo
         calls.append(threading.get_ident())
         over.wait(60)  # so that nobody has time for a second call
 
-    threads = StartedThreads(work)
-    threads.start(9)
+    pool = ThreadPool(9)
+    for _ in range(9):
+        pool.submit(work)
     wait_until(lambda: len(calls) == 3)
     over.set()
-    threads.join()
-    assert len(set(calls)) == len(calls) == 3
+    pool.join()
+    assert len(calls) == 9
+    assert len(set(calls)) == 3
 
 
 def test_an_error_is_raised() -> None:
@@ -97,7 +98,7 @@ def interrupted(thread):
     raise KeyboardInterrupt  # as if Ctrl-C came now
 
 threading.Thread.start = interrupted
-ThreadPool(2)
+ThreadPool(2).submit(threading.Event().wait)
 """
 
 
@@ -126,17 +127,16 @@ def test_threads_are_used_again_and_keep_nothing() -> None:
             all_there.wait(60)
             seen.add(threading.get_ident())
 
-        threads = StartedThreads(look)
-        threads.start(count)
-        threads.join()
+        with ThreadPool(count) as pool:
+            for _ in range(count):
+                pool.submit(look)
         return seen
 
     thing = Thing()
     gone = weakref.ref(thing)
-    threads = StartedThreads(partial(id, thing))
-    threads.start(3)
-    threads.join()
-    del thing, threads
+    with ThreadPool(3) as pool:
+        pool.map(id, [thing] * 3)
+    del thing, pool
     first = threads_of(4)
     for _ in range(100):  # a thread is free a moment after it has ended its work
         if first & threads_of(4):
@@ -156,9 +156,9 @@ def test_threads_that_nobody_needs_end(monkeypatch: pytest.MonkeyPatch) -> None:
         seen.append(threading.current_thread())
 
     monkeypatch.setattr(thread_pool, "_waiting", [])  # new ones
-    threads = StartedThreads(look)
-    threads.start(3)
-    threads.join()
+    with ThreadPool(3) as pool:
+        for _ in range(3):
+            pool.submit(look)
     for thread in seen:
         thread.join(60)
         assert not thread.is_alive()
@@ -200,9 +200,9 @@ def test_a_thread_whose_start_was_interrupted_is_waited_for_if_it_runs(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(thread_pool, "_call_in_thread", interrupted)
-    threads = StartedThreads(work)
+    pool = ThreadPool(2)
     with pytest.raises(KeyboardInterrupt):
-        threads.start(2)
+        pool.submit(work)
     let_go.set()
-    threads.join()
+    pool.join()
     assert calls == ["done"]

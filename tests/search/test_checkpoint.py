@@ -44,7 +44,8 @@ from tropicell._runtime.checksums import sums_of_file
 from tropicell._runtime.durable import FolderLock
 from tropicell._runtime.interruption import stopping
 from tropicell.engines.column_store import Store
-from tropicell.engines.threads import UnitRun
+from tropicell.engines.scheduler import UnitPlace
+from tropicell.engines.units import Unit
 from tropicell.search import checkpoint
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
@@ -349,17 +350,19 @@ def test_signals_end_the_search_and_handlers_are_restored(
     number: signal.Signals, workers: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = threading.Event()
-    original = UnitRun._finish
+    original = UnitPlace.finish
 
-    def finish(self: UnitRun, *arguments: Any) -> None:
-        original(self, *arguments)
-        found.set()
+    def finish(self: UnitPlace, outcome: Any) -> Any:
+        try:
+            return original(self, outcome)
+        finally:
+            found.set()
 
     def send() -> None:
         if found.wait(60):
             signal.raise_signal(number)
 
-    monkeypatch.setattr(UnitRun, "_finish", finish)
+    monkeypatch.setattr(UnitPlace, "finish", finish)
     before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
     enumerate_regions(default_network([6, 2, 1]))  # what is to be compiled is compiled by now
     found.clear()
@@ -411,16 +414,16 @@ def test_memory_budget(engine: str) -> None:
 @pytest.mark.parametrize("workers", [1, 2])
 def test_no_memory_keeps_what_was_found(workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
     network = default_network([2, 30, 30, 1])
-    original = UnitRun._limit
+    original = Unit.limit
     calls: list[int] = []
 
-    def fail(self: UnitRun, unit: object) -> int:
+    def fail(self: Unit, grain: int) -> int:
         calls.append(1)
         if len(calls) == 4:
             raise MemoryError
-        return original(self, unit)
+        return original(self, grain)
 
-    monkeypatch.setattr(UnitRun, "_limit", fail)
+    monkeypatch.setattr(Unit, "limit", fail)
     with small_units(20):
         regions = enumerate_regions(network, workers=workers)
     assert not regions.complete
@@ -453,10 +456,10 @@ def test_no_memory_for_all_regions_in_one_piece(monkeypatch: pytest.MonkeyPatch)
     whole = enumerate_regions(network)
     original = Store._space
 
-    def fail(self: Store, table: Any) -> Any:
-        if len(table) > 10:
+    def fail(self: Store) -> Any:
+        if len(self._batches) > 10:
             raise MemoryError
-        return original(self, table)
+        return original(self)
 
     monkeypatch.setattr(Store, "_space", fail)
     with small_units(20):

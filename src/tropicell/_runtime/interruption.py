@@ -13,6 +13,7 @@ import math
 import signal
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import wait
 from contextlib import contextmanager
 from time import perf_counter
 from types import FrameType
@@ -20,7 +21,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from tropicell._runtime.threads import StartedThreads
+from tropicell._runtime.threads import ThreadPool
 from tropicell.errors import InvalidInputError, TimeLimitError
 
 T = TypeVar("T")
@@ -258,31 +259,20 @@ def beside(function: Callable[[], T], halt: Halt) -> T:
     >>> beside(lambda: 1 + 1, Halt())
     2
     """
-    done = threading.Lock()
-    done.acquire()
-    results: list[T] = []
-    errors: list[BaseException] = []
 
-    def work() -> None:
-        try:
-            with using(halt):
-                results.append(function())
-        except BaseException as error:
-            errors.append(error)
-        finally:
-            done.release()
+    def work() -> T:
+        with using(halt):
+            return function()
 
-    StartedThreads(work).start(1)
+    call = ThreadPool(1).submit(work)
     try:
-        while not done.acquire(timeout=_LOOK):
+        while wait([call], _LOOK).not_done:
             halt.is_over()
     except BaseException:
         halt.set()
-        done.acquire()
+        wait([call])
         raise
-    if errors:
-        raise errors[0]
-    return results[0]
+    return call.result()
 
 
 @contextmanager

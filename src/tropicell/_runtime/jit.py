@@ -23,7 +23,6 @@ every breakpoint.
 
 from __future__ import annotations
 
-import ctypes
 import hashlib
 import os
 import pickle
@@ -39,7 +38,7 @@ import numba
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.core import caching, cgutils, event
+from numba.core import caching, event
 from numba.extending import intrinsic
 
 from tropicell._runtime.interruption import clock
@@ -47,7 +46,6 @@ from tropicell._runtime.interruption import clock
 __all__ = [
     "Entry",
     "bit_count",
-    "copy_bytes",
     "is_loaded",
     "is_set",
     "kernel",
@@ -110,7 +108,7 @@ def kernel(function: Function, /) -> Function: ...
 @overload
 def kernel(
     *, sums: Sums = ..., inner: bool = ..., inlined: bool = ..., allocates: bool = ...
-) -> Callable[[Callable[..., Any]], Any]: ...
+) -> Callable[[Function], Function]: ...
 
 
 def kernel(
@@ -183,23 +181,6 @@ def template(function: Function) -> Function:
     return cast(
         Function, cast(Any, numba.njit)(**_OPTIONS, **_WITHOUT_COUNTS, inline="always")(function)
     )
-
-
-# Old names, until all kernels use the new ones.
-def inlined_kernel(function: Function) -> Function:
-    return kernel(sums="fused", inlined=True)(function)
-
-
-def fused_kernel(function: Function) -> Function:
-    return kernel(sums="fused")(function)
-
-
-def inner_kernel(function: Function) -> Function:
-    return kernel(inner=True)(function)
-
-
-def inner_fused_kernel(function: Function) -> Function:
-    return kernel(sums="fused", inner=True)(function)
 
 
 def is_loaded(function: Callable[..., Any]) -> bool:
@@ -445,25 +426,10 @@ def _lowest_bit(typing_context: Any, bits: Any) -> Any:
     return types.int64(types.uint64), generate
 
 
-def _copy_bytes(typing_context: Any, target: Any, source: Any, size: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        pointer = ir.IntType(8).as_pointer()
-        target, source = (builder.inttoptr(address, pointer) for address in args[:2])
-        cast(Any, cgutils).raw_memcpy(builder, target, source, args[2], 1)
-        return context.get_dummy_value()
-
-    return types.none(types.int64, types.int64, types.int64), generate
-
-
 def _in_kernels(lowered: Any, plain: Callable[..., Any]) -> Any:
     """An instruction of the processor in kernels; without compiling, Python that does the same."""
     return intrinsic(lowered) if _COMPILED else plain
 
-
-#: Copy so many bytes from one address to another: target, source, number.
-copy_bytes: Callable[[int, int, int], None] = _in_kernels(
-    _copy_bytes, lambda *given: ctypes.memmove(*map(int, given))
-)
 
 #: Whether the flag of a `tropicell._runtime.interruption.Halt` is set, by another thread, too.
 is_set: Callable[[Any], bool] = _in_kernels(_is_set, lambda flag: bool(flag.flat[0]))

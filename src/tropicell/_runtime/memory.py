@@ -1,102 +1,26 @@
-"""Room for many arrays, taken from the system in large pieces."""
+"""Arrays that every worker needs for itself: described once, then made in a few blocks of memory.
+
+Workers are made while Python's global lock is held, one after the other. With dozens of arrays
+each, many threads would wait longer for their workers than a small search takes. And what two
+threads write to must not lie in one line of a processor's cache, or both wait for it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from itertools import islice
-from typing import Any, Generic, NamedTuple, TypeVar, cast
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tropicell._runtime.interruption import check
 
-#: Bytes of the first piece and of the largest; each is four times as large as the one before.
-_FIRST, _LARGEST = 2**16, 2**23
-
-#: Arrays begin at multiples of so many bytes: a line of a processor's cache.
-LINE = 64
-
-
-class Piece(NamedTuple):
-    """A piece of memory as arrays of all types that kernels write to it."""
-
-    words: NDArray[np.int64]
-    naturals: NDArray[np.uint64]
-    reals: NDArray[np.float64]
-    ints: NDArray[np.int32]
-    bytes: NDArray[np.uint8]
-
-
-def address_of(array: NDArray[Any]) -> int:
-    """Where an array begins; `array.ctypes.data` takes several times as long."""
-    return int(array.__array_interface__["data"][0])
-
-
-def piece_of(size: int) -> Piece:
-    """A new piece of at least so many bytes; it begins at a line of the processor's cache."""
-    whole = np.empty(size + 2 * LINE, np.uint8)
-    begin = -address_of(whole) % LINE
-    part = whole[begin : begin + -(-size // LINE) * LINE]
-    return Piece(
-        part.view(np.int64), part.view(np.uint64), part.view(np.float64), part.view(np.int32), part
-    )
-
-
-class Slab:
-    """Room in large pieces of memory, to be filled from the front.
-
-    The system hands out memory page by page, when it is first written to. In large pieces pages are
-    large, too: this is several times faster. A piece is free again when its last array is.
-
-    Parameters
-    ----------
-    first, largest : int
-        Bytes of the first piece and of the largest; each is four times as large as the one before.
-
-    Attributes
-    ----------
-    piece : Piece
-        Where the next arrays go.
-    address : int
-        Where it begins.
-    used : int
-        Bytes of it that are taken; who takes more adds them.
-
-    Examples
-    --------
-    >>> slab = Slab(first=64)
-    >>> slab.reserve(48)
-    >>> slab.used += 48
-    >>> slab.reserve(48)
-    >>> slab.used, len(slab.piece.bytes)
-    (0, 256)
-    """
-
-    def __init__(self, first: int = _FIRST, largest: int = _LARGEST) -> None:
-        self._largest = largest
-        self._begin(first)
-
-    def _begin(self, size: int) -> None:
-        self.piece = piece_of(size)
-        self.address = address_of(self.piece.bytes)
-        self.used = 0
-
-    def reserve(self, size: int) -> None:
-        """Begin a new piece if so many bytes are not left of this one."""
-        if self.used + size > len(self.piece.bytes):
-            self._begin(max(size, min(4 * len(self.piece.bytes), self._largest)))
-
-
-# Arrays that every worker needs for itself: laid out once, then made in a few pieces of memory.
-#
-# Workers are made while Python's global lock is held, one after the other. With dozens of arrays
-# each, many threads would wait longer for their workers than a small search takes.
-
 Arrays = TypeVar("Arrays")
 
-#: Bytes between what two workers write to: processors fetch lines of the cache in pairs.
-_APART = 2 * LINE
+#: Arrays begin at multiples of so many bytes, a line of a processor's cache; and blocks of two
+#: workers are so far apart, since processors fetch lines in pairs.
+_LINE, _APART = 64, 128
 
 #: Larger arrays whose contents do not matter have memory of their own: most of it is never used.
 _LARGE = 2**20
@@ -107,13 +31,15 @@ _empty = np.empty  # tests have one that makes arrays full of nonsense
 _KNOWN, _FREE, _ALONE = range(3)
 
 
-class _ArrayPlace(NamedTuple):
-    """An array, its block, and where it begins there."""
+@dataclass(slots=True)
+class _ArrayPlace:
+    """An array, its block, where it begins there, and what it holds, if that is not 0."""
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     block: int
     offset: int
+    contents: NDArray[Any] | None
 
 
 class Blueprint(Generic[Arrays]):
@@ -143,70 +69,53 @@ class Blueprint(Generic[Arrays]):
             return array
 
         arrays = make(free)
-        self._places: list[_ArrayPlace] = []
-        self._images: list[tuple[int, NDArray[np.uint8]]] = []
         self._sizes = [0, 0, 0]
-        self._form = self._laid_out(arrays, set(map(id, marked)))
+        self._form = self._described(arrays, set(map(id, marked)))
 
-    def _laid_out(self, given: Any, free: set[int]) -> Any:
-        """The same tuples, without the arrays."""
-        if isinstance(given, np.ndarray):
-            self._lay_out(given, id(given) in free)
-            return _Leaf()
+    def _described(self, given: Any, free: set[int]) -> Any:
+        """The same tuples, with places instead of arrays."""
         if isinstance(given, tuple):
-            members = [self._laid_out(member, free) for member in given]
-            flat = all(isinstance(member, _Leaf) for member in members)
-            return _Form(type(given) if hasattr(given, "_fields") else None, members, flat)
-        return given
-
-    def _lay_out(self, array: NDArray[Any], free: bool) -> None:
+            return _like(given, [self._described(member, free) for member in given])
+        if not isinstance(given, np.ndarray):
+            return given
         check()
         block = _KNOWN
-        if free:
-            block = _FREE if array.nbytes <= _LARGE else _ALONE
+        if id(given) in free:
+            block = _FREE if given.nbytes <= _LARGE else _ALONE
         begin = self._sizes[block]
-        self._sizes[block] += -(-array.nbytes // LINE) * LINE
-        self._places.append(_ArrayPlace(array.shape, array.dtype, block, begin))
-        if not free and array.any():
-            self._images.append((begin, np.ascontiguousarray(array).reshape(-1).view(np.uint8)))
+        self._sizes[block] += -(-given.nbytes // _LINE) * _LINE
+        contents = given if block == _KNOWN and given.any() else None
+        return _ArrayPlace(given.shape, given.dtype, block, begin, contents)
 
     def build(self) -> Arrays:
         """New arrays."""
-        known = np.zeros(self._sizes[_KNOWN] + 2 * _APART, np.uint8)
-        free = _empty(self._sizes[_FREE] + 2 * _APART, np.uint8)
-        starts = [-address_of(block) % _APART for block in (known, free)]
-        for begin, image in self._images:
-            check()
-            at = starts[_KNOWN] + begin
-            known[at : at + len(image)] = image
-        arrays = [
-            _empty(shape, dtype)
-            if block == _ALONE
-            else np.ndarray(shape, dtype, free if block else known, starts[block] + offset)
-            for shape, dtype, block, offset in self._places
-        ]
-        return cast(Arrays, _filled(self._form, iter(arrays)))
+        blocks = []
+        for new, size in zip((np.zeros, _empty), self._sizes, strict=False):
+            block = new(size + 2 * _APART, np.uint8)
+            blocks.append(block[-_address_of(block) % _APART :])
+        return cast(Arrays, _built(self._form, blocks))
 
 
-class _Leaf:
-    """Here an array goes."""
+def _address_of(array: NDArray[Any]) -> int:
+    """Where an array begins; `array.ctypes.data` takes several times as long."""
+    return int(array.__array_interface__["data"][0])
 
 
-class _Form(NamedTuple):
-    """A tuple, or a named one; `flat` if it has nothing but arrays."""
-
-    kind: Any
-    members: list[Any]
-    flat: bool
+def _like(given: tuple[Any, ...], members: list[Any]) -> Any:
+    """A tuple of the same kind."""
+    kind: Any = type(given)
+    return kind._make(members) if hasattr(kind, "_fields") else tuple(members)
 
 
-def _filled(form: Any, arrays: Iterator[NDArray[Any]]) -> Any:
-    if isinstance(form, _Leaf):  # another one, if this came from another machine
-        return next(arrays)
-    if not isinstance(form, _Form):
+def _built(form: Any, blocks: list[NDArray[np.uint8]]) -> Any:
+    if isinstance(form, tuple):
+        return _like(form, [_built(member, blocks) for member in form])
+    if not isinstance(form, _ArrayPlace):
         return form
-    if form.flat:
-        members = list(islice(arrays, len(form.members)))
-    else:
-        members = [_filled(member, arrays) for member in form.members]
-    return tuple(members) if form.kind is None else form.kind._make(members)
+    if form.block == _ALONE:
+        return _empty(form.shape, form.dtype)
+    array: NDArray[Any] = np.ndarray(form.shape, form.dtype, blocks[form.block], form.offset)
+    if form.contents is not None:
+        check()
+        array[...] = form.contents
+    return array

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sized
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 from tropicell._runtime.interruption import Halt, check, current, using
 from tropicell._runtime.threads import ThreadPool
@@ -81,45 +81,38 @@ def in_turn(work: Callable[[T], None], items: Iterable[T], workers: int) -> None
             check()
             work(item)
         return
-    left = _Shared(items)
+    left, asking, over = iter(items), threading.Lock(), threading.Event()
     halt = Halt(outer=current())
+
+    def taken() -> Iterator[T]:
+        """Items for one thread."""
+        while True:
+            with asking:
+                if over.is_set():
+                    return
+                try:
+                    item = next(left)
+                except StopIteration:
+                    return
+            yield item
 
     def work_on() -> None:
         try:
             with using(halt):
-                for item in left:
+                for item in taken():
                     check()
                     work(item)
         except BaseException:
-            left.forget()
+            over.set()
             raise
 
     with ThreadPool(workers - 1) as pool:
         try:
-            tasks = [pool.submit(work_on) for _ in range(workers - 1)]
+            calls = [pool.submit(work_on) for _ in range(workers - 1)]
             work_on()
-            for task in tasks:
-                task.result()
+            for call in calls:
+                call.result()
         except BaseException:
-            left.forget()
+            over.set()
             halt.set()
             raise
-
-
-class _Shared(Generic[T]):
-    """An iterator for several threads: each item goes to one of them."""
-
-    def __init__(self, items: Iterable[T]) -> None:
-        self._items = iter(items)
-        self._lock = threading.Lock()
-
-    def __iter__(self) -> Iterator[T]:
-        return self
-
-    def __next__(self) -> T:
-        with self._lock:
-            return next(self._items)
-
-    def forget(self) -> None:
-        """There are no more items."""
-        self._items = iter(())

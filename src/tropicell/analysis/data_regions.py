@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tropicell._runtime.arrays import IntArray
-from tropicell._runtime.threads import ThreadPool
+from tropicell._runtime.parts import in_turn
 from tropicell.analysis import graph
 from tropicell.errors import InvalidInputError, require
 from tropicell.network.network import Network
@@ -162,11 +162,7 @@ class DataRegions:
             kernels.find_nearest(some, kernels.Weighted(data, data_weights), bits, nearest)
             best[part], found[part] = part_best, order[part_found]
 
-        if workers == 1:
-            search(0)
-        else:
-            with ThreadPool(workers) as pool:
-                pool.map(search, range(workers))
+        in_turn(search, range(workers), workers)
         return found, best
 
     @cached_property

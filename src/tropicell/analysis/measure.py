@@ -80,7 +80,7 @@ def _by_cells(regions: Regions, workers: int) -> FloatArray:
     for regions that it does not have: those of float arithmetic need not be the true ones.
     """
     from tropicell.engines.cells.task import CellTask  # noqa: PLC0415 - imports Numba
-    from tropicell.engines.threads import UnitRun  # noqa: PLC0415
+    from tropicell.engines.scheduler import UnitRun  # noqa: PLC0415
 
     run = UnitRun(CellTask(regions.network, regions.domain, volumes=True), workers)
     sizes, at = np.full(len(regions), np.nan), 0

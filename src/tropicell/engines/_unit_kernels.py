@@ -8,22 +8,22 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tropicell._runtime.jit import kernel
 
-#: Steps of what a kernel does with a unit: put its nodes on the stack, search, write columns of
-#: regions, write what is left.
-PUT, RUN, COLUMNS, STACK = 1, 2, 4, 8
-
-#: Why such a kernel ends, besides the reasons of the search: all is done; the stack is too small
-#: for the unit; there is no room for columns, or for what is left.
-ENDED, TOO_SMALL, COLUMNS_FULL, BLOCK_FULL = 100, 101, 102, 103
+#: Why such a kernel ends, besides the reasons of the search: all is done; there is not enough room
+#: to put the unit's nodes where the search wants them.
+ENDED, TOO_SMALL = 100, 101
 
 #: What is left of a unit becomes at most so many units.
 MOST_CHILDREN = 16
 
-#: Places of a kernel's results: bytes of what is left, number of groups, number of lines of facets,
-#: where groups begin, and their weights.
-SIZE, GROUPS, LINES, STARTS = 0, 1, 2, 3
+#: Places of a kernel's results: number of groups, where they begin, and their weights (see
+#: `cut_into_groups`); and for the half-spaces engine two numbers that say what is needed, and
+#: whether the unit has no further regions.
+GROUPS, NEEDED, COMPLETE, STARTS = 0, 1, 3, 4
 WEIGHTS = STARTS + MOST_CHILDREN + 1
 RESULT_SIZE = WEIGHTS + MOST_CHILDREN + 1
 
@@ -72,3 +72,44 @@ def cut_into_groups(weights: Any, few: float, result: Any) -> None:
     result[STARTS + count] = 0
     result[WEIGHTS + count] = int(min(mine, HEAVIEST))
     result[GROUPS] = count + 1
+
+
+# --- patterns -------------------------------------------------------------------------------------
+
+_NONE, _ONE = np.uint64(0), np.uint64(1)
+
+#: The lowest bit of each of eight bytes; eight bytes that are 0 or 1, times the other number, have
+#: them as bits, the first one lowest, in the top byte.
+_LOWEST, _GATHER = np.uint64(0x0101010101010101), np.uint64(0x0102040810204080)
+
+
+def pattern_rows(count: int, neurons: int) -> NDArray[np.uint8]:
+    """Room for unpacked patterns, a byte a neuron; a row has bytes for whole words of bits."""
+    return np.empty((count, 64 * max(1, -(-neurons // 64))), np.uint8)
+
+
+@kernel
+def pack_pattern(pattern: Any, neurons: int, bits: int, words: Any) -> None:
+    """Pack a pattern like `tropicell.regions.columns.PackedPatterns`.
+
+    Bytes beyond the last neuron may be anything.
+    """
+    if bits > 1:
+        for w in range(len(words)):
+            words[w] = _NONE
+        for j in range(neurons):
+            for b in range(bits):
+                if (pattern[j] >> b) & 1:
+                    bit = j * bits + b
+                    words[bit >> 6] |= _ONE << np.uint64(bit & 63)
+        return
+    eights, last = pattern.view(np.uint64), len(words) - 1
+    for w in range(len(words)):
+        word = _NONE
+        for i in range(8):
+            byte = ((eights[8 * w + i] & _LOWEST) * _GATHER) >> np.uint64(56)
+            word |= byte << np.uint64(8 * i)
+        words[w] = word
+    tail = np.uint64(neurons - 64 * last)
+    if tail < np.uint64(64):
+        words[last] &= (_ONE << tail) - _ONE

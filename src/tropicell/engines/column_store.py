@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from array import array
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tropicell._runtime.parts import in_parts
-from tropicell.regions.columns import Columns, Ragged, placed
-
-#: Batches that a thread copies at a time, at least, and number of parts for all threads, at most.
-_LEAST, _PARTS = 8, 64
-
-#: Bytes that must be free when all columns have their place: some, and some for each region.
-_SPARE, _SPARE_EACH = 2**20, 64
+from tropicell.engines import tuning
+from tropicell.regions.columns import Columns, Ragged
 
 _NAMES = ("words", *Columns._fields[1:])
 
@@ -43,19 +37,11 @@ class Store:
     def __init__(self, workers: int = 1) -> None:
         self._workers = workers
         self._batches: list[tuple[Any, ...]] = []
-        self._places = array("q")  # of all columns of all batches
         self.regions = 0
 
     def add(self, columns: Columns) -> None:
         """Regions that come next."""
-        columns = placed(columns)
-        places = len(self._places)
-        try:
-            self._places.extend(columns.places)
-            self._batches.append((columns.packed.words, *columns[1:]))
-        except MemoryError:  # all of a batch, or nothing of it
-            del self._places[places:]
-            raise
+        self._batches.append((columns.packed.words, *columns[1:]))
         self.regions += len(columns.packed)
 
     def join(self) -> dict[str, Any]:
@@ -65,52 +51,43 @@ class Store:
         is no memory for that, the later half of the batches is let go instead, and again, until
         there is; `regions` says how many are left.
         """
-        table = np.array(self._places, np.int64).reshape(len(self._batches), len(_NAMES), 2)
-        self._places = array("q")
         while True:
             try:
-                batches, moves, whole = self._batches, *self._space(table)
+                whole = self._space()
                 break
             except MemoryError:
-                half = len(self._batches) // 2
-                self.regions = sum(len(batch[0]) for batch in self._batches[:half])
-                del self._batches[half:]
-                table = table[:half]
-        self._batches = []
+                del self._batches[len(self._batches) // 2 :]
+                self.regions = sum(len(batch[0]) for batch in self._batches)
+        batches, self._batches = self._batches, []
+        columns = list(zip(*batches, strict=True))
+        ends = [
+            [] if space is None else [0, *accumulate(map(len, parts))]
+            for space, parts in zip(whole, columns, strict=False)
+        ]
+        del columns
 
         def copy(rows: slice) -> None:
-            copy_parts(steps[rows].reshape(-1, 3))
+            for column, (space, end) in enumerate(zip(whole, ends, strict=False)):
+                if space is not None:
+                    parts = [batch[column] for batch in batches[rows]]
+                    np.concatenate(parts, out=space[end[rows.start] : end[rows.stop]])
             batches[rows] = [()] * (rows.stop - rows.start)
 
-        if moves:
-            from tropicell.engines._column_kernels import copy_parts  # noqa: PLC0415 - Numba: slow
+        now = tuning.current
+        size = max(now.joined, -(-len(batches) // now.joined_parts))
+        in_parts(copy, len(batches), self._workers, size)
+        return dict(zip(_NAMES, whole, strict=True))
 
-            steps = np.stack(moves, axis=1)
-            in_parts(copy, len(batches), self._workers, max(_LEAST, -(-len(batches) // _PARTS)))
-        return dict(zip(_NAMES, whole or [None] * len(_NAMES), strict=True))
-
-    def _space(self, table: NDArray[np.int64]) -> tuple[list[NDArray[np.int64]], list[Any]]:
-        """Space for all columns, some of them filled, and what is to be copied to the others."""
-        batches = self._batches
-        few = len(batches) < _LEAST
-        whole: list[Any] = []
-        moves: list[NDArray[np.int64]] = []
-        for column, parts in enumerate(zip(*batches, strict=True)):
-            if any(part is None for part in parts):
-                whole.append(None)
-                continue
-            # Numbers of any length are memory that only Python may copy.
-            if few or parts[0].dtype.hasobject:
-                whole.append(np.concatenate(parts))
-                continue
-            shape = (sum(map(len, parts)), *parts[0].shape[1:])
-            whole.append(np.empty(shape, parts[0].dtype))
-            sources, sizes = table[:, column].T
-            targets = whole[-1].ctypes.data + np.cumsum(sizes) - sizes
-            moves.append(np.stack([targets, sources, sizes], axis=1))
+    def _space(self) -> list[Any]:
+        """An array for each column, or None, that all batches fit into."""
+        whole: list[Any] = [None] * len(_NAMES)
+        for column, parts in enumerate(zip(*self._batches, strict=True)):
+            if not any(part is None for part in parts):
+                shape = (sum(map(len, parts)), *parts[0].shape[1:])
+                whole[column] = np.empty(shape, parts[0].dtype)
         # What is yet to be made of them (where rows end) must find memory, too: try that here.
-        np.empty(_SPARE + _SPARE_EACH * self.regions, np.uint8)
-        return moves, whole
+        np.empty(tuning.current.spare + tuning.current.spare_each * self.regions, np.uint8)
+        return whole
 
 
 def ragged(values: Any, counts: Any) -> Ragged | None:

@@ -1,70 +1,62 @@
-"""Units of work: an enumeration as a list of small jobs that do not depend on who does them.
+"""Units: a search as a list of small parts that do not depend on who does them.
 
-A *unit* is a part of the tree of cells: some open nodes, as plain arrays (patterns, polygons or
-bases; no affine maps). A worker runs a unit until it has found a fixed number of regions, and hands
-back what it found and what is left, as new units. What a unit gives depends on nothing but the
-unit, so the regions of all units, each followed by those of the units that are left of it, come in
-one order, whatever the number of threads, and also when a run is broken off and continued.
+A *task* is a search: an engine on a network and a domain. A *unit* is a part of it that one worker
+does: some open nodes of the tree of cells, as plain arrays (patterns, polygons or bases; no affine
+maps). A worker runs a unit until it has found a fixed number of regions, and hands back what it
+found and what is left, as new units. What a unit gives depends on nothing but the unit, so the
+regions of all units, each followed by those of the units that are left of it, come in one order,
+whatever the number of threads, and also when a run is broken off and continued.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tropicell._runtime.memory import Slab
-from tropicell.engines._unit_kernels import GROUPS, HEAVIEST, MOST_CHILDREN, SIZE, STARTS, WEIGHTS
+from tropicell.engines import tuning
+from tropicell.engines._unit_kernels import GROUPS, HEAVIEST, MOST_CHILDREN, STARTS, WEIGHTS
 from tropicell.engines.cells._exact_cells import ExactCell
-from tropicell.engines.packed import Arrays, Layout, Packed
 from tropicell.regions.columns import Columns
 
-__all__ = [
-    "Arrays",
-    "Outcome",
-    "Task",
-    "Unit",
-    "Worker",
-    "children",
-    "chunks",
-    "few_of",
-    "first_generation",
-    "growth_of",
-    "weight_of",
-]
+Arrays = dict[str, NDArray[Any]]
 
-#: A unit ends after so many regions (times the task's `grain`), more in later generations: first a
-#: few, so that all threads soon have something to do; then as many as take some milliseconds, so
-#: that handing them out costs little (every unit needs Python's lock for a while, for which all
-#: threads wait). From the last of these generations on, a unit that probably has more ends after
-#: twice as many, one that has more than four times as many after four times as many: large units
-#: are taken first, so at the end there are small ones, and no thread has long to go. Where there
-#: are so many generations (one more doubling with every fourth from `_LATE` on) there is much to
-#: do, and units may take longer.
-LIMITS = (2, 8, 128)
-_LATE, LAST_LIMIT = 32, 2048
 
-#: What is left of a unit becomes no more units than one for so many regions expected, times the
-#: `grain`.
-FEW = 32.0
+class Nodes(NamedTuple):
+    """Some of the open nodes that an engine has written to arrays.
 
-#: A search that is expected to have no more regions (times the `grain`) begins with the limit of
-#: such a generation: a small one is done sooner than it can be handed out.
-_SMALL, _MEDIUM = (64, 2), (4096, 1)
+    Units that are left of one share the arrays: nothing is cut or copied until one of them is run,
+    by a kernel, or goes to another process.
+
+    Attributes
+    ----------
+    arrays : tuple of arrays
+        In the form of the engine; ``arrays.part(first, last)`` are copies for some nodes alone.
+    first, last : int
+        Nodes first … last - 1.
+    """
+
+    arrays: Any
+    first: int
+    last: int
+
+    def __reduce__(self) -> Any:
+        alone = self.arrays.part(self.first, self.last)
+        return Nodes, (alone, 0, self.last - self.first)
 
 
 class Unit(NamedTuple):
-    """A part of an enumeration.
+    """A part of a search.
 
     Attributes
     ----------
     generation : int
         How often it was split off.
-    stack : mapping of arrays
-        Open nodes, in the form of the engine.
+    nodes : Nodes or None
+        Where to begin; None: at the root, or with `cells`.
     cells : tuple of ExactCell
         Cells in exact form that wait (cells engine only).
     doubtful : bool
@@ -74,7 +66,7 @@ class Unit(NamedTuple):
     """
 
     generation: int
-    stack: Mapping[str, NDArray[Any]]
+    nodes: Nodes | None = None
     cells: tuple[ExactCell, ...] = ()
     doubtful: bool = False
     weight: float = HEAVIEST
@@ -84,16 +76,16 @@ class Unit(NamedTuple):
 
         Examples
         --------
-        >>> [Unit(9, {}, weight=weight).limit(grain=10) for weight in (100, 2000, 9000)]
+        >>> [Unit(9, weight=weight).limit(grain=10) for weight in (100, 2000, 9000)]
         [1280, 2560, 5120]
         """
-        last = len(LIMITS) - 1
-        if self.generation < last:
-            return LIMITS[self.generation] * grain
-        usual = LIMITS[-1] * grain
-        doublings = min(max(0, (self.generation - _LATE) // 4), 20)
+        now = tuning.current
+        if self.generation < len(now.limits) - 1:
+            return now.limits[self.generation] * grain
+        usual = now.limits[-1] * grain
+        doublings = min(max(0, (self.generation - now.late) // 4), 20)
         doublings += (self.weight >= usual) + (self.weight >= 4 * usual)
-        return min(usual << doublings, LAST_LIMIT * grain)
+        return min(usual << doublings, now.last_limit * grain)
 
 
 @dataclass(slots=True)
@@ -123,20 +115,20 @@ class Worker(Protocol):
 
 
 class Task(Protocol):
-    """An engine on a network and a domain.
+    """A search: an engine on a network and a domain.
 
-    The number of regions after which a unit ends is a multiple of `grain`: more where regions are
-    found faster. What is left of it becomes no more units than one for `few` regions expected.
-    `slow`: one call of a kernel may take more than a tenth of a second; it sees the flag of the
-    `Halt` of the thread that made the worker.
+    Attributes
+    ----------
+    grain : int
+        The number of regions after which a unit ends is a multiple of it: more where regions are
+        found faster.
+    slow : bool
+        Whether one call of a kernel may take more than a tenth of a second; it sees the flag of
+        the `Halt` of the thread that made the worker.
     """
 
     grain: int
     slow: bool
-
-    @property
-    def few(self) -> float:
-        """It can't be set: kernels get a copy when the task is made."""
 
     def root(self) -> Unit:
         """All that there is to do."""
@@ -144,10 +136,10 @@ class Task(Protocol):
     def worker(self) -> Worker:
         """Somebody who does it."""
 
-    def describe(self, unit: Unit) -> dict[str, Any]:
-        """All of a unit but its arrays, as JSON."""
+    def describe(self, unit: Unit) -> tuple[dict[str, Any], Arrays]:
+        """A unit as JSON and arrays, for files."""
 
-    def restored(self, described: dict[str, Any], stack: Arrays) -> Unit:
+    def restored(self, described: dict[str, Any], arrays: Arrays) -> Unit:
         """A unit from its description and arrays, which may come from anywhere.
 
         Raises
@@ -155,11 +147,6 @@ class Task(Protocol):
         ValueError
             If a worker could not run it safely.
         """
-
-
-def few_of(grain: int) -> float:
-    """Regions for which there is a unit: see `FEW`."""
-    return FEW * grain
 
 
 def first_generation(regions: float, grain: int) -> int:
@@ -170,10 +157,15 @@ def first_generation(regions: float, grain: int) -> int:
     >>> [first_generation(regions, grain=16) for regions in (22, 5000, 1e6)]
     [2, 1, 0]
     """
-    for most, generation in (_SMALL, _MEDIUM):
-        if regions <= most * grain:
-            return generation
-    return 0
+    if regions <= tuning.current.small * grain:
+        return 2
+    return 1 if regions <= tuning.current.medium * grain else 0
+
+
+def need(fine: Any, what: str) -> None:
+    """Raise ValueError that names a part of a unit in a file, unless it is fine."""
+    if not fine:
+        raise ValueError(what)
 
 
 def weight_of(described: dict[str, Any]) -> float:
@@ -185,8 +177,7 @@ def weight_of(described: dict[str, Any]) -> float:
         If there can't be such a weight.
     """
     weight = float(described.get("weight", HEAVIEST))  # it was not always written
-    if not 0 <= weight <= HEAVIEST:
-        raise ValueError(f"weight {weight}")
+    need(0 <= weight <= HEAVIEST, f"weight {weight}")
     return weight
 
 
@@ -227,30 +218,25 @@ def _subsets(n: float, most: int) -> float:
 
 
 def children(
-    layout: Layout, blocks: Slab, result: Sequence[int], nodes: int, generation: int, doubtful: bool
+    arrays: Any, count: int, result: NDArray[np.int64], generation: int, doubtful: bool
 ) -> list[Unit]:
-    """What a kernel has written to a block as units, those on top of the stack first.
+    """Open nodes as units, those on top of the stack first.
 
     Parameters
     ----------
-    layout : Layout
-    blocks : Slab
-        Where the block is.
-    result : sequence of int
-        See `_unit_kernels`.
-    nodes : int
-        Nodes on the stack.
+    arrays, count
+        See `Nodes`: so many nodes, the bottom one first.
+    result : ndarray
+        How `cut_into_groups` has cut them.
     generation, doubtful
         Of the units.
     """
-    piece, at, end = blocks.piece, blocks.used >> 3, nodes
-    units = []
-    for k in range(result[GROUPS]):
-        begin = result[STARTS + k]
-        stack = Packed(layout, piece, at, begin, end)
-        units.append(Unit(generation, stack, (), doubtful, result[WEIGHTS + k]))
+    units, end, numbers = [], count, result.tolist()
+    for k in range(numbers[GROUPS]):
+        begin = numbers[STARTS + k]
+        weight = numbers[WEIGHTS + k]
+        units.append(Unit(generation, Nodes(arrays, begin, end), (), doubtful, weight))
         end = begin
-    blocks.used += result[SIZE]
     return units
 
 

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tropicell._runtime.memory import address_of
 from tropicell.network.patterns import PatternArray
 
 
@@ -220,38 +219,6 @@ class Columns(NamedTuple):
     facet_counts: NDArray[np.int64] | None = None
 
 
-class PlacedColumns(Columns):
-    """Columns whose places are known: they are joined by their addresses.
-
-    Finding out the address of an array takes Python longer than all else that is done with a batch.
-
-    Attributes
-    ----------
-    places : tuple of int
-        Address and bytes of every column, one after the other; 0 and 0 where there is none.
-        Nothing if some columns were replaced.
-    """
-
-    places: tuple[int, ...] = ()
-
-
-def placed(columns: Columns) -> PlacedColumns:
-    """The same columns, each in one piece of memory."""
-    if isinstance(columns, PlacedColumns) and columns.places:
-        return columns
-    packed = columns.packed
-    words = np.ascontiguousarray(packed.words)
-    given: tuple[Any, ...] = columns[1:]
-    others = [None if array is None else np.ascontiguousarray(array) for array in given]
-    found = PlacedColumns._make([PackedPatterns(words, packed.neurons, packed.bits), *others])
-    found.places = tuple(number for array in (words, *others) for number in _place(array))
-    return found
-
-
-def _place(array: NDArray[Any] | None) -> tuple[int, int]:
-    return (0, 0) if array is None else (address_of(array), array.nbytes)
-
-
 def first(columns: Columns, n: int) -> Columns:
     """The first n regions of a batch."""
     if len(columns.packed) <= n:
@@ -275,8 +242,6 @@ def first(columns: Columns, n: int) -> Columns:
 
 def size_of(columns: Columns) -> int:
     """Bytes that a batch takes."""
-    if isinstance(columns, PlacedColumns) and columns.places:
-        return sum(columns.places[1::2])
     arrays = [column for column in columns[1:] if column is not None]
     return columns.packed.nbytes + sum(int(array.nbytes) for array in arrays)
 

@@ -18,8 +18,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from tropicell.engines.scheduler import UnitRun
 from tropicell.engines.table import load, task_of
-from tropicell.engines.threads import UnitRun
 from tropicell.engines.units import Task, Unit
 from tropicell.errors import CheckpointError, InvalidInputError, TropicellError, require
 from tropicell.geometry.arithmetic import ArithmeticName

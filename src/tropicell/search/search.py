@@ -27,8 +27,8 @@ from tropicell.search.checkpoint import Checkpoint, CheckpointFile, identity
 
 if TYPE_CHECKING:
     from tropicell.engines.gpu._layout import Backend as DeviceBackend
+    from tropicell.engines.scheduler import UnitRun
     from tropicell.engines.table import Engine
-    from tropicell.engines.threads import UnitRun
     from tropicell.engines.units import Task, Unit
     from tropicell.search.folder import RegionFolder
 
@@ -216,7 +216,7 @@ class Search:
         pausing: bool,
     ) -> EngineRun:
         """The run; and `keeper`, the checkpoint or folder from which it goes on."""
-        from tropicell.engines.threads import UnitRun  # noqa: PLC0415 - Numba is slow to import
+        from tropicell.engines.scheduler import UnitRun  # noqa: PLC0415 - Numba is slow to import
 
         options, network, domain = self.options, self.network, self.domain
         if options.engine_backend == "ray":

@@ -13,8 +13,9 @@ def units_to_arrays(task: Task, units: Sequence[Unit]) -> tuple[list[dict[str, A
     arrays: Arrays = {}
     described = []
     for k, unit in enumerate(units):
-        arrays |= {f"u{k}.{name}": array for name, array in unit.stack.items()}
-        described.append(task.describe(unit))
+        entry, mine = task.describe(unit)
+        arrays |= {f"u{k}.{name}": array for name, array in mine.items()}
+        described.append(entry)
     return described, arrays
 
 

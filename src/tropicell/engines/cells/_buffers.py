@@ -10,8 +10,8 @@ import numpy as np
 
 from tropicell._runtime.interruption import check
 from tropicell._runtime.memory import Blueprint
-from tropicell.engines._column_kernels import pattern_rows
-from tropicell.engines._unit_kernels import RESULT_SIZE
+from tropicell.engines import tuning
+from tropicell.engines._unit_kernels import RESULT_SIZE, pattern_rows
 from tropicell.engines.cells._exact_cells import ExactCell, polygon, ray_basis
 from tropicell.engines.cells._state import (
     FINE_PLACES,
@@ -32,10 +32,9 @@ from tropicell.engines.cells._state import (
 )
 from tropicell.network._layer_maps import LayerMaps
 from tropicell.network.flat import FlatNetwork
+from tropicell.regions.columns import PackedPatterns
 
-#: A batch has at most so many regions, and so many bytes of patterns.
-BATCH_REGIONS = 1 << 14
-_BATCH_BYTES = 1 << 25
+#: Cells for exact arithmetic that a kernel has room for.
 _UNSURE_CELLS = 1024
 
 #: Records of a stack, at first.
@@ -52,7 +51,7 @@ UnsureCell = tuple[int, bytes, bytearray, list[int], list[int]]
 # --- all arrays of a worker -----------------------------------------------------------------------
 
 
-def room_for(flat: FlatNetwork, exact: bool, store: bool) -> Blueprint[CellRoom]:
+def room_for(flat: FlatNetwork, exact: bool, store: bool, bits: int) -> Blueprint[CellRoom]:
     """How to make what a worker needs.
 
     Kernels write numbers before they read them. With float arithmetic they read error bounds of 0
@@ -75,7 +74,7 @@ def room_for(flat: FlatNetwork, exact: bool, store: bool) -> Blueprint[CellRoom]
                 change=np.zeros(d + 2),
             ),
             stack=(plane_stack if d == 2 else cone_stack)(flat, free),
-            out=CellBatch(*map(unused, batch_arrays(flat, store))),
+            out=CellBatch(*map(unused, batch_arrays(flat, store, bits))),
             unsure=Unsure(*map(unused, unsure_arrays(flat))),
             state=np.zeros(STATE_SIZE, np.int64),
             result=np.zeros(RESULT_SIZE, np.int64),
@@ -110,6 +109,7 @@ def plane_stack(flat: FlatNetwork, free: Callable[[Any], Any] = lambda array: ar
             pattern=zeros(flat.neurons, np.uint8),
             known=zeros(1, np.int64),
         ),
+        weights=free(zeros(_RECORDS)),
     )
 
 
@@ -145,6 +145,7 @@ def cone_stack(flat: FlatNetwork, free: Callable[[Any], Any]) -> ConeStack:
         faces=zeros((d + 3, rays), np.int64),
         square=zeros((d, d)),
         halt=zeros(1, np.uint8),
+        weights=free(zeros(_RECORDS)),
     )
 
 
@@ -168,25 +169,26 @@ def _minor_terms(d: int) -> Any:
     return np.array(terms, np.int64).reshape(-1, TERM_PLACES)
 
 
-def batch_arrays(flat: FlatNetwork, store: bool) -> CellBatch:
-    """Buffers for a batch of regions; tiny ones if regions are only counted.
+def batch_arrays(flat: FlatNetwork, store: bool, bits: int) -> CellBatch:
+    """Buffers for regions whose patterns have so many bits a neuron; tiny ones for counting.
 
     They are not cleared: memory that is not used costs nothing.
     """
     neurons = flat.neurons
     d = flat.dimension
-    n = min(BATCH_REGIONS, max(64, _BATCH_BYTES // max(neurons, 1))) if store else 1
+    now = tuning.current
+    n = min(now.batch_regions, max(64, now.batch_bytes // max(neurons, 1))) if store else 1
     corners = max(n * (8 if d <= 3 else 24), 4096) if store else 1
     return CellBatch(
-        patterns=pattern_rows(n, neurons),
+        words=np.empty((n, PackedPatterns.words_for(neurons, bits)), np.uint64),
         witnesses=np.empty((n, d)),
-        volumes=np.empty(n),
         bounded=np.empty(n, np.bool_),
-        inside=np.empty(n, np.bool_),
+        volumes=np.empty(n),
         vertices=np.empty((corners, d + 1)),
         vertex_counts=np.empty(n, np.int64),
-        labels=np.empty(corners, np.int64),
+        lines=np.empty(corners, np.int32),
         facet_counts=np.empty(n, np.int64),
+        pattern=pattern_rows(1, neurons)[0],
     )
 
 
@@ -194,7 +196,7 @@ def unsure_arrays(flat: FlatNetwork) -> Unsure:
     """Buffers for the cells that need exact arithmetic."""
     neurons = flat.neurons
     lines = flat.most_lines
-    n = max(16, min(_UNSURE_CELLS, _BATCH_BYTES // max(neurons, 1)))
+    n = max(16, min(_UNSURE_CELLS, tuning.current.batch_bytes // max(neurons, 1)))
     return Unsure(
         layers=np.empty(n, np.int64),
         patterns=np.empty((n, neurons), np.uint8),

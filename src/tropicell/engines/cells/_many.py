@@ -1,8 +1,8 @@
 """Counting many networks of one shape in the plane: the plane kernel in a loop without Python.
 
 To prepare a network for the kernel takes longer than to count its hundred regions. So of networks
-that differ in their numbers only, a kernel gets the addresses of these, and copies, prepares and
-counts one network after the other. What it cannot do (a sign in doubt, numbers of unusual size) it
+that differ in their numbers only, a kernel gets these numbers, and prepares and counts one network
+after the other. What it cannot do (a sign in doubt, numbers of unusual size) it
 leaves to the ordinary way.
 """
 
@@ -16,9 +16,11 @@ import numpy as np
 
 from tropicell._runtime.arrays import FloatArray, IntArray
 from tropicell._runtime.interruption import check
-from tropicell._runtime.jit import Entry, copy_bytes, inner_kernel, kernel
-from tropicell._runtime.memory import Blueprint, address_of
-from tropicell.engines._column_kernels import ColumnForm
+from tropicell._runtime.jit import (
+    Entry,
+    kernel,
+)
+from tropicell._runtime.memory import Blueprint
 from tropicell.engines.cells import _buffers as buffers
 from tropicell.engines.cells._exact_cells import ExactCells
 from tropicell.engines.cells._search import search_polygons
@@ -76,12 +78,7 @@ class NetworkShape(NamedTuple):
     seeds: tuple[Seeds, Seeds]  # the second ones where `_load` says so
     pointed: bool  # whether the domain has a corner; then both seeds are the same
     domain: FloatArray  # rows r with r · (x, 1) >= 0, in the inputs' own scale
-    sizes: IntArray  # bytes of the numbers of every layer
-
-    @property
-    def numbers(self) -> int:
-        """How many numbers a network has."""
-        return int(self.sizes.sum()) // 8
+    numbers: int  # how many numbers a network has
 
 
 def shape_of(network: Network, domain: Domain) -> NetworkShape | None:
@@ -97,14 +94,14 @@ def shape_of(network: Network, domain: Domain) -> NetworkShape | None:
         return None
     a, b = domain.inequalities(2)
     rows = np.ascontiguousarray(np.concatenate([-a, b[:, None]], axis=1))
-    sizes = np.array([affine.numbers.nbytes for affine in layers])
+    numbers = sum(len(affine.numbers) for affine in layers)
     if root.cone.pointed:
         seeds = buffers.plane_seeds(flat, [root])
-        return NetworkShape(flat, (seeds, seeds), True, rows, sizes)
+        return NetworkShape(flat, (seeds, seeds), True, rows, numbers)
     if len(b) or not flat.lines.plain[1] or layers[0].width < 2:
         return None
     left, right = (_parts(network, domain, flat, turned) for turned in (False, True))
-    return NetworkShape(flat, (left, right), False, rows, sizes)
+    return NetworkShape(flat, (left, right), False, rows, numbers)
 
 
 def _parts(network: Network, domain: Domain, flat: FlatNetwork, turned: bool) -> Seeds:
@@ -135,21 +132,6 @@ def _twin(network: Network, first: FloatArray) -> Network:
 # --- counting -------------------------------------------------------------------------------------
 
 
-def addresses(network: Network) -> bytes:
-    """Where the numbers of all layers lie (see `Affine`), in 8 bytes each.
-
-    To ask all layers of thousands of networks takes longer than to count small ones, so a network
-    remembers it.
-    """
-
-    def find() -> bytes:
-        numbers = (layer.affine.numbers for layer in network.layers)
-        return np.array([address_of(array) for array in numbers], np.int64).tobytes()
-
-    found: bytes = network.remember("addresses", find)
-    return found
-
-
 class Counting:
     """How networks of one shape are counted: what all threads read."""
 
@@ -159,13 +141,14 @@ class Counting:
             exact=exact,
             tolerance=tolerance,
             store=False,
-            form=ColumnForm(shape.flat.neurons, bits=1, dimension=2, volumes=False),
+            bits=1,
+            volumes=False,
             few=1.0,
             growth=np.ones(0),
         )
         self.kernel = Entry(count_some)
         self._numbers = Blueprint(lambda _: _new_numbers(shape))
-        self._room = buffers.room_for(shape.flat, exact, store=False)
+        self._room = buffers.room_for(shape.flat, exact, store=False, bits=1)
 
     def counter(self) -> Counter:
         """What one thread needs."""
@@ -177,30 +160,28 @@ class Counter:
 
     def __init__(self, counting: Counting, numbers: NetworkNumbers, room: CellRoom) -> None:
         self._counting = counting
-        self._numbers, self._target = numbers, address_of(numbers.numbers)
-        self._room = room
+        self._numbers, self._room = numbers, room
 
     def count(self, networks: Sequence[Network]) -> IntArray:
         """The numbers of regions of networks of the shape, `LEFT` where it can't tell."""
         counting, first = self._counting, 0
         shape, options = counting.shape, counting.options
-        places = np.frombuffer(b"".join(map(addresses, networks)), np.int64)
+        layers = [layer for network in networks for layer in network.layers]
+        given = np.concatenate([layer.affine.numbers for layer in layers])
+        rows = given.reshape(len(networks), shape.numbers)
         counts = np.full(len(networks), LEFT)
         while first < len(networks):
             check()
-            target, room = self._target, self._room
-            first = counting.kernel(
-                shape, places, self._numbers, target, room, options, first, counts
-            )
+            room = self._room
+            first = counting.kernel(shape, rows, self._numbers, room, options, first, counts)
             if first < len(networks) and counts[first] != PAUSED:
                 self._room = room._replace(stack=buffers.grown(room.stack))
         return counts
 
 
 class NetworkNumbers(NamedTuple):
-    """The numbers of one network: one after the other, and as the plane kernel reads them."""
+    """The numbers of one network as the plane kernel reads them."""
 
-    numbers: FloatArray
     bias: FloatArray
     weights: FloatArray
     slack: FloatArray
@@ -212,7 +193,6 @@ class NetworkNumbers(NamedTuple):
 def _new_numbers(shape: NetworkShape) -> NetworkNumbers:
     maps, lines = shape.flat
     return NetworkNumbers(
-        np.zeros(shape.numbers),
         np.zeros(len(maps.bias)),
         np.zeros(len(maps.weights)),
         np.zeros(len(lines.line_row)),
@@ -228,9 +208,8 @@ def _new_numbers(shape: NetworkShape) -> NetworkNumbers:
 @kernel
 def count_some(
     shape: Any,
-    places: Any,
+    rows: Any,
     numbers: Any,
-    target: int,
     room: Any,
     options: Any,
     first: int,
@@ -243,19 +222,17 @@ def count_some(
     Parameters
     ----------
     shape : NetworkShape
-    places : ndarray
-        Addresses of the networks' numbers, layer by layer; ``shape.sizes`` are their bytes.
+    rows : ndarray, shape (networks, numbers)
+        For every network its numbers, layer by layer.
     numbers : NetworkNumbers
         Room for those of one network.
-    target : int
-        The address of ``numbers.numbers``.
     room : CellRoom
     options : CellOptions
     first : int
     counts : ndarray
         Gets the numbers of regions.
     """
-    maps, lines, sizes, state = shape.flat.maps, shape.flat.lines, shape.sizes, room.state
+    maps, lines, state = shape.flat.maps, shape.flat.lines, room.state
     one = FlatNetwork(
         MapArrays(
             maps.dimension,
@@ -287,11 +264,7 @@ def count_some(
     for k in range(first, len(counts)):
         going_on = k == first and counts[k] == PAUSED
         counts[k] = LEFT
-        to = target
-        for layer in range(len(sizes)):
-            copy_bytes(to, places[k * len(sizes) + layer], sizes[layer])
-            to += sizes[layer]
-        start = _load(shape, numbers)
+        start = _load(shape, rows[k], numbers)
         if start < 0:
             continue
         if not going_on:
@@ -311,14 +284,14 @@ def count_some(
     return len(counts)
 
 
-@inner_kernel
-def _load(shape: Any, numbers: Any) -> int:
-    """Make the network ready whose numbers are there.
+@kernel(inner=True)
+def _load(shape: Any, row: Any, numbers: Any) -> int:
+    """Make the network ready whose numbers are in a row.
 
     Returns which of the seeds it starts from, or -1: leave it.
     """
     maps, lines, domain = shape.flat.maps, shape.flat.lines, shape.domain
-    tame, x, y, offset = _take(maps, numbers)
+    tame, x, y, offset = _take(maps, row, numbers)
     if not tame:
         return -1
     if offset == 0.0:
@@ -341,21 +314,21 @@ def _load(shape: Any, numbers: Any) -> int:
         return 0
     # The last two rows of the matrix that reads the input, the first one of the first layer; their
     # determinant has three roundings.
-    row, at = numbers.numbers, 2 * (maps.row_start[2] - maps.row_start[1]) - 4
+    at = 2 * (maps.row_start[2] - maps.row_start[1]) - 4
     p, q = row[at] * row[at + 3], row[at + 1] * row[at + 2]
     if not abs(p - q) > 4.0 * ROUND * (abs(p) + abs(q)) + TINY:
         return -1
     return 0 if p > q else 1
 
 
-@inner_kernel
-def _take(maps: Any, numbers: Any) -> tuple[bool, float, float, float]:
+@kernel(inner=True)
+def _take(maps: Any, row: Any, numbers: Any) -> tuple[bool, float, float, float]:
     """Put the numbers of one network where they belong; whether all but 0 are of ordinary size.
 
     And the largest slopes, and the largest bias, of the layers that read the input.
     """
     tame, x, y, offset = True, 0.0, 0.0, 0.0
-    row, at = numbers.numbers, 0
+    at = 0
     for layer in range(1, len(maps.row_start) - 1):
         begin = maps.row_start[layer]
         width = maps.row_start[layer + 1] - begin
@@ -385,7 +358,7 @@ def _take(maps: Any, numbers: Any) -> tuple[bool, float, float, float]:
     return tame, x, y, offset
 
 
-@inner_kernel
+@kernel(inner=True)
 def _power_of_two(slope: float, offset: float) -> float:
     """A power of two near the ratio of the largest slope to the largest offset."""
     ratio = slope / offset if slope > 0.0 else 1.0 / offset

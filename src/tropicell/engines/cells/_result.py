@@ -9,82 +9,51 @@ from itertools import zip_longest
 import numpy as np
 from flint import fmpq
 
-from tropicell._runtime.memory import Slab
-from tropicell.engines._column_kernels import (
-    BatchSizes,
-    ColumnForm,
-    cell_sections,
-    copy_cells,
-    pattern_rows,
-)
 from tropicell.engines.cells._exact_cells import Cone, ExactCell, Vector, cut, polygon
 from tropicell.engines.cells._state import CellBatch
 from tropicell.engines.cells._volume import polytope_volume
 from tropicell.geometry.arithmetic import FAR, nearest_float
 from tropicell.geometry.generators import volume
 from tropicell.network.flat import FlatNetwork
-from tropicell.regions.columns import Columns, PackedPatterns, PlacedColumns
+from tropicell.regions.columns import Columns, PackedPatterns
 
 
-def as_columns(batch: CellBatch, sizes: BatchSizes, form: ColumnForm, room: Slab) -> Columns:
-    """A batch with its patterns packed and the labels of its facets as boundaries; all is copied.
+def columns_of(
+    batch: CellBatch, begin: Sequence[int], end: Sequence[int], form: tuple[int, int], volumes: bool
+) -> Columns:
+    """Some regions of a batch, which are not copied.
 
     Parameters
     ----------
     batch : CellBatch
-    sizes : BatchSizes
-        Regions, corners and facets that count.
-    form : ColumnForm
-        Without volumes: they are left to be worked out when they are asked for.
-    room : Slab
-        Where the columns go.
+    begin, end : sequence of int
+        How many regions, corners and facets come before them, and with them.
+    form : tuple of int
+        Neurons, and bits for each.
+    volumes : bool
+        False: they are left to be worked out when they are asked for.
     """
-    room.reserve(cell_sections(sizes, form).end)
-    kept = copy_cells(batch, sizes, form, room.piece, room.used)
-    return columns_in(room, sizes, form, kept)
-
-
-def columns_in(room: Slab, sizes: BatchSizes, form: ColumnForm, kept: int) -> PlacedColumns:
-    """The columns that `copy_cells` has just written; so many facets were `kept`."""
-    n, corners, _ = sizes
-    neurons, bits, d, volumes = form
-    width = PackedPatterns.words_for(neurons, bits)
-    at, memory, to = room.used, room.piece.bytes, cell_sections(sizes, form)
-    found = PlacedColumns(
-        PackedPatterns(np.ndarray((n, width), np.uint64, memory, at + to.patterns), neurons, bits),
-        np.ndarray((n, d), np.float64, memory, at + to.witnesses),
-        np.ndarray(n, np.bool_, memory, at + to.bounded),
-        np.ndarray(n, np.float64, memory, at + to.volumes) if volumes else None,
-        np.ndarray((corners, d + 1), np.float64, memory, at + to.vertices),
-        np.ndarray(n, np.int64, memory, at + to.vertex_counts),
-        np.ndarray(kept, np.int32, memory, at + to.lines),
-        np.ndarray(n, np.int64, memory, at + to.facet_counts),
+    rows, corners, facets = map(slice, begin, end)
+    return Columns(
+        PackedPatterns(batch.words[rows], *form),
+        batch.witnesses[rows],
+        batch.bounded[rows],
+        batch.volumes[rows] if volumes else None,
+        batch.vertices[corners],
+        batch.vertex_counts[rows],
+        batch.lines[facets],
+        batch.facet_counts[rows],
     )
-    at += room.address
-    found.places = (
-        *(at + to.patterns, 8 * n * width, at + to.witnesses, 8 * n * d, at + to.bounded, n),
-        *((at + to.volumes, 8 * n) if volumes else (0, 0)),
-        *(at + to.vertices, 8 * corners * (d + 1), at + to.vertex_counts, 8 * n),
-        *(at + to.lines, 4 * kept, at + to.facet_counts, 8 * n),
-    )
-    room.used += to.end
-    return found
 
 
-def sizes_of(batch: CellBatch) -> BatchSizes:
-    """Regions, corners and facets of a batch that is full."""
-    return BatchSizes(len(batch.bounded), len(batch.vertices), len(batch.labels))
-
-
-def exact_batch(flat: FlatNetwork, cells: Sequence[ExactCell], *, volumes: bool) -> CellBatch:
-    """Regions that were finished in exact arithmetic, as columns."""
+def exact_columns(
+    flat: FlatNetwork, cells: Sequence[ExactCell], bits: int, *, volumes: bool
+) -> tuple[Columns, int]:
+    """Regions that were finished in exact arithmetic, and how many witnesses are not inside."""
     d = flat.dimension
     vertices: list[list[float]] = []
-    vertex_counts, labels, facet_counts = [], [], []
-    witnesses, sizes, bounded, inside = [], [], [], []
-    patterns = pattern_rows(len(cells), flat.neurons)
-    for row, cell in zip(patterns, cells, strict=True):
-        row[: len(cell.pattern)] = np.frombuffer(cell.pattern, np.uint8)
+    vertex_counts, facet_lines, facet_counts = [], [], []
+    witnesses, sizes, bounded, outside = [], [], [], 0
     for cell in cells:
         cone = cell.cone
         tight = cone.tight
@@ -101,28 +70,26 @@ def exact_batch(flat: FlatNetwork, cells: Sequence[ExactCell], *, volumes: bool)
         closed = all(ray[-1] > 0 for ray in rays) and not lines
         vertices += points
         vertex_counts.append(len(points))
-        labels += names
-        facet_counts.append(len(names))
+        boundaries = [abs(name) - 1 for name in names if abs(name) != 1]  # without infinity
+        facet_lines += boundaries
+        facet_counts.append(len(boundaries))
         witnesses.append(_witness(cone, d))
-        inside.append(_is_inside(cone, witnesses[-1]))
+        outside += not _is_inside(cone, witnesses[-1])
         bounded.append(closed)
-        if not closed:
-            sizes.append(np.inf)
-        elif not volumes:
-            sizes.append(np.nan)
-        else:
-            sizes.append(_volume(cone, points, tight))
-    return CellBatch(
-        patterns=patterns,
-        witnesses=np.array(witnesses).reshape(-1, d),
-        volumes=np.array(sizes),
-        bounded=np.array(bounded, np.bool_),
-        inside=np.array(inside, np.bool_),
-        vertices=np.array(vertices).reshape(-1, d + 1),
-        vertex_counts=np.array(vertex_counts, np.int64),
-        labels=np.array(labels, np.int64),
-        facet_counts=np.array(facet_counts, np.int64),
+        if volumes:
+            sizes.append(_volume(cone, points, tight) if closed else np.inf)
+    patterns = np.frombuffer(b"".join(cell.pattern for cell in cells), np.uint8)
+    columns = Columns(
+        PackedPatterns.pack(patterns.reshape(len(cells), flat.neurons), bits),
+        np.array(witnesses).reshape(-1, d),
+        np.array(bounded, np.bool_),
+        np.array(sizes) if volumes else None,
+        np.array(vertices).reshape(-1, d + 1),
+        np.array(vertex_counts, np.int64),
+        np.array(facet_lines, np.int32),
+        np.array(facet_counts, np.int64),
     )
+    return columns, outside
 
 
 def _to_floats(ray: Sequence[int]) -> list[float]:

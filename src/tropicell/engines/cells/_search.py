@@ -10,7 +10,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from tropicell._runtime.jit import inner_kernel, template
+from tropicell._runtime.jit import (
+    kernel,
+    template,
+)
+from tropicell.engines._unit_kernels import pack_pattern
 from tropicell.engines.cells import _cone as cone
 from tropicell.engines.cells import _plane as plane
 from tropicell.engines.cells._state import (
@@ -112,7 +116,7 @@ CONES = CellShape(
 )
 
 
-@inner_kernel
+@kernel(inner=True)
 def search_polygons(
     flat: Any, room: Any, seeds: Any, options: Any, most_regions: int, most_steps: int
 ) -> int:
@@ -136,7 +140,7 @@ def search_polygons(
     return _search(POLYGONS, flat, room, seeds, options, most_regions, most_steps)
 
 
-@inner_kernel
+@kernel(inner=True)
 def search_cones(
     flat: Any, room: Any, seeds: Any, options: Any, most_regions: int, most_steps: int
 ) -> int:
@@ -203,9 +207,9 @@ def _search(
             _start_layer(shape, lines, before, layer + 1, stack, exact, state)
             continue
         if (
-            state[OUT] >= len(out.volumes)
+            state[OUT] >= len(out.words)
             or state[OUT_CORNERS] + n > len(out.vertices)
-            or state[OUT_FACETS] + shape.n_facets(record) > len(out.labels)
+            or state[OUT_FACETS] + shape.n_facets(record) > len(out.lines)
         ):
             return BATCH_FULL
         if n > len(stack.old_corners):
@@ -278,9 +282,16 @@ def _store(shape: Any, flat: Any, room: Any, record: Any, options: Any) -> bool:
         and shape.emit(lines, stack, record, out, options, state)
     ):
         return False
-    k, corners, facets = state[OUT], record[N_CORNERS], shape.n_facets(record)
-    _copy_pattern(lines.row_start, stack.patterns, record, pattern, out.patterns[k])
-    out.inside[k] = options.exact
+    k, at, corners = state[OUT], state[OUT_FACETS], record[N_CORNERS]
+    _copy_pattern(lines.row_start, stack.patterns, record, pattern, out.pattern)
+    neurons = lines.row_start[lines.depth + 1] - lines.row_start[1]
+    pack_pattern(out.pattern, neurons, options.bits, out.words[k])
+    facets = 0
+    for i in range(shape.n_facets(record)):
+        line = abs(shape.facet_label(stack, record, i)) - 1
+        if line != 0:  # not infinity
+            out.lines[at + facets] = line
+            facets += 1
     out.vertex_counts[k] = corners
     out.facet_counts[k] = facets
     state[OUT] += 1
@@ -324,7 +335,7 @@ def _copy_pattern(row_start: Any, patterns: Any, record: Any, pattern: Any, to: 
         rest[j] = own[j]
 
 
-@inner_kernel
+@kernel(inner=True)
 def _pop(state: Any, record: Any) -> None:
     """Take the top cell off the stack."""
     state[TOP] -= 1

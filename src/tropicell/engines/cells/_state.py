@@ -199,6 +199,8 @@ class PlaneStack(NamedTuple):
     margin : ndarray
         See `MOST_CONFLICTS`, `MOST_PIECES`.
     fine : Fine
+    weights : ndarray
+        For every record a guess of how many regions the cell has.
     """
 
     records: NDArray[np.int64]
@@ -216,6 +218,7 @@ class PlaneStack(NamedTuple):
     sides: NDArray[np.float64]
     margin: NDArray[np.int64]
     fine: Fine
+    weights: NDArray[np.float64]
 
 
 class ConeStack(NamedTuple):
@@ -268,20 +271,33 @@ class ConeStack(NamedTuple):
     faces: NDArray[np.int64]
     square: NDArray[np.float64]
     halt: NDArray[np.uint8]
+    weights: NDArray[np.float64]
 
 
 class CellBatch(NamedTuple):
-    """Regions that the kernel hands over."""
+    """Where the regions go that kernels find, in the form in which they are handed out.
 
-    patterns: NDArray[np.uint8]
+    For what is not said here see `tropicell.regions.columns.Columns`.
+
+    Attributes
+    ----------
+    words : ndarray of uint64, shape (regions, words)
+        Packed patterns.
+    vertices, vertex_counts, lines : ndarray
+        There `corners`, `corner_counts`, `facet_lines`.
+    pattern : ndarray of uint8
+        Scratch: the pattern that is being packed, see `tropicell.engines._unit_kernels`.
+    """
+
+    words: NDArray[np.uint64]
     witnesses: NDArray[np.float64]
-    volumes: NDArray[np.float64]
     bounded: NDArray[np.bool_]
-    inside: NDArray[np.bool_]
+    volumes: NDArray[np.float64]
     vertices: NDArray[np.float64]
     vertex_counts: NDArray[np.int64]
-    labels: NDArray[np.int64]
+    lines: NDArray[np.int32]
     facet_counts: NDArray[np.int64]
+    pattern: NDArray[np.uint8]
 
 
 class Unsure(NamedTuple):

@@ -20,14 +20,21 @@ from numpy.typing import NDArray
 
 from tropicell._runtime.jit import Entry
 from tropicell._runtime.memory import Blueprint
-from tropicell.engines import unit_files
-from tropicell.engines._column_kernels import ColumnForm
+from tropicell.engines import tuning
+from tropicell.engines.cells import saved
 from tropicell.engines.cells._buffers import cone_seeds, plane_seeds, room_for
 from tropicell.engines.cells._exact_cells import ExactCell, ExactCells
 from tropicell.engines.cells._state import CellRoom, Seeds
 from tropicell.engines.cells._units import CellOptions, cone_unit, plane_unit
-from tropicell.engines.cells.worker import CellLayout, CellWorker
-from tropicell.engines.units import Arrays, Unit, few_of, first_generation, growth_of, weight_of
+from tropicell.engines.cells.worker import CellWorker
+from tropicell.engines.units import (
+    Arrays,
+    Nodes,
+    Unit,
+    first_generation,
+    growth_of,
+    weight_of,
+)
 from tropicell.errors import InvalidDomainError, InvalidInputError
 from tropicell.geometry.arithmetic import ArithmeticName
 from tropicell.network.domains import Domain, resolve
@@ -38,10 +45,6 @@ from tropicell.regions.columns import PackedPatterns
 #: With more inputs cells may have so many corners that cutting one takes long; and even more do
 #: not fit into memory.
 _MANY_INPUTS, _MOST_INPUTS = 5, 20
-
-#: In the plane, time goes to the boundaries of a layer: a unit of networks so wide has the usual
-#: limit.
-_WIDTH = 1024
 
 
 @dataclass(frozen=True)
@@ -87,9 +90,10 @@ def _plan(network: Network, domain: Domain) -> _CellPlan:
 
 def _grain(flat: FlatNetwork, store: bool) -> int:
     """So that a unit takes some milliseconds: see `tropicell.engines.units.Task`."""
+    now, counted = tuning.current, not store
     if flat.dimension == 2:
-        return max(2, min(_WIDTH // max(flat.width, 1), 8 if store else 16))
-    return 5 if store else 8
+        return max(2, min(now.plane_width // max(flat.width, 1), now.plane_grain[counted]))
+    return now.cone_grain[counted]
 
 
 class CellTask:
@@ -145,43 +149,36 @@ class CellTask:
         self.tame = arithmetic == "float" or plan.tame
         self.plane = network.n_inputs == 2
         self.bits = plan.bits
-        self.layout = CellLayout(plan.flat)
-        self._few = few_of(self.grain)
         self.slow = network.n_inputs > _MANY_INPUTS
-        self.form = ColumnForm(
-            neurons=plan.flat.neurons,
-            bits=plan.bits,
-            dimension=plan.flat.dimension,
-            volumes=self.volumes,
-        )
         self.kernel = Entry(plane_unit if self.plane else cone_unit)
         self.options = CellOptions(
             exact=arithmetic == "exact",
             tolerance=self.tolerance,
             store=store,
-            form=self.form,
-            few=self._few,
+            bits=plan.bits,
+            volumes=self.volumes,
+            few=tuning.current.few * self.grain,
             growth=plan.growth,
         )
         self._plan = plan
-
-    @property
-    def few(self) -> float:
-        """Regions expected for which there is a unit: the kernels got it when this was made."""
-        return self._few
 
     @property
     def room(self) -> Blueprint[CellRoom]:
         """What every worker needs for itself."""
         rooms, key = self._plan.rooms, (self.options.exact, self.store)
         if key not in rooms:
-            rooms[key] = room_for(self.flat, *key)
+            rooms[key] = room_for(self.flat, *key, self.bits)
         return rooms[key]
 
     @cached_property
     def no_seeds(self) -> Seeds:
         """For kernels that begin with what is on the stack."""
         return self.seeds_of([])
+
+    @cached_property
+    def no_nodes(self) -> Nodes:
+        """For kernels that begin with a seed, or go on."""
+        return Nodes(saved.no_cells(self.flat), 0, 0)
 
     def seeds_of(self, cells: Sequence[ExactCell]) -> Seeds:
         """Cells for the kernels to begin with."""
@@ -198,29 +195,30 @@ class CellTask:
         if self._plan.root is None:
             raise InvalidDomainError("the domain has no interior points")
         generation = first_generation(self._plan.growth[0], self.grain)
-        return Unit(generation, {}, (self._plan.root,))
+        return Unit(generation, cells=(self._plan.root,))
 
     def worker(self) -> CellWorker:
         """A worker with buffers of its own."""
         return CellWorker(self)
 
-    def describe(self, unit: Unit) -> dict[str, Any]:
-        """All of a unit but its arrays, as JSON."""
-        return {
+    def describe(self, unit: Unit) -> tuple[dict[str, Any], Arrays]:
+        """A unit as JSON and arrays."""
+        described = {
             "generation": unit.generation,
             "doubtful": unit.doubtful,
             "weight": unit.weight,
-            "cells": [unit_files.cell_to_json(cell) for cell in unit.cells],
+            "cells": [saved.cell_to_json(cell) for cell in unit.cells],
         }
+        nodes = unit.nodes
+        return described, {} if nodes is None else saved.cell_arrays(self.flat, nodes)
 
-    def restored(self, described: dict[str, Any], stack: Arrays) -> Unit:
+    def restored(self, described: dict[str, Any], arrays: Arrays) -> Unit:
         """A unit from a file, checked."""
-        if stack:
-            unit_files.check_cells(self.flat, self.network, stack)
+        nodes = saved.cell_nodes(self.flat, self.network, arrays) if arrays else None
         exact = self.exact_cells.copy()
         cells = tuple(
-            unit_files.cell_from_json(data, self.flat, self.network, exact)
+            saved.cell_from_json(data, self.flat, self.network, exact)
             for data in described["cells"]
         )
         generation, doubtful = int(described["generation"]), bool(described["doubtful"])
-        return Unit(generation, stack, cells, doubtful, weight_of(described))
+        return Unit(generation, nodes, cells, doubtful, weight_of(described))

@@ -1,8 +1,4 @@
-"""Runs units of the cells engine: drives the kernels, and decides exactly where they can't.
-
-What a unit leaves for others is a block of memory, which only the kernels read and write;
-`CellLayout` turns it into plain arrays and back, for files and other machines.
-"""
+"""Runs units of the cells engine: drives the kernels, and decides exactly where they can't."""
 
 from __future__ import annotations
 
@@ -10,85 +6,36 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from tropicell._runtime.interruption import current, using
-from tropicell._runtime.memory import Slab, piece_of
-from tropicell.engines._column_kernels import BatchSizes, cell_sections
-from tropicell.engines._unit_kernels import (
-    BLOCK_FULL,
-    COLUMNS,
-    COLUMNS_FULL,
-    ENDED,
-    LINES,
-    PUT,
-    RUN,
-    SIZE,
-    STACK,
-    TOO_SMALL,
-)
+from tropicell.engines import tuning
+from tropicell.engines._unit_kernels import ENDED, TOO_SMALL
 from tropicell.engines.cells import _buffers as buffers
 from tropicell.engines.cells._exact_cells import ExactCell
-from tropicell.engines.cells._result import as_columns, columns_in, exact_batch, sizes_of
+from tropicell.engines.cells._result import columns_of, exact_columns
 from tropicell.engines.cells._state import (
-    CONFLICT_AT,
-    CORNER_AT,
     COUNT,
     DONE,
-    FACET_AT,
     GROW,
-    LAYER,
     MOST_SEED_FACETS,
-    N_CONFLICTS,
-    N_CORNERS,
-    N_FACETS,
     OUT,
     OUT_CORNERS,
     OUT_FACETS,
-    PIECES_AT,
-    POLYGON_SIZE,
-    RECORD_SIZE,
     SEED,
     SPLITS,
-    TABLE_END,
     TESTS,
     TOP,
     UNSURE,
     UNSURE_CONFLICTS,
     UNSURE_CORNERS,
     UNSURE_FULL,
-    CellBatch,
 )
-from tropicell.engines.cells._units import (
-    BlockParts,
-    BlockSizes,
-    UnitOrder,
-    UnitSource,
-    UnitTargets,
-    block_parts,
-)
-from tropicell.engines.packed import Arrays, Packed, source_of
-from tropicell.engines.units import Outcome, Unit, children, chunks
+from tropicell.engines.cells._units import CellNodes, group_cells
+from tropicell.engines.units import Nodes, Outcome, Unit, children, chunks
 from tropicell.errors import TimeLimitError
-from tropicell.network.flat import FlatNetwork
 from tropicell.regions.columns import Columns
 
 if TYPE_CHECKING:
     from tropicell.engines.cells.task import CellTask
-
-#: The kernel comes back to look at the clock after so many steps; fewer of wide layers, since a
-#: step is one of all lines of a layer then.
-_STEPS, _WIDE = 50_000, 64
-
-
-_SEEDS_AT_ONCE = 64
-
-#: Bytes of a piece of memory for what is left of units: as long as one of them waits, all is kept.
-BLOCK_BYTES = 2**18
-
-#: A cell that is finished in exact arithmetic takes as long as so many regions, or longer.
-_PRICE = 50
 
 
 @dataclass
@@ -121,14 +68,13 @@ class CellWorker:
         self._task = task
         self._exact = task.exact_cells.copy()
         self._stats = CellStats()
-        self._columns = Slab()  # where regions go
-        self._blocks = Slab(largest=BLOCK_BYTES)  # where goes what is left of units
         self._room = task.room.build()
         halt = current()
         if halt is not None and not task.plane:
             stack = self._room.stack._replace(halt=halt.flag)
             self._room = self._room._replace(stack=stack)
-        self._out, self._state, self._result = self._room.out, self._room.state, self._room.result
+        self._state = self._room.state
+        self._taken = (0, 0, 0)  # regions, corners and facets that were taken out of the buffers
         self._no_seeds = task.no_seeds
         self._seeds = self._no_seeds
         self._planted: list[ExactCell] = []
@@ -136,21 +82,24 @@ class CellWorker:
         self._finished: list[ExactCell] = []
         self._found: list[Columns] = []
         self._doubtful = False
-        self._steps = _STEPS * _WIDE // max(_WIDE, task.flat.width)
+        # A step is one of all boundaries of a layer: fewer where layers are wide.
+        now = tuning.current
+        self._steps = now.steps * now.wide_layer // max(now.wide_layer, task.flat.width)
 
-    def _call(self, mode: int, most: int = 0, stack: Packed | None = None) -> int:
-        """Let the kernel do some steps (see `_unit_kernels`) with a unit; returns why it ended."""
-        task, columns, blocks = self._task, self._columns, self._blocks
-        code = task.kernel(
-            task.flat,
-            self._room,
-            self._seeds,
-            task.options,
-            UnitOrder(mode, most, self._steps),
-            UnitSource(*source_of(stack, blocks.piece)),
-            UnitTargets(blocks.piece, blocks.used >> 3, columns.piece, columns.used),
+    def _call(self, most: int, nodes: Nodes | None = None) -> int:
+        """Let the kernel begin with some cells, or go on; returns why it ended."""
+        task = self._task
+        return int(
+            task.kernel(
+                task.flat,
+                self._room,
+                self._seeds,
+                task.options,
+                nodes or task.no_nodes,
+                most,
+                self._steps,
+            )
         )
-        return int(code)
 
     def stats(self) -> dict[str, Any]:
         """What all units have cost."""
@@ -168,24 +117,23 @@ class CellWorker:
                 return Outcome(self._take_all(), int(self._state[COUNT]), None)
 
     def _run(self, unit: Unit, limit: int, stop: Callable[[], bool]) -> Outcome:
-        stack = unit.stack
         self._finished, self._found = [], []
         self._doubtful = unit.doubtful
         self._waiting = list(unit.cells)
         if self._planted:
             self._planted, self._seeds = [], self._no_seeds
         paid = self._costs()
-        if self._waiting or not stack:
+        if self._waiting or unit.nodes is None:
             self._empty()
             return self._go_on(unit, limit + paid, stop)
-        if not isinstance(stack, Packed):
-            stack = self._task.layout.packed(dict(stack))
-        while (code := self._call(PUT | RUN | COLUMNS | STACK, limit, stack)) == TOO_SMALL:
+        while (code := self._call(limit, unit.nodes)) == TOO_SMALL:
             self._grow()
-        if code < ENDED:  # most units do without what follows
+        if code != ENDED:  # most units do without what follows
             self._look_at(code, stop)
             return self._go_on(unit, limit + paid, stop)
-        return self._end(code, unit)
+        self._take_batch()
+        count, top = int(self._state[COUNT]), int(self._state[TOP])
+        return Outcome(self._found, count, self._children(top, unit.generation + 1))
 
     def _go_on(self, unit: Unit, limit: int, stop: Callable[[], bool]) -> Outcome:
         """Run a unit step by step, with cells that are cut exactly in between.
@@ -200,7 +148,7 @@ class CellWorker:
             if stop():
                 return Outcome(self._take_all(), int(state[COUNT]), None)
             if state[TOP] or self._has_seeds():
-                self._look_at(self._call(RUN, most), stop)
+                self._look_at(self._call(most), stop)
             else:
                 self._plant(stop)
         if state[UNSURE]:
@@ -210,51 +158,34 @@ class CellWorker:
             return Outcome(columns, int(state[COUNT]), None)
         return Outcome(columns, int(state[COUNT]), self._left(unit.generation + 1))
 
-    def _end(self, code: int, unit: Unit) -> Outcome:
-        """What the kernel has written."""
-        state = self._state.tolist()
-        columns = []
-        if state[OUT]:
-            form, room = self._task.form, self._columns
-            sizes = BatchSizes(state[OUT], state[OUT_CORNERS], state[OUT_FACETS])
-            if code == COLUMNS_FULL:
-                room.reserve(cell_sections(sizes, form).end)
-                code = self._call(COLUMNS | STACK)
-            found = columns_in(room, sizes, form, int(self._result[LINES]))
-            columns.append(self._without_doubtful_facets(found))
-        return Outcome(columns, state[COUNT], self._children(code, state[TOP], unit.generation + 1))
-
-    def _children(self, code: int, nodes: int, generation: int) -> list[Unit]:
-        """The cells on the stack as units, after the kernel has written them or ended by `code`."""
-        if not nodes:
+    def _children(self, top: int, generation: int) -> list[Unit]:
+        """The cells on the stack as units, after the kernel has grouped them."""
+        if not top:
             return []
-        if code == BLOCK_FULL:
-            self._blocks.reserve(int(self._result[SIZE]))
-            self._call(STACK)
-        result = self._result.tolist()
-        layout, blocks = self._task.layout, self._blocks
-        return children(layout, blocks, result, nodes, generation, self._doubtful)
+        nodes, result = CellNodes.of(self._room, top), self._room.result
+        return children(nodes, top, result, generation, self._doubtful)
 
     def _grow(self) -> None:
         self._room = self._room._replace(stack=buffers.grown(self._room.stack))
 
     def _costs(self) -> int:
         """What exact arithmetic has cost so far, measured in regions."""
-        return _PRICE * self._stats.unsure_cells + self._exact.decisions
+        return tuning.current.price * self._stats.unsure_cells + self._exact.decisions
 
     def _empty(self) -> None:
         """Nothing is on the stack, and nothing found."""
-        state = self._state
-        counters = state[[TESTS, SPLITS]]
-        state[:] = 0
-        state[[TESTS, SPLITS]] = counters
+        kept = [TESTS, SPLITS, OUT, OUT_CORNERS, OUT_FACETS]
+        numbers = self._state[kept]
+        self._state[:] = 0
+        self._state[kept] = numbers
 
     def _left(self, generation: int) -> list[Unit]:
         """What remains to be done, as new units, in the order in which it would be done."""
-        units = self._children(self._call(STACK), int(self._state[TOP]), generation)
+        group_cells(self._task.flat.lines, self._room, self._task.options)
+        units = self._children(int(self._state[TOP]), generation)
         waiting = self._waiting + self._planted[int(self._state[SEED]) :][::-1]
         units += [
-            Unit(generation, {}, part, self._doubtful) for part in chunks(waiting, generation)
+            Unit(generation, None, part, self._doubtful) for part in chunks(waiting, generation)
         ]
         return units
 
@@ -276,7 +207,9 @@ class CellWorker:
             self._place(waiting.pop(), stop)
             return
         self._planted = []
-        while waiting and len(self._planted) < _SEEDS_AT_ONCE and self._for_kernel(waiting[-1]):
+        while (
+            waiting and len(self._planted) < tuning.current.seeds and self._for_kernel(waiting[-1])
+        ):
             self._planted.append(waiting.pop())
         self._seeds = self._task.seeds_of(self._planted)
         self._state[SEED] = 0
@@ -316,15 +249,9 @@ class CellWorker:
         if code == GROW:
             self._grow()
             return
-        state = self._state
-        out = self._out
-        if (
-            state[OUT] > len(out.volumes) // 2
-            or state[OUT_CORNERS] > len(out.vertices) // 2
-            or state[OUT_FACETS] > len(out.labels) // 2
-        ):
+        if self._is_half_full():
             self._take_batch()
-        if code in (DONE, UNSURE_FULL) and state[UNSURE]:
+        if code in (DONE, UNSURE_FULL) and self._state[UNSURE]:
             self._decide_unsure(stop)
 
     def _decide_unsure(self, stop: Callable[[], bool]) -> None:
@@ -348,106 +275,49 @@ class CellWorker:
         self._take_finished()
         return self._found
 
+    def _is_half_full(self) -> bool:
+        state, out = self._state, self._room.out
+        return bool(
+            state[OUT] > len(out.words) // 2
+            or state[OUT_CORNERS] > len(out.vertices) // 2
+            or state[OUT_FACETS] > len(out.lines) // 2
+        )
+
     def _take_batch(self) -> None:
-        """The kernel's regions."""
-        state = self._state
-        if not self._task.store or state[OUT] == 0:
+        """The kernel's regions since the last call.
+
+        They stay where they are; later ones go behind them, or to new buffers.
+        """
+        state, task = self._state, self._task
+        found = int(state[OUT]), int(state[OUT_CORNERS]), int(state[OUT_FACETS])
+        if found[0] == self._taken[0]:
             return
         self._take_finished()
-        sizes = int(state[OUT]), int(state[OUT_CORNERS]), int(state[OUT_FACETS])
-        self._add(self._out, BatchSizes(*sizes))
-        state[OUT] = state[OUT_CORNERS] = state[OUT_FACETS] = 0
+        form = task.flat.neurons, task.bits
+        self._add(columns_of(self._room.out, self._taken, found, form, task.volumes))
+        self._taken = found
+        if self._is_half_full():
+            out = buffers.batch_arrays(task.flat, task.store, task.bits)
+            self._room, self._taken = self._room._replace(out=out), (0, 0, 0)
+            state[[OUT, OUT_CORNERS, OUT_FACETS]] = 0
 
     def _take_finished(self) -> None:
         """Regions that were finished in exact arithmetic."""
         if self._finished:
             task = self._task
-            batch = exact_batch(task.flat, self._finished, volumes=task.volumes)
+            columns, unproved = exact_columns(
+                task.flat, self._finished, task.bits, volumes=task.volumes
+            )
             if task.arithmetic == "exact":  # those of the kernels are proved
-                self._stats.unproved_witnesses += int((~batch.inside).sum())
-            self._add(batch, sizes_of(batch))
+                self._stats.unproved_witnesses += unproved
+            self._add(columns)
             self._finished = []
 
-    def _add(self, batch: CellBatch, sizes: BatchSizes) -> None:
-        columns = as_columns(batch, sizes, self._task.form, self._columns)
-        self._found.append(self._without_doubtful_facets(columns))
+    def _add(self, columns: Columns) -> None:
+        """Keep regions.
 
-    def _without_doubtful_facets(self, columns: Columns) -> Columns:
-        """Cells that come back from exact arithmetic may list a redundant inequality beyond 3-D."""
+        Cells that come back from exact arithmetic may list a redundant inequality beyond 3-D.
+        """
         if self._doubtful and self._task.flat.dimension > 3:
-            return columns._replace(facet_lines=None, facet_counts=None)
-        return columns
-
-
-class CellLayout:
-    """See `tropicell.engines.packed.Layout`, and `_units`."""
-
-    def __init__(self, flat: FlatNetwork) -> None:
-        self._flat = flat
-        self._plane = flat.dimension == 2
-        self._wide = POLYGON_SIZE if self._plane else flat.dimension + 2
-
-    def arrays(self, stack: Packed) -> Arrays:
-        """The cells as plain arrays; all places in the records count from 0."""
-        flat, words, wide = self._flat, stack.piece.words, self._wide
-        sizes = BlockSizes(*words[stack.at : stack.at + len(BlockSizes._fields)].tolist())
-        starts = BlockParts(*(stack.at + start for start in block_parts(sizes, wide)))
-
-        def part(begin: int, end: int, width: int, start: int) -> NDArray[np.int64]:
-            return words[start + width * begin : start + width * end].copy()
-
-        records = part(stack.first, stack.last, RECORD_SIZE, starts.records)
-        records = records.reshape(-1, RECORD_SIZE)
-        first, last = records[0].tolist(), records[-1].tolist()
-        corners = first[CORNER_AT], last[CORNER_AT] + last[N_CORNERS]
-        conflicts = first[CONFLICT_AT], last[CONFLICT_AT] + last[N_CONFLICTS]
-        found: Arrays = {"conflicts": part(*conflicts, 1, starts.conflicts)}
-        coordinates = part(*corners, wide, starts.corners).view(np.float64).reshape(-1, wide)
-        tags = part(*corners, 1, starts.tags)
-        if self._plane:
-            found |= {"poly": coordinates, "labels": tags}
-        else:
-            end = last[TABLE_END]
-            facets = first[FACET_AT], last[FACET_AT] + last[N_FACETS]
-            found |= {
-                "rays": coordinates,
-                "tight": tags.view(np.uint64),
-                "facets": part(*facets, 1, starts.facets),
-                "table": part(0, end, wide, starts.table).view(np.float64).reshape(-1, wide),
-                "table_labels": part(0, end, 1, starts.table_labels),
-            }
-            records[:, FACET_AT] -= first[FACET_AT]
-        room, pieces, pattern = stack.piece.bytes, 8 * starts.pieces, 8 * starts.pattern
-        end = last[PIECES_AT] + flat.layer_width(last[LAYER])
-        found["pieces"] = room[pieces + first[PIECES_AT] : pieces + end].copy()
-        found["pattern"] = room[pattern : pattern + flat.first_neuron(last[LAYER])].copy()
-        for place in (CORNER_AT, CONFLICT_AT, PIECES_AT):
-            records[:, place] -= first[place]
-        found["records"] = records
-        return found
-
-    def packed(self, arrays: Arrays) -> Packed:
-        """A block of its own for these cells, which were checked."""
-        none = np.zeros(0, np.int64)
-        corners, tags = ("poly", "labels") if self._plane else ("rays", "tight")
-        parts = {
-            "records": arrays["records"],
-            "corners": arrays[corners],
-            "tags": arrays[tags],
-            "facets": arrays.get("facets", none),
-            "table": arrays.get("table", none),
-            "table_labels": arrays.get("table_labels", none),
-            "conflicts": arrays["conflicts"],
-            "pieces": arrays["pieces"],
-            "pattern": arrays["pattern"],
-        }
-        sizes = BlockSizes(*(len(parts[name]) for name in BlockSizes._fields))
-        starts = block_parts(sizes, self._wide)
-        piece = piece_of(8 * starts.end)
-        piece.words[: starts.records] = 0
-        piece.words[: len(sizes)] = sizes
-        for name, part in parts.items():
-            flat = np.ascontiguousarray(part).reshape(-1).view(np.uint8)
-            start = 8 * getattr(starts, name)
-            piece.bytes[start : start + len(flat)] = flat
-        return Packed(self, piece, 0, 0, sizes.records)
+            columns = columns._replace(facet_lines=None, facet_counts=None)
+        self._found.append(columns)

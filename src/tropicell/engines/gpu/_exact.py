@@ -9,10 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tropicell._runtime.interruption import Halt, check, using
-from tropicell._runtime.memory import Slab
 from tropicell.engines.cells._buffers import UnsureCell, plane_seeds
 from tropicell.engines.cells._exact_cells import ExactCell
-from tropicell.engines.cells._result import as_columns, exact_batch, sizes_of
+from tropicell.engines.cells._result import exact_columns
 from tropicell.engines.cells.task import CellTask
 from tropicell.engines.cells.worker import CellWorker
 from tropicell.engines.gpu._layout import Backend, DeviceNetwork, words_for
@@ -148,17 +147,17 @@ class ExactPart:
         if not cells:
             return count, None
         task = self._task
-        batch = exact_batch(task.flat, cells, volumes=task.volumes)
+        columns, unproved = exact_columns(task.flat, cells, task.bits, volumes=task.volumes)
         if task.arithmetic == "exact":
-            self._unproved += int((~batch.inside).sum())
-        return count, as_columns(batch, sizes_of(batch), task.form, Slab())
+            self._unproved += unproved
+        return count, columns
 
     def run(self, cells: Sequence[ExactCell]) -> Iterator[Outcome]:
         """Do all that is below some cells on the CPU."""
         grain = self._task.grain
         if self._worker is None:
             self._worker = self._task.worker()
-        units = [Unit(first_generation(0.0, grain), {}, tuple(cells))]
+        units = [Unit(first_generation(0.0, grain), cells=tuple(cells))]
         while units:
             unit = units.pop()
             with using(self._halt):

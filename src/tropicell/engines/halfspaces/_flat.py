@@ -18,8 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tropicell._runtime.arrays import FloatArray, IntArray
-from tropicell.engines._column_kernels import pattern_rows
-from tropicell.engines._unit_kernels import RESULT_SIZE
+from tropicell.engines._unit_kernels import RESULT_SIZE, pattern_rows
 from tropicell.geometry.rounding import ROUND
 from tropicell.network.domains import Domain
 from tropicell.network.flat import embedding_of, neuron_arrays, rounds_layer_0
@@ -306,7 +305,6 @@ class Out(NamedTuple):
     """Regions found since the last batch."""
 
     patterns: Any
-    eights: Any  # the same memory, eight neurons a number
     witnesses: Any
     margins: Any  # how clearly the witnesses are inside; see `HalfspaceBatch`
 
@@ -340,7 +338,6 @@ def make_work(
         So many regions have room.
     free : callable
         Marks arrays whose contents do not matter; see `tropicell._runtime.memory.Blueprint`.
-        `with_views` must be called for what a blueprint builds.
     """
     zeros = np.zeros
     depth = len(flat.first_neuron) - 1
@@ -421,7 +418,6 @@ def make_work(
         farkas=_farkas_space(flat),
         out=Out(
             patterns=free(pattern_rows(batch if store else 0, n_neurons)),
-            eights=np.empty((0, 0), np.uint64),
             witnesses=free(np.empty((batch if store else 0, d))),
             margins=free(np.empty(batch if store else 0)),
         ),
@@ -443,11 +439,9 @@ def _farkas_space(flat: HalfspaceNetwork) -> FarkasSpace:
     )
 
 
-def with_views(work: Work, halt: Any | None) -> Work:
-    """The same state with arrays that share memory with others, and the flag of who may halt it."""
-    out = work.out._replace(eights=work.out.patterns.view(np.uint64))
-    table = work.table if halt is None else work.table._replace(halt=halt)
-    return work._replace(out=out, table=table)
+def with_flag(work: Work, halt: Any | None) -> Work:
+    """The same state with the flag of who may halt it."""
+    return work if halt is None else work._replace(table=work.table._replace(halt=halt))
 
 
 def grow(work: Work) -> Work:

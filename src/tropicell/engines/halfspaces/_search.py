@@ -44,7 +44,7 @@ from tropicell.engines.halfspaces._flat import (
     HalfspaceOptions,
     grow,
     make_work,
-    with_views,
+    with_flag,
 )
 from tropicell.engines.halfspaces._lp import Dictionary, go_to_basis, load
 from tropicell.engines.halfspaces._tree import add_farkas, add_point
@@ -86,7 +86,7 @@ class HalfspaceTolerance:
 class HalfspaceBatch(NamedTuple):
     """Some regions: patterns, a point strictly inside each, and how clearly it is inside.
 
-    A row of patterns is longer than there are neurons; see `_column_kernels.pattern_rows`.
+    A row of patterns is longer than there are neurons; see `_unit_kernels.pattern_rows`.
     A margin is the smallest distance to a boundary, relative to the sizes of the terms that are
     summed up to compute it. It is 0 for a region so thin or far away that the point is an exact
     one, rounded, and need not have the pattern any more when evaluated in floats.
@@ -140,7 +140,7 @@ class HalfspaceSearch:
         self.exact = plan.exact
         self.options = plan.options
         halt = current()
-        self.work = with_views(plan.room.build(), None if halt is None else halt.flag)
+        self.work = with_flag(plan.room.build(), None if halt is None else halt.flag)
         self.complete = False
         self.paused = False
         self.exact_decisions = 0

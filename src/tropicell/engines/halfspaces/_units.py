@@ -1,8 +1,7 @@
 """A unit of the half-spaces engine in one call of a kernel; see `_unit_kernels`.
 
-Nodes that wait (frames) are kept as a *block* of memory, for all units that are left of one
-together: a head with the numbers of frames, points and pieces, then the parts (see `block_parts`).
-A unit is a number of frames that follow each other.
+Nodes that wait (frames) are plain arrays, `FrameNodes`, which all units share that are left of one:
+each has a number of frames that follow each other.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -12,25 +11,21 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tropicell._runtime.jit import bit_count, kernel
-from tropicell.engines._column_kernels import copy_points
 from tropicell.engines._unit_kernels import (
-    BLOCK_FULL,
-    COLUMNS,
-    COLUMNS_FULL,
+    COMPLETE,
     ENDED,
     GROUPS,
-    LINES,
-    PUT,
-    RUN,
-    SIZE,
-    STACK,
+    NEEDED,
     TOO_SMALL,
     cut_into_groups,
     guessed_cells,
+    pack_pattern,
 )
 from tropicell.engines.halfspaces._flat import (
+    BOTH,
     COST,
     COUNT,
     CUT,
@@ -52,17 +47,14 @@ from tropicell.engines.halfspaces._flat import (
 from tropicell.engines.halfspaces._kernel import BACK, DONE, activate, compose, run
 from tropicell.engines.halfspaces._tree import ONE, ZERO, clear, has_bit, set_bit
 
-#: Further steps and reasons to end: the rows of all layers are made, only frames are to be put
-#: there; rows are to be made exactly (SIZE says of which layer); witnesses are to be improved.
-FRAMES = 16
-NEED_ROWS, NEED_WITNESSES = 104, 105
+#: Steps of what a kernel does with a unit: make the rows of its layers and put its frames on the
+#: stack, or only the latter; search; write columns of regions; write what is left.
+PUT, FRAMES, RUN, COLUMNS, LEFT = 1, 2, 4, 8, 16
 
-#: Place of a result: whether the unit has no further regions.
-COMPLETE = LINES
-
-#: Words of a block's head: frames, points, pieces, whether points have vertices; and its size.
-HEAD_FRAMES, HEAD_POINTS, HEAD_PIECES, HEAD_VERTICES = range(4)
-HEAD = 8
+#: Further reasons to end: there is no room for columns, or for what is left (NEEDED are numbers of
+#: frames and points); rows are to be made exactly (NEEDED is their layer); witnesses are to be
+#: improved.
+COLUMNS_FULL, LEFT_FULL, NEED_ROWS, NEED_WITNESSES = 102, 103, 104, 105
 
 #: So many points of a waiting node are handed on with it; others are found anew.
 _POINTS = 16
@@ -75,36 +67,44 @@ _UNKNOWN = 0.75
 MARGIN = 1e-11
 
 
-class BlockParts(NamedTuple):
-    """Where the parts of a block begin, in words, and where it ends."""
+class FrameNodes(NamedTuple):
+    """Frames that wait, and points that fit them.
 
-    layers: int  # of each frame
-    cuts: int
-    ends: int  # where the points of each frame end
-    decided: int  # masks of cuts
-    masks: int  # of each point
-    basis: int
-    vertex: int
-    piece: int  # of each neuron of the layers before, in bytes
-    end: int
+    Attributes
+    ----------
+    layers, cuts, point_ends : ndarray, shape (frames,)
+        The layer and the cut of every frame, and where its points end.
+    decided : ndarray of uint64, shape (frames, 2, words)
+        Cuts that are decided in it, by their sides.
+    masks, basis, vertex : ndarray, shapes (points, 3, words), (points, d), (points, d + 1, d)
+        Of every point; no vertices if regions are only counted.
+    pieces : ndarray of uint8
+        Of the neurons of all layers before that of the last frame; there may be more.
+    """
 
+    layers: NDArray[np.int64]
+    cuts: NDArray[np.int64]
+    point_ends: NDArray[np.int64]
+    decided: NDArray[np.uint64]
+    masks: NDArray[np.uint64]
+    basis: NDArray[np.int32]
+    vertex: NDArray[np.float64]
+    pieces: NDArray[np.uint8]
 
-def block_parts(
-    frames: int, points: int, pieces: int, vertices: bool, words: int, d: int
-) -> BlockParts:
-    """The parts of a block with so many frames, points and pieces, and `words` in a mask."""
-    cuts = HEAD + frames
-    ends = cuts + frames
-    decided = ends + frames
-    masks = decided + SIDES * words * frames
-    basis = masks + SIGNS * words * points
-    vertex = basis + d * points
-    piece = vertex + (d * (d + 1) * points if vertices else 0)
-    end = piece + (pieces + 7) // 8
-    return BlockParts(HEAD, cuts, ends, decided, masks, basis, vertex, piece, end)
-
-
-_parts = kernel(block_parts)
+    def part(self, first: int, last: int) -> FrameNodes:
+        """Frames first … last - 1 and their points, copied."""
+        begin = int(self.point_ends[first - 1]) if first else 0
+        frames, points = slice(first, last), slice(begin, int(self.point_ends[last - 1]))
+        return FrameNodes(
+            self.layers[frames].copy(),
+            self.cuts[frames].copy(),
+            self.point_ends[frames] - begin,
+            self.decided[frames].copy(),
+            self.masks[points].copy(),
+            self.basis[points].copy(),
+            self.vertex[points].copy(),
+            self.pieces.copy(),
+        )
 
 
 class UnitOrder(NamedTuple):
@@ -113,47 +113,38 @@ class UnitOrder(NamedTuple):
     Attributes
     ----------
     mode : int
-        Steps: `PUT`, `FRAMES`, `RUN`, `COLUMNS`, `STACK`.
+        Steps: `PUT`, `FRAMES`, `RUN`, `COLUMNS`, `LEFT`.
     limit, visits : int
         The search ends at this cost, and pauses after so many nodes.
     unsure : int
         A layer whose rows were made exactly, or -1.
-    source, source_at : Piece, int
-        The block with the unit's frames, and where it begins, in words.
-    first, last : int
-        Its frames are first … last - 1.
+    nodes : Nodes
+        The frames of the unit.
     """
 
     mode: int
     limit: int
     visits: int
     unsure: int
-    source: Any
-    source_at: int
-    first: int
-    last: int
+    nodes: Any
 
 
 class UnitPlaces(NamedTuple):
-    """Where what is found goes: waiting frames (place in words), columns of regions (in bytes)."""
+    """Where what is found goes.
 
-    blocks: Any
-    block_at: int
-    columns: Any
-    column_at: int
+    Attributes
+    ----------
+    left, weights : FrameNodes, ndarray
+        Frames that are left, and how many regions each may have.
+    words, witnesses : ndarray
+        Columns of regions, from row `at` on.
+    """
 
-
-@kernel(sums="in any order", inner=True)
-def _parts_of(words, begin, tree):
-    """The parts of a block that is there."""
-    return _parts(
-        words[begin + HEAD_FRAMES],
-        words[begin + HEAD_POINTS],
-        words[begin + HEAD_PIECES],
-        words[begin + HEAD_VERTICES] != 0,
-        tree.all_bits.shape[1],
-        tree.basis.shape[2],
-    )
+    left: Any
+    weights: NDArray[np.float64]
+    words: NDArray[np.uint64]
+    witnesses: NDArray[np.float64]
+    at: int
 
 
 @kernel(sums="in any order", inner=True)
@@ -174,8 +165,8 @@ def _count_points(tree, top, layer):
 
 
 @kernel(sums="in any order", inner=True)
-def _crossed(tree, layer, frame, naturals, masks, first, last):
-    """How many cuts probably cross a frame, whose points first … last - 1 are in a block.
+def _crossed(tree, layer, frame, masks, first, last):
+    """How many cuts probably cross a frame, whose points first … last - 1 have these masks.
 
     Those that have points on both sides do; others that are not decided often do not.
     """
@@ -188,10 +179,9 @@ def _crossed(tree, layer, frame, naturals, masks, first, last):
             free &= ~(ONE << np.uint64(cut & 63))
         positive, negative, on = ZERO, ZERO, ZERO
         for p in range(first, last):
-            at = masks + SIGNS * n_words * p + w
-            positive |= naturals[at]
-            negative |= naturals[at + n_words]
-            on |= naturals[at + 2 * n_words]
+            positive |= masks[p, POSITIVE, w]
+            negative |= masks[p, NEGATIVE, w]
+            on |= masks[p, BOTH, w]
         known = bit_count(free & (on | (positive & negative)))
         crossed += known + _UNKNOWN * (bit_count(free) - known)
     return crossed
@@ -199,43 +189,32 @@ def _crossed(tree, layer, frame, naturals, masks, first, last):
 
 @kernel(sums="in any order", inner=True)
 def _take(flat, work, options, places):
-    """Write all frames to a block, the bottom one first, and cut them into groups for new units.
+    """Write all frames to `places`, the bottom one first, and cut them into groups for new units.
 
-    Each has at most `_POINTS` fitting points. Returns whether there is room for it; work.result
-    says how many bytes are needed.
+    Each has at most `_POINTS` fitting points. Returns whether there is room for it; the
+    result says how many frames and points there are.
     """
     tree, state, result, store = work.tree, work.state, work.result, options.store
+    left, weights = places.left, places.weights
     top, layer = state[TOP_LAYER], state[LAYER]
     n_words, d = tree.all_bits.shape[1], tree.basis.shape[2]
+    frames, points = _count_points(tree, top, layer)
     result[GROUPS] = 0
-    result[SIZE] = 0
-    frames, n_points = _count_points(tree, top, layer)
+    result[NEEDED] = frames
+    result[NEEDED + 1] = points
+    if frames > len(left.layers) or points > len(left.masks):
+        return False
     if frames == 0:
         return True
-    pieces = flat.first_neuron[layer]
-    parts = _parts(frames, n_points, pieces, store, n_words, d)
-    result[SIZE] = 8 * ((parts.end + 7) // 8 * 8)
-    blocks, b = places.blocks, places.block_at
-    words, naturals, reals = blocks.words, blocks.naturals, blocks.reals
-    if b + parts.end + frames > len(words):
-        result[SIZE] += 8 * frames
-        return False
-    words[b + HEAD_FRAMES], words[b + HEAD_POINTS] = frames, n_points
-    words[b + HEAD_PIECES], words[b + HEAD_VERTICES] = pieces, store
-    layers, cuts, ends = b + parts.layers, b + parts.cuts, b + parts.ends
-    decided, masks = b + parts.decided, b + parts.masks
-    basis, vertex = b + parts.basis, b + parts.vertex
-    weights = reals[b + parts.end : b + parts.end + frames]
     frame, point = 0, 0
     for k in range(top, layer + 1):
         for f in range(tree.n_frames[k]):
             cut = tree.frames[k, f, FRAME_CUT]
-            words[layers + frame] = k
-            words[cuts + frame] = cut
-            for w in range(n_words):
-                for side in range(SIDES):
-                    bits = tree.frame_decided[k, f, side, w]
-                    naturals[decided + (SIDES * frame + side) * n_words + w] = bits
+            left.layers[frame] = k
+            left.cuts[frame] = cut
+            for side in range(SIDES):
+                for w in range(n_words):
+                    left.decided[frame, side, w] = tree.frame_decided[k, f, side, w]
             found = 0
             for q in range(tree.frames[k, f, FRAME_START], tree.frames[k, f, FRAME_STOP]):
                 p = tree.members[k, q]
@@ -243,68 +222,56 @@ def _take(flat, work, options, places):
                     continue
                 for side in range(SIGNS):
                     for w in range(n_words):
-                        at = masks + (SIGNS * point + side) * n_words + w
-                        naturals[at] = tree.masks[k, p, side, w]
+                        left.masks[point, side, w] = tree.masks[k, p, side, w]
                 for c in range(d):
-                    words[basis + d * point + c] = tree.basis[k, p, c]
+                    left.basis[point, c] = tree.basis[k, p, c]
                 if store:
-                    at = vertex + d * (d + 1) * point
                     for c in range(d + 1):
                         for j in range(d):
-                            reals[at + d * c + j] = tree.vertex[k, p, c, j]
+                            left.vertex[point, c, j] = tree.vertex[k, p, c, j]
                 point += 1
                 found += 1
                 if found == _POINTS:
                     break
-            words[ends + frame] = point
-            lines = _crossed(tree, k, f, naturals, masks, point - found, point)
+            left.point_ends[frame] = point
+            lines = _crossed(tree, k, f, left.masks, point - found, point)
             weights[frame] = guessed_cells(lines, d, 1.0) * options.growth[k]
             frame += 1
-    at = 8 * (b + parts.piece)
-    for i in range(pieces):
-        blocks.bytes[at + i] = work.maps.piece[i]
-    cut_into_groups(weights, options.few, result)
+    for i in range(flat.first_neuron[layer]):
+        left.pieces[i] = work.maps.piece[i]
+    cut_into_groups(weights[:frames], options.few, result)
     return True
 
 
 @kernel(sums="in any order", inner=True)
-def _put(tree, store, order):
-    """The unit's frames and their points, on layers that have none.
+def _put(tree, store, nodes, first, last):
+    """Frames first … last - 1 and their points, on layers that have none.
 
     Returns whether there is room for them.
     """
     n_words, d = tree.all_bits.shape[1], tree.basis.shape[2]
-    source, b, first, last = order.source, order.source_at, order.first, order.last
-    words, naturals, reals = source.words, source.naturals, source.reals
-    parts = _parts_of(words, b, tree)
-    layers, cuts, ends = b + parts.layers, b + parts.cuts, b + parts.ends
-    decided, masks = b + parts.decided, b + parts.masks
-    basis, vertex = b + parts.basis, b + parts.vertex
-    point = words[ends + first - 1] if first else 0
-    if words[ends + last - 1] - point > min(tree.masks.shape[1], tree.members.shape[1]):
+    point = nodes.point_ends[first - 1] if first else 0
+    if nodes.point_ends[last - 1] - point > min(tree.masks.shape[1], tree.members.shape[1]):
         return False
     for frame in range(first, last):
-        k = words[layers + frame]
+        k = nodes.layers[frame]
         f = tree.n_frames[k]
-        tree.frames[k, f, FRAME_CUT] = words[cuts + frame]
+        tree.frames[k, f, FRAME_CUT] = nodes.cuts[frame]
         tree.frames[k, f, FRAME_START] = tree.n_points[k]
-        for w in range(n_words):
-            for side in range(SIDES):
-                bits = naturals[decided + (SIDES * frame + side) * n_words + w]
-                tree.frame_decided[k, f, side, w] = bits
-        while point < words[ends + frame]:
+        for side in range(SIDES):
+            for w in range(n_words):
+                tree.frame_decided[k, f, side, w] = nodes.decided[frame, side, w]
+        while point < nodes.point_ends[frame]:
             p = tree.n_points[k]
             for side in range(SIGNS):
                 for w in range(n_words):
-                    bits = naturals[masks + (SIGNS * point + side) * n_words + w]
-                    tree.masks[k, p, side, w] = bits
+                    tree.masks[k, p, side, w] = nodes.masks[point, side, w]
             for c in range(d):
-                tree.basis[k, p, c] = words[basis + d * point + c]
+                tree.basis[k, p, c] = nodes.basis[point, c]
             if store:
-                at = vertex + d * (d + 1) * point
                 for c in range(d + 1):
                     for j in range(d):
-                        tree.vertex[k, p, c, j] = reals[at + d * c + j]
+                        tree.vertex[k, p, c, j] = nodes.vertex[point, c, j]
             tree.members[k, p] = p
             tree.n_points[k] = p + 1
             point += 1
@@ -312,7 +279,7 @@ def _put(tree, store, order):
         tree.n_frames[k] = f + 1
     # Points that come later are looked through when a frame is left; those that were here are not.
     for frame in range(first, last):
-        k = words[layers + frame]
+        k = nodes.layers[frame]
         for f in range(tree.n_frames[k]):
             tree.frames[k, f, FRAME_POINTS] = tree.n_points[k]
     return True
@@ -363,16 +330,14 @@ def _restore(flat, work, options, order):
     They are those that the search had there before, bit for bit. Returns a layer whose rows must be
     made exactly, or -1.
     """
-    state, words, b, unsure = work.state, order.source.words, order.source_at, order.unsure
-    parts = _parts_of(words, b, work.tree)
-    layer, top = words[b + parts.layers + order.last - 1], words[b + parts.layers + order.first]
+    state, unsure, nodes = work.state, order.unsure, order.nodes.arrays
+    layer, top = nodes.layers[order.nodes.last - 1], nodes.layers[order.nodes.first]
     if unsure < 0:
         state[COST] = state[COUNT] = state[EMITTED] = state[CUT] = state[SIDE] = 0
         for k in range(len(work.maps.formal_ready)):
             work.maps.formal_ready[k] = False
-        at = 8 * (b + parts.piece)
         for i in range(flat.first_neuron[layer]):
-            work.maps.piece[i] = order.source.bytes[at + i]
+            work.maps.piece[i] = nodes.pieces[i]
     state[LAYER] = layer
     state[TOP_LAYER] = top
     state[PHASE] = BACK
@@ -387,12 +352,15 @@ def run_unit(flat, work, options, order, places):
     Returns why it ends; ENDED if all is done.
     """
     state, result, out, mode = work.state, work.result, work.out, order.mode
+    nodes = order.nodes
     if mode & PUT:
         layer = _restore(flat, work, options, order)
         if layer >= 0:
-            result[SIZE] = layer
+            result[NEEDED] = layer
             return NEED_ROWS
-    if mode & (PUT | FRAMES) and not _put(work.tree, options.store, order):
+    if mode & (PUT | FRAMES) and not _put(
+        work.tree, options.store, nodes.arrays, nodes.first, nodes.last
+    ):
         return TOO_SMALL
     if mode & RUN:
         why = run(flat, work, options, order.limit, order.visits)
@@ -400,17 +368,17 @@ def run_unit(flat, work, options, order, places):
         if not (why == DONE or (state[COST] >= order.limit and state[PHASE] == BACK)):
             return why
     if mode & COLUMNS and options.store:
-        n = state[EMITTED]
+        n, words, witnesses, at = state[EMITTED], places.words, places.witnesses, places.at
         for k in range(n):
             if out.margins[k] < MARGIN:
                 return NEED_WITNESSES
-        if n and not copy_points(
-            out.patterns, out.eights, out.witnesses, n, len(flat.bias), options.bits,
-            places.columns, places.column_at,
-        ):  # fmt: skip
+        if at + n > len(words):
             return COLUMNS_FULL
+        for k in range(n):
+            pack_pattern(out.patterns[k], len(flat.bias), options.bits, words[at + k])
+            for c in range(out.witnesses.shape[1]):
+                witnesses[at + k, c] = out.witnesses[k, c]
     result[GROUPS] = 0
-    result[SIZE] = 0
-    if mode & STACK and not result[COMPLETE] and not _take(flat, work, options, places):
-        return BLOCK_FULL
+    if mode & LEFT and not result[COMPLETE] and not _take(flat, work, options, places):
+        return LEFT_FULL
     return ENDED

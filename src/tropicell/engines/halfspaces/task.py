@@ -14,39 +14,30 @@ import numpy as np
 
 from tropicell._runtime.interruption import check
 from tropicell._runtime.jit import Entry
-from tropicell._runtime.memory import Slab
-from tropicell.engines import unit_files
-from tropicell.engines._column_kernels import copy_points, point_sections
-from tropicell.engines._unit_kernels import (
-    BLOCK_FULL,
-    COLUMNS,
-    COLUMNS_FULL,
-    ENDED,
-    GROUPS,
-    PUT,
-    RUN,
-    SIZE,
-    STACK,
-    TOO_SMALL,
-)
+from tropicell.engines import tuning
+from tropicell.engines._unit_kernels import COMPLETE, ENDED, GROUPS, NEEDED, TOO_SMALL
+from tropicell.engines.halfspaces import saved
 from tropicell.engines.halfspaces._flat import COUNT, EMITTED, flatten_for_halfspaces
 from tropicell.engines.halfspaces._search import HalfspacePlan, HalfspaceSearch, HalfspaceTolerance
 from tropicell.engines.halfspaces._units import (
-    COMPLETE,
+    COLUMNS,
+    COLUMNS_FULL,
     FRAMES,
+    LEFT,
+    LEFT_FULL,
     NEED_ROWS,
+    PUT,
+    RUN,
     UnitOrder,
     UnitPlaces,
     run_unit,
 )
-from tropicell.engines.halfspaces.stack import FrameLayout
-from tropicell.engines.packed import Packed, source_of
 from tropicell.engines.units import (
     Arrays,
+    Nodes,
     Outcome,
     Unit,
     children,
-    few_of,
     first_generation,
     growth_of,
     weight_of,
@@ -55,20 +46,11 @@ from tropicell.errors import TimeLimitError
 from tropicell.geometry.arithmetic import ArithmeticName
 from tropicell.network.domains import Domain, resolve
 from tropicell.network.network import Network
-from tropicell.regions.columns import Columns, PackedPatterns, PlacedColumns
-
-#: Nodes after which the kernel returns so that clocks and interrupts are looked at.
-_VISITS = 50_000
-
-#: Bytes of a piece of memory for what is left of units: as long as one of them waits, all is kept.
-_BLOCK_BYTES = 2**18
+from tropicell.regions.columns import Columns, PackedPatterns
 
 #: So many steps of one linear program, the longest that there may be, take more than a tenth of a
 #: second.
 _MANY_STEPS = 10**8
-
-#: An exact decision takes as long as so many regions.
-_PRICE = 50
 
 
 class HalfspaceTask:
@@ -105,30 +87,22 @@ class HalfspaceTask:
     ) -> None:
         self.network, inside = resolve(network, domain)
         self.store = store
-        self.grain = 18 if store else 20
-        self._few = few_of(self.grain)
+        self.grain = tuning.current.halfspace_grain[not store]
         self.plan = self._remembered(inside, arithmetic, tolerance or HalfspaceTolerance())
         self.flat = self.plan.flat
         self.bits = self.plan.options.bits
-        self.layout = FrameLayout(self.flat, store=store)
-        self.columns = (self.network.n_neurons, self.bits, self.network.n_inputs)
         self.kernel = Entry(run_unit)
         # Pivots of a linear program (see `_lp.minimise`) times the size of its table.
         d, n = self.network.n_inputs, len(self.plan.flat.cut_break)
         rows = d + len(self.plan.flat.domain) + n
         self.slow = (60 + 12 * d) * (d + 1) * rows > _MANY_STEPS
 
-    @property
-    def few(self) -> float:
-        """Regions expected for which there is a unit: the kernels got it when this was made."""
-        return self._few
-
     def _remembered(
         self, domain: Domain, arithmetic: ArithmeticName, tolerance: HalfspaceTolerance
     ) -> HalfspacePlan:
         network = self.network
         a, b = domain.inequalities(network.n_inputs)
-        where = a.tobytes(), b.tobytes()
+        where, few = (a.tobytes(), b.tobytes()), tuning.current.few * self.grain
         flat = network.remember(
             ("halfspaces", *where), lambda: flatten_for_halfspaces(network, domain)
         )
@@ -136,9 +110,9 @@ class HalfspaceTask:
         def make() -> HalfspacePlan:
             check()
             options: dict[str, Any] = {"arithmetic": arithmetic, "tolerance": tolerance}
-            return HalfspacePlan(network, flat, **options, store=self.store, few=self._few)
+            return HalfspacePlan(network, flat, **options, store=self.store, few=few)
 
-        key = "halfspaces", *where, arithmetic, tolerance, self.store, self._few
+        key = "halfspaces", *where, arithmetic, tolerance, self.store, few
         plan: HalfspacePlan = network.remember(key, make)
         return plan
 
@@ -146,21 +120,24 @@ class HalfspaceTask:
         """The whole domain."""
         lines = np.diff(self.flat.first_cut).tolist()
         regions = growth_of([1, *lines], self.network.n_inputs)[0]
-        return Unit(first_generation(regions, self.grain), {})
+        return Unit(first_generation(regions, self.grain))
 
     def worker(self) -> HalfspaceWorker:
         """A worker with buffers of its own."""
         return HalfspaceWorker(self)
 
-    def describe(self, unit: Unit) -> dict[str, Any]:
-        """All of a unit but its arrays, as JSON."""
-        return {"generation": unit.generation, "weight": unit.weight}
+    def describe(self, unit: Unit) -> tuple[dict[str, Any], Arrays]:
+        """A unit as JSON and arrays."""
+        nodes = unit.nodes
+        arrays = {} if nodes is None else saved.frame_arrays(self.flat, nodes)
+        if not self.store:
+            arrays.pop("vertex", None)
+        return {"generation": unit.generation, "weight": unit.weight}, arrays
 
-    def restored(self, described: dict[str, Any], stack: Arrays) -> Unit:
+    def restored(self, described: dict[str, Any], arrays: Arrays) -> Unit:
         """A unit from a file, checked."""
-        if stack:
-            unit_files.check_halfspaces(self.flat, stack, store=self.store)
-        return Unit(int(described["generation"]), stack, weight=weight_of(described))
+        nodes = saved.frame_nodes(self.flat, arrays, store=self.store) if arrays else None
+        return Unit(int(described["generation"]), nodes, weight=weight_of(described))
 
 
 class HalfspaceWorker:
@@ -169,18 +146,33 @@ class HalfspaceWorker:
     def __init__(self, task: HalfspaceTask) -> None:
         self._task = task
         self._unproved = 0
-        self._room = Slab()
-        self._blocks = Slab(largest=_BLOCK_BYTES)
+        self._no_nodes = Nodes(saved.frames(task.flat, 0, 0, store=task.store), 0, 0)
+        self._room_for_left(frames=64, points=512)
+        self._new_columns()
         self._search = HalfspaceSearch(task.plan)
         self._result = self._search.work.result
 
-    def _call(
-        self, mode: int, limit: int = 0, stack: Packed | None = None, unsure: int = -1
-    ) -> int:
-        """Let the kernel do some steps (see `_unit_kernels`) with a unit; returns why it ended."""
-        room, blocks, search = self._room, self._blocks, self._search
-        order = UnitOrder(mode, limit, _VISITS, unsure, *source_of(stack, blocks.piece))
-        places = UnitPlaces(blocks.piece, blocks.used >> 3, room.piece, room.used)
+    def _room_for_left(self, frames: int, points: int) -> None:
+        """Room for what is left of a unit."""
+        task = self._task
+        self._left = saved.frames(task.flat, frames, points, store=task.store)
+        self._weights = np.empty(frames)
+
+    def _new_columns(self, least: int = 0) -> None:
+        """Buffers for regions: further ones go behind those that are there."""
+        task = self._task
+        rows = max(least, tuning.current.batch_regions) if task.store else 0
+        width = PackedPatterns.words_for(task.network.n_neurons, task.bits)
+        self._words = np.empty((rows, width), np.uint64)
+        self._witnesses = np.empty((rows, task.network.n_inputs))
+        self._used = 0
+
+    def _call(self, mode: int, limit: int = 0, nodes: Nodes | None = None, unsure: int = -1) -> int:
+        """Let the kernel do some steps (see `_units`) with a unit; returns why it ended."""
+        search, visits = self._search, tuning.current.visits
+        order = UnitOrder(mode, limit, visits, unsure, nodes or self._no_nodes)
+        columns = self._words, self._witnesses, self._used
+        places = UnitPlaces(self._left, self._weights, *columns)
         return int(self._task.kernel(search.flat, search.work, search.options, order, places))
 
     def stats(self) -> dict[str, Any]:
@@ -199,39 +191,37 @@ class HalfspaceWorker:
     def _run(
         self, unit: Unit, limit: int, stop: Callable[[], bool], columns: list[Columns]
     ) -> Outcome:
-        search, stack = self._search, unit.stack
+        search, nodes = self._search, unit.nodes
         decided = search.exact_decisions
-        if not stack:
+        if nodes is None:
             search.start()
         else:
-            if not isinstance(stack, Packed):
-                stack = self._task.layout.packed(dict(stack))
             search.complete = search.paused = search.rewritten = False
-            code = self._put(stack, limit)
-            if code in (ENDED, COLUMNS_FULL, BLOCK_FULL) and not search.rewritten:
+            code = self._put(nodes, limit)
+            if code in (ENDED, COLUMNS_FULL, LEFT_FULL) and not search.rewritten:
                 return self._end(code, unit)  # most units do without what follows
             self._look_at(code, limit)
         while not (search.complete or search.paused):
             if stop():
                 self._take(columns)
                 return Outcome(columns, search.count - search.dropped, None)
-            most = limit - _PRICE * (search.exact_decisions - decided)
+            most = limit - tuning.current.price * (search.exact_decisions - decided)
             self._look_at(self._call(RUN, most), most)
             if search.is_full:
                 self._take(columns)
         self._take(columns)
         if search.dropped:
             return Outcome(columns, search.count - search.dropped, None)
-        left = [] if search.complete else self._children(self._call(STACK), unit.generation + 1)
+        left = [] if search.complete else self._children(self._call(LEFT), unit.generation + 1)
         return Outcome(columns, search.count, left)
 
-    def _put(self, stack: Packed, limit: int) -> int:
+    def _put(self, nodes: Nodes, limit: int) -> int:
         """Begin with the frames of a unit; all is done in one call unless something is needed."""
-        mode, unsure, search = PUT | RUN | COLUMNS | STACK, -1, self._search
+        mode, unsure, search = PUT | RUN | COLUMNS | LEFT, -1, self._search
         while True:
-            code = self._call(mode, limit, stack, unsure)
+            code = self._call(mode, limit, nodes, unsure)
             if code == NEED_ROWS:
-                unsure = int(self._result[SIZE])
+                unsure = int(self._result[NEEDED])
                 search.write_rows(unsure)
                 mode = PUT | RUN  # witnesses will be looked at
             elif code == TOO_SMALL:
@@ -251,29 +241,22 @@ class HalfspaceWorker:
 
     def _end(self, code: int, unit: Unit) -> Outcome:
         """What the kernel has written."""
-        state = self._search.work.state.tolist()
-        n = state[EMITTED]
-        columns = []
-        if n:
-            if code == COLUMNS_FULL:
-                neurons, bits, d = self._task.columns
-                size = point_sections(n, PackedPatterns.words_for(neurons, bits), d)[-1]
-                self._room.reserve(size)
-                code = self._call(COLUMNS | STACK)
-            columns.append(self._columns(n))
-        return Outcome(columns, state[COUNT], self._children(code, unit.generation + 1))
+        count, n = (int(self._search.work.state[place]) for place in (COUNT, EMITTED))
+        if code == COLUMNS_FULL:
+            self._new_columns(least=n)
+            code = self._call(COLUMNS | LEFT)
+        columns = [self._columns(n)] if n else []
+        return Outcome(columns, count, self._children(code, unit.generation + 1))
 
     def _children(self, code: int, generation: int) -> list[Unit]:
         """The frames as units, after the kernel has written them or ended by `code`."""
-        blocks = self._blocks
-        if code == BLOCK_FULL:
-            blocks.reserve(int(self._result[SIZE]))
-            self._call(STACK)
-        result = self._result.tolist()
-        if not result[GROUPS]:
+        frames, points = self._result[NEEDED : NEEDED + 2].tolist()
+        if code == LEFT_FULL:
+            self._room_for_left(2 * frames, 2 * points)
+            self._call(LEFT)
+        if not self._result[GROUPS]:
             return []
-        frames = int(blocks.piece.words[blocks.used >> 3])
-        return children(self._task.layout, blocks, result, frames, generation, False)
+        return children(self._left.part(0, frames), frames, self._result, generation, False)
 
     def _take(self, columns: list[Columns]) -> None:
         """Regions whose witnesses are looked at first."""
@@ -283,25 +266,17 @@ class HalfspaceWorker:
             return
         # A margin of 0: the witness is a rounded exact point, which may not be inside any more.
         self._unproved += n - int(np.count_nonzero(batch.margins))
-        neurons, bits, d = self._task.columns
-        size = point_sections(n, PackedPatterns.words_for(neurons, bits), d)[-1]
-        self._room.reserve(size)
-        eights = batch.patterns.view(np.uint64)
-        where = self._room.piece, self._room.used
-        copy_points(batch.patterns, eights, batch.witnesses, n, neurons, bits, *where)
+        if self._used + n > len(self._words):
+            self._new_columns(least=n)
+        rows = slice(self._used, self._used + n)
+        neurons = self._task.network.n_neurons
+        packed = PackedPatterns.pack(batch.patterns[:, :neurons], self._task.bits)
+        self._words[rows], self._witnesses[rows] = packed.words, batch.witnesses
         columns.append(self._columns(n))
 
     def _columns(self, n: int) -> Columns:
-        """The n regions that a kernel has written to the slab."""
-        neurons, bits, d = self._task.columns
-        width = PackedPatterns.words_for(neurons, bits)
-        _, second, size = point_sections(n, width, d)
-        room = self._room
-        memory, at = room.piece.bytes, room.used
-        room.used += size
-        words = np.ndarray((n, width), np.uint64, memory, at)
-        witnesses = np.ndarray((n, d), np.float64, memory, at + second)
-        found = PlacedColumns(PackedPatterns(words, neurons, bits), witnesses)
-        at += room.address
-        found.places = (at, 8 * n * width, at + second, 8 * n * d) + 12 * (0,)
-        return found
+        """The n regions that were written to the buffers."""
+        rows = slice(self._used, self._used + n)
+        self._used = rows.stop
+        packed = PackedPatterns(self._words[rows], self._task.network.n_neurons, self._task.bits)
+        return Columns(packed, self._witnesses[rows])

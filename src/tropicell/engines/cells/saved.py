@@ -1,4 +1,4 @@
-"""Units from files: checked before a kernel sees them, because kernels check nothing.
+"""Units of the cells engine in files: checked before a kernel sees them, which checks nothing.
 
 What is checked is that every index points to something that is there. Whether the polygons are
 those of the network can't be seen cheaply; a file that lies about that gives wrong regions, not
@@ -27,8 +27,8 @@ from tropicell.engines.cells._state import (
     SIMPLE,
     TABLE_END,
 )
-from tropicell.engines.halfspaces._flat import HalfspaceNetwork
-from tropicell.engines.units import Arrays
+from tropicell.engines.cells._units import CellNodes
+from tropicell.engines.units import Arrays, Nodes, need
 from tropicell.network.flat import FlatNetwork
 from tropicell.network.network import Network
 
@@ -45,9 +45,57 @@ _CONE = {
 }
 
 
-def _need(fine: Any, what: str) -> None:
-    if not fine:
-        raise ValueError(what)
+#: Names of a unit's arrays in files: those of `CellNodes`, in the plane and elsewhere.
+_PLANE_NAMES = {"records": "records", "corners": "poly", "tags": "labels", "conflicts": "conflicts"}
+_CONE_NAMES = {
+    "records": "records",
+    "corners": "rays",
+    "tags": "tight",
+    "conflicts": "conflicts",
+    "facets": "facets",
+    "table": "table",
+    "table_labels": "table_labels",
+}
+
+
+def no_cells(flat: FlatNetwork) -> CellNodes:
+    """No cells, in arrays of the types that kernels know."""
+    plane = flat.dimension == 2
+    wide = POLYGON_SIZE if plane else flat.dimension + 2
+    none = np.zeros(0, np.int64)
+    return CellNodes(
+        records=np.zeros((0, RECORD_SIZE), np.int64),
+        corners=np.zeros((0, wide)),
+        tags=none if plane else none.view(np.uint64),
+        conflicts=none,
+        patterns=np.zeros(0, np.uint8),
+        facets=none,
+        table=np.zeros((0, wide)),
+        table_labels=none,
+        pattern=np.zeros(0, np.uint8),
+    )
+
+
+def cell_arrays(flat: FlatNetwork, nodes: Nodes) -> Arrays:
+    """Cells that wait, as arrays with the names that they have in files."""
+    part: CellNodes = nodes.arrays.part(nodes.first, nodes.last)
+    last = part.records[-1].tolist()
+    end = last[PIECES_AT] + flat.layer_width(last[LAYER])
+    names = _PLANE_NAMES if flat.dimension == 2 else _CONE_NAMES
+    return {name: getattr(part, field) for field, name in names.items()} | {
+        "pieces": part.patterns[:end],
+        "pattern": part.pattern[: flat.first_neuron(last[LAYER])],
+    }
+
+
+def cell_nodes(flat: FlatNetwork, network: Network, arrays: Arrays) -> Nodes:
+    """The cells again, checked."""
+    check_cells(flat, network, arrays)
+    names = _PLANE_NAMES if flat.dimension == 2 else _CONE_NAMES
+    names = names | {"patterns": "pieces", "pattern": "pattern"}
+    own = {field: np.array(arrays[name], order="C") for field, name in names.items()}
+    nodes = no_cells(flat)._replace(**own)
+    return Nodes(nodes, 0, len(nodes.records))
 
 
 def check_cells(flat: FlatNetwork, network: Network, part: Arrays) -> None:
@@ -58,17 +106,17 @@ def check_cells(flat: FlatNetwork, network: Network, part: Arrays) -> None:
         "pattern": (np.uint8, 0),
         "pieces": (np.uint8, 0),
     }
-    _need(set(part) == set(kinds), f"arrays {sorted(part)}")
+    need(set(part) == set(kinds), f"arrays {sorted(part)}")
     for name, (dtype, columns) in kinds.items():
         wide = flat.dimension + 2 if columns == _RAY else columns
         shape = part[name].shape[1:]
-        _need(part[name].dtype == np.dtype(dtype), f"type of {name}")
-        _need(shape == ((wide,) if wide else ()), f"shape of {name}")
+        need(part[name].dtype == np.dtype(dtype), f"type of {name}")
+        need(shape == ((wide,) if wide else ()), f"shape of {name}")
     records = part["records"]
-    _need(len(records) > 0, "no records")
+    need(len(records) > 0, "no records")
     layers = records[:, LAYER]
-    _need(((layers >= 1) & (layers <= flat.depth)).all(), "layers")
-    _need((np.diff(layers) >= 0).all(), "order of layers")
+    need(((layers >= 1) & (layers <= flat.depth)).all(), "layers")
+    need((np.diff(layers) >= 0).all(), "order of layers")
     widths = np.array([flat.layer_width(k) for k in layers.tolist()])
     corners = part["poly" if plane else "rays"]
     least = 3 if plane else 1
@@ -81,75 +129,36 @@ def check_cells(flat: FlatNetwork, network: Network, part: Arrays) -> None:
         layer, at = record[LAYER], record[CONFLICT_AT]
         mine = part["conflicts"][at : at + record[N_CONFLICTS]]
         first, last = starts[layer], starts[layer + 1]
-        _need(((mine >= first) & (mine < last)).all(), "conflicts")
+        need(((mine >= first) & (mine < last)).all(), "conflicts")
         neuron, at = flat.first_neuron(layer), record[PIECES_AT]
         mine = part["pieces"][at : at + flat.layer_width(layer)]
-        _need((mine < pieces[neuron : neuron + len(mine)]).all(), "pieces")
-    _need(len(part["pattern"]) == flat.first_neuron(int(layers[-1])), "pattern")
-    _need((part["pattern"] < pieces[: len(part["pattern"])]).all(), "pattern")
+        need((mine < pieces[neuron : neuron + len(mine)]).all(), "pieces")
+    need(len(part["pattern"]) == flat.first_neuron(int(layers[-1])), "pattern")
+    need((part["pattern"] < pieces[: len(part["pattern"])]).all(), "pattern")
     labels = np.abs(part["labels" if plane else "table_labels"])
-    _need(((labels >= 1) & (labels <= len(flat.lines.line_row))).all(), "labels")
+    need(((labels >= 1) & (labels <= len(flat.lines.line_row))).all(), "labels")
     if not plane:
         _check_cones(part, records)
 
 
 def _check_cones(part: Arrays, records: Any) -> None:
     _inside(records[:, FACET_AT], records[:, N_FACETS], len(part["facets"]), "facets", least=1)
-    _need((records[:, N_FACETS] <= MOST_FACETS).all(), "number of facets")
-    _need(len(part["table"]) == len(part["table_labels"]), "table")
+    need((records[:, N_FACETS] <= MOST_FACETS).all(), "number of facets")
+    need(len(part["table"]) == len(part["table_labels"]), "table")
     tables = records[:, TABLE_END]
-    _need(((tables >= 0) & (tables <= len(part["table"]))).all(), "table")
-    _need((tables[-1:] == len(part["table"])).all() and (np.diff(tables) >= 0).all(), "table")
+    need(((tables >= 0) & (tables <= len(part["table"]))).all(), "table")
+    need((tables[-1:] == len(part["table"])).all() and (np.diff(tables) >= 0).all(), "table")
     facets = np.abs(part["facets"])
-    _need(((facets >= 1) & (facets <= len(part["table"]))).all(), "facets")
-    _need(len(part["tight"]) == len(part["rays"]), "rays")
-    _need(np.isin(records[:, SIMPLE], (0, 1)).all(), "simple")
+    need(((facets >= 1) & (facets <= len(part["table"]))).all(), "facets")
+    need(len(part["tight"]) == len(part["rays"]), "rays")
+    need(np.isin(records[:, SIMPLE], (0, 1)).all(), "simple")
 
 
 def _inside(starts: Any, sizes: Any, length: int, what: str, least: int = 0) -> None:
     """Parts of an array lie in it, one after the other."""
     ends = starts + sizes
     fine = (starts >= 0).all() and (sizes >= least).all() and (ends <= length).all()
-    _need(fine and (starts[1:] >= ends[:-1]).all() and ends[-1] == length, what)
-
-
-def check_halfspaces(flat: HalfspaceNetwork, part: Arrays, *, store: bool) -> None:
-    """Raise ValueError if frames of the half-spaces engine could make a kernel leave its arrays."""
-    d = flat.inputs.shape[1] - 1
-    base = d + len(flat.domain)
-    cuts = np.diff(flat.first_cut)
-    depth = len(cuts)
-    words = max(1, -(-int(cuts.max(initial=1)) // 64))
-    layers = part["layers"]
-    n, points = len(layers), len(part["masks"])
-    expected: dict[str, Any] = {
-        "layers": (np.int64, (n,)),
-        "cuts": (np.int64, (n,)),
-        "decided": (np.uint64, (n, 2, words)),
-        "point_ends": (np.int64, (n,)),
-        "masks": (np.uint64, (points, 3, words)),
-        "basis": (np.int32, (points, d)),
-        "pieces": (np.uint8, (int(flat.first_neuron[layers[-1]]),)),
-    }
-    if store:
-        expected["vertex"] = (np.float64, (points, d + 1, d))
-    _need(set(part) == set(expected), f"arrays {sorted(part)}")
-    for name, (dtype, shape) in expected.items():
-        _need(part[name].dtype == dtype and part[name].shape == shape, f"shape of {name}")
-    _need(((layers >= 0) & (layers < depth)).all() and (np.diff(layers) >= 0).all(), "layers")
-    _need(((part["cuts"] >= 0) & (part["cuts"] < cuts[layers])).all(), "cuts")
-    ends = part["point_ends"]
-    _need((np.diff(ends, prepend=0) >= 1).all() and ends[-1] == points, "points")
-    _need((np.bincount(layers, minlength=depth) <= cuts).all(), "too many frames")
-    owner = np.repeat(layers, np.diff(ends, prepend=0))
-    rows = base + flat.first_cut[owner + 1]
-    _need(((part["basis"] >= 0) & (part["basis"] < rows[:, None])).all(), "basis")
-    for masks, mine in ((part["decided"], layers), (part["masks"], owner)):
-        bits = np.unpackbits(masks.view(np.uint8), axis=-1, bitorder="little")
-        beyond = np.arange(64 * words) >= cuts[mine][:, None, None]
-        _need(not (bits.astype(bool) & beyond).any(), "masks")
-    slopes = np.diff(flat.neuron_cut)[: len(part["pieces"])]
-    _need((part["pieces"] <= slopes).all(), "pieces")
+    need(fine and (starts[1:] >= ends[:-1]).all() and ends[-1] == length, what)
 
 
 def cell_to_json(cell: ExactCell) -> dict[str, Any]:
@@ -177,20 +186,20 @@ def cell_from_json(
     """The cell again; one with corners is compared with what its facets make."""
     layer, pattern = int(data["layer"]), bytes.fromhex(data["pattern"])
     labels = [int(label) for label in data["labels"]]
-    _need(1 <= layer <= flat.depth + 1, "layer of a cell")
+    need(1 <= layer <= flat.depth + 1, "layer of a cell")
     prefix = flat.first_neuron(layer) if layer <= flat.depth else flat.neurons
-    _need(len(pattern) == prefix, "pattern of a cell")
+    need(len(pattern) == prefix, "pattern of a cell")
     pieces = network.pieces
-    _need(all(p < n for p, n in zip(pattern, pieces.tolist(), strict=False)), "pattern of a cell")
+    need(all(p < n for p, n in zip(pattern, pieces.tolist(), strict=False)), "pattern of a cell")
     # Within its layer, a cell may have facets on that layer's boundaries.
     most = int(flat.lines.line_start[min(layer, flat.depth) + 1])
-    _need(all(1 <= abs(label) <= most for label in labels), "labels of a cell")
+    need(all(1 <= abs(label) <= most for label in labels), "labels of a cell")
     vectors = {
         name: [tuple(int(x, 16) for x in vector) for vector in data[name]]
         for name in ("rows", "rays", "lines")
     }
     size = network.n_inputs + 1
-    _need(all(len(v) == size for vs in vectors.values() for v in vs), "vectors of a cell")
+    need(all(len(v) == size for vs in vectors.values() for v in vs), "vectors of a cell")
     tight = [int(t, 16) for t in data["tight"]]
     cone = Cone(vectors["rows"], labels, vectors["rays"], tight, vectors["lines"])
     same = len(cone.rows) == len(labels) and len(cone.rays) == len(tight)
@@ -200,5 +209,5 @@ def cell_from_json(
         same = same and sorted(zip(again.rays, again.tight, strict=True)) == sorted(
             zip(cone.rays, tight, strict=True)
         )
-    _need(same, "a cell is not what its facets make")
+    need(same, "a cell is not what its facets make")
     return ExactCell(layer, pattern, cone)
