@@ -111,7 +111,6 @@ def plane_stack(
             pattern=zeros(program.neurons, np.uint8),
             known=zeros(1, np.int64),
         ),
-        weights=free(zeros(_RECORDS)),
     )
 
 
@@ -147,7 +146,6 @@ def cone_stack(program: FlatNetwork, free: Callable[[Any], Any]) -> ConeStack:
         faces=zeros((d + 3, rays), np.int64),
         square=zeros((d, d)),
         halt=zeros(1, np.uint8),
-        weights=free(zeros(_RECORDS)),
     )
 
 
