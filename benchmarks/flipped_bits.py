@@ -22,7 +22,7 @@ import numpy as np
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "tests"))
 from fuzz.flips import CHECKED, flip  # noqa: E402
-from tropicell.importers.files import read_npz, write_npz  # noqa: E402
+from tropicell._runtime.npz import read_npz, write_npz  # noqa: E402
 
 #: Formats whose files are small enough to flip all bits.
 ALL_BITS = ("slices",)

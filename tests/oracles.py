@@ -76,7 +76,7 @@ def largest_value(regions: Iterable[Region], output: int, sign: int = 1) -> Frac
         slopes = sign * region.affine_map.matrix[output]
         offset = sign * region.affine_map.offset[output]
         if any(ray @ slopes > 0 for ray in region.rays) or any(
-            line @ slopes != 0 for line in region.lines
+            line @ slopes != 0 for line in region.lineality
         ):
             return inf
         best = max(best, *(vertex @ slopes + offset for vertex in region.vertices))

@@ -1,10 +1,12 @@
 """Every snippet of the docs runs: a page's Python blocks in order, its ``tropicell`` commands."""
 
+import ast
 import doctest
 import inspect
+import json
+import os
 import re
 import shlex
-from fnmatch import fnmatch
 from pathlib import Path
 
 import matplotlib as mpl
@@ -12,6 +14,7 @@ import matplotlib.pyplot as plt
 import pytest
 
 import tropicell
+from children import run_python
 from tropicell.cli import main
 
 ROOT = Path(__file__).parents[1]
@@ -73,18 +76,73 @@ def test_the_reference_has_every_public_name():
     assert set(tropicell.__all__) - modules <= listed
 
 
-def test_every_module_is_on_the_map():
-    page = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
-    patterns = re.findall(r"`([\w/*]+\.py)`", page)
+def test_every_room_names_its_modules():
+    """The first page of a room says which modules it has, and what it may import."""
     package = ROOT / "src" / "tropicell"
-    modules = {str(file.relative_to(package).as_posix()) for file in package.rglob("*.py")}
-    lost = {
-        module
-        for module in modules
-        if not module.endswith("__init__.py")
-        and not any(fnmatch(module, pattern) for pattern in patterns)
-    }
-    assert not lost, f"CONTRIBUTING.md does not say where {sorted(lost)} belong"
+    for file in package.rglob("__init__.py"):
+        room = file.parent
+        if room == package:
+            continue
+        page = ast.get_docstring(ast.parse(file.read_text("utf-8"))) or ""
+        named = set(re.findall(r"^`(\w+)` ", page, re.MULTILINE))
+        there = {path.stem for path in room.glob("*.py")} - {"__init__"}
+        there |= {path.parent.name for path in room.glob("*/__init__.py")}
+        assert named == there, room.relative_to(package)
+        assert room.parent != package or "ay import" in page, room.relative_to(package)
+
+
+def test_every_room_is_on_the_map():
+    page = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    rooms = {file.parent.name for file in (ROOT / "src" / "tropicell").glob("*/__init__.py")}
+    assert rooms == set(re.findall(r"^\| `(\w+)/` \|", page, re.MULTILINE))
+
+
+def stations():
+    """The walks of CONTRIBUTING.md: what is called, and the files and functions on the way."""
+    page = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    for title, text in re.findall(r"^### `(.+?)`\n(.*?)(?=^##)", page, re.MULTILINE | re.DOTALL):
+        found = re.findall(r"^\d+\. `([\w/]+\.py)`, `([\w.]+)`", text, re.MULTILINE)
+        assert len(found) == len(re.findall(r"^\d+\.", text, re.MULTILINE))
+        yield pytest.param(title, found, id=title.partition("(")[0])
+
+
+WALK = """
+import json, os, sys
+import numpy as np, torch, tropicell
+from tropicell import Box, CachedPredictor, Network, enumerate_regions, from_torch
+from tropicell.engines import table
+rng = np.random.default_rng(0)
+module = torch.nn.Sequential(torch.nn.Linear(2, 4), torch.nn.ReLU(), torch.nn.Linear(4, 1))
+network = Network.mlp([rng.normal(size=(4, 2)), rng.normal(size=(3, 4)), np.ones((1, 3))])
+box, x = Box(-1, 1), rng.normal(size=(3, 2))
+regions, predictor = enumerate_regions(network, box), CachedPredictor(network)
+package, seen = os.path.dirname(tropicell.__file__) + os.sep, []
+
+def look(frame, event, _):
+    file = frame.f_code.co_filename
+    if event == "call" and file.startswith(package):
+        name = file[len(package):].replace(os.sep, "/"), frame.f_code.co_qualname
+        if name not in seen:
+            seen.append(name)
+
+sys.setprofile(look)
+eval(sys.argv[1])
+sys.setprofile(None)
+print(json.dumps(seen))
+"""
+
+
+@pytest.mark.parametrize(("call", "walk"), stations())
+def test_walks_are_true(call, walk):
+    """Each station is called, and for the first time after the one before it.
+
+    Kernels are plain Python then, so that they are seen, too.
+    """
+    assert 3 < len(walk) <= 15
+    environment = os.environ | {"NUMBA_DISABLE_JIT": "1"}
+    seen = json.loads(run_python("-c", WALK, call, env=environment).stdout.splitlines()[-1])
+    places = [seen.index(list(station)) for station in walk]
+    assert places == sorted(places), [seen[place] for place in places]
 
 
 LINK = re.compile(r"\]\(([^)\s#]*)(?:#[^)\s]*)?\)|src=\"([^\"]+)\"")

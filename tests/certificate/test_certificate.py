@@ -33,8 +33,8 @@ from tropicell import (
     enumerate_regions,
     verify_certificate,
 )
+from tropicell.certificate._flat import PatternTable, RegionColumns, filter_network, new_state
 from tropicell.certificate._kernels import check_witnesses
-from tropicell.certificate._program import filter_program, new_state
 from tropicell.errors import InvalidInputError
 from tropicell.network import activations
 from tropicell.network.domains import Domain
@@ -166,14 +166,14 @@ def test_error_bounds_hold(kind: str, inputs: int) -> None:
     network = random_network(7, kind, inputs, 3, 6)
     regions = enumerate_regions(network, Box(-2, 2))
     scale = np.exp2(np.arange(inputs) - 1.0)
-    program = filter_program(network, regions.domain, scale)
-    assert program is not None
-    state, proved = new_state(program), np.zeros(len(regions), dtype=bool)
-    points, room = regions.witnesses, np.zeros(max(2, inputs))
-    words, bits = regions.packed.words, regions.packed.bits
+    flat = filter_network(network, regions.domain, scale)
+    assert flat is not None
+    state, proved = new_state(flat), np.zeros(len(regions), dtype=bool)
+    room = np.zeros(max(2, inputs))
+    columns = columns_of(regions, 1 / scale)
     compared = 0
     for i in range(min(len(regions), 12)):
-        check_witnesses(program, state, room, i, i + 1, words, bits, points, 1 / scale, proved)
+        check_witnesses(flat, state, room, columns, proved, i, i + 1)
         rows = regions[i].inequalities
         for a, b, source in zip(rows.A, rows.b, rows.sources, strict=True):
             line = next(
@@ -182,12 +182,42 @@ def test_error_bounds_hold(kind: str, inputs: int) -> None:
             if state.places[line] < 0:
                 assert not a.any()
                 continue
-            found = [Fraction(x) for x in state.inequalities[:, state.places[line]]]
+            place = state.places[line]
+            found = [Fraction(x) for x in state.inequalities.rows[:, place]]
             exact = [-x * Fraction(s) for x, s in zip(a, scale, strict=True)]
-            columns = [*found[:inputs], found[max(2, inputs)]]
-            assert all(abs(x - y) <= found[-1] for x, y in zip(columns, [*exact, b], strict=True))
+            row, bound = [*found[:inputs], found[-1]], Fraction(state.inequalities.bounds[place])
+            assert all(abs(x - y) <= bound for x, y in zip(row, [*exact, b], strict=True))
             compared += 1
     assert compared > 10
+
+
+def columns_of(regions: Regions, unscale: np.ndarray) -> RegionColumns:
+    """What the filter's kernels get, without hints."""
+    packed, ends = regions.packed, np.zeros(len(regions), np.int64)
+    corners = np.empty((0, regions.network.n_inputs + 1))
+    patterns = PatternTable(packed.words, packed.bits, packed.table())
+    columns = patterns, regions.witnesses, unscale
+    return RegionColumns(*columns, np.empty(0, np.int32), ends, corners, ends)
+
+
+def test_error_bounds_hold_in_many_dimensions() -> None:
+    n, small = 400, 2.0**-27  # products of two are lost when they are added to 1
+    a = np.full(n, -small * (1 - 2.0**-20))
+    a[0], a[-1] = 1.0, -(1.0 - 130 * 2.0**-53)
+    x = np.full(n, small)
+    x[0] = x[-1] = 1.0
+    exact = sum(Fraction(p) * Fraction(q) for p, q in zip(a, x, strict=True))
+    assert exact < 0 < sum((a * x).tolist())  # outside, but not in float64
+    network = Network.mlp([np.ones((1, n)), [[1.0]]])
+    domain = Polytope(-a[None], [0.0])
+    packed = PackedPatterns.pack(np.array([[1]], np.uint8), 1)
+    columns = columns_of(Regions(network, domain, packed, x[None], complete=False), np.ones(n))
+    flat = filter_network(network, domain, np.ones(n))
+    assert flat is not None
+    for rounding in (20 * 2.0**-53, flat.rounding):
+        flat, proved = flat._replace(rounding=rounding), np.zeros(1, dtype=bool)
+        check_witnesses(flat, new_state(flat), np.zeros(n), columns, proved, 0, 1)
+        assert proved[0] == (rounding == 20 * 2.0**-53)  # which is too little here
 
 
 def test_duplicates_and_pieces_that_do_not_exist_are_refused() -> None:

@@ -14,7 +14,7 @@ import tropicell
 from children import LIMIT, run_python
 from tropicell import Box, Network, Region, count_regions, enumerate_regions, load_regions
 from tropicell.cli import main
-from tropicell.cli.main import build_parser
+from tropicell.cli.parser import build_parser
 from tropicell.network import bounds
 from tropicell.verify_certificate import verify
 

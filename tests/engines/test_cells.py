@@ -31,7 +31,7 @@ from tropicell.engines.scheduler import UnitRun
 from tropicell.geometry.arithmetic import EXACT
 from tropicell.network._layer_maps import enter_layer
 from tropicell.network.domains import Domain, resolve
-from tropicell.network.flat import compile_program, rounds_layer_0
+from tropicell.network.flat import flatten, rounds_layer_0
 from tropicell.network.maps import NetworkMaps
 from tropicell.paper.algorithm2 import traverse
 from tropicell.regions.columns import PackedPatterns
@@ -248,27 +248,27 @@ def test_bounds_of_rows_hold(data: st.DataObject) -> None:
     if network.depth < 2:
         return
     network = sometimes_on_slices(network, data.draw(st.integers(0, 99)))
-    program = compile_program(network, WholeSpace())
+    flat = flatten(network, WholeSpace())
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
     d = network.n_inputs
-    current = room_for(program, exact=True, store=False, bits=1).build().maps
+    current = room_for(flat, exact=True, store=False, bits=1).build().maps
     before = current.before
     exact = NetworkMaps(network, EXACT)
     for _ in range(3):
-        pieces = (rng.random(program.neurons) * network.pieces).astype(np.uint8)
+        pieces = (rng.random(flat.neurons) * network.pieces).astype(np.uint8)
         start, unit = exact.coordinates()
-        start[:, :-1] /= EXACT.array(program.lines.scale)
+        start[:, :-1] /= EXACT.array(flat.lines.scale)
         columns = [start]
         for layer in range(network.depth):
-            at = program.first_neuron(layer) if layer else 0
-            enter_layer(program.maps, current, layer, pieces, at, True)
+            at = flat.first_neuron(layer) if layer else 0
+            enter_layer(flat.maps, current, layer, pieces, at, True)
             if layer:
-                part = pieces[at : program.first_neuron(layer + 1)]
+                part = pieces[at : flat.first_neuron(layer + 1)]
                 columns.append(exact.after(layer, columns.pop(), part, unit))
-            first, last = program.maps.row_start[layer + 1 : layer + 3]
+            first, last = flat.maps.row_start[layer + 1 : layer + 3]
             expected = exact.before(layer + 1, columns, unit)
             error = np.abs(EXACT.array(before[: d + 1, first:last].T) - expected)
-            slack = program.maps.gamma[layer + 1] * np.abs(program.maps.bias[first:last])
+            slack = flat.maps.gamma[layer + 1] * np.abs(flat.maps.bias[first:last])
             bound = before[d + 1, first:last] + slack * 1.0000001
             assert (error <= EXACT.array(bound)[:, None]).all()
             columns.append(expected)
@@ -285,20 +285,20 @@ def test_bounds_of_rows_hold(data: st.DataObject) -> None:
 def test_bounds_of_fine_rows_hold(seed: int, kind: str, depth: int, width: int, relu: bool) -> None:
     """Rows in twice the digits stay within their bounds, which are tiny, of the exact rows."""
     network = sometimes_on_slices(random_network(seed, kind, 2, depth, width, relu=relu), seed)
-    program = compile_program(network, WholeSpace())
+    flat = flatten(network, WholeSpace())
     rng = np.random.default_rng(seed)
-    fine = plane_stack(program).fine
+    fine = plane_stack(flat).fine
     exact = NetworkMaps(network, EXACT)
-    pieces = np.zeros(program.neurons, np.uint8)
+    pieces = np.zeros(flat.neurons, np.uint8)
     for _ in range(3):
-        changed = rng.random(program.neurons) < 0.5  # some layers may stay as they are
-        pieces[changed] = (rng.random(program.neurons) * network.pieces).astype(np.uint8)[changed]
-        refine(program.maps, network.depth, pieces, fine)
+        changed = rng.random(flat.neurons) < 0.5  # some layers may stay as they are
+        pieces[changed] = (rng.random(flat.neurons) * network.pieces).astype(np.uint8)[changed]
+        refine(flat.maps, network.depth, pieces, fine)
         start, unit = exact.coordinates()
-        start[:, :-1] /= EXACT.array(program.lines.scale)
+        start[:, :-1] /= EXACT.array(flat.lines.scale)
         columns = [start]
         for layer in range(1, network.depth + 1):
-            first, last = program.maps.row_start[layer : layer + 2]
+            first, last = flat.maps.row_start[layer : layer + 2]
             expected = exact.before(layer, columns, unit)
             high, low = (EXACT.array(fine.before[c : c + 3, first:last].T) for c in (0, LOW))
             bound, size = fine.before[FINE_ERROR, first:last], fine.before[FINE_SIZE, first:last]
@@ -306,7 +306,7 @@ def test_bounds_of_fine_rows_hold(seed: int, kind: str, depth: int, width: int, 
             # intercepts that are not 0, and slices of slices, are known to float64 only
             known = relu and not rounds_layer_0(network)
             assert not known or (bound <= 1e-25 * size.max(initial=1.0)).all()
-            part = pieces[program.first_neuron(layer) :][: last - first]
+            part = pieces[flat.first_neuron(layer) :][: last - first]
             columns.append(exact.after(layer, expected, part, unit))
 
 

@@ -336,13 +336,13 @@ def test_error_bounds_of_the_maps_hold(host, kind):
     count(run)
     level, size = watch.level, watch.count
     assert level == network.depth
-    buffers, lines = run._buffers, run.program.lines
+    buffers, lines = run._buffers, run.flat.lines
     assert size <= buffers.few
     width = network.widths[-1]
     maps = buffers.maps[level][: 4 * size * width].reshape(size, 4, width)
     nodes = run._reader.nodes(level, watch.first, np.arange(size))
     scale = [*map(Fraction, lines.scale), 1]
-    rounding = buffers.levels[level]["gamma"] * np.abs(run.program.maps.bias[-width:])
+    rounding = buffers.levels[level]["gamma"] * np.abs(run.flat.maps.bias[-width:])
     for k, (pattern, _) in enumerate(nodes):
         exact = run._exact.cells._layers(level, pattern).before
         bounds = maps[k, 3] + rounding + 1e-200

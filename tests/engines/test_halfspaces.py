@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from strategies import KINDS, default_network, domains, networks, random_network
 from tropicell import Affine, Box, Layer, Network, Polytope, Slice
+from tropicell.engines.halfspaces import _flat as _halfspaces_flat
 from tropicell.engines.halfspaces import _search as _halfspaces_search
-from tropicell.engines.halfspaces import _work as _halfspaces_work
 from tropicell.engines.halfspaces._exact import decide, interior_point
 from tropicell.engines.halfspaces.task import HalfspaceTask, HalfspaceWorker
 from tropicell.engines.scheduler import UnitRun
@@ -168,7 +168,7 @@ def test_arrangements_have_the_known_number_of_cells():
 def test_buffers_grow_and_batches_add_up(monkeypatch):
     network = default_network((4, 14, 12, 1))
     expected = found(enumerate_halfspaces(network))
-    monkeypatch.setattr(_halfspaces_work, "POINTS", 16)
+    monkeypatch.setattr(_halfspaces_flat, "POINTS", 16)
     monkeypatch.setattr(_halfspaces_search, "BATCH", 5000)  # less than the first units have
     assert found(enumerate_halfspaces(network)) == expected
 

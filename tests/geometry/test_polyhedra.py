@@ -84,18 +84,18 @@ def test_generators_span_the_cell(system: tuple) -> None:
         tight = [row[:-1] for row in rows if value_at(row, vertex) == 0]
         assert all(value_at(row, vertex) >= 0 for row in rows)
         assert np.linalg.matrix_rank(np.array(tight, float).reshape(-1, dimension)) == (
-            dimension - len(found.lines)
+            dimension - len(found.lineality)
         )
     for ray in found.rays:
         assert all(sum(a * r for a, r in zip(row[:-1], ray, strict=True)) >= 0 for row in rows)
-    for line in found.lines:
+    for line in found.lineality:
         assert all(sum(a * r for a, r in zip(row[:-1], line, strict=True)) == 0 for row in rows)
     # Every facet is touched by enough generators to span it.
     for index in cell.facets():
         row = cell.rows[index]
         points = [v for v in found.vertices if value_at(row, v) == 0]
         flat = [r for r in found.rays if sum(a * b for a, b in zip(row, r, strict=False)) == 0]
-        span = [*points, *((*r, 0) for r in flat), *((*line, 0) for line in found.lines)]
+        span = [*points, *((*r, 0) for r in flat), *((*line, 0) for line in found.lineality)]
         assert np.linalg.matrix_rank(np.array(span, float)) == dimension
 
 

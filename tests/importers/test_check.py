@@ -11,8 +11,8 @@ from tropicell import Network, from_onnx, from_sklearn, from_torch
 from tropicell.errors import ImportMismatchError, ModelImportError
 from tropicell.importers import lowering, sklearn
 from tropicell.importers.check import compare
-from tropicell.importers.onnx import ops as onnx_ops
-from tropicell.importers.torch import ops as torch_ops
+from tropicell.importers.onnx import handlers as onnx_handlers
+from tropicell.importers.torch import handlers as torch_handlers
 
 NETWORK = Network.mlp([[[1.0], [-1.0]], [[1.0, 1.0]]])
 
@@ -52,7 +52,7 @@ def broken(real):
 
 
 def test_broken_torch_importer(monkeypatch):
-    handlers = torch_ops.registry.handlers
+    handlers = torch_handlers.registry.handlers
     monkeypatch.setitem(handlers, "relu", broken(handlers["relu"]))
     with pytest.raises(ImportMismatchError, match=r"module Sequential.*differ by 1e-06"):
         from_torch(torch.nn.Sequential(torch.nn.ReLU()), torch.zeros(1, 2))
@@ -65,7 +65,7 @@ def test_broken_onnx_importer(monkeypatch, tmp_path):
     )
     opset = [helper.make_opsetid("", 17)]
     onnx.save(helper.make_model(graph, opset_imports=opset, ir_version=8), tmp_path / "m.onnx")
-    handlers = onnx_ops.registry.handlers
+    handlers = onnx_handlers.registry.handlers
     monkeypatch.setitem(handlers, "Relu", broken(handlers["Relu"]))
     with pytest.raises(ImportMismatchError, match=r"m\.onnx"):
         from_onnx(tmp_path / "m.onnx")

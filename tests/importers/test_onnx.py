@@ -6,7 +6,7 @@ from onnx import TensorProto
 
 from onnx_models import assert_same, ints, model, node, write
 from tropicell import from_onnx
-from tropicell.importers.onnx import ops as onnx_ops
+from tropicell.importers.onnx import handlers as onnx_handlers
 from tropicell.importers.operators import spellings
 
 RNG = np.random.default_rng(3)
@@ -231,7 +231,7 @@ CASES = {
 
 
 def test_every_spelling_has_a_handler_and_a_case():
-    assert onnx_ops.registry.missing() == set()
+    assert onnx_handlers.registry.missing() == set()
     assert set(CASES) == spellings("onnx")
 
 

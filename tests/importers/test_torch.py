@@ -7,7 +7,7 @@ from torch import nn
 from torch_modules import Function, assert_same, mask, t
 from tropicell import from_torch
 from tropicell.importers.operators import spellings
-from tropicell.importers.torch import ops as torch_ops
+from tropicell.importers.torch import handlers as torch_handlers
 from tropicell.importers.torch.graph import from_exported
 from tropicell.importers.torch.importer import from_pt2
 
@@ -181,7 +181,7 @@ CASES = {
 
 
 def test_every_spelling_has_a_handler_and_a_case():
-    assert torch_ops.registry.missing() == set()
+    assert torch_handlers.registry.missing() == set()
     assert set(CASES) == spellings("torch")
 
 

@@ -123,7 +123,7 @@ def test_an_interrupted_training_keeps_what_is_finished(tmp_path, monkeypatch):
 
 
 def test_figure_2(tmp_path, monkeypatch):
-    small = fig2.Settings(epochs=12, step=2.0, depths=(1, 2), neurons=3)
+    small = fig2.Fig2Settings(epochs=12, step=2.0, depths=(1, 2), neurons=3)
     monkeypatch.setattr(fig2, "EXPERIMENT", replace(fig2.EXPERIMENT, quick=small))
     assert main(["lab", "fig2", "--quick", "--out", str(tmp_path)]) == 0
     numbers = numbers_of(tmp_path)
@@ -141,7 +141,7 @@ def test_figure_2(tmp_path, monkeypatch):
 
 
 def test_figure_3(tmp_path, monkeypatch):
-    small = fig3.Settings(networks=2, epochs=12, step=4.0, layers=4, neurons=3, looks=2)
+    small = fig3.Fig3Settings(networks=2, epochs=12, step=4.0, layers=4, neurons=3, looks=2)
     monkeypatch.setattr(fig3, "EXPERIMENT", replace(fig3.EXPERIMENT, quick=small))
     assert main(["lab", "fig3", "--quick", "--out", str(tmp_path)]) == 0
     numbers = numbers_of(tmp_path)

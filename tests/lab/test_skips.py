@@ -86,7 +86,7 @@ def test_half_radius_is_interpolated():
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     place = tmp_path_factory.mktemp("skips")
-    small = skips.Settings(
+    small = skips.SkipSettings(
         networks=3, widths=(3,), depths=(3, 4), radii=(1.0, 10.0), layer_networks=2
     )
     with pytest.MonkeyPatch.context() as patch:
@@ -171,7 +171,7 @@ def test_custom_compares_with_and_without_skips(module, tmp_path):
     out = tmp_path / "out"
     points = tmp_path / "data.npz"
     np.savez(points, points=np.random.default_rng(0).normal(size=(20, 2, 2)))
-    settings = custom.Settings(networks=2, radii=(1.0, 10.0))
+    settings = custom.CustomSettings(networks=2, radii=(1.0, 10.0))
     options = Options(model=f"{module}:build", data=points, workers=1)
     run = run_experiment(custom.EXPERIMENT, out, options, settings)
     found = run.numbers["regions"]

@@ -10,9 +10,9 @@ import pytest
 from tropicell import Box, count_regions
 from tropicell.cli import main
 from tropicell.lab import Options, Run
-from tropicell.lab.table1 import EXPERIMENT, PUBLISHED, Settings, _counts, _network
+from tropicell.lab.table1 import EXPERIMENT, PUBLISHED, Table1Settings, _counts, _network
 
-SMALL = Settings(networks=6, large=8, trials=50)
+SMALL = Table1Settings(networks=6, large=8, trials=50)
 
 
 @pytest.fixture(scope="module")

@@ -138,7 +138,9 @@ def test_domain_without_interior_is_refused() -> None:
 def test_no_hidden_layer_is_one_region() -> None:
     regions = enumerate_regions(Network.mlp([[[1.0, 2.0]]]))
     assert len(regions) == 1
-    assert len(regions[0].lines) == 2
+    assert len(regions[0].lineality) == 2
+    with pytest.warns(DeprecationWarning, match="lineality"):
+        assert np.array_equal(regions[0].lines, regions[0].lineality)
     assert not regions[0].bounded
 
 

@@ -30,7 +30,7 @@ from tropicell import (
     enumerate_regions,
 )
 from tropicell.network import activations
-from tropicell.predict.export.c_names import check_name
+from tropicell.predict.export.c import check_name
 
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-Wconversion", "-O1"]
 Run = Callable[[str, np.ndarray, int], tuple[np.ndarray, np.ndarray]]

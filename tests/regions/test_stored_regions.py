@@ -40,8 +40,8 @@ from tropicell._runtime.checksums import BLOCK, CheckedStream, sums_of
 from tropicell.analysis import measure
 from tropicell.cli import main
 from tropicell.engines.table import task_of
-from tropicell.regions.rows import rows
 from tropicell.regions.stored.manifest import read_manifest
+from tropicell.regions.stored.stored_regions import rows
 from tropicell.search import folder as region_folder
 from tropicell.search.folder import OpenFolder
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import ast
+import json
 import os
 import shutil
 import stat
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import numba
 import numpy as np
@@ -240,3 +242,87 @@ def test_a_kernel_for_several_types_looks_every_time() -> None:
     entry = jit.Entry(function)
     assert entry(1.5) == 3.0
     assert entry(2) == 4
+
+
+# --- the stamp, and debuggers ---------------------------------------------------------------------
+
+
+def used_by_kernels(tree: ast.Module) -> Iterator[str]:
+    """The modules of the package that the kernels of a file take names from."""
+    imported = {}
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tropicell."):
+            imported |= {alias.asname or alias.name: str(node.module) for alias in node.names}
+    for node in kernels_in(tree):
+        names = {part.id for body in node.body for part in ast.walk(body) if is_name(part)}
+        yield from (imported[name] for name in names & imported.keys())
+
+
+def is_name(node: ast.AST) -> TypeGuard[ast.Name]:
+    return isinstance(node, ast.Name)
+
+
+def kernels_in(tree: ast.Module) -> list[ast.FunctionDef]:
+    """The functions with a decorator of `tropicell._runtime.jit`."""
+    found = []
+    for node in tree.body:
+        for decorator in node.decorator_list if isinstance(node, ast.FunctionDef) else ():
+            named = decorator.func if isinstance(decorator, ast.Call) else decorator
+            if is_name(named) and named.id in ("kernel", "template"):
+                found.append(node)
+    return found
+
+
+def test_the_stamp_is_of_all_that_kernels_are_made_of() -> None:
+    """A change of a kernel, or of a constant that kernels use, compiles them all anew."""
+    package = Path(tropicell.__file__).parent
+    stamped = {package / name for name in jit._CONSTANTS} | set(package.rglob("_[a-z]*.py"))
+    count = 0
+    for file in package.rglob("*.py"):
+        tree = ast.parse(file.read_text("utf-8"))
+        if not kernels_in(tree):
+            continue
+        count += len(kernels_in(tree))
+        assert file in stamped, f"{file} has kernels, so its name must begin with an underscore"
+        for module in used_by_kernels(tree):
+            used = package.joinpath(*module.split(".")[1:])
+            files = list(used.glob("_[a-z]*.py")) if used.is_dir() else [used.with_suffix(".py")]
+            assert set(files) <= stamped, f"{file}: kernels use names of {module}"
+    assert count > 100
+
+
+SLOW = """
+import json, sys
+import numpy as np
+from tropicell import Box, CachedPredictor, Network, RegionLocator, count_many, enumerate_regions
+rng = np.random.default_rng(0)
+found = []
+for sizes in ([1, 4, 1], [2, 4, 3, 1], [3, 4, 3, 1], [5, 4, 1]):
+    pairs = list(zip(sizes, sizes[1:]))
+    network = Network.mlp(
+        [rng.normal(size=(n, m)) for m, n in pairs], [rng.normal(size=n) for _, n in pairs]
+    )
+    regions = enumerate_regions(network, Box(-1, 1), workers=2)
+    points = rng.uniform(-1, 1, (5, sizes[0]))
+    found += [
+        sorted(regions.texts()),
+        regions.certify().complete,
+        CachedPredictor(network).predict(points).tolist(),
+        RegionLocator(regions).predict(points).tolist(),
+        count_many([network] * 2, Box(-1, 1)).tolist(),
+    ]
+print(json.dumps(found))
+"""
+
+
+def test_kernels_are_plain_python_for_debuggers() -> None:
+    """And do the same then; floating-point sums may differ in their last digits."""
+    slow, fast = (
+        json.loads(run_python("-W", "error", "-c", SLOW, env=os.environ | more).stdout)
+        for more in ({"NUMBA_DISABLE_JIT": "1"}, {})
+    )
+    for one, other in zip(slow, fast, strict=True):
+        if isinstance(one, list) and not isinstance(one[0], str):
+            np.testing.assert_allclose(one, other, rtol=1e-12)
+        else:
+            assert one == other

@@ -164,7 +164,7 @@ def test_the_number_of_the_error(tmp_path: Path) -> None:
 
 def test_a_file_that_vanishes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Between the moment it is looked for and the moment it is read."""
-    monkeypatch.setattr("tropicell.importers.files.check_file", lambda _: None)
+    monkeypatch.setattr("tropicell._runtime.npz.check_file", lambda _: None)
     for name in ("x.npz", "x.safetensors", "x.onnx", "x.pt2"):
         with pytest.raises(ModelFileError, match=r"x\."):
             load(tmp_path / name)

@@ -1,6 +1,19 @@
-"""What knows nothing of networks: compiling, threads, memory, progress, signals, files.
+"""What knows nothing of networks: compiling, threads, memory, budgets of time, files.
 
-`jit` and `compiling` compile kernels and keep them on disk; `threads` and `parts` share work among
-threads; `memory` and `blueprint` are where workers keep their arrays; `progress` and `interruption`
-are what a user in front of a terminal sees of it. May import `tropicell.errors`, and no other room.
+`jit`            the decorator of all kernels, and their cache on disk
+`threads`        the threads that all work is done in, and that never keep a program from ending
+`parts`          work on many items, shared among threads
+`memory`         the arrays that a worker needs, made at once
+`interruption`   budgets of time, Ctrl-C and SIGTERM: one `Halt` that Python asks and kernels poll
+`progress`       the progress bar
+`npz`            arrays in files, and what archives from strangers may hold
+`durable`        files that survive a power cut, folders with one writer
+`checksums`      checksums of files and arrays, and streams that check what they read
+`paths`          paths that users give, and errors that name them
+`_hashing`       hash tables of patterns, as kernels
+`arrays`         the types of arrays that signatures name
+`plain`          values as JSON
+`old_names`      modules under the names that they had before
+
+May import `tropicell.errors`, and no other room.
 """

@@ -64,7 +64,7 @@ class SummingStream(io.RawIOBase):
         return self._sums.size
 
     def sums(self) -> Sums:
-        """Of all that was written so far."""
+        """The checksums of all that was written so far."""
         return self._sums.sums()
 
 

@@ -53,12 +53,12 @@ class _Clock:
         return perf_counter() - self.uncounted
 
     def stop(self) -> None:
-        """Kernels are being compiled."""
+        """Stop the clock: kernels are being compiled, and that time is nobody's."""
         self._before, self._since = self.uncounted, perf_counter()
         self.uncounted = math.inf
 
     def go_on(self) -> None:
-        """They are."""
+        """Let the clock run again: the kernels are compiled."""
         self.uncounted = self._before + perf_counter() - self._since
 
 

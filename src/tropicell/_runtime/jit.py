@@ -35,6 +35,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar, cast, overload
 
 import numba
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import caching, event
@@ -92,8 +93,8 @@ def _stamp() -> str:
     return hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
 
 
-#: What kernels use of files without kernels: their tuples, and the constants of rounding.
-_CONSTANTS = ("network/flat.py", "geometry/rounding.py")
+#: What kernels use of files without kernels: instructions, tuples, the constants of rounding.
+_CONSTANTS = ("_runtime/jit.py", "network/flat.py", "geometry/rounding.py")
 
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 _WITHOUT_COUNTS = _without_counts()
@@ -153,6 +154,8 @@ def kernel(
 def _compiled(
     function: Callable[..., Any], sums: Sums, inner: bool, inlined: bool, allocates: bool
 ) -> Any:
+    if not _COMPILED:
+        return np.errstate(all="ignore")(function)  # what overflows is silent in compiled code
     options = dict(_OPTIONS)
     if _FASTMATH[sums]:
         options["fastmath"] = _FASTMATH[sums]
@@ -163,10 +166,9 @@ def _compiled(
     if not allocates:
         options |= _WITHOUT_COUNTS
     dispatcher = cast(Any, numba.njit)(**options)(function)
-    if _COMPILED:
-        dispatcher._cache = _cache_of(function)
-        with suppress(AttributeError):
-            dispatcher._cache._cache_file._source_stamp = _STAMP
+    dispatcher._cache = _cache_of(function)
+    with suppress(AttributeError):
+        dispatcher._cache._cache_file._source_stamp = _STAMP
     return dispatcher
 
 
@@ -179,31 +181,6 @@ def template(function: Function) -> Function:
     return cast(
         Function, cast(Any, numba.njit)(**_OPTIONS, **_WITHOUT_COUNTS, inline="always")(function)
     )
-
-
-# Old names, until all kernels use the new ones.
-def inlined_kernel(function: Function) -> Function:
-    return kernel(sums="fused", inlined=True)(function)
-
-
-def fused_kernel(function: Function) -> Function:
-    return kernel(sums="fused")(function)
-
-
-def inner_kernel(function: Function) -> Function:
-    return kernel(inner=True)(function)
-
-
-def inner_fused_kernel(function: Function) -> Function:
-    return kernel(sums="fused", inner=True)(function)
-
-
-def kernel_function(function: Callable[..., Any]) -> Any:
-    return kernel(sums="in any order")(function)
-
-
-def inner_function(function: Callable[..., Any]) -> Any:
-    return kernel(sums="in any order", inner=True)(function)
 
 
 def is_loaded(function: Callable[..., Any]) -> bool:
@@ -349,7 +326,7 @@ class _KernelCache(_numba.FunctionCache):  # type: ignore[misc]
 
 
 class _NoCache(_numba.NullCache):  # type: ignore[misc]
-    """For a kernel that can't be kept."""
+    """The cache of a kernel that can't be kept on disk: nothing is in it."""
 
     def __init__(self, reason: Exception) -> None:
         self._reason = reason
@@ -401,7 +378,7 @@ class _Notice(event.Listener):
                 self._timer.start()
 
     def on_end(self, given: Any) -> None:
-        """It is compiled, or could not be."""
+        """A kernel is compiled, or could not be."""
         if not _is_ours(given):
             return
         self._open -= 1

@@ -1,16 +1,25 @@
 """Paths that users give: whatever is wrong with one becomes an error of this package that names it.
 
-What goes wrong while a file is read is turned into errors by `in_file` of
-`tropicell.importers.messages`, and while one is written by `tropicell._runtime.durable.replacing`.
+What goes wrong while a file is read is turned into errors by `in_file`, and while one is written by
+`tropicell._runtime.durable.replacing`.
 """
 
 from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from tropicell.errors import FileWriteError, InvalidInputError, ModelFileError
+from tropicell.errors import (
+    FileWriteError,
+    InvalidInputError,
+    ModelFileError,
+    ModelImportError,
+    TropicellError,
+    UnsupportedOperatorError,
+)
 
 
 def path_of(path: str | os.PathLike[str]) -> Path:
@@ -117,3 +126,38 @@ def make_folder(folder: Path) -> None:
     except (OSError, ValueError) as error:
         text = f"{folder}: the folder can't be made: {reason(error)}"
         raise FileWriteError(text, number(error)) from error
+
+
+@contextmanager
+def in_file(path: Path) -> Iterator[None]:
+    """Errors of the model in a file name the file, and are errors of this package.
+
+    Examples
+    --------
+    >>> with in_file(Path("net.onnx")):
+    ...     raise ModelImportError("two outputs")
+    Traceback (most recent call last):
+    ...
+    tropicell.errors.ModelImportError: net.onnx: two outputs
+    """
+    try:
+        yield
+    except UnsupportedOperatorError as error:
+        where = f"{error.where} of {path.name}"
+        raise UnsupportedOperatorError(error.operator, where, error.advice) from error.__cause__
+    except ModelImportError as error:
+        raise type(error)(f"{path}: {error}") from error.__cause__
+    except ModelFileError:
+        raise
+    except TropicellError as error:
+        if isinstance(error, ImportError):
+            raise
+        raise ModelFileError(f"{path}: {error}") from error.__cause__
+    except MemoryError as error:
+        raise ModelFileError(f"{path}: what it describes does not fit in memory") from error
+    except OSError as error:
+        raise ModelFileError(f"{path}: can't be read: {reason(error)}") from error
+    except Exception as error:  # NumPy, SciPy, protobuf and torch raise what they like
+        raise ModelFileError(
+            f"{path}: damaged, or not what its suffix says ({type(error).__name__}: {error})"
+        ) from error

@@ -7,6 +7,8 @@ queries' own weight and stops when that alone is too much.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -68,76 +70,72 @@ def _compare(
                 total[j] += bit_count(fold(row[j] ^ word, bits))
 
 
+class Weighted(NamedTuple):
+    """Patterns, sorted by weight; those of queries are rows of words, those of data columns."""
+
+    words: NDArray[np.uint64]
+    weights: NDArray[np.int64]
+
+
+class Nearest(NamedTuple):
+    """For every query the distance to the nearest pattern so far, and its place in the data."""
+
+    distances: NDArray[np.int64]
+    places: NDArray[np.int64]
+
+
 @kernel(allocates=True)
 def _visit(
     block: int,
-    first: int,
-    last: int,
-    queries: NDArray[np.uint64],
-    query_weights: NDArray[np.int64],
-    data: NDArray[np.uint64],
-    data_weights: NDArray[np.int64],
+    queries: Weighted,
+    data: Weighted,
     bits: int,
-    best: NDArray[np.int64],
-    found: NDArray[np.int64],
+    nearest: Nearest,
     total: NDArray[np.int64],
 ) -> tuple[bool, bool]:  # pragma: no cover - compiled
-    """Compare a tile of queries with a block.
+    """Compare some queries with a block.
 
     Returns whether heavier blocks can hold something nearer for one of the queries, and whether
     lighter ones can.
     """
     low = block * BLOCK
-    high = min(low + BLOCK, data.shape[1])
+    high = min(low + BLOCK, data.words.shape[1])
+    best = nearest.distances
     heavier = lighter = False
-    for q in range(first, last):
-        below = data_weights[low] - query_weights[q]
-        above = query_weights[q] - data_weights[high - 1]
+    for q in range(len(best)):
+        below = data.weights[low] - queries.weights[q]
+        above = queries.weights[q] - data.weights[high - 1]
         if below < best[q] and above < best[q]:
-            _compare(queries[q], data, low, high, bits, total)
+            _compare(queries.words[q], data.words, low, high, bits, total)
             smallest = best[q]
             for j in range(high - low):
                 smallest = min(smallest, total[j])
             if smallest < best[q]:
                 best[q] = smallest
-                found[q] = low + np.argmin(total[: high - low])
+                nearest.places[q] = low + np.argmin(total[: high - low])
         heavier |= below < best[q]
         lighter |= above < best[q]
     return heavier, lighter
 
 
 @kernel(allocates=True)
-def nearest(
-    queries: NDArray[np.uint64],
-    query_weights: NDArray[np.int64],
-    data: NDArray[np.uint64],
-    data_weights: NDArray[np.int64],
-    bits: int,
-    best: NDArray[np.int64],
-    found: NDArray[np.int64],
+def find_nearest(
+    queries: Weighted, data: Weighted, bits: int, nearest: Nearest
 ) -> None:  # pragma: no cover - compiled
-    """For every query the nearest pattern: its place in `found`, the distance in `best`.
-
-    Queries are rows, the data's patterns columns; both sorted by weight. `best` must be larger than
-    any distance at the start.
-    """
+    """For every query the nearest pattern. Distances must be larger than any at the start."""
     total = np.empty(BLOCK, np.int64)
-    blocks = (data.shape[1] + BLOCK - 1) // BLOCK
-    for first in range(0, len(queries), TILE):
-        last = min(first + TILE, len(queries))
-        middle = np.searchsorted(data_weights, query_weights[(first + last) // 2])
+    blocks = (data.words.shape[1] + BLOCK - 1) // BLOCK
+    for first in range(0, len(queries.words), TILE):
+        last = min(first + TILE, len(queries.words))
+        some = Weighted(queries.words[first:last], queries.weights[first:last])
+        theirs = Nearest(nearest.distances[first:last], nearest.places[first:last])
+        middle = np.searchsorted(data.weights, queries.weights[(first + last) // 2])
         up = min(middle // BLOCK, blocks - 1)
         down = up - 1
         while up < blocks or down >= 0:
             if up < blocks:
-                go_on, _ = _visit(
-                    up, first, last, queries, query_weights, data, data_weights, bits, best, found,
-                    total,
-                )  # fmt: skip
+                go_on, _ = _visit(up, some, data, bits, theirs, total)
                 up = up + 1 if go_on else blocks
             if down >= 0:
-                _, go_on = _visit(
-                    down, first, last, queries, query_weights, data, data_weights, bits, best,
-                    found, total,
-                )  # fmt: skip
+                _, go_on = _visit(down, some, data, bits, theirs, total)
                 down = down - 1 if go_on else -1

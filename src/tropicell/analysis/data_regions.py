@@ -157,9 +157,9 @@ class DataRegions:
             # every worker gets queries of all weights, since some take longer than others
             part = queries[start::workers]
             part_best, part_found = best[part], found[part]
-            kernels.nearest(
-                words[part], weights[part], data, data_weights, bits, part_best, part_found
-            )
+            some = kernels.Weighted(words[part], weights[part])
+            nearest = kernels.Nearest(part_best, part_found)
+            kernels.find_nearest(some, kernels.Weighted(data, data_weights), bits, nearest)
             best[part], found[part] = part_best, order[part_found]
 
         in_turn(search, range(workers), workers)

@@ -136,7 +136,10 @@ def behind_one_neuron(
     It is -1, too, where more than that neuron changes.
     """
     first = regions.lines.first
-    neuron, bend = regions.lines.neuron[lines - first], regions.lines.breakpoint[lines - first]
+    neuron, breakpoint = (
+        regions.lines.neuron[lines - first],
+        regions.lines.breakpoint[lines - first],
+    )
     other = np.full(len(owners), -1, dtype=np.int64)
     step = max(1, 20_000_000 // max(1, regions.network.n_neurons))
     for start in range(0, len(owners), step):
@@ -144,7 +147,9 @@ def behind_one_neuron(
         flipped = regions.packed[owners[part]]
         rows = np.arange(len(flipped))
         piece = flipped[rows, neuron[part]]
-        flipped[rows, neuron[part]] = np.where(piece > bend[part], bend[part], bend[part] + 1)
+        flipped[rows, neuron[part]] = np.where(
+            piece > breakpoint[part], breakpoint[part], breakpoint[part] + 1
+        )
         other[part] = regions.packed.find(flipped)
     return other
 

@@ -141,11 +141,11 @@ class Growth:
         if not len(lines.neuron):
             return owner, np.zeros_like(line), line - 1, np.ones_like(line)
         piece = patterns[owner, lines.neuron[k]].astype(np.int64)
-        bend = lines.breakpoint[k]
+        breakpoint = lines.breakpoint[k]
         # Only the breakpoints at both ends of a neuron's piece are boundaries.
-        kept = ~inner | (piece == bend) | (piece == bend + 1)
+        kept = ~inner | (piece == breakpoint) | (piece == breakpoint + 1)
         layer, index = np.where(inner, lines.layer[k], 0), np.where(inner, lines.index[k], line - 1)
-        sign = np.where(piece > bend, 1, -1)
+        sign = np.where(piece > breakpoint, 1, -1)
         return owner[kept], layer[kept], index[kept], sign[kept]
 
 

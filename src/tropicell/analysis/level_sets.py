@@ -121,9 +121,9 @@ def _verdict(
 
 def _distances(regions: Regions) -> FloatArray:
     """How far each coordinate of each stored corner may be from the true one."""
-    from tropicell.network.flat import compile_program  # noqa: PLC0415 - imports Numba
+    from tropicell.network.flat import flatten  # noqa: PLC0415 - imports Numba
 
-    scale = compile_program(regions.network, regions.domain).lines.scale
+    scale = flatten(regions.network, regions.domain).lines.scale
     off = _OFF.get(regions.network.n_inputs, _OFF_ELSEWHERE)
     return np.asarray(off * (1.0 / scale + np.abs(regions.corners.values[:, :-1])))
 

@@ -51,7 +51,7 @@ class Bounded:
     offset_error: FloatArray
 
     def infinite(self) -> Bounded:
-        """The same without any promise."""
+        """Bounds that promise nothing: all errors are infinite."""
         error = np.full(self.offsets.shape, np.inf)
         return Bounded(self.slopes, self.offsets, error, error)
 

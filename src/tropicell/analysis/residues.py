@@ -63,8 +63,8 @@ def fingerprints(network: Network, packed: PackedPatterns) -> FloatArray:
     """
     field = _Field(network, next(_primes(network)))
     point = np.random.default_rng(0).integers(0, field.prime, size=(1, network.n_inputs))
-    start, unit = network.maps("exact").values(point.astype(object))
-    return field.maps(packed, field.rationals(start), field.rationals(unit))[:, :, 0]
+    start, one = network.maps("exact").values(point.astype(object))
+    return field.maps(packed, field.rationals(start), field.rationals(one))[:, :, 0]
 
 
 def residues(network: Network, packed: PackedPatterns) -> Iterator[FloatArray]:
@@ -91,11 +91,11 @@ def residues(network: Network, packed: PackedPatterns) -> Iterator[FloatArray]:
     [True, False]
     """
     top, low = _size(network)
-    start, unit = network.maps("exact").coordinates()
+    start, one = network.maps("exact").coordinates()
     enough, product = 2 ** max(1, top + 1 - low), 1
     for prime in _primes(network):
         field = _Field(network, prime)
-        yield field.maps(packed, field.rationals(start), field.rationals(unit))
+        yield field.maps(packed, field.rationals(start), field.rationals(one))
         product *= prime
         if product > enough:
             return
@@ -125,34 +125,34 @@ class _Field:
         flat = [int(q.p) % p * pow(int(q.q), -1, p) % p for q in values.ravel().tolist()]
         return self._reduced(np.array(flat, dtype=np.float64).reshape(values.shape))
 
-    def maps(self, packed: PackedPatterns, start: FloatArray, unit: FloatArray) -> FloatArray:
+    def maps(self, packed: PackedPatterns, start: FloatArray, one: FloatArray) -> FloatArray:
         """Columns of the outputs, shape (patterns, outputs, columns), from 0 to p - 1.
 
-        Columns of layer 0 and `unit` as in `NetworkMaps`.
+        Columns of layer 0 and `one` as in `NetworkMaps`.
         """
-        found = np.empty((len(packed), len(unit), self.network.n_outputs))
-        step = max(1, _AT_ONCE // (max((1, *self.network.widths)) * len(unit)))
+        found = np.empty((len(packed), len(one), self.network.n_outputs))
+        step = max(1, _AT_ONCE // (max((1, *self.network.widths)) * len(one)))
         for first in range(0, len(packed), step):
             part = slice(first, first + step)
-            found[part] = self._maps(packed[part], start.T, unit)
+            found[part] = self._maps(packed[part], start.T, one)
         return np.where(found < 0, found + self.prime, found).transpose(0, 2, 1)
 
-    def _maps(self, patterns: PatternArray, start: FloatArray, unit: FloatArray) -> FloatArray:
+    def _maps(self, patterns: PatternArray, start: FloatArray, one: FloatArray) -> FloatArray:
         """A layer is worked out once for patterns in a row that agree up to it."""
         # For each layer so far its columns, shape (runs, columns, width), and each pattern's run.
         columns, runs = [start[None]], [np.zeros(len(patterns), dtype=np.intp)]
         first = np.zeros(1, dtype=np.intp)  # where the runs begin
         fresh = np.arange(len(patterns)) == 0
         for layer, part in enumerate(split_layers(patterns, self.network.widths), start=1):
-            before = self._before(layer, columns, runs, first, unit)
+            before = self._before(layer, columns, runs, first, one)
             row = np.cumsum(fresh) - 1
             fresh[1:] |= (part[1:] != part[:-1]).any(axis=1)
             first = np.flatnonzero(fresh)
             if len(first) > len(before):
                 before = before[row[first]]
-            columns.append(self._after(layer, before, part[first], unit))
+            columns.append(self._after(layer, before, part[first], one))
             runs.append(np.cumsum(fresh) - 1)
-        return self._before(self.network.depth + 1, columns, runs, first, unit)[runs[-1]]
+        return self._before(self.network.depth + 1, columns, runs, first, one)[runs[-1]]
 
     def _before(
         self,
@@ -160,29 +160,29 @@ class _Field:
         columns: list[FloatArray],
         runs: list[NDArray[np.intp]],
         patterns: NDArray[np.intp],
-        unit: FloatArray,
+        one: FloatArray,
     ) -> FloatArray:
         """Pre-activations of a layer for some patterns, shape (patterns, columns, width)."""
         terms, bias = self._affine[layer - 1]
-        total: Any = unit[:, None] * bias
+        total: Any = one[:, None] * bias
         for source, matrix in terms:
             values = columns[source]
             if len(values) != len(patterns):
                 values = values[runs[source][patterns]]
             flat = values.reshape(-1, values.shape[2])
             total = total + (flat @ matrix).reshape(*values.shape[:2], len(bias))
-        return self._reduced(np.broadcast_to(total, (len(patterns), len(unit), len(bias))))
+        return self._reduced(np.broadcast_to(total, (len(patterns), len(one), len(bias))))
 
     def _after(
-        self, layer: int, before: FloatArray, pieces: PatternArray, unit: FloatArray
+        self, layer: int, before: FloatArray, pieces: PatternArray, one: FloatArray
     ) -> FloatArray:
-        """Outputs of a layer."""
+        """The residues of a layer's outputs, from those of its pre-activations."""
         slopes, intercepts = self._pieces[layer - 1]
         if slopes.shape[1] == 2 and not intercepts.any() and (slopes == (0.0, 1.0)).all():
             return before * pieces[:, None]  # ReLU
         neurons = np.arange(pieces.shape[1])
         found = before * slopes[neurons, pieces][:, None]
-        return self._reduced(found + unit[:, None] * intercepts[neurons, pieces][:, None])
+        return self._reduced(found + one[:, None] * intercepts[neurons, pieces][:, None])
 
     def _numbers(self, network: Network, layer: int) -> tuple[list[tuple[int, Any]], FloatArray]:
         affine = network.affine(layer)
@@ -272,7 +272,7 @@ def _size_of_floats(values: FloatArray) -> tuple[int, int]:
 
 
 def _size_of_rationals(values: NDArray[Any]) -> tuple[int, int]:
-    """Denominators are powers of two."""
+    """Bits that numerators and denominators need; the latter are powers of two."""
     there = [q for q in values.ravel().tolist() if q != 0]
     top = max((int(q.p).bit_length() - int(q.q).bit_length() + 1 for q in there), default=0)
     return top, min((1 - int(q.q).bit_length() for q in there), default=0)

@@ -141,7 +141,7 @@ class RegionTracker:
         self.writer = writer
         self.snapshots: list[Snapshot] = []
         self.put_off = 0
-        self._read = _Reader(model, example_input)
+        self._read = _ModelReader(model, example_input)
         self._next = 0
         self._due = 0
         self._spent = 0.0
@@ -372,7 +372,7 @@ class RegionTracker:
             raise InvalidInputError("nothing was counted yet; call step() in the training loop")
 
 
-class _Reader:
+class _ModelReader:
     """Gives the network as it is now."""
 
     def __init__(self, model: Any, example_input: Any) -> None:
@@ -393,7 +393,7 @@ class _Reader:
             return from_torch(copy.deepcopy(self._model).eval(), self._example)
         return _checked(self._model())
 
-    def __deepcopy__(self, memo: object) -> _Reader:
+    def __deepcopy__(self, memo: object) -> _ModelReader:
         return self  # it looks at the model that is trained
 
     def __getstate__(self) -> dict[str, Any]:

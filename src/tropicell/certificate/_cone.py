@@ -17,8 +17,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tropicell.certificate._jit import inner, kernel
+from tropicell._runtime.jit import kernel
+from tropicell.certificate._flat import COVER_MORE
 from tropicell.certificate._kernels import (
+    ERROR,
+    OFFSET,
     behind,
     bring_back,
     doubtful,
@@ -28,28 +31,31 @@ from tropicell.certificate._kernels import (
     scaled,
     set_aside,
 )
-from tropicell.geometry.rounding import ROUND
 
 #: Regions with more facets or vertices are left to exact arithmetic.
 _MOST_FACETS, _MOST_VERTICES = 64, 512
+
+#: Row sums of |1 - B X| up to this prove that B is regular; entries of X up to that one are usable.
+_LARGEST_REST, _LARGEST_INVERSE = 0.25, 1e100
 
 #: How near a facet a vertex must be to be taken for one of its vertices: a guess, which is checked.
 _NEAR = 1e-7
 
 
 class FacetTable(NamedTuple):
-    """Room for one region: facets, and for each vertex its basis, inverse matrix and errors."""
+    """Room for one region."""
 
-    saved: NDArray[np.float64]
+    saved: NDArray[np.float64]  # bounds of facets that are set aside
     facets: NDArray[np.float64]
-    bases: NDArray[np.int64]
-    inverses: NDArray[np.float64]
+    bases: NDArray[np.int64]  # of each vertex: its d facets
+    inverses: NDArray[np.float64]  # of each vertex: the inverse of their matrix, edges as columns
     vertices: NDArray[np.float64]
-    errors: NDArray[np.float64]
-    table: NDArray[np.float64]
+    vertex_errors: NDArray[np.float64]  # of each vertex: of its coordinates
+    edge_errors: NDArray[np.float64]  # of each vertex: of its edges' coordinates
+    table: NDArray[np.float64]  # a matrix and its inverse
     edge: NDArray[np.float64]
     point: NDArray[np.float64]
-    flipped: NDArray[np.uint64]
+    flipped: NDArray[np.uint64]  # a pattern
 
 
 def new_polytope(dimension: int, words: int) -> FacetTable:
@@ -61,7 +67,8 @@ def new_polytope(dimension: int, words: int) -> FacetTable:
         np.zeros((_MOST_VERTICES, d), np.int64),
         np.zeros((_MOST_VERTICES, d, d)),
         np.zeros((_MOST_VERTICES, d)),
-        np.zeros((_MOST_VERTICES, 2)),
+        np.zeros(_MOST_VERTICES),
+        np.zeros(_MOST_VERTICES),
         np.zeros((d, 2 * d)),
         np.zeros(d),
         np.zeros(d),
@@ -69,13 +76,13 @@ def new_polytope(dimension: int, words: int) -> FacetTable:
     )
 
 
-@inner
+@kernel(sums="fused", inner=True)
 def _basis(facets, count, vertex, basis):  # pragma: no cover - compiled
     """The facets near a vertex, if there are d of them."""
     d = len(vertex)
     found = 0
     for k in range(count):
-        value, size = facets[k, d], abs(facets[k, d])
+        value, size = facets[k, OFFSET], abs(facets[k, OFFSET])
         for i in range(d):
             value += facets[k, i] * vertex[i]
             size += abs(facets[k, i] * vertex[i])
@@ -87,7 +94,7 @@ def _basis(facets, count, vertex, basis):  # pragma: no cover - compiled
     return found == d
 
 
-@inner
+@kernel(sums="fused", inner=True)
 def _invert(facets, basis, table):  # pragma: no cover - compiled
     """The inverse of the matrix of a basis, on the right half of a table (Gauss and Jordan)."""
     d = len(basis)
@@ -115,13 +122,14 @@ def _invert(facets, basis, table):  # pragma: no cover - compiled
     return True
 
 
-@inner
-def _prove_vertex(facets, basis, table, vertex):  # pragma: no cover - compiled
+@kernel(sums="fused", inner=True)
+def _prove_vertex(facets, basis, table, vertex, rounding):  # pragma: no cover - compiled
     """The vertex of a basis, and error bounds.
 
     Returns the largest error of a coordinate of the vertex, and of the inverse; inf if in doubt.
     With X the computed inverse and B the exact matrix, R = 1 - B X: if its row sums are below 1/4,
-    B is regular, and its inverse, X (1 - R)^-1, differs from X by little.
+    B is regular, and its inverse, X (1 - R)^-1, differs from X by little (docs/certificates.md, "In
+    more dimensions").
     """
     d = len(basis)
     total = 0.0
@@ -134,30 +142,31 @@ def _prove_vertex(facets, basis, table, vertex):  # pragma: no cover - compiled
         largest = max(largest, row)
         vertex[i] = 0.0
         for j in range(d):
-            vertex[i] -= table[i, d + j] * facets[basis[j], d]
+            vertex[i] -= table[i, d + j] * facets[basis[j], OFFSET]
     size = 1.0
     for i in range(d):
         size += abs(vertex[i])
     rest, residual = 0.0, 0.0
     for i in range(d):
         facet = facets[basis[i]]
-        slack = facet[d + 1] + 20.0 * ROUND
+        slack = facet[ERROR] + rounding
         row = slack * total
         for j in range(d):
             entry = -1.0 if i == j else 0.0
             for k in range(d):
                 entry += facet[k] * table[k, d + j]
             row += abs(entry)
-        value = facet[d]
+        value = facet[OFFSET]
         for j in range(d):
             value += facet[j] * vertex[j]
         rest, residual = max(rest, row), max(residual, abs(value) + slack * size)
-    if not (rest < 0.25 and largest < 1e100):
+    if not (rest < _LARGEST_REST and largest < _LARGEST_INVERSE):
         return np.inf, np.inf
-    return 1.01 * largest * residual / (1.0 - rest), 1.01 * largest * rest / (1.0 - rest)
+    error = COVER_MORE * largest * residual / (1.0 - rest)
+    return error, COVER_MORE * largest * rest / (1.0 - rest)
 
 
-@inner
+@kernel(sums="fused", inner=True)
 def _sum(vector):  # pragma: no cover - compiled
     total = 0.0
     for value in vector:
@@ -165,19 +174,19 @@ def _sum(vector):  # pragma: no cover - compiled
     return total
 
 
-@inner
-def _turns_away(facet, edge, error):  # pragma: no cover - compiled
+@kernel(sums="fused", inner=True)
+def _turns_away(facet, edge, error, rounding):  # pragma: no cover - compiled
     """Whether a facet's inequality surely falls along an edge."""
     d = len(edge)
     value, size = 0.0, 0.0
     for i in range(d):
         value += facet[i] * edge[i]
         size += abs(facet[i])
-    slack = (facet[d + 1] + 20.0 * ROUND) * (_sum(edge) + d * error)
-    return value < -1.01 * (size * error + slack)
+    slack = (facet[ERROR] + rounding) * (_sum(edge) + d * error)
+    return value < -COVER_MORE * (size * error + slack)
 
 
-@inner
+@kernel(sums="fused", inner=True)
 def _next_vertex(bases, count, vertex, slot):  # pragma: no cover - compiled
     """The facet that ends an edge: the vertex there has all of the basis but one; -1 if none."""
     d = bases.shape[1]
@@ -199,123 +208,105 @@ def _next_vertex(bases, count, vertex, slot):  # pragma: no cover - compiled
     return -1
 
 
-@inner
-def _doubts(program, state, room, count):  # pragma: no cover - compiled
+@kernel(sums="fused", inner=True)
+def _doubts(flat, state, room, count):  # pragma: no cover - compiled
     """Edges that lead nowhere, and inequalities that may cut something off; and tests made."""
-    vertices, bases, errors, edge = room.vertices, room.bases, room.errors, room.edge
+    vertices, bases, edge = room.vertices, room.bases, room.edge
     d = bases.shape[1]
     doubts, tests = 0, 0
     for v in range(count):
+        error, edge_error = room.vertex_errors[v], room.edge_errors[v]
         size = _sum(vertices[v]) + 1.0
-        doubts += doubtful(
-            program, state, vertices[v], 1.0, errors[v, 0], 1.01 * (size + d * errors[v, 0])
-        )
+        whole = COVER_MORE * (size + d * error)
+        doubts += doubtful(state.inequalities, vertices[v], 1.0, error, whole)
         tests += 1
         for slot in range(d):
             for i in range(d):
                 edge[i] = room.inverses[v, i, slot]
             facet = _next_vertex(bases, count, v, slot)
             if facet >= 0:
-                doubts += 0 if _turns_away(room.facets[facet], edge, errors[v, 1]) else 1
+                ends = _turns_away(room.facets[facet], edge, edge_error, flat.rounding)
+                doubts += 0 if ends else 1
             else:
-                whole = 1.01 * (_sum(edge) + d * errors[v, 1])
-                doubts += doubtful(program, state, edge, 0.0, errors[v, 1], whole)
+                whole = COVER_MORE * (_sum(edge) + d * edge_error)
+                doubts += doubtful(state.inequalities, edge, 0.0, edge_error, whole)
                 tests += 1
         if doubts > 0:
             break
     return doubts, tests
 
 
-@kernel
+@kernel(sums="fused", inner=True)
+def _find_vertices(flat, room, regions, proofs, region, count):  # pragma: no cover - compiled
+    """Prove the vertices of a region with so many facets; how many, or 0 if in doubt."""
+    d = flat.inputs.shape[1] - 1
+    facets, bases, inverse = room.facets, room.bases, room.table
+    first = regions.corner_ends[region - 1] if region else 0
+    found = 0
+    for c in range(first, regions.corner_ends[region]):
+        if regions.corners[c, d] == 0.0:
+            continue
+        scaled(regions.corners[c], regions.unscale, room.point)
+        fine = _basis(facets, count, room.point, bases[found])
+        if not fine or not _invert(facets, bases[found], inverse):
+            return 0
+        error, edge_error = _prove_vertex(
+            facets, bases[found], inverse, room.vertices[found], flat.rounding
+        )
+        if not error < np.inf:
+            return 0
+        room.vertex_errors[found], room.edge_errors[found] = error, edge_error
+        for i in range(d):
+            proofs.bases[first + found, i] = bases[found, i]
+            for j in range(d):
+                room.inverses[found, i, j] = inverse[i, d + j]
+        found += 1
+    return found
+
+
+@kernel(sums="fused")
 def check_polytopes(  # pragma: no cover - compiled
-    program,
-    state,
-    room,
-    begin,
-    end,
-    words,
-    bits,
-    candidates,
-    ends,
-    corners,
-    corner_ends,
-    witnesses,
-    unscale,
-    table,
-    proved,
-    facet_lines,
-    neighbours,
-    found_bases,
-    basis_counts,
+    flat, state, room, regions, proofs, begin, end
 ):
     """Check the regions from `begin` to `end`; the number of signs that were decided.
 
-    Parameters
-    ----------
-    candidates, ends : ndarray
-        The lines that may be each region's facets, and where they end.
-    corners, corner_ends : ndarray
-        Where its vertices (last coordinate not 0) may be, likewise.
-    witnesses : ndarray, shape (regions, d)
-    unscale : ndarray, shape (d,)
-        What makes scaled coordinates of corners and witnesses.
-    table : ndarray
-        The hash table of all regions.
-    proved : ndarray of bool, shape (regions,)
-        Set where everything holds, the regions behind all facets included.
-    facet_lines, neighbours : ndarray
-        Filled, parallel to `candidates`: these, and the regions behind them.
-    found_bases : ndarray
-        Filled from the place of a region's first corner on: the facets that meet in its vertices.
-    basis_counts : ndarray, shape (regions,)
-        Filled: how many vertices it has.
+    Parameters are a `FilterNetwork`, `PatternState`, `FacetTable`, `RegionColumns` and
+    `ProofColumns`.
     """
-    d = program.inputs.shape[1] - 1
-    facets, bases, inverse = room.facets, room.bases, room.table
+    d = flat.inputs.shape[1] - 1
     signs = 0
     for region in range(begin, end):
-        first = ends[region - 1] if region else 0
-        first_corner = corner_ends[region - 1] if region else 0
-        lines = candidates[first : ends[region]]
-        count = 0
-        total = go_to(program, state, words[region], bits)
+        first = regions.line_ends[region - 1] if region else 0
+        first_corner = regions.corner_ends[region - 1] if region else 0
+        lines = regions.lines[first : regions.line_ends[region]]
+        total = go_to(flat, state, regions.patterns, region)
         fine = total >= 0 and len(lines) <= _MOST_FACETS
-        fine = fine and corner_ends[region] - first_corner <= _MOST_VERTICES
-        fine = fine and gather(program, state, lines, facets)
-        scaled(witnesses[region], unscale, room.point)
-        if not fine or not is_inside(facets[: len(lines)], room.point):
+        fine = fine and regions.corner_ends[region] - first_corner <= _MOST_VERTICES
+        if not fine or not gather(flat, state, lines, room.facets):
             continue
-        for c in range(first_corner, corner_ends[region]):
-            if corners[c, d] == 0.0:
-                continue
-            scaled(corners[c], unscale, room.point)
-            fine = fine and _basis(facets, len(lines), room.point, bases[count])
-            fine = fine and _invert(facets, bases[count], inverse)
-            if not fine:
-                break
-            error, edge_error = _prove_vertex(facets, bases[count], inverse, room.vertices[count])
-            room.errors[count, 0], room.errors[count, 1] = error, edge_error
-            fine = error < np.inf
-            for i in range(d):
-                found_bases[first_corner + count, i] = bases[count, i]
-                for j in range(d):
-                    room.inverses[count, i, j] = inverse[i, d + j]
-            count += 1
-        if not fine or count == 0:
+        scaled(regions.witnesses[region], regions.unscale, room.point)
+        if not is_inside(room.facets[: len(lines)], room.point, flat.rounding):
             continue
-        set_aside(program, state, lines, room.saved)
-        doubts, tests = _doubts(program, state, room, count)
-        bring_back(program, state, lines, room.saved)
+        count = _find_vertices(flat, room, regions, proofs, region, len(lines))
+        if count == 0:
+            continue
+        # All others must be positive at all vertices and along edges to infinity: then they follow.
+        set_aside(state, lines, room.saved)
+        doubts, tests = _doubts(flat, state, room, count)
+        bring_back(state, lines, room.saved)
         if doubts > 0:
             continue
         signs += tests * (total - len(lines)) + len(lines) + count * d
-        basis_counts[region] = count
+        proofs.basis_counts[region] = count
         complete = True
         for k in range(len(lines)):
-            facet_lines[first + k], neighbours[first + k] = lines[k], -1
-            if lines[k] > program.domain_lines:
-                other = behind(program, state, lines[k], words, region, bits, table, room.flipped)
-                neighbours[first + k] = other
+            at = first + k
+            proofs.facets[at], proofs.neighbours[at] = lines[k], -1
+            if lines[k] > flat.domain_lines:
+                other = behind(
+                    flat, state.pattern, regions.patterns, region, lines[k], room.flipped
+                )
+                proofs.neighbours[at] = other
                 complete = complete and other >= 0
-        proved[region] = complete
+        proofs.proved[region] = complete
     return signs

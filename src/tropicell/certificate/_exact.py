@@ -168,12 +168,13 @@ class RegionProver:
         """Those lines that are the domain's, or that lead to a region by one flip."""
         first = self.rows.first_line
         neurons = np.searchsorted(first, lines, side="right") - 1
-        # Lines of neurons without bends do not exist: the last neuron that starts there is meant.
+        # Lines of neurons without breakpoints do not exist: the last neuron that starts there is
+        # meant.
         inner = [k for k, line in enumerate(lines) if line not in self.rows.domain]
         flipped = np.repeat(pattern[None], len(inner), axis=0)
         for row, k in enumerate(inner):
-            neuron, bend = neurons[k], lines[k] - first[neurons[k]]
-            flipped[row, neuron] = bend if pattern[neuron] > bend else bend + 1
+            neuron, breakpoint = neurons[k], lines[k] - first[neurons[k]]
+            flipped[row, neuron] = breakpoint if pattern[neuron] > breakpoint else breakpoint + 1
         found = dict.fromkeys((line for line in lines if line in self.rows.domain), -1)
         indices = self._find(flipped).tolist() if inner else []
         found |= {lines[k]: n for k, n in zip(inner, indices, strict=True) if n >= 0}

@@ -10,9 +10,15 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tropicell._runtime.memory import Blueprint
 from tropicell._runtime.parts import in_parts
-from tropicell.certificate._program import FilterProgram, filter_program, new_state
+from tropicell.certificate._flat import (
+    FilterNetwork,
+    PatternTable,
+    ProofColumns,
+    RegionColumns,
+    filter_network,
+    new_state,
+)
 from tropicell.regions.columns import Ragged
 
 if TYPE_CHECKING:
@@ -50,7 +56,7 @@ class Filtered(NamedTuple):
 
     @classmethod
     def nothing(cls, count: int, dimension: int) -> Filtered:
-        """No region is proved."""
+        """The result of a filter that has proved no region."""
         ends = np.zeros(count, dtype=np.int64)
         none = np.empty(0, dtype=np.int64)
         bases = Ragged(np.empty((0, dimension), dtype=np.int64), ends)
@@ -77,13 +83,28 @@ def filter_regions(regions: Regions, workers: int) -> Filtered:
         return nothing
     witnesses = np.ascontiguousarray(regions.witnesses, dtype=np.float64)
     scale = _scale(witnesses[:: max(1, count // _SAMPLE)])
-    program = filter_program(regions.network, regions.domain, scale)
-    if program is None:
+    flat = filter_network(regions.network, regions.domain, scale)
+    if flat is None:
         return nothing
-    job = _FilterJob(regions, program, lines or nothing.facets, witnesses, 1.0 / scale, workers)
+    if lines is None:
+        lines = Ragged(np.empty(0, np.int32), nothing.facets.ends)
+    if corners is None:
+        corners = Ragged(np.empty((0, inputs + 1)), nothing.bases.ends)
+    packed = regions.packed
+    words = np.ascontiguousarray(packed.words)
+    columns = RegionColumns(
+        patterns=PatternTable(words, packed.bits, packed.table()),
+        witnesses=witnesses,
+        unscale=1.0 / scale,
+        lines=lines.values,
+        line_ends=lines.ends,
+        corners=corners.values,
+        corner_ends=corners.ends,
+    )
+    job = _FilterJob(flat, columns, workers)
     if not regions.complete:
         return job.witnesses(nothing)
-    return job.polygons() if corners is None else job.polytopes(corners)
+    return job.polygons() if inputs <= 2 else job.polytopes()
 
 
 def hinted(regions: Regions, name: Literal["facet_lines", "corners"]) -> Ragged | None:
@@ -105,68 +126,58 @@ def hinted(regions: Regions, name: Literal["facet_lines", "corners"]) -> Ragged 
 class _FilterJob:
     """The filter at work on all regions."""
 
-    regions: Regions
-    program: FilterProgram
-    lines: Ragged
-    points: NDArray[np.float64]
-    unscale: NDArray[np.float64]
+    flat: FilterNetwork
+    regions: RegionColumns
     workers: int
 
-    def __post_init__(self) -> None:
-        count, size = len(self.regions), len(self.lines.values)
-        self.proved = np.zeros(count, dtype=np.bool_)
-        self.words = np.ascontiguousarray(self.regions.packed.words)
-        self.facets = np.empty(size, dtype=np.int64)
-        self.neighbours = np.empty(size, dtype=np.int64)
-        self.basis_counts = np.zeros(count, dtype=np.int64)
-
     def witnesses(self, nothing: Filtered) -> Filtered:
-        """Witnesses alone."""
+        """Check witnesses, and nothing else: for lists that are not complete."""
         from tropicell.certificate._kernels import check_witnesses  # noqa: PLC0415 - Numba
 
-        columns = (self.points, self.unscale, self.proved)
-        signs = self._run(check_witnesses, columns, lambda d, _: np.zeros(d))
-        return nothing._replace(proved=self.proved, signs=signs)
+        proved = np.zeros(len(self.regions.witnesses), dtype=np.bool_)
+        signs = self._run(check_witnesses, proved, lambda d, _: np.zeros(d))
+        return nothing._replace(proved=proved, signs=signs)
 
     def polygons(self) -> Filtered:
         """Regions in the plane; facets come in a new order."""
         from tropicell.certificate._plane import check_polygons, new_polygon  # noqa: PLC0415 - Numba
 
-        lines = self.lines
-        bases = Ragged(np.empty((len(lines.values), len(self.unscale)), np.int64), lines.ends)
-        return self._proofs(check_polygons, (lines.values, lines.ends), bases, new_polygon)
+        return self._proofs(check_polygons, new_polygon, self.regions.line_ends)
 
-    def polytopes(self, corners: Ragged) -> Filtered:
+    def polytopes(self) -> Filtered:
         """Regions in three and more dimensions."""
         from tropicell.certificate._cone import check_polytopes, new_polytope  # noqa: PLC0415 - Numba
 
-        lines = self.lines
-        bases = Ragged(np.empty((len(corners.values), len(self.unscale)), np.int64), corners.ends)
-        hints = (lines.values, lines.ends, corners.values, corners.ends)
-        return self._proofs(check_polytopes, hints, bases, new_polytope)
+        return self._proofs(check_polytopes, new_polytope, self.regions.corner_ends)
 
     def _proofs(
         self,
         kernel: Callable[..., int],
-        hints: tuple[Any, ...],
-        bases: Ragged,
         new_room: Callable[[int, int], Any],
+        basis_ends: NDArray[np.int64],
     ) -> Filtered:
-        """Check all regions; `bases` is where the kernel puts theirs, with gaps in between."""
-        given = (*hints, self.points, self.unscale, self.regions.packed.table())
-        found = (self.proved, self.facets, self.neighbours, bases.values, self.basis_counts)
-        signs = self._run(kernel, (*given, *found), new_room)
-        facets = Ragged(self.facets, self.lines.ends)
-        return Filtered(self.proved, facets, self.neighbours, self._without_gaps(bases), signs)
+        """Check all regions; `basis_ends` is where those of the bases end, with gaps in between."""
+        count, size = len(self.regions.witnesses), len(self.regions.lines)
+        found = ProofColumns(
+            proved=np.zeros(count, dtype=np.bool_),
+            facets=np.empty(size, dtype=np.int64),
+            neighbours=np.empty(size, dtype=np.int64),
+            bases=np.empty((basis_ends[-1], len(self.regions.unscale)), np.int64),
+            basis_counts=np.zeros(count, dtype=np.int64),
+        )
+        signs = self._run(kernel, found, new_room)
+        facets = Ragged(found.facets, self.regions.line_ends)
+        bases = self._without_gaps(found, basis_ends)
+        return Filtered(found.proved, facets, found.neighbours, bases, signs)
 
-    def _without_gaps(self, bases: Ragged) -> Ragged:
+    def _without_gaps(self, found: ProofColumns, basis_ends: NDArray[np.int64]) -> Ragged:
         from tropicell.certificate._kernels import close_up  # noqa: PLC0415 - Numba
 
-        ends = np.cumsum(self.basis_counts)
-        if ends[-1] == len(bases.values):
-            return bases
-        kept = np.empty((ends[-1], bases.values.shape[1]), np.int64)
-        columns = (bases.values, bases.ends, self.basis_counts, ends)
+        ends = np.cumsum(found.basis_counts)
+        if ends[-1] == len(found.bases):
+            return Ragged(found.bases, basis_ends)
+        kept = np.empty((ends[-1], found.bases.shape[1]), np.int64)
+        columns = (found.bases, basis_ends, found.basis_counts, ends)
 
         def work(part: slice) -> None:
             close_up(*columns, part.start, part.stop, kept)
@@ -175,24 +186,21 @@ class _FilterJob:
         return Ragged(kept, ends)
 
     def _run(
-        self,
-        kernel: Callable[..., int],
-        columns: tuple[Any, ...],
-        new_room: Callable[[int, int], Any],
+        self, kernel: Callable[..., int], found: Any, new_room: Callable[[int, int], Any]
     ) -> int:
         """Run a kernel on parts of all regions, in threads; the number of signs it decided."""
-        bits, mine = self.regions.packed.bits, threading.local()
-        size = self.program.inputs.shape[1] - 1
+        from tropicell._runtime.jit import Entry  # noqa: PLC0415 - Numba
+
+        mine, words, entry = threading.local(), self.regions.patterns.words, Entry(kernel)
+        size = self.flat.inputs.shape[1] - 1
         signs: list[int] = []
-        room = Blueprint(lambda _: (new_state(self.program), new_room(size, self.words.shape[1])))
 
         def check(part: slice) -> None:
             if not hasattr(mine, "room"):
-                mine.room = room.build()
-            rows = (part.start, part.stop, self.words, bits)
-            signs.append(kernel(self.program, *mine.room, *rows, *columns))
+                mine.room = new_state(self.flat), new_room(size, words.shape[1])
+            signs.append(entry(self.flat, *mine.room, self.regions, found, part.start, part.stop))
 
-        in_parts(check, len(self.regions), self.workers, _AT_ONCE)
+        in_parts(check, len(words), self.workers, _AT_ONCE)
         return sum(signs)
 
 

@@ -38,8 +38,8 @@ class ExactRows:
         rows = enumerate((integer_row([*row, bound]) for row, bound in pairs), start=1)
         # A row without slope says nothing, or that the domain is empty: then no point is inside.
         self.domain: dict[int, Row] = {i: row for i, row in rows if any(row[:-1]) or row[-1] < 0}
-        bends = network.pieces - 1
-        self.first_line = 1 + len(b) + np.cumsum(bends) - bends
+        breakpoint_count = network.pieces - 1
+        self.first_line = 1 + len(b) + np.cumsum(breakpoint_count) - breakpoint_count
         self.ends = np.cumsum([0, *network.widths])
         self._pattern: PatternArray | None = None
         self._columns: list[NDArray[Any]] = [self._start]
@@ -54,31 +54,31 @@ class ExactRows:
         self._go_to(pattern)
         rows = dict(self.domain)
         for neuron, piece in enumerate(pattern.tolist()):
-            for bend, sign in ((piece - 1, 1), (piece, -1)):
-                row = self.line(neuron, bend)
+            for breakpoint, sign in ((piece - 1, 1), (piece, -1)):
+                row = self.line(neuron, breakpoint)
                 if row is None:
                     continue
                 if any(row[:-1]):
-                    line = int(self.first_line[neuron]) + bend
+                    line = int(self.first_line[neuron]) + breakpoint
                     rows[line] = row if sign > 0 else tuple(-value for value in row)
                 elif not (row[-1] > 0 if sign > 0 else row[-1] <= 0):
                     return neuron
         return rows
 
-    def line(self, neuron: int, bend: int) -> Row | None:
+    def line(self, neuron: int, breakpoint: int) -> Row | None:
         """``z - t`` for a breakpoint of a neuron on the current pattern; None if it has none."""
-        if not 0 <= bend < self.network.pieces[neuron] - 1:
+        if not 0 <= breakpoint < self.network.pieces[neuron] - 1:
             return None
         layer = int(np.searchsorted(self.ends, neuron, side="right"))
         known = self._known[layer - 1]
-        line = int(self.first_line[neuron]) + bend
+        line = int(self.first_line[neuron]) + breakpoint
         if line not in known:
             index = neuron - self.ends[layer - 1]
-            known[line] = self._row(layer, index, bend, self._befores[layer - 1][index])
+            known[line] = self._row(layer, index, breakpoint, self._befores[layer - 1][index])
         return known[line]
 
-    def _row(self, layer: int, index: int, bend: int, before: NDArray[Any]) -> Row:
-        threshold = self._maps.activation(layer)[0][index, bend]
+    def _row(self, layer: int, index: int, breakpoint: int, before: NDArray[Any]) -> Row:
+        threshold = self._maps.activation(layer)[0][index, breakpoint]
         return integer_row([*before[:-1], before[-1] - threshold])
 
     def _go_to(self, pattern: PatternArray) -> None:
@@ -115,20 +115,20 @@ class ExactRows:
             before = self._maps.before(layer, columns, self._unit)
             start, end = self.ends[layer - 1], self.ends[layer]
             for neuron in range(start, end):
-                bend = self._bend_on(neuron, (facet, opposite))
-                if bend is not None:
-                    row = self._row(layer, neuron - start, bend, before[neuron - start])
+                breakpoint = self._breakpoint_on(neuron, (facet, opposite))
+                if breakpoint is not None:
+                    row = self._row(layer, neuron - start, breakpoint, before[neuron - start])
                     # z - t is a multiple of the facet's row, which is negative behind the facet.
-                    pattern[neuron] = bend + 1 if row == opposite else bend
+                    pattern[neuron] = breakpoint + 1 if row == opposite else breakpoint
             columns.append(self._maps.after(layer, before, pattern[start:end], self._unit))
         return pattern
 
-    def _bend_on(self, neuron: int, hyperplane: tuple[Row, Row]) -> int | None:
+    def _breakpoint_on(self, neuron: int, hyperplane: tuple[Row, Row]) -> int | None:
         """The breakpoint that a neuron is at on a whole hyperplane, or None."""
         assert self._pattern is not None
         piece = int(self._pattern[neuron])
-        for bend in (piece - 1, piece):
-            row = self.line(neuron, bend)
+        for breakpoint in (piece - 1, piece):
+            row = self.line(neuron, breakpoint)
             if row is not None and (row in hyperplane or not any(row)):
-                return bend
+                return breakpoint
         return None

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tropicell._runtime.npz import write_npz
 from tropicell._runtime.paths import path_of
 from tropicell.errors import InvalidInputError
 from tropicell.geometry.arithmetic import to_floats
 from tropicell.geometry.polyhedra import to_point
-from tropicell.importers.files import write_npz
 from tropicell.network.fingerprint import fingerprint_arrays
 
 if TYPE_CHECKING:

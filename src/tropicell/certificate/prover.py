@@ -238,7 +238,7 @@ def certify(
 
 
 class _ProofJob:
-    """One proof: what is known so far."""
+    """A proof that is being made, and what is known so far."""
 
     def __init__(self, regions: Regions, workers: int, show: bool) -> None:
         self.regions = regions

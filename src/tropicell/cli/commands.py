@@ -364,7 +364,7 @@ def lab(arguments: argparse.Namespace) -> int:
 def completion(arguments: argparse.Namespace) -> int:
     """A script for the shell."""
     from tropicell.cli.completion import script  # noqa: PLC0415
-    from tropicell.cli.main import build_parser  # noqa: PLC0415
+    from tropicell.cli.parser import build_parser  # noqa: PLC0415
 
     print(script(build_parser(), arguments.shell))
     return DONE

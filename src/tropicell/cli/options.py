@@ -141,8 +141,8 @@ def domain_text(domain: Domain) -> str:
 
 def read_slice(path: str) -> Slice:
     """A slice from an ``.npz`` file; see the help text of ``tropicell count``."""
-    from tropicell.importers.files import read_npz  # noqa: PLC0415
-    from tropicell.importers.messages import in_file  # noqa: PLC0415 - keeps --help fast
+    from tropicell._runtime.npz import read_npz  # noqa: PLC0415
+    from tropicell._runtime.paths import in_file  # noqa: PLC0415 - keeps --help fast
 
     with in_file(Path(path)):
         return _slice_of(read_npz(path), path)

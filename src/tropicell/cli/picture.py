@@ -6,10 +6,9 @@ import argparse
 from typing import Any
 
 from tropicell._runtime.durable import replacing
-from tropicell._runtime.paths import path_of
+from tropicell._runtime.npz import read_npz
+from tropicell._runtime.paths import in_file, path_of
 from tropicell.errors import InvalidInputError, ModelFileError, require
-from tropicell.importers.files import read_npz
-from tropicell.importers.messages import in_file
 from tropicell.network.domains import Box
 from tropicell.regions.regions import Regions
 

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 DONE = 0
 
-_CORNERS = ("vertices", "rays", "lines")
+#: What spans a region: the words that are printed, and attributes of a `Region`.
+_CORNERS = {"vertices": "vertices", "rays": "rays", "lines": "lineality"}
 
 #: With more inputs than this, volumes and vertices take too long to be worked out unasked.
 _FEW_INPUTS = 5
@@ -155,7 +156,10 @@ def _show_one(regions: Regions, index: int, arguments: argparse.Namespace) -> in
                 "matrix": region.affine_map.matrix,
                 "offset": region.affine_map.offset,
                 "neighbours": region.neighbours,
-                **{name: getattr(region, name) if corners else None for name in _CORNERS},
+                **{
+                    name: getattr(region, attribute) if corners else None
+                    for name, attribute in _CORNERS.items()
+                },
             }
         )
         return DONE
@@ -192,8 +196,8 @@ def _region_parts(
     ]
     if regions.network.n_inputs > _FEW_INPUTS and not arguments.all:
         return [*parts, "vertices\n  not worked out for so many inputs; --all does"]
-    for name in _CORNERS:
-        points = getattr(region, name)
+    for name, attribute in _CORNERS.items():
+        points = getattr(region, attribute)
         if len(points):
             shown = [f"  {output.point_text(point, exact=exact)}" for point in points]
             parts.append("\n".join([name, *shown]))

@@ -37,7 +37,7 @@ _TRAVERSE_BATCH = 1024
 
 
 class TraverseRun:
-    """The oracle."""
+    """A run of Algorithm 2 of the paper, the oracle: exact, and one region at a time."""
 
     def __init__(self, network: Network, domain: Domain, halt: Halt | None = None) -> None:
         self._network, self._domain = network, domain
@@ -48,7 +48,7 @@ class TraverseRun:
         self._halt = Halt() if halt is None else halt
 
     def halt(self) -> None:
-        """Stop in the middle of a decision."""
+        """End the run, even in the middle of a decision."""
         self._halt.set()
 
     def batches(self) -> Iterator[Columns | None]:

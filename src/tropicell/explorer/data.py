@@ -162,7 +162,7 @@ def neighbours_of_sides(regions: Regions, shape: Outline) -> NDArray[np.int64]:
     owner, lines = shape.corners.owners(), shape.lines
     inner = np.flatnonzero(shape.sides >= lines.first)
     line = shape.sides[inner] - lines.first
-    neuron, bend = lines.neuron[line], lines.breakpoint[line]
+    neuron, breakpoint = lines.neuron[line], lines.breakpoint[line]
     found = np.empty(len(inner), dtype=np.int64)
     step = max(1, _BATCH // max(1, regions.network.n_neurons))
     for start in range(0, len(inner), step):
@@ -170,20 +170,22 @@ def neighbours_of_sides(regions: Regions, shape: Outline) -> NDArray[np.int64]:
         patterns = regions.packed[owner[inner[part]]]
         rows = np.arange(len(patterns))
         piece = patterns[rows, neuron[part]]
-        patterns[rows, neuron[part]] = np.where(piece > bend[part], bend[part], bend[part] + 1)
+        patterns[rows, neuron[part]] = np.where(
+            piece > breakpoint[part], breakpoint[part], breakpoint[part] + 1
+        )
         found[part] = regions.packed.find(patterns)
     for k in np.flatnonzero(found < 0):  # several neurons change: ask the graph
-        found[k] = _behind(regions, int(owner[inner[k]]), int(neuron[k]), int(bend[k]))
+        found[k] = _behind(regions, int(owner[inner[k]]), int(neuron[k]), int(breakpoint[k]))
     result = np.full(len(owner), -1, dtype=np.int64)
     result[inner] = found
     return result
 
 
-def _behind(regions: Regions, region: int, neuron: int, bend: int) -> int:
+def _behind(regions: Regions, region: int, neuron: int, breakpoint: int) -> int:
     mine = int(regions.packed[region][neuron])
     for other in regions.neighbours.of(region):
         piece = int(regions.packed[int(other)][neuron])
-        if min(mine, piece) <= bend < max(mine, piece):
+        if min(mine, piece) <= breakpoint < max(mine, piece):
             return int(other)
     return -1
 

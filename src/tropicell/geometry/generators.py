@@ -1,8 +1,8 @@
-"""Vertices, rays and lines of a convex cell: the double description method, in integers.
+"""Vertices, rays and lineality of a convex cell: the double description method, in integers.
 
 The cell ``{x : a·x + c >= 0}`` is the slice t = 1 of the cone of all (x, t) with ``a·x + c t >= 0``
 and ``t >= 0``. Extreme rays of that cone with t > 0 are the cell's vertices, those with t = 0 its
-rays; lines are directions that lie in the cone both ways.
+rays; the lineality are directions that lie in the cone both ways.
 
 References
 ----------
@@ -25,24 +25,24 @@ Vector = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Generators:
-    """A cell as the convex hull of points plus a cone of rays plus a space of lines.
+    """A cell as the convex hull of points plus a cone of rays plus its lineality space.
 
     Attributes
     ----------
     vertices : list of Vector
         Points, with their common denominator last; in 2-D in counter-clockwise order if there
-        are no rays and lines.
-    rays, lines : list of Vector
+        are no rays and no lineality.
+    rays, lineality : list of Vector
         Directions.
     """
 
     vertices: list[Vector]
     rays: list[Vector]
-    lines: list[Vector]
+    lineality: list[Vector]
 
 
 def generators(rows: Sequence[Row], dimension: int) -> Generators:
-    """All vertices, rays and lines of a cell.
+    """All vertices, rays and lineality of a cell.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def generators(rows: Sequence[Row], dimension: int) -> Generators:
     Examples
     --------
     >>> quadrant = generators([(1, 0, 0), (0, 1, 0)], 2)
-    >>> quadrant.vertices, sorted(quadrant.rays), quadrant.lines
+    >>> quadrant.vertices, sorted(quadrant.rays), quadrant.lineality
     ([(0, 0, 1)], [(0, 1), (1, 0)], [])
     """
     size = dimension + 1

@@ -1,6 +1,17 @@
 """Models of other libraries become networks, operator by operator; their outputs are compared.
 
-`operators` is the table of what is supported and `refused` of what is not, and why; `torch` and
-`onnx` hold one handler for each operator; `files` reads and writes models; `check` compares. May
-import `network` and what is below it.
+`operators`        the table of all operators: those that are supported, and those refused and why
+`torch`            PyTorch modules and exported files
+`onnx`             ONNX files
+`sklearn`          scikit-learn's perceptrons
+`files`            `load` and `save`: models from files, networks to files
+`check`            the comparison with the model's own outputs
+`expressions`      a tensor that is affine in the layers so far
+`builder`          the network that grows while a model is read
+`lowering`         matrix products, convolutions and pools as matrices
+`nonlinear`        maxima, absolute values and the like as layers
+`shapes`           operations that only move entries
+`operators_page`   the table as a page of the documentation
+
+May import `network` and what is below it.
 """

@@ -7,36 +7,23 @@ layout of any network, and `load` for the simple one of a multi-layer perceptron
 
 from __future__ import annotations
 
-import errno
 import hashlib
-import math
 import os
 import re
-import struct
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tropicell._runtime.archives import ZIP_ERRORS, refuse_ambiguous, refuse_bomb
 from tropicell._runtime.durable import replacing
-from tropicell._runtime.paths import check_file, path_of
+from tropicell._runtime.npz import read_npz, write_npz
+from tropicell._runtime.paths import check_file, in_file, path_of
 from tropicell.errors import InvalidInputError, ModelFileError, require
-from tropicell.importers.messages import in_file
 from tropicell.network import layout
 from tropicell.network.network import Network
-
-#: No array of a file may claim more bytes, nor may all of them together.
-MAX_BYTES = 2**31
-
-#: Smaller arrays than this are read at once, whatever is asked for.
-_MAP = 2**16
-
-#: Bytes that are read at a time where only their checksum is wanted.
-_BLOCK = 2**20
 
 #: Where a .safetensors file of `save` has the checksum of all its arrays.
 _CHECKSUM = "sha256"
@@ -162,12 +149,6 @@ def save(network: Network, path: str | os.PathLike[str]) -> None:
         tensors.save_file(arrays, temporary, metadata=metadata)
 
 
-def write_npz(file: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Write arrays to an ``.npz`` file that is never half written, and on the disk at the end."""
-    with replacing(file) as temporary, temporary.open("wb") as stream:
-        np.savez(stream, allow_pickle=False, **arrays)
-
-
 def _is_pickle(file: Path) -> bool:
     """Whether a file is a pickle, or a zip with one as torch.save writes it."""
     try:
@@ -184,103 +165,6 @@ def _is_pickle(file: Path) -> bool:
             return any(re.fullmatch(r"[^/]+/data\.pkl", name) for name in archive.namelist())
     except Exception:  # damaged, or out of reach: whoever reads it next says so
         return False
-
-
-def read_npz(path: str | os.PathLike[str], *, mapped: bool = False) -> dict[str, Any]:
-    """The arrays of an ``.npz`` file, without pickles, with their claimed sizes checked first.
-
-    If `mapped`, large arrays stay on the disk until they are used (as read-only memory maps).
-
-    Every byte of every array is compared with the zip's checksum (CRC-32), those of mapped arrays
-    too: they are read once, which takes a second or less for a gigabyte, and not kept. Whatever is
-    wrong with the file is a `ModelFileError` that names it.
-    """
-    file = path_of(path)
-    check_file(file)
-    with in_file(file):
-        try:
-            return _read_arrays(file, mapped)
-        except ZIP_ERRORS as error:
-            if isinstance(error, OSError) and error.errno != errno.EINVAL:
-                raise  # out of reach, gone, a bad disk: no place in a file that is not there
-            raise ModelFileError(
-                f"{file}: not an .npz file, or a truncated or damaged one ({error})"
-            ) from None
-        except ValueError as error:
-            if isinstance(error, ModelFileError):
-                raise
-            raise ModelFileError(f"{file}: an array can't be read: {error}") from None
-
-
-def _read_arrays(file: Path, mapped: bool) -> dict[str, Any]:
-    arrays: dict[str, Any] = {}
-    with zipfile.ZipFile(file) as archive:
-        refuse_bomb(archive, file)
-        refuse_ambiguous(archive, file)
-        total = 0
-        for info in archive.infolist():
-            stays = mapped and info.compress_type == zipfile.ZIP_STORED and info.file_size > _MAP
-            with archive.open(info) as stream:
-                total += _claimed_bytes(stream, info, file)
-                if stays:
-                    while stream.read(_BLOCK):  # its end compares the checksum
-                        pass
-            if total > MAX_BYTES and not mapped:
-                raise ModelFileError(f"{file}: its arrays claim more than {MAX_BYTES} bytes")
-            if stays:
-                array = _memory_map(file, info)
-            else:
-                with archive.open(info) as stream:
-                    array = np.lib.format.read_array(stream, allow_pickle=False)
-            arrays[info.filename.removesuffix(".npy")] = array
-    return arrays
-
-
-def _memory_map(file: Path, info: zipfile.ZipInfo) -> NDArray[Any]:
-    """An array of an ``.npz`` file that is not compressed, left on the disk."""
-    with file.open("rb") as stream:
-        # The local header: 30 bytes, with the lengths of the name and of an extra field at the end.
-        stream.seek(info.header_offset + 26)
-        name, extra = struct.unpack("<HH", stream.read(4))
-        stream.seek(info.header_offset + 30 + name + extra)
-        shape, fortran, dtype = _array_header(stream)
-        order: Literal["C", "F"] = "F" if fortran else "C"
-        return np.memmap(
-            file, dtype=dtype, mode="r", offset=stream.tell(), shape=shape, order=order
-        )
-
-
-def _array_header(stream: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    version = np.lib.format.read_magic(stream)
-    if version == (1, 0):
-        return np.lib.format.read_array_header_1_0(stream)
-    return np.lib.format.read_array_header_2_0(stream)
-
-
-def _claimed_bytes(stream: Any, info: zipfile.ZipInfo, file: Path) -> int:
-    """The size that an array claims in its header, checked before anything is read."""
-    if not info.filename.endswith(".npy"):
-        raise ModelFileError(f"{file}: holds {info.filename!r}; expected NumPy arrays only")
-    shape, _, dtype = _array_header(stream)
-    if dtype.hasobject:
-        raise ModelFileError(
-            f"{file}: the array {info.filename!r} holds Python objects, which are pickles; "
-            "expected numbers"
-        )
-    if dtype.itemsize == 0 or dtype.kind not in "biufU":
-        raise ModelFileError(
-            f"{file}: the array {info.filename!r} is of type {dtype}; expected numbers or text"
-        )
-    entries = math.prod(shape)
-    claimed = entries * dtype.itemsize
-    held = info.file_size - stream.tell()
-    # numbers become float64; the end of the data is where their checksum is compared
-    if max(claimed, 8 * entries) > MAX_BYTES or claimed != held or min(shape, default=0) < 0:
-        raise ModelFileError(
-            f"{file}: the array {info.filename!r} claims {claimed} bytes, the file holds {held}; "
-            f"at most {MAX_BYTES} are read"
-        )
-    return claimed
 
 
 def _read_safetensors(file: Path) -> dict[str, Any]:

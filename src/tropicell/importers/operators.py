@@ -7,11 +7,12 @@ refused, and why, is in `refused`. ``docs/operators.md`` is made of both by `ope
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
-from tropicell.errors import UnsupportedOperatorError
+from tropicell.errors import ModelImportError, UnsupportedOperatorError
 
 FrontEnd = Literal["torch", "onnx"]
 
@@ -244,9 +245,7 @@ def spellings(front_end: FrontEnd) -> frozenset[str]:
     return frozenset(s for row in OPERATORS for s in getattr(row, front_end))
 
 
-# --------------------------------------------------------------------------------------------------
-# The table of operators that are known and refused, with what to do instead.
-# --------------------------------------------------------------------------------------------------
+# --- the table of operators that are known and refused, with what to do instead -------------------
 
 
 @dataclass(frozen=True)
@@ -456,9 +455,7 @@ def refusal(
     return UnsupportedOperatorError(operator, where, UNKNOWN_ADVICE)
 
 
-# --------------------------------------------------------------------------------------------------
-# Ties the handlers of a front end to the table of operators.
-# --------------------------------------------------------------------------------------------------
+# --- ties the handlers of a front end to the table of operators -----------------------------------
 
 Handler = TypeVar("Handler", bound=Callable[..., object])
 
@@ -496,3 +493,23 @@ class Registry(Generic[Handler]):
     def missing(self) -> set[str]:
         """Spellings of the table that have no handler."""
         return set(spellings(self.front_end)) - set(self.handlers)
+
+
+@contextmanager
+def at_node(where: str, operator: str) -> Iterator[None]:
+    """Whatever goes wrong while one node is read names the node.
+
+    Examples
+    --------
+    >>> with at_node("node 'n'", "Add"):
+    ...     raise ValueError("shapes do not fit")
+    Traceback (most recent call last):
+    ...
+    tropicell.errors.ModelImportError: node 'n', operator 'Add': shapes do not fit
+    """
+    try:
+        yield
+    except UnsupportedOperatorError:
+        raise
+    except (ValueError, IndexError, TypeError, AttributeError) as error:
+        raise ModelImportError(f"{where}, operator {operator!r}: {error}") from error

@@ -63,9 +63,9 @@ _ADDING = """\
 ## How to add an operator
 
 1. Add a row to `OPERATORS` in `src/tropicell/importers/operators.py`, or a spelling to a row.
-2. Write the handler in `torch_affine.py`, `torch_shapes.py` or `torch_activations.py`, or in their
-   namesakes `onnx_….py`, under `@handles("spelling")`. A handler gets values: an `Expression` where
-   a tensor depends on the input, else a NumPy array.
+2. Write the handler in `importers/torch/handlers.py` or `importers/onnx/handlers.py`, under
+   `@handles("spelling")`. A handler gets values: an `Expression` where a tensor depends on the
+   input, else a NumPy array.
    - Moves entries around: `take(value, move)` with a NumPy function, or `join` for several values.
    - Affine: build the matrix and `x.apply(matrix, shape)`; see `lowering.py`.
    - Piecewise linear: `builder.activate(value, activation, name)`; see `nonlinear.py`.
@@ -74,7 +74,7 @@ _ADDING = """\
 4. Make this page again: `python -m tropicell.importers.operators_page docs/operators.md`.
 
 A handler without a row can't be registered, a spelling without a handler fails a test, and so does
-a page that is out of date. An operator that is not piecewise linear goes into `refused.py`,
+a page that is out of date. An operator that is not piecewise linear goes into `REFUSED` there,
 with advice that says what to do instead.
 """
 

@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tropicell._runtime.paths import check_file
+from tropicell._runtime.npz import read_npz
+from tropicell._runtime.paths import check_file, in_file
 from tropicell.errors import InvalidInputError, ModelFileError, TropicellError
 from tropicell.explorer import explore
-from tropicell.importers.files import load, read_npz
-from tropicell.importers.messages import in_file
+from tropicell.importers.files import load
 from tropicell.importers.sklearn import from_sklearn
 from tropicell.importers.torch.importer import from_torch
 from tropicell.lab.run import Experiment, LabRun, code
@@ -34,12 +34,10 @@ from tropicell.plotting import plot_regions
 from tropicell.search.enumeration import enumerate_regions
 from tropicell.search.many import count_many
 
-# --------------------------------------------------------------------------------------------------
-# Models of the user: a file of a network, or a function in a Python file.
-#
+# --- models of the user: a file of a network, or a function in a Python file ----------------------
+
 # A Python file is run, with all that this means, and only because the user has named it. Files of
 # networks are read without running anything.
-# --------------------------------------------------------------------------------------------------
 
 #: Arrays of a data file in which points are looked for.
 _POINTS = ("points", "x_train", "x")
@@ -164,7 +162,7 @@ COLORS = {"as it is": WITH, "without skips": WITHOUT}
 
 
 @dataclass(frozen=True)
-class Settings:
+class CustomSettings:
     """How much to look at.
 
     Attributes
@@ -211,7 +209,7 @@ class View:
         return inside if self.plane is None else Slice(*self.plane, inside)
 
 
-def run(run: LabRun, settings: Settings) -> None:
+def run(run: LabRun, settings: CustomSettings) -> None:
     """Count the regions of the user's networks with and without their skips."""
     if run.options.model is None:
         raise InvalidInputError(
@@ -282,7 +280,7 @@ def _key(domain: Domain) -> list[Any]:
 
 def _write(
     run: LabRun,
-    settings: Settings,
+    settings: CustomSettings,
     view: View,
     networks: list[Network],
     counts: dict[str, NDArray[np.int64]],
@@ -344,7 +342,7 @@ def _mean(values: NDArray[np.int64]) -> str:
 
 def _draw_counts(
     run: LabRun,
-    settings: Settings,
+    settings: CustomSettings,
     counts: dict[str, NDArray[np.int64]],
     layers: dict[str, NDArray[np.int64]],
 ) -> None:
@@ -375,7 +373,7 @@ def _draw_counts(
 
 
 def _draw_regions(
-    run: LabRun, view: View, settings: Settings, kinds: dict[str, list[Network]]
+    run: LabRun, view: View, settings: CustomSettings, kinds: dict[str, list[Network]]
 ) -> None:
     """The first network, in a picture and a page; networks with one input have neither."""
     box = view.domain(settings.picture)
@@ -402,6 +400,6 @@ EXPERIMENT = Experiment(
     name="custom",
     title="Regions of your model, with and without its skip connections",
     run=run,
-    full=Settings(),
-    quick=Settings(networks=4, radii=(1.0, 10.0)),
+    full=CustomSettings(),
+    quick=CustomSettings(networks=4, radii=(1.0, 10.0)),
 )

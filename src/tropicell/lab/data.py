@@ -26,14 +26,11 @@ from scipy.io import loadmat
 from scipy.io.matlab import MatReadError
 from tqdm import tqdm
 
-from tropicell._runtime.paths import make_folder, path_of, reason
+from tropicell._runtime.npz import read_npz
+from tropicell._runtime.paths import in_file, make_folder, path_of, reason
 from tropicell.errors import FileWriteError, InvalidInputError, ModelFileError
-from tropicell.importers.files import read_npz
-from tropicell.importers.messages import in_file
 
-# --------------------------------------------------------------------------------------------------
-# Public files from the network: checked, and continued where a download was cut off.
-# --------------------------------------------------------------------------------------------------
+# --- public files from the network: checked, and continued where a download was cut off -----------
 
 _BLOCK = 2**18
 _ATTEMPTS = 3
@@ -173,13 +170,11 @@ def check(path: Path, md5: str) -> None:
         )
 
 
-# --------------------------------------------------------------------------------------------------
-# The original public files of MNIST, CIFAR-10 and SVHN.
-#
+# --- the original public files of MNIST, CIFAR-10 and SVHN ----------------------------------------
+
 # Files that are handed on unchanged are checked against their public checksums, unpacked ones
 # against the sizes that their format demands. CIFAR-10 is read from its binary version: the Python
 # version consists of pickles, which can run code.
-# --------------------------------------------------------------------------------------------------
 
 #: Arrays x_train, y_train, x_test, y_test, and the names of the files that they come from.
 Arrays = tuple[dict[str, NDArray[np.uint8]], str]

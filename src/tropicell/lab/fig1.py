@@ -35,8 +35,8 @@ WINDOWS = {"printed": Box(-1, 1), "mended": Box(0, 1)}
 
 
 @dataclass(frozen=True)
-class Settings:
-    """There is nothing to choose."""
+class Fig1Settings:
+    """The settings of this experiment: there is nothing to choose."""
 
 
 def walkthrough(bias: tuple[float, float]) -> Network:
@@ -51,7 +51,7 @@ def walkthrough(bias: tuple[float, float]) -> Network:
     return Network.mlp(weights, [[2, 3], bias, [0]])
 
 
-def run(run: LabRun, settings: Settings) -> None:
+def run(run: LabRun, settings: Fig1Settings) -> None:
     """Both versions of the walkthrough, in exact arithmetic."""
     report = run.report
     report.text(
@@ -139,6 +139,6 @@ EXPERIMENT = Experiment(
     name="fig1",
     title="Figure 1: how one region comes about",
     run=run,
-    full=Settings(),
-    quick=Settings(),
+    full=Fig1Settings(),
+    quick=Fig1Settings(),
 )

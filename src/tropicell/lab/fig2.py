@@ -31,7 +31,7 @@ _COLORS = ("#8a6d00", "#5b3fb0")
 
 
 @dataclass(frozen=True)
-class Settings:
+class Fig2Settings:
     """What is trained.
 
     Attributes
@@ -96,7 +96,7 @@ def checkpoints(epochs: int) -> list[int]:
     return sorted({0, epochs} | {step for step in steps if step < epochs})
 
 
-def run(run: LabRun, settings: Settings) -> None:
+def run(run: LabRun, settings: Fig2Settings) -> None:
     """Train, find all regions, draw."""
     times = checkpoints(settings.epochs)
     schedule = Schedule(settings.epochs, settings.learning_rate, "mse", checkpoints=times)
@@ -116,7 +116,7 @@ def run(run: LabRun, settings: Settings) -> None:
     _draw(run, settings, panels, times)
 
 
-def _job(run: LabRun, settings: Settings, function: Function, depth: int) -> ClassifierJob:
+def _job(run: LabRun, settings: Fig2Settings, function: Function, depth: int) -> ClassifierJob:
     points, values = function.samples(settings.step)
     name = f"{function.name} {depth} layers"
     seed = run.torch_seed(function.name, depth)
@@ -143,7 +143,9 @@ def _panel(
     )
 
 
-def _write(run: LabRun, settings: Settings, panels: list[FunctionPanel], times: list[int]) -> None:
+def _write(
+    run: LabRun, settings: Fig2Settings, panels: list[FunctionPanel], times: list[int]
+) -> None:
     run.table(
         "training",
         ["function", "layers", "epoch", "loss", "regions in the box", "regions in the plane"],
@@ -205,7 +207,7 @@ def _write(run: LabRun, settings: Settings, panels: list[FunctionPanel], times: 
     run.report.bullets(_observations(settings, panels))
 
 
-def _observations(settings: Settings, panels: list[FunctionPanel]) -> list[str]:
+def _observations(settings: Fig2Settings, panels: list[FunctionPanel]) -> list[str]:
     """The paper's remarks on its figure, against these networks."""
     by = {(panel.function.name, panel.depth): panel for panel in panels}
     shallow, deep = settings.depths
@@ -225,7 +227,9 @@ def _observations(settings: Settings, panels: list[FunctionPanel]) -> list[str]:
     ]
 
 
-def _draw(run: LabRun, settings: Settings, panels: list[FunctionPanel], times: list[int]) -> None:
+def _draw(
+    run: LabRun, settings: Fig2Settings, panels: list[FunctionPanel], times: list[int]
+) -> None:
     made, axes = figure(len(FUNCTIONS), 3, size=(3.6, 3.6))
     pairs = iter(panels)
     for row, function in zip(axes, FUNCTIONS, strict=True):
@@ -274,6 +278,6 @@ EXPERIMENT = Experiment(
     name="fig2",
     title="Figure 2: all regions of networks trained on four functions",
     run=run,
-    full=Settings(),
-    quick=Settings(epochs=300, step=0.5),
+    full=Fig2Settings(),
+    quick=Fig2Settings(epochs=300, step=0.5),
 )

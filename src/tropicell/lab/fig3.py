@@ -33,7 +33,7 @@ MEASURES = {
 
 
 @dataclass(frozen=True)
-class Settings:
+class Fig3Settings:
     """What is trained.
 
     Attributes
@@ -80,12 +80,12 @@ class Curves:
         return rows.mean(axis=1), rows.std(axis=1, ddof=1) / rows.shape[1] ** 0.5
 
 
-def checkpoints(settings: Settings) -> list[int]:
+def checkpoints(settings: Fig3Settings) -> list[int]:
     """When to look.
 
     Examples
     --------
-    >>> checkpoints(Settings(epochs=400, looks=4))
+    >>> checkpoints(Fig3Settings(epochs=400, looks=4))
     [0, 10, 30, 100, 200, 250, 300, 400]
     """
     regular = np.linspace(0, settings.epochs, settings.looks + 1).round().astype(int).tolist()
@@ -93,7 +93,7 @@ def checkpoints(settings: Settings) -> list[int]:
     return sorted(set(regular) | early)
 
 
-def run(run: LabRun, settings: Settings) -> None:
+def run(run: LabRun, settings: Fig3Settings) -> None:
     """Train, count at every checkpoint, average."""
     times = checkpoints(settings)
     schedule = Schedule(settings.epochs, settings.learning_rate, "mse", checkpoints=times)
@@ -114,7 +114,7 @@ def run(run: LabRun, settings: Settings) -> None:
     _draw(run, curves, times)
 
 
-def _job(run: LabRun, settings: Settings, function: Function, kind: str) -> ClassifierJob:
+def _job(run: LabRun, settings: Fig3Settings, function: Function, kind: str) -> ClassifierJob:
     points, values = function.samples(settings.step)
     tests, test_values = function.samples(settings.step, settings.step / 2)
     task = TrainingTask(
@@ -169,7 +169,9 @@ def _write_files(run: LabRun, curves: dict[str, Curves], times: list[int]) -> No
     }
 
 
-def _report(run: LabRun, settings: Settings, curves: dict[str, Curves], times: list[int]) -> None:
+def _report(
+    run: LabRun, settings: Fig3Settings, curves: dict[str, Curves], times: list[int]
+) -> None:
     total = settings.networks * len(FUNCTIONS)
     run.report.text(
         f"Networks with {settings.layers} hidden layers of {settings.neurons} neurons learn "
@@ -270,6 +272,6 @@ EXPERIMENT = Experiment(
     name="fig3",
     title="Figure 3: regions and loss during training, with and without skip connections",
     run=run,
-    full=Settings(),
-    quick=Settings(networks=2, epochs=200, step=1.0, looks=4),
+    full=Fig3Settings(),
+    quick=Fig3Settings(networks=2, epochs=200, step=1.0, looks=4),
 )

@@ -28,9 +28,7 @@ from tropicell.lab.trained import (
 )
 from tropicell.lab.training import StackPart, TrainingTask
 
-# --------------------------------------------------------------------------------------------------
-# What is said and drawn about Figure 4.
-# --------------------------------------------------------------------------------------------------
+# --- what is said and drawn about Figure 4 --------------------------------------------------------
 
 _CACHED, _UNCACHED, _TRAINING = "#2166ac", "#d6302b", "#c9c9c9"
 
@@ -293,7 +291,7 @@ def spread(points: FloatArray, room: FloatArray) -> FloatArray:
 
 
 @dataclass(frozen=True)
-class Settings(ImageSettings):
+class Fig4Settings(ImageSettings):
     """How much to train and to draw.
 
     Attributes
@@ -311,7 +309,7 @@ class Settings(ImageSettings):
     rounds: int = 200
 
 
-def run(run: LabRun, settings: Settings) -> None:
+def run(run: LabRun, settings: Fig4Settings) -> None:
     """Train, look up, place the images, draw."""
     data, missing = load_images(run, settings)
     panels: list[ImagePanel] = []
@@ -332,14 +330,14 @@ def run(run: LabRun, settings: Settings) -> None:
     write_report(run, panels, places, missing, settings.epochs)
 
 
-def _looks(run: LabRun, settings: Settings, data: DataSet) -> dict[str, NDArray[Any]]:
+def _looks(run: LabRun, settings: Fig4Settings, data: DataSet) -> dict[str, NDArray[Any]]:
     """For each shape, which test images are cached and which are classified rightly."""
     shapes = {"shapes": [[shape.layers, shape.neurons] for shape in SHAPES]}
     what = asked(run, settings, data) | shapes
     return run.unit(f"networks {data.name}", what, lambda: _train(run, settings, data))
 
 
-def _train(run: LabRun, settings: Settings, data: DataSet) -> dict[str, NDArray[Any]]:
+def _train(run: LabRun, settings: Fig4Settings, data: DataSet) -> dict[str, NDArray[Any]]:
     found: dict[str, NDArray[Any]] = {}
     tasks = [
         TrainingTask(
@@ -360,7 +358,7 @@ def _train(run: LabRun, settings: Settings, data: DataSet) -> dict[str, NDArray[
     return found
 
 
-def _place(run: LabRun, settings: Settings, data: DataSet) -> MapPlace:
+def _place(run: LabRun, settings: Fig4Settings, data: DataSet) -> MapPlace:
     """Where UMAP puts the test images and some training images."""
     seed = run.torch_seed("umap", data.name)
     count = min(settings.shown, len(data.x_train))
@@ -403,6 +401,6 @@ EXPERIMENT = Experiment(
     name="fig4",
     title="Figure 4: test images in the regions of training images",
     run=run,
-    full=Settings(),
-    quick=Settings(epochs=1, train=6400, test=1000, shown=1000, rounds=100),
+    full=Fig4Settings(),
+    quick=Fig4Settings(epochs=1, train=6400, test=1000, shown=1000, rounds=100),
 )

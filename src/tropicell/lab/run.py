@@ -27,14 +27,12 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from tropicell._runtime.durable import replacing
+from tropicell._runtime.npz import read_npz, write_npz
 from tropicell._runtime.paths import make_folder, path_of
 from tropicell._runtime.plain import plain
 from tropicell.errors import IncompleteError, InvalidInputError, ModelFileError
-from tropicell.importers.files import read_npz, write_npz
 
-# --------------------------------------------------------------------------------------------------
-# What is finished stays finished: results of units of work, in files of their own.
-# --------------------------------------------------------------------------------------------------
+# --- what is finished stays finished: results of units of work, in files of their own -------------
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -106,12 +104,10 @@ class ResultStore:
         return json.dumps(plain(whole), sort_keys=True, ensure_ascii=False)
 
 
-# --------------------------------------------------------------------------------------------------
 # A report for people: Markdown for repositories, one self-contained HTML page for browsers.
 #
 # The texts of a report are Markdown. What comes from users (names of files, folders) goes through
 # `code` or `literal`, after which it is text and nothing else, in both versions.
-# --------------------------------------------------------------------------------------------------
 
 _STYLE = """
 body { font: 16px/1.55 system-ui, sans-serif; color: #1c1c1c; background: #fff;

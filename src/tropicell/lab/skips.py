@@ -23,9 +23,7 @@ from tropicell.network.domains import Box, Domain, WholeSpace
 from tropicell.network.network import Network
 from tropicell.search.many import count_many
 
-# --------------------------------------------------------------------------------------------------
-# What was counted for the experiment on skip connections.
-# --------------------------------------------------------------------------------------------------
+# --- what was counted for the experiment on skip connections --------------------------------------
 
 Counts = NDArray[np.int64]
 
@@ -49,7 +47,7 @@ class SkipCell:
 
     @property
     def name(self) -> str:
-        """The same as text."""
+        """The key as text."""
         return f"{self.initialisation} {self.depth}x{self.width} {self.skips}"
 
 
@@ -122,9 +120,7 @@ def _plain(cell: SkipCell) -> SkipCell:
     return SkipCell(cell.initialisation, cell.width, cell.depth, "none")
 
 
-# --------------------------------------------------------------------------------------------------
-# What is said and drawn about skip connections and regions.
-# --------------------------------------------------------------------------------------------------
+# --- what is said and drawn about skip connections and regions ------------------------------------
 
 COLORS = {"none": "#b4561f", "one": "#7fa8d9", "residual": "#1f5fb4", "dense": "#0c2f5e"}
 PLACES = {"box": "in the box [-10, 10]²", "plane": "over R²"}
@@ -429,7 +425,7 @@ INITIALISATIONS: tuple[Initialisation, ...] = ("pytorch", "he random", "he zero"
 
 
 @dataclass(frozen=True)
-class Settings:
+class SkipSettings:
     """The grid.
 
     Attributes
@@ -451,7 +447,7 @@ class Settings:
     layer_networks: int = 10
 
 
-def run(run: LabRun, settings: Settings) -> None:
+def run(run: LabRun, settings: SkipSettings) -> None:
     """Count everything, then say what it shows."""
     cells = [
         SkipCell(initialisation, width, depth, name)
@@ -477,7 +473,7 @@ def run(run: LabRun, settings: Settings) -> None:
     draw(run, results)
 
 
-def _widths(initialisation: Initialisation, settings: Settings) -> Sequence[int]:
+def _widths(initialisation: Initialisation, settings: SkipSettings) -> Sequence[int]:
     """Without biases all boundaries meet in one point, which exact arithmetic decides slowly."""
     return (min(settings.widths),) if initialisation == "he zero" else settings.widths
 
@@ -497,7 +493,7 @@ def _networks(run: LabRun, cell: SkipCell, count: int) -> list[Network]:
     return [Network.mlp(weights, biases, skips=skips) for weights, biases in drawn]
 
 
-def _counts(run: LabRun, cell: SkipCell, settings: Settings) -> NDArray[np.int64]:
+def _counts(run: LabRun, cell: SkipCell, settings: SkipSettings) -> NDArray[np.int64]:
     """Regions in every box and over R² (last), shape (domains, networks)."""
     domains: list[Domain] = [Box(-r, r) for r in settings.radii]
 
@@ -574,8 +570,8 @@ EXPERIMENT = Experiment(
     name="skips",
     title="When do skip connections add regions, and where?",
     run=run,
-    full=Settings(),
-    quick=Settings(
+    full=SkipSettings(),
+    quick=SkipSettings(
         networks=6, widths=(4,), depths=(3, 5), radii=(1.0, 10.0, 1e3), layer_networks=4
     ),
 )

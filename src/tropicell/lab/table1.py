@@ -45,9 +45,7 @@ from tropicell.network.network import Network
 from tropicell.search.enumeration import enumerate_regions
 from tropicell.search.many import count_many
 
-# --------------------------------------------------------------------------------------------------
-# Table 1 as published, and as measured.
-# --------------------------------------------------------------------------------------------------
+# --- table 1 as published, and as measured --------------------------------------------------------
 
 Counts = NDArray[np.int64]
 
@@ -167,9 +165,7 @@ class Table1Results:
         return cls(counts, counts_plane, power, box, plane)
 
 
-# --------------------------------------------------------------------------------------------------
-# What is said and drawn about Table 1.
-# --------------------------------------------------------------------------------------------------
+# --- what is said and drawn about Table 1 ---------------------------------------------------------
 
 
 def write_report(run: LabRun, results: Table1Results, radius: float) -> None:
@@ -439,7 +435,7 @@ _UNIT = 50
 
 
 @dataclass(frozen=True)
-class Settings:
+class Table1Settings:
     """How much to count.
 
     Attributes
@@ -460,7 +456,7 @@ class Settings:
     radius: float = 10.0
 
 
-def run(run: LabRun, settings: Settings) -> None:
+def run(run: LabRun, settings: Table1Settings) -> None:
     """Count, test, compare with what was published, and write it down."""
     box = Box(-settings.radius, settings.radius)
     large = max(settings.large, settings.networks)
@@ -492,7 +488,7 @@ def run(run: LabRun, settings: Settings) -> None:
         _prove(run, settings, box)
 
 
-def _prove(run: LabRun, settings: Settings, box: Box) -> None:
+def _prove(run: LabRun, settings: Table1Settings, box: Box) -> None:
     """Prove the counts of the table in the box, and write down how that went."""
     proved = regions = 0
     cells = [(row, kind) for row in PUBLISHED for kind in KINDS]
@@ -598,6 +594,6 @@ EXPERIMENT = Experiment(
     name="table1",
     title="Table 1: regions of random networks with and without skip connections",
     run=run,
-    full=Settings(),
-    quick=Settings(networks=20, large=40, trials=500),
+    full=Table1Settings(),
+    quick=Table1Settings(networks=20, large=40, trials=500),
 )

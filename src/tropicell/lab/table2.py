@@ -46,9 +46,7 @@ from tropicell.lab.trained import (
 )
 from tropicell.lab.training import StackPart, TrainingTask
 
-# --------------------------------------------------------------------------------------------------
-# Table 2 as published, and as measured.
-# --------------------------------------------------------------------------------------------------
+# --- table 2 as published, and as measured --------------------------------------------------------
 
 #: Networks of each kind in the paper.
 PAPER_NETWORKS = 50
@@ -188,9 +186,7 @@ class CachingComparison:
         }
 
 
-# --------------------------------------------------------------------------------------------------
-# What is said and drawn about Table 2.
-# --------------------------------------------------------------------------------------------------
+# --- what is said and drawn about Table 2 ---------------------------------------------------------
 
 _CAPTIONS = {
     "accuracy": "Mean accuracy on the test images in per cent",
@@ -472,7 +468,7 @@ _UNIT = 25
 
 
 @dataclass(frozen=True)
-class Settings(ImageSettings):
+class Table2Settings(ImageSettings):
     """How much to train.
 
     Attributes
@@ -487,7 +483,7 @@ class Settings(ImageSettings):
     trials: int = 2000
 
 
-def run(run: LabRun, settings: Settings) -> None:
+def run(run: LabRun, settings: Table2Settings) -> None:
     """Train, look up, test, compare with what was published, and write it down."""
     data, missing = load_images(run, settings)
     rows = [row for row in PUBLISHED if row.data in data]
@@ -514,7 +510,7 @@ def _joined(parts: list[dict[str, Any]]) -> dict[str, Sample]:
 
 
 def _unit(
-    run: LabRun, settings: Settings, row: Table2Row, data: DataSet, networks: range
+    run: LabRun, settings: Table2Settings, row: Table2Row, data: DataSet, networks: range
 ) -> dict[str, Any]:
     """Accuracies and cached examples of some networks of a row, with and without skips."""
     what = asked(run, settings, data) | {
@@ -526,7 +522,7 @@ def _unit(
 
 
 def _measure(
-    run: LabRun, settings: Settings, row: Table2Row, data: DataSet, networks: range
+    run: LabRun, settings: Table2Settings, row: Table2Row, data: DataSet, networks: range
 ) -> dict[str, Any]:
     sizes = row.shape.sizes(data.x_train.shape[1], len(data.labels))
     tasks = [
@@ -556,7 +552,7 @@ def _measure(
 
 
 def _comparison(
-    run: LabRun, settings: Settings, row: Table2Row, samples: dict[str, Sample]
+    run: LabRun, settings: Table2Settings, row: Table2Row, samples: dict[str, Sample]
 ) -> CachingComparison:
     chance = power(
         samples["with"]["cached"],
@@ -610,6 +606,6 @@ EXPERIMENT = Experiment(
     name="table2",
     title="Table 2: cached test examples with and without skip connections",
     run=run,
-    full=Settings(),
-    quick=Settings(networks=6, epochs=1, train=6400, test=2000, trials=500),
+    full=Table2Settings(),
+    quick=Table2Settings(networks=6, epochs=1, train=6400, test=2000, trials=500),
 )

@@ -82,9 +82,7 @@ def percent(ratio: float, digits: int = 0) -> str:
     return f"{100 * (ratio - 1):+.{digits}f} %"
 
 
-# --------------------------------------------------------------------------------------------------
-# Figures, made and written the same way everywhere.
-# --------------------------------------------------------------------------------------------------
+# --- figures, made and written the same way everywhere --------------------------------------------
 
 #: Colours of networks without and with skip connections (they differ for the colour-blind too).
 WITHOUT, WITH = "#b4561f", "#1f5fb4"

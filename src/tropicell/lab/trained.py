@@ -18,9 +18,7 @@ from tropicell.network.network import Network
 from tropicell.network.patterns import PatternArray
 from tropicell.regions.columns import PackedPatterns
 
-# --------------------------------------------------------------------------------------------------
-# Which test examples are cached: their pattern also occurs among the training examples.
-# --------------------------------------------------------------------------------------------------
+# --- which test examples are cached: their pattern also occurs among the training examples --------
 
 
 @dataclass(frozen=True, eq=False)
@@ -261,9 +259,7 @@ def _trained(task: TrainingTask, found: Sequence[Arrays]) -> Trained:
 _LOSSES = ("train_loss", "test_loss")
 
 
-# --------------------------------------------------------------------------------------------------
-# What Table 2 and Figure 4 share: training on images, and looking up what is cached.
-# --------------------------------------------------------------------------------------------------
+# --- what Table 2 and Figure 4 share: training on images, and looking up what is cached -----------
 
 
 @dataclass(frozen=True)

@@ -28,14 +28,12 @@ from tropicell._runtime.threads import ThreadPool
 from tropicell.errors import InvalidInputError, require
 from tropicell.network.network import Network
 
-# --------------------------------------------------------------------------------------------------
-# Many networks of one shape as a few tensors: values, gradients, `Network`s.
-#
+# --- many networks of one shape as a few tensors: values, gradients, Networks ---------------------
+
 # Every tensor has the networks on its first axis. Layers are stored with neurons as rows and
 # examples as columns, shape (networks, neurons, examples), so that each layer of all networks is
 # one batched matrix product. Gradients are written out by hand: for layers of a few neurons the
 # bookkeeping of automatic differentiation would take longer than the numbers.
-# --------------------------------------------------------------------------------------------------
 
 torch = require("torch", extra="lab", why="training networks")
 
@@ -236,9 +234,7 @@ def _affine(weight: Tensor, values: Tensor, bias: Tensor, out: Tensor) -> None:
         torch.baddbmm(bias, weight, values, out=out)
 
 
-# --------------------------------------------------------------------------------------------------
-# Losses of many networks at once, with their gradients.
-# --------------------------------------------------------------------------------------------------
+# --- losses of many networks at once, with their gradients ----------------------------------------
 
 LossName = Literal["cross-entropy", "mse"]
 
@@ -293,9 +289,7 @@ def check_loss(name: str) -> None:
         raise InvalidInputError(f"loss {name!r}: expected 'cross-entropy' or 'mse'")
 
 
-# --------------------------------------------------------------------------------------------------
-# Examples to learn from: batches for many networks, each in its own order.
-# --------------------------------------------------------------------------------------------------
+# --- examples to learn from: batches for many networks, each in its own order ---------------------
 
 #: Examples that are taken at once where no gradients are needed.
 _CHUNK = 2048
@@ -474,6 +468,10 @@ class TrainingTask:
     skips: Sequence[tuple[int, int]] = ()
     test_inputs: ArrayLike | None = None
     test_targets: ArrayLike | None = None
+
+
+#: The name under which `TrainingTask` is documented.
+Task = TrainingTask
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tropicell._runtime.jit import inner_fused_kernel, inner_kernel, kernel, template
+from tropicell._runtime.jit import (
+    kernel,
+    template,
+)
 from tropicell.geometry.rounding import INFLATE, ROUND, TINY
 from tropicell.network.flat import COLUMNS_AT, IS_SPARSE, SOURCE, WEIGHTS_AT
 
@@ -49,7 +52,7 @@ class LayerMaps(NamedTuple):
     change: NDArray[np.float64]
 
 
-@inner_kernel
+@kernel(inner=True)
 def enter_layers(maps: Any, current: Any, pieces: Any, layers: int, bounds: bool) -> None:
     """Make the maps of the first layers anew, from the pieces of all of them."""
     for layer in range(layers):
@@ -102,7 +105,7 @@ def enter_layer(maps: Any, current: Any, layer: int, pieces: Any, at: int, bound
     changes[layer + 1] = 0
 
 
-@inner_kernel
+@kernel(inner=True)
 def change_piece(maps: Any, current: Any, layer: int, row: int, piece: int, bounds: bool) -> None:
     """Put a neuron of `layer` on another piece, and correct the rows of the next layer.
 
@@ -123,7 +126,7 @@ def change_piece(maps: Any, current: Any, layer: int, row: int, piece: int, boun
             _add_column(maps, current, term, layer + 1, row, bounds)
 
 
-@inner_kernel
+@kernel(inner=True)
 def load_input(maps: Any, current: Any) -> None:
     """Outputs of layer 0."""
     d, after = maps.dimension, current.after
@@ -159,7 +162,7 @@ def set_piece(maps: Any, current: Any, row: int, gamma: float, piece: int) -> No
     after[d + 1, row] = error * INFLATE
 
 
-@inner_kernel
+@kernel(inner=True)
 def sum_layer(maps: Any, current: Any, layer: int, bounds: bool) -> None:
     """Pre-activations of a layer, from the outputs of its sources."""
     d, before, after, change = maps.dimension, current.before, current.after, current.change
@@ -182,7 +185,7 @@ def sum_layer(maps: Any, current: Any, layer: int, bounds: bool) -> None:
             _add_column(maps, current, term, layer, row, bounds)
 
 
-@inner_kernel
+@kernel(inner=True)
 def _add_dense(maps: Any, current: Any, term: int, layer: int, bounds: bool) -> None:
     """Add a dense term, four source neurons at a time; neurons that are off cost nothing."""
     d, before, after, sources = maps.dimension, current.before, current.after, current.sources
@@ -225,7 +228,7 @@ def _add_dense(maps: Any, current: Any, term: int, layer: int, bounds: bool) -> 
             _add_four_bounds(maps.weights, at, factors, before[d + 1, begin:end])
 
 
-@inner_kernel
+@kernel(inner=True)
 def _add_column(maps: Any, current: Any, term: int, layer: int, row: int, bounds: bool) -> None:
     """Add ``current.change`` (d + 1 columns and a bound) times the weights of one source neuron."""
     d, before, change = maps.dimension, current.before, current.change
@@ -253,7 +256,7 @@ def _add_column(maps: Any, current: Any, term: int, layer: int, row: int, bounds
             out[r] += abs(weights[r]) * factor
 
 
-@inner_fused_kernel
+@kernel(sums="fused", inner=True)
 def _add_four(weights: Any, at: Any, factors: Any, out: Any) -> None:
     """out[r] += factors[0] * weights[at[0] + r] + … + factors[3] * weights[at[3] + r]."""
     width = len(out)
@@ -264,7 +267,7 @@ def _add_four(weights: Any, at: Any, factors: Any, out: Any) -> None:
         out[r] += (w0[r] * f0 + w1[r] * f1) + (w2[r] * f2 + w3[r] * f3)
 
 
-@inner_fused_kernel
+@kernel(sums="fused", inner=True)
 def _add_four_bounds(weights: Any, at: Any, factors: Any, out: Any) -> None:
     """The same with the absolute values of the weights."""
     width = len(out)

@@ -19,7 +19,6 @@ from numpy.typing import ArrayLike, NDArray
 from tropicell._runtime.arrays import FloatArray, IndexArray
 from tropicell.errors import InvalidNetworkError
 
-# --------------------------------------------------------------------------------------------------
 # `Activation`: a continuous piecewise-linear function by its breakpoints, slopes, intercepts.
 #
 # A function with ``P`` pieces has ``P - 1`` breakpoints ``t_1 < … < t_{P-1}``. Piece ``i`` (counted
@@ -28,7 +27,6 @@ from tropicell.errors import InvalidNetworkError
 #
 # The functions must be continuous. Taken exactly (as rationals), the first intercept is the given
 # float and the others follow from continuity; the float intercepts are those values, rounded.
-# --------------------------------------------------------------------------------------------------
 
 #: Patterns store piece indices in one byte.
 MAX_PIECES = 256

@@ -1,5 +1,9 @@
 """A network and a domain as flat arrays, the form that the Numba kernels read.
 
+`NeuronArrays` are what all kernels need; `FlatNetwork` adds what those of the cells engine do, and
+`tropicell.engines.halfspaces._flat` and `tropicell.predict._point_patterns` add matrices in the
+order in which they read them. (Certificates have arrays of their own, on purpose.)
+
 Layers are counted from 0 (the input). Every neuron of every layer has a *row*; the rows of
 layer ℓ are ``row_start[ℓ] : row_start[ℓ + 1]``, layer 0 included. A *line* of these arrays is a
 boundary: the hyperplane ``z = t`` of one breakpoint of a neuron. They are numbered through:
@@ -25,9 +29,7 @@ from tropicell.geometry.rounding import ROUND, TINY
 from tropicell.network.domains import Domain
 from tropicell.network.network import Network
 
-# --------------------------------------------------------------------------------------------------
-# Whether the numbers of a network are of ordinary size, as the error bounds require.
-# --------------------------------------------------------------------------------------------------
+# --- whether the numbers of a network are of ordinary size, as the error bounds require -----------
 
 #: What numbers of ordinary size are.
 SMALLEST, LARGEST = 1e-60, 1e60
@@ -94,6 +96,65 @@ COLUMNS_AT = 3  # where its column pointers begin in `columns` (sparse only)
 EXTRA_ROUNDINGS = 160
 
 
+class NeuronArrays(NamedTuple):
+    """All neurons, a row for each; the first rows are the entries of layer 0.
+
+    Attributes
+    ----------
+    row_start : ndarray, shape (L + 2,)
+        First row of every layer, and the end.
+    bias : ndarray, shape (rows,)
+        Bias of every row; 0 for layer 0.
+    breakpoints : ndarray, shape (rows, pieces - 1)
+        Breakpoints of every row's activation, increasing; those that it does not have are inf.
+    slopes, intercepts : ndarray, shape (rows, pieces)
+        Its pieces, the last one repeated; the rows of layer 0 have the identity.
+    """
+
+    row_start: IntArray
+    bias: FloatArray
+    breakpoints: FloatArray
+    slopes: FloatArray
+    intercepts: FloatArray
+
+    def real_breakpoints(self) -> tuple[IntArray, FloatArray]:
+        """All breakpoints, row by row: their rows, and where they are."""
+        which = np.nonzero(np.isfinite(self.breakpoints))
+        return which[0], self.breakpoints[which]
+
+
+def neuron_arrays(network: Network) -> NeuronArrays:
+    """The neurons of a network.
+
+    Examples
+    --------
+    >>> neurons = neuron_arrays(Network.mlp([[[1.0, 2.0]], [[1.0]]]))
+    >>> neurons.row_start, neurons.breakpoints.ravel()
+    (array([0, 2, 3]), array([inf, inf,  0.]))
+    """
+    embedding = network.embedding
+    inputs = network.n_inputs if embedding is None else int(embedding.matrix.shape[0])
+    activations = [layer.activation for layer in network.layers]
+    most = max([1, *(activation.slopes.shape[1] for activation in activations)])
+    breakpoints = [np.full((inputs, most - 1), np.inf)]
+    slopes, intercepts = [np.ones((inputs, most))], [np.zeros((inputs, most))]
+    for activation in activations:
+        # Columns beyond the last piece repeat it; behind its breakpoints there are none.
+        columns = np.minimum(np.arange(most), activation.slopes.shape[1] - 1)
+        slopes.append(activation.slopes[:, columns])
+        intercepts.append(activation.intercepts[:, columns])
+        padded = np.full((len(activation.slopes), most - 1), np.inf)
+        padded[:, : activation.breakpoints.shape[1]] = activation.breakpoints
+        breakpoints.append(padded)
+    return NeuronArrays(
+        row_start=np.concatenate([[0], np.cumsum([inputs, *network.widths])]).astype(np.int64),
+        bias=np.concatenate([np.zeros(inputs), *(x.affine.bias for x in network.layers)]),
+        breakpoints=np.concatenate(breakpoints),
+        slopes=np.concatenate(slopes),
+        intercepts=np.concatenate(intercepts),
+    )
+
+
 class MapArrays(NamedTuple):
     """What is needed to make the affine maps of the layers.
 
@@ -101,12 +162,8 @@ class MapArrays(NamedTuple):
     ----------
     dimension : int
         Number d of inputs.
-    row_start : ndarray, shape (L + 2,)
-        First row of every layer.
-    bias : ndarray, shape (rows,)
-        Bias of every row; 0 for layer 0.
-    slopes, intercepts : ndarray, shape (rows, pieces)
-        Pieces of every row's activation; the rows of layer 0 have the identity.
+    row_start, bias, slopes, intercepts : ndarray
+        As in `NeuronArrays`.
     input_rows : ndarray, shape (width of layer 0, d + 1)
         Layer 0 as a map of the scaled coordinates; the last column is the offset.
     term_start : ndarray, shape (L + 2,)
@@ -218,7 +275,7 @@ class FlatNetwork(NamedTuple):
         return int(np.diff(self.lines.line_start).max(initial=1))
 
 
-def compile_program(network: Network, domain: Domain) -> FlatNetwork:
+def flatten(network: Network, domain: Domain) -> FlatNetwork:
     """Flat arrays for a network on a domain; slices must have been resolved before.
 
     Parameters
@@ -234,30 +291,25 @@ def compile_program(network: Network, domain: Domain) -> FlatNetwork:
     Examples
     --------
     >>> from tropicell import Box
-    >>> program = compile_program(Network.mlp([[[1.0, 2.0]], [[1.0]]]), Box(-1, 1))
-    >>> program.lines.line_start.tolist()
+    >>> flat = flatten(Network.mlp([[[1.0, 2.0]], [[1.0]]]), Box(-1, 1))
+    >>> flat.lines.line_start.tolist()
     [0, 5, 6]
     """
-    widths = [_input_width(network), *network.widths]
-    row_start = np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
-    slopes, intercepts = _pieces(network, widths)
-    bias = np.concatenate([np.zeros(widths[0]), *(x.affine.bias for x in network.layers)])
+    neurons = neuron_arrays(network)
+    row_start, bias = neurons.row_start, neurons.bias
     scale = _scale(network) if is_tame(network, domain) else np.ones(network.n_inputs)
     domain_rows = _domain_rows(domain, scale)
     gamma = _gammas(network)
-    lines = _lines(network, row_start, len(domain_rows))
-    line_start, line_row, line_at = lines
-    layer_of_row = np.repeat(np.arange(len(widths)), widths)
-    slack = np.zeros(len(line_row))
-    inner = line_row >= 0
-    rows = line_row[inner]
-    slack[inner] = gamma[layer_of_row[rows]] * (np.abs(bias[rows]) + np.abs(line_at[inner])) + TINY
+    rows, at = neurons.real_breakpoints()
+    layer = np.searchsorted(row_start, rows, side="right") - 1
+    slack = gamma[layer] * (np.abs(bias[rows]) + np.abs(at)) + TINY
+    none = np.zeros(len(domain_rows))
     maps = MapArrays(
         dimension=network.n_inputs,
         row_start=row_start,
         bias=bias,
-        slopes=slopes,
-        intercepts=intercepts,
+        slopes=neurons.slopes,
+        intercepts=neurons.intercepts,
         input_rows=_input_rows(network, scale),
         **_terms(network),
         gamma=gamma,
@@ -268,20 +320,15 @@ def compile_program(network: Network, domain: Domain) -> FlatNetwork:
             dimension=network.n_inputs,
             depth=network.depth,
             row_start=row_start,
-            line_start=line_start,
-            line_row=line_row,
-            line_at=line_at,
-            line_slack=slack,
+            line_start=np.append(0, len(none) + np.searchsorted(rows, row_start[1:])),
+            line_row=np.concatenate([np.full(len(none), -1), rows]),
+            line_at=np.concatenate([none, at]),
+            line_slack=np.concatenate([none, slack]),
             plain=np.array([False, *(_is_plain(layer.activation) for layer in network.layers)]),
             domain_rows=domain_rows,
             scale=scale,
         ),
     )
-
-
-def _input_width(network: Network) -> int:
-    embedding = network.embedding
-    return network.n_inputs if embedding is None else int(embedding.matrix.shape[0])
 
 
 def _input_rows(network: Network, scale: FloatArray) -> FloatArray:
@@ -317,36 +364,6 @@ def _domain_rows(domain: Domain, scale: FloatArray) -> FloatArray:
     infinity[0, -1] = 1.0
     rows = np.concatenate([-a / scale, b[:, None]], axis=1)
     return np.ascontiguousarray(np.concatenate([infinity, rows]))
-
-
-def _pieces(network: Network, widths: list[int]) -> tuple[FloatArray, FloatArray]:
-    most = max([1, *(layer.activation.slopes.shape[1] for layer in network.layers)])
-    slopes = [np.ones((widths[0], most))]
-    intercepts = [np.zeros((widths[0], most))]
-    for layer in network.layers:
-        activation = layer.activation
-        pad = ((0, 0), (0, most - activation.slopes.shape[1]))
-        slopes.append(np.pad(activation.slopes, pad, mode="edge"))
-        intercepts.append(np.pad(activation.intercepts, pad, mode="edge"))
-    return np.concatenate(slopes), np.concatenate(intercepts)
-
-
-def _lines(
-    network: Network, row_start: IntArray, n_domain: int
-) -> tuple[IntArray, IntArray, FloatArray]:
-    starts = [0, n_domain]
-    rows = [np.full(n_domain, -1)]
-    at = [np.zeros(n_domain)]
-    for index, layer in enumerate(network.layers, start=1):
-        which = np.nonzero(np.isfinite(layer.activation.breakpoints))
-        rows.append(row_start[index] + which[0])
-        at.append(layer.activation.breakpoints[which])
-        starts.append(starts[-1] + len(which[0]))
-    return (
-        np.array(starts, dtype=np.int64),
-        np.concatenate(rows).astype(np.int64),
-        np.concatenate(at),
-    )
 
 
 def _is_plain(activation: Any) -> bool:

@@ -150,13 +150,11 @@ def joined(parts: list[Inequalities], arithmetic: ArithmeticName) -> Inequalitie
     return Inequalities(a, b, sources, closed)
 
 
-# --------------------------------------------------------------------------------------------------
-# Numbers for all boundaries of a network: every breakpoint of every neuron is a *line*.
-#
+# --- numbers for all boundaries of a network: every breakpoint of every neuron is a *line* --------
+
 # Line 0 is the hyperplane at infinity, lines 1 … D are the inequalities of the domain, then come
 # the neurons, layer by layer, with their breakpoints in increasing order. Engines and facets use
 # these numbers; users get `Boundary` objects.
-# --------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,11 +202,11 @@ class Lines:
 
 def lines_of(network: Network, domain: Domain) -> Lines:
     """The lines of a network on a domain."""
-    bends = network.pieces - 1
+    counts = network.pieces - 1
     widths = np.array(network.widths, dtype=np.int64)
     layers = np.repeat(np.arange(1, network.depth + 1), widths)
     indices = np.arange(network.n_neurons) - np.repeat(np.cumsum(widths) - widths, widths)
-    neurons = np.repeat(np.arange(network.n_neurons), bends)
-    breakpoints = np.arange(len(neurons)) - np.repeat(np.cumsum(bends) - bends, bends)
+    neurons = np.repeat(np.arange(network.n_neurons), counts)
+    breakpoints = np.arange(len(neurons)) - np.repeat(np.cumsum(counts) - counts, counts)
     first = 1 + len(domain.inequalities(network.n_inputs)[1])
     return Lines(first, neurons, breakpoints, layers[neurons], indices[neurons])

@@ -179,9 +179,7 @@ def _matrix(matrix: ArrayLike | sp.sparray) -> Matrix:
     return dense
 
 
-# --------------------------------------------------------------------------------------------------
-# Layers from lists of matrices, with the paper's skip connections.
-# --------------------------------------------------------------------------------------------------
+# --- layers from lists of matrices, with the paper's skip connections -----------------------------
 
 
 def mlp_parts(

@@ -6,7 +6,8 @@ One recursion serves two purposes. Its *columns* are arrays with a row for every
   (d + 1 columns);
 - for the **values** at p points they are the neuron's values (p columns).
 
-The two differ in where a bias goes: into the last column, or into every column. That is `unit`.
+The two differ in where a bias goes: into the last column, or into every column. The constant 1 in
+these columns is `one`.
 """
 
 from __future__ import annotations
@@ -129,7 +130,7 @@ class NetworkMaps:
         self._pieces: dict[int, tuple[NDArray[Any], NDArray[Any], NDArray[Any]]] = {}
 
     def coordinates(self) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Columns of layer 0 as a map of the inputs, and the `unit` that belongs to it."""
+        """Columns of layer 0 as a map of the inputs, and the `one` that belongs to it."""
         network, arithmetic = self.network, self.arithmetic
         inputs = network.n_inputs
         embedding = self._embedding()
@@ -137,12 +138,12 @@ class NetworkMaps:
             columns = np.concatenate([np.eye(inputs), np.zeros((inputs, 1))], axis=1)
         else:
             columns = np.concatenate([embedding.matrix, embedding.offset[:, None]], axis=1)
-        unit = np.zeros(inputs + 1)
-        unit[-1] = 1.0
-        return arithmetic.array(columns), arithmetic.array(unit)
+        one = np.zeros(inputs + 1)
+        one[-1] = 1.0
+        return arithmetic.array(columns), arithmetic.array(one)
 
     def values(self, points: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Columns of layer 0 at points (rows), and the `unit` that belongs to them."""
+        """Columns of layer 0 at points (rows), and the `one` that belongs to them."""
         arithmetic, embedding = self.arithmetic, self._embedding()
         columns = arithmetic.array(points).T
         if embedding is not None:
@@ -156,13 +157,13 @@ class NetworkMaps:
         return network.embedding if self.arithmetic.name == "exact" else network.float_embedding
 
     def before(
-        self, layer: int, columns: Sequence[NDArray[Any]], unit: NDArray[Any]
+        self, layer: int, columns: Sequence[NDArray[Any]], one: NDArray[Any]
     ) -> NDArray[Any]:
         """Columns of a layer's pre-activations; layer L + 1 is the output."""
         if layer not in self._affine:
             self._affine[layer] = self._numbers(self.network.affine(layer))
         terms, bias = self._affine[layer]
-        total = bias[:, None] * unit[None, :]
+        total = bias[:, None] * one[None, :]
         for source, matrix in terms:
             total = total + self.arithmetic.matmul(matrix, columns[source])
         return np.asarray(total)
@@ -172,14 +173,14 @@ class NetworkMaps:
         layer: int,
         before: NDArray[Any],
         pieces: NDArray[Any],
-        unit: NDArray[Any],
+        one: NDArray[Any],
     ) -> NDArray[Any]:
         """Columns of a layer's outputs, with one piece per neuron (or per neuron and column)."""
         _, slopes, intercepts = self.activation(layer)
         piece = pieces[:, None] if pieces.ndim == 1 else pieces
         slope = np.take_along_axis(slopes, piece.astype(np.intp), axis=1)
         intercept = np.take_along_axis(intercepts, piece.astype(np.intp), axis=1)
-        return np.asarray(slope * before + intercept * unit[None, :])
+        return np.asarray(slope * before + intercept * one[None, :])
 
     def activation(self, layer: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
         """Breakpoints, slopes and intercepts of a layer, padded as in `Activation`.
@@ -209,19 +210,19 @@ class NetworkMaps:
 
     def of_pattern(self, pattern: PatternArray) -> NDArray[Any]:
         """Columns of the output as a map of the inputs, on the region of a pattern."""
-        start, unit = self.coordinates()
+        start, one = self.coordinates()
         columns = [start]
         parts = split_layers(pattern, self.network.widths)
         for layer, part in enumerate(parts, start=1):
-            columns.append(self.after(layer, self.before(layer, columns, unit), part, unit))
-        return self.before(self.network.depth + 1, columns, unit)
+            columns.append(self.after(layer, self.before(layer, columns, one), part, one))
+        return self.before(self.network.depth + 1, columns, one)
 
     def of_patterns(self, patterns: PatternArray) -> NDArray[Any]:
         """Maps of many patterns (rows) at once, shape (patterns, outputs, inputs + 1)."""
         # All maps side by side: the columns of pattern i are i * (inputs + 1) … .
-        start, unit = self.coordinates()
-        count, size = len(patterns), len(unit)
-        columns, units = [np.tile(start, (1, count))], np.tile(unit, count)
+        start, one = self.coordinates()
+        count, size = len(patterns), len(one)
+        columns, units = [np.tile(start, (1, count))], np.tile(one, count)
         for layer, part in enumerate(split_layers(patterns, self.network.widths), start=1):
             before = self.before(layer, columns, units)
             columns.append(self.after(layer, before, np.repeat(part.T, size, axis=1), units))
@@ -230,13 +231,13 @@ class NetworkMaps:
 
     def at_points(self, points: NDArray[Any]) -> tuple[PatternArray, NDArray[Any]]:
         """Patterns (points × neurons) and outputs (points × outputs) at points (rows)."""
-        start, unit = self.values(points)
+        start, one = self.values(points)
         columns, patterns = [start], []
         for layer in range(1, self.network.depth + 1):
-            before = self.before(layer, columns, unit)
+            before = self.before(layer, columns, one)
             patterns.append(self.pattern_of(layer, before))
-            columns.append(self.after(layer, before, patterns[-1], unit))
-        outputs = self.before(self.network.depth + 1, columns, unit)
+            columns.append(self.after(layer, before, patterns[-1], one))
+        outputs = self.before(self.network.depth + 1, columns, one)
         stacked = np.concatenate(patterns) if patterns else np.empty((0, len(points)), np.uint8)
         return np.ascontiguousarray(stacked.T), outputs.T
 
@@ -246,18 +247,18 @@ class NetworkMaps:
         Absolute values are added up where the map itself adds and subtracts, so rounding errors
         are small multiples of 1e-16 times these. For float64 only.
         """
-        start, unit = self.coordinates()
+        start, one = self.coordinates()
         columns, sizes = [np.abs(start)], []
         for layer, pieces in enumerate(split_layers(pattern, self.network.widths), start=1):
             affine = self.network.affine(layer)
-            before = np.abs(affine.bias)[:, None] * unit
+            before = np.abs(affine.bias)[:, None] * one
             for source, matrix in affine.terms.items():
                 before = before + abs(matrix) @ columns[source]
             sizes.append(before.sum(axis=1))
             _, slopes, intercepts = self.activation(layer)
             rows = np.arange(len(pieces))
             slope, intercept = slopes[rows, pieces], intercepts[rows, pieces]
-            columns.append(np.abs(slope)[:, None] * before + np.abs(intercept)[:, None] * unit)
+            columns.append(np.abs(slope)[:, None] * before + np.abs(intercept)[:, None] * one)
         return sizes
 
     def _numbers(self, affine: Affine) -> tuple[list[tuple[int, Any]], NDArray[Any]]:

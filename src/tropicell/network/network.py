@@ -56,8 +56,6 @@ class Network:
         small or too large for float64 become its smallest and largest ones.
     kind : tuple
         Equal for networks that differ in weights and biases, output and embedding only.
-    places : bytes
-        Addresses of the numbers of all layers (see `Affine`), of 8 bytes each.
 
     See Also
     --------
@@ -140,6 +138,7 @@ class Network:
         return cls(*mlp_parts(weights, biases, skips, activation))
 
     def __getstate__(self) -> dict[str, Any]:
+        """All but what is remembered, which is for this object in this process."""
         return {name: value for name, value in vars(self).items() if name != "_remembered"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

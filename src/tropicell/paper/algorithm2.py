@@ -86,7 +86,7 @@ class _Traversal:
     def __init__(self, network: Network) -> None:
         self.depth = network.depth
         self.maps = network.maps("exact")
-        start, self.unit = self.maps.coordinates()
+        start, self.one = self.maps.coordinates()
         self.columns: list[NDArray[Any]] = [start]
         self.counts = [layer.activation.pieces.tolist() for layer in network.layers]
         self.pattern: list[int] = []
@@ -100,10 +100,10 @@ class _Traversal:
             yield np.array(self.pattern, dtype=np.uint8), cell
             return
         # 11, 12: for each assignment of the next layer's neurons whose region is not empty …
-        before = self.maps.before(layer, self.columns, self.unit)
+        before = self.maps.before(layer, self.columns, self.one)
         for part in self._assignments(layer, before, 0, cell):
             pieces = np.array(self.pattern[-len(before) :], dtype=np.uint8)
-            self.columns.append(self.maps.after(layer, before, pieces, self.unit))
+            self.columns.append(self.maps.after(layer, before, pieces, self.one))
             # 14: … go one layer deeper.
             yield from self.run(part)
             self.columns.pop()

@@ -121,9 +121,9 @@ class Recurrence:
         self.maps = network.maps(arithmetic)
         self.form = form
 
-    def start(self, columns: NDArray[Any], unit: NDArray[Any]) -> None:
+    def start(self, columns: NDArray[Any], one: NDArray[Any]) -> None:
         """The initial values: F(0) = x, G(0) = 0."""
-        self.unit = unit
+        self.one = one
         self.F = [columns]
         self.G_after = [columns - columns]
 
@@ -131,7 +131,7 @@ class Recurrence:
         """G and H of a layer (L + 1 is the output), from F and G of the layers before it."""
         affine = self.network.affine(layer)
         arithmetic = self.maps.arithmetic
-        H = arithmetic.array(affine.bias)[:, None] * self.unit[None, :]
+        H = arithmetic.array(affine.bias)[:, None] * self.one[None, :]
         G = H - H
         for source, matrix in affine.terms.items():
             plus = arithmetic.matrix(positive_part(matrix))
@@ -152,16 +152,20 @@ class Recurrence:
         breakpoints, slopes, intercepts = self.maps.activation(layer)
         first = slopes[:, :1]
         F_after = _positive(first) * H + _positive(-first) * G
-        F_after = F_after + intercepts[:, :1] * self.unit[None, :]
+        F_after = F_after + intercepts[:, :1] * self.one[None, :]
         G_after = _positive(first) * G + _positive(-first) * H
         counts = self.network.layers[layer - 1].activation.pieces
         for j in range(breakpoints.shape[1]):
             rows = np.flatnonzero(counts > j + 1)
-            bend = (slopes[rows, j + 1] - slopes[rows, j])[:, None]
-            shifted = H[rows] - breakpoints[rows, j, None] * self.unit[None, :]
+            change = (slopes[rows, j + 1] - slopes[rows, j])[:, None]
+            shifted = H[rows] - breakpoints[rows, j, None] * self.one[None, :]
             larger = choose(shifted, G[rows], rows, j)
-            F_after[rows] = F_after[rows] + _positive(bend) * larger + _positive(-bend) * G[rows]
-            G_after[rows] = G_after[rows] + _positive(bend) * G[rows] + _positive(-bend) * larger
+            F_after[rows] = (
+                F_after[rows] + _positive(change) * larger + _positive(-change) * G[rows]
+            )
+            G_after[rows] = (
+                G_after[rows] + _positive(change) * G[rows] + _positive(-change) * larger
+            )
         self.F.append(F_after)
         self.G_after.append(G_after)
 

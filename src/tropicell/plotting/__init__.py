@@ -1,4 +1,13 @@
-"""Pictures with matplotlib. Every function takes Axes (or makes them) and returns them."""
+"""Pictures with matplotlib. Every function takes Axes (or makes them) and returns them.
+
+`plane`    regions, boundaries and decision boundaries of networks with two inputs
+`graphs`   curves and surfaces
+`panels`   several pictures together: the walkthrough, slices
+`frame`    unbounded regions cut off at the frame
+`colors`   colours for regions
+
+May import `predict` and what is below it.
+"""
 
 from tropicell.plotting.graphs import plot_function, plot_surface
 from tropicell.plotting.panels import plot_slices, plot_walkthrough

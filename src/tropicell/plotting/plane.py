@@ -28,9 +28,7 @@ from tropicell.regions.regions import Regions
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# --------------------------------------------------------------------------------------------------
 # Edges between regions with the layers that they come from, and level sets of affine forms.
-# --------------------------------------------------------------------------------------------------
 
 #: Polygons that are looked at together.
 _BATCH = 10_000

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tropicell._runtime.jit import fused_kernel, inlined_kernel
+from tropicell._runtime.jit import kernel
 
 #: Answers that are no region; the last one for points that are not finite.
 OUTSIDE, UNSURE, NOWHERE = -1, -2, -3
@@ -29,7 +29,7 @@ OUTSIDE, UNSURE, NOWHERE = -1, -2, -3
 LANES = 8
 
 
-@inlined_kernel
+@kernel(sums="fused", inlined=True)
 def _value(
     table: NDArray[np.float64], row: int, x: NDArray[np.float64]
 ) -> Any:  # pragma: no cover - compiled
@@ -40,7 +40,7 @@ def _value(
     return value
 
 
-@inlined_kernel
+@kernel(sums="fused", inlined=True)
 def _inside(
     x: NDArray[np.float64], size: float, table: NDArray[np.float64], count: int
 ) -> int:  # pragma: no cover - compiled
@@ -64,7 +64,7 @@ def _inside(
     return answer
 
 
-@inlined_kernel
+@kernel(sums="fused", inlined=True)
 def _size(x: NDArray[np.float64]) -> float:  # pragma: no cover - compiled
     """What a value must exceed to have the right sign for sure."""
     size = 1.0
@@ -73,7 +73,7 @@ def _size(x: NDArray[np.float64]) -> float:  # pragma: no cover - compiled
     return size
 
 
-@inlined_kernel
+@kernel(sums="fused", inlined=True)
 def locate_one(
     x: NDArray[np.float64], table: NDArray[np.float64], links: NDArray[np.int32]
 ) -> Any:  # pragma: no cover - compiled
@@ -92,7 +92,7 @@ def locate_one(
     return -1 - node
 
 
-@inlined_kernel
+@kernel(sums="fused", inlined=True)
 def evaluate_one(
     x: NDArray[np.float64], matrix: NDArray[np.float64], out: NDArray[np.float64]
 ) -> None:  # pragma: no cover - compiled
@@ -105,7 +105,7 @@ def evaluate_one(
         out[i] = value
 
 
-@fused_kernel
+@kernel(sums="fused")
 def predict_one(
     x: NDArray[np.float64],
     table: NDArray[np.float64],
@@ -120,7 +120,7 @@ def predict_one(
     return region
 
 
-@fused_kernel
+@kernel(sums="fused")
 def locate_many(
     x: NDArray[np.float64],
     table: NDArray[np.float64],
@@ -164,7 +164,7 @@ def locate_many(
         found[i] = locate_one(x[i], table, links)
 
 
-@fused_kernel
+@kernel(sums="fused")
 def evaluate_many(
     x: NDArray[np.float64],
     maps: NDArray[np.float64],
@@ -177,7 +177,7 @@ def evaluate_many(
             evaluate_one(x[i], maps[found[i]], out[i])
 
 
-@inlined_kernel
+@kernel(sums="fused", inlined=True)
 def _walk(
     x: NDArray[np.float64],
     table: NDArray[np.float64],
@@ -223,7 +223,7 @@ def _walk(
     return UNSURE
 
 
-@inlined_kernel
+@kernel(sums="fused", inlined=True)
 def follow_one(
     x: NDArray[np.float64],
     table: NDArray[np.float64],
@@ -254,7 +254,7 @@ def follow_one(
     return region
 
 
-@fused_kernel
+@kernel(sums="fused")
 def follow_many(
     x: NDArray[np.float64],
     table: NDArray[np.float64],

@@ -14,22 +14,23 @@ from numpy.typing import NDArray
 
 from tropicell._runtime.arrays import FloatArray, IntArray
 from tropicell._runtime.jit import kernel
+from tropicell.network.flat import NeuronArrays, neuron_arrays
 from tropicell.network.network import Network
 
 #: The largest float64.
 _LARGEST = float(np.finfo(np.float64).max)
 
 
-class Layers(NamedTuple):
-    """A network as flat arrays. Every neuron has a row; the first ones are those of layer 0.
+#: Columns of `PointNetwork.terms`.
+_LAYER, _SOURCE, _IS_SPARSE, _FIRST, _POINTERS, _TERM_SIZE = range(6)
+
+
+class PointNetwork(NamedTuple):
+    """A network as flat arrays, matrices by rows.
 
     Attributes
     ----------
-    row_start : ndarray, shape (L + 2,)
-        First row of every layer.
-    bias : ndarray, shape (rows,)
-    breakpoints, slopes, intercepts : ndarray, a row for every row
-        As in `Activation`, padded.
+    neurons : NeuronArrays
     terms : ndarray, shape (terms, 5)
         Per matrix: its layer, its source layer, 1 if it is sparse, where its numbers begin in
         `weights`, and where its row pointers begin in `pointers` (sparse only).
@@ -39,40 +40,16 @@ class Layers(NamedTuple):
         Where the rows of sparse matrices begin, counted from the matrix's first number.
     """
 
-    row_start: IntArray
-    bias: FloatArray
-    breakpoints: FloatArray
-    slopes: FloatArray
-    intercepts: FloatArray
+    neurons: NeuronArrays
     terms: IntArray
     weights: FloatArray
     sources: IntArray
     pointers: IntArray
 
 
-def flat_layers(network: Network) -> Layers:
-    """The layers of a network as flat arrays."""
-    inputs = (
-        network.n_inputs if network.float_embedding is None else len(network.float_embedding.offset)
-    )
-    widths = [inputs, *network.widths]
-    row_start = np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
-    most = max([1, *(layer.activation.slopes.shape[1] for layer in network.layers)])
-    breakpoints = np.full((row_start[-1], most - 1), np.inf)
-    slopes, intercepts = np.zeros((row_start[-1], most)), np.zeros((row_start[-1], most))
-    for index, layer in enumerate(network.layers, start=1):
-        rows, function = slice(row_start[index], row_start[index + 1]), layer.activation
-        pieces = function.slopes.shape[1]
-        breakpoints[rows, : pieces - 1] = function.breakpoints
-        slopes[rows, :pieces], intercepts[rows, :pieces] = function.slopes, function.intercepts
-    return Layers(
-        row_start,
-        np.concatenate([np.zeros(inputs), *(layer.affine.bias for layer in network.layers)]),
-        breakpoints,
-        slopes,
-        intercepts,
-        *_matrices(network),
-    )
+def flatten_for_points(network: Network) -> PointNetwork:
+    """A network as flat arrays."""
+    return PointNetwork(neuron_arrays(network), *_matrices(network))
 
 
 def _matrices(network: Network) -> tuple[IntArray, FloatArray, IntArray, IntArray]:
@@ -92,7 +69,7 @@ def _matrices(network: Network) -> tuple[IntArray, FloatArray, IntArray, IntArra
                 weights.append(matrix.ravel())
                 sources.append(np.zeros(matrix.size, np.int64))  # parallel to the weights, not read
             n_weights += weights[-1].size
-    table = np.array(terms, dtype=np.int64).reshape(-1, 5)
+    table = np.array(terms, dtype=np.int64).reshape(-1, _TERM_SIZE)
     return table, np.concatenate(weights), np.concatenate(sources), np.concatenate(pointers)
 
 
@@ -106,30 +83,28 @@ def _dot(a: FloatArray, b: FloatArray) -> float:  # pragma: no cover - compiled
 
 @kernel(allocates=True)
 def _add_term(
-    term: IntArray, layers: Layers, source: FloatArray, total: FloatArray
+    term: IntArray, flat: PointNetwork, source: FloatArray, total: FloatArray
 ) -> None:  # pragma: no cover - compiled
     """Add what a source layer sends to a layer."""
-    start, size = term[3], len(source)
+    start, size = term[_FIRST], len(source)
     for row in range(len(total)):
-        if term[2]:
-            first = term[4] + row
-            for k in range(start + layers.pointers[first], start + layers.pointers[first + 1]):
-                total[row] += layers.weights[k] * source[layers.sources[k]]
+        if term[_IS_SPARSE]:
+            first = term[_POINTERS] + row
+            for k in range(start + flat.pointers[first], start + flat.pointers[first + 1]):
+                total[row] += flat.weights[k] * source[flat.sources[k]]
         else:
-            total[row] += _dot(
-                layers.weights[start + row * size : start + (row + 1) * size], source
-            )
+            total[row] += _dot(flat.weights[start + row * size : start + (row + 1) * size], source)
 
 
 @kernel(allocates=True)
 def point_words(
-    points: FloatArray, layers: Layers, bits: int, words: NDArray[np.uint64]
+    points: FloatArray, flat: PointNetwork, bits: int, words: NDArray[np.uint64]
 ) -> bool:  # pragma: no cover - compiled
     """Packed patterns of points (rows, as values of layer 0) into `words`.
 
     Returns whether a number on the way is infinite or nan: then patterns may be wrong.
     """
-    start = layers.row_start
+    neurons, start = flat.neurons, flat.neurons.row_start
     overflow = False
     values = np.empty(start[-1])
     words[:] = 0
@@ -139,19 +114,19 @@ def point_words(
         for layer in range(1, len(start) - 1):
             first, last = start[layer], start[layer + 1]
             total = values[first:last]
-            total[:] = layers.bias[first:last]
-            while term < len(layers.terms) and layers.terms[term, 0] == layer:
-                below = layers.terms[term, 1]
+            total[:] = neurons.bias[first:last]
+            while term < len(flat.terms) and flat.terms[term, _LAYER] == layer:
+                below = flat.terms[term, _SOURCE]
                 source = values[start[below] : start[below + 1]]
-                _add_term(layers.terms[term], layers, source, total)
+                _add_term(flat.terms[term], flat, source, total)
                 term += 1
             for row in range(first, last):
                 overflow |= not abs(values[row]) <= _LARGEST
                 piece = 0
-                for bend in layers.breakpoints[row]:
+                for bend in neurons.breakpoints[row]:
                     piece += values[row] > bend
                 values[row] = (
-                    layers.slopes[row, piece] * values[row] + layers.intercepts[row, piece]
+                    neurons.slopes[row, piece] * values[row] + neurons.intercepts[row, piece]
                 )
                 place = (row - start[1]) * bits
                 words[i, place >> 6] |= np.uint64(piece) << np.uint64(place & 63)

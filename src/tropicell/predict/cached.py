@@ -19,20 +19,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tropicell._runtime.arrays import FloatArray
-from tropicell._runtime.paths import path_of
+from tropicell._runtime.npz import read_npz, write_npz
+from tropicell._runtime.paths import in_file, path_of
 from tropicell.errors import InvalidInputError, ModelFileError, require
-from tropicell.importers.files import read_npz, write_npz
-from tropicell.importers.messages import in_file
 from tropicell.network.network import Network
 from tropicell.regions.columns import PackedPatterns
 
 if TYPE_CHECKING:
+    from tropicell.predict.cache import RegionMaps
     from tropicell.predict.cached_module import CachedModule
-    from tropicell.predict.region_maps import RegionMaps
 
-# --------------------------------------------------------------------------------------------------
-# scikit-learn's conventions, without scikit-learn.
-# --------------------------------------------------------------------------------------------------
+# --- scikit-learn's conventions, without scikit-learn ---------------------------------------------
 
 
 class Estimator(ABC):
@@ -96,9 +93,7 @@ class Estimator(ABC):
         )
 
 
-# --------------------------------------------------------------------------------------------------
-# Caches of predictors in files: patterns and maps, and the network's fingerprint.
-# --------------------------------------------------------------------------------------------------
+# --- caches of predictors in files: patterns and maps, and the network's fingerprint --------------
 
 FORMAT, VERSION = "tropicell-cache", 1
 
@@ -340,7 +335,7 @@ class CachedPredictor(Estimator):
         """
 
         def use(rows: Any, maps: FloatArray, slots: NDArray[Any]) -> None:
-            """Only learn."""
+            """Use points only to fill the cache; nothing is predicted."""
 
         def without(rows: Any) -> None:
             """The cache is full, and keeps what it has."""
@@ -545,7 +540,7 @@ class CachedPredictor(Estimator):
     # --- inside -------------------------------------------------------------------------------
 
     def _start_again(self) -> None:
-        from tropicell.predict.region_maps import RegionMaps  # noqa: PLC0415 - Numba is slow to import
+        from tropicell.predict.cache import RegionMaps  # noqa: PLC0415 - Numba is slow to import
 
         check_params(self.network, self.max_bytes, self.policy)
         self._maps: RegionMaps = RegionMaps(self.network, int(self.max_bytes), self.policy)

@@ -269,9 +269,7 @@ def _threads(workers: int | None) -> int:
     return workers or os.cpu_count() or 1
 
 
-# --------------------------------------------------------------------------------------------------
 # Prediction along a path: the region of the last point is tried first, then its neighbours.
-# --------------------------------------------------------------------------------------------------
 
 
 class LastRegionPredictor(RegionLocator):

@@ -190,9 +190,7 @@ def _hashing() -> ModuleType:
     return module
 
 
-# --------------------------------------------------------------------------------------------------
-# What all engines hand over: regions in batches, as columns.
-# --------------------------------------------------------------------------------------------------
+# --- what all engines hand over: regions in batches, as columns -----------------------------------
 
 
 class Columns(NamedTuple):

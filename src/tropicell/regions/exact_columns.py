@@ -29,7 +29,7 @@ def corners(regions: Regions) -> Ragged:
     """
     rows, counts = [], []
     for region in regions:
-        rays = _directions(np.concatenate([region.rays, region.lines, -region.lines]))
+        rays = _directions(np.concatenate([region.rays, region.lineality, -region.lineality]))
         vertices = to_floats(region.vertices)
         ones, zeros = np.ones((len(vertices), 1)), np.zeros((len(rays), 1))
         rows += [np.hstack([vertices, ones]), np.hstack([rays, zeros])]

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tropicell._runtime.paths import path_of
+from tropicell._runtime.npz import read_npz, write_npz
+from tropicell._runtime.paths import in_file, path_of
 from tropicell.errors import InvalidInputError, ModelFileError
 from tropicell.geometry.arithmetic import to_floats
-from tropicell.importers.files import read_npz, write_npz
-from tropicell.importers.messages import in_file
 from tropicell.network import layout
 from tropicell.network.domains import Box, Domain, Polytope, WholeSpace
 from tropicell.network.network import Network

@@ -101,9 +101,9 @@ def packed_maps(network: Network, packed: PackedPatterns, *, workers: int = 1) -
     from tropicell.regions._pattern_maps import maps_of_patterns  # noqa: PLC0415
 
     fill: Any = maps_of_patterns
-    program = _program_with_output(network)
-    size, rows = network.n_inputs + 1, int(program.row_start[-1])
-    widest = int(np.diff(program.row_start).max())
+    flat = _flat_with_output(network)
+    size, rows = network.n_inputs + 1, int(flat.row_start[-1])
+    widest = int(np.diff(flat.row_start).max())
     found = np.empty((len(packed), network.n_outputs, size))
     words, mine = np.ascontiguousarray(packed.words, dtype=np.uint64), threading.local()
     room = Blueprint(
@@ -120,21 +120,21 @@ def packed_maps(network: Network, packed: PackedPatterns, *, workers: int = 1) -
     def work(part: slice) -> None:
         if not hasattr(mine, "room"):
             mine.room = room.build()
-        fill(program, words[part], packed.bits, mine.room, found[part])
+        fill(flat, words[part], packed.bits, mine.room, found[part])
 
     in_parts(work, len(packed), workers, _PART)
     return found
 
 
-def _program_with_output(network: Network) -> MapArrays:
+def _flat_with_output(network: Network) -> MapArrays:
     """Flat arrays for a network whose output is one more layer, in the inputs' own scale."""
-    from tropicell.network.flat import compile_program, embedding_of  # noqa: PLC0415 - Numba
+    from tropicell.network.flat import embedding_of, flatten  # noqa: PLC0415 - Numba
 
     rows = embedding_of(network)
     layers = [*network.layers, Layer(network.output)]
     last = Affine({len(layers): np.eye(network.n_outputs)})
     whole = Network(len(rows), layers, last, embedding=network.embedding)
-    return compile_program(whole, WholeSpace()).maps._replace(input_rows=rows)
+    return flatten(whole, WholeSpace()).maps._replace(input_rows=rows)
 
 
 def _hand_back(terms: dict[int, Any], rows: FloatArray, reached: dict[int, FloatArray]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -235,13 +236,20 @@ class Region:
         return self._numbers([[Fraction(x) for x in ray] for ray in self._generators.rays])
 
     @cached_property
+    def lineality(self) -> NDArray[Any]:
+        """Directions along which the region is unbounded both ways, shape (directions, inputs)."""
+        found = self._generators.lineality
+        return self._numbers([[Fraction(x) for x in direction] for direction in found])
+
+    @property
     def lines(self) -> NDArray[Any]:
-        """Directions along which the region is unbounded both ways, shape (lines, inputs)."""
-        return self._numbers([[Fraction(x) for x in line] for line in self._generators.lines])
+        """The former name of `lineality`."""
+        warnings.warn("Region.lines is now Region.lineality", DeprecationWarning, stacklevel=2)
+        return self.lineality
 
     @property
     def bounded(self) -> bool:
-        """Whether the region's recession cone is a point: no rays, no lines."""
+        """Whether the region's recession cone is a point: no rays, no lineality."""
         return is_bounded(self._rows[0], self.network.n_inputs)
 
     @property

@@ -1,6 +1,13 @@
 """The front door and one search: budgets, engine, checkpoints, progress; many networks.
 
-`enumeration` is the front door, `search` one search, `estimate` guesses, `many` counts thousands of
-small networks, `checkpoint` and `folder` write down what was found, `cluster` uses Ray. May import
-`engines` and what is below it.
+`enumeration`   `enumerate_regions`, `count_regions`, `iter_regions`
+`search`        one search: its options, engine, budgets and end
+`checkpoint`    the state of a search on disk
+`folder`        regions written to a folder while they are found
+`unit_states`   units of work as files
+`cluster`       units of work on a Ray cluster
+`estimate`      about how many regions there are
+`many`          `count_many`: thousands of small networks in one call
+
+May import `engines` and what is below it.
 """

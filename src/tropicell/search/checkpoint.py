@@ -22,9 +22,9 @@ import numpy as np
 
 from tropicell._runtime.checksums import Sums, check, digest_of, sums_of_file
 from tropicell._runtime.durable import FolderLock, explained
+from tropicell._runtime.npz import read_npz, write_npz
 from tropicell._runtime.paths import path_of, reason, shown
 from tropicell.errors import CheckpointError, CheckpointWarning, TropicellError
-from tropicell.importers.files import read_npz, write_npz
 from tropicell.network.domains import Domain
 from tropicell.network.network import Network
 from tropicell.regions.columns import Columns, PackedPatterns
@@ -57,12 +57,12 @@ _COLUMNS = tuple(name for name in Columns._fields if name != "packed")
 
 
 class Source(Protocol):
-    """Who knows what is left to do."""
+    """What a checkpoint asks a search for: the units that are left."""
 
     count: int
 
     def left_to_do(self) -> list[Unit]:
-        """Units in order."""
+        """All units that are not done yet, in the order of their regions."""
 
 
 class Checkpoint:

@@ -127,7 +127,7 @@ def _child_key(key: str, number: int) -> str:
 
 
 def first_job(task: Task) -> ClusterJob:
-    """All that there is to do."""
+    """The first job of a search: all of it."""
     return ClusterJob(_child_key("", 0), 0, [task.root()])
 
 
@@ -297,7 +297,7 @@ class RayRun:
         return iter(())
 
     def rest(self) -> Iterator[Columns]:
-        """Nothing."""
+        """What was found and not handed over: nothing, since tasks write to the folder."""
         return iter(())
 
     def stats(self) -> dict[str, Any]:

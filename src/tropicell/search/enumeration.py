@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _BATCH = 4096
 
 
-class _Options(TypedDict, total=False):
+class _KeywordOptions(TypedDict, total=False):
     """What `enumerate_regions` takes besides `out`, which decides what it returns."""
 
     engine: EngineName
@@ -46,7 +46,7 @@ def enumerate_regions(
     domain: Domain | None = ...,
     *,
     out: None = ...,
-    **options: Unpack[_Options],
+    **options: Unpack[_KeywordOptions],
 ) -> Regions: ...
 
 
@@ -56,7 +56,7 @@ def enumerate_regions(
     domain: Domain | None = ...,
     *,
     out: str | os.PathLike[str] | RegionFolder,
-    **options: Unpack[_Options],
+    **options: Unpack[_KeywordOptions],
 ) -> StoredRegions: ...
 
 

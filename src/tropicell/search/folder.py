@@ -22,6 +22,7 @@ import numpy as np
 
 from tropicell._runtime.checksums import SummingStream, Sums, sums_of
 from tropicell._runtime.durable import LOCK
+from tropicell._runtime.npz import read_npz
 from tropicell._runtime.paths import shown
 from tropicell.engines.units import Task, Unit
 from tropicell.errors import (
@@ -31,7 +32,6 @@ from tropicell.errors import (
     ModelFileError,
     TropicellError,
 )
-from tropicell.importers.files import read_npz
 from tropicell.network.domains import Domain
 from tropicell.network.network import Network
 from tropicell.regions.columns import Columns, PackedPatterns, size_of
@@ -241,7 +241,7 @@ class OpenFolder:
         return self.manifest.saved > before.saved
 
     def finish(self, stats: dict[str, Any]) -> None:
-        """Add what the engine has to say."""
+        """Write the statistics of the search into the folder."""
         if self.manifest.complete:  # a budget that ended it with the last region did no harm
             stats = {key: value for key, value in stats.items() if key != "ended_by"}
         self._replace(replace(self.manifest, stats=stats))

@@ -336,7 +336,7 @@ class Keeper(Protocol):
 
     @property
     def folder(self) -> object:
-        """Where."""
+        """Where it writes, for messages."""
 
     def columns(self) -> Iterator[Columns]:
         """What was found before and is to be handed out again."""
@@ -345,10 +345,10 @@ class Keeper(Protocol):
         """Regions that come next."""
 
     def save_if_due(self, source: UnitRun) -> None:
-        """Now is a good moment to write."""
+        """Write if the last time is long enough ago; called at a good moment."""
 
     def save(self, source: UnitRun) -> None:
-        """Write all."""
+        """Write all that was found, and what is left to do."""
 
     def close(self) -> None:
         """Let others write there."""
@@ -399,7 +399,7 @@ class _Ending:
         self.by = "max_seconds"
 
     def stop(self, signal: str) -> None:
-        """A signal has come."""
+        """End the search, because a signal has come."""
         self.by = signal
         self.halt.set()
 

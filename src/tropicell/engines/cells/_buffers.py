@@ -51,14 +51,14 @@ UnsureCell = tuple[int, bytes, bytearray, list[int], list[int]]
 # --- all arrays of a worker -----------------------------------------------------------------------
 
 
-def room_for(program: FlatNetwork, exact: bool, store: bool, bits: int) -> Blueprint[CellRoom]:
+def room_for(flat: FlatNetwork, exact: bool, store: bool, bits: int) -> Blueprint[CellRoom]:
     """How to make what a worker needs.
 
     Kernels write numbers before they read them. With float arithmetic they read error bounds of 0
     that nobody writes; and places of other things are 0 at first, so that a unit from a damaged
     file does not lead anywhere.
     """
-    d, rows = program.dimension, program.rows
+    d, rows = flat.dimension, flat.rows
 
     def make(unused: Callable[[Any], Any]) -> CellRoom:
         def free(array: Any) -> Any:
@@ -68,14 +68,14 @@ def room_for(program: FlatNetwork, exact: bool, store: bool, bits: int) -> Bluep
             maps=LayerMaps(
                 before=free(np.zeros((d + 2, rows))),
                 after=free(np.zeros((d + 3, rows))),
-                pattern=np.zeros(program.neurons, np.uint8),
-                changes=np.full(program.depth + 2, -1),
-                sources=np.zeros(program.width, np.int64),
+                pattern=np.zeros(flat.neurons, np.uint8),
+                changes=np.full(flat.depth + 2, -1),
+                sources=np.zeros(flat.width, np.int64),
                 change=np.zeros(d + 2),
             ),
-            stack=(plane_stack if d == 2 else cone_stack)(program, free),
-            out=CellBatch(*map(unused, batch_arrays(program, store, bits))),
-            unsure=Unsure(*map(unused, unsure_arrays(program))),
+            stack=(plane_stack if d == 2 else cone_stack)(flat, free),
+            out=CellBatch(*map(unused, batch_arrays(flat, store, bits))),
+            unsure=Unsure(*map(unused, unsure_arrays(flat))),
             state=np.zeros(STATE_SIZE, np.int64),
             result=np.zeros(RESULT_SIZE, np.int64),
         )
@@ -83,13 +83,11 @@ def room_for(program: FlatNetwork, exact: bool, store: bool, bits: int) -> Bluep
     return Blueprint(make)
 
 
-def plane_stack(
-    program: FlatNetwork, free: Callable[[Any], Any] = lambda array: array
-) -> PlaneStack:
+def plane_stack(flat: FlatNetwork, free: Callable[[Any], Any] = lambda array: array) -> PlaneStack:
     """Stack of the plane kernel; it grows when the kernel asks for it. For `free`: `Blueprint`."""
     zeros = np.zeros
-    width, lines = program.width, program.most_lines
-    corners = 1024 + 4 * len(program.lines.domain_rows)
+    width, lines = flat.width, flat.most_lines
+    corners = 1024 + 4 * len(flat.lines.domain_rows)
     return PlaneStack(
         records=zeros((_RECORDS, RECORD_SIZE), np.int64),
         corners=free(zeros((corners, POLYGON_SIZE))),
@@ -106,19 +104,19 @@ def plane_stack(
         sides=free(zeros((SIDES_ROWS, width))),
         margin=np.array([lines, width]),
         fine=Fine(
-            before=free(zeros((FINE_PLACES, program.rows))),
-            after=free(zeros((FINE_PLACES, program.rows))),
-            pattern=zeros(program.neurons, np.uint8),
+            before=free(zeros((FINE_PLACES, flat.rows))),
+            after=free(zeros((FINE_PLACES, flat.rows))),
+            pattern=zeros(flat.neurons, np.uint8),
             known=zeros(1, np.int64),
         ),
     )
 
 
-def cone_stack(program: FlatNetwork, free: Callable[[Any], Any]) -> ConeStack:
+def cone_stack(flat: FlatNetwork, free: Callable[[Any], Any]) -> ConeStack:
     """Stack of the cone kernel; it grows when the kernel asks for it. For `free`: `Blueprint`."""
     zeros = np.zeros
-    d = program.dimension
-    width, lines = program.width, program.most_lines
+    d = flat.dimension
+    width, lines = flat.width, flat.most_lines
     rays = 1024
     return ConeStack(
         records=zeros((_RECORDS, RECORD_SIZE), np.int64),
@@ -169,13 +167,13 @@ def _minor_terms(d: int) -> Any:
     return np.array(terms, np.int64).reshape(-1, TERM_PLACES)
 
 
-def batch_arrays(program: FlatNetwork, store: bool, bits: int) -> CellBatch:
+def batch_arrays(flat: FlatNetwork, store: bool, bits: int) -> CellBatch:
     """Buffers for regions whose patterns have so many bits a neuron; tiny ones for counting.
 
     They are not cleared: memory that is not used costs nothing.
     """
-    neurons = program.neurons
-    d = program.dimension
+    neurons = flat.neurons
+    d = flat.dimension
     now = tuning.current
     n = min(now.batch_regions, max(64, now.batch_bytes // max(neurons, 1))) if store else 1
     corners = max(n * (8 if d <= 3 else 24), 4096) if store else 1
@@ -192,15 +190,15 @@ def batch_arrays(program: FlatNetwork, store: bool, bits: int) -> CellBatch:
     )
 
 
-def unsure_arrays(program: FlatNetwork) -> Unsure:
+def unsure_arrays(flat: FlatNetwork) -> Unsure:
     """Buffers for the cells that need exact arithmetic."""
-    neurons = program.neurons
-    lines = program.most_lines
+    neurons = flat.neurons
+    lines = flat.most_lines
     n = max(16, min(_UNSURE_CELLS, tuning.current.batch_bytes // max(neurons, 1)))
     return Unsure(
         layers=np.empty(n, np.int64),
         patterns=np.empty((n, neurons), np.uint8),
-        labels=np.empty(64 * n + 4 * len(program.lines.domain_rows), np.int64),
+        labels=np.empty(64 * n + 4 * len(flat.lines.domain_rows), np.int64),
         facet_ends=np.empty(n, np.int64),
         conflicts=np.empty(4 * lines + 16 * n, np.int64),
         conflict_ends=np.empty(n, np.int64),
@@ -228,9 +226,9 @@ def twice(array: Any) -> Any:
 # --- cells in and out -----------------------------------------------------------------------------
 
 
-def plane_seeds(program: FlatNetwork, cells: Sequence[ExactCell]) -> Seeds:
+def plane_seeds(flat: FlatNetwork, cells: Sequence[ExactCell]) -> Seeds:
     """Seeds for the plane kernel from pointed cells."""
-    neurons = program.neurons
+    neurons = flat.neurons
     patterns = np.zeros((len(cells), neurons), np.uint8)
     labels: list[int] = []
     ends: list[int] = []
@@ -248,17 +246,17 @@ def plane_seeds(program: FlatNetwork, cells: Sequence[ExactCell]) -> Seeds:
         patterns=patterns.ravel(),
         labels=np.array(labels, np.int64),
         facet_ends=np.array(ends, np.int64),
-        bases=np.zeros((0, program.dimension), np.int64),
+        bases=np.zeros((0, flat.dimension), np.int64),
         signs=np.array(infinite),
         tight=np.zeros(0, np.uint64),
         ray_ends=np.zeros(len(cells), np.int64),
     )
 
 
-def cone_seeds(program: FlatNetwork, cells: Sequence[ExactCell]) -> Seeds:
+def cone_seeds(flat: FlatNetwork, cells: Sequence[ExactCell]) -> Seeds:
     """Seeds for the cone kernel from pointed cells."""
-    neurons = program.neurons
-    d = program.dimension
+    neurons = flat.neurons
+    d = flat.dimension
     patterns = np.zeros((len(cells), neurons), np.uint8)
     labels: list[int] = []
     ends, ray_ends, tight = [], [], []
@@ -286,13 +284,13 @@ def cone_seeds(program: FlatNetwork, cells: Sequence[ExactCell]) -> Seeds:
     )
 
 
-def unsure_cells(program: FlatNetwork, unsure: Unsure, state: Any) -> list[UnsureCell]:
+def unsure_cells(flat: FlatNetwork, unsure: Unsure, state: Any) -> list[UnsureCell]:
     """The cells handed out."""
     found = []
     facets = conflicts = 0
     for k in range(int(state[UNSURE])):
         layer = int(unsure.layers[k])
-        prefix, end = program.first_neuron(layer), program.first_neuron(layer + 1)
+        prefix, end = flat.first_neuron(layer), flat.first_neuron(layer + 1)
         pattern = unsure.patterns[k].tobytes()
         facet_end, conflict_end = int(unsure.facet_ends[k]), int(unsure.conflict_ends[k])
         found.append(

@@ -18,9 +18,8 @@ import numpy as np
 
 from tropicell._runtime.jit import (
     bit_count,
-    inner_fused_kernel,
-    inner_kernel,
     is_set,
+    kernel,
     lowest_bit,
     template,
 )
@@ -88,14 +87,14 @@ _COSTLY = 9
 # --- a cell on the stack --------------------------------------------------------------------------
 
 
-@inner_kernel
+@kernel(inner=True)
 def seed_fits(stack: Any, seeds: Any, k: int) -> bool:
     """Whether there is room for a seed on the empty stack."""
     n_rays = seeds.ray_ends[k] - (seeds.ray_ends[k - 1] if k else 0)
     return bool(n_rays < len(stack.old_corners))
 
 
-@inner_kernel
+@kernel(inner=True)
 def plant(lines: Any, before: Any, stack: Any, seeds: Any, options: Any, state: Any) -> None:
     """Put the next seed on the empty stack; the maps are those of its pattern."""
     d = lines.dimension
@@ -126,13 +125,13 @@ def plant(lines: Any, before: Any, stack: Any, seeds: Any, options: Any, state: 
     state[SEED] += 1
 
 
-@inner_kernel
+@kernel(inner=True)
 def n_facets(record: Any) -> int:
     """Number of facets of a cell."""
     return int(record[N_FACETS])
 
 
-@inner_kernel
+@kernel(inner=True)
 def facet_label(stack: Any, record: Any, i: int) -> int:
     """Label of a facet of a cell."""
     facet = stack.facets[record[FACET_AT] + i]
@@ -143,7 +142,7 @@ def facet_label(stack: Any, record: Any, i: int) -> int:
 # --- on which sides of boundaries a cell lies -----------------------------------------------------
 
 
-@inner_fused_kernel
+@kernel(sums="fused", inner=True)
 def scan(lines: Any, before: Any, layer: int, stack: Any, record: Any, exact: bool) -> None:
     """Fill ``stack.sides`` for a plain layer; 0 means that the neuron needs a closer look."""
     d = lines.dimension
@@ -192,7 +191,7 @@ def scan(lines: Any, before: Any, layer: int, stack: Any, record: Any, exact: bo
         sides[r] = (1.0 if low[r] > bound else 0.0) - (1.0 if high[r] < -bound else 0.0)
 
 
-@inner_fused_kernel
+@kernel(sums="fused", inner=True)
 def side(lines: Any, before: Any, line: int, rays: Any, start: int, n: int, exact: bool) -> int:
     """On which sides of a boundary the rays of a cell lie, as a set of bits: steps 3 and 4."""
     d = lines.dimension
@@ -228,7 +227,7 @@ def side(lines: Any, before: Any, line: int, rays: Any, start: int, n: int, exac
     return seen
 
 
-@inner_fused_kernel
+@kernel(sums="fused", inner=True)
 def signs(lines: Any, before: Any, line: int, stack: Any, start: int, n: int, exact: bool) -> int:
     """Fill ``stack.values`` with a boundary's row at all rays: steps 3 and 4.
 
@@ -261,7 +260,7 @@ def signs(lines: Any, before: Any, line: int, stack: Any, start: int, n: int, ex
 # --- cutting a cell in two ------------------------------------------------------------------------
 
 
-@inner_kernel
+@kernel(inner=True)
 def split(lines: Any, before: Any, stack: Any, options: Any, state: Any) -> bool:
     """Cut the top cell by the last boundary of its conflict list; False if there is no room."""
     d, exact, top = lines.dimension, options.exact, state[TOP] - 1
@@ -329,7 +328,7 @@ def split(lines: Any, before: Any, stack: Any, options: Any, state: Any) -> bool
     return True
 
 
-@inner_kernel
+@kernel(inner=True)
 def _cut_edges(stack: Any, record: Any, new: int, d: int, options: Any) -> int:
     """Write the rays where the new facet (place in the table) cuts edges of the cell: step 2.
 
@@ -380,7 +379,7 @@ def _cut_edges(stack: Any, record: Any, new: int, d: int, options: Any) -> int:
     return count
 
 
-@inner_kernel
+@kernel(inner=True)
 def _neighbours(tight: Any, n: int, i: int, j: int, d: int, simple: bool) -> bool:
     """Whether two rays of a cell span a face of dimension two."""
     common = tight[i] & tight[j]
@@ -394,7 +393,7 @@ def _neighbours(tight: Any, n: int, i: int, j: int, d: int, simple: bool) -> boo
     return True
 
 
-@inner_kernel
+@kernel(inner=True)
 def _write_half(stack: Any, n: int, made: int, sign: float, to: int, bit: Any, d: int) -> int:
     """Write the rays of one half: those on its side, those on the cut, the new ones."""
     rays, tight, values = stack.corners, stack.tags, stack.values
@@ -413,7 +412,7 @@ def _write_half(stack: Any, n: int, made: int, sign: float, to: int, bit: Any, d
     return k - to
 
 
-@inner_kernel
+@kernel(inner=True)
 def _hand_down(
     lines: Any, before: Any, stack: Any, sizes: Any, keep: bool, exact: bool, state: Any
 ) -> None:
@@ -472,7 +471,7 @@ def _hand_down(
     state[CONFLICTS] = conflict + kept + handed
 
 
-@inner_kernel
+@kernel(inner=True)
 def compress(stack: Any, record: Any, d: int) -> None:
     """Forget facets that too few rays lie on, and renumber the bits."""
     n, start = record[N_CORNERS], record[CORNER_AT]
@@ -514,7 +513,7 @@ def is_halted(stack: Any) -> bool:
 # --- facets and rays ------------------------------------------------------------------------------
 
 
-@inner_kernel
+@kernel(inner=True)
 def facet_row(lines: Any, before: Any, label: int, exact: bool, table: Any, k: int) -> None:
     """Write the row of a facet, step 2; the sign of its label says which side is inside."""
     d = lines.dimension
@@ -539,7 +538,7 @@ def facet_row(lines: Any, before: Any, label: int, exact: bool, table: Any, k: i
     table[k, d + 1] = scaled_row_error(error, largest)
 
 
-@inner_kernel
+@kernel(inner=True)
 def meet(stack: Any, d: int, sign: float, facet: int, rays: Any, k: int) -> bool:
     """Write the ray in which the facets of ``stack.basis`` meet, with its error bound: step 2.
 
@@ -595,7 +594,7 @@ def meet(stack: Any, d: int, sign: float, facet: int, rays: Any, k: int) -> bool
 # --- a finished cell as a region ------------------------------------------------------------------
 
 
-@inner_kernel
+@kernel(inner=True)
 def emit(lines: Any, stack: Any, record: Any, out: Any, options: Any, state: Any) -> bool:
     """Store the geometry of the top cell as that of a region; False if it needs more digits."""
     d = lines.dimension
@@ -632,7 +631,7 @@ def emit(lines: Any, stack: Any, record: Any, out: Any, options: Any, state: Any
     return True
 
 
-@inner_kernel
+@kernel(inner=True)
 def _witness(stack: Any, record: Any, d: int, point: Any, exact: bool) -> bool:
     """Write a point inside the cell, in scaled coordinates; False if the cell is not well known.
 
@@ -673,7 +672,7 @@ def _witness(stack: Any, record: Any, d: int, point: Any, exact: bool) -> bool:
     return sharp
 
 
-@inner_kernel
-def sharpen(program: Any, pattern: Any, stack: Any, record: Any) -> bool:
+@kernel(inner=True)
+def sharpen(flat: Any, pattern: Any, stack: Any, record: Any) -> bool:
     """There are no more digits for cones: False, the cell goes to exact arithmetic."""
     return False

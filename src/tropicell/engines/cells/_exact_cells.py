@@ -71,15 +71,15 @@ class ExactCells:
     network : Network
     domain : Domain
         Not a slice.
-    program : FlatNetwork
+    flat : FlatNetwork
         Gives the numbers of the boundaries.
     """
 
-    def __init__(self, network: Network, domain: Domain, program: FlatNetwork) -> None:
+    def __init__(self, network: Network, domain: Domain, flat: FlatNetwork) -> None:
         self._network = network
         self._maps = network.maps("exact")
-        self._program = program
-        self._line_starts: list[int] = program.lines.line_start.tolist()
+        self._flat = flat
+        self._line_starts: list[int] = flat.lines.line_start.tolist()
         self._domain = [_integers(EXACT.array(row)) for row in self._domain_rows(domain)]
         self._known: OrderedDict[bytes, _KnownRows] = OrderedDict()
         self.decisions = 0
@@ -119,7 +119,7 @@ class ExactCells:
 
     def lines_of(self, layer: int) -> list[int]:
         """The numbers of all boundaries of a layer."""
-        starts = self._program.lines.line_start
+        starts = self._flat.lines.line_start
         return list(range(int(starts[layer]), int(starts[layer + 1])))
 
     def finish_layer(
@@ -142,7 +142,7 @@ class ExactCells:
         ExactCell
             Cells of the next layer; or pointed ones of the same layer, if asked for.
         """
-        first = int(self._program.lines.row_start[cell.layer])
+        first = int(self._flat.lines.row_start[cell.layer])
         stack = [(cell.cone, pieces, lines)]
         while stack:
             cone, pieces, lines = stack.pop()
@@ -152,7 +152,7 @@ class ExactCells:
             rest = list(lines)
             while rest:
                 line = rest.pop()
-                neuron = int(self._program.lines.line_row[line]) - first
+                neuron = int(self._flat.lines.line_row[line]) - first
                 row = self._row(line, cell.pattern)
                 where = side(cone, row)
                 self.decisions += 1
@@ -172,14 +172,14 @@ class ExactCells:
         """Exact row of a boundary, up to a positive factor."""
         if line < len(self._domain):
             return self._domain[line]
-        program = self._program.lines
+        flat = self._flat.lines
         layer = bisect_right(self._line_starts, line) - 1
-        known = self._layers(layer, pattern[: self._program.first_neuron(layer)])
+        known = self._layers(layer, pattern[: self._flat.first_neuron(layer)])
         if line not in known.rows:
-            row = known.before[int(program.line_row[line]) - int(program.row_start[layer])]
-            if program.line_at[line] != 0.0:
+            row = known.before[int(flat.line_row[line]) - int(flat.row_start[layer])]
+            if flat.line_at[line] != 0.0:
                 row = row.copy()
-                row[-1] = row[-1] - EXACT.array([program.line_at[line]])[0]
+                row[-1] = row[-1] - EXACT.array([flat.line_at[line]])[0]
             known.rows[line] = _integers(row)
         return known.rows[line]
 
@@ -225,7 +225,7 @@ class Cone:
         Extreme rays (modulo the lineality space).
     tight : list of int
         For every ray the facets it lies on, as bits.
-    lines : list of vectors
+    lineality : list of vectors
         A basis of the lineality space.
     """
 
@@ -233,24 +233,24 @@ class Cone:
     labels: list[int]
     rays: list[Vector]
     tight: list[int]
-    lines: list[Vector]
+    lineality: list[Vector]
 
     @property
     def pointed(self) -> bool:
         """Whether the cone contains no line."""
-        return not self.lines
+        return not self.lineality
 
 
 def whole_space(size: int) -> Cone:
     """All of R^size."""
-    lines = [tuple(int(i == j) for j in range(size)) for i in range(size)]
-    return Cone([], [], [], [], lines)
+    lineality = [tuple(int(i == j) for j in range(size)) for i in range(size)]
+    return Cone([], [], [], [], lineality)
 
 
 def side(cone: Cone, row: Vector) -> int:
     """Where the cone lies: 1 row >= 0, -1 row <= 0 (0 everywhere included), 0 on both sides."""
     check()
-    if any(dot(row, line) for line in cone.lines):
+    if any(dot(row, line) for line in cone.lineality):
         return 0
     positive = negative = False
     for ray in cone.rays:
@@ -264,10 +264,10 @@ def side(cone: Cone, row: Vector) -> int:
 
 def halves(cone: Cone, row: Vector, label: int) -> tuple[Cone, Cone]:
     """The two parts of a cone on both sides of a row that crosses it."""
-    for index, line in enumerate(cone.lines):
+    for index, line in enumerate(cone.lineality):
         value = dot(row, line)
         if value:
-            return _halve_lines(cone, row, label, index, value)
+            return _halve_lineality(cone, row, label, index, value)
     return _halve_rays(cone, row, label)
 
 
@@ -279,25 +279,27 @@ def cut(cone: Cone, row: Vector, label: int) -> Cone | None:
     return cone if where > 0 else halves(cone, row, label)[0]
 
 
-def _halve_lines(cone: Cone, row: Vector, label: int, index: int, value: int) -> tuple[Cone, Cone]:
+def _halve_lineality(
+    cone: Cone, row: Vector, label: int, index: int, value: int
+) -> tuple[Cone, Cone]:
     """Cut across the lineality space: one line becomes a ray, the rest is moved onto the row."""
-    line = cone.lines[index] if value > 0 else _negative(cone.lines[index])
+    line = cone.lineality[index] if value > 0 else _negative(cone.lineality[index])
     value = abs(value)
-    others = [x for i, x in enumerate(cone.lines) if i != index]
-    lines = [_onto(value, x, row, line) for x in others]
+    others = [x for i, x in enumerate(cone.lineality) if i != index]
+    lineality = [_onto(value, x, row, line) for x in others]
     rays = [_onto(value, x, row, line) for x in cone.rays]
     bit = 1 << len(cone.rows)
     tight = [t | bit for t in cone.tight]
     everything = bit - 1
     positive = Cone(
-        [*cone.rows, row], [*cone.labels, label], [*rays, line], [*tight, everything], lines
+        [*cone.rows, row], [*cone.labels, label], [*rays, line], [*tight, everything], lineality
     )
     negative = Cone(
         [*cone.rows, _negative(row)],
         [*cone.labels, -label],
         [*rays, _negative(line)],
         [*tight, everything],
-        lines,
+        lineality,
     )
     return positive, negative
 
@@ -308,7 +310,7 @@ def _halve_rays(cone: Cone, row: Vector, label: int) -> tuple[Cone, Cone]:
     on = [(r, t | bit) for r, t, v in zip(cone.rays, cone.tight, values, strict=True) if v == 0]
     above = [i for i, v in enumerate(values) if v > 0]
     below = [i for i, v in enumerate(values) if v < 0]
-    size = len(row) - len(cone.lines)
+    size = len(row) - len(cone.lineality)
     for i in above:
         check()
         for j in below:
@@ -326,7 +328,7 @@ def _halve_rays(cone: Cone, row: Vector, label: int) -> tuple[Cone, Cone]:
                 [*cone.labels, sign * label],
                 [r for r, _ in both],
                 [t for _, t in both],
-                cone.lines,
+                cone.lineality,
             )
         )
     return parts[0], parts[1]
@@ -339,7 +341,11 @@ def _adjacent(tight: list[int], i: int, j: int, common: int, size: int) -> bool:
 
 
 def _only_facets(
-    rows: list[Vector], labels: list[int], rays: list[Vector], tight: list[int], lines: list[Vector]
+    rows: list[Vector],
+    labels: list[int],
+    rays: list[Vector],
+    tight: list[int],
+    lineality: list[Vector],
 ) -> Cone:
     """Drop the inequalities that have become redundant, and renumber the bits."""
     on: list[list[int]] = [[] for _ in rows]
@@ -361,7 +367,7 @@ def _only_facets(
             place[f] = len(place)
     if len(place) < len(rows):
         tight = [sum(1 << place[f] for f in bits(t) if f in place) for t in tight]
-    return Cone([rows[f] for f in place], [labels[f] for f in place], rays, tight, lines)
+    return Cone([rows[f] for f in place], [labels[f] for f in place], rays, tight, lineality)
 
 
 # --- what the kernels want to know of a cone ------------------------------------------------------

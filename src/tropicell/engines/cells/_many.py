@@ -16,7 +16,10 @@ import numpy as np
 
 from tropicell._runtime.arrays import FloatArray, IntArray
 from tropicell._runtime.interruption import check
-from tropicell._runtime.jit import Entry, inner_kernel, kernel
+from tropicell._runtime.jit import (
+    Entry,
+    kernel,
+)
 from tropicell._runtime.memory import Blueprint
 from tropicell.engines.cells import _buffers as buffers
 from tropicell.engines.cells._exact_cells import ExactCells
@@ -52,7 +55,7 @@ from tropicell.network.flat import (
     FlatNetwork,
     LineArrays,
     MapArrays,
-    compile_program,
+    flatten,
     is_tame,
 )
 from tropicell.network.layers import Affine, Layer
@@ -71,7 +74,7 @@ LEFT, PAUSED = -1, -2
 class NetworkShape(NamedTuple):
     """What networks of one shape on one domain have in common."""
 
-    program: FlatNetwork  # of a network of that shape
+    flat: FlatNetwork  # of a network of that shape
     seeds: tuple[Seeds, Seeds]  # the second ones where `_load` says so
     pointed: bool  # whether the domain has a corner; then both seeds are the same
     domain: FloatArray  # rows r with r · (x, 1) >= 0, in the inputs' own scale
@@ -85,35 +88,35 @@ def shape_of(network: Network, domain: Domain) -> NetworkShape | None:
     if not layers or 0 not in layers[0].terms or not dense:
         return None
     twin = _twin(network, np.ones((layers[0].width, 2)))
-    program = compile_program(twin, domain)
-    root = ExactCells(twin, domain, program).root()
+    flat = flatten(twin, domain)
+    root = ExactCells(twin, domain, flat).root()
     if root is None or not is_tame(twin, domain):
         return None
     a, b = domain.inequalities(2)
     rows = np.ascontiguousarray(np.concatenate([-a, b[:, None]], axis=1))
     numbers = sum(len(affine.numbers) for affine in layers)
     if root.cone.pointed:
-        seeds = buffers.plane_seeds(program, [root])
-        return NetworkShape(program, (seeds, seeds), True, rows, numbers)
-    if len(b) or not program.lines.plain[1] or layers[0].width < 2:
+        seeds = buffers.plane_seeds(flat, [root])
+        return NetworkShape(flat, (seeds, seeds), True, rows, numbers)
+    if len(b) or not flat.lines.plain[1] or layers[0].width < 2:
         return None
-    left, right = (_parts(network, domain, program, turned) for turned in (False, True))
-    return NetworkShape(program, (left, right), False, rows, numbers)
+    left, right = (_parts(network, domain, flat, turned) for turned in (False, True))
+    return NetworkShape(flat, (left, right), False, rows, numbers)
 
 
-def _parts(network: Network, domain: Domain, program: FlatNetwork, turned: bool) -> Seeds:
+def _parts(network: Network, domain: Domain, flat: FlatNetwork, turned: bool) -> Seeds:
     """The four parts that the boundaries of the first layer's last two neurons make of R^2.
 
     Which way round their corners come depends on the sign of a determinant alone.
     """
     first = np.ones((network.widths[0], 2))
     first[-2:] = np.eye(2)[::-1] if turned else np.eye(2)
-    exact = ExactCells(_twin(network, first), domain, program)
+    exact = ExactCells(_twin(network, first), domain, flat)
     root = exact.root()
     assert root is not None
     pieces = bytearray(network.widths[0])
     parts = exact.finish_layer(root, pieces, exact.lines_of(1), stop_when_pointed=True)
-    return buffers.plane_seeds(program, list(parts))
+    return buffers.plane_seeds(flat, list(parts))
 
 
 def _twin(network: Network, first: FloatArray) -> Network:
@@ -145,7 +148,7 @@ class Counting:
         )
         self.kernel = Entry(count_some)
         self._numbers = Blueprint(lambda _: _new_numbers(shape))
-        self._room = buffers.room_for(shape.program, exact, store=False, bits=1)
+        self._room = buffers.room_for(shape.flat, exact, store=False, bits=1)
 
     def counter(self) -> Counter:
         """What one thread needs."""
@@ -188,7 +191,7 @@ class NetworkNumbers(NamedTuple):
 
 
 def _new_numbers(shape: NetworkShape) -> NetworkNumbers:
-    maps, lines = shape.program
+    maps, lines = shape.flat
     return NetworkNumbers(
         np.zeros(len(maps.bias)),
         np.zeros(len(maps.weights)),
@@ -229,7 +232,7 @@ def count_some(
     counts : ndarray
         Gets the numbers of regions.
     """
-    maps, lines, state = shape.program.maps, shape.program.lines, room.state
+    maps, lines, state = shape.flat.maps, shape.flat.lines, room.state
     one = FlatNetwork(
         MapArrays(
             maps.dimension,
@@ -281,13 +284,13 @@ def count_some(
     return len(counts)
 
 
-@inner_kernel
+@kernel(inner=True)
 def _load(shape: Any, row: Any, numbers: Any) -> int:
     """Make the network ready whose numbers are in a row.
 
     Returns which of the seeds it starts from, or -1: leave it.
     """
-    maps, lines, domain = shape.program.maps, shape.program.lines, shape.domain
+    maps, lines, domain = shape.flat.maps, shape.flat.lines, shape.domain
     tame, x, y, offset = _take(maps, row, numbers)
     if not tame:
         return -1
@@ -318,7 +321,7 @@ def _load(shape: Any, row: Any, numbers: Any) -> int:
     return 0 if p > q else 1
 
 
-@inner_kernel
+@kernel(inner=True)
 def _take(maps: Any, row: Any, numbers: Any) -> tuple[bool, float, float, float]:
     """Put the numbers of one network where they belong; whether all but 0 are of ordinary size.
 
@@ -355,7 +358,7 @@ def _take(maps: Any, row: Any, numbers: Any) -> tuple[bool, float, float, float]
     return tame, x, y, offset
 
 
-@inner_kernel
+@kernel(inner=True)
 def _power_of_two(slope: float, offset: float) -> float:
     """A power of two near the ratio of the largest slope to the largest offset."""
     ratio = slope / offset if slope > 0.0 else 1.0 / offset

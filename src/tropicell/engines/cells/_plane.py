@@ -15,7 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from tropicell._runtime.jit import inner_fused_kernel, inner_kernel, kernel, template
+from tropicell._runtime.jit import (
+    kernel,
+    template,
+)
 from tropicell.engines.cells._bounds import (
     PLANE_ROUNDINGS,
     inside_bound,
@@ -78,14 +81,14 @@ _SPLITTER = 134217729.0
 # --- a cell on the stack --------------------------------------------------------------------------
 
 
-@inner_kernel
+@kernel(inner=True)
 def seed_fits(stack: Any, seeds: Any, k: int) -> bool:
     """Whether there is room for a seed on the empty stack."""
     n = seeds.facet_ends[k] - (seeds.facet_ends[k - 1] if k else 0)
     return bool(n + CUT_ROOM <= len(stack.corners) and n + CUT_ROOM <= len(stack.old_corners))
 
 
-@inner_kernel
+@kernel(inner=True)
 def plant(lines: Any, before: Any, stack: Any, seeds: Any, options: Any, state: Any) -> None:
     """Put the next seed on the empty stack; the maps are those of its pattern."""
     k, record = state[SEED], stack.records[0]
@@ -106,13 +109,13 @@ def plant(lines: Any, before: Any, stack: Any, seeds: Any, options: Any, state: 
     state[SEED] += 1
 
 
-@inner_kernel
+@kernel(inner=True)
 def n_facets(record: Any) -> int:
     """Number of edges of a cell."""
     return int(record[N_CORNERS])
 
 
-@inner_kernel
+@kernel(inner=True)
 def facet_label(stack: Any, record: Any, i: int) -> int:
     """Label of an edge of a cell."""
     return int(stack.tags[record[CORNER_AT] + i])
@@ -121,7 +124,7 @@ def facet_label(stack: Any, record: Any, i: int) -> int:
 # --- on which sides of boundaries a cell lies -----------------------------------------------------
 
 
-@inner_kernel
+@kernel(inner=True)
 def scan(lines: Any, before: Any, layer: int, stack: Any, record: Any, exact: bool) -> None:
     """Fill ``stack.sides`` for a plain layer; 0 means that the neuron needs a closer look."""
     start, n = record[CORNER_AT], record[N_CORNERS]
@@ -144,7 +147,7 @@ def scan(lines: Any, before: Any, layer: int, stack: Any, record: Any, exact: bo
             sides[r] = sides[r] if sides[r] == more[r] else 0.0
 
 
-@inner_fused_kernel
+@kernel(sums="fused", inner=True)
 def _scan_four(rows: Any, poly: Any, first: int, last: int, eps: float, to: Any) -> None:
     """Sides of all neurons of a plain layer for the (at most four) corners first … last: step 3.
 
@@ -175,7 +178,7 @@ def _scan_four(rows: Any, poly: Any, first: int, last: int, eps: float, to: Any)
         to[r] = (1.0 if low > bound else 0.0) - (1.0 if high < -bound else 0.0)
 
 
-@inner_kernel
+@kernel(inner=True)
 def side(lines: Any, before: Any, line: int, poly: Any, start: int, n: int, exact: bool) -> int:
     """On which sides of a boundary the corners of a cell lie, as a set of bits: steps 3 and 4."""
     m0, m1, m2, error = _row(lines, before, line, exact)
@@ -202,7 +205,7 @@ def side(lines: Any, before: Any, line: int, poly: Any, start: int, n: int, exac
     return seen
 
 
-@inner_kernel
+@kernel(inner=True)
 def pair(lines: Any, before: Any, line: int, poly: Any, i: int, j: int, exact: bool) -> int:
     """Sides of two corners, step 3: POSITIVE or NEGATIVE if surely the same, else CROSSES or 0."""
     m0, m1, m2, error = _row(lines, before, line, exact)
@@ -218,7 +221,7 @@ def pair(lines: Any, before: Any, line: int, poly: Any, i: int, j: int, exact: b
     return 0
 
 
-@inner_kernel
+@kernel(inner=True)
 def signs(lines: Any, before: Any, line: int, stack: Any, start: int, n: int, exact: bool) -> bool:
     """Fill ``stack.values`` with a boundary's row at all corners; False if a sign is doubtful.
 
@@ -261,7 +264,7 @@ def _row(lines: Any, before: Any, line: int, exact: bool) -> tuple[float, float,
 # --- cutting a cell in two ------------------------------------------------------------------------
 
 
-@inner_kernel
+@kernel(inner=True)
 def split(lines: Any, before: Any, stack: Any, options: Any, state: Any) -> bool:
     """Cut the top cell by the last boundary of its conflict list; False if there is no room."""
     exact, top = options.exact, state[TOP] - 1
@@ -347,7 +350,7 @@ def split(lines: Any, before: Any, stack: Any, options: Any, state: Any) -> bool
     return True
 
 
-@inner_kernel
+@kernel(inner=True)
 def _halve(
     lines: Any, before: Any, line: int, stack: Any, start: int, n: int, exact: bool, tol: float
 ) -> tuple[int, int]:
@@ -437,21 +440,21 @@ def _halve(
     return positive, k - start - positive
 
 
-@inner_kernel
+@kernel(inner=True)
 def _copy_corner(source: Any, labels: Any, i: int, poly: Any, to: Any, j: int) -> None:
     for c in range(POLYGON_SIZE):
         poly[j, c] = source[i, c]
     to[j] = labels[i]
 
 
-@inner_kernel
+@kernel(inner=True)
 def _copy_edge(source: Any, labels: Any, i: int, poly: Any, to: Any, j: int) -> None:
     for c in range(EDGE_X, POLYGON_SIZE):
         poly[j, c] = source[i, c]
     to[j] = labels[i]
 
 
-@inner_kernel
+@kernel(inner=True)
 def _copy_vertex(source: Any, i: int, poly: Any, j: int) -> None:
     for c in range(EDGE_X):
         poly[j, c] = source[i, c]
@@ -472,7 +475,7 @@ def is_halted(stack: Any) -> bool:
 # --- edges and vertices ---------------------------------------------------------------------------
 
 
-@inner_kernel
+@kernel(inner=True)
 def edge_row(lines: Any, before: Any, label: int, exact: bool, poly: Any, i: int) -> None:
     """Write the row of an edge, step 2; the sign of its label says which side is inside."""
     line = abs(label) - 1
@@ -490,7 +493,7 @@ def edge_row(lines: Any, before: Any, label: int, exact: bool, poly: Any, i: int
     poly[i, EDGE_ERROR] = scaled_row_error(error, largest)
 
 
-@inner_kernel
+@kernel(inner=True)
 def meet(poly: Any, a: int, b: int, sign: float, to: int) -> None:
     """Write the vertex where the edges of two corners meet, sign * (a × b), to a third: step 2."""
     a0, a1, a2, ea = poly[a, EDGE_X], poly[a, EDGE_Y], poly[a, EDGE_W], poly[a, EDGE_ERROR]
@@ -508,7 +511,7 @@ def meet(poly: Any, a: int, b: int, sign: float, to: int) -> None:
         poly[to, X], poly[to, Y], poly[to, W], poly[to, ERROR] = 0.0, 0.0, 0.0, np.inf
 
 
-@inner_kernel
+@kernel(inner=True)
 def between(poly: Any, i: int, si: float, j: int, sj: float, tol: float, to: int) -> None:
     """Write the point where a boundary meets the edge from corner i to j, in float arithmetic.
 
@@ -526,7 +529,7 @@ def between(poly: Any, i: int, si: float, j: int, sj: float, tol: float, to: int
 # --- a finished cell as a region ------------------------------------------------------------------
 
 
-@inner_kernel
+@kernel(inner=True)
 def emit(lines: Any, stack: Any, record: Any, out: Any, options: Any, state: Any) -> bool:
     """Store the geometry of the top cell as that of a region; False if it needs more digits."""
     k, c, f = state[OUT], state[OUT_CORNERS], state[OUT_FACETS]
@@ -565,7 +568,7 @@ def emit(lines: Any, stack: Any, record: Any, out: Any, options: Any, state: Any
     return True
 
 
-@inner_kernel
+@kernel(inner=True)
 def _witness(stack: Any, start: int, n: int, exact: bool) -> tuple[bool, float, float]:
     """A point inside the cell, in scaled coordinates, and whether the cell is well known.
 
@@ -599,8 +602,8 @@ def _witness(stack: Any, start: int, n: int, exact: bool) -> tuple[bool, float, 
 # --- the same in twice the digits of float64 ------------------------------------------------------
 
 
-@inner_kernel
-def sharpen(program: Any, pattern: Any, stack: Any, record: Any) -> bool:
+@kernel(inner=True)
+def sharpen(flat: Any, pattern: Any, stack: Any, record: Any) -> bool:
     """Work out the top cell's rows and corners again, with the bounds that they deserve now.
 
     `pattern` has the pieces of all layers before the cell's. Returns True: it can be done.
@@ -609,10 +612,10 @@ def sharpen(program: Any, pattern: Any, stack: Any, record: Any) -> bool:
     row, the first and the second floats of its three columns, a bound on the error of each column,
     and the largest absolute value: see `_state`. Bounds are those of step 6, "twice the digits".
     """
-    lines, fine = program.lines, stack.fine
+    lines, fine = flat.lines, stack.fine
     n, start = record[N_CORNERS], record[CORNER_AT]
     poly, edges = stack.corners, stack.old_corners
-    refine(program.maps, record[LAYER], pattern, fine)
+    refine(flat.maps, record[LAYER], pattern, fine)
     for i in range(n):
         _fine_edge(lines, fine, stack.tags[start + i], edges, i)
         largest = max(abs(edges[i, X]), abs(edges[i, Y]), abs(edges[i, W]))
@@ -672,7 +675,7 @@ def refine(maps: Any, depth: int, pattern: Any, fine: Any) -> None:
     fine.known[0] = known
 
 
-@inner_kernel
+@kernel(inner=True)
 def _fine_layer(maps: Any, fine: Any, layer: int) -> None:
     """Pre-activations of a layer, from the outputs of its sources."""
     before, after = fine.before, fine.after
@@ -709,7 +712,7 @@ def _fine_layer(maps: Any, fine: Any, layer: int) -> None:
         ) * INFLATE
 
 
-@inner_kernel
+@kernel(inner=True)
 def _fine_source(
     weights: Any, step: int, targets: Any, first: int, count: int, fine: Any, begin: int, row: int
 ) -> None:
@@ -728,7 +731,7 @@ def _fine_source(
         before[FINE_SIZE, r] += abs(w) * size
 
 
-@inner_kernel
+@kernel(inner=True)
 def _fine_piece(maps: Any, fine: Any, row: int, piece: int) -> None:
     """Output of one neuron that is on the given piece."""
     before, after = fine.before, fine.after
@@ -747,7 +750,7 @@ def _fine_piece(maps: Any, fine: Any, row: int, piece: int) -> None:
     after[FINE_SIZE, row] = largest * INFLATE
 
 
-@inner_kernel
+@kernel(inner=True)
 def _fine_edge(lines: Any, fine: Any, label: int, edges: Any, i: int) -> None:
     """Write the row of an edge and its error; the sign of its label says which side is inside."""
     line = abs(label) - 1
@@ -769,7 +772,7 @@ def _fine_edge(lines: Any, fine: Any, label: int, edges: Any, i: int) -> None:
     edges[i, FINE_ERROR] = (before[FINE_ERROR, row] + rounding) * INFLATE
 
 
-@inner_kernel
+@kernel(inner=True)
 def _fine_minor(edges: Any, i: int, j: int, c: int, d: int) -> Any:
     """The 2 × 2 minor of two edges and two columns."""
     p, e = _exact_product(edges[i, c], edges[j, d])
@@ -780,7 +783,7 @@ def _fine_minor(edges: Any, i: int, j: int, c: int, d: int) -> Any:
     return s + (t + (e - f))
 
 
-@inner_kernel
+@kernel(inner=True)
 def _exact_sum(a: float, b: float) -> tuple[float, float]:
     """The sum as two floats, without error."""
     s = a + b
@@ -788,7 +791,7 @@ def _exact_sum(a: float, b: float) -> tuple[float, float]:
     return s, (a - (s - t)) + (b - t)
 
 
-@inner_kernel
+@kernel(inner=True)
 def _exact_product(a: float, b: float) -> tuple[float, float]:
     """The product as two floats, without error."""
     p = a * b

@@ -47,10 +47,10 @@ def columns_of(
 
 
 def exact_columns(
-    program: FlatNetwork, cells: Sequence[ExactCell], bits: int, *, volumes: bool
+    flat: FlatNetwork, cells: Sequence[ExactCell], bits: int, *, volumes: bool
 ) -> tuple[Columns, int]:
     """Regions that were finished in exact arithmetic, and how many witnesses are not inside."""
-    d = program.dimension
+    d = flat.dimension
     vertices: list[list[float]] = []
     vertex_counts, facet_lines, facet_counts = [], [], []
     witnesses, sizes, bounded, outside = [], [], [], 0
@@ -65,7 +65,7 @@ def exact_columns(
             corners = [1 << f | 1 << order[i - 1] for i, f in enumerate(order)]
             by_corner = dict(zip(tight, rays, strict=True))
             rays, tight = [by_corner[corner] for corner in corners], corners
-        lines = [*cone.lines, *(tuple(-x for x in line) for line in cone.lines)]
+        lines = [*cone.lineality, *(tuple(-x for x in line) for line in cone.lineality)]
         points = [_to_floats(ray) for ray in [*rays, *lines]]
         closed = all(ray[-1] > 0 for ray in rays) and not lines
         vertices += points
@@ -80,7 +80,7 @@ def exact_columns(
             sizes.append(_volume(cone, points, tight) if closed else np.inf)
     patterns = np.frombuffer(b"".join(cell.pattern for cell in cells), np.uint8)
     columns = Columns(
-        PackedPatterns.pack(patterns.reshape(len(cells), program.neurons), bits),
+        PackedPatterns.pack(patterns.reshape(len(cells), flat.neurons), bits),
         np.array(witnesses).reshape(-1, d),
         np.array(bounded, np.bool_),
         np.array(sizes) if volumes else None,

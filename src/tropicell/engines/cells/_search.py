@@ -10,7 +10,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from tropicell._runtime.jit import inner_kernel, template
+from tropicell._runtime.jit import (
+    kernel,
+    template,
+)
 from tropicell.engines._unit_kernels import pack_pattern
 from tropicell.engines.cells import _cone as cone
 from tropicell.engines.cells import _plane as plane
@@ -113,15 +116,15 @@ CONES = CellShape(
 )
 
 
-@inner_kernel
+@kernel(inner=True)
 def search_polygons(
-    program: Any, room: Any, seeds: Any, options: Any, most_regions: int, most_steps: int
+    flat: Any, room: Any, seeds: Any, options: Any, most_regions: int, most_steps: int
 ) -> int:
     """The search in the plane.
 
     Parameters
     ----------
-    program : FlatNetwork
+    flat : FlatNetwork
     room : CellRoom
     seeds : Seeds
         Cells to begin with when the stack is empty.
@@ -134,21 +137,21 @@ def search_polygons(
     int
         Why it stopped: `DONE`, `BATCH_FULL`, `UNSURE_FULL` or `GROW`.
     """
-    return _search(POLYGONS, program, room, seeds, options, most_regions, most_steps)
+    return _search(POLYGONS, flat, room, seeds, options, most_regions, most_steps)
 
 
-@inner_kernel
+@kernel(inner=True)
 def search_cones(
-    program: Any, room: Any, seeds: Any, options: Any, most_regions: int, most_steps: int
+    flat: Any, room: Any, seeds: Any, options: Any, most_regions: int, most_steps: int
 ) -> int:
     """The search in any dimension; see `search_polygons`."""
-    return _search(CONES, program, room, seeds, options, most_regions, most_steps)
+    return _search(CONES, flat, room, seeds, options, most_regions, most_steps)
 
 
 @template
 def _search(
     shape: Any,
-    program: Any,
+    flat: Any,
     room: Any,
     seeds: Any,
     options: Any,
@@ -156,7 +159,7 @@ def _search(
     most_steps: int,
 ) -> int:
     """Cut cells until all is done, a buffer is full, or a budget is spent."""
-    maps, lines, state = program.maps, program.lines, room.state
+    maps, lines, state = flat.maps, flat.lines, room.state
     current, stack, out = room.maps, room.stack, room.out
     before, records, exact = current.before, stack.records, options.exact
     depth, neurons = lines.depth, lines.row_start[lines.depth + 1] - lines.row_start[1]
@@ -211,7 +214,7 @@ def _search(
             return BATCH_FULL
         if n > len(stack.old_corners):
             return GROW
-        if _store(shape, program, room, record, options):
+        if _store(shape, flat, room, record, options):
             state[COUNT] += 1
             _pop(state, record)
         else:
@@ -270,12 +273,12 @@ def _start_layer(
 
 
 @template
-def _store(shape: Any, program: Any, room: Any, record: Any, options: Any) -> bool:
+def _store(shape: Any, flat: Any, room: Any, record: Any, options: Any) -> bool:
     """Store the top cell as a region; False if its geometry needs exact arithmetic."""
-    lines, stack, out, state = program.lines, room.stack, room.out, room.state
+    lines, stack, out, state = flat.lines, room.stack, room.out, room.state
     pattern = room.maps.pattern
     if not shape.emit(lines, stack, record, out, options, state) and not (
-        shape.sharpen(program, pattern, stack, record)
+        shape.sharpen(flat, pattern, stack, record)
         and shape.emit(lines, stack, record, out, options, state)
     ):
         return False
@@ -325,7 +328,7 @@ def _copy_pattern(row_start: Any, patterns: Any, record: Any, pattern: Any, to: 
         rest[j] = own[j]
 
 
-@inner_kernel
+@kernel(inner=True)
 def _pop(state: Any, record: Any) -> None:
     """Take the top cell off the stack."""
     state[TOP] -= 1

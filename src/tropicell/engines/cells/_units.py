@@ -11,7 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tropicell._runtime.jit import inner_kernel, kernel, template
+from tropicell._runtime.jit import (
+    kernel,
+    template,
+)
 from tropicell.engines._unit_kernels import ENDED, TOO_SMALL, cut_into_groups, guessed_cells
 from tropicell.engines.cells._search import search_cones, search_polygons
 from tropicell.engines.cells._state import (
@@ -121,7 +124,7 @@ class CellNodes(NamedTuple):
 
 @kernel
 def plane_unit(
-    program: Any,
+    flat: Any,
     room: Any,
     seeds: Any,
     options: Any,
@@ -133,7 +136,7 @@ def plane_unit(
 
     Parameters
     ----------
-    program : FlatNetwork
+    flat : FlatNetwork
     room : CellRoom
     seeds : Seeds
         Cells to begin with when the stack is empty.
@@ -149,12 +152,12 @@ def plane_unit(
         Why it ends (see `_unit_kernels` and `_state`); `ENDED` if all is done, and what is left is
         cut into groups.
     """
-    return _unit(search_polygons, program, room, seeds, options, nodes, most_regions, most_steps)
+    return _unit(search_polygons, flat, room, seeds, options, nodes, most_regions, most_steps)
 
 
 @kernel
 def cone_unit(
-    program: Any,
+    flat: Any,
     room: Any,
     seeds: Any,
     options: Any,
@@ -163,13 +166,13 @@ def cone_unit(
     most_steps: int,
 ) -> int:
     """The same for other dimensions than two."""
-    return _unit(search_cones, program, room, seeds, options, nodes, most_regions, most_steps)
+    return _unit(search_cones, flat, room, seeds, options, nodes, most_regions, most_steps)
 
 
 @template
 def _unit(
     search: Any,
-    program: Any,
+    flat: Any,
     room: Any,
     seeds: Any,
     options: Any,
@@ -178,20 +181,20 @@ def _unit(
     most_steps: int,
 ) -> int:
     """All that is to be done with a unit; `search` is the kernel that cuts cells."""
-    lines, stack, state = program.lines, room.stack, room.state
+    lines, stack, state = flat.lines, room.stack, room.state
     if nodes.last > nodes.first:
         if not _put(lines.row_start, stack, state, nodes.arrays, nodes.first, nodes.last):
             return TOO_SMALL
         layer = stack.records[state[TOP] - 1, LAYER]
-        enter_layers(program.maps, room.maps, nodes.arrays.pattern, layer, options.exact)
-    code = search(program, room, seeds, options, most_regions, most_steps)
+        enter_layers(flat.maps, room.maps, nodes.arrays.pattern, layer, options.exact)
+    code = search(flat, room, seeds, options, most_regions, most_steps)
     if state[UNSURE] or not (code == DONE or state[COUNT] >= most_regions):
         return int(code)
     group_cells(lines, room, options)
     return ENDED
 
 
-@inner_kernel
+@kernel(inner=True)
 def _put(row_start: Any, stack: Any, state: Any, nodes: Any, first: int, last: int) -> bool:
     """Fill the stack with cells first … last - 1, and with nothing else; False if it is too small.
 
@@ -240,14 +243,14 @@ def _put(row_start: Any, stack: Any, state: Any, nodes: Any, first: int, last: i
     return True
 
 
-@inner_kernel
+@kernel(inner=True)
 def _copy(to: Any, numbers: Any, first: int, n: int) -> None:
     """Copy n numbers, from the first one on."""
     for i in range(n):
         to[i] = numbers[first + i]
 
 
-@inner_kernel
+@kernel(inner=True)
 def _copy_rows(to: Any, rows: Any, first: int, n: int) -> None:
     """Copy n rows, from the first one on."""
     for i in range(n):

@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from tropicell._runtime.jit import inner_kernel
+from tropicell._runtime.jit import kernel
 from tropicell.geometry.generators import simplices
 
 _ONE = np.uint64(1)
 _NONE = np.uint64(0)
 
 
-@inner_kernel
+@kernel(inner=True)
 def volume(points: Any, tight: Any, facets: int, simple: bool, faces: Any, square: Any) -> float:
     """Volume of a polytope.
 
@@ -80,7 +80,7 @@ def volume(points: Any, tight: Any, facets: int, simple: bool, faces: Any, squar
     return total / scale
 
 
-@inner_kernel
+@kernel(inner=True)
 def _is_facet(tight: Any, face: Any, n: int, facets: int, f: int, k: int) -> bool:
     """Whether facet f is the first that cuts this (k - 1)-face from a k-dimensional face."""
     bit = _ONE << np.uint64(f)
@@ -101,7 +101,7 @@ def _is_facet(tight: Any, face: Any, n: int, facets: int, f: int, k: int) -> boo
     return True
 
 
-@inner_kernel
+@kernel(inner=True)
 def _on(tight: Any, face: Any, n: int, bit: Any) -> int:
     """How many of the vertices of a face lie on a facet."""
     count = 0
@@ -110,7 +110,7 @@ def _on(tight: Any, face: Any, n: int, bit: Any) -> int:
     return count
 
 
-@inner_kernel
+@kernel(inner=True)
 def _determinant(square: Any, d: int) -> float:
     """Absolute value of the determinant, by elimination in place."""
     product = 1.0

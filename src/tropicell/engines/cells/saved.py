@@ -58,10 +58,10 @@ _CONE_NAMES = {
 }
 
 
-def no_cells(program: FlatNetwork) -> CellNodes:
+def no_cells(flat: FlatNetwork) -> CellNodes:
     """No cells, in arrays of the types that kernels know."""
-    plane = program.dimension == 2
-    wide = POLYGON_SIZE if plane else program.dimension + 2
+    plane = flat.dimension == 2
+    wide = POLYGON_SIZE if plane else flat.dimension + 2
     none = np.zeros(0, np.int64)
     return CellNodes(
         records=np.zeros((0, RECORD_SIZE), np.int64),
@@ -76,31 +76,31 @@ def no_cells(program: FlatNetwork) -> CellNodes:
     )
 
 
-def cell_arrays(program: FlatNetwork, nodes: Nodes) -> Arrays:
+def cell_arrays(flat: FlatNetwork, nodes: Nodes) -> Arrays:
     """Cells that wait, as arrays with the names that they have in files."""
     part: CellNodes = nodes.arrays.part(nodes.first, nodes.last)
     last = part.records[-1].tolist()
-    end = last[PIECES_AT] + program.layer_width(last[LAYER])
-    names = _PLANE_NAMES if program.dimension == 2 else _CONE_NAMES
+    end = last[PIECES_AT] + flat.layer_width(last[LAYER])
+    names = _PLANE_NAMES if flat.dimension == 2 else _CONE_NAMES
     return {name: getattr(part, field) for field, name in names.items()} | {
         "pieces": part.patterns[:end],
-        "pattern": part.pattern[: program.first_neuron(last[LAYER])],
+        "pattern": part.pattern[: flat.first_neuron(last[LAYER])],
     }
 
 
-def cell_nodes(program: FlatNetwork, network: Network, arrays: Arrays) -> Nodes:
+def cell_nodes(flat: FlatNetwork, network: Network, arrays: Arrays) -> Nodes:
     """The cells again, checked."""
-    check_cells(program, network, arrays)
-    names = _PLANE_NAMES if program.dimension == 2 else _CONE_NAMES
+    check_cells(flat, network, arrays)
+    names = _PLANE_NAMES if flat.dimension == 2 else _CONE_NAMES
     names = names | {"patterns": "pieces", "pattern": "pattern"}
     own = {field: np.array(arrays[name], order="C") for field, name in names.items()}
-    nodes = no_cells(program)._replace(**own)
+    nodes = no_cells(flat)._replace(**own)
     return Nodes(nodes, 0, len(nodes.records))
 
 
-def check_cells(program: FlatNetwork, network: Network, part: Arrays) -> None:
+def check_cells(flat: FlatNetwork, network: Network, part: Arrays) -> None:
     """Raise ValueError if a stack of the cells engine could make a kernel leave its arrays."""
-    plane = program.dimension == 2
+    plane = flat.dimension == 2
     kinds = (_PLANE if plane else _CONE) | {
         "records": (int, RECORD_SIZE),
         "pattern": (np.uint8, 0),
@@ -108,35 +108,35 @@ def check_cells(program: FlatNetwork, network: Network, part: Arrays) -> None:
     }
     need(set(part) == set(kinds), f"arrays {sorted(part)}")
     for name, (dtype, columns) in kinds.items():
-        wide = program.dimension + 2 if columns == _RAY else columns
+        wide = flat.dimension + 2 if columns == _RAY else columns
         shape = part[name].shape[1:]
         need(part[name].dtype == np.dtype(dtype), f"type of {name}")
         need(shape == ((wide,) if wide else ()), f"shape of {name}")
     records = part["records"]
     need(len(records) > 0, "no records")
     layers = records[:, LAYER]
-    need(((layers >= 1) & (layers <= program.depth)).all(), "layers")
+    need(((layers >= 1) & (layers <= flat.depth)).all(), "layers")
     need((np.diff(layers) >= 0).all(), "order of layers")
-    widths = np.array([program.layer_width(k) for k in layers.tolist()])
+    widths = np.array([flat.layer_width(k) for k in layers.tolist()])
     corners = part["poly" if plane else "rays"]
     least = 3 if plane else 1
     _inside(records[:, CORNER_AT], records[:, N_CORNERS], len(corners), "corners", least)
     n_conflicts = len(part["conflicts"])
     _inside(records[:, CONFLICT_AT], records[:, N_CONFLICTS], n_conflicts, "conflicts")
     _inside(records[:, PIECES_AT], widths, len(part["pieces"]), "pieces")
-    starts, pieces = program.lines.line_start, network.pieces
+    starts, pieces = flat.lines.line_start, network.pieces
     for record in records.tolist():
         layer, at = record[LAYER], record[CONFLICT_AT]
         mine = part["conflicts"][at : at + record[N_CONFLICTS]]
         first, last = starts[layer], starts[layer + 1]
         need(((mine >= first) & (mine < last)).all(), "conflicts")
-        neuron, at = program.first_neuron(layer), record[PIECES_AT]
-        mine = part["pieces"][at : at + program.layer_width(layer)]
+        neuron, at = flat.first_neuron(layer), record[PIECES_AT]
+        mine = part["pieces"][at : at + flat.layer_width(layer)]
         need((mine < pieces[neuron : neuron + len(mine)]).all(), "pieces")
-    need(len(part["pattern"]) == program.first_neuron(int(layers[-1])), "pattern")
+    need(len(part["pattern"]) == flat.first_neuron(int(layers[-1])), "pattern")
     need((part["pattern"] < pieces[: len(part["pattern"])]).all(), "pattern")
     labels = np.abs(part["labels" if plane else "table_labels"])
-    need(((labels >= 1) & (labels <= len(program.lines.line_row))).all(), "labels")
+    need(((labels >= 1) & (labels <= len(flat.lines.line_row))).all(), "labels")
     if not plane:
         _check_cones(part, records)
 
@@ -170,25 +170,29 @@ def cell_to_json(cell: ExactCell) -> dict[str, Any]:
         "labels": list(cone.labels),
         "tight": [hex(t) for t in cone.tight],
         **{
-            name: [[hex(x) for x in vector] for vector in getattr(cone, name)]
-            for name in ("rows", "rays", "lines")
+            name: [[hex(x) for x in vector] for vector in vectors]
+            for name, vectors in (
+                ("rows", cone.rows),
+                ("rays", cone.rays),
+                ("lines", cone.lineality),
+            )
         },
     }
 
 
 def cell_from_json(
-    data: dict[str, Any], program: FlatNetwork, network: Network, exact: ExactCells
+    data: dict[str, Any], flat: FlatNetwork, network: Network, exact: ExactCells
 ) -> ExactCell:
     """The cell again; one with corners is compared with what its facets make."""
     layer, pattern = int(data["layer"]), bytes.fromhex(data["pattern"])
     labels = [int(label) for label in data["labels"]]
-    need(1 <= layer <= program.depth + 1, "layer of a cell")
-    prefix = program.first_neuron(layer) if layer <= program.depth else program.neurons
+    need(1 <= layer <= flat.depth + 1, "layer of a cell")
+    prefix = flat.first_neuron(layer) if layer <= flat.depth else flat.neurons
     need(len(pattern) == prefix, "pattern of a cell")
     pieces = network.pieces
     need(all(p < n for p, n in zip(pattern, pieces.tolist(), strict=False)), "pattern of a cell")
     # Within its layer, a cell may have facets on that layer's boundaries.
-    most = int(program.lines.line_start[min(layer, program.depth) + 1])
+    most = int(flat.lines.line_start[min(layer, flat.depth) + 1])
     need(all(1 <= abs(label) <= most for label in labels), "labels of a cell")
     vectors = {
         name: [tuple(int(x, 16) for x in vector) for vector in data[name]]

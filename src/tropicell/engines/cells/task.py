@@ -38,7 +38,7 @@ from tropicell.engines.units import (
 from tropicell.errors import InvalidDomainError, InvalidInputError
 from tropicell.geometry.arithmetic import ArithmeticName
 from tropicell.network.domains import Domain, resolve
-from tropicell.network.flat import FlatNetwork, compile_program, is_tame
+from tropicell.network.flat import FlatNetwork, flatten, is_tame
 from tropicell.network.network import Network
 from tropicell.regions.columns import PackedPatterns
 
@@ -64,7 +64,7 @@ class CellTolerance:
 class _CellPlan(NamedTuple):
     """What can be made of a network and a domain before a run, and used again by others."""
 
-    program: FlatNetwork
+    flat: FlatNetwork
     exact: ExactCells
     root: ExactCell | None
     tame: bool
@@ -77,22 +77,22 @@ def _plan(network: Network, domain: Domain) -> _CellPlan:
     a, b = domain.inequalities(network.n_inputs)
 
     def make() -> _CellPlan:
-        program = compile_program(network, domain)
-        exact = ExactCells(network, domain, program)
+        flat = flatten(network, domain)
+        exact = ExactCells(network, domain, flat)
         bits = PackedPatterns.bits_for(network.pieces)
-        lines = np.diff(program.lines.line_start).tolist()
-        growth = growth_of(lines, program.dimension)
-        return _CellPlan(program, exact, exact.root(), is_tame(network, domain), bits, growth, {})
+        lines = np.diff(flat.lines.line_start).tolist()
+        growth = growth_of(lines, flat.dimension)
+        return _CellPlan(flat, exact, exact.root(), is_tame(network, domain), bits, growth, {})
 
     plan: _CellPlan = network.remember(("cells", a.tobytes(), b.tobytes()), make)
     return plan
 
 
-def _grain(program: FlatNetwork, store: bool) -> int:
+def _grain(flat: FlatNetwork, store: bool) -> int:
     """So that a unit takes some milliseconds: see `tropicell.engines.units.Task`."""
     now, counted = tuning.current, not store
-    if program.dimension == 2:
-        return max(2, min(now.plane_width // max(program.width, 1), now.plane_grain[counted]))
+    if flat.dimension == 2:
+        return max(2, min(now.plane_width // max(flat.width, 1), now.plane_grain[counted]))
     return now.cone_grain[counted]
 
 
@@ -139,12 +139,12 @@ class CellTask:
             )
         plan = _plan(network, domain)
         self.network = network
-        self.program = plan.program
+        self.flat = plan.flat
         self.exact_cells = plan.exact
         self.arithmetic = arithmetic
         self.tolerance = (tolerance or CellTolerance()).relative
         self.store = store
-        self.grain = _grain(plan.program, store)
+        self.grain = _grain(plan.flat, store)
         self.volumes = network.n_inputs <= 3 if volumes is None else volumes
         self.tame = arithmetic == "float" or plan.tame
         self.plane = network.n_inputs == 2
@@ -167,7 +167,7 @@ class CellTask:
         """What every worker needs for itself."""
         rooms, key = self._plan.rooms, (self.options.exact, self.store)
         if key not in rooms:
-            rooms[key] = room_for(self.program, *key, self.bits)
+            rooms[key] = room_for(self.flat, *key, self.bits)
         return rooms[key]
 
     @cached_property
@@ -178,11 +178,11 @@ class CellTask:
     @cached_property
     def no_nodes(self) -> Nodes:
         """For kernels that begin with a seed, or go on."""
-        return Nodes(saved.no_cells(self.program), 0, 0)
+        return Nodes(saved.no_cells(self.flat), 0, 0)
 
     def seeds_of(self, cells: Sequence[ExactCell]) -> Seeds:
         """Cells for the kernels to begin with."""
-        return (plane_seeds if self.plane else cone_seeds)(self.program, cells)
+        return (plane_seeds if self.plane else cone_seeds)(self.flat, cells)
 
     def root(self) -> Unit:
         """The whole domain.
@@ -210,14 +210,14 @@ class CellTask:
             "cells": [saved.cell_to_json(cell) for cell in unit.cells],
         }
         nodes = unit.nodes
-        return described, {} if nodes is None else saved.cell_arrays(self.program, nodes)
+        return described, {} if nodes is None else saved.cell_arrays(self.flat, nodes)
 
     def restored(self, described: dict[str, Any], arrays: Arrays) -> Unit:
         """A unit from a file, checked."""
-        nodes = saved.cell_nodes(self.program, self.network, arrays) if arrays else None
+        nodes = saved.cell_nodes(self.flat, self.network, arrays) if arrays else None
         exact = self.exact_cells.copy()
         cells = tuple(
-            saved.cell_from_json(data, self.program, self.network, exact)
+            saved.cell_from_json(data, self.flat, self.network, exact)
             for data in described["cells"]
         )
         generation, doubtful = int(described["generation"]), bool(described["doubtful"])

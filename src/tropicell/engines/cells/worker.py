@@ -84,14 +84,14 @@ class CellWorker:
         self._doubtful = False
         # A step is one of all boundaries of a layer: fewer where layers are wide.
         now = tuning.current
-        self._steps = now.steps * now.wide_layer // max(now.wide_layer, task.program.width)
+        self._steps = now.steps * now.wide_layer // max(now.wide_layer, task.flat.width)
 
     def _call(self, most: int, nodes: Nodes | None = None) -> int:
         """Let the kernel begin with some cells, or go on; returns why it ended."""
         task = self._task
         return int(
             task.kernel(
-                task.program,
+                task.flat,
                 self._room,
                 self._seeds,
                 task.options,
@@ -181,7 +181,7 @@ class CellWorker:
 
     def _left(self, generation: int) -> list[Unit]:
         """What remains to be done, as new units, in the order in which it would be done."""
-        group_cells(self._task.program.lines, self._room, self._task.options)
+        group_cells(self._task.flat.lines, self._room, self._task.options)
         units = self._children(int(self._state[TOP]), generation)
         waiting = self._waiting + self._planted[int(self._state[SEED]) :][::-1]
         units += [
@@ -203,7 +203,7 @@ class CellWorker:
         """Make seeds of the cells that come next; one that is not fit for it is cut exactly."""
         waiting = self._waiting
         cell = waiting[-1]
-        if cell.layer > self._task.program.depth or not self._for_kernel(cell):
+        if cell.layer > self._task.flat.depth or not self._for_kernel(cell):
             self._place(waiting.pop(), stop)
             return
         self._planted = []
@@ -216,7 +216,7 @@ class CellWorker:
 
     def _place(self, cell: ExactCell, stop: Callable[[], bool]) -> None:
         """A finished region is kept; another cell is cut by one layer, exactly."""
-        if cell.layer > self._task.program.depth:
+        if cell.layer > self._task.flat.depth:
             self._keep(cell)
             return
         exact = self._exact
@@ -231,7 +231,7 @@ class CellWorker:
     def _sort(self, cells: Any, stop: Callable[[], bool]) -> None:
         """Keep the finished regions among some cells; the others wait."""
         for cell in cells:
-            if cell.layer > self._task.program.depth:
+            if cell.layer > self._task.flat.depth:
                 self._keep(cell)
             else:
                 self._waiting.append(cell)
@@ -259,7 +259,7 @@ class CellWorker:
         state, exact = self._state, self._exact
         self._doubtful = True
         self._stats.unsure_cells += int(state[UNSURE])
-        found = buffers.unsure_cells(self._task.program, self._room.unsure, state)
+        found = buffers.unsure_cells(self._task.flat, self._room.unsure, state)
         state[UNSURE] = state[UNSURE_CORNERS] = state[UNSURE_CONFLICTS] = 0
         for layer, pattern, pieces, labels, lines in found:
             if stop():
@@ -293,11 +293,11 @@ class CellWorker:
         if found[0] == self._taken[0]:
             return
         self._take_finished()
-        form = task.program.neurons, task.bits
+        form = task.flat.neurons, task.bits
         self._add(columns_of(self._room.out, self._taken, found, form, task.volumes))
         self._taken = found
         if self._is_half_full():
-            out = buffers.batch_arrays(task.program, task.store, task.bits)
+            out = buffers.batch_arrays(task.flat, task.store, task.bits)
             self._room, self._taken = self._room._replace(out=out), (0, 0, 0)
             state[[OUT, OUT_CORNERS, OUT_FACETS]] = 0
 
@@ -306,7 +306,7 @@ class CellWorker:
         if self._finished:
             task = self._task
             columns, unproved = exact_columns(
-                task.program, self._finished, task.bits, volumes=task.volumes
+                task.flat, self._finished, task.bits, volumes=task.volumes
             )
             if task.arithmetic == "exact":  # those of the kernels are proved
                 self._stats.unproved_witnesses += unproved
@@ -318,6 +318,6 @@ class CellWorker:
 
         Cells that come back from exact arithmetic may list a redundant inequality beyond 3-D.
         """
-        if self._doubtful and self._task.program.dimension > 3:
+        if self._doubtful and self._task.flat.dimension > 3:
             columns = columns._replace(facet_lines=None, facet_counts=None)
         self._found.append(columns)

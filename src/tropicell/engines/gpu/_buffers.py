@@ -14,7 +14,7 @@ from tropicell.engines.gpu._layout import (
     RECORD_BYTES,
     TAG_BYTES,
     Backend,
-    DeviceProgram,
+    DeviceNetwork,
 )
 from tropicell.network.flat import FlatNetwork
 
@@ -61,7 +61,7 @@ class Buffers:
     """
 
     def __init__(
-        self, program: FlatNetwork, device: DeviceProgram, backend: Backend, options: DeviceOptions
+        self, flat: FlatNetwork, device: DeviceNetwork, backend: Backend, options: DeviceOptions
     ) -> None:
         exact, store, tolerance, memory = options
         self._backend = backend
@@ -73,7 +73,7 @@ class Buffers:
         self._size(memory)
         self._take_rows(exact)
         self._take_nodes()
-        self._take_engine(program, device, exact=exact, store=store, tolerance=tolerance)
+        self._take_engine(flat, device, exact=exact, store=store, tolerance=tolerance)
 
     def _size(self, memory: int) -> None:
         levels = self.levels
@@ -140,8 +140,8 @@ class Buffers:
 
     def _take_engine(
         self,
-        program: FlatNetwork,
-        device: DeviceProgram,
+        flat: FlatNetwork,
+        device: DeviceNetwork,
         *,
         exact: bool,
         store: bool,
@@ -171,9 +171,9 @@ class Buffers:
             }
             for column, array in self.lists[name].items():
                 record[name][column] = pointer(array)
-        lines = program.lines
+        lines = flat.lines
         record["arena"], record["room"] = self.arena, self.room
-        record["depth"], record["exact"], record["store"] = program.depth, exact, store
+        record["depth"], record["exact"], record["store"] = flat.depth, exact, store
         record["bits"], record["tolerance"] = device.bits, tolerance
         record["domain"], record["n_domain"] = device.domain, len(lines.domain_rows)
         record["scale_x"], record["scale_y"] = lines.scale
@@ -190,11 +190,11 @@ def _between(number: int, most: int) -> int:
 
 
 #: The working memory that was used last, and for what.
-_kept: list[tuple[DeviceProgram, Backend, DeviceOptions, Buffers]] = []
+_kept: list[tuple[DeviceNetwork, Backend, DeviceOptions, Buffers]] = []
 
 
 def buffers_for(
-    program: FlatNetwork, device: DeviceProgram, backend: Backend, options: DeviceOptions
+    flat: FlatNetwork, device: DeviceNetwork, backend: Backend, options: DeviceOptions
 ) -> Buffers:
     """Working memory for a run; that of the last run if it was for the same network.
 
@@ -205,11 +205,11 @@ def buffers_for(
         if old_device is device and old_backend is backend and old_options == options:
             return buffers
         del buffers
-    return Buffers(program, device, backend, options)
+    return Buffers(flat, device, backend, options)
 
 
 def keep_buffers(
-    device: DeviceProgram, backend: Backend, options: DeviceOptions, buffers: Buffers
+    device: DeviceNetwork, backend: Backend, options: DeviceOptions, buffers: Buffers
 ) -> None:
     """Working memory that a finished run does not need any more."""
     _kept[:] = [(device, backend, options, buffers)]

@@ -4,17 +4,67 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from tropicell._runtime.interruption import Halt, check, using
-from tropicell.engines.cells._buffers import UnsureCell
+from tropicell.engines.cells._buffers import UnsureCell, plane_seeds
 from tropicell.engines.cells._exact_cells import ExactCell
 from tropicell.engines.cells._result import exact_columns
 from tropicell.engines.cells.task import CellTask
 from tropicell.engines.cells.worker import CellWorker
+from tropicell.engines.gpu._layout import Backend, DeviceNetwork, words_for
 from tropicell.engines.units import Outcome, Unit, first_generation
 from tropicell.errors import TimeLimitError
-from tropicell.regions.columns import Columns
+from tropicell.network.flat import FlatNetwork
+from tropicell.regions.columns import Columns, PackedPatterns
+
+# --- cells that a device starts from --------------------------------------------------------------
+
+
+class DeviceSeeds(NamedTuple):
+    """Cells that enter one layer, as arrays of the device.
+
+    Attributes
+    ----------
+    pieces : dict of arrays
+        Pieces of the layer before each level from 2 on, packed.
+    numbers : array
+        0, 1, …: all levels hold the rows of these cells in the same order.
+    labels, rays, ends : arrays
+        Labels of the edges, whether the corner before an edge is a ray, where each cell ends.
+    corners : int
+        All of them.
+    """
+
+    pieces: dict[int, Any]
+    numbers: Any
+    labels: Any
+    rays: Any
+    ends: Any
+    corners: int
+
+
+def seeds_on_device(
+    flat: FlatNetwork,
+    device: DeviceNetwork,
+    backend: Backend,
+    layer: int,
+    cells: Sequence[ExactCell],
+) -> DeviceSeeds:
+    """Send pointed cells that enter a layer."""
+    seeds = plane_seeds(flat, cells)
+    patterns = seeds.patterns.reshape(len(cells), -1)
+    pieces = {}
+    for level in range(2, layer + 1):
+        begin, end = flat.first_neuron(level - 1), flat.first_neuron(level)
+        packed = PackedPatterns.pack(patterns[:, begin:end], device.bits).words
+        words = words_for(end - begin, device.bits)
+        pieces[level] = backend.upload(np.ascontiguousarray(packed.view(np.uint32)[:, :words]))
+    arrays = np.arange(len(cells)), seeds.labels, seeds.signs, seeds.facet_ends
+    numbers, labels, rays, ends = (backend.upload(array.astype(np.int32)) for array in arrays)
+    return DeviceSeeds(pieces, numbers, labels, rays, ends, len(seeds.labels))
 
 
 class ExactPart:
@@ -59,7 +109,7 @@ class ExactPart:
         while more:
             check()
             cell = more.pop()
-            if cell.layer > task.program.depth:
+            if cell.layer > task.flat.depth:
                 self.waiting += 1
                 if task.store:
                     self._finished.append(cell)
@@ -97,7 +147,7 @@ class ExactPart:
         if not cells:
             return count, None
         task = self._task
-        columns, unproved = exact_columns(task.program, cells, task.bits, volumes=task.volumes)
+        columns, unproved = exact_columns(task.flat, cells, task.bits, volumes=task.volumes)
         if task.arithmetic == "exact":
             self._unproved += unproved
         return count, columns

@@ -111,7 +111,7 @@ class Backend(Protocol):
         """
 
     def fork(self) -> None:
-        """Here a branch begins."""
+        """Set the point from which a `branch` goes its own way."""
 
     def branch(self) -> AbstractContextManager[Any]:
         """What is launched in this context need not wait for what was launched since `fork`.
@@ -123,7 +123,7 @@ class Backend(Protocol):
         """Memory of the processor that kernels can write to."""
 
     def mark(self) -> None:
-        """Here `wait` ends."""
+        """Set the moment that `wait` waits for."""
 
     def wait(self) -> None:
         """Wait until all that was launched before `mark` is done."""
@@ -132,7 +132,7 @@ class Backend(Protocol):
         """Memory that can be taken."""
 
 
-class DeviceProgram(NamedTuple):
+class DeviceNetwork(NamedTuple):
     """What does not change during a run, on the device.
 
     Attributes
@@ -194,16 +194,16 @@ def words_for(items: int, bits: int = 1) -> int:
     return -(-items * bits // 32)
 
 
-def device_program(network: Network, program: FlatNetwork, backend: Backend) -> DeviceProgram:
+def device_network(network: Network, flat: FlatNetwork, backend: Backend) -> DeviceNetwork:
     """Send a network to the device."""
-    maps, lines = program.maps, program.lines
+    maps, lines = flat.maps, flat.lines
     bits = device_bits(network.pieces)
-    levels = np.zeros(program.depth + 2, LEVEL)
+    levels = np.zeros(flat.depth + 2, LEVEL)
     block = _Block()
     pointers: list[tuple[int, str, int]] = []
     matrices: list[tuple[int, int, tuple[int, int]] | None] = [None]
-    read_later = [False] * (program.depth + 2)
-    for index in range(1, program.depth + 1):
+    read_later = [False] * (flat.depth + 2)
+    for index in range(1, flat.depth + 1):
         layer, level = network.layers[index - 1], levels[index]
         begin, end = int(maps.row_start[index]), int(maps.row_start[index + 1])
         first, last = int(lines.line_start[index]), int(lines.line_start[index + 1])
@@ -219,9 +219,9 @@ def device_program(network: Network, program: FlatNetwork, backend: Backend) -> 
         level["after_last"] = index - 1 in sources
         for source in sources:
             read_later[source] |= source < index - 1
-        level["first_line"], level["first_neuron"] = first, program.first_neuron(index)
-        level["pieces"], level["gamma"] = maps.slopes.shape[1], _gamma(program, index)
-        base, base_error = _base(layer, program, index)
+        level["first_line"], level["first_neuron"] = first, flat.first_neuron(index)
+        level["pieces"], level["gamma"] = maps.slopes.shape[1], _gamma(flat, index)
+        base, base_error = _base(layer, flat, index)
         at = lines.line_at[first:last]
         bias = maps.bias[lines.line_row[first:last]]
         slack = level["gamma"] * (np.abs(bias) + np.abs(at)) + TINY
@@ -254,13 +254,13 @@ def device_program(network: Network, program: FlatNetwork, backend: Backend) -> 
         levels[index][name] = address + place
     levels["done_words"][1:] = levels["piece_words"][:-1]
     levels["up_words"][1:] = levels["words"][:-1]
-    levels["index"][-1] = program.depth + 1
+    levels["index"][-1] = flat.depth + 1
 
     def matrix_at(place: int, shape: tuple[int, int], dtype: Any) -> Any:
         size = np.dtype(dtype).itemsize * shape[0] * shape[1]
         return memory[place : place + size].view(dtype).reshape(shape)
 
-    return DeviceProgram(
+    return DeviceNetwork(
         levels,
         memory,
         [None if m is None else matrix_at(m[0], m[2], np.float64) for m in matrices],
@@ -288,16 +288,16 @@ def _dense(matrix: Any) -> NDArray[np.float64]:
     return np.asarray(matrix.toarray() if isinstance(matrix, sp.csr_array) else matrix)
 
 
-def _gamma(program: FlatNetwork, index: int) -> float:
+def _gamma(flat: FlatNetwork, index: int) -> float:
     """Relative rounding error of the sums of a layer: there are no changes of rank one here."""
-    return float(program.maps.gamma[index]) - (EXTRA_ROUNDINGS - _EXTRA) * ROUND
+    return float(flat.maps.gamma[index]) - (EXTRA_ROUNDINGS - _EXTRA) * ROUND
 
 
 def _base(
-    layer: Any, program: FlatNetwork, index: int
+    layer: Any, flat: FlatNetwork, index: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The part of a layer's rows that all cells share, bias and layer 0, and its error bound."""
-    maps = program.maps
+    maps = flat.maps
     largest = np.abs(maps.input_rows).max(axis=1, initial=0.0)
     begin, end = maps.row_start[index], maps.row_start[index + 1]
     base = np.zeros((3, end - begin))
@@ -305,7 +305,7 @@ def _base(
     matrix = layer.affine.terms.get(0)
     if matrix is not None:
         base[:] = np.asarray(matrix @ maps.input_rows).T
-        bounds = np.where(largest != 0, (_gamma(program, index) * largest + TINY) * INFLATE, 0.0)
+        bounds = np.where(largest != 0, (_gamma(flat, index) * largest + TINY) * INFLATE, 0.0)
         error[:] = np.asarray(abs(matrix) @ bounds)
     base[2] += maps.bias[begin:end]
     return base, error

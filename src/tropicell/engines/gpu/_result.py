@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from tropicell.engines.cells._buffers import UnsureCell
 from tropicell.engines.gpu._buffers import Buffers
-from tropicell.engines.gpu._layout import Backend, DeviceProgram, words_for
+from tropicell.engines.gpu._layout import Backend, DeviceNetwork, words_for
 from tropicell.network.flat import FlatNetwork
 from tropicell.regions.columns import Columns, PackedPatterns
 
@@ -19,7 +19,7 @@ class Reader:
 
     Parameters
     ----------
-    program, device, buffers, backend
+    flat, device, buffers, backend
         Of one run.
     bits : int
         Bits a neuron in the packed patterns that are handed over.
@@ -27,19 +27,19 @@ class Reader:
 
     def __init__(
         self,
-        program: FlatNetwork,
-        device: DeviceProgram,
+        flat: FlatNetwork,
+        device: DeviceNetwork,
         buffers: Buffers,
         backend: Backend,
         bits: int,
     ) -> None:
-        self._program = program
+        self._flat = flat
         self._device = device
         self._buffers = buffers
         self._backend = backend
         self._bits = bits
         # In words of 32 bits; rows of packed patterns are made of words of 64.
-        self._words = 2 * max(1, -(-words_for(program.neurons, device.bits) // 2))
+        self._words = 2 * max(1, -(-words_for(flat.neurons, device.bits) // 2))
 
     def _packed(self, level: int, first: int, count: int, nodes: Any = None) -> PackedPatterns:
         """Pieces of all layers before a level, for some of its nodes."""
@@ -57,7 +57,7 @@ class Reader:
             np.int32(self._words),
         )
         words = backend.download(out).view(np.uint64)
-        return PackedPatterns(words, self._program.neurons, self._device.bits)
+        return PackedPatterns(words, self._flat.neurons, self._device.bits)
 
     def _labels(self, starts: NDArray[Any], counts: NDArray[Any]) -> list[list[int]]:
         """Labels of the edges of some cells."""
@@ -70,7 +70,7 @@ class Reader:
 
     def unsure(self, level: int, first: int, begin: int, end: int) -> list[UnsureCell]:
         """Unsure cells number begin … end - 1 of the nodes from `first` on."""
-        backend, program = self._backend, self._program
+        backend, flat = self._backend, self._flat
         record = self._buffers.levels[level]
         columns = self._buffers.lists["unsure"]
         nodes = columns["node"][begin:end].astype(np.int32)
@@ -85,7 +85,7 @@ class Reader:
         words = int(record["words"])
         lines = backend.download(columns["open"][begin * words : end * words])
         lines = _unpacked(lines.reshape(-1, words), int(record["lines"]), 1)
-        prefix = program.first_neuron(level)
+        prefix = flat.first_neuron(level)
         first_line = int(record["first_line"])
         return [
             (
@@ -108,7 +108,7 @@ class Reader:
             self._backend.download(column[level][places]).astype(np.int64)
             for column in (buffers.starts, buffers.counts)
         )
-        prefix = self._program.first_neuron(level)
+        prefix = self._flat.first_neuron(level)
         labels = self._labels(starts, counts)
         return [(patterns[k, :prefix].tobytes(), labels[k]) for k in range(len(numbers))]
 
@@ -116,7 +116,7 @@ class Reader:
         """Finished regions, and those whose geometry needs exact arithmetic."""
         backend, buffers = self._backend, self._buffers
         xp = backend.xp
-        depth = self._program.depth
+        depth = self._flat.depth
         ends = xp.cumsum(buffers.counts[depth + 1][first : first + count], dtype=np.int64)
         total = int(ends[-1])
         witnesses, areas = xp.empty((count, 2)), xp.empty(count)
@@ -154,8 +154,8 @@ class Reader:
         return self._finished(columns), blunt
 
     def _blunt(self, first: int, numbers: NDArray[Any]) -> list[UnsureCell]:
-        depth = self._program.depth
-        before = self._program.first_neuron(depth)
+        depth = self._flat.depth
+        before = self._flat.first_neuron(depth)
         return [
             (depth, pattern[:before], bytearray(pattern[before:]), labels, [])
             for pattern, labels in self.nodes(depth + 1, first, numbers)

@@ -27,10 +27,9 @@ from tropicell._runtime.interruption import Halt, current
 from tropicell.engines.cells._exact_cells import ExactCell
 from tropicell.engines.cells.task import CellTask
 from tropicell.engines.gpu._buffers import DeviceOptions, buffers_for, keep_buffers
-from tropicell.engines.gpu._exact import ExactPart
-from tropicell.engines.gpu._layout import Backend, Counts, device_program
+from tropicell.engines.gpu._exact import DeviceSeeds, ExactPart, seeds_on_device
+from tropicell.engines.gpu._layout import Backend, Counts, device_network
 from tropicell.engines.gpu._result import Reader
-from tropicell.engines.gpu._seeds import DeviceSeeds, seeds_on_device
 from tropicell.errors import InvalidInputError
 from tropicell.geometry.arithmetic import ArithmeticName
 from tropicell.network.domains import Domain
@@ -98,14 +97,14 @@ class DeviceRun:
             raise InvalidInputError(
                 f"the kernels of a device are for 2 inputs, not {task.network.n_inputs}"
             )
-        self.program = task.program
+        self.flat = task.flat
         self._backend = backend
         self._started = time.perf_counter()
         # It does not know its run: nothing must keep a run and its memory once it is let go.
         self._halt = Halt(max_seconds, current()) if halt is None else halt
         self._exact = ExactPart(task, self._halt)
         self._options = DeviceOptions(arithmetic == "exact", store, task.tolerance, memory)
-        self._domain_bytes = self.program.lines.domain_rows.tobytes()
+        self._domain_bytes = self.flat.lines.domain_rows.tobytes()
         self._device: Any = None
         self._root: list[ExactCell] = []
         self._tests = self._splits = 0
@@ -162,12 +161,12 @@ class DeviceRun:
 
     def _prepare(self) -> None:
         """Send the network, and take working memory."""
-        backend, program, network = self._backend, self.program, self._task.network
+        backend, flat, network = self._backend, self.flat, self._task.network
         key = ("device", id(backend), self._domain_bytes)
-        self._device = network.remember(key, lambda: device_program(network, program, backend))
-        self._buffers = buffers_for(program, self._device, backend, self._options)
-        self._reader = Reader(program, self._device, self._buffers, backend, self._task.bits)
-        self._at_once = [self._buffers.at_once] * (program.depth + 2)
+        self._device = network.remember(key, lambda: device_network(network, flat, backend))
+        self._buffers = buffers_for(flat, self._device, backend, self._options)
+        self._reader = Reader(flat, self._device, self._buffers, backend, self._task.bits)
+        self._at_once = [self._buffers.at_once] * (flat.depth + 2)
 
     def _launch(self, kernel: str, items: int, *arguments: Any) -> None:
         self._backend.launch(kernel, items, self._buffers.engine, *arguments)
@@ -188,7 +187,7 @@ class DeviceRun:
             exact.seeds[:] = self._root = seeds
 
     def _grow(self, cells: list[ExactCell]) -> Iterator[Columns | None]:
-        """Do all that is below some cells."""
+        """Cut some cells by all layers that follow, until only regions are left."""
         if self._device is None:
             self._prepare()
         large = [cell for cell in cells if len(cell.cone.rows) > _MOST_CORNERS]
@@ -234,7 +233,7 @@ class DeviceRun:
 
     def _seeds(self, layer: int, cells: list[ExactCell]) -> DeviceSeeds:
         """Cells on the device; those of the root are kept there for the next run."""
-        make = partial(seeds_on_device, self.program, self._device, self._backend, layer, cells)
+        make = partial(seeds_on_device, self.flat, self._device, self._backend, layer, cells)
         if len(cells) != len(self._root) or any(map(is_not, cells, self._root)):
             return make()
         key = ("device root", id(self._backend), self._task.tame, self._domain_bytes)
@@ -285,7 +284,7 @@ class DeviceRun:
         """
         backend, buffers = self._backend, self._buffers
         layers = buffers.level_arguments[level : level + 2]
-        most = self._at_once[level + 1] if level < self.program.depth else 0
+        most = self._at_once[level + 1] if level < self.flat.depth else 0
         shared = most and not self._apart(count)
         if shared:
             backend.fork()
@@ -320,7 +319,7 @@ class DeviceRun:
             end = min(begin + _UNSURE_AT_ONCE, counts.unsure)
             self._exact.decide(self._reader.unsure(level, first, begin, end))
             yield from self._exact_batches()
-        if level < self.program.depth:
+        if level < self.flat.depth:
             yield from self._walk(level + 1, counts, own=self._apart(count))
         else:
             yield from self._emit(counts.nodes)
@@ -353,7 +352,7 @@ class DeviceRun:
             nodes = first
 
     def _as_cells(self, level: int, node: int) -> list[ExactCell]:
-        """One node, for the CPU."""
+        """A node of the device's tree as an exact cell, for the CPU to finish."""
         ((pattern, labels),) = self._reader.nodes(level, node, np.zeros(1, np.int32))
         cone = self._exact.cells.rebuild(level, pattern, labels)
         return [ExactCell(level, pattern, cone)]

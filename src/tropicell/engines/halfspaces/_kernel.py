@@ -1,13 +1,14 @@
-"""The tree over neurons of `halfspaces`, in Numba.
+"""The search of `halfspaces`: a tree over neurons, in Numba.
 
 For one layer on one cell the kernel looks for all sign patterns of the layer's cuts. What it
-knows are *points* of the closed cell (with the cuts' signs there, as bit masks) and *certificates*
-("these signs force that sign"). A node of the tree is a set of decided cuts with the points that
-fit it. A cut with points on both sides crosses the node; one forced by a certificate does not; only
-where neither is known a linear program is solved, and it yields a new point or certificate,
-which serves all later nodes. A simple vertex is worth 2^k patterns if k cuts meet there.
+knows are *points* of the closed cell (with the cuts' signs there, as bit masks) and *Farkas
+vectors* ("these signs force that sign"). A node of the tree is a set of decided cuts with the
+points that fit it. A cut with points on both sides crosses the node; one forced by a Farkas vector
+does not; only where neither is known a linear program is solved, and it yields a new point or
+Farkas vector, which serves all later nodes. A simple vertex is worth 2^k patterns if k cuts meet
+there. Why that is right is section 1 of docs/halfspaces-proof.md.
 
-All state lives in arrays (`Work`), so the kernel can return at any time (budget, full buffer,
+All state lives in arrays (`_flat.Work`), so the kernel can return at any time (budget, full buffer,
 a decision that needs exact arithmetic) and go on where it stopped.
 """
 
@@ -17,13 +18,36 @@ from __future__ import annotations
 
 import numpy as np
 
-from tropicell._runtime.jit import inner_function, is_set, kernel_function
-from tropicell.engines.halfspaces._certificate import certify
-from tropicell.engines.halfspaces._layers import activate, compose, signs_of_node
+from tropicell._runtime.jit import is_set, kernel
+from tropicell.engines.halfspaces._flat import (
+    BOTH,
+    BY_FARKAS,
+    COST,
+    COUNT,
+    CUT,
+    EMITTED,
+    LAYER,
+    LPS,
+    NEGATIVE,
+    NODE_START,
+    NODE_STOP,
+    OFFSET,
+    PHASE,
+    PIVOTS,
+    POSITIVE,
+    SIDE,
+    SIDES,
+    SLOPE,
+    SPLITS,
+    TOP_LAYER,
+    VALUE,
+    VISITS,
+)
 from tropicell.engines.halfspaces._lp import (
     CROSSED,
     OPTIMAL,
     PASSED,
+    Dictionary,
     absorb,
     feasible,
     go_to_basis,
@@ -31,11 +55,11 @@ from tropicell.engines.halfspaces._lp import (
     minimise,
     ratio,
 )
-from tropicell.engines.halfspaces._proof import SIMPLE, UNSURE, certify_in_x, classify
+from tropicell.engines.halfspaces._proof import SIMPLE, UNSURE, classify, proves, proves_in_x
 from tropicell.engines.halfspaces._tree import (
     ONE,
     ZERO,
-    add_certificate,
+    add_farkas,
     add_point,
     back,
     choose,
@@ -48,23 +72,6 @@ from tropicell.engines.halfspaces._tree import (
     split,
 )
 
-# Slots of Work.state.
-(
-    LAYER,
-    PHASE,
-    COUNT,
-    EMITTED,
-    CUT,
-    SIDE,
-    TOP_LAYER,
-    LPS,
-    PIVOTS,
-    SPLITS,
-    BY_CERTIFICATE,
-    VISITS,
-    COST,
-    STATE_SIZE,
-) = range(14)
 # Phases: what to do next.
 ENTER, NODE, BACK = range(3)
 # Why the kernel returns.
@@ -74,75 +81,194 @@ DONE, PAUSE, GROW, NEED_EXACT, NEED_CONSTANT = range(5)
 _FRESH = 200
 #: A witness with this relative margin is good enough.
 _GOOD_MARGIN = 1e-6
+#: A row that falls more slowly along a direction does not end it.
+_SLOW = 1e-12
+#: So many points of a node are tried for a witness.
+_TRIED = 4
 #: At most 2 to this power leaves are counted or written at once.
 _MOST_AT_ONCE = 12
 MOST_EMITTED = 1 << _MOST_AT_ONCE
 
+# --------------------------------------------------------------------------------------------------
+# A layer's cuts and outputs as affine functions of x on one cell, with running bounds.
+# --------------------------------------------------------------------------------------------------
 
-@kernel_function
-def begin(program, work, options, layer):
+
+@kernel(sums="in any order")
+def compose(flat, maps, layer, snap):
+    """The layer's cuts as rows in x on this cell, with running bounds on their size.
+
+    Coefficients below `snap` times their bound are rounding only and become 0. Rows are scaled by
+    powers of two. Returns the first cut that may be constant without being plainly so, or -1; where
+    numbers may over- or underflow (`snap` is infinite) none is known to be what it seems.
+    docs/halfspaces-proof.md, section 2: `z_bound` is the sum for `z` in absolute values.
+    """
+    n_in, d = flat.width_0, flat.dimension
+    unsure = -1 if np.isfinite(snap[layer]) else flat.first_cut[layer]
+    for j in range(flat.first_neuron[layer], flat.first_neuron[layer + 1]):
+        z, g = maps.z[j], maps.z_bound[j]
+        for k in range(d + 1):
+            z[k] = 0.0
+            g[k] = 0.0
+        z[OFFSET] = flat.bias[j]
+        g[OFFSET] = abs(flat.bias[j])
+        for e in range(flat.indptr[j], flat.indptr[j + 1]):
+            u, weight = flat.indices[e], flat.weights[e]
+            if u >= n_in and maps.constant_output[u - n_in]:
+                z[OFFSET] += weight * maps.y[u, OFFSET]
+                g[OFFSET] += abs(weight) * maps.y_bound[u, OFFSET]
+                continue
+            size = abs(weight)
+            for k in range(d + 1):
+                z[k] += weight * maps.y[u, k]
+                g[k] += size * maps.y_bound[u, k]
+        largest, doubtful = 0.0, False
+        for k in range(SLOPE, SLOPE + d):
+            if abs(z[k]) <= snap[layer] * g[k]:
+                doubtful = doubtful or g[k] > 0.0
+            else:
+                largest = max(largest, abs(z[k]))
+        for cut in range(flat.neuron_cut[j], flat.neuron_cut[j + 1]):
+            row = flat.cuts_at + cut
+            maps.constant[row] = largest == 0.0
+            t = flat.cut_break[cut]
+            offset, size = z[OFFSET] - t, g[OFFSET] + abs(t)
+            if largest == 0.0:
+                near = abs(offset) <= snap[layer] * size
+                if (doubtful or (near and size > 0.0)) and unsure < 0:
+                    unsure = cut
+                offset = 0.0 if near else offset
+            scale = 1.0
+            if largest > 0.0:
+                scale = 2.0 ** -np.floor(np.log2(largest))
+            maps.rows[row, OFFSET] = offset * scale
+            maps.bounds[row, OFFSET] = size * scale
+            for k in range(SLOPE, SLOPE + d):
+                big = abs(z[k]) > snap[layer] * g[k]
+                maps.rows[row, k] = z[k] * scale if big else 0.0
+                maps.bounds[row, k] = g[k] * scale
+            # Twice, because entries below roundoff * bounds were set to 0 (section 2).
+            maps.row_error[row] = 2.0 * flat.roundoff[layer]
+    return unsure
+
+
+@kernel(sums="in any order")
+def activate(flat, maps, decided, layer):
+    """Read the pieces off the decided cuts, and write the layer's outputs as functions of x."""
+    n_in, d = flat.width_0, flat.dimension
+    first = flat.first_cut[layer]
+    for j in range(flat.first_neuron[layer], flat.first_neuron[layer + 1]):
+        p = 0
+        for cut in range(flat.neuron_cut[j], flat.neuron_cut[j + 1]):
+            if has_bit(decided[POSITIVE], cut - first):
+                p += 1
+        maps.piece[j] = p
+        if layer == flat.first_neuron.shape[0] - 2:
+            continue
+        slope, intercept = flat.slopes[j, p], flat.intercepts[j, p]
+        maps.constant_output[j] = slope == 0.0
+        for k in range(d + 1):
+            maps.y[n_in + j, k] = slope * maps.z[j, k]
+            maps.y_bound[n_in + j, k] = abs(slope) * maps.z_bound[j, k]
+        maps.y[n_in + j, OFFSET] += intercept
+        maps.y_bound[n_in + j, OFFSET] += abs(intercept)
+
+
+@kernel(sums="in any order", inner=True)
+def signs_of_node(flat, constant, decided, sign, layer):
+    """What the node asks of this layer's cuts, for the linear program."""
+    first = flat.first_cut[layer]
+    base = flat.cuts_at + first
+    for b in range(flat.first_cut[layer + 1] - first):
+        value = 0.0
+        if not constant[base + b]:
+            if has_bit(decided[POSITIVE], b):
+                value = 1.0
+            elif has_bit(decided[NEGATIVE], b):
+                value = -1.0
+        sign[base + b] = value
+
+
+# mypy: disable-error-code="no-untyped-def"
+
+# --------------------------------------------------------------------------------------------------
+# Nodes: what is known, what must be asked, what is found.
+# --------------------------------------------------------------------------------------------------
+
+
+@kernel(sums="in any order", inner=True)
+def dictionary_of(table, layer, n_rows):
+    """The dictionary of a layer."""
+    return Dictionary(
+        table.T[layer],
+        table.nonbasic[layer],
+        table.column_of[layer],
+        table.sign[layer],
+        n_rows,
+        table.halt,
+    )
+
+
+@kernel(sums="in any order")
+def begin(flat, work, options, layer):
     """Start a layer on the cell of those before it; its rows are made, constant cuts known."""
     maps, table, tree = work.maps, work.table, work.tree
-    d = program.inputs.shape[1] - 1
-    base = d + program.domain.shape[0]
-    first, last = program.first_cut[layer], program.first_cut[layer + 1]
+    d, base = flat.dimension, flat.cuts_at
+    first, last = flat.first_cut[layer], flat.first_cut[layer + 1]
     clear(tree.decided[layer])
     for cut in range(first, last):
         if maps.constant[base + cut]:
-            side = 0 if maps.rows[base + cut, 0] > 0.0 else 1
+            side = POSITIVE if maps.rows[base + cut, OFFSET] > 0.0 else NEGATIVE
             set_bit(tree.decided[layer, side], cut - first)
     if layer > work.state[TOP_LAYER]:
         for i in range(base + first):
             table.sign[layer, i] = table.sign[layer - 1, i]
-    signs_of_node(program, maps.constant, tree.decided[layer], table.sign[layer], layer)
+    signs_of_node(flat, maps.constant, tree.decided[layer], table.sign[layer], layer)
     tree.n_points[layer] = 0
     tree.n_frames[layer] = 0
-    for slot in range(2 * (last - first)):
-        tree.n_certificates[layer, slot] = 0
-    tree.node[layer, 0] = 0
-    tree.node[layer, 1] = 0
+    for slot in range(SIDES * (last - first)):
+        tree.n_farkas[layer, slot] = 0
+    tree.node[layer, NODE_START] = 0
+    tree.node[layer, NODE_STOP] = 0
     clear(tree.known[layer])
     clear(tree.found)
     table.drift[layer] = 0
     maps.formal_ready[layer] = False
-    T, nonbasic, column_of = table.T[layer], table.nonbasic[layer], table.column_of[layer]
-    load(T, nonbasic, column_of, maps.rows, base + last, d)
-    target = table.start[layer]
-    if go_to_basis(T, nonbasic, column_of, base + last, d, target, table.wanted, table.halt):
+    dictionary = dictionary_of(table, layer, base + last)
+    load(dictionary, maps.rows)
+    if go_to_basis(dictionary, table.start[layer], table.wanted):
         kind = classify(maps, table, options, layer, base + first, base + last, 0, tree.found)
         if kind == UNSURE:
             clear(tree.found)  # a point that claims nothing: only its basis is used
     add_point(tree, table, layer, d, options.store)
 
 
-@inner_function
-def solve(program, work, cert, options, layer, b, s):
+@kernel(sums="in any order", inner=True)
+def solve(flat, work, options, layer, b, s):
     """One linear program: is cut `b` of the layer ever on side -s in the node? False if unsure.
 
-    If not, it is decided, with a new certificate; if so, there is a new point on that side.
+    If not, it is decided, with a new Farkas vector; if so, there is a new point on that side. With
+    exact arithmetic nothing is believed that `_proof` has not proved.
     """
     maps, table, tree = work.maps, work.table, work.tree
-    d = program.inputs.shape[1] - 1
-    base = d + program.domain.shape[0]
-    first_row, n_rows = base + program.first_cut[layer], base + program.first_cut[layer + 1]
-    h, side = first_row + b, 0 if s > 0.0 else 1
-    T, nonbasic, column_of = table.T[layer], table.nonbasic[layer], table.column_of[layer]
-    sign = table.sign[layer]
-    signs_of_node(program, maps.constant, tree.decided[layer], sign, layer)
+    d = flat.dimension
+    first_row = flat.cuts_at + flat.first_cut[layer]
+    n_rows = flat.cuts_at + flat.first_cut[layer + 1]
+    h, side = first_row + b, POSITIVE if s > 0.0 else NEGATIVE
+    dictionary = dictionary_of(table, layer, n_rows)
+    T = dictionary.T
+    signs_of_node(flat, maps.constant, tree.decided[layer], dictionary.sign, layer)
     stale = table.drift[layer] > _FRESH
     if stale:
-        load(T, nonbasic, column_of, maps.rows, n_rows, d)
+        load(dictionary, maps.rows)
         table.drift[layer] = 0
-    if stale or not feasible(T, sign, n_rows, options.pivot):
-        newest = tree.members[layer, tree.node[layer, 1] - 1]
+    if stale or not feasible(dictionary, options.pivot):
+        newest = tree.members[layer, tree.node[layer, NODE_STOP] - 1]
         table.drift[layer] += d
-        target = tree.basis[layer, newest]
-        if not go_to_basis(T, nonbasic, column_of, n_rows, d, target, table.wanted, table.halt):
+        if not go_to_basis(dictionary, tree.basis[layer, newest], table.wanted):
             table.drift[layer] = _FRESH + 1
             return False
-    outcome, pivots, column = minimise(
-        T, nonbasic, column_of, sign, n_rows, d, h, s, options.pivot, table.halt
-    )
+    outcome, pivots, column = minimise(dictionary, h, s, options.pivot)
     work.state[LPS] += 1
     work.state[PIVOTS] += pivots
     work.state[COST] += pivots
@@ -151,17 +277,15 @@ def solve(program, work, cert, options, layer, b, s):
         count = reasons(table, tree, layer, d, h, first_row, options.pivot)
         if (
             options.exact
-            and not (count == d and certify_in_x(maps, table, layer, d, h, s))
-            and not certify(
-                program, maps, sign, layer, h, s, table.support, count, cert, table.halt
-            )
+            and not (count == d and proves_in_x(maps, table, layer, d, h, s))
+            and not proves(flat, work, layer, h, s, count)
         ):
             return False
-        add_certificate(tree, layer, b, side)
+        add_farkas(tree, layer, b, side)
         set_bit(tree.decided[layer, side], b)
         return True
     if outcome == CROSSED:
-        table.drift[layer] += absorb(T, nonbasic, column_of, sign, n_rows, d, first_row, table.halt)
+        table.drift[layer] += absorb(dictionary, first_row)
     elif outcome != PASSED:
         return False
     kind = classify(maps, table, options, layer, first_row, n_rows, 0, tree.found)
@@ -169,20 +293,20 @@ def solve(program, work, cert, options, layer, b, s):
         return False
     if kind != SIMPLE and outcome == CROSSED:
         # Several boundaries meet here: look at a point on the edge that leads beyond this one.
-        step, _ = ratio(T, sign, n_rows, column, -s, h, options.pivot)
-        step = 0.5 * step if step < np.inf else 1.0 + abs(T[0, h])
+        step, _ = ratio(dictionary, column, -s, h, options.pivot)
+        step = 0.5 * step if step < np.inf else 1.0 + abs(T[VALUE, h])
         for k in range(d):
-            table.x[k] = T[0, k] - s * step * T[column, k]
+            table.x[k] = T[VALUE, k] - s * step * T[column, k]
         kind = classify(maps, table, options, layer, first_row, n_rows, column, tree.found)
         if kind == UNSURE:
             return False
-    if not (has_bit(tree.found[1 - side], b) or has_bit(tree.found[2], b)):
+    if not (has_bit(tree.found[1 - side], b) or has_bit(tree.found[BOTH], b)):
         return False
     add_point(tree, table, layer, d, options.store)
     return True
 
 
-@inner_function
+@kernel(sums="in any order", inner=True)
 def reasons(table, tree, layer, d, h, first_row, tolerance):
     """The rows whose signs hold `h` at its minimum, in table.support and (masks) tree.found."""
     T, sign = table.T[layer], table.sign[layer]
@@ -196,11 +320,11 @@ def reasons(table, tree, layer, d, h, first_row, tolerance):
             table.support[count] = row
             count += 1
             if row >= first_row:
-                set_bit(tree.found[0 if sign[row] > 0.0 else 1], row - first_row)
+                set_bit(tree.found[POSITIVE if sign[row] > 0.0 else NEGATIVE], row - first_row)
     return count
 
 
-@inner_function
+@kernel(sums="in any order", inner=True)
 def witness(maps, table, tree, layer, n_rows, p, best, out):
     """A point inside the leaf: from vertex `p` along the sum of its edges, half way through.
 
@@ -212,7 +336,7 @@ def witness(maps, table, tree, layer, n_rows, p, best, out):
     scale = 0.0
     for k in range(d):
         direction[k] = 0.0
-        scale = max(scale, abs(edges[0, k]))
+        scale = max(scale, abs(edges[VALUE, k]))
     for c in range(1, d + 1):
         towards = sign[tree.basis[layer, p, c - 1]]
         if towards != 0.0:
@@ -224,22 +348,22 @@ def witness(maps, table, tree, layer, n_rows, p, best, out):
     step = np.inf
     for i in range(d, n_rows):
         if sign[i] != 0.0:
-            value, rate = maps.rows[i, 0], 0.0
+            value, rate = maps.rows[i, OFFSET], 0.0
             for k in range(d):
-                value += maps.rows[i, k + 1] * edges[0, k]
-                rate += maps.rows[i, k + 1] * direction[k]
-            if sign[i] * rate < -1e-12:
+                value += maps.rows[i, SLOPE + k] * edges[VALUE, k]
+                rate += maps.rows[i, SLOPE + k] * direction[k]
+            if sign[i] * rate < -_SLOW:
                 step = min(step, max(sign[i] * value, 0.0) / (-sign[i] * rate))
     step = 0.5 * step if step < np.inf else 1.0 + scale
     for k in range(d):
-        x[k] = edges[0, k] + step * direction[k]
+        x[k] = edges[VALUE, k] + step * direction[k]
     margin = np.inf
     for i in range(d, n_rows):
         if sign[i] != 0.0:
-            value, size = maps.rows[i, 0], maps.bounds[i, 0]
+            value, size = maps.rows[i, OFFSET], maps.bounds[i, OFFSET]
             for k in range(d):
-                value += maps.rows[i, k + 1] * x[k]
-                size += maps.bounds[i, k + 1] * abs(x[k])
+                value += maps.rows[i, SLOPE + k] * x[k]
+                size += maps.bounds[i, SLOPE + k] * abs(x[k])
             margin = min(margin, sign[i] * value / size if size > 0.0 else 0.0)
     if not margin > best:
         return best
@@ -248,8 +372,8 @@ def witness(maps, table, tree, layer, n_rows, p, best, out):
     return margin
 
 
-@inner_function
-def emit(program, work, layer, free, point):
+@kernel(sums="in any order", inner=True)
+def emit(flat, work, layer, free, point):
     """Write the 2^free leaves around a simple vertex at which all undecided cuts meet.
 
     Or one leaf (`free` = 0), with a witness from any of its points (`point` = -1).
@@ -260,21 +384,21 @@ def emit(program, work, layer, free, point):
     for number in range(1 << free):
         position = 0
         for w in range(all_bits.shape[0]):
-            tree.pending[w] = all_bits[w] & ~(decided[0, w] | decided[1, w])
+            tree.pending[w] = all_bits[w] & ~(decided[POSITIVE, w] | decided[NEGATIVE, w])
             todo = tree.pending[w]
             while todo != ZERO:
                 decided[(number >> position) & 1, w] |= todo & (~todo + ONE)
                 todo &= todo - ONE
                 position += 1
-        activate(program, maps, decided, layer)
-        signs_of_node(program, maps.constant, decided, table.sign[layer], layer)
+        activate(flat, maps, decided, layer)
+        signs_of_node(flat, maps.constant, decided, table.sign[layer], layer)
         k = work.state[EMITTED]
         for j in range(maps.piece.shape[0]):
             out.patterns[k, j] = maps.piece[j]
         for c in range(out.witnesses.shape[1]):
             out.witnesses[k, c] = 0.0  # in case none of the points has a margin
-        best, q = 0.0, tree.node[layer, 0]
-        stop, p = min(tree.node[layer, 1], q + 4), point
+        best, q = 0.0, tree.node[layer, NODE_START]
+        stop, p = min(tree.node[layer, NODE_STOP], q + _TRIED), point
         while not best > _GOOD_MARGIN and (p >= 0 or q < stop):
             if p < 0:
                 p = tree.members[layer, q]
@@ -286,54 +410,54 @@ def emit(program, work, layer, free, point):
         work.state[COUNT] += 1
         work.state[COST] += 1
         for w in range(all_bits.shape[0]):
-            decided[0, w] &= ~tree.pending[w]
-            decided[1, w] &= ~tree.pending[w]
+            decided[POSITIVE, w] &= ~tree.pending[w]
+            decided[NEGATIVE, w] &= ~tree.pending[w]
 
 
-@inner_function
+@kernel(sums="in any order", inner=True)
 def next_question(tree, state, layer):
-    """An undecided cut with no known points on both sides, or -1; certificates are used up first.
+    """An undecided cut with no known points on both sides, or -1; Farkas vectors are used up first.
 
     Returns the cut, and the side on which it has points (+1 if there are none).
     """
     decided, known, all_bits = tree.decided[layer], tree.known[layer], tree.all_bits[layer]
     for w in range(all_bits.shape[0]):
         while True:
-            todo = all_bits[w] & ~(decided[0, w] | decided[1, w])
-            todo &= ~(known[0, w] & known[1, w])
+            todo = all_bits[w] & ~(decided[POSITIVE, w] | decided[NEGATIVE, w])
+            todo &= ~(known[POSITIVE, w] & known[NEGATIVE, w])
             if todo == ZERO:
                 break
             b = 64 * w + lowest_bit(todo)
-            positive, negative = has_bit(known[0], b), has_bit(known[1], b)
-            if not negative and forced(tree, layer, b, 0):
-                set_bit(decided[0], b)
-            elif not positive and forced(tree, layer, b, 1):
-                set_bit(decided[1], b)
+            positive, negative = has_bit(known[POSITIVE], b), has_bit(known[NEGATIVE], b)
+            if not negative and forced(tree, layer, b, POSITIVE):
+                set_bit(decided[POSITIVE], b)
+            elif not positive and forced(tree, layer, b, NEGATIVE):
+                set_bit(decided[NEGATIVE], b)
             else:
                 return b, -1.0 if negative else 1.0
-            state[BY_CERTIFICATE] += 1
+            state[BY_FARKAS] += 1
     return -1, 0.0
 
 
-@kernel_function
-def run(program, work, cert, options, snap, limit_cost, limit_visits):
+@kernel(sums="in any order")
+def run(flat, work, options, limit_cost, limit_visits):
     """Go on until all is done, a budget is used up, a buffer is full or help is needed.
 
     The cost is that of regions and pivots: it is the same whenever a unit is run, and
     the time that it takes nearly is.
     """
     state, tree = work.state, work.tree
-    d = program.inputs.shape[1] - 1
-    last_layer = program.first_neuron.shape[0] - 2
+    d = flat.dimension
+    last_layer = flat.first_neuron.shape[0] - 2
     stop_visits = state[VISITS] + limit_visits
     while True:
         layer, phase = state[LAYER], state[PHASE]
         free, point, cut = 0, -1, -1
         if phase == ENTER:
-            unsure = compose(program, work.maps, layer, snap)
+            unsure = compose(flat, work.maps, layer, options.snap)
             if unsure >= 0 and options.exact:
                 return NEED_CONSTANT
-            begin(program, work, options, layer)
+            begin(flat, work, options, layer)
             state[PHASE] = NODE
             if is_set(work.table.halt):
                 return PAUSE
@@ -342,11 +466,11 @@ def run(program, work, cert, options, snap, limit_cost, limit_visits):
             state[VISITS] += 1
             if state[VISITS] >= stop_visits:
                 return PAUSE
-            n_cuts = program.first_cut[layer + 1] - program.first_cut[layer]
+            n_cuts = flat.first_cut[layer + 1] - flat.first_cut[layer]
             capacity = tree.masks.shape[1]
             if (
                 capacity - tree.n_points[layer] < 2 * n_cuts + 2
-                or tree.members.shape[1] - tree.node[layer, 1] < 2 * capacity
+                or tree.members.shape[1] - tree.node[layer, NODE_STOP] < 2 * capacity
             ):
                 return GROW
             while True:
@@ -355,7 +479,7 @@ def run(program, work, cert, options, snap, limit_cost, limit_visits):
                     break
                 if is_set(work.table.halt):
                     return PAUSE
-                if not solve(program, work, cert, options, layer, b, s):
+                if not solve(flat, work, options, layer, b, s):
                     if is_set(work.table.halt):
                         return PAUSE  # it was given up
                     state[CUT], state[SIDE] = b, 1 if s > 0.0 else -1
@@ -375,11 +499,11 @@ def run(program, work, cert, options, snap, limit_cost, limit_visits):
             else:
                 state[LAYER] = layer - 1
         elif layer < last_layer:
-            activate(program, work.maps, tree.decided[layer], layer)
+            activate(flat, work.maps, tree.decided[layer], layer)
             signs_of_node(
-                program, work.maps.constant, tree.decided[layer], work.table.sign[layer], layer
+                flat, work.maps.constant, tree.decided[layer], work.table.sign[layer], layer
             )
-            p = tree.members[layer, tree.node[layer, 0]]
+            p = tree.members[layer, tree.node[layer, NODE_START]]
             for k in range(d):
                 work.table.start[layer + 1, k] = tree.basis[layer, p, k]
             state[LAYER] = layer + 1
@@ -391,5 +515,5 @@ def run(program, work, cert, options, snap, limit_cost, limit_visits):
         elif state[EMITTED] + (1 << free) > work.out.patterns.shape[0]:
             return PAUSE
         else:
-            emit(program, work, layer, free, point)
+            emit(flat, work, layer, free, point)
             state[PHASE] = BACK

@@ -1,32 +1,60 @@
 """A small dense simplex method for cells, in Numba.
 
-A *dictionary* writes all rows (affine functions of x, see `_halfspaces_program`) as functions of
-d of them, the nonbasic ones: ``row_i = T[0, i] + sum_c T[c, i] * row_{nonbasic[c]}``. Where
+A *dictionary* writes all rows (affine functions of x, see `_flat`) as functions of d of them, the
+nonbasic ones: ``row_i = T[VALUE, i] + sum_c T[c, i] * row_{nonbasic[c]}``, c = 1 … d. Where
 all nonbasic rows are 0 is its vertex. Columns are contiguous, so that a pivot is a few long
 vector operations. A row's `sign` says what the cell asks of it: +1 (>= 0), -1 (<= 0) or 0
 (nothing). Nonbasic rows with sign 0 are free to move both ways, so cells without vertices
 (whole space, strips) need no special case and no big box.
 
-Nothing here is proved: what the simplex method finds is checked by `_halfspaces_proof`.
+Nothing here is proved: what the simplex method finds is checked by `_proof`.
 """
 
 # mypy: disable-error-code="no-untyped-def"
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
-from tropicell._runtime.jit import inner_function, is_set, kernel_function
+from tropicell._runtime.jit import is_set, kernel
+from tropicell.engines.halfspaces._flat import VALUE
 
 OPTIMAL, CROSSED, PASSED, STUCK = range(4)
 
 #: Pivots that are only for convenience are not made with smaller elements than this.
 _WELL_CONDITIONED = 1e-2
 
+#: A pivot as large as this is taken at once, without looking for a larger one.
+_LARGE_PIVOT = 0.1
 
-@kernel_function
-def load(T, nonbasic, column_of, rows, n_rows, d):
+#: A matrix whose largest pivot is smaller counts as singular.
+_SINGULAR = 1e-11
+
+#: A row that falls more slowly along an edge does not end it.
+_SLOW = 1e-12
+
+#: A cut is reached if it is nearer than whatever stops the way to it, by this part.
+_NEARER = 1e-9
+
+
+class Dictionary(NamedTuple):
+    """The dictionary of one layer: parts of a `LayerTable`."""
+
+    T: Any
+    nonbasic: Any
+    column_of: Any
+    sign: Any
+    n_rows: int  # rows up to those of the layer's last cut
+    halt: Any
+
+
+@kernel(sums="in any order")
+def load(dictionary, rows):
     """Start with the coordinates as nonbasic rows: the dictionary is the rows themselves."""
+    T, nonbasic, column_of = dictionary.T, dictionary.nonbasic, dictionary.column_of
+    n_rows, d = dictionary.n_rows, len(nonbasic) - 1
     for c in range(d + 1):
         for i in range(n_rows):
             T[c, i] = rows[i, c]
@@ -37,9 +65,11 @@ def load(T, nonbasic, column_of, rows, n_rows, d):
         column_of[c - 1] = c
 
 
-@inner_function
-def pivot(T, nonbasic, column_of, n_rows, d, c, r):
+@kernel(sums="in any order", inner=True)
+def pivot(dictionary, c, r):
     """Make row `r` nonbasic instead of the one in column `c`."""
+    T, nonbasic, column_of = dictionary.T, dictionary.nonbasic, dictionary.column_of
+    n_rows, d = dictionary.n_rows, len(nonbasic) - 1
     inverse = 1.0 / T[c, r]
     for i in range(n_rows):
         T[c, i] *= inverse
@@ -56,9 +86,14 @@ def pivot(T, nonbasic, column_of, n_rows, d, c, r):
     column_of[r] = c
 
 
-@kernel_function
-def go_to_basis(T, nonbasic, column_of, n_rows, d, target, wanted, halt):
-    """Pivot until the nonbasic rows are those in `target`; False if that is singular, or late."""
+@kernel(sums="in any order")
+def go_to_basis(dictionary, target, wanted):
+    """Pivot until the nonbasic rows are those in `target`; False if that is singular, or late.
+
+    `wanted` is a mask of rows, all False before and after.
+    """
+    T, nonbasic, column_of = dictionary.T, dictionary.nonbasic, dictionary.column_of
+    d = len(nonbasic) - 1
     for k in range(d):
         wanted[target[k]] = True
     good = True
@@ -73,36 +108,38 @@ def go_to_basis(T, nonbasic, column_of, n_rows, d, target, wanted, halt):
             for c in range(1, d + 1):
                 if not wanted[nonbasic[c]] and abs(T[c, r]) > best:
                     best, best_c, best_r = abs(T[c, r]), c, r
-            if best > 0.1:
+            if best > _LARGE_PIVOT:
                 break
         if not missing:
             break
-        if best < 1e-11 or is_set(halt):
+        if best < _SINGULAR or is_set(dictionary.halt):
             good = False
             break
-        pivot(T, nonbasic, column_of, n_rows, d, best_c, best_r)
+        pivot(dictionary, best_c, best_r)
     for k in range(d):
         wanted[target[k]] = False
     return good
 
 
-@inner_function
-def feasible(T, sign, n_rows, tolerance):
+@kernel(sums="in any order", inner=True)
+def feasible(dictionary, tolerance):
     """Whether the vertex satisfies every row's sign."""
+    T, sign = dictionary.T, dictionary.sign
     worst = 0.0
-    for i in range(n_rows):
-        worst = min(worst, sign[i] * T[0, i])
+    for i in range(dictionary.n_rows):
+        worst = min(worst, sign[i] * T[VALUE, i])
     return worst >= -tolerance
 
 
-@inner_function
-def ratio(T, sign, n_rows, c, direction, skip, tolerance):
+@kernel(sums="in any order", inner=True)
+def ratio(dictionary, c, direction, skip, tolerance):
     """How far the nonbasic row of column `c` can move, and the row that stops it (or -1)."""
+    T, sign = dictionary.T, dictionary.sign
     step, row, rate_of = np.inf, -1, 0.0
-    for i in range(n_rows):
+    for i in range(dictionary.n_rows):
         rate = -sign[i] * T[c, i] * direction
         if rate > tolerance and i != skip:
-            limit = max(sign[i] * T[0, i], 0.0)
+            limit = max(sign[i] * T[VALUE, i], 0.0)
             if limit < step * rate:
                 step, row, rate_of = limit / rate, i, rate
             elif row >= 0 and limit <= step * rate and rate > rate_of:
@@ -110,19 +147,21 @@ def ratio(T, sign, n_rows, c, direction, skip, tolerance):
     return step, row
 
 
-@inner_function
-def minimise(T, nonbasic, column_of, sign, n_rows, d, h, s, tolerance, halt):
+@kernel(sums="in any order", inner=True)
+def minimise(dictionary, h, s, tolerance):
     """Lower ``s * row_h`` over the cell until it is 0 and could go on (CROSSED), or is minimal.
 
     When crossed, `h` is made nonbasic: the vertex lies on its boundary, in both halves. PASSED:
     the vertex is beyond the boundary already (it was so at the start).
     Returns the outcome, the number of pivots and, when crossed, the column of `h`.
     """
+    T, nonbasic, sign = dictionary.T, dictionary.nonbasic, dictionary.sign
+    d = len(nonbasic) - 1
     limit = 60 + 12 * d
     for turn in range(limit):
-        if is_set(halt):
+        if is_set(dictionary.halt):
             return STUCK, turn, 0
-        if s * T[0, h] < -tolerance * tolerance and column_of[h] == 0:
+        if s * T[VALUE, h] < -tolerance * tolerance and dictionary.column_of[h] == 0:
             return PASSED, turn, 0
         largest = 0.0
         for c in range(1, d + 1):
@@ -141,30 +180,35 @@ def minimise(T, nonbasic, column_of, sign, n_rows, d, h, s, tolerance, halt):
                 best_c, direction = c, 1.0 if gain > 0.0 else -1.0
         if best_c == 0:
             return OPTIMAL, turn, 0
-        step, row = ratio(T, sign, n_rows, best_c, direction, h, tolerance)
-        to_zero = max(s * T[0, h], 0.0) / abs(T[best_c, h])
-        if to_zero < step * (1.0 - 1e-9):
-            pivot(T, nonbasic, column_of, n_rows, d, best_c, h)
+        step, row = ratio(dictionary, best_c, direction, h, tolerance)
+        to_zero = max(s * T[VALUE, h], 0.0) / abs(T[best_c, h])
+        if to_zero < step * (1.0 - _NEARER):
+            pivot(dictionary, best_c, h)
             return CROSSED, turn + 1, best_c
         if row < 0:
             return STUCK, turn, 0
-        pivot(T, nonbasic, column_of, n_rows, d, best_c, row)
+        pivot(dictionary, best_c, row)
     return STUCK, limit, 0
 
 
-@inner_function
-def absorb(T, nonbasic, column_of, sign, n_rows, d, first_row, halt):
-    """Slide along edges until the vertex lies on as many undecided cuts as can be reached."""
+@kernel(sums="in any order", inner=True)
+def absorb(dictionary, first_row):
+    """Slide along edges until the vertex lies on as many undecided cuts as can be reached.
+
+    Cuts of the layer are the rows from `first_row` on. Returns the number of pivots.
+    """
+    T, nonbasic, column_of = dictionary.T, dictionary.nonbasic, dictionary.column_of
+    sign, d = dictionary.sign, len(nonbasic) - 1
     count = 0
     for c in range(1, d + 1):
         q = nonbasic[c]
-        if q >= first_row or is_set(halt):
+        if q >= first_row or is_set(dictionary.halt):
             continue
         direction = sign[q] if sign[q] != 0.0 else 1.0
         step, row, cut = np.inf, -1, False
-        for i in range(d, n_rows):
+        for i in range(d, dictionary.n_rows):
             t = T[c, i] * direction
-            v = T[0, i]
+            v = T[VALUE, i]
             if column_of[i] != 0:
                 continue
             if sign[i] != 0.0:
@@ -175,9 +219,9 @@ def absorb(T, nonbasic, column_of, sign, n_rows, d, first_row, halt):
                 value = abs(v)
             else:
                 continue
-            if rate > 1e-12 and value < step * rate:
+            if rate > _SLOW and value < step * rate:
                 step, row, cut = value / rate, i, sign[i] == 0.0 and rate > _WELL_CONDITIONED
         if cut and step > 0.0:
-            pivot(T, nonbasic, column_of, n_rows, d, c, row)
+            pivot(dictionary, c, row)
             count += 1
     return count

@@ -1,9 +1,15 @@
 """Float proofs for `halfspaces`: that a vertex is where it is, that a cut misses a cell.
 
-Both follow the same scheme (Rump's verified linear systems): an approximate inverse ``X`` of a
+All follow one scheme (Rump's verified linear systems): an approximate inverse ``X`` of a
 matrix ``B`` that is known up to entrywise errors, and a bound ``rho < 1`` on ``|I - B X|``, give
 a rigorous bound on the distance of an approximate solution from the exact one. All bounds are
-inflated to cover their own rounding. docs/halfspaces-proof.md has the reasoning in full.
+inflated to cover their own rounding. Sections are those of docs/halfspaces-proof.md, which has the
+reasoning in full.
+
+That a cut misses a cell is shown by a *Farkas vector*: factors, none negative, with which rows of
+the cell, and a constant, add up to the cut. `proves_in_x` looks for it among d rows in x. With
+fewer rows than inputs, that system is not square; `proves` writes the rows by pre-activations
+instead, where factors that are exactly 0 do not occur.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -12,59 +18,83 @@ from __future__ import annotations
 
 import numpy as np
 
-from tropicell._runtime.jit import inner_function, is_set
+from tropicell._runtime.jit import is_set, kernel
+from tropicell.engines.halfspaces._flat import BOTH, NEGATIVE, OFFSET, POSITIVE, SLOPE, VALUE
 from tropicell.geometry.rounding import ROUND
 
-#: Absolute slack that covers underflow.
-_TINY = 1e-280
-UNSURE, SIMPLE, DEGENERATE = 0, 1, 2
+UNSURE, SIMPLE, DEGENERATE = range(3)
+
+#: Absolute slack that covers underflow (section 3).
+_UNDERFLOW = 1e-280
+
+#: Cover the roundings of bounds: of sums in `rho`, and of what follows from `rho` and `eta`.
+_SUMS, _BOUNDS = 1.01, 1.1
+
+#: Relative errors of rows from here on prove nothing.
+_LARGEST_ERROR = 1e-3
+
+#: Up to this `rho` the exact matrix is known to be regular.
+_LARGEST_RHO = 0.5
+
+#: A smaller pivot means that a matrix is not to be inverted.
+_SINGULAR = 1e-200
 
 
-@inner_function
+@kernel(sums="in any order", inner=True)
+def _product_error(n):
+    """Relative error of a scalar product of n terms: `gamma` of section 3."""
+    return 2.0 * (n + 4) * ROUND
+
+
+@kernel(sums="in any order", inner=True)
 def vertex_error(maps, table, layer, d, delta):
-    """Bound each coordinate's distance from the exact vertex; False if nothing can be proved."""
+    """Bound each coordinate's distance from the exact vertex; False if nothing can be proved.
+
+    Section 3: `rho` bounds the row sums of |I - B* X|, `eta` the residuals |B* v + b*|, and
+    |v* - v| <= delta = (row sums of |X|) * eta / (1 - rho). Comparisons are such that a NaN fails.
+    """
     T, nonbasic = table.T[layer], table.nonbasic[layer]
-    gamma = 2.0 * (d + 4) * ROUND
+    gamma = _product_error(d)
     rho, eta = 0.0, 0.0
     for k in range(d):
         total = 0.0
         for c in range(1, d + 1):
             total += abs(T[c, k])
         delta[k] = total
-    for a in range(1, d + 1):
+    for a in range(1, d + 1):  # row a of B
         row = nonbasic[a]
         eps = maps.row_error[row] + gamma
-        if not eps < 1e-3 or is_set(table.halt):
+        if not eps < _LARGEST_ERROR or is_set(table.halt):
             return False
         total, fuzz = 0.0, 0.0
         for c in range(1, d + 1):
             entry = -1.0 if c == a else 0.0
             for k in range(d):
-                entry += maps.rows[row, k + 1] * T[c, k]
+                entry += maps.rows[row, SLOPE + k] * T[c, k]
             total += abs(entry)
-        value, size = maps.rows[row, 0], maps.bounds[row, 0]
+        value, size = maps.rows[row, OFFSET], maps.bounds[row, OFFSET]
         for k in range(d):
-            value += maps.rows[row, k + 1] * T[0, k]
-            size += maps.bounds[row, k + 1] * abs(T[0, k])
-            fuzz += maps.bounds[row, k + 1] * delta[k]
+            value += maps.rows[row, SLOPE + k] * T[VALUE, k]
+            size += maps.bounds[row, SLOPE + k] * abs(T[VALUE, k])
+            fuzz += maps.bounds[row, SLOPE + k] * delta[k]
         if not total + fuzz + abs(value) + size < np.inf:
             return False
-        rho = max(rho, 1.01 * (total + eps * (fuzz + d)))
+        rho = max(rho, _SUMS * (total + eps * (fuzz + d)))
         eta = max(eta, abs(value) + eps * size)
-    if not rho < 0.5:
+    if not rho < _LARGEST_RHO:  # else B* X is regular (Neumann), and the rows are independent
         return False
-    factor = 1.1 * eta / (1.0 - rho) + _TINY
+    factor = _BOUNDS * eta / (1.0 - rho) + _UNDERFLOW
     for k in range(d):
         delta[k] *= factor
     return True
 
 
-@inner_function
+@kernel(sums="in any order", inner=True)
 def classify(maps, table, options, layer, first_row, n_rows, moved, out):
     """Signs of this layer's cuts at a point of the closed cell, as three bit masks in `out`.
 
     The point is the dictionary's vertex, or (`moved` > 0, floats only) table.x on the edge of that
-    column. Masks: 0 surely positive, 1 surely negative, 2 zero with both sides in reach. SIMPLE
+    column. Masks: surely `POSITIVE`, surely `NEGATIVE`, zero with `BOTH` sides in reach. SIMPLE
     means that no other row vanishes at the vertex, so all combinations of signs of the
     vanishing cuts occur around it. UNSURE: not known to lie in the cell.
     """
@@ -73,40 +103,41 @@ def classify(maps, table, options, layer, first_row, n_rows, moved, out):
     x, delta = table.x, table.delta
     n_words = out.shape[1]
     for w in range(n_words):
-        out[0, w] = np.uint64(0)
-        out[1, w] = np.uint64(0)
-        out[2, w] = np.uint64(0)
+        out[POSITIVE, w] = np.uint64(0)
+        out[NEGATIVE, w] = np.uint64(0)
+        out[BOTH, w] = np.uint64(0)
     if moved == 0:
         for k in range(d):
-            x[k] = table.T[layer, 0, k]
+            x[k] = table.T[layer, VALUE, k]
     if exact and not vertex_error(maps, table, layer, d, delta):
         return UNSURE
-    gamma = 2.0 * (d + 4) * ROUND
+    gamma = _product_error(d)
     simple = moved == 0
     for i in range(d, n_rows):
         c = column_of[i]
         bit = i - first_row
-        if c not in (0, moved):
+        if c not in (0, moved):  # nonbasic, so exactly 0 at the vertex
             if bit >= 0:
-                out[2, bit >> 6] |= np.uint64(1) << np.uint64(bit & 63)
+                out[BOTH, bit >> 6] |= np.uint64(1) << np.uint64(bit & 63)
             continue
         if maps.constant[i] or (bit < 0 and sign[i] == 0.0):
             continue
-        value, size, spread = maps.rows[i, 0], maps.bounds[i, 0], 0.0
+        value, size, spread = maps.rows[i, OFFSET], maps.bounds[i, OFFSET], 0.0
         for k in range(d):
-            value += maps.rows[i, k + 1] * x[k]
-            size += maps.bounds[i, k + 1] * abs(x[k])
+            value += maps.rows[i, SLOPE + k] * x[k]
+            size += maps.bounds[i, SLOPE + k] * abs(x[k])
         if exact:
             for k in range(d):
-                spread += maps.bounds[i, k + 1] * delta[k]
-            error = 1.1 * ((maps.row_error[i] + gamma) * size + 2.0 * spread) + _TINY
+                spread += maps.bounds[i, SLOPE + k] * delta[k]
+            # The last bound of section 3: of the row itself, and of the vertex.
+            error = _BOUNDS * ((maps.row_error[i] + gamma) * size + 2.0 * spread) + _UNDERFLOW
         else:
             error = relative * size
-        if value > error or value < -error:
-            if sign[i] * value < 0.0:
+        if value > error or value < -error:  # the sign at the exact vertex is certain
+            if sign[i] * value < 0.0:  # outside the cell
                 return UNSURE
             if bit >= 0:
-                side = 0 if value > 0.0 else 1
+                side = POSITIVE if value > 0.0 else NEGATIVE
                 out[side, bit >> 6] |= np.uint64(1) << np.uint64(bit & 63)
         elif exact:
             return UNSURE
@@ -115,32 +146,33 @@ def classify(maps, table, options, layer, first_row, n_rows, moved, out):
     if simple:
         return SIMPLE
     for w in range(n_words):
-        out[2, w] = np.uint64(0)
+        out[BOTH, w] = np.uint64(0)
     return DEGENERATE
 
 
-@inner_function
-def certify_in_x(maps, table, layer, d, h, s):
+@kernel(sums="in any order", inner=True)
+def proves_in_x(maps, table, layer, d, h, s):
     """Prove ``s * row_h = sum_c l_c * sign_c * row_c + l_0``, all l_c >= 0 and l_0 > 0, in x.
 
     The d rows are the nonbasic ones; multipliers and inverse are those of the dictionary.
+    Section 4, d multipliers: |l* - l| <= (column sums of |X|) * eta / (1 - rho).
     """
     T, nonbasic, sign = table.T[layer], table.nonbasic[layer], table.sign[layer]
-    gamma = 2.0 * (d + 4) * ROUND
+    gamma = _product_error(d)
     eps = maps.row_error[h]
     for c in range(1, d + 1):
         eps = max(eps, maps.row_error[nonbasic[c]])
     eps += gamma
-    if not eps < 1e-3:
+    if not eps < _LARGEST_ERROR:
         return False
     rho, eta = 0.0, 0.0
-    for q in range(1, d + 1):
+    for q in range(SLOPE, SLOPE + d):  # row q of B^T: its part of |I - B^T X^T| and of the residual
         residual, size, fuzz, total = maps.rows[h, q], maps.bounds[h, q], 0.0, 0.0
         if is_set(table.halt):
             return False
         for k in range(d):
             table.x[k] = 0.0
-        table.x[q - 1] = -1.0
+        table.x[q - SLOPE] = -1.0
         for c in range(1, d + 1):
             f, g = maps.rows[nonbasic[c], q], maps.bounds[nonbasic[c], q]
             residual -= T[c, h] * f
@@ -152,20 +184,268 @@ def certify_in_x(maps, table, layer, d, h, s):
             total += abs(table.x[k])
         if not total + fuzz + abs(residual) + size < np.inf:
             return False
-        rho = max(rho, 1.01 * (total + eps * (fuzz + d)))
+        rho = max(rho, _SUMS * (total + eps * (fuzz + d)))
         eta = max(eta, abs(residual) + eps * size)
-    if not rho < 0.5:
+    if not rho < _LARGEST_RHO:
         return False
-    factor = 1.1 * eta / (1.0 - rho) + _TINY
-    rest, error = s * maps.rows[h, 0], eps * maps.bounds[h, 0]
+    factor = _BOUNDS * eta / (1.0 - rho) + _UNDERFLOW
+    rest, error = s * maps.rows[h, OFFSET], eps * maps.bounds[h, OFFSET]
     for c in range(1, d + 1):
         row = nonbasic[c]
         slack = 0.0
         for k in range(d):
             slack += abs(T[c, k])
         slack *= factor
-        if not s * sign[row] * T[c, h] > slack:
+        if not s * sign[row] * T[c, h] > slack:  # else the exact multiplier is positive
             return False
-        rest -= s * T[c, h] * maps.rows[row, 0]
-        error += maps.bounds[row, 0] * (eps * abs(T[c, h]) + 1.1 * slack)
-    return rest > 1.1 * error + _TINY
+        rest -= s * T[c, h] * maps.rows[row, OFFSET]
+        error += maps.bounds[row, OFFSET] * (eps * abs(T[c, h]) + _BOUNDS * slack)
+    # l_0 = s h_0 - sum l_i s_i b_i, with the errors of rows and of multipliers taken off.
+    return rest > _BOUNDS * error + _UNDERFLOW
+
+
+@kernel(sums="in any order", inner=True)
+def _expand(flat, piece, coef, bound, layer, n_in, d):
+    """Write the pre-activations of one layer (in one function) by those of earlier layers.
+
+    Section 4: `coef` has a place for every input, every unit and the offset; `bound` is the same in
+    absolute values.
+    """
+    last = coef.shape[0] - 1
+    base = d + n_in
+    for j in range(flat.first_neuron[layer], flat.first_neuron[layer + 1]):
+        g = bound[base + j]
+        if g == 0.0:
+            continue
+        f = coef[base + j]
+        coef[base + j] = 0.0
+        bound[base + j] = 0.0
+        offset, size = flat.bias[j], abs(flat.bias[j])
+        for e in range(flat.indptr[j], flat.indptr[j + 1]):
+            u, weight = flat.indices[e], flat.weights[e]
+            if u < n_in:
+                coef[d + u] += f * weight
+                bound[d + u] += g * abs(weight)
+                continue
+            p = piece[u - n_in]
+            slope, intercept = flat.slopes[u - n_in, p], flat.intercepts[u - n_in, p]
+            if slope != 0.0:
+                coef[d + u] += f * weight * slope
+                bound[d + u] += g * abs(weight) * abs(slope)
+            if intercept != 0.0:
+                offset += weight * intercept
+                size += abs(weight) * abs(intercept)
+        coef[last] += f * offset
+        bound[last] += g * size
+
+
+@kernel(sums="in any order", inner=True)
+def compose_formal(flat, maps, layer):
+    """A layer's pre-activations as functions of those of the first layer (offset last)."""
+    n_in, width = flat.width_0, flat.first_neuron[1]
+    for j in range(flat.first_neuron[layer], flat.first_neuron[layer + 1]):
+        f, g = maps.formal[j], maps.formal_bound[j]
+        for k in range(width + 1):
+            f[k] = 0.0
+            g[k] = 0.0
+        if layer == 0:
+            f[j] = 1.0
+            g[j] = 1.0
+            continue
+        f[width] = flat.bias[j]
+        g[width] = abs(flat.bias[j])
+        for e in range(flat.indptr[j], flat.indptr[j + 1]):
+            u, weight = flat.indices[e] - n_in, flat.weights[e]
+            p = maps.piece[u]
+            slope, intercept = flat.slopes[u, p], flat.intercepts[u, p]
+            f[width] += weight * intercept
+            g[width] += abs(weight * intercept)
+            if slope != 0.0:
+                weight *= slope
+                for k in range(width + 1):
+                    f[k] += weight * maps.formal[u, k]
+                    g[k] += abs(weight) * maps.formal_bound[u, k]
+    maps.formal_ready[layer] = True
+
+
+@kernel(sums="in any order", inner=True)
+def formal_rows(flat, work, layer, h, count):
+    """Gather rows written by the first layer's pre-activations; False if one can't be."""
+    maps, space, support = work.maps, work.farkas, work.table.support
+    width = flat.first_neuron[1]
+    if not flat.through_first:
+        return False
+    for k in range(count):
+        if support[k] < flat.cuts_at:
+            return False
+    for level in range(layer + 1):
+        if not maps.formal_ready[level]:
+            compose_formal(flat, maps, level)
+    for k in range(count + 1):
+        cut = (h if k == count else support[k]) - flat.cuts_at
+        j, t = flat.cut_neuron[cut], flat.cut_break[cut]
+        for q in range(width + 1):
+            space.coef[k, q] = maps.formal[j, q]
+            space.bound[k, q] = maps.formal_bound[j, q]
+        space.coef[k, width] -= t
+        space.bound[k, width] += abs(t)
+    return True
+
+
+@kernel(sums="in any order", inner=True)
+def used_columns(space, width, count):
+    """How many coordinates occur in the rows; the first `count` are listed in space.columns.
+
+    A coordinate whose bound is 0 has the coefficient 0, exactly.
+    """
+    n_columns = 0
+    for q in range(width):
+        for k in range(count + 1):
+            if space.bound[k, q] != 0.0:
+                if n_columns < count:
+                    space.columns[n_columns] = q
+                n_columns += 1
+                break
+    return n_columns
+
+
+@kernel(sums="in any order", inner=True)
+def proves(flat, work, layer, h, s, count):
+    """Prove ``s * row_h = sum_i l_i * sign_i * row_i + l_0`` with all l_i >= 0 and l_0 > 0.
+
+    The rows are written by the pre-activations of layer `layer`, then of earlier ones, down to x,
+    until there are as many coordinates as multipliers (`count`, rows in table.support): rows that
+    depend on few neurons are dependent in x, but not there, and rounding cannot hide it. The
+    first layer is tried first: there it is mostly decided how many coordinates matter.
+    Section 4, fewer than d multipliers.
+    """
+    n_in, d = flat.width_0, flat.dimension
+    n_neurons = flat.bias.shape[0]
+    width = d + n_in + n_neurons + 1
+    space, support, halt = work.farkas, work.table.support, work.table.halt
+    coef, bound = space.coef, space.bound
+    if not np.isfinite(flat.roundoff[layer]):
+        return False
+    if formal_rows(flat, work, layer, h, count):
+        n_columns = used_columns(space, flat.first_neuron[1], count)
+        eps = flat.roundoff[layer]  # forward: the roundings of section 2
+        if n_columns == count and _solves(work, layer, s, count, eps, flat.first_neuron[1] + 1):
+            return True
+    # Backward: so many roundings at most, layer by layer.
+    eps = 2.0 * (layer + 2) * (2 * n_neurons + 2 * n_in + d + 8) * ROUND
+    for k in range(count + 1):
+        row = h if k == count else support[k]
+        for q in range(width):
+            coef[k, q] = 0.0
+            bound[k, q] = 0.0
+        if row < flat.cuts_at:
+            for q in range(d):
+                coef[k, q] = flat.domain[row - d, SLOPE + q]
+                bound[k, q] = abs(coef[k, q])
+            coef[k, width - 1] = flat.domain[row - d, OFFSET]
+        else:
+            cut = row - flat.cuts_at
+            coef[k, d + n_in + flat.cut_neuron[cut]] = 1.0
+            bound[k, d + n_in + flat.cut_neuron[cut]] = 1.0
+            coef[k, width - 1] = -flat.cut_break[cut]
+        bound[k, width - 1] = abs(coef[k, width - 1])
+    for level in range(layer, -3, -1):  # -1: written by layer 0 alone; -2: by x alone
+        if level < layer and level >= -1:
+            for k in range(count + 1):
+                if is_set(halt):
+                    return False
+                _expand(flat, work.maps.piece, coef[k], bound[k], level + 1, n_in, d)
+        elif level == -2:
+            for k in range(count + 1):
+                if is_set(halt):
+                    return False
+                for u in range(n_in):
+                    f, g = coef[k, d + u], bound[k, d + u]
+                    if g != 0.0:
+                        coef[k, d + u] = 0.0
+                        bound[k, d + u] = 0.0
+                        for q in range(d):
+                            coef[k, q] += f * flat.inputs[u, SLOPE + q]
+                            bound[k, q] += g * abs(flat.inputs[u, SLOPE + q])
+                        coef[k, width - 1] += f * flat.inputs[u, OFFSET]
+                        bound[k, width - 1] += g * abs(flat.inputs[u, OFFSET])
+        n_columns = used_columns(space, width - 1, count)
+        if n_columns == count and _solves(work, layer, s, count, eps, width):
+            return True
+    return False
+
+
+@kernel(sums="in any order", inner=True)
+def _solves(work, layer, s, count, eps, width):
+    """Whether the square system of `proves` has surely nonnegative multipliers (section 4).
+
+    The scheme of section 3: invert, bound `rho` and `eta`, compare with the errors.
+    """
+    space, table = work.farkas, work.table
+    m, X, full = space.matrix, space.inverse, space.full
+    coef, bound, columns, lam = space.coef, space.bound, space.columns, space.multipliers
+    sign, support, halt = table.sign[layer], table.support, table.halt
+    for e in range(count):
+        for k in range(count):
+            m[e, k] = sign[support[k]] * coef[k, columns[e]]
+            full[e, k] = m[e, k]
+            full[e, count + k] = 1.0 if e == k else 0.0
+    for c in range(count):
+        p = c
+        for e in range(c + 1, count):
+            if abs(full[e, c]) > abs(full[p, c]):
+                p = e
+        if abs(full[p, c]) < _SINGULAR or is_set(halt):
+            return False
+        for q in range(2 * count):
+            full[p, q], full[c, q] = full[c, q], full[p, q]
+        inverse = 1.0 / full[c, c]
+        for q in range(c, 2 * count):
+            full[c, q] *= inverse
+        for e in range(count):
+            f = full[e, c]
+            if e != c and f != 0.0:
+                for q in range(c, 2 * count):
+                    full[e, q] -= f * full[c, q]
+    for i in range(count):
+        total, size = 0.0, 0.0
+        for e in range(count):
+            X[i, e] = full[i, count + e]
+            total += X[i, e] * s * coef[count, columns[e]]
+            size += abs(X[i, e])
+        lam[i] = total
+        space.sizes[i] = size
+    gamma = _product_error(count) + eps
+    rho, eta = 0.0, 0.0
+    for e in range(count):
+        if is_set(halt):
+            return False
+        total, fuzz = 0.0, 0.0
+        residual = s * coef[count, columns[e]]
+        size = bound[count, columns[e]]
+        for k in range(count):
+            residual -= m[e, k] * lam[k]
+            size += bound[k, columns[e]] * abs(lam[k])
+            fuzz += bound[k, columns[e]] * space.sizes[k]
+        for q in range(count):
+            entry = -1.0 if q == e else 0.0
+            for k in range(count):
+                entry += m[e, k] * X[k, q]
+            total += abs(entry)
+        if not total + fuzz + abs(residual) + size < np.inf:
+            return False
+        rho = max(rho, _SUMS * (total + gamma * (fuzz + count)))
+        eta = max(eta, abs(residual) + gamma * size)
+    if not rho < _LARGEST_RHO:
+        return False
+    factor = _BOUNDS * eta / (1.0 - rho) + _UNDERFLOW
+    rest = s * coef[count, width - 1]
+    error = gamma * bound[count, width - 1]
+    for k in range(count):
+        slack = space.sizes[k] * factor
+        if not lam[k] > slack:  # else the exact multiplier is positive
+            return False
+        rest -= lam[k] * sign[support[k]] * coef[k, width - 1]
+        error += bound[k, width - 1] * (gamma * lam[k] + slack * _BOUNDS)
+    # l_0, with the errors of rows and of multipliers taken off.
+    return rest > _BOUNDS * error + _UNDERFLOW

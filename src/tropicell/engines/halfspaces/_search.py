@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from tropicell._runtime.interruption import check, current
 from tropicell._runtime.memory import Blueprint
-from tropicell.engines._unit_kernels import RESULT_SIZE
 from tropicell.engines.halfspaces import _kernel as kernel
 from tropicell.engines.halfspaces._exact import (
     LpOutcome,
@@ -21,20 +20,39 @@ from tropicell.engines.halfspaces._exact import (
     interior_point,
     start_basis,
 )
-from tropicell.engines.halfspaces._lp import go_to_basis, load
-from tropicell.engines.halfspaces._program import Program
-from tropicell.engines.halfspaces._tree import add_certificate, add_point
-from tropicell.engines.halfspaces._units import MARGIN
-from tropicell.engines.halfspaces._work import (
-    Options,
-    Work,
+from tropicell.engines.halfspaces._flat import (
+    BOTH,
+    BY_FARKAS,
+    COST,
+    COUNT,
+    CUT,
+    EMITTED,
+    LAYER,
+    LPS,
+    NEGATIVE,
+    NODE_STOP,
+    OFFSET,
+    PHASE,
+    PIVOTS,
+    POSITIVE,
+    SIDE,
+    SPLITS,
+    STALE,
+    TOP_LAYER,
+    VISITS,
+    HalfspaceNetwork,
+    HalfspaceOptions,
     grow,
-    make_certificate_space,
     make_work,
+    with_flag,
 )
+from tropicell.engines.halfspaces._lp import Dictionary, go_to_basis, load
+from tropicell.engines.halfspaces._tree import add_farkas, add_point
+from tropicell.engines.halfspaces._units import MARGIN
 from tropicell.engines.units import growth_of
 from tropicell.errors import InvalidDomainError, TimeLimitError
 from tropicell.geometry.arithmetic import FAR, ArithmeticName, to_floats
+from tropicell.geometry.rounding import ROUND
 from tropicell.network.network import Network
 from tropicell.network.patterns import PatternArray
 from tropicell.regions.columns import PackedPatterns
@@ -80,15 +98,15 @@ class HalfspaceBatch(NamedTuple):
 
 
 class HalfspacePlan:
-    """What all searches with the same program and options share.
+    """What all searches with the same network, domain and options share.
 
-    Parameters are those of `HalfspaceTask`, and its program.
+    Parameters are those of `HalfspaceTask`, and its network on its domain as flat arrays.
     """
 
     def __init__(
         self,
         network: Network,
-        program: Program,
+        flat: HalfspaceNetwork,
         *,
         arithmetic: ArithmeticName,
         tolerance: HalfspaceTolerance,
@@ -96,22 +114,21 @@ class HalfspacePlan:
         few: float,
     ) -> None:
         self.network = network
-        self.program = program
+        self.flat = flat
         self.exact = arithmetic == "exact"
         bits = PackedPatterns.bits_for(network.pieces)
-        relative, pivot = tolerance.relative, tolerance.pivot
-        growth = growth_of(np.diff(program.first_cut).tolist(), network.n_inputs)
-        self.options = Options(self.exact, store, relative, pivot, bits, few, growth)
-        self.snap = (
-            program.roundoff.copy() if self.exact else np.full(network.depth, tolerance.snap)
+        depth = network.depth
+        self.options = HalfspaceOptions(
+            exact=self.exact,
+            store=store,
+            relative=tolerance.relative,
+            pivot=tolerance.pivot,
+            bits=bits,
+            few=few,
+            growth=growth_of(np.diff(flat.first_cut).tolist(), network.n_inputs),
+            snap=flat.roundoff.copy() if self.exact else np.full(depth, tolerance.snap),
         )
-        self.room = Blueprint(
-            lambda free: (
-                make_work(program, store, BATCH, free),
-                make_certificate_space(program),
-                np.zeros(RESULT_SIZE, np.int64),
-            )
-        )
+        self.room = Blueprint(lambda free: make_work(flat, store, BATCH, free))
 
 
 class HalfspaceSearch:
@@ -119,40 +136,36 @@ class HalfspaceSearch:
 
     def __init__(self, plan: HalfspacePlan) -> None:
         self.network = plan.network
-        self.program = plan.program
+        self.flat = plan.flat
         self.exact = plan.exact
         self.options = plan.options
-        self.snap = plan.snap
-        self.work: Work
-        self.work, self.certificate, self.result = plan.room.build()
+        halt = current()
+        self.work = with_flag(plan.room.build(), None if halt is None else halt.flag)
         self.complete = False
         self.paused = False
         self.exact_decisions = 0
         self.rewritten = False
         self.dropped = 0
-        halt = current()
-        if halt is not None:
-            self.work = self.work._replace(table=self.work.table._replace(halt=halt.flag))
 
     @cached_property
     def _rows(self) -> RationalRows:
         """Made when first needed, which most workers never do."""
-        return RationalRows(self.network, self.program.domain)
+        return RationalRows(self.network, self.flat.domain)
 
     @property
     def count(self) -> int:
         """Regions found so far."""
-        return int(self.work.state[kernel.COUNT])
+        return int(self.work.state[COUNT])
 
     def stats(self) -> dict[str, float]:
         """Counters; see `HalfspaceResult`."""
         state = self.work.state
         return {
-            "lps": int(state[kernel.LPS]),
-            "pivots": int(state[kernel.PIVOTS]),
-            "lps_avoided": int(state[kernel.BY_CERTIFICATE] + state[kernel.SPLITS]),
+            "lps": int(state[LPS]),
+            "pivots": int(state[PIVOTS]),
+            "lps_avoided": int(state[BY_FARKAS] + state[SPLITS]),
             "exact_decisions": self.exact_decisions,
-            "nodes": int(state[kernel.VISITS]),
+            "nodes": int(state[VISITS]),
         }
 
     def look_at(self, why: int, limit: int) -> None:
@@ -166,7 +179,7 @@ class HalfspaceSearch:
             self._decide_constant()
         elif why == kernel.NEED_EXACT:
             self._decide_cut()
-        elif state[kernel.COST] >= limit and state[kernel.PHASE] == kernel.BACK:
+        elif state[COST] >= limit and state[PHASE] == kernel.BACK:
             self.paused = True
 
     def grow(self) -> None:
@@ -176,15 +189,15 @@ class HalfspaceSearch:
     @property
     def is_full(self) -> bool:
         """Whether the batch should be taken before going on."""
-        return bool(self.work.state[kernel.EMITTED] + kernel.MOST_EMITTED > BATCH)
+        return bool(self.work.state[EMITTED] + kernel.MOST_EMITTED > BATCH)
 
     def batch(self) -> HalfspaceBatch:
         """Take what was found since the last call; it is there until the search goes on.
 
         If the time is over, regions whose witness is not proved are `dropped`.
         """
-        n = int(self.work.state[kernel.EMITTED])
-        self.work.state[kernel.EMITTED] = 0
+        n = int(self.work.state[EMITTED])
+        self.work.state[EMITTED] = 0
         out = self.work.out
         found = HalfspaceBatch(out.patterns[:n], out.witnesses[:n], out.margins[:n])
         if self.rewritten and n:
@@ -207,7 +220,7 @@ class HalfspaceSearch:
     def reset(self) -> None:
         """Forget where the search is; only counters of costs are kept."""
         self.complete = self.paused = self.rewritten = False
-        now = [kernel.COST, kernel.COUNT, kernel.EMITTED, kernel.CUT, kernel.SIDE]
+        now = [COST, COUNT, EMITTED, CUT, SIDE]
         self.work.state[now] = 0
         self.work.maps.formal_ready[:] = False
 
@@ -215,15 +228,15 @@ class HalfspaceSearch:
         """Start at the root: the whole domain."""
         self.reset()
         work, d = self.work, self.network.n_inputs
-        sign = [0] * d + [1] * len(self.program.domain)
+        sign = [0] * d + [1] * len(self.flat.domain)
         if self.network.depth == 0:
             point = interior_point(self._rows.first, sign)
             if point is None:
                 raise InvalidDomainError("the domain has no interior points")
             self.complete = True
-            work.state[kernel.COUNT] = 1
+            work.state[COUNT] = 1
             if self.options.store:
-                work.state[kernel.EMITTED] = 1
+                work.state[EMITTED] = 1
                 work.out.witnesses[0] = to_floats(np.array(point, dtype=object))
                 work.out.margins[0] = 1.0
             return
@@ -232,19 +245,19 @@ class HalfspaceSearch:
             raise InvalidDomainError("the domain has no interior points")
         work.table.sign[0, : len(sign)] = sign
         work.table.start[0] = basis
-        work.state[kernel.LAYER] = work.state[kernel.TOP_LAYER] = 0
-        work.state[kernel.PHASE] = kernel.ENTER
+        work.state[LAYER] = work.state[TOP_LAYER] = 0
+        work.state[PHASE] = kernel.ENTER
 
     def write_rows(self, layer: int) -> None:
         """Make the rows of a layer exactly, on the cell of the current pieces."""
-        base = self.network.n_inputs + len(self.program.domain)
-        first, last = self.program.first_cut[layer : layer + 2].tolist()
+        base = self.flat.cuts_at
+        first, last = self.flat.first_cut[layer : layer + 2].tolist()
         rows = self._rows.up_to(layer, self.work.maps.piece)
         self._write_exact_rows(rows, range(base + first, base + last))
 
     def _order(self, cut: int) -> int:
         """Which breakpoint of its neuron a cut is."""
-        return int(cut - self.program.neuron_cut[self.program.cut_neuron[cut]])
+        return int(cut - self.flat.neuron_cut[self.flat.cut_neuron[cut]])
 
     # --- exact decisions ----------------------------------------------------------------------
 
@@ -258,9 +271,9 @@ class HalfspaceSearch:
             size = max(abs(q) for q in row[1:])
             work.maps.constant[i] = size == 0
             work.maps.rows[i] = 0.0
-            work.maps.row_error[i] = 2.0**-51
+            work.maps.row_error[i] = 4.0 * ROUND
             if size == 0:
-                work.maps.rows[i, 0] = float((row[0] > 0) - (row[0] < 0))
+                work.maps.rows[i, OFFSET] = float((row[0] > 0) - (row[0] < 0))
             else:
                 rounded = _rounded([q / size for q in row])
                 if rounded is None:
@@ -271,27 +284,28 @@ class HalfspaceSearch:
 
     def _decide_constant(self) -> None:
         """Find out exactly which cuts of a new layer are constant, then begin it."""
-        program, work = self.program, self.work
-        layer = int(work.state[kernel.LAYER])
+        flat, work = self.flat, self.work
+        layer = int(work.state[LAYER])
         self.write_rows(layer)
         self.exact_decisions += 1
-        kernel.begin(program, work, self.options, layer)
-        work.state[kernel.PHASE] = kernel.NODE
+        kernel.begin(flat, work, self.options, layer)
+        work.state[PHASE] = kernel.NODE
 
     def _decide_cut(self) -> None:
-        """Find out exactly whether a cut crosses the node; add a certificate or points."""
-        program, work = self.program, self.work
-        layer, d = int(work.state[kernel.LAYER]), self.network.n_inputs
-        b, side = int(work.state[kernel.CUT]), int(work.state[kernel.SIDE])
+        """Find out exactly whether a cut crosses the node; add a Farkas vector or points."""
+        flat, work = self.flat, self.work
+        layer, d = int(work.state[LAYER]), self.network.n_inputs
+        b, side = int(work.state[CUT]), int(work.state[SIDE])
         rows = self._rows.up_to(layer, work.maps.piece)
-        first_row = d + len(program.domain) + int(program.first_cut[layer])
+        first_row = flat.cuts_at + int(flat.first_cut[layer])
         sign = [int(s) for s in work.table.sign[layer, : len(rows)]]
-        newest = work.tree.members[layer, work.tree.node[layer, 1] - 1]
+        newest = work.tree.members[layer, work.tree.node[layer, NODE_STOP] - 1]
         basis = [int(i) for i in work.tree.basis[layer, newest]]
         known = work.tree.known[layer]
         self.exact_decisions += 1
         for s in (side, -side):
-            if _get_bit(known[1 if s > 0 else 0], b):
+            mine, other = (POSITIVE, NEGATIVE) if s > 0 else (NEGATIVE, POSITIVE)
+            if _get_bit(known[other], b):
                 continue  # a point is already known there
             try:
                 outcome = decide(rows, sign, first_row + b, s, basis)
@@ -303,9 +317,9 @@ class HalfspaceSearch:
             if outcome.forced:
                 for row in outcome.support:
                     if row >= first_row:
-                        _set_bit(work.tree.found[0 if sign[row] > 0 else 1], row - first_row)
-                add_certificate(work.tree, layer, b, 0 if s > 0 else 1)
-                _set_bit(work.tree.decided[layer, 0 if s > 0 else 1], b)
+                        _set_bit(work.tree.found[_side(sign[row])], row - first_row)
+                add_farkas(work.tree, layer, b, mine)
+                _set_bit(work.tree.decided[layer, mine], b)
                 return
             table = outcome.dictionary
             assert table is not None
@@ -316,7 +330,7 @@ class HalfspaceSearch:
                     (q * x for q, x in zip(rows[i][1:], outcome.point, strict=True)), rows[i][0] * 0
                 )
                 if value != 0 and not work.maps.constant[i]:
-                    _set_bit(work.tree.found[0 if value > 0 else 1], i - first_row)
+                    _set_bit(work.tree.found[_side(value)], i - first_row)
             add_point(work.tree, work.table, layer, d, self.options.store)
             self._add_vertex_if_simple(layer, first_row, table.rows, sign)
 
@@ -333,22 +347,22 @@ class HalfspaceSearch:
             value = values[i][0]
             if i in nonbasic:
                 if i >= first_row:
-                    _set_bit(work.tree.found[2], i - first_row)
+                    _set_bit(work.tree.found[BOTH], i - first_row)
             elif value == 0 or sign[i] * value < 0:
                 return
             elif i >= first_row:
-                _set_bit(work.tree.found[0 if value > 0 else 1], i - first_row)
+                _set_bit(work.tree.found[_side(value)], i - first_row)
         add_point(work.tree, work.table, layer, d, self.options.store)
 
     def _go_to(self, layer: int, basis: list[int], n_rows: int) -> None:
         """Bring the working dictionary to a basis; if floats can't, it is made anew later."""
-        table, d = self.work.table, self.network.n_inputs
+        table = self.work.table
         T, nonbasic, column_of = table.T[layer], table.nonbasic[layer], table.column_of[layer]
-        load(T, nonbasic, column_of, self.work.maps.rows, n_rows, d)
-        target = np.array(basis, dtype=np.int32)
+        dictionary = Dictionary(T, nonbasic, column_of, table.sign[layer], n_rows, table.halt)
+        load(dictionary, self.work.maps.rows)
         table.drift[layer] = 0
-        if not go_to_basis(T, nonbasic, column_of, n_rows, d, target, table.wanted, table.halt):
-            table.drift[layer] = 1 << 40
+        if not go_to_basis(dictionary, np.array(basis, dtype=np.int32), table.wanted):
+            table.drift[layer] = STALE
         nonbasic[1:] = basis
 
     def _patterns(self, points: NDArray[np.float64]) -> PatternArray:
@@ -361,16 +375,16 @@ class HalfspaceSearch:
     def _better_witness(self, found: HalfspaceBatch, k: int) -> None:
         """Replace a witness too close to a boundary by an exact interior point, rounded."""
         pattern = found.patterns[k, : self.network.n_neurons]
-        program = self.program
+        flat = self.flat
         depth = self.network.depth
         rows = self._rows.up_to(depth - 1, pattern)
         d = self.network.n_inputs
-        base = d + len(program.domain)
-        sign = [0] * d + [1] * len(program.domain)
+        base = flat.cuts_at
+        sign = [0] * d + [1] * len(flat.domain)
         for i in range(base, len(rows)):
             cut = i - base
             if any(q != 0 for q in rows[i][1:]):
-                sign.append(1 if pattern[program.cut_neuron[cut]] > self._order(cut) else -1)
+                sign.append(1 if pattern[flat.cut_neuron[cut]] > self._order(cut) else -1)
             else:
                 sign.append(0)
         found.margins[k] = 0.0
@@ -419,6 +433,11 @@ def _rounded(values: list[Any]) -> NDArray[np.float64] | None:
 def _nudges(d: int) -> NDArray[np.float64]:
     """Some vectors with entries between -1 and 1, always the same."""
     return np.random.default_rng(0).uniform(-1.0, 1.0, size=(16, d))
+
+
+def _side(value: Any) -> int:
+    """The side of a cut on which it has a value that is not 0."""
+    return POSITIVE if value > 0 else NEGATIVE
 
 
 def _set_bit(mask: NDArray[np.uint64], b: int) -> None:

@@ -1,41 +1,59 @@
-"""Nodes of the `halfspaces` tree as bit masks: points that fit them, certificates, splits."""
+"""Nodes of the `halfspaces` tree as bit masks: points that fit them, Farkas vectors, splits.
+
+A node is a set of decided cuts, and the points known to lie in its closed cell; every step here
+keeps the invariant of docs/halfspaces-proof.md, section 1, that this cell has interior points.
+"""
 
 # mypy: disable-error-code="no-untyped-def"
 from __future__ import annotations
 
 import numpy as np
 
-from tropicell._runtime.jit import inner_function, kernel_function
+from tropicell._runtime.jit import kernel
+from tropicell.engines.halfspaces._flat import (
+    BOTH,
+    FRAME_CUT,
+    FRAME_POINTS,
+    FRAME_START,
+    FRAME_STOP,
+    NEGATIVE,
+    NODE_START,
+    NODE_STOP,
+    POSITIVE,
+    SIDES,
+    SIGNS,
+    VALUE,
+)
 
 ONE = np.uint64(1)
 ZERO = np.uint64(0)
 
 
-@inner_function
+@kernel(sums="in any order", inner=True)
 def has_bit(mask, b):
     return (mask[b >> 6] >> np.uint64(b & 63)) & ONE != ZERO
 
 
-@inner_function
+@kernel(sums="in any order", inner=True)
 def set_bit(mask, b):
     mask[b >> 6] |= ONE << np.uint64(b & 63)
 
 
-@inner_function
+@kernel(sums="in any order", inner=True)
 def clear(masks):
     for k in range(masks.shape[0]):
         for w in range(masks.shape[1]):
             masks[k, w] = ZERO
 
 
-@inner_function
+@kernel(sums="in any order", inner=True)
 def copy(source, target):
     for k in range(source.shape[0]):
         for w in range(source.shape[1]):
             target[k, w] = source[k, w]
 
 
-@inner_function
+@kernel(sums="in any order", inner=True)
 def lowest_bit(word):
     """Index of the lowest set bit."""
     n = 0
@@ -46,61 +64,67 @@ def lowest_bit(word):
     return n
 
 
-@kernel_function
+@kernel(sums="in any order")
 def add_point(tree, table, layer, d, store):
     """Append the working dictionary's basis, with the masks found, to the points and the node."""
     masks = tree.found
     p = tree.n_points[layer]
     for w in range(masks.shape[1]):
-        for side in range(3):
+        for side in range(SIGNS):
             tree.masks[layer, p, side, w] = masks[side, w]
-        tree.known[layer, 0, w] |= masks[0, w] | masks[2, w]
-        tree.known[layer, 1, w] |= masks[1, w] | masks[2, w]
+        tree.known[layer, POSITIVE, w] |= masks[POSITIVE, w] | masks[BOTH, w]
+        tree.known[layer, NEGATIVE, w] |= masks[NEGATIVE, w] | masks[BOTH, w]
     for c in range(d):
         tree.basis[layer, p, c] = table.nonbasic[layer, c + 1]
     if store:
         for k in range(d):
-            tree.vertex[layer, p, 0, k] = table.T[layer, 0, k]
+            tree.vertex[layer, p, VALUE, k] = table.T[layer, VALUE, k]
             for c in range(1, d + 1):
                 tree.vertex[layer, p, c, k] = table.T[layer, c, k]
     tree.n_points[layer] = p + 1
-    tree.members[layer, tree.node[layer, 1]] = p
-    tree.node[layer, 1] += 1
+    tree.members[layer, tree.node[layer, NODE_STOP]] = p
+    tree.node[layer, NODE_STOP] += 1
 
 
-@inner_function
+@kernel(sums="in any order", inner=True)
 def member(tree, layer, p):
     """Append a point to the node's list, and what it knows to the node."""
-    tree.members[layer, tree.node[layer, 1]] = p
-    tree.node[layer, 1] += 1
+    tree.members[layer, tree.node[layer, NODE_STOP]] = p
+    tree.node[layer, NODE_STOP] += 1
     for w in range(tree.decided.shape[2]):
-        both = tree.masks[layer, p, 2, w]
-        tree.known[layer, 0, w] |= tree.masks[layer, p, 0, w] | both
-        tree.known[layer, 1, w] |= tree.masks[layer, p, 1, w] | both
+        both = tree.masks[layer, p, BOTH, w]
+        tree.known[layer, POSITIVE, w] |= tree.masks[layer, p, POSITIVE, w] | both
+        tree.known[layer, NEGATIVE, w] |= tree.masks[layer, p, NEGATIVE, w] | both
 
 
-@kernel_function
-def add_certificate(tree, layer, b, side):
-    """Keep the signs in tree.found[0:2] as a reason why cut `b` is on a side (ring buffer)."""
-    slot = 2 * b + side
-    k = tree.n_certificates[layer, slot] % tree.certificates.shape[2]
-    tree.n_certificates[layer, slot] += 1
+@kernel(sums="in any order")
+def add_farkas(tree, layer, b, side):
+    """Keep the signs in tree.found as the reason why cut `b` is on a side (ring buffer).
+
+    They are those of the decided cuts that a Farkas vector combines.
+    """
+    slot = SIDES * b + side
+    k = tree.n_farkas[layer, slot] % tree.farkas.shape[2]
+    tree.n_farkas[layer, slot] += 1
     for w in range(tree.decided.shape[2]):
-        tree.certificates[layer, slot, k, 0, w] = tree.found[0, w]
-        tree.certificates[layer, slot, k, 1, w] = tree.found[1, w]
+        tree.farkas[layer, slot, k, POSITIVE, w] = tree.found[POSITIVE, w]
+        tree.farkas[layer, slot, k, NEGATIVE, w] = tree.found[NEGATIVE, w]
 
 
-@inner_function
+@kernel(sums="in any order", inner=True)
 def forced(tree, layer, b, side):
-    """Whether a certificate says that the node lies on that side of the cut."""
-    slot = 2 * b + side
-    count = min(tree.n_certificates[layer, slot], tree.certificates.shape[2])
+    """Whether a known Farkas vector says that the node lies on that side of the cut.
+
+    It does where the node has decided the cuts that it combines as it needs them (section 1).
+    """
+    slot = SIDES * b + side
+    count = min(tree.n_farkas[layer, slot], tree.farkas.shape[2])
     n_words = tree.decided.shape[2]
     for k in range(count):
         fits = True
         for w in range(n_words):
-            for part in range(2):
-                needed = tree.certificates[layer, slot, k, part, w]
+            for part in range(SIDES):
+                needed = tree.farkas[layer, slot, k, part, w]
                 if needed & ~tree.decided[layer, part, w] != ZERO:
                     fits = False
         if fits:
@@ -108,59 +132,60 @@ def forced(tree, layer, b, side):
     return False
 
 
-@inner_function
+@kernel(sums="in any order", inner=True)
 def split(tree, layer, b):
     """Push a frame for cut `b` and go to its positive side."""
     f = tree.n_frames[layer]
-    start, stop = tree.node[layer, 0], tree.node[layer, 1]
-    tree.frames[layer, f, 0] = b
-    tree.frames[layer, f, 1] = start
-    tree.frames[layer, f, 2] = stop
-    tree.frames[layer, f, 3] = tree.n_points[layer]
+    start, stop = tree.node[layer, NODE_START], tree.node[layer, NODE_STOP]
+    tree.frames[layer, f, FRAME_CUT] = b
+    tree.frames[layer, f, FRAME_START] = start
+    tree.frames[layer, f, FRAME_STOP] = stop
+    tree.frames[layer, f, FRAME_POINTS] = tree.n_points[layer]
     copy(tree.decided[layer], tree.frame_decided[layer, f])
     tree.n_frames[layer] = f + 1
-    set_bit(tree.decided[layer, 0], b)
+    set_bit(tree.decided[layer, POSITIVE], b)
     clear(tree.known[layer])
-    tree.node[layer, 0] = stop
+    tree.node[layer, NODE_START] = stop
     for q in range(start, stop):
         p = tree.members[layer, q]
-        if not has_bit(tree.masks[layer, p, 1], b):
+        if not has_bit(tree.masks[layer, p, NEGATIVE], b):
             member(tree, layer, p)
 
 
-@inner_function
+@kernel(sums="in any order", inner=True)
 def back(tree, layer):
     """Pop a frame and go to its negative side; False if none is left."""
     f = tree.n_frames[layer] - 1
     if f < 0:
         return False
     tree.n_frames[layer] = f
-    b, start = tree.frames[layer, f, 0], tree.frames[layer, f, 1]
-    stop, log = tree.frames[layer, f, 2], tree.frames[layer, f, 3]
+    b, n_before = tree.frames[layer, f, FRAME_CUT], tree.frames[layer, f, FRAME_POINTS]
+    start, stop = tree.frames[layer, f, FRAME_START], tree.frames[layer, f, FRAME_STOP]
     n_words = tree.all_bits.shape[1]
     for w in range(n_words):
         tree.pending[w] = ZERO
     for g in range(f + 1):
-        set_bit(tree.pending, tree.frames[layer, g, 0])
+        set_bit(tree.pending, tree.frames[layer, g, FRAME_CUT])
     copy(tree.frame_decided[layer, f], tree.decided[layer])
-    set_bit(tree.decided[layer, 1], b)
+    set_bit(tree.decided[layer, NEGATIVE], b)
     clear(tree.known[layer])
-    tree.node[layer, 0] = stop
-    tree.node[layer, 1] = stop
+    tree.node[layer, NODE_START] = stop
+    tree.node[layer, NODE_STOP] = stop
     for q in range(start, stop):
         p = tree.members[layer, q]
-        if not has_bit(tree.masks[layer, p, 0], b):
+        if not has_bit(tree.masks[layer, p, POSITIVE], b):
             member(tree, layer, p)
     # Points found on the positive side: keep those that lie on the boundary of a waiting node.
-    kept = log
-    for p in range(log, tree.n_points[layer]):
+    kept = n_before
+    for p in range(n_before, tree.n_points[layer]):
         useful, fits = False, True
         for w in range(n_words):
-            positive, negative = tree.masks[layer, p, 0, w], tree.masks[layer, p, 1, w]
+            positive = tree.masks[layer, p, POSITIVE, w]
+            negative = tree.masks[layer, p, NEGATIVE, w]
             if tree.pending[w] & ~(positive | negative) != ZERO:
                 useful = True
-            if (positive & tree.decided[layer, 1, w]) | (
-                negative & tree.decided[layer, 0, w]
+            if (positive & tree.decided[layer, NEGATIVE, w]) | (
+                negative & tree.decided[layer, POSITIVE, w]
             ) != ZERO:
                 fits = False
         if useful:
@@ -177,7 +202,7 @@ def back(tree, layer):
     return True
 
 
-@inner_function
+@kernel(sums="in any order", inner=True)
 def choose(tree, layer):
     """How many cuts cross the node, the point at which most of them meet, and a cut to split.
 
@@ -187,17 +212,18 @@ def choose(tree, layer):
     decided, all_bits = tree.decided[layer], tree.all_bits[layer]
     free, chosen, point, fewest = 0, -1, -1, 1 << 30
     for w in range(all_bits.shape[0]):
-        todo = all_bits[w] & ~(decided[0, w] | decided[1, w])
+        todo = all_bits[w] & ~(decided[POSITIVE, w] | decided[NEGATIVE, w])
         while todo != ZERO:
             todo &= todo - ONE
             free += 1
     if free == 0:
         return free, point, chosen
-    for q in range(tree.node[layer, 0], tree.node[layer, 1]):
+    for q in range(tree.node[layer, NODE_START], tree.node[layer, NODE_STOP]):
         p = tree.members[layer, q]
         missing, cut = 0, -1
         for w in range(all_bits.shape[0]):
-            todo = all_bits[w] & ~(decided[0, w] | decided[1, w]) & ~tree.masks[layer, p, 2, w]
+            todo = all_bits[w] & ~(decided[POSITIVE, w] | decided[NEGATIVE, w])
+            todo &= ~tree.masks[layer, p, BOTH, w]
             if todo != ZERO and cut < 0:
                 cut = 64 * w + lowest_bit(todo)
             while todo != ZERO:
@@ -210,11 +236,12 @@ def choose(tree, layer):
     return free, point, chosen
 
 
-@inner_function
+@kernel(sums="in any order", inner=True)
 def first_undecided(tree, layer):
     """The undecided cut with the lowest number."""
-    for w in range(tree.all_bits.shape[1]):
-        todo = tree.all_bits[layer, w] & ~(tree.decided[layer, 0, w] | tree.decided[layer, 1, w])
+    decided, all_bits = tree.decided[layer], tree.all_bits[layer]
+    for w in range(all_bits.shape[0]):
+        todo = all_bits[w] & ~(decided[POSITIVE, w] | decided[NEGATIVE, w])
         if todo != ZERO:
             return 64 * w + lowest_bit(todo)
     return -1

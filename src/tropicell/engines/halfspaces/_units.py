@@ -8,12 +8,12 @@ each has a number of frames that follow each other.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tropicell._runtime.jit import bit_count, inner_function, kernel_function
+from tropicell._runtime.jit import bit_count, kernel
 from tropicell.engines._unit_kernels import (
     COMPLETE,
     ENDED,
@@ -24,20 +24,27 @@ from tropicell.engines._unit_kernels import (
     guessed_cells,
     pack_pattern,
 )
-from tropicell.engines.halfspaces._kernel import (
-    BACK,
+from tropicell.engines.halfspaces._flat import (
+    BOTH,
     COST,
     COUNT,
     CUT,
-    DONE,
     EMITTED,
+    FRAME_CUT,
+    FRAME_POINTS,
+    FRAME_START,
+    FRAME_STOP,
     LAYER,
+    NEGATIVE,
     PHASE,
+    POSITIVE,
     SIDE,
+    SIDES,
+    SIGNS,
+    STALE,
     TOP_LAYER,
-    run,
 )
-from tropicell.engines.halfspaces._layers import activate, compose
+from tropicell.engines.halfspaces._kernel import BACK, DONE, activate, compose, run
 from tropicell.engines.halfspaces._tree import ONE, ZERO, clear, has_bit, set_bit
 
 #: Steps of what a kernel does with a unit: make the rows of its layers and put its frames on the
@@ -100,15 +107,55 @@ class FrameNodes(NamedTuple):
         )
 
 
-@inner_function
+class UnitOrder(NamedTuple):
+    """What is to be done with a unit.
+
+    Attributes
+    ----------
+    mode : int
+        Steps: `PUT`, `FRAMES`, `RUN`, `COLUMNS`, `LEFT`.
+    limit, visits : int
+        The search ends at this cost, and pauses after so many nodes.
+    unsure : int
+        A layer whose rows were made exactly, or -1.
+    nodes : Nodes
+        The frames of the unit.
+    """
+
+    mode: int
+    limit: int
+    visits: int
+    unsure: int
+    nodes: Any
+
+
+class UnitPlaces(NamedTuple):
+    """Where what is found goes.
+
+    Attributes
+    ----------
+    left, weights : FrameNodes, ndarray
+        Frames that are left, and how many regions each may have.
+    words, witnesses : ndarray
+        Columns of regions, from row `at` on.
+    """
+
+    left: Any
+    weights: NDArray[np.float64]
+    words: NDArray[np.uint64]
+    witnesses: NDArray[np.float64]
+    at: int
+
+
+@kernel(sums="in any order", inner=True)
 def _count_points(tree, top, layer):
     """Frames of a search, and points that go with them."""
     frames, points = 0, 0
     for k in range(top, layer + 1):
         for f in range(tree.n_frames[k]):
-            cut, found = tree.frames[k, f, 0], 0
-            for q in range(tree.frames[k, f, 1], tree.frames[k, f, 2]):
-                if not has_bit(tree.masks[k, tree.members[k, q], 0], cut):
+            cut, found = tree.frames[k, f, FRAME_CUT], 0
+            for q in range(tree.frames[k, f, FRAME_START], tree.frames[k, f, FRAME_STOP]):
+                if not has_bit(tree.masks[k, tree.members[k, q], POSITIVE], cut):
                     found += 1
                     if found == _POINTS:
                         break
@@ -117,37 +164,38 @@ def _count_points(tree, top, layer):
     return frames, points
 
 
-@inner_function
+@kernel(sums="in any order", inner=True)
 def _crossed(tree, layer, frame, masks, first, last):
     """How many cuts probably cross a frame, whose points first … last - 1 have these masks.
 
     Those that have points on both sides do; others that are not decided often do not.
     """
-    n_words, cut = tree.all_bits.shape[1], tree.frames[layer, frame, 0]
+    n_words, cut = tree.all_bits.shape[1], tree.frames[layer, frame, FRAME_CUT]
+    decided = tree.frame_decided[layer, frame]
     crossed = 0.0
     for w in range(n_words):
-        sides = tree.frame_decided[layer, frame, 0, w] | tree.frame_decided[layer, frame, 1, w]
-        free = tree.all_bits[layer, w] & ~sides
+        free = tree.all_bits[layer, w] & ~(decided[POSITIVE, w] | decided[NEGATIVE, w])
         if cut >> 6 == w:
             free &= ~(ONE << np.uint64(cut & 63))
         positive, negative, on = ZERO, ZERO, ZERO
         for p in range(first, last):
-            positive |= masks[p, 0, w]
-            negative |= masks[p, 1, w]
-            on |= masks[p, 2, w]
+            positive |= masks[p, POSITIVE, w]
+            negative |= masks[p, NEGATIVE, w]
+            on |= masks[p, BOTH, w]
         known = bit_count(free & (on | (positive & negative)))
         crossed += known + _UNKNOWN * (bit_count(free) - known)
     return crossed
 
 
-@inner_function
-def _take(program, work, options, left, weights, result):
-    """Write all frames to `left`, the bottom one first, and cut them into groups for new units.
+@kernel(sums="in any order", inner=True)
+def _take(flat, work, options, places):
+    """Write all frames to `places`, the bottom one first, and cut them into groups for new units.
 
-    Each has at most `_POINTS` fitting points. Returns whether there is room for it; `result` says
-    how many frames and points there are.
+    Each has at most `_POINTS` fitting points. Returns whether there is room for it; the
+    result says how many frames and points there are.
     """
-    tree, state, store = work.tree, work.state, options.store
+    tree, state, result, store = work.tree, work.state, work.result, options.store
+    left, weights = places.left, places.weights
     top, layer = state[TOP_LAYER], state[LAYER]
     n_words, d = tree.all_bits.shape[1], tree.basis.shape[2]
     frames, points = _count_points(tree, top, layer)
@@ -161,18 +209,18 @@ def _take(program, work, options, left, weights, result):
     frame, point = 0, 0
     for k in range(top, layer + 1):
         for f in range(tree.n_frames[k]):
-            cut = tree.frames[k, f, 0]
+            cut = tree.frames[k, f, FRAME_CUT]
             left.layers[frame] = k
             left.cuts[frame] = cut
-            for side in range(2):
+            for side in range(SIDES):
                 for w in range(n_words):
                     left.decided[frame, side, w] = tree.frame_decided[k, f, side, w]
             found = 0
-            for q in range(tree.frames[k, f, 1], tree.frames[k, f, 2]):
+            for q in range(tree.frames[k, f, FRAME_START], tree.frames[k, f, FRAME_STOP]):
                 p = tree.members[k, q]
-                if has_bit(tree.masks[k, p, 0], cut):
+                if has_bit(tree.masks[k, p, POSITIVE], cut):
                     continue
-                for side in range(3):
+                for side in range(SIGNS):
                     for w in range(n_words):
                         left.masks[point, side, w] = tree.masks[k, p, side, w]
                 for c in range(d):
@@ -189,13 +237,13 @@ def _take(program, work, options, left, weights, result):
             lines = _crossed(tree, k, f, left.masks, point - found, point)
             weights[frame] = guessed_cells(lines, d, 1.0) * options.growth[k]
             frame += 1
-    for i in range(program.first_neuron[layer]):
+    for i in range(flat.first_neuron[layer]):
         left.pieces[i] = work.maps.piece[i]
     cut_into_groups(weights[:frames], options.few, result)
     return True
 
 
-@inner_function
+@kernel(sums="in any order", inner=True)
 def _put(tree, store, nodes, first, last):
     """Frames first … last - 1 and their points, on layers that have none.
 
@@ -208,14 +256,14 @@ def _put(tree, store, nodes, first, last):
     for frame in range(first, last):
         k = nodes.layers[frame]
         f = tree.n_frames[k]
-        tree.frames[k, f, 0] = nodes.cuts[frame]
-        tree.frames[k, f, 1] = tree.n_points[k]
-        for side in range(2):
+        tree.frames[k, f, FRAME_CUT] = nodes.cuts[frame]
+        tree.frames[k, f, FRAME_START] = tree.n_points[k]
+        for side in range(SIDES):
             for w in range(n_words):
                 tree.frame_decided[k, f, side, w] = nodes.decided[frame, side, w]
         while point < nodes.point_ends[frame]:
             p = tree.n_points[k]
-            for side in range(3):
+            for side in range(SIGNS):
                 for w in range(n_words):
                     tree.masks[k, p, side, w] = nodes.masks[point, side, w]
             for c in range(d):
@@ -227,115 +275,110 @@ def _put(tree, store, nodes, first, last):
             tree.members[k, p] = p
             tree.n_points[k] = p + 1
             point += 1
-        tree.frames[k, f, 2] = tree.n_points[k]
+        tree.frames[k, f, FRAME_STOP] = tree.n_points[k]
         tree.n_frames[k] = f + 1
     # Points that come later are looked through when a frame is left; those that were here are not.
     for frame in range(first, last):
         k = nodes.layers[frame]
         for f in range(tree.n_frames[k]):
-            tree.frames[k, f, 3] = tree.n_points[k]
+            tree.frames[k, f, FRAME_POINTS] = tree.n_points[k]
     return True
 
 
-@inner_function
-def _go_down(program, work, snap, first, layer, composed, exact):
+@kernel(sums="in any order", inner=True)
+def _go_down(flat, work, options, first, layer, composed):
     """Make the rows of the layers first … `layer` on the cell of the given pieces.
 
     Returns a layer whose constant cuts must be found exactly (call again with it, `composed`), or
     -1.
     """
     maps, table, tree = work.maps, work.table, work.tree
-    d = program.inputs.shape[1] - 1
-    base = d + program.domain.shape[0]
+    d, base = flat.dimension, flat.cuts_at
     for k in range(first, layer + 1):
-        begin, end = program.first_cut[k], program.first_cut[k + 1]
+        begin, end = flat.first_cut[k], flat.first_cut[k + 1]
         if not (k == first and composed):
-            unsure = compose(program, maps, k, snap)
-            if unsure >= 0 and exact:
+            unsure = compose(flat, maps, k, options.snap)
+            if unsure >= 0 and options.exact:
                 return k
         for i in range(base + begin):
             if k > 0:
                 table.sign[k, i] = table.sign[k - 1, i]
             else:
                 table.sign[k, i] = 1.0 if i >= d else 0.0
-        table.drift[k] = 1 << 40  # the dictionary is made anew
+        table.drift[k] = STALE
         tree.n_points[k] = 0
         tree.n_frames[k] = 0
-        for slot in range(2 * (end - begin)):
-            tree.n_certificates[k, slot] = 0
+        for slot in range(SIDES * (end - begin)):
+            tree.n_farkas[k, slot] = 0
         if k == layer:
             break
         clear(tree.decided[k])
         for cut in range(begin, end):
-            neuron = program.cut_neuron[cut]
-            above = maps.piece[neuron] > cut - program.neuron_cut[neuron]
-            set_bit(tree.decided[k, 0 if above else 1], cut - begin)
+            neuron = flat.cut_neuron[cut]
+            above = maps.piece[neuron] > cut - flat.neuron_cut[neuron]
+            set_bit(tree.decided[k, POSITIVE if above else NEGATIVE], cut - begin)
             sign = 1.0 if above else -1.0
             table.sign[k, base + cut] = 0.0 if maps.constant[base + cut] else sign
-        activate(program, maps, tree.decided[k], k)
+        activate(flat, maps, tree.decided[k], k)
     return -1
 
 
-@inner_function
-def _restore(program, work, snap, exact, nodes, first, last, unsure):
+@kernel(sums="in any order", inner=True)
+def _restore(flat, work, options, order):
     """Make the rows of all layers down to that of the last frame, on the cell of the unit.
 
     They are those that the search had there before, bit for bit. Returns a layer whose rows must be
-    made exactly, or -1; `unsure` is a layer for which this was done, or -1.
+    made exactly, or -1.
     """
-    state, layer, top = work.state, nodes.layers[last - 1], nodes.layers[first]
+    state, unsure, nodes = work.state, order.unsure, order.nodes.arrays
+    layer, top = nodes.layers[order.nodes.last - 1], nodes.layers[order.nodes.first]
     if unsure < 0:
         state[COST] = state[COUNT] = state[EMITTED] = state[CUT] = state[SIDE] = 0
         for k in range(len(work.maps.formal_ready)):
             work.maps.formal_ready[k] = False
-        for i in range(program.first_neuron[layer]):
+        for i in range(flat.first_neuron[layer]):
             work.maps.piece[i] = nodes.pieces[i]
     state[LAYER] = layer
     state[TOP_LAYER] = top
     state[PHASE] = BACK
-    return _go_down(program, work, snap, max(unsure, 0), layer, unsure >= 0, exact)
+    return _go_down(flat, work, options, max(unsure, 0), layer, unsure >= 0)
 
 
-@kernel_function
-def run_unit(
-    program, work, cert, options, snap, result, left, weights, nodes, words, witnesses, at,
-    limit, visits, mode, unsure,
-):  # fmt: skip
-    """All that is to be done with a unit, or those steps of it that are in `mode`.
+@kernel(sums="in any order")
+def run_unit(flat, work, options, order, places):
+    """All that is to be done with a unit, or those steps of it that the order says.
 
-    Its frames are `nodes`, what is left of it goes to `left` and `weights`, and its regions to
-    rows `at` … of `words` and `witnesses`. Returns why it ends; ENDED if all is done.
+    Parameters are a `HalfspaceNetwork`, `Work`, `HalfspaceOptions`, `UnitOrder` and `UnitPlaces`.
+    Returns why it ends; ENDED if all is done.
     """
-    state, out, store = work.state, work.out, options.store
-    arrays, first, last = nodes.arrays, nodes.first, nodes.last
+    state, result, out, mode = work.state, work.result, work.out, order.mode
+    nodes = order.nodes
     if mode & PUT:
-        layer = _restore(program, work, snap, options.exact, arrays, first, last, unsure)
+        layer = _restore(flat, work, options, order)
         if layer >= 0:
             result[NEEDED] = layer
             return NEED_ROWS
-    if mode & (PUT | FRAMES) and not _put(work.tree, store, arrays, first, last):
+    if mode & (PUT | FRAMES) and not _put(
+        work.tree, options.store, nodes.arrays, nodes.first, nodes.last
+    ):
         return TOO_SMALL
     if mode & RUN:
-        why = run(program, work, cert, options, snap, limit, visits)
+        why = run(flat, work, options, order.limit, order.visits)
         result[COMPLETE] = why == DONE
-        if not (why == DONE or (state[COST] >= limit and state[PHASE] == BACK)):
+        if not (why == DONE or (state[COST] >= order.limit and state[PHASE] == BACK)):
             return why
-    if mode & COLUMNS and store:
-        n = state[EMITTED]
+    if mode & COLUMNS and options.store:
+        n, words, witnesses, at = state[EMITTED], places.words, places.witnesses, places.at
         for k in range(n):
             if out.margins[k] < MARGIN:
                 return NEED_WITNESSES
         if at + n > len(words):
             return COLUMNS_FULL
         for k in range(n):
-            pack_pattern(out.patterns[k], len(program.bias), options.bits, words[at + k])
+            pack_pattern(out.patterns[k], len(flat.bias), options.bits, words[at + k])
             for c in range(out.witnesses.shape[1]):
                 witnesses[at + k, c] = out.witnesses[k, c]
     result[GROUPS] = 0
-    if (
-        mode & LEFT
-        and not result[COMPLETE]
-        and not _take(program, work, options, left, weights, result)
-    ):
+    if mode & LEFT and not result[COMPLETE] and not _take(flat, work, options, places):
         return LEFT_FULL
     return ENDED

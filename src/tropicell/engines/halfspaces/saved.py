@@ -10,47 +10,47 @@ from typing import Any
 
 import numpy as np
 
-from tropicell.engines.halfspaces._program import Program
+from tropicell.engines.halfspaces._flat import SIDES, SIGNS, HalfspaceNetwork
 from tropicell.engines.halfspaces._units import FrameNodes
 from tropicell.engines.units import Arrays, Nodes, need
 
 
-def frames(program: Program, n: int, points: int, *, store: bool) -> FrameNodes:
+def frames(flat: HalfspaceNetwork, n: int, points: int, *, store: bool) -> FrameNodes:
     """Room for so many frames and points, with numbers that mean nothing yet."""
-    d = program.inputs.shape[1] - 1
-    words = max(1, -(-int(np.diff(program.first_cut).max(initial=1)) // 64))
+    d = flat.dimension
+    words = max(1, -(-int(np.diff(flat.first_cut).max(initial=1)) // 64))
     return FrameNodes(
         layers=np.empty(n, np.int64),
         cuts=np.empty(n, np.int64),
         point_ends=np.empty(n, np.int64),
-        decided=np.empty((n, 2, words), np.uint64),
-        masks=np.empty((points, 3, words), np.uint64),
+        decided=np.empty((n, SIDES, words), np.uint64),
+        masks=np.empty((points, SIGNS, words), np.uint64),
         basis=np.empty((points, d), np.int32),
         vertex=np.empty((points if store else 0, d + 1, d)),
-        pieces=np.empty(len(program.bias), np.uint8),
+        pieces=np.empty(len(flat.bias), np.uint8),
     )
 
 
-def frame_arrays(program: Program, nodes: Nodes) -> Arrays:
+def frame_arrays(flat: HalfspaceNetwork, nodes: Nodes) -> Arrays:
     """Frames that wait, as arrays with the names that they have in files."""
     part: FrameNodes = nodes.arrays.part(nodes.first, nodes.last)
-    prefix = int(program.first_neuron[part.layers[-1]])
+    prefix = int(flat.first_neuron[part.layers[-1]])
     return part._replace(pieces=part.pieces[:prefix])._asdict()
 
 
-def frame_nodes(program: Program, arrays: Arrays, *, store: bool) -> Nodes:
+def frame_nodes(flat: HalfspaceNetwork, arrays: Arrays, *, store: bool) -> Nodes:
     """The frames again, checked."""
-    check_halfspaces(program, arrays, store=store)
+    check_halfspaces(flat, arrays, store=store)
     own = {name: np.array(array, order="C") for name, array in arrays.items()}
-    nodes = frames(program, 0, 0, store=store)._replace(**own)
+    nodes = frames(flat, 0, 0, store=store)._replace(**own)
     return Nodes(nodes, 0, len(nodes.layers))
 
 
-def check_halfspaces(program: Program, part: Arrays, *, store: bool) -> None:
+def check_halfspaces(flat: HalfspaceNetwork, part: Arrays, *, store: bool) -> None:
     """Raise ValueError if frames of the half-spaces engine could make a kernel leave its arrays."""
-    d = program.inputs.shape[1] - 1
-    base = d + len(program.domain)
-    cuts = np.diff(program.first_cut)
+    d = flat.dimension
+    base = flat.cuts_at
+    cuts = np.diff(flat.first_cut)
     depth = len(cuts)
     words = max(1, -(-int(cuts.max(initial=1)) // 64))
     layers = part["layers"]
@@ -58,11 +58,11 @@ def check_halfspaces(program: Program, part: Arrays, *, store: bool) -> None:
     expected: dict[str, Any] = {
         "layers": (np.int64, (n,)),
         "cuts": (np.int64, (n,)),
-        "decided": (np.uint64, (n, 2, words)),
+        "decided": (np.uint64, (n, SIDES, words)),
         "point_ends": (np.int64, (n,)),
-        "masks": (np.uint64, (points, 3, words)),
+        "masks": (np.uint64, (points, SIGNS, words)),
         "basis": (np.int32, (points, d)),
-        "pieces": (np.uint8, (int(program.first_neuron[layers[-1]]),)),
+        "pieces": (np.uint8, (int(flat.first_neuron[layers[-1]]),)),
     }
     if store:
         expected["vertex"] = (np.float64, (points, d + 1, d))
@@ -75,11 +75,11 @@ def check_halfspaces(program: Program, part: Arrays, *, store: bool) -> None:
     need((np.diff(ends, prepend=0) >= 1).all() and ends[-1] == points, "points")
     need((np.bincount(layers, minlength=depth) <= cuts).all(), "too many frames")
     owner = np.repeat(layers, np.diff(ends, prepend=0))
-    rows = base + program.first_cut[owner + 1]
+    rows = base + flat.first_cut[owner + 1]
     need(((part["basis"] >= 0) & (part["basis"] < rows[:, None])).all(), "basis")
     for masks, mine in ((part["decided"], layers), (part["masks"], owner)):
         bits = np.unpackbits(masks.view(np.uint8), axis=-1, bitorder="little")
         beyond = np.arange(64 * words) >= cuts[mine][:, None, None]
         need(not (bits.astype(bool) & beyond).any(), "masks")
-    slopes = np.diff(program.neuron_cut)[: len(part["pieces"])]
+    slopes = np.diff(flat.neuron_cut)[: len(part["pieces"])]
     need((part["pieces"] <= slopes).all(), "pieces")

@@ -1,4 +1,4 @@
-"""The `halfspaces` engine: all regions in any dimension, from points, certificates and small LPs.
+"""The `halfspaces` engine: all regions in any dimension, from points, Farkas vectors and small LPs.
 
 See `tropicell.engines.halfspaces._kernel` for the method and docs/halfspaces-proof.md for what is
 proved. This module drives the kernel: buffers, budgets, batches, and exact decisions where
@@ -17,8 +17,7 @@ from tropicell._runtime.jit import Entry
 from tropicell.engines import tuning
 from tropicell.engines._unit_kernels import COMPLETE, ENDED, GROUPS, NEEDED, TOO_SMALL
 from tropicell.engines.halfspaces import saved
-from tropicell.engines.halfspaces._kernel import COUNT, EMITTED
-from tropicell.engines.halfspaces._program import build_program
+from tropicell.engines.halfspaces._flat import COUNT, EMITTED, flatten_for_halfspaces
 from tropicell.engines.halfspaces._search import HalfspacePlan, HalfspaceSearch, HalfspaceTolerance
 from tropicell.engines.halfspaces._units import (
     COLUMNS,
@@ -29,6 +28,8 @@ from tropicell.engines.halfspaces._units import (
     NEED_ROWS,
     PUT,
     RUN,
+    UnitOrder,
+    UnitPlaces,
     run_unit,
 )
 from tropicell.engines.units import (
@@ -88,12 +89,12 @@ class HalfspaceTask:
         self.store = store
         self.grain = tuning.current.halfspace_grain[not store]
         self.plan = self._remembered(inside, arithmetic, tolerance or HalfspaceTolerance())
-        self.program = self.plan.program
+        self.flat = self.plan.flat
         self.bits = self.plan.options.bits
         self.kernel = Entry(run_unit)
         # Pivots of a linear program (see `_lp.minimise`) times the size of its table.
-        d, n = self.network.n_inputs, len(self.plan.program.cut_break)
-        rows = d + len(self.plan.program.domain) + n
+        d, n = self.network.n_inputs, len(self.plan.flat.cut_break)
+        rows = d + len(self.plan.flat.domain) + n
         self.slow = (60 + 12 * d) * (d + 1) * rows > _MANY_STEPS
 
     def _remembered(
@@ -102,12 +103,14 @@ class HalfspaceTask:
         network = self.network
         a, b = domain.inequalities(network.n_inputs)
         where, few = (a.tobytes(), b.tobytes()), tuning.current.few * self.grain
-        program = network.remember(("halfspaces", *where), lambda: build_program(network, domain))
+        flat = network.remember(
+            ("halfspaces", *where), lambda: flatten_for_halfspaces(network, domain)
+        )
 
         def make() -> HalfspacePlan:
             check()
             options: dict[str, Any] = {"arithmetic": arithmetic, "tolerance": tolerance}
-            return HalfspacePlan(network, program, **options, store=self.store, few=few)
+            return HalfspacePlan(network, flat, **options, store=self.store, few=few)
 
         key = "halfspaces", *where, arithmetic, tolerance, self.store, few
         plan: HalfspacePlan = network.remember(key, make)
@@ -115,7 +118,7 @@ class HalfspaceTask:
 
     def root(self) -> Unit:
         """The whole domain."""
-        lines = np.diff(self.program.first_cut).tolist()
+        lines = np.diff(self.flat.first_cut).tolist()
         regions = growth_of([1, *lines], self.network.n_inputs)[0]
         return Unit(first_generation(regions, self.grain))
 
@@ -126,14 +129,14 @@ class HalfspaceTask:
     def describe(self, unit: Unit) -> tuple[dict[str, Any], Arrays]:
         """A unit as JSON and arrays."""
         nodes = unit.nodes
-        arrays = {} if nodes is None else saved.frame_arrays(self.program, nodes)
+        arrays = {} if nodes is None else saved.frame_arrays(self.flat, nodes)
         if not self.store:
             arrays.pop("vertex", None)
         return {"generation": unit.generation, "weight": unit.weight}, arrays
 
     def restored(self, described: dict[str, Any], arrays: Arrays) -> Unit:
         """A unit from a file, checked."""
-        nodes = saved.frame_nodes(self.program, arrays, store=self.store) if arrays else None
+        nodes = saved.frame_nodes(self.flat, arrays, store=self.store) if arrays else None
         return Unit(int(described["generation"]), nodes, weight=weight_of(described))
 
 
@@ -143,17 +146,16 @@ class HalfspaceWorker:
     def __init__(self, task: HalfspaceTask) -> None:
         self._task = task
         self._unproved = 0
-        self._no_nodes = Nodes(saved.frames(task.program, 0, 0, store=task.store), 0, 0)
+        self._no_nodes = Nodes(saved.frames(task.flat, 0, 0, store=task.store), 0, 0)
         self._room_for_left(frames=64, points=512)
         self._new_columns()
         self._search = HalfspaceSearch(task.plan)
-        self._result = self._search.result
-        self._gather()
+        self._result = self._search.work.result
 
     def _room_for_left(self, frames: int, points: int) -> None:
         """Room for what is left of a unit."""
         task = self._task
-        self._left = saved.frames(task.program, frames, points, store=task.store)
+        self._left = saved.frames(task.flat, frames, points, store=task.store)
         self._weights = np.empty(frames)
 
     def _new_columns(self, least: int = 0) -> None:
@@ -165,20 +167,13 @@ class HalfspaceWorker:
         self._witnesses = np.empty((rows, task.network.n_inputs))
         self._used = 0
 
-    def _gather(self) -> None:
-        """The arguments of the kernel that stay the same from call to call."""
-        search = self._search
-        self._arguments = (
-            *(search.program, search.work, search.certificate, search.options),
-            *(search.snap, self._result, self._left, self._weights),
-        )
-
     def _call(self, mode: int, limit: int = 0, nodes: Nodes | None = None, unsure: int = -1) -> int:
         """Let the kernel do some steps (see `_units`) with a unit; returns why it ended."""
+        search, visits = self._search, tuning.current.visits
+        order = UnitOrder(mode, limit, visits, unsure, nodes or self._no_nodes)
         columns = self._words, self._witnesses, self._used
-        numbers = limit, tuning.current.visits, mode, unsure
-        arguments = self._arguments
-        return int(self._task.kernel(*arguments, nodes or self._no_nodes, *columns, *numbers))
+        places = UnitPlaces(self._left, self._weights, *columns)
+        return int(self._task.kernel(search.flat, search.work, search.options, order, places))
 
     def stats(self) -> dict[str, Any]:
         """What all units have cost."""
@@ -231,7 +226,6 @@ class HalfspaceWorker:
                 mode = PUT | RUN  # witnesses will be looked at
             elif code == TOO_SMALL:
                 search.grow()
-                self._gather()
                 mode = mode & ~PUT | FRAMES
             else:
                 return code
@@ -244,7 +238,6 @@ class HalfspaceWorker:
             search.paused = not search.complete
         else:
             search.look_at(code, limit)
-            self._gather()
 
     def _end(self, code: int, unit: Unit) -> Outcome:
         """What the kernel has written."""
@@ -260,7 +253,6 @@ class HalfspaceWorker:
         frames, points = self._result[NEEDED : NEEDED + 2].tolist()
         if code == LEFT_FULL:
             self._room_for_left(2 * frames, 2 * points)
-            self._gather()
             self._call(LEFT)
         if not self._result[GROUPS]:
             return []

@@ -1,4 +1,6 @@
-"""ONNX files: `importer` is the way in, `file` reads them, `node` is one of their nodes.
+"""ONNX files, node by node.
 
-`activations`, `affine` and `shapes` hold one handler for each operator.
+`importer`   the way in: reads the file, walks through the graph, compares
+`handlers`   one function for each operator
+`node`       a node as its handler sees it, and the registry of handlers
 """

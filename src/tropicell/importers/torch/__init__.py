@@ -1,4 +1,8 @@
-"""PyTorch modules: `importer` is the way in, `graph` and `walk` follow what a module does.
+"""PyTorch modules, operator by operator.
 
-`activations`, `affine` and `shapes` hold one handler for each operator; `pt2` reads exported files.
+`importer`   the way in: exports the module, reads its graph, compares
+`graph`      the calls of an exported module, and how they become a network
+`handlers`   one function for each operator
+`registry`   what handlers share, and the registry of handlers
+`pt2`        exported modules in files, read without running any code
 """

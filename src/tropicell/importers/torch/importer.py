@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tropicell._runtime.arrays import FloatArray
-from tropicell._runtime.paths import check_file, path_of
+from tropicell._runtime.paths import check_file, in_file, path_of
 from tropicell.errors import (
     ImportMismatchError,
     ModelImportError,
@@ -24,8 +24,7 @@ from tropicell.importers.check import (
     compare,
     sample_points,
 )
-from tropicell.importers.messages import in_file
-from tropicell.importers.torch import walk as torch_walk
+from tropicell.importers.torch import graph as torch_graph
 from tropicell.importers.torch.graph import from_exported
 from tropicell.importers.torch.pt2 import read_pt2
 from tropicell.network.network import Network
@@ -151,8 +150,8 @@ def _first_that_works(
         try:
             graph = from_exported(_quietly(prepare))
             in_place = any(call.in_place for call in graph.calls)
-            network = torch_walk.build(graph, shape)
-            allowed = max(tolerance, FLOAT32_TOLERANCE) if torch_walk.rounds(graph) else tolerance
+            network = torch_graph.build(graph, shape)
+            allowed = max(tolerance, FLOAT32_TOLERANCE) if torch_graph.rounds(graph) else tolerance
             compare(network, run, what=what, tolerance=allowed, groups=groups)
             return network, allowed
         except UnsupportedOperatorError as error:
@@ -195,11 +194,11 @@ def from_pt2(path: str | Path, *, tolerance: float = FLOAT64_TOLERANCE) -> Netwo
 
     def run(points: FloatArray) -> FloatArray:
         rows = torch.from_numpy(points).reshape(len(points), *shape)
-        return np.stack([torch_walk.evaluate(graph, row.clone()).numpy().ravel() for row in rows])
+        return np.stack([torch_graph.evaluate(graph, row.clone()).numpy().ravel() for row in rows])
 
     with in_file(file):
         graph, shape = read_pt2(file)
-        network = torch_walk.build(graph, shape)
+        network = torch_graph.build(graph, shape)
         compare(network, run, what="the model", tolerance=tolerance)
     return network
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from tropicell._runtime.archives import ZIP_ERRORS, refuse_bomb
+from tropicell._runtime.npz import ZIP_ERRORS, refuse_bomb
 from tropicell.errors import ModelFileError, ModelImportError, UnsupportedOperatorError, require
 from tropicell.importers.expressions import MAX_ENTRIES, MAX_VALUES, Shape, check_shape
 from tropicell.importers.operators import UNKNOWN_ADVICE

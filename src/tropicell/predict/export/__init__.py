@@ -1,1 +1,5 @@
-"""The explicit piecewise-affine function as C99 and as an ONNX graph."""
+"""The explicit piecewise-affine function in other languages.
+
+`c`      C99
+`onnx`   an ONNX graph
+"""

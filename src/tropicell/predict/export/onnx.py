@@ -18,9 +18,7 @@ from tropicell.network.network import Network
 from tropicell.predict.cut_tree import CutTree, largest_size, single_precision, split_domain
 from tropicell.regions.regions import Regions
 
-# --------------------------------------------------------------------------------------------------
-# ONNX graphs node by node, and a network's forward pass in one.
-# --------------------------------------------------------------------------------------------------
+# --- ONNX graphs node by node, and a network's forward pass in one --------------------------------
 
 Number = Literal["double", "float"]
 

@@ -1,5 +1,8 @@
 """Regions in a folder of Parquet files, worked on batch by batch.
 
-`stored_regions` is the public class, `reader` reads parts, `tables` their columns, `manifest` what
-the folder holds, `places` local and remote folders.
+`stored_regions`   `StoredRegions`, and rows of regions
+`reader`           batches from the files, with filters
+`tables`           columns as Arrow tables, and back
+`manifest`         what the folder holds, with checksums; changed as a whole
+`places`           folders on this machine and elsewhere
 """

@@ -43,7 +43,7 @@ class Part:
 
     @property
     def sums(self) -> Sums:
-        """What the file is."""
+        """The checksums that the file must have."""
         return Sums(self.bytes, self.sha256, self.blocks)
 
 

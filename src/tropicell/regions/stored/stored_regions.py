@@ -12,12 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 from tropicell._runtime.arrays import FloatArray
 from tropicell._runtime.paths import shown
 from tropicell.errors import InvalidInputError, ModelFileError
+from tropicell.network.domains import Domain
+from tropicell.network.network import Network
 from tropicell.regions import comfort
-from tropicell.regions.columns import PackedPatterns
+from tropicell.regions.columns import PackedPatterns, Ragged
 from tropicell.regions.files import load_regions
 from tropicell.regions.region import Region
 from tropicell.regions.regions import Regions
-from tropicell.regions.rows import joined, rows
 from tropicell.regions.stored.manifest import NETWORK, read_manifest
 from tropicell.regions.stored.places import place_of
 from tropicell.regions.stored.reader import BATCH, Filter, RegionReader
@@ -28,6 +29,69 @@ if TYPE_CHECKING:
     import pyarrow
 
     from tropicell.analysis.measure import Extrema, Norm
+
+# --- some rows of regions, and several Regions as one, with the columns that are known ------------
+
+_COLUMNS = ("bounded", "volumes", "corners", "facet_lines")
+
+
+def rows(regions: Regions, numbers: NDArray[np.int64]) -> Regions:
+    """The regions of some numbers.
+
+    Examples
+    --------
+    >>> from tropicell import enumerate_regions
+    >>> regions = enumerate_regions(Network.mlp([[[1.0], [2.0]], [[1.0, 1.0]]], [[0, 1], [0]]))
+    >>> rows(regions, np.array([2, 0])).texts() == [regions.texts()[2], regions.texts()[0]]
+    True
+    """
+    columns: dict[str, Any] = {}
+    for name in _COLUMNS:
+        column = regions.known(name)
+        if isinstance(column, Ragged):
+            parts = [column[int(k)] for k in numbers]
+            values = np.concatenate(parts) if parts else column.values[:0]
+            columns[name] = Ragged.from_counts(values, column.counts[numbers])
+        elif column is not None:
+            columns[name] = column[numbers]
+    packed = regions.packed
+    return Regions(
+        regions.network,
+        regions.domain,
+        PackedPatterns(packed.words[numbers], packed.neurons, packed.bits),
+        regions.witnesses[numbers],
+        complete=False,
+        **columns,
+    )
+
+
+def joined(network: Network, domain: Domain, parts: Sequence[Regions]) -> Regions:
+    """Batches as one object; a column that one of them does not know is left out."""
+    bits = PackedPatterns.bits_for(network.pieces)
+    if not parts:
+        packed = PackedPatterns.pack(np.empty((0, network.n_neurons), np.uint8), bits)
+        return Regions(network, domain, packed, np.empty((0, network.n_inputs)), complete=False)
+    columns: dict[str, Any] = {}
+    for name in _COLUMNS:
+        known = [part.known(name) for part in parts]
+        if any(column is None for column in known):
+            continue
+        if isinstance(known[0], Ragged):
+            values = np.concatenate([column.values for column in known])
+            counts = np.concatenate([column.counts for column in known])
+            columns[name] = Ragged.from_counts(values, counts)
+        else:
+            columns[name] = np.concatenate(known)
+    words = np.concatenate([part.packed.words for part in parts])
+    return Regions(
+        network,
+        domain,
+        PackedPatterns(words, network.n_neurons, bits),
+        np.concatenate([part.witnesses for part in parts]),
+        complete=False,
+        **columns,
+    )
+
 
 #: Memory that `to_regions` takes unasked, in bytes.
 _MOST = 2**30

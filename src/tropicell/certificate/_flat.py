@@ -1,4 +1,7 @@
-"""A network as flat arrays, for the filter's kernels.
+"""What the filter's kernels read and write, as flat arrays; first of all a network on a domain.
+
+The network is laid out here from its layers, and not by `tropicell.network.flat`, from which the
+engine that hints at the facets has its arrays: a mistake there is not repeated here.
 
 Everything here is exact: numbers are copied, and coordinates are scaled by powers of two. (Only
 the map of a slice of a slice may be rounded; see `gamma`.) A network
@@ -12,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from tropicell._runtime.arrays import FloatArray, IntArray
 from tropicell.geometry.rounding import ROUND, TINY
@@ -21,11 +25,20 @@ from tropicell.network.network import Network
 #: Numbers that are not 0 must be in between for the error bounds to hold without underflow.
 _SMALLEST, _LARGEST = 1e-60, 1e60
 
+#: Roundings of a row's value at a point, in up to 16 dimensions; more have one more each.
+_ROUNDINGS = 20
+
+#: Cover the roundings of bounds: of single sums, and of what is made of several of them.
+COVER, COVER_MORE = 1.0001, 1.01
+
+#: Columns of `FilterNetwork.terms`.
+SOURCE, FIRST_WEIGHT = range(2)
+
 #: Matrices are made dense: networks with more weights (and zeros) than this are left alone.
 _MOST_WEIGHTS = 20_000_000
 
 
-class FilterProgram(NamedTuple):
+class FilterNetwork(NamedTuple):
     """What the kernel reads.
 
     Attributes
@@ -48,6 +61,8 @@ class FilterProgram(NamedTuple):
         Rows that are the domain's own.
     gamma : ndarray, shape (layers,)
         Relative rounding error of each layer's sums, and of layer 0 if that is rounded.
+    rounding : float
+        Relative rounding error of a row's value at a point.
     """
 
     starts: IntArray
@@ -64,9 +79,10 @@ class FilterProgram(NamedTuple):
     domain: FloatArray
     domain_lines: int
     gamma: FloatArray
+    rounding: float
 
 
-def filter_program(network: Network, domain: Domain, scale: FloatArray) -> FilterProgram | None:
+def filter_network(network: Network, domain: Domain, scale: FloatArray) -> FilterNetwork | None:
     """Flat arrays of a network, or None if the filter can't work with it.
 
     Parameters
@@ -90,11 +106,11 @@ def filter_program(network: Network, domain: Domain, scale: FloatArray) -> Filte
     weights = [_dense(m).T.ravel() for m in matrices]
     activations = [layer.activation for layer in network.layers]
     most = max([1, *(x.slopes.shape[1] for x in activations)])
-    bends = network.pieces - 1
+    counts = network.pieces - 1
     summands = [1 + sum(m.shape[1] for m in x.affine.terms.values()) for x in network.layers]
     embedding = network.embedding  # rounded, it adds one rounding to those of who reads it
     rounded = 0 if embedding is None or embedding.is_float else 1
-    return FilterProgram(
+    return FilterNetwork(
         starts=np.cumsum([0, len(inputs), *network.widths]),
         term_starts=np.array(starts),
         terms=np.array(terms, dtype=np.int64).reshape(-1, 2),
@@ -104,15 +120,94 @@ def filter_program(network: Network, domain: Domain, scale: FloatArray) -> Filte
         slopes=_stacked([x.slopes for x in activations], most),
         intercepts=_stacked([x.intercepts for x in activations], most),
         breakpoints=_stacked([x.breakpoints for x in activations], most - 1, np.inf),
-        first_lines=1 + len(b) + np.cumsum(bends) - bends,
-        neurons=np.append(np.zeros(1 + len(b), int), np.repeat(np.arange(len(bends)), bends)),
+        first_lines=1 + len(b) + np.cumsum(counts) - counts,
+        neurons=np.append(np.zeros(1 + len(b), int), np.repeat(np.arange(len(counts)), counts)),
         domain=_domain(-a * scale, b),
         domain_lines=len(b),
         gamma=np.array([(n + 20 + rounded) * ROUND * 1.001 for n in summands]),
+        rounding=max(_ROUNDINGS, network.n_inputs + _ROUNDINGS - 16) * ROUND,
     )
 
 
-class State(NamedTuple):
+class PatternTable(NamedTuple):
+    """Packed patterns of all regions, bits of a neuron, and the hash table of the patterns."""
+
+    words: NDArray[np.uint64]
+    bits: int
+    table: IntArray
+
+
+class RegionColumns(NamedTuple):
+    """What is to be proved of regions, and what is taken as a hint of where their facets are.
+
+    Attributes
+    ----------
+    patterns : PatternTable
+    witnesses : ndarray, shape (regions, inputs)
+    unscale : ndarray, shape (inputs,)
+        What makes the kernels' coordinates of corners and witnesses.
+    lines, line_ends : ndarray
+        The lines that may be each region's facets, and where they end.
+    corners, corner_ends : ndarray
+        Where its vertices (last coordinate not 0) may be, likewise; not read in the plane.
+    """
+
+    patterns: PatternTable
+    witnesses: FloatArray
+    unscale: FloatArray
+    lines: NDArray[np.int32]
+    line_ends: IntArray
+    corners: FloatArray
+    corner_ends: IntArray
+
+
+class ProofColumns(NamedTuple):
+    """What the kernels find.
+
+    Attributes
+    ----------
+    proved : ndarray of bool, shape (regions,)
+        Set where everything holds, the regions behind all facets included.
+    facets, neighbours : ndarray
+        Parallel to `RegionColumns.lines`: the lines (in order, in the plane), and the regions
+        behind them.
+    bases : ndarray
+        The facets that meet in a region's vertices, from the place of its first corner on (in the
+        plane: of its first facet).
+    basis_counts : ndarray, shape (regions,)
+        How many vertices it has.
+    """
+
+    proved: NDArray[np.bool_]
+    facets: IntArray
+    neighbours: IntArray
+    bases: IntArray
+    basis_counts: IntArray
+
+
+class InequalityArrays(NamedTuple):
+    """The inequalities of the current pattern.
+
+    Attributes
+    ----------
+    rows : ndarray, shape (D + 1, inequalities)
+        Rows that are positive inside: D coefficients and an offset.
+    sizes, bounds : ndarray, shape (inequalities,)
+        The sum of each row's absolute values, and a bound on the error of its value at points of
+        size 1 (see `bound_of`).
+    begins, ends : ndarray, shape (layers + 1,)
+        Where those of the domain and of each layer begin and end, each in an area of their own. An
+        end of -1 means that a neuron that is constant is not on its piece.
+    """
+
+    rows: FloatArray
+    sizes: FloatArray
+    bounds: FloatArray
+    begins: IntArray
+    ends: IntArray
+
+
+class PatternState(NamedTuple):
     """What a kernel knows of the current pattern.
 
     Attributes
@@ -120,64 +215,73 @@ class State(NamedTuple):
     pattern : ndarray
     ready : ndarray, shape (1,)
         Layers whose arrays below belong to the current pattern; -1 at first.
-    rows : ndarray, shape (D + 2, neurons)
-        Pre-activations as rows, and a bound on the errors of their coefficients. An error of 0
-        means that the neuron is constant, and exactly its bias.
-    outputs : ndarray, shape (neurons and inputs, D + 2)
-        Outputs of all layers, likewise.
-    inequalities : ndarray, shape (D + 3, inequalities)
-        Inequalities: the row, the sum of its absolute values, and a bound on its errors, rounding
-        at points of size 1 included. Those of each layer have an area of their own.
+    rows : ndarray, shape (D + 1, neurons)
+        Pre-activations as rows: D coefficients and an offset.
+    row_errors : ndarray, shape (neurons,)
+        Bounds on the errors of their coefficients. 0 means that the neuron is constant, and exactly
+        its bias.
+    outputs, output_errors : ndarray, shapes (units, D + 1) and (units,)
+        Outputs of all layers, layer 0 included, likewise.
+    inequalities : InequalityArrays
     places : ndarray
         Where each line is among the inequalities, or -1.
-    ends : ndarray
-        Where the inequalities of the domain and of each layer end; -1 if a neuron that is constant
-        is not on its piece.
     """
 
     pattern: IntArray
     ready: IntArray
     rows: FloatArray
+    row_errors: FloatArray
     outputs: FloatArray
-    inequalities: FloatArray
+    output_errors: FloatArray
+    inequalities: InequalityArrays
     places: IntArray
-    ends: IntArray
 
 
-def new_state(program: FilterProgram) -> State:
+def new_state(flat: FilterNetwork) -> PatternState:
     """Arrays for one thread, with the inequalities of the domain in place."""
-    size = program.inputs.shape[1]
-    neurons, n_domain = len(program.bias), len(program.domain)
-    outputs = np.zeros((len(program.inputs) + neurons, size + 1))
-    outputs[: len(program.inputs), :size] = program.inputs
-    inequalities = np.zeros((size + 2, n_domain + 2 * neurons))
-    sums = np.abs(program.domain).sum(axis=1)
-    inequalities[:size, :n_domain] = program.domain.T
-    inequalities[size, :n_domain], inequalities[size + 1, :n_domain] = sums, bound_of(0.0, sums)
-    lines = program.domain_lines + neurons * program.breakpoints.shape[1]
+    size = flat.inputs.shape[1]
+    neurons, n_domain = len(flat.bias), len(flat.domain)
+    outputs = np.zeros((len(flat.inputs) + neurons, size))
+    outputs[: len(flat.inputs)] = flat.inputs
+    most = n_domain + 2 * neurons  # at most two for each neuron
+    rows, sizes, bounds = np.zeros((size, most)), np.zeros(most), np.zeros(most)
+    rows[:, :n_domain] = flat.domain.T
+    sizes[:n_domain] = np.abs(flat.domain).sum(axis=1)
+    bounds[:n_domain] = bound_of(0.0, sizes[:n_domain], flat.rounding)
+    lines = flat.domain_lines + neurons * flat.breakpoints.shape[1]
     places = np.full(lines + 3, -1)
-    places[1 : program.domain_lines + 1] = np.arange(program.domain_lines)
+    places[1 : flat.domain_lines + 1] = np.arange(flat.domain_lines)
     # The last two lines belong to nobody: they bound the second input of networks with one.
-    places[lines + 1 : lines + 1 + n_domain - program.domain_lines] = np.arange(
-        program.domain_lines, n_domain
+    places[lines + 1 : lines + 1 + n_domain - flat.domain_lines] = np.arange(
+        flat.domain_lines, n_domain
     )
-    ends = np.zeros(len(program.starts) - 1, dtype=np.int64)
+    begins = n_domain + 2 * (flat.starts[:-1] - flat.starts[1])
+    begins[0] = 0
+    ends = np.zeros(len(begins), dtype=np.int64)
     ends[0] = n_domain
-    pattern = np.full(neurons, -1)
-    return State(
-        pattern,
-        np.full(1, -1),
-        np.zeros((size + 1, neurons)),
-        outputs,
-        inequalities,
-        places,
-        ends,
+    return PatternState(
+        pattern=np.full(neurons, -1),
+        ready=np.full(1, -1),
+        rows=np.zeros((size, neurons)),
+        row_errors=np.zeros(neurons),
+        outputs=outputs,
+        output_errors=np.zeros(len(outputs)),
+        inequalities=InequalityArrays(rows, sizes, bounds, begins, ends),
+        places=places,
     )
 
 
-def bound_of(error: Any, size: Any) -> Any:
-    """Bound on the error of a row's value at a point of size 1 (the sum of its coordinates)."""
-    return 1.01 * error + 20.0 * ROUND * size + TINY
+def bound_of(error: Any, size: Any, rounding: float) -> Any:
+    """Bound on the error of a row's value at a point of size 1 (the sum of its coordinates).
+
+    Parameters
+    ----------
+    error, size : float or ndarray
+        A bound on the errors of the row's coefficients, and the sum of their absolute values.
+    rounding : float
+        As in `FilterNetwork`.
+    """
+    return COVER_MORE * error + rounding * size + TINY
 
 
 def _input_map(network: Network) -> FloatArray:

@@ -1,0 +1,256 @@
+"""The parser of all commands: their options, help and examples."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from tropicell.cli import lab, output
+from tropicell.cli.options import SLICE_HELP, add_domain, add_search, numbers
+
+_MODEL_HELP = "a network: .onnx, .pt2, .npz or .safetensors"
+_COLORS = ("pattern", "value", "gradient", "area", "neighbours")
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        output.note(f"{message} (see: {self.prog} --help)")
+        raise SystemExit(2)
+
+
+class _Version(argparse.Action):
+    """``--version``, looked up only when it is asked for."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, **_: Any) -> None:
+        super().__init__(option_strings, dest, nargs=0, help="show the version and exit")
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> NoReturn:
+        print(f"tropicell {importlib.import_module('tropicell').__version__}")
+        raise SystemExit(0)
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The parser of all commands."""
+    parser = _Parser(
+        prog="tropicell",
+        description="Every linear region of a piecewise-linear neural network, exactly.",
+        epilog="exit status: 0 done; 1 a negative answer (not complete, beyond a tolerance); "
+        "2 bad input; 3 proved, but not complete. 'tropicell COMMAND --help' has examples.",
+    )
+    parser.add_argument("--version", action=_Version)
+    commands = parser.add_subparsers(
+        title="commands", dest="command", metavar="COMMAND", required=True, parser_class=_Parser
+    )
+    for add in (
+        _info,
+        _count,
+        _estimate,
+        _enumerate,
+        _show,
+        _certify,
+        _plot,
+        _explore,
+        _compare,
+        _lab,
+        _demo,
+        _completion,
+    ):
+        add(commands)
+    return parser
+
+
+def _command(
+    commands: Any, name: str, text: str, examples: Sequence[str], more: str = ""
+) -> argparse.ArgumentParser:
+    shown = "\n".join(f"  tropicell {name} {example}".rstrip() for example in examples)
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name,
+        help=text[0].lower() + text[1:],
+        description=text[0].upper() + text[1:] + ".",
+        epilog=f"examples:\n{shown}\n" + (f"\n{more}" if more else ""),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--json", action="store_true", help="the answer as JSON, for scripts")
+    parser.add_argument("--debug", action="store_true", help="show where in the code an error is")
+    parser.set_defaults(action="enumerate_" if name == "enumerate" else name)
+    return parser
+
+
+def _info(commands: Any) -> None:
+    text = "layers, skips, neurons, and bounds on the number of regions"
+    parser = _command(commands, "info", text, ["model.onnx", "net.npz --json"])
+    parser.add_argument("model", metavar="MODEL", help=_MODEL_HELP)
+
+
+def _count(commands: Any) -> None:
+    text = "count the linear regions, in constant memory"
+    examples = ["net.npz", "net.npz --box -1 1 --merged", "mnist.onnx --slice plane.npz --json"]
+    parser = _command(commands, "count", text, examples, SLICE_HELP)
+    parser.add_argument("model", metavar="MODEL", help=_MODEL_HELP)
+    parser.add_argument(
+        "--merged", action="store_true", help="also merge neighbours with one and the same map"
+    )
+    add_domain(parser)
+    add_search(parser)
+
+
+def _estimate(commands: Any) -> None:
+    text = "estimate the number of regions in a few seconds, before a long search"
+    examples = ["net.npz", "net.npz --box -1 1 --max-seconds 10"]
+    parser = _command(commands, "estimate", text, examples, SLICE_HELP)
+    parser.add_argument("model", metavar="MODEL", help=_MODEL_HELP)
+    parser.add_argument(
+        "--max-seconds", type=float, default=2.0, metavar="S", help="time to spend (default: 2)"
+    )
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="default: 0")
+    add_domain(parser)
+
+
+def _enumerate(commands: Any) -> None:
+    text = "find all linear regions and write them to a file or folder"
+    examples = ["net.npz --box -1 1 --out regions.npz", "net.npz --out run1/ --max-bytes 1G"]
+    parser = _command(commands, "enumerate", text, examples, SLICE_HELP)
+    parser.add_argument("model", metavar="MODEL", help=_MODEL_HELP)
+    parser.add_argument(
+        "--out",
+        required=True,
+        metavar="FILE",
+        help="an .npz file to write; or a folder (a name that ends in /, or a URL): regions are "
+        "written there while they are found, more than fit into memory, and the same command goes "
+        "on where it ended",
+    )
+    parser.add_argument(
+        "--format",
+        choices=("npz", "parquet"),
+        help="parquet: a folder of Parquet files (default: by the name)",
+    )
+    add_domain(parser)
+    add_search(parser)
+
+
+def _show(commands: Any) -> None:
+    text = "show what is in a file of regions, or one region"
+    parser = _command(commands, "show", text, ["regions.npz", "regions.npz --region 17 --json"])
+    parser.add_argument(
+        "regions", metavar="REGIONS", help="a file or folder of tropicell enumerate"
+    )
+    parser.add_argument(
+        "--region",
+        type=int,
+        metavar="I",
+        help="one region: inequalities, map, neighbours, vertices",
+    )
+    parser.add_argument(
+        "--all",
+        action="store_true",
+        help="redundant inequalities too, and vertices however many inputs there are",
+    )
+    parser.add_argument("--exact", action="store_true", help="fractions, however long they are")
+    parser.add_argument(
+        "--limit", type=int, default=20, metavar="N", help="regions in the table (default: 20)"
+    )
+
+
+def _certify(commands: Any) -> None:
+    text = "prove in exact arithmetic that regions are right and complete"
+    examples = ["regions.npz", "net.npz --box -1 1 --out proof.npz", "net.npz --box -1 1 --volumes"]
+    more = (
+        "check the file with: python -m tropicell.verify_certificate proof.npz\n"
+        "exit status of both: 0 proved, complete; 3 proved, but not complete; 1 not proved\n\n"
+    )
+    parser = _command(commands, "certify", text, examples, more + SLICE_HELP)
+    parser.add_argument(
+        "model", metavar="FILE", help="a file of tropicell enumerate, or a network to enumerate"
+    )
+    parser.add_argument("--out", metavar="FILE", help="an .npz file for the certificate")
+    parser.add_argument(
+        "--volumes", action="store_true", help="also add up exact volumes (bounded, up to 3 inputs)"
+    )
+    add_domain(parser)
+    add_search(parser)
+
+
+def _plot(commands: Any) -> None:
+    text = "draw the regions of a network with 1 or 2 inputs, or on a slice"
+    examples = [
+        "net.npz --box -1 1 --out picture.png",
+        "regions.npz --color value --out picture.pdf",
+        "net.npz --kind boundaries --window -2 2 --out layers.svg",
+    ]
+    parser = _command(commands, "plot", text, examples, SLICE_HELP)
+    parser.add_argument(
+        "model", metavar="MODEL_OR_REGIONS", help="a network, or a file of tropicell enumerate"
+    )
+    parser.add_argument("--out", required=True, metavar="FILE", help=".png, .pdf or .svg to write")
+    parser.add_argument(
+        "--kind",
+        choices=("auto", "regions", "boundaries", "surface", "function"),
+        default="auto",
+        help="default: regions (2 inputs) or function (1 input)",
+    )
+    parser.add_argument("--color", choices=_COLORS, default="pattern", help="default: pattern")
+    parser.add_argument(
+        "--output", type=int, default=0, metavar="K", help="which output to show (default: 0)"
+    )
+    parser.add_argument(
+        "--window", nargs=2, type=numbers, metavar=("LO", "HI"), help="what to show of the plane"
+    )
+    parser.add_argument(
+        "--decision", action="store_true", help="draw where outputs 0 and 1 are equal"
+    )
+    parser.add_argument(
+        "--points", metavar="FILE", help="data on top: an .npz with points (n, 2), and maybe labels"
+    )
+    parser.add_argument("--title", help="a title for the picture")
+    parser.add_argument("--dpi", type=int, default=200, metavar="N", help="default: 200")
+    add_domain(parser)
+    add_search(parser)
+
+
+def _explore(commands: Any) -> None:
+    text = "write a page to explore the regions of a network with 2 inputs, or on a slice"
+    examples = ["net.npz --box -1 1 --out page.html --open", "regions.npz --out page.html"]
+    parser = _command(commands, "explore", text, examples, SLICE_HELP)
+    parser.add_argument(
+        "model", metavar="MODEL_OR_REGIONS", help="a network, or a file of tropicell enumerate"
+    )
+    parser.add_argument("--out", required=True, metavar="FILE", help=".html to write")
+    parser.add_argument("--open", action="store_true", help="open the page in the browser")
+    add_domain(parser)
+    add_search(parser)
+
+
+def _compare(commands: Any) -> None:
+    text = "find the largest difference of two networks, exactly"
+    examples = ["a.onnx b.onnx --box 0 1", "a.npz b.npz --box -1 1 --tolerance 1e-6"]
+    parser = _command(commands, "compare", text, examples, SLICE_HELP)
+    parser.add_argument("model", metavar="A", help=_MODEL_HELP)
+    parser.add_argument("other", metavar="B", help="another one, with the same inputs and outputs")
+    parser.add_argument(
+        "--tolerance", type=float, metavar="T", help="exit status 1 if the difference is larger"
+    )
+    add_domain(parser)
+
+
+def _demo(commands: Any) -> None:
+    text = "all regions of a bundled network, with a picture"
+    parser = _command(commands, "demo", text, ["", "--out demo"])
+    parser.add_argument(
+        "--out", default="demo-output", metavar="DIR", help="folder (default: demo-output)"
+    )
+
+
+def _lab(commands: Any) -> None:
+    text = "run an experiment of the paper, and write its report, numbers and pictures"
+    lab.add_options(_command(commands, "lab", text, lab.EXAMPLES, lab.names_help()))
+
+
+def _completion(commands: Any) -> None:
+    text = "print a script that completes commands and options in your shell"
+    examples = ["bash >> ~/.bashrc", "zsh >> ~/.zshrc"]
+    parser = _command(commands, "completion", text, examples)
+    parser.add_argument("shell", choices=("bash", "zsh"))

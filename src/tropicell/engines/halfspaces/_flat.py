@@ -1,0 +1,463 @@
+"""What the `halfspaces` kernels read (a network on a domain) and what they write, as flat arrays.
+
+*Units* are the values that neurons read: first the entries of layer 0, then all neurons, layer
+after layer. All weights together are one sparse matrix (CSR) with a row for every neuron and a
+column for every unit, so residual adds, concatenations and skips are no special case.
+
+*Rows* are the affine functions that can bound a cell: first the d coordinates (never a bound,
+but a start), then the domain's inequalities, then the *cuts*: one for every breakpoint of every
+neuron, the function ``z - t``. A row is an offset (`OFFSET`) and d coefficients (from `SLOPE` on).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from tropicell._runtime.arrays import FloatArray, IntArray
+from tropicell.engines._unit_kernels import RESULT_SIZE, pattern_rows
+from tropicell.geometry.rounding import ROUND
+from tropicell.network.domains import Domain
+from tropicell.network.flat import embedding_of, neuron_arrays, rounds_layer_0
+from tropicell.network.network import Network
+
+#: Parts of a row: its offset, and the first of its coefficients.
+OFFSET, SLOPE = 0, 1
+
+#: The column of a dictionary (see `_lp`) with the rows' values at its vertex.
+VALUE = 0
+
+#: What a mask of cuts says: they are positive, they are negative, they vanish and both sides are
+#: in reach. Cuts are decided to be on one of the first two.
+POSITIVE, NEGATIVE, BOTH = range(3)
+SIDES, SIGNS = 2, 3
+
+#: Where the current node's list of points starts and stops.
+NODE_START, NODE_STOP, NODE_SIZE = range(3)
+
+#: A frame: the cut that was split, the node's list of points, and how many points there were.
+FRAME_CUT, FRAME_START, FRAME_STOP, FRAME_POINTS, FRAME_SIZE = range(5)
+
+#: Slots of Work.state: where the search is; regions counted, and written to the batch; the cut and
+#: the side that exact arithmetic is asked for; the layer where the search began; and counters.
+(
+    LAYER,
+    PHASE,
+    COUNT,
+    EMITTED,
+    CUT,
+    SIDE,
+    TOP_LAYER,
+    LPS,
+    PIVOTS,
+    SPLITS,
+    BY_FARKAS,
+    VISITS,
+    COST,
+    STATE_SIZE,
+) = range(14)
+
+#: What `LayerTable.drift` is where a dictionary must be made anew from the rows.
+STALE = 1 << 40
+
+#: Numbers outside these bounds could under- or overflow in products: no float proof is tried then.
+_SAFE = (1e-250, 1e250)
+
+#: Farkas vectors kept for each side of each cut (fewer in very wide layers); the newest replace
+#: the oldest.
+RING = 64
+#: Points kept per layer at first; grows where needed.
+POINTS = 1024
+
+
+# --------------------------------------------------------------------------------------------------
+# What kernels read.
+# --------------------------------------------------------------------------------------------------
+
+
+class HalfspaceNetwork(NamedTuple):
+    """A network on a domain: what the kernels read and never write.
+
+    Neurons are those of `tropicell.network.flat.NeuronArrays`, without the rows of layer 0.
+    """
+
+    dimension: int  # number d of inputs
+    width_0: int  # entries of layer 0; more than d, or fewer, on a slice
+    cuts_at: int  # the row of cut 0, after the coordinates and the domain
+    first_neuron: IntArray  # per layer, and the end
+    first_cut: IntArray  # per layer, and the end; counted from 0
+    neuron_cut: IntArray  # first cut of each neuron, and the end
+    cut_neuron: IntArray
+    cut_break: FloatArray
+    slopes: FloatArray  # neuron, piece
+    intercepts: FloatArray
+    indptr: IntArray
+    indices: IntArray
+    weights: FloatArray
+    bias: FloatArray
+    inputs: FloatArray  # layer 0 as rows
+    domain: FloatArray  # b - A x >= 0 as rows
+    roundoff: FloatArray  # per layer: |error| <= roundoff * (running bound)
+    through_first: bool  # no layer but the first one reads the input
+
+
+class HalfspaceOptions(NamedTuple):
+    """Fixed choices of one run."""
+
+    exact: bool
+    store: bool  # regions, not only their number
+    relative: float  # with floats, a smaller value (relative to its terms) counts as 0
+    pivot: float  # the smallest coefficient that the simplex method reacts to
+    bits: int  # of a packed neuron
+    few: float  # see `units`
+    growth: Any  # see `units`
+    snap: Any  # per layer: a smaller coefficient (relative to its bound) is 0
+
+
+def flatten_for_halfspaces(network: Network, domain: Domain) -> HalfspaceNetwork:
+    """Flatten a network (slices already composed) and its domain.
+
+    Parameters
+    ----------
+    network : Network
+    domain : Domain
+        Not a slice; see `tropicell.network.domains.resolve`.
+
+    Returns
+    -------
+    HalfspaceNetwork
+
+    Examples
+    --------
+    >>> from tropicell.network.domains import Box
+    >>> flat = flatten_for_halfspaces(Network.mlp([[[1.0], [-1.0]], [[1.0, 1.0]]]), Box(0, 1))
+    >>> flat.first_cut, flat.domain
+    (array([0, 2]), array([[ 1., -1.],
+           [-0.,  1.]]))
+    """
+    d = network.n_inputs
+    layer_0 = embedding_of(network)
+    a, b = domain.inequalities(d)
+    neurons = neuron_arrays(network)
+    n_in = len(layer_0)  # the first rows, which are no neurons
+    first_neuron = neurons.row_start[1:] - n_in
+    rows, cut_break = neurons.real_breakpoints()
+    cut_neuron = rows - n_in
+    neuron_cut = np.searchsorted(cut_neuron, np.arange(first_neuron[-1] + 1))
+    matrix = _all_weights(network, n_in)
+    flat = HalfspaceNetwork(
+        dimension=d,
+        width_0=n_in,
+        cuts_at=d + len(b),
+        first_neuron=first_neuron,
+        first_cut=neuron_cut[first_neuron],
+        neuron_cut=neuron_cut,
+        cut_neuron=cut_neuron,
+        cut_break=cut_break,
+        slopes=neurons.slopes[n_in:],
+        intercepts=neurons.intercepts[n_in:],
+        indptr=matrix.indptr.astype(np.int64),
+        indices=matrix.indices.astype(np.int64),
+        weights=matrix.data.astype(np.float64),
+        bias=neurons.bias[n_in:],
+        inputs=np.ascontiguousarray(np.column_stack([layer_0[:, -1], layer_0[:, :-1]])),
+        domain=np.ascontiguousarray(np.column_stack([b, -a])),
+        roundoff=np.zeros(network.depth),
+        through_first=all(0 not in layer.affine.terms for layer in network.layers[1:]),
+    )
+    rounded = 2.0 if rounds_layer_0(network) else 0.0
+    return flat._replace(roundoff=_roundoff(flat, network.depth, 4.0 + rounded))
+
+
+def _all_weights(network: Network, n_inputs: int) -> Any:
+    """The matrices of all layers as one; see `HalfspaceNetwork`."""
+    rows = []
+    for layer in network.layers:
+        row: list[Any] = [None] * (network.depth + 1)
+        for source, matrix in layer.affine.terms.items():
+            row[source] = sp.csr_array(matrix)
+        sizes = [n_inputs, *network.widths]
+        rows.append(
+            [
+                sp.csr_array((layer.width, n)) if m is None else m
+                for m, n in zip(row, sizes, strict=True)
+            ]
+        )
+    if not rows:
+        return sp.csr_array((0, n_inputs))
+    matrix = sp.csr_array(sp.block_array(rows, format="csr"))
+    matrix.eliminate_zeros()
+    return matrix
+
+
+def _roundoff(flat: HalfspaceNetwork, depth: int, before: float) -> FloatArray:
+    """Twice the bound gamma_k of the roundings on any path from the input to a layer.
+
+    There are some `before` the first layer, that of layer 0 itself included.
+    Each layer adds at most (terms + 5) roundings to a chain of products and sums: the terms of
+    its scalar products, bias, breakpoint, slope, intercept, and the intercept's own rounding.
+    Doubled, it also covers the roundings of the running bound itself.
+    """
+    numbers = np.concatenate(
+        [
+            flat.weights,
+            flat.bias,
+            flat.slopes.ravel(),
+            flat.intercepts.ravel(),
+            flat.inputs.ravel(),
+            flat.domain.ravel(),
+            flat.cut_break,
+        ]
+    )
+    sizes = np.abs(numbers[numbers != 0])
+    fan_in = np.diff(flat.indptr)
+    most = max(1.0, float(sizes.max(initial=1.0)))
+    least = min(1.0, float(sizes.min(initial=1.0)))
+    result, roundings, log_most, log_least = np.zeros(depth), before, 0.0, 0.0
+    for layer in range(depth):
+        terms = fan_in[flat.first_neuron[layer] : flat.first_neuron[layer + 1]]
+        width = float(terms.max(initial=1))
+        roundings += width + 6.0
+        log_most += 2 * np.log10(most) + np.log10(width + 2.0)
+        log_least += 2 * np.log10(least)
+        safe = log_most < np.log10(_SAFE[1]) and log_least > np.log10(_SAFE[0])
+        result[layer] = 2.0 * roundings * ROUND * 1.01 if safe else np.inf
+    return result
+
+
+# --------------------------------------------------------------------------------------------------
+# What kernels write, in preallocated arrays.
+# --------------------------------------------------------------------------------------------------
+
+
+class FarkasSpace(NamedTuple):
+    """Scratch space for the proof of a Farkas vector, see `_proof.proves`."""
+
+    coef: Any  # the rows of the support, then the cut, by coordinates that fit; offsets last
+    bound: Any  # the same in absolute values
+    columns: Any  # the coordinates that occur
+    matrix: Any  # the square system, its inverse, and the room where that is computed
+    inverse: Any
+    full: Any
+    multipliers: Any
+    sizes: Any  # sums of absolute values of the inverse's rows
+
+
+class Maps(NamedTuple):
+    """Affine functions of x on the current cell."""
+
+    rows: Any  # row, (offset, coefficients)
+    bounds: Any  # running bounds on the sizes of the terms summed up in `rows`
+    row_error: Any  # |error of rows| <= row_error * bounds
+    constant: Any  # rows that are constant on the cell
+    z: Any  # pre-activations as rows
+    z_bound: Any
+    y: Any  # units (inputs, then outputs of neurons) as rows
+    y_bound: Any
+    constant_output: Any  # neurons whose active piece has slope 0
+    piece: Any  # the active piece of each neuron
+    formal: Any  # pre-activations as functions of those of the first layer
+    formal_bound: Any
+    formal_ready: Any  # per layer
+
+
+class LayerTable(NamedTuple):
+    """Dictionaries of the simplex method, and its scratch space. Leading index: the layer."""
+
+    T: Any  # layer, column (`VALUE`, then the nonbasic rows), row
+    nonbasic: Any  # the row of each column but the first
+    column_of: Any  # the column of each row that is nonbasic, else 0
+    sign: Any  # what the cell asks of each row: >= 0 (1), <= 0 (-1) or nothing (0)
+    drift: Any  # pivots since the dictionary was made from the rows
+    start: Any  # the basis with which a layer begins
+    wanted: Any  # scratch space of `_lp.go_to_basis`
+    x: Any  # a point
+    delta: Any  # bounds on the errors of its coordinates, or a direction
+    support: Any  # rows that hold a cut at its minimum
+    halt: Any  # not 0: give up, the time is over
+
+
+class Tree(NamedTuple):
+    """Nodes, points and Farkas vectors. Leading index of most arrays: the layer, counted from 0."""
+
+    decided: Any  # masks: cuts known `POSITIVE`, known `NEGATIVE`
+    known: Any  # masks: cuts with a known point on the positive, on the negative side
+    masks: Any  # per point: cuts that are `POSITIVE`, `NEGATIVE`, `BOTH` there
+    basis: Any  # per point: d rows that pin it down
+    vertex: Any  # per point: its coordinates, and the edges that leave it; if regions are stored
+    n_points: Any
+    members: Any  # stack of lists of points
+    node: Any  # where the current list starts and stops (`NODE_START`, `NODE_STOP`)
+    frames: Any  # nodes whose negative side waits (`FRAME_CUT`, …)
+    frame_decided: Any  # what was decided there
+    n_frames: Any
+    farkas: Any  # per side of a cut: masks of decided cuts that force it there
+    n_farkas: Any  # how many were found; the newest ones are kept
+    all_bits: Any  # mask of all cuts of the layer
+    found: Any  # masks of the point, or of the Farkas vector, that was just found
+    pending: Any  # a mask of cuts
+
+
+class Out(NamedTuple):
+    """Regions found since the last batch."""
+
+    patterns: Any
+    witnesses: Any
+    margins: Any  # how clearly the witnesses are inside; see `HalfspaceBatch`
+
+
+class Work(NamedTuple):
+    """All that a search writes."""
+
+    state: Any  # integers at `LAYER`, `PHASE`, …
+    result: Any  # what a call says of a unit; see `_unit_kernels`
+    maps: Maps
+    table: LayerTable
+    tree: Tree
+    farkas: FarkasSpace
+    out: Out
+
+
+def make_work(
+    flat: HalfspaceNetwork,
+    store: bool,
+    batch: int,
+    free: Callable[[Any], Any] = lambda array: array,
+) -> Work:
+    """The state of a search in which nothing has happened yet.
+
+    Parameters
+    ----------
+    flat : HalfspaceNetwork
+    store : bool
+        Whether regions are written, not only counted.
+    batch : int
+        So many regions have room.
+    free : callable
+        Marks arrays whose contents do not matter; see `tropicell._runtime.memory.Blueprint`.
+    """
+    zeros = np.zeros
+    depth = len(flat.first_neuron) - 1
+    n_in, d = flat.width_0, flat.dimension
+    n_neurons = len(flat.bias)
+    n_first = int(flat.first_neuron[1]) if depth else 0
+    n_domain = len(flat.domain)
+    n_rows = flat.cuts_at + len(flat.cut_break)
+    most = int(np.diff(flat.first_cut).max(initial=1))
+    words = max(1, (most + 63) // 64)
+    points = POINTS + 4 * most
+    ring = max(4, min(RING, 2**22 // (most * words)))
+    rows = zeros((n_rows, d + 1))
+    rows[:d, SLOPE:] = np.eye(d)
+    domain_scale = np.ones((n_domain, 1))
+    if n_domain:
+        largest = np.abs(flat.domain[:, SLOPE:]).max(axis=1, initial=0.0, keepdims=True)
+        exponent = np.floor(np.log2(np.where(largest > 0, largest, 1.0)))
+        domain_scale = np.exp2(-np.clip(exponent, -1000, 1000))  # powers of two that are finite
+    with np.errstate(over="ignore"):  # an offset that is infinite is larger than all else
+        rows[d : flat.cuts_at] = flat.domain * domain_scale
+    y = zeros((n_in + n_neurons, d + 1))
+    y[:n_in] = flat.inputs
+    all_bits = zeros((depth, words), np.uint64)
+    for layer, n in enumerate(np.diff(flat.first_cut).tolist()):
+        for b in range(n):
+            all_bits[layer, b >> 6] |= np.uint64(1 << (b & 63))
+    kept = points if store else 1
+    return Work(
+        state=zeros(STATE_SIZE, np.int64),
+        result=zeros(RESULT_SIZE, np.int64),
+        maps=Maps(
+            rows=rows,
+            bounds=np.abs(rows),
+            row_error=zeros(n_rows),
+            constant=zeros(n_rows, np.bool_),
+            z=zeros((n_neurons, d + 1)),
+            z_bound=zeros((n_neurons, d + 1)),
+            y=y,
+            y_bound=np.abs(y),
+            constant_output=zeros(n_neurons, np.bool_),
+            piece=zeros(n_neurons, np.uint8),
+            formal=free(zeros((n_neurons, n_first + 1))),
+            formal_bound=free(zeros((n_neurons, n_first + 1))),
+            formal_ready=zeros(depth, np.bool_),
+        ),
+        table=LayerTable(
+            T=free(zeros((depth, d + 1, n_rows))),
+            nonbasic=zeros((depth, d + 1), np.int64),
+            column_of=zeros((depth, n_rows), np.int64),
+            sign=zeros((depth, n_rows)),
+            drift=zeros(depth, np.int64),
+            start=zeros((depth, d), np.int32),
+            wanted=zeros(n_rows, np.bool_),
+            x=zeros(d),
+            delta=zeros(d),
+            support=zeros(d + 1, np.int64),
+            halt=zeros(1, np.uint8),
+        ),
+        tree=Tree(
+            decided=zeros((depth, SIDES, words), np.uint64),
+            known=zeros((depth, SIDES, words), np.uint64),
+            masks=zeros((depth, points, SIGNS, words), np.uint64),
+            basis=zeros((depth, points, d), np.int32),
+            vertex=free(np.empty((depth, kept, d + 1, d))),
+            n_points=zeros(depth, np.int64),
+            members=zeros((depth, 8 * points), np.int32),
+            node=zeros((depth, NODE_SIZE), np.int64),
+            frames=zeros((depth, most + 1, FRAME_SIZE), np.int64),
+            frame_decided=zeros((depth, most + 1, SIDES, words), np.uint64),
+            n_frames=zeros(depth, np.int64),
+            farkas=free(zeros((depth, SIDES * most, ring, SIDES, words), np.uint64)),
+            n_farkas=zeros((depth, SIDES * most), np.int64),
+            all_bits=all_bits,
+            found=zeros((SIGNS, words), np.uint64),
+            pending=zeros(words, np.uint64),
+        ),
+        farkas=_farkas_space(flat),
+        out=Out(
+            patterns=free(pattern_rows(batch if store else 0, n_neurons)),
+            witnesses=free(np.empty((batch if store else 0, d))),
+            margins=free(np.empty(batch if store else 0)),
+        ),
+    )
+
+
+def _farkas_space(flat: HalfspaceNetwork) -> FarkasSpace:
+    zeros, d = np.zeros, flat.dimension
+    width = d + flat.width_0 + len(flat.bias) + 1
+    return FarkasSpace(
+        coef=zeros((d + 2, width)),
+        bound=zeros((d + 2, width)),
+        columns=zeros(d + 1, np.int64),
+        matrix=zeros((d, d)),
+        inverse=zeros((d, d)),
+        full=zeros((d, 2 * d)),
+        multipliers=zeros(d),
+        sizes=zeros(d),
+    )
+
+
+def with_flag(work: Work, halt: Any | None) -> Work:
+    """The same state with the flag of who may halt it."""
+    return work if halt is None else work._replace(table=work.table._replace(halt=halt))
+
+
+def grow(work: Work) -> Work:
+    """The same state with twice the room for points and lists of points."""
+
+    def twice(array: Any) -> Any:
+        larger = np.zeros((array.shape[0], 2 * array.shape[1], *array.shape[2:]), array.dtype)
+        larger[:, : array.shape[1]] = array
+        return larger
+
+    tree = work.tree
+    return work._replace(
+        tree=tree._replace(
+            masks=twice(tree.masks),
+            basis=twice(tree.basis),
+            vertex=twice(tree.vertex) if tree.vertex.shape[1] > 1 else tree.vertex,
+            members=twice(tree.members),
+        )
+    )

@@ -1,0 +1,386 @@
+"""Handlers for ONNX operators, one function each: activations, affine maps, moved entries.
+
+What a handler gets and returns says `tropicell.importers.onnx.node`; which operators there are, and
+how they are written, says the table in `tropicell.importers.operators`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tropicell.errors import UnsupportedOperatorError
+from tropicell.importers import lowering, nonlinear, shapes
+from tropicell.importers.builder import Builder
+from tropicell.importers.expressions import Expression, Value, add, is_constant, scale, take
+from tropicell.importers.onnx.node import Node, axes_of, given, handles, registry, window_of
+from tropicell.importers.operators import PRODUCT_ADVICE, REFUSED, at_node
+from tropicell.network import activations
+
+#: ONNX keeps numbers of attributes in float32, its defaults too.
+_ALPHA = {"LeakyRelu": float(np.float32(0.01)), "HardSigmoid": float(np.float32(0.2))}
+
+# --- piecewise-linear operators -------------------------------------------------------------------
+
+
+@handles("Relu")
+def _relu(builder: Builder, node: Node) -> Value:
+    return builder.activate(node.x, activations.relu(), node.name)
+
+
+@handles("LeakyRelu")
+def _leaky_relu(builder: Builder, node: Node) -> Value:
+    slope = float(node.get("alpha", _ALPHA["LeakyRelu"]))
+    return builder.activate(node.x, activations.leaky_relu(slope), node.name)
+
+
+@handles("PRelu")
+def _prelu(builder: Builder, node: Node) -> Value:
+    return nonlinear.prelu(builder, node.x, node.constant(1, "slope"), node.name)
+
+
+@handles("Clip")
+def _clip(builder: Builder, node: Node) -> Value:
+    low = node.attributes["min"] if "min" in node.attributes else node.constant(1, "bound")
+    high = node.attributes["max"] if "max" in node.attributes else node.constant(2, "bound")
+    return nonlinear.clip(builder, node.x, low, high, node.name)
+
+
+@handles("Abs")
+def _abs(builder: Builder, node: Node) -> Value:
+    return builder.activate(node.x, activations.absolute(), node.name)
+
+
+@handles("HardSigmoid")
+def _hard_sigmoid(builder: Builder, node: Node) -> Value:
+    alpha = float(node.get("alpha", _ALPHA["HardSigmoid"]))
+    activation = activations.hard_sigmoid(alpha, float(node.get("beta", 0.5)))
+    return builder.activate(node.x, activation, node.name)
+
+
+@handles("Shrink")
+def _shrink(builder: Builder, node: Node) -> Value:
+    threshold, bias = float(node.get("lambd", 0.5)), float(node.get("bias", 0.0))
+    if threshold != bias:
+        raise UnsupportedOperatorError(
+            "Shrink", node.name, "it jumps unless its bias equals its lambd"
+        )
+    return builder.activate(node.x, activations.soft_shrink(threshold), node.name)
+
+
+@handles("Max", "Min")
+def _extreme(builder: Builder, node: Node) -> Value:
+    pairwise = nonlinear.maximum if node.operator == "Max" else nonlinear.minimum
+    values = [value for value in node.inputs if value is not None]
+    # a tournament, as for pools: half as many values in each round
+    while len(values) > 1:
+        paired = [
+            pairwise(builder, a, b, node.name)
+            for a, b in zip(values[0::2], values[1::2], strict=False)
+        ]
+        values = paired + (values[-1:] if len(values) % 2 else [])
+    return values[0]
+
+
+@handles("MaxPool")
+def _max_pool(builder: Builder, node: Node) -> list[Value | None]:
+    window = window_of(node, node.get("kernel_shape", []))
+    return [nonlinear.max_pool(builder, node.x, window, node.name), None]
+
+
+@handles("GlobalMaxPool")
+def _global_max(builder: Builder, node: Node) -> Value:
+    axes = range(2, node.x.ndim)
+    return nonlinear.reduce_extreme(builder, node.x, axes, node.name, keep=True)
+
+
+@handles("ReduceMax", "ReduceMin")
+def _reduce_extreme(builder: Builder, node: Node) -> Value:
+    axes = axes_of(node)
+    if axes == []:
+        return node.x  # type: ignore[no-any-return]
+    keep, largest = bool(node.get("keepdims", 1)), node.operator == "ReduceMax"
+    return nonlinear.reduce_extreme(builder, node.x, axes, node.name, keep=keep, largest=largest)
+
+
+# --- affine operators -----------------------------------------------------------------------------
+
+
+@handles("Gemm")
+def _gemm(_: Builder, node: Node) -> Value:
+    left, right = node.pair
+    if not (is_constant(left) or is_constant(right)):
+        raise UnsupportedOperatorError("Gemm", node.name, PRODUCT_ADVICE)
+    left = shapes.transpose(left, None) if node.get("transA", 0) else left
+    right = shapes.transpose(right, None) if node.get("transB", 0) else right
+    result = lowering.matmul(left, right)
+    if node.get("alpha", 1.0) != 1.0:
+        result = scale(result, np.asarray(float(node.get("alpha", 1.0))))
+    offset = node.inputs[2] if len(node.inputs) > 2 else None
+    return result if offset is None else add(result, offset, scale=float(node.get("beta", 1.0)))
+
+
+@handles("MatMul")
+def _matmul(_: Builder, node: Node) -> Value:
+    left, right = node.pair
+    if not (is_constant(left) or is_constant(right)):
+        raise UnsupportedOperatorError("MatMul", node.name, PRODUCT_ADVICE)
+    return lowering.matmul(left, right)
+
+
+@handles("Conv", "ConvTranspose")
+def _conv(_: Builder, node: Node) -> Value:
+    weight = node.constant(1, "weight")
+    transposed = node.operator == "ConvTranspose"
+    fixed = "output_shape" not in node.attributes and node.get("auto_pad", "NOTSET") == "NOTSET"
+    if transposed and not fixed:
+        raise UnsupportedOperatorError(
+            "ConvTranspose", node.name, "output_shape and auto_pad are not supported; use pads"
+        )
+    return lowering.convolution(
+        node.x,
+        weight,
+        node.constant(2, "bias"),
+        window_of(node, weight.shape[2:]),
+        groups=int(node.get("group", 1)),
+        transposed=transposed,
+        output_padding=node.get("output_padding", ()),
+    )
+
+
+@handles("BatchNormalization")
+def _batch_norm(_: Builder, node: Node) -> list[Value | None]:
+    if node.get("training_mode", 0):
+        advice = next(row.advice for row in REFUSED if row.name.startswith("batch norm"))
+        raise UnsupportedOperatorError("BatchNormalization (training mode)", node.name, advice)
+    weight, bias, mean, variance = (node.constant(i, "statistics") for i in range(1, 5))
+    epsilon = float(node.get("epsilon", np.float32(1e-5)))
+    return [
+        lowering.batch_norm(
+            node.x, weight=weight, bias=bias, mean=mean, variance=variance, epsilon=epsilon
+        )
+    ]
+
+
+@handles("AveragePool")
+def _average_pool(_: Builder, node: Node) -> Value:
+    window = window_of(node, node.get("kernel_shape", []))
+    return lowering.average_pool(
+        node.x, window, count_padding=bool(node.get("count_include_pad", 0))
+    )
+
+
+@handles("GlobalAveragePool")
+def _global_average(_: Builder, node: Node) -> Value:
+    return lowering.reduce(node.x, range(2, node.x.ndim), keep=True, mean=True)
+
+
+@handles("ReduceMean", "ReduceSum")
+def _reduce(_: Builder, node: Node) -> Value:
+    axes = axes_of(node)
+    if axes == []:
+        return node.x  # type: ignore[no-any-return]
+    mean = node.operator == "ReduceMean"
+    return lowering.reduce(node.x, axes, keep=bool(node.get("keepdims", 1)), mean=mean)
+
+
+@handles("CumSum")
+def _cumsum(_: Builder, node: Node) -> Value:
+    return shapes.cumulative_sum(
+        node.x,
+        int(np.ravel(node.constant(1, "axis"))[0]),
+        exclusive=bool(node.get("exclusive", 0)),
+        reverse=bool(node.get("reverse", 0)),
+    )
+
+
+@handles("Add", "Sum")
+def _add(_: Builder, node: Node) -> Value:
+    total, *others = [value for value in node.inputs if value is not None]
+    for other in others:
+        total = add(total, other)
+    return total
+
+
+@handles("Sub")
+def _sub(_: Builder, node: Node) -> Value:
+    left, right = node.pair
+    return add(left, right, scale=-1.0)
+
+
+@handles("Mul")
+def _mul(_: Builder, node: Node) -> Value:
+    left, right = node.pair
+    if is_constant(right):
+        return scale(left, right)
+    if is_constant(left):
+        return scale(right, left)
+    raise UnsupportedOperatorError("Mul", node.name, PRODUCT_ADVICE)
+
+
+@handles("Div")
+def _div(_: Builder, node: Node) -> Value:
+    if isinstance(node.inputs[1], Expression):
+        raise UnsupportedOperatorError("Div", node.name, PRODUCT_ADVICE)
+    with np.errstate(divide="ignore"):
+        return scale(node.x, 1.0 / np.asarray(node.inputs[1], dtype=np.float64))
+
+
+@handles("Neg")
+def _neg(_: Builder, node: Node) -> Value:
+    return scale(node.x, np.asarray(-1.0))
+
+
+# --- operators that move entries around -----------------------------------------------------------
+
+
+@handles("Reshape")
+def _reshape(_: Builder, node: Node) -> Value:
+    shape = node.numbers("shape", 1) or []
+    if not node.get("allowzero", 0):
+        shape = [node.x.shape[i] if n == 0 else n for i, n in enumerate(shape)]
+    return shapes.reshape(node.x, shape)
+
+
+@handles("Flatten")
+def _flatten(_: Builder, node: Node) -> Value:
+    axis = int(node.get("axis", 1))
+    rows = int(np.prod(node.x.shape[:axis] if axis else (), dtype=int))
+    return shapes.reshape(node.x, [rows, node.x.size // max(rows, 1)])
+
+
+@handles("Transpose")
+def _transpose(_: Builder, node: Node) -> Value:
+    return shapes.transpose(node.x, node.get("perm", None))
+
+
+@handles("Squeeze")
+def _squeeze(_: Builder, node: Node) -> Value:
+    return shapes.squeeze(node.x, node.numbers("axes", 1))
+
+
+@handles("Unsqueeze")
+def _unsqueeze(_: Builder, node: Node) -> Value:
+    return shapes.unsqueeze(node.x, node.numbers("axes", 1) or [])
+
+
+@handles("Expand")
+def _expand(_: Builder, node: Node) -> Value:
+    return shapes.expand(node.x, node.numbers("shape", 1) or [])
+
+
+@handles("Tile")
+def _tile(_: Builder, node: Node) -> Value:
+    return shapes.tile(node.x, node.numbers("repeats", 1) or [])
+
+
+@handles("Concat")
+def _concat(_: Builder, node: Node) -> Value:
+    return shapes.concatenate([v for v in node.inputs if v is not None], int(node.get("axis", 0)))
+
+
+@handles("Split")
+def _split(_: Builder, node: Node) -> list[Value | None]:
+    axis = int(node.get("axis", 0))
+    sizes = node.numbers("split", 1)
+    if sizes is None:
+        length, count = node.x.shape[axis], int(node.get("num_outputs", node.n_outputs))
+        sizes = shapes.chunks(length, -(-length // count))
+    return [*shapes.split(node.x, sizes, axis)]
+
+
+@handles("Slice")
+def _slice(_: Builder, node: Node) -> Value:
+    starts, ends = node.numbers("starts", 1) or [], node.numbers("ends", 2) or []
+    axes = node.numbers("axes", 3) or list(range(len(starts)))
+    steps = node.numbers("steps", 4) or [1] * len(starts)
+    result: Value = node.x
+    for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):
+        # going backwards past the start is written as a very negative end
+        stop = None if step < 0 and end < -result.shape[axis] else end
+        result = shapes.part(result, axis, start, stop, step)
+    return result
+
+
+@handles("Gather")
+def _gather(_: Builder, node: Node) -> Value:
+    return shapes.gather(node.x, node.constant(1, "index"), int(node.get("axis", 0)))
+
+
+@handles("GatherElements")
+def _gather_elements(_: Builder, node: Node) -> Value:
+    return shapes.gather_elements(node.x, node.constant(1, "index"), int(node.get("axis", 0)))
+
+
+@handles("GatherND")
+def _gather_nd(_: Builder, node: Node) -> Value:
+    indices = np.asarray(node.constant(1, "index"), dtype=np.intp)
+    batch = indices.shape[: int(node.get("batch_dims", 0))]
+    extra = indices.ndim - 1 - len(batch)
+    grid = [
+        np.arange(n).reshape([-1 if a == axis else 1 for a in range(len(batch))] + [1] * extra)
+        for axis, n in enumerate(batch)
+    ]
+    where = (*grid, *np.moveaxis(indices, -1, 0))
+    return take(node.x, lambda at: at[where])
+
+
+@handles("Pad")
+def _pad(_: Builder, node: Node) -> Value:
+    numbers = node.numbers("pads", 1) or []
+    axes = node.numbers("axes", 3) or list(range(node.x.ndim))
+    fill = node.attributes["value"] if "value" in node.attributes else node.constant(2, "value")
+    pairs = [(0, 0)] * node.x.ndim
+    for axis, before, after in zip(axes, numbers[: len(axes)], numbers[len(axes) :], strict=True):
+        pairs[axis] = (before, after)
+    return shapes.pad(node.x, pairs, node.get("mode", "constant"), fill)
+
+
+@handles("Where")
+def _where(_: Builder, node: Node) -> Value:
+    condition, yes, no = node.inputs
+    return nonlinear.where(given(condition), given(yes), given(no), "Where", node.name)
+
+
+@handles("Identity")
+def _identity(_: Builder, node: Node) -> Value:
+    return node.x  # type: ignore[no-any-return]
+
+
+@handles("Dropout")
+def _dropout(_: Builder, node: Node) -> list[Value | None]:
+    training = node.constant(2, "training mode")
+    if training is not None and bool(np.ravel(training)[0]):
+        raise UnsupportedOperatorError(
+            "Dropout (training mode)", node.name, "its output is random; export in eval mode"
+        )
+    return [node.x, None]
+
+
+@handles("Cast")
+def _cast(_: Builder, node: Node) -> Value:
+    if int(node.get("to", 1)) not in (1, 10, 11, 16):  # float32, float16, float64, bfloat16
+        raise UnsupportedOperatorError(
+            "Cast", node.name, "a cast of the input to whole numbers or truth values jumps"
+        )
+    return node.x  # type: ignore[no-any-return]
+
+
+@handles("Shape")
+def _shape(_: Builder, node: Node) -> Value:
+    shape = np.asarray(node.x.shape, dtype=np.int64)
+    return shape[slice(node.get("start", None), node.get("end", None))]
+
+
+@handles("Size")
+def _size(_: Builder, node: Node) -> Value:
+    return np.asarray(node.x.size, dtype=np.int64)
+
+
+# --- calling a handler ----------------------------------------------------------------------------
+
+
+def run(builder: Builder, node: Node) -> list[Value | None]:
+    """Call the handler of one node; always a list of results."""
+    with at_node(node.name, node.operator):
+        result = registry.handlers[node.operator](builder, node)
+    return result if isinstance(result, list) else [result]
