@@ -109,7 +109,6 @@ def plane_stack(flat: FlatNetwork, free: Callable[[Any], Any] = lambda array: ar
             pattern=zeros(flat.neurons, np.uint8),
             known=zeros(1, np.int64),
         ),
-        weights=free(zeros(_RECORDS)),
     )
 
 
@@ -145,7 +144,6 @@ def cone_stack(flat: FlatNetwork, free: Callable[[Any], Any]) -> ConeStack:
         faces=zeros((d + 3, rays), np.int64),
         square=zeros((d, d)),
         halt=zeros(1, np.uint8),
-        weights=free(zeros(_RECORDS)),
     )
 
 

@@ -53,6 +53,7 @@ from tropicell.engines.cells._state import (
     ONE,
     OUT,
     OUT_CORNERS,
+    OUT_FACETS,
     PATTERNS,
     PIECES_AT,
     POSITIVE,
@@ -597,7 +598,7 @@ def meet(stack: Any, d: int, sign: float, facet: int, rays: Any, k: int) -> bool
 def emit(lines: Any, stack: Any, record: Any, out: Any, options: Any, state: Any) -> bool:
     """Store the geometry of the top cell as that of a region; False if it needs more digits."""
     d = lines.dimension
-    k, c = state[OUT], state[OUT_CORNERS]
+    k, c, o = state[OUT], state[OUT_CORNERS], state[OUT_FACETS]
     scale, witness = lines.scale, out.witnesses[k]
     compress(stack, record, d)
     if not _witness(stack, record, d, witness, options.exact):
@@ -606,6 +607,13 @@ def emit(lines: Any, stack: Any, record: Any, out: Any, options: Any, state: Any
     rays, tight, vertices = stack.corners, stack.tags, out.vertices
     for j in range(d):
         witness[j] /= scale[j]
+    facets = 0
+    for f in range(record[N_FACETS]):
+        line = abs(facet_label(stack, record, f)) - 1
+        if line != 0:  # not infinity
+            out.lines[o + facets] = line
+            facets += 1
+    out.facet_counts[k] = facets
     bounded = True
     for i in range(n):
         ray = tight[start + i] & INFINITE != NONE

@@ -52,6 +52,7 @@ from tropicell.engines.cells._state import (
     NEGATIVE,
     OUT,
     OUT_CORNERS,
+    OUT_FACETS,
     PATTERNS,
     PIECES_AT,
     POLYGON_SIZE,
@@ -531,9 +532,9 @@ def between(poly: Any, i: int, si: float, j: int, sj: float, tol: float, to: int
 @kernel(inner=True)
 def emit(lines: Any, stack: Any, record: Any, out: Any, options: Any, state: Any) -> bool:
     """Store the geometry of the top cell as that of a region; False if it needs more digits."""
-    k, c = state[OUT], state[OUT_CORNERS]
+    k, c, f = state[OUT], state[OUT_CORNERS], state[OUT_FACETS]
     n, start = record[N_CORNERS], record[CORNER_AT]
-    poly, vertices = stack.corners, out.vertices
+    poly, vertices, facets = stack.corners, out.vertices, 0
     sharp, x, y = _witness(stack, start, n, options.exact)
     if not sharp:
         return False
@@ -549,6 +550,11 @@ def emit(lines: Any, stack: Any, record: Any, out: Any, options: Any, state: Any
         vertices[c + i, X] = poly[at, X] / w / s0
         vertices[c + i, Y] = poly[at, Y] / w / s1
         vertices[c + i, W] = 0.0 if poly[at, AT_INFINITY] != 0.0 else 1.0
+        line = abs(stack.tags[at]) - 1
+        if line != 0:  # not infinity
+            out.lines[f + facets] = line
+            facets += 1
+    out.facet_counts[k] = facets
     area = np.nan if bounded else np.inf
     if bounded and options.volumes:
         area = 0.0

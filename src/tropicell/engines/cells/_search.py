@@ -282,21 +282,14 @@ def _store(shape: Any, flat: Any, room: Any, record: Any, options: Any) -> bool:
         and shape.emit(lines, stack, record, out, options, state)
     ):
         return False
-    k, at, corners = state[OUT], state[OUT_FACETS], record[N_CORNERS]
+    k = state[OUT]
     _copy_pattern(lines.row_start, stack.patterns, record, pattern, out.pattern)
     neurons = lines.row_start[lines.depth + 1] - lines.row_start[1]
     pack_pattern(out.pattern, neurons, options.bits, out.words[k])
-    facets = 0
-    for i in range(shape.n_facets(record)):
-        line = abs(shape.facet_label(stack, record, i)) - 1
-        if line != 0:  # not infinity
-            out.lines[at + facets] = line
-            facets += 1
-    out.vertex_counts[k] = corners
-    out.facet_counts[k] = facets
+    out.vertex_counts[k] = record[N_CORNERS]
     state[OUT] += 1
-    state[OUT_CORNERS] += corners
-    state[OUT_FACETS] += facets
+    state[OUT_CORNERS] += out.vertex_counts[k]
+    state[OUT_FACETS] += out.facet_counts[k]
     return True
 
 

@@ -199,8 +199,6 @@ class PlaneStack(NamedTuple):
     margin : ndarray
         See `MOST_CONFLICTS`, `MOST_PIECES`.
     fine : Fine
-    weights : ndarray
-        For every record a guess of how many regions the cell has.
     """
 
     records: NDArray[np.int64]
@@ -218,7 +216,6 @@ class PlaneStack(NamedTuple):
     sides: NDArray[np.float64]
     margin: NDArray[np.int64]
     fine: Fine
-    weights: NDArray[np.float64]
 
 
 class ConeStack(NamedTuple):
@@ -271,7 +268,6 @@ class ConeStack(NamedTuple):
     faces: NDArray[np.int64]
     square: NDArray[np.float64]
     halt: NDArray[np.uint8]
-    weights: NDArray[np.float64]
 
 
 class CellBatch(NamedTuple):

@@ -262,7 +262,7 @@ def _copy_rows(to: Any, rows: Any, first: int, n: int) -> None:
 def group_cells(lines: Any, room: Any, options: Any) -> None:
     """Cut what is on the stack into groups for new units; see `cut_into_groups`."""
     records, top, d = room.stack.records, room.state[TOP], lines.dimension
-    weights = room.stack.weights[:top]
+    weights = room.stack.values[:top]  # there are as many as corners, which every cell has
     for k in range(top):
         growth = options.growth[records[k, LAYER]]
         cells = guessed_cells(records[k, N_CONFLICTS], d, _INSIDE) * growth
