@@ -110,12 +110,12 @@ WALK = """
 import json, os, sys
 import numpy as np, torch, tropicell
 from tropicell import Box, CachedPredictor, Network, enumerate_regions, from_torch
-from tropicell.engines import table
 rng = np.random.default_rng(0)
 module = torch.nn.Sequential(torch.nn.Linear(2, 4), torch.nn.ReLU(), torch.nn.Linear(4, 1))
-network = Network.mlp([rng.normal(size=(4, 2)), rng.normal(size=(3, 4)), np.ones((1, 3))])
+weights = [rng.normal(size=shape) for shape in ((6, 2), (5, 6), (1, 5))]
+network, other = (Network.mlp(weights, [rng.normal(size=6), None, None]) for _ in range(2))
 box, x = Box(-1, 1), rng.normal(size=(3, 2))
-regions, predictor = enumerate_regions(network, box), CachedPredictor(network)
+regions, predictor = enumerate_regions(other, box), CachedPredictor(network)
 package, seen = os.path.dirname(tropicell.__file__) + os.sep, []
 
 def look(frame, event, _):
@@ -132,7 +132,7 @@ print(json.dumps(seen))
 """
 
 
-@pytest.mark.parametrize(("call", "walk"), stations())
+@pytest.mark.parametrize(("call", "walk"), list(stations()))
 def test_walks_are_true(call, walk):
     """Each station is called, and for the first time after the one before it.
 

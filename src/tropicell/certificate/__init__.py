@@ -1,15 +1,25 @@
 """Proofs that an enumeration is right and complete, in exact arithmetic, and their files.
 
-`prover` proves, `files` writes what `tropicell.verify_certificate` checks, which stands alone.
+`prover`     the proof as a whole
+`files`      certificates as files, which `tropicell.verify_certificate` checks
+`_rows`      the inequalities of regions in integers
+`_exact`     proofs of single regions in integers
+`_volumes`   volumes that add up
+`_filter`    what float64 proves, with bounds of its own
+`_flat`      the network as the filter's arrays
+`_kernels`   rows, their errors, signs
+`_plane`     polygons
+`_cone`      polytopes in more dimensions
 
 A proof starts from the weights. Of what an engine says, patterns and witnesses are proved, and
-facets and corners are hints. `_filter` decides most signs in float64: the kernels with an
-underscore lay out the network (`_flat`), make its rows and bound their errors by themselves. They
-have nothing from the engines, nor from `network.flat`, that engines read; what they share is the
-constants of `geometry.rounding`, and a hash table to look up patterns (`_runtime`). The rest is
-decided in integers by `_exact`; rows (`network.maps`) and polyhedra (`geometry.polyhedra`) are
-those that engines, too, use where floats do not suffice. Only `verify_certificate` shares nothing
-at all. May import `search` and what is below it.
+facets and corners are hints. The filter lays out the network, makes its rows and bounds their
+errors by itself. It has nothing from the engines, nor from `network.flat`, that engines read; what
+it shares is the constants of `geometry.rounding`, and a hash table to look up patterns
+(`_runtime`). The rest is decided in integers; rows (`network.maps`) and polyhedra
+(`geometry.polyhedra`) are those that engines, too, use where floats do not suffice. What checks
+certificates, `verify_certificate`, shares nothing at all.
+
+May import `search` and what is below it.
 """
 
 from tropicell.certificate.prover import Certificate, RegionProofs

@@ -1,6 +1,14 @@
-"""What finds regions: `cells`, `halfspaces` and `gpu`, and the units that threads share.
+"""What finds regions: the table of engines, and the scheduler that shares their work.
 
-`table` is the table of engines; `units` says what a task and a unit are, `scheduler` lets threads
-do the units of a task, in one order, and `tuning` has the numbers that decide how fast that is.
+`table`           the engines by name, and what can be done with each
+`cells`           cells by their corners and rays; up to about 5 inputs
+`halfspaces`      cells by their inequalities and linear programs; any number of inputs
+`gpu`             the cells engine in the plane on a GPU
+`units`           a search as a list of small parts that do not depend on who does them
+`scheduler`       threads do these parts, and regions are handed out in one order
+`tuning`          numbers that decide how fast a search is, never what it finds
+`column_store`    columns of many batches, joined at the end
+`_unit_kernels`   what the kernels of both engines share
+
 May import `paper`, `regions` and what is below them.
 """

@@ -1,11 +1,17 @@
 """The cells engine: convex cells by their corners and rays, cut depth first; up to about 5 inputs.
 
-- `task` describes a search, `worker` does units of it.
-- `_units` is what a worker calls: a kernel that does a whole unit. `_search` is the loop in it that
-  takes cells from a stack and cuts them; `_plane` knows how to cut polygons, `_cone` cells in other
-  dimensions, `_volume` how large they are. `_many` counts many small networks in one call.
-- `_state` says what is where in the kernels' arrays, and `_buffers` makes these arrays.
-- `_bounds` are the proved bounds on rounding errors. What they leave in doubt, `_exact_cells`
-  decides with integers.
-- `_result` turns finished cells into columns of regions.
+`task`           a search: its network as flat arrays, and its first cells
+`worker`         does units of it; what a kernel leaves in doubt goes through exact arithmetic
+`saved`          cells that wait, in files: checked before a kernel sees them
+`_units`         what a worker calls: a kernel that does a whole unit
+`_search`        the loop in it that takes cells from a stack and cuts them
+`_plane`         how polygons are cut
+`_cone`          how cells in other dimensions are cut
+`_volume`        how large they are
+`_bounds`        the proved bounds on rounding errors
+`_exact_cells`   what these bounds leave in doubt, decided with integers
+`_state`         what is where in the kernels' arrays
+`_buffers`       these arrays, made
+`_result`        finished cells as columns of regions
+`_many`          many small networks, counted in one call
 """

@@ -1,6 +1,13 @@
 """The halfspaces engine: cells by their inequalities and linear programs; any number of inputs.
 
-`task` describes a search. Kernels: `_kernel` is the search, on the nodes of `_tree`; `_lp` solves
-linear programs, `_proof` has the float proofs (docs/halfspaces-proof.md), `_flat` all arrays;
-`_exact` decides with rationals where floats prove nothing.
+`task`      a search, and the worker that does units of it
+`saved`     nodes that wait, in files: checked before a kernel sees them
+`_units`    what a worker calls: a kernel that does a whole unit
+`_kernel`   the search itself, layer by layer
+`_tree`     its nodes, the points and Farkas vectors that are known of them, bit masks
+`_lp`       the simplex method, which only makes suggestions
+`_proof`    the float proofs (docs/halfspaces-proof.md)
+`_exact`    linear programs in rationals, where floats prove nothing
+`_search`   the driver: buffers, batches, exact decisions
+`_flat`     all arrays: the network's, and the search's
 """
