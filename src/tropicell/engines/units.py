@@ -131,10 +131,10 @@ class Task(Protocol):
     slow: bool
 
     def root(self) -> Unit:
-        """All that there is to do."""
+        """The unit that is all of the search."""
 
     def worker(self) -> Worker:
-        """Somebody who does it."""
+        """A worker, with memory of its own: every thread needs one."""
 
     def describe(self, unit: Unit) -> tuple[dict[str, Any], Arrays]:
         """A unit as JSON and arrays, for files."""
