@@ -20,7 +20,7 @@ lint: $(VENV)/.dev
 	$(RUN) ruff check .
 	$(RUN) ruff format --check .
 	$(RUN) mypy
-	$(RUN) lint-imports
+	$(VENV)/bin/lint-imports --no-cache
 
 # The peers other than relucent are measured if EDGE_SUBDIVISION and SPLINECAM (folders of checkouts) and
 # SPLINECAM_PYTHON (a Python with graph-tool and PyTorch) are set.
