@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import tropicell
+from children import run_python
 
 ROOT = Path(__file__).parents[1]
 
@@ -78,3 +79,30 @@ def examples_of_class(name):
 def test_the_rule_can_be_broken():
     assert "Regions.locate" in PUBLIC
     assert not examples_in("Count.\n\nExamples\n--------\nSoon.")
+
+
+OLD_PROGRAM = """
+import tropicell as tc
+assert tc.measure.volumes.__module__ == "tropicell.analysis.measure"
+assert tc.families is __import__("importlib").import_module("tropicell.network.families")
+from tropicell import activations, graph
+from tropicell.demo import demo_network
+from tropicell.network import Network
+from tropicell.regions import Regions
+import tropicell.tropical
+assert tropicell.tropical.recurrences is tc.recurrences
+assert Network is tc.Network and Regions is tc.Regions
+for name in MOVED:
+    module = __import__("importlib").import_module(name)
+    assert module.__name__ == MOVED[name] == module.__spec__.name, name
+try:
+    tc.nothing
+except AttributeError as error:
+    assert "nothing" in str(error)
+"""
+
+
+def test_modules_are_found_by_their_old_names():
+    """In a new process, where nothing is imported yet."""
+    code = "from tropicell._runtime.old_names import MOVED" + OLD_PROGRAM
+    run_python("-W", "error", "-c", code)

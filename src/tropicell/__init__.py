@@ -5,6 +5,7 @@ from importlib.metadata import version as _version
 from tropicell import plotting
 from tropicell._runtime.interruption import time_limit
 from tropicell._runtime.old_names import keep_old_names as _keep_old_names
+from tropicell._runtime.old_names import module_of as __getattr__  # noqa: F401
 from tropicell.analysis.comparison import Comparison, compare
 from tropicell.analysis.data_regions import DataRegions, auroc, occupancy
 from tropicell.analysis.tracking import RegionTracker

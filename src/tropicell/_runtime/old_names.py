@@ -83,3 +83,22 @@ def keep_old_names() -> None:
     """
     if not any(isinstance(finder, _OldNames) for finder in sys.meta_path):
         sys.meta_path.append(_OldNames())
+
+
+def module_of(name: str) -> ModuleType:
+    """A module as an attribute of the package, by its old name: ``tropicell.measure``.
+
+    Raises
+    ------
+    AttributeError
+        If there was none of that name.
+
+    Examples
+    --------
+    >>> module_of("measure").__name__
+    'tropicell.analysis.measure'
+    """
+    new = MOVED.get(f"tropicell.{name}")
+    if new is None:
+        raise AttributeError(f"module 'tropicell' has no attribute {name!r}")
+    return importlib.import_module(new)
