@@ -223,12 +223,25 @@ def test_two_threads_at_once() -> None:
         ({"arithmetic": "double"}, "arithmetic must be"),
         ({"engine": "traverse", "arithmetic": "float"}, "exact arithmetic only"),
         ({"max_regions": -1}, "max_regions must not be negative"),
+        ({"max_regions": 2.5}, "max_regions must be a whole number, not 2.5"),
+        ({"max_seconds": "x"}, "max_seconds must be a number, not 'x'"),
+        ({"max_bytes": True}, "max_bytes must be a whole number"),
+        ({"checkpoint": ""}, "checkpoint must name a folder"),
+        ({"device": "gpu"}, "device must be 'cpu' or 'cuda', not 'gpu'"),
+        ({"engine_backend": "dask"}, "engine_backend must be 'threads' or 'ray', not 'dask'"),
         ({"workers": 0}, "workers must be"),
     ],
 )
 def test_bad_options_are_refused(options: dict, message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
         enumerate_regions(Network.mlp([[[1.0]], [[1.0]]]), **options)
+
+
+def test_refusals_come_at_the_call() -> None:
+    with pytest.raises(InvalidInputError, match="engine must be"):
+        iter_regions(Network.mlp([[[1.0]], [[1.0]]]), engine="fast")
+    with pytest.raises(InvalidInputError, match="expected a Network, not list"):
+        count_regions([[1.0]])
 
 
 @pytest.mark.parametrize("engine", ["cells", "halfspaces", "traverse"])

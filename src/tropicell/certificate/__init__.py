@@ -22,6 +22,6 @@ certificates, `verify_certificate`, shares nothing at all.
 May import `search` and what is below it.
 """
 
-from tropicell.certificate.prover import Certificate, RegionProofs
+from tropicell.certificate.prover import Certificate, RegionProofs, certify
 
-__all__ = ["Certificate", "RegionProofs"]
+__all__ = ["Certificate", "RegionProofs", "certify"]

@@ -1,4 +1,4 @@
-"""The engines behind one interface; see `tropicell.regions.columns.Run`."""
+"""The engines behind one interface; see `tropicell.regions.columns.EngineRun`."""
 
 from __future__ import annotations
 
@@ -160,16 +160,16 @@ def choose(name: str, network: Network) -> Engine:
 
 def device_for(engine: Engine, network: Network) -> Backend | None:
     """The GPU, or None with a warning that says why the CPU is used."""
-    found, inputs = cuda_backend(), engine.gpu_inputs
-    if isinstance(found, str):
-        why = found
-    elif inputs is None:
+    inputs = engine.gpu_inputs
+    if inputs is None:
         why = f"the engine {engine.name!r} has no kernels for a GPU"
     elif network.n_inputs != inputs:
         why = (
             f"the kernels are for {inputs} inputs (or slices with {inputs} directions), "
             f"not {network.n_inputs}"
         )
+    elif isinstance(found := cuda_backend(), str):
+        why = found
     else:
         return found
     warnings.warn(f"device='cuda' is not used, the CPU is: {why}", DeviceWarning, stacklevel=2)

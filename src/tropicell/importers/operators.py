@@ -1,8 +1,8 @@
 """The one table of supported operators: what they are, how they are spelled, how they are read.
 
 Both front ends take their handlers' spellings from here: a handler for a spelling that is not in
-the table can't be registered (`registry`), and a spelling without a handler fails a test. What is
-refused, and why, is in `refused`. ``docs/operators.md`` is made of both by `operators_page`.
+the table can't be registered (`Registry`), and a spelling without a handler fails a test. What is
+refused, and why, is in `REFUSED`. ``docs/operators.md`` is made of both by `operators_page`.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@
 `flat`           the one flat form of a network that kernels read
 `_layer_maps`    the affine maps of layers in kernels, with the bounds on their rounding
 `families`       networks whose number of regions is known
-`bounds`         bounds on the number of regions, without a search
+`count_bounds`   bounds on the number of regions, without a search
 `fingerprint`    which network a file belongs to
 `layout`         a network as named arrays, for files
 `diagram`        a network as text

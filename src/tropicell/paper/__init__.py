@@ -7,3 +7,8 @@
 
 May import `regions` and what is below it.
 """
+
+from tropicell.paper.algorithm1 import find_region
+from tropicell.paper.recurrences import TropicalRationalMap, recurrences
+
+__all__ = ["TropicalRationalMap", "find_region", "recurrences"]

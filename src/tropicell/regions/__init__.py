@@ -14,6 +14,6 @@
 May import `network` and what is below it; only `comfort` looks upward.
 """
 
-from tropicell.regions.regions import Regions
+from tropicell.regions.regions import Regions, _known_neighbours  # noqa: F401 - in old pickles
 
 __all__ = ["Regions"]

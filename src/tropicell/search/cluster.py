@@ -182,7 +182,7 @@ def do_job(plan: ClusterPlan, key: str, units: list[Unit], limit: int) -> JobOut
 
 
 class RayRun:
-    """One enumeration on a Ray cluster; see `tropicell.regions.columns.Run`.
+    """One enumeration on a Ray cluster; see `tropicell.regions.columns.EngineRun`.
 
     Parameters
     ----------

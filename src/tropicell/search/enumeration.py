@@ -14,7 +14,7 @@ from tropicell.network.domains import Domain
 from tropicell.network.network import Network
 from tropicell.regions.regions import Regions
 from tropicell.search.checkpoint import Checkpoint
-from tropicell.search.search import Backend, Device, EngineName, Search, SearchOptions
+from tropicell.search.search import Device, EngineBackend, EngineName, Search, SearchOptions
 
 if TYPE_CHECKING:
     from tropicell.regions.stored.stored_regions import StoredRegions
@@ -35,7 +35,7 @@ class _KeywordOptions(TypedDict, total=False):
     workers: int
     checkpoint: str | os.PathLike[str] | Checkpoint | None
     device: Device
-    engine_backend: Backend
+    engine_backend: EngineBackend
     address: str | None
     progress: bool | None
 
@@ -73,7 +73,7 @@ def enumerate_regions(
     checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
     device: Device = "cpu",
     out: str | os.PathLike[str] | RegionFolder | None = None,
-    engine_backend: Backend = "threads",
+    engine_backend: EngineBackend = "threads",
     address: str | None = None,
     progress: bool | None = None,
 ) -> Regions | StoredRegions:
@@ -201,7 +201,7 @@ def count_regions(
     workers: int = 1,
     checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
     device: Device = "cpu",
-    engine_backend: Backend = "threads",
+    engine_backend: EngineBackend = "threads",
     address: str | None = None,
     progress: bool | None = None,
 ) -> int:
@@ -276,7 +276,11 @@ def iter_regions(
         device=device,
         progress=progress,
     )
-    search = Search(network, domain, options)
+    return _batched(Search(network, domain, options))
+
+
+def _batched(search: Search) -> Iterator[Regions]:
+    """Batches of a search, joined until they are large enough."""
     waiting: Store | None = None
     for batch in search.batches(store=True, pausing=True):
         if waiting is not None and waiting.regions >= _BATCH:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tropicell._runtime.interruption import Halt, beside, current, using
 from tropicell.errors import InvalidInputError, TimeLimitError
 from tropicell.geometry.arithmetic import ArithmeticName
-from tropicell.network.bounds import lower_bound, magnitude, upper_bound
+from tropicell.network.count_bounds import lower_bound, magnitude, upper_bound
 from tropicell.network.domains import Domain, WholeSpace, resolve
 from tropicell.network.network import Network
 
@@ -45,7 +45,7 @@ class Estimate:
         How many samples were taken of the tree.
     seconds : float
     lower_bound, upper_bound : int
-        What is certain without a search; see `tropicell.network.bounds`.
+        What is certain without a search; see `tropicell.network.count_bounds`.
 
     Examples
     --------

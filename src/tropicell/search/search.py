@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Literal, Protocol, cast, get_args
 
 import numpy as np
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 EngineName = Literal["auto", "cells", "halfspaces", "traverse"]
 Device = Literal["cpu", "cuda"]
-Backend = Literal["threads", "ray"]
+EngineBackend = Literal["threads", "ray"]
 
 
 #: Seconds for the estimate that a progress bar shows as its end.
@@ -54,16 +55,24 @@ class SearchOptions:
     checkpoint: str | os.PathLike[str] | Checkpoint | None = None
     device: Device = "cpu"
     out: RegionFolder | None = None
-    engine_backend: Backend = "threads"
+    engine_backend: EngineBackend = "threads"
     address: str | None = None
     progress: bool | None = None
 
     def check(self) -> None:
         """Refuse what makes no sense, before the work starts."""
         for name in ("max_regions", "max_seconds", "max_bytes"):
-            value = getattr(self, name)
-            if value is not None and not value >= 0:
+            value: Any = getattr(self, name)
+            if value is None:
+                continue
+            number: Any = Real if name == "max_seconds" else Integral
+            if isinstance(value, bool) or not isinstance(value, number):
+                what = "a number" if number is Real else "a whole number"
+                raise InvalidInputError(f"{name} must be {what}, not {value!r}")
+            if not value >= 0:
                 raise InvalidInputError(f"{name} must not be negative, got {value}")
+        if self.checkpoint in ("", b""):
+            raise InvalidInputError("checkpoint must name a folder, not be empty")
         for name, kind in _CHOICES.items():
             value, choices = getattr(self, name), [repr(choice) for choice in get_args(kind)]
             if repr(value) not in choices:
@@ -91,7 +100,7 @@ _CHOICES = {
     "engine": EngineName,
     "arithmetic": ArithmeticName,
     "device": Device,
-    "engine_backend": Backend,
+    "engine_backend": EngineBackend,
 }
 
 
@@ -112,6 +121,11 @@ class Search:
 
     def __init__(self, network: Network, domain: Domain | None, options: SearchOptions) -> None:
         options.check()
+        if not isinstance(network, Network):
+            raise InvalidInputError(
+                f"expected a Network, not {type(network).__name__}; from_torch, from_onnx, load "
+                "and Network.mlp make one"
+            )
         self.options = options
         self.network, self.domain = resolve(network, domain)
         self.keeper: Keeper | None = None

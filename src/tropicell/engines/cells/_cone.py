@@ -1,4 +1,4 @@
-"""Cones: all that the search (`_search`) needs to know of cells in any dimension.
+"""Cones: how cells in any dimension are tested, cut and handed out by the search (`_search`).
 
 A cell is kept by the extreme rays (x, w) of the cone over it, in homogeneous coordinates, absolute
 values adding up to 1, each with the bits of the facets it lies on (double description).

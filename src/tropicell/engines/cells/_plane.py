@@ -1,4 +1,4 @@
-"""Polygons: all that the search (`_search`) needs to know of cells in two dimensions.
+"""Polygons: how cells in two dimensions are tested, cut and handed out by the search (`_search`).
 
 A cell is a list of corners in counter-clockwise order. Corner i has a vertex (x, y, w), whose
 absolute coordinates add up to 1, and the edge from it to the next corner: the row a with

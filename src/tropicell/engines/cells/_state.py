@@ -280,7 +280,7 @@ class CellBatch(NamedTuple):
     words : ndarray of uint64, shape (regions, words)
         Packed patterns.
     vertices, vertex_counts, lines : ndarray
-        There `corners`, `corner_counts`, `facet_lines`.
+        What `Columns` calls `corners`, `corner_counts`, `facet_lines`.
     pattern : ndarray of uint8
         Scratch: the pattern that is being packed, see `tropicell.engines._unit_kernels`.
     """

@@ -61,7 +61,7 @@ struct Everyone {
 
 #define DEVICE static __device__ __forceinline__
 #define METHOD __device__ __forceinline__
-#define KERNEL extern "C" __global__ void __launch_bounds__(256, 2)  // 2: see _device_cuda.py
+#define KERNEL extern "C" __global__ void __launch_bounds__(256, 2)  // 2: see _cuda.py
 #define LIGHT_KERNEL extern "C" __global__ void __launch_bounds__(256, 4)
 #define UNROLL _Pragma("unroll")
 #define ROLLED _Pragma("unroll 1")  // short code: the instruction caches are small
@@ -146,7 +146,7 @@ struct Everyone {
 
 #endif
 
-// --- what Python lays out; see _device_layout.py -----------------------------------------------------
+// --- what Python lays out; see _layout.py -----------------------------------------------------
 
 #define ROUND 1.1102230246251565e-16  // half the distance from 1 to the next float64
 #define INFLATE 1.0000001             // covers the rounding of the bounds themselves

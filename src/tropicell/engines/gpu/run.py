@@ -53,7 +53,7 @@ _SEEDS_AT_ONCE = 1 << 14
 
 
 class DeviceRun:
-    """One enumeration on a device; see `tropicell.regions.columns.Run`.
+    """One enumeration on a device; see `tropicell.regions.columns.EngineRun`.
 
     Parameters
     ----------

@@ -158,7 +158,7 @@ class HalfspaceSearch:
         return int(self.work.state[COUNT])
 
     def stats(self) -> dict[str, float]:
-        """Counters; see `HalfspaceResult`."""
+        """What the search has cost: linear programs, pivots, exact decisions."""
         state = self.work.state
         return {
             "lps": int(state[LPS]),

@@ -6,3 +6,7 @@
 `registry`   what handlers share, and the registry of handlers
 `pt2`        exported modules in files, read without running any code
 """
+
+from tropicell.importers.torch.importer import from_pt2, from_torch
+
+__all__ = ["from_pt2", "from_torch"]
