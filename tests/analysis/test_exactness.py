@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from strategies import cancelling_networks
 from tropicell import Box, InvalidInputError, Network, Polytope, count_regions, enumerate_regions
 from tropicell.analysis import measure
-from tropicell.network import activations, bounds, families
+from tropicell.network import activations, families
+from tropicell.network import count_bounds as bounds
 
 
 @given(st.lists(st.sampled_from([0.0, 0.1, 0.3, 0.5, -2.0, 1e16, 0.75]), min_size=2, max_size=3))

@@ -15,7 +15,7 @@ from children import LIMIT, run_python
 from tropicell import Box, Network, Region, count_regions, enumerate_regions, load_regions
 from tropicell.cli import main
 from tropicell.cli.parser import build_parser
-from tropicell.network import bounds
+from tropicell.network import count_bounds as bounds
 from tropicell.verify_certificate import verify
 
 pytest.importorskip("matplotlib").use("Agg")

@@ -39,11 +39,11 @@ _MOST_DIGITS = 300
 
 def info(arguments: argparse.Namespace) -> int:
     """Layers, widths, skips, operators, neurons, bounds on the number of regions."""
-    from tropicell.network import bounds  # noqa: PLC0415
+    from tropicell.network import count_bounds  # noqa: PLC0415
 
     network = load(arguments.model)
-    low, high = bounds.lower_bound(network), bounds.upper_bound(network)
-    logarithm = bounds.logarithm10(high)
+    low, high = count_bounds.lower_bound(network), count_bounds.upper_bound(network)
+    logarithm = count_bounds.logarithm10(high)
     kinds = Counter(
         name for layer in network.layers for name in [layer.activation.name] * layer.width
     )
@@ -70,7 +70,7 @@ def info(arguments: argparse.Namespace) -> int:
         ["skips", ", ".join(f"{k}→{layer}" for k, layer in network.skips) or "–"],
         [
             "regions",
-            f"from {bounds.magnitude(low)} to {bounds.magnitude(high)} in the whole space, by "
+            f"from {count_bounds.magnitude(low)} to {count_bounds.magnitude(high)} in the whole space, by "
             "formulas alone",
         ],
     ]
