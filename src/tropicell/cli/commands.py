@@ -39,11 +39,16 @@ _MOST_DIGITS = 300
 
 def info(arguments: argparse.Namespace) -> int:
     """Layers, widths, skips, operators, neurons, bounds on the number of regions."""
-    from tropicell.network import count_bounds  # noqa: PLC0415
+    from tropicell.network.count_bounds import (  # noqa: PLC0415
+        logarithm10,
+        lower_bound,
+        magnitude,
+        upper_bound,
+    )
 
     network = load(arguments.model)
-    low, high = count_bounds.lower_bound(network), count_bounds.upper_bound(network)
-    logarithm = count_bounds.logarithm10(high)
+    low, high = lower_bound(network), upper_bound(network)
+    logarithm = logarithm10(high)
     kinds = Counter(
         name for layer in network.layers for name in [layer.activation.name] * layer.width
     )
@@ -70,8 +75,7 @@ def info(arguments: argparse.Namespace) -> int:
         ["skips", ", ".join(f"{k}→{layer}" for k, layer in network.skips) or "–"],
         [
             "regions",
-            f"from {count_bounds.magnitude(low)} to {count_bounds.magnitude(high)} in the whole space, by "
-            "formulas alone",
+            f"from {magnitude(low)} to {magnitude(high)} in the whole space, by formulas alone",
         ],
     ]
     output.write(f"{network.diagram()}\n\n{output.table(rows)}")
