@@ -46,7 +46,7 @@ You can use those with a theorem for your own tests and benchmarks: `tropicell.n
 
 ```python
 from tropicell import count_regions
-from tropicell.network import families
+from tropicell import families
 
 known = families.folding([3, 4], inputs=2)
 print(known.count, count_regions(known.network, known.domain))  # 144 144
