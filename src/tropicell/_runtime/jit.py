@@ -31,6 +31,8 @@ import threading
 import zlib
 from collections.abc import Callable
 from contextlib import suppress
+from fractions import Fraction
+from math import isfinite
 from pathlib import Path
 from typing import Any, Literal, TypeVar, cast, overload
 
@@ -46,6 +48,7 @@ from tropicell._runtime.interruption import clock
 __all__ = [
     "Entry",
     "bit_count",
+    "fma",
     "is_loaded",
     "is_set",
     "kernel",
@@ -426,6 +429,20 @@ def _lowest_bit(typing_context: Any, bits: Any) -> Any:
     return types.int64(types.uint64), generate
 
 
+def _fma(typing_context: Any, a: Any, b: Any, c: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.fma(*args)
+
+    return types.float64(types.float64, types.float64, types.float64), generate
+
+
+def _plain_fma(a: float, b: float, c: float) -> float:
+    if not (isfinite(a) and isfinite(b) and isfinite(c)):
+        return a * b + c
+    total = Fraction(float(a)) * Fraction(float(b)) + Fraction(float(c))
+    return float(total) if total else a * b + c
+
+
 def _in_kernels(lowered: Any, plain: Callable[..., Any]) -> Any:
     """An instruction of the processor in kernels; without compiling, Python that does the same."""
     return intrinsic(lowered) if _COMPILED else plain
@@ -441,3 +458,6 @@ bit_count: Callable[[Any], int] = _in_kernels(_bit_count, lambda bits: int(bits)
 lowest_bit: Callable[[Any], int] = _in_kernels(
     _lowest_bit, lambda bits: (int(bits) & -int(bits)).bit_length() - 1
 )
+
+#: ``a * b + c`` of float64 numbers, rounded once.
+fma: Callable[[Any, Any, Any], Any] = _in_kernels(_fma, _plain_fma)

@@ -13,8 +13,8 @@ from tropicell._runtime.memory import Blueprint
 from tropicell.engines import tuning
 from tropicell.engines._unit_kernels import RESULT_SIZE, pattern_rows
 from tropicell.engines.cells._exact_cells import ExactCell, polygon, ray_basis
+from tropicell.engines.cells._signs import fine_room
 from tropicell.engines.cells._state import (
-    FINE_PLACES,
     INFINITE,
     POLYGON_SIZE,
     RECORD_SIZE,
@@ -25,12 +25,12 @@ from tropicell.engines.cells._state import (
     CellBatch,
     CellRoom,
     ConeStack,
-    Fine,
     PlaneStack,
     Seeds,
     Unsure,
 )
-from tropicell.network._layer_maps import LayerMaps
+from tropicell.network._layer_maps import layer_maps
+from tropicell.network._residues import Moduli, moduli_of
 from tropicell.network.flat import FlatNetwork
 from tropicell.regions.columns import PackedPatterns
 
@@ -51,29 +51,24 @@ UnsureCell = tuple[int, bytes, bytearray, list[int], list[int]]
 # --- all arrays of a worker -----------------------------------------------------------------------
 
 
-def room_for(flat: FlatNetwork, exact: bool, store: bool, bits: int) -> Blueprint[CellRoom]:
-    """How to make what a worker needs.
+def room_for(
+    flat: FlatNetwork, exact: bool, store: bool, bits: int, *, residues: bool = True
+) -> Blueprint[CellRoom]:
+    """How to make what a worker needs; `residues`: whether its rows may be known modulo primes.
 
     Kernels write numbers before they read them. With float arithmetic they read error bounds of 0
     that nobody writes; and places of other things are 0 at first, so that a unit from a damaged
     file does not lead anywhere.
     """
-    d, rows = flat.dimension, flat.rows
+    d, moduli = flat.dimension, moduli_of(flat, exact=exact and residues)
 
     def make(unused: Callable[[Any], Any]) -> CellRoom:
         def free(array: Any) -> Any:
             return unused(array) if exact else array
 
         return CellRoom(
-            maps=LayerMaps(
-                before=free(np.zeros((d + 2, rows))),
-                after=free(np.zeros((d + 3, rows))),
-                pattern=np.zeros(flat.neurons, np.uint8),
-                changes=np.full(flat.depth + 2, -1),
-                sources=np.zeros(flat.width, np.int64),
-                change=np.zeros(d + 2),
-            ),
-            stack=(plane_stack if d == 2 else cone_stack)(flat, free),
+            maps=layer_maps(d, flat.maps.row_start, exact=exact, free=free),
+            stack=(plane_stack if d == 2 else cone_stack)(flat, moduli, free),
             out=CellBatch(*map(unused, batch_arrays(flat, store, bits))),
             unsure=Unsure(*map(unused, unsure_arrays(flat))),
             state=np.zeros(STATE_SIZE, np.int64),
@@ -83,7 +78,7 @@ def room_for(flat: FlatNetwork, exact: bool, store: bool, bits: int) -> Blueprin
     return Blueprint(make)
 
 
-def plane_stack(flat: FlatNetwork, free: Callable[[Any], Any] = lambda array: array) -> PlaneStack:
+def plane_stack(flat: FlatNetwork, moduli: Moduli, free: Callable[[Any], Any]) -> PlaneStack:
     """Stack of the plane kernel; it grows when the kernel asks for it. For `free`: `Blueprint`."""
     zeros = np.zeros
     width, lines = flat.width, flat.most_lines
@@ -103,16 +98,11 @@ def plane_stack(flat: FlatNetwork, free: Callable[[Any], Any] = lambda array: ar
         handed=zeros(lines + 8, np.int64),
         sides=free(zeros((SIDES_ROWS, width))),
         margin=np.array([lines, width]),
-        fine=Fine(
-            before=free(zeros((FINE_PLACES, flat.rows))),
-            after=free(zeros((FINE_PLACES, flat.rows))),
-            pattern=zeros(flat.neurons, np.uint8),
-            known=zeros(1, np.int64),
-        ),
+        fine=fine_room(flat, moduli, _minor_terms(2), free),
     )
 
 
-def cone_stack(flat: FlatNetwork, free: Callable[[Any], Any]) -> ConeStack:
+def cone_stack(flat: FlatNetwork, moduli: Moduli, free: Callable[[Any], Any]) -> ConeStack:
     """Stack of the cone kernel; it grows when the kernel asks for it. For `free`: `Blueprint`."""
     zeros = np.zeros
     d = flat.dimension
@@ -143,6 +133,7 @@ def cone_stack(flat: FlatNetwork, free: Callable[[Any], Any]) -> ConeStack:
         margin=np.array([lines, width]),
         faces=zeros((d + 3, rays), np.int64),
         square=zeros((d, d)),
+        fine=fine_room(flat, moduli, _minor_terms(d), free),
         halt=zeros(1, np.uint8),
     )
 

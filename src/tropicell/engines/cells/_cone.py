@@ -227,6 +227,12 @@ def side(lines: Any, before: Any, line: int, rays: Any, start: int, n: int, exac
     return seen
 
 
+@kernel(inner=True)
+def decide(flat: Any, current: Any, stack: Any, line: int, start: int, n: int) -> int:
+    """The same where a sign is in doubt: it stays so."""
+    return DOUBTFUL
+
+
 @kernel(sums="fused", inner=True)
 def signs(lines: Any, before: Any, line: int, stack: Any, start: int, n: int, exact: bool) -> int:
     """Fill ``stack.values`` with a boundary's row at all rays: steps 3 and 4.
@@ -261,8 +267,9 @@ def signs(lines: Any, before: Any, line: int, stack: Any, start: int, n: int, ex
 
 
 @kernel(inner=True)
-def split(lines: Any, before: Any, stack: Any, options: Any, state: Any) -> bool:
+def split(flat: Any, current: Any, stack: Any, options: Any, state: Any) -> bool:
     """Cut the top cell by the last boundary of its conflict list; False if there is no room."""
+    lines, before = flat.lines, current.before
     d, exact, top = lines.dimension, options.exact, state[TOP] - 1
     record, other = stack.records[top], stack.records[top + 1]
     layer, start, n = record[LAYER], record[CORNER_AT], record[N_CORNERS]
@@ -673,6 +680,6 @@ def _witness(stack: Any, record: Any, d: int, point: Any, exact: bool) -> bool:
 
 
 @kernel(inner=True)
-def sharpen(flat: Any, pattern: Any, stack: Any, record: Any) -> bool:
+def sharpen(lines: Any, current: Any, stack: Any, record: Any) -> bool:
     """There are no more digits for cones: False, the cell goes to exact arithmetic."""
     return False

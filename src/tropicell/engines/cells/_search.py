@@ -62,8 +62,9 @@ class CellShape(NamedTuple):
     ----------
     seed_fits, plant
         Whether there is room for a seed; put it on the empty stack.
-    scan, side
-        On which sides of the boundaries of a layer, or of one, the corners of a cell lie.
+    scan, side, decide
+        On which sides of the boundaries of a layer, or of one, the corners of a cell lie; the last
+        one where float64 can't tell.
     split, cut_steps, is_halted
         Cut the top cell by the last boundary of its conflict list; as how many steps more that of a
         cell of so many corners counts; whether another thread wants the kernel to come back.
@@ -77,6 +78,7 @@ class CellShape(NamedTuple):
     plant: Any
     scan: Any
     side: Any
+    decide: Any
     split: Any
     cut_steps: Any
     is_halted: Any
@@ -91,6 +93,7 @@ POLYGONS = CellShape(
     plant=plane.plant,
     scan=plane.scan,
     side=plane.side,
+    decide=plane.decide,
     split=plane.split,
     cut_steps=plane.cut_steps,
     is_halted=plane.is_halted,
@@ -106,6 +109,7 @@ CONES = CellShape(
     plant=cone.plant,
     scan=cone.scan,
     side=cone.side,
+    decide=cone.decide,
     split=cone.split,
     cut_steps=cone.cut_steps,
     is_halted=cone.is_halted,
@@ -179,7 +183,7 @@ def _search(
             target = seeds.layers[k]
             enter_layers(maps, current, seeds.patterns[k * neurons :], target, exact)
             shape.plant(lines, before, stack, seeds, options, state)
-            _start_layer(shape, lines, before, target, stack, exact, state)
+            _start_layer(shape, flat, current, target, stack, exact, state)
             continue
         record = records[top - 1]
         if record[IN_DOUBT]:
@@ -197,14 +201,14 @@ def _search(
                 top + 1 >= len(records)
                 or state[CONFLICTS] + 2 * stack.margin[MOST_CONFLICTS] > len(stack.conflicts)
                 or state[PATTERNS] + 2 * stack.margin[MOST_PIECES] > len(stack.patterns)
-                or not shape.split(lines, before, stack, options, state)
+                or not shape.split(flat, current, stack, options, state)
             ):
                 return BATCH_FULL if shape.is_halted(stack) else GROW
             steps += shape.cut_steps(n)
             continue
         if layer < depth:
             enter_layer(maps, current, layer, stack.patterns, record[PIECES_AT], exact)
-            _start_layer(shape, lines, before, layer + 1, stack, exact, state)
+            _start_layer(shape, flat, current, layer + 1, stack, exact, state)
             continue
         if (
             state[OUT] >= len(out.words)
@@ -223,9 +227,10 @@ def _search(
 
 @template
 def _start_layer(
-    shape: Any, lines: Any, before: Any, layer: int, stack: Any, exact: bool, state: Any
+    shape: Any, flat: Any, current: Any, layer: int, stack: Any, exact: bool, state: Any
 ) -> None:
     """Let the top cell enter `layer`: find the boundaries that cross it."""
+    lines, before = flat.lines, current.before
     record = stack.records[state[TOP] - 1]
     start, n = record[CORNER_AT], record[N_CORNERS]
     conflict, pattern = record[CONFLICT_AT], record[PIECES_AT]
@@ -247,6 +252,8 @@ def _start_layer(
                 pieces[r] = sides[r] > 0.0
                 continue
         seen = shape.side(lines, before, line, stack.corners, start, n, exact)
+        if exact and seen & DOUBTFUL:
+            seen = shape.decide(flat, current, stack, line, start, n)
         if seen == POSITIVE:
             pieces[lines.line_row[line] - begin] += 1
         elif seen & CROSSES == CROSSES:
@@ -278,7 +285,7 @@ def _store(shape: Any, flat: Any, room: Any, record: Any, options: Any) -> bool:
     lines, stack, out, state = flat.lines, room.stack, room.out, room.state
     pattern = room.maps.pattern
     if not shape.emit(lines, stack, record, out, options, state) and not (
-        shape.sharpen(flat, pattern, stack, record)
+        shape.sharpen(lines, room.maps, stack, record)
         and shape.emit(lines, stack, record, out, options, state)
     ):
         return False

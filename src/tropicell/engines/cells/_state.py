@@ -14,8 +14,7 @@ corners of cones       d coordinates, w at place d, the error bound at place d +
 rows of the table      the same for facets: d slopes, offset, error bound
 ``LayerMaps.before``   d slopes, offset, error bound, each an array over all neurons: in the plane
                        `X`, `Y`, `W`, `ERROR`
-``LayerMaps.after``    the same, and at place d + 2 the largest absolute value
-rows of `Fine`         three columns, three second halves from `LOW` on, `FINE_ERROR`, `FINE_SIZE`
+``LayerMaps.after``    d slopes, offset, and at place d + 1 the largest absolute value
 =====================  =============================================================================
 
 Error bounds are those of docs/error-bound.md; the formulas are in `_bounds`.
@@ -86,13 +85,6 @@ COORDINATES = 3
 #: Rows beyond the corners of a polygon that a cut may write to.
 CUT_ROOM = 8
 
-# --- places in `Fine`, whose numbers are sums of two floats ---------------------------------------
-
-LOW = 3  # the second floats of the three columns
-FINE_ERROR = 6  # bound on the error of each column
-FINE_SIZE = 7  # largest absolute value of a column
-FINE_PLACES = 8
-
 # --- columns of `ConeStack.terms` -----------------------------------------------------------------
 # One term of the expansion of a minor: sign * (row, column) * (smaller minor).
 
@@ -160,15 +152,6 @@ class Seeds(NamedTuple):
     ray_ends: NDArray[np.int64]
 
 
-class Fine(NamedTuple):
-    """Maps in twice the digits of float64; see `_plane.sharpen`."""
-
-    before: NDArray[np.float64]
-    after: NDArray[np.float64]
-    pattern: NDArray[np.uint8]
-    known: NDArray[np.int64]
-
-
 class PlaneStack(NamedTuple):
     """The stack of polygons, and scratch space.
 
@@ -199,6 +182,7 @@ class PlaneStack(NamedTuple):
     margin : ndarray
         See `MOST_CONFLICTS`, `MOST_PIECES`.
     fine : Fine
+        For signs in doubt: see `tropicell.engines.cells._signs`.
     """
 
     records: NDArray[np.int64]
@@ -215,7 +199,7 @@ class PlaneStack(NamedTuple):
     handed: NDArray[np.int64]
     sides: NDArray[np.float64]
     margin: NDArray[np.int64]
-    fine: Fine
+    fine: Any
 
 
 class ConeStack(NamedTuple):
@@ -239,6 +223,8 @@ class ConeStack(NamedTuple):
         d facets, the minors of their rows, and how these are expanded: see `TERM_ROW`.
     faces, square : ndarray
         Scratch of `tropicell.engines.cells._volume.volume`.
+    fine : Fine
+        See `PlaneStack`.
     halt : ndarray of uint8
         Where it is set, by another thread, a cell is left as it is.
     """
@@ -267,6 +253,7 @@ class ConeStack(NamedTuple):
     margin: NDArray[np.int64]
     faces: NDArray[np.int64]
     square: NDArray[np.float64]
+    fine: Any
     halt: NDArray[np.uint8]
 
 
