@@ -62,8 +62,8 @@ class CellShape(NamedTuple):
     ----------
     seed_fits, plant
         Whether there is room for a seed; put it on the empty stack.
-    scan, side
-        On which sides of the boundaries of a layer, or of one, the corners of a cell lie.
+    start_layer
+        Let the top cell enter a layer: find the boundaries that cross it.
     split, cut_steps, is_halted
         Cut the top cell by the last boundary of its conflict list; as how many steps more that of a
         cell of so many corners counts; whether another thread wants the kernel to come back.
@@ -75,8 +75,7 @@ class CellShape(NamedTuple):
 
     seed_fits: Any
     plant: Any
-    scan: Any
-    side: Any
+    start_layer: Any
     split: Any
     cut_steps: Any
     is_halted: Any
@@ -86,11 +85,61 @@ class CellShape(NamedTuple):
     sharpen: Any
 
 
+@template
+def _start_polygon(
+    lines: Any, before: Any, layer: int, stack: Any, exact: bool, state: Any
+) -> None:
+    """Let the top cell enter `layer`: find the boundaries that cross it."""
+    record = stack.records[state[TOP] - 1]
+    start, n = record[CORNER_AT], record[N_CORNERS]
+    conflict, pattern = record[CONFLICT_AT], record[PIECES_AT]
+    begin = lines.row_start[layer]
+    width = lines.row_start[layer + 1] - begin
+    pieces = stack.patterns[pattern : pattern + width]
+    pieces[:] = 0
+    first, last = lines.line_start[layer], lines.line_start[layer + 1]
+    plain = lines.plain[layer]
+    sides = stack.sides[SIDES]
+    if plain:
+        plane.scan(lines, before, layer, stack, record, exact)
+    state[TESTS] += n * (last - first)
+    count, doubtful = 0, 0
+    for line in range(first, last):
+        if plain:
+            r = line - first
+            if sides[r] != 0.0:
+                pieces[r] = sides[r] > 0.0
+                continue
+        seen = plane.side(lines, before, line, stack.corners, start, n, exact)
+        if seen == POSITIVE:
+            pieces[lines.line_row[line] - begin] += 1
+        elif seen & CROSSES == CROSSES:
+            stack.conflicts[conflict + count] = line
+            count += 1
+        elif seen & DOUBTFUL:
+            # A cell that comes from within the layer has facets on some of its boundaries.
+            known = 0
+            for i in range(plane.n_facets(record)):
+                label = plane.facet_label(stack, record, i)
+                if abs(label) == line + 1:
+                    known = label
+            if known > 0:
+                pieces[lines.line_row[line] - begin] += 1
+            elif known == 0:
+                stack.conflicts[conflict + count] = line
+                count += 1
+                doubtful = 1
+    record[LAYER] = layer
+    record[N_CONFLICTS] = count
+    record[IN_DOUBT] = doubtful
+    state[CONFLICTS] = conflict + count
+    state[PATTERNS] = pattern + width
+
+
 POLYGONS = CellShape(
     seed_fits=plane.seed_fits,
     plant=plane.plant,
-    scan=plane.scan,
-    side=plane.side,
+    start_layer=_start_polygon,
     split=plane.split,
     cut_steps=plane.cut_steps,
     is_halted=plane.is_halted,
@@ -104,8 +153,7 @@ POLYGONS = CellShape(
 CONES = CellShape(
     seed_fits=cone.seed_fits,
     plant=cone.plant,
-    scan=cone.scan,
-    side=cone.side,
+    start_layer=cone.start_layer,
     split=cone.split,
     cut_steps=cone.cut_steps,
     is_halted=cone.is_halted,
@@ -179,7 +227,7 @@ def _search(
             target = seeds.layers[k]
             enter_layers(maps, current, seeds.patterns[k * neurons :], target, exact)
             shape.plant(lines, before, stack, seeds, options, state)
-            _start_layer(shape, lines, before, target, stack, exact, state)
+            shape.start_layer(lines, before, target, stack, exact, state)
             continue
         record = records[top - 1]
         if record[IN_DOUBT]:
@@ -204,7 +252,7 @@ def _search(
             continue
         if layer < depth:
             enter_layer(maps, current, layer, stack.patterns, record[PIECES_AT], exact)
-            _start_layer(shape, lines, before, layer + 1, stack, exact, state)
+            shape.start_layer(lines, before, layer + 1, stack, exact, state)
             continue
         if (
             state[OUT] >= len(out.words)
@@ -219,57 +267,6 @@ def _search(
             _pop(state, record)
         else:
             record[IN_DOUBT] = 1
-
-
-@template
-def _start_layer(
-    shape: Any, lines: Any, before: Any, layer: int, stack: Any, exact: bool, state: Any
-) -> None:
-    """Let the top cell enter `layer`: find the boundaries that cross it."""
-    record = stack.records[state[TOP] - 1]
-    start, n = record[CORNER_AT], record[N_CORNERS]
-    conflict, pattern = record[CONFLICT_AT], record[PIECES_AT]
-    begin = lines.row_start[layer]
-    width = lines.row_start[layer + 1] - begin
-    pieces = stack.patterns[pattern : pattern + width]
-    pieces[:] = 0
-    first, last = lines.line_start[layer], lines.line_start[layer + 1]
-    plain = lines.plain[layer]
-    sides = stack.sides[SIDES]
-    if plain:
-        shape.scan(lines, before, layer, stack, record, exact)
-    state[TESTS] += n * (last - first)
-    count, doubtful = 0, 0
-    for line in range(first, last):
-        if plain:
-            r = line - first
-            if sides[r] != 0.0:
-                pieces[r] = sides[r] > 0.0
-                continue
-        seen = shape.side(lines, before, line, stack.corners, start, n, exact)
-        if seen == POSITIVE:
-            pieces[lines.line_row[line] - begin] += 1
-        elif seen & CROSSES == CROSSES:
-            stack.conflicts[conflict + count] = line
-            count += 1
-        elif seen & DOUBTFUL:
-            # A cell that comes from within the layer has facets on some of its boundaries.
-            known = 0
-            for i in range(shape.n_facets(record)):
-                label = shape.facet_label(stack, record, i)
-                if abs(label) == line + 1:
-                    known = label
-            if known > 0:
-                pieces[lines.line_row[line] - begin] += 1
-            elif known == 0:
-                stack.conflicts[conflict + count] = line
-                count += 1
-                doubtful = 1
-    record[LAYER] = layer
-    record[N_CONFLICTS] = count
-    record[IN_DOUBT] = doubtful
-    state[CONFLICTS] = conflict + count
-    state[PATTERNS] = pattern + width
 
 
 @template
