@@ -192,7 +192,7 @@ def is_loaded(function: Callable[..., Any]) -> bool:
 
 
 #: Entry points of kernels that were compiled once.
-_entries: dict[Callable[..., Any], Callable[..., Any]] = {}
+_entries: dict[Any, Callable[..., Any]] = {}
 
 
 class Entry:
@@ -214,18 +214,20 @@ class Entry:
         if self._entry is not None:
             return self._entry(*arguments)
         result = self._function(*arguments)
-        self._entry = _entry_of(self._function)
+        self._entry = _entry_of(self._function, arguments)
         return result
 
 
-def _entry_of(function: Callable[..., Any]) -> Callable[..., Any]:
+def _entry_of(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Callable[..., Any]:
     try:
         compiled = cast(Any, function).overloads
-        if len(compiled) != 1:  # it was called with several types
+        types = tuple(map(cast(Any, function).typeof_pyval, arguments))
+        key = function, types
+        if types not in compiled:
             return function
-        if function not in _entries:
-            _entries[function] = next(iter(compiled.values())).entry_point
-        return _entries[function]
+        if key not in _entries:
+            _entries[key] = compiled[types].entry_point
+        return _entries[key]
     except AttributeError:  # Numba has it elsewhere
         return function
 

@@ -15,7 +15,10 @@ from tropicell.engines._unit_kernels import RESULT_SIZE, pattern_rows
 from tropicell.engines.cells._exact_cells import ExactCell, polygon, ray_basis
 from tropicell.engines.cells._signs import fine_room
 from tropicell.engines.cells._state import (
+    BIT_WORDS,
     INFINITE,
+    MASK_ROWS,
+    MOST_FACETS,
     POLYGON_SIZE,
     RECORD_SIZE,
     SIDES_ROWS,
@@ -41,7 +44,30 @@ _UNSURE_CELLS = 1024
 _RECORDS = 256
 
 #: Arrays of a stack whose length has a meaning.
-_FIXED = ("sides", "margin", "basis", "minors", "terms", "square", "fine", "halt")
+_FIXED = (
+    "frame",
+    "frame_lines",
+    "frame_sizes",
+    "places",
+    "masks",
+    "levels",
+    "open_bits",
+    "sides",
+    "low",
+    "high",
+    "value",
+    "minors",
+    "terms",
+    "pivots",
+    "margin",
+    "square",
+    "axes",
+    "fine",
+    "halt",
+)
+
+#: Dimensions for which the kernels of cones are compiled apart.
+_COMPILED_FOR = (3, 4)
 
 #: A cell that needs exact arithmetic: layer, pattern before it, its pieces, facets, and the
 #: boundaries that may cross it.
@@ -108,32 +134,58 @@ def cone_stack(flat: FlatNetwork, moduli: Moduli, free: Callable[[Any], Any]) ->
     d = flat.dimension
     width, lines = flat.width, flat.most_lines
     rays = 1024
+    words = max(1, -(-lines // 64))
+    total = len(flat.lines.line_row)
+
+    def places() -> Any:
+        return zeros(rays, np.int64)
+
+    def sets() -> Any:
+        return zeros(rays, np.uint64)
+
     return ConeStack(
         records=zeros((_RECORDS, RECORD_SIZE), np.int64),
-        corners=free(zeros((rays, d + 2))),
-        tags=zeros(rays, np.uint64),
+        corners=places(),
+        tags=sets(),
         conflicts=zeros(16 * lines + 64, np.int64),
         patterns=zeros(64 * width + 64, np.uint8),
         facets=zeros(2048, np.int64),
         table=free(zeros((256, d + 2))),
         table_labels=zeros(256, np.int64),
-        old_corners=free(zeros((rays, d + 2))),
-        old_tags=zeros(rays, np.uint64),
-        new_corners=free(zeros((rays, d + 2))),
-        new_tags=zeros(rays, np.uint64),
+        rays=free(zeros((rays, d + 2))),
+        bases=zeros((rays, d), np.int64),
+        bits=zeros((rays, BIT_WORDS * words), np.uint64),
+        frame=free(zeros((total, d + 3))),
+        frame_lines=zeros(total, np.int64),
+        frame_sizes=zeros(flat.depth + 2, np.int64),
+        places=zeros(total, np.int64),
+        old_corners=places(),
+        old_tags=sets(),
+        low_corners=places(),
+        low_tags=sets(),
+        on_corners=places(),
+        on_tags=sets(),
+        new_tags=sets(),
+        masks=zeros((MASK_ROWS, words), np.uint64),
+        section_bits=zeros((rays, BIT_WORDS), np.uint64),
+        section_tags=sets(),
+        section_at=places(),
+        levels=zeros((2, d + 1), np.int64),
+        open_bits=zeros(d + 1, np.uint64),
         values=free(zeros(rays)),
         handed=zeros(lines + 8, np.int64),
         sides=free(zeros((1, width))),
         low=free(zeros(width)),
         high=free(zeros(width)),
         value=free(zeros(width)),
-        basis=zeros(d, np.int64),
         minors=zeros(1 << (d + 1)),
         terms=_minor_terms(d),
+        pivots=zeros((MOST_FACETS + 2, d + 2)),
         margin=np.array([lines, width]),
         faces=zeros((d + 3, rays), np.int64),
         square=zeros((d, d)),
         fine=fine_room(flat, moduli, _minor_terms(d), free),
+        axes=tuple(range(d)) if d in _COMPILED_FOR else (),
         halt=zeros(1, np.uint8),
     )
 

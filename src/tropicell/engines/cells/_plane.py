@@ -312,6 +312,58 @@ def _row(lines: Any, before: Any, line: int, exact: bool) -> tuple[float, float,
     return before[X, row], before[Y, row], before[W, row] - lines.line_at[line], error
 
 
+@kernel(inner=True)
+def start_layer(flat: Any, current: Any, layer: int, stack: Any, exact: bool, state: Any) -> None:
+    """Let the top cell enter `layer`: find the boundaries that cross it."""
+    lines, before = flat.lines, current.before
+    record = stack.records[state[TOP] - 1]
+    start, n = record[CORNER_AT], record[N_CORNERS]
+    conflict, pattern = record[CONFLICT_AT], record[PIECES_AT]
+    begin = lines.row_start[layer]
+    width = lines.row_start[layer + 1] - begin
+    pieces = stack.patterns[pattern : pattern + width]
+    pieces[:] = 0
+    first, last = lines.line_start[layer], lines.line_start[layer + 1]
+    plain = lines.plain[layer]
+    sides = stack.sides[SIDES]
+    if plain:
+        scan(lines, before, layer, stack, record, exact)
+    state[TESTS] += n * (last - first)
+    count, doubtful = 0, 0
+    for line in range(first, last):
+        if plain:
+            r = line - first
+            if sides[r] != 0.0:
+                pieces[r] = sides[r] > 0.0
+                continue
+        seen = side(lines, before, line, stack.corners, start, n, exact)
+        if exact and seen & DOUBTFUL:
+            seen = decide(flat, current, stack, line, start, n)
+        if seen == POSITIVE:
+            pieces[lines.line_row[line] - begin] += 1
+        elif seen & CROSSES == CROSSES:
+            stack.conflicts[conflict + count] = line
+            count += 1
+        elif seen & DOUBTFUL:
+            # A cell that comes from within the layer has facets on some of its boundaries.
+            known = 0
+            for i in range(n_facets(record)):
+                label = facet_label(stack, record, i)
+                if abs(label) == line + 1:
+                    known = label
+            if known > 0:
+                pieces[lines.line_row[line] - begin] += 1
+            elif known == 0:
+                stack.conflicts[conflict + count] = line
+                count += 1
+                doubtful = 1
+    record[LAYER] = layer
+    record[N_CONFLICTS] = count
+    record[IN_DOUBT] = doubtful
+    state[CONFLICTS] = conflict + count
+    state[PATTERNS] = pattern + width
+
+
 # --- cutting a cell in two ------------------------------------------------------------------------
 
 
