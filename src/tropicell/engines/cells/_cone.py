@@ -85,8 +85,8 @@ from tropicell.engines.cells._state import (
     ZERO_BITS,
     X,
 )
-from tropicell.engines.cells._volume import volume
-from tropicell.geometry.rounding import ROUND
+from tropicell.engines.cells._volume import volume, volume_3
+from tropicell.geometry.rounding import INFLATE, ROUND
 
 #: Vertices of stored regions are at least this sharp, relative to the scaled coordinates: step 6.
 _SHARP = 1e-3
@@ -161,13 +161,13 @@ def plant(lines: Any, before: Any, stack: Any, seeds: Any, options: Any, state: 
     state[SEED] += 1
 
 
-@kernel(inner=True)
+@kernel(inner=True, inlined=True)
 def n_facets(record: Any) -> int:
     """Number of facets of a cell."""
     return int(record[N_FACETS])
 
 
-@kernel(inner=True)
+@kernel(inner=True, inlined=True)
 def facet_label(stack: Any, record: Any, i: int) -> int:
     """Label of a facet of a cell."""
     facet = stack.facets[record[FACET_AT] + i]
@@ -216,7 +216,7 @@ def start_layer(flat: Any, current: Any, layer: int, stack: Any, exact: bool, st
             _decide_all(flat, current, stack, first, size, stack.corners[i], d)
     count, doubtful = 0, 0
     for w in range((size + _WORD - 1) // _WORD):
-        seen, above, below, known = _seen(stack, stack.corners, start, n, w)
+        _, above, below, known = _seen(stack, stack.corners, start, n, w)
         for b in range(min(size - w * _WORD, _WORD)):
             bit = ONE << np.uint64(b)
             line = stack.frame_lines[first + w * _WORD + b]
@@ -254,31 +254,44 @@ def _is_flat(before: Any, row: int, d: int) -> bool:
     return flat
 
 
-@kernel(inner=True)
+@kernel(inner=True, inlined=True)
 def _own_rays(stack: Any, record: Any, state: Any, d: int) -> None:
     """Give the top cell rays of its own in the pool, right behind those of the cells below."""
     base = stack.records[state[TOP] - 2, RAY_END] if state[TOP] > 1 else 0
     start, n = record[CORNER_AT], record[N_CORNERS]
     rays, bases, corners = stack.rays, stack.bases, stack.corners
-    # Behind the cell's own rays there is room for as many.
-    spare = record[RAY_END]
-    for i in range(n):
-        _copy_ray(rays, bases, corners[start + i], spare + i, d)
-    for i in range(n):
-        _copy_ray(rays, bases, spare + i, base + i, d)
+    rising = True
+    for i in range(start + 1, start + n):
+        rising = rising and corners[i] > corners[i - 1]
+    if not rising:
+        # Behind the cell's own rays there is room for as many.
+        for i in range(n):
+            _copy_ray(rays, bases, corners[start + i], record[RAY_END] + i, d)
+            corners[start + i] = record[RAY_END] + i
+    # The first ones go up, and the last of them first; the others go down. So none is lost.
+    up = 0
+    while up < n and corners[start + up] <= base + up:
+        up += 1
+    for i in range(up - 1, -1, -1):
+        _copy_ray(rays, bases, corners[start + i], base + i, d)
+        corners[start + i] = base + i
+    for i in range(up, n):
+        _copy_ray(rays, bases, corners[start + i], base + i, d)
         corners[start + i] = base + i
     record[RAY_END] = base + n
 
 
 @template
 def _copy_ray(rays: Any, bases: Any, at: int, to: int, d: int) -> None:
+    """Copy a ray within the pool."""
+    i, k = np.uint64(at), np.uint64(to)
     for c in range(d + 2):
-        rays[to, c] = rays[at, c]
+        rays[k, c] = rays[i, c]
     for c in range(d):
-        bases[to, c] = bases[at, c]
+        bases[k, c] = bases[i, c]
 
 
-@kernel(sums="fused", inner=True)
+@kernel(sums="fused", inner=True, inlined=True)
 def _scan(lines: Any, before: Any, layer: int, stack: Any, record: Any, exact: bool) -> None:
     """Fill ``stack.sides`` for a plain layer; 0 means that the neuron needs a closer look."""
     d = _dimension(lines, stack)
@@ -289,37 +302,8 @@ def _scan(lines: Any, before: Any, layer: int, stack: Any, record: Any, exact: b
     rays = stack.rays
     eps = 0.0
     for i in range(start, start + n):
-        eps = max(eps, rays[stack.corners[i], d + 1])
-    for i in range(start, start + n):
-        ray = stack.corners[i]
-        if d == 3:
-            _reach_3(before, begin, rays, ray, i == start, low, high)
-        elif d == 4:
-            _reach_4(before, begin, rays, ray, i == start, low, high)
-        else:
-            x = rays[ray, X]
-            m = before[X, begin:end]
-            for r in range(width):
-                value[r] = m[r] * x
-            for c in range(1, d + 1):
-                x = rays[ray, c]
-                m = before[c, begin:end]
-                for r in range(width):
-                    value[r] += m[r] * x
-            if i == start:
-                for r in range(width):
-                    low[r] = value[r]
-                    high[r] = value[r]
-            else:
-                for r in range(width):
-                    low[r] = value[r] if value[r] < low[r] else low[r]
-                    high[r] = value[r] if value[r] > high[r] else high[r]
-    for r in range(width):
-        value[r] = 0.0
-    for c in range(d + 1):
-        m = before[c, begin:end]
-        for r in range(width):
-            value[r] += abs(m[r])
+        error = rays[np.uint64(stack.corners[i]), d + 1]
+        eps = max(eps, error if error < 1.0 else np.inf)  # not a number is infinite, too
     sides = stack.sides[SIDES, :width]
     for r in range(width):
         sides[r] = 0.0
@@ -328,56 +312,136 @@ def _scan(lines: Any, before: Any, layer: int, stack: Any, record: Any, exact: b
         m = before[d + 1, begin:end]
         for r in range(width):
             sides[r] = m[r] + slack[r]
+    if d == 3:
+        for i in range(start, start + n, 4):
+            _reach_3(before, begin, rays, stack.corners, (start, i, start + n - 1), low, high)
+        a, b = before[0, begin:end], before[1, begin:end]
+        c, e = before[2, begin:end], before[3, begin:end]
+        for r in range(width):
+            size = abs(a[r]) + abs(b[r]) + abs(c[r]) + abs(e[r])
+            sides[r] = _side_of(low[r], high[r], size, sides[r], eps, d)
+        return
+    if d == 4:
+        for i in range(start, start + n, 4):
+            _reach_4(before, begin, rays, stack.corners, (start, i, start + n - 1), low, high)
+        a, b = before[0, begin:end], before[1, begin:end]
+        c, e, f = before[2, begin:end], before[3, begin:end], before[4, begin:end]
+        for r in range(width):
+            size = abs(a[r]) + abs(b[r]) + abs(c[r]) + abs(e[r]) + abs(f[r])
+            sides[r] = _side_of(low[r], high[r], size, sides[r], eps, d)
+        return
+    for i in range(start, start + n):
+        ray = stack.corners[i]
+        x = rays[ray, X]
+        m = before[X, begin:end]
+        for r in range(width):
+            value[r] = m[r] * x
+        for c in range(1, d + 1):
+            x = rays[ray, c]
+            m = before[c, begin:end]
+            for r in range(width):
+                value[r] += m[r] * x
+        if i == start:
+            for r in range(width):
+                low[r] = value[r]
+                high[r] = value[r]
+        else:
+            for r in range(width):
+                low[r] = value[r] if value[r] < low[r] else low[r]
+                high[r] = value[r] if value[r] > high[r] else high[r]
     for r in range(width):
-        # Step 3, written so that a value that is not a number counts as doubtful.
-        bound = sign_bound(value[r], sides[r], eps, d, cone_roundings(d))
-        sides[r] = (1.0 if low[r] > bound else 0.0) - (1.0 if high[r] < -bound else 0.0)
+        value[r] = 0.0
+    for c in range(d + 1):
+        m = before[c, begin:end]
+        for r in range(width):
+            value[r] += abs(m[r])
+    for r in range(width):
+        sides[r] = _side_of(low[r], high[r], value[r], sides[r], eps, d)
+
+
+@template
+def _side_of(low: float, high: float, size: float, error: float, eps: float, d: int) -> float:
+    """On which side of a row values from `low` to `high` are: 1, -1, or 0 for neither.
+
+    Step 3, written so that a value that is not a number counts as doubtful.
+    """
+    bound = sign_bound(size, error, eps, d, cone_roundings(d))
+    return (1.0 if low > bound else 0.0) - (1.0 if high < -bound else 0.0)
 
 
 @template
 def _reach_3(
-    before: Any, begin: int, rays: Any, ray: int, first: bool, low: Any, high: Any
+    before: Any, begin: int, rays: Any, places: Any, some: Any, low: Any, high: Any
 ) -> None:
-    """Let the lowest and highest values of rows include those at a ray."""
+    """Let the lowest and highest values of rows include those at four more rays.
+
+    `some`: the first ray of the cell, the first of the four, and the last one of the cell.
+    """
+    start, i, last = some
     n = len(low)
-    x, y, z, w = rays[ray, 0], rays[ray, 1], rays[ray, 2], rays[ray, 3]
+    p, q = np.uint64(places[i]), np.uint64(places[min(i + 1, last)])
+    s, t = np.uint64(places[min(i + 2, last)]), np.uint64(places[min(i + 3, last)])
+    px, py, pz, pw = rays[p, 0], rays[p, 1], rays[p, 2], rays[p, 3]
+    qx, qy, qz, qw = rays[q, 0], rays[q, 1], rays[q, 2], rays[q, 3]
+    sx, sy, sz, sw = rays[s, 0], rays[s, 1], rays[s, 2], rays[s, 3]
+    tx, ty, tz, tw = rays[t, 0], rays[t, 1], rays[t, 2], rays[t, 3]
     a, b = before[0, begin : begin + n], before[1, begin : begin + n]
     c, e = before[2, begin : begin + n], before[3, begin : begin + n]
-    if first:
+    if i == start:
         for r in range(n):
-            s = a[r] * x + b[r] * y + c[r] * z + e[r] * w
-            low[r] = s
-            high[r] = s
-        return
+            low[r] = np.inf
+            high[r] = -np.inf
     for r in range(n):
-        s = a[r] * x + b[r] * y + c[r] * z + e[r] * w
-        low[r] = s if s < low[r] else low[r]
-        high[r] = s if s > high[r] else high[r]
+        x, y, z, w = a[r], b[r], c[r], e[r]
+        v0 = x * px + y * py + z * pz + w * pw
+        v1 = x * qx + y * qy + z * qz + w * qw
+        v2 = x * sx + y * sy + z * sz + w * sw
+        v3 = x * tx + y * ty + z * tz + w * tw
+        low[r], high[r] = _widened(low[r], high[r], v0, v1, v2, v3)
 
 
 @template
 def _reach_4(
-    before: Any, begin: int, rays: Any, ray: int, first: bool, low: Any, high: Any
+    before: Any, begin: int, rays: Any, places: Any, some: Any, low: Any, high: Any
 ) -> None:
     """The same in four dimensions."""
+    start, i, last = some
     n = len(low)
-    x, y, z, u, w = rays[ray, 0], rays[ray, 1], rays[ray, 2], rays[ray, 3], rays[ray, 4]
+    p, q = np.uint64(places[i]), np.uint64(places[min(i + 1, last)])
+    s, t = np.uint64(places[min(i + 2, last)]), np.uint64(places[min(i + 3, last)])
+    px, py, pz, pu, pw = rays[p, 0], rays[p, 1], rays[p, 2], rays[p, 3], rays[p, 4]
+    qx, qy, qz, qu, qw = rays[q, 0], rays[q, 1], rays[q, 2], rays[q, 3], rays[q, 4]
+    sx, sy, sz, su, sw = rays[s, 0], rays[s, 1], rays[s, 2], rays[s, 3], rays[s, 4]
+    tx, ty, tz, tu, tw = rays[t, 0], rays[t, 1], rays[t, 2], rays[t, 3], rays[t, 4]
     a, b = before[0, begin : begin + n], before[1, begin : begin + n]
     c, e = before[2, begin : begin + n], before[3, begin : begin + n]
     f = before[4, begin : begin + n]
-    if first:
+    if i == start:
         for r in range(n):
-            s = a[r] * x + b[r] * y + c[r] * z + e[r] * u + f[r] * w
-            low[r] = s
-            high[r] = s
-        return
+            low[r] = np.inf
+            high[r] = -np.inf
     for r in range(n):
-        s = a[r] * x + b[r] * y + c[r] * z + e[r] * u + f[r] * w
-        low[r] = s if s < low[r] else low[r]
-        high[r] = s if s > high[r] else high[r]
+        x, y, z, u, w = a[r], b[r], c[r], e[r], f[r]
+        v0 = x * px + y * py + z * pz + u * pu + w * pw
+        v1 = x * qx + y * qy + z * qz + u * qu + w * qw
+        v2 = x * sx + y * sy + z * sz + u * su + w * sw
+        v3 = x * tx + y * ty + z * tz + u * tu + w * tw
+        low[r], high[r] = _widened(low[r], high[r], v0, v1, v2, v3)
 
 
-@kernel(inner=True)
+@template
+def _widened(
+    low: float, high: float, a: float, b: float, c: float, d: float
+) -> tuple[float, float]:
+    """An interval that has four more numbers in it; without those that are no numbers."""
+    low1, high1 = (a, b) if a < b else (b, a)
+    low2, high2 = (c, d) if c < d else (d, c)
+    low3 = low1 if low1 < low2 else low2
+    high3 = high1 if high1 > high2 else high2
+    return (low3 if low3 < low else low), (high3 if high3 > high else high)
+
+
+@kernel(inner=True, inlined=True)
 def _to_frame(
     lines: Any, before: Any, layer: int, line: int, place: int, stack: Any, exact: bool, d: int
 ) -> None:
@@ -433,13 +497,14 @@ def resume(flat: Any, current: Any, stack: Any, state: Any, exact: bool) -> None
 @template
 def _row_value(rows: Any, at: int, rays: Any, ray: int, d: int) -> float:
     """A row's value at a ray."""
-    s = rows[at, d] * rays[ray, d]
+    i, k = np.uint64(at), np.uint64(ray)
+    s = rows[i, d] * rays[k, d]
     for c in range(d):
-        s += rows[at, c] * rays[ray, c]
+        s += rows[i, c] * rays[k, c]
     return s
 
 
-@kernel(sums="fused", inner=True)
+@kernel(sums="fused", inner=True, inlined=True)
 def _all_signs(stack: Any, first: int, size: int, ray: int, exact: bool, d: int) -> None:
     """Fill the bits of a ray for all boundaries of a frame, which begins at `first`: step 3."""
     frame, rays, bits = stack.frame, stack.rays, stack.bits
@@ -459,7 +524,7 @@ def _all_signs(stack: Any, first: int, size: int, ray: int, exact: bool, d: int)
         bits[ray, BIT_WORDS * w + ZERO_BITS] = NONE if exact else every & ~(above | below)
 
 
-@kernel(sums="fused", inner=True)
+@kernel(sums="fused", inner=True, inlined=True)
 def _signs(stack: Any, first: int, asked: Any, ray: int, d: int) -> Any:
     """On which sides of some boundaries, a word of bits from row `first` on, a ray lies: step 3.
 
@@ -566,10 +631,12 @@ def _seen(stack: Any, places: Any, start: int, n: int, w: int) -> Any:
     """
     bits = stack.bits
     above, below, all_above, all_below, known = NONE, NONE, _ALL, _ALL, _ALL
+    word = np.uint64(BIT_WORDS * w)
     for i in range(start, start + n):
-        a = bits[places[i], BIT_WORDS * w + POSITIVE_BITS]
-        b = bits[places[i], BIT_WORDS * w + NEGATIVE_BITS]
-        z = bits[places[i], BIT_WORDS * w + ZERO_BITS]
+        ray = np.uint64(places[np.uint64(i)])
+        a = bits[ray, word + np.uint64(POSITIVE_BITS)]
+        b = bits[ray, word + np.uint64(NEGATIVE_BITS)]
+        z = bits[ray, word + np.uint64(ZERO_BITS)]
         above |= a
         below |= b
         all_above &= a
@@ -665,8 +732,8 @@ def split(flat: Any, current: Any, stack: Any, options: Any, state: Any) -> bool
         record[SIMPLE] = 0
     other[SIMPLE] = record[SIMPLE]
     if facets_n + 1 >= MOST_FACETS:
-        compress(stack, record, d)
-        compress(stack, other, d)
+        compress(stack.tags, facets, record, d)
+        compress(stack.tags, facets, other, d)
     state[TOP] += 1
     state[CORNERS] = start + total
     state[PATTERNS] = at + 2 * width
@@ -674,24 +741,27 @@ def split(flat: Any, current: Any, stack: Any, options: Any, state: Any) -> bool
     return True
 
 
-@kernel(inner=True)
+@kernel(inner=True, inlined=True)
 def _sort_rays(stack: Any, record: Any, place: int) -> tuple[int, int, int]:
     """Sort the rays of a cell into those above a boundary of the frame, below, and on it."""
     start, n = record[CORNER_AT], record[N_CORNERS]
-    word, shift = BIT_WORDS * (place // _WORD), np.uint64(place % _WORD)
+    word, shift = np.uint64(BIT_WORDS * (place // _WORD)), np.uint64(place % _WORD)
     bits, corners, tags = stack.bits, stack.corners, stack.tags
     np_, nn, on = 0, 0, 0
-    for i in range(start, start + n):
+    for k in range(start, start + n):
+        i = np.uint64(k)
         ray = corners[i]
-        if (bits[ray, word + POSITIVE_BITS] >> shift) & ONE != NONE:
-            stack.old_corners[np_] = ray
-            stack.old_tags[np_] = tags[i]
-            np_ += 1
-        elif (bits[ray, word + NEGATIVE_BITS] >> shift) & ONE != NONE:
-            stack.low_corners[nn] = ray
-            stack.low_tags[nn] = tags[i]
-            nn += 1
-        elif (bits[ray, word + ZERO_BITS] >> shift) & ONE != NONE:
+        at = np.uint64(ray)
+        # Each is written to both lists, and stays in the one whose length grows.
+        above = (bits[at, word + np.uint64(POSITIVE_BITS)] >> shift) & ONE
+        below = (bits[at, word + np.uint64(NEGATIVE_BITS)] >> shift) & ONE
+        stack.old_corners[np.uint64(np_)] = ray
+        stack.old_tags[np.uint64(np_)] = tags[i]
+        stack.low_corners[np.uint64(nn)] = ray
+        stack.low_tags[np.uint64(nn)] = tags[i]
+        np_ += np.int64(above)
+        nn += np.int64(below)
+        if above | below == NONE and (bits[at, word + np.uint64(ZERO_BITS)] >> shift) & ONE != NONE:
             stack.on_corners[on] = ray
             stack.on_tags[on] = tags[i]
             on += 1
@@ -761,7 +831,7 @@ def _neighbours(tags: Any, start: int, n: int, common: Any) -> bool:
     return on == 2
 
 
-@kernel(inner=True)
+@kernel(inner=True, inlined=True)
 def _basis(stack: Any, record: Any, common: Any, simple: bool, ray: int, d: int) -> bool:
     """Choose d - 1 of the facets on an edge, and the new one, as the basis of the ray there.
 
@@ -843,15 +913,18 @@ def _inherit(
     """
     bits = stack.bits
     p, q, ray = places
+    i, j, to = np.uint64(p), np.uint64(q), np.uint64(ray)
     for w in range(words):
-        k = BIT_WORDS * w
+        k = np.uint64(BIT_WORDS * w)
+        above_at, below_at = k + np.uint64(POSITIVE_BITS), k + np.uint64(NEGATIVE_BITS)
+        zero_at = k + np.uint64(ZERO_BITS)
         above, below, zero = _between(
-            bits[p, k + POSITIVE_BITS],
-            bits[p, k + NEGATIVE_BITS],
-            bits[p, k + ZERO_BITS],
-            bits[q, k + POSITIVE_BITS],
-            bits[q, k + NEGATIVE_BITS],
-            bits[q, k + ZERO_BITS],
+            bits[i, above_at],
+            bits[i, below_at],
+            bits[i, zero_at],
+            bits[j, above_at],
+            bits[j, below_at],
+            bits[j, zero_at],
         )
         rest = stack.masks[MASK_OPEN, w] & ~(above | below | zero)
         if rest != NONE:
@@ -867,9 +940,9 @@ def _inherit(
                 above |= more
                 below |= less
                 zero |= on
-        bits[ray, k + POSITIVE_BITS] = above
-        bits[ray, k + NEGATIVE_BITS] = below
-        bits[ray, k + ZERO_BITS] = zero
+        bits[to, above_at] = above
+        bits[to, below_at] = below
+        bits[to, zero_at] = zero
 
 
 @template
@@ -890,7 +963,7 @@ def _write_half(stack: Any, side: Any, sizes: Any, to: int, bit: Any) -> int:
     return to + n + on + made
 
 
-@kernel(inner=True)
+@kernel(inner=True, inlined=True)
 def _hand_down(lines: Any, stack: Any, sizes: Any, keep: bool, state: Any) -> None:
     """Make the conflict lists of the two halves of the top cell.
 
@@ -899,7 +972,7 @@ def _hand_down(lines: Any, stack: Any, sizes: Any, keep: bool, state: Any) -> No
     record, other = stack.records[state[TOP] - 1], stack.records[state[TOP]]
     layer, start, at = record[LAYER], record[CORNER_AT], record[PIECES_AT]
     conflict, count = record[CONFLICT_AT], record[N_CONFLICTS]
-    begin, end = lines.row_start[layer], record[RAY_END]
+    begin = lines.row_start[layer]
     width = lines.row_start[layer + 1] - begin
     conflicts, handed_on, masks = stack.conflicts, stack.handed, stack.masks
     np_, nn, on, made = sizes
@@ -949,25 +1022,38 @@ def _hand_down(lines: Any, stack: Any, sizes: Any, keep: bool, state: Any) -> No
 
 
 @kernel(inner=True)
-def compress(stack: Any, record: Any, d: int) -> None:
+def compress(tags: Any, facets: Any, record: Any, d: int) -> None:
     """Forget facets that too few rays lie on, and renumber the bits."""
     n, start = record[N_CORNERS], record[CORNER_AT]
     count, at = record[N_FACETS], record[FACET_AT]
-    tags, facets = stack.tags, stack.facets
-    used = NONE
-    for i in range(start, start + n):
-        used |= tags[i]
-    simple = record[SIMPLE] != 0
     kept = 0
+    if record[SIMPLE] != 0:
+        # A simple cell has a facet wherever a ray lies on it.
+        used = NONE
+        for i in range(start, start + n):
+            used |= tags[np.uint64(i)]
+        used &= FACET_BITS
+        record[N_FACETS] = bit_count(used)
+        if record[N_FACETS] >= MOST_FACETS:
+            record[IN_DOUBT] = 1
+        if record[N_FACETS] == count:
+            return
+        for k in range(start, start + n):
+            i = np.uint64(k)
+            on, new = tags[i] & FACET_BITS, tags[i] & INFINITE
+            while on != NONE:
+                below = used & ((on & (~on + ONE)) - ONE)
+                new |= ONE << np.uint64(bit_count(below))
+                on &= on - ONE
+            tags[i] = new
+        while used != NONE:
+            facets[np.uint64(at + kept)] = facets[np.uint64(at + lowest_bit(used))]
+            used &= used - ONE
+            kept += 1
+        return
     for f in range(count):
         old = ONE << np.uint64(f)
-        # A simple cell has a facet wherever a ray lies on it.
-        keep = used & old != NONE
-        if keep and not simple:
-            keep = _is_facet(tags, start, n, f, d)
-        if kept == f and keep:
-            kept += 1
-            continue
+        keep = _is_facet(tags, start, n, f, d)
         new = ONE << np.uint64(kept)
         for i in range(start, start + n):
             was = tags[i] & old != NONE
@@ -1020,7 +1106,7 @@ def is_halted(stack: Any) -> bool:
 # --- counting the regions of a cell ---------------------------------------------------------------
 
 
-@kernel(inner=True)
+@kernel(inner=True, inlined=True)
 def _count_regions(
     lines: Any, stack: Any, record: Any, exact: bool, tolerance: float, d: int
 ) -> int:
@@ -1044,7 +1130,7 @@ def _count_regions(
         for c in range(d + 2):
             stack.table[table_end + place, c] = stack.frame[first + place, c]
     if d == 1:
-        return 1 + bit_count(opened)
+        return 0
     for i in range(n):
         ray = stack.corners[start + i]
         at[i] = ray
@@ -1080,6 +1166,8 @@ def _count_regions(
         if todo[level] & ~(crosses | known) != NONE:
             return 0
         if level == d - 2:
+            if not _are_apart(stack, (first, end + high - n), crosses, exact, d):
+                return 0
             total += bit_count(crosses)
         elif crosses != NONE:
             level += 1
@@ -1088,7 +1176,38 @@ def _count_regions(
     return total
 
 
-@kernel(inner=True)
+@kernel(sums="fused", inner=True)
+def _are_apart(stack: Any, places: Any, asked: Any, exact: bool, d: int) -> bool:
+    """Whether boundaries that cross a segment surely cross it in different points.
+
+    `places`: where the frame begins, and the first of the two ends of the segment in the pool. A
+    boundary with values a and a' at the ends, and one with b and b', meet the segment in one point
+    if and only if a b' = a' b; values are off by at most what step 3 says.
+    """
+    first, p = places
+    frame, rays = stack.frame, stack.rays
+    while asked & (asked - ONE) != NONE:
+        at = first + lowest_bit(asked)
+        asked &= asked - ONE
+        a, a_end = _row_value(frame, at, rays, p, d), _row_value(frame, at, rays, p + 1, d)
+        wrong = unit_sign_bound(frame[at, d + 2], frame[at, d + 1], rays[p, d + 1], d)
+        wrong_end = unit_sign_bound(frame[at, d + 2], frame[at, d + 1], rays[p + 1, d + 1], d)
+        others = asked
+        while others != NONE:
+            at = first + lowest_bit(others)
+            others &= others - ONE
+            b, b_end = _row_value(frame, at, rays, p, d), _row_value(frame, at, rays, p + 1, d)
+            off = unit_sign_bound(frame[at, d + 2], frame[at, d + 1], rays[p, d + 1], d)
+            off_end = unit_sign_bound(frame[at, d + 2], frame[at, d + 1], rays[p + 1, d + 1], d)
+            bound = abs(a) * off_end + (abs(b_end) + off_end) * wrong
+            bound += abs(a_end) * off + (abs(b) + off) * wrong_end
+            bound += 4.0 * ROUND * (abs(a * b_end) + abs(a_end * b))
+            if not abs(a * b_end - a_end * b) > bound * INFLATE:
+                return False
+    return True
+
+
+@kernel(inner=True, inlined=True)
 def _section(
     stack: Any, section: Any, places: Any, record: Any, exact: bool, tolerance: float, d: int
 ) -> int:
@@ -1130,7 +1249,8 @@ def _section(
             above = bits[p, POSITIVE_BITS] & bits[q, POSITIVE_BITS]
             below = bits[p, NEGATIVE_BITS] & bits[q, NEGATIVE_BITS]
             rest = wanted & ~(above | below)
-            if rest != NONE:
+            # The ends of a segment are needed where more than one boundary may cross it.
+            if rest != NONE or (level == d - 2 and wanted & (wanted - ONE) != NONE):
                 ray = end + made - n
                 if ray >= len(rays):
                     return _NO_ROOM
@@ -1160,7 +1280,7 @@ def _section(
 # --- facets and rays ------------------------------------------------------------------------------
 
 
-@kernel(inner=True)
+@kernel(inner=True, inlined=True)
 def facet_row(lines: Any, before: Any, label: int, exact: bool, table: Any, k: int, d: int) -> None:
     """Write the row of a facet, step 2; the sign of its label says which side is inside."""
     line = abs(label) - 1
@@ -1193,54 +1313,57 @@ def facet_row(lines: Any, before: Any, label: int, exact: bool, table: Any, k: i
     table[k, d + 1] = unit_row_error(error, length, np.sqrt(d + 1.0))
 
 
-@kernel(sums="fused", inner=True)
+@kernel(sums="fused", inner=True, inlined=True)
 def meet(stack: Any, d: int, ray: int) -> None:
     """Write the ray in which the facets of its basis meet, up to sign, with its error: step 2.
 
     It is the vector of the d × d minors of their rows.
     """
-    table, basis, rays = stack.table, stack.bases[ray], stack.rays
+    table, basis, rays = stack.table, stack.bases[np.uint64(ray)], stack.rays
     errors = 0.0
     for j in range(d):
-        errors += table[basis[j], d + 1]
+        errors += table[np.uint64(basis[j]), d + 1]
     if d == 3:
         _minors_3(table, basis, rays, ray)
     elif d == 4:
         _minors_4(table, basis, rays, ray)
     else:
         _minors(stack, d, basis, ray)
+    at = np.uint64(ray)
     size, product = 0.0, 1.0
     for c in range(d + 1):
-        size += abs(rays[ray, c])
+        size += abs(rays[at, c])
     for j in range(2, d + 1):
         product *= j
     bound = minors_error(errors, d, np.sqrt(product))
     factor = 1.0 / size
     for c in range(d + 1):
-        rays[ray, c] *= factor
-    # Minors that may all be 0 make this larger than 1, and every sign doubtful.
-    rays[ray, d + 1] = scaled_corner_error(bound, size)
+        rays[at, c] *= factor
+    # Minors that may all be 0 make every sign doubtful.
+    rays[at, d + 1] = scaled_corner_error(bound, size)
 
 
 @template
 def _minors_3(table: Any, basis: Any, rays: Any, ray: int) -> None:
     """The minors of three rows, with alternating signs."""
-    i, j, k = basis[0], basis[1], basis[2]
+    i, j, k = np.uint64(basis[0]), np.uint64(basis[1]), np.uint64(basis[2])
+    to = np.uint64(ray)
     a0, a1, a2, a3 = table[i, 0], table[i, 1], table[i, 2], table[i, 3]
     b0, b1, b2, b3 = table[j, 0], table[j, 1], table[j, 2], table[j, 3]
     c0, c1, c2, c3 = table[k, 0], table[k, 1], table[k, 2], table[k, 3]
     m01, m02, m03 = a0 * b1 - a1 * b0, a0 * b2 - a2 * b0, a0 * b3 - a3 * b0
     m12, m13, m23 = a1 * b2 - a2 * b1, a1 * b3 - a3 * b1, a2 * b3 - a3 * b2
-    rays[ray, 0] = c1 * m23 - c2 * m13 + c3 * m12
-    rays[ray, 1] = c2 * m03 - c0 * m23 - c3 * m02
-    rays[ray, 2] = c0 * m13 - c1 * m03 + c3 * m01
-    rays[ray, 3] = c1 * m02 - c0 * m12 - c2 * m01
+    rays[to, 0] = c1 * m23 - c2 * m13 + c3 * m12
+    rays[to, 1] = c2 * m03 - c0 * m23 - c3 * m02
+    rays[to, 2] = c0 * m13 - c1 * m03 + c3 * m01
+    rays[to, 3] = c1 * m02 - c0 * m12 - c2 * m01
 
 
 @template
 def _minors_4(table: Any, basis: Any, rays: Any, ray: int) -> None:
     """The minors of four rows, with alternating signs: products of those of two and two rows."""
-    i, j, k, m = basis[0], basis[1], basis[2], basis[3]
+    i, j, k, m = np.uint64(basis[0]), np.uint64(basis[1]), np.uint64(basis[2]), np.uint64(basis[3])
+    to = np.uint64(ray)
     a0, a1, a2, a3, a4 = table[i, 0], table[i, 1], table[i, 2], table[i, 3], table[i, 4]
     b0, b1, b2, b3, b4 = table[j, 0], table[j, 1], table[j, 2], table[j, 3], table[j, 4]
     m01, m02, m03, m04 = a0 * b1 - a1 * b0, a0 * b2 - a2 * b0, a0 * b3 - a3 * b0, a0 * b4 - a4 * b0
@@ -1251,11 +1374,11 @@ def _minors_4(table: Any, basis: Any, rays: Any, ray: int) -> None:
     n01, n02, n03, n04 = a0 * b1 - a1 * b0, a0 * b2 - a2 * b0, a0 * b3 - a3 * b0, a0 * b4 - a4 * b0
     n12, n13, n14 = a1 * b2 - a2 * b1, a1 * b3 - a3 * b1, a1 * b4 - a4 * b1
     n23, n24, n34 = a2 * b3 - a3 * b2, a2 * b4 - a4 * b2, a3 * b4 - a4 * b3
-    rays[ray, 0] = m12 * n34 - m13 * n24 + m14 * n23 + m23 * n14 - m24 * n13 + m34 * n12
-    rays[ray, 1] = -(m02 * n34 - m03 * n24 + m04 * n23 + m23 * n04 - m24 * n03 + m34 * n02)
-    rays[ray, 2] = m01 * n34 - m03 * n14 + m04 * n13 + m13 * n04 - m14 * n03 + m34 * n01
-    rays[ray, 3] = -(m01 * n24 - m02 * n14 + m04 * n12 + m12 * n04 - m14 * n02 + m24 * n01)
-    rays[ray, 4] = m01 * n23 - m02 * n13 + m03 * n12 + m12 * n03 - m13 * n02 + m23 * n01
+    rays[to, 0] = m12 * n34 - m13 * n24 + m14 * n23 + m23 * n14 - m24 * n13 + m34 * n12
+    rays[to, 1] = -(m02 * n34 - m03 * n24 + m04 * n23 + m23 * n04 - m24 * n03 + m34 * n02)
+    rays[to, 2] = m01 * n34 - m03 * n14 + m04 * n13 + m13 * n04 - m14 * n03 + m34 * n01
+    rays[to, 3] = -(m01 * n24 - m02 * n14 + m04 * n12 + m12 * n04 - m14 * n02 + m24 * n01)
+    rays[to, 4] = m01 * n23 - m02 * n13 + m03 * n12 + m12 * n03 - m13 * n02 + m23 * n01
 
 
 @template
@@ -1283,9 +1406,9 @@ def _orient(stack: Any, ray: int, common: Any, facet: int, d: int) -> bool:
 
     It is positive where `facet` is; and unless it lies at infinity, so is w.
     """
-    rays, table = stack.rays, stack.table
-    eps = rays[ray, d + 1]
-    value = rays[ray, d]
+    rays, table, k = stack.rays, stack.table, np.uint64(ray)
+    eps = rays[k, d + 1]
+    value = rays[k, d]
     if not (abs(value) > eps and common & INFINITE == NONE):
         at = abs(facet) - 1
         value = _row_value(table, at, rays, ray, d)
@@ -1295,7 +1418,7 @@ def _orient(stack: Any, ray: int, common: Any, facet: int, d: int) -> bool:
             value = -value
     if value < 0.0:
         for c in range(d + 1):
-            rays[ray, c] = -rays[ray, c]
+            rays[k, c] = -rays[k, c]
     return True
 
 
@@ -1334,19 +1457,39 @@ def _write_fine(stack: Any, ray: int, sign: float, d: int) -> bool:
 # --- a finished cell as a region ------------------------------------------------------------------
 
 
-@kernel(inner=True)
+@kernel(inner=True, inlined=True)
 def emit(lines: Any, stack: Any, record: Any, out: Any, options: Any, state: Any) -> bool:
     """Store the geometry of the top cell as that of a region; False if it needs more digits."""
     d = _dimension(lines, stack)
     k, c, o = state[OUT], state[OUT_CORNERS], state[OUT_FACETS]
     scale, witness = lines.scale, out.witnesses[k]
-    compress(stack, record, d)
-    if not _witness(stack, record, d, witness, options.exact):
-        return False
+    compress(stack.tags, stack.facets, record, d)
     n, start = record[N_CORNERS], record[CORNER_AT]
-    rays, tags, vertices = stack.rays, stack.tags, out.vertices
+    rays, tags, vertices = stack.rays, stack.tags[start : start + n], out.vertices[c : c + n]
+    finite, sharp = 0, True
+    for i in range(n):
+        finite += tags[i] & INFINITE == NONE
+    share = 1.0 / finite if finite else 0.0
     for j in range(d):
-        witness[j] /= scale[j]
+        witness[j] = 0.0
+    for i in range(n):
+        ray = np.uint64(stack.corners[start + i])
+        infinite = tags[i] & INFINITE != NONE
+        w = 1.0 if infinite else rays[ray, d]
+        sharp = sharp and (infinite or rays[ray, d + 1] < _SHARP * w)
+        for j in range(d):
+            x = rays[ray, j] / w
+            vertices[i, j] = x
+            witness[j] += x if infinite else x * share
+        vertices[i, d] = 0.0 if infinite else 1.0
+    if options.exact and not (sharp and _is_inside(stack, record, d, witness)):
+        return False
+    # Scales are powers of two, which round nothing.
+    for j in range(d):
+        factor = 1.0 / scale[j]
+        witness[j] *= factor
+        for i in range(n):
+            vertices[i, j] *= factor
     facets = 0
     for f in range(record[N_FACETS]):
         line = abs(facet_label(stack, record, f)) - 1
@@ -1354,54 +1497,29 @@ def emit(lines: Any, stack: Any, record: Any, out: Any, options: Any, state: Any
             out.lines[o + facets] = line
             facets += 1
     out.facet_counts[k] = facets
-    bounded = True
-    for i in range(n):
-        ray = stack.corners[start + i]
-        infinite = tags[start + i] & INFINITE != NONE
-        bounded = bounded and not infinite
-        w = 1.0 if infinite else rays[ray, d]
-        for j in range(d):
-            vertices[c + i, j] = rays[ray, j] / w / scale[j]
-        vertices[c + i, d] = 0.0 if infinite else 1.0
+    bounded = finite == n
     out.bounded[k] = bounded
     out.volumes[k] = np.nan if bounded else np.inf
     if bounded and options.volumes:
-        points, on = vertices[c : c + n], tags[start : start + n]
         simple = record[SIMPLE] != 0
-        out.volumes[k] = volume(points, on, record[N_FACETS], simple, stack.faces, stack.square)
+        if d == 3 and simple:
+            out.volumes[k] = volume_3(vertices, tags, stack.faces[0])
+        else:
+            count, faces, square = record[N_FACETS], stack.faces, stack.square
+            out.volumes[k] = volume(vertices, tags, count, simple, faces, square)
     return True
 
 
-@kernel(inner=True)
-def _witness(stack: Any, record: Any, d: int, point: Any, exact: bool) -> bool:
-    """Write a point inside the cell, in scaled coordinates; False if the cell is not well known.
-
-    Well known means: the point is surely inside, and no vertex may be off by more than `_SHARP`
-    (step 6).
-    """
-    n, start = record[N_CORNERS], record[CORNER_AT]
-    rays, tags, table = stack.rays, stack.tags, stack.table
-    finite = 0
-    for j in range(d):
-        point[j] = 0.0
-    for i in range(start, start + n):
-        finite += tags[i] & INFINITE == NONE
-    sharp = True
-    for i in range(start, start + n):
-        ray = stack.corners[i]
-        infinite = tags[i] & INFINITE != NONE
-        share = 1.0 if infinite else 1.0 / (rays[ray, d] * finite)
-        for j in range(d):
-            point[j] += rays[ray, j] * share
-        sharp = sharp and (infinite or rays[ray, d + 1] < _SHARP * rays[ray, d])
-    if not exact:
-        return True
+@template
+def _is_inside(stack: Any, record: Any, d: int, point: Any) -> bool:
+    """Whether a point, in scaled coordinates, is surely inside the cell: step 6."""
+    table, inside = stack.table, True
     size = 1.0
     for j in range(d):
         size += abs(point[j])
     for f in range(record[N_FACETS]):
         facet = stack.facets[record[FACET_AT] + f]
-        at = abs(facet) - 1
+        at = np.uint64(abs(facet) - 1)
         value = table[at, d]
         total = abs(value)
         for j in range(d):
@@ -1410,8 +1528,8 @@ def _witness(stack: Any, record: Any, d: int, point: Any, exact: bool) -> bool:
         if facet < 0:
             value = -value
         bound = inside_bound(table[at, d + 1], size, total, cone_roundings(d))
-        sharp = sharp and value > bound
-    return sharp
+        inside = inside and value > bound
+    return inside
 
 
 @kernel(inner=True)
