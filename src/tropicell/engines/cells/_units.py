@@ -83,7 +83,7 @@ class CellNodes(NamedTuple):
     """
 
     records: NDArray[np.int64]
-    corners: NDArray[np.float64]
+    corners: NDArray[Any]
     tags: NDArray[Any]
     conflicts: NDArray[np.int64]
     patterns: NDArray[np.uint8]
@@ -162,7 +162,18 @@ def plane_unit(
         Why it ends (see `_unit_kernels` and `_state`); `ENDED` if all is done, and what is left is
         cut into groups.
     """
-    return _unit(search_polygons, _put_polygons, _nothing, flat, room, seeds, options, nodes, most_regions, most_steps)
+    return _unit(
+        search_polygons,
+        _put_polygons,
+        _nothing,
+        flat,
+        room,
+        seeds,
+        options,
+        nodes,
+        most_regions,
+        most_steps,
+    )
 
 
 @kernel
@@ -176,7 +187,18 @@ def cone_unit(
     most_steps: int,
 ) -> int:
     """The same for other dimensions than two."""
-    return _unit(search_cones, _put_cones, resume, flat, room, seeds, options, nodes, most_regions, most_steps)
+    return _unit(
+        search_cones,
+        _put_cones,
+        resume,
+        flat,
+        room,
+        seeds,
+        options,
+        nodes,
+        most_regions,
+        most_steps,
+    )
 
 
 @template

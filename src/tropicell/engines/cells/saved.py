@@ -144,9 +144,7 @@ def _as_now(flat: FlatNetwork, network: Network, arrays: Arrays) -> Arrays:
     return now
 
 
-def check_cells(
-    flat: FlatNetwork, network: Network, part: Arrays, *, old: bool = False
-) -> None:
+def check_cells(flat: FlatNetwork, network: Network, part: Arrays, *, old: bool = False) -> None:
     """Raise ValueError if a stack of the cells engine could make a kernel leave its arrays."""
     plane = flat.dimension == 2
     kinds = (_PLANE if plane else _OLD_CONE if old else _CONE) | {
