@@ -1,0 +1,244 @@
+"""Rows with twice the digits on a device: when they are needed, and what bounds them.
+
+All numbers here go into bounds that are proved in docs/gpu.md; they are rounded up.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tropicell._runtime.arrays import FloatArray
+from tropicell.geometry.rounding import ROUND
+from tropicell.network.activations import Activation
+from tropicell.network.flat import FlatNetwork, rounds_layer_0
+from tropicell.network.network import Network
+
+#: Rows have twice the digits where the bound of plain ones is estimated to be larger, relative to
+#: the rows of the last layer.
+MOST_ERROR = 3e-8
+
+#: Norms of larger matrices are not taken from singular values.
+_MOST_SINGULAR = 1024
+
+#: Covers rounding, wherever that is relative.
+_ABOVE = 1 + 1e-9
+
+#: ``struct Deep`` of plane.cu.
+DEEP = np.dtype(
+    [(name, np.float64) for name in ("norm", "row", "rest", "terms")]
+    + [(name, np.float64) for name in ("root", "swing", "slope", "rounding", "grid", "finer")]
+    + [(name, np.float64, 3) for name in ("base_most", "base_norm", "base_error")]
+    + [(name, np.float64, 3) for name in ("intercept", "inexact")]
+)
+
+
+def estimated_error(network: Network, flat: FlatNetwork) -> float:
+    """About how large the bounds of plain rows get, relative to the rows.
+
+    As if all weights of a layer were independent, and pieces equally likely. This decides what is
+    done, and nothing that is found.
+    """
+    maps = flat.maps
+    inputs = math.sqrt(float(np.mean(maps.input_rows**2))) if maps.input_rows.size else 0.0
+    sizes, errors = [inputs], [0.0]  # of outputs
+    largest = 0.0
+    for index, layer in enumerate(network.layers, 1):
+        square, error = float(np.mean(layer.affine.bias**2)), 0.0
+        for source, matrix in layer.affine.terms.items():
+            weights: Any = abs(matrix)
+            square += float((weights**2).sum()) / matrix.shape[0] * sizes[source] ** 2
+            sums = float(weights.sum()) / matrix.shape[0]
+            error += sums * (errors[source] + float(maps.gamma[index]) * sizes[source])
+        size = math.sqrt(square)
+        largest = max(largest, error / size if size > 0 else 0.0)
+        slopes = abs(layer.activation.slopes)
+        sizes.append(size * math.sqrt(float(np.mean(slopes**2))))
+        errors.append(error * float(np.mean(slopes)))
+    return largest
+
+
+def norm_above(matrix: FloatArray) -> float:
+    """A number that is not smaller than the 2-norm of a matrix, and mostly close to it.
+
+    Examples
+    --------
+    >>> 5.0 <= norm_above(np.array([[3.0, 0.0], [0.0, -5.0]])) < 5.000001
+    True
+    """
+    sizes = np.abs(matrix)
+    square = min(
+        float((sizes**2).sum()),
+        float(sizes.sum(axis=0).max(initial=0.0)) * float(sizes.sum(axis=1).max(initial=0.0)),
+    )
+    simple = math.sqrt(square) * _ABOVE
+    if not matrix.size or min(matrix.shape) > _MOST_SINGULAR:
+        return simple
+    try:
+        left, values, right = np.linalg.svd(matrix, full_matrices=False)
+    except np.linalg.LinAlgError:
+        return simple
+    # Whatever these are: the matrix is their product and a rest, and U has a norm of at most
+    # 1 + |U'U - I|.
+    rounding = 4 * ROUND * max(matrix.shape) ** 2
+    one = np.eye(len(values))
+    stretch = 1 + float(np.linalg.norm(left.T @ left - one)) + rounding
+    stretch *= 1 + float(np.linalg.norm(right @ right.T - one)) + rounding
+    rest = float(np.linalg.norm(matrix - (left * values) @ right))
+    bound = (float(values[0]) * (stretch + rounding) + rest) * _ABOVE
+    return min(simple, bound) if math.isfinite(bound) else simple
+
+
+class Slices(NamedTuple):
+    """A matrix in parts whose products with parts of rows are exact.
+
+    Attributes
+    ----------
+    second : ndarray, shape (2 n, width)
+        The first part, and the second.
+    third : ndarray, shape (3 n, width)
+        All of the matrix, all but the first part, and all but the first two.
+    bits : int
+        p of docs/gpu.md.
+    scale : float
+        A power of two above the norms of all columns.
+    """
+
+    second: FloatArray
+    third: FloatArray
+    bits: int
+    scale: float
+
+
+def slices_of(matrix: FloatArray) -> Slices:
+    """Slices of a matrix, (neurons of the sources, width)."""
+    bits = math.floor((53 - math.log2(1.01 * math.sqrt(len(matrix)))) / 2)
+    scale = _power_above(max(_row_norm(matrix), 1e-60))
+    unit = math.ldexp(scale, -bits)
+    first = np.rint(matrix / unit) * unit
+    rest = matrix - first
+    unit = math.ldexp(unit, -bits)
+    second = np.rint(rest / unit) * unit
+    return Slices(
+        np.concatenate([first, second]),
+        np.concatenate([matrix, rest, rest - second]),
+        bits,
+        scale,
+    )
+
+
+def _power_above(x: float) -> float:
+    return math.ldexp(1.0, math.frexp(x)[1])
+
+
+def _row_norm(matrix: FloatArray) -> float:
+    """The largest norm of what is summed for one neuron: a column here."""
+    return math.sqrt(float((matrix**2).sum(axis=0).max(initial=0.0))) * _ABOVE
+
+
+class Base(NamedTuple):
+    """The part of a layer's rows that all cells share, as sums of two floats, (3, width) each.
+
+    `error` bounds what is missing.
+    """
+
+    high: FloatArray
+    low: FloatArray
+    error: FloatArray
+
+
+def base_of(network: Network, flat: FlatNetwork, index: int) -> Base:
+    """Bias and layer 0: step 6 of docs/error-bound.md."""
+    maps = flat.maps
+    begin, end = maps.row_start[index], maps.row_start[index + 1]
+    high = np.zeros((3, end - begin))
+    high[2] = maps.bias[begin:end]
+    low, error = np.zeros_like(high), np.zeros_like(high)
+    matrix = network.layers[index - 1].affine.terms.get(0)
+    if matrix is None:
+        return Base(high, low, error)
+    weights: Any = matrix.toarray() if hasattr(matrix, "toarray") else matrix
+    sizes = np.abs(weights) @ np.abs(maps.input_rows)
+    for column, row in zip(np.asarray(weights).T, maps.input_rows, strict=True):
+        product, rest = _product(column[None, :], row[:, None])
+        high, more = _sum(high, product)
+        low += rest + more
+    high, low = _sum(high, low)
+    terms = len(maps.input_rows) + 4
+    error = 4.01 * terms**2 * ROUND**2 * (sizes.T + np.abs(maps.bias[begin:end]))
+    if rounds_layer_0(network):
+        error += 1.01 * ROUND * sizes.T
+    return Base(high, low, error)
+
+
+def _sum(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """A sum without error (Knuth)."""
+    s = a + b
+    t = s - a
+    return s, (a - (s - t)) + (b - t)
+
+
+def _product(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """A product without error (Dekker)."""
+    p = a * b
+    a_high, a_low = _halves(a)
+    b_high, b_low = _halves(b)
+    return p, ((a_high * b_high - p) + a_high * b_low + a_low * b_high) + a_low * b_low
+
+
+def _halves(a: FloatArray) -> tuple[FloatArray, FloatArray]:
+    c = 134217729.0 * a
+    high = c - (c - a)
+    return high, a - high
+
+
+def constants(
+    network: Network, flat: FlatNetwork, index: int, slices: Slices | None, base: Base
+) -> NDArray[Any]:
+    """What bounds the rows of a layer: a `DEEP` record."""
+    deep = np.zeros(1, DEEP)
+    record = deep[0]
+    width = base.high.shape[1]
+    record["root"] = math.sqrt(width) * _ABOVE
+    if slices is not None:
+        n = len(slices.second) // 2
+        matrix = slices.third[:n]
+        record["norm"], record["row"] = norm_above(matrix), _row_norm(matrix)
+        finer = math.ldexp(1.0, -slices.bits)
+        record["rest"] = 1.02 * (1.5 * math.sqrt(n) + n / 4) * finer**2 * slices.scale
+        record["terms"] = 3 * n + 8
+        record["grid"], record["finer"] = 1.5 * 2.0**52 * finer, finer
+    activation = network.layers[index - 1].activation.expand(width)
+    record["slope"] = np.abs(activation.slopes).max(initial=0.0)
+    pieces = activation.slopes.shape[1]
+    record["swing"] = 2 * pieces - 1
+    record["base_most"] = (np.abs(base.high) + np.abs(base.low)).max(axis=1, initial=0.0) * _ABOVE
+    record["base_norm"] = np.linalg.norm(base.high, axis=1) * _ABOVE
+    record["base_error"] = np.linalg.norm(base.error, axis=1) * _ABOVE
+    simple = (activation.intercepts == 0).all() and np.isin(activation.slopes, [0, 1]).all()
+    if not (simple and (activation.breakpoints == 0).all()):
+        rounding = 64 * pieces * ROUND**2
+        at = np.abs(np.where(np.isfinite(activation.breakpoints), activation.breakpoints, 0))
+        at_norm = np.linalg.norm(at.max(axis=1, initial=0.0))
+        record["rounding"] = rounding
+        record["intercept"][2] = np.linalg.norm(np.abs(activation.intercepts).max(axis=1)) * _ABOVE
+        inexact = 2 * pieces * np.linalg.norm(_inexact(activation))
+        record["inexact"][2] = (inexact + rounding * record["slope"] * at_norm) * _ABOVE
+    return deep
+
+
+def _inexact(activation: Activation) -> FloatArray:
+    """For every neuron, how far its intercepts may be from those that make it continuous."""
+    table = np.concatenate(
+        [activation.breakpoints, activation.slopes, activation.intercepts], axis=1
+    )
+    _, places, which = np.unique(table, axis=0, return_index=True, return_inverse=True)
+    found = np.zeros(len(places))
+    for k, row in enumerate(places.tolist()):
+        exact = activation.exact_row(row)[2]
+        floats = activation.intercepts[row, : len(exact)].tolist()
+        found[k] = max(abs(float(x - type(x)(y))) for x, y in zip(exact, floats, strict=True))
+    return np.asarray(found[which.ravel()] * 1.01)
