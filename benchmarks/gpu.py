@@ -38,9 +38,9 @@ class Stopwatch:
     def launch(self, kernel: str, items: int, *arguments: Any) -> None:
         self.timed(kernel, lambda: self._backend.launch(kernel, items, *arguments))
 
-    def product(self, a: Any, b: Any, out: Any, rows: int) -> None:
+    def product(self, a: Any, b: Any, out: Any, rows: int, skip: int = 0) -> None:
         name = "product" if a.dtype == np.float64 else "product of bounds"
-        self.timed(name, lambda: self._backend.product(a, b, out, rows))
+        self.timed(name, lambda: self._backend.product(a, b, out, rows, skip))
 
     def timed(self, name: str, work: Any) -> Any:
         first, last = (self._backend.xp.cuda.Event() for _ in range(2))

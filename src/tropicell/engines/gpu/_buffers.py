@@ -69,7 +69,7 @@ class Buffers:
         self.levels = device.levels.copy()
         self._read_later = device.read_later
         self._deep = device.deep
-        self._bytes = 72 if device.deep else (28 if exact else 24)
+        self._bytes = 24 * device.deep if device.deep else (28 if exact else 24)
         if memory is None:
             memory = min(MOST_BYTES, int(_PART_OF_FREE * backend.free_bytes()))
         self._size(memory)
@@ -100,7 +100,7 @@ class Buffers:
         at_once, deep = self.at_once, self._deep
         widest = int(self.levels["inputs"].max())
         bounded = exact and not deep
-        slices = 3 if deep else 1
+        slices = deep or 1
         self.outputs = empty(3 * slices * at_once * widest)
         self.bounds = empty(at_once * widest if bounded else 0, np.float32)
         self.products: list[Any] = []

@@ -6,6 +6,7 @@ All numbers here go into bounds that are proved in docs/gpu.md; they are rounded
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,11 +19,14 @@ from tropicell.network.flat import FlatNetwork, rounds_layer_0
 from tropicell.network.network import Network
 
 #: Rows have twice the digits where the bound of plain ones is estimated to be larger, relative to
-#: the rows of the last layer.
-MOST_ERROR = 3e-8
+#: the rows of the last layer; and three slices where that of two slices is.
+MOST_ERROR, MOST_ERROR_OF_TWO = 1e-8, 1e-11
 
-#: Norms of larger matrices are not taken from singular values.
-_MOST_SINGULAR = 1024
+#: So many times as large as they could be are the bounds B of docs/gpu.md, about.
+_LOOSE = 8
+
+#: Larger matrices are not squared for their norms; others so often.
+_MOST_SQUARED, _SQUARES = 2048, 6
 
 #: Covers rounding, wherever that is relative.
 _ABOVE = 1 + 1e-9
@@ -66,7 +70,7 @@ def norm_above(matrix: FloatArray) -> float:
 
     Examples
     --------
-    >>> 5.0 <= norm_above(np.array([[3.0, 0.0], [0.0, -5.0]])) < 5.000001
+    >>> 5.0 <= norm_above(np.array([[3.0, 0.0], [0.0, -5.0]])) < 5.1
     True
     """
     sizes = np.abs(matrix)
@@ -75,21 +79,52 @@ def norm_above(matrix: FloatArray) -> float:
         float(sizes.sum(axis=0).max(initial=0.0)) * float(sizes.sum(axis=1).max(initial=0.0)),
     )
     simple = math.sqrt(square) * _ABOVE
-    if not matrix.size or min(matrix.shape) > _MOST_SINGULAR:
+    if simple == 0 or min(matrix.shape) > _MOST_SQUARED:
         return simple
-    try:
-        left, values, right = np.linalg.svd(matrix, full_matrices=False)
-    except np.linalg.LinAlgError:
-        return simple
-    # Whatever these are: the matrix is their product and a rest, and U has a norm of at most
-    # 1 + |U'U - I|.
-    rounding = 4 * ROUND * max(matrix.shape) ** 2
-    one = np.eye(len(values))
-    stretch = 1 + float(np.linalg.norm(left.T @ left - one)) + rounding
-    stretch *= 1 + float(np.linalg.norm(right @ right.T - one)) + rounding
-    rest = float(np.linalg.norm(matrix - (left * values) @ right))
-    bound = (float(values[0]) * (stretch + rounding) + rest) * _ABOVE
-    return min(simple, bound) if math.isfinite(bound) else simple
+    # The square of a norm is the norm of the square, which is known but for its rounding; and
+    # a matrix that was squared often has a norm close to that of its numbers.
+    power = matrix / _power_above(simple)
+    if len(power) < power.shape[1]:
+        power = power.T
+    rest = []
+    for _ in range(_SQUARES):
+        rest.append(2 * len(power) * ROUND * float((power**2).sum()))
+        power = power.T @ power
+    bound = float(np.linalg.norm(power)) * _ABOVE
+    for rounding in reversed(rest):
+        bound = math.sqrt(bound + rounding) * _ABOVE
+    return min(simple, bound * _power_above(simple))
+
+
+def slices_needed(network: Network, flat: FlatNetwork, norms: Sequence[float]) -> int:
+    """Into how many slices outputs are cut: 2 or 3.
+
+    From an estimate of the bounds with 2, relative to the rows of the last layer, as in
+    `estimated_error`. `norms` are those of the layers' matrices.
+    """
+    maps = flat.maps
+    sizes, errors = [0.0], [0.0]
+    for index, layer in enumerate(network.layers, 1):
+        begin, end = maps.row_start[index], maps.row_start[index + 1]
+        square, error, below = float(np.mean(maps.bias[begin:end] ** 2)), 0.0, 0.0
+        for source, matrix in layer.affine.terms.items():
+            weights: Any = abs(matrix)
+            mean = float((weights**2).sum()) / matrix.shape[0]
+            size = sizes[source] if source else math.sqrt(float(np.mean(maps.input_rows**2)))
+            square += mean * size**2
+            if source:
+                n = matrix.shape[1]
+                part = 2 * ROUND * n**2 * 2.0 ** -_most_bits(1) * math.sqrt(mean) * size
+                error += _LOOSE * math.sqrt(end - begin) * part
+                below = max(below, errors[source])
+        error += norms[index - 1] * below
+        size = math.sqrt(square)
+        if size > 0 and error > MOST_ERROR_OF_TWO * size:
+            return 3
+        slopes = abs(layer.activation.slopes)
+        sizes.append(size * math.sqrt(float(np.mean(slopes**2))))
+        errors.append(error * float(slopes.max()))
+    return 2
 
 
 class Slices(NamedTuple):
@@ -97,37 +132,42 @@ class Slices(NamedTuple):
 
     Attributes
     ----------
-    second : ndarray, shape (2 n, width)
-        The first part, and the second.
-    third : ndarray, shape (3 n, width)
-        All of the matrix, all but the first part, and all but the first two.
+    factors : tuple of ndarrays
+        What the slices of rows are multiplied by: the last slice, the last two, and so on. The
+        last one begins with the matrix itself.
     bits : int
         p of docs/gpu.md.
     scale : float
         A power of two above the norms of all columns.
     """
 
-    second: FloatArray
-    third: FloatArray
+    factors: tuple[FloatArray, ...]
     bits: int
     scale: float
 
 
-def slices_of(matrix: FloatArray) -> Slices:
-    """Slices of a matrix, (neurons of the sources, width)."""
-    bits = math.floor((53 - math.log2(1.01 * math.sqrt(len(matrix)))) / 2)
+def slices_of(matrix: FloatArray, count: int) -> Slices:
+    """Two or three slices of a matrix, (neurons of the sources, width)."""
+    bits = _most_bits(1 if count == 2 else len(matrix))
     scale = _power_above(max(_row_norm(matrix), 1e-60))
     unit = math.ldexp(scale, -bits)
     first = np.rint(matrix / unit) * unit
     rest = matrix - first
+    if count == 2:
+        return Slices((first, np.concatenate([matrix, rest])), bits, scale)
     unit = math.ldexp(unit, -bits)
     second = np.rint(rest / unit) * unit
-    return Slices(
+    factors = (
+        first,
         np.concatenate([first, second]),
         np.concatenate([matrix, rest, rest - second]),
-        bits,
-        scale,
     )
+    return Slices(factors, bits, scale)
+
+
+def _most_bits(n: int) -> int:
+    """The largest p such that 2^(2 p) times the root of n is below 2^53."""
+    return math.floor((53 - math.log2(1.01 * math.sqrt(n))) / 2)
 
 
 def _power_above(x: float) -> float:
@@ -196,20 +236,22 @@ def _halves(a: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def constants(
-    network: Network, flat: FlatNetwork, index: int, slices: Slices | None, base: Base
+    network: Network, index: int, slices: Slices | None, norm: float, base: Base
 ) -> NDArray[Any]:
-    """What bounds the rows of a layer: a `DEEP` record."""
+    """What bounds the rows of a layer, whose matrix has that norm: a `DEEP` record."""
     deep = np.zeros(1, DEEP)
     record = deep[0]
     width = base.high.shape[1]
     record["root"] = math.sqrt(width) * _ABOVE
     if slices is not None:
-        n = len(slices.second) // 2
-        matrix = slices.third[:n]
-        record["norm"], record["row"] = norm_above(matrix), _row_norm(matrix)
+        count, n = len(slices.factors), len(slices.factors[0])
+        record["norm"], record["row"] = norm, _row_norm(slices.factors[-1][:n])
         finer = math.ldexp(1.0, -slices.bits)
-        record["rest"] = 1.02 * (1.5 * math.sqrt(n) + n / 4) * finer**2 * slices.scale
-        record["terms"] = 3 * n + 8
+        rest = 1.5 * math.sqrt(n) * finer
+        if count == 3:
+            rest = (1.5 * math.sqrt(n) + n / 4) * finer**2
+        record["rest"] = 1.02 * rest * slices.scale
+        record["terms"] = count * n + 8
         record["grid"], record["finer"] = 1.5 * 2.0**52 * finer, finer
     activation = network.layers[index - 1].activation.expand(width)
     record["slope"] = np.abs(activation.slopes).max(initial=0.0)

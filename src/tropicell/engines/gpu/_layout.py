@@ -9,7 +9,13 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from tropicell.engines.gpu._digits import base_of, constants, slices_of
+from tropicell.engines.gpu._digits import (
+    base_of,
+    constants,
+    norm_above,
+    slices_needed,
+    slices_of,
+)
 from tropicell.geometry.rounding import INFLATE, ROUND, TINY
 from tropicell.network.flat import EXTRA_ROUNDINGS, FlatNetwork
 from tropicell.network.network import Network
@@ -147,14 +153,14 @@ class DeviceNetwork(NamedTuple):
     weights, sizes : list of arrays of the device
         Per level the matrix of all its sources but layer 0, (neurons of the sources, width), and
         its absolute values (see `_sizes`); None where there is none.
-    slices : list of tuples
-        With twice the digits, instead of both: the matrices of the three products, see `Slices`.
+    factors : list of lists
+        With twice the digits, instead of both: see `Slices`.
     read_later : list of bool
         Which layers are read by others than the next one.
     bits : int
         Bits a neuron in patterns: a power of two.
-    deep : bool
-        Whether rows have twice the digits.
+    deep : int
+        Into how many slices outputs are cut where rows have twice the digits; else 0.
     domain : int
         Address of the domain's rows.
     """
@@ -163,10 +169,10 @@ class DeviceNetwork(NamedTuple):
     block: Any
     weights: list[Any]
     sizes: list[Any]
-    slices: list[Any]
+    factors: list[list[Any]]
     read_later: list[bool]
     bits: int
-    deep: bool
+    deep: int
     domain: int
 
 
@@ -213,6 +219,9 @@ def device_network(
     block = _Block()
     pointers: list[tuple[int, str, int]] = []
     matrices: list[list[tuple[int, tuple[int, int], Any]]] = [[]]
+    stacked = [_stacked(layer) for layer in network.layers]
+    norms = [0.0 if matrix is None else norm_above(matrix) for matrix in stacked] if deep else []
+    n_slices = slices_needed(network, flat, norms) if deep else 0
     read_later = [False] * (flat.depth + 2)
     for index in range(1, flat.depth + 1):
         layer, level = network.layers[index - 1], levels[index]
@@ -233,15 +242,13 @@ def device_network(
         level["first_line"], level["first_neuron"] = first, flat.first_neuron(index)
         level["pieces"], level["gamma"] = maps.slopes.shape[1], _gamma(flat, index)
         base, base_error = _base(layer, flat, index)
-        matrix, slices = None, None
-        if sources:
-            matrix = np.concatenate([_dense(layer.affine.terms[k]).T for k in sources])
-            slices = slices_of(matrix) if deep else None
+        matrix, slices = stacked[index - 1], None
         if deep:
+            slices = None if matrix is None else slices_of(matrix, n_slices)
             wide = base_of(network, flat, index)
             base = wide.high
             pointers.append((index, "base_low", block.add(wide.low, np.float64)))
-            record = constants(network, flat, index, slices, wide)
+            record = constants(network, index, slices, norms[index - 1], wide)
             pointers.append((index, "deep", block.add(record.view(np.float64), np.float64)))
         at = lines.line_at[first:last]
         bias = maps.bias[lines.line_row[first:last]]
@@ -263,14 +270,14 @@ def device_network(
             pointers.append((index, name, block.add(array, dtype)))
         parts: list[tuple[NDArray[Any], Any]] = []
         if slices is not None:
-            parts = [(slices.third, np.float64), (slices.second, np.float64)]
+            parts = [(part, np.float64) for part in slices.factors]
         elif matrix is not None:
             sizes, units = _sizes(matrix)
-            parts = [(matrix, np.float64), (sizes, np.float32)]
+            parts = [(sizes, np.float32), (matrix, np.float64)]
             pointers.append((index, "units", block.add(units, np.float64)))
         matrices.append([(block.add(part, kind), part.shape, kind) for part, kind in parts])
         if parts:
-            pointers.append((index, "weights", matrices[-1][0][0]))
+            pointers.append((index, "weights", matrices[-1][-1][0]))
     domain = block.add(lines.domain_rows, np.float64)
     memory = backend.upload(block.bytes())
     address = backend.pointer(memory)
@@ -284,24 +291,25 @@ def device_network(
         size = np.dtype(dtype).itemsize * shape[0] * shape[1]
         return memory[place : place + size].view(dtype).reshape(shape)
 
-    found = [tuple(matrix_at(*matrix) for matrix in pair) or (None, None) for pair in matrices]
-    none = [None] * len(found)
+    found = [[matrix_at(*matrix) for matrix in some] for some in matrices]
     return DeviceNetwork(
         levels,
         memory,
-        none if deep else [pair[0] for pair in found],
-        none if deep else [pair[1] for pair in found],
-        [
-            (second[: len(second) // 2], second, third) if second is not None else None
-            for third, second in found
-        ]
-        if deep
-        else none,
+        [some[-1] if some else None for some in found],
+        [some[0] if some else None for some in found],
+        found,
         read_later,
         bits,
-        deep,
+        n_slices,
         address + domain,
     )
+
+
+def _stacked(layer: Any) -> NDArray[np.float64] | None:
+    """The matrix of all sources of a layer but layer 0, the last one first: (neurons, width)."""
+    terms = layer.affine.terms
+    sources = sorted((k for k in terms if k > 0), reverse=True)
+    return np.concatenate([_dense(terms[k]).T for k in sources]) if sources else None
 
 
 def _sizes(matrix: NDArray[np.float64]) -> tuple[NDArray[np.float32], NDArray[np.float64]]:

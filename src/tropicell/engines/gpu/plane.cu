@@ -17,6 +17,7 @@ typedef long long i64;
 #define METHOD inline
 #define KERNEL extern "C" void
 #define LIGHT_KERNEL KERNEL
+#define DEEP_KERNEL KERNEL
 #define UNROLL
 #define ROLLED
 #define GIVEN const
@@ -66,6 +67,7 @@ struct Everyone {
 #define METHOD __device__ __forceinline__
 #define KERNEL extern "C" __global__ void __launch_bounds__(256, 2)  // 2: see _cuda.py
 #define LIGHT_KERNEL extern "C" __global__ void __launch_bounds__(256, 4)
+#define DEEP_KERNEL extern "C" __global__ void __launch_bounds__(256, 3)
 #define UNROLL _Pragma("unroll")
 #define ROLLED _Pragma("unroll 1")  // short code: the instruction caches are small
 #define GIVEN const __grid_constant__
@@ -186,13 +188,13 @@ struct Unsure { int *node, *start, *n; u32 *pieces, *open; };
 // A row: a neuron or line on a cell, with an error bound for each of its coefficients.
 struct alignas(16) Line { double a, b, c, error; };
 
-// What bounds the rows of a layer where they have twice the digits: steps 1 to 4 of docs/gpu.md.
+// What bounds the rows of a layer where they have twice the digits; names and steps as in docs/gpu.md.
 struct Deep {
-    double norm, row, rest, terms;        // ‖W‖; the largest norm of a row of W; z, and 3 n + 8, of step 2
-    double root, swing, slope, rounding;  // √width; 1 + 2 (pieces - 1); largest slope; of outputs, relative
+    double norm, row, rest, terms;        // ‖W‖, v, Z / B, slices · n + 8
+    double root, swing, slope, rounding;  // √width, 2 pieces - 1, s, and the relative rounding of outputs (step 1)
     double grid, finer;                   // 1.5 · 2^(52 - p), 2^-p
     double base_most[3], base_norm[3], base_error[3];  // bias and layer 0: largest, norm, norm of the errors
-    double intercept[3], inexact[3];      // norms of what outputs have beside slopes, and of their errors
+    double intercept[3], inexact[3];      // norms of intercepts, and of all else that φ has
 };
 
 // A layer, and the nodes (cells) that enter it.
@@ -220,7 +222,7 @@ struct Level {
     // Only where rows have twice the digits:
     const Deep *deep;
     const double *base_low;                       // low parts of `base`
-    i64 slice;                                    // from one of the three products to the next
+    i64 slice;                                    // from one of the two or three products to the next
     double *scales;                               // per row of the products: bounds B, and whether it is not 0
     double *known;                                // per node of the chunk: norms of outputs, and of their errors
 };
@@ -237,7 +239,7 @@ struct Engine {
     Tag *tags;
     i64 arena;      // room for corners
     Line *records;  // the lines that cross a node
-    double *lows;   // their low parts, where rows have twice the digits
+    double *lows;   // their low parts, where rows have twice the digits (deep: in so many slices)
     i64 most_records;
     Cells cells[2];
     Unsure unsure;
@@ -507,18 +509,21 @@ DEVICE Wide deep_output(const Level &from, Wide m, int neuron, int piece) {
     return m;
 }
 
-// Write an output to the matrix of the layer that reads it, in three slices. Returns whether it is not 0.
-DEVICE bool put_slices(const Level &to, const Wide &m, int row, int neuron, const double *grid) {
-    double *out = to.outputs + (i64)row * (9 * to.inputs) + neuron;
+// Write an output to the matrix of the layer that reads it, in slices (step 2). Returns whether it is not 0.
+DEVICE bool put_slices(const Engine &g, const Level &to, const Wide &m, int row, int neuron, const double *grid) {
+    double *out = to.outputs + (i64)row * (3 * g.deep * to.inputs) + neuron;
     UNROLL
     for (int c = 0; c < 3; c++) {
-        double anchor = grid[c], finer = anchor * to.deep->finer;
-        double first = (m.h[c] + anchor) - anchor, rest = m.h[c] - first;
-        double second = (rest + finer) - finer;
-        out[0] = (rest - second) + m.l[c];
-        out[to.inputs] = second;
-        out[2 * to.inputs] = first;
-        out += 3 * to.inputs;
+        double anchor = grid[c], first = (m.h[c] + anchor) - anchor, rest = m.h[c] - first;
+        if (g.deep == 3) {
+            anchor *= to.deep->finer;
+            double second = (rest + anchor) - anchor;
+            rest -= second;
+            out[to.inputs] = second;
+        }
+        out[0] = rest + m.l[c];
+        out[(g.deep - 1) * to.inputs] = first;
+        out += g.deep * to.inputs;
     }
     return m.h[0] != 0.0 || m.h[1] != 0.0 || m.h[2] != 0.0;
 }
@@ -543,7 +548,7 @@ DEVICE double all_known(const Engine &g, const Level &level, int at, int node, i
 // The bound B for outputs that a level reads, as a power of two. It must not be so small that products underflow.
 DEVICE double scale_above(double size) { return power_above(larger(size * INFLATE, 1e-60)); }
 
-// Outputs of neurons that a level reads, in three slices; see `gather`.
+// Outputs of neurons that a level reads, in slices; see `gather`.
 DEVICE void deep_gather(const Engine &g, const Level &level, int at, int first, int count, int skip) {
     Group group(32);
     for (int i = group.index; i < count; i += group.count) {
@@ -572,7 +577,7 @@ DEVICE void deep_gather(const Engine &g, const Level &level, int at, int first, 
                         m.h[c] = maps[c * from.width + j];
                         m.l[c] = maps[(4 + c) * from.width + j];
                     }
-                    live |= put_slices(level, deep_output(from, m, j, piece_of(g, pieces, j)), i, offset + j, grid);
+                    live |= put_slices(g, level, deep_output(from, m, j, piece_of(g, pieces, j)), i, offset + j, grid);
                 }
             }
             offset += from.width;
@@ -719,7 +724,7 @@ DEVICE void add_changes(const Engine &g, const Level &level, const Changes &chan
     }
 }
 
-// The same by anchored sums: `m.h` begins as anchor + h.
+// The same by anchored sums (step 3): `m.h` begins as anchor + h.
 DEVICE void add_changes(const Level &level, const DeepChanges &changes, int n, int neuron, Wide &m) {
     ROLLED
     for (int k = 0; k < n; k++) {
@@ -772,7 +777,8 @@ DEVICE Row row_of(const Engine &g, const Level &before, const Level &level, cons
     return row;
 }
 
-// What bounds the rows of a node, and the grids for its outputs in the level `next`, if that reads them.
+// What bounds the rows of a node (steps 3 and 4), and the grids for its outputs in the level `next`, if that reads
+// them (step 2).
 DEVICE void find_scale(const Engine &g, const Level &level, const Level *next, const Group &group, const Reference &r,
                        int node, int i, Scale &scale) {
     const Deep &d = *level.deep;
@@ -817,7 +823,7 @@ DEVICE DeepRow row_of(const Engine &g, const Level &before, const Level &level, 
             const double *product = r.product + c * width + neuron;
             double sum, rest, more;
             add(product[0], product[level.slice], sum, rest);
-            rest += product[2 * level.slice];
+            if (g.deep == 3) rest += product[2 * level.slice];
             add(m.h[c], sum, m.h[c], more);
             m.l[c] = (m.l[c] + rest) + more;
         }
@@ -881,7 +887,7 @@ DEVICE void add_squares(const DeepRow &row, Norms &norms) {
     for (int c = 0; c < 3; c++) norms.squares[c] = fma(row.wide.h[c], row.wide.h[c], norms.squares[c]);
 }
 
-// Keep the norms of a node's outputs, whatever their pieces, and of their errors.
+// Keep the norms of a node's outputs, whatever their pieces, and of their errors: M and φ of step 1.
 DEVICE void keep_known(const Level &level, const Group &group, const Norms &norms, const Scale &scale, int i) {
     const Deep &d = *level.deep;
     double squares[3];
@@ -1097,7 +1103,7 @@ DEVICE void put_next(const Engine &g, const Level &level, const Level &next, con
 }
 DEVICE void put_next(const Engine &g, const Level &level, const Level &next, const DeepWorkspace &work,
                      const DeepRow &row, const Line &, int neuron, int piece, int i, Norms &norms) {
-    norms.live |= put_slices(next, deep_output(level, row.wide, neuron, piece), i, neuron, work.scale.grid);
+    norms.live |= put_slices(g, next, deep_output(level, row.wide, neuron, piece), i, neuron, work.scale.grid);
 }
 
 // What is done before and after the rows of a node.
@@ -1259,14 +1265,14 @@ LIGHT_KERNEL scan_plain(GIVEN Engine g, GIVEN Level before, GIVEN Level level, G
 }
 
 // The same with twice the digits.
-KERNEL deep_scan(GIVEN Engine g, GIVEN Level before, GIVEN Level level, GIVEN Level next, int first, int own,
-                 int most_kept) {
+DEEP_KERNEL deep_scan(GIVEN Engine g, GIVEN Level before, GIVEN Level level, GIVEN Level next, int first, int own,
+                      int most_kept) {
     WORKSPACE(DeepWorkspace, work);
     scan_nodes<false>(g, before, level, next, first, own, most_kept, work);
 }
 
-KERNEL deep_scan_plain(GIVEN Engine g, GIVEN Level before, GIVEN Level level, GIVEN Level next, int first, int own,
-                       int most_kept) {
+DEEP_KERNEL deep_scan_plain(GIVEN Engine g, GIVEN Level before, GIVEN Level level, GIVEN Level next, int first, int own,
+                            int most_kept) {
     WORKSPACE(DeepWorkspace, work);
     scan_nodes<true>(g, before, level, next, first, own, most_kept, work);
 }

@@ -276,11 +276,10 @@ class DeviceRun:
             return
         products = buffers.products[level]
         if self._device.deep:
-            # Slices of outputs: the last third times the first part of the weights, and so on.
-            inputs = int(buffers.levels[level]["inputs"])
-            for order, matrix in enumerate(self._device.slices[level]):
-                skip = (2 - order) * inputs
-                product(buffers.outputs, matrix, products[order], 3 * count, skip)
+            # The last slice of outputs times the first part of the weights, and so on.
+            whole = len(self._device.factors[level][-1])
+            for matrix, out in zip(self._device.factors[level], products, strict=True):
+                product(buffers.outputs, matrix, out, 3 * count, whole - len(matrix))
             return
         product(buffers.outputs, self._device.weights[level], products[0], 3 * count)
         if self._options.exact:
