@@ -22,7 +22,7 @@ from tropicell import Box, DeviceWarning, InvalidInputError, Network, Polytope, 
 from tropicell.cli import main
 from tropicell.engines import table as runs
 from tropicell.engines.cells.task import CellTask
-from tropicell.engines.gpu import _digits
+from tropicell.engines.gpu import _digits, _layout
 from tropicell.engines.gpu import run as device
 from tropicell.engines.gpu._cuda import CudaBackend, cuda_backend
 from tropicell.engines.gpu._layout import ENGINE, LEVEL, N_COUNTERS, Counts
@@ -98,14 +98,14 @@ def check(network: Network, domain: Domain | None, backend: Any, memory: int = M
 
 @contextmanager
 def in_slices(count: int) -> Iterator[None]:
-    """Rows with twice the digits, from so many slices; 0: plain rows."""
+    """Rows with twice the digits, from so many slices in each layer; 0: plain rows."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_digits, "MOST_ERROR", -1.0 if count else np.inf)
-        patch.setattr(_digits, "MOST_ERROR_OF_TWO", -1.0 if count == 3 else np.inf)
+        patch.setattr(_layout, "slices_needed", lambda network, *_: [count] * network.depth)
         yield
 
 
-SLICES = [0, 2, 3]
+SLICES = [0, 1, 2, 3]
 
 
 @settings(max_examples=60)
@@ -176,8 +176,10 @@ def test_twice_the_digits_are_for_deep_networks(host):
     for network in (shallow, deep, deeper):
         run = DeviceRun(network, Box(0, 0.01), store=False, backend=host, memory=1 << 24)
         assert count(run) == count_regions(network, Box(0, 0.01), arithmetic="float")
-        found.append(run._device.deep)
-    assert found == [0, 2, 3]
+        slices = run._buffers.levels["slices"][2:-1].tolist()
+        assert slices == sorted(slices, reverse=True)
+        found.append((run._device.deep, slices[0], slices[-1]))
+    assert found == [(False, 1, 1), (True, 2, 1), (True, 3, 1)]
 
 
 def test_float_arithmetic_counts_networks_in_general_position(backend):
@@ -400,7 +402,7 @@ def test_error_bounds_of_the_maps_hold(host, kind):
             assert off <= Fraction(float(bounds[neuron]))
 
 
-@pytest.mark.parametrize("slices", [2, 3])
+@pytest.mark.parametrize("slices", [1, 2, 3])
 @pytest.mark.parametrize("kind", KINDS)
 def test_error_bounds_of_rows_with_twice_the_digits_hold(host, kind, slices):
     watch = Watching(host)
@@ -409,7 +411,8 @@ def test_error_bounds_of_rows_with_twice_the_digits_hold(host, kind, slices):
         run = DeviceRun(network, Box(-1, 1), store=False, backend=watch, memory=MUCH)
         count(run)
     level, size = watch.level, watch.count
-    assert run._device.deep == slices
+    assert run._device.deep
+    assert (run._buffers.levels["slices"][1:-1] == slices).all()
     buffers, lines, width = run._buffers, run.flat.lines, network.widths[level - 1]
     assert 0 < size <= buffers.few
     maps = buffers.maps[level][: 7 * size * width].reshape(size, 7, width)

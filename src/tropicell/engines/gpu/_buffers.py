@@ -69,7 +69,7 @@ class Buffers:
         self.levels = device.levels.copy()
         self._read_later = device.read_later
         self._deep = device.deep
-        self._bytes = 24 * device.deep if device.deep else (28 if exact else 24)
+        self._bytes = 28 if exact and not device.deep else 24
         if memory is None:
             memory = min(MOST_BYTES, int(_PART_OF_FREE * backend.free_bytes()))
         self._size(memory)
@@ -80,7 +80,8 @@ class Buffers:
     def _size(self, memory: int) -> None:
         levels = self.levels
         rows, cells, nodes, corners, records = (int(share * memory) for share in _SHARES)
-        numbers = levels["width"][levels["inputs"] > 0].sum() + levels["inputs"].max()
+        products = levels["width"] * levels["slices"] * (levels["inputs"] > 0)
+        numbers = products.sum() + (levels["inputs"] * levels["slices"]).max()
         kept = int(levels["width"][self._read_later].sum())
         node = self._bytes * int(numbers) + (56 if self._deep else 32) * kept
         node += len(levels) * 80 if self._deep else 0
@@ -100,8 +101,9 @@ class Buffers:
         at_once, deep = self.at_once, self._deep
         widest = int(self.levels["inputs"].max())
         bounded = exact and not deep
-        slices = deep or 1
-        self.outputs = empty(3 * slices * at_once * widest)
+        self.outputs = empty(
+            3 * at_once * int((self.levels["inputs"] * self.levels["slices"]).max())
+        )
         self.bounds = empty(at_once * widest if bounded else 0, np.float32)
         self.products: list[Any] = []
         self.errors: list[Any] = []
@@ -109,7 +111,7 @@ class Buffers:
         self._chunks: list[Any] = []
         for level, later in zip(self.levels, self._read_later, strict=True):
             width = int(level["width"]) if level["inputs"] else 0
-            self.products.append(empty((slices, 3 * at_once * width)))
+            self.products.append(empty((int(level["slices"]), 3 * at_once * width)))
             self.errors.append(empty(at_once * width if bounded else 0, np.float32))
             level["slice"] = 3 * at_once * width
             if width:

@@ -19,8 +19,9 @@ from tropicell.network.flat import FlatNetwork, rounds_layer_0
 from tropicell.network.network import Network
 
 #: Rows have twice the digits where the bound of plain ones is estimated to be larger, relative to
-#: the rows of the last layer; and three slices where that of two slices is.
-MOST_ERROR, MOST_ERROR_OF_TWO = 1e-8, 1e-11
+#: the rows of the last layer; and every layer reads so many slices that its rounding adds at most
+#: the second number.
+MOST_ERROR, MOST_ERROR_OF_SLICES = 1e-8, 2e-12
 
 #: So many times as large as they could be are the bounds B of docs/gpu.md, about.
 _LOOSE = 8
@@ -96,35 +97,58 @@ def norm_above(matrix: FloatArray) -> float:
     return min(simple, bound * _power_above(simple))
 
 
-def slices_needed(network: Network, flat: FlatNetwork, norms: Sequence[float]) -> int:
-    """Into how many slices outputs are cut: 2 or 3.
+def slices_needed(network: Network, flat: FlatNetwork, norms: Sequence[float]) -> list[int]:
+    """For each layer, into how many slices the outputs that it reads are cut: 1, 2 or 3.
 
-    From an estimate of the bounds with 2, relative to the rows of the last layer, as in
-    `estimated_error`. `norms` are those of the layers' matrices.
+    As few as can be, by an estimate as in `estimated_error` of what the rounding of this layer adds
+    to the bounds of its rows and of those of later ones. `norms` are those of the layers' matrices.
     """
     maps = flat.maps
-    sizes, errors = [0.0], [0.0]
-    for index, layer in enumerate(network.layers, 1):
-        begin, end = maps.row_start[index], maps.row_start[index + 1]
-        square, error, below = float(np.mean(maps.bias[begin:end] ** 2)), 0.0, 0.0
+    outputs = [math.sqrt(float(np.mean(maps.input_rows**2))) if maps.input_rows.size else 0.0]
+    sizes, rows, slopes, below = [], [], [], []
+    for layer in network.layers:
+        square, row, read, total = float(np.mean(layer.affine.bias**2)), 0.0, 0.0, 0
         for source, matrix in layer.affine.terms.items():
             weights: Any = abs(matrix)
             mean = float((weights**2).sum()) / matrix.shape[0]
-            size = sizes[source] if source else math.sqrt(float(np.mean(maps.input_rows**2)))
-            square += mean * size**2
+            square += mean * outputs[source] ** 2
             if source:
-                n = matrix.shape[1]
-                part = 2 * ROUND * n**2 * 2.0 ** -_most_bits(1) * math.sqrt(mean) * size
-                error += _LOOSE * math.sqrt(end - begin) * part
-                below = max(below, errors[source])
-        error += norms[index - 1] * below
-        size = math.sqrt(square)
-        if size > 0 and error > MOST_ERROR_OF_TWO * size:
-            return 3
-        slopes = abs(layer.activation.slopes)
-        sizes.append(size * math.sqrt(float(np.mean(slopes**2))))
-        errors.append(error * float(slopes.max()))
-    return 2
+                row, total = row + mean, total + matrix.shape[1]
+                read += matrix.shape[1] * outputs[source] ** 2
+        each = abs(layer.activation.slopes)
+        outputs.append(math.sqrt(square * float(np.mean(each**2))))
+        sizes.append(math.sqrt(square) or 1.0)
+        rows.append(math.sqrt(row))
+        slopes.append(float(each.max()))
+        below.append((total, math.sqrt(read)))
+    found = []
+    for k, (n, size) in enumerate(below):
+        # What a rounding becomes, relative to rows: that of all neurons of layer k, in later ones.
+        largest, error = 1 / sizes[k], math.sqrt(network.widths[k])
+        for later in range(k + 1, network.depth):
+            error *= slopes[later - 1]
+            largest = max(largest, rows[later] * error / sizes[later])
+            error *= norms[later]
+        enough = (
+            count
+            for count in (1, 2)
+            if largest * rows[k] * size * _rounding(n, count) <= MOST_ERROR_OF_SLICES
+        )
+        found.append(next(enough, 3))
+    return found
+
+
+def _rounding(n: int, count: int) -> float:
+    """About the bound on the rounding of a sum of n products, relative to the norms of factors."""
+    if count == 1:
+        return 1.5 * (n + 8) * ROUND
+    return _LOOSE * (2 * n + 8) * ROUND * _rest(n, count)
+
+
+def _rest(n: int, count: int) -> float:
+    """What the last product has at most, relative to B V of docs/gpu.md."""
+    finer = math.ldexp(1.0, -_most_bits(n, count))
+    return (1.5 * math.sqrt(n) + n / 4) * finer**2 if count == 3 else 1.5 * math.sqrt(n) * finer
 
 
 class Slices(NamedTuple):
@@ -147,9 +171,11 @@ class Slices(NamedTuple):
 
 
 def slices_of(matrix: FloatArray, count: int) -> Slices:
-    """Two or three slices of a matrix, (neurons of the sources, width)."""
-    bits = _most_bits(1 if count == 2 else len(matrix))
+    """One, two or three slices of a matrix, (neurons of the sources, width)."""
+    bits = _most_bits(len(matrix), count)
     scale = _power_above(max(_row_norm(matrix), 1e-60))
+    if count == 1:
+        return Slices((matrix,), bits, scale)
     unit = math.ldexp(scale, -bits)
     first = np.rint(matrix / unit) * unit
     rest = matrix - first
@@ -165,9 +191,9 @@ def slices_of(matrix: FloatArray, count: int) -> Slices:
     return Slices(factors, bits, scale)
 
 
-def _most_bits(n: int) -> int:
-    """The largest p such that 2^(2 p) times the root of n is below 2^53."""
-    return math.floor((53 - math.log2(1.01 * math.sqrt(n))) / 2)
+def _most_bits(n: int, count: int) -> int:
+    """The largest p such that products are exact: all but the last one."""
+    return math.floor((53 - math.log2(1.01 * (math.sqrt(n) if count == 3 else 1.0))) / 2)
 
 
 def _power_above(x: float) -> float:
@@ -247,10 +273,7 @@ def constants(
         count, n = len(slices.factors), len(slices.factors[0])
         record["norm"], record["row"] = norm, _row_norm(slices.factors[-1][:n])
         finer = math.ldexp(1.0, -slices.bits)
-        rest = 1.5 * math.sqrt(n) * finer
-        if count == 3:
-            rest = (1.5 * math.sqrt(n) + n / 4) * finer**2
-        record["rest"] = 1.02 * rest * slices.scale
+        record["rest"] = 1.02 * (record["row"] if count == 1 else _rest(n, count) * slices.scale)
         record["terms"] = count * n + 8
         record["grid"], record["finer"] = 1.5 * 2.0**52 * finer, finer
     activation = network.layers[index - 1].activation.expand(width)

@@ -49,6 +49,7 @@ LEVEL = np.dtype(
     + [(name, np.int64) for name in ("units", "maps", "start", "n", "parent", "done", "up")]
     + [(name, np.int64) for name in ("sure", "crossing", "record", "crossings")]
     + [(name, np.int32) for name in ("done_words", "up_words", "capacity", "first")]
+    + [(name, np.int32) for name in ("slices", "spare")]
     + [(name, np.int64) for name in ("deep", "base_low", "slice", "scales", "known")]
 )
 
@@ -159,8 +160,8 @@ class DeviceNetwork(NamedTuple):
         Which layers are read by others than the next one.
     bits : int
         Bits a neuron in patterns: a power of two.
-    deep : int
-        Into how many slices outputs are cut where rows have twice the digits; else 0.
+    deep : bool
+        Whether rows have twice the digits.
     domain : int
         Address of the domain's rows.
     """
@@ -172,7 +173,7 @@ class DeviceNetwork(NamedTuple):
     factors: list[list[Any]]
     read_later: list[bool]
     bits: int
-    deep: int
+    deep: bool
     domain: int
 
 
@@ -221,7 +222,7 @@ def device_network(
     matrices: list[list[tuple[int, tuple[int, int], Any]]] = [[]]
     stacked = [_stacked(layer) for layer in network.layers]
     norms = [0.0 if matrix is None else norm_above(matrix) for matrix in stacked] if deep else []
-    n_slices = slices_needed(network, flat, norms) if deep else 0
+    counts = slices_needed(network, flat, norms) if deep else [1] * flat.depth
     read_later = [False] * (flat.depth + 2)
     for index in range(1, flat.depth + 1):
         layer, level = network.layers[index - 1], levels[index]
@@ -237,6 +238,7 @@ def device_network(
         level["n_sources"] = len(sources)
         level["inputs"] = sum(network.widths[k - 1] for k in sources)
         level["after_last"] = index - 1 in sources
+        level["slices"] = counts[index - 1]
         for source in sources:
             read_later[source] |= source < index - 1
         level["first_line"], level["first_neuron"] = first, flat.first_neuron(index)
@@ -244,7 +246,7 @@ def device_network(
         base, base_error = _base(layer, flat, index)
         matrix, slices = stacked[index - 1], None
         if deep:
-            slices = None if matrix is None else slices_of(matrix, n_slices)
+            slices = None if matrix is None else slices_of(matrix, counts[index - 1])
             wide = base_of(network, flat, index)
             base = wide.high
             pointers.append((index, "base_low", block.add(wide.low, np.float64)))
@@ -300,7 +302,7 @@ def device_network(
         found,
         read_later,
         bits,
-        n_slices,
+        deep,
         address + domain,
     )
 

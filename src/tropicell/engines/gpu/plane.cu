@@ -219,10 +219,11 @@ struct Level {
     u32 *sure, *crossing;                         // per node of the chunk: pieces without the lines that cross; these
     int *record, *crossings;                      // where the rows of these begin, and their number
     int done_words, up_words, capacity, first;    // the chunk: nodes from `first` on
+    int slices, spare;                            // outputs that are read: in so many slices
     // Only where rows have twice the digits:
     const Deep *deep;
     const double *base_low;                       // low parts of `base`
-    i64 slice;                                    // from one of the two or three products to the next
+    i64 slice;                                    // from the product of some slices to the next
     double *scales;                               // per row of the products: bounds B, and whether it is not 0
     double *known;                                // per node of the chunk: norms of outputs, and of their errors
 };
@@ -239,7 +240,7 @@ struct Engine {
     Tag *tags;
     i64 arena;      // room for corners
     Line *records;  // the lines that cross a node
-    double *lows;   // their low parts, where rows have twice the digits (deep: in so many slices)
+    double *lows;   // their low parts, where rows have twice the digits (`deep`)
     i64 most_records;
     Cells cells[2];
     Unsure unsure;
@@ -510,26 +511,32 @@ DEVICE Wide deep_output(const Level &from, Wide m, int neuron, int piece) {
 }
 
 // Write an output to the matrix of the layer that reads it, in slices (step 2). Returns whether it is not 0.
-DEVICE bool put_slices(const Engine &g, const Level &to, const Wide &m, int row, int neuron, const double *grid) {
-    double *out = to.outputs + (i64)row * (3 * g.deep * to.inputs) + neuron;
+DEVICE bool put_slices(const Level &to, const Wide &m, int row, int neuron, const double *grid) {
+    double *out = to.outputs + (i64)row * (3 * to.slices * to.inputs) + neuron;
     UNROLL
     for (int c = 0; c < 3; c++) {
-        double anchor = grid[c], first = (m.h[c] + anchor) - anchor, rest = m.h[c] - first;
-        if (g.deep == 3) {
-            anchor *= to.deep->finer;
-            double second = (rest + anchor) - anchor;
-            rest -= second;
-            out[to.inputs] = second;
+        double last = m.h[c];
+        if (to.slices > 1) {
+            double anchor = grid[c], first = (last + anchor) - anchor;
+            last -= first;
+            out[(to.slices - 1) * to.inputs] = first;
+            if (to.slices == 3) {
+                anchor *= to.deep->finer;
+                double second = (last + anchor) - anchor;
+                last -= second;
+                out[to.inputs] = second;
+            }
+            last += m.l[c];
         }
-        out[0] = rest + m.l[c];
-        out[(g.deep - 1) * to.inputs] = first;
-        out += g.deep * to.inputs;
+        out[0] = last;
+        out += to.slices * to.inputs;
     }
     return m.h[0] != 0.0 || m.h[1] != 0.0 || m.h[2] != 0.0;
 }
 
-// What is known of a node's rows: anchors of their sums, norms of their errors, and the grids of outputs.
-struct Scale { double anchor[3], error[3], grid[3]; };
+// What is known of a node's rows: anchors of their sums, bounds on the error of each and on the norm of all
+// errors, and the grids of outputs.
+struct Scale { double anchor[3], error[3], norm[3], grid[3]; };
 
 // The sum of the norms of outputs (column c), or of their errors (3 + c), that a level reads but those of layer
 // `except`, for a node of the level `at`.
@@ -577,7 +584,7 @@ DEVICE void deep_gather(const Engine &g, const Level &level, int at, int first, 
                         m.h[c] = maps[c * from.width + j];
                         m.l[c] = maps[(4 + c) * from.width + j];
                     }
-                    live |= put_slices(g, level, deep_output(from, m, j, piece_of(g, pieces, j)), i, offset + j, grid);
+                    live |= put_slices(level, deep_output(from, m, j, piece_of(g, pieces, j)), i, offset + j, grid);
                 }
             }
             offset += from.width;
@@ -785,19 +792,21 @@ DEVICE void find_scale(const Engine &g, const Level &level, const Level *next, c
     const double *scales = level.scales + 4 * (i64)r.row;
     double changes = r.changes;
     for (int c = group.lane; c < 3; c += group.size) {
-        double size = 0.0, error = d.base_error[c], highest = 0.0;
+        double size = 0.0, error = d.base_error[c], norm = error, highest = 0.0;
         if (level.inputs && (changes > 0.0 || scales[3] != 0.0)) {
             size = all_known(g, level, level.index, node, c, 0);
-            double rest = d.rest * scales[c];
+            double rest = d.rest * (level.slices > 1 ? scales[c] : size);
             highest = power_above(1.01 * (d.base_most[c] + d.row * size * d.swing + rest) + 1e-60);
             double rounding = (d.terms + changes) * rest + (changes + 8.0) * (changes + 8.0) * (2.0 * ROUND) * highest;
-            error += d.norm * all_known(g, level, level.index, node, 3 + c, 0) + d.root * ROUND * rounding;
-            error = error * INFLATE + TINY;
+            double below = all_known(g, level, level.index, node, 3 + c, 0);
+            error = (d.row * below + ROUND * rounding + error) * INFLATE + TINY;
+            norm = (d.norm * below + d.root * ROUND * rounding + norm) * INFLATE + TINY;
         }
         scale.anchor[c] = 3.0 * highest;
         scale.error[c] = error;
+        scale.norm[c] = norm;
         if (next) {
-            size = 1.01 * (d.norm * size + d.base_norm[c] + error);
+            size = 1.01 * (d.norm * size + d.base_norm[c] + norm);
             size = 1.01 * (d.slope * size + d.intercept[c]);
             double above = scale_above(size + all_known(g, *next, level.index, node, c, level.index));
             next->scales[4 * (i64)i + c] = above;
@@ -821,9 +830,9 @@ DEVICE DeepRow row_of(const Engine &g, const Level &before, const Level &level, 
         m.l[c] = level.base_low[c * width + neuron];
         if (level.inputs) {
             const double *product = r.product + c * width + neuron;
-            double sum, rest, more;
-            add(product[0], product[level.slice], sum, rest);
-            if (g.deep == 3) rest += product[2 * level.slice];
+            double sum = product[0], rest = 0.0, more;
+            if (level.slices > 1) add(sum, product[level.slice], sum, rest);
+            if (level.slices > 2) rest += product[2 * level.slice];
             add(m.h[c], sum, m.h[c], more);
             m.l[c] = (m.l[c] + rest) + more;
         }
@@ -897,7 +906,7 @@ DEVICE void keep_known(const Level &level, const Group &group, const Norms &norm
         double square = c == 0 ? squares[0] : (c == 1 ? squares[1] : squares[2]);
         double size = 1.01 * (d.slope * (sqrt(square) + 1e-140) + d.intercept[c]);
         level.known[(i64)i * 6 + c] = size;
-        level.known[(i64)i * 6 + 3 + c] = (d.slope * scale.error[c] + d.rounding * size + d.inexact[c]) * INFLATE;
+        level.known[(i64)i * 6 + 3 + c] = (d.slope * scale.norm[c] + d.rounding * size + d.inexact[c]) * INFLATE;
     }
 }
 
@@ -1103,7 +1112,7 @@ DEVICE void put_next(const Engine &g, const Level &level, const Level &next, con
 }
 DEVICE void put_next(const Engine &g, const Level &level, const Level &next, const DeepWorkspace &work,
                      const DeepRow &row, const Line &, int neuron, int piece, int i, Norms &norms) {
-    norms.live |= put_slices(g, next, deep_output(level, row.wide, neuron, piece), i, neuron, work.scale.grid);
+    norms.live |= put_slices(next, deep_output(level, row.wide, neuron, piece), i, neuron, work.scale.grid);
 }
 
 // What is done before and after the rows of a node.
