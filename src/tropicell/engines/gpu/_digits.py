@@ -27,7 +27,7 @@ MOST_ERROR, MOST_ERROR_OF_SLICES = 1e-8, 2e-12
 _LOOSE = 8
 
 #: Larger matrices are not squared for their norms; others so often.
-_MOST_SQUARED, _SQUARES = 2048, 6
+_MOST_SQUARED, _SQUARES = 1024, 6
 
 #: Covers rounding, wherever that is relative.
 _ABOVE = 1 + 1e-9
