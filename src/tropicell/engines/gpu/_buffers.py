@@ -84,7 +84,7 @@ class Buffers:
         numbers = products.sum() + (levels["inputs"] * levels["slices"]).max()
         kept = int(levels["width"][self._read_later].sum())
         node = self._bytes * int(numbers) + (56 if self._deep else 32) * kept
-        node += len(levels) * 80 if self._deep else 0
+        node += len(levels) * 72 if self._deep else 0
         node += int((8 + 4 * (levels["piece_words"] + levels["words"])).sum())
         self.at_once = _between(rows // node, _MOST_NODES_AT_ONCE)
         self.few = min(self.at_once, FEW)
@@ -123,7 +123,7 @@ class Buffers:
             self.maps.append(empty(kept * int(level["width"])))
             level["maps"] = pointer(self.maps[-1])
             if deep:
-                for name, numbers in (("scales", 4), ("known", 6)):
+                for name, numbers in (("scales", 3), ("known", 6)):
                     self._chunks.append(empty(at_once * numbers))
                     level[name] = pointer(self._chunks[-1])
             sizes = {"sure": level["piece_words"], "crossing": level["words"]}

@@ -224,7 +224,7 @@ struct Level {
     const Deep *deep;
     const double *base_low;                       // low parts of `base`
     i64 slice;                                    // from the product of some slices to the next
-    double *scales;                               // per row of the products: bounds B, and whether it is not 0
+    double *scales;                               // per row of the products: bounds B
     double *known;                                // per node of the chunk: norms of outputs, and of their errors
 };
 
@@ -510,8 +510,8 @@ DEVICE Wide deep_output(const Level &from, Wide m, int neuron, int piece) {
     return m;
 }
 
-// Write an output to the matrix of the layer that reads it, in slices (step 2). Returns whether it is not 0.
-DEVICE bool put_slices(const Level &to, const Wide &m, int row, int neuron, const double *grid) {
+// Write an output to the matrix of the layer that reads it, in slices (step 2).
+DEVICE void put_slices(const Level &to, const Wide &m, int row, int neuron, const double *grid) {
     double *out = to.outputs + (i64)row * (3 * to.slices * to.inputs) + neuron;
     UNROLL
     for (int c = 0; c < 3; c++) {
@@ -531,7 +531,6 @@ DEVICE bool put_slices(const Level &to, const Wide &m, int row, int neuron, cons
         out[0] = last;
         out += to.slices * to.inputs;
     }
-    return m.h[0] != 0.0 || m.h[1] != 0.0 || m.h[2] != 0.0;
 }
 
 // What is known of a node's rows: anchors of their sums, bounds on the error of each and on the norm of all
@@ -561,8 +560,7 @@ DEVICE void deep_gather(const Engine &g, const Level &level, int at, int first, 
     for (int i = group.index; i < count; i += group.count) {
         int below = at;
         int node = first + i, offset = 0;
-        double *scales = level.scales + 4 * (i64)i, grid[3];
-        u32 live = 0;
+        double *scales = level.scales + 3 * (i64)i, grid[3];
         UNROLL
         for (int c = 0; c < 3; c++) {
             double scale = skip ? scales[c] : scale_above(all_known(g, level, at, node, c, 0));
@@ -584,13 +582,11 @@ DEVICE void deep_gather(const Engine &g, const Level &level, int at, int first, 
                         m.h[c] = maps[c * from.width + j];
                         m.l[c] = maps[(4 + c) * from.width + j];
                     }
-                    live |= put_slices(level, deep_output(from, m, j, piece_of(g, pieces, j)), i, offset + j, grid);
+                    put_slices(level, deep_output(from, m, j, piece_of(g, pieces, j)), i, offset + j, grid);
                 }
             }
             offset += from.width;
         }
-        live = group.either(live);
-        if (group.lane == 0) scales[3] = live || (skip && scales[3] != 0.0);
     }
 }
 
@@ -789,11 +785,11 @@ DEVICE Row row_of(const Engine &g, const Level &before, const Level &level, cons
 DEVICE void find_scale(const Engine &g, const Level &level, const Level *next, const Group &group, const Reference &r,
                        int node, int i, Scale &scale) {
     const Deep &d = *level.deep;
-    const double *scales = level.scales + 4 * (i64)r.row;
+    const double *scales = level.scales + 3 * (i64)r.row;
     double changes = r.changes;
     for (int c = group.lane; c < 3; c += group.size) {
         double size = 0.0, error = d.base_error[c], norm = error, highest = 0.0;
-        if (level.inputs && (changes > 0.0 || scales[3] != 0.0)) {
+        if (level.inputs) {
             size = all_known(g, level, level.index, node, c, 0);
             double rest = d.rest * (level.slices > 1 ? scales[c] : size);
             highest = power_above(1.01 * (d.base_most[c] + d.row * size * d.swing + rest) + 1e-60);
@@ -809,7 +805,7 @@ DEVICE void find_scale(const Engine &g, const Level &level, const Level *next, c
             size = 1.01 * (d.norm * size + d.base_norm[c] + norm);
             size = 1.01 * (d.slope * size + d.intercept[c]);
             double above = scale_above(size + all_known(g, *next, level.index, node, c, level.index));
-            next->scales[4 * (i64)i + c] = above;
+            next->scales[3 * (i64)i + c] = above;
             scale.grid[c] = above * next->deep->grid;
         }
     }
@@ -887,8 +883,8 @@ DEVICE void keep_row(const Level &level, int i, int neuron, const DeepRow &row) 
     maps[3 * level.width] = row.line.error;
 }
 
-// Squares of the rows of a node, and whether an output is not 0.
-struct Norms { double squares[3]; u32 live; };
+// Squares of the rows of a node, added up.
+struct Norms { double squares[3]; };
 
 DEVICE void add_squares(const Row &, Norms &) {}
 DEVICE void add_squares(const DeepRow &row, Norms &norms) {
@@ -927,7 +923,7 @@ KERNEL deep_settle(GIVEN Engine g, GIVEN Level level, int count) {
     Group group(32);
     for (int i = group.index; i < count; i += group.count) {
         Reference r = reference_of(level, i, i, true);
-        Norms norms = {{0.0, 0.0, 0.0}, 0};
+        Norms norms = {{0.0, 0.0, 0.0}};
         find_scale(g, level, 0, group, r, i, i, work.scale);
         for (int j = group.lane; j < level.width; j += group.size) {
             DeepRow row = row_of(g, level, level, group, r, work, j);
@@ -979,9 +975,34 @@ KERNEL plant(GIVEN Engine g, GIVEN Level level, int count, const int *labels, co
 
 // --- cells ------------------------------------------------------------------------------------------
 
-DEVICE int look_closer(const Level &level, const Line &m, int line, const Tag *tags, int n) {
+// Whether nothing is added to the bias of a neuron, on a node: what it reads is exactly 0.
+DEVICE bool is_bias(const Engine &, const Level &, const Row &row, int, int) { return row.line.error == 0.0; }
+DEVICE bool is_bias(const Engine &g, const Level &level, const DeepRow &, int node, int neuron) {
+    if (level.base_error[neuron] != 0.0) return false;
+    const double *weights = level.weights + neuron;
+    int at = level.index;
+    for (int s = 0; s < level.n_sources; s++) {
+        int source = level.sources[s];
+        const Level &from = g.levels[source];
+        for (; at > source + 1; at--) node = g.levels[at - 1].first + g.levels[at].parent[node];
+        const u32 *pieces = g.levels[at].done + (i64)node * g.levels[at].done_words;
+        ROLLED
+        for (int j = 0; j < from.width; j++, weights += level.width) {
+            if (*weights == 0.0) continue;
+            int piece = j * from.pieces + piece_of(g, pieces, j);
+            if (from.slopes[piece] != 0.0 || from.intercepts[piece] != 0.0) return false;
+        }
+    }
+    return true;
+}
+
+template <class AnyRow>
+DEVICE int look_closer(const Engine &g, const Level &level, const AnyRow &row, int line, int neuron, int node,
+                       const Tag *tags, int n) {
     // Nothing was summed: the neuron is its bias, a float, and so is the breakpoint.
-    if (m.a == 0.0 && m.b == 0.0 && m.error == 0.0) return m.c > level.at[line] ? POSITIVE : NEGATIVE;
+    const Line &m = row.line;
+    if (m.a == 0.0 && m.b == 0.0 && is_bias(g, level, row, node, neuron))
+        return m.c > level.at[line] ? POSITIVE : NEGATIVE;
     // A cell that comes from within the layer has edges on some of its lines.
     int label = level.first_line + line + 1;
     for (int i = 0; i < n; i++) {
@@ -1107,12 +1128,12 @@ DEVICE void put_low(const Engine &g, const Level &level, i64 record, int line, c
 
 // Write an output of a neuron for the next layer.
 DEVICE void put_next(const Engine &g, const Level &level, const Level &next, const Workspace &, const Row &,
-                     const Line &m, int neuron, int piece, int i, Norms &) {
+                     const Line &m, int neuron, int piece, int i) {
     put_output(g, level, next, m, neuron, piece, i, 0);
 }
 DEVICE void put_next(const Engine &g, const Level &level, const Level &next, const DeepWorkspace &work,
-                     const DeepRow &row, const Line &, int neuron, int piece, int i, Norms &norms) {
-    norms.live |= put_slices(next, deep_output(level, row.wide, neuron, piece), i, neuron, work.scale.grid);
+                     const DeepRow &row, const Line &, int neuron, int piece, int i) {
+    put_slices(next, deep_output(level, row.wide, neuron, piece), i, neuron, work.scale.grid);
 }
 
 // What is done before and after the rows of a node.
@@ -1122,12 +1143,9 @@ DEVICE void begin_rows(const Engine &g, const Level &level, const Level *next, c
                        int node, int i, DeepWorkspace &work) {
     find_scale(g, level, next, group, r, node, i, work.scale);
 }
-DEVICE void end_rows(const Level &, const Level *, const Group &, Norms &, const Workspace &, int) {}
-DEVICE void end_rows(const Level &level, const Level *next, const Group &group, Norms &norms,
-                     const DeepWorkspace &work, int i) {
+DEVICE void end_rows(const Level &, const Group &, const Norms &, const Workspace &, int) {}
+DEVICE void end_rows(const Level &level, const Group &group, const Norms &norms, const DeepWorkspace &work, int i) {
     keep_known(level, group, norms, work.scale, i);
-    u32 live = group.either(norms.live);
-    if (next && group.lane == 0) next->scales[4 * (i64)i + 3] = live != 0;
 }
 
 // Keep the rows of the lines that cross a node. False if there is no room.
@@ -1173,7 +1191,7 @@ DEVICE void scan_nodes(const Engine &g, const Level &before, const Level &level,
         const Corner *corners = g.corners + start;
         u32 *pieces = level.sure + (i64)i * level.piece_words, *lines = level.crossing + (i64)i * level.words;
         Reference r = reference_of(level, first + i, i, own);
-        Norms norms = {{0.0, 0.0, 0.0}, 0};
+        Norms norms = {{0.0, 0.0, 0.0}};
         begin_rows(g, level, reader, group, r, first + i, i, work);
         if (r.changes <= BATCH) find_changes(g, before, level, group, r, 0, work.changes);
         if (!plain) {
@@ -1201,7 +1219,7 @@ DEVICE void scan_nodes(const Engine &g, const Level &before, const Level &level,
             int seen = n > MOST_CORNERS ? side(whole, corners, n) : quick_side(whole, work.corners, n, eps);
             if (seen != CROSSES && (seen & DOUBTFUL)) {
                 if (g.exact)
-                    seen = look_closer(level, m, line, g.tags + start, n);
+                    seen = look_closer(g, level, row, line, neuron, first + i, g.tags + start, n);
                 else
                     seen &= CROSSES;
             }
@@ -1210,7 +1228,7 @@ DEVICE void scan_nodes(const Engine &g, const Level &before, const Level &level,
             if (there && plain) {
                 if (keep) keep_row(level, i, line, row);
                 // The breakpoint is 0, so the line is the neuron, and its bound has all errors.
-                if (hand_on) put_next(g, level, next, work, row, whole, line, positive, i, norms);
+                if (hand_on) put_next(g, level, next, work, row, whole, line, positive, i);
                 add_squares(row, norms);
             }
             if (positive && !plain) add_piece(g, pieces, neuron);
@@ -1229,11 +1247,11 @@ DEVICE void scan_nodes(const Engine &g, const Level &before, const Level &level,
                 if (j >= level.width) continue;
                 if (keep) keep_row(level, i, j, row);
                 Line m = all_errors(g, level, row.line, j);
-                if (hand_on) put_next(g, level, next, work, row, m, j, piece_of(g, pieces, j), i, norms);
+                if (hand_on) put_next(g, level, next, work, row, m, j, piece_of(g, pieces, j), i);
                 add_squares(row, norms);
             }
         }
-        if (keep || hand_on) end_rows(level, reader, group, norms, work, i);
+        if (keep || hand_on) end_rows(level, group, norms, work, i);
         bool done = !unsure && (only_count ? k <= 1 : k == 0);
         bool fits = done || k == 0 || put_records<plain>(g, before, level, group, r, work, i, k);
         if (group.lane == 0) {
