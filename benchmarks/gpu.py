@@ -141,15 +141,15 @@ def agreement(nets: int, *, digits: bool) -> list[dict[str, Any]]:
     `digits`: with twice the digits, which otherwise are for deep networks only.
     """
     if digits:
-        limits = _digits.MOST_ERROR, _digits.MOST_ERROR_OF_SLICES
-        _digits.MOST_ERROR, _digits.MOST_ERROR_OF_SLICES = -1.0, 0.0
+        limits = _digits.MOST_DOUBTS, _digits.MOST_DOUBTS_OF_LAYER
+        _digits.MOST_DOUBTS, _digits.MOST_DOUBTS_OF_LAYER = -1.0, 0.0
         try:
             return [
                 {**row, "kind": row["kind"] + ", twice the digits"}
                 for row in agreement(nets, digits=False)
             ]
         finally:
-            _digits.MOST_ERROR, _digits.MOST_ERROR_OF_SLICES = limits
+            _digits.MOST_DOUBTS, _digits.MOST_DOUBTS_OF_LAYER = limits
     rows = []
     for kind in networks.KINDS:
         row = {"kind": kind, "networks": 0, "regions": 0, "unsure_cells": 0, "differences": 0}

@@ -100,7 +100,7 @@ def check(network: Network, domain: Domain | None, backend: Any, memory: int = M
 def in_slices(count: int) -> Iterator[None]:
     """Rows with twice the digits, from so many slices in each layer; 0: plain rows."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_digits, "MOST_ERROR", -1.0 if count else np.inf)
+        patch.setattr(_digits, "MOST_DOUBTS", -1.0 if count else np.inf)
         patch.setattr(_layout, "slices_needed", lambda network, *_: [count] * network.depth)
         yield
 

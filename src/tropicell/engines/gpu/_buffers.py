@@ -111,11 +111,12 @@ class Buffers:
         self._chunks: list[Any] = []
         for level, later in zip(self.levels, self._read_later, strict=True):
             width = int(level["width"]) if level["inputs"] else 0
-            self.products.append(empty((int(level["slices"]), 3 * at_once * width)))
+            together = empty((int(level["slices"]), 3 * at_once * width))
+            self.products.append([together[k] for k in range(len(together))])
             self.errors.append(empty(at_once * width if bounded else 0, np.float32))
             level["slice"] = 3 * at_once * width
             if width:
-                level["products"] = pointer(self.products[-1])
+                level["products"] = pointer(together)
                 level["errors"] = pointer(self.errors[-1]) if bounded else 0
                 level["outputs"] = pointer(self.outputs)
                 level["bounds"] = pointer(self.bounds) if bounded else 0

@@ -165,10 +165,10 @@ class DeviceRun:
         backend, flat, network = self._backend, self.flat, self._task.network
         deep = self._options.exact
         if deep:
-            estimate = network.remember(
-                ("estimated error",), lambda: _digits.estimated_error(network, flat)
+            doubts = network.remember(
+                ("expected doubts",), lambda: _digits.expected_doubts(network, flat)
             )
-            deep = estimate > _digits.MOST_ERROR
+            deep = doubts > _digits.MOST_DOUBTS
         self._prefix = "deep_" if deep else ""
         key = ("device", id(backend), self._domain_bytes, deep)
         self._device = network.remember(
