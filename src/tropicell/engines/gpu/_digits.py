@@ -20,7 +20,7 @@ from tropicell.network.network import Network
 
 #: Rows have twice the digits where more cells are expected to be in doubt with plain ones; and
 #: every layer reads so many slices that not more are expected because of its rounding.
-MOST_DOUBTS, MOST_DOUBTS_OF_LAYER = 2.0, 0.03
+MOST_DOUBTS, MOST_DOUBTS_OF_LAYER = 1.5, 0.005
 
 #: So many times as large as they could be are the bounds B of docs/gpu.md, about.
 _LOOSE = 8
@@ -43,10 +43,10 @@ DEEP = np.dtype(
 def _doubts(network: Network) -> float:
     """About how many cells in doubt a bound makes, over its size relative to the rows.
 
-    It grows with the number of regions and of lines. The factor was measured on the plane, for
-    networks of 8 to 12 layers and 64 to 128 neurons.
+    It grows with the number of regions. The factor was measured on the plane, for networks of 8 to
+    12 layers and 64 to 128 neurons.
     """
-    return 4.0 * sum(network.widths) ** 2 * max(network.widths, default=0)
+    return 300.0 * sum(network.widths) ** 2
 
 
 def expected_doubts(network: Network, flat: FlatNetwork) -> float:
