@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tropicell._runtime.arrays import FloatArray
+from tropicell.geometry.norms import largest_row
 from tropicell.geometry.rounding import ROUND
 from tropicell.network.activations import Activation
 from tropicell.network.flat import FlatNetwork, rounds_layer_0
@@ -24,9 +25,6 @@ MOST_DOUBTS, MOST_DOUBTS_OF_LAYER = 1.5, 0.005
 
 #: So many times as large as they could be are the bounds B of docs/gpu.md, about.
 _LOOSE = 8
-
-#: Larger matrices are not squared for their norms; others so often.
-_MOST_SQUARED, _SQUARES = 1024, 6
 
 #: Covers rounding, wherever that is relative.
 _ABOVE = 1 + 1e-9
@@ -72,37 +70,6 @@ def expected_doubts(network: Network, flat: FlatNetwork) -> float:
         sizes.append(size * math.sqrt(float(np.mean(slopes**2))))
         errors.append(error * float(np.mean(slopes)))
     return largest * _doubts(network)
-
-
-def norm_above(matrix: FloatArray) -> float:
-    """A number that is not smaller than the 2-norm of a matrix, and mostly close to it.
-
-    Examples
-    --------
-    >>> 5.0 <= norm_above(np.array([[3.0, 0.0], [0.0, -5.0]])) < 5.1
-    True
-    """
-    sizes = np.abs(matrix)
-    square = min(
-        float((sizes**2).sum()),
-        float(sizes.sum(axis=0).max(initial=0.0)) * float(sizes.sum(axis=1).max(initial=0.0)),
-    )
-    simple = math.sqrt(square) * _ABOVE
-    if simple == 0 or min(matrix.shape) > _MOST_SQUARED:
-        return simple
-    # The square of a norm is the norm of the square, which is known but for its rounding; and
-    # a matrix that was squared often has a norm close to that of its numbers.
-    power = matrix / _power_above(simple)
-    if len(power) < power.shape[1]:
-        power = power.T
-    rest = []
-    for _ in range(_SQUARES):
-        rest.append(2 * len(power) * ROUND * float((power**2).sum()))
-        power = power.T @ power
-    bound = float(np.linalg.norm(power)) * _ABOVE
-    for rounding in reversed(rest):
-        bound = math.sqrt(bound + rounding) * _ABOVE
-    return min(simple, bound * _power_above(simple))
 
 
 def slices_needed(network: Network, flat: FlatNetwork, norms: Sequence[float]) -> list[int]:
@@ -180,7 +147,7 @@ class Slices(NamedTuple):
 def slices_of(matrix: FloatArray, count: int) -> Slices:
     """One, two or three slices of a matrix, (neurons of the sources, width)."""
     bits = _most_bits(len(matrix), count)
-    scale = _power_above(max(_row_norm(matrix), 1e-60))
+    scale = _power_above(max(largest_row(matrix.T), 1e-60))
     if count == 1:
         return Slices((matrix,), bits, scale)
     unit = math.ldexp(scale, -bits)
@@ -205,11 +172,6 @@ def _most_bits(n: int, count: int) -> int:
 
 def _power_above(x: float) -> float:
     return math.ldexp(1.0, math.frexp(x)[1])
-
-
-def _row_norm(matrix: FloatArray) -> float:
-    """The largest norm of what is summed for one neuron: a column here."""
-    return math.sqrt(float((matrix**2).sum(axis=0).max(initial=0.0))) * _ABOVE
 
 
 class Base(NamedTuple):
@@ -278,7 +240,7 @@ def constants(
     record["root"] = math.sqrt(width) * _ABOVE
     if slices is not None:
         count, n = len(slices.factors), len(slices.factors[0])
-        record["norm"], record["row"] = norm, _row_norm(slices.factors[-1][:n])
+        record["norm"], record["row"] = norm, largest_row(slices.factors[-1][:n].T)
         finer = math.ldexp(1.0, -slices.bits)
         record["rest"] = 1.02 * (record["row"] if count == 1 else _rest(n, count) * slices.scale)
         record["terms"] = count * n + 8

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from tropicell.engines.gpu._digits import (
     base_of,
     constants,
-    norm_above,
     slices_needed,
     slices_of,
 )
+from tropicell.geometry.norms import spectral_norm
 from tropicell.geometry.rounding import INFLATE, ROUND, TINY
 from tropicell.network.flat import EXTRA_ROUNDINGS, FlatNetwork
 from tropicell.network.network import Network
@@ -221,7 +221,7 @@ def device_network(
     pointers: list[tuple[int, str, int]] = []
     matrices: list[list[tuple[int, tuple[int, int], Any]]] = [[]]
     stacked = [_stacked(layer) for layer in network.layers]
-    norms = [0.0 if matrix is None else norm_above(matrix) for matrix in stacked] if deep else []
+    norms = [0.0 if matrix is None else spectral_norm(matrix) for matrix in stacked] if deep else []
     counts = slices_needed(network, flat, norms) if deep else [1] * flat.depth
     read_later = [False] * (flat.depth + 2)
     for index in range(1, flat.depth + 1):
