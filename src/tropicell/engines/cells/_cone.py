@@ -1017,7 +1017,7 @@ def _count_regions(
 
     It is the number of all intersections of boundaries that meet the cell, the cell itself
     included: a boundary adds as many regions as the others make of its section with the cell, and
-    so on down to sections that are segments. Returns 0 where that is not sure, or `_NO_ROOM`.
+    so on down to sections that are points. Returns 0 where that is not sure, or `_NO_ROOM`.
     """
     layer, n, start = record[LAYER], record[N_CORNERS], record[CORNER_AT]
     first, end, table_end = lines.line_start[layer], record[RAY_END], record[TABLE_END]
@@ -1032,8 +1032,6 @@ def _count_regions(
         opened |= ONE << np.uint64(place)
         for c in range(d + 2):
             stack.table[table_end + place, c] = stack.frame[first + place, c]
-    if d == 1:
-        return 1 + bit_count(opened)
     for i in range(n):
         ray = stack.corners[start + i]
         at[i] = ray
@@ -1068,8 +1066,10 @@ def _count_regions(
         crosses = above & below & todo[level]
         if todo[level] & ~(crosses | known) != NONE:
             return 0
-        if level == d - 2:
-            total += bit_count(crosses)
+        # Of several points on a segment, which is the last section but one, it must be sure that no
+        # two are the same.
+        if bit_count(crosses) == 1:
+            total += 1
         elif crosses != NONE:
             level += 1
             todo[level] = crosses
