@@ -170,10 +170,11 @@ def _compiled(
     if not allocates:
         options |= _WITHOUT_COUNTS
     dispatcher = cast(Any, numba.njit)(**options)(function)
-    dispatcher._cache = _cache_of(function)
     dispatcher.is_inner = inner
-    with suppress(AttributeError):
-        dispatcher._cache._cache_file._source_stamp = _STAMP
+    if not inner:  # what calls it is kept, with all of it
+        dispatcher._cache = _cache_of(function)
+        with suppress(AttributeError):
+            dispatcher._cache._cache_file._source_stamp = _STAMP
     return dispatcher
 
 
@@ -410,25 +411,34 @@ cast(Any, event).register("numba:compile", _NOTICE)
 
 
 class _Once(_numba_event.Listener):  # type: ignore[misc, name-defined]
-    """Leaves it to entry points to optimise what they call.
+    """Leaves it to entry points to make machine code of what they call.
 
-    Numba puts the code of a kernel into each one that calls it, and optimises all of that again, at
-    every level of calls. Inner kernels are never called by themselves: so their code is left as it
-    is until it is part of an entry point. Should a later Numba do this in another way, all is
-    compiled as ever.
+    Numba puts the code of a kernel into each one that calls it, optimises all of that again, and
+    makes machine code of it, at every level of calls. Inner kernels are never called by themselves:
+    so their code is left as it is until it is part of an entry point, and not kept on the disk.
+    Should a later Numba do this in another way, all is compiled as ever.
     """
 
     def __init__(self) -> None:
         self._open: list[bool] = []
-        library: Any = getattr(codegen, "CPUCodeLibrary", None)
-        optimise = getattr(library, "_optimize_final_module", None)
-        if optimise is not None:
+        library: Any = getattr(codegen, "JITCodeLibrary", None)
+        machine: Any = getattr(codegen, "JITCPUCodegen", None)
+        parts = "_optimize_final_module", "_finalize_final_module"
+        if all(hasattr(library, part) for part in parts) and hasattr(machine, "set_env"):
+            for part in parts:
+                setattr(library, part, self._unless_inner(getattr(library, part)))
+            machine.set_env = self._unless_inner(machine.set_env)
 
-            def unless_inner(mine: Any) -> None:
-                if not (self._open and self._open[-1]):
-                    optimise(mine)
+    def _unless_inner(self, method: Callable[..., Any]) -> Callable[..., Any]:
+        def instead(mine: Any, *given: Any) -> Any:
+            if not (self._open and self._open[-1]):
+                return method(mine, *given)
+            if method.__name__ == "_finalize_final_module":
+                mine._finalize_dynamic_globals()
+                mine._finalized = True
+            return None
 
-            library._optimize_final_module = unless_inner
+        return instead
 
     def on_start(self, given: Any) -> None:
         """A function is being compiled, perhaps in the middle of another one."""
