@@ -2,6 +2,7 @@
 
     python -m benchmarks.depth [--quick] [--only generic threads …] [--models FOLDER]
     python -m benchmarks.depth --again      the section anew from depth.json, without measuring
+    python -m benchmarks.depth --fit        prices for tropicell/engines/choice.py, by which "auto" chooses
 
 Every figure is a rate, regions a second on one thread of CPU time, of a count that may end at a time limit; what is
 compared takes turns, and only ratios of one run mean something. ACAS Xu's networks are read from the folder that
@@ -11,6 +12,7 @@ TROPICELL_MODELS (or --models) names; without it they are left out. The networks
 from __future__ import annotations
 
 import argparse
+import copy
 import json
 import os
 import platform
@@ -20,12 +22,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from scipy.optimize import nnls
+
 import tropicell
 from benchmarks import sections
 from benchmarks.certify import fresh
 from benchmarks.deep_networks import (
     BIAS_FREE,
     DEGENERATE,
+    FITTED,
     GENERIC,
     HELD_OUT,
     SMALL,
@@ -33,10 +39,12 @@ from benchmarks.deep_networks import (
     DeepCase,
     available,
 )
-from tropicell import IncompleteError, Network, count_regions, enumerate_regions
+from tropicell import Network, enumerate_regions
 from tropicell._runtime.interruption import Halt, using
+from tropicell.engines import choice, table
 from tropicell.errors import TimeLimitError
 from tropicell.network.domains import Domain
+from tropicell.search.search import Search, SearchOptions
 
 HERE = Path(__file__).parent
 STORE = HERE / "depth.json"
@@ -116,29 +124,35 @@ def measure(
     engine: str = "auto",
     arithmetic: str = "exact",
     workers: int | None = None,
+    store: bool = False,
+    fresh: bool = False,
 ) -> Rate:
     """Count the regions of some networks, each within so many seconds, and again if that was short.
 
-    CPU time counts; with `workers` the time that passes.
+    CPU time counts; with `workers` the time that passes. With `store` regions are stored; with `fresh`
+    nothing is known of the network from earlier calls.
     """
     clock = time.process_time if workers is None else time.perf_counter
     regions, found, complete, spent, calls = 0, 0, True, 0.0, 0
     while calls == 0 or (spent < _LEAST and complete):
         found = 0
         for network, domain in jobs:
-            started = clock()
-            try:
-                n = count_regions(
-                    network,
-                    domain,
+            network = copy.copy(network) if fresh else network
+            search = Search(
+                network,
+                domain,
+                SearchOptions(
                     engine=engine,  # type: ignore[arg-type]
                     arithmetic=arithmetic,  # type: ignore[arg-type]
                     workers=workers or 1,
                     max_seconds=seconds,
                     progress=False,
-                )
-            except IncompleteError as stopped:
-                n, complete = stopped.count, False
+                ),
+            )
+            started = clock()
+            for _ in search.batches(store=store):
+                pass
+            n, complete = search.count, complete and search.complete
             spent += clock() - started
             found += n
         regions += found
@@ -201,7 +215,7 @@ def threads(case: DeepCase, network: Network, effort: Effort) -> Row:
     return {"name": case.name} | {n: as_row(rate) for n, rate in found.items()}
 
 
-def choice(case: DeepCase, network: Network, effort: Effort) -> list[Row]:
+def auto(case: DeepCase, network: Network, effort: Effort) -> list[Row]:
     """`auto` against both engines."""
     job = [(network, case.domain())]
     rows = []
@@ -209,7 +223,7 @@ def choice(case: DeepCase, network: Network, effort: Effort) -> list[Row]:
         found = take_turns(
             {
                 engine: lambda engine=engine, mode=mode: measure(  # type: ignore[misc]
-                    job, effort.seconds, engine=engine, arithmetic=mode
+                    job, effort.seconds, engine=engine, arithmetic=mode, fresh=True
                 )
                 for engine in ("auto", "cells", "halfspaces")
             },
@@ -218,7 +232,8 @@ def choice(case: DeepCase, network: Network, effort: Effort) -> list[Row]:
         stats = enumerate_regions(
             network, case.domain(), arithmetic=mode, max_regions=0, progress=False
         ).stats
-        row = {"name": case.name, "arithmetic": mode, "chosen": stats["engine"]}
+        row = {"name": case.name, "arithmetic": mode}
+        row |= {"chosen": stats["engine"], "reason": stats["reason"]}
         rows.append(row | {engine: as_row(rate) for engine, rate in found.items()})
     return rows
 
@@ -299,7 +314,7 @@ def run(parts: Sequence[str], effort: Effort, models: Path | None) -> dict[str, 
             add("threads", [threads(case, network, effort)])
     if "auto" in parts:
         for case, network in available(HELD_OUT, models, _quiet):
-            add("auto", choice(case, network, effort))
+            add("auto", auto(case, network, effort))
     if "certify" in parts:
         for members in families.values():
             for name, jobs in members:
@@ -469,6 +484,73 @@ def agreement(data: dict[str, Any]) -> str:
     return f"All complete counts in exact arithmetic agree ({len(counts)} networks)."
 
 
+# --- what `auto` goes by --------------------------------------------------------------------------
+
+
+def observe(case: DeepCase, network: Network, effort: Effort) -> list[Row]:
+    """What a probe counts of every engine, and the nanoseconds that a region really takes."""
+    rows = []
+    for arithmetic in ("exact", "float"):
+        for engine in choice.PROBED:
+            task = table.task_of(engine, network, case.domain(), arithmetic, store=False)
+            probe = choice.look(engine, task, case.inputs, Halt())
+            found = choice.features(engine, network, probe)
+            for store in (False, True):
+                best = take_turns(
+                    {
+                        engine: lambda e=engine, a=arithmetic, s=store: measure(  # type: ignore[misc]
+                            [(network, case.domain())],
+                            effort.seconds,
+                            engine=e,
+                            arithmetic=a,
+                            store=s,
+                        )
+                    },
+                    effort.rounds,
+                )
+                key = {"engine": engine, "arithmetic": arithmetic, "store": store}
+                spent = 1e9 / max(best[engine].per_second, 1e-3)
+                rows.append({"name": case.name, **key, "features": found, "spent": spent})
+    return rows
+
+
+def fitted(rows: Sequence[Row]) -> dict[str, float]:
+    """Prices, none below 0, that explain times best: the sum of all errors of their logarithms is small."""
+    names = list(rows[0]["features"])
+    found = np.array([[row["features"][name] for name in names] for row in rows])
+    spent = np.array([row["spent"] for row in rows])
+    prices = nnls(found / spent[:, None], np.ones(len(rows)))[0]
+    for _ in range(200):
+        model = np.maximum(found @ prices, 1e-3)
+        weights = 1 / np.maximum(abs(np.log(model / spent)), 0.1)
+        scale = np.sqrt(weights / (spent * model))
+        prices = 0.5 * (prices + nnls(found * scale[:, None], spent * scale)[0])
+    return {name: float(f"{price:.3g}") for name, price in zip(names, prices, strict=True) if price}
+
+
+def fit(effort: Effort, models: Path | None) -> str:
+    """The table of prices in `tropicell.engines.choice`, anew; and how far off the model is."""
+    rows = []
+    for case, network in available(FITTED, models):
+        if choice.by_shape(network) is None:
+            rows += observe(case, network, effort)
+            print(case.name, flush=True)
+    lines = ["COSTS: dict[tuple[str, str, bool], dict[str, float]] = {"]
+    notes = []
+    for key in choice.COSTS:
+        some = [r for r in rows if (r["engine"], r["arithmetic"], r["store"]) == key]
+        prices = fitted(some)
+        lines.append(f"    {key}: {prices},".replace("'", '"'))
+        for row in some:
+            model = sum(prices.get(name, 0.0) * value for name, value in row["features"].items())
+            notes.append((abs(np.log(max(model, 1e-3) / row["spent"])), row, model))
+    lines.append("}")
+    for _, row, model in sorted(notes, key=lambda note: -note[0]):
+        what = f"{row['engine']}, {row['arithmetic']}, {'stored' if row['store'] else 'counted'}"
+        lines.append(f"# {row['name']}, {what}: {row['spent']:,.0f} ns, by the model {model:,.0f}")
+    return "\n".join(lines)
+
+
 # --- the page ---------------------------------------------------------------------------------
 
 
@@ -584,10 +666,16 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, help="after which a count is broken off")
     parser.add_argument("--rounds", type=int, help="of which the best counts")
     parser.add_argument("--out", type=Path, default=HERE / "RESULTS.md")
+    parser.add_argument(
+        "--fit", action="store_true", help="print the prices that engine='auto' goes by, anew"
+    )
     parser.add_argument("--again", action="store_true", help="write the section from depth.json")
     arguments = parser.parse_args()
     store = arguments.out.with_name(STORE.name)
     known = json.loads(store.read_text(encoding="utf-8")) if store.exists() else {}
+    if arguments.fit:
+        print(fit(Effort(arguments.seconds or 0.5, arguments.rounds or 2, 0.0), arguments.models))
+        return
     if arguments.again:
         sections.put(arguments.out, TITLE, report(known))
         return
