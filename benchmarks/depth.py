@@ -137,9 +137,8 @@ def measure(
     while calls == 0 or (spent < _LEAST and complete):
         found = 0
         for network, domain in jobs:
-            network = copy.copy(network) if fresh else network
             search = Search(
-                network,
+                copy.copy(network) if fresh else network,
                 domain,
                 SearchOptions(
                     engine=engine,  # type: ignore[arg-type]

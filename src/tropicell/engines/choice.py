@@ -263,8 +263,10 @@ def look(engine: str, task: Task, inputs: int, halt: Halt) -> Probe:
     def stop() -> bool:
         nonlocal looks
         looks += 1
-        spent = 0 if engine == "cells" else worker.stats()["exact_decisions"] - begun
-        return halt.is_over() or looks > _MOST_LOOKS or spent >= _MOST_DECISIONS
+        made = worker.stats()["exact_decisions"]
+        if engine == "cells":  # its limit counts decisions, after each of which it asks
+            return halt.is_over() or looks > _MOST_LOOKS + 3 * made
+        return halt.is_over() or looks > _MOST_LOOKS or made - begun >= _MOST_DECISIONS
 
     def run(unit: Unit, most: int) -> Outcome:
         def work() -> Outcome:
