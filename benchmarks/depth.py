@@ -524,12 +524,24 @@ def fitted(rows: Sequence[Row]) -> dict[str, float]:
         weights = 1 / np.maximum(abs(np.log(model / spent)), 0.1)
         scale = np.sqrt(weights / (spent * model))
         prices = 0.5 * (prices + nnls(found * scale[:, None], spent * scale)[0])
-    return {name: float(f"{price:.3g}") for name, price in zip(names, prices, strict=True) if price}
+    return {
+        name: float(f"{price:.3g}")
+        for name, price in zip(names, prices, strict=True)
+        if price > 1e-9
+    }
+
+
+#: How many times slower than float arithmetic exact arithmetic has broken down.
+_BROKEN_DOWN = 4.0
+
+
+def _key(row: Row) -> tuple[str, str, bool]:
+    return row["engine"], row["arithmetic"], row["store"]
 
 
 def fit(effort: Effort, models: Path | None) -> str:
     """The table of prices in `tropicell.engines.choice`, anew; and how far off the model is."""
-    rows = []
+    rows: list[Row] = []
     for case, network in available(FITTED, models):
         if choice.by_shape(network) is None:
             rows += observe(case, network, effort)
@@ -537,7 +549,10 @@ def fit(effort: Effort, models: Path | None) -> str:
     lines = ["COSTS: dict[tuple[str, str, bool], dict[str, float]] = {"]
     notes = []
     for key in choice.COSTS:
-        some = [r for r in rows if (r["engine"], r["arithmetic"], r["store"]) == key]
+        some = [r for r in rows if _key(r) == key]
+        if key[1] == "exact":  # where exact arithmetic breaks down, that is no price of a corner
+            plain = {r["name"]: r["spent"] for r in rows if _key(r) == (key[0], "float", key[2])}
+            some = [r for r in some if r["spent"] < _BROKEN_DOWN * plain[r["name"]]]
         prices = fitted(some)
         lines.append(f"    {key}: {prices},".replace("'", '"'))
         for row in some:

@@ -53,14 +53,35 @@ _MOST_LOOKS = 8
 #: Nanoseconds for what a probe counts, by engine, arithmetic, and whether regions are stored. See
 #: `features`; made by ``python -m benchmarks.depth --fit``.
 COSTS: dict[tuple[str, str, bool], dict[str, float]] = {
-    ("cells", "exact", False): {"cuts": 500.0, "corners": 30.0, "tests": 0.3, "exact": 1e6},
-    ("cells", "exact", True): {"cuts": 500.0, "corners": 30.0, "tests": 0.3, "exact": 1e6},
-    ("cells", "float", False): {"cuts": 500.0, "corners": 30.0, "tests": 0.3, "exact": 1e6},
-    ("cells", "float", True): {"cuts": 500.0, "corners": 30.0, "tests": 0.3, "exact": 1e6},
-    ("halfspaces", "exact", False): {"nodes": 1900.0, "pivots": 1.8, "exact": 6e6},
-    ("halfspaces", "exact", True): {"nodes": 1900.0, "pivots": 1.8, "exact": 6e6},
-    ("halfspaces", "float", False): {"nodes": 1600.0, "pivots": 1.3, "exact": 6e6},
-    ("halfspaces", "float", True): {"nodes": 1600.0, "pivots": 1.3, "exact": 6e6},
+    ("cells", "exact", False): {
+        "region": 165.0,
+        "cubes": 49.6,
+        "cuts": 781.0,
+        "corners": 172.0,
+        "pairs": 2.38,
+        "tests": 0.631,
+        "exact": 27200.0,
+    },
+    ("cells", "exact", True): {"cubes": 435.0, "pairs": 9.88, "tests": 0.00359, "exact": 126000.0},
+    ("cells", "float", False): {
+        "cubes": 53.5,
+        "cuts": 1780.0,
+        "corners": 70.8,
+        "pairs": 2.14,
+        "tests": 0.19,
+    },
+    ("cells", "float", True): {
+        "region": 2050.0,
+        "cubes": 72.3,
+        "cuts": 1350.0,
+        "corners": 48.8,
+        "pairs": 1.29,
+        "tests": 0.259,
+    },
+    ("halfspaces", "exact", False): {"region": 5.08, "nodes": 2770.0, "pivots": 0.564},
+    ("halfspaces", "exact", True): {"nodes": 3910.0, "pivots": 0.578},
+    ("halfspaces", "float", False): {"nodes": 2440.0, "programs": 0.738},
+    ("halfspaces", "float", True): {"region": 39.7, "nodes": 3350.0, "pivots": 0.476},
 }
 
 
@@ -209,9 +230,9 @@ def cost(engine: str, arithmetic: str, network: Network, probe: Probe, *, store:
 def features(engine: str, network: Network, probe: Probe) -> dict[str, float]:
     """What a region costs, in things that take time.
 
-    For `cells`: cuts, corners of cells that are cut, pairs of them, coordinates of corners that are
-    tested; for `halfspaces`: nodes, and numbers that pivots change; decisions in Python's integers
-    for both.
+    For `cells`: the corners of a cube (the last layer is counted without cuts), cuts, corners of
+    cells that are cut, pairs of them, coordinates of corners that are tested. For `halfspaces`:
+    nodes, and numbers that pivots and linear programs change. For both: exact decisions.
     """
     counters, inputs = probe.counters, network.n_inputs
     regions = max(1, probe.regions)
@@ -220,6 +241,7 @@ def features(engine: str, network: Network, probe: Probe) -> dict[str, float]:
         cuts = counters["splits"] / regions
         return {
             "region": 1.0,
+            "cubes": 2.0**inputs,
             "cuts": cuts,
             "corners": cuts * probe.corners,
             "pairs": cuts * probe.corners**2,

@@ -55,7 +55,14 @@ from tropicell.engines.halfspaces._lp import (
     minimise,
     ratio,
 )
-from tropicell.engines.halfspaces._proof import SIMPLE, UNSURE, classify, proves, proves_in_x
+from tropicell.engines.halfspaces._proof import (
+    SIMPLE,
+    UNSURE,
+    classify,
+    proves,
+    proves_in_x,
+    tidy,
+)
 from tropicell.engines.halfspaces._tree import (
     ONE,
     ZERO,
@@ -268,6 +275,7 @@ def solve(flat, work, options, layer, b, s):
         if not go_to_basis(dictionary, tree.basis[layer, newest], table.wanted):
             table.drift[layer] = _FRESH + 1
             return False
+    tidy(maps, table, layer, d, n_rows)
     outcome, pivots, column = minimise(dictionary, h, s, options.pivot)
     work.state[LPS] += 1
     work.state[PIVOTS] += pivots
@@ -296,7 +304,7 @@ def solve(flat, work, options, layer, b, s):
         step, _ = ratio(dictionary, column, -s, h, options.pivot)
         step = 0.5 * step if step < np.inf else 1.0 + abs(T[VALUE, h])
         for k in range(d):
-            table.x[k] = T[VALUE, k] - s * step * T[column, k]
+            table.x[k] -= s * step * T[column, k]  # from the vertex, where `classify` has put it
         kind = classify(maps, table, options, layer, first_row, n_rows, column, tree.found)
         if kind == UNSURE:
             return False

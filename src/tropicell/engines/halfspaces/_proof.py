@@ -36,6 +36,10 @@ _LARGEST_ERROR = 1e-3
 #: Up to this `rho` the exact matrix is known to be regular.
 _LARGEST_RHO = 0.5
 
+#: Values of rows (of size 1) that may be rounding; they are if they are so small a part of their
+#: terms.
+_NEARLY, _ROUNDING = 1e-9, 1e-13
+
 #: A smaller pivot means that a matrix is not to be inverted.
 _SINGULAR = 1e-200
 
@@ -90,6 +94,48 @@ def vertex_error(maps, table, layer, d, delta):
 
 
 @kernel(sums="in any order", inner=True)
+def place_vertex(maps, table, layer, d):
+    """The dictionary's vertex in table.x; in table.delta the same sums in absolute values.
+
+    It is worked out from the offsets of its rows, not pivot by pivot: where these are 0, so is the
+    vertex, and a coordinate in which large terms cancel is known to be off by more than its size
+    says.
+    """
+    T, nonbasic, x, delta = table.T[layer], table.nonbasic[layer], table.x, table.delta
+    for k in range(d):
+        x[k] = 0.0
+        delta[k] = 0.0
+    for c in range(1, d + 1):
+        offset = maps.rows[nonbasic[c], OFFSET]
+        if offset != 0.0:
+            for k in range(d):
+                x[k] -= T[c, k] * offset
+                delta[k] += abs(T[c, k] * offset)
+
+
+@kernel(sums="in any order", inner=True)
+def tidy(maps, table, layer, d, n_rows):
+    """Make values of the dictionary 0 that are nothing but rounding, so that no step is as short.
+
+    It steers the simplex method where many boundaries meet in a vertex, and proves nothing.
+    """
+    T, column_of, x, delta = table.T[layer], table.column_of[layer], table.x, table.delta
+    known = False
+    for i in range(d, n_rows):
+        value = T[VALUE, i]
+        if value == 0.0 or abs(value) > _NEARLY or column_of[i] != 0:
+            continue
+        if not known:
+            place_vertex(maps, table, layer, d)
+            known = True
+        value, size = maps.rows[i, OFFSET], abs(maps.rows[i, OFFSET])
+        for k in range(d):
+            value += maps.rows[i, SLOPE + k] * x[k]
+            size += abs(maps.rows[i, SLOPE + k]) * delta[k]
+        T[VALUE, i] = value if abs(value) > _ROUNDING * size else 0.0
+
+
+@kernel(sums="in any order", inner=True)
 def classify(maps, table, options, layer, first_row, n_rows, moved, out):
     """Signs of this layer's cuts at a point of the closed cell, as three bit masks in `out`.
 
@@ -109,6 +155,11 @@ def classify(maps, table, options, layer, first_row, n_rows, moved, out):
     if moved == 0:
         for k in range(d):
             x[k] = table.T[layer, VALUE, k]
+        if not exact:
+            place_vertex(maps, table, layer, d)
+    elif not exact:
+        for k in range(d):
+            delta[k] = abs(x[k])
     if exact and not vertex_error(maps, table, layer, d, delta):
         return UNSURE
     gamma = _product_error(d)
@@ -125,7 +176,7 @@ def classify(maps, table, options, layer, first_row, n_rows, moved, out):
         value, size, spread = maps.rows[i, OFFSET], maps.bounds[i, OFFSET], 0.0
         for k in range(d):
             value += maps.rows[i, SLOPE + k] * x[k]
-            size += maps.bounds[i, SLOPE + k] * abs(x[k])
+            size += maps.bounds[i, SLOPE + k] * (abs(x[k]) if exact else delta[k])
         if exact:
             for k in range(d):
                 spread += maps.bounds[i, SLOPE + k] * delta[k]
