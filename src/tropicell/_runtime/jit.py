@@ -31,6 +31,8 @@ import threading
 import zlib
 from collections.abc import Callable
 from contextlib import suppress
+from fractions import Fraction
+from math import isfinite
 from pathlib import Path
 from typing import Any, Literal, TypeVar, cast, overload
 
@@ -46,6 +48,7 @@ from tropicell._runtime.interruption import clock
 __all__ = [
     "Entry",
     "bit_count",
+    "fma",
     "is_loaded",
     "is_set",
     "kernel",
@@ -189,7 +192,7 @@ def is_loaded(function: Callable[..., Any]) -> bool:
 
 
 #: Entry points of kernels that were compiled once.
-_entries: dict[Callable[..., Any], Callable[..., Any]] = {}
+_entries: dict[Any, Callable[..., Any]] = {}
 
 
 class Entry:
@@ -211,18 +214,20 @@ class Entry:
         if self._entry is not None:
             return self._entry(*arguments)
         result = self._function(*arguments)
-        self._entry = _entry_of(self._function)
+        self._entry = _entry_of(self._function, arguments)
         return result
 
 
-def _entry_of(function: Callable[..., Any]) -> Callable[..., Any]:
+def _entry_of(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Callable[..., Any]:
     try:
         compiled = cast(Any, function).overloads
-        if len(compiled) != 1:  # it was called with several types
+        types = tuple(map(cast(Any, function).typeof_pyval, arguments))
+        key = function, types
+        if types not in compiled:
             return function
-        if function not in _entries:
-            _entries[function] = next(iter(compiled.values())).entry_point
-        return _entries[function]
+        if key not in _entries:
+            _entries[key] = compiled[types].entry_point
+        return _entries[key]
     except AttributeError:  # Numba has it elsewhere
         return function
 
@@ -426,6 +431,20 @@ def _lowest_bit(typing_context: Any, bits: Any) -> Any:
     return types.int64(types.uint64), generate
 
 
+def _fma(typing_context: Any, a: Any, b: Any, c: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.fma(*args)
+
+    return types.float64(types.float64, types.float64, types.float64), generate
+
+
+def _plain_fma(a: float, b: float, c: float) -> float:
+    if not (isfinite(a) and isfinite(b) and isfinite(c)):
+        return a * b + c
+    total = Fraction(float(a)) * Fraction(float(b)) + Fraction(float(c))
+    return float(total) if total else a * b + c
+
+
 def _in_kernels(lowered: Any, plain: Callable[..., Any]) -> Any:
     """An instruction of the processor in kernels; without compiling, Python that does the same."""
     return intrinsic(lowered) if _COMPILED else plain
@@ -441,3 +460,6 @@ bit_count: Callable[[Any], int] = _in_kernels(_bit_count, lambda bits: int(bits)
 lowest_bit: Callable[[Any], int] = _in_kernels(
     _lowest_bit, lambda bits: (int(bits) & -int(bits)).bit_length() - 1
 )
+
+#: ``a * b + c`` of float64 numbers, rounded once.
+fma: Callable[[Any, Any, Any], Any] = _in_kernels(_fma, _plain_fma)

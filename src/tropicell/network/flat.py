@@ -18,6 +18,7 @@ of the layers that read the input have about the same size: ``x_scaled = x * sca
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,7 +26,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from tropicell._runtime.arrays import FloatArray, IntArray
-from tropicell.geometry.rounding import ROUND, TINY
+from tropicell.geometry.norms import frobenius_norm, largest_row, spectral_norm
+from tropicell.geometry.rounding import ROUND
 from tropicell.network.domains import Domain
 from tropicell.network.network import Network
 
@@ -174,6 +176,16 @@ class MapArrays(NamedTuple):
     weights, columns, targets : ndarray
         Numbers; column pointers (relative to the term's first number); target rows (relative
         to their layer) of sparse numbers.
+    input_low, intercepts_low : ndarray
+        What `input_rows` and `intercepts` lack where float64 can't hold the exact ones.
+    whole : bool
+        Whether layer 0 is as it is, and intercepts with what they lack are the exact ones.
+    unit : ndarray of bool, shape (L + 1,)
+        Layers in which all slopes are 0 or 1, and all intercepts 0: nothing is rounded.
+    biggest_bias : ndarray, shape (L + 1,)
+        Largest absolute bias of a layer.
+    spectral_norm, largest_row : ndarray, shape (terms,)
+        Upper bounds on the spectral norm of a term's matrix, and on the lengths of its rows.
     gamma : ndarray, shape (L + 1,)
         Relative rounding error γ of the sums that make the rows of a layer (step 1 of
         docs/error-bound.md), that of the rows of layer 0 included where these are read. The first
@@ -191,6 +203,13 @@ class MapArrays(NamedTuple):
     weights: FloatArray
     columns: IntArray
     targets: IntArray
+    input_low: FloatArray
+    intercepts_low: FloatArray
+    whole: bool
+    unit: NDArray[np.bool_]
+    biggest_bias: FloatArray
+    spectral_norm: FloatArray
+    largest_row: FloatArray
     gamma: FloatArray
 
 
@@ -207,9 +226,13 @@ class LineArrays(NamedTuple):
         First line of every layer; ``line_start[0] = 0``, ``line_start[1]`` = 1 + domain rows.
     line_row, line_at : ndarray, shape (lines,)
         Row of a line's neuron (-1 for the domain), and its breakpoint.
+    line_layer : ndarray, shape (lines,)
+        Layer of a line's neuron; 0 for the domain.
+    line_twin : ndarray, shape (lines,)
+        The first line that is the same one on every cell: its neuron has the same weights and bias,
+        or the opposite ones. Mostly the line itself.
     line_slack : ndarray, shape (lines,)
-        Part of the error bound that comes from the bias and the breakpoint alone: γ (|b| + |t|) of
-        step 1 of docs/error-bound.md.
+        Zeros.
     plain : ndarray of bool, shape (L + 1,)
         Layers in which every neuron has exactly one breakpoint, at 0.
     domain_rows : ndarray, shape (1 + domain rows, d + 1)
@@ -224,6 +247,8 @@ class LineArrays(NamedTuple):
     line_start: IntArray
     line_row: IntArray
     line_at: FloatArray
+    line_layer: IntArray
+    line_twin: IntArray
     line_slack: FloatArray
     plain: NDArray[np.bool_]
     domain_rows: FloatArray
@@ -301,9 +326,10 @@ def flatten(network: Network, domain: Domain) -> FlatNetwork:
     domain_rows = _domain_rows(domain, scale)
     gamma = _gammas(network)
     rows, at = neurons.real_breakpoints()
+    slack = np.zeros(len(rows))
     layer = np.searchsorted(row_start, rows, side="right") - 1
-    slack = gamma[layer] * (np.abs(bias[rows]) + np.abs(at)) + TINY
     none = np.zeros(len(domain_rows))
+    intercepts_low, whole = _intercepts_low(network, neurons)
     maps = MapArrays(
         dimension=network.n_inputs,
         row_start=row_start,
@@ -312,6 +338,12 @@ def flatten(network: Network, domain: Domain) -> FlatNetwork:
         intercepts=neurons.intercepts,
         input_rows=_input_rows(network, scale),
         **_terms(network),
+        input_low=_input_low(network, scale),
+        intercepts_low=intercepts_low,
+        whole=whole and not rounds_layer_0(network),
+        unit=np.array([True, *(_is_unit(layer.activation) for layer in network.layers)]),
+        biggest_bias=np.maximum.reduceat(np.abs(np.append(bias, 0.0)), row_start[:-1]),
+        **_norms(network),
         gamma=gamma,
     )
     return FlatNetwork(
@@ -323,6 +355,8 @@ def flatten(network: Network, domain: Domain) -> FlatNetwork:
             line_start=np.append(0, len(none) + np.searchsorted(rows, row_start[1:])),
             line_row=np.concatenate([np.full(len(none), -1), rows]),
             line_at=np.concatenate([none, at]),
+            line_layer=np.concatenate([np.zeros(len(none), np.int64), layer]),
+            line_twin=_twins(network, rows, at, row_start, len(none)),
             line_slack=np.concatenate([none, slack]),
             plain=np.array([False, *(_is_plain(layer.activation) for layer in network.layers)]),
             domain_rows=domain_rows,
@@ -331,10 +365,86 @@ def flatten(network: Network, domain: Domain) -> FlatNetwork:
     )
 
 
+#: In layers with more weights nobody looks for twins.
+_LARGE = 1 << 22
+
+
+def _twins(
+    network: Network, rows: IntArray, at: FloatArray, row_start: IntArray, first: int
+) -> IntArray:
+    """For every line the first one that is the same on every cell; `first` are the domain's."""
+    twins = np.arange(first + len(rows))
+    keys: list[bytes] = []
+    for layer in network.layers:
+        affine = layer.affine
+        if affine.width * sum(m.shape[1] for m in affine.terms.values()) > _LARGE:
+            keys += [b"%d" % (len(keys) + i) for i in range(affine.width)]
+            continue
+        parts = [m.toarray() if isinstance(m, sp.csr_array) else m for m in affine.terms.values()]
+        numbers = np.concatenate([*parts, affine.bias[:, None]], axis=1) + 0.0  # no -0
+        signs = np.sign(numbers[np.arange(len(numbers)), (numbers != 0).argmax(axis=1)])
+        numbers = numbers * np.where(signs < 0, -1.0, 1.0)[:, None] + 0.0
+        keys += [row.tobytes() for row in numbers]
+    seen: dict[tuple[int, bytes, float], int] = {}
+    layers = np.searchsorted(row_start, rows, side="right")
+    inputs = int(row_start[1])
+    for k, (layer, row, t) in enumerate(
+        zip(layers.tolist(), rows.tolist(), at.tolist(), strict=True)
+    ):
+        if t == 0.0:  # a line and its opposite have the same key
+            twins[first + k] = seen.setdefault((layer, keys[row - inputs], t), first + k)
+    return twins
+
+
 def _input_rows(network: Network, scale: FloatArray) -> FloatArray:
     rows = embedding_of(network)
     rows[:, :-1] /= scale
     return np.ascontiguousarray(rows)
+
+
+def _input_low(network: Network, scale: FloatArray) -> FloatArray:
+    """What `_input_rows` lacks where the map of layer 0 is rounded."""
+    rows = embedding_of(network)
+    embedding = network.embedding
+    if embedding is None or embedding.is_float:
+        return np.zeros_like(rows)
+    exact = np.concatenate([embedding.matrix, embedding.offset[:, None]], axis=1)
+    rest = [x - Fraction(float(y)) for x, y in zip(exact.flat, rows.flat, strict=True)]
+    low = np.array([float(x) for x in rest]).reshape(rows.shape)
+    low[:, :-1] /= scale
+    return np.ascontiguousarray(low)
+
+
+def _intercepts_low(network: Network, neurons: NeuronArrays) -> tuple[FloatArray, bool]:
+    """What intercepts lack of those that follow from continuity, and whether that is all."""
+    low, whole = np.zeros_like(neurons.intercepts), True
+    for at, layer in zip(neurons.row_start[1:], network.layers, strict=False):
+        activation = layer.activation
+        for row in np.flatnonzero(activation.intercepts.any(axis=1)).tolist():
+            for piece, exact in enumerate(activation.exact_row(row)[2]):
+                rest = exact - Fraction(float(activation.intercepts[row, piece]))
+                low[at + row, piece:] = float(rest)
+                whole &= Fraction(float(rest)) == rest
+    return low, whole
+
+
+def _is_unit(activation: Any) -> bool:
+    slopes = activation.slopes
+    return bool(((slopes == 0) | (slopes == 1)).all() and not activation.intercepts.any())
+
+
+#: Networks with more layers get sharp bounds on the norms of matrices, which take longer.
+_DEEP = 6
+
+
+def _norms(network: Network) -> dict[str, FloatArray]:
+    matrices = [m for layer in network.layers for m in layer.affine.terms.values()]
+    norm = spectral_norm if network.depth > _DEEP else frobenius_norm
+    with np.errstate(all="ignore"):  # numbers of unusual size: infinity proves nothing
+        return {
+            "spectral_norm": np.array([norm(m) for m in matrices]),
+            "largest_row": np.array([largest_row(m) for m in matrices]),
+        }
 
 
 def _scale(network: Network) -> FloatArray:

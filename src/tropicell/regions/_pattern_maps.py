@@ -59,7 +59,7 @@ def maps_of_patterns(maps: Any, words: Any, bits: int, current: Any, found: Any)
     """
     d, last = maps.dimension, len(maps.row_start) - 2
     pieces, before = current.pattern, current.before
-    load_input(maps, current)
+    load_input(maps, current, False)
     sum_layer(maps, current, 1, False)
     for i in range(len(words)):
         first = 1 if i == 0 else _first_change(maps, words[i - 1], words[i], bits)
@@ -67,7 +67,7 @@ def maps_of_patterns(maps: Any, words: Any, bits: int, current: Any, found: Any)
         for layer in range(first, last):
             for row in range(maps.row_start[layer], maps.row_start[layer + 1]):
                 piece = pieces[row - maps.row_start[1]]
-                set_piece(maps, current, row, maps.gamma[layer], piece)
+                set_piece(maps, current, layer, row, piece, False)
             sum_layer(maps, current, layer + 1, False)
         at = maps.row_start[last]
         for o in range(found.shape[1]):

@@ -97,25 +97,15 @@ def packed_maps(network: Network, packed: PackedPatterns, *, workers: int = 1) -
     [[[1.0, 5.0]], [[-1.0, 7.0]]]
     """
     from tropicell._runtime.memory import Blueprint  # noqa: PLC0415
-    from tropicell.network._layer_maps import LayerMaps  # noqa: PLC0415 - imports Numba
+    from tropicell.network._layer_maps import layer_maps  # noqa: PLC0415 - imports Numba
     from tropicell.regions._pattern_maps import maps_of_patterns  # noqa: PLC0415
 
     fill: Any = maps_of_patterns
     flat = _flat_with_output(network)
-    size, rows = network.n_inputs + 1, int(flat.row_start[-1])
-    widest = int(np.diff(flat.row_start).max())
+    size = network.n_inputs + 1
     found = np.empty((len(packed), network.n_outputs, size))
     words, mine = np.ascontiguousarray(packed.words, dtype=np.uint64), threading.local()
-    room = Blueprint(
-        lambda free: LayerMaps(
-            before=free(np.empty((size + 1, rows))),
-            after=free(np.empty((size + 2, rows))),
-            pattern=free(np.empty(packed.neurons, np.uint8)),
-            changes=np.zeros(0, np.int64),  # whole layers are summed
-            sources=free(np.empty(widest, np.int64)),
-            change=free(np.empty(size + 1)),
-        )
-    )
+    room = Blueprint(lambda free: layer_maps(size - 1, flat.row_start, exact=False, free=free))
 
     def work(part: slice) -> None:
         if not hasattr(mine, "room"):

@@ -6,6 +6,8 @@ some of which may fuse a product and a sum into one rounding: the bounds hold ei
 
 from __future__ import annotations
 
+import numpy as np
+
 from tropicell._runtime.jit import template
 from tropicell.geometry.rounding import INFLATE, ROUND
 
@@ -50,3 +52,31 @@ def inside_bound(error: float, size: float, total: float, roundings: int) -> flo
     at the point to `total`.
     """
     return error * size * INFLATE + roundings * ROUND * total
+
+
+# --- cones ----------------------------------------------------------------------------------------
+# Rows are divided by their length, and errors are lengths, too: see step 2.
+
+
+@template
+def unit_row_error(error: float, length: float, root: float) -> float:
+    """Step 2: the error η of a row that was divided by its length; `root` is √(d + 1)."""
+    return root * error / length * INFLATE + 8.0 * ROUND
+
+
+@template
+def unit_sign_bound(weight: float, eta: float, eps: float, d: int) -> float:
+    """Step 3 for a row of length 1 with error `eta` at a ray with error `eps`.
+
+    `weight` is 1.0001; in float arithmetic the sum of the absolute coefficients, and `eta` is 0.
+    """
+    return weight * eps + eta * (1.0001 + eps) + (2 * d + 8) * ROUND
+
+
+@template
+def minors_error(errors: float, d: int, root: float) -> float:
+    """Step 2: the error of the minors of d rows of length 1 whose errors add up to `errors`.
+
+    `root` is at least √(d!). If the sum is not small, the bound is infinite.
+    """
+    return 1.01 * errors + root * (d * d + d) * ROUND if errors < 0.01 else np.inf

@@ -13,9 +13,12 @@ from tropicell._runtime.memory import Blueprint
 from tropicell.engines import tuning
 from tropicell.engines._unit_kernels import RESULT_SIZE, pattern_rows
 from tropicell.engines.cells._exact_cells import ExactCell, polygon, ray_basis
+from tropicell.engines.cells._signs import fine_room
 from tropicell.engines.cells._state import (
-    FINE_PLACES,
+    BIT_WORDS,
     INFINITE,
+    MASK_ROWS,
+    MOST_FACETS,
     POLYGON_SIZE,
     RECORD_SIZE,
     SIDES_ROWS,
@@ -25,12 +28,12 @@ from tropicell.engines.cells._state import (
     CellBatch,
     CellRoom,
     ConeStack,
-    Fine,
     PlaneStack,
     Seeds,
     Unsure,
 )
-from tropicell.network._layer_maps import LayerMaps
+from tropicell.network._layer_maps import layer_maps
+from tropicell.network._residues import Moduli, moduli_of
 from tropicell.network.flat import FlatNetwork
 from tropicell.regions.columns import PackedPatterns
 
@@ -41,7 +44,30 @@ _UNSURE_CELLS = 1024
 _RECORDS = 256
 
 #: Arrays of a stack whose length has a meaning.
-_FIXED = ("sides", "margin", "basis", "minors", "terms", "square", "fine", "halt")
+_FIXED = (
+    "frame",
+    "frame_lines",
+    "frame_sizes",
+    "places",
+    "masks",
+    "levels",
+    "open_bits",
+    "sides",
+    "low",
+    "high",
+    "value",
+    "minors",
+    "terms",
+    "pivots",
+    "margin",
+    "square",
+    "axes",
+    "fine",
+    "halt",
+)
+
+#: Dimensions for which the kernels of cones are compiled apart.
+_COMPILED_FOR = (3, 4)
 
 #: A cell that needs exact arithmetic: layer, pattern before it, its pieces, facets, and the
 #: boundaries that may cross it.
@@ -51,29 +77,24 @@ UnsureCell = tuple[int, bytes, bytearray, list[int], list[int]]
 # --- all arrays of a worker -----------------------------------------------------------------------
 
 
-def room_for(flat: FlatNetwork, exact: bool, store: bool, bits: int) -> Blueprint[CellRoom]:
-    """How to make what a worker needs.
+def room_for(
+    flat: FlatNetwork, exact: bool, store: bool, bits: int, *, residues: bool = True
+) -> Blueprint[CellRoom]:
+    """How to make what a worker needs; `residues`: whether its rows may be known modulo primes.
 
     Kernels write numbers before they read them. With float arithmetic they read error bounds of 0
     that nobody writes; and places of other things are 0 at first, so that a unit from a damaged
     file does not lead anywhere.
     """
-    d, rows = flat.dimension, flat.rows
+    d, moduli = flat.dimension, moduli_of(flat, exact=exact and residues)
 
     def make(unused: Callable[[Any], Any]) -> CellRoom:
         def free(array: Any) -> Any:
             return unused(array) if exact else array
 
         return CellRoom(
-            maps=LayerMaps(
-                before=free(np.zeros((d + 2, rows))),
-                after=free(np.zeros((d + 3, rows))),
-                pattern=np.zeros(flat.neurons, np.uint8),
-                changes=np.full(flat.depth + 2, -1),
-                sources=np.zeros(flat.width, np.int64),
-                change=np.zeros(d + 2),
-            ),
-            stack=(plane_stack if d == 2 else cone_stack)(flat, free),
+            maps=layer_maps(d, flat.maps.row_start, exact=exact, free=free),
+            stack=(plane_stack if d == 2 else cone_stack)(flat, moduli, free),
             out=CellBatch(*map(unused, batch_arrays(flat, store, bits))),
             unsure=Unsure(*map(unused, unsure_arrays(flat))),
             state=np.zeros(STATE_SIZE, np.int64),
@@ -83,7 +104,7 @@ def room_for(flat: FlatNetwork, exact: bool, store: bool, bits: int) -> Blueprin
     return Blueprint(make)
 
 
-def plane_stack(flat: FlatNetwork, free: Callable[[Any], Any] = lambda array: array) -> PlaneStack:
+def plane_stack(flat: FlatNetwork, moduli: Moduli, free: Callable[[Any], Any]) -> PlaneStack:
     """Stack of the plane kernel; it grows when the kernel asks for it. For `free`: `Blueprint`."""
     zeros = np.zeros
     width, lines = flat.width, flat.most_lines
@@ -103,46 +124,68 @@ def plane_stack(flat: FlatNetwork, free: Callable[[Any], Any] = lambda array: ar
         handed=zeros(lines + 8, np.int64),
         sides=free(zeros((SIDES_ROWS, width))),
         margin=np.array([lines, width]),
-        fine=Fine(
-            before=free(zeros((FINE_PLACES, flat.rows))),
-            after=free(zeros((FINE_PLACES, flat.rows))),
-            pattern=zeros(flat.neurons, np.uint8),
-            known=zeros(1, np.int64),
-        ),
+        fine=fine_room(flat, moduli, _minor_terms(2), free),
     )
 
 
-def cone_stack(flat: FlatNetwork, free: Callable[[Any], Any]) -> ConeStack:
+def cone_stack(flat: FlatNetwork, moduli: Moduli, free: Callable[[Any], Any]) -> ConeStack:
     """Stack of the cone kernel; it grows when the kernel asks for it. For `free`: `Blueprint`."""
     zeros = np.zeros
     d = flat.dimension
     width, lines = flat.width, flat.most_lines
     rays = 1024
+    words = max(1, -(-lines // 64))
+    total = len(flat.lines.line_row)
+
+    def places() -> Any:
+        return zeros(rays, np.int64)
+
+    def sets() -> Any:
+        return zeros(rays, np.uint64)
+
     return ConeStack(
         records=zeros((_RECORDS, RECORD_SIZE), np.int64),
-        corners=free(zeros((rays, d + 2))),
-        tags=zeros(rays, np.uint64),
+        corners=places(),
+        tags=sets(),
         conflicts=zeros(16 * lines + 64, np.int64),
         patterns=zeros(64 * width + 64, np.uint8),
         facets=zeros(2048, np.int64),
         table=free(zeros((256, d + 2))),
         table_labels=zeros(256, np.int64),
-        old_corners=free(zeros((rays, d + 2))),
-        old_tags=zeros(rays, np.uint64),
-        new_corners=free(zeros((rays, d + 2))),
-        new_tags=zeros(rays, np.uint64),
+        rays=free(zeros((rays, d + 2))),
+        bases=zeros((rays, d), np.int64),
+        bits=zeros((rays, BIT_WORDS * words), np.uint64),
+        frame=free(zeros((total, d + 3))),
+        frame_lines=zeros(total, np.int64),
+        frame_sizes=zeros(flat.depth + 2, np.int64),
+        places=zeros(total, np.int64),
+        old_corners=places(),
+        old_tags=sets(),
+        low_corners=places(),
+        low_tags=sets(),
+        on_corners=places(),
+        on_tags=sets(),
+        new_tags=sets(),
+        masks=zeros((MASK_ROWS, words), np.uint64),
+        section_bits=zeros((rays, BIT_WORDS), np.uint64),
+        section_tags=sets(),
+        section_at=places(),
+        levels=zeros((2, d + 1), np.int64),
+        open_bits=zeros(d + 1, np.uint64),
         values=free(zeros(rays)),
         handed=zeros(lines + 8, np.int64),
         sides=free(zeros((1, width))),
         low=free(zeros(width)),
         high=free(zeros(width)),
         value=free(zeros(width)),
-        basis=zeros(d, np.int64),
         minors=zeros(1 << (d + 1)),
         terms=_minor_terms(d),
+        pivots=zeros((MOST_FACETS + 2, d + 2)),
         margin=np.array([lines, width]),
         faces=zeros((d + 3, rays), np.int64),
         square=zeros((d, d)),
+        fine=fine_room(flat, moduli, _minor_terms(d), free),
+        axes=tuple(range(d)) if d in _COMPILED_FOR else (),
         halt=zeros(1, np.uint8),
     )
 

@@ -3,9 +3,13 @@
 A cell is kept by the extreme rays (x, w) of the cone over it, in homogeneous coordinates, absolute
 values adding up to 1, each with the bits of the facets it lies on (double description).
 ``w = 0`` for the directions of unbounded cells. Only pointed cones come here: those that contain no
-line. Where no sign is in doubt all cells are simple, and two rays are neighbours if they share
-d - 1 facets; cells that come from exact arithmetic, or from float arithmetic with its zeros, may be
-not simple, and get the full test.
+line. Where no ray lies on a cut all cells are simple, and two rays are neighbours if they share
+d - 1 facets; others get the full test.
+
+Rays are kept once, in a pool, with d facets that meet in them and with their sides of all
+boundaries that may cross the cell that entered their layer: the *frame* of the layer. So a cell
+that is cut is two lists of places in the pool, and the boundaries that cross each half are
+found from bits. Of a ray on the edge between two others, most sides are those of its ends.
 
 For the columns of rays and facets see `_state`; steps are those of docs/error-bound.md.
 """
@@ -26,17 +30,20 @@ from tropicell._runtime.jit import (
 from tropicell.engines.cells._bounds import (
     cone_roundings,
     inside_bound,
+    minors_error,
     scaled_corner_error,
-    scaled_row_error,
     sign_bound,
+    unit_row_error,
+    unit_sign_bound,
 )
+from tropicell.engines.cells._signs import BOUND, HIGH, LOW_HALF, fine_corner, fine_sign
 from tropicell.engines.cells._state import (
+    BIT_WORDS,
     CONFLICT_AT,
     CONFLICTS,
     CORNER_AT,
     CORNERS,
-    CROSSES,
-    DOUBTFUL,
+    COUNT,
     FACET_AT,
     FACET_BITS,
     FACET_ROOM,
@@ -44,11 +51,16 @@ from tropicell.engines.cells._state import (
     IN_DOUBT,
     INFINITE,
     LAYER,
+    MASK_ABOVE,
+    MASK_ABOVE_N,
+    MASK_KEPT,
+    MASK_KEPT_N,
+    MASK_OPEN,
     MOST_FACETS,
     N_CONFLICTS,
     N_CORNERS,
     N_FACETS,
-    NEGATIVE,
+    NEGATIVE_BITS,
     NONE,
     ONE,
     OUT,
@@ -56,7 +68,8 @@ from tropicell.engines.cells._state import (
     OUT_FACETS,
     PATTERNS,
     PIECES_AT,
-    POSITIVE,
+    POSITIVE_BITS,
+    RAY_END,
     SEED,
     SIDES,
     SIMPLE,
@@ -69,19 +82,38 @@ from tropicell.engines.cells._state import (
     TERM_SMALLER,
     TESTS,
     TOP,
+    ZERO_BITS,
     X,
 )
-from tropicell.engines.cells._volume import volume
-from tropicell.geometry.rounding import ROUND
+from tropicell.engines.cells._volume import volume, volume_3
+from tropicell.geometry.rounding import INFLATE, ROUND
 
 #: Vertices of stored regions are at least this sharp, relative to the scaled coordinates: step 6.
 _SHARP = 1e-3
 
-#: What `_cut_edges` returns instead of a number of rays.
+#: What kernels return instead of a number.
 _DOUBT, _NO_ROOM = -1, -2
 
 #: Cutting a cell of n corners takes as long as n * n / 2 to this power steps in addition.
 _COSTLY = 9
+
+#: Boundaries of a word of bits.
+_WORD = 64
+
+#: Regions of a last layer are counted without cutting if no more boundaries cross the cell: so many
+#: that it does not take long, for there is no way to stop in between.
+_MOST_COUNTED = 20
+
+#: Squares of lengths between these lose no digits.
+_LEAST_SQUARE, _MOST_SQUARE = 1e-250, 1e250
+
+_ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
+
+
+@template
+def _dimension(lines: Any, stack: Any) -> int:
+    """The dimension d: a constant where kernels are compiled for it."""
+    return len(stack.axes) if len(stack.axes) > 0 else lines.dimension
 
 
 # --- a cell on the stack --------------------------------------------------------------------------
@@ -91,47 +123,51 @@ _COSTLY = 9
 def seed_fits(stack: Any, seeds: Any, k: int) -> bool:
     """Whether there is room for a seed on the empty stack."""
     n_rays = seeds.ray_ends[k] - (seeds.ray_ends[k - 1] if k else 0)
-    return bool(n_rays < len(stack.old_corners))
+    return bool(2 * n_rays < len(stack.corners))
 
 
 @kernel(inner=True)
 def plant(lines: Any, before: Any, stack: Any, seeds: Any, options: Any, state: Any) -> None:
     """Put the next seed on the empty stack; the maps are those of its pattern."""
-    d = lines.dimension
+    d = _dimension(lines, stack)
     k, record = state[SEED], stack.records[0]
     first = seeds.facet_ends[k - 1] if k else 0
     first_ray = seeds.ray_ends[k - 1] if k else 0
     n, n_rays = seeds.facet_ends[k] - first, seeds.ray_ends[k] - first_ray
     for i in range(n):
         label = seeds.labels[first + i]
-        facet_row(lines, before, label, options.exact, stack.table, i)
+        facet_row(lines, before, label, options.exact, stack.table, i, d)
         stack.table_labels[i] = label
         stack.facets[i] = i + 1
     simple = 1
     for i in range(n_rays):
         for j in range(d):
-            stack.basis[j] = seeds.bases[first_ray + i, j]
-        meet(stack, d, seeds.signs[first_ray + i], 0, stack.corners, i)
+            stack.bases[i, j] = seeds.bases[first_ray + i, j]
+        meet(stack, d, i)
+        for c in range(d + 1):
+            stack.rays[i, c] *= seeds.signs[first_ray + i]
         if not options.exact:
-            stack.corners[i, d + 1] = options.tolerance
+            stack.rays[i, d + 1] = options.tolerance
+        stack.corners[i] = i
         stack.tags[i] = seeds.tight[first_ray + i]
         if bit_count(stack.tags[i] & FACET_BITS) != d:
             simple = 0
     record[N_CORNERS], record[CORNER_AT], record[CONFLICT_AT], record[PIECES_AT] = n_rays, 0, 0, 0
     record[N_FACETS], record[FACET_AT], record[TABLE_END], record[SIMPLE] = n, 0, n, simple
+    record[RAY_END] = n_rays
     state[TOP] = 1
     state[CORNERS] = n_rays
     state[FACETS] = n
     state[SEED] += 1
 
 
-@kernel(inner=True)
+@kernel(inner=True, inlined=True)
 def n_facets(record: Any) -> int:
     """Number of facets of a cell."""
     return int(record[N_FACETS])
 
 
-@kernel(inner=True)
+@kernel(inner=True, inlined=True)
 def facet_label(stack: Any, record: Any, i: int) -> int:
     """Label of a facet of a cell."""
     facet = stack.facets[record[FACET_AT] + i]
@@ -139,27 +175,169 @@ def facet_label(stack: Any, record: Any, i: int) -> int:
     return int(label if facet > 0 else -label)
 
 
-# --- on which sides of boundaries a cell lies -----------------------------------------------------
+# --- a cell enters a layer ------------------------------------------------------------------------
 
 
-@kernel(sums="fused", inner=True)
-def scan(lines: Any, before: Any, layer: int, stack: Any, record: Any, exact: bool) -> None:
+@kernel(inner=True)
+def start_layer(flat: Any, current: Any, layer: int, stack: Any, exact: bool, state: Any) -> None:
+    """Let the top cell enter `layer`: make its frame, and find the boundaries that cross it."""
+    lines, before = flat.lines, current.before
+    d = _dimension(lines, stack)
+    record = stack.records[state[TOP] - 1]
+    conflict, pattern = record[CONFLICT_AT], record[PIECES_AT]
+    begin = lines.row_start[layer]
+    width = lines.row_start[layer + 1] - begin
+    pieces = stack.patterns[pattern : pattern + width]
+    pieces[:] = 0
+    _own_rays(stack, record, state, d)
+    start, n = record[CORNER_AT], record[N_CORNERS]
+    first, last = lines.line_start[layer], lines.line_start[layer + 1]
+    state[TESTS] += n * (last - first)
+    plain = lines.plain[layer]
+    if plain:
+        _scan(lines, before, layer, stack, record, exact)
+    sides = stack.sides[SIDES]
+    size = 0
+    for line in range(first, last):
+        if plain and sides[line - first] != 0.0:
+            pieces[line - first] = sides[line - first] > 0.0
+            continue
+        row = lines.line_row[line]
+        if exact and _is_flat(before, row, d):
+            # Step 1, constant neurons: nothing was summed, bias and breakpoint are both floats.
+            pieces[row - begin] += before[d, row] > lines.line_at[line]
+            continue
+        _to_frame(lines, before, layer, line, size, stack, exact, d)
+        size += 1
+    stack.frame_sizes[layer] = size
+    for i in range(start, start + n):
+        _all_signs(stack, first, size, stack.corners[i], exact, d)
+        if exact:
+            _decide_all(flat, current, stack, first, size, stack.corners[i], d)
+    count, doubtful = 0, 0
+    for w in range((size + _WORD - 1) // _WORD):
+        _, above, below, known = _seen(stack, stack.corners, start, n, w)
+        for b in range(min(size - w * _WORD, _WORD)):
+            bit = ONE << np.uint64(b)
+            line = stack.frame_lines[first + w * _WORD + b]
+            if above & below & bit != NONE:
+                stack.conflicts[conflict + count] = line
+                count += 1
+            elif known & bit == NONE:
+                # A cell that comes from within the layer has facets on some of its boundaries.
+                side = 0
+                for i in range(record[N_FACETS]):
+                    label = facet_label(stack, record, i)
+                    if abs(label) == line + 1:
+                        side = label
+                if side > 0:
+                    pieces[lines.line_row[line] - begin] += 1
+                elif side == 0:
+                    stack.conflicts[conflict + count] = line
+                    count += 1
+                    doubtful = 1
+            elif above & bit != NONE:
+                pieces[lines.line_row[line] - begin] += 1
+    record[LAYER] = layer
+    record[N_CONFLICTS] = count
+    record[IN_DOUBT] = doubtful
+    state[CONFLICTS] = conflict + count
+    state[PATTERNS] = pattern + width
+
+
+@template
+def _is_flat(before: Any, row: int, d: int) -> bool:
+    """Whether nothing was added to a neuron's bias."""
+    flat = before[d + 1, row] == 0.0
+    for c in range(d):
+        flat = flat and before[c, row] == 0.0
+    return flat
+
+
+@kernel(inner=True, inlined=True)
+def _own_rays(stack: Any, record: Any, state: Any, d: int) -> None:
+    """Give the top cell rays of its own in the pool, right behind those of the cells below."""
+    base = stack.records[state[TOP] - 2, RAY_END] if state[TOP] > 1 else 0
+    start, n = record[CORNER_AT], record[N_CORNERS]
+    rays, bases, corners = stack.rays, stack.bases, stack.corners
+    rising = True
+    for i in range(start + 1, start + n):
+        rising = rising and corners[i] > corners[i - 1]
+    if not rising:
+        # Behind the cell's own rays there is room for as many.
+        for i in range(n):
+            _copy_ray(rays, bases, corners[start + i], record[RAY_END] + i, d)
+            corners[start + i] = record[RAY_END] + i
+    # The first ones go up, and the last of them first; the others go down. So none is lost.
+    up = 0
+    while up < n and corners[start + up] <= base + up:
+        up += 1
+    for i in range(up - 1, -1, -1):
+        _copy_ray(rays, bases, corners[start + i], base + i, d)
+        corners[start + i] = base + i
+    for i in range(up, n):
+        _copy_ray(rays, bases, corners[start + i], base + i, d)
+        corners[start + i] = base + i
+    record[RAY_END] = base + n
+
+
+@template
+def _copy_ray(rays: Any, bases: Any, at: int, to: int, d: int) -> None:
+    """Copy a ray within the pool."""
+    i, k = np.uint64(at), np.uint64(to)
+    for c in range(d + 2):
+        rays[k, c] = rays[i, c]
+    for c in range(d):
+        bases[k, c] = bases[i, c]
+
+
+@kernel(sums="fused", inner=True, inlined=True)
+def _scan(lines: Any, before: Any, layer: int, stack: Any, record: Any, exact: bool) -> None:
     """Fill ``stack.sides`` for a plain layer; 0 means that the neuron needs a closer look."""
-    d = lines.dimension
+    d = _dimension(lines, stack)
     start, n = record[CORNER_AT], record[N_CORNERS]
     begin, end = lines.row_start[layer], lines.row_start[layer + 1]
     width = end - begin
     low, high, value = stack.low[:width], stack.high[:width], stack.value[:width]
-    rays = stack.corners
+    rays = stack.rays
     eps = 0.0
     for i in range(start, start + n):
-        eps = max(eps, rays[i, d + 1])
-        x = rays[i, X]
+        error = rays[np.uint64(stack.corners[i]), d + 1]
+        eps = max(eps, error if error < 1.0 else np.inf)  # not a number is infinite, too
+    sides = stack.sides[SIDES, :width]
+    for r in range(width):
+        sides[r] = 0.0
+    if exact:
+        slack = lines.line_slack[lines.line_start[layer] :]
+        m = before[d + 1, begin:end]
+        for r in range(width):
+            sides[r] = m[r] + slack[r]
+    if d == 3:
+        for i in range(start, start + n, 4):
+            _reach_3(before, begin, rays, stack.corners, (start, i, start + n - 1), low, high)
+        a, b = before[0, begin:end], before[1, begin:end]
+        c, e = before[2, begin:end], before[3, begin:end]
+        for r in range(width):
+            size = abs(a[r]) + abs(b[r]) + abs(c[r]) + abs(e[r])
+            sides[r] = _side_of(low[r], high[r], size, sides[r], eps, d)
+        return
+    if d == 4:
+        for i in range(start, start + n, 4):
+            _reach_4(before, begin, rays, stack.corners, (start, i, start + n - 1), low, high)
+        a, b = before[0, begin:end], before[1, begin:end]
+        c, e, f = before[2, begin:end], before[3, begin:end], before[4, begin:end]
+        for r in range(width):
+            size = abs(a[r]) + abs(b[r]) + abs(c[r]) + abs(e[r]) + abs(f[r])
+            sides[r] = _side_of(low[r], high[r], size, sides[r], eps, d)
+        return
+    for i in range(start, start + n):
+        ray = stack.corners[i]
+        x = rays[ray, X]
         m = before[X, begin:end]
         for r in range(width):
             value[r] = m[r] * x
         for c in range(1, d + 1):
-            x = rays[i, c]
+            x = rays[ray, c]
             m = before[c, begin:end]
             for r in range(width):
                 value[r] += m[r] * x
@@ -177,325 +355,740 @@ def scan(lines: Any, before: Any, layer: int, stack: Any, record: Any, exact: bo
         m = before[c, begin:end]
         for r in range(width):
             value[r] += abs(m[r])
-    sides = stack.sides[SIDES, :width]
     for r in range(width):
-        sides[r] = 0.0
-    if exact:
-        slack = lines.line_slack[lines.line_start[layer] :]
-        m = before[d + 1, begin:end]
-        for r in range(width):
-            sides[r] = m[r] + slack[r]
-    for r in range(width):
-        # Step 3, written so that a value that is not a number counts as doubtful.
-        bound = sign_bound(value[r], sides[r], eps, d, cone_roundings(d))
-        sides[r] = (1.0 if low[r] > bound else 0.0) - (1.0 if high[r] < -bound else 0.0)
+        sides[r] = _side_of(low[r], high[r], value[r], sides[r], eps, d)
 
 
-@kernel(sums="fused", inner=True)
-def side(lines: Any, before: Any, line: int, rays: Any, start: int, n: int, exact: bool) -> int:
-    """On which sides of a boundary the rays of a cell lie, as a set of bits: steps 3 and 4."""
-    d = lines.dimension
-    row = lines.line_row[line]
-    last = before[d, row] - lines.line_at[line]
-    size = abs(last)
-    for c in range(d):
-        size += abs(before[c, row])
-    error = before[d + 1, row] + lines.line_slack[line] if exact else 0.0
-    seen = 0
-    for i in range(start, start + n):
-        s = last * rays[i, d]
-        for c in range(d):
-            s += before[c, row] * rays[i, c]
-        bound = sign_bound(size, error, rays[i, d + 1], d, cone_roundings(d))
-        if s > bound:
-            seen |= POSITIVE
-        elif s < -bound:
-            seen |= NEGATIVE
-        else:
-            seen |= DOUBTFUL
-        if seen & CROSSES == CROSSES:
-            return CROSSES
-    if seen & DOUBTFUL:
-        if not exact:
-            return seen & CROSSES
-        flat = before[d + 1, row] == 0.0
-        for c in range(d):
-            flat = flat and before[c, row] == 0.0
-        if flat:
-            # Step 1, constant neurons: nothing was summed, bias and breakpoint are both floats.
-            return POSITIVE if before[d, row] > lines.line_at[line] else NEGATIVE
-    return seen
+@template
+def _side_of(low: float, high: float, size: float, error: float, eps: float, d: int) -> float:
+    """On which side of a row values from `low` to `high` are: 1, -1, or 0 for neither.
 
-
-@kernel(sums="fused", inner=True)
-def signs(lines: Any, before: Any, line: int, stack: Any, start: int, n: int, exact: bool) -> int:
-    """Fill ``stack.values`` with a boundary's row at all rays: steps 3 and 4.
-
-    Returns the number of zeros (float arithmetic only), or -1 if a sign is in doubt.
+    Step 3, written so that a value that is not a number counts as doubtful.
     """
-    d = lines.dimension
-    row = lines.line_row[line]
-    rays, values = stack.corners, stack.values
-    last = before[d, row] - lines.line_at[line]
-    size = abs(last)
-    for c in range(d):
-        size += abs(before[c, row])
-    error = before[d + 1, row] + lines.line_slack[line] if exact else 0.0
-    zeros = 0
-    for i in range(n):
-        k = start + i
-        s = last * rays[k, d]
-        for c in range(d):
-            s += before[c, row] * rays[k, c]
-        bound = sign_bound(size, error, rays[k, d + 1], d, cone_roundings(d))
-        if not (s > bound or s < -bound):
+    bound = sign_bound(size, error, eps, d, cone_roundings(d))
+    return (1.0 if low > bound else 0.0) - (1.0 if high < -bound else 0.0)
+
+
+@template
+def _reach_3(
+    before: Any, begin: int, rays: Any, places: Any, some: Any, low: Any, high: Any
+) -> None:
+    """Let the lowest and highest values of rows include those at four more rays.
+
+    `some`: the first ray of the cell, the first of the four, and the last one of the cell.
+    """
+    start, i, last = some
+    n = len(low)
+    p, q = np.uint64(places[i]), np.uint64(places[min(i + 1, last)])
+    s, t = np.uint64(places[min(i + 2, last)]), np.uint64(places[min(i + 3, last)])
+    px, py, pz, pw = rays[p, 0], rays[p, 1], rays[p, 2], rays[p, 3]
+    qx, qy, qz, qw = rays[q, 0], rays[q, 1], rays[q, 2], rays[q, 3]
+    sx, sy, sz, sw = rays[s, 0], rays[s, 1], rays[s, 2], rays[s, 3]
+    tx, ty, tz, tw = rays[t, 0], rays[t, 1], rays[t, 2], rays[t, 3]
+    a, b = before[0, begin : begin + n], before[1, begin : begin + n]
+    c, e = before[2, begin : begin + n], before[3, begin : begin + n]
+    if i == start:
+        for r in range(n):
+            low[r] = np.inf
+            high[r] = -np.inf
+    for r in range(n):
+        x, y, z, w = a[r], b[r], c[r], e[r]
+        v0 = x * px + y * py + z * pz + w * pw
+        v1 = x * qx + y * qy + z * qz + w * qw
+        v2 = x * sx + y * sy + z * sz + w * sw
+        v3 = x * tx + y * ty + z * tz + w * tw
+        low[r], high[r] = _widened(low[r], high[r], v0, v1, v2, v3)
+
+
+@template
+def _reach_4(
+    before: Any, begin: int, rays: Any, places: Any, some: Any, low: Any, high: Any
+) -> None:
+    """The same in four dimensions."""
+    start, i, last = some
+    n = len(low)
+    p, q = np.uint64(places[i]), np.uint64(places[min(i + 1, last)])
+    s, t = np.uint64(places[min(i + 2, last)]), np.uint64(places[min(i + 3, last)])
+    px, py, pz, pu, pw = rays[p, 0], rays[p, 1], rays[p, 2], rays[p, 3], rays[p, 4]
+    qx, qy, qz, qu, qw = rays[q, 0], rays[q, 1], rays[q, 2], rays[q, 3], rays[q, 4]
+    sx, sy, sz, su, sw = rays[s, 0], rays[s, 1], rays[s, 2], rays[s, 3], rays[s, 4]
+    tx, ty, tz, tu, tw = rays[t, 0], rays[t, 1], rays[t, 2], rays[t, 3], rays[t, 4]
+    a, b = before[0, begin : begin + n], before[1, begin : begin + n]
+    c, e = before[2, begin : begin + n], before[3, begin : begin + n]
+    f = before[4, begin : begin + n]
+    if i == start:
+        for r in range(n):
+            low[r] = np.inf
+            high[r] = -np.inf
+    for r in range(n):
+        x, y, z, u, w = a[r], b[r], c[r], e[r], f[r]
+        v0 = x * px + y * py + z * pz + u * pu + w * pw
+        v1 = x * qx + y * qy + z * qz + u * qu + w * qw
+        v2 = x * sx + y * sy + z * sz + u * su + w * sw
+        v3 = x * tx + y * ty + z * tz + u * tu + w * tw
+        low[r], high[r] = _widened(low[r], high[r], v0, v1, v2, v3)
+
+
+@template
+def _widened(
+    low: float, high: float, a: float, b: float, c: float, d: float
+) -> tuple[float, float]:
+    """An interval that has four more numbers in it; without those that are no numbers."""
+    low1, high1 = (a, b) if a < b else (b, a)
+    low2, high2 = (c, d) if c < d else (d, c)
+    low3 = low1 if low1 < low2 else low2
+    high3 = high1 if high1 > high2 else high2
+    return (low3 if low3 < low else low), (high3 if high3 > high else high)
+
+
+@kernel(inner=True, inlined=True)
+def _to_frame(
+    lines: Any, before: Any, layer: int, line: int, place: int, stack: Any, exact: bool, d: int
+) -> None:
+    """Write the row of a boundary into the frame of its layer."""
+    at = lines.line_start[layer] + place
+    facet_row(lines, before, line + 1, exact, stack.frame, at, d)
+    weight = 1.0001
+    if not exact:
+        weight = 0.0
+        for c in range(d + 1):
+            weight += abs(stack.frame[at, c])
+        stack.frame[at, d + 1] = 0.0
+    stack.frame[at, d + 2] = weight
+    stack.frame_lines[at] = line
+    stack.places[line] = place
+
+
+@kernel(inner=True)
+def resume(flat: Any, current: Any, stack: Any, state: Any, exact: bool) -> None:
+    """Make the frames of the layers of all cells on the stack, and the bits of their rays.
+
+    The maps are those of the top cell, and so those of every layer with cells.
+    """
+    lines, before = flat.lines, current.before
+    d = _dimension(lines, stack)
+    k, used = 0, 0
+    while k < state[TOP]:
+        layer = stack.records[k, LAYER]
+        first, last = lines.line_start[layer], lines.line_start[layer + 1]
+        for line in range(first, last):
+            stack.places[line] = -1
+        size = 0
+        while k < state[TOP] and stack.records[k, LAYER] == layer:
+            record = stack.records[k]
+            for i in range(record[CONFLICT_AT], record[CONFLICT_AT] + record[N_CONFLICTS]):
+                line = stack.conflicts[i]
+                if stack.places[line] < 0:
+                    _to_frame(lines, before, layer, line, size, stack, exact, d)
+                    size += 1
+            k += 1
+        stack.frame_sizes[layer] = size
+        end = stack.records[k - 1, RAY_END]
+        for ray in range(used, end):
+            _all_signs(stack, first, size, ray, exact, d)
             if exact:
-                return -1
-            s = 0.0
-            zeros += 1
-        values[i] = s
-    return zeros
+                _decide_all(flat, current, stack, first, size, ray, d)
+        used = end
+
+
+# --- on which sides of boundaries rays lie --------------------------------------------------------
+
+
+@template
+def _row_value(rows: Any, at: int, rays: Any, ray: int, d: int) -> float:
+    """A row's value at a ray."""
+    i, k = np.uint64(at), np.uint64(ray)
+    s = rows[i, d] * rays[k, d]
+    for c in range(d):
+        s += rows[i, c] * rays[k, c]
+    return s
+
+
+@kernel(sums="fused", inner=True, inlined=True)
+def _all_signs(stack: Any, first: int, size: int, ray: int, exact: bool, d: int) -> None:
+    """Fill the bits of a ray for all boundaries of a frame, which begins at `first`: step 3."""
+    frame, rays, bits = stack.frame, stack.rays, stack.bits
+    eps = rays[ray, d + 1]
+    for w in range((size + _WORD - 1) // _WORD):
+        above, below, every = NONE, NONE, NONE
+        for b in range(min(size - w * _WORD, _WORD)):
+            at = first + w * _WORD + b
+            s = _row_value(frame, at, rays, ray, d)
+            bound = unit_sign_bound(frame[at, d + 2], frame[at, d + 1], eps, d)
+            place = np.uint64(b)
+            above |= (ONE if s > bound else NONE) << place
+            below |= (ONE if s < -bound else NONE) << place
+            every |= ONE << place
+        bits[ray, BIT_WORDS * w + POSITIVE_BITS] = above
+        bits[ray, BIT_WORDS * w + NEGATIVE_BITS] = below
+        bits[ray, BIT_WORDS * w + ZERO_BITS] = NONE if exact else every & ~(above | below)
+
+
+@kernel(sums="fused", inner=True, inlined=True)
+def _signs(stack: Any, first: int, asked: Any, ray: int, d: int) -> Any:
+    """On which sides of some boundaries, a word of bits from row `first` on, a ray lies: step 3.
+
+    Returns the bits of those on whose positive, and on whose negative side it surely lies.
+    """
+    frame, rays = stack.frame, stack.rays
+    eps = rays[ray, d + 1]
+    above, below = NONE, NONE
+    while asked != NONE:
+        b = lowest_bit(asked)
+        bit = asked & (~asked + ONE)
+        asked ^= bit
+        at = first + b
+        s = _row_value(frame, at, rays, ray, d)
+        bound = unit_sign_bound(frame[at, d + 2], frame[at, d + 1], eps, d)
+        if s > bound:
+            above |= bit
+        elif s < -bound:
+            below |= bit
+    return above, below
+
+
+@kernel(inner=True)
+def _decide_all(
+    flat: Any, current: Any, stack: Any, first: int, size: int, ray: int, d: int
+) -> None:
+    """Find the sides of boundaries of a frame on which a ray lies that float64 left in doubt."""
+    bits = stack.bits
+    for w in range((size + _WORD - 1) // _WORD):
+        k = BIT_WORDS * w
+        rest = _ALL
+        if size < (w + 1) * _WORD:
+            rest = (ONE << np.uint64(size - w * _WORD)) - ONE
+        rest &= ~(bits[ray, k + POSITIVE_BITS] | bits[ray, k + NEGATIVE_BITS])
+        if rest != NONE:
+            more, less, zero = _decide(flat, current, stack, first + w * _WORD, rest, ray, d)
+            bits[ray, k + POSITIVE_BITS] |= more
+            bits[ray, k + NEGATIVE_BITS] |= less
+            bits[ray, k + ZERO_BITS] = zero
+
+
+@kernel(inner=True)
+def _decide(flat: Any, current: Any, stack: Any, first: int, asked: Any, ray: int, d: int) -> Any:
+    """The same as `_signs`, and those that it lies on, with as many digits as it takes: steps 6, 7.
+
+    What is in none of the three words is still in doubt.
+    """
+    above, below, on = NONE, NONE, NONE
+    turn = _fine_ray(flat.lines, current, stack, ray, d)
+    if turn == 0:
+        return above, below, on
+    while asked != NONE:
+        b = lowest_bit(asked)
+        bit = asked & (~asked + ONE)
+        asked ^= bit
+        sign = fine_sign(flat, current, stack.fine, stack.frame_lines[first + b])
+        if sign == 0:
+            on |= bit
+        elif sign == turn:
+            above |= bit
+        elif sign == -turn:
+            below |= bit
+    return above, below, on
+
+
+@kernel(inner=True)
+def _fine_ray(lines: Any, current: Any, stack: Any, ray: int, d: int) -> int:
+    """Work out where the facets of a ray's basis meet, with twice the digits.
+
+    Returns 1 if that is the ray, -1 if it is its opposite, 0 if that is in doubt.
+    """
+    fine, rays = stack.fine, stack.rays
+    for j in range(d):
+        fine.facets[j] = stack.table_labels[stack.bases[ray, j]]
+    fine_corner(lines, current, fine)
+    size, wrong, length, value = 0.0, 0.0, 0.0, 0.0
+    for c in range(d + 1):
+        x = fine.corner[HIGH, c]
+        size += abs(x)
+        wrong = max(wrong, fine.corner[BOUND, c])
+        length += abs(rays[ray, c])
+        value += x * rays[ray, c]
+    # Two vectors of which one is a multiple of the other, each off by less than a hundredth.
+    if not (wrong * (d + 1) < 0.01 * size and rays[ray, d + 1] * (d + 1) < 0.01 * length):
+        return 0
+    return 1 if value > 0.0 else -1
+
+
+@template
+def _between(
+    p_above: Any, p_below: Any, p_zero: Any, q_above: Any, q_below: Any, q_zero: Any
+) -> Any:
+    """Sides of all points between two rays that follow from those of the rays: step 4."""
+    above = p_above & (q_above | q_zero) | p_zero & q_above
+    below = p_below & (q_below | q_zero) | p_zero & q_below
+    return above, below, p_zero & q_zero
+
+
+@template
+def _seen(stack: Any, places: Any, start: int, n: int, w: int) -> Any:
+    """What rays know of a word of boundaries.
+
+    Those with all rays above, or all below; with rays above; with rays below; known for all rays.
+    """
+    bits = stack.bits
+    above, below, all_above, all_below, known = NONE, NONE, _ALL, _ALL, _ALL
+    word = np.uint64(BIT_WORDS * w)
+    for i in range(start, start + n):
+        ray = np.uint64(places[np.uint64(i)])
+        a = bits[ray, word + np.uint64(POSITIVE_BITS)]
+        b = bits[ray, word + np.uint64(NEGATIVE_BITS)]
+        z = bits[ray, word + np.uint64(ZERO_BITS)]
+        above |= a
+        below |= b
+        all_above &= a
+        all_below &= b
+        known &= a | b | z
+    return (all_above, all_below), above, below, known
 
 
 # --- cutting a cell in two ------------------------------------------------------------------------
 
 
 @kernel(inner=True)
-def split(lines: Any, before: Any, stack: Any, options: Any, state: Any) -> bool:
-    """Cut the top cell by the last boundary of its conflict list; False if there is no room."""
-    d, exact, top = lines.dimension, options.exact, state[TOP] - 1
+def split(flat: Any, current: Any, stack: Any, options: Any, state: Any) -> bool:
+    """Cut the top cell by the last boundary of its conflict list; False if there is no room.
+
+    Where only the number of regions is wanted, the last layer's are counted without cutting.
+    """
+    lines = flat.lines
+    d, exact, top = _dimension(lines, stack), options.exact, state[TOP] - 1
     record, other = stack.records[top], stack.records[top + 1]
     layer, start, n = record[LAYER], record[CORNER_AT], record[N_CORNERS]
     conflict, count, at = record[CONFLICT_AT], record[N_CONFLICTS], record[PIECES_AT]
-    new = record[TABLE_END]
+    new, end = record[TABLE_END], record[RAY_END]
+    first = lines.line_start[layer]
+    # In the pool: new rays, and twice those of a half that enters the next layer.
     if (
-        n > len(stack.old_corners)
-        or state[FACETS] + FACET_ROOM > len(stack.facets)
-        or new + 1 > len(stack.table)
+        state[FACETS] + FACET_ROOM > len(stack.facets)
+        or new + _WORD > len(stack.table)
+        or end + 4 * n > len(stack.rays)
     ):
         return False
+    if layer == lines.depth and not options.store and count <= _MOST_COUNTED:
+        found = _count_regions(lines, stack, record, exact, options.tolerance, d)
+        if found == _NO_ROOM:
+            return False
+        if found > 0:
+            state[COUNT] += found - 1
+            record[N_CONFLICTS] = 0
+            return True
     begin = lines.row_start[layer]
     width = lines.row_start[layer + 1] - begin
     line = stack.conflicts[conflict + count - 1]
-    neuron = lines.line_row[line] - begin
+    neuron, place = lines.line_row[line] - begin, stack.places[line]
     state[TESTS] += n
-    zeros = signs(lines, before, line, stack, start, n, exact)
-    if zeros < 0:
+    np_, nn, on = _sort_rays(stack, record, place)
+    if np_ + nn + on < n:
         record[IN_DOUBT] = 1
         return True
-    for i in range(n):
-        for c in range(d + 2):
-            stack.old_corners[i, c] = stack.corners[start + i, c]
-        stack.old_tags[i] = stack.tags[start + i]
-    facet_row(lines, before, line + 1, exact, stack.table, new)
+    if np_ == 0 or nn == 0:
+        # In float arithmetic rounding made nonsense of a boundary that barely touches the cell: it
+        # does not cross.
+        stack.patterns[at + neuron] += np_ > 0
+        record[N_CONFLICTS] = count - 1
+        state[CONFLICTS] -= 1
+        return True
+    for c in range(d + 2):
+        stack.table[new, c] = stack.frame[first + place, c]
     stack.table_labels[new] = line + 1
-    made = _cut_edges(stack, record, new, d, options)
+    made = _cut_edges(flat, current, stack, record, (np_, nn, place), options, d)
     if made == _DOUBT:
         record[IN_DOUBT] = 1
         return True
-    if made == _NO_ROOM or start + 2 * (n + made) > len(stack.corners):
+    total = np_ + nn + 2 * (on + made)
+    if (
+        made == _NO_ROOM
+        or start + total > len(stack.corners)
+        or end + made + 2 * (max(np_, nn) + on + made) > len(stack.rays)
+    ):
         return False
     state[SPLITS] += 1
     facets_n, facet_at = record[N_FACETS], record[FACET_AT]
     bit = ONE << np.uint64(facets_n)
-    np_ = _write_half(stack, n, made, 1.0, start, bit, d)
-    nn = _write_half(stack, n, made, -1.0, start + np_, bit, d)
+    to = _write_half(stack, (stack.old_corners, stack.old_tags), (np_, on, made, end), start, bit)
+    _write_half(stack, (stack.low_corners, stack.low_tags), (nn, on, made, end), to, bit)
+    facets = stack.facets
     for f in range(facets_n):
-        stack.facets[facet_at + facets_n + 1 + f] = stack.facets[facet_at + f]
-    stack.facets[facet_at + facets_n] = new + 1
-    stack.facets[facet_at + 2 * facets_n + 1] = -(new + 1)
+        facets[facet_at + facets_n + 1 + f] = facets[facet_at + f]
+    facets[facet_at + facets_n] = new + 1
+    facets[facet_at + 2 * facets_n + 1] = -(new + 1)
     keep = options.store or layer < lines.depth
     if keep:
         for j in range(width):
             stack.patterns[at + width + j] = stack.patterns[at + j]
         stack.patterns[at + neuron] += 1
-    _hand_down(lines, before, stack, (np_, nn, made, zeros), keep, exact, state)
-    record[N_CORNERS], other[N_CORNERS] = np_, nn
-    other[LAYER], other[CORNER_AT], other[PIECES_AT] = layer, start + np_, at + width
+    _hand_down(lines, stack, (np_, nn, on, made), keep, state)
+    record[N_CORNERS], other[N_CORNERS] = np_ + on + made, nn + on + made
+    other[LAYER], other[CORNER_AT], other[PIECES_AT] = layer, to, at + width
     record[N_FACETS] = other[N_FACETS] = facets_n + 1
     other[FACET_AT] = facet_at + facets_n + 1
     record[TABLE_END] = other[TABLE_END] = new + 1
-    if zeros:
+    record[RAY_END] = other[RAY_END] = end + made
+    if on:
         record[SIMPLE] = 0
     other[SIMPLE] = record[SIMPLE]
     if facets_n + 1 >= MOST_FACETS:
-        compress(stack, record, d)
-        compress(stack, other, d)
+        compress(stack.tags, facets, record, d)
+        compress(stack.tags, facets, other, d)
     state[TOP] += 1
-    state[CORNERS] = start + np_ + nn
+    state[CORNERS] = start + total
     state[PATTERNS] = at + 2 * width
     state[FACETS] = facet_at + 2 * facets_n + 2
     return True
 
 
-@kernel(inner=True)
-def _cut_edges(stack: Any, record: Any, new: int, d: int, options: Any) -> int:
-    """Write the rays where the new facet (place in the table) cuts edges of the cell: step 2.
+@kernel(inner=True, inlined=True)
+def _sort_rays(stack: Any, record: Any, place: int) -> tuple[int, int, int]:
+    """Sort the rays of a cell into those above a boundary of the frame, below, and on it."""
+    start, n = record[CORNER_AT], record[N_CORNERS]
+    word, shift = np.uint64(BIT_WORDS * (place // _WORD)), np.uint64(place % _WORD)
+    bits, corners, tags = stack.bits, stack.corners, stack.tags
+    np_, nn, on = 0, 0, 0
+    for k in range(start, start + n):
+        i = np.uint64(k)
+        ray = corners[i]
+        at = np.uint64(ray)
+        # Each is written to both lists, and stays in the one whose length grows.
+        above = (bits[at, word + np.uint64(POSITIVE_BITS)] >> shift) & ONE
+        below = (bits[at, word + np.uint64(NEGATIVE_BITS)] >> shift) & ONE
+        stack.old_corners[np.uint64(np_)] = ray
+        stack.old_tags[np.uint64(np_)] = tags[i]
+        stack.low_corners[np.uint64(nn)] = ray
+        stack.low_tags[np.uint64(nn)] = tags[i]
+        np_ += np.int64(above)
+        nn += np.int64(below)
+        if above | below == NONE and (bits[at, word + np.uint64(ZERO_BITS)] >> shift) & ONE != NONE:
+            stack.on_corners[on] = ray
+            stack.on_tags[on] = tags[i]
+            on += 1
+    return np_, nn, on
 
-    Returns their number, or `_DOUBT`, or `_NO_ROOM`: no room, or no time.
+
+@kernel(inner=True)
+def _cut_edges(
+    flat: Any, current: Any, stack: Any, record: Any, cut: Any, options: Any, d: int
+) -> int:
+    """Write the rays where the new facet cuts edges of the cell: step 2.
+
+    `cut`: how many rays lie above and below, and the place of the boundary in the frame. Returns
+    the number of new rays, or `_DOUBT`, or `_NO_ROOM`: no room, or no time.
     """
+    np_, nn, place = cut
     n, exact = record[N_CORNERS], options.exact
-    old, tight, values = stack.old_corners, stack.old_tags, stack.values
-    rays, new_tight = stack.new_corners, stack.new_tags
-    facets, at = stack.facets, record[FACET_AT]
-    basis = stack.basis
+    end, first = record[RAY_END], flat.lines.line_start[record[LAYER]]
+    above, high = stack.old_corners, stack.old_tags
+    below, low = stack.low_corners, stack.low_tags
+    tags, start = stack.tags, record[CORNER_AT]
     simple = record[SIMPLE] != 0
-    count = 0
-    for i in range(n):
-        if not values[i] > 0.0:
-            continue
+    words = (stack.frame_sizes[record[LAYER]] + _WORD - 1) // _WORD
+    for w in range(words):
+        stack.masks[MASK_OPEN, w] = NONE
+    for k in range(record[CONFLICT_AT], record[CONFLICT_AT] + record[N_CONFLICTS] - 1):
+        other = stack.places[stack.conflicts[k]]
+        stack.masks[MASK_OPEN, other // _WORD] |= ONE << np.uint64(other % _WORD)
+    made = 0
+    for i in range(np_):
         if is_set(stack.halt):
             return _NO_ROOM
-        for j in range(n):
-            if not values[j] < 0.0 or not _neighbours(tight, n, i, j, d, simple):
+        for j in range(nn):
+            common = high[i] & low[j]
+            if bit_count(common & FACET_BITS) < d - 1:
                 continue
-            if count >= len(rays):
+            if not simple and not _neighbours(tags, start, n, common):
+                continue
+            ray = end + made
+            if ray >= len(stack.rays):
                 return _NO_ROOM
-            common = tight[i] & tight[j]
-            new_tight[count] = common
+            stack.new_tags[made] = common
             if exact:
-                bits = common & FACET_BITS
-                for k in range(d - 1):
-                    basis[k] = abs(facets[at + lowest_bit(bits)]) - 1
-                    bits &= bits - ONE
-                basis[d - 1] = new
-                # The sign of the corner: a facet of ray j that is not one of ray i is positive on
-                # the edge between them.
-                apart = tight[j] & ~tight[i] & FACET_BITS
-                facet = facets[at + lowest_bit(apart)]
-                if not meet(stack, d, 0.0, facet, rays, count):
+                if not _basis(stack, record, common, simple, ray, d):
+                    return _DOUBT
+                meet(stack, d, ray)
+                # A facet of ray j that is not one of ray i is positive on the edge between them.
+                apart = low[j] & ~high[i] & FACET_BITS
+                facet = stack.facets[record[FACET_AT] + lowest_bit(apart)]
+                if not _orient(stack, ray, common, facet, d) and not _fine_meet(
+                    flat, current, stack, ray, facet, d
+                ):
                     return _DOUBT
             else:
-                a, b = values[i], -values[j]
-                size = 0.0
-                for c in range(d + 1):
-                    x = b * old[i, c] + a * old[j, c]
-                    rays[count, c] = x
-                    size += abs(x)
-                for c in range(d + 1):
-                    rays[count, c] /= size
-                rays[count, d + 1] = options.tolerance
-            count += 1
-    return count
+                _blend(stack, first + place, above[i], below[j], ray, options.tolerance, d)
+            _inherit(flat, current, stack, first, words, (above[i], below[j], ray), exact, d)
+            made += 1
+    return made
 
 
-@kernel(inner=True)
-def _neighbours(tight: Any, n: int, i: int, j: int, d: int, simple: bool) -> bool:
-    """Whether two rays of a cell span a face of dimension two."""
-    common = tight[i] & tight[j]
-    if bit_count(common & FACET_BITS) < d - 1:
-        return False
-    if simple:
+@template
+def _neighbours(tags: Any, start: int, n: int, common: Any) -> bool:
+    """Whether no third ray lies on all facets that two rays share."""
+    on = 0
+    for k in range(start, start + n):
+        on += tags[k] & common == common
+    return on == 2
+
+
+@kernel(inner=True, inlined=True)
+def _basis(stack: Any, record: Any, common: Any, simple: bool, ray: int, d: int) -> bool:
+    """Choose d - 1 of the facets on an edge, and the new one, as the basis of the ray there.
+
+    Where more facets than that contain the edge, independent ones are chosen: False if none are
+    found. Whether they are is for `meet` to prove.
+    """
+    facets, at, bases = stack.facets, record[FACET_AT], stack.bases
+    bits = common & FACET_BITS
+    bases[ray, d - 1] = record[TABLE_END]
+    if simple or bit_count(bits) == d - 1:
+        for k in range(d - 1):
+            bases[ray, k] = abs(facets[at + lowest_bit(bits)]) - 1
+            bits &= bits - ONE
         return True
-    for k in range(n):
-        if k != i and k != j and tight[k] & common == common:
-            return False
+    rows = stack.pivots
+    count = 1
+    for c in range(d + 1):
+        rows[0, c] = stack.table[record[TABLE_END], c]
+    while bits != NONE:
+        place = abs(facets[at + lowest_bit(bits)]) - 1
+        bits &= bits - ONE
+        for c in range(d + 1):
+            rows[count, c] = stack.table[place, c]
+        rows[count, d + 1] = place
+        count += 1
+    # The row that is farthest from those chosen, again and again; the first one is the cut's.
+    pivot = 0
+    for k in range(d):
+        if k > 0:
+            largest = 0.0
+            for r in range(k, count):
+                square = 0.0
+                for c in range(d + 1):
+                    square += rows[r, c] * rows[r, c]
+                if square > largest:
+                    pivot, largest = r, square
+            if not largest > 0.0:
+                return False
+            bases[ray, k - 1] = int(rows[pivot, d + 1])
+            for c in range(d + 2):
+                rows[k, c], rows[pivot, c] = rows[pivot, c], rows[k, c]
+        square = 0.0
+        for c in range(d + 1):
+            square += rows[k, c] * rows[k, c]
+        for r in range(k + 1, count):
+            share = 0.0
+            for c in range(d + 1):
+                share += rows[k, c] * rows[r, c]
+            share /= square
+            for c in range(d + 1):
+                rows[r, c] -= share * rows[k, c]
     return True
 
 
 @kernel(inner=True)
-def _write_half(stack: Any, n: int, made: int, sign: float, to: int, bit: Any, d: int) -> int:
-    """Write the rays of one half: those on its side, those on the cut, the new ones."""
-    rays, tight, values = stack.corners, stack.tags, stack.values
-    k = to
-    for i in range(n):
-        if values[i] * sign >= 0.0:
-            for c in range(d + 2):
-                rays[k, c] = stack.old_corners[i, c]
-            tight[k] = stack.old_tags[i] | (bit if values[i] == 0.0 else NONE)
-            k += 1
-    for i in range(made):
-        for c in range(d + 2):
-            rays[k, c] = stack.new_corners[i, c]
-        tight[k] = stack.new_tags[i] | bit
-        k += 1
-    return k - to
+def _blend(stack: Any, row: int, p: int, q: int, ray: int, tolerance: float, d: int) -> None:
+    """Write the ray between two others where a row of the frame is 0: float arithmetic."""
+    rays = stack.rays
+    a = _row_value(stack.frame, row, rays, p, d)
+    b = -_row_value(stack.frame, row, rays, q, d)
+    size = 0.0
+    for c in range(d + 1):
+        x = b * rays[p, c] + a * rays[q, c]
+        rays[ray, c] = x
+        size += abs(x)
+    factor = 1.0 / size
+    for c in range(d + 1):
+        rays[ray, c] *= factor
+    rays[ray, d + 1] = tolerance
 
 
-@kernel(inner=True)
-def _hand_down(
-    lines: Any, before: Any, stack: Any, sizes: Any, keep: bool, exact: bool, state: Any
+@template
+def _inherit(
+    flat: Any, current: Any, stack: Any, first: int, words: int, places: Any, exact: bool, d: int
 ) -> None:
+    """Fill the bits of a new ray between two others, for all boundaries that are open.
+
+    `places`: of the two rays, and of the new one.
+    """
+    bits = stack.bits
+    p, q, ray = places
+    i, j, to = np.uint64(p), np.uint64(q), np.uint64(ray)
+    for w in range(words):
+        k = np.uint64(BIT_WORDS * w)
+        above_at, below_at = k + np.uint64(POSITIVE_BITS), k + np.uint64(NEGATIVE_BITS)
+        zero_at = k + np.uint64(ZERO_BITS)
+        above, below, zero = _between(
+            bits[i, above_at],
+            bits[i, below_at],
+            bits[i, zero_at],
+            bits[j, above_at],
+            bits[j, below_at],
+            bits[j, zero_at],
+        )
+        rest = stack.masks[MASK_OPEN, w] & ~(above | below | zero)
+        if rest != NONE:
+            more, less = _signs(stack, first + w * _WORD, rest, ray, d)
+            above |= more
+            below |= less
+            rest &= ~(more | less)
+            if not exact:
+                zero |= rest
+            elif rest != NONE:
+                at = first + w * _WORD
+                more, less, on = _decide(flat, current, stack, at, rest, ray, d)
+                above |= more
+                below |= less
+                zero |= on
+        bits[to, above_at] = above
+        bits[to, below_at] = below
+        bits[to, zero_at] = zero
+
+
+@template
+def _write_half(stack: Any, side: Any, sizes: Any, to: int, bit: Any) -> int:
+    """Write the rays of one half: those on its side, those on the cut, the new ones."""
+    corners, tags = stack.corners, stack.tags
+    places, on_facets = side
+    n, on, made, end = sizes
+    for i in range(n):
+        corners[to + i] = places[i]
+        tags[to + i] = on_facets[i]
+    for i in range(on):
+        corners[to + n + i] = stack.on_corners[i]
+        tags[to + n + i] = stack.on_tags[i] | bit
+    for i in range(made):
+        corners[to + n + on + i] = end + i
+        tags[to + n + on + i] = stack.new_tags[i] | bit
+    return to + n + on + made
+
+
+@kernel(inner=True, inlined=True)
+def _hand_down(lines: Any, stack: Any, sizes: Any, keep: bool, state: Any) -> None:
     """Make the conflict lists of the two halves of the top cell.
 
-    `sizes`: the numbers of rays of the halves, of new rays, and of old rays on the cut.
+    `sizes`: the numbers of rays above and below the cut, on it, and of new ones.
     """
     record, other = stack.records[state[TOP] - 1], stack.records[state[TOP]]
     layer, start, at = record[LAYER], record[CORNER_AT], record[PIECES_AT]
     conflict, count = record[CONFLICT_AT], record[N_CONFLICTS]
     begin = lines.row_start[layer]
     width = lines.row_start[layer + 1] - begin
-    rays, conflicts, handed_on = stack.corners, stack.conflicts, stack.handed
-    np_, nn, made, zeros = sizes
+    conflicts, handed_on, masks = stack.conflicts, stack.handed, stack.masks
+    np_, nn, on, made = sizes
+    doubtful_p, doubtful_n = NONE, NONE
+    for w in range((stack.frame_sizes[layer] + _WORD - 1) // _WORD):
+        is_open = masks[MASK_OPEN, w]
+        _, above, below, known = _seen(stack, stack.old_corners, 0, np_, w)
+        _, above_n, below_n, known_n = _seen(stack, stack.low_corners, 0, nn, w)
+        # The rays of the cut, which belong to both halves.
+        cut, above_c, below_c, known_c = _seen(stack, stack.corners, start + np_, on + made, w)
+        above, below, known = above | above_c, below | below_c, known & known_c
+        above_n, below_n, known_n = above_n | above_c, below_n | below_c, known_n & known_c
+        crosses, crosses_n = above & below, above_n & below_n
+        # Step 4: a boundary that crosses the whole cell but not the cut crosses exactly one of the
+        # halves, and the other one lies on the side of the cut.
+        sure = (cut[0] | cut[1]) & is_open
+        sure_p, sure_n = sure & crosses_n, sure & crosses
+        doubt = is_open & ~(crosses | known | sure_p)
+        doubt_n = is_open & ~(crosses_n | known_n | sure_n)
+        doubtful_p |= doubt
+        doubtful_n |= doubt_n
+        masks[MASK_KEPT, w] = crosses & is_open | doubt
+        masks[MASK_KEPT_N, w] = crosses_n & is_open | doubt_n
+        masks[MASK_ABOVE, w] = above
+        masks[MASK_ABOVE_N, w] = above_n
     kept, handed = 0, 0
-    doubtful_p, doubtful_n = 0, 0
     for k in range(count - 1):
         line = conflicts[conflict + k]
-        # With old rays on the cut (float arithmetic only) the new ones are not all of it.
-        ends = 0
-        if zeros == 0:
-            ends = side(lines, before, line, rays, start + np_ - made, made, exact)
-        if ends == CROSSES:
-            seen = seen_n = CROSSES
-        elif ends in (POSITIVE, NEGATIVE):
-            # Step 4: the boundary crosses the whole cell but not the cut, so exactly one of the
-            # halves, and the other one lies on the side of the cut.
-            seen = ends | side(lines, before, line, rays, start, np_ - made, exact)
-            if seen & CROSSES == CROSSES:
-                seen_n = ends
-            else:
-                seen, seen_n = ends, CROSSES
-        else:
-            seen = side(lines, before, line, rays, start, np_, exact)
-            seen_n = side(lines, before, line, rays, start + np_, nn, exact)
-        if seen & CROSSES == CROSSES or seen & DOUBTFUL:
+        place = stack.places[line]
+        w, shift = place // _WORD, np.uint64(place % _WORD)
+        if (masks[MASK_KEPT, w] >> shift) & ONE != NONE:
             conflicts[conflict + kept] = line
             kept += 1
-            doubtful_p |= seen & CROSSES != CROSSES
-        elif seen == POSITIVE and keep:
+        elif keep and (masks[MASK_ABOVE, w] >> shift) & ONE != NONE:
             stack.patterns[at + lines.line_row[line] - begin] += 1
-        if seen_n & CROSSES == CROSSES or seen_n & DOUBTFUL:
+        if (masks[MASK_KEPT_N, w] >> shift) & ONE != NONE:
             handed_on[handed] = line
             handed += 1
-            doubtful_n |= seen_n & CROSSES != CROSSES
-        elif seen_n == POSITIVE and keep:
+        elif keep and (masks[MASK_ABOVE_N, w] >> shift) & ONE != NONE:
             stack.patterns[at + width + lines.line_row[line] - begin] += 1
     for k in range(handed):
         conflicts[conflict + kept + k] = handed_on[k]
-    record[N_CONFLICTS], record[IN_DOUBT] = kept, int(doubtful_p)
-    other[N_CONFLICTS], other[CONFLICT_AT], other[IN_DOUBT] = (
-        handed,
-        conflict + kept,
-        int(doubtful_n),
-    )
+    record[N_CONFLICTS], record[IN_DOUBT] = kept, int(doubtful_p != NONE)
+    other[N_CONFLICTS], other[IN_DOUBT] = handed, int(doubtful_n != NONE)
+    other[CONFLICT_AT] = conflict + kept
     state[CONFLICTS] = conflict + kept + handed
 
 
 @kernel(inner=True)
-def compress(stack: Any, record: Any, d: int) -> None:
+def compress(tags: Any, facets: Any, record: Any, d: int) -> None:
     """Forget facets that too few rays lie on, and renumber the bits."""
     n, start = record[N_CORNERS], record[CORNER_AT]
     count, at = record[N_FACETS], record[FACET_AT]
-    tight, facets = stack.tags, stack.facets
     kept = 0
+    if record[SIMPLE] != 0:
+        # A simple cell has a facet wherever a ray lies on it.
+        used = NONE
+        for i in range(start, start + n):
+            used |= tags[np.uint64(i)]
+        used &= FACET_BITS
+        record[N_FACETS] = bit_count(used)
+        if record[N_FACETS] >= MOST_FACETS:
+            record[IN_DOUBT] = 1
+        if record[N_FACETS] == count:
+            return
+        for k in range(start, start + n):
+            i = np.uint64(k)
+            on, new = tags[i] & FACET_BITS, tags[i] & INFINITE
+            while on != NONE:
+                below = used & ((on & (~on + ONE)) - ONE)
+                new |= ONE << np.uint64(bit_count(below))
+                on &= on - ONE
+            tags[i] = new
+        while used != NONE:
+            facets[np.uint64(at + kept)] = facets[np.uint64(at + lowest_bit(used))]
+            used &= used - ONE
+            kept += 1
+        return
     for f in range(count):
         old = ONE << np.uint64(f)
-        on = 0
-        for i in range(start, start + n):
-            on += tight[i] & old != NONE
-        keep = on >= d
+        keep = _is_facet(tags, start, n, f, d)
         new = ONE << np.uint64(kept)
         for i in range(start, start + n):
-            was = tight[i] & old != NONE
-            tight[i] &= ~old
+            was = tags[i] & old != NONE
+            tags[i] &= ~old
             if keep and was:
-                tight[i] |= new
+                tags[i] |= new
         if keep:
             facets[at + kept] = facets[at + f]
             kept += 1
     record[N_FACETS] = kept
     if kept >= MOST_FACETS:
         record[IN_DOUBT] = 1
+
+
+@kernel(inner=True)
+def _is_facet(tags: Any, start: int, n: int, f: int, d: int) -> bool:
+    """Whether the rays on an inequality span a facet: no other one has all of them and more."""
+    bit = ONE << np.uint64(f)
+    on, common = 0, FACET_BITS
+    for i in range(start, start + n):
+        if tags[i] & bit != NONE:
+            on += 1
+            common &= tags[i]
+    if on < d:
+        return False
+    common &= ~bit
+    while common != NONE:
+        other = common & (~common + ONE)
+        common ^= other
+        count = 0
+        for i in range(start, start + n):
+            count += tags[i] & other != NONE
+        if count > on or other < bit:
+            return False
+    return True
 
 
 @template
@@ -510,17 +1103,190 @@ def is_halted(stack: Any) -> bool:
     return is_set(stack.halt)
 
 
+# --- counting the regions of a cell ---------------------------------------------------------------
+
+
+@kernel(inner=True, inlined=True)
+def _count_regions(
+    lines: Any, stack: Any, record: Any, exact: bool, tolerance: float, d: int
+) -> int:
+    """How many regions the boundaries that cross a simple cell make of it: step 4.
+
+    It is the number of all intersections of boundaries that meet the cell, the cell itself
+    included: a boundary adds as many regions as the others make of its section with the cell, and
+    so on down to sections that are segments. Returns 0 where that is not sure, or `_NO_ROOM`.
+    """
+    layer, n, start = record[LAYER], record[N_CORNERS], record[CORNER_AT]
+    first, end, table_end = lines.line_start[layer], record[RAY_END], record[TABLE_END]
+    if record[SIMPLE] == 0 or stack.frame_sizes[layer] > _WORD:
+        return 0
+    if n > len(stack.section_at):
+        return _NO_ROOM
+    bits, tags, at = stack.section_bits, stack.section_tags, stack.section_at
+    opened = NONE
+    for k in range(record[CONFLICT_AT], record[CONFLICT_AT] + record[N_CONFLICTS]):
+        place = stack.places[stack.conflicts[k]]
+        opened |= ONE << np.uint64(place)
+        for c in range(d + 2):
+            stack.table[table_end + place, c] = stack.frame[first + place, c]
+    if d == 1:
+        return 0
+    for i in range(n):
+        ray = stack.corners[start + i]
+        at[i] = ray
+        tags[i] = stack.tags[start + i]
+        bits[i, POSITIVE_BITS] = stack.bits[ray, POSITIVE_BITS]
+        bits[i, NEGATIVE_BITS] = stack.bits[ray, NEGATIVE_BITS]
+    level, total, used = 0, 1, n
+    levels, todo = stack.levels, stack.open_bits
+    levels[1, 0], todo[0] = n, opened
+    while level >= 0:
+        if todo[level] == NONE:
+            level -= 1
+            continue
+        chosen = lowest_bit(todo[level])
+        todo[level] &= todo[level] - ONE
+        total += 1
+        if todo[level] == NONE:
+            continue
+        levels[0, level] = chosen
+        low = levels[1, level - 1] if level else 0
+        high = levels[1, level]
+        section, places = (low, high, level, todo[level]), (table_end, first, end)
+        used = _section(stack, section, places, record, exact, tolerance, d)
+        if used < 0:
+            return 0 if used == _DOUBT else used
+        above, below, known = NONE, NONE, _ALL
+        for i in range(high, used):
+            a, b = bits[i, POSITIVE_BITS], bits[i, NEGATIVE_BITS]
+            above |= a
+            below |= b
+            known &= a | b
+        crosses = above & below & todo[level]
+        if todo[level] & ~(crosses | known) != NONE:
+            return 0
+        if level == d - 2:
+            if not _are_apart(stack, (first, end + high - n), crosses, exact, d):
+                return 0
+            total += bit_count(crosses)
+        elif crosses != NONE:
+            level += 1
+            todo[level] = crosses
+            levels[1, level] = used
+    return total
+
+
+@kernel(sums="fused", inner=True)
+def _are_apart(stack: Any, places: Any, asked: Any, exact: bool, d: int) -> bool:
+    """Whether boundaries that cross a segment surely cross it in different points.
+
+    `places`: where the frame begins, and the first of the two ends of the segment in the pool. A
+    boundary with values a and a' at the ends, and one with b and b', meet the segment in one point
+    if and only if a b' = a' b; values are off by at most what step 3 says.
+    """
+    first, p = places
+    frame, rays = stack.frame, stack.rays
+    while asked & (asked - ONE) != NONE:
+        at = first + lowest_bit(asked)
+        asked &= asked - ONE
+        a, a_end = _row_value(frame, at, rays, p, d), _row_value(frame, at, rays, p + 1, d)
+        wrong = unit_sign_bound(frame[at, d + 2], frame[at, d + 1], rays[p, d + 1], d)
+        wrong_end = unit_sign_bound(frame[at, d + 2], frame[at, d + 1], rays[p + 1, d + 1], d)
+        others = asked
+        while others != NONE:
+            at = first + lowest_bit(others)
+            others &= others - ONE
+            b, b_end = _row_value(frame, at, rays, p, d), _row_value(frame, at, rays, p + 1, d)
+            off = unit_sign_bound(frame[at, d + 2], frame[at, d + 1], rays[p, d + 1], d)
+            off_end = unit_sign_bound(frame[at, d + 2], frame[at, d + 1], rays[p + 1, d + 1], d)
+            bound = abs(a) * off_end + (abs(b_end) + off_end) * wrong
+            bound += abs(a_end) * off + (abs(b) + off) * wrong_end
+            bound += 4.0 * ROUND * (abs(a * b_end) + abs(a_end * b))
+            if not abs(a * b_end - a_end * b) > bound * INFLATE:
+                return False
+    return True
+
+
+@kernel(inner=True, inlined=True)
+def _section(
+    stack: Any, section: Any, places: Any, record: Any, exact: bool, tolerance: float, d: int
+) -> int:
+    """Write the rays of the section of a section by one more boundary.
+
+    `section`: where its rays begin and end, its level, and for which boundaries bits are wanted.
+    `places`: where rows of boundaries are in the table and in the frame, and where there is room in
+    the pool. Returns where the rays end, or `_DOUBT`, or `_NO_ROOM`.
+    """
+    low, high, level, wanted = section
+    table_end, first, end = places
+    bits, tags, at = stack.section_bits, stack.section_tags, stack.section_at
+    facets, facet_at = stack.facets, record[FACET_AT]
+    rays, bases, levels = stack.rays, stack.bases, stack.levels
+    shift = np.uint64(levels[0, level])
+    n = record[N_CORNERS]
+    # Those above come first, those below from the end on.
+    order = stack.old_corners
+    np_, nn = 0, 0
+    for i in range(low, high):
+        if (bits[i, POSITIVE_BITS] >> shift) & ONE != NONE:
+            order[np_] = i
+            np_ += 1
+        elif (bits[i, NEGATIVE_BITS] >> shift) & ONE != NONE:
+            stack.low_corners[nn] = i
+            nn += 1
+        else:
+            return _DOUBT
+    made = high
+    for i in range(np_):
+        p = order[i]
+        for j in range(nn):
+            q = stack.low_corners[j]
+            common = tags[p] & tags[q]
+            if bit_count(common & FACET_BITS) < d - 1 - level:
+                continue
+            if made >= len(at):
+                return _NO_ROOM
+            above = bits[p, POSITIVE_BITS] & bits[q, POSITIVE_BITS]
+            below = bits[p, NEGATIVE_BITS] & bits[q, NEGATIVE_BITS]
+            rest = wanted & ~(above | below)
+            # The ends of a segment are needed where more than one boundary may cross it.
+            if rest != NONE or (level == d - 2 and wanted & (wanted - ONE) != NONE):
+                ray = end + made - n
+                if ray >= len(rays):
+                    return _NO_ROOM
+                left = common & FACET_BITS
+                for k in range(d - 1 - level):
+                    bases[ray, k] = abs(facets[facet_at + lowest_bit(left)]) - 1
+                    left &= left - ONE
+                for k in range(level + 1):
+                    bases[ray, d - 1 - level + k] = table_end + levels[0, k]
+                meet(stack, d, ray)
+                if not exact:
+                    rays[ray, d + 1] = tolerance
+                apart = tags[q] & ~tags[p] & FACET_BITS
+                facet = facets[facet_at + lowest_bit(apart)]
+                if not _orient(stack, ray, common, facet, d):
+                    return _DOUBT
+                more, less = _signs(stack, first, rest, ray, d)
+                above |= more
+                below |= less
+            bits[made, POSITIVE_BITS] = above
+            bits[made, NEGATIVE_BITS] = below
+            tags[made] = common
+            made += 1
+    return made
+
+
 # --- facets and rays ------------------------------------------------------------------------------
 
 
-@kernel(inner=True)
-def facet_row(lines: Any, before: Any, label: int, exact: bool, table: Any, k: int) -> None:
+@kernel(inner=True, inlined=True)
+def facet_row(lines: Any, before: Any, label: int, exact: bool, table: Any, k: int, d: int) -> None:
     """Write the row of a facet, step 2; the sign of its label says which side is inside."""
-    d = lines.dimension
     line = abs(label) - 1
     row = lines.line_row[line]
     error = 0.0
-    largest = 0.0
+    square = 0.0
     for c in range(d + 1):
         if row < 0:
             x = lines.domain_rows[line, c]
@@ -529,26 +1295,96 @@ def facet_row(lines: Any, before: Any, label: int, exact: bool, table: Any, k: i
             if c == d:
                 x -= lines.line_at[line]
         table[k, c] = x
-        largest = max(largest, abs(x))
+        square += x * x
     if row >= 0 and exact:
         error = before[d + 1, row] + lines.line_slack[line]
-    factor = (1.0 if label > 0 else -1.0) / largest
+    if not (square > _LEAST_SQUARE and square < _MOST_SQUARE):
+        largest, square = 0.0, 0.0
+        for c in range(d + 1):
+            largest = max(largest, abs(table[k, c]))
+        for c in range(d + 1):
+            table[k, c] /= largest
+            square += table[k, c] * table[k, c]
+        error /= largest
+    length = np.sqrt(square)
+    factor = (1.0 if label > 0 else -1.0) / length
     for c in range(d + 1):
         table[k, c] *= factor
-    table[k, d + 1] = scaled_row_error(error, largest)
+    table[k, d + 1] = unit_row_error(error, length, np.sqrt(d + 1.0))
 
 
-@kernel(inner=True)
-def meet(stack: Any, d: int, sign: float, facet: int, rays: Any, k: int) -> bool:
-    """Write the ray in which the facets of ``stack.basis`` meet, with its error bound: step 2.
+@kernel(sums="fused", inner=True, inlined=True)
+def meet(stack: Any, d: int, ray: int) -> None:
+    """Write the ray in which the facets of its basis meet, up to sign, with its error: step 2.
 
-    It is the vector of the d × d minors of their rows, times `sign`; if that is 0, of the
-    sign that makes it positive on `facet` (False if that is in doubt).
+    It is the vector of the d × d minors of their rows.
     """
-    table, basis, minors, terms = stack.table, stack.basis, stack.minors, stack.terms
+    table, basis, rays = stack.table, stack.bases[np.uint64(ray)], stack.rays
     errors = 0.0
     for j in range(d):
-        errors += table[basis[j], d + 1]
+        errors += table[np.uint64(basis[j]), d + 1]
+    if d == 3:
+        _minors_3(table, basis, rays, ray)
+    elif d == 4:
+        _minors_4(table, basis, rays, ray)
+    else:
+        _minors(stack, d, basis, ray)
+    at = np.uint64(ray)
+    size, product = 0.0, 1.0
+    for c in range(d + 1):
+        size += abs(rays[at, c])
+    for j in range(2, d + 1):
+        product *= j
+    bound = minors_error(errors, d, np.sqrt(product))
+    factor = 1.0 / size
+    for c in range(d + 1):
+        rays[at, c] *= factor
+    # Minors that may all be 0 make every sign doubtful.
+    rays[at, d + 1] = scaled_corner_error(bound, size)
+
+
+@template
+def _minors_3(table: Any, basis: Any, rays: Any, ray: int) -> None:
+    """The minors of three rows, with alternating signs."""
+    i, j, k = np.uint64(basis[0]), np.uint64(basis[1]), np.uint64(basis[2])
+    to = np.uint64(ray)
+    a0, a1, a2, a3 = table[i, 0], table[i, 1], table[i, 2], table[i, 3]
+    b0, b1, b2, b3 = table[j, 0], table[j, 1], table[j, 2], table[j, 3]
+    c0, c1, c2, c3 = table[k, 0], table[k, 1], table[k, 2], table[k, 3]
+    m01, m02, m03 = a0 * b1 - a1 * b0, a0 * b2 - a2 * b0, a0 * b3 - a3 * b0
+    m12, m13, m23 = a1 * b2 - a2 * b1, a1 * b3 - a3 * b1, a2 * b3 - a3 * b2
+    rays[to, 0] = c1 * m23 - c2 * m13 + c3 * m12
+    rays[to, 1] = c2 * m03 - c0 * m23 - c3 * m02
+    rays[to, 2] = c0 * m13 - c1 * m03 + c3 * m01
+    rays[to, 3] = c1 * m02 - c0 * m12 - c2 * m01
+
+
+@template
+def _minors_4(table: Any, basis: Any, rays: Any, ray: int) -> None:
+    """The minors of four rows, with alternating signs: products of those of two and two rows."""
+    i, j, k, m = np.uint64(basis[0]), np.uint64(basis[1]), np.uint64(basis[2]), np.uint64(basis[3])
+    to = np.uint64(ray)
+    a0, a1, a2, a3, a4 = table[i, 0], table[i, 1], table[i, 2], table[i, 3], table[i, 4]
+    b0, b1, b2, b3, b4 = table[j, 0], table[j, 1], table[j, 2], table[j, 3], table[j, 4]
+    m01, m02, m03, m04 = a0 * b1 - a1 * b0, a0 * b2 - a2 * b0, a0 * b3 - a3 * b0, a0 * b4 - a4 * b0
+    m12, m13, m14 = a1 * b2 - a2 * b1, a1 * b3 - a3 * b1, a1 * b4 - a4 * b1
+    m23, m24, m34 = a2 * b3 - a3 * b2, a2 * b4 - a4 * b2, a3 * b4 - a4 * b3
+    a0, a1, a2, a3, a4 = table[k, 0], table[k, 1], table[k, 2], table[k, 3], table[k, 4]
+    b0, b1, b2, b3, b4 = table[m, 0], table[m, 1], table[m, 2], table[m, 3], table[m, 4]
+    n01, n02, n03, n04 = a0 * b1 - a1 * b0, a0 * b2 - a2 * b0, a0 * b3 - a3 * b0, a0 * b4 - a4 * b0
+    n12, n13, n14 = a1 * b2 - a2 * b1, a1 * b3 - a3 * b1, a1 * b4 - a4 * b1
+    n23, n24, n34 = a2 * b3 - a3 * b2, a2 * b4 - a4 * b2, a3 * b4 - a4 * b3
+    rays[to, 0] = m12 * n34 - m13 * n24 + m14 * n23 + m23 * n14 - m24 * n13 + m34 * n12
+    rays[to, 1] = -(m02 * n34 - m03 * n24 + m04 * n23 + m23 * n04 - m24 * n03 + m34 * n02)
+    rays[to, 2] = m01 * n34 - m03 * n14 + m04 * n13 + m13 * n04 - m14 * n03 + m34 * n01
+    rays[to, 3] = -(m01 * n24 - m02 * n14 + m04 * n12 + m12 * n04 - m14 * n02 + m24 * n01)
+    rays[to, 4] = m01 * n23 - m02 * n13 + m03 * n12 + m12 * n03 - m13 * n02 + m23 * n01
+
+
+@template
+def _minors(stack: Any, d: int, basis: Any, ray: int) -> None:
+    """The minors of d rows, with alternating signs, row by row."""
+    table, minors, terms = stack.table, stack.minors, stack.terms
     for m in range(1, 1 << (d + 1)):
         minors[m] = 0.0
     minors[0] = 1.0
@@ -559,54 +1395,101 @@ def meet(stack: Any, d: int, sign: float, facet: int, rays: Any, k: int) -> bool
         else:
             minors[terms[t, TERM_MINOR]] -= x
     everything = (1 << (d + 1)) - 1
-    size = 0.0
     for c in range(d + 1):
         x = minors[everything ^ (1 << c)]
-        rays[k, c] = x if c % 2 == 0 else -x
-        size += abs(x)
-    permutations = 1.0
-    for j in range(2, d + 1):
-        permutations *= j
-    # d! (1.01 Σ η + (d² + 3 d + 4) u), if Σ η is small
-    bound = permutations * (1.01 * errors + (d * d + 3 * d + 4) * ROUND)
-    if not (size > 0.0 and errors < 0.01):
-        rays[k, d + 1] = np.inf
-        return False
-    bound = scaled_corner_error(bound, size)
-    rays[k, d + 1] = bound
-    if sign == 0.0:
+        stack.rays[ray, c] = x if c % 2 == 0 else -x
+
+
+@template
+def _orient(stack: Any, ray: int, common: Any, facet: int, d: int) -> bool:
+    """Give a new ray its sign: step 2. False if that is in doubt.
+
+    It is positive where `facet` is; and unless it lies at infinity, so is w.
+    """
+    rays, table, k = stack.rays, stack.table, np.uint64(ray)
+    eps = rays[k, d + 1]
+    value = rays[k, d]
+    if not (abs(value) > eps and common & INFINITE == NONE):
         at = abs(facet) - 1
-        value, length = 0.0, 0.0
-        for c in range(d + 1):
-            value += table[at, c] * rays[k, c]
-            length += abs(table[at, c])
-        value /= size
-        # Step 2, the sign of a new corner, which must be certain by step 3.
-        doubt = sign_bound(length, table[at, d + 1], bound, d, cone_roundings(d))
-        if not abs(value) > doubt:
+        value = _row_value(table, at, rays, ray, d)
+        if not abs(value) > unit_sign_bound(1.0001, table[at, d + 1], eps, d):
             return False
-        sign = 1.0 if (value > 0.0) == (facet > 0) else -1.0
+        if facet < 0:
+            value = -value
+    if value < 0.0:
+        for c in range(d + 1):
+            rays[k, c] = -rays[k, c]
+    return True
+
+
+@kernel(inner=True)
+def _fine_meet(flat: Any, current: Any, stack: Any, ray: int, facet: int, d: int) -> bool:
+    """The same with as many digits as it takes, and the ray itself: steps 6, 7."""
+    fine = stack.fine
+    for j in range(d):
+        fine.facets[j] = stack.table_labels[stack.bases[ray, j]]
+    fine_corner(flat.lines, current, fine)
+    at = abs(facet) - 1
+    sign = fine_sign(flat, current, fine, abs(stack.table_labels[at]) - 1)
+    if sign not in (1, -1):
+        return False
+    if (stack.table_labels[at] > 0) != (facet > 0):
+        sign = -sign
+    return _write_fine(stack, ray, float(sign), d)
+
+
+@kernel(inner=True)
+def _write_fine(stack: Any, ray: int, sign: float, d: int) -> bool:
+    """Write ``fine.corner``, times a sign, as a ray; False if it is not known."""
+    corner, rays = stack.fine.corner, stack.rays
+    size, wrong = 0.0, 0.0
     for c in range(d + 1):
-        rays[k, c] = rays[k, c] * sign / size
+        size += abs(corner[HIGH, c])
+        wrong += corner[BOUND, c] + abs(corner[LOW_HALF, c])
+    if not wrong < 0.01 * size:
+        return False
+    for c in range(d + 1):
+        rays[ray, c] = sign * corner[HIGH, c] / size
+    rays[ray, d + 1] = scaled_corner_error(wrong, size) + 4.0 * (d + 1) * ROUND
     return True
 
 
 # --- a finished cell as a region ------------------------------------------------------------------
 
 
-@kernel(inner=True)
+@kernel(inner=True, inlined=True)
 def emit(lines: Any, stack: Any, record: Any, out: Any, options: Any, state: Any) -> bool:
     """Store the geometry of the top cell as that of a region; False if it needs more digits."""
-    d = lines.dimension
+    d = _dimension(lines, stack)
     k, c, o = state[OUT], state[OUT_CORNERS], state[OUT_FACETS]
     scale, witness = lines.scale, out.witnesses[k]
-    compress(stack, record, d)
-    if not _witness(stack, record, d, witness, options.exact):
-        return False
+    compress(stack.tags, stack.facets, record, d)
     n, start = record[N_CORNERS], record[CORNER_AT]
-    rays, tight, vertices = stack.corners, stack.tags, out.vertices
+    rays, tags, vertices = stack.rays, stack.tags[start : start + n], out.vertices[c : c + n]
+    finite, sharp = 0, True
+    for i in range(n):
+        finite += tags[i] & INFINITE == NONE
+    share = 1.0 / finite if finite else 0.0
     for j in range(d):
-        witness[j] /= scale[j]
+        witness[j] = 0.0
+    for i in range(n):
+        ray = np.uint64(stack.corners[start + i])
+        infinite = tags[i] & INFINITE != NONE
+        w = 1.0 if infinite else rays[ray, d]
+        sharp = sharp and (infinite or rays[ray, d + 1] < _SHARP * w)
+        for j in range(d):
+            x = rays[ray, j] / w
+            vertices[i, j] = x
+            witness[j] += x if infinite else x * share
+        vertices[i, d] = 0.0 if infinite else 1.0
+    if options.exact and not (sharp and _is_inside(stack, record, d, witness)):
+        return False
+    # Scales are powers of two, which round nothing.
+    for j in range(d):
+        factor = 1.0 / scale[j]
+        witness[j] *= factor
+        for i in range(n):
+            vertices[i, j] *= factor
     facets = 0
     for f in range(record[N_FACETS]):
         line = abs(facet_label(stack, record, f)) - 1
@@ -614,52 +1497,29 @@ def emit(lines: Any, stack: Any, record: Any, out: Any, options: Any, state: Any
             out.lines[o + facets] = line
             facets += 1
     out.facet_counts[k] = facets
-    bounded = True
-    for i in range(n):
-        ray = tight[start + i] & INFINITE != NONE
-        bounded = bounded and not ray
-        w = 1.0 if ray else rays[start + i, d]
-        for j in range(d):
-            vertices[c + i, j] = rays[start + i, j] / w / scale[j]
-        vertices[c + i, d] = 0.0 if ray else 1.0
+    bounded = finite == n
     out.bounded[k] = bounded
     out.volumes[k] = np.nan if bounded else np.inf
     if bounded and options.volumes:
-        points, on = vertices[c : c + n], tight[start : start + n]
         simple = record[SIMPLE] != 0
-        out.volumes[k] = volume(points, on, record[N_FACETS], simple, stack.faces, stack.square)
+        if d == 3 and simple:
+            out.volumes[k] = volume_3(vertices, tags, stack.faces[0])
+        else:
+            count, faces, square = record[N_FACETS], stack.faces, stack.square
+            out.volumes[k] = volume(vertices, tags, count, simple, faces, square)
     return True
 
 
-@kernel(inner=True)
-def _witness(stack: Any, record: Any, d: int, point: Any, exact: bool) -> bool:
-    """Write a point inside the cell, in scaled coordinates; False if the cell is not well known.
-
-    Well known means: the point is surely inside, and no vertex may be off by more than `_SHARP`
-    (step 6).
-    """
-    n, start = record[N_CORNERS], record[CORNER_AT]
-    rays, tight, table = stack.corners, stack.tags, stack.table
-    finite = 0
-    for j in range(d):
-        point[j] = 0.0
-    for i in range(start, start + n):
-        finite += tight[i] & INFINITE == NONE
-    sharp = True
-    for i in range(start, start + n):
-        ray = tight[i] & INFINITE != NONE
-        share = 1.0 if ray else 1.0 / (rays[i, d] * finite)
-        for j in range(d):
-            point[j] += rays[i, j] * share
-        sharp = sharp and (ray or rays[i, d + 1] < _SHARP * rays[i, d])
-    if not exact:
-        return True
+@template
+def _is_inside(stack: Any, record: Any, d: int, point: Any) -> bool:
+    """Whether a point, in scaled coordinates, is surely inside the cell: step 6."""
+    table, inside = stack.table, True
     size = 1.0
     for j in range(d):
         size += abs(point[j])
     for f in range(record[N_FACETS]):
         facet = stack.facets[record[FACET_AT] + f]
-        at = abs(facet) - 1
+        at = np.uint64(abs(facet) - 1)
         value = table[at, d]
         total = abs(value)
         for j in range(d):
@@ -668,11 +1528,17 @@ def _witness(stack: Any, record: Any, d: int, point: Any, exact: bool) -> bool:
         if facet < 0:
             value = -value
         bound = inside_bound(table[at, d + 1], size, total, cone_roundings(d))
-        sharp = sharp and value > bound
-    return sharp
+        inside = inside and value > bound
+    return inside
 
 
 @kernel(inner=True)
-def sharpen(flat: Any, pattern: Any, stack: Any, record: Any) -> bool:
-    """There are no more digits for cones: False, the cell goes to exact arithmetic."""
-    return False
+def sharpen(lines: Any, current: Any, stack: Any, record: Any) -> bool:
+    """Work out the rays of the top cell with twice the digits: step 6. False if that is no use."""
+    d = _dimension(lines, stack)
+    for i in range(record[CORNER_AT], record[CORNER_AT] + record[N_CORNERS]):
+        ray = stack.corners[i]
+        turn = _fine_ray(lines, current, stack, ray, d)
+        if turn == 0 or not _write_fine(stack, ray, float(turn), d):
+            return False
+    return True

@@ -45,7 +45,7 @@ from tropicell.engines.cells._state import (
     Y,
 )
 from tropicell.engines.cells._units import CellOptions
-from tropicell.geometry.rounding import ROUND, TINY
+from tropicell.geometry.rounding import INFLATE, ROUND, TINY
 from tropicell.network.domains import Domain
 from tropicell.network.flat import (
     LARGEST,
@@ -89,6 +89,9 @@ def shape_of(network: Network, domain: Domain) -> NetworkShape | None:
         return None
     twin = _twin(network, np.ones((layers[0].width, 2)))
     flat = flatten(twin, domain)
+    # Those that are twins in this network need not be in another one.
+    apart = np.arange(len(flat.lines.line_twin))
+    flat = flat._replace(lines=flat.lines._replace(line_twin=apart))
     root = ExactCells(twin, domain, flat).root()
     if root is None or not is_tame(twin, domain):
         return None
@@ -148,7 +151,7 @@ class Counting:
         )
         self.kernel = Entry(count_some)
         self._numbers = Blueprint(lambda _: _new_numbers(shape))
-        self._room = buffers.room_for(shape.flat, exact, store=False, bits=1)
+        self._room = buffers.room_for(shape.flat, exact, store=False, bits=1, residues=False)
 
     def counter(self) -> Counter:
         """What one thread needs."""
@@ -184,18 +187,20 @@ class NetworkNumbers(NamedTuple):
 
     bias: FloatArray
     weights: FloatArray
-    slack: FloatArray
+    biggest_bias: FloatArray
+    norms: FloatArray
     input_rows: FloatArray
     domain_rows: FloatArray
     scale: FloatArray
 
 
 def _new_numbers(shape: NetworkShape) -> NetworkNumbers:
-    maps, lines = shape.flat
+    maps = shape.flat.maps
     return NetworkNumbers(
         np.zeros(len(maps.bias)),
         np.zeros(len(maps.weights)),
-        np.zeros(len(lines.line_row)),
+        np.zeros(len(maps.biggest_bias)),
+        np.zeros(len(maps.terms)),
         np.zeros((2, COORDINATES)),
         np.zeros((1 + len(shape.domain), COORDINATES)),
         np.ones(2),
@@ -246,6 +251,13 @@ def count_some(
             numbers.weights,
             maps.columns,
             maps.targets,
+            maps.input_low,
+            maps.intercepts_low,
+            maps.whole,
+            maps.unit,
+            numbers.biggest_bias,
+            numbers.norms,
+            numbers.norms,
             maps.gamma,
         ),
         LineArrays(
@@ -255,7 +267,9 @@ def count_some(
             lines.line_start,
             lines.line_row,
             lines.line_at,
-            numbers.slack,
+            lines.line_layer,
+            lines.line_twin,
+            lines.line_slack,
             lines.plain,
             numbers.domain_rows,
             numbers.scale,
@@ -290,7 +304,7 @@ def _load(shape: Any, row: Any, numbers: Any) -> int:
 
     Returns which of the seeds it starts from, or -1: leave it.
     """
-    maps, lines, domain = shape.flat.maps, shape.flat.lines, shape.domain
+    maps, domain = shape.flat.maps, shape.domain
     tame, x, y, offset = _take(maps, row, numbers)
     if not tame:
         return -1
@@ -306,10 +320,6 @@ def _load(shape: Any, row: Any, numbers: Any) -> int:
         numbers.domain_rows[i + 1, X] = domain[i, X] / sx
         numbers.domain_rows[i + 1, Y] = domain[i, Y] / sy
         numbers.domain_rows[i + 1, W] = domain[i, W]
-    for layer in range(1, len(maps.row_start) - 1):
-        for line in range(lines.line_start[layer], lines.line_start[layer + 1]):
-            size = abs(numbers.bias[lines.line_row[line]]) + abs(lines.line_at[line])
-            numbers.slack[line] = maps.gamma[layer] * size + TINY
     if shape.pointed:
         return 0
     # The last two rows of the matrix that reads the input, the first one of the first layer; their
@@ -336,20 +346,26 @@ def _take(maps: Any, row: Any, numbers: Any) -> tuple[bool, float, float, float]
         for term in range(maps.term_start[layer], maps.term_start[layer + 1]):
             source, to = maps.terms[term, SOURCE], maps.terms[term, WEIGHTS_AT]
             columns = maps.row_start[source + 1] - maps.row_start[source]
+            squares = 0.0
             for r in range(width):
                 for c in range(columns):
                     value = row[at + r * columns + c]
                     size = abs(value)
+                    squares += value * value
                     numbers.weights[to + c * width + r] = value
                     tame &= size == 0.0 or (size >= SMALLEST and size <= LARGEST)
                 if source == 0:
                     x = max(x, abs(row[at + r * columns]))
                     y = max(y, abs(row[at + r * columns + 1]))
+            # The Frobenius norm is at least the spectral norm, and as long as any row.
+            numbers.norms[term] = np.sqrt(squares) * INFLATE
             reads |= source == 0
             at += width * columns
+        numbers.biggest_bias[layer] = 0.0
         for r in range(width):
             value = row[at + r]
             size = abs(value)
+            numbers.biggest_bias[layer] = max(numbers.biggest_bias[layer], size)
             numbers.bias[begin + r] = value
             tame &= size == 0.0 or (size >= SMALLEST and size <= LARGEST)
             if reads:

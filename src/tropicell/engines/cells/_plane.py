@@ -26,6 +26,14 @@ from tropicell.engines.cells._bounds import (
     scaled_row_error,
     sign_bound,
 )
+from tropicell.engines.cells._signs import (
+    BOUND,
+    HIGH,
+    LOW_HALF,
+    UNKNOWN,
+    fine_corner,
+    fine_sign,
+)
 from tropicell.engines.cells._state import (
     AT_INFINITY,
     CONFLICT_AT,
@@ -41,12 +49,8 @@ from tropicell.engines.cells._state import (
     EDGE_X,
     EDGE_Y,
     ERROR,
-    FINE_ERROR,
-    FINE_PLACES,
-    FINE_SIZE,
     IN_DOUBT,
     LAYER,
-    LOW,
     N_CONFLICTS,
     N_CORNERS,
     NEGATIVE,
@@ -68,14 +72,10 @@ from tropicell.engines.cells._state import (
     X,
     Y,
 )
-from tropicell.geometry.rounding import INFLATE, ROUND, TINY
-from tropicell.network.flat import COLUMNS_AT, IS_SPARSE, SOURCE, WEIGHTS_AT
+from tropicell.geometry.rounding import INFLATE, ROUND
 
 #: Vertices of stored regions are at least this sharp, relative to the scaled coordinates: step 6.
 _SHARP = 1e-7
-
-#: Splits a float64 into two halves of 26 digits.
-_SPLITTER = 134217729.0
 
 
 # --- a cell on the stack --------------------------------------------------------------------------
@@ -198,11 +198,51 @@ def side(lines: Any, before: Any, line: int, poly: Any, start: int, n: int, exac
     if seen & DOUBTFUL:
         if not exact:
             return seen & CROSSES
-        row = lines.line_row[line]
-        if m0 == 0.0 and m1 == 0.0 and before[ERROR, row] == 0.0:
-            # Step 1, constant neurons: nothing was summed, bias and breakpoint are both floats.
-            return POSITIVE if before[W, row] > lines.line_at[line] else NEGATIVE
+        if is_constant(lines, before, line):
+            return POSITIVE if m2 > 0.0 else NEGATIVE
     return seen
+
+
+@kernel(inner=True)
+def is_constant(lines: Any, before: Any, line: int) -> bool:
+    """Step 1, constant neurons: nothing was summed, bias and breakpoint are both floats."""
+    row = lines.line_row[line]
+    return bool(before[X, row] == 0.0 and before[Y, row] == 0.0 and before[ERROR, row] == 0.0)
+
+
+@kernel(inner=True)
+def decide(flat: Any, current: Any, stack: Any, line: int, start: int, n: int) -> int:
+    """The same where a sign is in doubt, with as many digits as it takes: steps 6 and 7.
+
+    `DOUBTFUL` is left only where even that does not suffice.
+    """
+    seen = 0
+    for i in range(n):
+        s = corner_sign(flat, current, stack, line, start, n, i)
+        if s == UNKNOWN:
+            seen |= DOUBTFUL
+        elif s != 0:
+            seen |= POSITIVE if s > 0 else NEGATIVE
+        if seen & CROSSES == CROSSES:
+            return CROSSES
+    return seen if seen else NEGATIVE  # a row that is 0 on the whole cell
+
+
+@kernel(inner=True)
+def corner_sign(flat: Any, current: Any, stack: Any, line: int, start: int, n: int, i: int) -> int:
+    """The sign of a boundary's row at corner i of a cell: step 3, and 6 or 7 where needed."""
+    lines, poly, fine, k = flat.lines, stack.corners, stack.fine, start + i
+    m0, m1, m2, error = _row(lines, current.before, line, True)
+    size = abs(m0) + abs(m1) + abs(m2)
+    s = m0 * poly[k, X] + m1 * poly[k, Y] + m2 * poly[k, W]
+    bound = sign_bound(size, error, poly[k, ERROR], 2, PLANE_ROUNDINGS)
+    if s > bound:
+        return 1
+    if s < -bound:
+        return -1
+    fine.facets[0], fine.facets[1] = stack.tags[k - 1 if i else start + n - 1], stack.tags[k]
+    fine_corner(lines, current, fine)
+    return int(fine_sign(flat, current, fine, line))
 
 
 @kernel(inner=True)
@@ -250,6 +290,17 @@ def signs(lines: Any, before: Any, line: int, stack: Any, start: int, n: int, ex
     return rises == 1 and falls == 1
 
 
+@kernel(inner=True)
+def decide_signs(flat: Any, current: Any, stack: Any, line: int, start: int, n: int) -> bool:
+    """The same where a sign is in doubt; False if one can't be worked out."""
+    for i in range(n):
+        s = corner_sign(flat, current, stack, line, start, n, i)
+        if s == UNKNOWN:
+            return False
+        stack.values[i] = float(s)
+    return True
+
+
 @template
 def _row(lines: Any, before: Any, line: int, exact: bool) -> tuple[float, float, float, float]:
     """The row of a neuron's boundary, R - t, and its error e = E + γ (|b| + |t|): step 1.
@@ -261,12 +312,65 @@ def _row(lines: Any, before: Any, line: int, exact: bool) -> tuple[float, float,
     return before[X, row], before[Y, row], before[W, row] - lines.line_at[line], error
 
 
+@kernel(inner=True)
+def start_layer(flat: Any, current: Any, layer: int, stack: Any, exact: bool, state: Any) -> None:
+    """Let the top cell enter `layer`: find the boundaries that cross it."""
+    lines, before = flat.lines, current.before
+    record = stack.records[state[TOP] - 1]
+    start, n = record[CORNER_AT], record[N_CORNERS]
+    conflict, pattern = record[CONFLICT_AT], record[PIECES_AT]
+    begin = lines.row_start[layer]
+    width = lines.row_start[layer + 1] - begin
+    pieces = stack.patterns[pattern : pattern + width]
+    pieces[:] = 0
+    first, last = lines.line_start[layer], lines.line_start[layer + 1]
+    plain = lines.plain[layer]
+    sides = stack.sides[SIDES]
+    if plain:
+        scan(lines, before, layer, stack, record, exact)
+    state[TESTS] += n * (last - first)
+    count, doubtful = 0, 0
+    for line in range(first, last):
+        if plain:
+            r = line - first
+            if sides[r] != 0.0:
+                pieces[r] = sides[r] > 0.0
+                continue
+        seen = side(lines, before, line, stack.corners, start, n, exact)
+        if exact and seen & DOUBTFUL:
+            seen = decide(flat, current, stack, line, start, n)
+        if seen == POSITIVE:
+            pieces[lines.line_row[line] - begin] += 1
+        elif seen & CROSSES == CROSSES:
+            stack.conflicts[conflict + count] = line
+            count += 1
+        elif seen & DOUBTFUL:
+            # A cell that comes from within the layer has facets on some of its boundaries.
+            known = 0
+            for i in range(n_facets(record)):
+                label = facet_label(stack, record, i)
+                if abs(label) == line + 1:
+                    known = label
+            if known > 0:
+                pieces[lines.line_row[line] - begin] += 1
+            elif known == 0:
+                stack.conflicts[conflict + count] = line
+                count += 1
+                doubtful = 1
+    record[LAYER] = layer
+    record[N_CONFLICTS] = count
+    record[IN_DOUBT] = doubtful
+    state[CONFLICTS] = conflict + count
+    state[PATTERNS] = pattern + width
+
+
 # --- cutting a cell in two ------------------------------------------------------------------------
 
 
 @kernel(inner=True)
-def split(lines: Any, before: Any, stack: Any, options: Any, state: Any) -> bool:
+def split(flat: Any, current: Any, stack: Any, options: Any, state: Any) -> bool:
     """Cut the top cell by the last boundary of its conflict list; False if there is no room."""
+    lines, before = flat.lines, current.before
     exact, top = options.exact, state[TOP] - 1
     record, other = stack.records[top], stack.records[top + 1]
     layer, start, n = record[LAYER], record[CORNER_AT], record[N_CORNERS]
@@ -278,10 +382,11 @@ def split(lines: Any, before: Any, stack: Any, options: Any, state: Any) -> bool
     line = stack.conflicts[conflict + count - 1]
     neuron = lines.line_row[line] - begin
     state[TESTS] += n
-    if not signs(lines, before, line, stack, start, n, exact):
-        if exact:
-            record[IN_DOUBT] = 1
-            return True
+    certain = signs(lines, before, line, stack, start, n, exact)
+    if exact and not certain and not decide_signs(flat, current, stack, line, start, n):
+        record[IN_DOUBT] = 1
+        return True
+    if not exact and not certain:
         # In float arithmetic rounding made nonsense of a boundary that barely touches the cell: it
         # does not cross.
         total = 0.0
@@ -310,12 +415,20 @@ def split(lines: Any, before: Any, stack: Any, options: Any, state: Any) -> bool
         elif ends == 0:
             seen = side(lines, before, line, stack.corners, start, np_, exact)
             seen_n = side(lines, before, line, stack.corners, start + np_, nn, exact)
+            if seen & DOUBTFUL:
+                seen = decide(flat, current, stack, line, start, np_)
+            if seen_n & DOUBTFUL:
+                seen_n = decide(flat, current, stack, line, start + np_, nn)
         else:
             # Step 4: the boundary crosses the whole cell but not the cut, so exactly one of the
             # halves, and the other one lies on the side of the cut.
             seen = side(lines, before, line, stack.corners, start + 1, np_ - 2, exact)
+            if seen & DOUBTFUL and exact:
+                seen = decide(flat, current, stack, line, start, np_)
             if (seen | ends) & CROSSES == CROSSES:
                 seen, seen_n = CROSSES, ends
+            elif seen & DOUBTFUL:
+                seen_n = DOUBTFUL
             else:
                 seen, seen_n = ends, CROSSES
         if seen & CROSSES == CROSSES:
@@ -599,203 +712,31 @@ def _witness(stack: Any, start: int, n: int, exact: bool) -> tuple[bool, float, 
     return sharp, x, y
 
 
-# --- the same in twice the digits of float64 ------------------------------------------------------
-
-
 @kernel(inner=True)
-def sharpen(flat: Any, pattern: Any, stack: Any, record: Any) -> bool:
-    """Work out the top cell's rows and corners again, with the bounds that they deserve now.
+def sharpen(lines: Any, current: Any, stack: Any, record: Any) -> bool:
+    """Work out the top cell's rows and corners again, with twice the digits: step 6.
 
-    `pattern` has the pieces of all layers before the cell's. Returns True: it can be done.
-
-    Numbers are unevaluated sums of two floats. ``fine.before`` and ``fine.after`` hold, for every
-    row, the first and the second floats of its three columns, a bound on the error of each column,
-    and the largest absolute value: see `_state`. Bounds are those of step 6, "twice the digits".
+    Returns True: it can be done.
     """
-    lines, fine = flat.lines, stack.fine
     n, start = record[N_CORNERS], record[CORNER_AT]
-    poly, edges = stack.corners, stack.old_corners
-    refine(flat.maps, record[LAYER], pattern, fine)
+    poly, fine = stack.corners, stack.fine
     for i in range(n):
-        _fine_edge(lines, fine, stack.tags[start + i], edges, i)
-        largest = max(abs(edges[i, X]), abs(edges[i, Y]), abs(edges[i, W]))
-        for c in range(COORDINATES):
-            poly[start + i, EDGE_X + c] = edges[i, c] / largest
-        poly[start + i, EDGE_ERROR] = scaled_row_error(edges[i, FINE_ERROR], largest)
-        edges[i, FINE_SIZE] = largest
-    for i in range(n):
-        j = i - 1 if i else n - 1
-        v0, v1, v2 = (
-            _fine_minor(edges, j, i, Y, W),
-            _fine_minor(edges, j, i, W, X),
-            _fine_minor(edges, j, i, X, Y),
-        )
-        a, b = edges[j, FINE_SIZE], edges[i, FINE_SIZE]
-        ea, eb = edges[j, FINE_ERROR], edges[i, FINE_ERROR]
-        # A minor of two rows of sizes a and b: 2 (a e_b + b e_a + e_a e_b) + 128 u² a b
-        error = 2.0 * (a * eb + b * ea + ea * eb) + 128.0 * ROUND * ROUND * a * b + TINY
-        size = abs(v0) + abs(v1) + abs(v2)
         at = start + i
-        poly[at, X], poly[at, Y], poly[at, W] = v0 / size, v1 / size, v2 / size
-        poly[at, ERROR] = error / size * INFLATE + 8.0 * ROUND
+        fine.facets[0], fine.facets[1] = stack.tags[at - 1 if i else start + n - 1], stack.tags[at]
+        fine_corner(lines, current, fine)
+        corner, row = fine.corner, fine.rows[:, 1]
+        sign, largest, wrong = (1.0 if stack.tags[at] > 0 else -1.0), 0.0, 0.0
+        for c in range(COORDINATES):
+            largest = max(largest, abs(row[HIGH, c]))
+            wrong = max(wrong, row[BOUND, c] + abs(row[LOW_HALF, c]))
+        for c in range(COORDINATES):
+            poly[at, EDGE_X + c] = sign * row[HIGH, c] / largest
+        poly[at, EDGE_ERROR] = scaled_row_error(wrong, largest)
+        size, wrong = 0.0, 0.0
+        for c in range(COORDINATES):
+            size += abs(corner[HIGH, c])
+            wrong = max(wrong, corner[BOUND, c] + abs(corner[LOW_HALF, c]))
+        for c in range(COORDINATES):
+            poly[at, c] = corner[HIGH, c] / size
+        poly[at, ERROR] = scaled_corner_error(wrong, size) + 4.0 * ROUND
     return True
-
-
-@kernel
-def refine(maps: Any, depth: int, pattern: Any, fine: Any) -> None:
-    """Bring the rows of all layers up to date; only what the pattern changes is done again.
-
-    ``fine.known[0]`` layers have rows that belong to ``fine.pattern``.
-    """
-    known = fine.known[0]
-    if known == 0:
-        for row in range(maps.row_start[1]):
-            largest = 0.0
-            for c in range(COORDINATES):
-                fine.after[c, row] = maps.input_rows[row, c]
-                fine.after[LOW + c, row] = 0.0
-                largest = max(largest, abs(maps.input_rows[row, c]))
-            fine.after[FINE_ERROR, row] = maps.gamma[0] * largest * INFLATE
-            fine.after[FINE_SIZE, row] = largest
-        _fine_layer(maps, fine, 1)
-        known = 1
-    for layer in range(1, depth):
-        begin, end = maps.row_start[layer], maps.row_start[layer + 1]
-        first = maps.row_start[1]
-        same = layer < known
-        for row in range(begin, end):
-            same = same and fine.pattern[row - first] == pattern[row - first]
-        if same:
-            continue
-        for row in range(begin, end):
-            fine.pattern[row - first] = pattern[row - first]
-            _fine_piece(maps, fine, row, pattern[row - first])
-        _fine_layer(maps, fine, layer + 1)
-        known = layer + 1
-    fine.known[0] = known
-
-
-@kernel(inner=True)
-def _fine_layer(maps: Any, fine: Any, layer: int) -> None:
-    """Pre-activations of a layer, from the outputs of its sources."""
-    before, after = fine.before, fine.after
-    begin, end = maps.row_start[layer], maps.row_start[layer + 1]
-    for r in range(begin, end):
-        for c in range(FINE_PLACES):
-            before[c, r] = 0.0
-        before[W, r] = maps.bias[r]
-        before[FINE_SIZE, r] = abs(maps.bias[r])
-    terms = 1
-    for term in range(maps.term_start[layer], maps.term_start[layer + 1]):
-        source = maps.terms[term, SOURCE]
-        at = maps.terms[term, WEIGHTS_AT]
-        for row in range(maps.row_start[source], maps.row_start[source + 1]):
-            if after[FINE_SIZE, row] == 0.0 and after[FINE_ERROR, row] == 0.0:
-                continue
-            terms += 1
-            j = row - maps.row_start[source]
-            if maps.terms[term, IS_SPARSE]:
-                column = maps.terms[term, COLUMNS_AT] + j
-                first = at + maps.columns[column]
-                count = at + maps.columns[column + 1] - first
-                _fine_source(maps.weights, 0, maps.targets[first:], first, count, fine, begin, row)
-            else:
-                first = at + j * (end - begin)
-                _fine_source(maps.weights, 1, maps.targets, first, end - begin, fine, begin, row)
-    # Σ |W_j| f_j + 4 (n + 4)² u² T
-    gamma = 4.0 * (terms + 4.0) * (terms + 4.0) * ROUND * ROUND
-    for r in range(begin, end):
-        for c in range(COORDINATES):
-            before[c, r], before[LOW + c, r] = _exact_sum(before[c, r], before[LOW + c, r])
-        before[FINE_ERROR, r] = (
-            before[FINE_ERROR, r] + gamma * before[FINE_SIZE, r] + TINY
-        ) * INFLATE
-
-
-@kernel(inner=True)
-def _fine_source(
-    weights: Any, step: int, targets: Any, first: int, count: int, fine: Any, begin: int, row: int
-) -> None:
-    """Add one neuron's output to the rows of a layer; `step` is 0 where targets are listed."""
-    before, after = fine.before, fine.after
-    size, error = after[FINE_SIZE, row], after[FINE_ERROR, row]
-    for k in range(count):
-        r = begin + (k if step else targets[k])
-        w = weights[first + k]
-        for c in range(COORDINATES):
-            p, e = _exact_product(w, after[c, row])
-            s, t = _exact_sum(before[c, r], p)
-            before[c, r] = s
-            before[LOW + c, r] += t + (e + w * after[LOW + c, row])
-        before[FINE_ERROR, r] += abs(w) * error
-        before[FINE_SIZE, r] += abs(w) * size
-
-
-@kernel(inner=True)
-def _fine_piece(maps: Any, fine: Any, row: int, piece: int) -> None:
-    """Output of one neuron that is on the given piece."""
-    before, after = fine.before, fine.after
-    slope, intercept = maps.slopes[row, piece], maps.intercepts[row, piece]
-    largest = 0.0
-    for c in range(COORDINATES):
-        p, e = _exact_product(slope, before[c, row])
-        s, t = _exact_sum(p, intercept if c == W else 0.0)
-        after[c, row], after[LOW + c, row] = _exact_sum(s, t + (e + slope * before[LOW + c, row]))
-        largest = max(largest, abs(p) + abs(s))
-    error = abs(slope) * before[FINE_ERROR, row] + ROUND * abs(intercept)  # c itself is rounded
-    if not (slope == 0.0 and intercept == 0.0):
-        # 16 u² (|s R| + |N| + |c|)
-        error += 16.0 * ROUND * ROUND * (largest + abs(intercept)) + TINY
-    after[FINE_ERROR, row] = error * INFLATE
-    after[FINE_SIZE, row] = largest * INFLATE
-
-
-@kernel(inner=True)
-def _fine_edge(lines: Any, fine: Any, label: int, edges: Any, i: int) -> None:
-    """Write the row of an edge and its error; the sign of its label says which side is inside."""
-    line = abs(label) - 1
-    row = lines.line_row[line]
-    sign = 1.0 if label > 0 else -1.0
-    if row < 0:
-        for c in range(COORDINATES):
-            edges[i, c], edges[i, LOW + c] = sign * lines.domain_rows[line, c], 0.0
-        edges[i, FINE_ERROR] = 0.0
-        return
-    before, at = fine.before, lines.line_at[line]
-    for c in range(W):
-        edges[i, c], edges[i, LOW + c] = sign * before[c, row], sign * before[LOW + c, row]
-    s, t = _exact_sum(before[W, row], -at)
-    s, t = _exact_sum(s, t + before[LOW + W, row])
-    edges[i, W], edges[i, LOW + W] = sign * s, sign * t
-    # R - t adds 4 u² (|R| + |t|).
-    rounding = 4.0 * ROUND * ROUND * (abs(before[W, row]) + abs(at)) + TINY
-    edges[i, FINE_ERROR] = (before[FINE_ERROR, row] + rounding) * INFLATE
-
-
-@kernel(inner=True)
-def _fine_minor(edges: Any, i: int, j: int, c: int, d: int) -> Any:
-    """The 2 × 2 minor of two edges and two columns."""
-    p, e = _exact_product(edges[i, c], edges[j, d])
-    e += edges[i, c] * edges[j, LOW + d] + edges[i, LOW + c] * edges[j, d]
-    q, f = _exact_product(edges[i, d], edges[j, c])
-    f += edges[i, d] * edges[j, LOW + c] + edges[i, LOW + d] * edges[j, c]
-    s, t = _exact_sum(p, -q)
-    return s + (t + (e - f))
-
-
-@kernel(inner=True)
-def _exact_sum(a: float, b: float) -> tuple[float, float]:
-    """The sum as two floats, without error."""
-    s = a + b
-    t = s - a
-    return s, (a - (s - t)) + (b - t)
-
-
-@kernel(inner=True)
-def _exact_product(a: float, b: float) -> tuple[float, float]:
-    """The product as two floats, without error."""
-    p = a * b
-    c, d = _SPLITTER * a, _SPLITTER * b
-    a1, b1 = c - (c - a), d - (d - b)
-    a2, b2 = a - a1, b - b1
-    return p, ((a1 * b1 - p) + a1 * b2 + a2 * b1) + a2 * b2

@@ -24,9 +24,7 @@ from tropicell.engines.cells._state import (
     CORNER_AT,
     CORNERS,
     COUNT,
-    CROSSES,
     DONE,
-    DOUBTFUL,
     FACET_AT,
     FACETS,
     GROW,
@@ -41,11 +39,8 @@ from tropicell.engines.cells._state import (
     OUT_FACETS,
     PATTERNS,
     PIECES_AT,
-    POSITIVE,
     SEED,
-    SIDES,
     STEPS,
-    TESTS,
     TOP,
     UNSURE,
     UNSURE_CONFLICTS,
@@ -62,8 +57,8 @@ class CellShape(NamedTuple):
     ----------
     seed_fits, plant
         Whether there is room for a seed; put it on the empty stack.
-    scan, side
-        On which sides of the boundaries of a layer, or of one, the corners of a cell lie.
+    start_layer
+        Let the top cell enter a layer: find the boundaries that cross it.
     split, cut_steps, is_halted
         Cut the top cell by the last boundary of its conflict list; as how many steps more that of a
         cell of so many corners counts; whether another thread wants the kernel to come back.
@@ -75,8 +70,7 @@ class CellShape(NamedTuple):
 
     seed_fits: Any
     plant: Any
-    scan: Any
-    side: Any
+    start_layer: Any
     split: Any
     cut_steps: Any
     is_halted: Any
@@ -89,8 +83,7 @@ class CellShape(NamedTuple):
 POLYGONS = CellShape(
     seed_fits=plane.seed_fits,
     plant=plane.plant,
-    scan=plane.scan,
-    side=plane.side,
+    start_layer=plane.start_layer,
     split=plane.split,
     cut_steps=plane.cut_steps,
     is_halted=plane.is_halted,
@@ -104,8 +97,7 @@ POLYGONS = CellShape(
 CONES = CellShape(
     seed_fits=cone.seed_fits,
     plant=cone.plant,
-    scan=cone.scan,
-    side=cone.side,
+    start_layer=cone.start_layer,
     split=cone.split,
     cut_steps=cone.cut_steps,
     is_halted=cone.is_halted,
@@ -179,7 +171,7 @@ def _search(
             target = seeds.layers[k]
             enter_layers(maps, current, seeds.patterns[k * neurons :], target, exact)
             shape.plant(lines, before, stack, seeds, options, state)
-            _start_layer(shape, lines, before, target, stack, exact, state)
+            shape.start_layer(flat, current, target, stack, exact, state)
             continue
         record = records[top - 1]
         if record[IN_DOUBT]:
@@ -197,14 +189,14 @@ def _search(
                 top + 1 >= len(records)
                 or state[CONFLICTS] + 2 * stack.margin[MOST_CONFLICTS] > len(stack.conflicts)
                 or state[PATTERNS] + 2 * stack.margin[MOST_PIECES] > len(stack.patterns)
-                or not shape.split(lines, before, stack, options, state)
+                or not shape.split(flat, current, stack, options, state)
             ):
                 return BATCH_FULL if shape.is_halted(stack) else GROW
             steps += shape.cut_steps(n)
             continue
         if layer < depth:
             enter_layer(maps, current, layer, stack.patterns, record[PIECES_AT], exact)
-            _start_layer(shape, lines, before, layer + 1, stack, exact, state)
+            shape.start_layer(flat, current, layer + 1, stack, exact, state)
             continue
         if (
             state[OUT] >= len(out.words)
@@ -222,63 +214,12 @@ def _search(
 
 
 @template
-def _start_layer(
-    shape: Any, lines: Any, before: Any, layer: int, stack: Any, exact: bool, state: Any
-) -> None:
-    """Let the top cell enter `layer`: find the boundaries that cross it."""
-    record = stack.records[state[TOP] - 1]
-    start, n = record[CORNER_AT], record[N_CORNERS]
-    conflict, pattern = record[CONFLICT_AT], record[PIECES_AT]
-    begin = lines.row_start[layer]
-    width = lines.row_start[layer + 1] - begin
-    pieces = stack.patterns[pattern : pattern + width]
-    pieces[:] = 0
-    first, last = lines.line_start[layer], lines.line_start[layer + 1]
-    plain = lines.plain[layer]
-    sides = stack.sides[SIDES]
-    if plain:
-        shape.scan(lines, before, layer, stack, record, exact)
-    state[TESTS] += n * (last - first)
-    count, doubtful = 0, 0
-    for line in range(first, last):
-        if plain:
-            r = line - first
-            if sides[r] != 0.0:
-                pieces[r] = sides[r] > 0.0
-                continue
-        seen = shape.side(lines, before, line, stack.corners, start, n, exact)
-        if seen == POSITIVE:
-            pieces[lines.line_row[line] - begin] += 1
-        elif seen & CROSSES == CROSSES:
-            stack.conflicts[conflict + count] = line
-            count += 1
-        elif seen & DOUBTFUL:
-            # A cell that comes from within the layer has facets on some of its boundaries.
-            known = 0
-            for i in range(shape.n_facets(record)):
-                label = shape.facet_label(stack, record, i)
-                if abs(label) == line + 1:
-                    known = label
-            if known > 0:
-                pieces[lines.line_row[line] - begin] += 1
-            elif known == 0:
-                stack.conflicts[conflict + count] = line
-                count += 1
-                doubtful = 1
-    record[LAYER] = layer
-    record[N_CONFLICTS] = count
-    record[IN_DOUBT] = doubtful
-    state[CONFLICTS] = conflict + count
-    state[PATTERNS] = pattern + width
-
-
-@template
 def _store(shape: Any, flat: Any, room: Any, record: Any, options: Any) -> bool:
     """Store the top cell as a region; False if its geometry needs exact arithmetic."""
     lines, stack, out, state = flat.lines, room.stack, room.out, room.state
     pattern = room.maps.pattern
     if not shape.emit(lines, stack, record, out, options, state) and not (
-        shape.sharpen(flat, pattern, stack, record)
+        shape.sharpen(lines, room.maps, stack, record)
         and shape.emit(lines, stack, record, out, options, state)
     ):
         return False

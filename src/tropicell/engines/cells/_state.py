@@ -10,12 +10,12 @@ array                  what its places are
 `records`              one row for every cell on the stack, the top one last: `LAYER` … `SIMPLE`
 corners of polygons    `X`, `Y`, `W`, `ERROR`, `AT_INFINITY` of a corner, and `EDGE_X`, `EDGE_Y`,
                        `EDGE_W`, `EDGE_ERROR` of the edge from it to the next corner
-corners of cones       d coordinates, w at place d, the error bound at place d + 1
+rays of cones          d coordinates, w at place d, the error bound at place d + 1
 rows of the table      the same for facets: d slopes, offset, error bound
+rows of the frame      the same for boundaries, and at place d + 2 what the error of a ray counts
 ``LayerMaps.before``   d slopes, offset, error bound, each an array over all neurons: in the plane
                        `X`, `Y`, `W`, `ERROR`
-``LayerMaps.after``    the same, and at place d + 2 the largest absolute value
-rows of `Fine`         three columns, three second halves from `LOW` on, `FINE_ERROR`, `FINE_SIZE`
+``LayerMaps.after``    d slopes, offset, and at place d + 1 the largest absolute value
 =====================  =============================================================================
 
 Error bounds are those of docs/error-bound.md; the formulas are in `_bounds`.
@@ -68,7 +68,8 @@ N_FACETS = 7  # number of facets
 FACET_AT = 8  # where they begin
 TABLE_END = 9  # used part of the facet table, where the next facet goes
 SIMPLE = 10  # 1 if every ray lies on d facets only
-RECORD_SIZE = 11
+RAY_END = 11  # used part of the pool of rays, where the next ray goes
+RECORD_SIZE = 12
 
 # --- columns of a polygon's corner ----------------------------------------------------------------
 # Checkpoints hold them, too.
@@ -86,12 +87,19 @@ COORDINATES = 3
 #: Rows beyond the corners of a polygon that a cut may write to.
 CUT_ROOM = 8
 
-# --- places in `Fine`, whose numbers are sums of two floats ---------------------------------------
+# --- words of `ConeStack.bits` --------------------------------------------------------------------
+# Three words for every 64 boundaries of a frame: where a ray lies surely. A bit that is in none of
+# them is not known.
 
-LOW = 3  # the second floats of the three columns
-FINE_ERROR = 6  # bound on the error of each column
-FINE_SIZE = 7  # largest absolute value of a column
-FINE_PLACES = 8
+POSITIVE_BITS, NEGATIVE_BITS, ZERO_BITS = 0, 1, 2
+BIT_WORDS = 3
+
+# --- rows of `ConeStack.masks` --------------------------------------------------------------------
+# Sets of boundaries of a frame: those that crossed the cell that was cut; of each half those that
+# may cross it, and those that it lies on the positive side of.
+
+MASK_OPEN, MASK_KEPT, MASK_KEPT_N, MASK_ABOVE, MASK_ABOVE_N = 0, 1, 2, 3, 4
+MASK_ROWS = 5
 
 # --- columns of `ConeStack.terms` -----------------------------------------------------------------
 # One term of the expansion of a minor: sign * (row, column) * (smaller minor).
@@ -160,15 +168,6 @@ class Seeds(NamedTuple):
     ray_ends: NDArray[np.int64]
 
 
-class Fine(NamedTuple):
-    """Maps in twice the digits of float64; see `_plane.sharpen`."""
-
-    before: NDArray[np.float64]
-    after: NDArray[np.float64]
-    pattern: NDArray[np.uint8]
-    known: NDArray[np.int64]
-
-
 class PlaneStack(NamedTuple):
     """The stack of polygons, and scratch space.
 
@@ -199,6 +198,7 @@ class PlaneStack(NamedTuple):
     margin : ndarray
         See `MOST_CONFLICTS`, `MOST_PIECES`.
     fine : Fine
+        For signs in doubt: see `tropicell.engines.cells._signs`.
     """
 
     records: NDArray[np.int64]
@@ -215,58 +215,107 @@ class PlaneStack(NamedTuple):
     handed: NDArray[np.int64]
     sides: NDArray[np.float64]
     margin: NDArray[np.int64]
-    fine: Fine
+    fine: Any
 
 
 class ConeStack(NamedTuple):
     """The stack of cones, and scratch space; for what is not said here see `PlaneStack`.
 
+    The rays of all cells are kept once, in a pool; those of a cell lie in front of its `RAY_END`.
+    A cell that enters a layer gets rays of its own, so a ray belongs to cells of one layer.
+
     Attributes
     ----------
-    corners : ndarray, shape (rays, d + 2)
-        Rays: d + 1 coordinates and their error bound.
+    corners : ndarray
+        Rays of a cell: their places in the pool.
     tags : ndarray of uint64
         Bits of the facets that a ray lies on, and `INFINITE`.
     facets : ndarray
         Facets of a cell: plus or minus (place in the table + 1).
     table, table_labels : ndarray
         Rows and labels of facets, kept once, as long as a cell on the stack needs them.
-    new_corners, new_tags : ndarray
-        Rays where the new facet cuts edges.
+    rays : ndarray, shape (rays, d + 2)
+        The pool: d + 1 coordinates and a bound on the length of their error.
+    bases : ndarray, shape (rays, d)
+        The places in the table of d facets that meet in the ray alone.
+    bits : ndarray of uint64, shape (rays, BIT_WORDS * words)
+        On which sides of the boundaries of its layer's frame a ray lies: see `POSITIVE_BITS`.
+    frame, frame_lines, frame_sizes, places : ndarray
+        For every layer the boundaries that may cross the cell that entered it, from ``line_start``
+        on: rows, divided by their length; the boundaries; how many there are; and the place of a
+        boundary among those of its layer.
+    old_corners, old_tags, low_corners, low_tags, on_corners, on_tags : ndarray
+        The rays of a cell that is being cut: above the cut, below, and on it.
+    new_tags : ndarray of uint64
+        Bits of the rays where the new facet cuts edges; they are the last ones of the pool.
+    masks : ndarray of uint64, shape (MASK_ROWS, words)
+        See `MASK_OPEN`.
+    section_bits, section_tags : ndarray of uint64
+        Rays of sections of a cell, and on which sides of boundaries they lie.
+    section_at : ndarray
+        Where they are in the pool.
+    levels : ndarray
+        Which boundary every section is on, and how many rays there are up to it.
+    open_bits : ndarray of uint64
+        Boundaries that cross a section, as far as they were not looked at.
     low, high, value : ndarray
         Smallest and largest value of every neuron of a layer, and scratch.
-    basis, minors, terms : ndarray
-        d facets, the minors of their rows, and how these are expanded: see `TERM_ROW`.
+    minors, terms : ndarray
+        The minors of the rows of d facets, and how these are expanded: see `TERM_ROW`.
+    pivots : ndarray
+        Scratch: the rows from which independent ones are chosen.
     faces, square : ndarray
         Scratch of `tropicell.engines.cells._volume.volume`.
+    fine : Fine
+        See `PlaneStack`.
+    axes : tuple
+        Its length is the dimension, or 0. So kernels are compiled for a dimension, if that pays.
     halt : ndarray of uint8
         Where it is set, by another thread, a cell is left as it is.
     """
 
     records: NDArray[np.int64]
-    corners: NDArray[np.float64]
+    corners: NDArray[np.int64]
     tags: NDArray[np.uint64]
     conflicts: NDArray[np.int64]
     patterns: NDArray[np.uint8]
     facets: NDArray[np.int64]
     table: NDArray[np.float64]
     table_labels: NDArray[np.int64]
-    old_corners: NDArray[np.float64]
+    rays: NDArray[np.float64]
+    bases: NDArray[np.int64]
+    bits: NDArray[np.uint64]
+    frame: NDArray[np.float64]
+    frame_lines: NDArray[np.int64]
+    frame_sizes: NDArray[np.int64]
+    places: NDArray[np.int64]
+    old_corners: NDArray[np.int64]
     old_tags: NDArray[np.uint64]
-    new_corners: NDArray[np.float64]
+    low_corners: NDArray[np.int64]
+    low_tags: NDArray[np.uint64]
+    on_corners: NDArray[np.int64]
+    on_tags: NDArray[np.uint64]
     new_tags: NDArray[np.uint64]
+    masks: NDArray[np.uint64]
+    section_bits: NDArray[np.uint64]
+    section_tags: NDArray[np.uint64]
+    section_at: NDArray[np.int64]
+    levels: NDArray[np.int64]
+    open_bits: NDArray[np.uint64]
     values: NDArray[np.float64]
     handed: NDArray[np.int64]
     sides: NDArray[np.float64]
     low: NDArray[np.float64]
     high: NDArray[np.float64]
     value: NDArray[np.float64]
-    basis: NDArray[np.int64]
     minors: NDArray[np.float64]
     terms: NDArray[np.int64]
+    pivots: NDArray[np.float64]
     margin: NDArray[np.int64]
     faces: NDArray[np.int64]
     square: NDArray[np.float64]
+    fine: Any
+    axes: tuple[int, ...]
     halt: NDArray[np.uint8]
 
 

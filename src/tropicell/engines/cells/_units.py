@@ -16,6 +16,7 @@ from tropicell._runtime.jit import (
     template,
 )
 from tropicell.engines._unit_kernels import ENDED, TOO_SMALL, cut_into_groups, guessed_cells
+from tropicell.engines.cells._cone import resume
 from tropicell.engines.cells._search import search_cones, search_polygons
 from tropicell.engines.cells._state import (
     CONFLICT_AT,
@@ -35,6 +36,7 @@ from tropicell.engines.cells._state import (
     OUT_FACETS,
     PATTERNS,
     PIECES_AT,
+    RAY_END,
     SPLITS,
     STATE_SIZE,
     TABLE_END,
@@ -42,6 +44,7 @@ from tropicell.engines.cells._state import (
     TOP,
     UNSURE,
     CellRoom,
+    ConeStack,
 )
 from tropicell.network._layer_maps import enter_layers
 
@@ -72,10 +75,11 @@ class CellOptions(NamedTuple):
 
 
 class CellNodes(NamedTuple):
-    """Cells that wait: the used parts of the first eight arrays of a stack, and the pattern.
+    """Cells that wait: the used parts of the first eight arrays of a stack, rays, and the pattern.
 
-    See `tropicell.engines.cells._state.PlaneStack`; `pattern` has the pieces of all layers before
-    that of the last cell, and may be longer.
+    See `tropicell.engines.cells._state.PlaneStack`, and `ConeStack` for `rays` and `bases`, which
+    are empty in the plane; `pattern` has the pieces of all layers before that of the last cell, and
+    may be longer.
     """
 
     records: NDArray[np.int64]
@@ -86,13 +90,17 @@ class CellNodes(NamedTuple):
     facets: NDArray[np.int64]
     table: NDArray[np.float64]
     table_labels: NDArray[np.int64]
+    rays: NDArray[np.float64]
+    bases: NDArray[np.int64]
     pattern: NDArray[np.uint8]
 
     @classmethod
     def of(cls, room: CellRoom, top: int) -> CellNodes:
         """The first cells of a worker's stack; all are copied."""
         stack, pieces = room.stack, room.stack.patterns[: int(room.state[PATTERNS])]
-        used = (stack.records[:top], *stack[1:4], pieces, *stack[5:8], room.maps.pattern)
+        is_cone = isinstance(stack, ConeStack)
+        pool = (stack.rays, stack.bases) if is_cone else (stack.table, stack.records[:0])
+        used = (stack.records[:top], *stack[1:4], pieces, *stack[5:8], *pool, room.maps.pattern)
         return cls._make(used).part(0, top)
 
     def part(self, first: int, last: int) -> CellNodes:
@@ -115,6 +123,8 @@ class CellNodes(NamedTuple):
             self.facets[facets].copy(),
             self.table[: end[TABLE_END]].copy(),
             self.table_labels[: end[TABLE_END]].copy(),
+            self.rays[: end[RAY_END]].copy(),
+            self.bases[: end[RAY_END]].copy(),
             self.pattern.copy(),
         )
 
@@ -152,7 +162,18 @@ def plane_unit(
         Why it ends (see `_unit_kernels` and `_state`); `ENDED` if all is done, and what is left is
         cut into groups.
     """
-    return _unit(search_polygons, flat, room, seeds, options, nodes, most_regions, most_steps)
+    return _unit(
+        search_polygons,
+        _put_polygons,
+        _nothing,
+        flat,
+        room,
+        seeds,
+        options,
+        nodes,
+        most_regions,
+        most_steps,
+    )
 
 
 @kernel
@@ -166,12 +187,25 @@ def cone_unit(
     most_steps: int,
 ) -> int:
     """The same for other dimensions than two."""
-    return _unit(search_cones, flat, room, seeds, options, nodes, most_regions, most_steps)
+    return _unit(
+        search_cones,
+        _put_cones,
+        resume,
+        flat,
+        room,
+        seeds,
+        options,
+        nodes,
+        most_regions,
+        most_steps,
+    )
 
 
 @template
 def _unit(
     search: Any,
+    put_corners: Any,
+    prepare: Any,
     flat: Any,
     room: Any,
     seeds: Any,
@@ -180,13 +214,20 @@ def _unit(
     most_regions: int,
     most_steps: int,
 ) -> int:
-    """All that is to be done with a unit; `search` is the kernel that cuts cells."""
+    """All that is to be done with a unit; `search` is the kernel that cuts cells.
+
+    `put_corners` puts corners on the stack, `prepare` makes what the search wants to know of them.
+    """
     lines, stack, state = flat.lines, room.stack, room.state
     if nodes.last > nodes.first:
-        if not _put(lines.row_start, stack, state, nodes.arrays, nodes.first, nodes.last):
+        if not (
+            _put(lines.row_start, stack, state, nodes.arrays, nodes.first, nodes.last)
+            and put_corners(stack, state, nodes.arrays, nodes.first, nodes.last)
+        ):
             return TOO_SMALL
         layer = stack.records[state[TOP] - 1, LAYER]
         enter_layers(flat.maps, room.maps, nodes.arrays.pattern, layer, options.exact)
+        prepare(flat, room.maps, stack, state, options.exact)
     code = search(flat, room, seeds, options, most_regions, most_steps)
     if state[UNSURE] or not (code == DONE or state[COUNT] >= most_regions):
         return int(code)
@@ -225,7 +266,6 @@ def _put(row_start: Any, stack: Any, state: Any, nodes: Any, first: int, last: i
         records[k, CONFLICT_AT] -= low[CONFLICT_AT]
         records[k, PIECES_AT] -= low[PIECES_AT]
         records[k, FACET_AT] -= low[FACET_AT]
-    _copy_rows(stack.corners, nodes.corners, low[CORNER_AT], n_corners)
     _copy(stack.tags, nodes.tags, low[CORNER_AT], n_corners)
     _copy(stack.conflicts, nodes.conflicts, low[CONFLICT_AT], n_conflicts)
     _copy(stack.patterns, nodes.patterns, low[PIECES_AT], n_pieces)
@@ -241,6 +281,43 @@ def _put(row_start: Any, stack: Any, state: Any, nodes: Any, first: int, last: i
     state[PATTERNS] = n_pieces
     state[FACETS] = n_facets
     return True
+
+
+@kernel(inner=True)
+def _put_cones(stack: Any, state: Any, nodes: Any, first: int, last: int) -> bool:
+    """Put the rays of cells first … last - 1 on the stack, and into the pool if there is room.
+
+    Those before the first ray that they need are left out.
+    """
+    records, corners = stack.records, stack.corners
+    _copy(corners, nodes.corners, nodes.records[first, CORNER_AT], state[CORNERS])
+    begin, end, most = nodes.records[last - 1, RAY_END], nodes.records[last - 1, RAY_END], 0
+    for i in range(state[CORNERS]):
+        begin = min(begin, corners[i])
+    for k in range(last - first):
+        most = max(most, records[k, N_CORNERS])
+    # Behind them a cell needs room when it enters a layer.
+    if end - begin + 2 * most > len(stack.rays):
+        return False
+    for i in range(state[CORNERS]):
+        corners[i] -= begin
+    for k in range(last - first):
+        records[k, RAY_END] = max(records[k, RAY_END] - begin, 0)
+    _copy_rows(stack.rays, nodes.rays, begin, end - begin)
+    _copy_rows(stack.bases, nodes.bases, begin, end - begin)
+    return True
+
+
+@kernel(inner=True)
+def _put_polygons(stack: Any, state: Any, nodes: Any, first: int, last: int) -> bool:
+    """Put the corners of cells first … last - 1 on the stack, where there is room."""
+    _copy_rows(stack.corners, nodes.corners, nodes.records[first, CORNER_AT], state[CORNERS])
+    return True
+
+
+@template
+def _nothing(flat: Any, current: Any, stack: Any, state: Any, exact: bool) -> None:
+    """Polygons need nothing else."""
 
 
 @kernel(inner=True)

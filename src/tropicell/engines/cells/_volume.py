@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tropicell._runtime.jit import kernel
+from tropicell._runtime.jit import bit_count, kernel, lowest_bit
 from tropicell.geometry.generators import simplices
 
 _ONE = np.uint64(1)
@@ -78,6 +78,46 @@ def volume(points: Any, tight: Any, facets: int, simple: bool, faces: Any, squar
         level += 1
         sizes[level], places[level] = count, 0
     return total / scale
+
+
+@kernel(inner=True)
+def volume_3(points: Any, tight: Any, first: Any) -> float:
+    """Volume of a simple polytope in three dimensions, from its edges.
+
+    Every edge and a corner of a facet on either side make a triangle: the same fan.
+
+    Parameters
+    ----------
+    points, tight : ndarray
+        See `volume`.
+    first : ndarray
+        Room for the first vertex of every facet.
+    """
+    n = len(points)
+    for k in range(n - 1, 0, -1):
+        on = tight[k]
+        while on != _NONE:
+            first[np.uint64(lowest_bit(on))] = k
+            on &= on - _ONE
+    x, y, z = points[0, 0], points[0, 1], points[0, 2]
+    total = 0.0
+    for i in range(1, n):
+        for j in range(i + 1, n):
+            common = tight[i] & tight[j]
+            if bit_count(common) < 2:
+                continue
+            a0, a1, a2 = points[i, 0] - x, points[i, 1] - y, points[i, 2] - z
+            b0, b1, b2 = points[j, 0] - x, points[j, 1] - y, points[j, 2] - z
+            c0, c1, c2 = a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0
+            # Facets with the first vertex of all on them are seen edge-on from there.
+            common &= ~tight[0]
+            while common != _NONE:
+                k = np.uint64(first[np.uint64(lowest_bit(common))])
+                common &= common - _ONE
+                total += abs(
+                    c0 * (points[k, 0] - x) + c1 * (points[k, 1] - y) + c2 * (points[k, 2] - z)
+                )
+    return total / 6.0
 
 
 @kernel(inner=True)

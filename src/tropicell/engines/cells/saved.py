@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.linalg import qr
 
 from tropicell.engines.cells._exact_cells import Cone, ExactCell, ExactCells
 from tropicell.engines.cells._state import (
@@ -23,19 +24,22 @@ from tropicell.engines.cells._state import (
     N_FACETS,
     PIECES_AT,
     POLYGON_SIZE,
+    RAY_END,
     RECORD_SIZE,
     SIMPLE,
     TABLE_END,
 )
 from tropicell.engines.cells._units import CellNodes
 from tropicell.engines.units import Arrays, Nodes, need
+from tropicell.geometry.rounding import INFLATE, ROUND
 from tropicell.network.flat import FlatNetwork
 from tropicell.network.network import Network
 
-#: Types and numbers of columns of a unit's arrays; 0 columns: not a matrix, `_RAY`: d + 2.
-_RAY = -1
+#: Types and numbers of columns of a unit's arrays; 0 columns: not a matrix, `_RAY`: d + 2,
+#: `_BASIS`: d.
+_RAY, _BASIS = -1, -2
 _PLANE = {"poly": (float, POLYGON_SIZE), "labels": (int, 0), "conflicts": (int, 0)}
-_CONE = {
+_OLD_CONE = {
     "rays": (float, _RAY),
     "tight": (np.uint64, 0),
     "facets": (int, 0),
@@ -43,18 +47,23 @@ _CONE = {
     "table": (float, _RAY),
     "table_labels": (int, 0),
 }
+_CONE = _OLD_CONE | {"bases": (int, _BASIS), "places": (int, 0)}
 
+#: Columns of records before rays were kept in a pool.
+_OLD_RECORD_SIZE = 11
 
 #: Names of a unit's arrays in files: those of `CellNodes`, in the plane and elsewhere.
 _PLANE_NAMES = {"records": "records", "corners": "poly", "tags": "labels", "conflicts": "conflicts"}
 _CONE_NAMES = {
     "records": "records",
-    "corners": "rays",
+    "corners": "places",
     "tags": "tight",
     "conflicts": "conflicts",
     "facets": "facets",
     "table": "table",
     "table_labels": "table_labels",
+    "rays": "rays",
+    "bases": "bases",
 }
 
 
@@ -65,13 +74,15 @@ def no_cells(flat: FlatNetwork) -> CellNodes:
     none = np.zeros(0, np.int64)
     return CellNodes(
         records=np.zeros((0, RECORD_SIZE), np.int64),
-        corners=np.zeros((0, wide)),
+        corners=np.zeros((0, wide)) if plane else none,
         tags=none if plane else none.view(np.uint64),
         conflicts=none,
         patterns=np.zeros(0, np.uint8),
         facets=none,
         table=np.zeros((0, wide)),
         table_labels=none,
+        rays=np.zeros((0, wide)),
+        bases=np.zeros((0, RECORD_SIZE if plane else flat.dimension), np.int64),
         pattern=np.zeros(0, np.uint8),
     )
 
@@ -90,6 +101,7 @@ def cell_arrays(flat: FlatNetwork, nodes: Nodes) -> Arrays:
 
 def cell_nodes(flat: FlatNetwork, network: Network, arrays: Arrays) -> Nodes:
     """The cells again, checked."""
+    arrays = _as_now(flat, network, arrays)
     check_cells(flat, network, arrays)
     names = _PLANE_NAMES if flat.dimension == 2 else _CONE_NAMES
     names = names | {"patterns": "pieces", "pattern": "pattern"}
@@ -98,17 +110,51 @@ def cell_nodes(flat: FlatNetwork, network: Network, arrays: Arrays) -> Nodes:
     return Nodes(nodes, 0, len(nodes.records))
 
 
-def check_cells(flat: FlatNetwork, network: Network, part: Arrays) -> None:
+def _as_now(flat: FlatNetwork, network: Network, arrays: Arrays) -> Arrays:
+    """Cells from a file whose records have no pool of rays: every cell has rays of its own."""
+    records = arrays.get("records")
+    if records is None or records.shape[1:] != (_OLD_RECORD_SIZE,):
+        return arrays
+    check_cells(flat, network, arrays, old=True)
+    now = dict(arrays)
+    now["records"] = np.pad(records, [(0, 0), (0, RECORD_SIZE - _OLD_RECORD_SIZE)])
+    if flat.dimension == 2:
+        return now
+    # Rows were divided by their largest coefficient, and errors were bounds on single numbers.
+    d, root = flat.dimension, np.sqrt(flat.dimension + 1) * INFLATE
+    rows, rays = arrays["table"].copy(), arrays["rays"].copy()
+    lengths = np.linalg.norm(rows[:, :-1], axis=1, keepdims=True)
+    rows /= np.where(lengths > 0, lengths, 1.0)
+    rows[:, -1] = root * rows[:, -1] + 8 * ROUND
+    rays[:, -1] *= root
+    now["table"], now["rays"], now["places"] = rows, rays, np.arange(len(rays))
+    now["records"][:, RAY_END] = records[:, CORNER_AT] + records[:, N_CORNERS]
+    bases = np.zeros((len(rays), d), np.int64)
+    for record in records.tolist():
+        mine = np.abs(arrays["facets"][record[FACET_AT] : record[FACET_AT] + record[N_FACETS]]) - 1
+        for k in range(record[CORNER_AT], record[CORNER_AT] + record[N_CORNERS]):
+            on = [f for f in range(len(mine)) if int(arrays["tight"][k]) >> f & 1]
+            need(len(on) >= d, "facets of a ray")
+            with np.errstate(all="ignore"):
+                chosen = mine[on]
+                if len(on) > d:
+                    chosen = chosen[qr(rows[chosen, :-1].T, mode="r", pivoting=True)[1][:d]]
+            bases[k] = chosen
+    now["bases"] = bases
+    return now
+
+
+def check_cells(flat: FlatNetwork, network: Network, part: Arrays, *, old: bool = False) -> None:
     """Raise ValueError if a stack of the cells engine could make a kernel leave its arrays."""
     plane = flat.dimension == 2
-    kinds = (_PLANE if plane else _CONE) | {
-        "records": (int, RECORD_SIZE),
+    kinds = (_PLANE if plane else _OLD_CONE if old else _CONE) | {
+        "records": (int, _OLD_RECORD_SIZE if old else RECORD_SIZE),
         "pattern": (np.uint8, 0),
         "pieces": (np.uint8, 0),
     }
     need(set(part) == set(kinds), f"arrays {sorted(part)}")
     for name, (dtype, columns) in kinds.items():
-        wide = flat.dimension + 2 if columns == _RAY else columns
+        wide = {_RAY: flat.dimension + 2, _BASIS: flat.dimension}.get(columns, columns)
         shape = part[name].shape[1:]
         need(part[name].dtype == np.dtype(dtype), f"type of {name}")
         need(shape == ((wide,) if wide else ()), f"shape of {name}")
@@ -118,7 +164,7 @@ def check_cells(flat: FlatNetwork, network: Network, part: Arrays) -> None:
     need(((layers >= 1) & (layers <= flat.depth)).all(), "layers")
     need((np.diff(layers) >= 0).all(), "order of layers")
     widths = np.array([flat.layer_width(k) for k in layers.tolist()])
-    corners = part["poly" if plane else "rays"]
+    corners = part["poly" if plane else "rays" if old else "places"]
     least = 3 if plane else 1
     _inside(records[:, CORNER_AT], records[:, N_CORNERS], len(corners), "corners", least)
     n_conflicts = len(part["conflicts"])
@@ -139,6 +185,9 @@ def check_cells(flat: FlatNetwork, network: Network, part: Arrays) -> None:
     need(((labels >= 1) & (labels <= len(flat.lines.line_row))).all(), "labels")
     if not plane:
         _check_cones(part, records)
+        need(len(part["tight"]) == len(corners), "rays")
+        if not old:
+            _check_pool(part, records)
 
 
 def _check_cones(part: Arrays, records: Any) -> None:
@@ -150,8 +199,21 @@ def _check_cones(part: Arrays, records: Any) -> None:
     need((tables[-1:] == len(part["table"])).all() and (np.diff(tables) >= 0).all(), "table")
     facets = np.abs(part["facets"])
     need(((facets >= 1) & (facets <= len(part["table"]))).all(), "facets")
-    need(len(part["tight"]) == len(part["rays"]), "rays")
     need(np.isin(records[:, SIMPLE], (0, 1)).all(), "simple")
+
+
+def _check_pool(part: Arrays, records: Any) -> None:
+    ends, n = records[:, RAY_END], len(part["rays"])
+    need(((ends >= 0) & (ends <= n)).all() and (np.diff(ends) >= 0).all(), "rays")
+    need(int(ends[-1]) == n and len(part["bases"]) == n, "rays")
+    need(((part["bases"] >= 0) & (part["bases"] < max(len(part["table"]), 1))).all(), "bases")
+    need((part["places"] >= 0).all(), "rays")
+    mine = np.repeat(ends, records[:, N_CORNERS])
+    need(len(mine) == len(part["places"]) and (part["places"] < mine).all(), "rays")
+    # A layer's cells have rays of their own.
+    lowest = np.minimum.reduceat(part["places"], records[:, CORNER_AT])
+    others = np.flatnonzero(np.diff(records[:, LAYER])) + 1
+    need(all(lowest[k:].min() >= ends[k - 1] for k in others), "rays of another layer")
 
 
 def _inside(starts: Any, sizes: Any, length: int, what: str, least: int = 0) -> None:

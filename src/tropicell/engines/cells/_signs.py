@@ -1,0 +1,275 @@
+"""On which side of a boundary a corner lies, where float64 can't tell: more digits, then all.
+
+A corner is where d facets meet; the row of a boundary there has the sign of the determinant of
+their d rows and its own. `fine_corner` and `fine_sign` work it out with twice the digits of
+float64, with the bounds of step 6 of docs/error-bound.md, and where that does not suffice, modulo
+primes: step 7. A sign is 1, -1, 0 (proved to be zero), or `UNKNOWN`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import frexp, ldexp
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tropicell._runtime.jit import kernel
+from tropicell.engines.cells._state import (
+    TERM_COLUMN,
+    TERM_MINOR,
+    TERM_ROW,
+    TERM_SIGN,
+    TERM_SMALLER,
+)
+from tropicell.geometry._double import exact_product, exact_sum
+from tropicell.geometry.rounding import INFLATE, ROUND
+from tropicell.network._residues import (
+    BITS,
+    BREAKPOINT,
+    Moduli,
+    ResidueRows,
+    add,
+    bring_up,
+    multiply,
+    reduce,
+    residue,
+    residue_rows,
+    sign_of,
+)
+from tropicell.network.flat import FlatNetwork
+
+#: The sign that could not be worked out.
+UNKNOWN = 2
+
+#: Products below this may have lost digits to underflow, at most `_LOST` each.
+_SMALL, _LOST = 1e-250, 1e-290
+
+#: Places of the three parts of a number: two halves, and a bound on the error of their sum.
+HIGH, LOW_HALF, BOUND = 0, 1, 2
+PARTS = 3
+
+
+class Fine(NamedTuple):
+    """What finer signs are worked out with.
+
+    Attributes
+    ----------
+    moduli : Moduli
+    residues : ResidueRows
+    terms : ndarray
+        How minors are expanded, see `tropicell.engines.cells._state.TERM_ROW`.
+    facets : ndarray, shape (d,)
+        Labels of the facets of a corner: plus or minus (boundary + 1).
+    rows : ndarray, shape (PARTS, d + 1, d + 1)
+        Rows of the facets and of a boundary, scaled by powers of two.
+    shifts : ndarray, shape (d + 1,)
+        Exponents of these powers.
+    minors : ndarray, shape (PARTS, 2^(d + 1))
+        Minors of the rows of the facets.
+    corner : ndarray, shape (PARTS, d + 1)
+        Where the facets meet: their largest minors, with signs.
+    """
+
+    moduli: Moduli
+    residues: ResidueRows
+    terms: NDArray[np.int64]
+    facets: NDArray[np.int64]
+    rows: NDArray[np.float64]
+    shifts: NDArray[np.int64]
+    minors: NDArray[np.float64]
+    corner: NDArray[np.float64]
+
+
+def fine_room(
+    flat: FlatNetwork, moduli: Moduli, terms: NDArray[np.int64], free: Callable[[Any], Any]
+) -> Fine:
+    """Room for finer signs; for `free` see `tropicell._runtime.memory.Blueprint`."""
+    d, zeros = flat.dimension, np.zeros
+    return Fine(
+        moduli=moduli,
+        residues=residue_rows(flat, moduli, free),
+        terms=terms,
+        facets=zeros(d, np.int64),
+        rows=free(zeros((PARTS, d + 1, d + 1))),
+        shifts=zeros(d + 1, np.int64),
+        minors=free(zeros((PARTS, 1 << (d + 1)))),
+        corner=free(zeros((PARTS, d + 1))),
+    )
+
+
+# --- twice the digits -----------------------------------------------------------------------------
+
+
+@kernel(inner=True)
+def fine_row(lines: Any, current: Any, line: int, fine: Any, i: int) -> None:
+    """Write the row of a boundary to place i, largest coefficient between 1/2 and 1."""
+    d, rows = lines.dimension, fine.rows
+    row, largest = lines.line_row[line], 0.0
+    for c in range(d + 1):
+        if row < 0:
+            rows[HIGH, i, c] = lines.domain_rows[line, c]
+            rows[LOW_HALF, i, c] = rows[BOUND, i, c] = 0.0
+        else:
+            rows[HIGH, i, c] = current.before[c, row]
+            rows[LOW_HALF, i, c] = current.low[c, row]
+            rows[BOUND, i, c] = current.error[lines.line_layer[line], c]
+    if row >= 0 and lines.line_at[line] != 0.0:
+        # R - t adds 4 u² (|R| + |t|).
+        at, value = lines.line_at[line], rows[HIGH, i, d]
+        s, t = exact_sum(value, -at)
+        rows[HIGH, i, d], rows[LOW_HALF, i, d] = exact_sum(s, t + rows[LOW_HALF, i, d])
+        rows[BOUND, i, d] += 4.0 * ROUND * ROUND * (abs(value) + abs(at)) * INFLATE
+    for c in range(d + 1):
+        largest = max(largest, abs(rows[HIGH, i, c]))
+    _, shift = frexp(largest)
+    fine.shifts[i] = shift
+    factor = ldexp(1.0, -shift)
+    for part in range(PARTS):
+        for c in range(d + 1):
+            rows[part, i, c] *= factor
+
+
+@kernel(inner=True)
+def fine_corner(lines: Any, current: Any, fine: Any) -> None:
+    """Write the corner where ``fine.facets`` meet, up to a positive factor."""
+    d, minors, terms = lines.dimension, fine.minors, fine.terms
+    sign = 1.0
+    for i in range(d):
+        label = fine.facets[i]
+        fine_row(lines, current, abs(label) - 1, fine, i)
+        sign = sign if label > 0 else -sign
+    for m in range(1, 1 << (d + 1)):
+        minors[HIGH, m] = minors[LOW_HALF, m] = minors[BOUND, m] = 0.0
+    minors[HIGH, 0], minors[LOW_HALF, 0], minors[BOUND, 0] = 1.0, 0.0, 0.0
+    for t in range(len(terms)):
+        m = terms[t, TERM_MINOR]
+        i, c, smaller = terms[t, TERM_ROW], terms[t, TERM_COLUMN], terms[t, TERM_SMALLER]
+        _add_product(minors, m, fine.rows[:, i], c, minors, smaller, float(terms[t, TERM_SIGN]))
+    everything = (1 << (d + 1)) - 1
+    for c in range(d + 1):
+        m = everything ^ (1 << c)
+        s = sign if c % 2 == 0 else -sign
+        fine.corner[HIGH, c], fine.corner[LOW_HALF, c] = (
+            s * minors[HIGH, m],
+            s * minors[LOW_HALF, m],
+        )
+        fine.corner[BOUND, c] = minors[BOUND, m]
+
+
+@kernel(inner=True)
+def _add_product(to: Any, m: int, a: Any, i: int, b: Any, j: int, sign: float) -> None:
+    """Add sign * a[i] * b[j] to a number, each in three parts: step 6."""
+    x, y = sign * a[HIGH, i], b[HIGH, j]
+    p, e = exact_product(x, y)
+    e += x * b[LOW_HALF, j] + sign * a[LOW_HALF, i] * y
+    s, t = exact_sum(to[HIGH, m], p)
+    bound = abs(x) * b[BOUND, j] + abs(y) * a[BOUND, i] + a[BOUND, i] * b[BOUND, j]
+    # 8 u² for the product, 16 u² for the sum
+    bound += 24.0 * ROUND * ROUND * (abs(to[HIGH, m]) + abs(p) + abs(s))
+    if abs(p) < _SMALL and x != 0.0 and y != 0.0:
+        bound += _LOST
+    to[HIGH, m], to[LOW_HALF, m] = exact_sum(s, to[LOW_HALF, m] + (t + e))
+    to[BOUND, m] = (to[BOUND, m] + bound) * INFLATE
+
+
+@kernel(inner=True)
+def fine_sign(flat: Any, current: Any, fine: Any, line: int) -> int:
+    """The sign of a boundary's row at ``fine.corner``, where ``fine.facets`` meet."""
+    lines, d = flat.lines, flat.lines.dimension
+    for i in range(d):
+        if lines.line_twin[line] == lines.line_twin[abs(fine.facets[i]) - 1]:
+            return 0  # the boundary is one of the facets
+    fine_row(lines, current, line, fine, d)
+    minors = fine.minors  # of which place 0 is free now
+    minors[HIGH, 0] = minors[LOW_HALF, 0] = minors[BOUND, 0] = 0.0
+    for c in range(d + 1):
+        _add_product(minors, 0, fine.rows[:, d], c, fine.corner, c, 1.0)
+    value, bound = minors[HIGH, 0], minors[BOUND, 0]
+    bound += 2.0 * ROUND * abs(value)  # the low half
+    if value > bound:
+        return 1
+    if value < -bound:
+        return -1
+    size = (abs(value) + bound) * INFLATE
+    if size == 0.0:
+        return 0
+    if not size < 1.0e9:  # or not a number
+        return UNKNOWN
+    return _exact_sign(flat, current, fine, line, size)
+
+
+# --- all digits -----------------------------------------------------------------------------------
+
+
+@kernel(inner=True)
+def _exact_sign(flat: Any, current: Any, fine: Any, line: int, size: float) -> int:
+    """The same modulo primes: the determinant is at most `size`, for rows that were scaled."""
+    lines, d, moduli, residues = flat.lines, flat.lines.dimension, fine.moduli, fine.residues
+    if len(moduli.primes) == 0:
+        return UNKNOWN
+    _, bits = frexp(size)
+    layer = 0
+    for i in range(d + 1):
+        facet = abs(fine.facets[i]) - 1 if i < d else line
+        at = lines.line_layer[facet]
+        layer = max(layer, at)
+        bits += moduli.grain[at] + fine.shifts[i]
+    if bits <= 0:
+        return 0  # a whole number below 1
+    n = (bits + BITS) // BITS
+    if n > len(moduli.primes):
+        return UNKNOWN
+    zero = True
+    for k in range(n):
+        bring_up(flat.maps, moduli, residues, k, layer, current.pattern)
+        residues.values[k] = _determinant(lines, fine, line, k)
+        zero = zero and residues.values[k] == 0.0
+    if zero:
+        return 0
+    sign = sign_of(moduli, residues, n)
+    for i in range(d):
+        sign = sign if fine.facets[i] > 0 else -sign
+    return sign
+
+
+@kernel(inner=True)
+def _determinant(lines: Any, fine: Any, line: int, k: int) -> float:
+    """The determinant of the rows of ``fine.facets`` and of a boundary modulo prime k."""
+    d, moduli, terms, minors = lines.dimension, fine.moduli, fine.terms, fine.residues.minors
+    p, inverse = moduli.primes[k], moduli.inverses[k]
+    for m in range(1, 1 << (d + 1)):
+        minors[m] = 0.0
+    minors[0] = 1.0
+    for t in range(len(terms)):
+        facet = abs(fine.facets[terms[t, TERM_ROW]]) - 1
+        x = _residue(lines, fine, facet, terms[t, TERM_COLUMN], k)
+        x = multiply(x, minors[terms[t, TERM_SMALLER]], p, inverse)
+        if terms[t, TERM_SIGN] < 0 and x > 0.0:
+            x = p - x
+        m = terms[t, TERM_MINOR]
+        minors[m] = add(minors[m], x, p)
+    everything = (1 << (d + 1)) - 1
+    total = 0.0
+    for c in range(d + 1):
+        x = multiply(_residue(lines, fine, line, c, k), minors[everything ^ (1 << c)], p, inverse)
+        if c % 2 == 1 and x > 0.0:
+            x = p - x
+        total = add(total, x, p)
+    return total
+
+
+@kernel(inner=True)
+def _residue(lines: Any, fine: Any, line: int, c: int, k: int) -> float:
+    """A coefficient of a boundary's row, made whole, modulo prime k."""
+    moduli = fine.moduli
+    p, inverse = moduli.primes[k], moduli.inverses[k]
+    row = lines.line_row[line]
+    if row < 0:
+        return reduce(lines.domain_rows[line, c] * moduli.domain_scale, p, inverse)
+    x = fine.residues.before[k, c, row]
+    if c == lines.dimension and lines.line_at[line] != 0.0:
+        x -= residue(moduli, BREAKPOINT, lines.line_layer[line], lines.line_at[line], k)
+        x = x + p if x < 0.0 else x
+    return x
