@@ -532,7 +532,7 @@ def fitted(rows: Sequence[Row]) -> dict[str, float]:
 
 
 #: How many times slower than float arithmetic exact arithmetic has broken down.
-_BROKEN_DOWN = 4.0
+_BROKEN_DOWN = 30.0
 
 
 def _key(row: Row) -> tuple[str, str, bool]:
@@ -554,6 +554,7 @@ def fit(effort: Effort, models: Path | None) -> str:
             plain = {r["name"]: r["spent"] for r in rows if _key(r) == (key[0], "float", key[2])}
             some = [r for r in some if r["spent"] < _BROKEN_DOWN * plain[r["name"]]]
         prices = fitted(some)
+        prices.setdefault("exact", choice.EXACT_DECISION)
         lines.append(f"    {key}: {prices},".replace("'", '"'))
         for row in some:
             model = sum(prices.get(name, 0.0) * value for name, value in row["features"].items())

@@ -30,8 +30,10 @@ PROBED = he([5, 24, 1])
 
 def prefer(monkeypatch: pytest.MonkeyPatch, engine: str) -> None:
     """Let a probe end in favour of an engine, as if the other one had become slow."""
-    prices = {key: {"region": 1e9 if key[0] != engine else 1e5} for key in choice.COSTS}
+    dear = {"cells": {"cubes": 1e9}, "halfspaces": {"nodes": 1e12}}
+    prices = {key: dear[key[0]] if key[0] != engine else {} for key in choice.COSTS}
     monkeypatch.setattr(choice, "COSTS", prices)
+    monkeypatch.setattr(choice, "_LEAST_FOR_CELLS", {4: 0.0, 5: 0.0})
 
 
 @pytest.mark.parametrize(

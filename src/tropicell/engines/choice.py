@@ -54,35 +54,67 @@ _MOST_LOOKS = 8
 #: `features`; made by ``python -m benchmarks.depth --fit``.
 COSTS: dict[tuple[str, str, bool], dict[str, float]] = {
     ("cells", "exact", False): {
-        "region": 165.0,
-        "cubes": 49.6,
-        "cuts": 781.0,
-        "corners": 172.0,
-        "pairs": 2.38,
-        "tests": 0.631,
-        "exact": 27200.0,
+        "cuts": 3220.0,
+        "corners": 20.6,
+        "pairs": 3.19,
+        "tests": 0.651,
+        "squares": 1.28,
+        "start": 647000.0,
+        "exact": 1e6,
     },
-    ("cells", "exact", True): {"cubes": 435.0, "pairs": 9.88, "tests": 0.00359, "exact": 126000.0},
+    ("cells", "exact", True): {
+        "cuts": 1070.0,
+        "pairs": 5.95,
+        "tests": 0.256,
+        "squares": 11.0,
+        "exact": 1e6,
+    },
     ("cells", "float", False): {
-        "cubes": 53.5,
-        "cuts": 1780.0,
-        "corners": 70.8,
-        "pairs": 2.14,
-        "tests": 0.19,
+        "cuts": 3940.0,
+        "pairs": 0.989,
+        "tests": 0.335,
+        "squares": 1.27,
+        "start": 133000.0,
+        "exact": 1e6,
     },
     ("cells", "float", True): {
-        "region": 2050.0,
-        "cubes": 72.3,
-        "cuts": 1350.0,
-        "corners": 48.8,
-        "pairs": 1.29,
-        "tests": 0.259,
+        "cubes": 96.9,
+        "cuts": 3380.0,
+        "pairs": 0.592,
+        "tests": 0.314,
+        "squares": 0.0323,
+        "start": 48800.0,
+        "exact": 1e6,
     },
-    ("halfspaces", "exact", False): {"region": 5.08, "nodes": 2770.0, "pivots": 0.564},
-    ("halfspaces", "exact", True): {"nodes": 3910.0, "pivots": 0.578},
-    ("halfspaces", "float", False): {"nodes": 2440.0, "programs": 0.738},
-    ("halfspaces", "float", True): {"region": 39.7, "nodes": 3350.0, "pivots": 0.476},
+    ("halfspaces", "exact", False): {
+        "nodes": 2180.0,
+        "programs": 0.609,
+        "entries": 1.8,
+        "exact": 1e6,
+    },
+    ("halfspaces", "exact", True): {
+        "nodes": 3270.0,
+        "pivots": 0.435,
+        "entries": 1.74,
+        "exact": 1e6,
+    },
+    ("halfspaces", "float", False): {
+        "nodes": 1990.0,
+        "programs": 0.588,
+        "entries": 1.21,
+        "exact": 1e6,
+    },
+    ("halfspaces", "float", True): {
+        "nodes": 3130.0,
+        "pivots": 0.2,
+        "programs": 0.306,
+        "entries": 0.993,
+        "exact": 1e6,
+    },
 }
+
+#: What an exact decision costs where none of the networks that prices are fitted to needs any.
+EXACT_DECISION = 1e6
 
 
 @dataclass(frozen=True)
@@ -110,6 +142,8 @@ class Probe:
         What the worker says of these, see `tropicell.engines.units.Worker.stats`.
     corners : float
         Corners of a cell that waits, on average (cells engine; else 0).
+    start : int
+        Exact decisions before the first region, which do not depend on how many regions there are.
     complete : bool
         Whether these are all regions.
     """
@@ -117,6 +151,7 @@ class Probe:
     regions: int
     counters: Mapping[str, float]
     corners: float
+    start: int
     complete: bool
 
 
@@ -230,28 +265,31 @@ def cost(engine: str, arithmetic: str, network: Network, probe: Probe, *, store:
 def features(engine: str, network: Network, probe: Probe) -> dict[str, float]:
     """What a region costs, in things that take time.
 
-    For `cells`: the corners of a cube (the last layer is counted without cuts), cuts, corners of
-    cells that are cut, pairs of them, coordinates of corners that are tested. For `halfspaces`:
-    nodes, and numbers that pivots and linear programs change. For both: exact decisions.
+    For `cells`: the corners of a cube, and their pairs (the last layer is counted without cuts);
+    cuts, corners of cells that are cut, pairs of these; coordinates of corners that are tested;
+    decisions at the start. For `halfspaces`: nodes; numbers that change when a layer is entered, by
+    pivots, and by linear programs. For both: exact decisions.
     """
-    counters, inputs = probe.counters, network.n_inputs
+    counters, inputs, depth = probe.counters, network.n_inputs, network.depth
     regions = max(1, probe.regions)
     exact = counters["exact_decisions"] / regions
     if engine == "cells":
         cuts = counters["splits"] / regions
         return {
-            "region": 1.0,
             "cubes": 2.0**inputs,
+            "squares": 4.0**inputs,
             "cuts": cuts,
             "corners": cuts * probe.corners,
             "pairs": cuts * probe.corners**2,
             "tests": counters["tests"] * (inputs + 1) / regions,
+            "start": probe.start / max(_expected(network), regions),
             "exact": exact,
         }
     size = (inputs + 1) * (inputs + network.n_neurons)
+    nodes = counters["nodes"] / regions
     return {
-        "region": 1.0,
-        "nodes": counters["nodes"] / regions,
+        "nodes": nodes,
+        "entries": nodes * (1 - 1 / max(1, depth)) * inputs * size,
         "pivots": counters["pivots"] * size / regions,
         "programs": counters["lps"] * size / regions,
         "exact": exact,
@@ -325,7 +363,8 @@ def look(engine: str, task: Task, inputs: int, halt: Halt) -> Probe:
                 break
     after = worker.stats()
     counters = {key: float(value - before.get(key, 0)) for key, value in after.items()}
-    return Probe(regions, counters, _corners(seen), units == [])
+    start = int(before.get("exact_decisions", 0))
+    return Probe(regions, counters, _corners(seen), start, units == [])
 
 
 #: Regions at the root and in every other place, by the number of inputs, for the cells engine; and
