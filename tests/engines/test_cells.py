@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import pairwise
+from operator import mul
+from typing import Any
 
 import numpy as np
 import pytest
@@ -308,3 +311,91 @@ def test_numbers_of_extraordinary_size() -> None:
     network = Network.mlp(weights, [[0.0, 1.0], [0.0]])
     assert found(network, None) == oracle(network, None)
     assert count_cells(network).stats()["tests"] == 0
+
+
+@pytest.mark.parametrize("sizes", [[1, 6, 5, 1], [3, 9, 8, 6, 1], [4, 8, 7, 1], [5, 7, 5, 1]])
+@pytest.mark.parametrize("domain", [Box(-1, 1), WholeSpace()])
+def test_counting_finds_as_many_as_cutting(sizes: list[int], domain: Domain) -> None:
+    # The regions of a last layer are counted without cutting; and with twins, where that is in
+    # doubt, they are not.
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        weights = [rng.normal(size=(n, m)) for m, n in pairwise(sizes)]
+        biases = [rng.normal(size=n) for n in sizes[1:]]
+        if seed == 2:
+            weights[-2][1], biases[-2][1] = weights[-2][0], biases[-2][0]
+        network = Network.mlp(weights, biases)
+        wanted = len(found(network, domain))
+        assert count_cells(network, domain).count == wanted
+        run = UnitRun(CellTask(network, domain, "float", store=False))
+        assert not list(filter(None, run.batches()))
+        assert run.count == wanted
+
+
+def waiting(task: CellTask) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """Units of a search that has just begun, as they are written to files."""
+    units, worker = [task.root()], task.worker()
+    for _ in range(6):
+        units += worker.run(units.pop(0), 20, lambda: False).left or []
+    return [task.describe(unit) for unit in units if unit.nodes is not None]
+
+
+@pytest.mark.parametrize("sizes", [[3, 8, 8, 6, 1], [4, 8, 8, 1], [5, 7, 6, 1]])
+def test_bounds_of_rays_hold(sizes: list[int]) -> None:
+    task = CellTask(default_network(sizes, seed=1), Box(-1, 1))
+    exact, d, rays = task.exact_cells, sizes[0], 0
+    scale = [Fraction(x) for x in task.flat.lines.scale.tolist()] + [Fraction(1)]
+    for _, arrays in waiting(task)[:4]:
+        pattern = arrays["pattern"].tobytes()
+        for place in set(arrays["places"].tolist()):
+            ray, basis = arrays["rays"][place], arrays["bases"][place]
+            rows = [exact._row(abs(x) - 1, pattern) for x in arrays["table_labels"][basis]]
+            scaled = [[x / s for x, s in zip(row, scale, strict=True)] for row in rows]
+            minors = [
+                (-1) ** c * _determinant([row[:c] + row[c + 1 :] for row in scaled])
+                for c in range(d + 1)
+            ]
+            # What is left of the ray beside the exact one.
+            mine = [Fraction(x) for x in ray[:-1].tolist()]
+            share = sum(map(mul, mine, minors)) / sum(map(mul, minors, minors))
+            rest = sum((x - share * y) ** 2 for x, y in zip(mine, minors, strict=True))
+            assert rest <= Fraction(float(ray[-1])) ** 2 < Fraction(1, 10**16)
+            rays += 1
+    assert rays > 50
+
+
+def _determinant(rows: list[list[Fraction]]) -> Fraction:
+    if not rows:
+        return Fraction(1)
+    return sum(
+        (-1) ** c * x * _determinant([row[:c] + row[c + 1 :] for row in rows[1:]])
+        for c, x in enumerate(rows[0])
+        if x
+    ) or Fraction(0)
+
+
+@pytest.mark.parametrize("sizes", [[2, 9, 8, 1], [3, 8, 8, 1], [4, 7, 6, 1]])
+def test_units_of_older_files(sizes: list[int]) -> None:
+    task = CellTask(default_network(sizes, seed=2), Box(-1, 1), store=False)
+    worker, cut = task.worker(), 0
+    for described, arrays in waiting(task):
+        older = dict(arrays) | {"records": arrays["records"][:, :11]}
+        if sizes[0] > 2:
+            # Every cell had its own rays; rows were divided by their largest coefficient.
+            older["rays"] = arrays["rays"][older.pop("places")]
+            largest = np.abs(arrays["table"][:, :-1]).max(axis=1, keepdims=True)
+            older["table"] = arrays["table"] / largest
+            del older["bases"]
+        found = [_count(worker, task.restored(described, some)) for some in (arrays, older)]
+        assert found[0] == found[1] > 0
+        cut += found[0]
+    assert cut > 100
+    damaged = dict(older) | {"tight": older["tight"][1:]} if sizes[0] > 2 else {}
+    with pytest.raises(ValueError, match=r"rays|arrays|corners"):
+        task.restored(described, damaged | {"records": older["records"]})
+
+
+def _count(worker: Any, unit: Any) -> int:
+    outcome = worker.run(unit, 10**9, lambda: False)
+    assert not outcome.left
+    return int(outcome.count)

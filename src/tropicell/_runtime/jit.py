@@ -40,7 +40,7 @@ import numba
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.core import caching, event
+from numba.core import caching, codegen, event
 from numba.extending import intrinsic
 
 from tropicell._runtime.interruption import clock
@@ -57,6 +57,7 @@ __all__ = [
 ]
 
 _numba: Any = caching
+_numba_event: Any = event
 
 #: Seconds of compiling after which users are told what they wait for.
 _PATIENCE = 1.5
@@ -170,6 +171,7 @@ def _compiled(
         options |= _WITHOUT_COUNTS
     dispatcher = cast(Any, numba.njit)(**options)(function)
     dispatcher._cache = _cache_of(function)
+    dispatcher.is_inner = inner
     with suppress(AttributeError):
         dispatcher._cache._cache_file._source_stamp = _STAMP
     return dispatcher
@@ -405,6 +407,39 @@ def _is_ours(given: Any) -> bool:
 
 _NOTICE = _Notice()
 cast(Any, event).register("numba:compile", _NOTICE)
+
+
+class _Once(_numba_event.Listener):  # type: ignore[misc, name-defined]
+    """Leaves it to entry points to optimise what they call.
+
+    Numba puts the code of a kernel into each one that calls it, and optimises all of that again, at
+    every level of calls. Inner kernels are never called by themselves: so their code is left as it
+    is until it is part of an entry point. Should a later Numba do this in another way, all is
+    compiled as ever.
+    """
+
+    def __init__(self) -> None:
+        self._open: list[bool] = []
+        library: Any = getattr(codegen, "CPUCodeLibrary", None)
+        optimise = getattr(library, "_optimize_final_module", None)
+        if optimise is not None:
+
+            def unless_inner(mine: Any) -> None:
+                if not (self._open and self._open[-1]):
+                    optimise(mine)
+
+            library._optimize_final_module = unless_inner
+
+    def on_start(self, given: Any) -> None:
+        """A function is being compiled, perhaps in the middle of another one."""
+        self._open.append(getattr(given.data["dispatcher"], "is_inner", False))
+
+    def on_end(self, given: Any) -> None:
+        """It is compiled, or could not be."""
+        self._open.pop()
+
+
+cast(Any, event).register("numba:compile", _Once())
 
 
 def _bit_count(typing_context: Any, bits: Any) -> Any:

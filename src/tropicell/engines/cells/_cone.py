@@ -48,9 +48,11 @@ from tropicell.engines.cells._state import (
     FACET_BITS,
     FACET_ROOM,
     FACETS,
+    HIGHEST,
     IN_DOUBT,
     INFINITE,
     LAYER,
+    LOWEST,
     MASK_ABOVE,
     MASK_ABOVE_N,
     MASK_KEPT,
@@ -82,6 +84,7 @@ from tropicell.engines.cells._state import (
     TERM_SMALLER,
     TESTS,
     TOP,
+    VALUE,
     ZERO_BITS,
     X,
 )
@@ -195,7 +198,9 @@ def start_layer(flat: Any, current: Any, layer: int, stack: Any, exact: bool, st
     state[TESTS] += n * (last - first)
     plain = lines.plain[layer]
     if plain:
-        _scan(lines, before, layer, stack, record, exact)
+        some = begin, begin + width, first
+        mine = stack.corners[start : start + n]
+        _scan(stack.axes, d, before, some, lines.line_slack, stack.rays, mine, stack.sides, exact)
     sides = stack.sides[SIDES]
     size = 0
     for line in range(first, last):
@@ -246,7 +251,7 @@ def start_layer(flat: Any, current: Any, layer: int, stack: Any, exact: bool, st
 
 
 @template
-def _is_flat(before: Any, row: int, d: int) -> bool:
+def _is_flat(before: Any, row: int, d: int) -> Any:
     """Whether nothing was added to a neuron's bias."""
     flat = before[d + 1, row] == 0.0
     for c in range(d):
@@ -291,30 +296,41 @@ def _copy_ray(rays: Any, bases: Any, at: int, to: int, d: int) -> None:
         bases[k, c] = bases[i, c]
 
 
-@kernel(sums="fused", inner=True, inlined=True)
-def _scan(lines: Any, before: Any, layer: int, stack: Any, record: Any, exact: bool) -> None:
-    """Fill ``stack.sides`` for a plain layer; 0 means that the neuron needs a closer look."""
-    d = _dimension(lines, stack)
-    start, n = record[CORNER_AT], record[N_CORNERS]
-    begin, end = lines.row_start[layer], lines.row_start[layer + 1]
+@kernel(sums="fused", inner=True)
+def _scan(
+    axes: Any,
+    dimension: int,
+    before: Any,
+    layer: Any,
+    slack: Any,
+    rays: Any,
+    corners: Any,
+    work: Any,
+    exact: bool,
+) -> None:
+    """Fill the first row of `work` for a plain layer; 0: the neuron needs a closer look.
+
+    `layer`: where its rows begin and end, and its first boundary. `corners`: the rays of the cell.
+    """
+    d = len(axes) if len(axes) > 0 else dimension
+    begin, end, first = layer
     width = end - begin
-    low, high, value = stack.low[:width], stack.high[:width], stack.value[:width]
-    rays = stack.rays
+    low, high, value = work[LOWEST, :width], work[HIGHEST, :width], work[VALUE, :width]
+    n = len(corners)
     eps = 0.0
-    for i in range(start, start + n):
-        error = rays[np.uint64(stack.corners[i]), d + 1]
+    for i in range(n):
+        error = rays[np.uint64(corners[i]), d + 1]
         eps = max(eps, error if error < 1.0 else np.inf)  # not a number is infinite, too
-    sides = stack.sides[SIDES, :width]
+    sides = work[SIDES, :width]
     for r in range(width):
         sides[r] = 0.0
     if exact:
-        slack = lines.line_slack[lines.line_start[layer] :]
-        m = before[d + 1, begin:end]
+        m, more = before[d + 1, begin:end], slack[first : first + width]
         for r in range(width):
-            sides[r] = m[r] + slack[r]
+            sides[r] = m[r] + more[r]
     if d == 3:
-        for i in range(start, start + n, 4):
-            _reach_3(before, begin, rays, stack.corners, (start, i, start + n - 1), low, high)
+        for i in range(0, n, 4):
+            _reach_3(before, begin, rays, corners, (i, n - 1), low, high)
         a, b = before[0, begin:end], before[1, begin:end]
         c, e = before[2, begin:end], before[3, begin:end]
         for r in range(width):
@@ -322,16 +338,16 @@ def _scan(lines: Any, before: Any, layer: int, stack: Any, record: Any, exact: b
             sides[r] = _side_of(low[r], high[r], size, sides[r], eps, d)
         return
     if d == 4:
-        for i in range(start, start + n, 4):
-            _reach_4(before, begin, rays, stack.corners, (start, i, start + n - 1), low, high)
+        for i in range(0, n, 4):
+            _reach_4(before, begin, rays, corners, (i, n - 1), low, high)
         a, b = before[0, begin:end], before[1, begin:end]
         c, e, f = before[2, begin:end], before[3, begin:end], before[4, begin:end]
         for r in range(width):
             size = abs(a[r]) + abs(b[r]) + abs(c[r]) + abs(e[r]) + abs(f[r])
             sides[r] = _side_of(low[r], high[r], size, sides[r], eps, d)
         return
-    for i in range(start, start + n):
-        ray = stack.corners[i]
+    for i in range(n):
+        ray = corners[i]
         x = rays[ray, X]
         m = before[X, begin:end]
         for r in range(width):
@@ -341,7 +357,7 @@ def _scan(lines: Any, before: Any, layer: int, stack: Any, record: Any, exact: b
             m = before[c, begin:end]
             for r in range(width):
                 value[r] += m[r] * x
-        if i == start:
+        if i == 0:
             for r in range(width):
                 low[r] = value[r]
                 high[r] = value[r]
@@ -375,9 +391,9 @@ def _reach_3(
 ) -> None:
     """Let the lowest and highest values of rows include those at four more rays.
 
-    `some`: the first ray of the cell, the first of the four, and the last one of the cell.
+    `some`: the first of the four, and the last one of the cell.
     """
-    start, i, last = some
+    i, last = some
     n = len(low)
     p, q = np.uint64(places[i]), np.uint64(places[min(i + 1, last)])
     s, t = np.uint64(places[min(i + 2, last)]), np.uint64(places[min(i + 3, last)])
@@ -387,7 +403,7 @@ def _reach_3(
     tx, ty, tz, tw = rays[t, 0], rays[t, 1], rays[t, 2], rays[t, 3]
     a, b = before[0, begin : begin + n], before[1, begin : begin + n]
     c, e = before[2, begin : begin + n], before[3, begin : begin + n]
-    if i == start:
+    if i == 0:
         for r in range(n):
             low[r] = np.inf
             high[r] = -np.inf
@@ -405,7 +421,7 @@ def _reach_4(
     before: Any, begin: int, rays: Any, places: Any, some: Any, low: Any, high: Any
 ) -> None:
     """The same in four dimensions."""
-    start, i, last = some
+    i, last = some
     n = len(low)
     p, q = np.uint64(places[i]), np.uint64(places[min(i + 1, last)])
     s, t = np.uint64(places[min(i + 2, last)]), np.uint64(places[min(i + 3, last)])
@@ -416,7 +432,7 @@ def _reach_4(
     a, b = before[0, begin : begin + n], before[1, begin : begin + n]
     c, e = before[2, begin : begin + n], before[3, begin : begin + n]
     f = before[4, begin : begin + n]
-    if i == start:
+    if i == 0:
         for r in range(n):
             low[r] = np.inf
             high[r] = -np.inf
@@ -495,7 +511,7 @@ def resume(flat: Any, current: Any, stack: Any, state: Any, exact: bool) -> None
 
 
 @template
-def _row_value(rows: Any, at: int, rays: Any, ray: int, d: int) -> float:
+def _row_value(rows: Any, at: int, rays: Any, ray: int, d: int) -> Any:
     """A row's value at a ray."""
     i, k = np.uint64(at), np.uint64(ray)
     s = rows[i, d] * rays[k, d]
@@ -759,8 +775,8 @@ def _sort_rays(stack: Any, record: Any, place: int) -> tuple[int, int, int]:
         stack.old_tags[np.uint64(np_)] = tags[i]
         stack.low_corners[np.uint64(nn)] = ray
         stack.low_tags[np.uint64(nn)] = tags[i]
-        np_ += np.int64(above)
-        nn += np.int64(below)
+        np_ += int(above)
+        nn += int(below)
         if above | below == NONE and (bits[at, word + np.uint64(ZERO_BITS)] >> shift) & ONE != NONE:
             stack.on_corners[on] = ray
             stack.on_tags[on] = tags[i]
@@ -946,7 +962,7 @@ def _inherit(
 
 
 @template
-def _write_half(stack: Any, side: Any, sizes: Any, to: int, bit: Any) -> int:
+def _write_half(stack: Any, side: Any, sizes: Any, to: int, bit: Any) -> Any:
     """Write the rays of one half: those on its side, those on the cut, the new ones."""
     corners, tags = stack.corners, stack.tags
     places, on_facets = side
@@ -1038,14 +1054,14 @@ def compress(tags: Any, facets: Any, record: Any, d: int) -> None:
             record[IN_DOUBT] = 1
         if record[N_FACETS] == count:
             return
-        for k in range(start, start + n):
-            i = np.uint64(k)
-            on, new = tags[i] & FACET_BITS, tags[i] & INFINITE
-            while on != NONE:
-                below = used & ((on & (~on + ONE)) - ONE)
+        for i in range(start, start + n):
+            ray = np.uint64(i)
+            rest, new = tags[ray] & FACET_BITS, tags[ray] & INFINITE
+            while rest != NONE:
+                below = used & ((rest & (~rest + ONE)) - ONE)
                 new |= ONE << np.uint64(bit_count(below))
-                on &= on - ONE
-            tags[i] = new
+                rest &= rest - ONE
+            tags[ray] = new
         while used != NONE:
             facets[np.uint64(at + kept)] = facets[np.uint64(at + lowest_bit(used))]
             used &= used - ONE
@@ -1274,7 +1290,7 @@ def _section(
             bits[made, NEGATIVE_BITS] = below
             tags[made] = common
             made += 1
-    return made
+    return int(made)
 
 
 # --- facets and rays ------------------------------------------------------------------------------

@@ -108,7 +108,7 @@ CONES = CellShape(
 )
 
 
-@kernel(inner=True)
+@template
 def search_polygons(
     flat: Any, room: Any, seeds: Any, options: Any, most_regions: int, most_steps: int
 ) -> int:
@@ -132,7 +132,7 @@ def search_polygons(
     return _search(POLYGONS, flat, room, seeds, options, most_regions, most_steps)
 
 
-@kernel(inner=True)
+@template
 def search_cones(
     flat: Any, room: Any, seeds: Any, options: Any, most_regions: int, most_steps: int
 ) -> int:

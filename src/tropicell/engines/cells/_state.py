@@ -114,10 +114,13 @@ MOST_CONFLICTS, MOST_PIECES = 0, 1
 # --- rows of `sides`, with a number for every neuron of a layer -----------------------------------
 
 SIDES = 0  # 1 or -1 if the cell surely lies on that side of the neuron's boundary, else 0
-# Only polygons use the others.
+# Only polygons use these.
 SIDES_OF_MORE = 1  # the same for some more of the corners
 SIDES_ZERO = 2  # always 0: the error of rows in float arithmetic
 SIDES_ROWS = 3
+# And only cones these: the smallest and largest values at the rays of a cell, and scratch.
+LOWEST, HIGHEST, VALUE = 1, 2, 3
+CONE_SIDES_ROWS = 4
 
 # --- facets of cones, and signs -------------------------------------------------------------------
 
@@ -258,8 +261,6 @@ class ConeStack(NamedTuple):
         Which boundary every section is on, and how many rays there are up to it.
     open_bits : ndarray of uint64
         Boundaries that cross a section, as far as they were not looked at.
-    low, high, value : ndarray
-        Smallest and largest value of every neuron of a layer, and scratch.
     minors, terms : ndarray
         The minors of the rows of d facets, and how these are expanded: see `TERM_ROW`.
     pivots : ndarray
@@ -305,9 +306,6 @@ class ConeStack(NamedTuple):
     values: NDArray[np.float64]
     handed: NDArray[np.int64]
     sides: NDArray[np.float64]
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
-    value: NDArray[np.float64]
     minors: NDArray[np.float64]
     terms: NDArray[np.int64]
     pivots: NDArray[np.float64]

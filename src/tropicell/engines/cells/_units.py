@@ -83,7 +83,7 @@ class CellNodes(NamedTuple):
     """
 
     records: NDArray[np.int64]
-    corners: NDArray[np.float64]
+    corners: NDArray[Any]
     tags: NDArray[Any]
     conflicts: NDArray[np.int64]
     patterns: NDArray[np.uint8]

@@ -112,10 +112,10 @@ def volume_3(points: Any, tight: Any, first: Any) -> float:
             # Facets with the first vertex of all on them are seen edge-on from there.
             common &= ~tight[0]
             while common != _NONE:
-                k = np.uint64(first[np.uint64(lowest_bit(common))])
+                f = np.uint64(first[np.uint64(lowest_bit(common))])
                 common &= common - _ONE
                 total += abs(
-                    c0 * (points[k, 0] - x) + c1 * (points[k, 1] - y) + c2 * (points[k, 2] - z)
+                    c0 * (points[f, 0] - x) + c1 * (points[f, 1] - y) + c2 * (points[f, 2] - z)
                 )
     return total / 6.0
 
