@@ -228,9 +228,10 @@ def auto(case: DeepCase, network: Network, effort: Effort) -> list[Row]:
             },
             effort.rounds,
         )
-        stats = enumerate_regions(
-            network, case.domain(), arithmetic=mode, max_regions=0, progress=False
-        ).stats
+        search = Search(network, case.domain(), SearchOptions(arithmetic=mode, max_regions=0))  # type: ignore[arg-type]
+        for _ in search.batches(store=False):
+            pass
+        stats = search.stats
         row = {"name": case.name, "arithmetic": mode}
         row |= {"chosen": stats["engine"], "reason": stats["reason"]}
         rows.append(row | {engine: as_row(rate) for engine, rate in found.items()})

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmarks.deep_networks import DeepCase
 
 from searching import assert_same_columns, random_network
 from tropicell import Box, Network, Polytope, WholeSpace, count_regions, enumerate_regions
@@ -33,7 +34,7 @@ def prefer(monkeypatch: pytest.MonkeyPatch, engine: str) -> None:
     dear = {"cells": {"cubes": 1e9}, "halfspaces": {"nodes": 1e12}}
     prices = {key: dear[key[0]] if key[0] != engine else {} for key in choice.COSTS}
     monkeypatch.setattr(choice, "COSTS", prices)
-    monkeypatch.setattr(choice, "_LEAST_FOR_CELLS", {4: 0.0, 5: 0.0})
+    monkeypatch.setattr(choice, "_LEAST_FOR_CELLS", {5: 0.0})
 
 
 @pytest.mark.parametrize(
@@ -43,8 +44,9 @@ def prefer(monkeypatch: pytest.MonkeyPatch, engine: str) -> None:
         ([3, 60, 60, 1], True, "cells"),
         ([11, 4, 1], True, "halfspaces"),
         ([784, 9, 1], True, "halfspaces"),
-        ([4, 4, 4, 1], True, "cells"),
+        ([4, 24, 24, 1], True, "cells"),
         ([7, 5, 1], True, "halfspaces"),
+        ([5, 3, 3, 3, 3, 1], True, "cells"),
         ([6, 20, 20, 1], False, "cells"),
     ],
 )
@@ -56,8 +58,17 @@ def test_no_probe_where_the_shape_decides(sizes: list[int], biases: bool, engine
     assert found.reason
 
 
+@pytest.mark.parametrize("kind", ["integers", "twins", "tenths"])
+def test_small_networks_in_which_many_boundaries_meet(kind: str) -> None:
+    network = DeepCase("", (5, 6, 4, 1), kind, seed=1).network()
+    found = table.choose("auto", network)
+    assert found is not None
+    assert found.engine == "cells"
+    assert "boundaries meet" in found.reason
+
+
 def test_larger_networks_in_between_are_probed() -> None:
-    for sizes in ([4, 16, 16, 1], [5, 24, 1], [8, 12, 1], [10, 14, 1]):
+    for sizes in ([5, 24, 1], [6, 10, 10, 1], [8, 12, 1], [10, 14, 1]):
         assert table.choose("auto", he(sizes)) is None
 
 
@@ -72,7 +83,7 @@ def test_without_biases_activations_that_break_elsewhere_are_no_reason() -> None
 
 
 def test_a_probe_finds_what_is_far_better() -> None:
-    deep, wide = he([4, *[8] * 10, 1]), he([8, 14, 1])
+    deep, wide = he([5, *[8] * 8, 1]), he([8, 14, 1])
     assert enumerate_regions(deep, Box(-3, 3), max_regions=9).stats["engine"] == "cells"
     assert enumerate_regions(wide, Box(-3, 3), max_regions=9).stats["engine"] == "halfspaces"
 
@@ -102,8 +113,7 @@ def test_what_is_chosen_is_used_and_said(
     monkeypatch: pytest.MonkeyPatch, engine: str, workers: int
 ) -> None:
     prefer(monkeypatch, engine)
-    network = he([4, 12, 1], 1)
-    assert choice.by_shape(network) is None or choice._expected(network) < 3000
+    network = he([5, 12, 1], 1)
     monkeypatch.setattr(choice, "_FEW_REGIONS", 10.0)
     found = enumerate_regions(copy.copy(network), Box(-1, 1), workers=workers)
     asked = enumerate_regions(network, Box(-1, 1), engine=engine)
@@ -118,7 +128,7 @@ def test_a_checkpoint_goes_on_with_its_engine(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(choice, "_FEW_REGIONS", 10.0)
-    network, where = random_network([4, 10, 4, 1]), tmp_path / "run"
+    network, where = random_network([5, 9, 4, 1]), tmp_path / "run"
     prefer(monkeypatch, "halfspaces")
     begun = enumerate_regions(network, Box(-1, 1), max_regions=20, checkpoint=where)
     prefer(monkeypatch, "cells")
@@ -132,7 +142,7 @@ def test_a_checkpoint_goes_on_with_its_engine(
 def test_a_folder_goes_on_with_its_engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     monkeypatch.setattr(choice, "_FEW_REGIONS", 10.0)
-    network, where = random_network([4, 10, 4, 1]), tmp_path / "run"
+    network, where = random_network([5, 9, 4, 1]), tmp_path / "run"
     prefer(monkeypatch, "halfspaces")
     enumerate_regions(network, Box(-1, 1), max_regions=20, out=where)
     prefer(monkeypatch, "cells")
@@ -179,8 +189,8 @@ def test_probes_count_what_they_are_for() -> None:
 
 def test_a_probe_of_few_regions_sees_all_of_them() -> None:
     for engine in choice.PROBED:
-        task = table.task_of(engine, he([4, 3, 1]), WholeSpace(), "exact", store=False)
-        probe = choice.look(engine, task, 4, Halt())
+        task = table.task_of(engine, he([5, 3, 1]), WholeSpace(), "exact", store=False)
+        probe = choice.look(engine, task, 5, Halt())
         assert probe.complete
         assert probe.regions == 8
 

@@ -1,6 +1,6 @@
 """Which engine ``engine="auto"`` stands for: the one that is likely to be faster on this task.
 
-Up to three inputs that is `cells`, beyond ten `halfspaces`, and for networks with few regions a
+Up to four inputs that is `cells`, beyond ten `halfspaces`, and for networks with few regions a
 rule decides: any choice is fast. In all other cases a short probe of each engine counts what a
 region costs there (cells cut and corners, linear programs and pivots, exact decisions), and a model
 of the price of each of these, fitted to measured times by ``python -m benchmarks.depth --fit``,
@@ -27,18 +27,18 @@ from tropicell.network.network import Network
 PROBED = ("halfspaces", "cells")
 
 #: Up to this many inputs cells have few corners; beyond so many they have too many of them.
-FEW_INPUTS, MANY_INPUTS = 3, 10
+FEW_INPUTS, MANY_INPUTS = 4, 10
 
 #: A network that is expected to have no more regions is not worth a probe.
 _FEW_REGIONS = 3_000.0
 
-#: Of networks that are not worth a probe: up to so many inputs `cells` is good anyway, and so it is
-#: for more of them in deep or degenerate ones.
-_SMALL_INPUTS, _MANY_FOR_DEGENERATE, _DEEP = 4, 8, 4
+#: Up to so many inputs `cells` is good for networks in which many boundaries meet; and, of those
+#: that are not worth a probe, for networks with so many layers.
+_MANY_FOR_DEGENERATE, _DEEP = 8, 4
 
 #: In nanoseconds: the `cells` engine never needs less for a region with so many inputs, so that
 #: there is nothing to probe if `halfspaces` does.
-_LEAST_FOR_CELLS = {4: 500.0, 5: 1_000.0, 6: 2_500.0, 7: 6_000.0, 8: 12_000.0}
+_LEAST_FOR_CELLS = {5: 1_000.0, 6: 2_500.0, 7: 6_000.0, 8: 12_000.0}
 _LEAST_BEYOND = 25_000.0
 
 #: A probe begins at the root, and goes on with parts of what is left, at these places.
@@ -161,7 +161,7 @@ def by_shape(network: Network) -> Choice | None:
     Examples
     --------
     >>> by_shape(Network.mlp([np.eye(2), np.ones((1, 2))]))
-    Choice(engine='cells', reason='up to 3 inputs cells have few corners')
+    Choice(engine='cells', reason='up to 4 inputs cells have few corners')
     >>> by_shape(Network.mlp([np.eye(12), np.ones((1, 12))])).engine
     'halfspaces'
     """
@@ -178,8 +178,6 @@ def by_shape(network: Network) -> Choice | None:
 def by_rule(network: Network) -> Choice:
     """A rule of thumb, for small networks, or if there is no time."""
     inputs = network.n_inputs
-    if inputs <= _SMALL_INPUTS:
-        return Choice("cells", f"a small network with {inputs} inputs")
     if inputs <= _MANY_FOR_DEGENERATE and network.depth >= _DEEP:
         return Choice("cells", f"a small network with {network.depth} layers")
     if inputs <= _MANY_FOR_DEGENERATE and _is_degenerate(network):
@@ -204,12 +202,24 @@ def _has_biases(network: Network) -> bool:
 
 
 def _is_degenerate(network: Network) -> bool:
-    """Whether it is plain from the weights that boundaries meet more often than by chance."""
-    affines = [network.affine(layer) for layer in range(1, network.depth + 1)]
-    matrices = [matrix for affine in affines for matrix in affine.terms.values()]
-    weights = np.concatenate([abs(m.data if sp.issparse(m) else m).ravel() for m in matrices])
-    weights = weights[weights > 0]
-    return 2 * len(np.unique(weights)) < len(weights)
+    """Whether it is plain from the weights that boundaries meet more often than by chance.
+
+    Most weights occur again, as on a grid; or a neuron's row is a multiple of another one's.
+    """
+    weights = []
+    for layer in range(1, network.depth + 1):
+        affine = network.affine(layer)
+        parts = [m.toarray() if sp.issparse(m) else np.asarray(m) for m in affine.terms.values()]
+        rows = np.column_stack([*parts, affine.bias])
+        weights.append(abs(rows[:, :-1]).ravel())
+        rows = rows[np.any(rows[:, :-1], axis=1)]
+        first = rows[np.arange(len(rows)), np.argmax(abs(rows), axis=1)]
+        scaled = np.round(rows / first[:, None], 9)
+        if len(np.unique(scaled, axis=0)) < len(rows):
+            return True
+    found = np.concatenate(weights)
+    found = found[found > 0]
+    return 2 * len(np.unique(found)) < len(found)
 
 
 def by_probe(
@@ -369,9 +379,9 @@ def look(engine: str, task: Task, inputs: int, halt: Halt) -> Probe:
 
 #: Regions at the root and in every other place, by the number of inputs, for the cells engine; and
 #: regions and pivots for the other.
-_LIMITS = {4: (16, 96), 5: (16, 96), 6: (8, 64), 7: (8, 32), 8: (4, 16)}
+_LIMITS = {5: (16, 64), 6: (8, 48), 7: (8, 32), 8: (4, 16)}
 _LIMITS_BEYOND = (2, 4)
-_LIMITS_HALFSPACES = (64, 384)
+_LIMITS_HALFSPACES = (48, 256)
 
 
 def _corners(outcomes: list[Outcome]) -> float:
