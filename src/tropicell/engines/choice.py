@@ -324,10 +324,12 @@ def look(engine: str, task: Task, inputs: int, halt: Halt) -> Probe:
         If it is over.
     """
     worker = task.worker()
+    root = task.root()
     first, limit = _LIMITS.get(inputs, _LIMITS_BEYOND)
-    first += 2**inputs  # on unbounded domains cells begin with so many exact decisions
     if engine == "halfspaces":
         first, limit = _LIMITS_HALFSPACES
+    elif not root.cells[0].cone.pointed:
+        first += 2**inputs  # such domains are first cut into cells with corners, exactly
     looks, begun = 0, 0
 
     def stop() -> bool:
@@ -352,7 +354,7 @@ def look(engine: str, task: Task, inputs: int, halt: Halt) -> Probe:
             raise TimeLimitError("the time is over")
         return outcome
 
-    outcome = run(task.root(), first)
+    outcome = run(root, first)
     regions, seen = outcome.count, [outcome]
     units = outcome.left
     before: dict[str, Any] = {}
@@ -379,7 +381,7 @@ def look(engine: str, task: Task, inputs: int, halt: Halt) -> Probe:
 
 #: Regions at the root and in every other place, by the number of inputs, for the cells engine; and
 #: regions and pivots for the other.
-_LIMITS = {5: (16, 64), 6: (8, 48), 7: (8, 32), 8: (4, 16)}
+_LIMITS = {5: (16, 64), 6: (8, 24), 7: (8, 16), 8: (4, 8)}
 _LIMITS_BEYOND = (2, 4)
 _LIMITS_HALFSPACES = (48, 256)
 
