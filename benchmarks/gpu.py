@@ -2,7 +2,7 @@
 
     python -m benchmarks.gpu --out benchmarks --cpu-seconds 12
 
-writes GPU.json, and from it GPU.md and a section of RESULTS.md; ``--again`` writes the pages only. Networks with less than a million regions are counted on the CPU too, if that
+writes GPU.json, and from it GPU.md and a section of RESULTS.md; ``--again`` writes the pages only. Networks with less than a million regions are counted on the CPU too (deep ones are not), if that
 takes no longer than ``--cpu-seconds``; counts of folding networks are known.
 """
 
@@ -20,6 +20,7 @@ import numpy as np
 from benchmarks import gpu_networks as networks
 from benchmarks import sections
 from tropicell import Network, count_regions, enumerate_regions
+from tropicell.engines.gpu import _digits
 from tropicell.engines.gpu._cuda import CudaBackend, cuda_backend
 from tropicell.engines.gpu.run import DeviceRun
 from tropicell.errors import IncompleteError
@@ -38,9 +39,9 @@ class Stopwatch:
     def launch(self, kernel: str, items: int, *arguments: Any) -> None:
         self.timed(kernel, lambda: self._backend.launch(kernel, items, *arguments))
 
-    def product(self, a: Any, b: Any, out: Any, rows: int) -> None:
+    def product(self, a: Any, b: Any, out: Any, rows: int, skip: int = 0) -> None:
         name = "product" if a.dtype == np.float64 else "product of bounds"
-        self.timed(name, lambda: self._backend.product(a, b, out, rows))
+        self.timed(name, lambda: self._backend.product(a, b, out, rows, skip))
 
     def timed(self, name: str, work: Any) -> Any:
         first, last = (self._backend.xp.cuda.Event() for _ in range(2))
@@ -134,8 +135,21 @@ def on_cpu(network: Network, domain: Any, seconds: float) -> tuple[int | None, f
     return count, time.perf_counter() - started
 
 
-def agreement(nets: int) -> list[dict[str, Any]]:
-    """Small networks of all kinds, stored and counted, on the GPU and the CPU: the same patterns?"""
+def agreement(nets: int, *, digits: bool) -> list[dict[str, Any]]:
+    """Small networks of all kinds, stored and counted, on the GPU and the CPU: the same patterns?
+
+    `digits`: with twice the digits, which otherwise are for deep networks only.
+    """
+    if digits:
+        limits = _digits.MOST_DOUBTS, _digits.MOST_DOUBTS_OF_LAYER
+        _digits.MOST_DOUBTS, _digits.MOST_DOUBTS_OF_LAYER = -1.0, 0.0
+        try:
+            return [
+                {**row, "kind": row["kind"] + ", twice the digits"}
+                for row in agreement(nets, digits=False)
+            ]
+        finally:
+            _digits.MOST_DOUBTS, _digits.MOST_DOUBTS_OF_LAYER = limits
     rows = []
     for kind in networks.KINDS:
         row = {"kind": kind, "networks": 0, "regions": 0, "unsure_cells": 0, "differences": 0}
@@ -267,7 +281,7 @@ def main() -> None:
         for arithmetic in case.arithmetics:
             row = counting(case.name, network, case.domain, arithmetic, case.repeats)
             row["known"] = case.known(network)
-            if options.cpu_seconds and row["regions"] < 1e6 and arithmetic == "exact":
+            if options.cpu_seconds and case.cpu and row["regions"] < 1e6 and arithmetic == "exact":
                 row["cpu"], row["cpu_seconds"] = on_cpu(network, case.domain, options.cpu_seconds)
             result["counting"].append(row)
             save()
@@ -275,7 +289,8 @@ def main() -> None:
             result["storing"].append(storing(case.name, network, case.domain))
             save()
     if options.nets:
-        result["agreement"] = agreement(options.nets)
+        result["agreement"] = agreement(options.nets, digits=False)
+        result["agreement"] += agreement(options.nets, digits=True)
     save()
     write(result, options.out)
 

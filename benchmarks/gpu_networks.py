@@ -22,16 +22,23 @@ class Case(NamedTuple):
     repeats: int = 4
     store: bool = False
     known: Callable[[Network], int | None] = lambda network: None
+    cpu: bool = True
 
 
 def random_network(
-    depth: int, width: int, seed: int = 0, *, skips: bool = False, activation: str = "relu"
+    depth: int,
+    width: int,
+    seed: int = 0,
+    *,
+    skips: bool = False,
+    activation: str = "relu",
+    bias: float = 0.3,
 ) -> Network:
     """Normal weights and biases."""
     rng = np.random.default_rng(seed)
     widths = [2] + [width] * depth + [1]
     weights = [rng.normal(size=(b, a)) * np.sqrt(2 / a) for a, b in pairwise(widths)]
-    biases = [rng.normal(size=b) * 0.3 for b in widths[1:]]
+    biases = [rng.normal(size=b) * bias for b in widths[1:]]
     pairs = [(k, k + 2) for k in range(1, depth - 1, 2)] if skips else []
     return Network.mlp(weights, biases, skips=pairs, activation=activation)
 
@@ -95,7 +102,17 @@ def cases() -> list[Case]:
         Case("4×[100]", lambda: random_network(4, 100), WholeSpace(), store=True),
         Case("4×[256]", lambda: random_network(4, 256), WholeSpace()),
         Case("8×[100]", lambda: random_network(8, 100), WholeSpace()),
-        Case("16×[256]", lambda: random_network(16, 256), WholeSpace(), ("float",), repeats=2),
+        Case("12×[64]", lambda: random_network(12, 64, bias=0.5), WholeSpace(), cpu=False),
+        Case("16×[64]", lambda: random_network(16, 64, bias=0.5), WholeSpace(), cpu=False),
+        Case(
+            "16×[64], skips",
+            lambda: random_network(16, 64, skips=True, bias=0.5),
+            WholeSpace(),
+            cpu=False,
+        ),
+        Case("30×[20]", lambda: random_network(30, 20, bias=0.5), WholeSpace(), cpu=False),
+        Case("16×[256]", lambda: random_network(16, 256), WholeSpace(), repeats=2),
+        Case("16×[256], another", lambda: random_network(16, 256, 1), WholeSpace(), repeats=2),
         Case(
             "8×[100], skips", lambda: random_network(8, 100, skips=True), WholeSpace(), ("exact",)
         ),

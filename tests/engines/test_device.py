@@ -5,7 +5,8 @@ from __future__ import annotations
 import ctypes
 import gc
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -21,6 +22,7 @@ from tropicell import Box, DeviceWarning, InvalidInputError, Network, Polytope, 
 from tropicell.cli import main
 from tropicell.engines import table as runs
 from tropicell.engines.cells.task import CellTask
+from tropicell.engines.gpu import _digits, _layout
 from tropicell.engines.gpu import run as device
 from tropicell.engines.gpu._cuda import CudaBackend, cuda_backend
 from tropicell.engines.gpu._layout import ENGINE, LEVEL, N_COUNTERS, Counts
@@ -94,6 +96,18 @@ def check(network: Network, domain: Domain | None, backend: Any, memory: int = M
     return run
 
 
+@contextmanager
+def in_slices(count: int) -> Iterator[None]:
+    """Rows with twice the digits, from so many slices in each layer; 0: plain rows."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_digits, "MOST_DOUBTS", -1.0 if count else np.inf)
+        patch.setattr(_layout, "slices_needed", lambda network, *_: [count] * network.depth)
+        yield
+
+
+SLICES = [0, 1, 2, 3]
+
+
 @settings(max_examples=60)
 @given(
     seed=st.integers(0, 2**32 - 1),
@@ -101,9 +115,11 @@ def check(network: Network, domain: Domain | None, backend: Any, memory: int = M
     shape=st.tuples(st.integers(0, 4), st.integers(1, 9)),
     domain=domains(2),
     memory=st.sampled_from([LITTLE, MUCH]),
+    slices=st.sampled_from(SLICES),
 )
-def test_regions_are_those_of_the_cpu(backend, seed, kind, shape, domain, memory):
-    check(random_network(seed, kind, 2, *shape), domain, backend, memory)
+def test_regions_are_those_of_the_cpu(backend, seed, kind, shape, domain, memory, slices):
+    with in_slices(slices):
+        check(random_network(seed, kind, 2, *shape), domain, backend, memory)
 
 
 def random_mlp(sizes: list[int], seed: int = 0, bias: float = 0.3) -> Network:
@@ -113,23 +129,57 @@ def random_mlp(sizes: list[int], seed: int = 0, bias: float = 0.3) -> Network:
     return Network.mlp(weights, [rng.normal(size=n) * bias for _, n in pairs])
 
 
+@pytest.mark.parametrize("slices", SLICES)
 @pytest.mark.parametrize("memory", [1 << 18, 1 << 24])
-def test_wide_networks_in_many_chunks(backend, memory):
-    run = check(random_mlp([2, 40, 33, 20, 1]), WholeSpace(), backend, memory)
+def test_wide_networks_in_many_chunks(backend, memory, slices):
+    with in_slices(slices):
+        run = check(random_mlp([2, 40, 33, 20, 1]), WholeSpace(), backend, memory)
     assert run.stats()["unsure_cells"] < run.count / 10
 
 
+@pytest.mark.parametrize("slices", SLICES)
 @pytest.mark.parametrize("few", [0, 1 << 10])
-def test_products_of_parents_and_of_children(backend, few, monkeypatch):
+def test_products_of_parents_and_of_children(backend, few, slices, monkeypatch):
     # With the products of parents, parts of the root differ from it in more than 32 neurons.
     monkeypatch.setattr(device, "_FEW_PARENTS", few)
-    check(random_mlp([2, 70, 12, 6, 1], seed=1), Box(-3, 3), backend, 1 << 24)
-    check(random_network(7, "generic", 2, 4, 9), WholeSpace(), backend)
     steps = activations.piecewise([-1, 0, 1], [0, 1, -1, 2], [0, 1, 1, -2], name="steps")
     rng = np.random.default_rng(1)
     weights = [rng.normal(size=shape) for shape in ((20, 2), (5, 20), (4, 5), (1, 4))]
     network = Network.mlp(weights, activation=[steps, "leaky_relu", "relu"])
-    check(network, Box(-1, 1), backend)
+    with in_slices(slices):
+        check(random_mlp([2, 70, 12, 6, 1], seed=1), Box(-3, 3), backend, 1 << 24)
+        check(random_network(7, "generic", 2, 4, 9), WholeSpace(), backend)
+        check(network, Box(-1, 1), backend)
+
+
+def he_network(depth: int, width: int, *, skips: bool = False) -> Network:
+    rng = np.random.default_rng(0)
+    pairs = list(pairwise([2, *[width] * depth, 1]))
+    weights = [rng.normal(size=(n, m)) * np.sqrt(2 / m) for m, n in pairs]
+    biases = [rng.normal(size=n) * 0.5 for _, n in pairs]
+    pairs = [(k, k + 2) for k in range(1, depth - 1, 2)] if skips else []
+    return Network.mlp(weights, biases, skips=pairs)
+
+
+@pytest.mark.parametrize("skips", [False, True])
+def test_no_cell_of_a_deep_network_is_in_doubt(backend, skips):
+    network = he_network(24, 8, skips=skips)
+    with in_slices(3):
+        run = check(network, Box(-3, 3), backend, 1 << 24)
+    assert run.count > 1000
+    assert run.stats()["unsure_cells"] == 0
+
+
+def test_twice_the_digits_are_for_deep_networks(host):
+    shallow, deep, deeper = he_network(4, 20), he_network(16, 40), he_network(30, 20)
+    found = []
+    for network in (shallow, deep, deeper):
+        run = DeviceRun(network, Box(0, 0.01), store=False, backend=host, memory=1 << 24)
+        assert count(run) == count_regions(network, Box(0, 0.01), arithmetic="float")
+        slices = run._buffers.levels["slices"][2:-1].tolist()
+        assert slices == sorted(slices, reverse=True)
+        found.append((run._device.deep, slices[0], slices[-1]))
+    assert found == [(False, 1, 1), (True, 2, 1), (True, 3, 1)]
 
 
 def test_float_arithmetic_counts_networks_in_general_position(backend):
@@ -232,7 +282,7 @@ class Watching:
 
     def launch(self, kernel: str, items: int, *arguments: Any) -> None:
         self._host.launch(kernel, items, *arguments)
-        if kernel.startswith("scan"):
+        if "scan" in kernel:
             self.level = int(arguments[2].view(LEVEL)["index"][0])
             self.first = int(arguments[4])
             self.count = numbers_at(arguments[0].view(ENGINE)["counters"][0])[BEGUN]
@@ -350,6 +400,76 @@ def test_error_bounds_of_the_maps_hold(host, kind):
             true = Fraction(int(exact[neuron, c].p), int(exact[neuron, c].q)) / scale[c]
             off = abs(Fraction(float(maps[k, c, neuron])) - true)
             assert off <= Fraction(float(bounds[neuron]))
+
+
+@pytest.mark.parametrize("slices", [1, 2, 3])
+@pytest.mark.parametrize("kind", KINDS)
+def test_error_bounds_of_rows_with_twice_the_digits_hold(host, kind, slices):
+    watch = Watching(host)
+    network = random_network(5, kind, 2, 5, 7)
+    with in_slices(slices):
+        run = DeviceRun(network, Box(-1, 1), store=False, backend=watch, memory=MUCH)
+        count(run)
+    level, size = watch.level, watch.count
+    assert run._device.deep
+    assert (run._buffers.levels["slices"][1:-1] == slices).all()
+    buffers, lines, width = run._buffers, run.flat.lines, network.widths[level - 1]
+    assert 0 < size <= buffers.few
+    maps = buffers.maps[level][: 7 * size * width].reshape(size, 7, width)
+    record = buffers.levels[level]
+    known = np.array((ctypes.c_double * (6 * size)).from_address(int(record["known"])))
+    known = known.reshape(size, 6)
+    slope = np.abs(network.layers[level - 1].activation.slopes).max()
+    scale = [*map(Fraction, lines.scale), 1]
+    nodes = run._reader.nodes(level, watch.first, np.arange(size))
+    for k, (pattern, _) in enumerate(nodes):
+        exact = run._exact.cells._layers(level, pattern).before
+        for c in range(3):
+            squares = Fraction(0)
+            for neuron in range(width):
+                true = Fraction(int(exact[neuron, c].p), int(exact[neuron, c].q)) / scale[c]
+                high, low = (Fraction(float(maps[k, row, neuron])) for row in (c, 4 + c))
+                squares += (high + low - true) ** 2
+                assert abs(high - true) <= Fraction(float(maps[k, 3, neuron])) + Fraction(1e-200)
+            assert squares * Fraction(float(slope)) ** 2 <= Fraction(float(known[k, 3 + c])) ** 2
+
+
+@pytest.mark.parametrize("count", [2, 3])
+@pytest.mark.parametrize("shape", [(1, 1), (5, 3), (64, 64), (300, 7)])
+def test_slices_of_weights_are_exact(shape, count):
+    matrix = np.random.default_rng(0).normal(size=shape) * 10.0 ** -np.arange(shape[1])
+    matrix[0] = 0
+    slices = _digits.slices_of(matrix, count)
+    n = shape[0]
+    assert (slices.factors[-1][:n] == matrix).all()
+    assert (np.linalg.norm(matrix, axis=0) <= slices.scale).all()
+    first, rest = slices.factors[0], slices.factors[-1][n : 2 * n]
+    unit = slices.scale / 2**slices.bits
+    assert (first % unit == 0).all()
+    assert (np.abs(rest) <= unit / 2).all()
+    parts = [first, rest]
+    if count == 3:
+        second, third = slices.factors[1][n:], slices.factors[2][2 * n :]
+        assert (slices.factors[1][:n] == first).all()
+        assert (second % (unit / 2**slices.bits) == 0).all()
+        parts = [first, second, third]
+    for i, j in np.ndindex(shape):
+        assert sum(Fraction(float(part[i, j])) for part in parts) == Fraction(float(matrix[i, j]))
+
+
+def test_bias_and_layer_0_have_twice_the_digits():
+    network = random_network(3, "generic", 2, 4, 6)
+    flat = CellTask(network, Box(-1, 1)).flat
+    for index, layer in enumerate(network.layers, 1):
+        base = _digits.base_of(network, flat, index)
+        matrix = layer.affine.terms.get(0, np.zeros((layer.width, 2)))
+        for neuron, c in np.ndindex(layer.width, 3):
+            exact = Fraction(float(layer.affine.bias[neuron])) if c == 2 else Fraction(0)
+            for j in range(2):
+                weight = Fraction(float(matrix[neuron, j]))
+                exact += weight * Fraction(float(flat.maps.input_rows[j, c]))
+            found = Fraction(float(base.high[c, neuron])) + Fraction(float(base.low[c, neuron]))
+            assert abs(found - exact) <= Fraction(float(base.error[c, neuron]))
 
 
 # --- the front door -------------------------------------------------------------------------------

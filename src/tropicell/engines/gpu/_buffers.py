@@ -10,6 +10,7 @@ import numpy as np
 from tropicell.engines.gpu._layout import (
     CORNER_BYTES,
     ENGINE,
+    LOW_BYTES,
     N_COUNTERS,
     RECORD_BYTES,
     TAG_BYTES,
@@ -67,7 +68,8 @@ class Buffers:
         self._backend = backend
         self.levels = device.levels.copy()
         self._read_later = device.read_later
-        self._bytes = 28 if exact else 24
+        self._deep = device.deep
+        self._bytes = 28 if exact and not device.deep else 24
         if memory is None:
             memory = min(MOST_BYTES, int(_PART_OF_FREE * backend.free_bytes()))
         self._size(memory)
@@ -78,13 +80,16 @@ class Buffers:
     def _size(self, memory: int) -> None:
         levels = self.levels
         rows, cells, nodes, corners, records = (int(share * memory) for share in _SHARES)
-        numbers = levels["width"][levels["inputs"] > 0].sum() + levels["inputs"].max()
+        products = levels["width"] * levels["slices"] * (levels["inputs"] > 0)
+        numbers = products.sum() + (levels["inputs"] * levels["slices"]).max()
         kept = int(levels["width"][self._read_later].sum())
-        node = self._bytes * int(numbers) + 32 * kept
+        node = self._bytes * int(numbers) + (56 if self._deep else 32) * kept
+        node += len(levels) * 72 if self._deep else 0
         node += int((8 + 4 * (levels["piece_words"] + levels["words"])).sum())
         self.at_once = _between(rows // node, _MOST_NODES_AT_ONCE)
         self.few = min(self.at_once, FEW)
-        self.records = _between(records // RECORD_BYTES, _MOST_RECORDS)
+        record = RECORD_BYTES + (LOW_BYTES if self._deep else 0)
+        self.records = _between(records // record, _MOST_RECORDS)
         cell = 12 + 8 * int(max(levels["piece_words"].max(), levels["words"].max()))
         self.room = max(self.at_once, _between(cells // (3 * cell), _MOST_CELLS))
         node = int((12 + 4 * (levels["done_words"] + levels["up_words"])[1:]).sum())
@@ -93,25 +98,35 @@ class Buffers:
 
     def _take_rows(self, exact: bool) -> None:
         empty, pointer = self._backend.xp.empty, self._backend.pointer
-        at_once = self.at_once
+        at_once, deep = self.at_once, self._deep
         widest = int(self.levels["inputs"].max())
-        self.outputs = empty(3 * at_once * widest)
-        self.bounds = empty(at_once * widest if exact else 0, np.float32)
+        bounded = exact and not deep
+        self.outputs = empty(
+            3 * at_once * int((self.levels["inputs"] * self.levels["slices"]).max())
+        )
+        self.bounds = empty(at_once * widest if bounded else 0, np.float32)
         self.products: list[Any] = []
         self.errors: list[Any] = []
         self.maps: list[Any] = []
         self._chunks: list[Any] = []
         for level, later in zip(self.levels, self._read_later, strict=True):
             width = int(level["width"]) if level["inputs"] else 0
-            self.products.append(empty(3 * at_once * width))
-            self.errors.append(empty(at_once * width if exact else 0, np.float32))
+            together = empty((int(level["slices"]), 3 * at_once * width))
+            self.products.append([together[k] for k in range(len(together))])
+            self.errors.append(empty(at_once * width if bounded else 0, np.float32))
+            level["slice"] = 3 * at_once * width
             if width:
-                level["products"] = pointer(self.products[-1])
-                level["errors"] = pointer(self.errors[-1]) if exact else 0
+                level["products"] = pointer(together)
+                level["errors"] = pointer(self.errors[-1]) if bounded else 0
                 level["outputs"] = pointer(self.outputs)
-                level["bounds"] = pointer(self.bounds) if exact else 0
-            self.maps.append(empty(4 * (at_once if later else self.few) * int(level["width"])))
+                level["bounds"] = pointer(self.bounds) if bounded else 0
+            kept = (7 if deep else 4) * (at_once if later else self.few)
+            self.maps.append(empty(kept * int(level["width"])))
             level["maps"] = pointer(self.maps[-1])
+            if deep:
+                for name, numbers in (("scales", 3), ("known", 6)):
+                    self._chunks.append(empty(at_once * numbers))
+                    level[name] = pointer(self._chunks[-1])
             sizes = {"sure": level["piece_words"], "crossing": level["words"]}
             for name, words in {**sizes, "record": 1, "crossings": 1}.items():
                 self._chunks.append(empty(max(1, at_once * int(words)), np.uint32))
@@ -157,10 +172,12 @@ class Buffers:
         self.corners = empty(self.arena * CORNER_BYTES, np.uint8)
         self.tags = empty((self.arena, 2), np.int32)
         self._records = empty(self.records * RECORD_BYTES, np.uint8)
+        self._lows = empty(self.records * LOW_BYTES if self._deep else 8, np.uint8)
         self.device_levels = backend.upload(levels.view(np.uint8))
         record["levels"], record["counters"] = pointer(self.device_levels), pointer(self.counters)
         record["corners"], record["tags"] = pointer(self.corners), pointer(self.tags)
         record["records"], record["most_records"] = pointer(self._records), self.records
+        record["lows"], record["deep"] = pointer(self._lows), self._deep
         words = {"pieces": int(levels["piece_words"].max())}
         words["up"] = words["open"] = int(levels["words"].max())
         self.lists: dict[str, dict[str, Any]] = {}

@@ -22,9 +22,12 @@ LANES = {
     "follow": 1,
     "gather": 32,
     "settle": 32,
+    "deep_settle": 32,
     "plant": 1,
     "scan": 32,
     "scan_plain": 32,
+    "deep_scan": 32,
+    "deep_scan_plain": 32,
     "cut": 8,
     "patterns": 8,
     "emit": 1,
@@ -72,13 +75,14 @@ class CudaBackend:
         blocks = min(-(-items * LANES[kernel] // _THREADS), most * self._processors)
         self._kernels[kernel]((blocks,), (_THREADS,), arguments, enable_cooperative_groups=together)
 
-    def product(self, a: Any, b: Any, out: Any, rows: int) -> None:
+    def product(self, a: Any, b: Any, out: Any, rows: int, skip: int = 0) -> None:
         product = self._products[a.dtype]
         if product is not None:
-            product(a, b, out, rows)
+            product(a, b, out, rows, skip)
         else:
             inputs, width = b.shape
-            self.xp.dot(first_rows(a, rows, inputs), b, out=first_rows(out, rows, width))
+            some = first_rows(a, rows, inputs + skip)[:, skip:]
+            self.xp.dot(some, b, out=first_rows(out, rows, width))
 
     def fork(self) -> None:
         self._begin.record()
@@ -135,11 +139,12 @@ class _Product:
         self._one = self._scales.ctypes.data
         self._zero = self._one + self._scales.itemsize
 
-    def __call__(self, a: Any, b: Any, out: Any, rows: int) -> None:
+    def __call__(self, a: Any, b: Any, out: Any, rows: int, skip: int = 0) -> None:
         plain, real = self._plain, self._real
         inner, width = b.shape
         # cuBLAS stores matrices by columns: this is the transposed product.
-        first, second = (b.data.ptr, real, width), (a.data.ptr, real, inner)
+        start = a.data.ptr + skip * a.itemsize
+        first, second = (b.data.ptr, real, width), (start, real, inner + skip)
         scales, result = (self._one, self._zero), (out.data.ptr, real, width)
         sizes = width, rows, inner
         handle = self._handle()

@@ -9,6 +9,13 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from tropicell.engines.gpu._digits import (
+    base_of,
+    constants,
+    slices_needed,
+    slices_of,
+)
+from tropicell.geometry.norms import spectral_norm
 from tropicell.geometry.rounding import INFLATE, ROUND, TINY
 from tropicell.network.flat import EXTRA_ROUNDINGS, FlatNetwork
 from tropicell.network.network import Network
@@ -42,15 +49,17 @@ LEVEL = np.dtype(
     + [(name, np.int64) for name in ("units", "maps", "start", "n", "parent", "done", "up")]
     + [(name, np.int64) for name in ("sure", "crossing", "record", "crossings")]
     + [(name, np.int32) for name in ("done_words", "up_words", "capacity", "first")]
+    + [(name, np.int32) for name in ("slices", "spare")]
+    + [(name, np.int64) for name in ("deep", "base_low", "slice", "scales", "known")]
 )
 
 #: ``struct Engine`` of plane.cu.
 ENGINE = np.dtype(
     [(name, np.int64) for name in ("levels", "counters", "corners", "tags", "arena")]
-    + [(name, np.int64) for name in ("records", "most_records")]
+    + [(name, np.int64) for name in ("records", "lows", "most_records")]
     + [("cells", _CELLS), ("other_cells", _CELLS), ("unsure", _UNSURE)]
     + [("room", np.int64)]
-    + [(name, np.int32) for name in ("depth", "exact", "store", "bits")]
+    + [(name, np.int32) for name in ("depth", "exact", "store", "bits", "deep", "spare")]
     + [("tolerance", np.float64), ("domain", np.int64), ("n_domain", np.int64)]
     + [(name, np.float64) for name in ("scale_x", "scale_y", "infinity")]
 )
@@ -78,7 +87,7 @@ class Counts(NamedTuple):
 #: ``struct Counters`` of plane.cu: 64 bits each.
 N_COUNTERS = len(Counts._fields) + 3
 
-CORNER_BYTES, TAG_BYTES, RECORD_BYTES = 64, 8, 32
+CORNER_BYTES, TAG_BYTES, RECORD_BYTES, LOW_BYTES = 64, 8, 32, 24
 
 
 class Backend(Protocol):
@@ -104,10 +113,11 @@ class Backend(Protocol):
     def launch(self, kernel: str, items: int, *arguments: Any) -> None:
         """Run a kernel on so many items."""
 
-    def product(self, a: Any, b: Any, out: Any, rows: int) -> None:
+    def product(self, a: Any, b: Any, out: Any, rows: int, skip: int = 0) -> None:
         """The product of two matrices; that of float32 may be wrong by 2^-9 of it.
 
-        `a` and `out` are flat, and may have room for more than so many rows.
+        `a` and `out` are flat, and may have room for more than so many rows. In `a`, so many
+        numbers at the beginning of each row are left out.
         """
 
     def fork(self) -> None:
@@ -144,10 +154,14 @@ class DeviceNetwork(NamedTuple):
     weights, sizes : list of arrays of the device
         Per level the matrix of all its sources but layer 0, (neurons of the sources, width), and
         its absolute values (see `_sizes`); None where there is none.
+    factors : list of lists
+        With twice the digits, instead of both: see `Slices`.
     read_later : list of bool
         Which layers are read by others than the next one.
     bits : int
         Bits a neuron in patterns: a power of two.
+    deep : bool
+        Whether rows have twice the digits.
     domain : int
         Address of the domain's rows.
     """
@@ -156,8 +170,10 @@ class DeviceNetwork(NamedTuple):
     block: Any
     weights: list[Any]
     sizes: list[Any]
+    factors: list[list[Any]]
     read_later: list[bool]
     bits: int
+    deep: bool
     domain: int
 
 
@@ -194,14 +210,19 @@ def words_for(items: int, bits: int = 1) -> int:
     return -(-items * bits // 32)
 
 
-def device_network(network: Network, flat: FlatNetwork, backend: Backend) -> DeviceNetwork:
-    """Send a network to the device."""
+def device_network(
+    network: Network, flat: FlatNetwork, backend: Backend, *, deep: bool
+) -> DeviceNetwork:
+    """Send a network to the device; `deep`: for rows with twice the digits."""
     maps, lines = flat.maps, flat.lines
     bits = device_bits(network.pieces)
     levels = np.zeros(flat.depth + 2, LEVEL)
     block = _Block()
     pointers: list[tuple[int, str, int]] = []
-    matrices: list[tuple[int, int, tuple[int, int]] | None] = [None]
+    matrices: list[list[tuple[int, tuple[int, int], Any]]] = [[]]
+    stacked = [_stacked(layer) for layer in network.layers]
+    norms = [0.0 if matrix is None else spectral_norm(matrix) for matrix in stacked] if deep else []
+    counts = slices_needed(network, flat, norms) if deep else [1] * flat.depth
     read_later = [False] * (flat.depth + 2)
     for index in range(1, flat.depth + 1):
         layer, level = network.layers[index - 1], levels[index]
@@ -217,14 +238,25 @@ def device_network(network: Network, flat: FlatNetwork, backend: Backend) -> Dev
         level["n_sources"] = len(sources)
         level["inputs"] = sum(network.widths[k - 1] for k in sources)
         level["after_last"] = index - 1 in sources
+        level["slices"] = counts[index - 1]
         for source in sources:
             read_later[source] |= source < index - 1
         level["first_line"], level["first_neuron"] = first, flat.first_neuron(index)
         level["pieces"], level["gamma"] = maps.slopes.shape[1], _gamma(flat, index)
         base, base_error = _base(layer, flat, index)
+        matrix, slices = stacked[index - 1], None
+        if deep:
+            slices = None if matrix is None else slices_of(matrix, counts[index - 1])
+            wide = base_of(network, flat, index)
+            base = wide.high
+            pointers.append((index, "base_low", block.add(wide.low, np.float64)))
+            record = constants(network, index, slices, norms[index - 1], wide)
+            pointers.append((index, "deep", block.add(record.view(np.float64), np.float64)))
         at = lines.line_at[first:last]
         bias = maps.bias[lines.line_row[first:last]]
-        slack = level["gamma"] * (np.abs(bias) + np.abs(at)) + TINY
+        slack = np.full(len(at), TINY)
+        if not deep:
+            slack += level["gamma"] * (np.abs(bias) + np.abs(at))
         rows = slice(begin, end)
         for name, array, dtype in (
             ("sources", sources, np.int32),
@@ -238,15 +270,16 @@ def device_network(network: Network, flat: FlatNetwork, backend: Backend) -> Dev
             ("slack", slack, np.float64),
         ):
             pointers.append((index, name, block.add(array, dtype)))
-        if sources:
-            matrix = np.concatenate([_dense(layer.affine.terms[k]).T for k in sources])
+        parts: list[tuple[NDArray[Any], Any]] = []
+        if slices is not None:
+            parts = [(part, np.float64) for part in slices.factors]
+        elif matrix is not None:
             sizes, units = _sizes(matrix)
-            numbers = block.add(matrix, np.float64)
-            pointers.append((index, "weights", numbers))
-            matrices.append((numbers, block.add(sizes, np.float32), matrix.shape))
+            parts = [(sizes, np.float32), (matrix, np.float64)]
             pointers.append((index, "units", block.add(units, np.float64)))
-        else:
-            matrices.append(None)
+        matrices.append([(block.add(part, kind), part.shape, kind) for part, kind in parts])
+        if parts:
+            pointers.append((index, "weights", matrices[-1][-1][0]))
     domain = block.add(lines.domain_rows, np.float64)
     memory = backend.upload(block.bytes())
     address = backend.pointer(memory)
@@ -260,15 +293,25 @@ def device_network(network: Network, flat: FlatNetwork, backend: Backend) -> Dev
         size = np.dtype(dtype).itemsize * shape[0] * shape[1]
         return memory[place : place + size].view(dtype).reshape(shape)
 
+    found = [[matrix_at(*matrix) for matrix in some] for some in matrices]
     return DeviceNetwork(
         levels,
         memory,
-        [None if m is None else matrix_at(m[0], m[2], np.float64) for m in matrices],
-        [None if m is None else matrix_at(m[1], m[2], np.float32) for m in matrices],
+        [some[-1] if some else None for some in found],
+        [some[0] if some else None for some in found],
+        found,
         read_later,
         bits,
+        deep,
         address + domain,
     )
+
+
+def _stacked(layer: Any) -> NDArray[np.float64] | None:
+    """The matrix of all sources of a layer but layer 0, the last one first: (neurons, width)."""
+    terms = layer.affine.terms
+    sources = sorted((k for k in terms if k > 0), reverse=True)
+    return np.concatenate([_dense(terms[k]).T for k in sources]) if sources else None
 
 
 def _sizes(matrix: NDArray[np.float64]) -> tuple[NDArray[np.float32], NDArray[np.float64]]:

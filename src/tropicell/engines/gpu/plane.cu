@@ -12,10 +12,12 @@ typedef long long i64;
 #ifdef TROPICELL_HOST
 
 #include <math.h>
+#include <string.h>
 #define DEVICE static inline
 #define METHOD inline
 #define KERNEL extern "C" void
 #define LIGHT_KERNEL KERNEL
+#define DEEP_KERNEL KERNEL
 #define UNROLL
 #define ROLLED
 #define GIVEN const
@@ -26,6 +28,8 @@ DEVICE int ones(u64 x) { return __builtin_popcountll(x); }
 DEVICE int lowest(u32 x) { return __builtin_ctz(x); }
 DEVICE int lowest(u64 x) { return __builtin_ctzll(x); }
 DEVICE void publish() {}
+DEVICE u64 bits_of(double x) { u64 bits; memcpy(&bits, &x, 8); return bits; }
+DEVICE double from_bits(u64 bits) { double x; memcpy(&x, &bits, 8); return x; }
 
 struct Group {
     int size, lane, index, count;
@@ -63,6 +67,7 @@ struct Everyone {
 #define METHOD __device__ __forceinline__
 #define KERNEL extern "C" __global__ void __launch_bounds__(256, 2)  // 2: see _cuda.py
 #define LIGHT_KERNEL extern "C" __global__ void __launch_bounds__(256, 4)
+#define DEEP_KERNEL extern "C" __global__ void __launch_bounds__(256, 3)
 #define UNROLL _Pragma("unroll")
 #define ROLLED _Pragma("unroll 1")  // short code: the instruction caches are small
 #define GIVEN const __grid_constant__
@@ -74,6 +79,8 @@ DEVICE int ones(u64 x) { return __popcll(x); }
 DEVICE int lowest(u32 x) { return __ffs((int)x) - 1; }
 DEVICE int lowest(u64 x) { return __ffsll((i64)x) - 1; }
 DEVICE void publish() { __threadfence_system(); }  // the processor too sees all that was written
+DEVICE u64 bits_of(double x) { return (u64)__double_as_longlong(x); }
+DEVICE double from_bits(u64 bits) { return __longlong_as_double((i64)bits); }
 
 // Neighbouring lanes of a warp that work on one item: 1, 2, 4, … 32.
 struct Group {
@@ -181,6 +188,15 @@ struct Unsure { int *node, *start, *n; u32 *pieces, *open; };
 // A row: a neuron or line on a cell, with an error bound for each of its coefficients.
 struct alignas(16) Line { double a, b, c, error; };
 
+// What bounds the rows of a layer where they have twice the digits; names and steps as in docs/gpu.md.
+struct Deep {
+    double norm, row, rest, terms;        // ‖W‖, v, Z / B, slices · n + 8
+    double root, swing, slope, rounding;  // √width, 2 pieces - 1, s, and the relative rounding of outputs (step 1)
+    double grid, finer;                   // 1.5 · 2^(52 - p), 2^-p
+    double base_most[3], base_norm[3], base_error[3];  // bias and layer 0: largest, norm, norm of the errors
+    double intercept[3], inexact[3];      // norms of intercepts, and of all else that φ has
+};
+
 // A layer, and the nodes (cells) that enter it.
 struct Level {
     int index, width, lines, words, piece_words;  // words of 32 open lines; of pieces
@@ -203,6 +219,13 @@ struct Level {
     u32 *sure, *crossing;                         // per node of the chunk: pieces without the lines that cross; these
     int *record, *crossings;                      // where the rows of these begin, and their number
     int done_words, up_words, capacity, first;    // the chunk: nodes from `first` on
+    int slices, spare;                            // outputs that are read: in so many slices
+    // Only where rows have twice the digits:
+    const Deep *deep;
+    const double *base_low;                       // low parts of `base`
+    i64 slice;                                    // from the product of some slices to the next
+    double *scales;                               // per row of the products: bounds B
+    double *known;                                // per node of the chunk: norms of outputs, and of their errors
 };
 
 struct Counters {
@@ -217,11 +240,12 @@ struct Engine {
     Tag *tags;
     i64 arena;      // room for corners
     Line *records;  // the lines that cross a node
+    double *lows;   // their low parts, where rows have twice the digits (`deep`)
     i64 most_records;
     Cells cells[2];
     Unsure unsure;
     i64 room;       // room for cells
-    int depth, exact, store, bits;
+    int depth, exact, store, bits, deep, spare;
     double tolerance;
     const double *domain;  // rows of the domain, that of infinity first
     i64 n_domain;
@@ -231,8 +255,9 @@ struct Engine {
 // --- lines and corners -------------------------------------------------------------------------------
 
 // A neuron before its activation on a node whose rows are kept.
-DEVICE Line before(const Level &level, int node, int neuron) {
-    const double *maps = level.maps + (i64)node * (4 * level.width) + neuron;
+#define KEPT(g) ((g).deep ? 7 : 4)  // coefficients, error bound, low parts
+DEVICE Line before(const Engine &g, const Level &level, int node, int neuron) {
+    const double *maps = level.maps + (i64)node * (KEPT(g) * level.width) + neuron;
     Line m = {maps[0], maps[level.width], maps[2 * level.width], maps[3 * level.width]};
     return m;
 }
@@ -444,11 +469,136 @@ DEVICE void put_output(const Engine &g, const Level &from, const Level &to, Line
     }
 }
 
+// --- rows with twice the digits: see docs/gpu.md -------------------------------------------------------
+
+// Coefficients as sums of two floats.
+struct Wide { double h[3], l[3]; };
+
+// A sum of two floats without error.
+DEVICE void add(double a, double b, double &sum, double &rest) {
+    sum = a + b;
+    double t = sum - a;
+    rest = (a - (sum - t)) + (b - t);
+}
+
+// A power of two that is larger than x and at most 2 x; infinite if x is infinite or NaN.
+DEVICE double power_above(double x) { return 2.0 * from_bits(bits_of(x) & 0x7ff0000000000000ull); }
+
+// Output of a neuron on one of its pieces.
+DEVICE Wide deep_output(const Level &from, Wide m, int neuron, int piece) {
+    double slope = piece, intercept = 0.0;
+    if (!from.relu) {
+        slope = from.slopes[neuron * from.pieces + piece];
+        intercept = from.intercepts[neuron * from.pieces + piece];
+    }
+    if (slope == 0.0) {
+        Wide constant = {{0.0, 0.0, intercept}, {0.0, 0.0, 0.0}};
+        return constant;
+    }
+    if (slope != 1.0) {
+        UNROLL
+        for (int c = 0; c < 3; c++) {
+            double p = slope * m.h[c], e = fma(slope, m.h[c], -p);
+            add(p, fma(slope, m.l[c], e), m.h[c], m.l[c]);
+        }
+    }
+    if (intercept != 0.0) {
+        double s, e;
+        add(m.h[2], intercept, s, e);
+        add(s, e + m.l[2], m.h[2], m.l[2]);
+    }
+    return m;
+}
+
+// Write an output to the matrix of the layer that reads it, in slices (step 2).
+DEVICE void put_slices(const Level &to, const Wide &m, int row, int neuron, const double *grid) {
+    double *out = to.outputs + (i64)row * (3 * to.slices * to.inputs) + neuron;
+    UNROLL
+    for (int c = 0; c < 3; c++) {
+        double last = m.h[c];
+        if (to.slices > 1) {
+            double anchor = grid[c], first = (last + anchor) - anchor;
+            last -= first;
+            out[(to.slices - 1) * to.inputs] = first;
+            if (to.slices == 3) {
+                anchor *= to.deep->finer;
+                double second = (last + anchor) - anchor;
+                last -= second;
+                out[to.inputs] = second;
+            }
+            last += m.l[c];
+        }
+        out[0] = last;
+        out += to.slices * to.inputs;
+    }
+}
+
+// What is known of a node's rows: anchors of their sums, bounds on the error of each and on the norm of all
+// errors, and the grids of outputs.
+struct Scale { double anchor[3], error[3], norm[3], grid[3]; };
+
+// The sum of the norms of outputs (column c), or of their errors (3 + c), that a level reads but those of layer
+// `except`, for a node of the level `at`.
+DEVICE double all_known(const Engine &g, const Level &level, int at, int node, int c, int except) {
+    double total = 0.0;
+    ROLLED
+    for (int s = 0; s < level.n_sources; s++) {
+        int source = level.sources[s];
+        if (source == except) continue;
+        for (; at > source + 1; at--) node = g.levels[at - 1].first + g.levels[at].parent[node];
+        total += g.levels[source].known[(i64)g.levels[at].parent[node] * 6 + c];
+    }
+    return total;
+}
+
+// The bound B for outputs that a level reads, as a power of two. It must not be so small that products underflow.
+DEVICE double scale_above(double size) { return power_above(larger(size * INFLATE, 1e-60)); }
+
+// Outputs of neurons that a level reads, in slices; see `gather`.
+DEVICE void deep_gather(const Engine &g, const Level &level, int at, int first, int count, int skip) {
+    Group group(32);
+    for (int i = group.index; i < count; i += group.count) {
+        int below = at;
+        int node = first + i, offset = 0;
+        double *scales = level.scales + 3 * (i64)i, grid[3];
+        UNROLL
+        for (int c = 0; c < 3; c++) {
+            double scale = skip ? scales[c] : scale_above(all_known(g, level, at, node, c, 0));
+            if (!skip && group.lane == 0) scales[c] = scale;
+            grid[c] = scale * level.deep->grid;
+        }
+        for (int s = 0; s < level.n_sources; s++) {
+            int source = level.sources[s];
+            const Level &from = g.levels[source];
+            if (s >= skip) {
+                for (; below > source + 1; below--)
+                    node = g.levels[below - 1].first + g.levels[below].parent[node];
+                const u32 *pieces = g.levels[below].done + (i64)node * g.levels[below].done_words;
+                const double *maps = from.maps + (i64)g.levels[below].parent[node] * (7 * from.width);
+                for (int j = group.lane; j < from.width; j += group.size) {
+                    Wide m;
+                    UNROLL
+                    for (int c = 0; c < 3; c++) {
+                        m.h[c] = maps[c * from.width + j];
+                        m.l[c] = maps[(4 + c) * from.width + j];
+                    }
+                    put_slices(level, deep_output(from, m, j, piece_of(g, pieces, j)), i, offset + j, grid);
+                }
+            }
+            offset += from.width;
+        }
+    }
+}
+
 // Outputs of neurons that a level reads, as rows of a matrix product, from source number `skip` on: for the
 // nodes of this level that were started on, or for `count` nodes of the level before it (`at`).
 KERNEL gather(GIVEN Engine g, GIVEN Level level, int at, int first, int count, int skip) {
     Group group(32);
     if (at == level.index) count = (int)g.counters->open[0];
+    if (g.deep) {
+        deep_gather(g, level, at, first, count, skip);
+        return;
+    }
     for (int i = group.index; i < count; i += group.count) {
         int below = at;
         int node = first + i, offset = 0;
@@ -461,7 +611,7 @@ KERNEL gather(GIVEN Engine g, GIVEN Level level, int at, int first, int count, i
                 const u32 *pieces = g.levels[below].done + (i64)node * g.levels[below].done_words;
                 int row = g.levels[below].parent[node];
                 for (int j = group.lane; j < from.width; j += group.size) {
-                    Line m = all_errors(g, from, before(from, row, j), j);
+                    Line m = all_errors(g, from, before(g, from, row, j), j);
                     put_output(g, from, level, m, j, piece_of(g, pieces, j), i, offset);
                 }
             }
@@ -477,18 +627,23 @@ KERNEL gather(GIVEN Engine g, GIVEN Level level, int at, int first, int count, i
 // Lines of the layer before that differ from the reference, and what that does to the outputs.
 struct Changes { Line by[BATCH]; int neuron[BATCH]; };
 
+// The same with twice the digits.
+struct DeepChanges { Wide by[BATCH]; int neuron[BATCH]; };
+
 // The vertices of a node.
 struct alignas(16) Vertex { double x, y, w, eps; };
 struct Workspace { Changes changes; Vertex corners[MOST_CORNERS]; };
+struct DeepWorkspace { DeepChanges changes; Scale scale; Vertex corners[MOST_CORNERS]; };
 
 // What the rows of a node are made of: the product of its reference, which is the node itself or its parent
 // with all lines that cross the parent on their negative sides; and then changes.
-struct Reference { const double *product; const float *errors; const u32 *up; int parent, changes; };
+struct Reference { const double *product; const float *errors; const u32 *up; int parent, row, changes; };
 
 DEVICE Reference reference_of(const Level &level, int node, int i, bool own) {
     int parent = level.parent[node], row = own ? i : parent;
     const u32 *up = level.up + (i64)node * level.up_words;
-    Reference r = {level.products + (i64)row * (3 * level.width), level.errors + (i64)row * level.width, up, parent, 0};
+    Reference r = {level.products + (i64)row * (3 * level.width), level.errors + (i64)row * level.width, up, parent, row,
+                   0};
     if (!own && level.after_last) r.changes = members(up, level.up_words);
     return r;
 }
@@ -517,10 +672,47 @@ DEVICE Line change(const Engine &g, const Level &from, const Level &to, const Re
     return high;
 }
 
+// The same with twice the digits.
+DEVICE Wide deep_change(const Engine &g, const Level &from, const Reference &r, int rank, int &neuron) {
+    const u32 *crossing = from.crossing + (i64)r.parent * from.words;
+    int line = member(crossing, rank);
+    i64 record = from.record[r.parent] + rank;
+    const Line &high = g.records[record];
+    const double *low = g.lows + 3 * record;
+    Wide m = {{high.a, high.b, high.c}, {low[0], low[1], low[2]}};
+    neuron = from.row[line];
+    if (from.relu) return m;
+    int piece = piece_of(g, from.sure + (i64)r.parent * from.piece_words, neuron);
+    if (!from.plain) {
+        // Lines of one neuron follow each other.
+        for (int k = rank - 1; k >= 0 && from.row[member(crossing, k)] == neuron; k--)
+            piece += (int)(r.up[k / 32] >> (k & 31) & 1u);
+        double s, e;
+        add(m.h[2], from.at[line], s, e);
+        add(s, e + m.l[2], m.h[2], m.l[2]);
+    }
+    Wide old = deep_output(from, m, neuron, piece);
+    m = deep_output(from, m, neuron, piece + 1);
+    UNROLL
+    for (int c = 0; c < 3; c++) {
+        double s, e;
+        add(m.h[c], -old.h[c], s, e);
+        add(s, e + (m.l[c] - old.l[c]), m.h[c], m.l[c]);
+    }
+    return m;
+}
+
 DEVICE void find_changes(const Engine &g, const Level &from, const Level &to, const Group &group,
                          const Reference &r, int first, Changes &changes) {
     for (int k = group.lane; k < BATCH && first + k < r.changes; k += group.size)
         changes.by[k] = change(g, from, to, r, member(r.up, first + k), changes.neuron[k]);
+    group.sync();
+}
+
+DEVICE void find_changes(const Engine &g, const Level &from, const Level &, const Group &group,
+                         const Reference &r, int first, DeepChanges &changes) {
+    for (int k = group.lane; k < BATCH && first + k < r.changes; k += group.size)
+        changes.by[k] = deep_change(g, from, r, member(r.up, first + k), changes.neuron[k]);
     group.sync();
 }
 
@@ -535,9 +727,27 @@ DEVICE void add_changes(const Engine &g, const Level &level, const Changes &chan
     }
 }
 
+// The same by anchored sums (step 3): `m.h` begins as anchor + h.
+DEVICE void add_changes(const Level &level, const DeepChanges &changes, int n, int neuron, Wide &m) {
+    ROLLED
+    for (int k = 0; k < n; k++) {
+        double w = level.weights[(i64)changes.neuron[k] * level.width + neuron];
+        UNROLL
+        for (int c = 0; c < 3; c++) {
+            double f = changes.by[k].h[c], sum = fma(w, f, m.h[c]);
+            m.l[c] += fma(w, changes.by[k].l[c], fma(w, f, m.h[c] - sum));
+            m.h[c] = sum;
+        }
+    }
+}
+
+struct Row { Line line; };
+struct DeepRow { Line line; Wide wide; };
+
 // A neuron before its activation, on a node. All lanes of a group call it together.
-DEVICE Line row_of(const Engine &g, const Level &before, const Level &level, const Group &group, const Reference &r,
-                   Changes &changes, int neuron) {
+DEVICE Row row_of(const Engine &g, const Level &before, const Level &level, const Group &group, const Reference &r,
+                  Workspace &work, int neuron) {
+    Changes &changes = work.changes;
     int width = level.width;
     Line m = {0.0, 0.0, level.base[2 * width + neuron], 0.0};
     if (level.inputs) {
@@ -566,25 +776,163 @@ DEVICE Line row_of(const Engine &g, const Level &before, const Level &level, con
         double more = (double)r.changes * (1.01 * ROUND) / level.gamma;
         m.error += more * (m.error + level.gamma * fabs(level.bias[neuron]));
     }
-    return m;
+    Row row = {m};
+    return row;
 }
 
-DEVICE void keep_row(const Level &level, int i, int neuron, const Line &m) {
+// What bounds the rows of a node (steps 3 and 4), and the grids for its outputs in the level `next`, if that reads
+// them (step 2).
+DEVICE void find_scale(const Engine &g, const Level &level, const Level *next, const Group &group, const Reference &r,
+                       int node, int i, Scale &scale) {
+    const Deep &d = *level.deep;
+    const double *scales = level.scales + 3 * (i64)r.row;
+    double changes = r.changes;
+    for (int c = group.lane; c < 3; c += group.size) {
+        double size = 0.0, error = d.base_error[c], norm = error, highest = 0.0;
+        if (level.inputs) {
+            size = all_known(g, level, level.index, node, c, 0);
+            double rest = d.rest * (level.slices > 1 ? scales[c] : size);
+            highest = power_above(1.01 * (d.base_most[c] + d.row * size * d.swing + rest) + 1e-60);
+            double rounding = (d.terms + changes) * rest + (changes + 8.0) * (changes + 8.0) * (2.0 * ROUND) * highest;
+            double below = all_known(g, level, level.index, node, 3 + c, 0);
+            error = (d.row * below + ROUND * rounding + error) * INFLATE + TINY;
+            norm = (d.norm * below + d.root * ROUND * rounding + norm) * INFLATE + TINY;
+        }
+        scale.anchor[c] = 3.0 * highest;
+        scale.error[c] = error;
+        scale.norm[c] = norm;
+        if (next) {
+            size = 1.01 * (d.norm * size + d.base_norm[c] + norm);
+            size = 1.01 * (d.slope * size + d.intercept[c]);
+            double above = scale_above(size + all_known(g, *next, level.index, node, c, level.index));
+            next->scales[3 * (i64)i + c] = above;
+            scale.grid[c] = above * next->deep->grid;
+        }
+    }
+    group.sync();
+}
+
+// The same with twice the digits.
+DEVICE DeepRow row_of(const Engine &g, const Level &before, const Level &level, const Group &group, const Reference &r,
+                      DeepWorkspace &work, int neuron) {
+    DeepChanges &changes = work.changes;
+    const Scale &scale = work.scale;
+    int width = level.width;
+    DeepRow row;
+    Wide &m = row.wide;
+    UNROLL
+    for (int c = 0; c < 3; c++) {
+        m.h[c] = level.base[c * width + neuron];
+        m.l[c] = level.base_low[c * width + neuron];
+        if (level.inputs) {
+            const double *product = r.product + c * width + neuron;
+            double sum = product[0], rest = 0.0, more;
+            if (level.slices > 1) add(sum, product[level.slice], sum, rest);
+            if (level.slices > 2) rest += product[2 * level.slice];
+            add(m.h[c], sum, m.h[c], more);
+            m.l[c] = (m.l[c] + rest) + more;
+        }
+    }
+    if (r.changes) {
+        UNROLL
+        for (int c = 0; c < 3; c++) {
+            double sum = scale.anchor[c] + m.h[c];
+            m.l[c] += m.h[c] - (sum - scale.anchor[c]);
+            m.h[c] = sum;
+        }
+        if (r.changes <= BATCH) {
+            add_changes(level, changes, r.changes, neuron, m);
+        } else {
+            for (int first = 0; first < r.changes; first += BATCH) {
+                group.sync();
+                find_changes(g, before, level, group, r, first, changes);
+                int left = r.changes - first;
+                add_changes(level, changes, left < BATCH ? left : BATCH, neuron, m);
+            }
+        }
+        UNROLL
+        for (int c = 0; c < 3; c++) m.h[c] -= scale.anchor[c];
+    }
+    double error = 0.0;
+    UNROLL
+    for (int c = 0; c < 3; c++) {
+        add(m.h[c], m.l[c], m.h[c], m.l[c]);
+        double bound = fabs(m.l[c]) + scale.error[c];
+        error = error < bound || bound != bound ? bound : error;  // NaN stays
+    }
+    Line line = {m.h[0], m.h[1], m.h[2], error * INFLATE};
+    row.line = line;
+    return row;
+}
+
+DEVICE void keep_row(const Level &level, int i, int neuron, const Row &row) {
     double *maps = level.maps + (i64)i * (4 * level.width) + neuron;
-    maps[0] = m.a;
-    maps[level.width] = m.b;
-    maps[2 * level.width] = m.c;
-    maps[3 * level.width] = m.error;
+    maps[0] = row.line.a;
+    maps[level.width] = row.line.b;
+    maps[2 * level.width] = row.line.c;
+    maps[3 * level.width] = row.line.error;
+}
+
+DEVICE void keep_row(const Level &level, int i, int neuron, const DeepRow &row) {
+    double *maps = level.maps + (i64)i * (7 * level.width) + neuron;
+    UNROLL
+    for (int c = 0; c < 3; c++) {
+        maps[c * level.width] = row.wide.h[c];
+        maps[(4 + c) * level.width] = row.wide.l[c];
+    }
+    maps[3 * level.width] = row.line.error;
+}
+
+// Squares of the rows of a node, added up.
+struct Norms { double squares[3]; };
+
+DEVICE void add_squares(const Row &, Norms &) {}
+DEVICE void add_squares(const DeepRow &row, Norms &norms) {
+    UNROLL
+    for (int c = 0; c < 3; c++) norms.squares[c] = fma(row.wide.h[c], row.wide.h[c], norms.squares[c]);
+}
+
+// Keep the norms of a node's outputs, whatever their pieces, and of their errors: M and φ of step 1.
+DEVICE void keep_known(const Level &level, const Group &group, const Norms &norms, const Scale &scale, int i) {
+    const Deep &d = *level.deep;
+    double squares[3];
+    UNROLL
+    for (int c = 0; c < 3; c++) squares[c] = group.sum(norms.squares[c]);
+    for (int c = group.lane; c < 3; c += group.size) {
+        double square = c == 0 ? squares[0] : (c == 1 ? squares[1] : squares[2]);
+        double size = 1.01 * (d.slope * (sqrt(square) + 1e-140) + d.intercept[c]);
+        level.known[(i64)i * 6 + c] = size;
+        level.known[(i64)i * 6 + 3 + c] = (d.slope * scale.norm[c] + d.rounding * size + d.inexact[c]) * INFLATE;
+    }
 }
 
 // Keep the rows of nodes that come from outside, from their own products.
 KERNEL settle(GIVEN Engine g, GIVEN Level level, int count) {
-    WORKSPACE(Changes, changes);
+    WORKSPACE(Workspace, work);
     Group group(32);
     for (int i = group.index; i < count; i += group.count) {
         Reference r = reference_of(level, i, i, true);
         for (int j = group.lane; j < level.width; j += group.size)
-            keep_row(level, i, j, row_of(g, level, level, group, r, changes, j));
+            keep_row(level, i, j, row_of(g, level, level, group, r, work, j));
+    }
+}
+
+// The same with twice the digits.
+KERNEL deep_settle(GIVEN Engine g, GIVEN Level level, int count) {
+    WORKSPACE(DeepWorkspace, work);
+    Group group(32);
+    for (int i = group.index; i < count; i += group.count) {
+        Reference r = reference_of(level, i, i, true);
+        Norms norms = {{0.0, 0.0, 0.0}};
+        find_scale(g, level, 0, group, r, i, i, work.scale);
+        for (int j = group.lane; j < level.width; j += group.size) {
+            DeepRow row = row_of(g, level, level, group, r, work, j);
+            keep_row(level, i, j, row);
+            add_squares(row, norms);
+        }
+        group.sync();
+        keep_known(level, group, norms, work.scale, i);
+        group.sync();
     }
 }
 
@@ -610,7 +958,7 @@ KERNEL plant(GIVEN Engine g, GIVEN Level level, int count, const int *labels, co
                 while (line < g.levels[from].first_line) from--;
                 // All levels keep the rows of these cells, in the same order.
                 line -= g.levels[from].first_line;
-                m = as_line<false>(g, g.levels[from], before(g.levels[from], i, g.levels[from].row[line]), line);
+                m = as_line<false>(g, g.levels[from], before(g, g.levels[from], i, g.levels[from].row[line]), line);
             }
             set_edge(corners[k], m, label > 0 ? 1.0 : -1.0);
             g.tags[start + k].label = label;
@@ -627,9 +975,34 @@ KERNEL plant(GIVEN Engine g, GIVEN Level level, int count, const int *labels, co
 
 // --- cells ------------------------------------------------------------------------------------------
 
-DEVICE int look_closer(const Level &level, const Line &m, int line, const Tag *tags, int n) {
+// Whether nothing is added to the bias of a neuron, on a node: what it reads is exactly 0.
+DEVICE bool is_bias(const Engine &, const Level &, const Row &row, int, int) { return row.line.error == 0.0; }
+DEVICE bool is_bias(const Engine &g, const Level &level, const DeepRow &, int node, int neuron) {
+    if (level.base_error[neuron] != 0.0) return false;
+    const double *weights = level.weights + neuron;
+    int at = level.index;
+    for (int s = 0; s < level.n_sources; s++) {
+        int source = level.sources[s];
+        const Level &from = g.levels[source];
+        for (; at > source + 1; at--) node = g.levels[at - 1].first + g.levels[at].parent[node];
+        const u32 *pieces = g.levels[at].done + (i64)node * g.levels[at].done_words;
+        ROLLED
+        for (int j = 0; j < from.width; j++, weights += level.width) {
+            if (*weights == 0.0) continue;
+            int piece = j * from.pieces + piece_of(g, pieces, j);
+            if (from.slopes[piece] != 0.0 || from.intercepts[piece] != 0.0) return false;
+        }
+    }
+    return true;
+}
+
+template <class AnyRow>
+DEVICE int look_closer(const Engine &g, const Level &level, const AnyRow &row, int line, int neuron, int node,
+                       const Tag *tags, int n) {
     // Nothing was summed: the neuron is its bias, a float, and so is the breakpoint.
-    if (m.a == 0.0 && m.b == 0.0 && m.error == 0.0) return m.c > level.at[line] ? POSITIVE : NEGATIVE;
+    const Line &m = row.line;
+    if (m.a == 0.0 && m.b == 0.0 && is_bias(g, level, row, node, neuron))
+        return m.c > level.at[line] ? POSITIVE : NEGATIVE;
     // A cell that comes from within the layer has edges on some of its lines.
     int label = level.first_line + line + 1;
     for (int i = 0; i < n; i++) {
@@ -737,10 +1110,48 @@ DEVICE int quick_side(const Line &m, const Vertex *corners, int n, double eps) {
     return sure ? (below ? NEGATIVE : POSITIVE) : side(m, corners, n);
 }
 
-// Keep the rows of the lines that cross a node. False if there is no room.
+template <bool plain> DEVICE void put_low(const Engine &, const Level &, i64, int, const Row &) {}
+
+// Keep the low parts of a line.
 template <bool plain>
+DEVICE void put_low(const Engine &g, const Level &level, i64 record, int line, const DeepRow &row) {
+    double *low = g.lows + 3 * record, c = row.wide.l[2];
+    if (!plain) {
+        double sum, rest;
+        add(row.wide.h[2], -level.at[line], sum, rest);  // the sum is the line's coefficient
+        c += rest;
+    }
+    low[0] = row.wide.l[0];
+    low[1] = row.wide.l[1];
+    low[2] = c;
+}
+
+// Write an output of a neuron for the next layer.
+DEVICE void put_next(const Engine &g, const Level &level, const Level &next, const Workspace &, const Row &,
+                     const Line &m, int neuron, int piece, int i) {
+    put_output(g, level, next, m, neuron, piece, i, 0);
+}
+DEVICE void put_next(const Engine &g, const Level &level, const Level &next, const DeepWorkspace &work,
+                     const DeepRow &row, const Line &, int neuron, int piece, int i) {
+    put_slices(next, deep_output(level, row.wide, neuron, piece), i, neuron, work.scale.grid);
+}
+
+// What is done before and after the rows of a node.
+DEVICE void begin_rows(const Engine &, const Level &, const Level *, const Group &, const Reference &, int, int,
+                       Workspace &) {}
+DEVICE void begin_rows(const Engine &g, const Level &level, const Level *next, const Group &group, const Reference &r,
+                       int node, int i, DeepWorkspace &work) {
+    find_scale(g, level, next, group, r, node, i, work.scale);
+}
+DEVICE void end_rows(const Level &, const Group &, const Norms &, const Workspace &, int) {}
+DEVICE void end_rows(const Level &level, const Group &group, const Norms &norms, const DeepWorkspace &work, int i) {
+    keep_known(level, group, norms, work.scale, i);
+}
+
+// Keep the rows of the lines that cross a node. False if there is no room.
+template <bool plain, class Work>
 DEVICE bool put_records(const Engine &g, const Level &before, const Level &level, const Group &group,
-                        const Reference &r, Changes &changes, int i, int k) {
+                        const Reference &r, Work &work, int i, int k) {
     u64 at = 0;
     if (group.lane == 0) at = take(&g.counters->records, (u64)k);
     at = group.first(at);
@@ -752,8 +1163,11 @@ DEVICE bool put_records(const Engine &g, const Level &before, const Level &level
     for (int from = 0; from < k; from += group.size) {
         int rank = from + group.lane;
         int line = member(crossing, rank < k ? rank : k - 1), neuron = plain ? line : level.row[line];
-        Line m = row_of(g, before, level, group, r, changes, neuron);
-        if (rank < k) g.records[at + rank] = as_line<plain>(g, level, m, line);
+        auto row = row_of(g, before, level, group, r, work, neuron);
+        if (rank < k) {
+            g.records[at + rank] = as_line<plain>(g, level, row.line, line);
+            put_low<plain>(g, level, (i64)at + rank, line, row);
+        }
     }
     if (group.lane == 0) level.record[i] = (int)at;
     return true;
@@ -761,13 +1175,13 @@ DEVICE bool put_records(const Engine &g, const Level &before, const Level &level
 
 // Pieces of the neurons that do not bend in a node, the lines that cross it, and the outputs of its layer with
 // all of these on their negative sides. Nodes that no line crosses are finished at once.
-template <bool plain>
+template <bool plain, class Work>
 DEVICE void scan_nodes(const Engine &g, const Level &before, const Level &level, const Level &next, int first, int own,
-                       int most_kept, Workspace &work) {
-    Changes &changes = work.changes;
+                       int most_kept, Work &work) {
     const Cells &out = g.cells[0];
     bool only_count = level.index == g.depth && !g.store;
     bool hand_on = next.after_last;
+    const Level *reader = hand_on ? &next : 0;
     int count = (int)g.counters->open[0];
     bool keep = count <= most_kept;
     Group group(32);
@@ -777,7 +1191,9 @@ DEVICE void scan_nodes(const Engine &g, const Level &before, const Level &level,
         const Corner *corners = g.corners + start;
         u32 *pieces = level.sure + (i64)i * level.piece_words, *lines = level.crossing + (i64)i * level.words;
         Reference r = reference_of(level, first + i, i, own);
-        if (r.changes <= BATCH) find_changes(g, before, level, group, r, 0, changes);
+        Norms norms = {{0.0, 0.0, 0.0}};
+        begin_rows(g, level, reader, group, r, first + i, i, work);
+        if (r.changes <= BATCH) find_changes(g, before, level, group, r, 0, work.changes);
         if (!plain) {
             for (int w = group.lane; w < level.piece_words; w += group.size) pieces[w] = 0;
             group.sync();
@@ -797,21 +1213,23 @@ DEVICE void scan_nodes(const Engine &g, const Level &before, const Level &level,
         for (int from = 0; from <= last; from += group.size) {
             int here = from + group.lane, line = here < last ? here : last;
             int neuron = plain ? line : level.row[line];
-            Line m = row_of(g, before, level, group, r, changes, neuron);
+            auto row = row_of(g, before, level, group, r, work, neuron);
+            const Line &m = row.line;
             Line whole = as_line<plain>(g, level, m, line);
             int seen = n > MOST_CORNERS ? side(whole, corners, n) : quick_side(whole, work.corners, n, eps);
             if (seen != CROSSES && (seen & DOUBTFUL)) {
                 if (g.exact)
-                    seen = look_closer(level, m, line, g.tags + start, n);
+                    seen = look_closer(g, level, row, line, neuron, first + i, g.tags + start, n);
                 else
                     seen &= CROSSES;
             }
             bool there = here <= last, positive = there && seen == POSITIVE;
             bool open = there && (seen == CROSSES || seen == DOUBTFUL);
             if (there && plain) {
-                if (keep) keep_row(level, i, line, m);
+                if (keep) keep_row(level, i, line, row);
                 // The breakpoint is 0, so the line is the neuron, and its bound has all errors.
-                if (hand_on) put_output(g, level, next, whole, line, positive, i, 0);
+                if (hand_on) put_next(g, level, next, work, row, whole, line, positive, i);
+                add_squares(row, norms);
             }
             if (positive && !plain) add_piece(g, pieces, neuron);
             if (there) unsure |= seen & DOUBTFUL;
@@ -825,15 +1243,17 @@ DEVICE void scan_nodes(const Engine &g, const Level &before, const Level &level,
         if (!plain && (keep || hand_on)) {
             for (int from = 0; from < level.width; from += group.size) {
                 int j = from + group.lane, neuron = j < level.width ? j : level.width - 1;
-                Line m = row_of(g, before, level, group, r, changes, neuron);
+                auto row = row_of(g, before, level, group, r, work, neuron);
                 if (j >= level.width) continue;
-                if (keep) keep_row(level, i, j, m);
-                m = all_errors(g, level, m, j);
-                if (hand_on) put_output(g, level, next, m, j, piece_of(g, pieces, j), i, 0);
+                if (keep) keep_row(level, i, j, row);
+                Line m = all_errors(g, level, row.line, j);
+                if (hand_on) put_next(g, level, next, work, row, m, j, piece_of(g, pieces, j), i);
+                add_squares(row, norms);
             }
         }
+        if (keep || hand_on) end_rows(level, group, norms, work, i);
         bool done = !unsure && (only_count ? k <= 1 : k == 0);
-        bool fits = done || k == 0 || put_records<plain>(g, before, level, group, r, changes, i, k);
+        bool fits = done || k == 0 || put_records<plain>(g, before, level, group, r, work, i, k);
         if (group.lane == 0) {
             level.crossings[i] = k;
             out.node[i] = (int)i;
@@ -868,6 +1288,19 @@ LIGHT_KERNEL scan(GIVEN Engine g, GIVEN Level before, GIVEN Level level, GIVEN L
 LIGHT_KERNEL scan_plain(GIVEN Engine g, GIVEN Level before, GIVEN Level level, GIVEN Level next, int first, int own,
                         int most_kept) {
     WORKSPACE(Workspace, work);
+    scan_nodes<true>(g, before, level, next, first, own, most_kept, work);
+}
+
+// The same with twice the digits.
+DEEP_KERNEL deep_scan(GIVEN Engine g, GIVEN Level before, GIVEN Level level, GIVEN Level next, int first, int own,
+                      int most_kept) {
+    WORKSPACE(DeepWorkspace, work);
+    scan_nodes<false>(g, before, level, next, first, own, most_kept, work);
+}
+
+DEEP_KERNEL deep_scan_plain(GIVEN Engine g, GIVEN Level before, GIVEN Level level, GIVEN Level next, int first, int own,
+                            int most_kept) {
+    WORKSPACE(DeepWorkspace, work);
     scan_nodes<true>(g, before, level, next, first, own, most_kept, work);
 }
 

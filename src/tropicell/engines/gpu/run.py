@@ -26,6 +26,7 @@ import numpy as np
 from tropicell._runtime.interruption import Halt, current
 from tropicell.engines.cells._exact_cells import ExactCell
 from tropicell.engines.cells.task import CellTask
+from tropicell.engines.gpu import _digits
 from tropicell.engines.gpu._buffers import DeviceOptions, buffers_for, keep_buffers
 from tropicell.engines.gpu._exact import DeviceSeeds, ExactPart, seeds_on_device
 from tropicell.engines.gpu._layout import Backend, Counts, device_network
@@ -162,8 +163,17 @@ class DeviceRun:
     def _prepare(self) -> None:
         """Send the network, and take working memory."""
         backend, flat, network = self._backend, self.flat, self._task.network
-        key = ("device", id(backend), self._domain_bytes)
-        self._device = network.remember(key, lambda: device_network(network, flat, backend))
+        deep = self._options.exact
+        if deep:
+            doubts = network.remember(
+                ("expected doubts",), lambda: _digits.expected_doubts(network, flat)
+            )
+            deep = doubts > _digits.MOST_DOUBTS
+        self._prefix = "deep_" if deep else ""
+        key = ("device", id(backend), self._domain_bytes, deep)
+        self._device = network.remember(
+            key, lambda: device_network(network, flat, backend, deep=deep)
+        )
         self._buffers = buffers_for(flat, self._device, backend, self._options)
         self._reader = Reader(flat, self._device, self._buffers, backend, self._task.bits)
         self._at_once = [self._buffers.at_once] * (flat.depth + 2)
@@ -223,7 +233,8 @@ class DeviceRun:
             self._begin(level, 0, count, seeds.corners, 0)
             self._gather(level, level, 0, count)
             self._multiply(level, count)
-            self._launch("settle", count, buffers.level_arguments[level], np.int32(count))
+            settle = self._prefix + "settle"
+            self._launch(settle, count, buffers.level_arguments[level], np.int32(count))
         arrays = seeds.labels, seeds.rays, seeds.ends
         pointers = (np.int64(self._backend.pointer(array)) for array in arrays)
         level_argument = buffers.level_arguments[layer]
@@ -263,7 +274,14 @@ class DeviceRun:
         buffers, product = self._buffers, self._backend.product
         if buffers.levels[level]["inputs"] == 0:
             return
-        product(buffers.outputs, self._device.weights[level], buffers.products[level], 3 * count)
+        products = buffers.products[level]
+        if self._device.deep:
+            # The last slice of outputs times the first part of the weights, and so on.
+            whole = len(self._device.factors[level][-1])
+            for matrix, out in zip(self._device.factors[level], products, strict=True):
+                product(buffers.outputs, matrix, out, 3 * count, whole - len(matrix))
+            return
+        product(buffers.outputs, self._device.weights[level], products[0], 3 * count)
         if self._options.exact:
             product(buffers.bounds, self._device.sizes[level], buffers.errors[level], count)
 
@@ -273,7 +291,7 @@ class DeviceRun:
         `own`: the product is that of the nodes, and not that of their parents.
         """
         layers = self._buffers.level_arguments[level - 1 : level + 2]
-        kernel = "scan_plain" if self._buffers.levels[level]["plain"] else "scan"
+        kernel = self._prefix + ("scan_plain" if self._buffers.levels[level]["plain"] else "scan")
         kept = _ALL if self._device.read_later[level] else self._buffers.few
         self._launch(kernel, items, *layers, np.int32(first), np.int32(own), np.int32(kept))
 
