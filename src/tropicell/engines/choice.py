@@ -18,6 +18,7 @@ import scipy.sparse as sp
 
 from tropicell._runtime.interruption import Halt, beside, using
 from tropicell.engines.cells._state import N_CORNERS
+from tropicell.engines.halfspaces.task import HalfspaceTask
 from tropicell.engines.units import Outcome, Task, Unit, growth_of
 from tropicell.errors import TimeLimitError
 from tropicell.geometry.arithmetic import ArithmeticName
@@ -54,62 +55,62 @@ _MOST_LOOKS = 8
 #: `features`; made by ``python -m benchmarks.depth --fit``.
 COSTS: dict[tuple[str, str, bool], dict[str, float]] = {
     ("cells", "exact", False): {
-        "cuts": 3220.0,
-        "corners": 20.6,
-        "pairs": 3.19,
-        "tests": 0.651,
-        "squares": 1.28,
-        "start": 647000.0,
-        "exact": 1e6,
+        "cubes": 13.4,
+        "cuts": 5230.0,
+        "corners": 201.0,
+        "pairs": 2.71,
+        "tests": 0.27,
+        "squares": 0.67,
+        "start": 411000.0,
+        "exact": 1000000.0,
     },
     ("cells", "exact", True): {
-        "cuts": 1070.0,
-        "pairs": 5.95,
-        "tests": 0.256,
-        "squares": 11.0,
-        "exact": 1e6,
+        "cubes": 16.6,
+        "pairs": 2.77,
+        "tests": 0.485,
+        "squares": 10.7,
+        "exact": 1000000.0,
     },
     ("cells", "float", False): {
-        "cuts": 3940.0,
-        "pairs": 0.989,
-        "tests": 0.335,
-        "squares": 1.27,
-        "start": 133000.0,
-        "exact": 1e6,
+        "cubes": 55.9,
+        "cuts": 1180.0,
+        "pairs": 1.35,
+        "tests": 0.432,
+        "squares": 0.0945,
+        "start": 190000.0,
+        "exact": 1000000.0,
     },
     ("cells", "float", True): {
-        "cubes": 96.9,
-        "cuts": 3380.0,
-        "pairs": 0.592,
-        "tests": 0.314,
-        "squares": 0.0323,
-        "start": 48800.0,
-        "exact": 1e6,
+        "cubes": 87.2,
+        "cuts": 4320.0,
+        "pairs": 0.48,
+        "tests": 0.319,
+        "exact": 1000000.0,
     },
     ("halfspaces", "exact", False): {
-        "nodes": 2180.0,
-        "programs": 0.609,
-        "entries": 1.8,
-        "exact": 1e6,
+        "nodes": 2040.0,
+        "programs": 0.598,
+        "entries": 1.75,
+        "exact": 1000000.0,
     },
     ("halfspaces", "exact", True): {
-        "nodes": 3270.0,
-        "pivots": 0.435,
-        "entries": 1.74,
-        "exact": 1e6,
+        "nodes": 3230.0,
+        "pivots": 0.298,
+        "programs": 0.328,
+        "entries": 1.3,
+        "exact": 1000000.0,
     },
     ("halfspaces", "float", False): {
-        "nodes": 1990.0,
-        "programs": 0.588,
-        "entries": 1.21,
-        "exact": 1e6,
+        "nodes": 1760.0,
+        "programs": 0.589,
+        "entries": 1.13,
+        "exact": 1000000.0,
     },
     ("halfspaces", "float", True): {
-        "nodes": 3130.0,
-        "pivots": 0.2,
-        "programs": 0.306,
-        "entries": 0.993,
-        "exact": 1e6,
+        "nodes": 3080.0,
+        "pivots": 0.396,
+        "entries": 0.743,
+        "exact": 1000000.0,
     },
 }
 
@@ -142,6 +143,8 @@ class Probe:
         What the worker says of these, see `tropicell.engines.units.Worker.stats`.
     corners : float
         Corners of a cell that waits, on average (cells engine; else 0).
+    sides : int
+        Inequalities of the domain (half-spaces engine; else 0).
     start : int
         Exact decisions before the first region, which do not depend on how many regions there are.
     complete : bool
@@ -151,6 +154,7 @@ class Probe:
     regions: int
     counters: Mapping[str, float]
     corners: float
+    sides: int
     start: int
     complete: bool
 
@@ -295,7 +299,7 @@ def features(engine: str, network: Network, probe: Probe) -> dict[str, float]:
             "start": probe.start / max(_expected(network), regions),
             "exact": exact,
         }
-    size = (inputs + 1) * (inputs + network.n_neurons)
+    size = (inputs + 1) * (inputs + probe.sides + network.n_neurons)
     nodes = counters["nodes"] / regions
     return {
         "nodes": nodes,
@@ -376,7 +380,8 @@ def look(engine: str, task: Task, inputs: int, halt: Halt) -> Probe:
     after = worker.stats()
     counters = {key: float(value - before.get(key, 0)) for key, value in after.items()}
     start = int(before.get("exact_decisions", 0))
-    return Probe(regions, counters, _corners(seen), start, units == [])
+    sides = len(task.flat.domain) if isinstance(task, HalfspaceTask) else 0
+    return Probe(regions, counters, _corners(seen), sides, start, units == [])
 
 
 #: Regions at the root and in every other place, by the number of inputs, for the cells engine; and
