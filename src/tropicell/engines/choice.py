@@ -39,8 +39,8 @@ _MANY_FOR_DEGENERATE, _DEEP = 8, 4
 
 #: In nanoseconds: the `cells` engine never needs less for a region with so many inputs, so that
 #: there is nothing to probe if `halfspaces` does.
-_LEAST_FOR_CELLS = {5: 1_000.0, 6: 2_500.0, 7: 6_000.0, 8: 12_000.0}
-_LEAST_BEYOND = 25_000.0
+_LEAST_FOR_CELLS = {5: 1_200.0, 6: 3_000.0, 7: 9_000.0, 8: 25_000.0}
+_LEAST_BEYOND = 50_000.0
 
 #: A probe begins at the root, and goes on with parts of what is left, at these places.
 _PLACES = (0.618, 0.236, 0.854)
