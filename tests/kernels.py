@@ -60,6 +60,8 @@ def plane() -> None:
 
 def space() -> None:
     regions(6)
+    for inputs in (1, 4):  # those of cones are compiled for three and for four inputs apart
+        regions(inputs)
     regions(3).certify()
 
 

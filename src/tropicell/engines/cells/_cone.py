@@ -89,7 +89,7 @@ from tropicell.engines.cells._state import (
     X,
 )
 from tropicell.engines.cells._volume import volume, volume_3
-from tropicell.geometry.rounding import INFLATE, ROUND
+from tropicell.geometry.rounding import ROUND
 
 #: Vertices of stored regions are at least this sharp, relative to the scaled coordinates: step 6.
 _SHARP = 1e-3
@@ -1130,7 +1130,7 @@ def _count_regions(
 
     It is the number of all intersections of boundaries that meet the cell, the cell itself
     included: a boundary adds as many regions as the others make of its section with the cell, and
-    so on down to sections that are segments. Returns 0 where that is not sure, or `_NO_ROOM`.
+    so on down to sections that are points. Returns 0 where that is not sure, or `_NO_ROOM`.
     """
     layer, n, start = record[LAYER], record[N_CORNERS], record[CORNER_AT]
     first, end, table_end = lines.line_start[layer], record[RAY_END], record[TABLE_END]
@@ -1145,8 +1145,6 @@ def _count_regions(
         opened |= ONE << np.uint64(place)
         for c in range(d + 2):
             stack.table[table_end + place, c] = stack.frame[first + place, c]
-    if d == 1:
-        return 0
     for i in range(n):
         ray = stack.corners[start + i]
         at[i] = ray
@@ -1181,46 +1179,15 @@ def _count_regions(
         crosses = above & below & todo[level]
         if todo[level] & ~(crosses | known) != NONE:
             return 0
-        if level == d - 2:
-            if not _are_apart(stack, (first, end + high - n), crosses, exact, d):
-                return 0
-            total += bit_count(crosses)
+        # Of several points on a segment, which is the last section but one, it must be sure that no
+        # two are the same.
+        if bit_count(crosses) == 1:
+            total += 1
         elif crosses != NONE:
             level += 1
             todo[level] = crosses
             levels[1, level] = used
     return total
-
-
-@kernel(sums="fused", inner=True)
-def _are_apart(stack: Any, places: Any, asked: Any, exact: bool, d: int) -> bool:
-    """Whether boundaries that cross a segment surely cross it in different points.
-
-    `places`: where the frame begins, and the first of the two ends of the segment in the pool. A
-    boundary with values a and a' at the ends, and one with b and b', meet the segment in one point
-    if and only if a b' = a' b; values are off by at most what step 3 says.
-    """
-    first, p = places
-    frame, rays = stack.frame, stack.rays
-    while asked & (asked - ONE) != NONE:
-        at = first + lowest_bit(asked)
-        asked &= asked - ONE
-        a, a_end = _row_value(frame, at, rays, p, d), _row_value(frame, at, rays, p + 1, d)
-        wrong = unit_sign_bound(frame[at, d + 2], frame[at, d + 1], rays[p, d + 1], d)
-        wrong_end = unit_sign_bound(frame[at, d + 2], frame[at, d + 1], rays[p + 1, d + 1], d)
-        others = asked
-        while others != NONE:
-            at = first + lowest_bit(others)
-            others &= others - ONE
-            b, b_end = _row_value(frame, at, rays, p, d), _row_value(frame, at, rays, p + 1, d)
-            off = unit_sign_bound(frame[at, d + 2], frame[at, d + 1], rays[p, d + 1], d)
-            off_end = unit_sign_bound(frame[at, d + 2], frame[at, d + 1], rays[p + 1, d + 1], d)
-            bound = abs(a) * off_end + (abs(b_end) + off_end) * wrong
-            bound += abs(a_end) * off + (abs(b) + off) * wrong_end
-            bound += 4.0 * ROUND * (abs(a * b_end) + abs(a_end * b))
-            if not abs(a * b_end - a_end * b) > bound * INFLATE:
-                return False
-    return True
 
 
 @kernel(inner=True, inlined=True)
@@ -1265,8 +1232,7 @@ def _section(
             above = bits[p, POSITIVE_BITS] & bits[q, POSITIVE_BITS]
             below = bits[p, NEGATIVE_BITS] & bits[q, NEGATIVE_BITS]
             rest = wanted & ~(above | below)
-            # The ends of a segment are needed where more than one boundary may cross it.
-            if rest != NONE or (level == d - 2 and wanted & (wanted - ONE) != NONE):
+            if rest != NONE:
                 ray = end + made - n
                 if ray >= len(rays):
                     return _NO_ROOM
