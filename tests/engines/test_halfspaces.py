@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 import pytest
+from benchmarks.deep_networks import BIAS_FREE
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,7 +15,7 @@ from strategies import KINDS, default_network, domains, networks, random_network
 from tropicell import Affine, Box, Layer, Network, Polytope, Slice
 from tropicell.engines.halfspaces import _flat as _halfspaces_flat
 from tropicell.engines.halfspaces import _search as _halfspaces_search
-from tropicell.engines.halfspaces._exact import decide, interior_point
+from tropicell.engines.halfspaces._exact import decide, interior_point, likely_point
 from tropicell.engines.halfspaces.task import HalfspaceTask, HalfspaceWorker
 from tropicell.engines.scheduler import UnitRun
 from tropicell.errors import InvalidDomainError
@@ -128,6 +130,27 @@ def test_degenerate_by_hand(weights, biases):
     check(Network.mlp(weights, biases))
 
 
+@pytest.mark.parametrize(
+    ("sizes", "seed"), [((4, 5, 4, 1), 0), ((5, 5, 3, 1), 1), ((3, 6, 5, 1), 2)]
+)
+@pytest.mark.parametrize("domain", [None, Box(-3, 3), Box(0, np.inf)])
+def test_without_biases_all_boundaries_meet_in_a_vertex(sizes, seed, domain):
+    rng = np.random.default_rng(seed)
+    network = Network.mlp([rng.normal(size=(n, m)) for m, n in pairwise(sizes)])
+    result = check(network, domain)
+    # Most decisions are made by floats: that rows vanish at 0 is known.
+    assert result.stats["exact_decisions"] < len(result.patterns) / 2
+
+
+def test_float_counts_a_network_without_biases():
+    network = BIAS_FREE[1].network()
+    counts = [
+        enumerate_halfspaces(network, Box(-3, 3), store=False, arithmetic=arithmetic).count
+        for arithmetic in ("float", "exact")
+    ]
+    assert counts == [1126, 1126]  # as the cells engine finds
+
+
 def test_many_pieces_and_skips():
     tent = activations.piecewise([0, 1, 2], [0, 1, -1, 0], [0, 0, 2, 0])
     rng = np.random.default_rng(3)
@@ -202,3 +225,20 @@ def test_exact_linear_program():
     assert inside is not None
     assert min(*inside, 3 - inside[0] - inside[1]) > 0
     assert interior_point(rows, [0, 0, 1, 1, -1, -1]) is None
+    likely = likely_point(rows, sign)
+    assert likely is not None
+    assert min(*likely, 3 - likely[0] - likely[1]) > 0
+    assert likely_point(rows, [0, 0, 1, 1, -1, -1]) is None
+
+
+def test_a_likely_point_is_proved_or_not_used():
+    from tropicell.geometry.arithmetic import to_rationals
+
+    thin = [[0, 1, 0], [0, 0, 1], [0, 1, 0], [2.0**-80, -1, 0], [1, 0, 1], [1, 0, -1]]
+    rows = to_rationals(thin).tolist()  # 0 < x < 2^-80: too thin for the tolerance of floats
+    sign = [0, 0, 1, 1, 1, 1]
+    point = likely_point(rows, sign)
+    assert point is None or 0 < point[0] < to_rationals([2.0**-80])[0]
+    inside = interior_point(rows, sign)
+    assert inside is not None
+    assert 0 < inside[0] < to_rationals([2.0**-80])[0]

@@ -19,7 +19,7 @@ from tropicell._runtime.interruption import alarm
 from tropicell._runtime.paths import is_folder as folder_at
 from tropicell.cli import output
 from tropicell.cli.options import domain_of, domain_text, is_folder, search_options
-from tropicell.cli.show import folder_summary, show, summary, where
+from tropicell.cli.show import engine_text, folder_summary, show, summary, where
 from tropicell.errors import IncompleteError, InvalidInputError, TimeLimitError
 from tropicell.importers.files import load
 from tropicell.network.network import Network
@@ -165,7 +165,8 @@ def enumerate_(arguments: argparse.Namespace) -> int:
         output.write(
             f"{output.regions_text(len(regions))} in {domain_text(domain)}, found in "
             f"{regions.stats['seconds']:.2f} s ({regions.stats['engine']} engine, "
-            f"{regions.stats['arithmetic']})\nregions: {arguments.out}"
+            f"{regions.stats['arithmetic']})\nengine: {engine_text(regions.stats)}\n"
+            f"regions: {arguments.out}"
         )
     return _ended(regions.complete)
 

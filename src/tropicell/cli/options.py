@@ -106,7 +106,7 @@ def add_search(parser: argparse.ArgumentParser) -> None:
         "--engine",
         choices=get_args(EngineName),
         default="auto",
-        help="default: by the number of inputs",
+        help="default: the one that is likely to be faster, by a short probe of both",
     )
     group.add_argument(
         "--device",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from tropicell.cli import output
@@ -50,6 +51,7 @@ def _show_stored(stored: StoredRegions, arguments: argparse.Namespace) -> int:
         "regions": f"{len(stored):,}" + ("" if stored.complete else " (not complete)"),
         "bytes": f"{stored.nbytes:,}",
         "columns": ", ".join(["patterns", *stored.columns]),
+        "engine": engine_text(stored.stats),
     }
     output.write(output.table([[key, str(about[key])] for key in about if key != "stats"]))
     return DONE
@@ -65,6 +67,18 @@ def summary(regions: Regions) -> dict[str, Any]:
         "bounded": int(regions.bounded.sum()) if _known(regions, "bounded") else None,
         "stats": regions.stats,
     }
+
+
+def engine_text(stats: Mapping[str, Any]) -> str:
+    """Which engine has found regions, and why it was the one, as far as that is known.
+
+    Examples
+    --------
+    >>> engine_text({"engine": "cells", "reason": "as asked for"})
+    'cells (as asked for)'
+    """
+    engine, reason = stats.get("engine", "–"), stats.get("reason")
+    return f"{engine} ({reason})" if reason else str(engine)
 
 
 def where(regions: Regions) -> str:
@@ -118,6 +132,7 @@ def _show_all(regions: Regions, arguments: argparse.Namespace) -> int:
         ["domain", about["domain"]],
         ["regions", f"{len(regions):,}" + ("" if regions.complete else " (not complete)")],
         ["bounded", "–" if about["bounded"] is None else f"{about['bounded']:,}"],
+        ["engine", engine_text(regions.stats)],
     ]
     header = ["region", "pattern", "volume", "facets", "witness"]
     lines = [

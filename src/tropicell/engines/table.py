@@ -15,6 +15,7 @@ from tropicell._runtime.interruption import Halt, using
 from tropicell._runtime.jit import is_loaded
 from tropicell.engines.cells._units import cone_unit, plane_unit
 from tropicell.engines.cells.task import CellTask
+from tropicell.engines.choice import PROBED, Choice, by_probe, by_rule, by_shape
 from tropicell.engines.gpu._cuda import cuda_backend
 from tropicell.engines.gpu._layout import Backend
 from tropicell.engines.gpu.run import DeviceRun
@@ -30,8 +31,18 @@ from tropicell.network.patterns import PatternArray
 from tropicell.paper.algorithm2 import traverse
 from tropicell.regions.columns import Columns, EngineRun, PackedPatterns
 
-#: Up to this many inputs the cells engine is the fastest.
-MOST_INPUTS_FOR_CELLS = 4
+__all__ = [
+    "ENGINES",
+    "Choice",
+    "Engine",
+    "TraverseRun",
+    "by_rule",
+    "choose",
+    "device_for",
+    "load",
+    "probe",
+    "task_of",
+]
 
 _TRAVERSE_BATCH = 1024
 
@@ -151,11 +162,33 @@ ENGINES = {
 }
 
 
-def choose(name: str, network: Network) -> Engine:
-    """The engine of a name; "auto" stands for the one that is likely to be the fastest."""
-    if name == "auto":
-        name = "cells" if network.n_inputs <= MOST_INPUTS_FOR_CELLS else "halfspaces"
-    return ENGINES[name]
+def choose(name: str, network: Network) -> Choice | None:
+    """The engine of a name; for "auto" None where a `probe` has to find out."""
+    return by_shape(network) if name == "auto" else Choice(name, "as asked for")
+
+
+def probe(
+    network: Network, domain: Domain, arithmetic: ArithmeticName, halt: Halt, *, store: bool
+) -> Choice:
+    """What "auto" stands for where `choose` does not know; kernels must be loaded.
+
+    The same network, domain and arithmetic give the same choice.
+
+    Raises
+    ------
+    TimeLimitError
+        If `halt` is over before it is known.
+    """
+
+    def make(name: str) -> Task:
+        return task_of(name, network, domain, arithmetic, store=False)
+
+    a, b = domain.inequalities(network.n_inputs)
+    found: Choice = network.remember(
+        ("engine", a.tobytes(), b.tobytes(), arithmetic, store),
+        lambda: by_probe(make, network, arithmetic, halt, store=store),
+    )
+    return found
 
 
 def device_for(engine: Engine, network: Network) -> Backend | None:
@@ -185,8 +218,12 @@ def task_of(
     return make(network, domain, arithmetic, store=store)
 
 
-def load(name: str, inputs: int) -> None:
-    """Compile an engine's kernels, or load them from the disk."""
+def load(name: str | None, inputs: int) -> None:
+    """Compile an engine's kernels, or load them from the disk; None: what a `probe` needs."""
+    if name is None:
+        for each in PROBED:
+            load(each, inputs)
+        return
     engine = ENGINES[name]
     if engine.task is None or engine.kernels is None or is_loaded(engine.kernels(inputs)):
         return

@@ -51,7 +51,8 @@ class Regions:
     complete : bool
         Whether these are all; False if a budget or a signal ended the search.
     stats : mapping
-        What the engine has to say: time, decisions, ….
+        What the engine has to say: time, decisions, …; ``"engine"`` and ``"reason"``: which one it
+        was, and why.
     certificate : Certificate or None
         What `certify` proved.
 

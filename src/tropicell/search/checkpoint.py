@@ -38,6 +38,9 @@ FORMAT, VERSION = "tropicell-checkpoint", 1
 #: Saving may take this part of the time at most.
 _SHARE = 1 / 15
 
+#: The file that says how far an enumeration is.
+_STATE = "state.npz"
+
 #: What reading a damaged file may raise: a lack of memory is something else.
 DAMAGE = (
     KeyError,
@@ -122,7 +125,7 @@ class CheckpointFile:
         packing: tuple[int, int],
     ) -> None:
         self.folder = checkpoint.path
-        self._state = checkpoint.path / "state.npz"
+        self._state = checkpoint.path / _STATE
         self._every = checkpoint.every
         self._identity = identity
         self._task = task
@@ -313,6 +316,19 @@ class CheckpointFile:
                     f"{_short(header.get(key))}, this one's {_short(mine)}; give another folder, "
                     "or delete this one"
                 )
+
+
+def engine_of(checkpoint: str | os.PathLike[str] | Checkpoint) -> str | None:
+    """The engine that an earlier call has used; None if there was none, or it can't be read.
+
+    Nothing is checked here: that is done when the checkpoint is opened.
+    """
+    if not isinstance(checkpoint, Checkpoint):
+        checkpoint = Checkpoint(checkpoint)
+    with suppress(*DAMAGE, TropicellError):
+        header = json.loads(str(read_npz(checkpoint.path / _STATE)["header"]))
+        return str(header["engine"])
+    return None
 
 
 def identity(

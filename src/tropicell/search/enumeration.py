@@ -86,8 +86,9 @@ def enumerate_regions(
         `Box`, `Polytope`, `Slice` or `WholeSpace`; default: all of R^n.
     engine : {"auto", "cells", "halfspaces", "traverse"}
         ``"cells"`` for few inputs, ``"halfspaces"`` for any number of them, ``"traverse"``:
-        Algorithm 2 of the paper in exact rational arithmetic, slow. ``"auto"`` chooses by the
-        number of inputs.
+        Algorithm 2 of the paper in exact rational arithmetic, slow. ``"auto"`` chooses the one
+        that is likely to be faster on this network and domain, from 5 to 10 inputs by a short
+        probe; ``stats["engine"]`` and ``stats["reason"]`` say which one it is, and why.
     arithmetic : {"exact", "float"}
         ``"exact"``: the regions of the float64 weights taken as rationals, whatever they are.
         ``"float"``: faster, with a tolerance; right on networks in general position.

@@ -137,15 +137,17 @@ def estimate_regions(
     inner, inside = resolve(network, domain)
     least = lower_bound(inner) if isinstance(inside, WholeSpace) else 1
     most = upper_bound(inner)
-    engine = runs.choose("auto", inner).name
-    runs.load(engine, inner.n_inputs)
+    choice = runs.choose("auto", inner)
+    runs.load(None if choice is None else choice.engine, inner.n_inputs)
     started = clock()
     halt = Halt(max_seconds, current())
     samples: list[float] = []
     found = 0
     try:
+        if choice is None:
+            choice = runs.probe(inner, inside, arithmetic, halt, store=False)
         with using(halt):
-            task = runs.task_of(engine, inner, inside, arithmetic, store=False)
+            task = runs.task_of(choice.engine, inner, inside, arithmetic, store=False)
             walk = _Walk(task, halt)
         rng = np.random.default_rng(seed)
         while len(samples) < probes:

@@ -85,6 +85,17 @@ class RegionFolder:
             )
 
 
+def engine_of(folder: RegionFolder) -> str | None:
+    """The engine that an earlier call has used; None if there was none, or it can't be read.
+
+    Nothing is checked here: that is done when the folder is opened.
+    """
+    with suppress(*DAMAGE, TropicellError):
+        manifest = ManifestFile(place_of(folder.path)).current
+        return None if manifest is None else str(manifest.identity["engine"])
+    return None
+
+
 class OpenFolder:
     """A folder of regions that is written.
 

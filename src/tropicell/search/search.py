@@ -24,12 +24,12 @@ from tropicell.network.network import Network
 from tropicell.paper.algorithm2 import start_cell
 from tropicell.regions.columns import Columns, EngineRun, PackedPatterns, first, size_of
 from tropicell.regions.regions import Regions
-from tropicell.search.checkpoint import Checkpoint, CheckpointFile, identity
+from tropicell.search.checkpoint import Checkpoint, CheckpointFile, engine_of, identity
 
 if TYPE_CHECKING:
     from tropicell.engines.gpu._layout import Backend as DeviceBackend
     from tropicell.engines.scheduler import UnitRun
-    from tropicell.engines.table import Engine
+    from tropicell.engines.table import Choice, Engine
     from tropicell.engines.units import Task, Unit
     from tropicell.search.folder import RegionFolder
 
@@ -142,25 +142,46 @@ class Search:
         """
         from tropicell.engines import table  # noqa: PLC0415 - Numba is slow to import
 
-        engine = table.choose(self.options.engine, self.network)
+        choice = self._begun() or table.choose(self.options.engine, self.network)
         on_gpu = None
         if self.options.device != "cpu":
-            on_gpu = table.device_for(engine, self.network)
+            likely = table.by_rule(self.network) if choice is None else choice
+            on_gpu = table.device_for(table.ENGINES[likely.engine], self.network)
         if on_gpu is None:
-            table.load(engine.name, self.network.n_inputs)
+            table.load(None if choice is None else choice.engine, self.network.n_inputs)
         ending = _Ending(self.options.max_seconds)
         with nullcontext() if pausing else stopping(ending.stop):
-            yield from self._batches(engine, on_gpu, ending, store=store, pausing=pausing)
+            yield from self._batches(choice, on_gpu, ending, store=store, pausing=pausing)
+
+    def _begun(self) -> Choice | None:
+        """The engine of the checkpoint or folder that an "auto" search goes on from, if any."""
+        options = self.options
+        if options.engine != "auto":
+            return None
+        name = None
+        if options.checkpoint is not None:
+            name = engine_of(options.checkpoint)
+        elif options.out is not None:
+            from tropicell.search import folder  # noqa: PLC0415 - an extra
+
+            name = folder.engine_of(options.out)
+        from tropicell.engines.table import ENGINES, Choice  # noqa: PLC0415 - Numba
+
+        if name is None or name not in ENGINES:
+            return None
+        return Choice(name, "what the search was begun with")
 
     def _batches(
         self,
-        engine: Engine,
+        choice: Choice | None,
         on_gpu: DeviceBackend | None,
         ending: _Ending,
         *,
         store: bool,
         pausing: bool,
     ) -> Iterator[Columns]:
+        from tropicell.engines import table  # noqa: PLC0415 - Numba is slow to import
+
         options = self.options
         show = sys.stderr.isatty() if options.progress is None else options.progress
         started = time.perf_counter()
@@ -168,10 +189,17 @@ class Search:
             with stopping(ending.stop) if pausing else nullcontext(), using(ending.halt):
                 if isinstance(self.domain, Polytope):
                     start_cell(self.network, self.domain)  # refuses one without interior
+                if choice is None:
+                    choice = table.probe(
+                        self.network, self.domain, options.arithmetic, ending.halt, store=store
+                    )
+                engine = table.ENGINES[choice.engine]
                 run = self._start(engine, on_gpu, ending.halt, store=store, pausing=pausing)
         except TimeLimitError:  # before there was a search
+            choice = choice or table.by_rule(self.network)
             self.stats = {
-                "engine": engine.name,
+                "engine": choice.engine,
+                "reason": choice.reason,
                 "arithmetic": options.arithmetic,
                 "seconds": time.perf_counter() - started,
                 "ended_by": ending.by,
@@ -198,7 +226,8 @@ class Search:
             self.complete = run.complete and not budget.is_spent_by(run.count) and not driver.lost
             self.count = budget.regions if store else min(run.count, most)
             self.stats = run.stats() | {
-                "engine": engine.name,
+                "engine": choice.engine,
+                "reason": choice.reason,
                 "arithmetic": options.arithmetic,
                 "seconds": time.perf_counter() - started,
             }

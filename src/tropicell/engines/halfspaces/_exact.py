@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 from flint import fmpq, fmpq_mat
 from numpy.typing import NDArray
+from scipy.optimize import linprog
 
 from tropicell._runtime.interruption import check
-from tropicell.geometry.arithmetic import to_rationals
+from tropicell.geometry.arithmetic import to_floats, to_rationals
 from tropicell.network.network import Network
 
 Row = list[Any]
@@ -316,6 +317,36 @@ def interior_point(rows: list[Row], sign: list[int], most: int = 1) -> list[Any]
     if not criss_cross(table, signs, d, -1) or table.rows[d][0] <= 0:
         return None
     return [table.rows[k][0] for k in range(d)]
+
+
+def likely_point(rows: list[Row], sign: list[int], most: int = 1) -> list[Any] | None:
+    """The same as `interior_point`, if floats find one: then it is proved to be inside.
+
+    None says nothing.
+    """
+    d = len(rows[0]) - 1
+    used = [i for i in range(d, len(rows)) if sign[i] != 0 and any(q != 0 for q in rows[i][1:])]
+    if not used or d > _SMALL:
+        return None
+    sizes = [max(abs(q) for q in rows[i][1:]) for i in used]
+    scaled = [sign[i] * q / size for i, size in zip(used, sizes, strict=True) for q in rows[i]]
+    table = to_floats(np.array(scaled, dtype=object)).reshape(len(used), d + 1)
+    if not np.isfinite(table).all():
+        return None
+    slopes = np.hstack([-table[:, 1:], np.ones((len(used), 1))])
+    bounds = [(None, None)] * d + [(None, float(most))]
+    found = linprog([0.0] * d + [-1.0], A_ub=slopes, b_ub=table[:, 0], bounds=bounds)
+    if found.status != 0 or found.x is None:
+        return None
+    point: list[Any] = to_rationals(found.x[:d]).tolist()
+    for i in range(d, len(rows)):
+        if sign[i] != 0:
+            value = rows[i][0] + sum(
+                (q * x for q, x in zip(rows[i][1:], point, strict=True)), rows[i][0] * 0
+            )
+            if sign[i] * value <= 0 and (i in used or value != 0):
+                return None
+    return point
 
 
 def start_basis(rows: list[Row], sign: list[int]) -> list[int] | None:

@@ -55,7 +55,14 @@ from tropicell.engines.halfspaces._lp import (
     minimise,
     ratio,
 )
-from tropicell.engines.halfspaces._proof import SIMPLE, UNSURE, classify, proves, proves_in_x
+from tropicell.engines.halfspaces._proof import (
+    SIMPLE,
+    UNSURE,
+    classify,
+    proves,
+    proves_in_x,
+    tidy,
+)
 from tropicell.engines.halfspaces._tree import (
     ONE,
     ZERO,
@@ -237,7 +244,7 @@ def begin(flat, work, options, layer):
     dictionary = dictionary_of(table, layer, base + last)
     load(dictionary, maps.rows)
     if go_to_basis(dictionary, table.start[layer], table.wanted):
-        kind = classify(maps, table, options, layer, base + first, base + last, 0, tree.found)
+        kind = classify(maps, table, options, layer, base + first, base + last, 0, 0.0, tree.found)
         if kind == UNSURE:
             clear(tree.found)  # a point that claims nothing: only its basis is used
     add_point(tree, table, layer, d, options.store)
@@ -268,6 +275,7 @@ def solve(flat, work, options, layer, b, s):
         if not go_to_basis(dictionary, tree.basis[layer, newest], table.wanted):
             table.drift[layer] = _FRESH + 1
             return False
+    tidy(maps, table, layer, d, n_rows)
     outcome, pivots, column = minimise(dictionary, h, s, options.pivot)
     work.state[LPS] += 1
     work.state[PIVOTS] += pivots
@@ -288,16 +296,16 @@ def solve(flat, work, options, layer, b, s):
         table.drift[layer] += absorb(dictionary, first_row)
     elif outcome != PASSED:
         return False
-    kind = classify(maps, table, options, layer, first_row, n_rows, 0, tree.found)
+    kind = classify(maps, table, options, layer, first_row, n_rows, 0, 0.0, tree.found)
     if kind == UNSURE:
         return False
     if kind != SIMPLE and outcome == CROSSED:
         # Several boundaries meet here: look at a point on the edge that leads beyond this one.
         step, _ = ratio(dictionary, column, -s, h, options.pivot)
         step = 0.5 * step if step < np.inf else 1.0 + abs(T[VALUE, h])
-        for k in range(d):
-            table.x[k] = T[VALUE, k] - s * step * T[column, k]
-        kind = classify(maps, table, options, layer, first_row, n_rows, column, tree.found)
+        kind = classify(
+            maps, table, options, layer, first_row, n_rows, column, -s * step, tree.found
+        )
         if kind == UNSURE:
             return False
     if not (has_bit(tree.found[1 - side], b) or has_bit(tree.found[BOTH], b)):

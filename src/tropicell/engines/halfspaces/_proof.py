@@ -36,6 +36,10 @@ _LARGEST_ERROR = 1e-3
 #: Up to this `rho` the exact matrix is known to be regular.
 _LARGEST_RHO = 0.5
 
+#: Values of rows (of size 1) that may be rounding; they are if they are so small a part of their
+#: terms.
+_NEARLY, _ROUNDING = 1e-9, 1e-13
+
 #: A smaller pivot means that a matrix is not to be inverted.
 _SINGULAR = 1e-200
 
@@ -48,14 +52,20 @@ def _product_error(n):
 
 @kernel(sums="in any order", inner=True)
 def vertex_error(maps, table, layer, d, delta):
-    """Bound each coordinate's distance from the exact vertex; False if nothing can be proved.
+    """Bound each coordinate's distance from the exact vertex; -1 if nothing can be proved.
 
-    Section 3: `rho` bounds the row sums of |I - B* X|, `eta` the residuals |B* v + b*|, and
-    |v* - v| <= delta = (row sums of |X|) * eta / (1 - rho). Comparisons are such that a NaN fails.
+    Section 3: `rho`, which is returned, bounds the row sums of |I - B* X|, `eta` the residuals
+    |B* v + b*|, and |v* - v| <= delta = (row sums of |X|) * eta / (1 - rho). Comparisons are such
+    that a NaN fails. The vertex table.x is 0, and `delta` too, if all rows vanish at 0.
     """
     T, nonbasic = table.T[layer], table.nonbasic[layer]
     gamma = _product_error(d)
-    rho, eta = 0.0, 0.0
+    rho, eta, at_zero = 0.0, 0.0, True
+    for a in range(1, d + 1):
+        at_zero = at_zero and maps.bounds[nonbasic[a], OFFSET] == 0.0
+    if at_zero:
+        for k in range(d):
+            table.x[k] = 0.0
     for k in range(d):
         total = 0.0
         for c in range(1, d + 1):
@@ -65,7 +75,7 @@ def vertex_error(maps, table, layer, d, delta):
         row = nonbasic[a]
         eps = maps.row_error[row] + gamma
         if not eps < _LARGEST_ERROR or is_set(table.halt):
-            return False
+            return -1.0
         total, fuzz = 0.0, 0.0
         for c in range(1, d + 1):
             entry = -1.0 if c == a else 0.0
@@ -74,29 +84,84 @@ def vertex_error(maps, table, layer, d, delta):
             total += abs(entry)
         value, size = maps.rows[row, OFFSET], maps.bounds[row, OFFSET]
         for k in range(d):
-            value += maps.rows[row, SLOPE + k] * T[VALUE, k]
-            size += maps.bounds[row, SLOPE + k] * abs(T[VALUE, k])
+            value += maps.rows[row, SLOPE + k] * table.x[k]
+            size += maps.bounds[row, SLOPE + k] * abs(table.x[k])
             fuzz += maps.bounds[row, SLOPE + k] * delta[k]
         if not total + fuzz + abs(value) + size < np.inf:
-            return False
+            return -1.0
         rho = max(rho, _SUMS * (total + eps * (fuzz + d)))
         eta = max(eta, abs(value) + eps * size)
     if not rho < _LARGEST_RHO:  # else B* X is regular (Neumann), and the rows are independent
-        return False
-    factor = _BOUNDS * eta / (1.0 - rho) + _UNDERFLOW
+        return -1.0
+    factor = 0.0 if at_zero else _BOUNDS * eta / (1.0 - rho) + _UNDERFLOW
     for k in range(d):
         delta[k] *= factor
-    return True
+    return rho
 
 
 @kernel(sums="in any order", inner=True)
-def classify(maps, table, options, layer, first_row, n_rows, moved, out):
+def place_vertex(maps, table, layer, d):
+    """The dictionary's vertex in table.x; in table.delta the same sums in absolute values.
+
+    It is worked out from the offsets of its rows, not pivot by pivot: where these are 0, so is the
+    vertex, and a coordinate in which large terms cancel is known to be off by more than its size
+    says.
+    """
+    T, nonbasic, x, delta = table.T[layer], table.nonbasic[layer], table.x, table.delta
+    for k in range(d):
+        x[k] = 0.0
+        delta[k] = 0.0
+    for c in range(1, d + 1):
+        offset = maps.rows[nonbasic[c], OFFSET]
+        if offset != 0.0:
+            for k in range(d):
+                x[k] -= T[c, k] * offset
+                delta[k] += abs(T[c, k] * offset)
+
+
+@kernel(sums="in any order", inner=True)
+def tidy(maps, table, layer, d, n_rows):
+    """Make values of the dictionary 0 that are nothing but rounding, so that no step is as short.
+
+    It steers the simplex method where many boundaries meet in a vertex, and proves nothing.
+    """
+    T, column_of, x, delta = table.T[layer], table.column_of[layer], table.x, table.delta
+    known = False
+    for i in range(d, n_rows):
+        value = T[VALUE, i]
+        if value == 0.0 or abs(value) > _NEARLY or column_of[i] != 0:
+            continue
+        if not known:
+            place_vertex(maps, table, layer, d)
+            known = True
+        value, size = maps.rows[i, OFFSET], abs(maps.rows[i, OFFSET])
+        for k in range(d):
+            value += maps.rows[i, SLOPE + k] * x[k]
+            size += abs(maps.rows[i, SLOPE + k]) * delta[k]
+        T[VALUE, i] = value if abs(value) > _ROUNDING * size else 0.0
+
+
+@kernel(sums="in any order", inner=True)
+def edge_error(table, layer, d, k, rho, step):
+    """How far a point is off the edge, in coordinate k, besides the error of the vertex.
+
+    Section 3: |X* - X| <= (row sums of |X|) * rho / (1 - rho), and the rounding of the point.
+    """
+    total = 0.0
+    for c in range(1, d + 1):
+        total += abs(table.T[layer, c, k])
+    return _BOUNDS * abs(step) * total * (rho / (1.0 - rho) + _product_error(d))
+
+
+@kernel(sums="in any order", inner=True)
+def classify(maps, table, options, layer, first_row, n_rows, moved, step, out):
     """Signs of this layer's cuts at a point of the closed cell, as three bit masks in `out`.
 
-    The point is the dictionary's vertex, or (`moved` > 0, floats only) table.x on the edge of that
-    column. Masks: surely `POSITIVE`, surely `NEGATIVE`, zero with `BOTH` sides in reach. SIMPLE
-    means that no other row vanishes at the vertex, so all combinations of signs of the
-    vanishing cuts occur around it. UNSURE: not known to lie in the cell.
+    The point is the dictionary's vertex, or (`moved` > 0) that on the edge of a column where the
+    column's row is `step`; it is in table.x afterwards. Masks: surely `POSITIVE`, surely
+    `NEGATIVE`, zero with `BOTH` sides in reach. SIMPLE means that no other row vanishes at the
+    vertex, so all combinations of signs of the vanishing cuts occur around it. UNSURE: not known to
+    lie in the cell.
     """
     exact, relative, d = options.exact, options.relative, maps.rows.shape[1] - 1
     column_of, sign = table.column_of[layer], table.sign[layer]
@@ -106,11 +171,21 @@ def classify(maps, table, options, layer, first_row, n_rows, moved, out):
         out[POSITIVE, w] = np.uint64(0)
         out[NEGATIVE, w] = np.uint64(0)
         out[BOTH, w] = np.uint64(0)
-    if moved == 0:
+    for k in range(d):
+        x[k] = table.T[layer, VALUE, k]
+    if exact:
+        rho = vertex_error(maps, table, layer, d, delta)
+        if rho < 0.0:
+            return UNSURE
+    else:
+        place_vertex(maps, table, layer, d)
+    if moved > 0:
         for k in range(d):
-            x[k] = table.T[layer, VALUE, k]
-    if exact and not vertex_error(maps, table, layer, d, delta):
-        return UNSURE
+            if exact:
+                delta[k] += edge_error(table, layer, d, k, rho, step)
+            x[k] += step * table.T[layer, moved, k]
+            if not exact:
+                delta[k] = abs(x[k])
     gamma = _product_error(d)
     simple = moved == 0
     for i in range(d, n_rows):
@@ -125,12 +200,14 @@ def classify(maps, table, options, layer, first_row, n_rows, moved, out):
         value, size, spread = maps.rows[i, OFFSET], maps.bounds[i, OFFSET], 0.0
         for k in range(d):
             value += maps.rows[i, SLOPE + k] * x[k]
-            size += maps.bounds[i, SLOPE + k] * abs(x[k])
+            size += maps.bounds[i, SLOPE + k] * (abs(x[k]) if exact else delta[k])
         if exact:
             for k in range(d):
                 spread += maps.bounds[i, SLOPE + k] * delta[k]
-            # The last bound of section 3: of the row itself, and of the vertex.
-            error = _BOUNDS * ((maps.row_error[i] + gamma) * size + 2.0 * spread) + _UNDERFLOW
+            # The last bound of section 3: of the row itself, and of the vertex. It is 0 if all is.
+            error = _BOUNDS * ((maps.row_error[i] + gamma) * size + 2.0 * spread)
+            if size + spread > 0.0:
+                error += _UNDERFLOW
         else:
             error = relative * size
         if value > error or value < -error:  # the sign at the exact vertex is certain
@@ -139,9 +216,9 @@ def classify(maps, table, options, layer, first_row, n_rows, moved, out):
             if bit >= 0:
                 side = POSITIVE if value > 0.0 else NEGATIVE
                 out[side, bit >> 6] |= np.uint64(1) << np.uint64(bit & 63)
-        elif exact:
+        elif exact and error > 0.0:
             return UNSURE
-        else:
+        else:  # 0: surely so, or within the tolerance
             simple = False
     if simple:
         return SIMPLE
@@ -190,8 +267,10 @@ def proves_in_x(maps, table, layer, d, h, s):
         return False
     factor = _BOUNDS * eta / (1.0 - rho) + _UNDERFLOW
     rest, error = s * maps.rows[h, OFFSET], eps * maps.bounds[h, OFFSET]
+    offsets = maps.bounds[h, OFFSET]
     for c in range(1, d + 1):
         row = nonbasic[c]
+        offsets += maps.bounds[row, OFFSET]
         slack = 0.0
         for k in range(d):
             slack += abs(T[c, k])
@@ -200,8 +279,9 @@ def proves_in_x(maps, table, layer, d, h, s):
             return False
         rest -= s * T[c, h] * maps.rows[row, OFFSET]
         error += maps.bounds[row, OFFSET] * (eps * abs(T[c, h]) + _BOUNDS * slack)
-    # l_0 = s h_0 - sum l_i s_i b_i, with the errors of rows and of multipliers taken off.
-    return rest > _BOUNDS * error + _UNDERFLOW
+    # l_0 = s h_0 - sum l_i s_i b_i, with the errors of rows and of multipliers taken off; it is
+    # exactly 0 if all rows vanish at 0.
+    return offsets == 0.0 or rest > _BOUNDS * error + _UNDERFLOW
 
 
 @kernel(sums="in any order", inner=True)
@@ -441,11 +521,13 @@ def _solves(work, layer, s, count, eps, width):
     factor = _BOUNDS * eta / (1.0 - rho) + _UNDERFLOW
     rest = s * coef[count, width - 1]
     error = gamma * bound[count, width - 1]
+    offsets = bound[count, width - 1]
     for k in range(count):
+        offsets += bound[k, width - 1]
         slack = space.sizes[k] * factor
         if not lam[k] > slack:  # else the exact multiplier is positive
             return False
         rest -= lam[k] * sign[support[k]] * coef[k, width - 1]
         error += bound[k, width - 1] * (gamma * lam[k] + slack * _BOUNDS)
-    # l_0, with the errors of rows and of multipliers taken off.
-    return rest > _BOUNDS * error + _UNDERFLOW
+    # l_0, with the errors of rows and of multipliers taken off; 0 if all rows vanish at 0.
+    return offsets == 0.0 or rest > _BOUNDS * error + _UNDERFLOW

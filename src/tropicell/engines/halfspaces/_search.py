@@ -18,6 +18,7 @@ from tropicell.engines.halfspaces._exact import (
     RationalRows,
     decide,
     interior_point,
+    likely_point,
     start_basis,
 )
 from tropicell.engines.halfspaces._flat import (
@@ -30,7 +31,6 @@ from tropicell.engines.halfspaces._flat import (
     LAYER,
     LPS,
     NEGATIVE,
-    NODE_STOP,
     OFFSET,
     PHASE,
     PIVOTS,
@@ -299,8 +299,8 @@ class HalfspaceSearch:
         rows = self._rows.up_to(layer, work.maps.piece)
         first_row = flat.cuts_at + int(flat.first_cut[layer])
         sign = [int(s) for s in work.table.sign[layer, : len(rows)]]
-        newest = work.tree.members[layer, work.tree.node[layer, NODE_STOP] - 1]
-        basis = [int(i) for i in work.tree.basis[layer, newest]]
+        # Where floats ended: mostly this is the right place, and only the proof is missing.
+        basis = work.table.nonbasic[layer, 1:].tolist()
         known = work.tree.known[layer]
         self.exact_decisions += 1
         for s in (side, -side):
@@ -389,7 +389,7 @@ class HalfspaceSearch:
                 sign.append(0)
         found.margins[k] = 0.0
         for slack in (0, 20, 60, 200):
-            point = interior_point(rows, sign, 2**slack)
+            point = likely_point(rows, sign, 2**slack) or interior_point(rows, sign, 2**slack)
             if point is None:
                 if self.exact:
                     raise ArithmeticError(f"pattern {pattern.tolist()} has no region")

@@ -1,0 +1,112 @@
+"""The networks of `benchmarks/depth.py`, and its verdicts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from benchmarks import deep_networks, depth
+from benchmarks.deep_networks import DEGENERATE, GENERIC, HELD_OUT, DeepCase, MissingModelError
+
+from tropicell import Box, count_regions
+
+
+def test_all_cases_are_different_networks_with_the_inputs_they_say() -> None:
+    for cases in (GENERIC, DEGENERATE, HELD_OUT, deep_networks.FITTED):
+        assert len({case.name for case in cases}) == len(cases)
+        for case in cases:
+            if not case.file:
+                assert case.network().n_inputs == case.inputs
+                assert case.domain().inequalities(case.inputs)[0].shape[1] == case.inputs
+
+
+def test_twenty_networks_are_not_used_to_tune() -> None:
+    fitted = {(case.sizes, case.seed, case.file) for case in deep_networks.FITTED}
+    assert len(HELD_OUT) == 20
+    assert not fitted & {(case.sizes, case.seed, case.file) for case in HELD_OUT}
+
+
+def test_networks_are_always_the_same() -> None:
+    first, again = (deep_networks.draw((2, 4, 1), "twins", seed=3) for _ in range(2))
+    for (weights, biases), (w, b) in zip(first, again, strict=True):
+        assert np.array_equal(weights, w)
+        assert np.array_equal(biases, b)
+
+
+def test_families_are_what_they_say() -> None:
+    assert not any(b.any() for _, b in deep_networks.draw((3, 5, 5, 1), "zero biases"))
+    weights, biases = deep_networks.draw((3, 5, 1), "twins")[0]
+    row, twin = np.append(weights[0], biases[0]), np.append(weights[1], biases[1])
+    assert np.linalg.matrix_rank(np.stack([row, twin])) == 1
+    dead = DeepCase("", (2, 4, 4, 4, 1), "dead layer")
+    points = np.array([[0.0, 0.0], [3.0, -3.0], [-3.0, 1.0]])
+    patterns = dead.network().patterns(points)
+    assert patterns[:, 4:8].tolist() == [[0, 1, 0, 1]] * 3
+
+
+def test_a_residual_network_adds_what_a_block_began_with() -> None:
+    case = DeepCase("", (2, 4, 4, 4, 4, 1), residual=2)
+    arrays = deep_networks.draw(case.sizes)
+    x = np.array([0.7, -1.3])
+    values = [x]
+    for index, (weights, biases) in enumerate(arrays[:-1], start=1):
+        before = weights @ values[-1] + biases
+        if index == 4:
+            before += values[2]
+        values.append(np.maximum(before, 0))
+    expected = arrays[-1][0] @ values[-1] + arrays[-1][1]
+    assert np.allclose(case.network()(x[None])[0], expected)
+
+
+def test_a_model_that_is_not_there_is_named(tmp_path) -> None:
+    case = next(case for case in GENERIC if case.file)
+    with pytest.raises(MissingModelError, match=r"acasxu_1_1\.onnx: set TROPICELL_MODELS"):
+        case.network(tmp_path)
+    said: list[str] = []
+    assert not deep_networks.available([case], tmp_path, said.append)
+    assert said[0].startswith(case.name)
+
+
+def test_rates_of_a_small_network() -> None:
+    case = DeepCase("", (2, 4, 4, 1))
+    network = case.network()
+    rate = depth.measure([(network, case.domain())], 5.0)
+    assert rate.complete
+    assert rate.regions == count_regions(network, Box(-3, 3))
+    assert rate.per_second > 0
+
+
+def _row(name: str, exact: float, floating: float, engine: str = "cells") -> depth.Row:
+    def part(rate: float) -> depth.Row:
+        return {"regions": 10, "complete": True, "rate": rate}
+
+    return {"name": name, "engine": engine, "exact": part(exact), "float": part(floating)}
+
+
+def test_verdicts_are_computed_from_what_was_measured() -> None:
+    chosen = {
+        e: {"regions": 9, "complete": True, "rate": r}
+        for e, r in (("auto", 8.0), ("cells", 1.0), ("halfspaces", 10.0))
+    }
+    data = {
+        "generic": [_row("a", 6e5, 1e6), _row("b", 1e5, 1e6)],
+        "small": [_row("c", 3e5, 1e6)],
+        "bias-free": [_row("d", 1e5, 1e6), _row("e", 1e3, 4e3)],
+        "degenerate": [_row("f", 9e4, 1e6)],
+        "threads": [{"name": "g", "1": {"rate": 0.0}, "2": {"rate": 1.0}}],
+        "auto": [{"name": "h", "arithmetic": "exact", "chosen": "halfspaces", **chosen}],
+        "certify": [
+            {"name": "i", "regions": 3, "enumerate": 1.0, "certify": 4.0},
+            {"name": "j", "regions": 3, "ended": "enumeration"},
+        ],
+    }
+    found = {verdict.target: verdict for verdict in depth.verdicts(data)}
+    texts = [verdict.text for verdict in found.values()]
+    assert texts == ["no: 1 of 2", "yes", "yes", "no: 0 of 1", "no: 0 of 1", "yes", "no: 1 of 2"]
+    assert next(iter(found.values())).worst == "b: 0.1"
+    about = {"version": "", "python": "", "machine": "", "load": 0, "seconds": 1.0, "rounds": 1}
+    for rows in data["threads"]:
+        for part in ("1", "2"):
+            rows[part] |= {"regions": 1, "complete": False}
+    page = depth.report(data | {"about": about})
+    assert "j: the enumeration did not end" in page
+    assert "All complete counts in exact arithmetic agree" in page
