@@ -410,7 +410,7 @@ _NOTICE = _Notice()
 cast(Any, event).register("numba:compile", _NOTICE)
 
 
-class _Once(_numba_event.Listener):  # type: ignore[misc, name-defined]
+class _Once(_numba_event.Listener):  # type: ignore[misc]
     """Leaves it to entry points to make machine code of what they call.
 
     Numba puts the code of a kernel into each one that calls it, optimises all of that again, and

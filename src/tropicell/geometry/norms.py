@@ -28,7 +28,7 @@ def frobenius_norm(matrix: Any) -> float:
     >>> 5.0 <= frobenius_norm(np.array([[3.0], [4.0]])) < 5.00001
     True
     """
-    return _length(matrix.data if sp.issparse(matrix) else matrix)
+    return _length(matrix.data if _is_sparse(matrix) else matrix)
 
 
 def largest_row(matrix: Any) -> float:
@@ -39,7 +39,7 @@ def largest_row(matrix: Any) -> float:
     >>> 5.0 <= largest_row(np.array([[3.0, 4.0], [1.0, 1.0]])) < 5.00001
     True
     """
-    squares = matrix.multiply(matrix) if sp.issparse(matrix) else np.square(matrix)
+    squares = matrix.multiply(matrix) if _is_sparse(matrix) else np.square(matrix)
     return _up(float(np.sqrt(np.max(squares.sum(axis=1), initial=0.0))))
 
 
@@ -56,7 +56,7 @@ def spectral_norm(matrix: Any) -> float:
     >>> 2.0 <= spectral_norm(np.diag([2.0, 1.0])) < 2.01
     True
     """
-    dense = matrix.toarray() if sp.issparse(matrix) else np.asarray(matrix, dtype=np.float64)
+    dense = matrix.toarray() if _is_sparse(matrix) else np.asarray(matrix, dtype=np.float64)
     if not dense.size or not dense.any():
         return 0.0
     scale = float(np.exp2(np.floor(np.log2(np.abs(dense).max()))))
@@ -88,6 +88,10 @@ def _by_squaring(matrix: FloatArray) -> float:
 
 def _length(matrix: FloatArray) -> float:
     return _up(float(np.sqrt(np.sum(np.square(matrix)))))
+
+
+def _is_sparse(matrix: Any) -> bool:
+    return bool(sp.issparse(matrix))
 
 
 def _up(number: float) -> float:

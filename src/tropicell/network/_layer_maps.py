@@ -373,7 +373,7 @@ def _anchor_changes(maps: Any, current: Any, layer: int, term: int, count: int) 
 @kernel(inner=True)
 def _length(squares: float, largest: float) -> float:
     """The length of a vector from the sum of its squares, some of which may have underflowed."""
-    return np.sqrt(squares) * INFLATE + (_UNDERFLOW if largest > 0.0 else 0.0)
+    return float(np.sqrt(squares)) * INFLATE + (_UNDERFLOW if largest > 0.0 else 0.0)
 
 
 @kernel(inner=True)

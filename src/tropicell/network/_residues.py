@@ -245,7 +245,7 @@ def multiply(a: float, b: float, p: float, inverse: float) -> float:
     h = a * b
     t = fma(-floor(h * inverse), p, h) + fma(a, b, -h)
     t = t + p if t < 0.0 else t
-    return t - p if t >= p else t
+    return float(t - p if t >= p else t)
 
 
 @kernel(inner=True, inlined=True)
@@ -253,7 +253,7 @@ def reduce(x: float, p: float, inverse: float) -> float:
     """A whole number of at most 98 bits modulo p."""
     t = fma(-floor(x * inverse), p, x)
     t = t + p if t < 0.0 else t
-    return t - p if t >= p else t
+    return float(t - p if t >= p else t)
 
 
 @kernel(inner=True, inlined=True)

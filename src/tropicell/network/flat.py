@@ -231,8 +231,6 @@ class LineArrays(NamedTuple):
     line_twin : ndarray, shape (lines,)
         The first line that is the same one on every cell: its neuron has the same weights and bias,
         or the opposite ones. Mostly the line itself.
-    line_slack : ndarray, shape (lines,)
-        Zeros.
     plain : ndarray of bool, shape (L + 1,)
         Layers in which every neuron has exactly one breakpoint, at 0.
     domain_rows : ndarray, shape (1 + domain rows, d + 1)
@@ -249,7 +247,6 @@ class LineArrays(NamedTuple):
     line_at: FloatArray
     line_layer: IntArray
     line_twin: IntArray
-    line_slack: FloatArray
     plain: NDArray[np.bool_]
     domain_rows: FloatArray
     scale: FloatArray
@@ -326,7 +323,6 @@ def flatten(network: Network, domain: Domain) -> FlatNetwork:
     domain_rows = _domain_rows(domain, scale)
     gamma = _gammas(network)
     rows, at = neurons.real_breakpoints()
-    slack = np.zeros(len(rows))
     layer = np.searchsorted(row_start, rows, side="right") - 1
     none = np.zeros(len(domain_rows))
     intercepts_low, whole = _intercepts_low(network, neurons)
@@ -357,7 +353,6 @@ def flatten(network: Network, domain: Domain) -> FlatNetwork:
             line_at=np.concatenate([none, at]),
             line_layer=np.concatenate([np.zeros(len(none), np.int64), layer]),
             line_twin=_twins(network, rows, at, row_start, len(none)),
-            line_slack=np.concatenate([none, slack]),
             plain=np.array([False, *(_is_plain(layer.activation) for layer in network.layers)]),
             domain_rows=domain_rows,
             scale=scale,
@@ -437,7 +432,7 @@ def _is_unit(activation: Any) -> bool:
 _DEEP = 6
 
 
-def _norms(network: Network) -> dict[str, FloatArray]:
+def _norms(network: Network) -> dict[str, Any]:
     matrices = [m for layer in network.layers for m in layer.affine.terms.values()]
     norm = spectral_norm if network.depth > _DEEP else frobenius_norm
     with np.errstate(all="ignore"):  # numbers of unusual size: infinity proves nothing

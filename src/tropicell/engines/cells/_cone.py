@@ -198,9 +198,9 @@ def start_layer(flat: Any, current: Any, layer: int, stack: Any, exact: bool, st
     state[TESTS] += n * (last - first)
     plain = lines.plain[layer]
     if plain:
-        some = begin, begin + width, first
+        some = begin, begin + width
         mine = stack.corners[start : start + n]
-        _scan(stack.axes, d, before, some, lines.line_slack, stack.rays, mine, stack.sides, exact)
+        _scan(stack.axes, d, before, some, stack.rays, mine, stack.sides, exact)
     sides = stack.sides[SIDES]
     size = 0
     for line in range(first, last):
@@ -302,7 +302,6 @@ def _scan(
     dimension: int,
     before: Any,
     layer: Any,
-    slack: Any,
     rays: Any,
     corners: Any,
     work: Any,
@@ -310,10 +309,10 @@ def _scan(
 ) -> None:
     """Fill the first row of `work` for a plain layer; 0: the neuron needs a closer look.
 
-    `layer`: where its rows begin and end, and its first boundary. `corners`: the rays of the cell.
+    `layer`: where its rows begin and end. `corners`: the rays of the cell.
     """
     d = len(axes) if len(axes) > 0 else dimension
-    begin, end, first = layer
+    begin, end = layer
     width = end - begin
     low, high, value = work[LOWEST, :width], work[HIGHEST, :width], work[VALUE, :width]
     n = len(corners)
@@ -325,9 +324,9 @@ def _scan(
     for r in range(width):
         sides[r] = 0.0
     if exact:
-        m, more = before[d + 1, begin:end], slack[first : first + width]
+        m = before[d + 1, begin:end]
         for r in range(width):
-            sides[r] = m[r] + more[r]
+            sides[r] = m[r]
     if d == 3:
         for i in range(0, n, 4):
             _reach_3(before, begin, rays, corners, (i, n - 1), low, high)
@@ -1279,7 +1278,7 @@ def facet_row(lines: Any, before: Any, label: int, exact: bool, table: Any, k: i
         table[k, c] = x
         square += x * x
     if row >= 0 and exact:
-        error = before[d + 1, row] + lines.line_slack[line]
+        error = before[d + 1, row]
     if not (square > _LEAST_SQUARE and square < _MOST_SQUARE):
         largest, square = 0.0, 0.0
         for c in range(d + 1):

@@ -269,7 +269,6 @@ def count_some(
             lines.line_at,
             lines.line_layer,
             lines.line_twin,
-            lines.line_slack,
             lines.plain,
             numbers.domain_rows,
             numbers.scale,

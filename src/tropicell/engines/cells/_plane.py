@@ -64,7 +64,6 @@ from tropicell.engines.cells._state import (
     SEED,
     SIDES,
     SIDES_OF_MORE,
-    SIDES_ZERO,
     SPLITS,
     TESTS,
     TOP,
@@ -125,19 +124,20 @@ def facet_label(stack: Any, record: Any, i: int) -> int:
 
 
 @kernel(inner=True)
-def scan(lines: Any, before: Any, layer: int, stack: Any, record: Any, exact: bool) -> None:
+def scan(lines: Any, before: Any, layer: int, stack: Any, record: Any) -> None:
     """Fill ``stack.sides`` for a plain layer; 0 means that the neuron needs a closer look."""
     start, n = record[CORNER_AT], record[N_CORNERS]
     begin, end = lines.row_start[layer], lines.row_start[layer + 1]
-    first = lines.line_start[layer]
-    # In float arithmetic the bound has no part that comes from the maps.
-    zero = stack.sides[SIDES_ZERO, : end - begin]
-    m3 = before[ERROR, begin:end] if exact else zero
-    slack = lines.line_slack[first : first + end - begin] if exact else zero
     eps = 0.0
     for i in range(start, start + n):
         eps = max(eps, stack.corners[i, ERROR])
-    rows = before[X, begin:end], before[Y, begin:end], before[W, begin:end], m3, slack
+    # In float arithmetic the errors are 0.
+    rows = (
+        before[X, begin:end],
+        before[Y, begin:end],
+        before[W, begin:end],
+        before[ERROR, begin:end],
+    )
     sides = stack.sides[SIDES, : end - begin]
     _scan_four(rows, stack.corners, start, start + min(n, 4) - 1, eps, sides)
     for i in range(4, n, 4):
@@ -151,11 +151,11 @@ def scan(lines: Any, before: Any, layer: int, stack: Any, record: Any, exact: bo
 def _scan_four(rows: Any, poly: Any, first: int, last: int, eps: float, to: Any) -> None:
     """Sides of all neurons of a plain layer for the (at most four) corners first … last: step 3.
 
-    `rows` has the columns of their rows, the errors of these, and what breakpoints and biases add
-    to them. Writes 1 where all values are surely positive, -1 where surely negative, 0 elsewhere.
-    One array is written, so that the loop becomes vector code.
+    `rows` has the columns of their rows, and the errors of these. Writes 1 where all values are
+    surely positive, -1 where surely negative, 0 elsewhere. One array is written, so that
+    the loop becomes vector code.
     """
-    m0, m1, m2, m3, slack = rows
+    m0, m1, m2, m3 = rows
     b, c, d = min(first + 1, last), min(first + 2, last), last
     a0, a1, a2 = poly[first, X], poly[first, Y], poly[first, W]
     b0, b1, b2 = poly[b, X], poly[b, Y], poly[b, W]
@@ -163,7 +163,7 @@ def _scan_four(rows: Any, poly: Any, first: int, last: int, eps: float, to: Any)
     d0, d1, d2 = poly[d, X], poly[d, Y], poly[d, W]
     for r in range(len(to)):
         x, y, z = m0[r], m1[r], m2[r]
-        size, error = abs(x) + abs(y) + abs(z), m3[r] + slack[r]
+        size, error = abs(x) + abs(y) + abs(z), m3[r]
         bound = sign_bound(size, error, eps, 2, PLANE_ROUNDINGS)
         va = x * a0 + y * a1 + z * a2
         vb = x * b0 + y * b1 + z * b2
@@ -303,12 +303,12 @@ def decide_signs(flat: Any, current: Any, stack: Any, line: int, start: int, n: 
 
 @template
 def _row(lines: Any, before: Any, line: int, exact: bool) -> tuple[float, float, float, float]:
-    """The row of a neuron's boundary, R - t, and its error e = E + γ (|b| + |t|): step 1.
+    """The row of a neuron's boundary, R - t, and its error e: step 1.
 
     In float arithmetic bounds have no part that comes from the maps.
     """
     row = lines.line_row[line]
-    error = before[ERROR, row] + lines.line_slack[line] if exact else 0.0
+    error = before[ERROR, row] if exact else 0.0
     return before[X, row], before[Y, row], before[W, row] - lines.line_at[line], error
 
 
@@ -327,7 +327,7 @@ def start_layer(flat: Any, current: Any, layer: int, stack: Any, exact: bool, st
     plain = lines.plain[layer]
     sides = stack.sides[SIDES]
     if plain:
-        scan(lines, before, layer, stack, record, exact)
+        scan(lines, before, layer, stack, record)
     state[TESTS] += n * (last - first)
     count, doubtful = 0, 0
     for line in range(first, last):

@@ -272,4 +272,4 @@ def _residue(lines: Any, fine: Any, line: int, c: int, k: int) -> float:
     if c == lines.dimension and lines.line_at[line] != 0.0:
         x -= residue(moduli, BREAKPOINT, lines.line_layer[line], lines.line_at[line], k)
         x = x + p if x < 0.0 else x
-    return x
+    return float(x)

@@ -116,8 +116,7 @@ MOST_CONFLICTS, MOST_PIECES = 0, 1
 SIDES = 0  # 1 or -1 if the cell surely lies on that side of the neuron's boundary, else 0
 # Only polygons use these.
 SIDES_OF_MORE = 1  # the same for some more of the corners
-SIDES_ZERO = 2  # always 0: the error of rows in float arithmetic
-SIDES_ROWS = 3
+SIDES_ROWS = 2
 # And only cones these: the smallest and largest values at the rays of a cell, and scratch.
 LOWEST, HIGHEST, VALUE = 1, 2, 3
 CONE_SIDES_ROWS = 4
