@@ -91,6 +91,7 @@ class FacetTable(NamedTuple):
     saved: NDArray[np.float64]  # bounds of facets that are set aside
     facets: NDArray[np.float64]
     places: NDArray[np.int64]  # of each facet: where it is among the inequalities
+    central: NDArray[np.uint64]  # as bits: the facets whose offset is exactly 0
     bases: NDArray[np.int64]  # the d facets of each
     masks: NDArray[np.uint64]  # the same as bits
     inverses: NDArray[np.float64]  # of each basis: the inverse of their matrix, edges as columns
@@ -122,6 +123,7 @@ def new_polytope(flat: FilterNetwork, words: int, fine: FineSigns) -> FacetTable
         np.zeros(_MOST_FACETS),
         np.zeros((_MOST_FACETS, d + 2)),
         np.zeros(_MOST_FACETS, np.int64),
+        np.zeros(1, np.uint64),
         np.zeros((_MOST_VERTICES, d), np.int64),
         np.zeros(_MOST_VERTICES, np.uint64),
         np.zeros((_MOST_VERTICES, d, d)),
@@ -168,8 +170,11 @@ def _near_facets(facets, count, vertex, near):  # pragma: no cover - compiled
 
 
 @kernel(sums="fused", inner=True)
-def _invert(facets, basis, table):  # pragma: no cover - compiled
-    """The inverse of the matrix of a basis, on the right half of a table (Gauss and Jordan)."""
+def _invert(facets, basis, table, least):  # pragma: no cover - compiled
+    """The inverse of the matrix of a basis, on the right half of a table (Gauss and Jordan).
+
+    False if a pivot is not larger than `least`.
+    """
     d = len(basis)
     for i in range(d):
         for j in range(d):
@@ -180,7 +185,7 @@ def _invert(facets, basis, table):  # pragma: no cover - compiled
         for i in range(column + 1, d):
             if abs(table[i, column]) > abs(table[pivot, column]):
                 pivot = i
-        if not abs(table[pivot, column]) > 0.0:
+        if not abs(table[pivot, column]) > least:
             return False
         for j in range(2 * d):
             table[pivot, j], table[column, j] = table[column, j], table[pivot, j]
@@ -325,13 +330,21 @@ def _bases_at(flat, room, count, found):  # pragma: no cover - compiled
         sets *= (count - i) / (i + 1.0)
     if sets > _MOST_SETS:
         return -1
+    least = 0.0
+    if count > d:  # those that are dependent must be left out
+        least = np.inf
+        for n in range(count):
+            size = 0.0
+            for i in range(d):
+                size = max(size, abs(room.facets[near[n], i]))
+            least = min(least, _NOTHING * size)
     picks = room.edge  # d numbers from 0 to count, as floats
     for i in range(d):
         picks[i] = float(i)
     while True:
         for i in range(d):
             chosen[i] = near[int(picks[i])]
-        if _invert(room.facets, chosen, room.table) and (
+        if _invert(room.facets, chosen, room.table, least) and (
             count == d or _is_chosen(room.facets, near, count, chosen, room.table)
         ):
             found = _add_basis(flat, room, chosen, found)
@@ -428,21 +441,45 @@ def _end_of_edge(flat, state, room, count, v, slot):  # pragma: no cover - compi
 
 
 @kernel(inner=True)
+def _find_central(flat, state, room, count):  # pragma: no cover - compiled
+    """Note which facets go through the origin for sure."""
+    d = flat.inputs.shape[1] - 1
+    central = np.uint64(0)
+    for k in range(count):
+        place = room.places[k]
+        zero = state.inequalities.rows[d, place] == 0.0
+        if place >= len(flat.domain):
+            line = state.inequalities.lines[place]
+            neuron = flat.neurons[line]
+            zero = zero and state.errors[flat.layers[neuron], d] == 0.0
+            zero = zero and flat.breakpoints[neuron, line - flat.first_lines[neuron]] == 0.0
+        if zero:
+            central |= np.uint64(1) << np.uint64(k)
+    room.central[0] = central
+
+
+@kernel(inner=True)
 def _is_closed(flat, state, room, count):  # pragma: no cover - compiled
     """Whether no edge leads nowhere and no inequality cuts something off; tests made, 0 if not."""
     vertices, edge, d = room.vertices, room.edge, room.bases.shape[1]
     for t in range(room.touched[0]):
         room.touch[room.touched[1 + t]] = -1
     room.touched[0] = 0
-    tests, rays = 0, 0
+    tests, rays, center = 0, 0, -1
     for v in range(count):
         error, edge_error = room.vertex_errors[v], room.edge_errors[v]
         whole = COVER_MORE * (_sum(vertices[v]) + 1.0 + d * error)
         tests += 1
-        if doubtful(state.inequalities, vertices[v], 1.0, error, whole) > 0 and not _touches(
+        is_center = room.masks[v] & room.central[0] == room.masks[v]
+        if is_center and center >= 0:  # the same point: the origin
+            for t in range(room.touched[0]):
+                room.zeros[t, v] = room.zeros[t, center]
+        elif doubtful(state.inequalities, vertices[v], 1.0, error, whole) > 0 and not _touches(
             flat, state, room, vertices[v], 1.0, error, whole, v, -1, v
         ):
             return 0
+        if is_center and center < 0:
+            center = v
         for slot in range(d):
             for i in range(d):
                 edge[i] = room.inverses[v, i, slot]
@@ -619,16 +656,17 @@ def check_polytopes(  # pragma: no cover - compiled
         for k in range(len(lines)):
             room.places[k] = state.places[lines[k]]
         scaled(regions.witnesses[region], regions.unscale, room.witness)
-        if not is_inside(room.facets[: len(lines)], room.witness, flat.rounding):
+        inside = is_inside(room.facets[: len(lines)], room.witness, flat.rounding)
+        if not inside:
+            inside = True
             for k in range(len(lines)):
-                fine = fine and surely_positive(
+                inside = inside and surely_positive(
                     flat, state, room.fine, room.places[k], room.witness
                 )
-            if not fine:
-                continue
         count = _find_bases(flat, room, regions, region, len(lines))
         if count == 0:
             continue
+        _find_central(flat, state, room, len(lines))
         # No other may be negative at a vertex or along an edge to infinity: then they follow.
         set_aside(state, lines, room.saved)
         tests = _is_closed(flat, state, room, count)
@@ -649,4 +687,5 @@ def check_polytopes(  # pragma: no cover - compiled
                 proofs.neighbours[at] = other
                 complete = other >= 0
         proofs.proved[region] = complete and _write_bases(room, regions, proofs, region, count)
+        proofs.inside[region] = inside
     return signs

@@ -45,6 +45,8 @@ class Filtered(NamedTuple):
     ----------
     proved : ndarray of bool
         Which regions; what the other columns say about the rest means nothing.
+    inside : ndarray of bool
+        Whether the witness is inside, too; where it is not, that alone is left to prove.
     facets, neighbours, bases : Ragged, ndarray, Ragged
         As in `tropicell.certificate.prover.RegionProofs`.
     signs : int
@@ -52,6 +54,7 @@ class Filtered(NamedTuple):
     """
 
     proved: NDArray[np.bool_]
+    inside: NDArray[np.bool_]
     facets: Ragged
     neighbours: NDArray[np.int64]
     bases: Ragged
@@ -63,7 +66,8 @@ class Filtered(NamedTuple):
         ends = np.zeros(count, dtype=np.int64)
         none = np.empty(0, dtype=np.int64)
         bases = Ragged(np.empty((0, dimension), dtype=np.int64), ends)
-        return cls(np.zeros(count, dtype=np.bool_), Ragged(none, ends), none, bases, 0)
+        no = np.zeros(count, dtype=np.bool_)
+        return cls(no, no, Ragged(none, ends), none, bases, 0)
 
 
 def filter_regions(regions: Regions, workers: int) -> Filtered:
@@ -151,7 +155,7 @@ class _FilterJob:
         proved = np.zeros(len(self.regions.witnesses), dtype=np.bool_)
         size = self.flat.inputs.shape[1] - 1
         signs = self._run(check_witnesses, proved, lambda: np.zeros(size))
-        return nothing._replace(proved=proved, signs=signs)
+        return nothing._replace(proved=proved, inside=proved, signs=signs)
 
     def polygons(self) -> Filtered:
         """Regions in the plane; facets come in a new order."""
@@ -186,6 +190,7 @@ class _FilterJob:
         count, size = len(self.regions.witnesses), len(self.regions.lines)
         found = ProofColumns(
             proved=np.zeros(count, dtype=np.bool_),
+            inside=np.zeros(count, dtype=np.bool_),
             facets=np.empty(size, dtype=np.int64),
             neighbours=np.empty(size, dtype=np.int64),
             bases=np.empty((basis_ends[-1], len(self.regions.unscale)), np.int64),
@@ -195,7 +200,7 @@ class _FilterJob:
         signs = self._run(kernel, found, new_room)
         facets = Ragged(found.facets, self.regions.line_ends)
         bases = self._without_gaps(found, basis_ends)
-        return Filtered(found.proved, facets, found.neighbours, bases, signs)
+        return Filtered(found.proved, found.inside, facets, found.neighbours, bases, signs)
 
     def _without_gaps(self, found: ProofColumns, basis_ends: NDArray[np.int64]) -> Ragged:
         from tropicell.certificate._kernels import close_up  # noqa: PLC0415 - Numba

@@ -274,6 +274,8 @@ class ProofColumns(NamedTuple):
     ----------
     proved : ndarray of bool, shape (regions,)
         Set where everything holds, the regions behind all facets included.
+    inside : ndarray of bool, shape (regions,)
+        Set if the witness is surely inside; where it is not set, that alone is left to prove.
     facets, neighbours : ndarray
         Parallel to `RegionColumns.lines`: the lines (in order, in the plane), and the regions
         behind them.
@@ -287,6 +289,7 @@ class ProofColumns(NamedTuple):
     """
 
     proved: NDArray[np.bool_]
+    inside: NDArray[np.bool_]
     facets: IntArray
     neighbours: IntArray
     bases: IntArray
@@ -447,7 +450,7 @@ def _input_map(network: Network) -> tuple[FloatArray, FloatArray]:
 
 def _intercepts_low(activation: Any) -> FloatArray:
     """What intercepts lack of those that follow from continuity."""
-    low = np.zeros_like(activation.intercepts)
+    low: FloatArray = np.zeros_like(activation.intercepts)
     for row in np.flatnonzero(activation.intercepts.any(axis=1)).tolist():
         for piece, exact in enumerate(activation.exact_row(row)[2]):
             low[row, piece:] = float(exact - Fraction(float(activation.intercepts[row, piece])))

@@ -127,7 +127,7 @@ def _rows_of_layer(flat, state, layer):  # pragma: no cover - compiled
                 )
             summed = count * (0.5 * count + 4.0) + 8.0
             error += np.sqrt(float(width)) * 2.0 * ROUND * ROUND * anchor * summed
-        if not error == 0.0:
+        if error != 0.0:
             error = (error + TINY) * INFLATE
         state.errors[layer, column] = error
         worst = error if not error <= worst else worst

@@ -260,10 +260,6 @@ def _is_fine(flat, state, room, count):  # pragma: no cover - compiled
     found = _fine_corners(flat, state, room, count)
     if found == 0:
         return 0
-    for k in range(count):
-        place = state.places[room.lines[k]]
-        if not surely_positive(flat, state, room.fine, place, room.witness):
-            return 0
     set_aside(state, room.lines[:count], room.saved)
     fine = _fine_tests(flat, state, room, found)
     bring_back(state, room.lines[:count], room.saved)
@@ -402,11 +398,15 @@ def check_polygons(  # pragma: no cover - compiled
             bring_back(state, lines[:count], room.saved)
             sure = doubts == 0
         complete = sure and _write(flat, state, room, regions, proofs, region, count, False)
+        inside = True
         if not complete:
             found = _is_fine(flat, state, room, count)
             if found == 0:
                 continue
+            for k in range(count):
+                facet = state.places[lines[k]]
+                inside = inside and surely_positive(flat, state, room.fine, facet, room.witness)
             complete = _write(flat, state, room, regions, proofs, region, count, True)
         signs += found * (total - count) + count + found
-        proofs.proved[region] = complete
+        proofs.proved[region], proofs.inside[region] = complete, inside
     return signs

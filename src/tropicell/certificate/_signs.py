@@ -246,9 +246,9 @@ def fine_sign(flat, state, fine, place):  # pragma: no cover - compiled
         other = fine.places[i]
         if other == place:
             return 0
-        if other >= len(flat.domain) and place >= len(flat.domain):
-            if flat.twins[lines[other]] == flat.twins[lines[place]]:
-                return 0
+        neurons = other >= len(flat.domain) and place >= len(flat.domain)
+        if neurons and flat.twins[lines[other]] == flat.twins[lines[place]]:
+            return 0
     _write_row(flat, state, fine, place, d)
     minors[_HIGH, 0] = minors[_LOW, 0] = minors[_BOUND, 0] = 0.0  # which is free now
     for c in range(d + 1):
