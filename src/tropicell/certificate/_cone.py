@@ -516,76 +516,102 @@ def _is_closed(flat, state, room, count):  # pragma: no cover - compiled
 
 
 @kernel(inner=True)
-def _spans(room, v, k):  # pragma: no cover - compiled
-    """Whether the edges of a basis along one of its facets surely have a length."""
-    d = room.bases.shape[1]
-    for slot in range(d):
-        end = room.ends[v, slot]
-        if room.bases[v, slot] == k or end < 0:
+def _middle(flat, room, lines, count, k):  # pragma: no cover - compiled
+    """Write a point of facet k to ``room.point``; whether all other facets are positive there.
+
+    It is the mean of the points of all bases with facet k, plus a vector along the edges of these
+    to infinity. How large the facet is is written to ``room.edge``.
+    """
+    d, bit = room.bases.shape[1], np.uint64(1) << np.uint64(k)
+    point, edge, facets = room.point, room.edge, room.facets
+    for i in range(d):
+        point[i] = edge[i] = 0.0
+    on, rays, size, error, edge_error, largest = 0.0, 0.0, 0.0, 0.0, 0.0, 1.0
+    for v in range(count):
+        if room.masks[v] & bit == np.uint64(0):
             continue
-        error = COVER_MORE * (room.vertex_errors[v] + room.vertex_errors[end])
-        apart = False
+        on += 1.0
+        error = max(error, room.vertex_errors[v])
         for i in range(d):
-            a, b = room.vertices[v, i], room.vertices[end, i]
-            apart = apart or abs(a - b) > error + 4.0 * ROUND * (abs(a) + abs(b))
-        if not apart:
+            point[i] += room.vertices[v, i]
+            largest = max(largest, abs(room.vertices[v, i]))
+        for slot in range(d):
+            end = room.ends[v, slot]
+            if room.bases[v, slot] == k:
+                continue
+            if end < 0:
+                rays += 1.0
+                edge_error += room.edge_errors[v]
+            for i in range(d):
+                if end < 0:
+                    edge[i] += room.inverses[v, i, slot]
+                else:
+                    size = max(size, abs(room.vertices[v, i] - room.vertices[end, i]))
+    if on == 0.0:
+        return False
+    far = _sum(edge)
+    if rays > 0.0 and not far > 0.0:
+        return False
+    whole = 1.0
+    for i in range(d):
+        point[i] = point[i] / on + (edge[i] / far if rays > 0.0 else 0.0)
+        whole += abs(point[i])
+    if rays > 0.0:
+        error += edge_error / far
+        size = max(size, 1.0)
+    error += 4.0 * (on + rays + 8.0) * ROUND * largest
+    edge[0] = size
+    for g in range(len(lines)):
+        if g == k:
+            continue
+        value, length = facets[g, OFFSET], 0.0
+        for i in range(d):
+            value += facets[g, i] * point[i]
+            length += abs(facets[g, i])
+        slack = (facets[g, ERROR] + flat.rounding) * (whole + d * error) + length * error
+        if not value > COVER_MORE * slack:
             return False
+    return True
+
+
+@kernel(inner=True)
+def _is_on_facet(room, count, k, t):  # pragma: no cover - compiled
+    """Whether an inequality that touches is 0 at all bases with facet k and along their edges."""
+    d, bit = room.bases.shape[1], np.uint64(1) << np.uint64(k)
+    for v in range(count):
+        if room.masks[v] & bit == np.uint64(0):
+            continue
+        if not room.zeros[t, v]:
+            return False
+        for slot in range(d):
+            end = room.ends[v, slot]
+            if room.bases[v, slot] != k and end < 0 and not room.zeros[t, _MOST_VERTICES - 2 - end]:
+                return False
     return True
 
 
 @kernel(inner=True)
 def _behind_fine(flat, state, room, regions, region, lines, count, k):  # pragma: no cover
     """The region behind facet k if several neurons change there, or -1."""
-    d, bit = room.bases.shape[1], np.uint64(1) << np.uint64(k)
-    base, on = -1, 0
-    point, edge = room.point, room.edge
-    for i in range(d):
-        point[i] = edge[i] = 0.0
-    size = 0.0
-    for v in range(count):
-        if room.masks[v] & bit == np.uint64(0):
-            continue
-        if base < 0 and _spans(room, v, k):
-            base = v
-        on += 1
-        for i in range(d):
-            point[i] += room.vertices[v, i]
-        for slot in range(d):
-            end = room.ends[v, slot]
-            if room.bases[v, slot] == k:
-                continue
-            for i in range(d):
-                if end < 0:
-                    size = max(size, 1.0)
-                    edge[i] += room.inverses[v, i, slot]
-                else:
-                    size = max(size, abs(room.vertices[v, i] - room.vertices[end, i]))
-    if base < 0:
+    if not _middle(flat, room, lines, count, k):
         return -1
+    d, point = room.bases.shape[1], room.point
     for neuron in range(len(room.may_flip)):
         room.may_flip[neuron] = state.at_break[neuron]
-    # What is 0 at a point of a facet and along d - 1 of its edges is 0 on all of it.
     for t in range(room.touched[0] + 1):
         line = np.int64(lines[k])
         if t > 0:
             place = room.touched[t]
-            zero = place >= len(flat.domain) and room.zeros[t - 1, base]
-            for slot in range(d):
-                if room.bases[base, slot] != k:
-                    end = room.ends[base, slot]
-                    column = end if end >= 0 else _MOST_VERTICES - 2 - end
-                    zero = zero and room.zeros[t - 1, column]
-            if not zero:
+            if place < len(flat.domain) or not _is_on_facet(room, count, k, t - 1):
                 continue
             line = state.inequalities.lines[place]
         neuron = flat.neurons[line]
         room.may_flip[neuron] = line - flat.first_lines[neuron]
-    far, length = _sum(edge), 0.0
+    length = 0.0
     for i in range(d):
         length = max(length, abs(room.facets[k, i]))
     for i in range(d):
-        point[i] = point[i] / on + (edge[i] / far if far > 0.0 else 0.0)
-        point[i] -= _BEHIND * size * room.facets[k, i] / length
+        point[i] -= _BEHIND * room.edge[0] * room.facets[k, i] / length
     return behind_all(
         flat, state, regions.patterns, region, room.may_flip, point, room.values, room.flipped
     )

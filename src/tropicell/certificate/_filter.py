@@ -256,5 +256,7 @@ def _scale(points: NDArray[np.float64]) -> NDArray[np.float64]:
     """Powers of two of about the size of the points."""
     sizes = np.abs(points)
     sizes[~np.isfinite(sizes)] = 1.0
-    middle = np.clip(np.median(sizes, axis=0), 2.0**-40, 2.0**40)
+    sizes = np.where(sizes == 0.0, np.nan, sizes)  # which says nothing
+    sizes[0] = np.where(np.isnan(sizes).all(axis=0), 1.0, sizes[0])
+    middle = np.clip(np.nanmedian(sizes, axis=0), 2.0**-40, 2.0**40)
     return np.asarray(np.exp2(np.round(np.log2(middle))), dtype=np.float64)
