@@ -53,6 +53,9 @@ _LARGEST_REST, _LARGEST_INVERSE = 0.25, 1e100
 #: How near a facet a vertex must be to be taken for one of its vertices: a guess, which is checked.
 _NEAR = 1e-7
 
+#: Coordinates of vertices below this count as large as this there.
+_NEAR_ZERO = 1e-3
+
 
 #: Factors below this count as 0 where bases are chosen: a guess, too.
 _NOTHING = 1e-9
@@ -162,7 +165,7 @@ def _near_facets(facets, count, vertex, near):  # pragma: no cover - compiled
         value, size = facets[k, OFFSET], abs(facets[k, OFFSET])
         for i in range(d):
             value += facets[k, i] * vertex[i]
-            size += abs(facets[k, i] * vertex[i])
+            size += abs(facets[k, i]) * max(abs(vertex[i]), _NEAR_ZERO)
         if abs(value) <= _NEAR * size:
             near[found] = k
             found += 1
