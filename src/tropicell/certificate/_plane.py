@@ -268,9 +268,7 @@ def _is_fine(flat, state, room, count):  # pragma: no cover - compiled
 
 @kernel(inner=True)
 def _apart(p, q):  # pragma: no cover - compiled
-    """Whether two corners, of which at most one is a ray, are surely different."""
-    if p[_W] == 0.0 or q[_W] == 0.0:
-        return p[_W] != q[_W]
+    """Whether two corners that are no rays are surely different."""
     error = 0.0
     for corner in (p, q):
         if not corner[ERROR] < 0.25 * corner[_W]:
@@ -287,7 +285,8 @@ def _behind_fine(flat, state, room, regions, region, count, k):  # pragma: no co
     first = room.at[before] + (0 if room.meets[before] else 1)
     second = room.at[k]
     p, q = room.corners[first], room.corners[second]
-    if not _apart(p, q):
+    p_is_ray, q_is_ray = room.pairs[first, 1] == INFINITY, room.pairs[second, 1] == INFINITY
+    if not (p_is_ray != q_is_ray or (not p_is_ray and _apart(p, q))):
         return -1
     for neuron in range(len(room.may_flip)):
         room.may_flip[neuron] = state.at_break[neuron]
@@ -307,8 +306,8 @@ def _behind_fine(flat, state, room, regions, region, count, k):  # pragma: no co
     # A point behind the middle of the facet; far out if there is a ray.
     size, length = 0.0, 0.0
     for i in range(2):
-        if p[_W] == 0.0 or q[_W] == 0.0:
-            start, along = (q, p) if p[_W] == 0.0 else (p, q)
+        if p_is_ray or q_is_ray:
+            start, along = (q, p) if p_is_ray else (p, q)
             size = max(1.0, size)
             room.point[i] = start[i] / start[_W] + along[i]
         else:
