@@ -10,12 +10,14 @@
 `_kernels`   rows, their errors, signs
 `_plane`     polygons
 `_cone`      polytopes in more dimensions
+`_signs`     signs that float64 leaves in doubt: twice its digits, then modulo primes
 
 A proof starts from the weights. Of what an engine says, patterns and witnesses are proved, and
 facets and corners are hints. The filter lays out the network, makes its rows and bounds their
 errors by itself. It has nothing from the engines, nor from `network.flat`, that engines read; what
-it shares is the constants of `geometry.rounding`, and a hash table to look up patterns
-(`_runtime`). The rest is decided in integers; rows (`network.maps`) and polyhedra
+it shares is the constants of `geometry.rounding`, bounds on norms (`geometry.norms`), sums and
+products without error (`geometry._double`), arithmetic modulo primes (`network._residues`), and a
+hash table to look up patterns (`_runtime`). The rest is decided in integers; rows (`network.maps`) and polyhedra
 (`geometry.polyhedra`) are those that engines, too, use where floats do not suffice. What checks
 certificates, `verify_certificate`, shares nothing at all.
 

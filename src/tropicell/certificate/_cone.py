@@ -1,11 +1,13 @@
 """The filter for three and more inputs: regions by their vertices, float64 with error bounds.
 
-For each region the kernel is told which lines may be its facets and where its vertices may be. Each
-vertex must lie on exactly d facets that are surely independent; each of its d edges must lead to
-another vertex, where a facet that surely falls along the edge ends it, or go to infinity. Then the
-cones of the normals at all vertices have no boundary but at infinity. If every other inequality is
-surely positive at all vertices and along all edges to infinity, its normal is in one of these
-cones, and it follows from the facets there. The argument and the bounds: docs/certificates.md.
+For each region the kernel is told which lines may be its facets and where its vertices may be. The
+facets near a vertex give *bases*, sets of d facets that are surely independent: one if there are d
+of them, else the parts into which their cone is cut (see `_bases_at`). Each of the d edges of a
+basis must lead to another one, whose new facet surely falls along the edge, or go to infinity. Then
+the cones of the normals of all bases have no boundary but at infinity. If no other inequality is
+negative where the facets of a basis meet, or along an edge to infinity, its normal is in one of
+these cones, and it follows from the facets there. What float64 leaves in doubt is decided by
+`tropicell.certificate._signs`. The argument and the bounds: docs/certificate-proof.md.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -17,12 +19,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tropicell._runtime.jit import kernel
-from tropicell.certificate._flat import COVER_MORE
+from tropicell._runtime.jit import kernel, lowest_bit
+from tropicell.certificate._flat import COVER_MORE, FilterNetwork
 from tropicell.certificate._kernels import (
     ERROR,
     OFFSET,
     behind,
+    behind_all,
     bring_back,
     doubtful,
     gather,
@@ -31,6 +34,15 @@ from tropicell.certificate._kernels import (
     scaled,
     set_aside,
 )
+from tropicell.certificate._signs import (
+    INFINITY,
+    FineSigns,
+    fine_sign,
+    meet,
+    surely_positive,
+    turn,
+)
+from tropicell.geometry.rounding import ROUND
 
 #: Regions with more facets or vertices are left to exact arithmetic.
 _MOST_FACETS, _MOST_VERTICES = 64, 512
@@ -41,62 +53,131 @@ _LARGEST_REST, _LARGEST_INVERSE = 0.25, 1e100
 #: How near a facet a vertex must be to be taken for one of its vertices: a guess, which is checked.
 _NEAR = 1e-7
 
+#: Coordinates of vertices below this count as large as this there.
+_NEAR_ZERO = 1e-3
+
+
+#: Factors below this count as 0 where bases are chosen: a guess, too.
+_NOTHING = 1e-9
+
+#: Vertices with more sets of d facets near them are left to exact arithmetic.
+_MOST_SETS = 20_000
+
+#: How far behind a facet neurons are looked at, as a part of its size: a guess.
+_BEHIND = 1e-5
+
+#: Room for bases of regions that have more of them than the engine named vertices.
+_SPILL, _SPILL_REGIONS = 1 << 15, 256
+
+
+class Spill(NamedTuple):
+    """Bases of regions that have more of them than the engine named vertices.
+
+    Attributes
+    ----------
+    counts : ndarray, shape (2,)
+        Regions, and bases of all of them.
+    regions, ends : ndarray
+        The regions, and where their bases end.
+    bases : ndarray, shape (bases, D)
+    """
+
+    counts: NDArray[np.int64]
+    regions: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    bases: NDArray[np.int64]
+
 
 class FacetTable(NamedTuple):
     """Room for one region."""
 
     saved: NDArray[np.float64]  # bounds of facets that are set aside
     facets: NDArray[np.float64]
-    bases: NDArray[np.int64]  # of each vertex: its d facets
-    inverses: NDArray[np.float64]  # of each vertex: the inverse of their matrix, edges as columns
-    vertices: NDArray[np.float64]
-    vertex_errors: NDArray[np.float64]  # of each vertex: of its coordinates
-    edge_errors: NDArray[np.float64]  # of each vertex: of its edges' coordinates
+    places: NDArray[np.int64]  # of each facet: where it is among the inequalities
+    central: NDArray[np.uint64]  # as bits: the facets whose offset is exactly 0
+    bases: NDArray[np.int64]  # the d facets of each
+    masks: NDArray[np.uint64]  # the same as bits
+    inverses: NDArray[np.float64]  # of each basis: the inverse of their matrix, edges as columns
+    vertices: NDArray[np.float64]  # where they meet
+    vertex_errors: NDArray[np.float64]  # of the coordinates of a vertex
+    edge_errors: NDArray[np.float64]  # of the coordinates of its edges
+    ends: NDArray[np.int64]  # of each edge: the basis where it ends, or -2 minus its number
     table: NDArray[np.float64]  # a matrix and its inverse
     edge: NDArray[np.float64]
     point: NDArray[np.float64]
+    witness: NDArray[np.float64]
     flipped: NDArray[np.uint64]  # a pattern
+    near: NDArray[np.int64]  # facets near a vertex
+    chosen: NDArray[np.int64]  # d of them
+    fine: FineSigns
+    touched: NDArray[np.int64]  # inequalities that are 0 at a vertex, first their number
+    touch: NDArray[np.int64]  # of each inequality: where it is among them, or -1
+    zeros: NDArray[np.bool_]  # of each of them: at which vertices, and along which edges
+    may_flip: NDArray[np.int64]  # of each neuron: a breakpoint that it is at on a facet, or -1
+    values: NDArray[np.float64]  # of all neurons at a point
+    spill: Spill
 
 
-def new_polytope(dimension: int, words: int) -> FacetTable:
-    """Room for any region with so many inputs."""
-    d = dimension
+def new_polytope(flat: FilterNetwork, words: int, fine: FineSigns) -> FacetTable:
+    """Room for any region."""
+    d = flat.inputs.shape[1] - 1
+    most, units = len(flat.domain) + 2 * len(flat.bias), int(flat.starts[-1])
     return FacetTable(
         np.zeros(_MOST_FACETS),
         np.zeros((_MOST_FACETS, d + 2)),
+        np.zeros(_MOST_FACETS, np.int64),
+        np.zeros(1, np.uint64),
         np.zeros((_MOST_VERTICES, d), np.int64),
+        np.zeros(_MOST_VERTICES, np.uint64),
         np.zeros((_MOST_VERTICES, d, d)),
         np.zeros((_MOST_VERTICES, d)),
         np.zeros(_MOST_VERTICES),
         np.zeros(_MOST_VERTICES),
+        np.zeros((_MOST_VERTICES, d), np.int64),
         np.zeros((d, 2 * d)),
         np.zeros(d),
         np.zeros(d),
+        np.zeros(d),
         np.zeros(words, np.uint64),
+        np.zeros(_MOST_FACETS, np.int64),
+        np.zeros(d, np.int64),
+        fine,
+        np.zeros(most + 1, np.int64),
+        np.full(most, -1),
+        np.zeros((most, 2 * _MOST_VERTICES), np.bool_),
+        np.full(len(flat.bias), -1),
+        np.zeros(units),
+        Spill(
+            np.zeros(2, np.int64),
+            np.zeros(_SPILL_REGIONS, np.int64),
+            np.zeros(_SPILL_REGIONS, np.int64),
+            np.zeros((_SPILL, d), np.int64),
+        ),
     )
 
 
 @kernel(sums="fused", inner=True)
-def _basis(facets, count, vertex, basis):  # pragma: no cover - compiled
-    """The facets near a vertex, if there are d of them."""
+def _near_facets(facets, count, vertex, near):  # pragma: no cover - compiled
+    """List the facets near a vertex; how many."""
     d = len(vertex)
     found = 0
     for k in range(count):
         value, size = facets[k, OFFSET], abs(facets[k, OFFSET])
         for i in range(d):
             value += facets[k, i] * vertex[i]
-            size += abs(facets[k, i] * vertex[i])
+            size += abs(facets[k, i]) * max(abs(vertex[i]), _NEAR_ZERO)
         if abs(value) <= _NEAR * size:
-            if found == d:
-                return False
-            basis[found] = k
+            near[found] = k
             found += 1
-    return found == d
+    return found
 
 
 @kernel(sums="fused", inner=True)
-def _invert(facets, basis, table):  # pragma: no cover - compiled
-    """The inverse of the matrix of a basis, on the right half of a table (Gauss and Jordan)."""
+def _invert(facets, basis, table, least):  # pragma: no cover - compiled
+    """The inverse of the matrix of a basis, on the right half of a table (Gauss and Jordan).
+
+    False if a pivot is not larger than `least`.
+    """
     d = len(basis)
     for i in range(d):
         for j in range(d):
@@ -107,7 +188,7 @@ def _invert(facets, basis, table):  # pragma: no cover - compiled
         for i in range(column + 1, d):
             if abs(table[i, column]) > abs(table[pivot, column]):
                 pivot = i
-        if not abs(table[pivot, column]) > 0.0:
+        if not abs(table[pivot, column]) > least:
             return False
         for j in range(2 * d):
             table[pivot, j], table[column, j] = table[column, j], table[pivot, j]
@@ -187,81 +268,398 @@ def _turns_away(facet, edge, error, rounding):  # pragma: no cover - compiled
 
 
 @kernel(sums="fused", inner=True)
-def _next_vertex(bases, count, vertex, slot):  # pragma: no cover - compiled
-    """The facet that ends an edge: the vertex there has all of the basis but one; -1 if none."""
-    d = bases.shape[1]
-    for other in range(count):
-        if other == vertex:
+def _is_chosen(facets, near, count, chosen, table):  # pragma: no cover - compiled
+    """Whether d of the facets near a vertex are a part of their cone.
+
+    If facet 0 is moved outwards by much more than facet 1, that one by much more than facet 2 and
+    so on, the vertex splits into vertices of d facets each; these are the parts. The inverse of
+    the matrix of the d facets is on the right half of the table.
+    """
+    d = len(chosen)
+    for n in range(count):
+        k = near[n]
+        among = False
+        for i in range(d):
+            among = among or chosen[i] == k
+        if among:
             continue
-        common, new = 0, -1
-        for k in range(d):
-            is_common = False
-            for i in range(d):
-                if i != slot and bases[vertex, i] == bases[other, k]:
-                    is_common = True
-            if is_common:
-                common += 1
-            else:
-                new = bases[other, k]
-        if common == d - 1:
-            return new
-    return -1
+        for i in range(d):
+            if k < chosen[i]:
+                break
+            factor = 0.0
+            for j in range(d):
+                factor += facets[k, j] * table[j, d + i]
+            if abs(factor) > _NOTHING:
+                if factor > 0.0:
+                    return False
+                break
+    return True
 
 
 @kernel(sums="fused", inner=True)
-def _doubts(flat, state, room, count):  # pragma: no cover - compiled
-    """Edges that lead nowhere, and inequalities that may cut something off; and tests made."""
-    vertices, bases, edge = room.vertices, room.bases, room.edge
-    d = bases.shape[1]
-    doubts, tests = 0, 0
+def _add_basis(flat, room, basis, found):  # pragma: no cover - compiled
+    """Add a basis whose inverse is in the table, unless it is there; new number, -1 in doubt."""
+    d = len(basis)
+    mask = np.uint64(0)
+    for i in range(d):
+        mask |= np.uint64(1) << np.uint64(basis[i])
+    for other in range(found):
+        if room.masks[other] == mask:
+            return found
+    if found == _MOST_VERTICES:
+        return -1
+    error, edge_error = _prove_vertex(
+        room.facets, basis, room.table, room.vertices[found], flat.rounding
+    )
+    if not error < np.inf:
+        return -1
+    room.masks[found] = mask
+    room.vertex_errors[found], room.edge_errors[found] = error, edge_error
+    for i in range(d):
+        room.bases[found, i] = basis[i]
+        for j in range(d):
+            room.inverses[found, i, j] = room.table[i, d + j]
+    return found + 1
+
+
+@kernel(sums="fused", inner=True)
+def _bases_at(flat, room, count, found):  # pragma: no cover - compiled
+    """Add the bases of the facets near a vertex; their new number, or -1 if in doubt."""
+    near, chosen, d = room.near, room.chosen, len(room.chosen)
+    if count < d:
+        return -1
+    sets = 1.0
+    for i in range(d):
+        sets *= (count - i) / (i + 1.0)
+    if sets > _MOST_SETS:
+        return -1
+    least = 0.0
+    if count > d:  # those that are dependent must be left out
+        least = np.inf
+        for n in range(count):
+            size = 0.0
+            for i in range(d):
+                size = max(size, abs(room.facets[near[n], i]))
+            least = min(least, _NOTHING * size)
+    picks = room.edge  # d numbers from 0 to count, as floats
+    for i in range(d):
+        picks[i] = float(i)
+    while True:
+        for i in range(d):
+            chosen[i] = near[int(picks[i])]
+        if _invert(room.facets, chosen, room.table, least) and (
+            count == d or _is_chosen(room.facets, near, count, chosen, room.table)
+        ):
+            found = _add_basis(flat, room, chosen, found)
+            if found < 0:
+                return -1
+        elif count == d:
+            return -1
+        i = d - 1
+        while i >= 0 and picks[i] == float(count - d + i):
+            i -= 1
+        if i < 0:
+            return found
+        picks[i] += 1.0
+        for j in range(i + 1, d):
+            picks[j] = picks[j - 1] + 1.0
+
+
+@kernel(inner=True)
+def _go_to_vertex(flat, state, room, v, slot):  # pragma: no cover - compiled
+    """Work out a vertex, or with a slot one of its edges, in twice the digits; False in doubt."""
+    fine, d = room.fine, room.bases.shape[1]
+    if not fine.usable[0]:
+        return False
+    for i in range(d):
+        fine.places[i] = room.places[room.bases[v, i]]
+    reference = INFINITY
+    if slot >= 0:
+        reference = fine.places[slot]
+        fine.places[slot] = INFINITY
+    meet(flat, state, fine)
+    # Its weight is positive; along an edge the facet that is left grows.
+    sign = fine_sign(flat, state, fine, reference)
+    if sign == -1:
+        turn(fine)
+    return sign in (-1, 1)
+
+
+@kernel(inner=True)
+def _touches(  # pragma: no cover - compiled
+    flat, state, room, point, offset, share, whole, v, slot, column
+):
+    """Whether no inequality but the facets is negative at a vertex, or along an edge.
+
+    Those that are 0 there are noted in a column of ``room.zeros``.
+    """
+    found, d, ready = state.inequalities, len(point), False
+    touched, touch = room.touched, room.touch
+    for layer in range(len(found.begins)):
+        for place in range(found.begins[layer], found.ends[layer]):
+            value = found.rows[d, place] * offset
+            for i in range(d):
+                value += found.rows[i, place] * point[i]
+            if value > found.sizes[place] * share + found.bounds[place] * whole:
+                continue
+            if not ready:
+                if not _go_to_vertex(flat, state, room, v, slot):
+                    return False
+                ready = True
+            sign = fine_sign(flat, state, room.fine, place)
+            if sign == 1:
+                continue
+            if sign != 0:
+                return False
+            t = touch[place]
+            if t < 0:
+                t = touched[0]
+                touch[place], touched[1 + t] = t, place
+                touched[0] += 1
+                room.zeros[t, :] = False
+            room.zeros[t, column] = True
+    return True
+
+
+@kernel(inner=True)
+def _end_of_edge(flat, state, room, count, v, slot):  # pragma: no cover - compiled
+    """The basis where an edge ends; -1 if it goes to infinity, -2 if in doubt."""
+    facet = room.bases[v, slot]
+    key = room.masks[v] ^ (np.uint64(1) << np.uint64(facet))
+    any_other = False
+    for other in range(count):
+        if other != v and room.masks[other] & key == key:
+            new = lowest_bit(room.masks[other] ^ key)
+            if new == facet:
+                continue
+            any_other = True
+            if _turns_away(room.facets[new], room.edge, room.edge_errors[v], flat.rounding):
+                return other
+            if (
+                _go_to_vertex(flat, state, room, v, slot)
+                and fine_sign(flat, state, room.fine, room.places[new]) == -1
+            ):
+                return other
+    return -2 if any_other else -1
+
+
+@kernel(inner=True)
+def _find_central(flat, state, room, count):  # pragma: no cover - compiled
+    """Note which facets go through the origin for sure."""
+    d = flat.inputs.shape[1] - 1
+    central = np.uint64(0)
+    for k in range(count):
+        place = room.places[k]
+        zero = state.inequalities.rows[d, place] == 0.0
+        if place >= len(flat.domain):
+            line = state.inequalities.lines[place]
+            neuron = flat.neurons[line]
+            zero = zero and state.errors[flat.layers[neuron], d] == 0.0
+            zero = zero and flat.breakpoints[neuron, line - flat.first_lines[neuron]] == 0.0
+        if zero:
+            central |= np.uint64(1) << np.uint64(k)
+    room.central[0] = central
+
+
+@kernel(inner=True)
+def _is_closed(flat, state, room, count):  # pragma: no cover - compiled
+    """Whether no edge leads nowhere and no inequality cuts something off; tests made, 0 if not."""
+    vertices, edge, d = room.vertices, room.edge, room.bases.shape[1]
+    for t in range(room.touched[0]):
+        room.touch[room.touched[1 + t]] = -1
+    room.touched[0] = 0
+    tests, rays, center = 0, 0, -1
     for v in range(count):
         error, edge_error = room.vertex_errors[v], room.edge_errors[v]
-        size = _sum(vertices[v]) + 1.0
-        whole = COVER_MORE * (size + d * error)
-        doubts += doubtful(state.inequalities, vertices[v], 1.0, error, whole)
+        whole = COVER_MORE * (_sum(vertices[v]) + 1.0 + d * error)
         tests += 1
+        is_center = room.masks[v] & room.central[0] == room.masks[v]
+        if is_center and center >= 0:  # the same point: the origin
+            for t in range(room.touched[0]):
+                room.zeros[t, v] = room.zeros[t, center]
+        elif doubtful(state.inequalities, vertices[v], 1.0, error, whole) > 0 and not _touches(
+            flat, state, room, vertices[v], 1.0, error, whole, v, -1, v
+        ):
+            return 0
+        if is_center and center < 0:
+            center = v
         for slot in range(d):
             for i in range(d):
                 edge[i] = room.inverses[v, i, slot]
-            facet = _next_vertex(bases, count, v, slot)
-            if facet >= 0:
-                ends = _turns_away(room.facets[facet], edge, edge_error, flat.rounding)
-                doubts += 0 if ends else 1
-            else:
-                whole = COVER_MORE * (_sum(edge) + d * edge_error)
-                doubts += doubtful(state.inequalities, edge, 0.0, edge_error, whole)
-                tests += 1
-        if doubts > 0:
-            break
-    return doubts, tests
+            end = _end_of_edge(flat, state, room, count, v, slot)
+            if end == -2:
+                return 0
+            room.ends[v, slot] = end
+            if end >= 0:
+                continue
+            room.ends[v, slot] = -2 - rays
+            if rays == _MOST_VERTICES:
+                return 0
+            whole = COVER_MORE * (_sum(edge) + d * edge_error)
+            tests += 1
+            if doubtful(state.inequalities, edge, 0.0, edge_error, whole) > 0 and not _touches(
+                flat, state, room, edge, 0.0, edge_error, whole, v, slot, _MOST_VERTICES + rays
+            ):
+                return 0
+            rays += 1
+    for t in range(room.touched[0]):
+        everywhere = True
+        for column in range(count):
+            everywhere = everywhere and room.zeros[t, column]
+        for column in range(_MOST_VERTICES, _MOST_VERTICES + rays):
+            everywhere = everywhere and room.zeros[t, column]
+        place = room.touched[1 + t]
+        if everywhere and place >= len(flat.domain):
+            # A neuron that may always be at a breakpoint must be on the piece below it.
+            line = state.inequalities.lines[place]
+            neuron = flat.neurons[line]
+            if state.pattern[neuron] > line - flat.first_lines[neuron]:
+                return 0
+    return tests
 
 
-@kernel(sums="fused", inner=True)
-def _find_vertices(flat, room, regions, proofs, region, count):  # pragma: no cover - compiled
-    """Prove the vertices of a region with so many facets; how many, or 0 if in doubt."""
+@kernel(inner=True)
+def _middle(flat, room, lines, count, k):  # pragma: no cover - compiled
+    """Write a point of facet k to ``room.point``; whether all other facets are positive there.
+
+    It is the mean of the points of all bases with facet k, plus a vector along the edges of these
+    to infinity. How large the facet is is written to ``room.edge``.
+    """
+    d, bit = room.bases.shape[1], np.uint64(1) << np.uint64(k)
+    point, edge, facets = room.point, room.edge, room.facets
+    for i in range(d):
+        point[i] = edge[i] = 0.0
+    on, rays, size, error, edge_error, largest = 0.0, 0.0, 0.0, 0.0, 0.0, 1.0
+    for v in range(count):
+        if room.masks[v] & bit == np.uint64(0):
+            continue
+        on += 1.0
+        error = max(error, room.vertex_errors[v])
+        for i in range(d):
+            point[i] += room.vertices[v, i]
+            largest = max(largest, abs(room.vertices[v, i]))
+        for slot in range(d):
+            end = room.ends[v, slot]
+            if room.bases[v, slot] == k:
+                continue
+            if end < 0:
+                rays += 1.0
+                edge_error += room.edge_errors[v]
+            for i in range(d):
+                if end < 0:
+                    edge[i] += room.inverses[v, i, slot]
+                else:
+                    size = max(size, abs(room.vertices[v, i] - room.vertices[end, i]))
+    if on == 0.0:
+        return False
+    far = _sum(edge)
+    if rays > 0.0 and not far > 0.0:
+        return False
+    whole = 1.0
+    for i in range(d):
+        point[i] = point[i] / on + (edge[i] / far if rays > 0.0 else 0.0)
+        whole += abs(point[i])
+    if rays > 0.0:
+        error += edge_error / far
+        size = max(size, 1.0)
+    error += 4.0 * (on + rays + 8.0) * ROUND * largest
+    edge[0] = size
+    for g in range(len(lines)):
+        if g == k:
+            continue
+        value, length = facets[g, OFFSET], 0.0
+        for i in range(d):
+            value += facets[g, i] * point[i]
+            length += abs(facets[g, i])
+        slack = (facets[g, ERROR] + flat.rounding) * (whole + d * error) + length * error
+        if not value > COVER_MORE * slack:
+            return False
+    return True
+
+
+@kernel(inner=True)
+def _is_on_facet(room, count, k, t):  # pragma: no cover - compiled
+    """Whether an inequality that touches is 0 at all bases with facet k and along their edges."""
+    d, bit = room.bases.shape[1], np.uint64(1) << np.uint64(k)
+    for v in range(count):
+        if room.masks[v] & bit == np.uint64(0):
+            continue
+        if not room.zeros[t, v]:
+            return False
+        for slot in range(d):
+            end = room.ends[v, slot]
+            if room.bases[v, slot] != k and end < 0 and not room.zeros[t, _MOST_VERTICES - 2 - end]:
+                return False
+    return True
+
+
+@kernel(inner=True)
+def _behind_fine(flat, state, room, regions, region, lines, count, k):  # pragma: no cover
+    """The region behind facet k if several neurons change there, or -1."""
+    if not _middle(flat, room, lines, count, k):
+        return -1
+    d, point = room.bases.shape[1], room.point
+    for neuron in range(len(room.may_flip)):
+        room.may_flip[neuron] = state.at_break[neuron]
+    for t in range(room.touched[0] + 1):
+        line = np.int64(lines[k])
+        if t > 0:
+            place = room.touched[t]
+            if place < len(flat.domain) or not _is_on_facet(room, count, k, t - 1):
+                continue
+            line = state.inequalities.lines[place]
+        neuron = flat.neurons[line]
+        room.may_flip[neuron] = line - flat.first_lines[neuron]
+    length = 0.0
+    for i in range(d):
+        length = max(length, abs(room.facets[k, i]))
+    for i in range(d):
+        point[i] -= _BEHIND * room.edge[0] * room.facets[k, i] / length
+    return behind_all(
+        flat, state, regions.patterns, region, room.may_flip, point, room.values, room.flipped
+    )
+
+
+@kernel(inner=True)
+def _find_bases(flat, room, regions, region, count):  # pragma: no cover - compiled
+    """Bases of a region with so many facets, from where its vertices may be; 0 if in doubt."""
     d = flat.inputs.shape[1] - 1
-    facets, bases, inverse = room.facets, room.bases, room.table
     first = regions.corner_ends[region - 1] if region else 0
     found = 0
     for c in range(first, regions.corner_ends[region]):
         if regions.corners[c, d] == 0.0:
             continue
         scaled(regions.corners[c], regions.unscale, room.point)
-        fine = _basis(facets, count, room.point, bases[found])
-        if not fine or not _invert(facets, bases[found], inverse):
+        near = _near_facets(room.facets, count, room.point, room.near)
+        found = _bases_at(flat, room, near, found)
+        if found < 0:
             return 0
-        error, edge_error = _prove_vertex(
-            facets, bases[found], inverse, room.vertices[found], flat.rounding
-        )
-        if not error < np.inf:
-            return 0
-        room.vertex_errors[found], room.edge_errors[found] = error, edge_error
-        for i in range(d):
-            proofs.bases[first + found, i] = bases[found, i]
-            for j in range(d):
-                room.inverses[found, i, j] = inverse[i, d + j]
-        found += 1
     return found
+
+
+@kernel(inner=True)
+def _write_bases(room, regions, proofs, region, count):  # pragma: no cover - compiled
+    """Write the bases of a region; False if there is no room."""
+    d = room.bases.shape[1]
+    first = regions.corner_ends[region - 1] if region else 0
+    proofs.basis_counts[region] = count
+    if count <= regions.corner_ends[region] - first:
+        for b in range(count):
+            for i in range(d):
+                proofs.bases[first + b, i] = room.bases[b, i]
+        return True
+    spill = room.spill
+    at, n = spill.counts[1], spill.counts[0]
+    if at + count > len(spill.bases) or n == len(spill.regions):
+        proofs.basis_counts[region] = 0
+        return False
+    for b in range(count):
+        for i in range(d):
+            spill.bases[at + b, i] = room.bases[b, i]
+    spill.regions[n], spill.ends[n] = region, at + count
+    spill.counts[0], spill.counts[1] = n + 1, at + count
+    proofs.spilled[region] = True
+    return True
 
 
 @kernel(sums="fused")
@@ -284,29 +682,39 @@ def check_polytopes(  # pragma: no cover - compiled
         fine = fine and regions.corner_ends[region] - first_corner <= _MOST_VERTICES
         if not fine or not gather(flat, state, lines, room.facets):
             continue
-        scaled(regions.witnesses[region], regions.unscale, room.point)
-        if not is_inside(room.facets[: len(lines)], room.point, flat.rounding):
-            continue
-        count = _find_vertices(flat, room, regions, proofs, region, len(lines))
+        for k in range(len(lines)):
+            room.places[k] = state.places[lines[k]]
+        scaled(regions.witnesses[region], regions.unscale, room.witness)
+        inside = is_inside(room.facets[: len(lines)], room.witness, flat.rounding)
+        if not inside:
+            inside = True
+            for k in range(len(lines)):
+                inside = inside and surely_positive(
+                    flat, state, room.fine, room.places[k], room.witness
+                )
+        count = _find_bases(flat, room, regions, region, len(lines))
         if count == 0:
             continue
-        # All others must be positive at all vertices and along edges to infinity: then they follow.
+        _find_central(flat, state, room, len(lines))
+        # No other may be negative at a vertex or along an edge to infinity: then they follow.
         set_aside(state, lines, room.saved)
-        doubts, tests = _doubts(flat, state, room, count)
+        tests = _is_closed(flat, state, room, count)
         bring_back(state, lines, room.saved)
-        if doubts > 0:
+        if tests == 0:
             continue
         signs += tests * (total - len(lines)) + len(lines) + count * d
-        proofs.basis_counts[region] = count
         complete = True
         for k in range(len(lines)):
             at = first + k
             proofs.facets[at], proofs.neighbours[at] = lines[k], -1
-            if lines[k] > flat.domain_lines:
+            if complete and lines[k] > flat.domain_lines:
                 other = behind(
                     flat, state.pattern, regions.patterns, region, lines[k], room.flipped
                 )
+                if other < 0:
+                    other = _behind_fine(flat, state, room, regions, region, lines, count, k)
                 proofs.neighbours[at] = other
-                complete = complete and other >= 0
-        proofs.proved[region] = complete
+                complete = other >= 0
+        proofs.proved[region] = complete and _write_bases(room, regions, proofs, region, count)
+        proofs.inside[region] = inside
     return signs

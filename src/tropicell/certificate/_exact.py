@@ -112,6 +112,20 @@ class RegionProver:
             self._close(proof, pattern, rows, hints)
         return proof
 
+    def find_witness(
+        self, pattern: PatternArray, witness: NDArray[Any], facets: Iterable[int]
+    ) -> RegionProof:
+        """The same for a region whose facets are known, and from which all else follows.
+
+        Raises
+        ------
+        ProofError
+            If no point that may have been rounded to the witness is inside.
+        """
+        rows = self.rows.of_lines(pattern, facets)
+        self.signs += len(rows)
+        return self._witness(witness, rows)
+
     def _witness(self, stored: NDArray[Any], rows: list[Row]) -> RegionProof:
         """The stored witness, or a point of the region that was rounded to it.
 

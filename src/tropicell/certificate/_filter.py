@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -16,9 +16,12 @@ from tropicell.certificate._flat import (
     PatternTable,
     ProofColumns,
     RegionColumns,
+    WholeNumbers,
     filter_network,
+    in_whole_numbers,
     new_state,
 )
+from tropicell.network._residues import Moduli
 from tropicell.regions.columns import Ragged
 
 if TYPE_CHECKING:
@@ -42,6 +45,8 @@ class Filtered(NamedTuple):
     ----------
     proved : ndarray of bool
         Which regions; what the other columns say about the rest means nothing.
+    inside : ndarray of bool
+        Whether the witness is inside, too; where it is not, that alone is left to prove.
     facets, neighbours, bases : Ragged, ndarray, Ragged
         As in `tropicell.certificate.prover.RegionProofs`.
     signs : int
@@ -49,6 +54,7 @@ class Filtered(NamedTuple):
     """
 
     proved: NDArray[np.bool_]
+    inside: NDArray[np.bool_]
     facets: Ragged
     neighbours: NDArray[np.int64]
     bases: Ragged
@@ -60,7 +66,8 @@ class Filtered(NamedTuple):
         ends = np.zeros(count, dtype=np.int64)
         none = np.empty(0, dtype=np.int64)
         bases = Ragged(np.empty((0, dimension), dtype=np.int64), ends)
-        return cls(np.zeros(count, dtype=np.bool_), Ragged(none, ends), none, bases, 0)
+        no = np.zeros(count, dtype=np.bool_)
+        return cls(no, no, Ragged(none, ends), none, bases, 0)
 
 
 def filter_regions(regions: Regions, workers: int) -> Filtered:
@@ -101,7 +108,7 @@ def filter_regions(regions: Regions, workers: int) -> Filtered:
         corners=corners.values,
         corner_ends=corners.ends,
     )
-    job = _FilterJob(flat, columns, workers)
+    job = _FilterJob(flat, *in_whole_numbers(flat, regions.network), columns, workers)
     if not regions.complete:
         return job.witnesses(nothing)
     return job.polygons() if inputs <= 2 else job.polytopes()
@@ -122,91 +129,134 @@ def hinted(regions: Regions, name: Literal["facet_lines", "corners"]) -> Ragged 
     return Ragged(values, np.ascontiguousarray(column.ends.astype(np.int64, copy=False)))
 
 
+class Spilled(NamedTuple):
+    """Bases for which there was no room in the columns: regions, where each ends, and bases."""
+
+    regions: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    bases: NDArray[np.int64]
+
+
 @dataclass
 class _FilterJob:
     """The filter at work on all regions."""
 
     flat: FilterNetwork
+    whole: WholeNumbers
+    moduli: Moduli
     regions: RegionColumns
     workers: int
+    spilled: list[Spilled] = field(default_factory=list)
 
     def witnesses(self, nothing: Filtered) -> Filtered:
         """Check witnesses, and nothing else: for lists that are not complete."""
         from tropicell.certificate._kernels import check_witnesses  # noqa: PLC0415 - Numba
 
         proved = np.zeros(len(self.regions.witnesses), dtype=np.bool_)
-        signs = self._run(check_witnesses, proved, lambda d, _: np.zeros(d))
-        return nothing._replace(proved=proved, signs=signs)
+        size = self.flat.inputs.shape[1] - 1
+        signs = self._run(check_witnesses, proved, lambda: np.zeros(size))
+        return nothing._replace(proved=proved, inside=proved, signs=signs)
 
     def polygons(self) -> Filtered:
         """Regions in the plane; facets come in a new order."""
         from tropicell.certificate._plane import check_polygons, new_polygon  # noqa: PLC0415 - Numba
 
-        return self._proofs(check_polygons, new_polygon, self.regions.line_ends)
+        return self._proofs(check_polygons, self._room(new_polygon), self.regions.line_ends)
 
     def polytopes(self) -> Filtered:
         """Regions in three and more dimensions."""
         from tropicell.certificate._cone import check_polytopes, new_polytope  # noqa: PLC0415 - Numba
 
-        return self._proofs(check_polytopes, new_polytope, self.regions.corner_ends)
+        return self._proofs(check_polytopes, self._room(new_polytope), self.regions.corner_ends)
+
+    def _room(self, new_room: Callable[..., Any]) -> Callable[[], Any]:
+        """What makes the room of a thread."""
+        from tropicell.certificate._signs import fine_signs  # noqa: PLC0415 - Numba
+
+        words = self.regions.patterns.words.shape[1]
+
+        def made() -> Any:
+            return new_room(self.flat, words, fine_signs(self.flat, self.whole, self.moduli))
+
+        return made
 
     def _proofs(
         self,
         kernel: Callable[..., int],
-        new_room: Callable[[int, int], Any],
+        new_room: Callable[[], Any],
         basis_ends: NDArray[np.int64],
     ) -> Filtered:
         """Check all regions; `basis_ends` is where those of the bases end, with gaps in between."""
         count, size = len(self.regions.witnesses), len(self.regions.lines)
         found = ProofColumns(
             proved=np.zeros(count, dtype=np.bool_),
+            inside=np.zeros(count, dtype=np.bool_),
             facets=np.empty(size, dtype=np.int64),
             neighbours=np.empty(size, dtype=np.int64),
             bases=np.empty((basis_ends[-1], len(self.regions.unscale)), np.int64),
             basis_counts=np.zeros(count, dtype=np.int64),
+            spilled=np.zeros(count, dtype=np.bool_),
         )
         signs = self._run(kernel, found, new_room)
         facets = Ragged(found.facets, self.regions.line_ends)
         bases = self._without_gaps(found, basis_ends)
-        return Filtered(found.proved, facets, found.neighbours, bases, signs)
+        return Filtered(found.proved, found.inside, facets, found.neighbours, bases, signs)
 
     def _without_gaps(self, found: ProofColumns, basis_ends: NDArray[np.int64]) -> Ragged:
         from tropicell.certificate._kernels import close_up  # noqa: PLC0415 - Numba
 
         ends = np.cumsum(found.basis_counts)
-        if ends[-1] == len(found.bases):
+        if not self.spilled and ends[-1] == len(found.bases):
             return Ragged(found.bases, basis_ends)
         kept = np.empty((ends[-1], found.bases.shape[1]), np.int64)
-        columns = (found.bases, basis_ends, found.basis_counts, ends)
+        columns = (found.bases, basis_ends, found.basis_counts, ends, found.spilled)
 
         def work(part: slice) -> None:
             close_up(*columns, part.start, part.stop, kept)
 
         in_parts(work, len(ends), self.workers, _COPIED)
+        for regions, spill_ends, bases in self.spilled:
+            counts = found.basis_counts[regions]
+            shift = np.repeat(ends[regions] - spill_ends, counts)
+            kept[shift + np.arange(len(shift))] = bases
         return Ragged(kept, ends)
 
-    def _run(
-        self, kernel: Callable[..., int], found: Any, new_room: Callable[[int, int], Any]
-    ) -> int:
+    def _run(self, kernel: Callable[..., int], found: Any, new_room: Callable[[], Any]) -> int:
         """Run a kernel on parts of all regions, in threads; the number of signs it decided."""
         from tropicell._runtime.jit import Entry  # noqa: PLC0415 - Numba
 
         mine, words, entry = threading.local(), self.regions.patterns.words, Entry(kernel)
-        size = self.flat.inputs.shape[1] - 1
         signs: list[int] = []
 
         def check(part: slice) -> None:
             if not hasattr(mine, "room"):
-                mine.room = new_state(self.flat), new_room(size, words.shape[1])
+                mine.room = new_state(self.flat), new_room()
             signs.append(entry(self.flat, *mine.room, self.regions, found, part.start, part.stop))
+            self._collect(mine.room[1])
 
         in_parts(check, len(words), self.workers, _AT_ONCE)
         return sum(signs)
+
+    def _collect(self, room: Any) -> None:
+        """Take what a kernel has spilled."""
+        spill = getattr(room, "spill", None)
+        if spill is not None and spill.counts[0]:
+            regions, rows = spill.counts
+            self.spilled.append(
+                Spilled(
+                    spill.regions[:regions].copy(),
+                    spill.ends[:regions].copy(),
+                    spill.bases[:rows].copy(),
+                )
+            )
+            spill.counts[:] = 0
 
 
 def _scale(points: NDArray[np.float64]) -> NDArray[np.float64]:
     """Powers of two of about the size of the points."""
     sizes = np.abs(points)
     sizes[~np.isfinite(sizes)] = 1.0
-    middle = np.clip(np.median(sizes, axis=0), 2.0**-40, 2.0**40)
+    sizes = np.where(sizes == 0.0, np.nan, sizes)  # which says nothing
+    sizes[0] = np.where(np.isnan(sizes).all(axis=0), 1.0, sizes[0])
+    middle = np.clip(np.nanmedian(sizes, axis=0), 2.0**-40, 2.0**40)
     return np.asarray(np.exp2(np.round(np.log2(middle))), dtype=np.float64)

@@ -4,13 +4,15 @@ The network is laid out here from its layers, and not by `tropicell.network.flat
 engine that hints at the facets has its arrays: a mistake there is not repeated here.
 
 Everything here is exact: numbers are copied, and coordinates are scaled by powers of two. (Only
-the map of a slice of a slice may be rounded; see `gamma`.) A network
-with one input gets a second one that it does not use, between -1 and 1. So kernels work in
-D dimensions, at least 2.
+the map of a slice of a slice may be rounded, and intercepts that follow from continuity: they have
+second halves.) A network with one input gets a second one that it does not use, between -1 and 1.
+So kernels work in D dimensions, at least 2.
 """
 
 from __future__ import annotations
 
+from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +20,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from tropicell._runtime.arrays import FloatArray, IntArray
+from tropicell.geometry.norms import frobenius_norm, largest_row, spectral_norm
 from tropicell.geometry.rounding import ROUND, TINY
+from tropicell.network._residues import Moduli, moduli_of
 from tropicell.network.domains import Domain
 from tropicell.network.network import Network
 
@@ -31,8 +35,15 @@ _ROUNDINGS = 20
 #: Cover the roundings of bounds: of single sums, and of what is made of several of them.
 COVER, COVER_MORE = 1.0001, 1.01
 
-#: Columns of `FilterNetwork.terms`.
-SOURCE, FIRST_WEIGHT = range(2)
+#: Columns of `FilterNetwork.terms`; where FIRST_WEIGHT is, and between them whether a matrix is
+#: sparse (none is here), is as `tropicell.network._residues` reads it.
+SOURCE, FIRST_WEIGHT, _TERM_COLUMNS = 0, 2, 4
+
+#: Networks with more layers get sharp bounds on the norms of matrices, which take longer.
+_DEEP = 6
+
+#: In layers with more weights nobody looks for twins.
+_LARGE = 1 << 22
 
 #: Matrices are made dense: networks with more weights (and zeros) than this are left alone.
 _MOST_WEIGHTS = 20_000_000
@@ -47,20 +58,30 @@ class FilterNetwork(NamedTuple):
         Where the neurons of layer 0, 1, … begin; layer 0 is the input.
     term_starts : ndarray, shape (layers + 1,)
         Where the terms of layer 1, 2, … begin.
-    terms : ndarray, shape (terms, 2)
+    terms : ndarray, shape (terms, 4)
         Source layer, and where its matrix begins in `weights`, stored as (source, target).
-    inputs : ndarray, shape (width of layer 0, D + 1)
-        Layer 0 as a map of the scaled coordinates, offset last.
+    longest, norms : ndarray, shape (terms,)
+        Bounds on the lengths of a matrix's rows, and on its spectral norm.
+    inputs, inputs_low : ndarray, shape (width of layer 0, D + 1)
+        Layer 0 as a map of the scaled coordinates, offset last; what it lacks if it is rounded.
     weights, bias : ndarray
-    slopes, intercepts, breakpoints : ndarray, one row for each neuron from layer 1 on
+    largest_bias : ndarray, shape (layers + 1,)
+    slopes, intercepts, intercepts_low, breakpoints : ndarray
+        One row for each neuron from layer 1 on.
+    unit : ndarray, shape (layers + 1,)
+        Layers all of whose slopes are 0 or 1, without intercepts: outputs are not rounded.
+    layers : ndarray, shape (neurons,)
+        Layer of each neuron.
     first_lines, neurons : ndarray
         Number of each neuron's first line; neuron of each line (0 for those of the domain).
+    twins : ndarray
+        For each line the first one that is the same hyperplane on every pattern.
     domain : ndarray, shape (rows, D + 1)
         Rows r with ``r · (x, 1) >= 0``; row i is line i + 1. With one input two more follow.
     domain_lines : int
         Rows that are the domain's own.
-    gamma : ndarray, shape (layers,)
-        Relative rounding error of each layer's sums, and of layer 0 if that is rounded.
+    finest : ndarray, shape (layers + 1,)
+        Powers of two of which all coefficients of a layer's rows are multiples; 0 if not known.
     rounding : float
         Relative rounding error of a row's value at a point.
     """
@@ -68,18 +89,54 @@ class FilterNetwork(NamedTuple):
     starts: IntArray
     term_starts: IntArray
     terms: IntArray
+    longest: FloatArray
+    norms: FloatArray
     inputs: FloatArray
+    inputs_low: FloatArray
     weights: FloatArray
+    bias: FloatArray
+    largest_bias: FloatArray
+    slopes: FloatArray
+    intercepts: FloatArray
+    intercepts_low: FloatArray
+    breakpoints: FloatArray
+    unit: NDArray[np.bool_]
+    layers: IntArray
+    first_lines: IntArray
+    neurons: IntArray
+    twins: IntArray
+    domain: FloatArray
+    domain_lines: int
+    finest: FloatArray
+    rounding: float
+
+
+class WholeNumbers(NamedTuple):
+    """The network as `tropicell.network._residues` reads it: rows of layer 0 come first.
+
+    Attributes
+    ----------
+    dimension : int
+        D.
+    row_start, term_start, terms, weights : ndarray
+        As `starts`, `term_starts` and so on; the second with one more 0 at its beginning.
+    columns, targets : ndarray
+        Empty: no matrix is sparse.
+    input_rows, bias, slopes, intercepts, intercepts_low : ndarray
+    """
+
+    dimension: int
+    row_start: IntArray
+    term_start: IntArray
+    terms: IntArray
+    weights: FloatArray
+    columns: IntArray
+    targets: IntArray
+    input_rows: FloatArray
     bias: FloatArray
     slopes: FloatArray
     intercepts: FloatArray
-    breakpoints: FloatArray
-    first_lines: IntArray
-    neurons: IntArray
-    domain: FloatArray
-    domain_lines: int
-    gamma: FloatArray
-    rounding: float
+    intercepts_low: FloatArray
 
 
 def filter_network(network: Network, domain: Domain, scale: FloatArray) -> FilterNetwork | None:
@@ -92,12 +149,12 @@ def filter_network(network: Network, domain: Domain, scale: FloatArray) -> Filte
     scale : ndarray, shape (inputs,)
         Powers of two: the kernel's coordinates are x / scale.
     """
-    inputs = _input_map(network)
+    inputs, inputs_low = _input_map(network)
     a, b = domain.inequalities(network.n_inputs)
     terms, starts, offset = [], [0], 0
     for layer in network.layers:
         for source, matrix in layer.affine.terms.items():
-            terms.append((source, offset))
+            terms.append((source, 0, offset, 0))
             offset += matrix.shape[0] * matrix.shape[1]
         starts.append(len(terms))
     if offset > _MOST_WEIGHTS or not _is_tame(network, inputs, a, b):
@@ -107,26 +164,75 @@ def filter_network(network: Network, domain: Domain, scale: FloatArray) -> Filte
     activations = [layer.activation for layer in network.layers]
     most = max([1, *(x.slopes.shape[1] for x in activations)])
     counts = network.pieces - 1
-    summands = [1 + sum(m.shape[1] for m in x.affine.terms.values()) for x in network.layers]
-    embedding = network.embedding  # rounded, it adds one rounding to those of who reads it
-    rounded = 0 if embedding is None or embedding.is_float else 1
+    norm = spectral_norm if network.depth > _DEEP else frobenius_norm
+    biases = [x.affine.bias for x in network.layers]
     return FilterNetwork(
         starts=np.cumsum([0, len(inputs), *network.widths]),
         term_starts=np.array(starts),
-        terms=np.array(terms, dtype=np.int64).reshape(-1, 2),
+        terms=np.array(terms, dtype=np.int64).reshape(-1, _TERM_COLUMNS),
+        longest=np.array([largest_row(m) for m in matrices]),
+        norms=np.array([norm(m) for m in matrices]),
         inputs=_rows(inputs[:, :-1] * scale, inputs[:, -1]),
+        inputs_low=_rows(inputs_low[:, :-1] * scale, inputs_low[:, -1]),
         weights=np.concatenate([*weights, np.empty(0)]),
-        bias=np.concatenate([*(x.affine.bias for x in network.layers), np.empty(0)]),
+        bias=np.concatenate([*biases, np.empty(0)]),
+        largest_bias=np.array([0.0, *(np.abs(x).max(initial=0.0) for x in biases)]),
         slopes=_stacked([x.slopes for x in activations], most),
         intercepts=_stacked([x.intercepts for x in activations], most),
+        intercepts_low=_stacked([_intercepts_low(x) for x in activations], most),
         breakpoints=_stacked([x.breakpoints for x in activations], most - 1, np.inf),
+        unit=np.array([True, *map(_is_unit, activations)]),
+        layers=np.repeat(np.arange(1, network.depth + 1), network.widths),
         first_lines=1 + len(b) + np.cumsum(counts) - counts,
         neurons=np.append(np.zeros(1 + len(b), int), np.repeat(np.arange(len(counts)), counts)),
+        twins=_twins(network, 1 + len(b), counts),
         domain=_domain(-a * scale, b),
         domain_lines=len(b),
-        gamma=np.array([(n + 20 + rounded) * ROUND * 1.001 for n in summands]),
+        finest=np.zeros(network.depth + 1),
         rounding=max(_ROUNDINGS, network.n_inputs + _ROUNDINGS - 16) * ROUND,
     )
+
+
+def in_whole_numbers(flat: FilterNetwork, network: Network) -> tuple[WholeNumbers, Moduli]:
+    """What rows modulo primes are made from; no primes where they can't be had."""
+    inputs, size = flat.inputs.shape
+    none = np.zeros(inputs)
+    whole = WholeNumbers(
+        dimension=size - 1,
+        row_start=flat.starts,
+        term_start=np.append(0, flat.term_starts),
+        terms=flat.terms,
+        weights=flat.weights,
+        columns=np.zeros(0, np.int64),
+        targets=np.zeros(0, np.int64),
+        input_rows=flat.inputs,
+        bias=np.concatenate([none, flat.bias]),
+        slopes=np.concatenate([np.zeros((inputs, flat.slopes.shape[1])), flat.slopes]),
+        intercepts=np.concatenate([np.zeros((inputs, flat.slopes.shape[1])), flat.intercepts]),
+        intercepts_low=np.concatenate(
+            [np.zeros((inputs, flat.slopes.shape[1])), flat.intercepts_low]
+        ),
+    )
+    embedding = network.embedding
+    known = embedding is None or embedding.is_float
+    for layer in network.layers:
+        known = known and _intercepts_are_known(layer.activation)
+    neuron, at = np.nonzero(flat.breakpoints < np.inf)
+    lines = SimpleNamespace(
+        domain_rows=flat.domain, line_row=neuron + inputs, line_at=flat.breakpoints[neuron, at]
+    )
+    description: Any = SimpleNamespace(
+        maps=SimpleNamespace(**whole._asdict(), whole=known),
+        lines=lines,
+        dimension=size - 1,
+        rows=int(flat.starts[-1]),
+        neurons=len(flat.bias),
+    )
+    moduli = moduli_of(description)
+    if len(moduli.primes):
+        flat.finest[:] = np.exp2(-np.minimum(moduli.grain, 1000).astype(np.float64))
+        flat.finest[moduli.grain > 1000] = 0.0
+    return whole, moduli
 
 
 class PatternTable(NamedTuple):
@@ -168,6 +274,8 @@ class ProofColumns(NamedTuple):
     ----------
     proved : ndarray of bool, shape (regions,)
         Set where everything holds, the regions behind all facets included.
+    inside : ndarray of bool, shape (regions,)
+        Set if the witness is surely inside; where it is not set, that alone is left to prove.
     facets, neighbours : ndarray
         Parallel to `RegionColumns.lines`: the lines (in order, in the plane), and the regions
         behind them.
@@ -176,13 +284,17 @@ class ProofColumns(NamedTuple):
         plane: of its first facet).
     basis_counts : ndarray, shape (regions,)
         How many vertices it has.
+    spilled : ndarray of bool, shape (regions,)
+        Whether there was no room for its bases; they are in the kernel's own.
     """
 
     proved: NDArray[np.bool_]
+    inside: NDArray[np.bool_]
     facets: IntArray
     neighbours: IntArray
     bases: IntArray
     basis_counts: IntArray
+    spilled: NDArray[np.bool_]
 
 
 class InequalityArrays(NamedTuple):
@@ -192,6 +304,8 @@ class InequalityArrays(NamedTuple):
     ----------
     rows : ndarray, shape (D + 1, inequalities)
         Rows that are positive inside: D coefficients and an offset.
+    lines : ndarray, shape (inequalities,)
+        Their lines; 0 for those of the domain, which come first.
     sizes, bounds : ndarray, shape (inequalities,)
         The sum of each row's absolute values, and a bound on the error of its value at points of
         size 1 (see `bound_of`).
@@ -201,6 +315,7 @@ class InequalityArrays(NamedTuple):
     """
 
     rows: FloatArray
+    lines: IntArray
     sizes: FloatArray
     bounds: FloatArray
     begins: IntArray
@@ -215,13 +330,23 @@ class PatternState(NamedTuple):
     pattern : ndarray
     ready : ndarray, shape (1,)
         Layers whose arrays below belong to the current pattern; -1 at first.
-    rows : ndarray, shape (D + 1, neurons)
-        Pre-activations as rows: D coefficients and an offset.
+    rows, lows : ndarray, shape (D + 1, neurons)
+        Pre-activations as rows: D coefficients and an offset; their second halves.
+    errors : ndarray, shape (layers + 1, D + 1)
+        For each column of a layer's rows a bound on the length of the vector of the errors of the
+        sums of both halves.
     row_errors : ndarray, shape (neurons,)
-        Bounds on the errors of their coefficients. 0 means that the neuron is constant, and exactly
-        its bias.
-    outputs, output_errors : ndarray, shapes (units, D + 1) and (units,)
+        Bounds on the errors of the coefficients of `rows` alone. 0 means that the neuron is
+        constant, and exactly its bias.
+    at_break : ndarray, shape (neurons,)
+        The breakpoint that a neuron is surely at on the whole pattern, or -1.
+    outputs, output_lows : ndarray, shape (D + 1, units)
         Outputs of all layers, layer 0 included, likewise.
+    output_errors : ndarray, shape (layers + 1, D + 1)
+    live : ndarray of bool, shape (units,)
+        Which outputs are not surely 0.
+    sources, at : ndarray
+        Scratch: outputs that are summed, and where their weights begin.
     inequalities : InequalityArrays
     places : ndarray
         Where each line is among the inequalities, or -1.
@@ -230,9 +355,16 @@ class PatternState(NamedTuple):
     pattern: IntArray
     ready: IntArray
     rows: FloatArray
+    lows: FloatArray
+    errors: FloatArray
     row_errors: FloatArray
+    at_break: IntArray
     outputs: FloatArray
+    output_lows: FloatArray
     output_errors: FloatArray
+    live: NDArray[np.bool_]
+    sources: IntArray
+    at: IntArray
     inequalities: InequalityArrays
     places: IntArray
 
@@ -241,8 +373,19 @@ def new_state(flat: FilterNetwork) -> PatternState:
     """Arrays for one thread, with the inequalities of the domain in place."""
     size = flat.inputs.shape[1]
     neurons, n_domain = len(flat.bias), len(flat.domain)
-    outputs = np.zeros((len(flat.inputs) + neurons, size))
-    outputs[: len(flat.inputs)] = flat.inputs
+    layers, units = len(flat.starts) - 1, len(flat.inputs) + neurons
+    outputs, output_lows = np.zeros((size, units)), np.zeros((size, units))
+    outputs[:, : len(flat.inputs)], output_lows[:, : len(flat.inputs)] = (
+        flat.inputs.T,
+        flat.inputs_low.T,
+    )
+    output_errors = np.zeros((layers, size))
+    # A second half is off by at most u² of the first: 2 covers the rounding of this sum.
+    rounded = np.where(flat.inputs_low != 0.0, np.abs(flat.inputs), 0.0)
+    output_errors[0] = 2.0 * ROUND * ROUND * rounded.sum(axis=0)
+    live = np.zeros(units, dtype=np.bool_)
+    live[: len(flat.inputs)] = True
+    summed = int(sum(np.diff(flat.starts)[flat.terms[:, SOURCE]])) + 1
     most = n_domain + 2 * neurons  # at most two for each neuron
     rows, sizes, bounds = np.zeros((size, most)), np.zeros(most), np.zeros(most)
     rows[:, :n_domain] = flat.domain.T
@@ -263,10 +406,17 @@ def new_state(flat: FilterNetwork) -> PatternState:
         pattern=np.full(neurons, -1),
         ready=np.full(1, -1),
         rows=np.zeros((size, neurons)),
+        lows=np.zeros((size, neurons)),
+        errors=np.zeros((layers, size)),
         row_errors=np.zeros(neurons),
+        at_break=np.full(neurons, -1),
         outputs=outputs,
-        output_errors=np.zeros(len(outputs)),
-        inequalities=InequalityArrays(rows, sizes, bounds, begins, ends),
+        output_lows=output_lows,
+        output_errors=output_errors,
+        live=live,
+        sources=np.zeros(summed, np.int64),
+        at=np.zeros(summed, np.int64),
+        inequalities=InequalityArrays(rows, np.zeros(most, np.int64), sizes, bounds, begins, ends),
         places=places,
     )
 
@@ -284,12 +434,69 @@ def bound_of(error: Any, size: Any, rounding: float) -> Any:
     return COVER_MORE * error + rounding * size + TINY
 
 
-def _input_map(network: Network) -> FloatArray:
-    """Layer 0 as a map of the inputs, offset last."""
+def _input_map(network: Network) -> tuple[FloatArray, FloatArray]:
+    """Layer 0 as a map of the inputs, offset last; and what that lacks where it is rounded."""
     embedding, size = network.float_embedding, network.n_inputs
     if embedding is None:
-        return np.eye(size, size + 1)
-    return np.column_stack([embedding.matrix, embedding.offset]).astype(np.float64)
+        return np.eye(size, size + 1), np.zeros((size, size + 1))
+    rows = np.column_stack([embedding.matrix, embedding.offset]).astype(np.float64)
+    exact = network.embedding
+    if exact is None or exact.is_float:
+        return rows, np.zeros_like(rows)
+    numbers = np.column_stack([exact.matrix, exact.offset]).ravel().tolist()
+    rest = [float(x - Fraction(y)) for x, y in zip(numbers, rows.ravel().tolist(), strict=True)]
+    return rows, np.array(rest).reshape(rows.shape)
+
+
+def _intercepts_low(activation: Any) -> FloatArray:
+    """What intercepts lack of those that follow from continuity."""
+    low: FloatArray = np.zeros_like(activation.intercepts)
+    for row in np.flatnonzero(activation.intercepts.any(axis=1)).tolist():
+        for piece, exact in enumerate(activation.exact_row(row)[2]):
+            low[row, piece:] = float(exact - Fraction(float(activation.intercepts[row, piece])))
+    return low
+
+
+def _intercepts_are_known(activation: Any) -> bool:
+    """Whether each intercept is the sum of its two halves."""
+    low = _intercepts_low(activation)
+    for row in np.flatnonzero(activation.intercepts.any(axis=1)).tolist():
+        for piece, exact in enumerate(activation.exact_row(row)[2]):
+            high = Fraction(float(activation.intercepts[row, piece]))
+            if high + Fraction(float(low[row, piece])) != exact:
+                return False
+    return True
+
+
+def _is_unit(activation: Any) -> bool:
+    slopes = activation.slopes
+    return bool(((slopes == 0) | (slopes == 1)).all() and not activation.intercepts.any())
+
+
+def _twins(network: Network, first: int, counts: NDArray[np.intp]) -> IntArray:
+    """For every line the first one that is the same hyperplane, whatever the pattern.
+
+    These are lines at 0 of neurons of one layer with the same, or opposite, weights and bias.
+    """
+    twins = np.arange(first + int(counts.sum()))
+    line = first
+    for layer in network.layers:
+        affine = layer.affine
+        seen: dict[bytes, int] = {}
+        large = affine.width * sum(m.shape[1] for m in affine.terms.values()) > _LARGE
+        parts = [] if large else [_dense(m) for m in affine.terms.values()]
+        numbers = np.concatenate([*parts, affine.bias[:, None]], axis=1) + 0.0  # no -0
+        signs = np.sign(numbers[np.arange(len(numbers)), (numbers != 0).argmax(axis=1)])
+        numbers = numbers * np.where(signs < 0, -1.0, 1.0)[:, None] + 0.0
+        breakpoints = layer.activation.breakpoints
+        for row in range(affine.width):
+            for t in breakpoints[row if len(breakpoints) > 1 else 0]:
+                if t == np.inf:
+                    continue
+                if t == 0.0 and not large:
+                    twins[line] = seen.setdefault(numbers[row].tobytes(), line)
+                line += 1
+    return twins
 
 
 def _rows(slopes: FloatArray, offsets: FloatArray) -> FloatArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -38,8 +39,8 @@ class ExactRows:
         rows = enumerate((integer_row([*row, bound]) for row, bound in pairs), start=1)
         # A row without slope says nothing, or that the domain is empty: then no point is inside.
         self.domain: dict[int, Row] = {i: row for i, row in rows if any(row[:-1]) or row[-1] < 0}
-        breakpoint_count = network.pieces - 1
-        self.first_line = 1 + len(b) + np.cumsum(breakpoint_count) - breakpoint_count
+        self._breakpoint_count = counts = network.pieces - 1
+        self.first_line = 1 + len(b) + np.cumsum(counts) - counts
         self.ends = np.cumsum([0, *network.widths])
         self._pattern: PatternArray | None = None
         self._columns: list[NDArray[Any]] = [self._start]
@@ -65,9 +66,25 @@ class ExactRows:
                     return neuron
         return rows
 
+    def of_lines(self, pattern: PatternArray, lines: Iterable[int]) -> list[Row]:
+        """The inequalities of some lines that a pattern has."""
+        self._go_to(pattern)
+        rows = []
+        for line in lines:
+            if line in self.domain:
+                rows.append(self.domain[line])
+                continue
+            neuron = int(np.searchsorted(self.first_line, line, side="right")) - 1
+            breakpoint = line - int(self.first_line[neuron])
+            row = self.line(neuron, breakpoint)
+            assert row is not None
+            above = pattern[neuron] > breakpoint
+            rows.append(row if above else tuple(-value for value in row))
+        return rows
+
     def line(self, neuron: int, breakpoint: int) -> Row | None:
         """``z - t`` for a breakpoint of a neuron on the current pattern; None if it has none."""
-        if not 0 <= breakpoint < self.network.pieces[neuron] - 1:
+        if not 0 <= breakpoint < self._breakpoint_count[neuron]:
             return None
         layer = int(np.searchsorted(self.ends, neuron, side="right"))
         known = self._known[layer - 1]

@@ -252,6 +252,7 @@ class _ProofJob:
         self.failures: list[str] = []
         self.filtered = Filtered.nothing(len(regions), regions.network.n_inputs)
         self.proofs: dict[int, RegionProof] = {}
+        self.witnesses = 0  # of regions that the filter has proved but for them
         self.exact_witnesses: dict[int, Point] = {}
 
     def run(self) -> None:
@@ -261,22 +262,30 @@ class _ProofJob:
             self.failures.append("there are no regions, but a domain with interior has some")
         if not self.failures:
             self.filtered = filter_regions(self.regions, self.workers)
-            self._prove_exactly(np.flatnonzero(~self.filtered.proved))
+            self._prove_exactly(np.flatnonzero(~(self.filtered.proved & self.filtered.inside)))
 
     def _prove_exactly(self, indices: NDArray[np.intp]) -> None:
-        regions = self.regions
+        regions, filtered = self.regions, self.filtered
         hints = hinted(regions, "facet_lines")
         for index in tqdm(indices.tolist(), unit=" regions", disable=not self.show):
             hint = None if hints is None else hints[index].tolist()
             witness = regions.witnesses[index]
+            pattern, proved = regions.packed[index], bool(filtered.proved[index])
             try:
-                proof = self.prover.prove(regions.packed[index], witness, hint, regions.complete)
+                if proved:
+                    facets = filtered.facets[index].tolist()
+                    proof = self.prover.find_witness(pattern, witness, facets)
+                else:
+                    proof = self.prover.prove(pattern, witness, hint, regions.complete)
             except ProofError as error:
                 self.failures.append(f"region {index} ({regions[index].text}): {error}")
                 if len(self.failures) >= _MOST_FAILURES:
                     return
                 continue
-            self.proofs[index] = proof
+            if proved:
+                self.witnesses += 1
+            else:
+                self.proofs[index] = proof
             if proof.moved:
                 self.exact_witnesses[index] = proof.witness
 
@@ -291,8 +300,8 @@ class _ProofJob:
 
     def counts(self) -> dict[str, int]:
         return {
-            "regions_by_filter": int(self.filtered.proved.sum()),
-            "regions_exact": len(self.proofs),
+            "regions_by_filter": int((self.filtered.proved & self.filtered.inside).sum()),
+            "regions_exact": len(self.proofs) + self.witnesses,
             "signs_by_filter": self.filtered.signs,
             "signs_exact": self.prover.signs,
         }
