@@ -36,7 +36,18 @@ from tropicell.engines.cells._bounds import (
     unit_row_error,
     unit_sign_bound,
 )
-from tropicell.engines.cells._signs import BOUND, HIGH, LOW_HALF, fine_corner, fine_sign
+from tropicell.engines.cells._signs import (
+    BOUND,
+    HIGH,
+    LOW_HALF,
+    UNKNOWN,
+    fine_corner,
+    fine_sign,
+    is_zero_there,
+    sign_of_bias,
+    sources_vanish,
+    zero_columns,
+)
 from tropicell.engines.cells._state import (
     BIT_WORDS,
     CONFLICT_AT,
@@ -588,14 +599,47 @@ def _decide(flat: Any, current: Any, stack: Any, first: int, asked: Any, ray: in
     What is in none of the three words is still in doubt.
     """
     above, below, on = NONE, NONE, NONE
-    turn = _fine_ray(flat.lines, current, stack, ray, d)
+    lines, fine = flat.lines, stack.fine
+    for j in range(d):
+        fine.facets[j] = stack.table_labels[stack.bases[ray, j]]
+    columns = zero_columns(lines, current, fine)
+    if columns:
+        rest = asked
+        while rest != NONE:
+            bit = rest & (~rest + ONE)
+            rest ^= bit
+            if is_zero_there(lines, current, stack.frame_lines[first + lowest_bit(bit)], columns):
+                on |= bit
+        asked &= ~on
+    if asked != NONE and sources_vanish(
+        flat, current, fine, lines.line_layer[stack.frame_lines[first]]
+    ):
+        positive = int(stack.rays[ray, d] > stack.rays[ray, d + 1])
+        rest = asked
+        while rest != NONE:
+            bit = rest & (~rest + ONE)
+            rest ^= bit
+            line = stack.frame_lines[first + lowest_bit(bit)]
+            sign = sign_of_bias(flat, fine, line, positive)
+            if sign == UNKNOWN:
+                continue
+            asked ^= bit
+            if sign == 0:
+                on |= bit
+            elif sign > 0:
+                above |= bit
+            else:
+                below |= bit
+    if asked == NONE:
+        return above, below, on
+    turn = _fine_ray(lines, current, stack, ray, d)
     if turn == 0:
         return above, below, on
     while asked != NONE:
         b = lowest_bit(asked)
         bit = asked & (~asked + ONE)
         asked ^= bit
-        sign = fine_sign(flat, current, stack.fine, stack.frame_lines[first + b])
+        sign = fine_sign(flat, current, fine, stack.frame_lines[first + b])
         if sign == 0:
             on |= bit
         elif sign == turn:

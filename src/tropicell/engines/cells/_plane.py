@@ -33,6 +33,10 @@ from tropicell.engines.cells._signs import (
     UNKNOWN,
     fine_corner,
     fine_sign,
+    is_zero_there,
+    sign_of_bias,
+    sources_vanish,
+    zero_columns,
 )
 from tropicell.engines.cells._state import (
     AT_INFINITY,
@@ -241,6 +245,12 @@ def corner_sign(flat: Any, current: Any, stack: Any, line: int, start: int, n: i
     if s < -bound:
         return -1
     fine.facets[0], fine.facets[1] = stack.tags[k - 1 if i else start + n - 1], stack.tags[k]
+    if is_zero_there(lines, current, line, zero_columns(lines, current, fine)):
+        return 0
+    if sources_vanish(flat, current, fine, lines.line_layer[line]):
+        known = sign_of_bias(flat, fine, line, int(poly[k, W] > poly[k, ERROR]))
+        if known != UNKNOWN:
+            return int(known)
     fine_corner(lines, current, fine)
     return int(fine_sign(flat, current, fine, line))
 

@@ -38,7 +38,7 @@ from tropicell.network._residues import (
     residue_rows,
     sign_of,
 )
-from tropicell.network.flat import FlatNetwork
+from tropicell.network.flat import SOURCE, FlatNetwork
 
 #: The sign that could not be worked out.
 UNKNOWN = 2
@@ -129,6 +129,79 @@ def fine_row(lines: Any, current: Any, line: int, fine: Any, i: int) -> None:
     for part in range(PARTS):
         for c in range(d + 1):
             rows[part, i, c] *= factor
+
+
+@kernel(inner=True)
+def zero_columns(lines: Any, current: Any, fine: Any) -> int:
+    """The columns, as bits, in which the rows of all of ``fine.facets`` are exactly 0.
+
+    Where a boundary's row is 0 in one of them, too, its determinant with these is 0: so it is where
+    boundaries of a network without biases meet.
+    """
+    zero = 0
+    for c in range(lines.dimension + 1):
+        every = True
+        for i in range(lines.dimension):
+            every = every and _is_zero(lines, current, abs(fine.facets[i]) - 1, c)
+        zero |= every << c
+    return zero
+
+
+@kernel(inner=True)
+def is_zero_there(lines: Any, current: Any, line: int, columns: int) -> bool:
+    """Whether a boundary's row is exactly 0 in one of some columns."""
+    for c in range(lines.dimension + 1):
+        if columns >> c & 1 and _is_zero(lines, current, line, c):
+            return True
+    return False
+
+
+@kernel(inner=True)
+def sources_vanish(flat: Any, current: Any, fine: Any, layer: int) -> bool:
+    """Whether all outputs that a layer reads are 0 where ``fine.facets`` meet.
+
+    So it is where the corner lies on the boundaries of all neurons that are on. There a neuron of
+    the layer is its bias, times w.
+    """
+    maps, lines = flat.maps, flat.lines
+    for term in range(maps.term_start[layer], maps.term_start[layer + 1]):
+        source = maps.terms[term, SOURCE]
+        if source == 0 or not maps.unit[source]:
+            return False
+        for row in range(maps.row_start[source], maps.row_start[source + 1]):
+            known = current.after[lines.dimension + 1, row] == 0.0
+            for i in range(lines.dimension):
+                facet = abs(fine.facets[i]) - 1
+                known = known or (lines.line_row[facet] == row and lines.line_at[facet] == 0.0)
+            if not known:
+                return False
+    return True
+
+
+@kernel(inner=True)
+def sign_of_bias(flat: Any, fine: Any, line: int, w: int) -> int:
+    """The sign of a boundary's row there; `w`: 1 if w is surely positive, else 0."""
+    offset = flat.maps.bias[flat.lines.line_row[line]] - flat.lines.line_at[line]
+    if offset == 0.0:
+        return 0
+    for i in range(flat.lines.dimension):
+        if abs(fine.facets[i]) == 1:  # at infinity
+            return 0
+    if w == 0:
+        return UNKNOWN
+    return 1 if offset > 0.0 else -1
+
+
+@kernel(inner=True)
+def _is_zero(lines: Any, current: Any, line: int, c: int) -> bool:
+    row = lines.line_row[line]
+    if row < 0:
+        return bool(lines.domain_rows[line, c] == 0.0)
+    return bool(
+        current.before[c, row] == 0.0
+        and current.error[lines.line_layer[line], c] == 0.0
+        and (c < lines.dimension or lines.line_at[line] == 0.0)
+    )
 
 
 @kernel(inner=True)
