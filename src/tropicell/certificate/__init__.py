@@ -17,9 +17,9 @@ facets and corners are hints. The filter lays out the network, makes its rows an
 errors by itself. It has nothing from the engines, nor from `network.flat`, that engines read; what
 it shares is the constants of `geometry.rounding`, bounds on norms (`geometry.norms`), sums and
 products without error (`geometry._double`), arithmetic modulo primes (`network._residues`), and a
-hash table to look up patterns (`_runtime`). The rest is decided in integers; rows (`network.maps`) and polyhedra
-(`geometry.polyhedra`) are those that engines, too, use where floats do not suffice. What checks
-certificates, `verify_certificate`, shares nothing at all.
+hash table to look up patterns (`_runtime`). The rest is decided in integers; rows (`network.maps`)
+and polyhedra (`geometry.polyhedra`) are those that engines, too, use where floats do not suffice.
+What checks certificates, `verify_certificate`, shares nothing at all.
 
 May import `search` and what is below it.
 """
