@@ -1,6 +1,6 @@
 """The maps of patterns in float64, with a proved bound on the error of every number.
 
-The bound is that of docs/error-bound.md, step 1, with one change: the slopes of a map and its
+The bound is that of docs/error-bound.md, step 8, with one change: the slopes of a map and its
 offset have bounds of their own, since biases are no part of slopes. So slopes that are 0 because
 nothing depends on the input have the error 0.
 

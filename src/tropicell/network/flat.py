@@ -187,7 +187,7 @@ class MapArrays(NamedTuple):
     spectral_norm, largest_row : ndarray, shape (terms,)
         Upper bounds on the spectral norm of a term's matrix, and on the lengths of its rows.
     gamma : ndarray, shape (L + 1,)
-        Relative rounding error γ of the sums that make the rows of a layer (step 1 of
+        Relative rounding error γ of the sums that make the rows of a layer (step 8 of
         docs/error-bound.md), that of the rows of layer 0 included where these are read. The first
         one is that of layer 0 by itself.
     """

@@ -186,7 +186,7 @@ class Base(NamedTuple):
 
 
 def base_of(network: Network, flat: FlatNetwork, index: int) -> Base:
-    """Bias and layer 0: step 6 of docs/error-bound.md."""
+    """Bias and layer 0: step 8 of docs/error-bound.md."""
     maps = flat.maps
     begin, end = maps.row_start[index], maps.row_start[index + 1]
     high = np.zeros((3, end - begin))
