@@ -1,6 +1,7 @@
 """What finds regions: the table of engines, and the scheduler that shares their work.
 
 `table`           the engines by name, and what can be done with each
+`choice`          which one "auto" takes: rules, and a probe of both
 `cells`           cells by their corners and rays; up to about 5 inputs
 `halfspaces`      cells by their inequalities and linear programs; any number of inputs
 `gpu`             the cells engine in the plane on a GPU

@@ -2,6 +2,8 @@
 
 `arithmetic`       float64 and exact rationals behind one interface
 `rounding`         the constants of float64 that all proved bounds are made of
+`norms`            proved upper bounds on norms of matrices
+`_double`          sums and products of floats without error, for kernels
 `polyhedra`        convex cells in integers: interior points, facets, redundant inequalities
 `generators`       their vertices, rays and lineality, and volumes
 `float_geometry`   the same questions in float64, with margins

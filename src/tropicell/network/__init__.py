@@ -10,6 +10,7 @@
 `inequalities`   the inequalities of a region, and the numbers of all boundaries (lines)
 `flat`           the one flat form of a network that kernels read
 `_layer_maps`    the affine maps of layers in kernels, with the bounds on their rounding
+`_residues`      the same modulo primes: exactly
 `families`       networks whose number of regions is known
 `count_bounds`   bounds on the number of regions, without a search
 `fingerprint`    which network a file belongs to

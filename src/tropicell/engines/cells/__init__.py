@@ -9,7 +9,8 @@
 `_cone`          how cells in other dimensions are cut
 `_volume`        how large they are
 `_bounds`        the proved bounds on rounding errors
-`_exact_cells`   what these bounds leave in doubt, decided with integers
+`_signs`         signs that these leave in doubt: twice the digits, then modulo primes
+`_exact_cells`   what is still in doubt, decided with integers
 `_state`         what is where in the kernels' arrays
 `_buffers`       these arrays, made
 `_result`        finished cells as columns of regions
