@@ -539,7 +539,8 @@ def test_stored_regions_locate_like_others(tmp_path: Path) -> None:
     found = stored.locate(points)
     np.testing.assert_array_equal(found < 0, [True] * len(STRANGE) + [False, False])
     wanted = network.patterns(points[-2:], arithmetic="exact")
-    np.testing.assert_array_equal(stored.take(found[-2:]).patterns, wanted)
+    for number, pattern in zip(found[-2:], wanted, strict=True):
+        np.testing.assert_array_equal(stored.take([number]).patterns, [pattern])
 
 
 def test_points_must_be_numbers() -> None:

@@ -44,7 +44,7 @@ def test_regions_of_a_convex_domain_are_connected(network: Network) -> None:
 def test_a_neuron_that_is_constant_on_one_side_only() -> None:
     """relu(relu(x)): crossing x = 0 changes both layers, yet layer 2 has no boundary at x < 0."""
     regions = enumerate_regions(Network.mlp([[[1.0]], [[1.0]], [[1.0]]]))
-    assert regions.texts() == ["0|0", "1|1"]
+    assert set(regions.texts()) == {"0|0", "1|1"}
     assert regions.neighbours.pairs.tolist() == [[0, 1]]
     assert regions.neighbours.neurons[0].tolist() == [0, 1]
 

@@ -226,22 +226,27 @@ def test_only_the_first_call_looks_at_types() -> None:
         def __init__(self) -> None:
             self._function: Any = numba.njit(lambda x: x.sum())
             self.overloads = self._function.overloads
+            self.typeof_pyval = self._function.typeof_pyval
 
         def __call__(self, *arguments: Any) -> Any:
             looked.append(arguments)
             return self._function(*arguments)
 
-    entry = jit.Entry(Watched())
+    watched = Watched()
+    entry = jit.Entry(watched)
     assert [entry(np.full(n, 2.0)) for n in range(4)] == [0, 2, 4, 6]
     assert len(looked) == 1
+    assert jit.Entry(watched)(np.full(3, 2.0)) == 6  # known from the other
+    assert len(looked) == 1
+    assert jit.Entry(watched)(np.full(3, 2)) == 6
+    assert len(looked) == 2
 
 
-def test_a_kernel_for_several_types_looks_every_time() -> None:
+def test_entries_of_a_kernel_for_several_types() -> None:
     function: Any = numba.njit(lambda x: x + x)
-    assert function(1) == 2
-    entry = jit.Entry(function)
-    assert entry(1.5) == 3.0
-    assert entry(2) == 4
+    for _ in range(2):
+        for x in (1, 1.5, np.array([2, 3]), (1, 2)):
+            np.testing.assert_array_equal(jit.Entry(function)(x), x + x)
 
 
 # --- the stamp, and debuggers ---------------------------------------------------------------------

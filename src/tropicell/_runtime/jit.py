@@ -39,7 +39,7 @@ from typing import Any, Literal, TypeVar, cast, overload
 import numba
 import numpy as np
 from llvmlite import ir
-from numba import types
+from numba import _dispatcher, types
 from numba.core import caching, codegen, event
 from numba.extending import intrinsic
 
@@ -58,6 +58,7 @@ __all__ = [
 
 _numba: Any = caching
 _numba_event: Any = event
+_numba_dispatcher: Any = _dispatcher
 
 #: Seconds of compiling after which users are told what they wait for.
 _PATIENCE = 1.5
@@ -194,14 +195,16 @@ def is_loaded(function: Callable[..., Any]) -> bool:
     return not _COMPILED or bool(cast(Any, function).overloads)
 
 
-#: Entry points of kernels that were compiled once.
-_entries: dict[Any, Callable[..., Any]] = {}
+#: Entry points of kernels that were compiled once, by kernel and kinds of arguments.
+_entries: dict[tuple[Callable[..., Any], bytes], Callable[..., Any]] = {}
 
 
 class Entry:
     """A kernel that always gets arguments of the same types: only the first call looks at them.
 
     Finding out the types of some dozens of arrays takes several times longer than a call itself.
+    What was found out is known to the process, so that the first call of the next run looks at
+    little more than the names of the tuples that it is given.
 
     Parameters
     ----------
@@ -216,22 +219,30 @@ class Entry:
     def __call__(self, *arguments: Any) -> Any:
         if self._entry is not None:
             return self._entry(*arguments)
+        kinds = _kinds(arguments)
+        self._entry = _entries.get((self._function, kinds))
+        if self._entry is not None:
+            return self._entry(*arguments)
         result = self._function(*arguments)
         self._entry = _entry_of(self._function, arguments)
+        if kinds:
+            _entries[self._function, kinds] = self._entry
         return result
+
+
+def _kinds(arguments: tuple[Any, ...]) -> bytes:
+    """What Numba itself looks at to know the types of arguments; nothing, if it can't tell."""
+    try:
+        return bytes(_numba_dispatcher.compute_fingerprint(arguments))
+    except (AttributeError, NotImplementedError):
+        return b""
 
 
 def _entry_of(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Callable[..., Any]:
     try:
-        compiled = cast(Any, function).overloads
         types = tuple(map(cast(Any, function).typeof_pyval, arguments))
-        key = function, types
-        if types not in compiled:
-            return function
-        if key not in _entries:
-            _entries[key] = compiled[types].entry_point
-        return _entries[key]
-    except AttributeError:  # Numba has it elsewhere
+        return cast("Callable[..., Any]", cast(Any, function).overloads[types].entry_point)
+    except (AttributeError, KeyError):  # Numba has it elsewhere
         return function
 
 

@@ -106,7 +106,8 @@ def fine_signs(flat: FilterNetwork, whole: WholeNumbers, moduli: Moduli) -> Fine
             pattern=zeros((count, len(flat.bias)), np.uint8),
             known=zeros(count, np.int64),
             weights=zeros(widest),
-            corner=zeros(d + 1),
+            corner=zeros((count, d + 1)),
+            corners=zeros(1, np.int64),
             minors=zeros(masks),
             values=zeros(count),
             digits=zeros(count),
@@ -211,6 +212,7 @@ def meet(flat, state, fine):  # pragma: no cover - compiled
         corner[_HIGH, c], corner[_LOW, c] = sign * minors[_HIGH, m], sign * minors[_LOW, m]
         corner[_BOUND, c] = minors[_BOUND, m]
     fine.turned[0] = 1
+    fine.residues.corners[0] = 0
 
 
 @kernel(inner=True)
@@ -310,7 +312,10 @@ def _whole_sign(flat, state, fine, size):  # pragma: no cover - compiled
     for k in range(n):
         if layer > 0:
             bring_up(fine.whole, moduli, residues, k, layer, state.pattern)
-        residues.values[k] = _determinant(flat, state, fine, k)
+        if k >= residues.corners[0]:
+            _whole_corner(flat, state, fine, k)
+            residues.corners[0] = k + 1
+        residues.values[k] = _whole_value(flat, state, fine, k)
         zero = zero and residues.values[k] == 0.0
     return 0 if zero else sign_of(moduli, residues, n)
 
@@ -338,8 +343,8 @@ def _coefficient(flat, state, fine, i, c, k):  # pragma: no cover - compiled
 
 
 @kernel(inner=True)
-def _determinant(flat, state, fine, k):  # pragma: no cover - compiled
-    """The determinant of the rows modulo prime k, with the signs of `meet`."""
+def _whole_corner(flat, state, fine, k):  # pragma: no cover - compiled
+    """What `meet` works out, modulo prime k."""
     d, moduli, terms, minors = (
         flat.inputs.shape[1] - 1,
         fine.moduli,
@@ -358,11 +363,17 @@ def _determinant(flat, state, fine, k):  # pragma: no cover - compiled
         m = terms[t, _MINOR]
         minors[m] = add(minors[m], x, p)
     everything = (1 << (d + 1)) - 1
-    total = 0.0
+    for c in range(d + 1):
+        x = minors[everything ^ (1 << c)]
+        fine.residues.corner[k, c] = p - x if c % 2 == 1 and x > 0.0 else x
+
+
+@kernel(inner=True)
+def _whole_value(flat, state, fine, k):  # pragma: no cover - compiled
+    """The value of the last row there, modulo prime k: the determinant of all rows."""
+    d, moduli, total = flat.inputs.shape[1] - 1, fine.moduli, 0.0
+    p, inverse = moduli.primes[k], moduli.inverses[k]
     for c in range(d + 1):
         x = _coefficient(flat, state, fine, d, c, k)
-        x = multiply(x, minors[everything ^ (1 << c)], p, inverse)
-        if c % 2 == 1 and x > 0.0:
-            x = p - x
-        total = add(total, x, p)
+        total = add(total, multiply(x, fine.residues.corner[k, c], p, inverse), p)
     return total

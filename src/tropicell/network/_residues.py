@@ -87,8 +87,12 @@ class ResidueRows(NamedTuple):
         Layers whose rows are known.
     weights : ndarray, shape (widest layer,)
         Scratch.
-    corner, minors : ndarray, shapes (d + 1,), (2^(d + 1),)
-        Scratch: where facets meet, and minors of their rows.
+    corner : ndarray, shape (primes, d + 1)
+        Where facets meet, whose rows are given.
+    corners : ndarray, shape (1,)
+        The number of primes for which that is known.
+    minors : ndarray, shape (2^(d + 1),)
+        Scratch: minors of their rows.
     values, digits : ndarray, shape (primes,)
         Scratch: a number modulo the primes, and its digits in their mixed base.
     """
@@ -99,6 +103,7 @@ class ResidueRows(NamedTuple):
     known: IntArray
     weights: FloatArray
     corner: FloatArray
+    corners: IntArray
     minors: FloatArray
     values: FloatArray
     digits: FloatArray
@@ -198,7 +203,8 @@ def residue_rows(flat: FlatNetwork, moduli: Moduli, free: Any = lambda array: ar
         pattern=zeros((count, flat.neurons), np.uint8),
         known=zeros(count, np.int64),
         weights=free(zeros(flat.width)),
-        corner=free(zeros(d + 1)),
+        corner=free(zeros((count, d + 1))),
+        corners=zeros(1, np.int64),
         minors=free(zeros(1 << (d + 1))),
         values=free(zeros(count)),
         digits=free(zeros(count)),

@@ -19,6 +19,7 @@ of the layers that read the input have about the same size: ``x_scaled = x * sca
 from __future__ import annotations
 
 from fractions import Fraction
+from math import isfinite
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,6 +27,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from tropicell._runtime.arrays import FloatArray, IntArray
+from tropicell.geometry.arithmetic import nearest_float, to_floats, to_rationals
 from tropicell.geometry.norms import frobenius_norm, largest_row, spectral_norm
 from tropicell.geometry.rounding import ROUND
 from tropicell.network.domains import Domain
@@ -404,8 +406,7 @@ def _input_low(network: Network, scale: FloatArray) -> FloatArray:
     if embedding is None or embedding.is_float:
         return np.zeros_like(rows)
     exact = np.concatenate([embedding.matrix, embedding.offset[:, None]], axis=1)
-    rest = [x - Fraction(float(y)) for x, y in zip(exact.flat, rows.flat, strict=True)]
-    low = np.array([float(x) for x in rest]).reshape(rows.shape)
+    low = to_floats(to_rationals(exact) - to_rationals(rows))
     low[:, :-1] /= scale
     return np.ascontiguousarray(low)
 
@@ -418,8 +419,9 @@ def _intercepts_low(network: Network, neurons: NeuronArrays) -> tuple[FloatArray
         for row in np.flatnonzero(activation.intercepts.any(axis=1)).tolist():
             for piece, exact in enumerate(activation.exact_row(row)[2]):
                 rest = exact - Fraction(float(activation.intercepts[row, piece]))
-                low[at + row, piece:] = float(rest)
-                whole &= Fraction(float(rest)) == rest
+                known = nearest_float(rest.numerator, rest.denominator)
+                low[at + row, piece:] = known
+                whole &= isfinite(known) and Fraction(known) == rest
     return low, whole
 
 

@@ -55,18 +55,31 @@ def inside_bound(error: float, size: float, total: float, roundings: int) -> flo
 
 
 # --- cones ----------------------------------------------------------------------------------------
-# Rows are divided by their length, and errors are lengths, too: see step 2.
+# Rows are at most 1 long, and errors are lengths, too: see step 2.
+
+#: Bits of float64: the exponent; and the exponents of x and of to_below_1(x) add up to this.
+_EXPONENT, _TO_BELOW_1 = 0x7FF << 52, 2045 << 52
 
 
 @template
-def unit_row_error(error: float, length: float, root: float) -> float:
-    """Step 2: the error η of a row that was divided by its length; `root` is √(d + 1)."""
-    return root * error / length * INFLATE + 8.0 * ROUND
+def to_below_1(size: float) -> float:
+    """The power of two that brings a number to at least 1/2 and less than 1.
+
+    What is multiplied by it is not rounded. (Read off the exponent; any number for 0 and infinity.)
+    """
+    exponent = np.float64(size).view(np.int64) & _EXPONENT
+    return float(np.int64(_TO_BELOW_1 - exponent).view(np.float64))
+
+
+@template
+def unit_row_error(error: float, factor: float, root: float) -> float:
+    """Step 2: the error η of a row that was multiplied by a factor; `root` is √(d + 1)."""
+    return root * error * factor * INFLATE + 8.0 * ROUND
 
 
 @template
 def unit_sign_bound(weight: float, eta: float, eps: float, d: int) -> float:
-    """Step 3 for a row of length 1 with error `eta` at a ray with error `eps`.
+    """Step 3 for a row of length at most 1 with error `eta` at a ray with error `eps`.
 
     `weight` is 1.0001; in float arithmetic the sum of the absolute coefficients, and `eta` is 0.
     """
@@ -75,7 +88,7 @@ def unit_sign_bound(weight: float, eta: float, eps: float, d: int) -> float:
 
 @template
 def minors_error(errors: float, d: int, root: float) -> float:
-    """Step 2: the error of the minors of d rows of length 1 whose errors add up to `errors`.
+    """Step 2: the error of the minors of d rows, at most 1 long, whose errors add up to `errors`.
 
     `root` is at least √(d!). If the sum is not small, the bound is infinite.
     """

@@ -33,6 +33,7 @@ from tropicell.engines.cells._bounds import (
     minors_error,
     scaled_corner_error,
     sign_bound,
+    to_below_1,
     unit_row_error,
     unit_sign_bound,
 )
@@ -100,10 +101,9 @@ from tropicell.engines.cells._state import (
     X,
 )
 from tropicell.engines.cells._volume import volume, volume_3
-from tropicell.geometry.rounding import ROUND
 
 #: Vertices of stored regions are at least this sharp, relative to the scaled coordinates: step 6.
-_SHARP = 1e-3
+_SHARP = 1e-11
 
 #: What kernels return instead of a number.
 _DOUBT, _NO_ROOM = -1, -2
@@ -956,7 +956,7 @@ def _blend(stack: Any, row: int, p: int, q: int, ray: int, tolerance: float, d: 
         x = b * rays[p, c] + a * rays[q, c]
         rays[ray, c] = x
         size += abs(x)
-    factor = 1.0 / size
+    factor = to_below_1(size)
     for c in range(d + 1):
         rays[ray, c] *= factor
     rays[ray, d + 1] = tolerance
@@ -1331,11 +1331,12 @@ def facet_row(lines: Any, before: Any, label: int, exact: bool, table: Any, k: i
             table[k, c] /= largest
             square += table[k, c] * table[k, c]
         error /= largest
-    length = np.sqrt(square)
-    factor = (1.0 if label > 0 else -1.0) / length
+    factor = to_below_1(np.sqrt(square))
+    table[k, d + 1] = unit_row_error(error, factor, np.sqrt(d + 1.0))
+    if label < 0:
+        factor = -factor
     for c in range(d + 1):
         table[k, c] *= factor
-    table[k, d + 1] = unit_row_error(error, length, np.sqrt(d + 1.0))
 
 
 @kernel(sums="fused", inner=True, inlined=True)
@@ -1361,11 +1362,11 @@ def meet(stack: Any, d: int, ray: int) -> None:
     for j in range(2, d + 1):
         product *= j
     bound = minors_error(errors, d, np.sqrt(product))
-    factor = 1.0 / size
+    factor = to_below_1(size)
     for c in range(d + 1):
         rays[at, c] *= factor
     # Minors that may all be 0 make every sign doubtful.
-    rays[at, d + 1] = scaled_corner_error(bound, size)
+    rays[at, d + 1] = scaled_corner_error(bound, 1.0 / factor) if size > 0.0 else np.inf
 
 
 @template
@@ -1473,9 +1474,10 @@ def _write_fine(stack: Any, ray: int, sign: float, d: int) -> bool:
         wrong += corner[BOUND, c] + abs(corner[LOW_HALF, c])
     if not wrong < 0.01 * size:
         return False
+    factor = to_below_1(size)
     for c in range(d + 1):
-        rays[ray, c] = sign * corner[HIGH, c] / size
-    rays[ray, d + 1] = scaled_corner_error(wrong, size) + 4.0 * (d + 1) * ROUND
+        rays[ray, c] = sign * factor * corner[HIGH, c]
+    rays[ray, d + 1] = scaled_corner_error(wrong, 1.0 / factor)
     return True
 
 

@@ -208,6 +208,7 @@ def _is_zero(lines: Any, current: Any, line: int, c: int) -> bool:
 def fine_corner(lines: Any, current: Any, fine: Any) -> None:
     """Write the corner where ``fine.facets`` meet, up to a positive factor."""
     d, minors, terms = lines.dimension, fine.minors, fine.terms
+    fine.residues.corners[0] = 0
     sign = 1.0
     for i in range(d):
         label = fine.facets[i]
@@ -297,7 +298,10 @@ def _exact_sign(flat: Any, current: Any, fine: Any, line: int, size: float) -> i
     zero = True
     for k in range(n):
         bring_up(flat.maps, moduli, residues, k, layer, current.pattern)
-        residues.values[k] = _determinant(lines, fine, line, k)
+        if k >= residues.corners[0]:
+            _exact_corner(lines, fine, k)
+            residues.corners[0] = k + 1
+        residues.values[k] = _exact_value(lines, fine, line, k)
         zero = zero and residues.values[k] == 0.0
     if zero:
         return 0
@@ -308,8 +312,8 @@ def _exact_sign(flat: Any, current: Any, fine: Any, line: int, size: float) -> i
 
 
 @kernel(inner=True)
-def _determinant(lines: Any, fine: Any, line: int, k: int) -> float:
-    """The determinant of the rows of ``fine.facets`` and of a boundary modulo prime k."""
+def _exact_corner(lines: Any, fine: Any, k: int) -> None:
+    """Where ``fine.facets`` meet, up to sign, modulo prime k: for all boundaries that are asked."""
     d, moduli, terms, minors = lines.dimension, fine.moduli, fine.terms, fine.residues.minors
     p, inverse = moduli.primes[k], moduli.inverses[k]
     for m in range(1, 1 << (d + 1)):
@@ -324,12 +328,18 @@ def _determinant(lines: Any, fine: Any, line: int, k: int) -> float:
         m = terms[t, TERM_MINOR]
         minors[m] = add(minors[m], x, p)
     everything = (1 << (d + 1)) - 1
-    total = 0.0
     for c in range(d + 1):
-        x = multiply(_residue(lines, fine, line, c, k), minors[everything ^ (1 << c)], p, inverse)
-        if c % 2 == 1 and x > 0.0:
-            x = p - x
-        total = add(total, x, p)
+        x = minors[everything ^ (1 << c)]
+        fine.residues.corner[k, c] = p - x if c % 2 == 1 and x > 0.0 else x
+
+
+@kernel(inner=True)
+def _exact_value(lines: Any, fine: Any, line: int, k: int) -> float:
+    """A boundary's row there, modulo prime k: the determinant of all rows."""
+    p, inverse, total = fine.moduli.primes[k], fine.moduli.inverses[k], 0.0
+    for c in range(lines.dimension + 1):
+        x = _residue(lines, fine, line, c, k)
+        total = add(total, multiply(x, fine.residues.corner[k, c], p, inverse), p)
     return total
 
 

@@ -216,7 +216,7 @@ def classify(maps, table, options, layer, first_row, n_rows, moved, step, out):
             if bit >= 0:
                 side = POSITIVE if value > 0.0 else NEGATIVE
                 out[side, bit >> 6] |= np.uint64(1) << np.uint64(bit & 63)
-        elif exact and error > 0.0:
+        elif exact and error != 0.0:  # or not a number
             return UNSURE
         else:  # 0: surely so, or within the tolerance
             simple = False

@@ -31,7 +31,6 @@ from tropicell.engines.halfspaces._flat import (
     LAYER,
     LPS,
     NEGATIVE,
-    OFFSET,
     PHASE,
     PIVOTS,
     POSITIVE,
@@ -269,18 +268,14 @@ class HalfspaceSearch:
             check()
             row = rows[i]
             size = max(abs(q) for q in row[1:])
+            numbers = [q / size for q in row] if size else [(row[0] > 0) - (row[0] < 0), *row[1:]]
+            rounded = _rounded(numbers)
             work.maps.constant[i] = size == 0
-            work.maps.rows[i] = 0.0
-            work.maps.row_error[i] = 4.0 * ROUND
-            if size == 0:
-                work.maps.rows[i, OFFSET] = float((row[0] > 0) - (row[0] < 0))
+            if rounded is None:  # no float proof will use this row
+                work.maps.rows[i], work.maps.bounds[i], work.maps.row_error[i] = 0.0, np.inf, np.inf
             else:
-                rounded = _rounded([q / size for q in row])
-                if rounded is None:
-                    work.maps.row_error[i] = np.inf  # no float proof will use this row
-                else:
-                    work.maps.rows[i] = rounded
-            work.maps.bounds[i] = np.abs(work.maps.rows[i])
+                work.maps.rows[i], work.maps.bounds[i] = rounded, np.abs(rounded)
+                work.maps.row_error[i] = 4.0 * ROUND
 
     def _decide_constant(self) -> None:
         """Find out exactly which cuts of a new layer are constant, then begin it."""
