@@ -42,8 +42,10 @@ from tropicell.engines.cells._signs import (
     HIGH,
     LOW_HALF,
     UNKNOWN,
+    few_sources,
     fine_corner,
     fine_sign,
+    is_facet,
     is_zero_there,
     sign_of_bias,
     sources_vanish,
@@ -603,17 +605,18 @@ def _decide(flat: Any, current: Any, stack: Any, first: int, asked: Any, ray: in
     for j in range(d):
         fine.facets[j] = stack.table_labels[stack.bases[ray, j]]
     columns = zero_columns(lines, current, fine)
-    if columns:
-        rest = asked
-        while rest != NONE:
-            bit = rest & (~rest + ONE)
-            rest ^= bit
-            if is_zero_there(lines, current, stack.frame_lines[first + lowest_bit(bit)], columns):
-                on |= bit
-        asked &= ~on
-    if asked != NONE and sources_vanish(
-        flat, current, fine, lines.line_layer[stack.frame_lines[first]]
-    ):
+    rest = asked
+    while rest != NONE:
+        bit = rest & (~rest + ONE)
+        rest ^= bit
+        line = stack.frame_lines[first + lowest_bit(bit)]
+        if is_facet(lines, fine, line) or is_zero_there(lines, current, line, columns):
+            on |= bit
+    asked &= ~on
+    layer = lines.line_layer[stack.frame_lines[first]]
+    if asked != NONE and few_sources(flat, current, fine, layer):
+        return above, below, on | asked
+    if asked != NONE and sources_vanish(flat, current, fine, layer):
         positive = int(stack.rays[ray, d] > stack.rays[ray, d + 1])
         rest = asked
         while rest != NONE:

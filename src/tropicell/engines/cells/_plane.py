@@ -31,8 +31,10 @@ from tropicell.engines.cells._signs import (
     HIGH,
     LOW_HALF,
     UNKNOWN,
+    few_sources,
     fine_corner,
     fine_sign,
+    is_facet,
     is_zero_there,
     sign_of_bias,
     sources_vanish,
@@ -245,7 +247,11 @@ def corner_sign(flat: Any, current: Any, stack: Any, line: int, start: int, n: i
     if s < -bound:
         return -1
     fine.facets[0], fine.facets[1] = stack.tags[k - 1 if i else start + n - 1], stack.tags[k]
+    if is_facet(lines, fine, line):
+        return 0
     if is_zero_there(lines, current, line, zero_columns(lines, current, fine)):
+        return 0
+    if few_sources(flat, current, fine, lines.line_layer[line]):
         return 0
     if sources_vanish(flat, current, fine, lines.line_layer[line]):
         known = sign_of_bias(flat, fine, line, int(poly[k, W] > poly[k, ERROR]))

@@ -148,6 +148,15 @@ def zero_columns(lines: Any, current: Any, fine: Any) -> int:
 
 
 @kernel(inner=True)
+def is_facet(lines: Any, fine: Any, line: int) -> bool:
+    """Whether a boundary is one of ``fine.facets``, or the same as one."""
+    for i in range(lines.dimension):
+        if lines.line_twin[line] == lines.line_twin[abs(fine.facets[i]) - 1]:
+            return True
+    return False
+
+
+@kernel(inner=True)
 def is_zero_there(lines: Any, current: Any, line: int, columns: int) -> bool:
     """Whether a boundary's row is exactly 0 in one of some columns."""
     for c in range(lines.dimension + 1):
@@ -176,6 +185,63 @@ def sources_vanish(flat: Any, current: Any, fine: Any, layer: int) -> bool:
             if not known:
                 return False
     return True
+
+
+@kernel(inner=True)
+def few_sources(flat: Any, current: Any, fine: Any, layer: int) -> bool:
+    """Whether all boundaries of a layer must pass through the point where ``fine.facets`` meet.
+
+    Their rows are combinations of those of the neurons that are on in the layers that it reads, and
+    of w. If as many of the facets are such combinations as there are of these, every row is one of
+    the facets', and 0 there. The same with what a layer below reads, if all between is made of it.
+    """
+    maps, d = flat.maps, flat.lines.dimension
+    low = layer
+    while True:
+        first, last = maps.term_start[low], maps.term_start[low + 1]
+        rank = 1
+        for term in range(first, last):
+            source = maps.terms[term, SOURCE]
+            if source == 0:
+                return False
+            for row in range(maps.row_start[source], maps.row_start[source + 1]):
+                rank += _is_on(maps, current, row)
+        if rank <= d:
+            for i in range(d):
+                rank -= _is_among(flat, current, abs(fine.facets[i]) - 1, low, layer)
+            if rank <= 0:
+                return True
+        if low == 1:
+            return False
+        for term in range(first, last):
+            source = maps.terms[term, SOURCE]
+            known = source == low - 1
+            for other in range(maps.term_start[low - 1], maps.term_start[low]):
+                known = known or maps.terms[other, SOURCE] == source
+            if not known:
+                return False
+        low -= 1
+
+
+@kernel(inner=True)
+def _is_on(maps: Any, current: Any, row: int) -> bool:
+    """Whether a neuron's output is not constant, as far as its piece says."""
+    return bool(maps.slopes[row, current.pattern[row - maps.row_start[1]]] != 0.0)
+
+
+@kernel(inner=True)
+def _is_among(flat: Any, current: Any, facet: int, low: int, layer: int) -> bool:
+    """Whether a facet's row is a combination of what layer `low` reads, and of w: `few_sources`."""
+    maps, lines = flat.maps, flat.lines
+    row, at = lines.line_row[facet], lines.line_layer[facet]
+    if row < 0:
+        return bool(facet == 0)  # infinity
+    if at >= low:
+        return bool(at <= layer)
+    for term in range(maps.term_start[low], maps.term_start[low + 1]):
+        if maps.terms[term, SOURCE] == at:
+            return _is_on(maps, current, row)
+    return False
 
 
 @kernel(inner=True)
@@ -252,9 +318,8 @@ def _add_product(to: Any, m: int, a: Any, i: int, b: Any, j: int, sign: float) -
 def fine_sign(flat: Any, current: Any, fine: Any, line: int) -> int:
     """The sign of a boundary's row at ``fine.corner``, where ``fine.facets`` meet."""
     lines, d = flat.lines, flat.lines.dimension
-    for i in range(d):
-        if lines.line_twin[line] == lines.line_twin[abs(fine.facets[i]) - 1]:
-            return 0  # the boundary is one of the facets
+    if is_facet(lines, fine, line):
+        return 0
     fine_row(lines, current, line, fine, d)
     minors = fine.minors  # of which place 0 is free now
     minors[HIGH, 0] = minors[LOW_HALF, 0] = minors[BOUND, 0] = 0.0
