@@ -15,7 +15,7 @@ from strategies import KINDS, random_network
 from tropicell import Box, Network, WholeSpace, count_regions, enumerate_regions
 from tropicell._runtime.jit import kernel
 from tropicell.engines.cells._buffers import room_for
-from tropicell.engines.cells._signs import UNKNOWN, fine_corner, fine_sign
+from tropicell.engines.cells._signs import UNKNOWN, few_sources, fine_corner, fine_sign
 from tropicell.geometry.arithmetic import EXACT
 from tropicell.network._layer_maps import enter_layers
 from tropicell.network.flat import flatten
@@ -23,7 +23,7 @@ from tropicell.network.maps import NetworkMaps
 
 
 @kernel
-def _signs(flat, room, pattern, facets, lines, to):  # type: ignore[no-untyped-def]
+def _signs(flat, room, pattern, facets, lines, to, few):  # type: ignore[no-untyped-def]
     enter_layers(flat.maps, room.maps, pattern, flat.lines.depth, True)
     fine = room.stack.fine
     for k in range(len(lines)):
@@ -31,6 +31,7 @@ def _signs(flat, room, pattern, facets, lines, to):  # type: ignore[no-untyped-d
             fine.facets[i] = facets[k, i]
         fine_corner(flat.lines, room.maps, fine)
         to[k] = fine_sign(flat, room.maps, fine, lines[k])
+        few[k] = few_sources(flat, room.maps, fine, flat.lines.line_layer[lines[k]])
 
 
 @settings(
@@ -54,15 +55,34 @@ def test_signs_are_those_of_rationals(
     room = room_for(flat, exact=True, store=False, bits=1).build()
     rows = _exact_rows(network, flat, pattern)
     facets = rng.integers(1, len(rows) + 1, size=(40, d)) * rng.choice([-1, 1], size=(40, d))
+    facets[::2, 0] = 1  # at infinity
     lines = rng.integers(flat.lines.line_start[1], len(rows), size=40)
-    found = np.zeros(40, np.int64)
-    _signs(flat, room, pattern, facets, lines, found)
-    for labels, line, sign in zip(facets, lines, found, strict=True):
+    found, few = np.zeros(40, np.int64), np.zeros(40, np.bool_)
+    _signs(flat, room, pattern, facets, lines, found, few)
+    for labels, line, sign, zero in zip(facets, lines, found, few, strict=True):
         signed = [[x * int(np.sign(k)) for x in rows[abs(k) - 1]] for k in labels]
         matrix = [rows[line], *signed]
         determinant = fmpq_mat(d + 1, d + 1, [x for row in matrix for x in row]).det()
         assert sign != UNKNOWN
         assert sign == (determinant > 0) - (determinant < 0)
+        assert not zero or determinant == 0
+
+
+def test_parallel_boundaries_meet_at_infinity_without_arithmetic() -> None:
+    """One neuron is on in the first layer, so all boundaries of the next two have its direction."""
+    rng = np.random.default_rng(0)
+    sizes = [2, 3, 3, 3, 1]
+    weights = [rng.normal(size=(b, a)) for a, b in pairwise(sizes)]
+    flat = flatten(Network.mlp(weights, [rng.normal(size=b) for b in sizes[1:]]), WholeSpace())
+    room = room_for(flat, exact=True, store=False, bits=1).build()
+    lines = np.arange(flat.lines.line_start[1], len(flat.lines.line_row))
+    facets = np.array([[1, int(flat.lines.line_start[2]) + 1]] * len(lines))  # one of layer 2
+    for on, known in ([0, 1, 0], [0, 0, 0, 1, 1, 1, 1, 1, 1]), ([1, 1, 0], [0] * 9):
+        found, few = np.zeros(len(lines), np.int64), np.zeros(len(lines), np.bool_)
+        pattern = np.array([*on, 1, 1, 0, 0, 0, 0], np.uint8)
+        _signs(flat, room, pattern, facets, lines, found, few)
+        assert few.tolist() == known
+        assert not found[few].any()
 
 
 def _exact_rows(network, flat, pattern):  # type: ignore[no-untyped-def]
