@@ -58,7 +58,8 @@ def maps_of_patterns(maps: Any, words: Any, bits: int, current: Any, found: Any)
         Gets the maps.
     """
     d, last = maps.dimension, len(maps.row_start) - 2
-    pieces, before = current.pattern, current.before
+    pieces = current.pattern[: maps.row_start[last] - maps.row_start[1]]  # the last has none here
+    before = current.before
     load_input(maps, current, False)
     sum_layer(maps, current, 1, False)
     for i in range(len(words)):
