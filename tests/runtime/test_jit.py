@@ -214,6 +214,33 @@ def test_a_full_disk_is_said_once(
     assert capsys.readouterr().err.count("No space left on device") == 1
 
 
+_CALLS = """
+from tropicell._runtime.jit import kernel
+
+@kernel
+def entry(x):
+    return x + 1
+
+@kernel(inner=True)
+def between(x):
+    return 2 * entry(x)
+
+@kernel
+def outer(x):
+    return between(x)
+"""
+
+
+def test_an_entry_point_that_is_loaded_while_an_inner_kernel_is_compiled(tmp_path: Path) -> None:
+    """It was taken for a part of that one, and had no machine code when it was called itself."""
+    (tmp_path / "calls.py").write_text(_CALLS)
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(tmp_path)}
+    one = run_python("-c", "import calls; print(calls.entry(1))", env=environment)
+    assert one.stdout == "2\n"
+    both = "import calls; print(calls.outer(1), calls.entry(1))"
+    assert run_python("-c", both, env=environment).stdout == "4 2\n"
+
+
 # --- kernels that are called with the same types again and again ---------------------------------
 
 

@@ -29,8 +29,8 @@ import pickle
 import sys
 import threading
 import zlib
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from fractions import Fraction
 from math import isfinite
 from pathlib import Path
@@ -333,7 +333,8 @@ class _KernelCache(_numba.FunctionCache):  # type: ignore[misc]
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
-            return super().load_overload(sig, target_context)
+            with _once.machine_code():
+                return super().load_overload(sig, target_context)
         except Exception:  # whatever is wrong with it, the kernel can be compiled
             return None
 
@@ -451,6 +452,15 @@ class _Once(_numba_event.Listener):  # type: ignore[misc]
 
         return instead
 
+    @contextmanager
+    def machine_code(self) -> Iterator[None]:
+        """What is loaded here is machine code, even if an inner kernel that calls it is open."""
+        self._open.append(False)
+        try:
+            yield
+        finally:
+            self._open.pop()
+
     def on_start(self, given: Any) -> None:
         """A function is being compiled, perhaps in the middle of another one."""
         self._open.append(getattr(given.data["dispatcher"], "is_inner", False))
@@ -460,7 +470,8 @@ class _Once(_numba_event.Listener):  # type: ignore[misc]
         self._open.pop()
 
 
-cast(Any, event).register("numba:compile", _Once())
+_once = _Once()
+cast(Any, event).register("numba:compile", _once)
 
 
 def _bit_count(typing_context: Any, bits: Any) -> Any:
