@@ -7,10 +7,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from oracles import merged_labels, shared_facets
-from strategies import cancelling_networks, networks, random_network
-from tropicell import Affine, Box, Layer, Network, enumerate_regions
+from strategies import KINDS, cancelling_networks, domains, networks, random_network
+from tropicell import Affine, Box, Layer, Network, Regions, WholeSpace, enumerate_regions
 from tropicell.analysis import graph
 
 
@@ -29,6 +30,62 @@ def test_neighbours_are_the_pairs_that_share_a_facet(network: Network) -> None:
     ):
         different = np.flatnonzero(regions.patterns[i] != regions.patterns[j])
         assert changed.tolist() == different.tolist()
+
+
+def behind_facets(regions: Regions) -> dict[tuple[int, int], list[int]]:
+    """Pairs that share a facet, and the neurons that change: every facet in exact arithmetic."""
+    found, maps = {}, regions.network.maps("exact")
+    for i, region in enumerate(regions):
+        for facet in region.facets:
+            if all(source.layer for source in facet.sources):
+                pattern = graph.pattern_behind(maps, region.cell, facet.row)
+                j = regions.find(pattern)
+                changed = np.flatnonzero(pattern != region.pattern).tolist()
+                assert j is not None
+                assert found.setdefault((min(i, j), max(i, j)), changed) == changed
+    return found
+
+
+@settings(max_examples=60)
+@given(st.data(), st.integers(0, 2**32 - 1), st.sampled_from(KINDS), st.booleans())
+def test_neighbours_need_no_facets(data: st.DataObject, seed: int, kind: str, relu: bool) -> None:
+    """From patterns alone, as of regions that the half-spaces engine has found."""
+    inputs = data.draw(st.integers(1, 4))
+    depth, width = (3, 3) if inputs < 3 else (2, 3)
+    network = random_network(seed, kind, inputs, depth, width, relu=relu)
+    regions = enumerate_regions(network, data.draw(domains(inputs)), engine="halfspaces")
+    assert regions.known("facet_lines") is None
+    neighbours, expected = regions.neighbours, behind_facets(regions)
+    assert list(map(tuple, neighbours.pairs.tolist())) == sorted(expected)
+    for k, pair in enumerate(map(tuple, neighbours.pairs.tolist())):
+        assert sorted(neighbours.neurons[k].tolist()) == expected[pair]
+    known = enumerate_regions(network, regions.domain, engine="cells")
+    places = known.packed.find(regions.patterns)
+    others = np.sort(places[neighbours.pairs], axis=1).tolist()
+    assert sorted(others) == known.neighbours.pairs.tolist()
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_neighbours_of_regions_that_touch_but_share_no_facet(workers: int) -> None:
+    """|x| = 1 / 2 apart: both regions are on in layer 2, and differ in one neuron of layer 1."""
+    first = Layer(Affine({0: [[1.0, 0.0], [-1.0, 0.0]]}, [0.0, 0.0]), "relu")
+    second = Layer(Affine({1: [[1.0, 1.0]]}, [-0.5]), "relu")
+    network = Network(2, [first, second], Affine({2: [[1.0]]}))
+    for domain in (Box(-1, 1), WholeSpace()):
+        regions = enumerate_regions(network, domain, engine="halfspaces")
+        found = graph.neighbours(regions, workers=workers)
+        assert {tuple(pair) for pair in found.pairs.tolist()} == set(behind_facets(regions))
+
+
+def test_neighbours_of_some_regions_only() -> None:
+    network = random_network(3, "generic", 3, 2, 5)
+    whole = enumerate_regions(network, Box(-1, 1), engine="halfspaces")
+    some = enumerate_regions(network, Box(-1, 1), engine="halfspaces", max_regions=len(whole) // 2)
+    assert not some.complete
+    places = whole.packed.find(some.patterns)
+    inside = {tuple(pair) for pair in whole.neighbours.pairs.tolist() if set(pair) <= set(places)}
+    pairs = np.sort(places[some.neighbours.pairs], axis=1).tolist()
+    assert {tuple(pair) for pair in pairs} == inside
 
 
 @given(networks(max_depth=2))

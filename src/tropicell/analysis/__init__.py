@@ -10,6 +10,7 @@
 `map_bounds`     maps in float64 with bounds on their errors
 `growth`         whether outputs are bounded where regions are not
 `level_sets`     where two outputs are equal
+`_flips`         neighbours by flipping neurons, as kernels
 `_hamming`       distances between patterns, as kernels
 `_moments`       moments of polytopes, as kernels
 

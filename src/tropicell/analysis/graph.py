@@ -9,6 +9,7 @@ behind the facet is computed exactly.
 
 from __future__ import annotations
 
+import threading
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,20 +20,28 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tropicell._runtime.interruption import check
+from tropicell._runtime.parts import check_workers, in_parts
 from tropicell.analysis.map_bounds import largest_errors
 from tropicell.analysis.residues import fingerprints, residues
 from tropicell.errors import TropicellError
 from tropicell.geometry.arithmetic import to_fractions, to_rationals
-from tropicell.geometry.polyhedra import Cell, from_point, maximise, value_at
-from tropicell.network.domains import Box, Domain, WholeSpace
+from tropicell.geometry.polyhedra import Cell, Point, from_point, maximise, value_at
+from tropicell.network.domains import Box, Domain, WholeSpace, resolve
+from tropicell.network.flat import FlatNetwork, flatten, is_tame
 from tropicell.network.inequalities import cut_by, domain_inequalities
 from tropicell.network.maps import NetworkMaps
 from tropicell.network.patterns import PatternArray
 from tropicell.regions.columns import Ragged
 
 if TYPE_CHECKING:
+    from tropicell.analysis._flips import FlipLines
     from tropicell.network.network import Network
+    from tropicell.regions.region import Region
     from tropicell.regions.regions import Regions
+
+#: Lines of regions that a thread looks at in one go.
+_LINES = 1 << 18
 
 #: Directions in which `patterns_around` looks: more than enough to hit a region's inside.
 _DIRECTIONS = 20
@@ -92,8 +101,21 @@ class Merged:
         return np.flatnonzero(self.labels == index)
 
 
-def neighbours(regions: Regions) -> Neighbours:
+def neighbours(regions: Regions, *, workers: int = 1) -> Neighbours:
     """All pairs of regions that share a facet.
+
+    Parameters
+    ----------
+    regions : Regions
+    workers : int
+        Number of threads; the pairs do not depend on it.
+
+    Notes
+    -----
+    Where the engine has found the facets, each is flipped once. Otherwise they are not needed:
+    regions whose patterns differ in one neuron are looked up, and a point of the facet between them
+    proves that they share one, or a linear program that they do not. What float64 can't decide is
+    decided in exact arithmetic. See docs/exactness.md.
 
     Examples
     --------
@@ -103,14 +125,93 @@ def neighbours(regions: Regions) -> Neighbours:
     array([[0, 1],
            [1, 2]])
     """
-    owner, line, other = single_flips(regions)
-    neuron = regions.lines.neuron[line - regions.lines.first]
-    extra = _behind_shared_boundaries(regions, owner[other < 0], line[other < 0])
-    found = other >= 0
-    pairs = np.concatenate([np.stack([owner[found], other[found]], axis=1), extra.pairs])
-    counts = np.concatenate([np.ones(int(found.sum()), np.int64), extra.neurons.counts])
-    values = np.concatenate([neuron[found], extra.neurons.values])
+    check_workers(workers)
+    network, domain = resolve(regions.network, regions.domain)
+    flat = flatten(network, domain)
+    found, unsure = _by_flips(regions, flat, _flip_lines(regions, flat), workers)
+    neurons = _flipped_neurons(regions, flat, found[:, 2])
+    pairs = np.ascontiguousarray(found[:, :2])
+    if not len(unsure):
+        return Neighbours(pairs, neurons)
+    extra = _behind_shared_boundaries(regions, unsure[:, 0], unsure[:, 1])
+    pairs = np.concatenate([pairs, extra.pairs])
+    counts = np.concatenate([neurons.counts, extra.neurons.counts])
+    values = np.concatenate([neurons.values, extra.neurons.values])
     return _unique(pairs, Ragged.from_counts(values, counts))
+
+
+def _by_flips(
+    regions: Regions, flat: FlatNetwork, flips: FlipLines, workers: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Pairs with the line between them, sorted; and regions with lines that are left to decide."""
+    from tropicell._runtime.memory import Blueprint  # noqa: PLC0415 - imports Numba
+    from tropicell.analysis import _flips as kernels  # noqa: PLC0415
+
+    packed = regions.packed
+    words = np.ascontiguousarray(packed.words, dtype=np.uint64)
+    known = kernels.KnownPatterns(words, packed.bits, packed.table())
+    facets = regions.known("facet_lines")
+    if facets is None and not is_tame(regions.network, regions.domain):
+        facets = regions.facet_lines
+    room = Blueprint(lambda free: kernels.flip_room(flat, words.shape[1], free))
+    at_once = max(16, _LINES // len(flat.lines.line_row))
+    found: dict[int, tuple[NDArray[np.int64], NDArray[np.int64]]] = {}
+    mine = threading.local()
+
+    def work(part: slice) -> None:
+        size = (part.stop - part.start) * len(flat.lines.line_row)
+        pairs, unsure = np.empty((size, 3), np.int64), np.empty((size, 2), np.int64)
+        if facets is not None:
+            here = (part.start, part.stop, np.zeros(words.shape[1], np.uint64))
+            counts = kernels.pairs_of_facets(
+                flips, known, facets.values, facets.ends, here, pairs, unsure
+            )
+        else:
+            if not hasattr(mine, "room"):
+                mine.room = room.build()
+            which = (part.start, part.stop, mine.room)
+            counts = kernels.pairs_of_patterns(
+                flat, flips, known, regions.witnesses, which, pairs, unsure
+            )
+        found[part.start] = pairs[: counts[0]].copy(), unsure[: counts[1]].copy()
+
+    in_parts(work, len(regions), workers, at_once)
+    parts = [found[start] for start in sorted(found)]
+    none = np.empty((0, 3), np.int64), np.empty((0, 2), np.int64)
+    pairs, unsure = (np.concatenate(column) for column in zip(none, *parts, strict=True))
+    return pairs, unsure
+
+
+def _flip_lines(regions: Regions, flat: FlatNetwork) -> FlipLines:
+    """What the kernels know of lines."""
+    from tropicell.analysis._flips import FlipLines  # noqa: PLC0415 - imports Numba
+
+    lines, twin = regions.lines, flat.lines.line_twin
+    members = np.argsort(twin, kind="stable")
+    start = np.searchsorted(twin[members], np.arange(len(twin) + 1))
+    free = np.ones(regions.network.depth + 1, dtype=np.bool_)
+    for layer in regions.network.layers:
+        free[list(layer.affine.terms)] = False
+    bounds = np.full(flat.dimension, np.inf)
+    if isinstance(regions.domain, Box):
+        low, high = regions.domain.corners(flat.dimension)
+        bounds = np.maximum(np.abs(low), np.abs(high)) * flat.lines.scale
+    return FlipLines(
+        lines.first, lines.neuron, lines.breakpoint, twin, start, members, free, bounds
+    )
+
+
+def _flipped_neurons(regions: Regions, flat: FlatNetwork, lines: NDArray[np.int64]) -> Ragged:
+    """For lines the neurons that change across them: one, or all of some twins."""
+    twin, first = flat.lines.line_twin, regions.lines.first
+    if (twin == np.arange(len(twin))).all():
+        return Ragged(regions.lines.neuron[lines - first], np.arange(1, len(lines) + 1))
+    members = np.argsort(twin, kind="stable")
+    starts = np.searchsorted(twin[members], np.arange(len(twin) + 1))
+    counts = np.diff(starts)[lines]
+    inner = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    places = members[np.repeat(starts[lines], counts) + inner]
+    return Ragged.from_counts(regions.lines.neuron[places - first], counts)
 
 
 def single_flips(
@@ -168,32 +269,46 @@ def _unique(pairs: NDArray[np.int64], neurons: Ragged) -> Neighbours:
 def _behind_shared_boundaries(
     regions: Regions, owners: NDArray[np.int64], lines: NDArray[np.int64]
 ) -> Neighbours:
-    """Neighbours behind facets at which more than one neuron changes, in exact arithmetic."""
+    """Neighbours behind lines at which more than one neuron may change, in exact arithmetic."""
     pairs, changes = [], []
-    maps = regions.network.maps("exact")
-    facets = regions.facet_lines
+    maps, facets = regions.network.maps("exact"), regions.known("facet_lines")
     for owner in np.unique(owners):
+        check()
         region = regions[int(owner)]
-        # The facets are known, so all other inequalities are left out.
-        sides = [regions.lines.boundary(int(line)) for line in facets[int(owner)] if line > 0]
-        cell = region.cell_of(sides)
+        cell = region.cell
+        if facets is not None:  # all other inequalities can be left out
+            known = [regions.lines.boundary(int(line)) for line in facets[int(owner)] if line > 0]
+            cell = region.cell_of(known)
         for line in lines[owners == owner]:
-            row = sides.index(regions.lines.boundary(int(line)))
-            pattern = pattern_behind(maps, cell, row)
-            index = int(regions.packed.find(pattern[None])[0])
-            if index < 0:
-                if regions.complete:
-                    raise TropicellError(
-                        f"region {owner} has a facet that leads to no region of the list, although "
-                        "the list is marked as complete: please report this network"
-                    )
-                continue
-            pairs.append((int(owner), index))
-            changes.append(np.flatnonzero(pattern != region.pattern))
+            pattern = _pattern_behind_line(regions, region, maps, cell, int(line))
+            index = -1 if pattern is None else int(regions.packed.find(pattern[None])[0])
+            if index >= 0:
+                pairs.append((int(owner), index))
+                changes.append(np.flatnonzero(pattern != region.pattern))
+            elif pattern is not None and regions.complete:
+                raise TropicellError(
+                    f"region {owner} has a facet that leads to no region of the list, although "
+                    "the list is marked as complete: please report this network"
+                )
     values = np.concatenate(changes) if changes else np.empty(0, np.int64)
     counts = np.array([len(change) for change in changes], dtype=np.int64)
     array = np.array(pairs, dtype=np.int64).reshape(-1, 2)
     return Neighbours(array, Ragged.from_counts(values.astype(np.int64), counts))
+
+
+def _pattern_behind_line(
+    regions: Regions, region: Region, maps: NetworkMaps, cell: Cell, line: int
+) -> PatternArray | None:
+    """The pattern behind a line of a region; None if it is no facet, or the domain ends there."""
+    boundary = regions.lines.boundary(line)
+    if not region.has_row(boundary):
+        return None
+    (row,) = region.cell_of([boundary]).rows
+    sides = [source for source in region.inequalities.sources if source.layer == 0]
+    if row in region.cell_of([side for side in sides if region.has_row(side)]).rows:
+        return None
+    place = cell.rows.index(row)
+    return None if _point_behind(cell, place) is None else pattern_behind(maps, cell, place)
 
 
 def pattern_behind(maps: NetworkMaps, cell: Cell, row: int) -> PatternArray:
@@ -214,8 +329,7 @@ def pattern_behind(maps: NetworkMaps, cell: Cell, row: int) -> PatternArray:
     the cell through the facet's relative interior, at p. Values at ``p + ε n`` for infinitesimal
     ε > 0 are pairs (value at p, derivative along n), compared lexicographically.
     """
-    others = [other for other in cell.rows if other != cell.rows[row]]
-    outside = maximise(others, tuple(-a for a in cell.rows[row]), cell.witness)
+    outside = _point_behind(cell, row)
     if outside is None:
         raise TropicellError("the inequality is redundant: nothing lies behind it")
     inside_value = Fraction(value_at(cell.rows[row], cell.witness), cell.witness[-1])
@@ -224,6 +338,12 @@ def pattern_behind(maps: NetworkMaps, cell: Cell, row: int) -> PatternArray:
     witness = np.array(from_point(cell.witness), dtype=object)
     direction = np.array(from_point(outside), dtype=object) - witness
     return pattern_along(maps, witness + share * direction, direction)
+
+
+def _point_behind(cell: Cell, row: int) -> Point | None:
+    """A point that violates one of a cell's inequalities alone; None if that is redundant."""
+    others = [other for other in cell.rows if other != cell.rows[row]]
+    return maximise(others, tuple(-a for a in cell.rows[row]), cell.witness)
 
 
 def pattern_along(maps: NetworkMaps, point: NDArray[Any], direction: NDArray[Any]) -> PatternArray:

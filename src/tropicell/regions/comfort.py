@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from tropicell.regions.stored.stored_regions import StoredRegions
 
 
-def neighbours(regions: Regions) -> Neighbours:
+def neighbours(regions: Regions, **options: Any) -> Neighbours:
     """See `tropicell.analysis.graph.neighbours`."""
     from tropicell.analysis import graph  # noqa: PLC0415
 
-    return graph.neighbours(regions)
+    return graph.neighbours(regions, **options)
 
 
 def merge(regions: Regions) -> Merged:

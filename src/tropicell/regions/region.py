@@ -210,6 +210,18 @@ class Region:
         """The inequalities that are not constant as integers, and a witness, for exact geometry."""
         return Cell(self._rows[0], self._require_cell().witness)
 
+    def has_row(self, boundary: Boundary) -> bool:
+        """Whether a boundary's inequality is there, and is not constant on the region.
+
+        Examples
+        --------
+        >>> region = Region(Network.mlp([[[1.0, 0.0], [0.0, 0.0]], [[1.0, 1.0]]]), "10")
+        >>> region.has_row(Boundary(1, 0)), region.has_row(Boundary(1, 1))
+        (True, False)
+        """
+        sources = self.inequalities.sources
+        return any(sources[i] == boundary for i in self._rows[1])
+
     def cell_of(self, boundaries: Sequence[Boundary]) -> Cell:
         """The cell of some of the inequalities, in the order of their boundaries.
 

@@ -257,7 +257,7 @@ class Regions:
 
         Parameters
         ----------
-        columns : iterable of {"affine_maps", "volumes"}
+        columns : iterable of {"affine_maps", "volumes", "neighbours"}
         workers : int
             Number of threads.
 
@@ -273,9 +273,10 @@ class Regions:
         >>> enumerate_regions(network).prepare(workers=4).affine_maps.ravel()
         array([-2.,  0.,  1.,  0.])
         """
-        ways: dict[str, Callable[[], NDArray[np.float64]]] = {
+        ways: dict[str, Callable[[], Any]] = {
             "affine_maps": lambda: packed_maps(self.network, self.packed, workers=workers),
             "volumes": lambda: comfort.volumes(self, workers=workers),
+            "neighbours": lambda: comfort.neighbours(self, workers=workers),
         }
         for name in columns:
             if name not in ways:
