@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tropicell._runtime.jit import kernel, lowest_bit
+from tropicell._runtime.jit import bit_count, kernel, lowest_bit
 from tropicell.certificate._flat import COVER_MORE, FilterNetwork
 from tropicell.certificate._kernels import (
     ERROR,
@@ -27,7 +27,6 @@ from tropicell.certificate._kernels import (
     behind,
     behind_all,
     bring_back,
-    doubtful,
     gather,
     go_to,
     is_inside,
@@ -37,6 +36,7 @@ from tropicell.certificate._kernels import (
 from tropicell.certificate._signs import (
     INFINITY,
     FineSigns,
+    few_sources,
     fine_sign,
     meet,
     surely_positive,
@@ -102,7 +102,13 @@ class FacetTable(NamedTuple):
     vertex_errors: NDArray[np.float64]  # of the coordinates of a vertex
     edge_errors: NDArray[np.float64]  # of the coordinates of its edges
     ends: NDArray[np.int64]  # of each edge: the basis where it ends, or -2 minus its number
-    table: NDArray[np.float64]  # a matrix and its inverse
+    columns: NDArray[np.float64]  # homogeneous: all vertices, then all edges to infinity
+    shares: NDArray[np.float64]  # of each column: a bound on the errors of its coordinates
+    wholes: NDArray[np.float64]  # of each column: its size
+    heights: NDArray[np.float64]  # parts of the values of an inequality at all columns
+    doubts: NDArray[np.bool_]  # of each column: whether an inequality may not be positive there
+    table: NDArray[np.float64]  # a matrix, then its inverse
+    swaps: NDArray[np.int64]  # rows that were swapped on the way
     edge: NDArray[np.float64]
     point: NDArray[np.float64]
     witness: NDArray[np.float64]
@@ -134,7 +140,13 @@ def new_polytope(flat: FilterNetwork, words: int, fine: FineSigns) -> FacetTable
         np.zeros(_MOST_VERTICES),
         np.zeros(_MOST_VERTICES),
         np.zeros((_MOST_VERTICES, d), np.int64),
-        np.zeros((d, 2 * d)),
+        np.zeros((d + 1, 2 * _MOST_VERTICES)),
+        np.zeros(2 * _MOST_VERTICES),
+        np.zeros(2 * _MOST_VERTICES),
+        np.zeros(2 * _MOST_VERTICES),
+        np.zeros(2 * _MOST_VERTICES, np.bool_),
+        np.zeros((d, d)),
+        np.zeros(d, np.int64),
         np.zeros(d),
         np.zeros(d),
         np.zeros(d),
@@ -173,8 +185,8 @@ def _near_facets(facets, count, vertex, near):  # pragma: no cover - compiled
 
 
 @kernel(sums="fused", inner=True)
-def _invert(facets, basis, table, least):  # pragma: no cover - compiled
-    """The inverse of the matrix of a basis, on the right half of a table (Gauss and Jordan).
+def _invert(facets, basis, table, swaps, least):  # pragma: no cover - compiled
+    """Write the inverse of the matrix of a basis to a table (Gauss and Jordan, in place).
 
     False if a pivot is not larger than `least`.
     """
@@ -182,24 +194,32 @@ def _invert(facets, basis, table, least):  # pragma: no cover - compiled
     for i in range(d):
         for j in range(d):
             table[i, j] = facets[basis[i], j]
-            table[i, d + j] = 1.0 if i == j else 0.0
     for column in range(d):
-        pivot = column
+        pivot, largest = column, abs(table[column, column])
         for i in range(column + 1, d):
-            if abs(table[i, column]) > abs(table[pivot, column]):
-                pivot = i
-        if not abs(table[pivot, column]) > least:
+            if abs(table[i, column]) > largest:
+                pivot, largest = i, abs(table[i, column])
+        if not largest > least:
             return False
-        for j in range(2 * d):
-            table[pivot, j], table[column, j] = table[column, j], table[pivot, j]
-        scale = table[column, column]
-        for j in range(2 * d):
-            table[column, j] /= scale
+        swaps[column] = pivot
+        if pivot != column:
+            for j in range(d):
+                table[pivot, j], table[column, j] = table[column, j], table[pivot, j]
+        scale = 1.0 / table[column, column]
+        table[column, column] = 1.0
+        for j in range(d):
+            table[column, j] *= scale
         for i in range(d):
-            factor = table[i, column]
-            if i != column and factor != 0.0:
-                for j in range(2 * d):
+            if i != column:
+                factor = table[i, column]
+                table[i, column] = 0.0
+                for j in range(d):
                     table[i, j] -= factor * table[column, j]
+    for column in range(d - 1, -1, -1):
+        pivot = swaps[column]
+        if pivot != column:
+            for i in range(d):
+                table[i, pivot], table[i, column] = table[i, column], table[i, pivot]
     return True
 
 
@@ -218,12 +238,12 @@ def _prove_vertex(facets, basis, table, vertex, rounding):  # pragma: no cover -
     for i in range(d):
         row = 0.0
         for j in range(d):
-            row += abs(table[i, d + j])
+            row += abs(table[i, j])
         total += row
         largest = max(largest, row)
         vertex[i] = 0.0
         for j in range(d):
-            vertex[i] -= table[i, d + j] * facets[basis[j], OFFSET]
+            vertex[i] -= table[i, j] * facets[basis[j], OFFSET]
     size = 1.0
     for i in range(d):
         size += abs(vertex[i])
@@ -235,7 +255,7 @@ def _prove_vertex(facets, basis, table, vertex, rounding):  # pragma: no cover -
         for j in range(d):
             entry = -1.0 if i == j else 0.0
             for k in range(d):
-                entry += facet[k] * table[k, d + j]
+                entry += facet[k] * table[k, j]
             row += abs(entry)
         value = facet[OFFSET]
         for j in range(d):
@@ -273,7 +293,7 @@ def _is_chosen(facets, near, count, chosen, table):  # pragma: no cover - compil
 
     If facet 0 is moved outwards by much more than facet 1, that one by much more than facet 2 and
     so on, the vertex splits into vertices of d facets each; these are the parts. The inverse of
-    the matrix of the d facets is on the right half of the table.
+    the matrix of the d facets is in the table.
     """
     d = len(chosen)
     for n in range(count):
@@ -288,7 +308,7 @@ def _is_chosen(facets, near, count, chosen, table):  # pragma: no cover - compil
                 break
             factor = 0.0
             for j in range(d):
-                factor += facets[k, j] * table[j, d + i]
+                factor += facets[k, j] * table[j, i]
             if abs(factor) > _NOTHING:
                 if factor > 0.0:
                     return False
@@ -318,7 +338,7 @@ def _add_basis(flat, room, basis, found):  # pragma: no cover - compiled
     for i in range(d):
         room.bases[found, i] = basis[i]
         for j in range(d):
-            room.inverses[found, i, j] = room.table[i, d + j]
+            room.inverses[found, i, j] = room.table[i, j]
     return found + 1
 
 
@@ -347,7 +367,7 @@ def _bases_at(flat, room, count, found):  # pragma: no cover - compiled
     while True:
         for i in range(d):
             chosen[i] = near[int(picks[i])]
-        if _invert(room.facets, chosen, room.table, least) and (
+        if _invert(room.facets, chosen, room.table, room.swaps, least) and (
             count == d or _is_chosen(room.facets, near, count, chosen, room.table)
         ):
             found = _add_basis(flat, room, chosen, found)
@@ -366,19 +386,24 @@ def _bases_at(flat, room, count, found):  # pragma: no cover - compiled
 
 
 @kernel(inner=True)
+def _name_vertex(room, v, slot):  # pragma: no cover - compiled
+    """Say which rows meet in a vertex, or with a slot at the end of one of its edges."""
+    for i in range(room.bases.shape[1]):
+        room.fine.places[i] = room.places[room.bases[v, i]]
+    if slot >= 0:
+        room.fine.places[slot] = INFINITY
+
+
+@kernel(inner=True)
 def _go_to_vertex(flat, state, room, v, slot):  # pragma: no cover - compiled
     """Work out a vertex, or with a slot one of its edges, in twice the digits; False in doubt."""
-    fine, d = room.fine, room.bases.shape[1]
+    fine = room.fine
     if not fine.usable[0]:
         return False
-    for i in range(d):
-        fine.places[i] = room.places[room.bases[v, i]]
-    reference = INFINITY
-    if slot >= 0:
-        reference = fine.places[slot]
-        fine.places[slot] = INFINITY
+    _name_vertex(room, v, slot)
     meet(flat, state, fine)
     # Its weight is positive; along an edge the facet that is left grows.
+    reference = room.places[room.bases[v, slot]] if slot >= 0 else INFINITY
     sign = fine_sign(flat, state, fine, reference)
     if sign == -1:
         turn(fine)
@@ -386,31 +411,34 @@ def _go_to_vertex(flat, state, room, v, slot):  # pragma: no cover - compiled
 
 
 @kernel(inner=True)
-def _touches(  # pragma: no cover - compiled
-    flat, state, room, point, offset, share, whole, v, slot, column
-):
+def _touches(flat, state, room, v, slot, column):  # pragma: no cover - compiled
     """Whether no inequality but the facets is negative at a vertex, or along an edge.
 
     Those that are 0 there are noted in a column of ``room.zeros``.
     """
-    found, d, ready = state.inequalities, len(point), False
-    touched, touch = room.touched, room.touch
+    found, d, ready = state.inequalities, room.bases.shape[1], False
+    touched, touch, points = room.touched, room.touch, room.columns
+    share, whole = room.shares[column], room.wholes[column]
+    _name_vertex(room, v, slot)
     for layer in range(len(found.begins)):
+        looked, all_zero = False, False
         for place in range(found.begins[layer], found.ends[layer]):
-            value = found.rows[d, place] * offset
-            for i in range(d):
-                value += found.rows[i, place] * point[i]
+            value = 0.0
+            for i in range(d + 1):
+                value += found.rows[i, place] * points[i, column]
             if value > found.sizes[place] * share + found.bounds[place] * whole:
                 continue
-            if not ready:
-                if not _go_to_vertex(flat, state, room, v, slot):
+            if not looked:
+                looked, all_zero = True, few_sources(flat, state, room.fine, layer)
+            if not all_zero:
+                if not ready and not _go_to_vertex(flat, state, room, v, slot):
                     return False
                 ready = True
-            sign = fine_sign(flat, state, room.fine, place)
-            if sign == 1:
-                continue
-            if sign != 0:
-                return False
+                sign = fine_sign(flat, state, room.fine, place)
+                if sign == 1:
+                    continue
+                if sign != 0:
+                    return False
             t = touch[place]
             if t < 0:
                 t = touched[0]
@@ -423,24 +451,142 @@ def _touches(  # pragma: no cover - compiled
 
 @kernel(inner=True)
 def _end_of_edge(flat, state, room, count, v, slot):  # pragma: no cover - compiled
-    """The basis where an edge ends; -1 if it goes to infinity, -2 if in doubt."""
+    """The basis where an edge ends, if twice the digits of float64 say so; -2 if in doubt."""
     facet = room.bases[v, slot]
     key = room.masks[v] ^ (np.uint64(1) << np.uint64(facet))
-    any_other = False
+    if not _go_to_vertex(flat, state, room, v, slot):
+        return -2
     for other in range(count):
         if other != v and room.masks[other] & key == key:
-            new = lowest_bit(room.masks[other] ^ key)
-            if new == facet:
+            new = room.places[lowest_bit(room.masks[other] ^ key)]
+            if fine_sign(flat, state, room.fine, new) == -1:
+                return other
+    return -2
+
+
+@kernel(inner=True)
+def _join(flat, room, v, other, both):  # pragma: no cover - compiled
+    """Let an edge of one basis end at another one, and the other way round, if it surely does.
+
+    `both` has the two facets that only one of them has. With f and g these, and f · r = 1 along
+    the edge r of the first one: if g · r < 0, then r / (g · r) is the edge of the second one, and f
+    falls along it. So one sign proves both ends. Where it is in doubt, that is noted as -2.
+    """
+    d, edge, ends = room.bases.shape[1], room.edge, room.ends
+    mine, its = both & room.masks[v], both & room.masks[other]
+    # Facets of a basis are in order.
+    slot = bit_count(room.masks[v] & (mine - np.uint64(1)))
+    back = bit_count(room.masks[other] & (its - np.uint64(1)))
+    for i in range(d):
+        edge[i] = room.inverses[v, i, slot]
+    if _turns_away(room.facets[lowest_bit(its)], edge, room.edge_errors[v], flat.rounding):
+        ends[v, slot], ends[other, back] = other, v
+    else:
+        ends[v, slot] = ends[v, slot] if ends[v, slot] >= 0 else -2
+        ends[other, back] = ends[other, back] if ends[other, back] >= 0 else -2
+
+
+@kernel(inner=True)
+def _find_ends(flat, state, room, count):  # pragma: no cover - compiled
+    """Find where edges end; how many of them go to infinity, -1 if in doubt."""
+    d, masks, ends, rays = room.bases.shape[1], room.masks, room.ends, 0
+    for v in range(count):
+        for slot in range(d):
+            ends[v, slot] = -1
+    for v in range(count):
+        for other in range(v):
+            both = masks[v] ^ masks[other]
+            if bit_count(both) == 2:
+                _join(flat, room, v, other, both)
+    for v in range(count):
+        for slot in range(d):
+            if ends[v, slot] == -2:
+                ends[v, slot] = _end_of_edge(flat, state, room, count, v, slot)
+                if ends[v, slot] == -2:
+                    return -1
+            elif ends[v, slot] == -1:
+                if rays == _MOST_VERTICES:
+                    return -1
+                ends[v, slot] = -2 - rays
+                rays += 1
+    return rays
+
+
+@kernel(sums="fused", inner=True)
+def _write_columns(room, count):  # pragma: no cover - compiled
+    """Write all vertices and edges to infinity to ``room.columns``, with their sizes and errors."""
+    d, columns = room.bases.shape[1], room.columns
+    for v in range(count):
+        error, size = room.vertex_errors[v], 1.0
+        for i in range(d):
+            columns[i, v] = room.vertices[v, i]
+            size += abs(room.vertices[v, i])
+        columns[d, v] = 1.0
+        room.shares[v], room.wholes[v] = error, COVER_MORE * (size + d * error)
+        error = room.edge_errors[v]
+        for slot in range(d):
+            if room.ends[v, slot] >= 0:
                 continue
-            any_other = True
-            if _turns_away(room.facets[new], room.edge, room.edge_errors[v], flat.rounding):
-                return other
-            if (
-                _go_to_vertex(flat, state, room, v, slot)
-                and fine_sign(flat, state, room.fine, room.places[new]) == -1
-            ):
-                return other
-    return -2 if any_other else -1
+            column, size = count - 2 - room.ends[v, slot], 0.0
+            for i in range(d):
+                columns[i, column] = room.inverses[v, i, slot]
+                size += abs(room.inverses[v, i, slot])
+            columns[d, column] = 0.0
+            room.shares[column], room.wholes[column] = error, COVER_MORE * (size + d * error)
+
+
+@kernel(sums="fused", inner=True)
+def _heights(found, room, place, count):  # pragma: no cover - compiled
+    """Write the values of an inequality at so many columns, but for its first four coefficients."""
+    heights, rows = room.heights[:count], found.rows
+    a, x = rows[4, place], room.columns[4, :count]
+    for v in range(count):
+        heights[v] = a * x[v]
+    for i in range(5, len(rows)):
+        a, x = rows[i, place], room.columns[i, :count]
+        for v in range(count):
+            heights[v] += a * x[v]
+
+
+@kernel(sums="fused", inner=True)
+def _doubts_of(found, room, place, count):  # pragma: no cover - compiled
+    """At how many columns an inequality is not surely positive; as `doubtful`, for all at once."""
+    rows, points = found.rows, room.columns
+    a, b, c, e = rows[0, place], rows[1, place], rows[2, place], rows[3, place]
+    p, q, r, s = points[0, :count], points[1, :count], points[2, :count], points[3, :count]
+    shares, wholes, heights = room.shares[:count], room.wholes[:count], room.heights[:count]
+    size, bound, doubts = found.sizes[place], found.bounds[place], 0
+    if len(rows) == 4:
+        for v in range(count):
+            value = a * p[v] + b * q[v] + c * r[v] + e * s[v]
+            doubts += 0 if value > size * shares[v] + bound * wholes[v] else 1
+        return doubts
+    _heights(found, room, place, count)
+    for v in range(count):
+        value = a * p[v] + b * q[v] + c * r[v] + e * s[v] + heights[v]
+        doubts += 0 if value > size * shares[v] + bound * wholes[v] else 1
+    return doubts
+
+
+@kernel(sums="fused", inner=True)
+def _find_doubts(found, room, count):  # pragma: no cover - compiled
+    """Note the columns where an inequality is not surely positive; whether there are any."""
+    points, any_doubt = room.columns, False
+    for v in range(count):
+        room.doubts[v] = False
+    for layer in range(len(found.begins)):
+        for place in range(found.begins[layer], found.ends[layer]):
+            # Facets are set aside, with bounds of minus infinity.
+            if found.bounds[place] < 0.0 or _doubts_of(found, room, place, count) == 0:
+                continue
+            any_doubt = True
+            for v in range(count):
+                value = 0.0
+                for i in range(len(found.rows)):
+                    value += found.rows[i, place] * points[i, v]
+                slack = found.sizes[place] * room.shares[v] + found.bounds[place] * room.wholes[v]
+                room.doubts[v] = room.doubts[v] or not value > slack
+    return any_doubt
 
 
 @kernel(inner=True)
@@ -462,51 +608,51 @@ def _find_central(flat, state, room, count):  # pragma: no cover - compiled
 
 
 @kernel(inner=True)
-def _is_closed(flat, state, room, count):  # pragma: no cover - compiled
-    """Whether no edge leads nowhere and no inequality cuts something off; tests made, 0 if not."""
-    vertices, edge, d = room.vertices, room.edge, room.bases.shape[1]
-    for t in range(room.touched[0]):
-        room.touch[room.touched[1 + t]] = -1
-    room.touched[0] = 0
-    tests, rays, center = 0, 0, -1
+def _none_is_cut_off(flat, state, room, count):  # pragma: no cover - compiled
+    """Whether no inequality is negative at the columns where ``room.doubts`` says that one may be.
+
+    Those that are 0 there are noted in ``room.zeros``.
+    """
+    center = -1
     for v in range(count):
-        error, edge_error = room.vertex_errors[v], room.edge_errors[v]
-        whole = COVER_MORE * (_sum(vertices[v]) + 1.0 + d * error)
-        tests += 1
         is_center = room.masks[v] & room.central[0] == room.masks[v]
         if is_center and center >= 0:  # the same point: the origin
             for t in range(room.touched[0]):
                 room.zeros[t, v] = room.zeros[t, center]
-        elif doubtful(state.inequalities, vertices[v], 1.0, error, whole) > 0 and not _touches(
-            flat, state, room, vertices[v], 1.0, error, whole, v, -1, v
-        ):
-            return 0
+        elif room.doubts[v] and not _touches(flat, state, room, v, -1, v):
+            return False
         if is_center and center < 0:
             center = v
-        for slot in range(d):
-            for i in range(d):
-                edge[i] = room.inverses[v, i, slot]
-            end = _end_of_edge(flat, state, room, count, v, slot)
-            if end == -2:
-                return 0
-            room.ends[v, slot] = end
-            if end >= 0:
-                continue
-            room.ends[v, slot] = -2 - rays
-            if rays == _MOST_VERTICES:
-                return 0
-            whole = COVER_MORE * (_sum(edge) + d * edge_error)
-            tests += 1
-            if doubtful(state.inequalities, edge, 0.0, edge_error, whole) > 0 and not _touches(
-                flat, state, room, edge, 0.0, edge_error, whole, v, slot, _MOST_VERTICES + rays
+        for slot in range(room.bases.shape[1]):
+            column = count - 2 - room.ends[v, slot]
+            to_infinity = room.ends[v, slot] < 0
+            if (
+                to_infinity
+                and room.doubts[column]
+                and not _touches(flat, state, room, v, slot, column)
             ):
-                return 0
-            rays += 1
+                return False
+    return True
+
+
+@kernel(inner=True)
+def _is_closed(flat, state, room, count):  # pragma: no cover - compiled
+    """Whether no edge leads nowhere and no inequality cuts something off; tests made, 0 if not."""
+    for t in range(room.touched[0]):
+        room.touch[room.touched[1 + t]] = -1
+    room.touched[0] = 0
+    rays = _find_ends(flat, state, room, count)
+    if rays < 0:
+        return 0
+    tests = count + rays
+    _write_columns(room, count)
+    if not _find_doubts(state.inequalities, room, tests):
+        return tests
+    if not _none_is_cut_off(flat, state, room, count):
+        return 0
     for t in range(room.touched[0]):
         everywhere = True
-        for column in range(count):
-            everywhere = everywhere and room.zeros[t, column]
-        for column in range(_MOST_VERTICES, _MOST_VERTICES + rays):
+        for column in range(tests):
             everywhere = everywhere and room.zeros[t, column]
         place = room.touched[1 + t]
         if everywhere and place >= len(flat.domain):
@@ -588,7 +734,7 @@ def _is_on_facet(room, count, k, t):  # pragma: no cover - compiled
             return False
         for slot in range(d):
             end = room.ends[v, slot]
-            if room.bases[v, slot] != k and end < 0 and not room.zeros[t, _MOST_VERTICES - 2 - end]:
+            if room.bases[v, slot] != k and end < 0 and not room.zeros[t, count - 2 - end]:
                 return False
     return True
 

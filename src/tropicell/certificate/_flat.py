@@ -84,6 +84,8 @@ class FilterNetwork(NamedTuple):
         Powers of two of which all coefficients of a layer's rows are multiples; 0 if not known.
     rounding : float
         Relative rounding error of a row's value at a point.
+    homogeneous : bool
+        Whether there are no biases and no intercepts, and all breakpoints are at 0.
     """
 
     starts: IntArray
@@ -109,6 +111,7 @@ class FilterNetwork(NamedTuple):
     domain_lines: int
     finest: FloatArray
     rounding: float
+    homogeneous: bool
 
 
 class WholeNumbers(NamedTuple):
@@ -190,6 +193,7 @@ def filter_network(network: Network, domain: Domain, scale: FloatArray) -> Filte
         domain_lines=len(b),
         finest=np.zeros(network.depth + 1),
         rounding=max(_ROUNDINGS, network.n_inputs + _ROUNDINGS - 16) * ROUND,
+        homogeneous=all(map(_is_homogeneous, network.layers)),
     )
 
 
@@ -471,6 +475,13 @@ def _intercepts_are_known(activation: Any) -> bool:
 def _is_unit(activation: Any) -> bool:
     slopes = activation.slopes
     return bool(((slopes == 0) | (slopes == 1)).all() and not activation.intercepts.any())
+
+
+def _is_homogeneous(layer: Any) -> bool:
+    """Whether a layer has no bias and no intercepts, and all its breakpoints are at 0."""
+    breakpoints, intercepts = layer.activation.breakpoints, layer.activation.intercepts
+    at_zero = (breakpoints == 0.0) | (breakpoints == np.inf)
+    return bool(at_zero.all() and not intercepts.any() and not layer.affine.bias.any())
 
 
 def _twins(network: Network, first: int, counts: NDArray[np.intp]) -> IntArray:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tropicell._runtime.jit import kernel
-from tropicell.certificate._flat import FilterNetwork, WholeNumbers
+from tropicell.certificate._flat import SOURCE, FilterNetwork, WholeNumbers
 from tropicell.geometry._double import exact_product, exact_sum
 from tropicell.geometry.rounding import INFLATE, ROUND
 from tropicell.network._residues import (
@@ -281,6 +281,70 @@ def surely_positive(flat, state, fine, place, point):  # pragma: no cover - comp
         corner[_LOW, c] = corner[_BOUND, c] = 0.0
         _add_product(minors, 0, fine.rows[:, d], c, corner, c, 1.0)
     return minors[_HIGH, 0] > minors[_BOUND, 0] + 2.0 * ROUND * abs(minors[_HIGH, 0])
+
+
+# --- no digits ------------------------------------------------------------------------------------
+
+
+@kernel(inner=True)
+def few_sources(flat, state, fine, layer):  # pragma: no cover - compiled
+    """Whether all rows of a layer are surely 0 where the first d of ``fine.places`` meet.
+
+    docs/certificate-proof.md, "Few sources": they are combinations of the rows of the neurons that
+    are on in the layers that it reads, and of (0, …, 0, 1) unless nothing has an offset. If as many
+    of those that meet are such combinations as there are of these, they span them all. The same
+    with what a layer below reads, if all between is made of it.
+    """
+    d, low = flat.inputs.shape[1] - 1, layer
+    while low > 1:  # layer 1 reads the input
+        first, last = flat.term_starts[low - 1], flat.term_starts[low]
+        rank = 0 if flat.homogeneous else 1
+        for term in range(first, last):
+            source = flat.terms[term, SOURCE]
+            if source == 0:
+                return False
+            for i in range(flat.starts[source], flat.starts[source + 1]):
+                rank += _is_on(flat, state, i - flat.starts[1])
+        if rank <= d:
+            for i in range(d):
+                rank -= _is_made_of(flat, state, fine.places[i], low, layer)
+            if rank <= 0:
+                return True
+        for term in range(first, last):
+            source = flat.terms[term, SOURCE]
+            if source != low - 1 and not _reads(flat, low - 1, source):
+                return False
+        low -= 1
+    return False
+
+
+@kernel(inner=True)
+def _is_on(flat, state, neuron):  # pragma: no cover - compiled
+    """Whether a neuron's output is not constant, as far as its piece says."""
+    return flat.slopes[neuron, state.pattern[neuron]] != 0.0
+
+
+@kernel(inner=True)
+def _reads(flat, layer, source):  # pragma: no cover - compiled
+    """Whether a layer is among the sources of another one."""
+    found = False
+    for term in range(flat.term_starts[layer - 1], flat.term_starts[layer]):
+        found = found or flat.terms[term, SOURCE] == source
+    return found
+
+
+@kernel(inner=True)
+def _is_made_of(flat, state, place, low, layer):  # pragma: no cover - compiled
+    """Whether an inequality's row is a combination of what layer `low` reads: see `few_sources`."""
+    if place < 0:
+        return not flat.homogeneous  # the row (0, …, 0, 1)
+    if place < len(flat.domain):
+        return False
+    neuron = flat.neurons[state.inequalities.lines[place]]
+    at = flat.layers[neuron]
+    if at >= low:
+        return at <= layer
+    return _reads(flat, low, at) and _is_on(flat, state, neuron)
 
 
 # --- all digits -----------------------------------------------------------------------------------
