@@ -36,8 +36,9 @@ from tropicell.certificate._kernels import (
 from tropicell.certificate._signs import (
     INFINITY,
     FineSigns,
-    few_sources,
+    find_spans,
     fine_sign,
+    is_spanned,
     meet,
     surely_positive,
     turn,
@@ -228,6 +229,7 @@ def _prove_vertex(facets, basis, table, vertex, rounding):  # pragma: no cover -
     """The vertex of a basis, and error bounds.
 
     Returns the largest error of a coordinate of the vertex, and of the inverse; inf if in doubt.
+    Then whether the rounding of the inverse itself is no more than a small part of that.
     With X the computed inverse and B the exact matrix, R = 1 - B X: if its row sums are below 1/4,
     B is regular, and its inverse, X (1 - R)^-1, differs from X by little (docs/certificates.md, "In
     more dimensions").
@@ -247,24 +249,27 @@ def _prove_vertex(facets, basis, table, vertex, rounding):  # pragma: no cover -
     size = 1.0
     for i in range(d):
         size += abs(vertex[i])
-    rest, residual = 0.0, 0.0
+    rest, residual, all_rests, sharp = 0.0, 0.0, 0.0, True
     for i in range(d):
         facet = facets[basis[i]]
         slack = facet[ERROR] + rounding
-        row = slack * total
+        row = 0.0
         for j in range(d):
             entry = -1.0 if i == j else 0.0
             for k in range(d):
                 entry += facet[k] * table[k, j]
             row += abs(entry)
+        sharp = sharp and row <= slack * total
+        row += slack * total
+        all_rests += row  # which is not a number if one of them is none
         value = facet[OFFSET]
         for j in range(d):
             value += facet[j] * vertex[j]
         rest, residual = max(rest, row), max(residual, abs(value) + slack * size)
-    if not (rest < _LARGEST_REST and largest < _LARGEST_INVERSE):
-        return np.inf, np.inf
+    if not (rest < _LARGEST_REST and largest < _LARGEST_INVERSE and all_rests < np.inf):
+        return np.inf, np.inf, False
     error = COVER_MORE * largest * residual / (1.0 - rest)
-    return error, COVER_MORE * largest * rest / (1.0 - rest)
+    return error, COVER_MORE * largest * rest / (1.0 - rest), sharp
 
 
 @kernel(sums="fused", inner=True)
@@ -288,101 +293,163 @@ def _turns_away(facet, edge, error, rounding):  # pragma: no cover - compiled
 
 
 @kernel(sums="fused", inner=True)
-def _is_chosen(facets, near, count, chosen, table):  # pragma: no cover - compiled
-    """Whether d of the facets near a vertex are a part of their cone.
-
-    If facet 0 is moved outwards by much more than facet 1, that one by much more than facet 2 and
-    so on, the vertex splits into vertices of d facets each; these are the parts. The inverse of
-    the matrix of the d facets is in the table.
-    """
-    d = len(chosen)
-    for n in range(count):
-        k = near[n]
-        among = False
-        for i in range(d):
-            among = among or chosen[i] == k
-        if among:
-            continue
-        for i in range(d):
-            if k < chosen[i]:
-                break
-            factor = 0.0
-            for j in range(d):
-                factor += facets[k, j] * table[j, i]
-            if abs(factor) > _NOTHING:
-                if factor > 0.0:
-                    return False
-                break
-    return True
+def _exchange(room, v, mask):  # pragma: no cover - compiled
+    """Write the inverse for a basis that differs in one facet from basis v to ``room.table``."""
+    d, table, inverse, products = room.bases.shape[1], room.table, room.inverses[v], room.edge
+    both = room.masks[v] ^ mask
+    slot = bit_count(room.masks[v] & ((both & room.masks[v]) - np.uint64(1)))
+    new = lowest_bit(both & mask)
+    for i in range(d):
+        products[i] = 0.0
+        for j in range(d):
+            products[i] += room.facets[new, j] * inverse[j, i]
+    scale = 1.0 / products[slot]
+    for i in range(d):
+        facet = new if i == slot else room.bases[v, i]
+        to = bit_count(mask & ((np.uint64(1) << np.uint64(facet)) - np.uint64(1)))
+        factor = products[i] * scale
+        for j in range(d):
+            along = inverse[j, slot]
+            table[j, to] = along * scale if i == slot else inverse[j, i] - factor * along
 
 
 @kernel(sums="fused", inner=True)
-def _add_basis(flat, room, basis, found):  # pragma: no cover - compiled
-    """Add a basis whose inverse is in the table, unless it is there; new number, -1 in doubt."""
-    d = len(basis)
-    mask = np.uint64(0)
-    for i in range(d):
-        mask |= np.uint64(1) << np.uint64(basis[i])
+def _add_basis(flat, room, mask, found):  # pragma: no cover - compiled
+    """Add a basis, its facets as bits, unless it is there; their new number, -1 if in doubt."""
+    d, nearby = room.bases.shape[1], -1
     for other in range(found):
-        if room.masks[other] == mask:
+        both = room.masks[other] ^ mask
+        if both == np.uint64(0):
             return found
+        if bit_count(both) == 2:
+            nearby = other
     if found == _MOST_VERTICES:
         return -1
-    error, edge_error = _prove_vertex(
-        room.facets, basis, room.table, room.vertices[found], flat.rounding
-    )
+    basis, vertex, rest = room.bases[found], room.vertices[found], mask
+    for i in range(d):
+        basis[i] = lowest_bit(rest)
+        rest &= rest - np.uint64(1)
+    sharp, error, edge_error = False, np.inf, np.inf
+    if nearby >= 0:
+        _exchange(room, nearby, mask)
+        error, edge_error, sharp = _prove_vertex(
+            room.facets, basis, room.table, vertex, flat.rounding
+        )
+    if not sharp:
+        if not _invert(room.facets, basis, room.table, room.swaps, 0.0):
+            return -1
+        error, edge_error, _ = _prove_vertex(room.facets, basis, room.table, vertex, flat.rounding)
     if not error < np.inf:
         return -1
     room.masks[found] = mask
     room.vertex_errors[found], room.edge_errors[found] = error, edge_error
     for i in range(d):
-        room.bases[found, i] = basis[i]
         for j in range(d):
             room.inverses[found, i, j] = room.table[i, j]
     return found + 1
 
 
 @kernel(sums="fused", inner=True)
-def _bases_at(flat, room, count, found):  # pragma: no cover - compiled
-    """Add the bases of the facets near a vertex; their new number, or -1 if in doubt."""
+def _last_basis(room, count):  # pragma: no cover - compiled
+    """The last d facets near a vertex that are independent, as bits; 0 if in doubt."""
     near, chosen, d = room.near, room.chosen, len(room.chosen)
-    if count < d:
-        return -1
-    sets = 1.0
-    for i in range(d):
-        sets *= (count - i) / (i + 1.0)
-    if sets > _MOST_SETS:
-        return -1
-    least = 0.0
-    if count > d:  # those that are dependent must be left out
-        least = np.inf
-        for n in range(count):
-            size = 0.0
-            for i in range(d):
-                size = max(size, abs(room.facets[near[n], i]))
-            least = min(least, _NOTHING * size)
-    picks = room.edge  # d numbers from 0 to count, as floats
+    least = np.inf
+    for n in range(count):
+        size = 0.0
+        for i in range(d):
+            size = max(size, abs(room.facets[near[n], i]))
+        least = min(least, _NOTHING * size)
+    picks = room.edge  # d numbers from 0 to count, as floats: places from the end
     for i in range(d):
         picks[i] = float(i)
-    while True:
+    for _ in range(_MOST_SETS):
+        mask = np.uint64(0)
         for i in range(d):
-            chosen[i] = near[int(picks[i])]
-        if _invert(room.facets, chosen, room.table, room.swaps, least) and (
-            count == d or _is_chosen(room.facets, near, count, chosen, room.table)
-        ):
-            found = _add_basis(flat, room, chosen, found)
-            if found < 0:
-                return -1
-        elif count == d:
-            return -1
+            chosen[i] = near[count - 1 - int(picks[i])]
+            mask |= np.uint64(1) << np.uint64(chosen[i])
+        if count == d or _invert(room.facets, chosen, room.table, room.swaps, least):
+            return mask
         i = d - 1
         while i >= 0 and picks[i] == float(count - d + i):
             i -= 1
         if i < 0:
-            return found
+            break
         picks[i] += 1.0
         for j in range(i + 1, d):
             picks[j] = picks[j - 1] + 1.0
+    return np.uint64(0)
+
+
+@kernel(sums="fused", inner=True)
+def _moved(room, v, facet, other):  # pragma: no cover - compiled
+    """By how much a facet is farther from basis v's vertex if another facet is moved outwards."""
+    if other == facet:
+        return 1.0
+    bit = np.uint64(1) << np.uint64(other)
+    if room.masks[v] & bit == np.uint64(0):
+        return 0.0
+    slot = bit_count(room.masks[v] & (bit - np.uint64(1)))
+    far = 0.0
+    for j in range(room.bases.shape[1]):
+        far -= room.facets[facet, j] * room.inverses[v, j, slot]
+    return far
+
+
+@kernel(sums="fused", inner=True)
+def _next_facet(room, count, v, slot):  # pragma: no cover - compiled
+    """The first of the facets near a vertex to be met along an edge of basis v; -1 if none.
+
+    They are moved outwards as `_bases_at` says.
+    """
+    near, best, steepest = room.near, -1, 0.0
+    for n in range(count):
+        facet = near[n]
+        if room.masks[v] >> np.uint64(facet) & np.uint64(1):
+            continue
+        fall = _moved(room, v, facet, room.bases[v, slot])
+        if not fall > _NOTHING:
+            continue
+        is_first = best < 0
+        for m in range(count):
+            if is_first:
+                break
+            mine = _moved(room, v, facet, near[m]) / fall
+            its = _moved(room, v, best, near[m]) / steepest
+            if abs(mine - its) > _NOTHING * (1.0 + abs(mine)):
+                is_first = mine < its
+                break
+        if is_first:
+            best, steepest = facet, fall
+    return best
+
+
+@kernel(sums="fused", inner=True)
+def _bases_at(flat, room, count, found):  # pragma: no cover - compiled
+    """Add the bases of the facets near a vertex; their new number, or -1 if in doubt.
+
+    If facet 0 is moved outwards by much more than facet 1, that one by much more than facet 2 and
+    so on, the vertex splits into vertices of d facets each, whose cones are the parts of the cone
+    of all. That of the last facets is one of them, and edges lead to the others.
+    """
+    d = len(room.chosen)
+    mask = _last_basis(room, count) if count >= d else np.uint64(0)
+    if mask == np.uint64(0):
+        return -1
+    v = found
+    found = _add_basis(flat, room, mask, found)
+    if count == d:
+        return found
+    while v < found:
+        for slot in range(d):
+            facet = _next_facet(room, count, v, slot)
+            if facet >= 0:
+                bits = np.uint64(1) << np.uint64(facet)
+                bits |= room.masks[v] ^ (np.uint64(1) << np.uint64(room.bases[v, slot]))
+                found = _add_basis(flat, room, bits, found)
+                if found < 0:
+                    return -1
+        v += 1
+    return found
 
 
 @kernel(inner=True)
@@ -420,17 +487,15 @@ def _touches(flat, state, room, v, slot, column):  # pragma: no cover - compiled
     touched, touch, points = room.touched, room.touch, room.columns
     share, whole = room.shares[column], room.wholes[column]
     _name_vertex(room, v, slot)
+    spans = find_spans(flat, state, room.fine)
     for layer in range(len(found.begins)):
-        looked, all_zero = False, False
         for place in range(found.begins[layer], found.ends[layer]):
             value = 0.0
             for i in range(d + 1):
                 value += found.rows[i, place] * points[i, column]
             if value > found.sizes[place] * share + found.bounds[place] * whole:
                 continue
-            if not looked:
-                looked, all_zero = True, few_sources(flat, state, room.fine, layer)
-            if not all_zero:
+            if not (spans and is_spanned(flat, state, room.fine, place)):
                 if not ready and not _go_to_vertex(flat, state, room, v, slot):
                     return False
                 ready = True
