@@ -8,6 +8,9 @@ the cones of the normals of all bases have no boundary but at infinity. If no ot
 negative where the facets of a basis meet, or along an edge to infinity, its normal is in one of
 these cones, and it follows from the facets there. What float64 leaves in doubt is decided by
 `tropicell.certificate._signs`. The argument and the bounds: docs/certificate-proof.md.
+
+What is called for each vertex or region is inlined: a call hands over all arrays of the tuples one
+by one, which are hundreds of numbers.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -423,7 +426,7 @@ def _next_facet(room, count, v, slot):  # pragma: no cover - compiled
     return best
 
 
-@kernel(sums="fused", inner=True)
+@kernel(sums="fused", inner=True, inlined=True)
 def _bases_at(flat, room, count, found):  # pragma: no cover - compiled
     """Add the bases of the facets near a vertex; their new number, or -1 if in doubt.
 
@@ -551,7 +554,7 @@ def _join(flat, room, v, other, both):  # pragma: no cover - compiled
         ends[other, back] = ends[other, back] if ends[other, back] >= 0 else -2
 
 
-@kernel(inner=True)
+@kernel(inner=True, inlined=True)
 def _find_ends(flat, state, room, count):  # pragma: no cover - compiled
     """Find where edges end; how many of them go to infinity, -1 if in doubt."""
     d, masks, ends, rays = room.bases.shape[1], room.masks, room.ends, 0
@@ -700,7 +703,7 @@ def _none_is_cut_off(flat, state, room, count):  # pragma: no cover - compiled
     return True
 
 
-@kernel(inner=True)
+@kernel(inner=True, inlined=True)
 def _is_closed(flat, state, room, count):  # pragma: no cover - compiled
     """Whether no edge leads nowhere and no inequality cuts something off; tests made, 0 if not."""
     for t in range(room.touched[0]):
@@ -831,7 +834,7 @@ def _behind_fine(flat, state, room, regions, region, lines, count, k):  # pragma
     )
 
 
-@kernel(inner=True)
+@kernel(inner=True, inlined=True)
 def _find_bases(flat, room, regions, region, count):  # pragma: no cover - compiled
     """Bases of a region with so many facets, from where its vertices may be; 0 if in doubt."""
     d = flat.inputs.shape[1] - 1
