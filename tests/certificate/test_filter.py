@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
+import flint
+import numba
 import numpy as np
 import pytest
 
@@ -19,7 +22,13 @@ from tropicell.certificate._flat import (
     new_state,
 )
 from tropicell.certificate._kernels import check_witnesses
-from tropicell.certificate._signs import INFINITY, _expansion
+from tropicell.certificate._signs import (
+    INFINITY,
+    _expansion,
+    find_spans,
+    fine_signs,
+    is_spanned,
+)
 from tropicell.network import activations
 from tropicell.network.domains import Domain
 from tropicell.regions.regions import Regions
@@ -148,6 +157,64 @@ def test_minors_are_expanded_with_the_right_signs(d: int) -> None:
     assert INFINITY < 0
 
 
+@numba.njit
+def claims_zero(flat: Any, state: Any, fine: Any, place: int) -> bool:
+    return find_spans(flat, state, fine) and is_spanned(flat, state, fine, place)
+
+
+def exact_row(flat: FilterNetwork, state: Any, place: int, rows: np.ndarray) -> list[flint.fmpq]:
+    """The row of an inequality, up to its sign; `rows` has the pre-activations of all neurons."""
+    if place == INFINITY:
+        row = [Fraction(0)] * (len(state.rows) - 1) + [Fraction(1)]
+    elif place < len(flat.domain):
+        row = [Fraction(float(x)) for x in flat.domain[place]]
+    else:
+        line = state.inequalities.lines[place]
+        neuron = flat.neurons[line]
+        t = flat.breakpoints[neuron, line - flat.first_lines[neuron]]
+        row = [*rows[neuron, :-1], rows[neuron, -1] - Fraction(float(t))]
+    return [flint.fmpq(x.numerator, x.denominator) for x in row]
+
+
+FEW = {
+    "narrow": chain(4, [6, 3, 3, 3], "generic"),
+    "narrow and residual": chain(4, [3, 3, 3, 3, 3], "generic", skips=True),
+    "unbiased": chain(4, [5, 4, 4], "unbiased"),
+    "any pieces": random_network(3, "generic", 3, 4, 4),
+}
+
+
+@pytest.mark.parametrize("name", FEW)
+def test_rows_that_few_sources_make_0_are_0(name: str) -> None:
+    network, rng = FEW[name], np.random.default_rng(0)
+    d = network.n_inputs
+    regions = enumerate_regions(network, Box(-2, 2), engine="cells")
+    flat = flat_of(network, regions.domain, np.ones(d))
+    fine = fine_signs(flat, *in_whole_numbers(flat, network))
+    state, proved = new_state(flat), np.zeros(len(regions), dtype=bool)
+    room, columns = np.zeros(d), columns_of(regions, np.ones(d))
+    found = state.inequalities
+    claims = 0
+    for i in rng.integers(len(regions), size=40).tolist():
+        check_witnesses(flat, state, room, columns, proved, i, i + 1)
+        exact = np.concatenate(exact_rows(network, regions.packed[i], np.ones(d)))
+        ranges = zip(found.begins, found.ends, strict=True)
+        places = [place for begin, end in ranges for place in range(begin, end)]
+        neurons = [place for place in places if place >= len(flat.domain)]
+        for _ in range(20):
+            chosen = rng.permutation([INFINITY, *neurons, *rng.choice(places, 2)])[:d]
+            if len(chosen) < d:
+                continue
+            fine.places[:d] = chosen
+            rows = [exact_row(flat, state, place, exact) for place in chosen.tolist()]
+            for place in places:
+                if claims_zero(flat, state, fine, place):
+                    claims += 1
+                    row = exact_row(flat, state, place, exact)
+                    assert flint.fmpq_mat([*rows, row]).det() == 0
+    assert claims > 100
+
+
 HARD = [
     (2, [12] * 12, "generic", Box(-2, 2)),
     (2, [8, 8, 8], "integer", Box(-3, 3)),
@@ -161,6 +228,8 @@ HARD = [
     (3, [6, 5], "twins", Box(-3, 3)),
     (3, [6, 5], "unbiased", Box(-3, 3)),
     (4, [5, 4], "unbiased", Box(-3, 3)),
+    (4, [4, 4, 3], "generic", WholeSpace()),
+    (5, [5, 4], "unbiased", Box(-3, 3)),
     (4, [5, 4], "tenths", Box(-3, 3)),
 ]
 

@@ -8,6 +8,9 @@ the cones of the normals of all bases have no boundary but at infinity. If no ot
 negative where the facets of a basis meet, or along an edge to infinity, its normal is in one of
 these cones, and it follows from the facets there. What float64 leaves in doubt is decided by
 `tropicell.certificate._signs`. The argument and the bounds: docs/certificate-proof.md.
+
+What is called for each vertex or region is inlined: a call hands over all arrays of the tuples one
+by one, which are hundreds of numbers.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -19,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tropicell._runtime.jit import kernel, lowest_bit
+from tropicell._runtime.jit import bit_count, kernel, lowest_bit
 from tropicell.certificate._flat import COVER_MORE, FilterNetwork
 from tropicell.certificate._kernels import (
     ERROR,
@@ -27,7 +30,6 @@ from tropicell.certificate._kernels import (
     behind,
     behind_all,
     bring_back,
-    doubtful,
     gather,
     go_to,
     is_inside,
@@ -37,7 +39,9 @@ from tropicell.certificate._kernels import (
 from tropicell.certificate._signs import (
     INFINITY,
     FineSigns,
+    find_spans,
     fine_sign,
+    is_spanned,
     meet,
     surely_positive,
     turn,
@@ -102,7 +106,13 @@ class FacetTable(NamedTuple):
     vertex_errors: NDArray[np.float64]  # of the coordinates of a vertex
     edge_errors: NDArray[np.float64]  # of the coordinates of its edges
     ends: NDArray[np.int64]  # of each edge: the basis where it ends, or -2 minus its number
-    table: NDArray[np.float64]  # a matrix and its inverse
+    columns: NDArray[np.float64]  # homogeneous: all vertices, then all edges to infinity
+    shares: NDArray[np.float64]  # of each column: a bound on the errors of its coordinates
+    wholes: NDArray[np.float64]  # of each column: its size
+    heights: NDArray[np.float64]  # parts of the values of an inequality at all columns
+    doubts: NDArray[np.bool_]  # of each column: whether an inequality may not be positive there
+    table: NDArray[np.float64]  # a matrix, then its inverse
+    swaps: NDArray[np.int64]  # rows that were swapped on the way
     edge: NDArray[np.float64]
     point: NDArray[np.float64]
     witness: NDArray[np.float64]
@@ -134,7 +144,13 @@ def new_polytope(flat: FilterNetwork, words: int, fine: FineSigns) -> FacetTable
         np.zeros(_MOST_VERTICES),
         np.zeros(_MOST_VERTICES),
         np.zeros((_MOST_VERTICES, d), np.int64),
-        np.zeros((d, 2 * d)),
+        np.zeros((d + 1, 2 * _MOST_VERTICES)),
+        np.zeros(2 * _MOST_VERTICES),
+        np.zeros(2 * _MOST_VERTICES),
+        np.zeros(2 * _MOST_VERTICES),
+        np.zeros(2 * _MOST_VERTICES, np.bool_),
+        np.zeros((d, d)),
+        np.zeros(d, np.int64),
         np.zeros(d),
         np.zeros(d),
         np.zeros(d),
@@ -173,8 +189,8 @@ def _near_facets(facets, count, vertex, near):  # pragma: no cover - compiled
 
 
 @kernel(sums="fused", inner=True)
-def _invert(facets, basis, table, least):  # pragma: no cover - compiled
-    """The inverse of the matrix of a basis, on the right half of a table (Gauss and Jordan).
+def _invert(facets, basis, table, swaps, least):  # pragma: no cover - compiled
+    """Write the inverse of the matrix of a basis to a table (Gauss and Jordan, in place).
 
     False if a pivot is not larger than `least`.
     """
@@ -182,24 +198,32 @@ def _invert(facets, basis, table, least):  # pragma: no cover - compiled
     for i in range(d):
         for j in range(d):
             table[i, j] = facets[basis[i], j]
-            table[i, d + j] = 1.0 if i == j else 0.0
     for column in range(d):
-        pivot = column
+        pivot, largest = column, abs(table[column, column])
         for i in range(column + 1, d):
-            if abs(table[i, column]) > abs(table[pivot, column]):
-                pivot = i
-        if not abs(table[pivot, column]) > least:
+            if abs(table[i, column]) > largest:
+                pivot, largest = i, abs(table[i, column])
+        if not largest > least:
             return False
-        for j in range(2 * d):
-            table[pivot, j], table[column, j] = table[column, j], table[pivot, j]
-        scale = table[column, column]
-        for j in range(2 * d):
-            table[column, j] /= scale
+        swaps[column] = pivot
+        if pivot != column:
+            for j in range(d):
+                table[pivot, j], table[column, j] = table[column, j], table[pivot, j]
+        scale = 1.0 / table[column, column]
+        table[column, column] = 1.0
+        for j in range(d):
+            table[column, j] *= scale
         for i in range(d):
-            factor = table[i, column]
-            if i != column and factor != 0.0:
-                for j in range(2 * d):
+            if i != column:
+                factor = table[i, column]
+                table[i, column] = 0.0
+                for j in range(d):
                     table[i, j] -= factor * table[column, j]
+    for column in range(d - 1, -1, -1):
+        pivot = swaps[column]
+        if pivot != column:
+            for i in range(d):
+                table[i, pivot], table[i, column] = table[i, column], table[i, pivot]
     return True
 
 
@@ -208,6 +232,7 @@ def _prove_vertex(facets, basis, table, vertex, rounding):  # pragma: no cover -
     """The vertex of a basis, and error bounds.
 
     Returns the largest error of a coordinate of the vertex, and of the inverse; inf if in doubt.
+    Then whether the rounding of the inverse itself is no more than a small part of that.
     With X the computed inverse and B the exact matrix, R = 1 - B X: if its row sums are below 1/4,
     B is regular, and its inverse, X (1 - R)^-1, differs from X by little (docs/certificates.md, "In
     more dimensions").
@@ -218,33 +243,36 @@ def _prove_vertex(facets, basis, table, vertex, rounding):  # pragma: no cover -
     for i in range(d):
         row = 0.0
         for j in range(d):
-            row += abs(table[i, d + j])
+            row += abs(table[i, j])
         total += row
         largest = max(largest, row)
         vertex[i] = 0.0
         for j in range(d):
-            vertex[i] -= table[i, d + j] * facets[basis[j], OFFSET]
+            vertex[i] -= table[i, j] * facets[basis[j], OFFSET]
     size = 1.0
     for i in range(d):
         size += abs(vertex[i])
-    rest, residual = 0.0, 0.0
+    rest, residual, all_rests, sharp = 0.0, 0.0, 0.0, True
     for i in range(d):
         facet = facets[basis[i]]
         slack = facet[ERROR] + rounding
-        row = slack * total
+        row = 0.0
         for j in range(d):
             entry = -1.0 if i == j else 0.0
             for k in range(d):
-                entry += facet[k] * table[k, d + j]
+                entry += facet[k] * table[k, j]
             row += abs(entry)
+        sharp = sharp and row <= slack * total
+        row += slack * total
+        all_rests += row  # which is not a number if one of them is none
         value = facet[OFFSET]
         for j in range(d):
             value += facet[j] * vertex[j]
         rest, residual = max(rest, row), max(residual, abs(value) + slack * size)
-    if not (rest < _LARGEST_REST and largest < _LARGEST_INVERSE):
-        return np.inf, np.inf
+    if not (rest < _LARGEST_REST and largest < _LARGEST_INVERSE and all_rests < np.inf):
+        return np.inf, np.inf, False
     error = COVER_MORE * largest * residual / (1.0 - rest)
-    return error, COVER_MORE * largest * rest / (1.0 - rest)
+    return error, COVER_MORE * largest * rest / (1.0 - rest), sharp
 
 
 @kernel(sums="fused", inner=True)
@@ -268,117 +296,184 @@ def _turns_away(facet, edge, error, rounding):  # pragma: no cover - compiled
 
 
 @kernel(sums="fused", inner=True)
-def _is_chosen(facets, near, count, chosen, table):  # pragma: no cover - compiled
-    """Whether d of the facets near a vertex are a part of their cone.
-
-    If facet 0 is moved outwards by much more than facet 1, that one by much more than facet 2 and
-    so on, the vertex splits into vertices of d facets each; these are the parts. The inverse of
-    the matrix of the d facets is on the right half of the table.
-    """
-    d = len(chosen)
-    for n in range(count):
-        k = near[n]
-        among = False
-        for i in range(d):
-            among = among or chosen[i] == k
-        if among:
-            continue
-        for i in range(d):
-            if k < chosen[i]:
-                break
-            factor = 0.0
-            for j in range(d):
-                factor += facets[k, j] * table[j, d + i]
-            if abs(factor) > _NOTHING:
-                if factor > 0.0:
-                    return False
-                break
-    return True
+def _exchange(room, v, mask):  # pragma: no cover - compiled
+    """Write the inverse for a basis that differs in one facet from basis v to ``room.table``."""
+    d, table, inverse, products = room.bases.shape[1], room.table, room.inverses[v], room.edge
+    both = room.masks[v] ^ mask
+    slot = bit_count(room.masks[v] & ((both & room.masks[v]) - np.uint64(1)))
+    new = lowest_bit(both & mask)
+    for i in range(d):
+        products[i] = 0.0
+        for j in range(d):
+            products[i] += room.facets[new, j] * inverse[j, i]
+    scale = 1.0 / products[slot]
+    for i in range(d):
+        facet = new if i == slot else room.bases[v, i]
+        to = bit_count(mask & ((np.uint64(1) << np.uint64(facet)) - np.uint64(1)))
+        factor = products[i] * scale
+        for j in range(d):
+            along = inverse[j, slot]
+            table[j, to] = along * scale if i == slot else inverse[j, i] - factor * along
 
 
 @kernel(sums="fused", inner=True)
-def _add_basis(flat, room, basis, found):  # pragma: no cover - compiled
-    """Add a basis whose inverse is in the table, unless it is there; new number, -1 in doubt."""
-    d = len(basis)
-    mask = np.uint64(0)
-    for i in range(d):
-        mask |= np.uint64(1) << np.uint64(basis[i])
+def _add_basis(flat, room, mask, found):  # pragma: no cover - compiled
+    """Add a basis, its facets as bits, unless it is there; their new number, -1 if in doubt."""
+    d, nearby = room.bases.shape[1], -1
     for other in range(found):
-        if room.masks[other] == mask:
+        both = room.masks[other] ^ mask
+        if both == np.uint64(0):
             return found
+        if bit_count(both) == 2:
+            nearby = other
     if found == _MOST_VERTICES:
         return -1
-    error, edge_error = _prove_vertex(
-        room.facets, basis, room.table, room.vertices[found], flat.rounding
-    )
+    basis, vertex, rest = room.bases[found], room.vertices[found], mask
+    for i in range(d):
+        basis[i] = lowest_bit(rest)
+        rest &= rest - np.uint64(1)
+    sharp, error, edge_error = False, np.inf, np.inf
+    if nearby >= 0:
+        _exchange(room, nearby, mask)
+        error, edge_error, sharp = _prove_vertex(
+            room.facets, basis, room.table, vertex, flat.rounding
+        )
+    if not sharp:
+        if not _invert(room.facets, basis, room.table, room.swaps, 0.0):
+            return -1
+        error, edge_error, _ = _prove_vertex(room.facets, basis, room.table, vertex, flat.rounding)
     if not error < np.inf:
         return -1
     room.masks[found] = mask
     room.vertex_errors[found], room.edge_errors[found] = error, edge_error
     for i in range(d):
-        room.bases[found, i] = basis[i]
         for j in range(d):
-            room.inverses[found, i, j] = room.table[i, d + j]
+            room.inverses[found, i, j] = room.table[i, j]
     return found + 1
 
 
 @kernel(sums="fused", inner=True)
-def _bases_at(flat, room, count, found):  # pragma: no cover - compiled
-    """Add the bases of the facets near a vertex; their new number, or -1 if in doubt."""
+def _last_basis(room, count):  # pragma: no cover - compiled
+    """The last d facets near a vertex that are independent, as bits; 0 if in doubt."""
     near, chosen, d = room.near, room.chosen, len(room.chosen)
-    if count < d:
-        return -1
-    sets = 1.0
-    for i in range(d):
-        sets *= (count - i) / (i + 1.0)
-    if sets > _MOST_SETS:
-        return -1
-    least = 0.0
-    if count > d:  # those that are dependent must be left out
-        least = np.inf
-        for n in range(count):
-            size = 0.0
-            for i in range(d):
-                size = max(size, abs(room.facets[near[n], i]))
-            least = min(least, _NOTHING * size)
-    picks = room.edge  # d numbers from 0 to count, as floats
+    least = np.inf
+    for n in range(count):
+        size = 0.0
+        for i in range(d):
+            size = max(size, abs(room.facets[near[n], i]))
+        least = min(least, _NOTHING * size)
+    picks = room.edge  # d numbers from 0 to count, as floats: places from the end
     for i in range(d):
         picks[i] = float(i)
-    while True:
+    for _ in range(_MOST_SETS):
+        mask = np.uint64(0)
         for i in range(d):
-            chosen[i] = near[int(picks[i])]
-        if _invert(room.facets, chosen, room.table, least) and (
-            count == d or _is_chosen(room.facets, near, count, chosen, room.table)
-        ):
-            found = _add_basis(flat, room, chosen, found)
-            if found < 0:
-                return -1
-        elif count == d:
-            return -1
+            chosen[i] = near[count - 1 - int(picks[i])]
+            mask |= np.uint64(1) << np.uint64(chosen[i])
+        if count == d or _invert(room.facets, chosen, room.table, room.swaps, least):
+            return mask
         i = d - 1
         while i >= 0 and picks[i] == float(count - d + i):
             i -= 1
         if i < 0:
-            return found
+            break
         picks[i] += 1.0
         for j in range(i + 1, d):
             picks[j] = picks[j - 1] + 1.0
+    return np.uint64(0)
+
+
+@kernel(sums="fused", inner=True)
+def _moved(room, v, facet, other):  # pragma: no cover - compiled
+    """By how much a facet is farther from basis v's vertex if another facet is moved outwards."""
+    if other == facet:
+        return 1.0
+    bit = np.uint64(1) << np.uint64(other)
+    if room.masks[v] & bit == np.uint64(0):
+        return 0.0
+    slot = bit_count(room.masks[v] & (bit - np.uint64(1)))
+    far = 0.0
+    for j in range(room.bases.shape[1]):
+        far -= room.facets[facet, j] * room.inverses[v, j, slot]
+    return far
+
+
+@kernel(sums="fused", inner=True)
+def _next_facet(room, count, v, slot):  # pragma: no cover - compiled
+    """The first of the facets near a vertex to be met along an edge of basis v; -1 if none.
+
+    They are moved outwards as `_bases_at` says.
+    """
+    near, best, steepest = room.near, -1, 0.0
+    for n in range(count):
+        facet = near[n]
+        if room.masks[v] >> np.uint64(facet) & np.uint64(1):
+            continue
+        fall = _moved(room, v, facet, room.bases[v, slot])
+        if not fall > _NOTHING:
+            continue
+        is_first = best < 0
+        for m in range(count):
+            if is_first:
+                break
+            mine = _moved(room, v, facet, near[m]) / fall
+            its = _moved(room, v, best, near[m]) / steepest
+            if abs(mine - its) > _NOTHING * (1.0 + abs(mine)):
+                is_first = mine < its
+                break
+        if is_first:
+            best, steepest = facet, fall
+    return best
+
+
+@kernel(sums="fused", inner=True, inlined=True)
+def _bases_at(flat, room, count, found):  # pragma: no cover - compiled
+    """Add the bases of the facets near a vertex; their new number, or -1 if in doubt.
+
+    If facet 0 is moved outwards by much more than facet 1, that one by much more than facet 2 and
+    so on, the vertex splits into vertices of d facets each, whose cones are the parts of the cone
+    of all. That of the last facets is one of them, and edges lead to the others.
+    """
+    d = len(room.chosen)
+    mask = _last_basis(room, count) if count >= d else np.uint64(0)
+    if mask == np.uint64(0):
+        return -1
+    v = found
+    found = _add_basis(flat, room, mask, found)
+    if count == d:
+        return found
+    while v < found:
+        for slot in range(d):
+            facet = _next_facet(room, count, v, slot)
+            if facet >= 0:
+                bits = np.uint64(1) << np.uint64(facet)
+                bits |= room.masks[v] ^ (np.uint64(1) << np.uint64(room.bases[v, slot]))
+                found = _add_basis(flat, room, bits, found)
+                if found < 0:
+                    return -1
+        v += 1
+    return found
+
+
+@kernel(inner=True)
+def _name_vertex(room, v, slot):  # pragma: no cover - compiled
+    """Say which rows meet in a vertex, or with a slot at the end of one of its edges."""
+    for i in range(room.bases.shape[1]):
+        room.fine.places[i] = room.places[room.bases[v, i]]
+    if slot >= 0:
+        room.fine.places[slot] = INFINITY
 
 
 @kernel(inner=True)
 def _go_to_vertex(flat, state, room, v, slot):  # pragma: no cover - compiled
     """Work out a vertex, or with a slot one of its edges, in twice the digits; False in doubt."""
-    fine, d = room.fine, room.bases.shape[1]
+    fine = room.fine
     if not fine.usable[0]:
         return False
-    for i in range(d):
-        fine.places[i] = room.places[room.bases[v, i]]
-    reference = INFINITY
-    if slot >= 0:
-        reference = fine.places[slot]
-        fine.places[slot] = INFINITY
+    _name_vertex(room, v, slot)
     meet(flat, state, fine)
     # Its weight is positive; along an edge the facet that is left grows.
+    reference = room.places[room.bases[v, slot]] if slot >= 0 else INFINITY
     sign = fine_sign(flat, state, fine, reference)
     if sign == -1:
         turn(fine)
@@ -386,31 +481,32 @@ def _go_to_vertex(flat, state, room, v, slot):  # pragma: no cover - compiled
 
 
 @kernel(inner=True)
-def _touches(  # pragma: no cover - compiled
-    flat, state, room, point, offset, share, whole, v, slot, column
-):
+def _touches(flat, state, room, v, slot, column):  # pragma: no cover - compiled
     """Whether no inequality but the facets is negative at a vertex, or along an edge.
 
     Those that are 0 there are noted in a column of ``room.zeros``.
     """
-    found, d, ready = state.inequalities, len(point), False
-    touched, touch = room.touched, room.touch
+    found, d, ready = state.inequalities, room.bases.shape[1], False
+    touched, touch, points = room.touched, room.touch, room.columns
+    share, whole = room.shares[column], room.wholes[column]
+    _name_vertex(room, v, slot)
+    spans = find_spans(flat, state, room.fine)
     for layer in range(len(found.begins)):
         for place in range(found.begins[layer], found.ends[layer]):
-            value = found.rows[d, place] * offset
-            for i in range(d):
-                value += found.rows[i, place] * point[i]
+            value = 0.0
+            for i in range(d + 1):
+                value += found.rows[i, place] * points[i, column]
             if value > found.sizes[place] * share + found.bounds[place] * whole:
                 continue
-            if not ready:
-                if not _go_to_vertex(flat, state, room, v, slot):
+            if not (spans and is_spanned(flat, state, room.fine, place)):
+                if not ready and not _go_to_vertex(flat, state, room, v, slot):
                     return False
                 ready = True
-            sign = fine_sign(flat, state, room.fine, place)
-            if sign == 1:
-                continue
-            if sign != 0:
-                return False
+                sign = fine_sign(flat, state, room.fine, place)
+                if sign == 1:
+                    continue
+                if sign != 0:
+                    return False
             t = touch[place]
             if t < 0:
                 t = touched[0]
@@ -423,24 +519,142 @@ def _touches(  # pragma: no cover - compiled
 
 @kernel(inner=True)
 def _end_of_edge(flat, state, room, count, v, slot):  # pragma: no cover - compiled
-    """The basis where an edge ends; -1 if it goes to infinity, -2 if in doubt."""
+    """The basis where an edge ends, if twice the digits of float64 say so; -2 if in doubt."""
     facet = room.bases[v, slot]
     key = room.masks[v] ^ (np.uint64(1) << np.uint64(facet))
-    any_other = False
+    if not _go_to_vertex(flat, state, room, v, slot):
+        return -2
     for other in range(count):
         if other != v and room.masks[other] & key == key:
-            new = lowest_bit(room.masks[other] ^ key)
-            if new == facet:
+            new = room.places[lowest_bit(room.masks[other] ^ key)]
+            if fine_sign(flat, state, room.fine, new) == -1:
+                return other
+    return -2
+
+
+@kernel(inner=True)
+def _join(flat, room, v, other, both):  # pragma: no cover - compiled
+    """Let an edge of one basis end at another one, and the other way round, if it surely does.
+
+    `both` has the two facets that only one of them has. With f and g these, and f · r = 1 along
+    the edge r of the first one: if g · r < 0, then r / (g · r) is the edge of the second one, and f
+    falls along it. So one sign proves both ends. Where it is in doubt, that is noted as -2.
+    """
+    d, edge, ends = room.bases.shape[1], room.edge, room.ends
+    mine, its = both & room.masks[v], both & room.masks[other]
+    # Facets of a basis are in order.
+    slot = bit_count(room.masks[v] & (mine - np.uint64(1)))
+    back = bit_count(room.masks[other] & (its - np.uint64(1)))
+    for i in range(d):
+        edge[i] = room.inverses[v, i, slot]
+    if _turns_away(room.facets[lowest_bit(its)], edge, room.edge_errors[v], flat.rounding):
+        ends[v, slot], ends[other, back] = other, v
+    else:
+        ends[v, slot] = ends[v, slot] if ends[v, slot] >= 0 else -2
+        ends[other, back] = ends[other, back] if ends[other, back] >= 0 else -2
+
+
+@kernel(inner=True, inlined=True)
+def _find_ends(flat, state, room, count):  # pragma: no cover - compiled
+    """Find where edges end; how many of them go to infinity, -1 if in doubt."""
+    d, masks, ends, rays = room.bases.shape[1], room.masks, room.ends, 0
+    for v in range(count):
+        for slot in range(d):
+            ends[v, slot] = -1
+    for v in range(count):
+        for other in range(v):
+            both = masks[v] ^ masks[other]
+            if bit_count(both) == 2:
+                _join(flat, room, v, other, both)
+    for v in range(count):
+        for slot in range(d):
+            if ends[v, slot] == -2:
+                ends[v, slot] = _end_of_edge(flat, state, room, count, v, slot)
+                if ends[v, slot] == -2:
+                    return -1
+            elif ends[v, slot] == -1:
+                if rays == _MOST_VERTICES:
+                    return -1
+                ends[v, slot] = -2 - rays
+                rays += 1
+    return rays
+
+
+@kernel(sums="fused", inner=True)
+def _write_columns(room, count):  # pragma: no cover - compiled
+    """Write all vertices and edges to infinity to ``room.columns``, with their sizes and errors."""
+    d, columns = room.bases.shape[1], room.columns
+    for v in range(count):
+        error, size = room.vertex_errors[v], 1.0
+        for i in range(d):
+            columns[i, v] = room.vertices[v, i]
+            size += abs(room.vertices[v, i])
+        columns[d, v] = 1.0
+        room.shares[v], room.wholes[v] = error, COVER_MORE * (size + d * error)
+        error = room.edge_errors[v]
+        for slot in range(d):
+            if room.ends[v, slot] >= 0:
                 continue
-            any_other = True
-            if _turns_away(room.facets[new], room.edge, room.edge_errors[v], flat.rounding):
-                return other
-            if (
-                _go_to_vertex(flat, state, room, v, slot)
-                and fine_sign(flat, state, room.fine, room.places[new]) == -1
-            ):
-                return other
-    return -2 if any_other else -1
+            column, size = count - 2 - room.ends[v, slot], 0.0
+            for i in range(d):
+                columns[i, column] = room.inverses[v, i, slot]
+                size += abs(room.inverses[v, i, slot])
+            columns[d, column] = 0.0
+            room.shares[column], room.wholes[column] = error, COVER_MORE * (size + d * error)
+
+
+@kernel(sums="fused", inner=True)
+def _heights(found, room, place, count):  # pragma: no cover - compiled
+    """Write the values of an inequality at so many columns, but for its first four coefficients."""
+    heights, rows = room.heights[:count], found.rows
+    a, x = rows[4, place], room.columns[4, :count]
+    for v in range(count):
+        heights[v] = a * x[v]
+    for i in range(5, len(rows)):
+        a, x = rows[i, place], room.columns[i, :count]
+        for v in range(count):
+            heights[v] += a * x[v]
+
+
+@kernel(sums="fused", inner=True)
+def _doubts_of(found, room, place, count):  # pragma: no cover - compiled
+    """At how many columns an inequality is not surely positive; as `doubtful`, for all at once."""
+    rows, points = found.rows, room.columns
+    a, b, c, e = rows[0, place], rows[1, place], rows[2, place], rows[3, place]
+    p, q, r, s = points[0, :count], points[1, :count], points[2, :count], points[3, :count]
+    shares, wholes, heights = room.shares[:count], room.wholes[:count], room.heights[:count]
+    size, bound, doubts = found.sizes[place], found.bounds[place], 0
+    if len(rows) == 4:
+        for v in range(count):
+            value = a * p[v] + b * q[v] + c * r[v] + e * s[v]
+            doubts += 0 if value > size * shares[v] + bound * wholes[v] else 1
+        return doubts
+    _heights(found, room, place, count)
+    for v in range(count):
+        value = a * p[v] + b * q[v] + c * r[v] + e * s[v] + heights[v]
+        doubts += 0 if value > size * shares[v] + bound * wholes[v] else 1
+    return doubts
+
+
+@kernel(sums="fused", inner=True)
+def _find_doubts(found, room, count):  # pragma: no cover - compiled
+    """Note the columns where an inequality is not surely positive; whether there are any."""
+    points, any_doubt = room.columns, False
+    for v in range(count):
+        room.doubts[v] = False
+    for layer in range(len(found.begins)):
+        for place in range(found.begins[layer], found.ends[layer]):
+            # Facets are set aside, with bounds of minus infinity.
+            if found.bounds[place] < 0.0 or _doubts_of(found, room, place, count) == 0:
+                continue
+            any_doubt = True
+            for v in range(count):
+                value = 0.0
+                for i in range(len(found.rows)):
+                    value += found.rows[i, place] * points[i, v]
+                slack = found.sizes[place] * room.shares[v] + found.bounds[place] * room.wholes[v]
+                room.doubts[v] = room.doubts[v] or not value > slack
+    return any_doubt
 
 
 @kernel(inner=True)
@@ -462,51 +676,51 @@ def _find_central(flat, state, room, count):  # pragma: no cover - compiled
 
 
 @kernel(inner=True)
-def _is_closed(flat, state, room, count):  # pragma: no cover - compiled
-    """Whether no edge leads nowhere and no inequality cuts something off; tests made, 0 if not."""
-    vertices, edge, d = room.vertices, room.edge, room.bases.shape[1]
-    for t in range(room.touched[0]):
-        room.touch[room.touched[1 + t]] = -1
-    room.touched[0] = 0
-    tests, rays, center = 0, 0, -1
+def _none_is_cut_off(flat, state, room, count):  # pragma: no cover - compiled
+    """Whether no inequality is negative at the columns where ``room.doubts`` says that one may be.
+
+    Those that are 0 there are noted in ``room.zeros``.
+    """
+    center = -1
     for v in range(count):
-        error, edge_error = room.vertex_errors[v], room.edge_errors[v]
-        whole = COVER_MORE * (_sum(vertices[v]) + 1.0 + d * error)
-        tests += 1
         is_center = room.masks[v] & room.central[0] == room.masks[v]
         if is_center and center >= 0:  # the same point: the origin
             for t in range(room.touched[0]):
                 room.zeros[t, v] = room.zeros[t, center]
-        elif doubtful(state.inequalities, vertices[v], 1.0, error, whole) > 0 and not _touches(
-            flat, state, room, vertices[v], 1.0, error, whole, v, -1, v
-        ):
-            return 0
+        elif room.doubts[v] and not _touches(flat, state, room, v, -1, v):
+            return False
         if is_center and center < 0:
             center = v
-        for slot in range(d):
-            for i in range(d):
-                edge[i] = room.inverses[v, i, slot]
-            end = _end_of_edge(flat, state, room, count, v, slot)
-            if end == -2:
-                return 0
-            room.ends[v, slot] = end
-            if end >= 0:
-                continue
-            room.ends[v, slot] = -2 - rays
-            if rays == _MOST_VERTICES:
-                return 0
-            whole = COVER_MORE * (_sum(edge) + d * edge_error)
-            tests += 1
-            if doubtful(state.inequalities, edge, 0.0, edge_error, whole) > 0 and not _touches(
-                flat, state, room, edge, 0.0, edge_error, whole, v, slot, _MOST_VERTICES + rays
+        for slot in range(room.bases.shape[1]):
+            column = count - 2 - room.ends[v, slot]
+            to_infinity = room.ends[v, slot] < 0
+            if (
+                to_infinity
+                and room.doubts[column]
+                and not _touches(flat, state, room, v, slot, column)
             ):
-                return 0
-            rays += 1
+                return False
+    return True
+
+
+@kernel(inner=True, inlined=True)
+def _is_closed(flat, state, room, count):  # pragma: no cover - compiled
+    """Whether no edge leads nowhere and no inequality cuts something off; tests made, 0 if not."""
+    for t in range(room.touched[0]):
+        room.touch[room.touched[1 + t]] = -1
+    room.touched[0] = 0
+    rays = _find_ends(flat, state, room, count)
+    if rays < 0:
+        return 0
+    tests = count + rays
+    _write_columns(room, count)
+    if not _find_doubts(state.inequalities, room, tests):
+        return tests
+    if not _none_is_cut_off(flat, state, room, count):
+        return 0
     for t in range(room.touched[0]):
         everywhere = True
-        for column in range(count):
-            everywhere = everywhere and room.zeros[t, column]
-        for column in range(_MOST_VERTICES, _MOST_VERTICES + rays):
+        for column in range(tests):
             everywhere = everywhere and room.zeros[t, column]
         place = room.touched[1 + t]
         if everywhere and place >= len(flat.domain):
@@ -588,7 +802,7 @@ def _is_on_facet(room, count, k, t):  # pragma: no cover - compiled
             return False
         for slot in range(d):
             end = room.ends[v, slot]
-            if room.bases[v, slot] != k and end < 0 and not room.zeros[t, _MOST_VERTICES - 2 - end]:
+            if room.bases[v, slot] != k and end < 0 and not room.zeros[t, count - 2 - end]:
                 return False
     return True
 
@@ -620,7 +834,7 @@ def _behind_fine(flat, state, room, regions, region, lines, count, k):  # pragma
     )
 
 
-@kernel(inner=True)
+@kernel(inner=True, inlined=True)
 def _find_bases(flat, room, regions, region, count):  # pragma: no cover - compiled
     """Bases of a region with so many facets, from where its vertices may be; 0 if in doubt."""
     d = flat.inputs.shape[1] - 1

@@ -84,6 +84,11 @@ class FilterNetwork(NamedTuple):
         Powers of two of which all coefficients of a layer's rows are multiples; 0 if not known.
     rounding : float
         Relative rounding error of a row's value at a point.
+    homogeneous : bool
+        Whether there are no offsets, biases and intercepts, and all breakpoints are at 0.
+    reads, made_of : ndarray of bool, shape (layers + 1, layers + 1)
+        Whether a layer is a source of another one (the first index); whether it is that one, or a
+        later one that is made of the sources of that one alone.
     """
 
     starts: IntArray
@@ -109,6 +114,9 @@ class FilterNetwork(NamedTuple):
     domain_lines: int
     finest: FloatArray
     rounding: float
+    homogeneous: bool
+    reads: NDArray[np.bool_]
+    made_of: NDArray[np.bool_]
 
 
 class WholeNumbers(NamedTuple):
@@ -166,6 +174,8 @@ def filter_network(network: Network, domain: Domain, scale: FloatArray) -> Filte
     counts = network.pieces - 1
     norm = spectral_norm if network.depth > _DEEP else frobenius_norm
     biases = [x.affine.bias for x in network.layers]
+    central = not inputs[:, -1].any() and not inputs_low[:, -1].any()
+    reads, made_of = _dependence(network)
     return FilterNetwork(
         starts=np.cumsum([0, len(inputs), *network.widths]),
         term_starts=np.array(starts),
@@ -190,6 +200,9 @@ def filter_network(network: Network, domain: Domain, scale: FloatArray) -> Filte
         domain_lines=len(b),
         finest=np.zeros(network.depth + 1),
         rounding=max(_ROUNDINGS, network.n_inputs + _ROUNDINGS - 16) * ROUND,
+        homogeneous=central and all(map(_is_homogeneous, network.layers)),
+        reads=reads,
+        made_of=made_of,
     )
 
 
@@ -345,6 +358,9 @@ class PatternState(NamedTuple):
     output_errors : ndarray, shape (layers + 1, D + 1)
     live : ndarray of bool, shape (units,)
         Which outputs are not surely 0.
+    on : ndarray, shape (layers + 1,)
+        How many neurons of a layer are on pieces with a slope; for layer 0 the dimension of what
+        its rows span, with the offset.
     sources, at : ndarray
         Scratch: outputs that are summed, and where their weights begin.
     inequalities : InequalityArrays
@@ -363,6 +379,7 @@ class PatternState(NamedTuple):
     output_lows: FloatArray
     output_errors: FloatArray
     live: NDArray[np.bool_]
+    on: IntArray
     sources: IntArray
     at: IntArray
     inequalities: InequalityArrays
@@ -385,6 +402,8 @@ def new_state(flat: FilterNetwork) -> PatternState:
     output_errors[0] = 2.0 * ROUND * ROUND * rounded.sum(axis=0)
     live = np.zeros(units, dtype=np.bool_)
     live[: len(flat.inputs)] = True
+    on = np.zeros(layers, dtype=np.int64)
+    on[0] = size - 1
     summed = int(sum(np.diff(flat.starts)[flat.terms[:, SOURCE]])) + 1
     most = n_domain + 2 * neurons  # at most two for each neuron
     rows, sizes, bounds = np.zeros((size, most)), np.zeros(most), np.zeros(most)
@@ -414,6 +433,7 @@ def new_state(flat: FilterNetwork) -> PatternState:
         output_lows=output_lows,
         output_errors=output_errors,
         live=live,
+        on=on,
         sources=np.zeros(summed, np.int64),
         at=np.zeros(summed, np.int64),
         inequalities=InequalityArrays(rows, np.zeros(most, np.int64), sizes, bounds, begins, ends),
@@ -471,6 +491,26 @@ def _intercepts_are_known(activation: Any) -> bool:
 def _is_unit(activation: Any) -> bool:
     slopes = activation.slopes
     return bool(((slopes == 0) | (slopes == 1)).all() and not activation.intercepts.any())
+
+
+def _is_homogeneous(layer: Any) -> bool:
+    """Whether a layer has no bias and no intercepts, and all its breakpoints are at 0."""
+    breakpoints, intercepts = layer.activation.breakpoints, layer.activation.intercepts
+    at_zero = (breakpoints == 0.0) | (breakpoints == np.inf)
+    return bool(at_zero.all() and not intercepts.any() and not layer.affine.bias.any())
+
+
+def _dependence(network: Network) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """`FilterNetwork.reads` and `FilterNetwork.made_of`."""
+    size = network.depth + 1
+    reads, made_of = np.zeros((size, size), np.bool_), np.zeros((size, size), np.bool_)
+    for number, layer in enumerate(network.layers, 1):
+        sources = list(layer.affine.terms)
+        reads[number, sources] = True
+        known = reads[1:number, sources] | made_of[1:number, sources]
+        made_of[1:number, number] = known.all(axis=1)
+        made_of[number, number] = True
+    return reads, made_of
 
 
 def _twins(network: Network, first: int, counts: NDArray[np.intp]) -> IntArray:

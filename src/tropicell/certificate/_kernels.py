@@ -165,14 +165,16 @@ def _mark_constant(flat, state, layer, count, worst):  # pragma: no cover - comp
 def _outputs_of_layer(flat, state, layer):  # pragma: no cover - compiled
     """Outputs of a layer as rows, on its part of the pattern."""
     starts, size = flat.starts, flat.inputs.shape[1]
-    steepest = 0.0
+    steepest, on = 0.0, 0
     for i in range(starts[layer], starts[layer + 1]):
         j = i - starts[1]
         slope = flat.slopes[j, state.pattern[j]]
+        on += 1 if slope != 0.0 else 0
         offset = flat.intercepts[j, state.pattern[j]]
         steepest = max(steepest, abs(slope))
         constant = state.row_errors[j] == 0.0 and flat.bias[j] == 0.0
         state.live[i] = (slope != 0.0 and not constant) or offset != 0.0
+    state.on[layer] = on
     unit = flat.unit[layer]
     for column in range(size):
         rounded = 0.0

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tropicell._runtime.jit import kernel
-from tropicell.certificate._flat import FilterNetwork, WholeNumbers
+from tropicell.certificate._flat import SOURCE, FilterNetwork, WholeNumbers
 from tropicell.geometry._double import exact_product, exact_sum
 from tropicell.geometry.rounding import INFLATE, ROUND
 from tropicell.network._residues import (
@@ -76,6 +76,8 @@ class FineSigns(NamedTuple):
         The point, homogeneous, with weight last: the largest minors, with signs.
     turned : ndarray, shape (1,)
         -1 where the corner was multiplied by -1, else 1.
+    spans : ndarray of bool, shape (layers + 1,)
+        See `find_spans`.
     """
 
     whole: WholeNumbers
@@ -89,6 +91,7 @@ class FineSigns(NamedTuple):
     minors: NDArray[np.float64]
     corner: NDArray[np.float64]
     turned: NDArray[np.int64]
+    spans: NDArray[np.bool_]
 
 
 def fine_signs(flat: FilterNetwork, whole: WholeNumbers, moduli: Moduli) -> FineSigns:
@@ -120,6 +123,7 @@ def fine_signs(flat: FilterNetwork, whole: WholeNumbers, moduli: Moduli) -> Fine
         minors=zeros((_PARTS, masks)),
         corner=zeros((_PARTS, d + 1)),
         turned=np.ones(1, np.int64),
+        spans=zeros(len(flat.starts) - 1, np.bool_),
     )
 
 
@@ -281,6 +285,53 @@ def surely_positive(flat, state, fine, place, point):  # pragma: no cover - comp
         corner[_LOW, c] = corner[_BOUND, c] = 0.0
         _add_product(minors, 0, fine.rows[:, d], c, corner, c, 1.0)
     return minors[_HIGH, 0] > minors[_BOUND, 0] + 2.0 * ROUND * abs(minors[_HIGH, 0])
+
+
+# --- no digits ------------------------------------------------------------------------------------
+
+
+@kernel(inner=True)
+def find_spans(flat, state, fine):  # pragma: no cover - compiled
+    """Find the layers such that the rows that meet span all that it reads; whether there are any.
+
+    docs/certificate-proof.md, "Few sources". The rows that meet are the first d of
+    ``fine.places``. What a layer reads are the rows of the neurons that are on in its sources, and
+    (0, …, 0, 1) unless nothing has an offset: at most so many dimensions as there are of these. If
+    as many of the rows that meet are made of them, they span them all.
+    """
+    d, any_span = flat.inputs.shape[1] - 1, False
+    for layer in range(1, len(flat.starts) - 1):
+        rank = 0 if flat.homogeneous else 1
+        for term in range(flat.term_starts[layer - 1], flat.term_starts[layer]):
+            rank += state.on[flat.terms[term, SOURCE]]
+        if rank <= d:
+            for i in range(d):
+                rank -= 1 if _is_made_of(flat, state, fine.places[i], layer) else 0
+        fine.spans[layer] = rank <= 0
+        any_span = any_span or rank <= 0
+    return any_span
+
+
+@kernel(inner=True)
+def is_spanned(flat, state, fine, place):  # pragma: no cover - compiled
+    """Whether the row of an inequality is surely 0 at the point; `find_spans` comes first."""
+    for layer in range(1, len(flat.starts) - 1):
+        if fine.spans[layer] and _is_made_of(flat, state, place, layer):
+            return True
+    return False
+
+
+@kernel(inner=True)
+def _is_made_of(flat, state, place, layer):  # pragma: no cover - compiled
+    """Whether an inequality's row is a combination of what a layer reads, as `find_spans` says."""
+    if place < 0:
+        return not flat.homogeneous  # the row (0, …, 0, 1)
+    if place < len(flat.domain):
+        return False
+    neuron = flat.neurons[state.inequalities.lines[place]]
+    at = flat.layers[neuron]
+    is_on = flat.slopes[neuron, state.pattern[neuron]] != 0.0
+    return flat.made_of[layer, at] or (flat.reads[layer, at] and is_on)
 
 
 # --- all digits -----------------------------------------------------------------------------------
