@@ -100,7 +100,8 @@ class HalfspaceNetwork(NamedTuple):
     bias: FloatArray
     inputs: FloatArray  # layer 0 as rows
     domain: FloatArray  # b - A x >= 0 as rows
-    roundoff: FloatArray  # per layer: |error| <= roundoff * (running bound)
+    roundoff: FloatArray  # per layer: |error| <= roundoff * (running bound), in float64
+    fine: FloatArray  # the same for sums with twice the digits
     through_first: bool  # no layer but the first one reads the input
 
 
@@ -166,10 +167,28 @@ def flatten_for_halfspaces(network: Network, domain: Domain) -> HalfspaceNetwork
         inputs=np.ascontiguousarray(np.column_stack([layer_0[:, -1], layer_0[:, :-1]])),
         domain=np.ascontiguousarray(np.column_stack([b, -a])),
         roundoff=np.zeros(network.depth),
+        fine=np.zeros(network.depth),
         through_first=all(0 not in layer.affine.terms for layer in network.layers[1:]),
     )
     rounded = 2.0 if rounds_layer_0(network) else 0.0
-    return flat._replace(roundoff=_roundoff(flat, network.depth, 4.0 + rounded))
+    roundoff = _roundoff(flat, network.depth, 4.0 + rounded)
+    return flat._replace(roundoff=roundoff, fine=_fine(network, flat, roundoff))
+
+
+def _fine(network: Network, flat: HalfspaceNetwork, roundoff: FloatArray) -> FloatArray:
+    """The error of rows with twice the digits, as a part of the running bound, for each layer.
+
+    A layer of sums of n terms adds 4 (n + 4)² u², its activation 16 u²; what float64 can't hold
+    (the map of layer 0, intercepts) is rounded once. Doubled, as `_roundoff`.
+    """
+    terms = np.diff(flat.indptr)
+    total, found = 2.0 * ROUND if rounds_layer_0(network) else 0.0, np.zeros(network.depth)
+    for layer in range(network.depth):
+        here = terms[flat.first_neuron[layer] : flat.first_neuron[layer + 1]]
+        total += (4.0 * (float(here.max(initial=0)) + 4.0) ** 2 + 16.0) * ROUND * ROUND
+        found[layer] = 2.02 * total if np.isfinite(roundoff[layer]) else np.inf
+        total += 2.0 * ROUND * bool(network.layers[layer].activation.intercepts.any())
+    return found
 
 
 def _all_weights(network: Network, n_inputs: int) -> Any:
@@ -254,8 +273,10 @@ class Maps(NamedTuple):
     row_error: Any  # |error of rows| <= row_error * bounds
     constant: Any  # rows that are constant on the cell
     z: Any  # pre-activations as rows
+    z_low: Any  # second halves, in exact arithmetic
     z_bound: Any
     y: Any  # units (inputs, then outputs of neurons) as rows
+    y_low: Any
     y_bound: Any
     constant_output: Any  # neurons whose active piece has slope 0
     piece: Any  # the active piece of each neuron
@@ -375,8 +396,10 @@ def make_work(
             row_error=zeros(n_rows),
             constant=zeros(n_rows, np.bool_),
             z=zeros((n_neurons, d + 1)),
+            z_low=zeros((n_neurons, d + 1)),
             z_bound=zeros((n_neurons, d + 1)),
             y=y,
+            y_low=np.zeros_like(y),
             y_bound=np.abs(y),
             constant_output=zeros(n_neurons, np.bool_),
             piece=zeros(n_neurons, np.uint8),

@@ -78,6 +78,8 @@ from tropicell.engines.halfspaces._tree import (
     set_bit,
     split,
 )
+from tropicell.geometry._double import exact_product, exact_sum
+from tropicell.geometry.rounding import ROUND
 
 # Phases: what to do next.
 ENTER, NODE, BACK = range(3)
@@ -101,37 +103,28 @@ MOST_EMITTED = 1 << _MOST_AT_ONCE
 # --------------------------------------------------------------------------------------------------
 
 
-@kernel(sums="in any order")
-def compose(flat, maps, layer, snap):
-    """The layer's cuts as rows in x on this cell, with running bounds on their size.
+@kernel
+def compose(flat, maps, layer, options):
+    """The layer's cuts as rows in x on this cell, with bounds on the errors of their coefficients.
 
-    Coefficients below `snap` times their bound are rounding only and become 0. Rows are scaled by
-    powers of two. Returns the first cut that may be constant without being plainly so, or -1; where
-    numbers may over- or underflow (`snap` is infinite) none is known to be what it seems.
+    Coefficients below their error are rounding only and become 0. Rows are scaled by powers of two.
+    Returns the first cut that may be constant without being plainly so, or -1; where numbers may
+    over- or underflow (an error is infinite) none is known to be what it seems.
     docs/halfspaces-proof.md, section 2: `z_bound` is the sum for `z` in absolute values.
     """
-    n_in, d = flat.width_0, flat.dimension
-    unsure = -1 if np.isfinite(snap[layer]) else flat.first_cut[layer]
+    d = flat.dimension
+    # In exact arithmetic: what a coefficient may be wrong by is so many roundings of its bound.
+    part = flat.fine[layer] if options.exact else options.snap[layer]
+    unsure = -1 if np.isfinite(part) else flat.first_cut[layer]
     for j in range(flat.first_neuron[layer], flat.first_neuron[layer + 1]):
-        z, g = maps.z[j], maps.z_bound[j]
-        for k in range(d + 1):
-            z[k] = 0.0
-            g[k] = 0.0
-        z[OFFSET] = flat.bias[j]
-        g[OFFSET] = abs(flat.bias[j])
-        for e in range(flat.indptr[j], flat.indptr[j + 1]):
-            u, weight = flat.indices[e], flat.weights[e]
-            if u >= n_in and maps.constant_output[u - n_in]:
-                z[OFFSET] += weight * maps.y[u, OFFSET]
-                g[OFFSET] += abs(weight) * maps.y_bound[u, OFFSET]
-                continue
-            size = abs(weight)
-            for k in range(d + 1):
-                z[k] += weight * maps.y[u, k]
-                g[k] += size * maps.y_bound[u, k]
+        z, low, g = maps.z[j], maps.z_low[j], maps.z_bound[j]
+        if options.exact:
+            _sum_finely(flat, maps, j)
+        else:
+            _sum(flat, maps, j)
         largest, doubtful = 0.0, False
         for k in range(SLOPE, SLOPE + d):
-            if abs(z[k]) <= snap[layer] * g[k]:
+            if abs(z[k]) <= part * g[k]:
                 doubtful = doubtful or g[k] > 0.0
             else:
                 largest = max(largest, abs(z[k]))
@@ -140,8 +133,11 @@ def compose(flat, maps, layer, snap):
             maps.constant[row] = largest == 0.0
             t = flat.cut_break[cut]
             offset, size = z[OFFSET] - t, g[OFFSET] + abs(t)
+            if options.exact:
+                s, rest = exact_sum(z[OFFSET], -t)
+                offset = s + (rest + low[OFFSET])
             if largest == 0.0:
-                near = abs(offset) <= snap[layer] * size
+                near = abs(offset) <= part * size
                 if (doubtful or (near and size > 0.0)) and unsure < 0:
                     unsure = cut
                 offset = 0.0 if near else offset
@@ -151,16 +147,67 @@ def compose(flat, maps, layer, snap):
             maps.rows[row, OFFSET] = offset * scale
             maps.bounds[row, OFFSET] = size * scale
             for k in range(SLOPE, SLOPE + d):
-                big = abs(z[k]) > snap[layer] * g[k]
+                big = abs(z[k]) > part * g[k]
                 maps.rows[row, k] = z[k] * scale if big else 0.0
                 maps.bounds[row, k] = g[k] * scale
-            # Twice, because entries below roundoff * bounds were set to 0 (section 2).
-            maps.row_error[row] = 2.0 * flat.roundoff[layer]
+            maps.row_error[row] = 0.0
+            if options.exact:
+                # Low halves are left out, and entries below their errors were set to 0 (section 2).
+                for k in range(d + 1):
+                    size = abs(maps.rows[row, k]) + maps.bounds[row, k] * (part / ROUND)
+                    maps.bounds[row, k] = size
+                maps.row_error[row] = 4.0 * ROUND
     return unsure
 
 
-@kernel(sums="in any order")
-def activate(flat, maps, decided, layer):
+@kernel(sums="in any order", inner=True)
+def _sum(flat, maps, j):
+    """A neuron before its activation, as a row in x, and the sum of its terms' absolute values."""
+    n_in, d = flat.width_0, flat.dimension
+    z, g = maps.z[j], maps.z_bound[j]
+    for k in range(d + 1):
+        z[k] = 0.0
+        g[k] = 0.0
+    z[OFFSET] = flat.bias[j]
+    g[OFFSET] = abs(flat.bias[j])
+    for e in range(flat.indptr[j], flat.indptr[j + 1]):
+        u, weight = flat.indices[e], flat.weights[e]
+        if u >= n_in and maps.constant_output[u - n_in]:
+            z[OFFSET] += weight * maps.y[u, OFFSET]
+            g[OFFSET] += abs(weight) * maps.y_bound[u, OFFSET]
+            continue
+        size = abs(weight)
+        for k in range(d + 1):
+            z[k] += weight * maps.y[u, k]
+            g[k] += size * maps.y_bound[u, k]
+
+
+@kernel(inner=True)
+def _sum_finely(flat, maps, j):
+    """The same with twice the digits: step 8 of docs/error-bound.md, without an anchor."""
+    n_in, d = flat.width_0, flat.dimension
+    z, low, g = maps.z[j], maps.z_low[j], maps.z_bound[j]
+    for k in range(d + 1):
+        z[k] = low[k] = g[k] = 0.0
+    z[OFFSET] = flat.bias[j]
+    g[OFFSET] = abs(flat.bias[j])
+    for e in range(flat.indptr[j], flat.indptr[j + 1]):
+        u, weight = flat.indices[e], flat.weights[e]
+        size = abs(weight)
+        y, rest, bound = maps.y[u], maps.y_low[u], maps.y_bound[u]
+        last = 1 if u >= n_in and maps.constant_output[u - n_in] else d + 1
+        for k in range(last):  # the offset, and slopes if it has any
+            p, q = exact_product(weight, y[k])
+            s, t = exact_sum(z[k], p)
+            z[k] = s
+            low[k] += (t + q) + weight * rest[k]
+            g[k] += size * bound[k]
+    for k in range(d + 1):
+        z[k], low[k] = exact_sum(z[k], low[k])
+
+
+@kernel
+def activate(flat, maps, decided, layer, exact):
     """Read the pieces off the decided cuts, and write the layer's outputs as functions of x."""
     n_in, d = flat.width_0, flat.dimension
     first = flat.first_cut[layer]
@@ -174,10 +221,17 @@ def activate(flat, maps, decided, layer):
             continue
         slope, intercept = flat.slopes[j, p], flat.intercepts[j, p]
         maps.constant_output[j] = slope == 0.0
+        y, low = maps.y[n_in + j], maps.y_low[n_in + j]
         for k in range(d + 1):
-            maps.y[n_in + j, k] = slope * maps.z[j, k]
             maps.y_bound[n_in + j, k] = abs(slope) * maps.z_bound[j, k]
-        maps.y[n_in + j, OFFSET] += intercept
+            added = intercept if k == OFFSET else 0.0
+            if exact:
+                s, rest = exact_product(slope, maps.z[j, k])
+                rest += slope * maps.z_low[j, k]
+                s, more = exact_sum(s, added)
+                y[k], low[k] = exact_sum(s, rest + more)
+            else:
+                y[k] = slope * maps.z[j, k] + added
         maps.y_bound[n_in + j, OFFSET] += abs(intercept)
 
 
@@ -398,7 +452,7 @@ def emit(flat, work, layer, free, point):
                 decided[(number >> position) & 1, w] |= todo & (~todo + ONE)
                 todo &= todo - ONE
                 position += 1
-        activate(flat, maps, decided, layer)
+        activate(flat, maps, decided, layer, False)  # the last layer: only its pieces
         signs_of_node(flat, maps.constant, decided, table.sign[layer], layer)
         k = work.state[EMITTED]
         for j in range(maps.piece.shape[0]):
@@ -462,7 +516,7 @@ def run(flat, work, options, limit_cost, limit_visits):
         layer, phase = state[LAYER], state[PHASE]
         free, point, cut = 0, -1, -1
         if phase == ENTER:
-            unsure = compose(flat, work.maps, layer, options.snap)
+            unsure = compose(flat, work.maps, layer, options)
             if unsure >= 0 and options.exact:
                 return NEED_CONSTANT
             begin(flat, work, options, layer)
@@ -507,7 +561,7 @@ def run(flat, work, options, limit_cost, limit_visits):
             else:
                 state[LAYER] = layer - 1
         elif layer < last_layer:
-            activate(flat, work.maps, tree.decided[layer], layer)
+            activate(flat, work.maps, tree.decided[layer], layer, options.exact)
             signs_of_node(
                 flat, work.maps.constant, tree.decided[layer], work.table.sign[layer], layer
             )

@@ -297,7 +297,7 @@ def _go_down(flat, work, options, first, layer, composed):
     for k in range(first, layer + 1):
         begin, end = flat.first_cut[k], flat.first_cut[k + 1]
         if not (k == first and composed):
-            unsure = compose(flat, maps, k, options.snap)
+            unsure = compose(flat, maps, k, options)
             if unsure >= 0 and options.exact:
                 return k
         for i in range(base + begin):
@@ -319,7 +319,7 @@ def _go_down(flat, work, options, first, layer, composed):
             set_bit(tree.decided[k, POSITIVE if above else NEGATIVE], cut - begin)
             sign = 1.0 if above else -1.0
             table.sign[k, base + cut] = 0.0 if maps.constant[base + cut] else sign
-        activate(flat, maps, tree.decided[k], k)
+        activate(flat, maps, tree.decided[k], k, options.exact)
     return -1
 
 
