@@ -14,7 +14,7 @@ from tropicell.errors import InvalidInputError
 from tropicell.network.network import Network
 from tropicell.paper import algorithm3
 from tropicell.predict import _cache_kernels as kernels
-from tropicell.predict._point_patterns import flatten_for_points, point_words
+from tropicell.network._point_patterns import flatten_for_points, point_words
 from tropicell.regions.columns import PackedPatterns
 
 Words = NDArray[np.uint64]

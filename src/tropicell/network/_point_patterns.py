@@ -1,7 +1,8 @@
-"""The patterns of a few points, compiled: one pass through the network, nothing else.
+"""The patterns of points, compiled: one pass through the network, nothing else.
 
 NumPy needs some microseconds for every step of every layer, which is most of the time that a single
-point takes in a small network.
+point takes in a small network. Many points go through the network some at a time, side by side, in
+memory that stays in the processor's cache.
 """
 
 from __future__ import annotations
@@ -16,6 +17,9 @@ from tropicell._runtime.arrays import FloatArray, IntArray
 from tropicell._runtime.jit import kernel
 from tropicell.network.flat import NeuronArrays, neuron_arrays
 from tropicell.network.network import Network
+
+#: Points that go through the network side by side.
+SIDE_BY_SIDE = 32
 
 #: The largest float64.
 _LARGEST = float(np.finfo(np.float64).max)
@@ -131,3 +135,79 @@ def point_words(
                 place = (row - start[1]) * bits
                 words[i, place >> 6] |= np.uint64(piece) << np.uint64(place & 63)
     return overflow
+
+
+@kernel(sums="fused", inner=True)
+def _add_block(
+    term: IntArray, flat: PointNetwork, source: FloatArray, total: FloatArray
+) -> None:  # pragma: no cover - compiled
+    """Add what a source layer sends to a layer, for all points that are side by side."""
+    start, size = term[_FIRST], len(source)
+    weights = flat.weights
+    for row in range(len(total)):
+        out = total[row]
+        if term[_IS_SPARSE]:
+            first = term[_POINTERS] + row
+            for k in range(start + flat.pointers[first], start + flat.pointers[first + 1]):
+                below = source[flat.sources[k]]
+                for b in range(SIDE_BY_SIDE):
+                    out[b] += weights[k] * below[b]
+            continue
+        at = start + row * size
+        whole = size - size % 4
+        for k in range(0, whole, 4):
+            w0, w1 = weights[at + k], weights[at + k + 1]
+            w2, w3 = weights[at + k + 2], weights[at + k + 3]
+            s0, s1, s2, s3 = source[k], source[k + 1], source[k + 2], source[k + 3]
+            for b in range(SIDE_BY_SIDE):
+                out[b] += (w0 * s0[b] + w1 * s1[b]) + (w2 * s2[b] + w3 * s3[b])
+        for k in range(whole, size):
+            weight, below = weights[at + k], source[k]
+            for b in range(SIDE_BY_SIDE):
+                out[b] += weight * below[b]
+
+
+@kernel
+def point_patterns(
+    points: FloatArray, flat: PointNetwork, values: FloatArray, patterns: NDArray[np.uint8]
+) -> None:  # pragma: no cover - compiled
+    """Patterns of points (rows, as values of layer 0), of which none is so large that it overflows.
+
+    Parameters
+    ----------
+    points : ndarray, shape (points, width of layer 0)
+    flat : PointNetwork
+    values : ndarray, shape (rows of the network, SIDE_BY_SIDE)
+        Room.
+    patterns : ndarray of uint8, shape (points, neurons)
+        Gets the patterns.
+    """
+    neurons, start = flat.neurons, flat.neurons.row_start
+    bends = neurons.breakpoints.shape[1]
+    for first in range(0, len(points), SIDE_BY_SIDE):
+        count = min(SIDE_BY_SIDE, len(points) - first)
+        for row in range(start[1]):
+            for b in range(SIDE_BY_SIDE):
+                values[row, b] = points[first + min(b, count - 1), row]
+        term = 0
+        for layer in range(1, len(start) - 1):
+            begin, end = start[layer], start[layer + 1]
+            for row in range(begin, end):
+                for b in range(SIDE_BY_SIDE):
+                    values[row, b] = neurons.bias[row]
+            while term < len(flat.terms) and flat.terms[term, _LAYER] == layer:
+                below = flat.terms[term, _SOURCE]
+                source = values[start[below] : start[below + 1]]
+                _add_block(flat.terms[term], flat, source, values[begin:end])
+                term += 1
+            for row in range(begin, end):
+                neuron = row - start[1]
+                for b in range(count):
+                    piece = 0
+                    for k in range(bends):
+                        piece += values[row, b] > neurons.breakpoints[row, k]
+                    patterns[first + b, neuron] = piece
+                    slope, shift = neurons.slopes[row, piece], neurons.intercepts[row, piece]
+                    values[row, b] = slope * values[row, b] + shift
+                for b in range(count, SIDE_BY_SIDE):
+                    values[row, b] = 0.0
