@@ -139,32 +139,56 @@ def point_words(
 
 @kernel(sums="fused", inner=True)
 def _add_block(
-    term: IntArray, flat: PointNetwork, source: FloatArray, total: FloatArray
+    term: IntArray, flat: PointNetwork, values: FloatArray, below: int, begin: int, rows: int
 ) -> None:  # pragma: no cover - compiled
-    """Add what a source layer sends to a layer, for all points that are side by side."""
-    start, size = term[_FIRST], len(source)
-    weights = flat.weights
-    for row in range(len(total)):
-        out = total[row]
-        if term[_IS_SPARSE]:
-            first = term[_POINTERS] + row
-            for k in range(start + flat.pointers[first], start + flat.pointers[first + 1]):
-                below = source[flat.sources[k]]
+    """Add what a source layer sends to a layer, for all points that are side by side.
+
+    Sixteen weights at a time, for four neurons each: what is read is used four times.
+    """
+    start, pointers, weights = term[_FIRST], term[_POINTERS], flat.weights
+    first = flat.neurons.row_start[below]
+    size = flat.neurons.row_start[below + 1] - first
+    if term[_IS_SPARSE]:
+        for row in range(rows):
+            out = (begin + row) * SIDE_BY_SIDE
+            for k in range(
+                start + flat.pointers[pointers + row], start + flat.pointers[pointers + row + 1]
+            ):
+                at = (first + flat.sources[k]) * SIDE_BY_SIDE
                 for b in range(SIDE_BY_SIDE):
-                    out[b] += weights[k] * below[b]
-            continue
-        at = start + row * size
-        whole = size - size % 4
+                    values[out + b] += weights[k] * values[at + b]
+        return
+    source = values[first * SIDE_BY_SIDE : (first + size) * SIDE_BY_SIDE]
+    total = values[begin * SIDE_BY_SIDE : (begin + rows) * SIDE_BY_SIDE]
+    whole_rows, whole = rows - rows % 4, size - size % 4
+    for row in range(0, whole_rows, 4):
+        t0, w0 = row * SIDE_BY_SIDE, start + row * size
+        t1, w1 = t0 + SIDE_BY_SIDE, w0 + size
+        t2, w2 = t1 + SIDE_BY_SIDE, w1 + size
+        t3, w3 = t2 + SIDE_BY_SIDE, w2 + size
         for k in range(0, whole, 4):
-            w0, w1 = weights[at + k], weights[at + k + 1]
-            w2, w3 = weights[at + k + 2], weights[at + k + 3]
-            s0, s1, s2, s3 = source[k], source[k + 1], source[k + 2], source[k + 3]
+            a0, a1 = weights[w0 + k], weights[w0 + k + 1]
+            a2, a3 = weights[w0 + k + 2], weights[w0 + k + 3]
+            b0, b1 = weights[w1 + k], weights[w1 + k + 1]
+            b2, b3 = weights[w1 + k + 2], weights[w1 + k + 3]
+            c0, c1 = weights[w2 + k], weights[w2 + k + 1]
+            c2, c3 = weights[w2 + k + 2], weights[w2 + k + 3]
+            d0, d1 = weights[w3 + k], weights[w3 + k + 1]
+            d2, d3 = weights[w3 + k + 2], weights[w3 + k + 3]
+            at = k * SIDE_BY_SIDE
             for b in range(SIDE_BY_SIDE):
-                out[b] += (w0 * s0[b] + w1 * s1[b]) + (w2 * s2[b] + w3 * s3[b])
-        for k in range(whole, size):
-            weight, below = weights[at + k], source[k]
+                s0, s1 = source[at + b], source[at + SIDE_BY_SIDE + b]
+                s2 = source[at + 2 * SIDE_BY_SIDE + b]
+                s3 = source[at + 3 * SIDE_BY_SIDE + b]
+                total[t0 + b] += (a0 * s0 + a1 * s1) + (a2 * s2 + a3 * s3)
+                total[t1 + b] += (b0 * s0 + b1 * s1) + (b2 * s2 + b3 * s3)
+                total[t2 + b] += (c0 * s0 + c1 * s1) + (c2 * s2 + c3 * s3)
+                total[t3 + b] += (d0 * s0 + d1 * s1) + (d2 * s2 + d3 * s3)
+    for row in range(rows):
+        for k in range(whole if row < whole_rows else 0, size):
+            weight, at, to = weights[start + row * size + k], k * SIDE_BY_SIDE, row * SIDE_BY_SIDE
             for b in range(SIDE_BY_SIDE):
-                out[b] += weight * below[b]
+                total[to + b] += weight * source[at + b]
 
 
 @kernel
@@ -177,7 +201,7 @@ def point_patterns(
     ----------
     points : ndarray, shape (points, width of layer 0)
     flat : PointNetwork
-    values : ndarray, shape (rows of the network, SIDE_BY_SIDE)
+    values : ndarray, shape (rows of the network * SIDE_BY_SIDE,)
         Room.
     patterns : ndarray of uint8, shape (points, neurons)
         Gets the patterns.
@@ -188,26 +212,25 @@ def point_patterns(
         count = min(SIDE_BY_SIDE, len(points) - first)
         for row in range(start[1]):
             for b in range(SIDE_BY_SIDE):
-                values[row, b] = points[first + min(b, count - 1), row]
+                values[row * SIDE_BY_SIDE + b] = points[first + min(b, count - 1), row]
         term = 0
         for layer in range(1, len(start) - 1):
             begin, end = start[layer], start[layer + 1]
             for row in range(begin, end):
                 for b in range(SIDE_BY_SIDE):
-                    values[row, b] = neurons.bias[row]
+                    values[row * SIDE_BY_SIDE + b] = neurons.bias[row]
             while term < len(flat.terms) and flat.terms[term, _LAYER] == layer:
                 below = flat.terms[term, _SOURCE]
-                source = values[start[below] : start[below + 1]]
-                _add_block(flat.terms[term], flat, source, values[begin:end])
+                _add_block(flat.terms[term], flat, values, below, begin, end - begin)
                 term += 1
             for row in range(begin, end):
-                neuron = row - start[1]
+                neuron, at = row - start[1], row * SIDE_BY_SIDE
                 for b in range(count):
                     piece = 0
                     for k in range(bends):
-                        piece += values[row, b] > neurons.breakpoints[row, k]
+                        piece += values[at + b] > neurons.breakpoints[row, k]
                     patterns[first + b, neuron] = piece
                     slope, shift = neurons.slopes[row, piece], neurons.intercepts[row, piece]
-                    values[row, b] = slope * values[row, b] + shift
+                    values[at + b] = slope * values[at + b] + shift
                 for b in range(count, SIDE_BY_SIDE):
-                    values[row, b] = 0.0
+                    values[at + b] = 0.0

@@ -312,7 +312,7 @@ class Network:
             embedding = self.float_embedding
             inner = np.ascontiguousarray(x if embedding is None else embedding(x))
             found = np.empty((len(x), self.n_neurons), np.uint8)
-            values = np.empty((int(flat.neurons.row_start[-1]), kernels.SIDE_BY_SIDE))
+            values = np.empty(int(flat.neurons.row_start[-1]) * kernels.SIDE_BY_SIDE)
             fill(inner, flat, values, found)
             return found
 

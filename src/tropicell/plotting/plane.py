@@ -49,11 +49,16 @@ def boundary_edges(
         1 … L.
     """
     polygons, rows = polygons_in(regions, low, high)
-    facets = _inner_facets(regions)
-    segments, layers = [np.empty((0, 2, 2))], [np.empty(0, dtype=np.int64)]
-    for start in range(0, len(polygons), _BATCH):
+    whole = _known_sides(regions, polygons, rows)
+    known = Ragged.from_counts(
+        polygons.values[polygons.places(np.flatnonzero(whole))], polygons.counts[whole]
+    )
+    found, layer = _edges_with_sides(regions, known, rows[whole])
+    segments, layers = [found], [layer]
+    facets, others = _inner_facets(regions), np.flatnonzero(~whole)
+    for start in range(0, len(others), _BATCH):
         check()
-        part = np.arange(start, min(start + _BATCH, len(polygons)))
+        part = others[start : start + _BATCH]
         own = Ragged.from_counts(polygons.values[polygons.places(part)], polygons.counts[part])
         found, layer = _edges_of(regions, own, facets, rows[part])
         segments.append(found)
@@ -61,8 +66,35 @@ def boundary_edges(
     return _once(np.concatenate(segments), np.concatenate(layers), float((high - low).max()))
 
 
+def _known_sides(regions: Regions, polygons: Ragged, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Which polygons are regions as they are, with facets in the order of their corners."""
+    if regions.stats.get("engine") != "cells":
+        return np.zeros(len(rows), dtype=np.bool_)
+    corners = regions.corners
+    same = polygons.counts == corners.counts[rows]
+    same &= regions.facet_lines.counts[rows] == polygons.counts
+    some = np.flatnonzero(same)
+    ours, theirs = polygons.places(some), corners.places(rows[some])
+    moved = (polygons.values[ours] != corners.values[theirs, :2]).any(axis=1)
+    same[some[np.repeat(np.arange(len(some)), polygons.counts[some])[moved]]] = False
+    return same & regions.bounded[rows]
+
+
+def _edges_with_sides(
+    regions: Regions, polygons: Ragged, rows: NDArray[np.intp]
+) -> tuple[FloatArray, NDArray[np.int64]]:
+    """The same where the line of the side that starts at each corner is known."""
+    lines, points = regions.lines, polygons.values
+    number = regions.facet_lines.values[regions.facet_lines.places(rows)] - lines.first
+    following = np.arange(1, len(points) + 1)
+    following[polygons.ends - 1] = polygons.ends - polygons.counts
+    inner = np.flatnonzero(number >= 0)
+    edges = np.stack([points[inner], points[following[inner]]], axis=1)
+    return edges, lines.layer[number[inner]].astype(np.int64)
+
+
 def _inner_facets(regions: Regions) -> Ragged:
-    """For every region the lines of its facets that belong to neurons, counted from these, sorted."""
+    """For every region the lines of its facets, those of neurons alone and counted from there."""
     facets, first = regions.facet_lines, regions.lines.first
     owner, line = facets.owners(), facets.values.astype(np.int64)
     owner, line = owner[line >= first], line[line >= first] - first

@@ -268,7 +268,7 @@ def _piece(words: Any, bits: int, neuron: int) -> int:  # pragma: no cover - com
     piece = words[place] >> shift
     if shift + np.uint64(bits) > np.uint64(64):
         piece |= words[place + 1] << (np.uint64(64) - shift)
-    return np.int64(piece & mask)
+    return int(piece & mask)
 
 
 @kernel(inner=True)
@@ -336,7 +336,7 @@ def _go_to(
 @kernel(inner=True)
 def _one_row(
     maps: Any, room: Any, layer: int, row: int, out: Any
-) -> float:  # pragma: no cover - compiled
+) -> Any:  # pragma: no cover - compiled
     """The map of one row of a layer all of whose matrices are dense, and its size."""
     d, begin = maps.dimension, maps.row_start[layer]
     width = maps.row_start[layer + 1] - begin

@@ -122,9 +122,7 @@ class CutTree:
         return self.rows.nbytes + self.children.nbytes
 
 
-def domain_table(
-    regions: Regions, tree: CutTree, maps: FloatArray | None = None
-) -> FloatArray:
+def domain_table(regions: Regions, tree: CutTree, maps: FloatArray | None = None) -> FloatArray:
     """Domain and tree as one table, the form that the kernels of `_locating` read.
 
     Points for which these maps might overflow, too, are not sure there.

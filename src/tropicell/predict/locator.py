@@ -41,7 +41,7 @@ class RegionFinder:
     >>> from tropicell import Box, Network, enumerate_regions
     >>> network = Network.mlp([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0]]])
     >>> finder = RegionFinder(enumerate_regions(network, Box(-1, 1)))
-    >>> finder.find(np.array([[3.0, 0.0], [0.0, 0.5]])))
+    >>> finder.find(np.array([[3.0, 0.0], [0.0, 0.5]]))
     array([-1, -2])
     """
 

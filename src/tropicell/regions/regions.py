@@ -441,9 +441,7 @@ class Regions:
         first = prefixes.groups()[0]
         first = first[prefixes.take(first).sorted()]
         packed = prefixes.take(first).with_bits(PackedPatterns.bits_for(network.pieces))
-        return Regions(
-            network, self.domain, packed, self.witnesses[first], complete=self.complete
-        )
+        return Regions(network, self.domain, packed, self.witnesses[first], complete=self.complete)
 
     def to_networkx(self) -> networkx.Graph:
         """The region graph: nodes are indices of regions, edges carry the neurons that change."""
