@@ -3,6 +3,8 @@
     python -m benchmarks.answers [--quick] [--only NAME …] [--most REGIONS] [--rounds N]
     python -m benchmarks.answers --again    the section anew from answers.json, without measuring
 
+Set OPENBLAS_NUM_THREADS=1: threads of NumPy that wait for each other count as CPU time.
+
 An answer is a row of `ANSWERS`: a name, what is asked, and what it may take; a network is a row of `CASES`. Every answer is
 asked on all networks with a number of inputs that it names. It gets regions as `enumerate_regions` gives them, with nothing
 worked out since; what `ready` asks for comes first, and its time does not count. Enumeration and answer take turns, on one
@@ -133,6 +135,7 @@ ANSWERS = [
     Answer("to_shapely", lambda r, _: r.to_shapely(), times_own=2, given=lambda r: r, own=shapely_alone),
     Answer("to_networkx", lambda r, _: r.to_networkx(), times_own=2, ready=["neighbours"], given=networkx_parts, own=networkx_alone),
     Answer("decision_boundary", lambda r, _: decision_boundary(r), enumeration=1),
+    Answer("decision_boundary, maps known", lambda r, _: decision_boundary(r), enumeration=1, ready=["affine_maps"]),
     Answer("plot_regions, patterns", partial(plot, "pattern"), microseconds=5, ready=["neighbours"]),
     Answer("plot_regions, areas", partial(plot, "area"), microseconds=5),
     Answer("explorer's data", explore, microseconds=5, ready=["affine_maps"]),

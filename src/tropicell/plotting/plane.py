@@ -77,7 +77,7 @@ def _known_sides(regions: Regions, polygons: Ragged, rows: NDArray[np.intp]) -> 
     ours, theirs = polygons.places(some), corners.places(rows[some])
     moved = (polygons.values[ours] != corners.values[theirs, :2]).any(axis=1)
     same[some[np.repeat(np.arange(len(some)), polygons.counts[some])[moved]]] = False
-    return same & regions.bounded[rows]
+    return np.asarray(same & regions.bounded[rows])
 
 
 def _edges_with_sides(

@@ -63,7 +63,15 @@ class RegionFinder:
         self._kernels = _locating
 
     def find(self, x: FloatArray) -> NDArray[np.int64]:
-        """The region of each point (row); -1 outside the domain, -2 where no test can tell."""
+        """The region of each point (row); -1 outside the domain, -2 where no test can tell.
+
+        Examples
+        --------
+        >>> from tropicell import Box, Network, enumerate_regions
+        >>> finder = RegionFinder(enumerate_regions(Network.mlp([[[1.0]], [[1.0]]]), Box(-1, 1)))
+        >>> finder.find(np.array([[0.0], [3.0]]))
+        array([-2, -1])
+        """
         found = np.empty(len(x), np.int64)
         self._locate(np.ascontiguousarray(x), found)
         found[found == self._kernels.NOWHERE] = -1

@@ -278,7 +278,15 @@ class Regions:
         return found
 
     def by_patterns(self, x: FloatArray, *, arithmetic: ArithmeticName) -> NDArray[np.int64]:
-        """`locate` by the network's patterns, all points at once."""
+        """`locate` by the network's patterns, all points at once.
+
+        Examples
+        --------
+        >>> from tropicell import Box, Network, enumerate_regions
+        >>> regions = enumerate_regions(Network.mlp([[[1.0]], [[1.0]]]), Box(-1, 1))
+        >>> regions.by_patterns(np.array([[3.0], [float("nan")]]), arithmetic="float")
+        array([-1, -1])
+        """
         found = np.full(len(x), -1, dtype=np.int64)
         inside = np.flatnonzero(self.domain.contains(x))
         patterns = self.network.patterns(x[inside], arithmetic=arithmetic)
