@@ -30,6 +30,7 @@ bench: $(VENV)/.dev $(VENV)-relucent/.done  ## side by side with the peers; writ
 	$(RUN) benchmarks.predict
 	$(RUN) benchmarks.certify
 	$(RUN) benchmarks.depth
+	$(RUN) benchmarks.answers
 
 bench-gpu: $(VENV)/.dev  ## needs an NVIDIA GPU and CuPy in .venv; writes benchmarks/GPU.md
 	$(RUN) benchmarks.gpu --out benchmarks --cpu-seconds 12 --nets 8

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -18,13 +20,15 @@ from tropicell import (
     InvalidNetworkError,
     Layer,
     Network,
+    Regions,
     Slice,
     compare,
     enumerate_regions,
 )
-from tropicell.analysis import measure
+from tropicell.analysis import level_sets, measure
 from tropicell.analysis.comparison import difference
 from tropicell.regions import output_maps
+from tropicell.regions.columns import Ragged
 
 
 def sample(network: Network, count: int = 400) -> np.ndarray:
@@ -337,3 +341,38 @@ def shuffled(network: Network, seed: int) -> Network:
     moved = Layer(Affine({0: layer.affine.terms[0][order]}, layer.affine.bias[order]))
     terms = {**network.output.terms, 1: network.output.terms[1][:, order]}
     return Network(network.n_inputs, [moved], Affine(terms, network.output.bias))
+
+
+def slow_pieces(regions: Regions) -> list[np.ndarray]:
+    """Pieces of the decision boundary in regions that float64 surely sees crossed, one by one."""
+    maps = regions.affine_maps
+    difference = maps[:, 0] - maps[:, 1]
+    found = []
+    for i in range(len(regions)):
+        points = regions.corners[i]
+        values = points @ difference[i]
+        values[np.abs(values) <= 1e-12 * np.abs(values).max()] = 0.0
+        if (values > 1e-9).any() and (values < -1e-9).any():
+            found.append(level_sets._level_set(points[:, :-1], values))
+    return found
+
+
+@given(networks(max_inputs=2, max_depth=3))
+def test_pieces_made_together_are_those_made_one_by_one(network: Network) -> None:
+    regions = enumerate_regions(network, Box(-1, 1))
+    found = measure.decision_boundary(regions, workers=2)
+    for piece in slow_pieces(regions):
+        assert any(
+            each.shape == piece.shape and np.allclose(each, piece, rtol=1e-9, atol=1e-12)
+            for each in found
+        )
+    with mock.patch.object(level_sets, "_flat_level_sets", _none_together):
+        expected = measure.decision_boundary(regions)
+    assert len(found) == len(expected)
+    for one, two in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, two, rtol=1e-9, atol=1e-12)
+
+
+def _none_together(corners: Ragged, crossed: np.ndarray, _: np.ndarray) -> tuple[Any, np.ndarray]:
+    inputs = corners.values.shape[1] - 1
+    return level_sets._Pieces(crossed[:0], np.empty((0, inputs, inputs))), crossed

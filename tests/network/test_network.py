@@ -7,6 +7,7 @@ import pickle
 import threading
 from itertools import pairwise
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -29,6 +30,8 @@ from tropicell import (
     enumerate_regions,
 )
 from tropicell.geometry.arithmetic import to_fractions, to_rationals
+from tropicell.network import network as network_module
+from tropicell.network.activations import hard_tanh
 
 
 def relu(x: np.ndarray) -> np.ndarray:
@@ -249,3 +252,43 @@ def test_what_a_network_remembers_stays_here() -> None:
     network = default_network([2, 3, 1])
     network.remember("a lock", threading.Lock)
     assert sent(network).remember("a lock", lambda: 1) == 1
+
+
+@given(networks(max_inputs=3), st.integers(0, 99))
+def test_patterns_of_many_points_are_those_of_each(network: Network, seed: int) -> None:
+    """The kernel, and parts, against one pass; sums in another order may decide at a boundary."""
+    points = np.random.default_rng(seed).normal(size=(70, network.n_inputs)).round(1)
+    expected = network.patterns(points)
+    with mock.patch.multiple(network_module, _MANY_POINTS=0, _LEAST_POINTS=33, _VALUES=1):
+        found = network.patterns(points, workers=2)
+    exact = network.patterns(points, arithmetic="exact")
+    sure = (expected == exact) & (found == exact)
+    assert (sure.all(axis=1) | _next_to_a_boundary(network, points)).all()
+    with mock.patch.multiple(network_module, _EXACT_POINTS=9):
+        np.testing.assert_array_equal(network.patterns(points, arithmetic="exact"), exact)
+
+
+def _next_to_a_boundary(network: Network, points: np.ndarray) -> np.ndarray:
+    values, near = [points], np.zeros(len(points), dtype=bool)
+    for layer in network.layers:
+        z = layer.affine(values)
+        bends = layer.activation.breakpoints
+        away = np.abs(z[:, :, None] - bends) / (1 + np.abs(z[:, :, None]).max())
+        near |= (away < 1e-12).any(axis=(1, 2))
+        values.append(layer.activation(z))
+    return near
+
+
+def test_patterns_of_many_points_with_sparse_layers_and_slices() -> None:
+    rng = np.random.default_rng(0)
+    matrix = sp.csr_array(np.where(rng.random((9, 5)) < 0.3, rng.normal(size=(9, 5)), 0.0))
+    first = Layer(Affine({0: matrix}, rng.normal(size=9)), hard_tanh())
+    second = Layer(Affine({0: rng.normal(size=(3, 5)), 1: rng.normal(size=(3, 9))}))
+    network = Network(5, [first, second], Affine({2: np.eye(3)}))
+    points = rng.normal(size=(3000, 5))
+    np.testing.assert_array_equal(network.patterns(points), network._forward(points)[1])
+    plane = network.restrict(Slice(np.zeros(5), rng.normal(size=(2, 5))))
+    on_plane = points[:, :2]
+    np.testing.assert_array_equal(plane.patterns(on_plane), plane._forward(on_plane)[1])
+    large = np.concatenate([points, np.full((1, 5), 1e308)])
+    np.testing.assert_array_equal(network.patterns(large)[:-1], network.patterns(points))

@@ -7,11 +7,26 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
+from zlib import crc32
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from tropicell import Box, Network, Polytope, Slice, WholeSpace, enumerate_regions, plotting
+from strategies import KINDS, domains
+from strategies import random_network as any_network
+from tropicell import (
+    Box,
+    Network,
+    Polytope,
+    Region,
+    Regions,
+    Slice,
+    WholeSpace,
+    enumerate_regions,
+    plotting,
+)
 from tropicell.analysis.measure import decision_boundary
 from tropicell.errors import InvalidInputError
 from tropicell.plotting import (
@@ -24,13 +39,14 @@ from tropicell.plotting import (
     plot_surface,
     plot_walkthrough,
 )
-from tropicell.plotting.colors import color_names, color_numbers
-from tropicell.plotting.frame import cut, polygons_in, window_of
+from tropicell.plotting.colors import PALETTE, color_names, color_numbers
+from tropicell.plotting.frame import ON_LINE, cut, polygons_in, window_of
 from tropicell.plotting.graphs import surface_pieces
-from tropicell.plotting.plane import boundary_edges
+from tropicell.plotting.plane import boundary_edges, level_segments, paths_of
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
+pytest.importorskip("matplotlib.pyplot")
 
 
 @pytest.fixture(autouse=True)
@@ -73,7 +89,8 @@ def test_polygons_cover_the_frame_exactly_once(name: str, window: Box, domain: o
     ax = plot_regions(regions, window=window)
     low, high = window_of(regions, window)
     assert (*ax.get_xlim(), *ax.get_ylim()) == (low[0], high[0], low[1], high[1])
-    polygons, rows = polygons_in(regions, low, high)
+    ragged, rows = polygons_in(regions, low, high)
+    polygons = [ragged[i] for i in range(len(ragged))]
     assert len(drawn(ax)) == len(polygons)
     total = sum(map(area, drawn(ax)))
     if isinstance(domain, Box):
@@ -290,3 +307,117 @@ def test_every_picture_function_has_an_image_in_the_docs() -> None:
         assert f"plotting.{name}(" in script
     for image in re.findall(r'src="([^"]+)"', page):
         assert (docs / image).stat().st_size < 150_000
+
+
+# --- arrays against polygon by polygon ------------------------------------------------------------
+
+
+def slow_polygons(
+    regions: Regions, low: np.ndarray, high: np.ndarray
+) -> tuple[list[np.ndarray], list[int]]:
+    polygons, kept = [], []
+    for i in range(len(regions)):
+        corners = regions.corners[i]
+        if regions.bounded[i] and np.isfinite(corners).all():
+            polygon, sides = corners[:, :2], []
+            for a, b in ((-np.eye(2), -low), (np.eye(2), high)):
+                sides += [(a[k], b[k]) for k in range(2)]
+        else:
+            polygon = np.array([low, [high[0], low[1]], high, [low[0], high[1]]])
+            facets = {regions.lines.boundary(int(line)) for line in regions.facet_lines[i]}
+            rows = Region(
+                regions.network, regions.packed[i], regions.domain, arithmetic="float"
+            ).inequalities
+            every = zip(rows.A, rows.b, rows.sources, strict=True)
+            sides = [(a, b) for a, b, source in every if source in facets]
+        for a, b in sides:
+            polygon = cut(polygon, a, b) if len(polygon) else polygon
+        if len(polygon) >= 3:
+            polygons.append(polygon)
+            kept.append(i)
+    return polygons, kept
+
+
+def slow_colors(regions: Regions) -> np.ndarray:
+    words = regions.packed.words
+    beside: list[list[int]] = [[] for _ in range(len(regions))]
+    for i, j in regions.neighbours.pairs.tolist():
+        beside[i].append(j)
+        beside[j].append(i)
+    numbers = np.full(len(regions), -1)
+    for i in np.lexsort(words.T).tolist():
+        taken = {int(numbers[j]) for j in beside[i]}
+        free = [k for k in range(len(PALETTE)) if k not in taken]
+        if free:
+            numbers[i] = free[crc32(words[i].tobytes()) % len(free)]
+        else:
+            numbers[i] = next(k for k in range(len(PALETTE), len(regions) + 1) if k not in taken)
+    return numbers
+
+
+def slow_segments(polygons: list[np.ndarray], forms: np.ndarray) -> list[np.ndarray]:
+    segments, edges = [], set()
+    size = max((float(np.abs(polygon).max()) for polygon in polygons), default=1.0)
+    for polygon, form in zip(polygons, forms, strict=True):
+        values = polygon @ form[:-1] + form[-1]
+        values[np.abs(values) <= 1e-12 * np.abs(values).max()] = 0.0
+        crosses = (values > 0).any() and (values < 0).any()
+        if not values.any() or not (crosses or (values == 0).sum() >= 2):
+            continue
+        following, after = np.roll(polygon, -1, axis=0), np.roll(values, -1)
+        crossed = values * after < 0
+        share = values[crossed] / (values[crossed] - after[crossed])
+        ends = polygon[crossed] + share[:, None] * (following - polygon)[crossed]
+        ends = np.concatenate([ends, polygon[values == 0]])
+        if len(ends) >= 2:
+            segment = ends[np.lexsort(ends.T[::-1])][[0, -1]]
+            key = (np.round(segment / (ON_LINE * size)) + 0.0).tobytes()
+            if crosses or key not in edges:
+                segments.append(segment)
+                edges.add(key)
+    return segments
+
+
+@given(st.data(), st.integers(0, 2**32 - 1), st.sampled_from(KINDS), st.integers(0, 3))
+@settings(max_examples=60)
+def test_arrays_are_what_polygon_by_polygon_gives(
+    data: st.DataObject, seed: int, kind: str, depth: int
+) -> None:
+    network = any_network(seed, kind, 2, depth, 4)
+    regions = enumerate_regions(network, data.draw(domains(2)))
+    low, high = np.array([-0.5, -0.75]), np.array([1.0, 0.5])
+    shown, rows = polygons_in(regions, low, high)
+    polygons, kept = slow_polygons(regions, low, high)
+    large = [k for k, polygon in enumerate(polygons) if area(polygon) > 1e-9]
+    assert {kept[k] for k in large} <= set(rows.tolist())
+    at = {row: i for i, row in enumerate(rows.tolist())}
+    for k in large:
+        if len(shown[at[kept[k]]]) == len(polygons[k]):
+            np.testing.assert_allclose(shown[at[kept[k]]], polygons[k], rtol=1e-7, atol=1e-7)
+        assert area(shown[at[kept[k]]]) == pytest.approx(area(polygons[k]), abs=1e-9)
+    if len(regions.neighbours):
+        np.testing.assert_array_equal(color_numbers(regions), slow_colors(regions))
+    forms = regions.affine_maps[rows, 0] - regions.affine_maps[rows, 1]
+    drawn_polygons = [shown[i] for i in range(len(shown))]
+    np.testing.assert_allclose(
+        level_segments(shown, forms),
+        np.array(slow_segments(drawn_polygons, forms)).reshape(-1, 2, 2),
+        atol=1e-12,
+    )
+    paths = [matplotlib.path.Path._create_closed(polygon) for polygon in drawn_polygons]
+    for one, two in zip(paths_of(shown), paths, strict=True):
+        np.testing.assert_array_equal(one.vertices, two.vertices)
+        np.testing.assert_array_equal(one.codes, two.codes)
+
+
+def test_sides_that_are_known_are_those_at_breakpoints() -> None:
+    network = random_network([2, 8, 8, 1], 7)
+    regions = enumerate_regions(network, Box(-2, 2))
+    low, high = np.array([-1.5, -2.0]), np.array([2.0, 1.0])
+    segments, layers = boundary_edges(regions, low, high)
+    regions.stats["engine"] = "another"
+    again, others = boundary_edges(regions, low, high)
+    order = [np.lexsort(edges.mean(axis=1).round(9).T) for edges in (segments, again)]
+    np.testing.assert_array_equal(layers[order[0]], others[order[1]])
+    middles = segments.mean(axis=1)[order[0]], again.mean(axis=1)[order[1]]
+    np.testing.assert_allclose(*middles, atol=1e-12)

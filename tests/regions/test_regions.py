@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import pickle
+from unittest import mock
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from strategies import networks, random_network
+from pointsets import telling_points
+from strategies import domains, networks, random_network
 from tropicell import (
     Box,
     EmptyRegion,
@@ -17,9 +21,12 @@ from tropicell import (
     Region,
     enumerate_regions,
     find_region,
+    time_limit,
 )
-from tropicell.errors import TropicellError, require
+from tropicell.errors import TimeLimitError, TropicellError, require
 from tropicell.network.patterns import from_paper_v, paper_v
+from tropicell.regions import region as region_module
+from tropicell.regions import regions as regions_module
 
 
 @given(networks(), st.integers(0, 99))
@@ -176,3 +183,56 @@ def test_views_tables_and_shapes() -> None:
     assert (regions.facet_lines.counts >= 3).all()
     with pytest.raises(InvalidInputError, match="layer must be"):
         regions.after_layer(9)
+
+
+@given(st.data(), networks())
+def test_many_points_are_located_as_few_are(data: st.DataObject, network: Network) -> None:
+    """By the tree, in parts and threads, and by patterns: the same, or right where floats err."""
+    regions = enumerate_regions(network, data.draw(domains(network.n_inputs)))
+    points = telling_points(regions)
+    points = np.concatenate([points, np.full((1, network.n_inputs), np.nan)])
+    points[-1, 1:] = 0.0
+    floats = regions.by_patterns(points, arithmetic="float")
+    few = points[::7]
+    exact = regions.by_patterns(few, arithmetic="exact")
+    with mock.patch.multiple(regions_module, _PER_REGION=0, _POINTS=16):
+        found = regions.locate(points, workers=2)
+        np.testing.assert_array_equal(regions.locate(few, arithmetic="exact"), exact)
+    assert regions.known("_finder") is not None or not len(regions)
+    assert ((found == floats)[::7] | (found[::7] == exact)).all()
+    np.testing.assert_array_equal(found[::7] < 0, exact < 0)
+    assert "_finder" not in vars(pickle.loads(pickle.dumps(regions)))
+
+
+def test_a_tree_is_built_for_many_points_of_proved_regions_only() -> None:
+    network = Network.mlp([[[1.0], [1.0]], [[1.0, 1.0]]], [[0.0, -1.0], [0.0]])
+    points = np.linspace(-2, 2, 300)[:, None]
+    for options, proved in (
+        ({}, True),
+        ({"arithmetic": "float"}, False),
+        ({"max_regions": 2}, False),
+    ):
+        regions = enumerate_regions(network, Box(-1, 3), **options)  # type: ignore[arg-type]
+        expected = regions.by_patterns(points, arithmetic="float")
+        np.testing.assert_array_equal(regions.locate(points[:3]), expected[:3])
+        assert regions.known("_finder") is None
+        np.testing.assert_array_equal(regions.locate(points), expected)
+        assert (regions.known("_finder") is not None) == proved
+
+
+def test_locating_ends_with_the_time() -> None:
+    regions = enumerate_regions(Network.mlp([[[1.0]], [[1.0]]]))
+    with pytest.raises(TimeLimitError), time_limit(0):
+        regions.locate(np.zeros((100_000, 1)))
+    with pytest.raises(InvalidInputError, match="workers"):
+        regions.locate([[1.0]], workers=0)
+
+
+def test_points_are_tested_in_parts() -> None:
+    network = Network.mlp([[[1.0], [1.0]], [[1.0, 1.0]]], [[0.0, -1.0], [0.0]])
+    points = np.linspace(-3, 3, 1000)[:, None]
+    for arithmetic in ("exact", "float"):
+        region = Region(network, "10", arithmetic=arithmetic)  # type: ignore[arg-type]
+        expected = (points[:, 0] >= 0) & (points[:, 0] <= 1)
+        with mock.patch.object(region_module, "_VALUES", 1):
+            np.testing.assert_array_equal(region.contains(points), expected)

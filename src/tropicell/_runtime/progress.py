@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from typing import Any
 
 from tqdm import tqdm
 
@@ -13,6 +15,25 @@ from tropicell._runtime.interruption import Halt, using
 
 #: Seconds before an estimate is worth its time.
 _PATIENCE = 2.0
+
+
+def bar_of(total: int, unit: str, show: bool | None) -> Any:
+    """A bar on standard error for work of known size, which appears after two seconds.
+
+    Parameters
+    ----------
+    total : int
+    unit : str
+    show : bool or None
+        None: if standard error is a terminal.
+
+    Examples
+    --------
+    >>> with bar_of(10, " points", False) as bar:
+    ...     _ = bar.update(10)
+    """
+    shown = sys.stderr.isatty() if show is None else show
+    return tqdm(total=total, unit=unit, disable=not shown, delay=_PATIENCE)
 
 
 class RegionBar:

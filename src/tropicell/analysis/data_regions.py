@@ -20,7 +20,7 @@ from tropicell._runtime.parts import in_turn
 from tropicell.analysis import graph
 from tropicell.errors import InvalidInputError, require
 from tropicell.network.network import Network
-from tropicell.network.patterns import to_text
+from tropicell.network.patterns import to_texts
 from tropicell.regions.columns import PackedPatterns
 
 if TYPE_CHECKING:
@@ -275,7 +275,7 @@ def occupancy(
     packed = _pack_points(network, x)
     first, region, counts = packed.groups()
     order = np.argsort(-counts, kind="stable")
-    texts = [to_text(pattern, network.widths) for pattern in packed[first[order]]]
+    texts = to_texts(packed[first[order]], network.widths)
     columns: dict[Any, Any] = {"pattern": texts, "points": counts[order]}
     if labels is None:
         if by == "class":

@@ -9,18 +9,20 @@ beyond a bound on all errors; the rest is decided by residues and in rationals.
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from flint import fmpq_mat
 from numpy.typing import NDArray
 
 from tropicell._runtime.arrays import FloatArray
+from tropicell._runtime.interruption import check
 from tropicell.analysis.graph import pattern_along
 from tropicell.analysis.map_bounds import largest_errors, output_bounds
 from tropicell.analysis.residues import fingerprints, residues
 from tropicell.geometry.arithmetic import to_rationals
 from tropicell.network.inequalities import domain_inequalities
+from tropicell.regions.columns import Ragged
 from tropicell.regions.exact_columns import exact_vertices
 from tropicell.regions.regions import Regions
 
@@ -57,17 +59,83 @@ def equal_outputs(regions: Regions, first: int, second: int) -> list[FloatArray]
     values = np.einsum("nd,nd->n", difference[corners.owners()], corners.values)
     crossed, doubtful = _by_signs(regions, first, second, difference, values)
     exact = _Exact(regions, first, second, np.flatnonzero(doubtful))
-    pieces = []
-    starts = corners.ends - corners.counts
-    for region in np.flatnonzero(crossed | doubtful).tolist():
-        if crossed[region]:
-            own = slice(starts[region], corners.ends[region])
-            own_values = values[own].copy()
-            own_values[np.abs(own_values) <= 1e-12 * np.abs(own_values).max()] = 0.0
-            pieces.append(_level_set(corners.values[own, :-1], own_values))
-        elif (piece := exact.piece(region)) is not None:
-            pieces.append(piece)
-    return pieces
+    found: dict[int, FloatArray] = {}
+    largest = np.maximum.reduceat(np.abs(values), corners.ends - corners.counts)
+    values[np.abs(values) <= 1e-12 * largest[corners.owners()]] = 0.0
+    quick, left = _flat_level_sets(corners, np.flatnonzero(crossed), values)
+    for region in left.tolist():
+        check()
+        own = slice(int(corners.ends[region] - corners.counts[region]), int(corners.ends[region]))
+        found[region] = _level_set(corners.values[own, :-1], values[own])
+    for region in np.flatnonzero(doubtful).tolist():
+        check()
+        if (piece := exact.piece(region)) is not None:
+            found[region] = piece
+    if not found:
+        return list(quick.values)
+    rows = [*quick.rows.tolist(), *found]
+    pieces = [*quick.values, *found.values()]
+    return [pieces[i] for i in np.argsort(rows, kind="stable").tolist()]
+
+
+class _Pieces(NamedTuple):
+    """Pieces of some regions, in order, shape (regions, ends, inputs)."""
+
+    rows: NDArray[np.int64]
+    values: FloatArray
+
+
+def _flat_level_sets(
+    corners: Ragged, crossed: NDArray[np.int64], values: FloatArray
+) -> tuple[_Pieces, NDArray[np.int64]]:
+    """The zero sets of affine functions on regions with one or two inputs, all at once.
+
+    Parameters
+    ----------
+    corners : Ragged
+        In order around each region.
+    crossed : ndarray
+        The regions in question.
+    values : ndarray
+        The function's values at all corners.
+
+    Returns
+    -------
+    pieces : _Pieces
+    left : ndarray
+        Regions that need a closer look: three inputs, or zeros at more corners than two.
+    """
+    inputs = corners.values.shape[1] - 1
+    if inputs > 2 or not crossed.size:
+        return _Pieces(crossed[:0], np.empty((0, inputs, inputs))), crossed
+    own = corners.places(crossed)
+    counts = corners.counts[crossed]
+    ends = np.cumsum(counts)
+    owner = np.repeat(np.arange(len(crossed)), counts)
+    points, value = corners.values[own, :-1], values[own]
+    following = np.arange(1, len(own) + 1)
+    following[ends - 1] = ends - counts
+    if inputs == 1:  # an interval has one edge, not two
+        following[ends - 1] = ends - 1
+    after, beyond = value[following], points[following]
+    edge = ((value > 0) & (after < 0)) | ((value < 0) & (after > 0))
+    # the corner where the value is positive first, whichever of them comes first
+    first = np.where((value > 0)[:, None], points, beyond)[edge]
+    second = np.where((value > 0)[:, None], beyond, points)[edge]
+    high = np.maximum(value, after)[edge][:, None]
+    low = np.minimum(value, after)[edge][:, None]
+    with np.errstate(over="ignore", invalid="ignore"):
+        crossings = (first * -low + second * high) / (high - low)
+    zero = value == 0
+    found = np.concatenate([crossings, points[zero]])
+    place = np.concatenate([owner[edge], owner[zero]])
+    signs = [np.bincount(owner[which], minlength=len(crossed)) for which in (value > 0, value < 0)]
+    sure = (signs[0] > 0) & (signs[1] > 0)
+    sure &= np.bincount(place, minlength=len(crossed)) == inputs
+    found, place = found[sure[place]], place[sure[place]]
+    order = np.lexsort((*found.T[::-1], place))
+    pieces = found[order].reshape(-1, inputs, inputs)
+    return _Pieces(crossed[sure], pieces), crossed[~sure]
 
 
 def _by_signs(
@@ -82,12 +150,14 @@ def _by_signs(
         sizes = np.abs(corners.values[:, :-1]) + off
         slopes = np.abs(difference[owners])
         # by how much corners are off, and rounding: of the maps' difference, and of the values
-        known = (slopes[:, :-1] * off).sum(axis=1)
-        dot = (slopes[:, :-1] * sizes).sum(axis=1) + slopes[:, -1]
+        known = np.einsum("nd,nd->n", slopes[:, :-1], off)
+        dot = np.einsum("nd,nd->n", slopes[:, :-1], sizes) + slopes[:, -1]
         known += (network.n_inputs + 4) * 2.0**-52 * dot
 
+        total = sizes @ np.ones(network.n_inputs)
+
         def signs(some: NDArray[np.bool_], slope: Any, offset: Any) -> NDArray[np.int8]:
-            bound = known[some] + slope * sizes[some].sum(axis=1) + offset
+            bound = known[some] + slope * total[some] + offset
             bound = 1.000001 * bound + 1e-150
             here = values[some]
             return np.where(here > bound, 1, np.where(here < -bound, -1, 0)).astype(np.int8)

@@ -401,7 +401,9 @@ def mean(regions: Regions) -> FloatArray:
     return np.asarray(integral(regions) / regions.volumes.sum())
 
 
-def decision_boundary(regions: Regions, first: int = 0, second: int = 1) -> list[FloatArray]:
+def decision_boundary(
+    regions: Regions, first: int = 0, second: int = 1, *, workers: int = 1
+) -> list[FloatArray]:
     """Where two outputs are equal: points (1-D), segments (2-D) or polygons (3-D).
 
     That is the boundary of the set where they differ: all points at which the outputs are equal,
@@ -416,6 +418,8 @@ def decision_boundary(regions: Regions, first: int = 0, second: int = 1) -> list
         On a bounded domain.
     first, second : int
         The two outputs.
+    workers : int
+        Number of threads for the maps of the regions, if these are not known yet.
 
     Returns
     -------
@@ -451,4 +455,5 @@ def decision_boundary(regions: Regions, first: int = 0, second: int = 1) -> list
         raise InvalidInputError("decision boundaries are drawn for 1 to 3 inputs; use a Slice")
     if not regions.bounded.all():
         raise InvalidInputError("the domain is unbounded: enumerate the regions in a Box")
+    regions.prepare(["affine_maps"], workers=workers)
     return equal_outputs(regions, first % outputs, second % outputs)

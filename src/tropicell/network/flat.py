@@ -1,7 +1,7 @@
 """A network and a domain as flat arrays, the form that the Numba kernels read.
 
 `NeuronArrays` are what all kernels need; `FlatNetwork` adds what those of the cells engine do, and
-`tropicell.engines.halfspaces._flat` and `tropicell.predict._point_patterns` add matrices in the
+`tropicell.engines.halfspaces._flat` and `tropicell.network._point_patterns` add matrices in the
 order in which they read them. (Certificates have arrays of their own, on purpose.)
 
 Layers are counted from 0 (the input). Every neuron of every layer has a *row*; the rows of

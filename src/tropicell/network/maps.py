@@ -229,6 +229,21 @@ class NetworkMaps:
         output = self.before(self.network.depth + 1, columns, units)
         return np.moveaxis(output.reshape(-1, count, size), 1, 0)
 
+    def pre_activations(self, patterns: PatternArray) -> NDArray[Any]:
+        """Maps of all neurons before their activation on many patterns (rows) at once.
+
+        The shape is (neurons, patterns, inputs + 1).
+        """
+        start, one = self.coordinates()
+        count, size = len(patterns), len(one)
+        columns, units = [np.tile(start, (1, count))], np.tile(one, count)
+        found = [np.empty((0, count, size), dtype=start.dtype)]
+        for layer, part in enumerate(split_layers(patterns, self.network.widths), start=1):
+            before = self.before(layer, columns, units)
+            found.append(before.reshape(-1, count, size))
+            columns.append(self.after(layer, before, np.repeat(part.T, size, axis=1), units))
+        return np.concatenate(found)
+
     def at_points(self, points: NDArray[Any]) -> tuple[PatternArray, NDArray[Any]]:
         """Patterns (points × neurons) and outputs (points × outputs) at points (rows)."""
         start, one = self.values(points)

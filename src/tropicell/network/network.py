@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tropicell._runtime.arrays import FloatArray
+from tropicell._runtime.parts import in_parts
 from tropicell.errors import InvalidDomainError
 from tropicell.geometry.arithmetic import ArithmeticName, get_arithmetic, to_floats
 from tropicell.network import patterns as _patterns
@@ -31,6 +32,13 @@ _MOST_REMEMBERED = 8
 #: Well below the largest float64.
 _LARGE = 1e300
 _REMEMBERING = Lock()
+
+#: From so many points on, and up to so many weights, patterns are worked out by a kernel.
+_MANY_POINTS, _MANY_WEIGHTS = 1024, 200_000
+#: Points that are worked on at a time: at least, and by the values of their widest layer.
+_LEAST_POINTS, _VALUES = 256, 2**21
+#: The same in rationals.
+_EXACT_POINTS = 256
 
 
 class Network:
@@ -173,6 +181,17 @@ class Network:
         return sum(self.widths)
 
     @property
+    def n_weights(self) -> int:
+        """Number of weights in the matrices of all layers; zeros of sparse ones do not count.
+
+        Examples
+        --------
+        >>> Network.mlp([[[1.0], [2.0]], [[3.0, 4.0]]]).n_weights
+        2
+        """
+        return sum(int(m.size) for layer in self.layers for m in layer.affine.terms.values())
+
+    @property
     def pieces(self) -> NDArray[np.intp]:
         """Number of linear pieces of every neuron."""
         parts = [layer.activation.pieces for layer in self.layers]
@@ -226,7 +245,9 @@ class Network:
         """
         return self.output(self._forward(points)[0])
 
-    def patterns(self, points: ArrayLike, *, arithmetic: ArithmeticName = "float") -> PatternArray:
+    def patterns(
+        self, points: ArrayLike, *, arithmetic: ArithmeticName = "float", workers: int = 1
+    ) -> PatternArray:
         """Activation patterns at points (rows).
 
         Parameters
@@ -236,10 +257,13 @@ class Network:
         arithmetic : {"float", "exact"}
             In float64, rounding may decide on which side of a boundary a point next to it lies.
             Points that are too large for float64 (see `overflows`) are worked out exactly.
+        workers : int
+            Number of threads for many points, besides those that NumPy has.
 
         Returns
         -------
         ndarray of uint8, shape (points, neurons)
+            Besides that, memory does not grow with the number of points.
 
         Raises
         ------
@@ -256,15 +280,43 @@ class Network:
         """
         exact = arithmetic != "float"
         x = self.check_points(points, exact=exact, finite=True)
-        if exact:
-            return self.maps(arithmetic).at_points(x)[0]
-        lost = self.overflows(x)
-        if not lost.any():
-            return self._forward(x)[1]
         found = np.empty((len(x), self.n_neurons), np.uint8)
-        found[~lost] = self._forward(x[~lost])[1]
-        found[lost] = self.maps("exact").at_points(x[lost])[0]
+        kernel = None if exact or len(x) < _MANY_POINTS else self._compiled_patterns()
+
+        def work(part: slice) -> None:
+            if exact:
+                found[part] = self.maps(arithmetic).at_points(x[part])[0]
+                return
+            lost = self.overflows(x[part])
+            if not lost.any():
+                found[part] = self._forward(x[part])[1] if kernel is None else kernel(x[part])
+                return
+            found[part][~lost] = self._forward(x[part][~lost])[1]
+            found[part][lost] = self.maps("exact").at_points(x[part][lost])[0]
+
+        most = max(self._input_width, *self.widths, 1)
+        step = _EXACT_POINTS if exact else max(_LEAST_POINTS, _VALUES // most)
+        in_parts(work, len(x), workers, step)
         return found
+
+    def _compiled_patterns(self) -> Callable[[FloatArray], PatternArray] | None:
+        """What gives the patterns of many points; None where NumPy's products are faster."""
+        if self.n_weights > _MANY_WEIGHTS:
+            return None
+        from tropicell.network import _point_patterns as kernels  # noqa: PLC0415 - imports Numba
+
+        flat = self.remember("point network", lambda: kernels.flatten_for_points(self))
+        fill: Any = kernels.point_patterns
+
+        def patterns(x: FloatArray) -> PatternArray:
+            embedding = self.float_embedding
+            inner = np.ascontiguousarray(x if embedding is None else embedding(x))
+            found = np.empty((len(x), self.n_neurons), np.uint8)
+            values = np.empty(int(flat.neurons.row_start[-1]) * kernels.SIDE_BY_SIDE)
+            fill(inner, flat, values, found)
+            return found
+
+        return patterns
 
     def evaluate(self, points: ArrayLike, *, arithmetic: ArithmeticName = "exact") -> NDArray[Any]:
         """Outputs at points (rows), in exact rationals.

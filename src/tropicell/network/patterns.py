@@ -40,6 +40,47 @@ def to_text(pattern: Iterable[int], widths: Sequence[int]) -> str:
     return "|".join(text[end - width : end] for end, width in zip(ends, widths, strict=True))
 
 
+def to_characters(patterns: PatternArray, widths: Sequence[int]) -> NDArray[np.uint8]:
+    """Flat patterns (rows) as the characters of their texts, shape (patterns, characters).
+
+    Examples
+    --------
+    >>> to_characters(np.array([[1, 1, 0]], np.uint8), [2, 1]).tobytes()
+    b'11|0'
+    """
+    most = int(patterns.max(initial=0))
+    if most >= len(_DIGITS):
+        raise InvalidPatternError(
+            f"piece {most} has no digit: text patterns go up to piece {len(_DIGITS) - 1}"
+        )
+    digits = np.frombuffer(_DIGITS.encode(), np.uint8)
+    length = patterns.shape[1] + max(0, len(widths) - 1)
+    found = np.full((len(patterns), length), ord("|"), np.uint8)
+    start = 0
+    for layer, part in enumerate(split_layers(patterns, widths)):
+        place = found[:, start + layer : start + layer + part.shape[1]]
+        if most <= 9:
+            np.add(part, ord("0"), out=place)
+        else:
+            place[:] = digits[part]
+        start += part.shape[1]
+    return found
+
+
+def to_texts(patterns: PatternArray, widths: Sequence[int]) -> list[str]:
+    """Flat patterns (rows) as text, all at once.
+
+    Examples
+    --------
+    >>> to_texts(np.array([[1, 1, 0], [0, 1, 1]], np.uint8), [2, 1])
+    ['11|0', '01|1']
+    """
+    characters = to_characters(patterns, widths)
+    length = characters.shape[1]
+    text = characters.tobytes().decode("ascii")
+    return [text[i * length : (i + 1) * length] for i in range(len(characters))]
+
+
 def split_layers(pattern: PatternArray, widths: Sequence[int]) -> list[PatternArray]:
     """A flat pattern (or an array of them, one per row) cut into layers.
 

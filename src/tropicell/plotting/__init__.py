@@ -1,10 +1,11 @@
 """Pictures with matplotlib. Every function takes Axes (or makes them) and returns them.
 
-`plane`    regions, boundaries and decision boundaries of networks with two inputs
-`graphs`   curves and surfaces
-`panels`   several pictures together: the walkthrough, slices
-`frame`    unbounded regions cut off at the frame
-`colors`   colours for regions
+`plane`     regions, boundaries and decision boundaries of networks with two inputs
+`graphs`    curves and surfaces
+`panels`    several pictures together: the walkthrough, slices
+`frame`     unbounded regions cut off at the frame
+`colors`    colours for regions
+`_coloring` their choice, in a kernel
 
 May import `predict` and what is below it.
 """

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
 from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tropicell._runtime.arrays import FloatArray
 from tropicell.analysis.graph import single_flips
+from tropicell.errors import require
 from tropicell.regions.regions import Regions
 
 #: Light, muted, and told apart with any kind of colour vision; more are taken from around it.
@@ -48,30 +51,45 @@ def color_numbers(regions: Regions) -> NDArray[np.int64]:
     >>> any(numbers[i] == numbers[j] for i, j in regions.neighbours.pairs)
     False
     """
-    words = regions.packed.words
-    beside: list[list[int]] = [[] for _ in range(len(regions))]
-    for i, j in _pairs(regions):
-        beside[i].append(j)
-        beside[j].append(i)
+    from tropicell.plotting import _coloring as kernels  # noqa: PLC0415 - Numba is slow to import
+
+    words = np.ascontiguousarray(regions.packed.words)
+    pairs = _pairs(regions)
+    both = np.concatenate([pairs, pairs[:, ::-1]])
+    both = both[np.argsort(both[:, 0], kind="stable")]
+    starts = np.searchsorted(both[:, 0], np.arange(len(regions) + 1))
+    data, size = words.tobytes(), 8 * words.shape[1]
+    checksums = [crc32(data[i : i + size]) for i in range(0, len(data), size)]
     numbers = np.full(len(regions), -1, dtype=np.int64)
-    for i in np.lexsort(words.T).tolist():
-        taken = {int(numbers[j]) for j in beside[i]}
-        free = [k for k in range(len(PALETTE)) if k not in taken]
-        if free:
-            numbers[i] = free[crc32(words[i].tobytes()) % len(free)]
-        else:
-            numbers[i] = next(k for k in range(len(PALETTE), len(regions) + 1) if k not in taken)
+    most = int(np.diff(starts).max(initial=0))
+    kernels.choose(
+        np.lexsort(words.T).astype(np.int64),
+        starts.astype(np.int64),
+        np.ascontiguousarray(both[:, 1]),
+        np.array(checksums, dtype=np.int64),
+        len(PALETTE),
+        np.full(len(PALETTE) + most + 1, -1, dtype=np.int64),
+        numbers,
+    )
     return numbers
 
 
-def _pairs(regions: Regions) -> list[list[int]]:
+def _pairs(regions: Regions) -> NDArray[np.int64]:
+    if regions.known("neighbours") is not None:
+        return regions.neighbours.pairs
     owner, _, other = single_flips(regions)
     found = other >= 0
     if (~found).sum() <= _MOST_SHARED:
-        pairs: list[list[int]] = regions.neighbours.pairs.tolist()
-        return pairs
-    quick: list[list[int]] = np.stack([owner[found], other[found]], axis=1).tolist()
-    return quick
+        return regions.neighbours.pairs
+    return np.stack([owner[found], other[found]], axis=1)
+
+
+def color_values(numbers: NDArray[np.int64]) -> FloatArray:
+    """The same as numbers from 0 to 1 for red, green, blue and opacity, shape (numbers, 4)."""
+    module: Any = require("matplotlib.colors", extra="plot", why="drawing regions")
+    every = np.arange(int(numbers.max(initial=0)) + 1)
+    colors: FloatArray = module.to_rgba_array(color_names(every))[numbers]
+    return colors
 
 
 def color_names(numbers: NDArray[np.int64]) -> list[str]:

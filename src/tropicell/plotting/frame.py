@@ -8,10 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tropicell._runtime.arrays import FloatArray
+from tropicell._runtime.interruption import check
 from tropicell.errors import InvalidInputError, require
 from tropicell.network.domains import Box
+from tropicell.network.inequalities import Lines
 from tropicell.network.network import Network
-from tropicell.regions.region import Region
+from tropicell.regions.columns import Ragged
 from tropicell.regions.regions import Regions
 from tropicell.search.enumeration import enumerate_regions
 
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
 
 #: A corner counts as on a line if it is closer than this, relative to the size of its polygon.
 ON_LINE = 1e-9
+
+#: Maps of neurons that are worked out at a time.
+_NUMBERS = 2**20
 
 
 def new_axes(ax: Axes | None, **options: Any) -> Axes:
@@ -128,9 +133,53 @@ def rectangle(low: FloatArray, high: FloatArray) -> FloatArray:
     return np.array([low, [high[0], low[1]], high, [low[0], high[1]]])
 
 
+def cut_all(polygons: Ragged, a: FloatArray, b: FloatArray) -> Ragged:
+    """`cut` for many polygons, each with a half-plane of its own.
+
+    Parameters
+    ----------
+    polygons : Ragged
+        Corners, shape (corners, 2).
+    a : ndarray, shape (polygons, 2)
+    b : ndarray, shape (polygons,)
+
+    Examples
+    --------
+    >>> square = Ragged(np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]), np.array([4]))
+    >>> cut_all(square, np.array([[1.0, 0.0]]), np.array([0.5]))[0].tolist()
+    [[0.0, 0.0], [0.5, 0.0], [0.5, 1.0], [0.0, 1.0]]
+    """
+    points, owner, counts = polygons.values, polygons.owners(), polygons.counts
+    beyond = (points * a[owner]).sum(axis=1) - b[owner]
+    some = counts > 0
+    firsts, lasts = (polygons.ends - counts)[some], polygons.ends[some] - 1
+    previous = np.arange(-1, len(points) - 1)
+    previous[firsts] = lasts
+    here, there = beyond[previous], beyond
+    crossed = ((here < 0) & (there > 0)) | ((here > 0) & (there < 0))
+    kept = there <= 0
+    made = crossed.astype(np.int64) + kept
+    place = np.cumsum(made) - made
+    found = np.empty((int(made.sum()), 2))
+    start, end = points[previous[crossed]], points[crossed]
+    share = here[crossed] / (here[crossed] - there[crossed])
+    found[place[crossed]] = start + share[:, None] * (end - start)
+    found[place[kept] + crossed[kept]] = points[kept]
+    left = Ragged.from_counts(found, np.bincount(owner, made, len(polygons)).astype(np.int64))
+    turned = np.zeros(len(polygons), dtype=np.bool_)
+    turned[some] = (beyond[firsts] <= 0) & (beyond[lasts] > 0)
+    if turned.any():  # as `cut` does: the first corner stays the first one
+        own = left.places(np.flatnonzero(turned))
+        rolled = np.flatnonzero(turned)[left.counts[turned] > 0]
+        following = own + 1
+        following[np.isin(own, left.ends[rolled] - 1)] = (left.ends - left.counts)[rolled]
+        found[own] = found[following]
+    return left
+
+
 def polygons_in(
     regions: Regions, low: FloatArray, high: FloatArray
-) -> tuple[list[FloatArray], NDArray[np.intp]]:
+) -> tuple[Ragged, NDArray[np.intp]]:
     """The regions of a 2-D network cut to a frame, and which regions they are.
 
     Notes
@@ -144,44 +193,96 @@ def polygons_in(
     --------
     >>> network = Network.mlp([[[1.0, 0.0]], [[1.0]]])
     >>> polygons, _ = polygons_in(enumerate_regions(network), np.array([-1, -1]), np.array([3, 1]))
-    >>> sorted(float(np.ptp(polygon[:, 0])) for polygon in polygons)
+    >>> sorted(float(np.ptp(polygons[i][:, 0])) for i in range(len(polygons)))
     [1.0, 3.0]
     """
     corners, bounded = regions.corners, regions.bounded.copy()
-    points = corners.values[:, :2]
-    bounded[corners.owners()[~np.isfinite(points).all(axis=1)]] = False
+    points, owners = corners.values[:, :2], corners.owners()
+    bounded[owners[~np.isfinite(points).all(axis=1)]] = False
     outside = (points < low).any(axis=1) | (points > high).any(axis=1)
     sticks_out = np.zeros(len(regions), dtype=np.bool_)
-    sticks_out[corners.owners()[outside]] = True
-    polygons, kept = [], []
-    for i, polygon in enumerate(np.split(points, corners.ends[:-1])[: len(regions)]):
-        if not bounded[i]:
-            shown = _unbounded(regions, i, low, high)
-        else:
-            shown = _framed(polygon, low, high) if sticks_out[i] else polygon
-        if len(shown) >= 3:
-            polygons.append(shown)
-            kept.append(i)
-    return polygons, np.array(kept, dtype=np.intp)
+    sticks_out[owners[outside]] = True
+    inside, framed = np.flatnonzero(bounded & ~sticks_out), np.flatnonzero(bounded & sticks_out)
+    unbounded = np.flatnonzero(~bounded)
+    parts = [
+        _taken(Ragged(points, corners.ends), inside),
+        _framed(_taken(Ragged(points, corners.ends), framed), low, high),
+        _unbounded(regions, unbounded, low, high),
+    ]
+    joined = Ragged.from_counts(
+        np.concatenate([part.values for part in parts]),
+        np.concatenate([part.counts for part in parts]),
+    )
+    which = np.concatenate([inside, framed, unbounded])
+    order = np.argsort(which, kind="stable")
+    order = order[joined.counts[order] >= 3]
+    return _taken(joined, order), which[order]
 
 
-def _framed(polygon: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
+def _taken(polygons: Ragged, rows: NDArray[Any]) -> Ragged:
+    """Some of the polygons."""
+    return Ragged.from_counts(polygons.values[polygons.places(rows)], polygons.counts[rows])
+
+
+def _framed(polygons: Ragged, low: FloatArray, high: FloatArray) -> Ragged:
     for a, b in ((-np.eye(2), -low), (np.eye(2), high)):
         for k in range(2):
-            if len(polygon):
-                polygon = cut(polygon, a[k], b[k])
-    return polygon
+            check()
+            count = len(polygons)
+            polygons = cut_all(polygons, np.tile(a[k], (count, 1)), np.full(count, float(b[k])))
+    return polygons
 
 
-def _unbounded(regions: Regions, index: int, low: FloatArray, high: FloatArray) -> FloatArray:
-    facets = {regions.lines.boundary(int(line)) for line in regions.facet_lines[index]}
-    region = Region(regions.network, regions.packed[index], regions.domain, arithmetic="float")
-    rows = region.inequalities
-    polygon = rectangle(low, high)
-    for a, b, source in zip(rows.A, rows.b, rows.sources, strict=True):
-        if source in facets and len(polygon):
-            polygon = cut(polygon, a, b)
-    return polygon
+def _unbounded(
+    regions: Regions, rows: NDArray[np.intp], low: FloatArray, high: FloatArray
+) -> Ragged:
+    """The frame cut along the facets of some regions."""
+    step = max(1, _NUMBERS // max(1, regions.network.n_neurons))
+    parts = [Ragged(np.empty((0, 2)), np.empty(0, np.int64))]
+    for start in range(0, len(rows), step):
+        check()
+        parts.append(_cut_frames(regions, rows[start : start + step], rectangle(low, high)))
+    values, counts = [part.values for part in parts], [part.counts for part in parts]
+    return Ragged.from_counts(np.concatenate(values), np.concatenate(counts))
+
+
+def _cut_frames(regions: Regions, rows: NDArray[np.intp], frame: FloatArray) -> Ragged:
+    """A frame for each of some regions, cut along the region's facets one after the other."""
+    network, lines = regions.network, regions.lines
+    facets = regions.facet_lines
+    line = facets.values[facets.places(rows)].astype(np.int64)
+    owner = np.repeat(np.arange(len(rows)), facets.counts[rows])
+    owner, line = owner[line > 0], line[line > 0]
+    order = np.lexsort((line, owner))
+    owner, line = owner[order], line[order]
+    a, b = np.empty((len(line), 2)), np.empty(len(line))
+    domain_a, domain_b = regions.domain.inequalities(2)
+    of_domain = line < lines.first
+    a[of_domain], b[of_domain] = domain_a[line[of_domain] - 1], domain_b[line[of_domain] - 1]
+    ours = ~of_domain
+    number = line[ours] - lines.first
+    patterns = regions.packed[rows]
+    maps = network.maps("float").pre_activations(patterns)[lines.neuron[number], owner[ours]]
+    above = patterns[owner[ours], lines.neuron[number]] > lines.breakpoint[number]
+    sign = np.where(above, -1.0, 1.0)
+    a[ours] = sign[:, None] * maps[:, :-1]
+    b[ours] = sign * (thresholds(network, lines)[number] - maps[:, -1])
+    polygons = Ragged.from_counts(np.tile(frame, (len(rows), 1)), np.full(len(rows), len(frame)))
+    rank = np.arange(len(owner)) - np.searchsorted(owner, owner)
+    for k in range(int(rank.max(initial=-1)) + 1):
+        own_a, own_b = np.zeros((len(rows), 2)), np.zeros(len(rows))
+        own_a[owner[rank == k]], own_b[owner[rank == k]] = a[rank == k], b[rank == k]
+        polygons = cut_all(polygons, own_a, own_b)
+    return polygons
+
+
+def thresholds(network: Network, lines: Lines) -> FloatArray:
+    """For every neuron's line the breakpoint that it stands for."""
+    found = [np.empty(0)]
+    for index, layer in enumerate(network.layers, start=1):
+        own = lines.layer == index
+        found.append(layer.activation.breakpoints[lines.index[own], lines.breakpoint[own]])
+    return np.concatenate(found)
 
 
 def show_frame(ax: Axes, network: Network, low: FloatArray, high: FloatArray) -> None:

@@ -158,8 +158,7 @@ def surface_pieces(
     """The regions in a frame, lifted to the height of an output, and which regions they are."""
     shown, rows = polygons_in(regions, low, high)
     forms = regions.affine_maps[rows, output]
-    lifted = [
-        np.column_stack([polygon, polygon @ form[:-1] + form[-1]])
-        for polygon, form in zip(shown, forms, strict=True)
-    ]
-    return lifted, rows
+    own = forms[shown.owners()]
+    heights = (shown.values * own[:, :-1]).sum(axis=1) + own[:, -1]
+    lifted = np.column_stack([shown.values, heights])
+    return np.split(lifted, shown.ends[:-1])[: len(shown)], rows

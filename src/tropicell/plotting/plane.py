@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tropicell._runtime.arrays import FloatArray
+from tropicell._runtime.interruption import check
 from tropicell.errors import InvalidInputError, require
 from tropicell.geometry.arithmetic import to_floats
 from tropicell.network.domains import Box
 from tropicell.network.network import Network
-from tropicell.plotting.colors import color_names, color_numbers
+from tropicell.plotting.colors import color_numbers, color_values
 from tropicell.plotting.frame import (
     ON_LINE,
     check_output,
@@ -21,8 +22,10 @@ from tropicell.plotting.frame import (
     polygons_in,
     regions_in,
     show_frame,
+    thresholds,
     window_of,
 )
+from tropicell.regions.columns import Ragged
 from tropicell.regions.regions import Regions
 
 if TYPE_CHECKING:
@@ -31,7 +34,7 @@ if TYPE_CHECKING:
 # Edges between regions with the layers that they come from, and level sets of affine forms.
 
 #: Polygons that are looked at together.
-_BATCH = 10_000
+_BATCH = 4_096
 
 
 def boundary_edges(
@@ -46,18 +49,57 @@ def boundary_edges(
         1 … L.
     """
     polygons, rows = polygons_in(regions, low, high)
-    segments, layers = [np.empty((0, 2, 2))], [np.empty(0, dtype=np.int64)]
-    for start in range(0, len(polygons), _BATCH):
-        part = polygons[start : start + _BATCH]
-        before = pre_activations(regions.network, np.concatenate(part))
-        ends = np.cumsum([len(polygon) for polygon in part])
-        for polygon, z, row in zip(
-            part, np.split(before, ends[:-1]), rows[start : start + _BATCH], strict=True
-        ):
-            found, layer = _edges_of(regions, int(row), polygon, z)
-            segments.append(found)
-            layers.append(layer)
+    whole = _known_sides(regions, polygons, rows)
+    known = Ragged.from_counts(
+        polygons.values[polygons.places(np.flatnonzero(whole))], polygons.counts[whole]
+    )
+    found, layer = _edges_with_sides(regions, known, rows[whole])
+    segments, layers = [found], [layer]
+    facets, others = _inner_facets(regions), np.flatnonzero(~whole)
+    for start in range(0, len(others), _BATCH):
+        check()
+        part = others[start : start + _BATCH]
+        own = Ragged.from_counts(polygons.values[polygons.places(part)], polygons.counts[part])
+        found, layer = _edges_of(regions, own, facets, rows[part])
+        segments.append(found)
+        layers.append(layer)
     return _once(np.concatenate(segments), np.concatenate(layers), float((high - low).max()))
+
+
+def _known_sides(regions: Regions, polygons: Ragged, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Which polygons are regions as they are, with facets in the order of their corners."""
+    if regions.stats.get("engine") != "cells":
+        return np.zeros(len(rows), dtype=np.bool_)
+    corners = regions.corners
+    same = polygons.counts == corners.counts[rows]
+    same &= regions.facet_lines.counts[rows] == polygons.counts
+    some = np.flatnonzero(same)
+    ours, theirs = polygons.places(some), corners.places(rows[some])
+    moved = (polygons.values[ours] != corners.values[theirs, :2]).any(axis=1)
+    same[some[np.repeat(np.arange(len(some)), polygons.counts[some])[moved]]] = False
+    return np.asarray(same & regions.bounded[rows])
+
+
+def _edges_with_sides(
+    regions: Regions, polygons: Ragged, rows: NDArray[np.intp]
+) -> tuple[FloatArray, NDArray[np.int64]]:
+    """The same where the line of the side that starts at each corner is known."""
+    lines, points = regions.lines, polygons.values
+    number = regions.facet_lines.values[regions.facet_lines.places(rows)] - lines.first
+    following = np.arange(1, len(points) + 1)
+    following[polygons.ends - 1] = polygons.ends - polygons.counts
+    inner = np.flatnonzero(number >= 0)
+    edges = np.stack([points[inner], points[following[inner]]], axis=1)
+    return edges, lines.layer[number[inner]].astype(np.int64)
+
+
+def _inner_facets(regions: Regions) -> Ragged:
+    """For every region the lines of its facets, those of neurons alone and counted from there."""
+    facets, first = regions.facet_lines, regions.lines.first
+    owner, line = facets.owners(), facets.values.astype(np.int64)
+    owner, line = owner[line >= first], line[line >= first] - first
+    order = np.lexsort((line, owner))
+    return Ragged.from_counts(line[order], np.bincount(owner, minlength=len(regions)))
 
 
 def pre_activations(network: Network, points: FloatArray) -> FloatArray:
@@ -71,26 +113,31 @@ def pre_activations(network: Network, points: FloatArray) -> FloatArray:
 
 
 def _edges_of(
-    regions: Regions, row: int, polygon: FloatArray, before: FloatArray
+    regions: Regions, polygons: Ragged, facets: Ragged, rows: NDArray[np.intp]
 ) -> tuple[FloatArray, NDArray[np.int64]]:
-    """Edges of a polygon that lie on a neuron's boundary: both ends are at its breakpoint."""
-    lines = regions.lines
-    numbers = np.sort(regions.facet_lines[row].astype(np.int64))
-    numbers = numbers[numbers >= lines.first] - lines.first
-    layer, index = lines.layer[numbers], lines.index[numbers]
-    thresholds = [
-        regions.network.layers[k - 1].activation.breakpoints[n, t]
-        for k, n, t in zip(layer, index, lines.breakpoint[numbers], strict=True)
-    ]
-    away = np.abs(before[:, lines.neuron[numbers]] - np.array(thresholds))
-    away /= np.maximum(away.max(axis=0), 1e-300)
-    both = np.maximum(away, np.roll(away, -1, axis=0))
-    if not both.size:
+    """Edges of polygons that lie on a neuron's boundary: both ends are at its breakpoint."""
+    lines, points, counts = regions.lines, polygons.values, polygons.counts
+    before = pre_activations(regions.network, points)
+    number = facets.values[facets.places(rows)]
+    # every facet of a region with every corner of its polygon: the corners of a facet side by side
+    polygon = np.repeat(np.arange(len(rows)), facets.counts[rows])
+    pairs = Ragged.from_counts(np.empty(0), counts[polygon])
+    if not len(number):
         return np.empty((0, 2, 2)), np.empty(0, dtype=np.int64)
-    closest = both.argmin(axis=1)
-    on_line = both[np.arange(len(both)), closest] < 1e-6
-    edges = np.stack([polygon, np.roll(polygon, -1, axis=0)], axis=1)
-    return edges[on_line], layer[closest[on_line]].astype(np.int64)
+    corner, facet = polygons.places(polygon), pairs.owners()
+    starts = pairs.ends - pairs.counts
+    levels = thresholds(regions.network, lines)[number]
+    away = np.abs(before[corner, lines.neuron[number][facet]] - levels[facet])
+    away /= np.maximum(np.maximum.reduceat(away, starts), 1e-300)[facet]
+    following = np.arange(1, len(away) + 1)
+    following[pairs.ends - 1] = starts
+    both = np.maximum(away, away[following])
+    near = np.flatnonzero(both < 1e-6)
+    order = near[np.lexsort((number[facet[near]], both[near], corner[near]))]
+    closest = order[np.diff(corner[order], prepend=-1) > 0]  # the first one of each corner
+    ends = corner[following[closest]]
+    edges = np.stack([points[corner[closest]], points[ends]], axis=1)
+    return edges, lines.layer[number[facet[closest]]].astype(np.int64)
 
 
 def _once(
@@ -99,42 +146,65 @@ def _once(
     """Every edge is found from both sides: keep one, the earlier layer's if they differ."""
     order = np.argsort(layers, kind="stable")
     segments, layers = segments[order], layers[order]
-    middles = np.round(segments.mean(axis=1) / (size * ON_LINE))
-    first = np.sort(np.unique(middles, axis=0, return_index=True)[1])
-    return segments[first], layers[first]
+    first = _first_rows(np.round(segments.mean(axis=1) / (size * ON_LINE)))
+    kept = first == np.arange(len(first))
+    return segments[kept], layers[kept]
 
 
-def level_segments(polygons: list[FloatArray], forms: FloatArray) -> list[FloatArray]:
+def _first_rows(keys: FloatArray) -> NDArray[np.intp]:
+    """For every row the first one that is equal to it."""
+    order = np.lexsort(keys.T)
+    new = np.ones(len(keys), dtype=np.bool_)
+    new[1:] = (keys[order[1:]] != keys[order[:-1]]).any(axis=1)
+    first = np.empty(len(keys), dtype=np.intp)
+    first[order] = order[new][np.cumsum(new) - 1]
+    return first
+
+
+def level_segments(polygons: Ragged, forms: FloatArray) -> FloatArray:
     """Where an affine form of each convex polygon (coefficients, then the offset) is 0.
+
+    Returns
+    -------
+    ndarray, shape (segments, 2, 2)
 
     Examples
     --------
-    >>> square = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
-    >>> level_segments([square], np.array([[2.0, 0.0, -1.0]]))[0].tolist()
-    [[0.5, 0.0], [0.5, 1.0]]
+    >>> square = Ragged(np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]), np.array([4]))
+    >>> level_segments(square, np.array([[2.0, 0.0, -1.0]])).tolist()
+    [[[0.5, 0.0], [0.5, 1.0]]]
     """
-    segments: list[FloatArray] = []
-    edges: set[bytes] = set()
-    size = max((float(np.abs(polygon).max()) for polygon in polygons), default=1.0)
-    for polygon, form in zip(polygons, forms, strict=True):
-        values = polygon @ form[:-1] + form[-1]
-        values[np.abs(values) <= 1e-12 * np.abs(values).max()] = 0.0
-        crosses = (values > 0).any() and (values < 0).any()
-        if not values.any() or not (crosses or (values == 0).sum() >= 2):
-            continue
-        following, after = np.roll(polygon, -1, axis=0), np.roll(values, -1)
-        crossed = values * after < 0
-        share = values[crossed] / (values[crossed] - after[crossed])
-        ends = polygon[crossed] + share[:, None] * (following - polygon)[crossed]
-        ends = np.concatenate([ends, polygon[values == 0]])
-        if len(ends) >= 2:
-            segment = ends[np.lexsort(ends.T[::-1])][[0, -1]]
-            # An edge on which the form is 0 may belong to two polygons.
-            key = (np.round(segment / (ON_LINE * size)) + 0.0).tobytes()
-            if crosses or key not in edges:
-                segments.append(segment)
-                edges.add(key)
-    return segments
+    points, owner, count = polygons.values, polygons.owners(), len(polygons)
+    if not len(points):
+        return np.empty((0, 2, 2))
+    own, starts = forms[owner], polygons.ends - polygons.counts
+    values = (points * own[:, :-1]).sum(axis=1) + own[:, -1]
+    largest = np.maximum.reduceat(np.abs(values), starts)
+    values[np.abs(values) <= 1e-12 * largest[owner]] = 0.0
+    above, below, on = (
+        np.bincount(owner[which], minlength=count)
+        for which in (values > 0, values < 0, values == 0)
+    )
+    crosses = (above > 0) & (below > 0)
+    passed = ((above > 0) | (below > 0)) & (crosses | (on >= 2))
+    following = np.arange(1, len(points) + 1)
+    following[polygons.ends - 1] = starts
+    after = values[following]
+    crossed = np.flatnonzero((values * after < 0) & passed[owner])
+    share = values[crossed] / (values[crossed] - after[crossed])
+    ends = points[crossed] + share[:, None] * (points[following] - points)[crossed]
+    zero = np.flatnonzero((values == 0) & passed[owner])
+    ends, place = np.concatenate([ends, points[zero]]), owner[np.concatenate([crossed, zero])]
+    order = np.lexsort((ends[:, 1], ends[:, 0], place))
+    ends, place = ends[order], place[order]
+    first = np.flatnonzero(np.diff(place, prepend=-1))
+    last = np.append(first[1:], len(place)) - 1
+    first, last = first[last > first], last[last > first]
+    segments = np.stack([ends[first], ends[last]], axis=1)
+    # An edge on which the form is 0 may belong to two polygons.
+    keys = np.round(segments.reshape(-1, 4) / (ON_LINE * float(np.abs(points).max())))
+    kept = crosses[place[first]] | (_first_rows(keys) == np.arange(len(keys)))
+    return np.asarray(segments[kept])
 
 
 Color = Literal["pattern", "value", "gradient", "area", "neighbours"]
@@ -209,12 +279,12 @@ def plot_regions(
     width = min(0.6, 11 / np.sqrt(1 + len(shown))) if linewidth is None else linewidth
     style = {"edgecolors": edgecolor, "linewidths": width}
     if values is None:
-        names = color_names(color_numbers(found)[rows])
-        ax.add_collection(collections.PolyCollection(shown, facecolors=names, **style))
+        names = color_values(color_numbers(found)[rows])
+        ax.add_collection(collections.PathCollection(paths_of(shown), facecolors=names, **style))
     else:
         array = np.ma.masked_invalid(values[rows])
         colors = colormap(cmap).with_extremes(bad="0.85")
-        cells = collections.PolyCollection(shown, array=array, cmap=colors, **style)
+        cells = collections.PathCollection(paths_of(shown), array=array, cmap=colors, **style)
         ax.add_collection(cells)
         if colorbar and array.count():
             label = _LABELS[color].format(output=output)
@@ -223,11 +293,25 @@ def plot_regions(
     return ax if points is None else plot_points(points, ax, labels=labels)
 
 
+def paths_of(polygons: Ragged) -> list[Any]:
+    """Polygons as closed paths of matplotlib; those of equally many corners are made together."""
+    collections: Any = require("matplotlib.collections", extra="plot", why="drawing regions")
+    paths = np.empty(len(polygons), dtype=object)
+    for count in np.unique(polygons.counts).tolist():
+        check()
+        rows = np.flatnonzero(polygons.counts == count)
+        corners = polygons.values[polygons.places(rows)].reshape(-1, count, 2)
+        paths[rows] = collections.PolyCollection(corners).get_paths()
+    found: list[Any] = paths.tolist()
+    return found
+
+
 def _values(regions: Regions, color: str, output: int) -> FloatArray:
     """A number for every region."""
     if color == "value":
         with np.errstate(over="ignore", invalid="ignore"):  # some regions are beyond float64
-            return regions.network(to_floats(regions.witnesses))[:, output]
+            maps, points = regions.affine_maps[:, output], to_floats(regions.witnesses)
+            return np.asarray((maps[:, :-1] * points).sum(axis=1) + maps[:, -1])
     if color == "gradient":
         return np.asarray(np.linalg.norm(regions.affine_maps[:, output, :-1], axis=1))
     if color == "area":

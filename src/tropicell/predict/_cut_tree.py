@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tropicell._runtime.jit import kernel, lowest_bit
+from tropicell.network._layer_maps import load_input, set_piece, sum_layer
+from tropicell.network.flat import COLUMNS_AT, IS_SPARSE, SOURCE, WEIGHTS_AT
+
+#: Added to sizes in every layer, against underflow.
+TINY = 1e-290
 
 
 @kernel(allocates=True)
@@ -231,3 +236,177 @@ def sides(
             ends = np.cumsum(counts)
             tests = np.empty(ends[-1], np.int32)
     return tests, ends
+
+
+# --- the rows of the cuts -------------------------------------------------------------------------
+
+
+class CutRoom(NamedTuple):
+    """What a worker needs to go from the pattern of one prefix to that of the next.
+
+    Attributes
+    ----------
+    current : LayerMaps
+        The maps of the layers.
+    before, after : ndarray, shape (rows,)
+        The sizes of the numbers behind each row's map, before and after its activation.
+    state : ndarray, shape (2,)
+        The layers whose outputs belong to the pattern; the layers that are summed for it.
+    """
+
+    current: Any
+    before: NDArray[np.float64]
+    after: NDArray[np.float64]
+    state: NDArray[np.int64]
+
+
+@kernel
+def _piece(words: Any, bits: int, neuron: int) -> int:  # pragma: no cover - compiled
+    """The piece of a neuron of a packed pattern."""
+    mask = (np.uint64(1) << np.uint64(bits)) - np.uint64(1)
+    place, shift = (neuron * bits) >> 6, np.uint64((neuron * bits) & 63)
+    piece = words[place] >> shift
+    if shift + np.uint64(bits) > np.uint64(64):
+        piece |= words[place + 1] << (np.uint64(64) - shift)
+    return int(piece & mask)
+
+
+@kernel(inner=True)
+def _sum_sizes(maps: Any, room: Any, layer: int) -> None:  # pragma: no cover - compiled
+    """Sizes of a layer before its activation: absolute values where its maps add and subtract."""
+    begin, end = maps.row_start[layer], maps.row_start[layer + 1]
+    width = end - begin
+    out = room.before[begin:end]
+    for r in range(width):
+        out[r] = abs(maps.bias[begin + r]) + TINY
+    for term in range(maps.term_start[layer], maps.term_start[layer + 1]):
+        source = maps.terms[term, SOURCE]
+        first, at = maps.row_start[source], maps.terms[term, WEIGHTS_AT]
+        for row in range(first, maps.row_start[source + 1]):
+            size = room.after[row]
+            if size == 0.0:  # a neuron that is off: nothing is rounded
+                continue
+            if maps.terms[term, IS_SPARSE]:
+                column = maps.terms[term, COLUMNS_AT] + row - first
+                for k in range(at + maps.columns[column], at + maps.columns[column + 1]):
+                    out[maps.targets[k]] += abs(maps.weights[k]) * size
+            else:
+                weights = maps.weights[at + (row - first) * width : at + (row - first + 1) * width]
+                for r in range(width):
+                    out[r] += abs(weights[r]) * size
+
+
+@kernel(inner=True)
+def _go_to(
+    maps: Any, words: Any, bits: int, layer: int, room: Any
+) -> None:  # pragma: no cover - compiled
+    """Bring the outputs of all layers before one up to date for a packed pattern."""
+    current, first_row = room.current, maps.row_start[1]
+    state = room.state
+    if state[1] == 0:
+        load_input(maps, current, False)
+        for row in range(first_row):
+            room.after[row] = TINY
+            for c in range(maps.dimension + 1):
+                room.after[row] += abs(maps.input_rows[row, c])
+        state[0], state[1] = 0, 1
+        sum_layer(maps, current, 1, False)
+        _sum_sizes(maps, room, 1)
+    for index in range(1, layer):
+        same = index <= state[0]
+        for row in range(maps.row_start[index], maps.row_start[index + 1]):
+            piece = _piece(words, bits, row - first_row)
+            if piece != current.pattern[row - first_row]:
+                current.pattern[row - first_row] = piece
+                same = False
+        if same:
+            continue
+        if state[1] < index:
+            sum_layer(maps, current, index, False)
+            _sum_sizes(maps, room, index)
+        state[0], state[1] = index, index
+        for row in range(maps.row_start[index], maps.row_start[index + 1]):
+            piece = current.pattern[row - first_row]
+            set_piece(maps, current, index, row, piece, False)
+            slope, shift = abs(maps.slopes[row, piece]), abs(maps.intercepts[row, piece])
+            off = slope == 0.0 and shift == 0.0
+            room.after[row] = 0.0 if off else slope * room.before[row] + shift + TINY
+
+
+@kernel(inner=True)
+def _one_row(
+    maps: Any, room: Any, layer: int, row: int, out: Any
+) -> Any:  # pragma: no cover - compiled
+    """The map of one row of a layer all of whose matrices are dense, and its size."""
+    d, begin = maps.dimension, maps.row_start[layer]
+    width = maps.row_start[layer + 1] - begin
+    after = room.current.after
+    for c in range(d):
+        out[c] = 0.0
+    out[d] = maps.bias[row]
+    size = abs(maps.bias[row]) + TINY
+    for term in range(maps.term_start[layer], maps.term_start[layer + 1]):
+        source = maps.terms[term, SOURCE]
+        first = maps.row_start[source]
+        at = maps.terms[term, WEIGHTS_AT] + row - begin
+        for below in range(first, maps.row_start[source + 1]):
+            if room.after[below] == 0.0:
+                continue
+            weight = maps.weights[at + (below - first) * width]
+            size += abs(weight) * room.after[below]
+            for c in range(d + 1):
+                out[c] += weight * after[c, below]
+    return size
+
+
+@kernel
+def cut_rows(
+    maps: Any,
+    words: Any,
+    bits: int,
+    prefixes: Any,
+    nodes: Any,
+    room: Any,
+    rows: NDArray[np.float64],
+    sizes: NDArray[np.float64],
+) -> None:  # pragma: no cover - compiled
+    """The maps of the neurons that cut, and the sizes of the numbers behind them.
+
+    A layer is summed only if the pattern before it has changed since the last prefix, and not at
+    all if few of its neurons cut.
+
+    Parameters
+    ----------
+    maps : MapArrays
+    words, bits : ndarray, int
+        Packed patterns of all regions.
+    prefixes : ndarray, shape (prefixes, 4)
+        The layer whose neurons cut (from 1 on), a region with the pattern of the layers before,
+        and where the prefix's nodes begin and end in `nodes`.
+    nodes : ndarray, shape (nodes, 2)
+        A node, and the row of its neuron.
+    room : CutRoom
+    rows, sizes : ndarray, shape (nodes, inputs + 1) and (nodes,)
+        Get the maps, and the sizes.
+    """
+    d, state, current = maps.dimension, room.state, room.current
+    for p in range(len(prefixes)):
+        layer, region = prefixes[p, 0], prefixes[p, 1]
+        begin, end = prefixes[p, 2], prefixes[p, 3]
+        _go_to(maps, words[region], bits, layer, room)
+        dense = True
+        for term in range(maps.term_start[layer], maps.term_start[layer + 1]):
+            dense &= maps.terms[term, IS_SPARSE] == 0
+        width = maps.row_start[layer + 1] - maps.row_start[layer]
+        if state[1] < layer and (not dense or 8 * (end - begin) > width):
+            sum_layer(maps, current, layer, False)
+            _sum_sizes(maps, room, layer)
+            state[1] = layer
+        for k in range(begin, end):
+            node, row = nodes[k, 0], nodes[k, 1]
+            if state[1] >= layer:
+                for c in range(d + 1):
+                    rows[node, c] = current.before[c, row]
+                sizes[node] = room.before[row]
+            else:
+                sizes[node] = _one_row(maps, room, layer, row, rows[node])

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from tropicell._runtime.arrays import FloatArray
 from tropicell.errors import InvalidInputError
+from tropicell.network._point_patterns import flatten_for_points, point_words
 from tropicell.network.network import Network
 from tropicell.paper import algorithm3
 from tropicell.predict import _cache_kernels as kernels
-from tropicell.predict._point_patterns import flatten_for_points, point_words
 from tropicell.regions.columns import PackedPatterns
 
 Words = NDArray[np.uint64]

@@ -23,11 +23,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tropicell._runtime.arrays import FloatArray
+from tropicell._runtime.parts import in_parts
 from tropicell.errors import InvalidInputError
 from tropicell.geometry.rounding import ROUND
-from tropicell.network.domains import Box
+from tropicell.network.domains import Box, WholeSpace
 from tropicell.network.network import Network
-from tropicell.network.patterns import split_layers
 from tropicell.regions.columns import PackedPatterns
 from tropicell.regions.regions import Regions
 
@@ -35,8 +35,10 @@ from tropicell.regions.regions import Regions
 _TINY = 1e-290
 #: Well below the largest float64.
 _LARGE = 1e300
-#: Numbers of a batch of maps that are worked out at a time.
-_BATCH = 2_000_000
+#: Bits of patterns that are looked at at a time.
+_BATCH = 20_000_000
+#: Prefixes of patterns whose cuts are worked out at a time.
+_PREFIXES = 4096
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,16 +99,22 @@ class CutTree:
         bits, word_start = _layer_bits(regions)
         shares = _weights(regions) if weights is None else _checked(weights, len(regions))
         children, bit, prefix, layer, region, levels = _cut_tree.build(bits, word_start, shares)
-        rows, lines = np.empty((len(bit), network.n_inputs + 1)), np.empty(len(bit), np.int64)
-        for index in range(network.depth):
+        rows = np.empty((len(bit), network.n_inputs + 1))
+        lines, neurons = np.empty(len(bit), np.int64), np.empty(len(bit), np.int64)
+        breakpoints = np.empty(len(bit))
+        for index, each in enumerate(network.layers):
             nodes = np.flatnonzero(layer[prefix] == index)
-            if nodes.size == 0:
-                continue
             places = bit[nodes] - 64 * word_start[index]
             first = np.searchsorted(regions.lines.layer, index + 1)
             lines[nodes] = regions.lines.first + first + places
-            rows[nodes] = _cut_rows(regions, index + 1, region[prefix[nodes]], places)
-        return cls(rows, children, lines, int(levels))
+            pieces = each.activation.pieces
+            own = np.repeat(np.arange(len(pieces)), pieces - 1)[places]
+            neurons[nodes] = sum(network.widths[:index]) + own
+            breakpoints[nodes] = each.activation.breakpoints[own, _bends(pieces)[places]]
+        sizes = _fill_rows(regions, np.stack([layer + 1, region], axis=1), prefix, neurons, rows)
+        rows[:, -1] -= breakpoints
+        errors = _rounding(network) * (sizes + np.abs(breakpoints)) + _TINY
+        return cls(scaled(rows, errors), children, lines, int(levels))
 
     @property
     def nbytes(self) -> int:
@@ -114,15 +122,18 @@ class CutTree:
         return self.rows.nbytes + self.children.nbytes
 
 
-def domain_table(regions: Regions, tree: CutTree) -> FloatArray:
-    """Domain and tree as one table, the form that the kernels of `_locating` read."""
+def domain_table(regions: Regions, tree: CutTree, maps: FloatArray | None = None) -> FloatArray:
+    """Domain and tree as one table, the form that the kernels of `_locating` read.
+
+    Points for which these maps might overflow, too, are not sure there.
+    """
     d = regions.network.n_inputs
     low, high, rows = split_domain(regions)
     shift = 2 + len(rows)
     table = np.zeros((shift + len(tree.rows), d + 2))
     largest = np.finfo(np.float64).max  # so that infinite points are outside
     table[0, :d], table[1, :d] = np.maximum(low, -largest), np.minimum(high, largest)
-    table[0, d] = largest_size([rows, tree.rows, regions.affine_maps], _LARGE)
+    table[0, d] = largest_size([rows, tree.rows, *([] if maps is None else [maps])], _LARGE)
     table[2:shift, :-1] = rows
     table[shift:, :-1] = tree.rows
     links = table.view(np.int32)[:, -2:]
@@ -185,12 +196,14 @@ def _split(values: NDArray[Any], widths: Sequence[int]) -> list[NDArray[Any]]:
 def _layer_bits(regions: Regions) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
     """One bit per breakpoint (is the neuron beyond it?), every layer in words of its own."""
     widths, parts, starts = regions.network.widths, [], [0]
+    if regions.packed.bits == 1 and (regions.network.pieces == 2).all():
+        return _shifted_bits(regions.packed.words, widths)
     for layer, pieces in enumerate(_split(regions.network.pieces, widths)):
         neurons = np.repeat(np.arange(len(pieces)), pieces - 1) + sum(widths[:layer])
         bends = _bends(pieces)
         words = max(1, -(-len(bends) // 64))
         part = np.empty((len(regions), words), np.uint64)
-        step = max(1, 10 * _BATCH // max(1, len(bends)))
+        step = max(1, _BATCH // max(1, len(bends)))
         for start in range(0, len(regions), step):
             patterns = regions.packed[start : start + step]
             beyond = (patterns[:, neurons] > bends).astype(np.uint8)
@@ -201,6 +214,26 @@ def _layer_bits(regions: Regions) -> tuple[NDArray[np.uint64], NDArray[np.int64]
     return np.concatenate([none, *parts], axis=1), np.array(starts, dtype=np.int64)
 
 
+def _shifted_bits(
+    words: NDArray[np.uint64], widths: Sequence[int]
+) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """The same from packed patterns with one bit a neuron."""
+    starts = np.concatenate([[0], np.cumsum([-(-width // 64) for width in widths])])
+    found = np.empty((len(words), int(starts[-1])), np.uint64)
+    at = 0
+    for width, start, end in zip(widths, starts[:-1].tolist(), starts[1:].tolist(), strict=True):
+        for k in range(end - start):
+            place, shift = divmod(at + 64 * k, 64)
+            column = words[:, place] >> np.uint64(shift)
+            if shift and place + 1 < words.shape[1]:
+                column |= words[:, place + 1] << np.uint64(64 - shift)
+            if (left := width - 64 * k) < 64:
+                column &= np.uint64((1 << left) - 1)
+            found[:, start + k] = column
+        at += width
+    return found, starts.astype(np.int64)
+
+
 def _bends(pieces: NDArray[Any]) -> NDArray[np.int64]:
     """For every breakpoint of a layer its index within its neuron."""
     counts = pieces - 1
@@ -208,46 +241,58 @@ def _bends(pieces: NDArray[Any]) -> NDArray[np.int64]:
     return np.asarray(bends, dtype=np.int64)
 
 
-def _cut_rows(
-    regions: Regions, layer: int, owners: NDArray[np.int64], lines: NDArray[np.int64]
+def _fill_rows(
+    regions: Regions,
+    prefixes: NDArray[np.int64],
+    prefix: NDArray[np.int64],
+    neurons: NDArray[np.int64],
+    rows: FloatArray,
 ) -> FloatArray:
-    """Scaled rows of breakpoints of a layer, as cuts of the input on some regions.
+    """The maps of the neurons that cut, and the sizes of the numbers behind them.
 
     Parameters
     ----------
     regions : Regions
-    layer : int
-        From 1 on.
-    owners : ndarray
-        For every cut a region with the patterns of the layers before.
-    lines : ndarray
-        For every cut which of the layer's breakpoints, counted neuron by neuron.
+    prefixes : ndarray, shape (prefixes, 2)
+        For every prefix the layer of its cuts, and one of its regions.
+    prefix, neurons : ndarray
+        For every node its prefix, and the neuron that cuts.
+    rows : ndarray, shape (nodes, inputs + 1)
+        Gets the maps before the activation.
 
     Returns
     -------
-    ndarray, shape (cuts, inputs + 1)
-        Positive beyond the breakpoint; scaled as in `CutTree`.
+    ndarray, shape (nodes,)
+        Absolute values are added up where maps add and subtract, over all coefficients.
     """
-    network = regions.network
-    activation = network.layers[layer - 1].activation
-    pieces = activation.pieces
-    neurons = np.repeat(np.arange(len(pieces)), pieces - 1)[lines]
-    breakpoints = activation.breakpoints[neurons, _bends(pieces)[lines]]
-    size = network.n_inputs + 1
-    rows, sizes = np.empty((len(lines), size)), np.empty(len(lines))
-    step = max(1, _BATCH // (size * max(network.widths)))
-    kept, place = np.unique(owners, return_inverse=True)
-    order = np.argsort(place, kind="stable")
-    ends = np.searchsorted(place[order], np.arange(0, len(kept) + step, step))
-    for batch, start in enumerate(range(0, len(kept), step)):
-        chosen = order[ends[batch] : ends[batch + 1]]
-        patterns = regions.packed[kept[start : start + step]]
-        with np.errstate(over="ignore", invalid="ignore"):  # such rows become 0: never sure
-            maps, magnitudes = _layer_maps(network, layer, patterns)
-        rows[chosen] = maps[neurons[chosen], place[chosen] - start]
-        sizes[chosen] = magnitudes[neurons[chosen], place[chosen] - start]
-    rows[:, -1] -= breakpoints
-    return scaled(rows, _rounding(network) * (sizes + np.abs(breakpoints)) + _TINY)
+    from tropicell.network._layer_maps import layer_maps  # noqa: PLC0415 - Numba
+    from tropicell.network.flat import embedding_of, flatten  # noqa: PLC0415
+    from tropicell.predict import _cut_tree as kernels  # noqa: PLC0415
+
+    network, sizes = regions.network, np.empty(len(rows))
+    if not len(rows):
+        return sizes
+    maps = flatten(network, WholeSpace()).maps._replace(input_rows=embedding_of(network))
+    order = np.argsort(prefix, kind="stable")
+    ends = np.searchsorted(prefix[order], np.arange(len(prefixes) + 1))
+    table = np.column_stack([prefixes, ends[:-1], ends[1:]])
+    nodes = np.stack([order, neurons[order] + maps.row_start[1]], axis=1)
+    words = np.ascontiguousarray(regions.packed.words, dtype=np.uint64)
+    bits, height = regions.packed.bits, int(maps.row_start[-1])
+    room = kernels.CutRoom(
+        current=layer_maps(network.n_inputs, maps.row_start, exact=False),
+        before=np.zeros(height),
+        after=np.zeros(height),
+        state=np.zeros(2, np.int64),
+    )
+    fill: Any = kernels.cut_rows
+    in_parts(
+        lambda part: fill(maps, words, bits, table[part], nodes, room, rows, sizes),
+        len(table),
+        1,
+        _PREFIXES,
+    )
+    return sizes
 
 
 def scaled(rows: FloatArray, errors: FloatArray) -> FloatArray:
@@ -274,48 +319,3 @@ def _rounding(network: Network) -> float:
     for affine in (layer.affine for layer in network.layers):
         summands += 8 + sum(matrix.shape[1] for matrix in affine.terms.values())
     return 2.0 * summands * ROUND
-
-
-def _layer_maps(
-    network: Network, layer: int, patterns: NDArray[np.uint8]
-) -> tuple[FloatArray, FloatArray]:
-    """A layer's pre-activations as maps on many patterns, and the sizes of the numbers behind them.
-
-    The shapes are (neurons, patterns, inputs + 1) and (neurons, patterns). Sizes add up absolute
-    values where maps add and subtract, over all coefficients.
-    """
-    maps = network.maps("float")
-    start, unit = maps.coordinates()
-    count = len(patterns)
-    columns = [np.repeat(start[:, None], count, axis=1)]
-    sizes = [np.abs(columns[0]).sum(axis=2) + _TINY]
-    for index, part in enumerate(split_layers(patterns, network.widths)[: layer - 1], start=1):
-        before, size = _before(network, index, columns, sizes, unit)
-        _, slopes, intercepts = maps.activation(index)
-        piece = part.T.astype(np.intp)
-        slope = np.take_along_axis(slopes, piece, axis=1)
-        intercept = np.take_along_axis(intercepts, piece, axis=1)
-        before *= slope[:, :, None]
-        before[:, :, -1] += intercept
-        columns.append(before)
-        sizes.append(np.abs(slope) * size + np.abs(intercept) + _TINY)
-    return _before(network, layer, columns, sizes, unit)
-
-
-def _before(
-    network: Network,
-    layer: int,
-    columns: list[FloatArray],
-    sizes: list[FloatArray],
-    unit: FloatArray,
-) -> tuple[FloatArray, FloatArray]:
-    """Pre-activations of a layer, and their sizes, from those of the layers before."""
-    affine = network.affine(layer)
-    total = affine.bias[:, None, None] * np.broadcast_to(unit, columns[0].shape[1:])
-    size = (np.abs(affine.bias)[:, None] + _TINY) * np.ones(columns[0].shape[1])
-    for source, matrix in affine.terms.items():
-        flat = columns[source].reshape(len(columns[source]), -1)
-        total = total + (matrix @ flat).reshape(total.shape)
-        absolute: Any = abs(matrix)
-        size = size + absolute @ sizes[source]
-    return np.asarray(total), np.asarray(size)

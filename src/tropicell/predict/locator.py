@@ -26,7 +26,64 @@ _READY = ("_shape", "_outputs", "_links", "_kernels", "_predict_one", "_tables")
 _CHUNK = 16_384
 
 
-class RegionLocator:
+class RegionFinder:
+    """Finds the regions of points; what `Regions.locate` uses for many points.
+
+    Parameters
+    ----------
+    regions : Regions
+        All regions of a network on a domain.
+    weights : array_like, optional
+        As in `RegionLocator`.
+
+    Examples
+    --------
+    >>> from tropicell import Box, Network, enumerate_regions
+    >>> network = Network.mlp([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0]]])
+    >>> finder = RegionFinder(enumerate_regions(network, Box(-1, 1)))
+    >>> finder.find(np.array([[3.0, 0.0], [0.0, 0.5]]))
+    array([-1, -2])
+    """
+
+    def __init__(self, regions: Regions, weights: ArrayLike | None = None) -> None:
+        self.regions = regions
+        self.tree = CutTree.of(regions, weights)
+        self._table = domain_table(regions, self.tree, self._own_maps())
+        self._get_ready()
+
+    def _own_maps(self) -> FloatArray | None:
+        """Maps that must not overflow where a region is found."""
+        return None
+
+    def _get_ready(self) -> None:
+        """What follows from the rest, or can't be pickled."""
+        from tropicell.predict import _locating  # noqa: PLC0415 - Numba is slow to import
+
+        self._links = self._table.view(np.int32)
+        self._kernels = _locating
+
+    def find(self, x: FloatArray) -> NDArray[np.int64]:
+        """The region of each point (row); -1 outside the domain, -2 where no test can tell.
+
+        Examples
+        --------
+        >>> from tropicell import Box, Network, enumerate_regions
+        >>> finder = RegionFinder(enumerate_regions(Network.mlp([[[1.0]], [[1.0]]]), Box(-1, 1)))
+        >>> finder.find(np.array([[0.0], [3.0]]))
+        array([-2, -1])
+        """
+        found = np.empty(len(x), np.int64)
+        self._locate(np.ascontiguousarray(x), found)
+        found[found == self._kernels.NOWHERE] = -1
+        return found
+
+    def _locate(self, x: FloatArray, found: NDArray[np.int64]) -> None:
+        lanes = self._kernels.LANES
+        room = np.empty(lanes, np.int64), np.empty(lanes), np.empty(lanes, np.bool_)
+        self._kernels.locate_many(x, self._table, self._links, *room, found)
+
+
+class RegionLocator(RegionFinder):
     """Finds the regions of points, and so the network's values, with a few dot products each.
 
     Worth it for few inputs (1 to about 5), where all regions can be listed: a point then
@@ -84,22 +141,18 @@ class RegionLocator:
     ) -> None:
         if outside not in ("network", "nan", "error"):
             raise InvalidInputError(f"outside must be 'network', 'nan' or 'error', not {outside!r}")
-        self.regions = regions
         self.outside: Outside = outside
-        self.tree = CutTree.of(regions, weights)
-        self._table = domain_table(regions, self.tree)
         self._maps = np.ascontiguousarray(regions.affine_maps)
-        self._get_ready()
+        super().__init__(regions, weights)
+
+    def _own_maps(self) -> FloatArray | None:
+        return self._maps
 
     def _get_ready(self) -> None:
-        """What follows from the rest, or can't be pickled."""
-        from tropicell.predict import _locating  # noqa: PLC0415 - Numba is slow to import
-
+        super()._get_ready()
         self._shape = (self.regions.network.n_inputs,)
         self._outputs = self.regions.network.n_outputs
-        self._links = self._table.view(np.int32)
-        self._kernels = _locating
-        self._predict_one = _locating.predict_one
+        self._predict_one = self._kernels.predict_one
 
     def __getstate__(self) -> dict[str, Any]:
         return {key: value for key, value in vars(self).items() if key not in _READY}
@@ -228,16 +281,11 @@ class RegionLocator:
     def _points(self, points: ArrayLike) -> FloatArray:
         return np.ascontiguousarray(self.regions.network.check_points(points))
 
-    def _locate(self, x: FloatArray, found: NDArray[np.int64]) -> None:
-        lanes = self._kernels.LANES
-        room = np.empty(lanes, np.int64), np.empty(lanes), np.empty(lanes, np.bool_)
-        self._kernels.locate_many(x, self._table, self._links, *room, found)
-
     def _sure(self, x: FloatArray, found: NDArray[np.int64]) -> NDArray[np.int64]:
         """What the kernels found, with exact answers where they were unsure."""
         unsure = np.flatnonzero(found == self._kernels.UNSURE)
         if unsure.size:
-            found[unsure] = self.regions.locate(x[unsure], arithmetic="exact")
+            found[unsure] = self.regions.by_patterns(x[unsure], arithmetic="exact")
         found[found == self._kernels.NOWHERE] = -1
         return found
 

@@ -8,7 +8,7 @@
 `_pattern_maps`   the same as a kernel
 `files`           regions in one `.npz` file
 `stored`          regions in a folder of Parquet files
-`convert`         regions for networkx, pandas, shapely and notebooks
+`convert`         regions for networkx, pandas, Arrow, shapely and notebooks
 `comfort`         calls that look upward for the user's comfort, such as `Regions.certify`
 
 May import `network` and what is below it; only `comfort` looks upward.

@@ -10,7 +10,11 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from tropicell._runtime.interruption import check
 from tropicell.network.patterns import PatternArray
+
+#: Bytes of patterns that are unpacked at a time.
+_UNPACKED = 2**24
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +56,19 @@ class Ragged:
     def owners(self) -> NDArray[np.int64]:
         """For every value the row that it belongs to."""
         return np.repeat(np.arange(len(self), dtype=np.int64), self.counts)
+
+    def places(self, rows: NDArray[Any]) -> NDArray[np.int64]:
+        """Where the values of some rows are, row after row.
+
+        Examples
+        --------
+        >>> Ragged(np.array([1, 2, 3]), np.array([1, 3])).places(np.array([1, 0]))
+        array([1, 2, 0])
+        """
+        counts = self.counts
+        starts, counts = (self.ends - counts)[rows], counts[rows]
+        skipped = np.repeat(starts - (np.cumsum(counts) - counts), counts)
+        return skipped + np.arange(len(skipped))
 
     @property
     def nbytes(self) -> int:
@@ -128,6 +145,62 @@ class PackedPatterns:
                 planes.reshape(len(data), self.neurons, self.bits), axis=2, bitorder="little"
             )[:, :, 0]
         return planes[0] if words.ndim == 1 else planes
+
+    def first_neurons(self, neurons: int) -> PackedPatterns:
+        """The patterns of the first neurons alone.
+
+        Examples
+        --------
+        >>> rows = np.array([[1, 0, 1], [0, 1, 1]], dtype=np.uint8)
+        >>> PackedPatterns.pack(rows, 1).first_neurons(2)[:].tolist()
+        [[1, 0], [0, 1]]
+        """
+        width = PackedPatterns.words_for(neurons, self.bits)
+        words = self.words[:, :width].copy()
+        if left := width * 64 - neurons * self.bits:
+            words[:, -1] &= np.uint64((1 << (64 - left)) - 1)
+        return PackedPatterns(words, neurons, self.bits)
+
+    def with_bits(self, bits: int) -> PackedPatterns:
+        """The same patterns with another number of bits a neuron; all pieces must fit.
+
+        Examples
+        --------
+        >>> PackedPatterns.pack(np.array([[1, 0]], dtype=np.uint8), 3).with_bits(1).words
+        array([[1]], dtype=uint64)
+        """
+        if bits == self.bits:
+            return self
+        words = np.empty((len(self), PackedPatterns.words_for(self.neurons, bits)), np.uint64)
+        for part in self._parts():
+            words[part] = PackedPatterns.pack(self[part], bits).words
+        return PackedPatterns(words, self.neurons, bits)
+
+    def sorted(self) -> NDArray[np.intp]:
+        """The order in which patterns come by their first neuron, then by their second, ….
+
+        Examples
+        --------
+        >>> rows = np.array([[1, 0], [0, 1], [0, 0]], dtype=np.uint8)
+        >>> PackedPatterns.pack(rows, 1).sorted()
+        array([2, 1, 0])
+        """
+        keys = np.zeros((len(self), 8 * self.words.shape[1]), np.uint8)
+        for part in self._parts():
+            patterns = self[part]
+            if self.bits > 1:  # of each number the highest of its bits first
+                planes = np.unpackbits(patterns[:, :, None], axis=2)[:, :, 8 - self.bits :]
+                patterns = planes.reshape(len(patterns), -1)
+            packed = np.packbits(patterns, axis=1)
+            keys[part, : packed.shape[1]] = packed
+        return np.lexsort(keys.view(">u8").astype(np.uint64).T[::-1])
+
+    def _parts(self) -> Iterator[slice]:
+        """Rows that are unpacked at a time."""
+        step = max(1, _UNPACKED // max(1, self.neurons * self.bits))
+        for start in range(0, len(self), step):
+            check()
+            yield slice(start, start + step)
 
     def take(self, rows: Any) -> PackedPatterns:
         """Some of the patterns, by their indices."""

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tropicell.network.domains import Domain
     from tropicell.network.network import Network
     from tropicell.network.patterns import PatternArray
+    from tropicell.predict.locator import RegionFinder
     from tropicell.regions.regions import Regions
     from tropicell.regions.stored.stored_regions import StoredRegions
 
@@ -49,6 +50,13 @@ def patterns_around(
     from tropicell.analysis import graph  # noqa: PLC0415
 
     return graph.patterns_around(network, point, domain)
+
+
+def finder(regions: Regions) -> RegionFinder:
+    """See `tropicell.predict.locator.RegionFinder`."""
+    from tropicell.predict.locator import RegionFinder  # noqa: PLC0415
+
+    return RegionFinder(regions)
 
 
 def volumes(regions: Regions, **options: Any) -> NDArray[np.float64]:

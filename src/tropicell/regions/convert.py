@@ -8,14 +8,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tropicell._runtime.interruption import check
 from tropicell.errors import InvalidInputError, require
 from tropicell.geometry.arithmetic import to_floats
+from tropicell.network.patterns import to_characters
+from tropicell.regions.columns import Ragged
 
 if TYPE_CHECKING:
     import networkx
     import pandas
+    import pyarrow
 
     from tropicell.regions.regions import Regions
+
+#: Characters of texts that are written at a time: less than 2**31, for Arrow's strings.
+_CHARACTERS = 2**26
 
 
 def polygons(regions: Regions) -> list[NDArray[np.float64]]:
@@ -28,13 +35,21 @@ def polygons(regions: Regions) -> list[NDArray[np.float64]]:
     >>> [len(polygon) for polygon in polygons(enumerate_regions(network, Box(-1, 1)))]
     [4, 4]
     """
+    corners = _in_the_plane(regions)
+    points = corners.values[:, :2]
+    starts = (corners.ends - corners.counts).tolist()
+    return [points[i:j] for i, j in zip(starts, corners.ends.tolist(), strict=True)]
+
+
+def _in_the_plane(regions: Regions) -> Ragged:
+    """The corners of bounded regions with two inputs."""
     if regions.network.n_inputs != 2:
         raise InvalidInputError(
             f"polygons need 2 inputs, the network has {regions.network.n_inputs}; use a Slice"
         )
     if not regions.bounded.all():
         raise InvalidInputError("some regions are unbounded: enumerate the regions in a Box")
-    return np.split(regions.corners.values[:, :2], regions.corners.ends[:-1])
+    return regions.corners
 
 
 def to_networkx(regions: Regions) -> networkx.Graph:
@@ -50,12 +65,22 @@ def to_networkx(regions: Regions) -> networkx.Graph:
     """
     module: Any = require("networkx", extra="graph", why="the region graph")
     graph = module.Graph()
-    for index, text in enumerate(regions.texts()):
-        graph.add_node(index, pattern=text)
-    found = regions.neighbours
-    for index, (i, j) in enumerate(found.pairs.tolist()):
-        graph.add_edge(i, j, neurons=found.neurons[index].tolist())
+    texts, found = regions.texts(), regions.neighbours
+    graph.add_nodes_from((index, {"pattern": text}) for index, text in enumerate(texts))
+    first, second = found.pairs.T.tolist()
+    changes = _lists(found.neurons)
+    edges = zip(first, second, changes, strict=True)
+    graph.add_edges_from((i, j, {"neurons": neurons}) for i, j, neurons in edges)
     return graph
+
+
+def _lists(ragged: Ragged) -> list[list[Any]]:
+    """Rows as lists."""
+    values = ragged.values.tolist()
+    if (ragged.counts == 1).all():
+        return [[value] for value in values]
+    starts = (ragged.ends - ragged.counts).tolist()
+    return [values[i:j] for i, j in zip(starts, ragged.ends.tolist(), strict=True)]
 
 
 def to_dataframe(regions: Regions) -> pandas.DataFrame:
@@ -68,19 +93,74 @@ def to_dataframe(regions: Regions) -> pandas.DataFrame:
     ['pattern', 'bounded', 'volume', 'facets', 'x1', 'y1/x1', 'y1/1']
     """
     module: Any = require("pandas", extra="graph", why="a table of regions")
+    facets = regions.facet_lines.counts
+    return module.DataFrame(_columns(regions, regions.texts(), facets), copy=False)
+
+
+def _columns(regions: Regions, texts: Any, facets: Any) -> dict[str, Any]:
+    """What tables of regions have in common."""
     columns: dict[str, Any] = {
-        "pattern": regions.texts(),
+        "pattern": texts,
         "bounded": regions.bounded,
         "volume": regions.volumes,
-        "facets": regions.facet_lines.counts,
+        "facets": facets,
     }
     for k in range(regions.network.n_inputs):
-        columns[f"x{k + 1}"] = to_floats(regions.witnesses[:, k])
+        columns[f"x{k + 1}"] = np.ascontiguousarray(to_floats(regions.witnesses[:, k]))
     names = [*(f"x{k + 1}" for k in range(regions.network.n_inputs)), "1"]
     for output in range(regions.network.n_outputs):
         for k, name in enumerate(names):
-            columns[f"y{output + 1}/{name}"] = regions.affine_maps[:, output, k]
-    return module.DataFrame(columns)
+            columns[f"y{output + 1}/{name}"] = regions.affine_maps[:, output, k].copy()
+    return columns
+
+
+def to_arrow(regions: Regions) -> pyarrow.Table:
+    """The table of `to_dataframe` for Arrow, with corners and facets as lists.
+
+    ``corners`` holds each region's corners one after the other, in homogeneous coordinates: the
+    last one is 1 for a vertex and 0 for a ray. ``facets`` holds lines; see
+    `tropicell.network.inequalities`.
+
+    Examples
+    --------
+    >>> from tropicell import Box, Network, enumerate_regions
+    >>> table = to_arrow(enumerate_regions(Network.mlp([[[1.0]], [[1.0]]]), Box(-1, 1)))
+    >>> table.column_names
+    ['pattern', 'bounded', 'volume', 'facets', 'x1', 'y1/x1', 'y1/1', 'corners']
+    >>> sorted(table["pattern"].to_pylist()), [len(row) for row in table["corners"].to_pylist()]
+    (['0', '1'], [2, 2])
+    """
+    pa: Any = require("pyarrow", extra="arrow", why="an Arrow table")
+    columns = _columns(regions, _arrow_texts(pa, regions), _arrow_lists(pa, regions.facet_lines))
+    corners = regions.corners
+    flat = pa.array(np.ascontiguousarray(corners.values, dtype=np.float64).ravel())
+    each = pa.FixedSizeListArray.from_arrays(flat, corners.values.shape[1])
+    columns["corners"] = pa.LargeListArray.from_arrays(_starts(corners), each)
+    return pa.table(columns)
+
+
+def _arrow_texts(pa: Any, regions: Regions) -> Any:
+    """Patterns as Arrow's strings, without a string of Python for each."""
+    network = regions.network
+    step = max(1, _CHARACTERS // max(1, network.n_neurons + network.depth))
+    chunks = []
+    for start in range(0, max(1, len(regions)), step):
+        check()
+        characters = to_characters(regions.packed[start : start + step], network.widths)
+        count, length = characters.shape
+        ends = np.arange(count + 1, dtype=np.int32) * np.int32(length)
+        buffers = [None, pa.py_buffer(ends), pa.py_buffer(characters.tobytes())]
+        chunks.append(pa.StringArray.from_buffers(count, buffers[1], buffers[2]))
+    return pa.chunked_array(chunks)
+
+
+def _arrow_lists(pa: Any, ragged: Ragged) -> Any:
+    return pa.LargeListArray.from_arrays(_starts(ragged), pa.array(ragged.values))
+
+
+def _starts(ragged: Ragged) -> NDArray[np.int64]:
+    """Where rows begin, and the end."""
+    return np.concatenate([[0], ragged.ends]).astype(np.int64)
 
 
 def to_shapely(regions: Regions) -> list[Any]:
@@ -94,7 +174,10 @@ def to_shapely(regions: Regions) -> list[Any]:
     [2.0, 2.0]
     """
     module: Any = require("shapely", extra="graph", why="shapely polygons")
-    return [module.Polygon(polygon) for polygon in polygons(regions)]
+    corners = _in_the_plane(regions)
+    rings = module.linearrings(corners.values[:, :2], indices=corners.owners())
+    shapes: list[Any] = module.polygons(rings).tolist()
+    return shapes
 
 
 def to_html(regions: Regions) -> str:

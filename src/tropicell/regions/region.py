@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tropicell._runtime.parts import in_parts
 from tropicell.errors import InvalidInputError, InvalidPatternError
 from tropicell.geometry import float_geometry
 from tropicell.geometry.arithmetic import ArithmeticName, to_floats, to_fractions, to_rationals
@@ -40,6 +41,9 @@ from tropicell.network.inequalities import (
 from tropicell.network.maps import AffineMap
 from tropicell.network.network import Network
 from tropicell.network.patterns import PatternArray, PatternLike, split_layers, to_text
+
+#: Values of inequalities at points that are worked out at a time.
+_VALUES = 2**20
 
 
 @dataclass(frozen=True)
@@ -287,9 +291,15 @@ class Region:
         exact = self.arithmetic == "exact"
         x = self.network.check_points(points, exact=exact)
         found = np.asarray(~not_finite(x).any(axis=1))
-        x = to_fractions(to_rationals(x[found])) if exact else x[found]
         rows = self.inequalities
-        found[found] = (x @ rows.A.T <= rows.b).all(axis=1)
+        finite = np.flatnonzero(found)
+
+        def work(part: slice) -> None:
+            own = x[finite[part]]
+            own = to_fractions(to_rationals(own)) if exact else own
+            found[finite[part]] = (own @ rows.A.T <= rows.b).all(axis=1)
+
+        in_parts(work, len(finite), 1, max(64, _VALUES // max(1, len(rows))))
         return found
 
     def noisy(self) -> NDArray[np.bool_]:

@@ -11,13 +11,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tropicell._runtime.arrays import FloatArray
+from tropicell._runtime.interruption import check
+from tropicell._runtime.parts import check_workers, in_parts
+from tropicell._runtime.progress import bar_of
 from tropicell.errors import InvalidInputError
 from tropicell.geometry.arithmetic import ArithmeticName
 from tropicell.network.domains import Domain
 from tropicell.network.inequalities import Lines, lines_of
 from tropicell.network.maps import AffineMap
 from tropicell.network.network import Network
-from tropicell.network.patterns import PatternArray, PatternLike, to_text
+from tropicell.network.patterns import PatternArray, PatternLike, to_texts
 from tropicell.regions import comfort, exact_columns
 from tropicell.regions.columns import PackedPatterns, Ragged
 from tropicell.regions.output_maps import packed_maps
@@ -28,11 +31,26 @@ if TYPE_CHECKING:
 
     import networkx
     import pandas
+    import pyarrow
 
     from tropicell.analysis.graph import Merged, Neighbours
     from tropicell.certificate.prover import Certificate
     from tropicell.explorer.page import Inline
+    from tropicell.predict.locator import RegionFinder
     from tropicell.regions.stored.stored_regions import StoredRegions
+
+#: Points that a thread takes at a time: at most, at least, and bytes of their patterns.
+_POINTS, _LEAST_POINTS, _PATTERN_BYTES = 16_384, 256, 2**24
+
+#: What a `RegionFinder` says where it can't tell.
+_UNSURE = -2
+
+#: The attribute that keeps a `RegionFinder`.
+_FINDER = "_finder"
+
+#: When a tree of tests pays, counted in products: what a point takes besides those with weights,
+#: what a region takes while the tree is made, and what a product takes in rationals.
+_PER_POINT, _PER_REGION, _EXACT_WEIGHT = 1_000, 20_000, 300
 
 
 class Regions:
@@ -92,6 +110,8 @@ class Regions:
 
     >>> len(regions.to_dataframe()), regions.to_networkx().number_of_edges()
     (4, 4)
+    >>> regions.to_arrow().num_rows
+    4
     >>> sum(polygon.area for polygon in regions.to_shapely())
     9.0
     >>> page = regions.explore(height=400)
@@ -168,7 +188,12 @@ class Regions:
 
     def texts(self) -> list[str]:
         """All patterns as text."""
-        return [to_text(pattern, self.network.widths) for pattern in self.patterns]
+        found: list[str] = []
+        step = max(1, _PATTERN_BYTES // max(1, self.network.n_neurons))
+        for start in range(0, len(self), step):
+            check()
+            found += to_texts(self.packed[start : start + step], self.network.widths)
+        return found
 
     @cached_property
     def lines(self) -> Lines:
@@ -191,7 +216,12 @@ class Regions:
         return index if index >= 0 else None
 
     def locate(
-        self, points: ArrayLike, *, arithmetic: ArithmeticName = "float"
+        self,
+        points: ArrayLike,
+        *,
+        arithmetic: ArithmeticName = "float",
+        workers: int = 1,
+        progress: bool | None = None,
     ) -> NDArray[np.int64]:
         """Index of the region of each point (row); -1 if it is outside or was not found.
 
@@ -204,15 +234,84 @@ class Regions:
         points : array_like, shape (points, inputs)
         arithmetic : {"float", "exact"}
             In float64, rounding may decide on which side of a boundary a point next to it lies.
+        workers : int
+            Number of threads.
+        progress : bool, optional
+            Show a progress bar if it takes longer than two seconds; default: if standard error is
+            a terminal.
+
+        Notes
+        -----
+        Few points are sent through the network. For many of them a tree of tests is built once and
+        kept (see `tropicell.RegionLocator`); then a point takes about a tenth of a microsecond, and
+        only those that lie next to a boundary are sent through the network.
+
+        Examples
+        --------
+        >>> from tropicell import Box, Network, enumerate_regions
+        >>> network = Network.mlp([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0]]])
+        >>> regions = enumerate_regions(network, Box(-1, 1))
+        >>> [regions[i].text for i in regions.locate([[0.5, 0.5], [-0.5, 0.5]])]
+        ['11', '01']
+        >>> regions.locate([[3.0, 0.0], [float("nan"), 0.0]])
+        array([-1, -1])
         """
         x = self.network.check_points(points)
+        check_workers(workers)
+        finder = self._finder_for(len(x), arithmetic)
+        found = np.empty(len(x), dtype=np.int64)
+        self.packed.table()  # before there are threads
+        size = min(_POINTS, max(_LEAST_POINTS, _PATTERN_BYTES // max(1, self.network.n_neurons)))
+
+        def work(part: slice) -> None:
+            if finder is None:
+                found[part] = self.by_patterns(x[part], arithmetic=arithmetic)
+            else:
+                found[part] = finder.find(x[part])
+                unsure = part.start + np.flatnonzero(found[part] == _UNSURE)
+                if unsure.size:
+                    found[unsure] = self.by_patterns(x[unsure], arithmetic=arithmetic)
+            bar.update(part.stop - part.start)
+
+        with bar_of(len(x), " points", progress) as bar:
+            in_parts(work, len(x), workers, size)
+        return found
+
+    def by_patterns(self, x: FloatArray, *, arithmetic: ArithmeticName) -> NDArray[np.int64]:
+        """`locate` by the network's patterns, all points at once.
+
+        Examples
+        --------
+        >>> from tropicell import Box, Network, enumerate_regions
+        >>> regions = enumerate_regions(Network.mlp([[[1.0]], [[1.0]]]), Box(-1, 1))
+        >>> regions.by_patterns(np.array([[3.0], [float("nan")]]), arithmetic="float")
+        array([-1, -1])
+        """
         found = np.full(len(x), -1, dtype=np.int64)
         inside = np.flatnonzero(self.domain.contains(x))
         patterns = self.network.patterns(x[inside], arithmetic=arithmetic)
         found[inside] = self.packed.find(patterns)
         for i in inside[found[inside] < 0]:
+            check()
             found[i] = self._on_boundary(x[i])
         return found
+
+    def _finder_for(self, count: int, arithmetic: ArithmeticName) -> RegionFinder | None:
+        """What finds the regions of so many points faster than their patterns do, if anything."""
+        finder: RegionFinder | None = vars(self).get(_FINDER)
+        if finder is None and self._are_all_proved():
+            weights = self.network.n_weights * (1 if arithmetic == "float" else _EXACT_WEIGHT)
+            if count * (weights + _PER_POINT) > _PER_REGION * len(self):
+                finder = vars(self)[_FINDER] = comfort.finder(self)
+        return finder
+
+    def _are_all_proved(self) -> bool:
+        """Whether every point of the domain surely is in one of these regions."""
+        return self.complete and len(self) > 0 and self.stats.get("arithmetic") == "exact"
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but what is quickly made anew."""
+        return {name: value for name, value in vars(self).items() if name != _FINDER}
 
     def _on_boundary(self, point: FloatArray) -> int:
         """A region that contains a point between regions."""
@@ -347,16 +446,11 @@ class Regions:
                 f"layer must be from 0 to {self.network.depth}, the network's depth, not {layer}"
             )
         network = self.network.first_layers(layer)
-        neurons = sum(self.network.widths[:layer])
-        prefixes, first = np.unique(self.patterns[:, :neurons], axis=0, return_index=True)
-        bits = PackedPatterns.bits_for(network.pieces)
-        return Regions(
-            network,
-            self.domain,
-            PackedPatterns.pack(prefixes, bits),
-            self.witnesses[first],
-            complete=self.complete,
-        )
+        prefixes = self.packed.first_neurons(sum(self.network.widths[:layer]))
+        first = prefixes.groups()[0]
+        first = first[prefixes.take(first).sorted()]
+        packed = prefixes.take(first).with_bits(PackedPatterns.bits_for(network.pieces))
+        return Regions(network, self.domain, packed, self.witnesses[first], complete=self.complete)
 
     def to_networkx(self) -> networkx.Graph:
         """The region graph: nodes are indices of regions, edges carry the neurons that change."""
@@ -369,6 +463,12 @@ class Regions:
         from tropicell.regions.convert import to_dataframe  # noqa: PLC0415
 
         return to_dataframe(self)
+
+    def to_arrow(self) -> pyarrow.Table:
+        """The table of `to_dataframe` for Arrow, with corners and facets as lists."""
+        from tropicell.regions.convert import to_arrow  # noqa: PLC0415
+
+        return to_arrow(self)
 
     def to_shapely(self) -> list[Any]:
         """The regions of a 2-D network on a bounded domain as shapely polygons."""

@@ -1,0 +1,350 @@
+"""Answers from regions: what each takes against storing the same regions; writes a section of RESULTS.md.
+
+    python -m benchmarks.answers [--quick] [--only NAME …] [--most REGIONS] [--rounds N]
+    python -m benchmarks.answers --again    the section anew from answers.json, without measuring
+
+Set OPENBLAS_NUM_THREADS=1: threads of NumPy that wait for each other count as CPU time.
+
+An answer is a row of `ANSWERS`: a name, what is asked, and what it may take; a network is a row of `CASES`. Every answer is
+asked on all networks with a number of inputs that it names. It gets regions as `enumerate_regions` gives them, with nothing
+worked out since; what `ready` asks for comes first, and its time does not count. Enumeration and answer take turns, on one
+thread and in CPU time, and the best of some rounds counts: only ratios of one run mean something. None of the networks was
+used to tune anything.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import gc
+import json
+import os
+import platform
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import tropicell
+from benchmarks import sections
+from benchmarks.deep_networks import DeepCase
+from tropicell import DataRegions, Regions, enumerate_regions
+from tropicell.analysis.measure import decision_boundary
+from tropicell.explorer import data as explorer_data
+
+HERE = Path(__file__).parent
+STORE = HERE / "answers.json"
+TITLE = "Answers"
+
+#: Points that are located.
+POINTS = 1_000_000
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What is asked of regions, and what it may take: at most `enumeration` times the enumeration, so many microseconds a
+    region, so many seconds, or so many times what another library's own constructor takes (`own`).
+
+    Attributes
+    ----------
+    name : str
+    ask : callable
+        Gets fresh regions, and what `given` made of them.
+    ready : sequence of str
+        Columns that are worked out before.
+    given : callable
+        Makes something before, of the same regions.
+    inputs : iterable of int
+        Numbers of inputs of the networks on which it is asked.
+    own : callable, optional
+        What another library does by itself with the same things.
+    """
+
+    name: str
+    ask: Callable[[Regions, Any], object]
+    enumeration: float | None = None
+    microseconds: float | None = None
+    seconds: float | None = None
+    times_own: float | None = None
+    ready: Sequence[str] = ()
+    given: Callable[[Regions], Any] = len
+    inputs: Iterable[int] = (2,)
+    own: Callable[[Any], object] | None = None
+
+
+def points_in(regions: Regions) -> np.ndarray:
+    """Points all over the box of a case."""
+    low, high = regions.domain.corners(regions.network.n_inputs)
+    return np.random.default_rng(1).uniform(low, high, (POINTS, len(low)))
+
+
+def networkx_parts(regions: Regions) -> Any:
+    """What networkx itself is given: nodes and edges with dictionaries."""
+    found = regions.neighbours
+    nodes = [(i, {"pattern": text}) for i, text in enumerate(regions.texts())]
+    pairs = enumerate(found.pairs.tolist())
+    return nodes, [(i, j, {"neurons": found.neurons[k].tolist()}) for k, (i, j) in pairs]
+
+
+def networkx_alone(parts: Any) -> object:
+    import networkx
+
+    graph = networkx.Graph()
+    graph.add_nodes_from(parts[0])
+    graph.add_edges_from(parts[1])
+    return graph
+
+
+def shapely_alone(regions: Regions) -> object:
+    import shapely
+
+    corners = regions.corners
+    return shapely.polygons(shapely.linearrings(corners.values[:, :2], indices=corners.owners()))
+
+
+def plot(color: str, regions: Regions, _: Any = None) -> None:
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    tropicell.plotting.plot_regions(regions, color=color)  # type: ignore[arg-type]
+    plt.close("all")
+
+
+def explore(regions: Regions, _: Any = None) -> None:
+    shape = explorer_data.outline(regions)
+    explorer_data.encode(regions, shape, centre=np.zeros(2), scale=1.0, label="")
+
+
+# One row an answer. Another one is one line: a name, what is asked, what it may take.
+ANSWERS = [
+    Answer("locate, 10⁶ points", lambda r, p: r.locate(p), seconds=1.0, given=points_in),
+    Answer("locate, 10⁶ points, exact", lambda r, p: r.locate(p, arithmetic="exact"), given=points_in),
+    Answer("DataRegions, 10⁵ points", lambda r, p: DataRegions(r.network, p[:100_000]), given=points_in),
+    Answer("texts", lambda r, _: r.texts(), microseconds=5),
+    Answer("after_layer(2)", lambda r, _: r.after_layer(2), microseconds=5),
+    Answer("to_dataframe", lambda r, _: r.to_dataframe(), microseconds=5, ready=["affine_maps"]),
+    Answer("to_arrow", lambda r, _: r.to_arrow(), microseconds=5, ready=["affine_maps"]),
+    Answer("to_shapely", lambda r, _: r.to_shapely(), times_own=2, given=lambda r: r, own=shapely_alone),
+    Answer("to_networkx", lambda r, _: r.to_networkx(), times_own=2, ready=["neighbours"], given=networkx_parts, own=networkx_alone),
+    Answer("decision_boundary", lambda r, _: decision_boundary(r), enumeration=1),
+    Answer("decision_boundary, maps known", lambda r, _: decision_boundary(r), enumeration=1, ready=["affine_maps"]),
+    Answer("plot_regions, patterns", partial(plot, "pattern"), microseconds=5, ready=["neighbours"]),
+    Answer("plot_regions, areas", partial(plot, "area"), microseconds=5),
+    Answer("explorer's data", explore, microseconds=5, ready=["affine_maps"]),
+]  # fmt: skip
+
+
+def _case(sizes: tuple[int, ...], seed: int, **options: Any) -> DeepCase:
+    hidden = ", ".join(map(str, sizes[1:-1]))
+    return DeepCase(f"{sizes[0]}-D [{hidden}]", sizes, seed=seed, **options)
+
+
+# Others than those in tests and other benchmarks: from 16,000 to 340,000 regions.
+CASES = [
+    _case((2, 110, 95, 2), 9001),
+    _case((2, 90, 70, 50, 3), 9002),
+    _case((2, 64, 64, 64, 64, 64, 2), 9003),
+    _case((2, 150, 150, 150, 2), 9004),
+    _case((2, 120, 120, 120, 120, 120, 2), 9005),
+    _case((2, 300, 300, 300, 4), 9006),
+]
+
+
+# --- measuring --------------------------------------------------------------------------------
+
+
+def fresh(regions: Regions) -> Regions:
+    """The same regions without what was worked out since they were found."""
+    packed = regions.packed
+    columns = {
+        name: regions.known(name) for name in ("bounded", "volumes", "corners", "facet_lines")
+    }
+    return Regions(
+        copy.copy(regions.network),
+        regions.domain,
+        type(packed)(packed.words, packed.neurons, packed.bits),
+        regions.witnesses,
+        stats=regions.stats,
+        **columns,
+    )
+
+
+def timed(work: Callable[[], object]) -> float:
+    gc.collect()
+    started = time.process_time()
+    work()
+    return time.process_time() - started
+
+
+def measure(case: DeepCase, answers: Sequence[Answer], rounds: int, most: int) -> list[Row]:
+    """Times of an enumeration and of all answers, which take turns."""
+    network, domain = case.network(), case.domain()
+
+    def store() -> Regions:
+        return enumerate_regions(network, domain, progress=False, max_regions=most + 1)
+
+    regions = store()
+    if not regions.complete:
+        print(f"{case.name}: more than {most:,} regions, left out", flush=True)
+        return []
+    kept = {}
+    for name in {name for answer in answers for name in answer.ready}:
+        kept[name] = getattr(regions, name)
+    rows = []
+    for answer in answers:
+        regions_of = partial(_ready, regions, kept, answer.ready)
+        given = answer.given(regions_of())
+        answer.ask(regions_of(), given)  # kernels are loaded, libraries imported
+        best = {"enumerate": np.inf, "answer": np.inf, "own": np.inf}
+        for _ in range(rounds):
+            best["enumerate"] = min(best["enumerate"], timed(store))
+            one = regions_of()
+            best["answer"] = min(best["answer"], timed(partial(answer.ask, one, given)))
+            if answer.own is not None:
+                given = answer.given(regions_of())  # networkx keeps the dictionaries
+                best["own"] = min(best["own"], timed(partial(answer.own, given)))
+        row = {"network": case.name, "answer_name": answer.name, "regions": len(regions)}
+        rows.append(row | {name: seconds for name, seconds in best.items() if seconds < np.inf})
+        print(json.dumps(rows[-1], ensure_ascii=False), flush=True)
+    return rows
+
+
+def _ready(regions: Regions, kept: dict[str, Any], names: Sequence[str]) -> Regions:
+    found = fresh(regions)
+    vars(found).update({name: kept[name] for name in names})
+    return found
+
+
+# --- what it means ----------------------------------------------------------------------------
+
+
+def share(answer: Answer, row: Row) -> float | None:
+    """What a row takes of what it may take: 1 or less is fine. None, if nothing is asked."""
+    parts = [
+        (answer.enumeration, row["answer"] / row["enumerate"]),
+        (answer.microseconds, 1e6 * row["answer"] / row["regions"]),
+        (answer.seconds, row["answer"]),
+        (answer.times_own, row["answer"] / row["own"] if "own" in row else 0.0),
+    ]
+    found = [value / limit for limit, value in parts if limit is not None]
+    return max(found) if found else None
+
+
+def target(answer: Answer) -> str:
+    texts = [
+        (answer.enumeration, "times the enumeration"),
+        (answer.microseconds, "µs a region"),
+        (answer.seconds, "s"),
+        (answer.times_own, "times the library's own constructor"),
+    ]
+    return ", ".join(f"≤ {limit:g} {text}" for limit, text in texts if limit is not None) or "–"
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    lines = ["| " + " | ".join(head) + " |", "| --- |" + " ---: |" * (len(head) - 1)]
+    return [*lines, *("| " + " | ".join(row) + " |" for row in rows), ""]
+
+
+def report(data: dict[str, Any]) -> str:
+    """All that was measured, as a section."""
+    about, rows = data["about"], data["rows"]
+    lines = [
+        f"`python -m benchmarks.answers` with Tropicell {about['version']}, Python {about['python']}, {about['machine']}; load of the machine {about['load']}.",
+        f"CPU time on one thread, best of {about['rounds']} rounds in turn; He's initialisation, biases N(0, ½), box [-3, 3]ⁿ. The ratio is to `enumerate_regions`,",
+        "which stores the same regions, in the same run.",
+        "",
+    ]
+    verdicts, figures = [], []
+    for answer in ANSWERS:
+        own = [row for row in rows if row["answer_name"] == answer.name]
+        if not own:
+            continue
+        shares = [(value, row) for row in own if (value := share(answer, row)) is not None]
+        reached = sum(value <= 1 for value, _ in shares)
+        worst = max(shares, key=lambda pair: pair[0], default=None)
+        verdict = (
+            "–"
+            if worst is None
+            else "yes"
+            if reached == len(shares)
+            else f"no: {reached} of {len(shares)}"
+        )
+        furthest = "–" if worst is None else f"{worst[1]['network']}: {worst[0]:.2f} of it"
+        verdicts.append([answer.name, target(answer), verdict, furthest])
+        for row in own:
+            times = f"{row['answer'] / row['own']:.2f}" if "own" in row else "–"
+            figures.append(
+                [
+                    answer.name,
+                    row["network"],
+                    f"{row['regions']:,}",
+                    f"{1e6 * row['enumerate'] / row['regions']:.2f}",
+                    f"{1e6 * row['answer'] / row['regions']:.2f}",
+                    f"{row['answer'] / row['enumerate']:.2f}",
+                    times,
+                ]
+            )  # fmt: skip
+    lines += _table(["answer", "target", "reached", "furthest from it"], verdicts)
+    head = [
+        "answer",
+        "network",
+        "regions",
+        "enumeration, µs a region",
+        "answer, µs a region",
+        "ratio",
+        "of the library's own",
+    ]
+    return "\n".join([*lines, *_table(head, figures)])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="two networks, nothing written")
+    parser.add_argument("--only", nargs="+", help="answers whose names begin so")
+    parser.add_argument("--most", type=int, default=2_000_000, help="regions of a network")
+    parser.add_argument("--rounds", type=int, default=3, help="of which the best counts")
+    parser.add_argument("--out", type=Path, default=HERE / "RESULTS.md")
+    parser.add_argument("--again", action="store_true", help="write the section from answers.json")
+    arguments = parser.parse_args()
+    store = arguments.out.with_name(STORE.name)
+    known = json.loads(store.read_text(encoding="utf-8")) if store.exists() else {"rows": []}
+    if arguments.again:
+        sections.put(arguments.out, TITLE, report(known))
+        return
+    asked = [
+        answer
+        for answer in ANSWERS
+        if arguments.only is None or answer.name.startswith(tuple(arguments.only))
+    ]
+    rows: list[Row] = []
+    for case in CASES[:2] if arguments.quick else CASES:
+        ours = [answer for answer in asked if case.sizes[0] in answer.inputs]
+        found = measure(case, ours, arguments.rounds, arguments.most) if ours else []
+        rows += found
+    about = {
+        "version": tropicell.__version__,
+        "python": platform.python_version(),
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+        "load": round(os.getloadavg()[0], 1),
+        "rounds": arguments.rounds,
+    }
+    if arguments.quick:
+        print(report({"rows": rows, "about": about}))
+        return
+    new = {(row["network"], row["answer_name"]) for row in rows}
+    kept = [row for row in known["rows"] if (row["network"], row["answer_name"]) not in new]
+    data = {"rows": kept + rows, "about": about}
+    store.write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    sections.put(arguments.out, TITLE, report(data))
+
+
+if __name__ == "__main__":
+    main()
