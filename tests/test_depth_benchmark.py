@@ -89,7 +89,7 @@ def test_verdicts_are_computed_from_what_was_measured() -> None:
     }
     data = {
         "generic": [_row("a", 6e5, 1e6), _row("b", 1e5, 1e6)],
-        "small": [_row("c", 3e5, 1e6)],
+        "small": [_row("c", 3e5, 1e6) | {"engine": depth.MANY}],
         "bias-free": [_row("d", 1e5, 1e6), _row("e", 1e3, 4e3)],
         "degenerate": [_row("f", 9e4, 1e6)],
         "threads": [{"name": "g", "1": {"rate": 0.0}, "2": {"rate": 1.0}}],

@@ -56,7 +56,7 @@ def test_threads_give_the_same_columns(inputs: int, monkeypatch: pytest.MonkeyPa
     assert (alone.volumes == together.volumes).all()
     assert (measure.volumes(alone, workers=2) == measure.volumes(alone)).all()
     assert len(alone) > 20
-    with pytest.raises(InvalidInputError, match="affine_maps, volumes, not 'area'"):
+    with pytest.raises(InvalidInputError, match="affine_maps, volumes, neighbours, not 'area'"):
         alone.prepare(["area"])
     with pytest.raises(InvalidInputError, match="workers"):
         measure.volumes(alone, workers=0)

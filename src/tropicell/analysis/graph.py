@@ -25,7 +25,7 @@ from tropicell._runtime.parts import check_workers, in_parts
 from tropicell.analysis.map_bounds import largest_errors
 from tropicell.analysis.residues import fingerprints, residues
 from tropicell.errors import TropicellError
-from tropicell.geometry.arithmetic import to_fractions, to_rationals
+from tropicell.geometry.arithmetic import to_floats, to_fractions, to_rationals
 from tropicell.geometry.polyhedra import Cell, Point, from_point, maximise, value_at
 from tropicell.network.domains import Box, Domain, WholeSpace, resolve
 from tropicell.network.flat import FlatNetwork, flatten, is_tame
@@ -153,6 +153,7 @@ def _by_flips(
     facets = regions.known("facet_lines")
     if facets is None and not is_tame(regions.network, regions.domain):
         facets = regions.facet_lines
+    witnesses = np.ascontiguousarray(to_floats(np.asarray(regions.witnesses)))
     room = Blueprint(lambda free: kernels.flip_room(flat, words.shape[1], free))
     at_once = max(16, _LINES // len(flat.lines.line_row))
     found: dict[int, tuple[NDArray[np.int64], NDArray[np.int64]]] = {}
@@ -170,9 +171,7 @@ def _by_flips(
             if not hasattr(mine, "room"):
                 mine.room = room.build()
             which = (part.start, part.stop, mine.room)
-            counts = kernels.pairs_of_patterns(
-                flat, flips, known, regions.witnesses, which, pairs, unsure
-            )
+            counts = kernels.pairs_of_patterns(flat, flips, known, witnesses, which, pairs, unsure)
         found[part.start] = pairs[: counts[0]].copy(), unsure[: counts[1]].copy()
 
     in_parts(work, len(regions), workers, at_once)

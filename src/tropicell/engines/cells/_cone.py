@@ -104,8 +104,9 @@ from tropicell.engines.cells._state import (
 )
 from tropicell.engines.cells._volume import volume, volume_3
 
-#: Vertices of stored regions are at least this sharp, relative to the scaled coordinates: step 6.
-_SHARP = 1e-11
+#: Vertices of stored regions are at least this sharp, relative to the scaled coordinates; and so
+#: sharp, if their rays have been sharpened and each coordinate is rounded by itself: step 6.
+_SHARP, _SHARPENED = 1e-11, 1e-3
 
 #: What kernels return instead of a number.
 _DOUBT, _NO_ROOM = -1, -2
@@ -1488,9 +1489,11 @@ def _write_fine(stack: Any, ray: int, sign: float, d: int) -> bool:
 
 
 @kernel(inner=True, inlined=True)
-def emit(lines: Any, stack: Any, record: Any, out: Any, options: Any, state: Any) -> bool:
+def emit(
+    lines: Any, stack: Any, record: Any, out: Any, options: Any, state: Any, sharpened: bool
+) -> bool:
     """Store the geometry of the top cell as that of a region; False if it needs more digits."""
-    d = _dimension(lines, stack)
+    d, limit = _dimension(lines, stack), _SHARPENED if sharpened else _SHARP
     k, c, o = state[OUT], state[OUT_CORNERS], state[OUT_FACETS]
     scale, witness = lines.scale, out.witnesses[k]
     compress(stack.tags, stack.facets, record, d)
@@ -1506,7 +1509,7 @@ def emit(lines: Any, stack: Any, record: Any, out: Any, options: Any, state: Any
         ray = np.uint64(stack.corners[start + i])
         infinite = tags[i] & INFINITE != NONE
         w = 1.0 if infinite else rays[ray, d]
-        sharp = sharp and (infinite or rays[ray, d + 1] < _SHARP * w)
+        sharp = sharp and (infinite or rays[ray, d + 1] < limit * w)
         for j in range(d):
             x = rays[ray, j] / w
             vertices[i, j] = x

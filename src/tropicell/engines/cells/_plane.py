@@ -659,7 +659,9 @@ def between(poly: Any, i: int, si: float, j: int, sj: float, tol: float, to: int
 
 
 @kernel(inner=True)
-def emit(lines: Any, stack: Any, record: Any, out: Any, options: Any, state: Any) -> bool:
+def emit(
+    lines: Any, stack: Any, record: Any, out: Any, options: Any, state: Any, sharpened: bool
+) -> bool:
     """Store the geometry of the top cell as that of a region; False if it needs more digits."""
     k, c, f = state[OUT], state[OUT_CORNERS], state[OUT_FACETS]
     n, start = record[N_CORNERS], record[CORNER_AT]

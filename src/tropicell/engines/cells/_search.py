@@ -218,9 +218,9 @@ def _store(shape: Any, flat: Any, room: Any, record: Any, options: Any) -> bool:
     """Store the top cell as a region; False if its geometry needs exact arithmetic."""
     lines, stack, out, state = flat.lines, room.stack, room.out, room.state
     pattern = room.maps.pattern
-    if not shape.emit(lines, stack, record, out, options, state) and not (
+    if not shape.emit(lines, stack, record, out, options, state, False) and not (
         shape.sharpen(lines, room.maps, stack, record)
-        and shape.emit(lines, stack, record, out, options, state)
+        and shape.emit(lines, stack, record, out, options, state, True)
     ):
         return False
     k = state[OUT]
