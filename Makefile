@@ -31,6 +31,9 @@ bench: $(VENV)/.dev $(VENV)-relucent/.done  ## side by side with the peers; writ
 	$(RUN) benchmarks.certify
 	$(RUN) benchmarks.depth
 	$(RUN) benchmarks.answers
+	RELUCENT_PYTHON=$(VENV)-relucent/bin/python $(RUN) benchmarks.dual_graph
+	$(RUN) benchmarks.wide
+	$(RUN) benchmarks.slices
 
 bench-gpu: $(VENV)/.dev  ## needs an NVIDIA GPU and CuPy in .venv; writes benchmarks/GPU.md
 	$(RUN) benchmarks.gpu --out benchmarks --cpu-seconds 12 --nets 8

@@ -86,7 +86,7 @@ def _file(name: str) -> Any:
 
 
 NETWORKS: dict[str, Callable[[], Any]] = {
-    "1-D deep": partial(_generic, 1, *[300] * 40, 1),
+    "1-D deep": partial(_generic, 1, *[300] * 100, 1),
     "2-D deep": partial(_generic, 2, *[20] * 30, 1),
     "2-D wide": partial(_generic, 2, *[300] * 16, 1),
     "2-D trained": partial(_file, "bunny_2d_2x100.npz"),

@@ -46,6 +46,15 @@ def networks() -> list[tuple[str, Network, Domain]]:
     for case in (*(c for c in CASES if c.name in NAMES), LARGE):
         domain = WholeSpace() if case.box is None else Box(-case.box, case.box)
         found.append((case.name, Network.mlp(*case.arrays()), domain))
+    rng = np.random.default_rng(1)
+    for sizes in ((5, 14, 14, 1), (6, 10, 6, 1), (8, 10, 8, 1), (10, 12, 6, 1)):
+        weights = [rng.normal(size=(n, m)) * np.sqrt(2 / m) for m, n in pairwise(sizes)]
+        network = Network.mlp(weights, [rng.normal(size=n) / 2 for n in sizes[1:]])
+        name = f"{sizes[0]}-D {[*sizes[1:-1]]}"
+        found += [
+            (name, network, Box(-3, 3)),
+            (f"{name}, all of R^{sizes[0]}", network, WholeSpace()),
+        ]
     rng = np.random.default_rng(0)
     sizes = (2, 64, 64, 64, 1)
     weights = [rng.normal(size=(n, m)) for m, n in pairwise(sizes)]

@@ -70,6 +70,8 @@ ORDER = (
     "acas_xu",
     "cells_3d",
     "sawtooth",
+    "near",
+    "robustness",
     "tropical",
 )
 

@@ -17,6 +17,7 @@ from PIL import Image
 import tropicell as tc
 from tropicell import plotting
 from tropicell.cli.demo import DOMAIN, demo_network
+from tropicell.network.shadow import shadow_of
 
 mpl.use("Agg")
 
@@ -66,12 +67,41 @@ def from_gallery(name: str) -> object:
     return plt.figure(plt.get_fignums()[0]).axes
 
 
+def shadow_of_a_box() -> object:
+    """What a network with 784 inputs and 2 neurons in its first layer sees of the pixel box."""
+    rng = np.random.default_rng(3)
+    network = tc.Network.mlp(
+        [rng.normal(size=(2, 784)), rng.normal(size=(9, 2)), rng.normal(size=(1, 9))],
+        [[130.0, 200.0], 250 * rng.normal(size=9), [0.0]],
+    )
+    shadow = shadow_of(network)
+    assert shadow is not None
+    # The zonotope's corners: the sums of all columns that point to one side, for every side.
+    angles = np.linspace(0, 2 * np.pi, 720)
+    sides = np.stack([np.cos(angles), np.sin(angles)], axis=1) @ shadow.rows > 0
+    outline = sides @ shadow.rows.T
+    low, high = outline.min(axis=0), outline.max(axis=0)
+    window = tc.Box(low - 60, high + 60)
+    ax = plotting.plot_regions(tc.enumerate_regions(shadow.network), window=window)
+    ax.add_patch(plt.Rectangle(tuple(low), *(high - low), fill=False, ls="--", ec="0.25"))
+    ax.plot(*outline.T, color="black", lw=2)
+    images = (rng.random((300, 784)) < rng.random((300, 1))).astype(float)
+    ax.plot(*(images @ shadow.rows.T).T, ".", color="black", ms=3)
+    inside = tc.count_regions(network, tc.Box(0, 1), engine="shadow")
+    everywhere = tc.count_regions(shadow.network)
+    ax.set_title(f"{everywhere} regions in R⁷⁸⁴, {inside} in the pixel box", fontsize=10)
+    ax.set_xlabel("a combination of the pixels")
+    ax.set_ylabel("another one")
+    return ax
+
+
 def main() -> None:
     """All pictures."""
+    save(shadow_of_a_box(), "shadow")
     save(from_page("start.md", slice(0, 6, 5)), "start")  # PyTorch, and the picture
     save(from_page("how-to/slices.md", slice(2)), "plane")
     save(from_gallery("training_film"), "training")
-    for name in ("merged", "pruned", "tropical"):
+    for name in ("merged", "near", "pruned", "robustness", "tropical"):
         save(from_gallery(name), name)
     regions = tc.enumerate_regions(demo_network(), DOMAIN)
     for color in ("pattern", "value", "gradient", "area", "neighbours"):

@@ -31,9 +31,11 @@ def write(made, tmp_path):
     return tmp_path / "m.onnx"
 
 
-def assert_same(network, made, shape, rng):
+def assert_same(network, made, shape, rng, tolerance=1e-9):
     points = rng.normal(size=(4, *shape)) * 2
     session = ReferenceEvaluator(made)
     expected = np.stack([np.ravel(session.run(None, {"x": p})[0]) for p in points])
     got = network(points.reshape(4, -1))
-    np.testing.assert_allclose(got, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
+    np.testing.assert_allclose(
+        got, expected, rtol=tolerance, atol=tolerance * np.abs(expected).max()
+    )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from benchmarks import deep_networks, depth
@@ -110,3 +112,35 @@ def test_verdicts_are_computed_from_what_was_measured() -> None:
     page = depth.report(data | {"about": about})
     assert "j: the enumeration did not end" in page
     assert "All complete counts in exact arithmetic agree" in page
+
+
+def test_a_count_that_was_broken_off_is_not_taken_for_a_count() -> None:
+    """On a busy machine a call may end before the first region, after others that were complete."""
+    fine, nothing = depth.Rate(478, True, 1e5), depth.Rate(0, False, 0.0)
+    for runs in ([fine, nothing, nothing], [nothing, fine, nothing], [nothing, nothing, fine]):
+        found = depth.take_turns({"exact": iter(runs).__next__}, 2)
+        assert found == {"exact": fine}
+    assert depth.take_turns({"exact": lambda: nothing}, 2)["exact"].complete is False
+    part = depth.Rate(400, False, 1e6)
+    assert fine.better(part) is fine
+    assert part.better(fine) is fine
+
+
+def test_a_call_that_is_kept_from_ending_in_time_is_left_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    case = DeepCase("", (2, 4, 4, 1))
+    network, calls = case.network(), []
+    batches = depth.Search.batches
+
+    def late(self: Any, **options: Any) -> Any:
+        calls.append(self)
+        if len(calls) == 2:
+            return iter(())  # the search has found nothing, and is not complete
+        return batches(self, **options)
+
+    monkeypatch.setattr(depth.Search, "batches", late)
+    rate = depth.measure([(network, case.domain())], 5.0)
+    assert len(calls) == 2
+    assert rate.complete
+    assert rate.regions == count_regions(network, Box(-3, 3))

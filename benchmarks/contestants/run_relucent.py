@@ -39,7 +39,13 @@ def main() -> None:
         if complete or time.perf_counter() - started + 3 * seconds > task.seconds:
             break
         limit *= 2
-    report(len(found), seconds, complete=complete)
+    if task.options.get("mode") != "graph":
+        report(len(found), seconds, complete=complete)
+        return
+    begun = time.perf_counter()
+    graph = found.dual_graph(require_complete=False)
+    more = {"graph_seconds": time.perf_counter() - begun, "edges": graph.number_of_edges()}
+    report(len(found), seconds, complete=complete, **more)
 
 
 if __name__ == "__main__":

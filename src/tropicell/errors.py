@@ -116,6 +116,46 @@ class TimeLimitError(TropicellError, RuntimeError):
     """
 
 
+class IncompleteWarning(UserWarning):
+    """A signal, or a lack of memory, ended a search: what is returned are not all regions.
+
+    Budgets such as ``max_seconds`` do this without a warning: they were asked for.
+
+    Examples
+    --------
+    Inside of this, Ctrl-C, SIGTERM and a lack of memory end a search with an error:
+
+    >>> import warnings
+    >>> from tropicell import IncompleteWarning
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", IncompleteWarning)
+    """
+
+
+class InternalError(TropicellError, RuntimeError):
+    """A result that can't be right, such as a domain without regions: a mistake of Tropicell.
+
+    It is raised instead of a wrong answer. Please report it, with the network.
+
+    Examples
+    --------
+    >>> from tropicell.engines.units import Outcome, Unit, check_outcome
+    >>> check_outcome(Unit(0), Outcome([], 0, []))
+    Traceback (most recent call last):
+    tropicell.errors.InternalError: a part of a search with at least 1 regions ended with 0 ...
+    """
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+        super().__init__(
+            f"{what}, which can't be: this is a mistake of Tropicell, and no answer is better than "
+            "a wrong one; please report it, with the network"
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:  # what it is made from is not its text
+        return type(self), (self.what,)
+
+
 class ModelImportError(TropicellError, ValueError):
     """A model of another library that could not be turned into a `Network`.
 

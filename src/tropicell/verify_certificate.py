@@ -17,6 +17,7 @@ from flint import fmpq, fmpq_mat
 FLOAT, LONG, SIGNED = ["<f8"], ["<i8"], ["|i1", "<i2", "<i4", "<i8"]
 FIELDS = {"format": str, "version": int, "fingerprint": str, "sources": list, "embedding": bool}
 FIELDS |= {"bits": int, "complete": bool, "exact_witnesses": dict}
+LAYOUT = '{{"format": "tropicell-certificate", "version": {},'
 
 
 class RejectedError(Exception):
@@ -40,8 +41,9 @@ class Checker:
     def read(self, path: str) -> None:  # all that is there, each in the one form that it can have
         self.place, self.digest = "file", hashlib.sha256(b"tropicell-network-1")
         self.arrays, self.known = dict[str, Any](), dict[int, Any]()
-        with zipfile.ZipFile(path) as archive:
-            require(sum(i.file_size for i in archive.infolist()) < 2**34, "it is too large")
+        with open(path, "rb") as file, zipfile.ZipFile(file) as archive:
+            self.room = max(2**24, 32 * file.seek(0, 2))  # entries of matrices; bytes: 4 times that
+            require(sum(i.file_size for i in archive.infolist()) <= 4 * self.room, "it is a bomb")
             for i in archive.infolist():
                 with archive.open(i) as stream:
                     array, rest = np.lib.format.read_array(stream), stream.read(1)  # no pickles
@@ -51,10 +53,17 @@ class Checker:
         self.header = json.loads(text)
         types = {name: type(value) for name, value in self.header.items()}
         require(types == FIELDS and json.dumps(self.header) == text, f"expected {FIELDS}, once")
-        require(text.startswith('{"format": "tropicell-certificate", "version": 1,'), "its layout")
+        self.tree = text.startswith(LAYOUT.format(2))  # else it has the facets of all regions
+        require(self.tree or text.startswith(LAYOUT.format(1)), "its layout")
         self._read_network(self.header["sources"])
-        a, b = self._take("domain.A", FLOAT, -1, self.dimension), self._take("domain.b", FLOAT, -1)
+        a, b = self._take("domain.A", FLOAT, -1, self.kept[-1]), self._take("domain.b", FLOAT, -1)
         self.domain = [[*rationals(-row), *rationals(c)] for row, c in zip(a, b, strict=True)]
+        self.sides = [[row[k] for k in self.kept] for row in self.domain]
+        if self.dimension < self.kept[-1]:  # all that read x: no column but of those kept matters
+            reads = [row for _, terms, _ in self.layers if 0 in terms for row in terms[0].table()]
+            whole = fmpq_mat([*reads, *(row[:-1] for row in self.domain), [0] * self.kept[-1]])
+            some = fmpq_mat([[row[k] for k in self.kept[:-1]] for row in whole.table()])
+            require(some.rank() == whole.rank(), "inputs: others matter as well")
         bits, bends = self.header["bits"], [len(t) for *_, x in self.layers for t, _, _ in x]
         words = self._take("words", ["<u8"], -1, max(1, -(-(used := bits * len(bends)) // 64)))
         codes, places = [int.from_bytes(x.tobytes(), "little") for x in words], range(len(bends))
@@ -70,7 +79,11 @@ class Checker:
             require(fits and [*map(hex, point)] == said, f"header: exact_witnesses {key}")
             self.witnesses[key] = [fmpq(x) for x in point]
         *self.first, end = accumulate(bends, initial=len(self.domain) + 1)
-        if self.header["complete"]:
+        self.bends, self.bases, self.counts = bends, list[Any](), list[int]()
+        if self.header["complete"] and self.tree:
+            self.counts = self._take("bases.counts", SIGNED, -1).tolist()[::-1]
+            self.bases = self._take("bases", SIGNED, -1, self.dimension).tolist()[::-1]
+        elif self.header["complete"]:
             self._read_proofs(range(1, end), range(len(codes)))
         require(not self.arrays, f"and then, not expected: {', '.join(self.arrays)}")
 
@@ -85,18 +98,18 @@ class Checker:
         take, name = self._take, map("network.{}".format, count()).__next__
         depth, n = take(name(), LONG, 2).tolist()
         fits = len(sources) == depth + 1 > 0 and all(type(k) is int and k >= 0 for k in sources)
-        require(fits and 1 <= n <= min(10**4, self.arrays["witnesses.npy"].size), "its sizes")
-        start = np.eye(n, n + 1)  # layer 0 as a map of x, offset last
+        require(fits and 1 <= n <= 10**4, "its sizes")
+        start, widths, self.layers = None, [n], list[Any]()  # layer 0 as a map of x, offset last
         if self.header["embedding"]:
             start = np.column_stack([m := take(name(), FLOAT, -1, n), take(name(), FLOAT, len(m))])
-        self.dimension, self.start = n, fmpq_mat(*start.shape, rationals(start))
-        widths, self.layers = [len(start)], list[Any]()
+            widths = [len(start)]
         for layer, terms in enumerate(sources):
             bias, matrices = rationals(take(name(), FLOAT, -1)), dict[int, Any]()
             widths.append(len(bias))
             for _ in range(terms):
                 source, high, wide = take(name(), LONG, 3).tolist()
-                fits = max(matrices, default=-1) < source <= layer and high * wide <= 10**8
+                self.room -= high * wide
+                fits = max(matrices, default=-1) < source <= layer and self.room >= 0
                 require(fits and [high, wide] == [len(bias), widths[source]], "it does not fit")
                 places = np.ravel_multi_index(tuple(take(name(), LONG, 2, -1)), (high, wide))
                 require((np.diff(places) > 0).all(), "entries are not in order, or one is twice")
@@ -109,9 +122,16 @@ class Checker:
                 require(fits, "breakpoints do not increase")
                 more = (FLOAT, len(bias), breaks.shape[1] + 1)
                 s, c = ([*map(rationals, take(name(), *more))] for _ in "sc")
-                offsets = fmpq_mat([[fmpq(0)] * n + [b] for b in bias])
-                self.layers.append((offsets, matrices, [*zip(t, s, c, strict=True)]))
+                self.layers.append((bias, matrices, [*zip(t, s, c, strict=True)]))
         require(self.digest.hexdigest() == self.header["fingerprint"], "the fingerprint is wrong")
+        given = start is None and "inputs.npy" in self.arrays
+        self.kept = [*(take("inputs", LONG, -1).tolist() if given else range(n)), n]
+        fits = 2 <= len(self.kept) <= min(self.arrays["witnesses.npy"].size, self.room // n) + 1
+        fits = fits and self.kept[0] >= 0 and all(a < b for a, b in pairwise(self.kept))
+        require(fits, "inputs: there are no such ones")
+        self.dimension, ones = len(self.kept) - 1, (i == k for i in range(n) for k in self.kept)
+        entries = [*map(int, ones)] if start is None else rationals(start)
+        self.start = fmpq_mat(widths[0], len(self.kept), entries)
 
     def _read_proofs(self, lines: range, regions: range) -> None:
         facets = self._take("facets", SIGNED, -1).tolist()
@@ -130,10 +150,11 @@ class Checker:
 
     def rows(self, pattern: tuple[int, ...]) -> dict[int, list[fmpq]]:
         """Inequalities (a, c), a·x + c >= 0, by line: the domain's from 1 on, then neurons'."""
-        rows, columns, neuron = dict(enumerate(self.domain, 1)), [self.start], 0
-        for index, (bias, matrices, pieces) in enumerate(self.layers):
+        rows, columns, neuron = dict(enumerate(self.sides, 1)), [self.start], 0
+        for index, (offsets, matrices, pieces) in enumerate(self.layers):
             before, after = pattern[:neuron], []
             if index not in self.known or self.known[index][0] != before:
+                bias = fmpq_mat([[*[fmpq(0)] * self.dimension, b] for b in offsets])
                 total = sum((m * columns[source] for source, m in matrices.items()), bias)
                 self.known[index] = (before, total.table())
             for z, (t, s, c) in zip(self.known[index][1], pieces, strict=True):
@@ -156,9 +177,9 @@ class Checker:
         rows = {line: row for line, row in every.items() if any(row[:-1]) or row[-1] < 0}
         inside = all(sum(a * x for a, x in zip(r, point, strict=True)) > 0 for r in rows.values())
         require(inside, "the witness is not strictly inside")
-        if not self.header["complete"]:
+        if not self.header["complete"] or self.tree:
             return
-        (facets, bases), unit = self.proofs[index], np.eye(self.dimension + 1, dtype=int).tolist()
+        facets, bases = self.proofs[index]
         for line, other in facets:
             require(line in rows, "a facet is not one of its inequalities")
             pairs = zip(self.first, pattern, self.patterns[other], strict=True)
@@ -166,15 +187,52 @@ class Checker:
             on = all(k == 1 and fmpq_mat([every[i], rows[line]]).rank() == 1 for i, k in moved)
             require(on and (moved or other == -1), "a neighbour is not behind its facet")
         left = [rows[line] for line in rows.keys() - dict(facets).keys()]
-        while left and bases:  # which are combinations of a basis and a constant, factors >= 0?
-            given = [*(rows[facets[k][0]] for k in bases.pop() if k >= 0), unit[-1]]
-            table = fmpq_mat([*given, *unit]).transpose().rref()[0].table()
-            require(fmpq_mat(given).rank() == len(given), "a basis is linearly dependent")
-            solve = fmpq_mat([row[len(given) :] for row in table]).transpose().numer_denom()[0]
-            factors = (fmpq_mat(left).numer_denom()[0] * solve).table()  # their signs are enough
-            done = [min(f[: len(given)]) >= 0 and not any(f[len(given) :]) for f in factors]
-            left = [row for row, is_done in zip(left, done, strict=True) if not is_done]
+        while left and bases:
+            left = self.rest(left, [rows[facets[k][0]] for k in bases.pop() if k >= 0])
         require(not left, "an inequality does not follow from the facets")
+
+    def rest(self, left: list[list[fmpq]], basis: list[list[fmpq]]) -> list[list[fmpq]]:
+        """Rows that are no combinations of a basis and a constant with factors >= 0."""
+        unit = np.eye(self.dimension + 1, dtype=int).tolist()
+        given = [*basis, unit[-1]]
+        table = fmpq_mat([*given, *unit]).transpose().rref()[0].table()
+        require(fmpq_mat(given).rank() == len(given), "a basis is linearly dependent")
+        solve = fmpq_mat([row[len(given) :] for row in table]).transpose().numer_denom()[0]
+        factors = (fmpq_mat(left).numer_denom()[0] * solve).table()  # their signs are enough
+        done = [min(f[: len(given)]) >= 0 and not any(f[len(given) :]) for f in factors]
+        return [row for row, is_done in zip(left, done, strict=True) if not is_done]
+
+    def check_tree(self) -> None:
+        """Boundary by boundary, no region is on a side where the list has none."""
+        self.place, order = "tree", sorted(self.patterns)
+        ends = [*accumulate((len(pieces) for *_, pieces in self.layers), initial=0)]
+        cells = [(0, len(order), 0, 0, dict(enumerate(self.sides, 1)))] if self.layers else []
+        while cells:  # its patterns, the layer, the line that cuts it out, rows that hold in it
+            begin, end, layer, line, path = cells.pop()
+            rows, mine = self.rows(order[begin]), order[begin:end]
+            claims, varying = dict[int, Any](), list[int]()
+            path = path | ({line: rows[line]} if line else {})
+            for n in range(ends[layer], ends[layer + 1]):
+                if any(pattern[n] != mine[0][n] for pattern in mine):
+                    varying.append(n)
+                    continue
+                bends = range(max(mine[0][n] - 1, 0), min(mine[0][n] + 1, self.bends[n]))
+                lines = [self.first[n] + bend for bend in bends]
+                claims |= {line: rows[line] for line in lines if line not in path}
+            left = [row for row in claims.values() if any(row[:-1])]
+            for _ in range(self.counts.pop() if claims else 0):
+                basis = [path[line] for line in self.bases.pop() if line]
+                left = self.rest(left, basis) if left else left
+            require(not left, "an inequality does not follow from those of its cell")
+            path |= claims
+            if varying:  # cut by the first: its lowest piece comes first in the order
+                n, low = varying[0], mine[0][varying[0]]
+                middle = begin + sum(pattern[n] == low for pattern in mine)
+                line = self.first[n] + low
+                cells += [(middle, end, layer, line, path), (begin, middle, layer, line, path)]
+            elif layer + 2 < len(ends):
+                cells.append((begin, end, layer + 1, 0, path))
+        require(not self.bases and not self.counts, "there are bases of no cell")
 
 
 def verify(path: str) -> dict[str, Any]:
@@ -184,6 +242,8 @@ def verify(path: str) -> dict[str, Any]:
         checker.read(path)
         for index in range(len(checker.patterns)):
             checker.check_region(index)
+        if checker.tree and checker.header["complete"]:
+            checker.check_tree()
     except Exception as error:  # whatever goes wrong, nothing is proved
         raise RejectedError(f"{checker.place}: {error}") from error
     said = {name: checker.header[name] for name in ("complete", "fingerprint")}
@@ -191,6 +251,9 @@ def verify(path: str) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        print("usage: python -m tropicell.verify_certificate proof.npz", file=sys.stderr)
+        sys.exit(2)
     try:
         found = verify(sys.argv[1])
     except RejectedError as error:

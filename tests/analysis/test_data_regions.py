@@ -16,10 +16,14 @@ from tropicell import (
     DataRegions,
     InvalidInputError,
     Network,
+    TimeLimitError,
     auroc,
     enumerate_regions,
     occupancy,
+    time_limit,
 )
+from tropicell._runtime import progress
+from tropicell.analysis import data_regions
 from tropicell.analysis.graph import path_lengths
 
 seeds = st.integers(0, 2**32 - 1)
@@ -223,3 +227,25 @@ def test_auroc_needs_scores() -> None:
         auroc([1.0], [])
     with pytest.raises(InvalidInputError, match="inside"):
         auroc([np.nan], [1.0])
+
+
+def test_data_in_threads_with_a_bar_and_a_limit(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    network = layered([3, 20, 20, 1])
+    rng = np.random.default_rng(0)
+    data, points = rng.normal(size=(300, 3)), rng.normal(size=(200, 3))
+    known = DataRegions(network, data)
+    expected = known.distance(points)
+    monkeypatch.setattr(data_regions, "_BATCH", 500)
+    monkeypatch.setattr(data_regions, "_COMPARISONS", 500)
+    monkeypatch.setattr(progress, "_PATIENCE", 0.0)
+    again = DataRegions(network, data, workers=3, progress=True)
+    np.testing.assert_array_equal(again.packed.words, known.packed.words)
+    np.testing.assert_array_equal(again.distance(points, workers=2, progress=True), expected)
+    shown = capsys.readouterr().err
+    assert "300/300" in shown
+    assert "patterns" in shown
+    for work in (lambda: DataRegions(network, data), lambda: known.distance(points)):
+        with pytest.raises(TimeLimitError), time_limit(0):
+            work()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from oracles import merged_labels, shared_facets
 from strategies import KINDS, cancelling_networks, domains, networks, random_network
 from tropicell import Affine, Box, Layer, Network, Regions, WholeSpace, enumerate_regions
 from tropicell.analysis import graph
+from tropicell.regions import exact_columns
 
 
 @settings(max_examples=25)
@@ -65,6 +67,33 @@ def test_neighbours_need_no_facets(data: st.DataObject, seed: int, kind: str, re
     assert sorted(others) == known.neighbours.pairs.tolist()
 
 
+@settings(max_examples=40)
+@given(st.data(), st.integers(0, 2**32 - 1), st.sampled_from(KINDS), st.booleans())
+def test_facets_from_patterns_are_those_of_rationals(
+    data: st.DataObject, seed: int, kind: str, relu: bool
+) -> None:
+    inputs = data.draw(st.integers(1, 4))
+    network = random_network(seed, kind, inputs, 2, 3, relu=relu)
+    regions = enumerate_regions(network, data.draw(domains(inputs)), engine="halfspaces")
+    expected = exact_columns.facet_lines(regions)
+    found = regions.prepare(["facet_lines"], workers=2).facet_lines
+    assert found.counts.tolist() == expected.counts.tolist()
+    assert found.values.tolist() == expected.values.tolist()
+
+
+def test_facets_of_generic_regions_need_no_rationals() -> None:
+    rng = np.random.default_rng(5)
+    network = Network.mlp(
+        [rng.normal(size=size) for size in ((6, 5), (5, 6), (1, 5))],
+        [rng.normal(size=size) for size in (6, 5, 1)],
+    )
+    regions = enumerate_regions(network, Box(-1, 1), engine="halfspaces")
+    exactly = mock.Mock(wraps=exact_columns.facet_lines)
+    with mock.patch.object(exact_columns, "facet_lines", exactly):
+        assert len(graph.facet_lines(regions)) == len(regions) > 50
+    assert len(exactly.call_args.args[1]) <= len(regions) // 20
+
+
 @pytest.mark.parametrize("workers", [1, 2])
 def test_neighbours_of_regions_that_touch_but_share_no_facet(workers: int) -> None:
     """|x| = 1 / 2 apart: both regions are on in layer 2, and differ in one neuron of layer 1."""
@@ -75,6 +104,26 @@ def test_neighbours_of_regions_that_touch_but_share_no_facet(workers: int) -> No
         regions = enumerate_regions(network, domain, engine="halfspaces")
         found = graph.neighbours(regions, workers=workers)
         assert {tuple(pair) for pair in found.pairs.tolist()} == set(behind_facets(regions))
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_neighbours_in_the_whole_space_are_proved_without_rationals(seed: int) -> None:
+    """Boundaries that miss a region are told by weights with which slopes cancel.
+
+    What is left are the neurons of layer 2 that are constant, where all of layer 1 is off.
+    """
+    rng = np.random.default_rng(seed)
+    network = Network.mlp(
+        [rng.normal(size=size) for size in ((5, 4), (4, 5), (1, 4))],
+        [rng.normal(size=size) for size in (5, 4, 1)],
+    )
+    regions = enumerate_regions(network, engine="halfspaces")
+    exactly = mock.Mock(wraps=graph._behind_shared_boundaries)
+    with mock.patch.object(graph, "_behind_shared_boundaries", exactly):
+        found = graph.neighbours(regions)
+    off = np.flatnonzero(~regions.patterns[:, :5].any(axis=1)).tolist()
+    assert exactly.call_args.args[1].tolist() == off * 4
+    assert {tuple(pair) for pair in found.pairs.tolist()} == set(behind_facets(regions))
 
 
 def test_neighbours_of_some_regions_only() -> None:

@@ -20,15 +20,21 @@ from tropicell import (
     InvalidNetworkError,
     Layer,
     Network,
+    Polytope,
     Regions,
     Slice,
+    TimeLimitError,
     compare,
     enumerate_regions,
+    time_limit,
 )
+from tropicell._runtime import progress
+from tropicell._runtime.progress import bar_of
 from tropicell.analysis import level_sets, measure
 from tropicell.analysis.comparison import difference
 from tropicell.regions import output_maps
 from tropicell.regions.columns import Ragged
+from tropicell.regions.exact_columns import exact_vertices
 
 
 def sample(network: Network, count: int = 400) -> np.ndarray:
@@ -56,7 +62,9 @@ def test_threads_give_the_same_columns(inputs: int, monkeypatch: pytest.MonkeyPa
     assert (alone.volumes == together.volumes).all()
     assert (measure.volumes(alone, workers=2) == measure.volumes(alone)).all()
     assert len(alone) > 20
-    with pytest.raises(InvalidInputError, match="affine_maps, volumes, neighbours, not 'area'"):
+    with pytest.raises(
+        InvalidInputError, match="affine_maps, volumes, facet_lines, neighbours, not 'area'"
+    ):
         alone.prepare(["area"])
     with pytest.raises(InvalidInputError, match="workers"):
         measure.volumes(alone, workers=0)
@@ -65,10 +73,11 @@ def test_threads_give_the_same_columns(inputs: int, monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize("engine", ["cells", "halfspaces"])
 @pytest.mark.parametrize("kind", ["generic", "integer", "zero_bias"])
 def test_volumes_in_more_dimensions(kind: str, engine: str) -> None:
-    """Two ways: facets and corners of the cells engine, and hulls of corners alone."""
+    """Three ways: faces of corners and facets, simplices of the cells engine, hulls of corners."""
     network = random_network(1, kind, 4, 2, 4)
     regions = enumerate_regions(network, Box(-1, 1), engine=engine)
-    hulls, _ = measure._moments(regions)
+    hulls = np.array([measure._polytope(points[:, :-1])[0] for points in regions.corners])
+    np.testing.assert_allclose(measure._by_cells(regions, 1), hulls, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(measure.volumes(regions, workers=2), hulls, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(regions.volumes.sum(), 16.0, rtol=1e-12)
     # A part of them is measured by its corners: the cells engine would find all.
@@ -376,3 +385,126 @@ def test_pieces_made_together_are_those_made_one_by_one(network: Network) -> Non
 def _none_together(corners: Ragged, crossed: np.ndarray, _: np.ndarray) -> tuple[Any, np.ndarray]:
     inputs = corners.values.shape[1] - 1
     return level_sets._Pieces(crossed[:0], np.empty((0, inputs, inputs))), crossed
+
+
+def area(polygon: np.ndarray) -> float:
+    """Of a flat polygon in space, corners in order."""
+    fan = polygon[1:] - polygon[0]
+    return float(np.linalg.norm(np.cross(fan[:-1], fan[1:]).sum(axis=0)) / 2)
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 999), st.sampled_from(["generic", "integer"]), st.integers(1, 2))
+def test_polygons_cut_out_together_are_those_cut_out_one_by_one(
+    seed: int, kind: str, depth: int
+) -> None:
+    network = random_network(seed, kind, 3, depth, 5)
+    regions = enumerate_regions(network, Box(-1, 1))
+    forms = np.random.default_rng(seed).normal(size=(len(regions), 4)) * [1, 1, 1, 0.3]
+    corners = regions.corners
+    values = np.einsum("nd,nd->n", forms[corners.owners()], corners.values)
+    both = [(values[corners.places(np.array([i]))] > 0).any() for i in range(len(regions))]
+    below = [(values[corners.places(np.array([i]))] < 0).any() for i in range(len(regions))]
+    crossed = np.flatnonzero(np.array(both) & np.array(below))
+    found, left = level_sets._solid_level_sets(corners, crossed, values)
+    pieces = list(found.values)
+    assert sorted([*found.rows, *left]) == crossed.tolist()
+    assert len(pieces) == len(found.rows)
+    for row, piece in zip(found.rows, pieces, strict=True):
+        own = corners.places(np.array([row]))
+        expected = level_sets._level_set(corners.values[own, :-1], values[own])
+        assert 3 <= len(piece) <= len(expected)
+        size = np.abs(expected - expected[0]).max()
+        np.testing.assert_allclose(area(piece), area(expected), rtol=1e-7, atol=1e-11 * size**2)
+        gaps = np.abs(piece[:, None] - expected[None]).max(axis=2).min(axis=1)
+        assert gaps.max() <= 1e-9 * size
+
+
+@settings(max_examples=30)
+@given(st.one_of(networks(max_inputs=3, max_depth=3), cancelling_networks(skip=True)))
+def test_signs_on_regions_are_those_of_rationals(network: Network) -> None:
+    """Those at corners, and what linear programs say: these are asked of all regions here."""
+    regions = enumerate_regions(network, Box(-1, 1))
+    every = np.arange(len(regions))
+    with bar_of(0, "", False) as bar:
+        at, *by_corners = level_sets._by_signs(regions, 0, 1, 2, bar)
+    by_programs = level_sets._by_programs(regions, (0, 1), every, at, 2)
+    for index in range(len(regions)):
+        affine = regions[index].affine_map
+        slopes = affine.matrix[0] - affine.matrix[1]
+        values = exact_vertices(regions, index) @ slopes + (affine.offset[0] - affine.offset[1])
+        for crossed, doubtful in (by_corners, by_programs):
+            if index not in doubtful:
+                assert (index in crossed) == bool((values > 0).any() and (values < 0).any())
+                assert index in crossed or (values > 0).all() or (values < 0).all()
+
+
+def test_linear_programs_leave_little_to_rationals(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Corners that may be anywhere, so no sign at one is sure: the pieces are the same."""
+    network = random_network(8, "generic", 3, 2, 9)
+    regions = enumerate_regions(network, Box(-1, 1))
+    expected = measure.decision_boundary(regions)
+    monkeypatch.setattr(level_sets, "_OFF_ELSEWHERE", 1e6)
+    with mock.patch.object(level_sets._Exact, "piece", side_effect=AssertionError):
+        found = measure.decision_boundary(regions, workers=2)
+    assert len(found) == len(expected) > 5
+    assert all((one == two).all() for one, two in zip(found, expected, strict=True))
+
+
+def test_decision_boundary_in_threads_with_a_limit_and_a_bar(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    regions = enumerate_regions(random_network(1, "generic", 2, 3, 8), Box(-2, 2))
+    expected = measure.decision_boundary(regions)
+    monkeypatch.setattr(level_sets, "_AT_ONCE", 16)
+    monkeypatch.setattr(progress, "_PATIENCE", 0.0)
+    found = measure.decision_boundary(regions, workers=3, progress=True)
+    assert len(found) == len(expected)
+    for one, two in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, two, rtol=1e-12, atol=1e-14)
+    assert f"{len(regions)}/{len(regions)}" in capsys.readouterr().err
+    with pytest.raises(TimeLimitError), time_limit(0):
+        measure.decision_boundary(regions)
+
+
+@pytest.mark.parametrize("engine", ["cells", "halfspaces", "traverse"])
+def test_volumes_where_the_facets_of_cells_are_in_doubt(engine: str) -> None:
+    """Beyond 3-D, cells that went through exact arithmetic have no facets to walk along."""
+    simplex = Polytope([*(-np.eye(4)), np.ones(4)], [0.0, 0.0, 0.0, 0.0, 1.0])
+    tube = Box(-1, [1.0, 1.0, 1.0, np.inf])
+    for seed, domain in ((2, simplex), (33, simplex), (24, tube), (28, tube)):
+        rng = np.random.default_rng(seed)
+        weights, bias = rng.integers(-3, 4, (4, 4)) * 0.1, rng.integers(-3, 4, 4) * 0.1
+        network = Network.mlp([weights, np.ones((1, 4))], [bias, [0.0]])
+        regions = enumerate_regions(network, domain, engine=engine)
+        sizes = regions.volumes
+        assert (np.isfinite(sizes) == [region.bounded for region in regions]).all()
+        if domain is simplex:
+            assert sizes.sum() == pytest.approx(1 / 24, rel=1e-12)
+            assert np.isfinite(measure.mean(regions)).all()
+
+
+@pytest.mark.parametrize("engine", ["cells", "halfspaces", "traverse"])
+def test_areas_of_thin_regions_that_are_far_out(engine: str) -> None:
+    """Two nearly parallel boundaries meet beyond 10^16: rounded corners say nothing of the area."""
+    weights = [[0.3, 0.1], [0.6000000000000001, 0.2], [0.1, 0.3]]
+    network = Network.mlp([weights, np.ones((1, 3))], [[0.1, 0.3, 0.2], [0.0]])
+    regions = enumerate_regions(network, engine=engine)
+    assert np.isfinite(regions.volumes).any()
+    for region, size in zip(regions, regions.volumes, strict=True):
+        assert size == pytest.approx(measure._exact_volume(region), rel=1e-6)
+
+
+@pytest.mark.parametrize("seed", [397])
+def test_areas_between_nearly_parallel_boundaries(seed: int) -> None:
+    """Corners far out, as the cells engine has them, made areas wrong by some percent."""
+    rng = np.random.default_rng(seed)
+    first = rng.normal(size=(4, 2))
+    first[1] = first[0] + rng.normal(size=2) * 10.0 ** rng.uniform(-16, -6)
+    weights = [first, rng.normal(size=(3, 4)), np.ones((1, 3))]
+    network = Network.mlp(weights, [rng.normal(size=4), rng.normal(size=3), np.zeros(1)])
+    regions = enumerate_regions(network, engine="cells")
+    total = regions.volumes[np.isfinite(regions.volumes)].sum()
+    for region, size in zip(regions, regions.volumes, strict=True):
+        exact = measure._exact_volume(region)
+        assert size == pytest.approx(exact, rel=1e-5, abs=1e-11 * total)

@@ -140,13 +140,13 @@ def test_what_floats_prove_of_cones_is_true(seed: int, dimension: int, count: in
 def test_floats_decide_nearly_all_cones(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of an output that is bounded, the exact method sees but a few regions."""
     asked: list[int] = []
-    plain = growth.Growth._grows_on
+    plain = growth.Growth.grows_on
 
     def counting(self: growth.Growth, index: int, output: int, sign: int) -> bool:
         asked.append(index)
         return plain(self, index, output, sign)
 
-    monkeypatch.setattr(growth.Growth, "_grows_on", counting)
+    monkeypatch.setattr(growth.Growth, "grows_on", counting)
     rng = np.random.default_rng(0)
     network = Network.mlp(
         [rng.normal(size=(30, 2)), -rng.random((1, 30))], [rng.normal(size=30), [1.0]]

@@ -87,6 +87,20 @@ def test_a_budget_gives_status_1(
     assert not json_of(capsys, "count", net, "--max-regions", "3", *more, status=1)["complete"]
 
 
+def test_balls(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model, file = str(tmp_path / "net.npz"), str(tmp_path / "ball.npz")
+    tropicell.save(Network.mlp([np.eye(3), np.ones((1, 3))]), model)
+    center = np.array([0.5, 0.0, 0.25])
+    for norm, radius, expected in [("l2", 0.5, 4), ("l1", 0.25, 2), ("linf", 0.6, 8)]:
+        np.savez(file, center=center, radius=radius, norm=norm)
+        found = json_of(capsys, "count", model, "--ball", file, "--engine", "wide")
+        assert found["regions"] == expected
+    np.savez(file, center=center)
+    assert "radius" in complaint(capsys, "count", model, "--ball", file)
+    np.savez(file, center=center, radius=1.0, norm="l3")
+    assert "l3" in complaint(capsys, "count", model, "--ball", file)
+
+
 def test_slices(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     model, file = str(tmp_path / "net.npz"), str(tmp_path / "slice.npz")
     tropicell.save(network(inputs=5), model)
@@ -225,6 +239,49 @@ def test_compare(net: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert (unbounded["largest"], unbounded["unbounded"]) == (None, True)
 
 
+def test_near(net: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = json_of(capsys, "near", net, "--point", "0.5,-1", "--max-regions", "4")
+    wanted = tropicell.regions_around(network(), [0.5, -1.0], max_regions=4)
+    assert found["patterns"] == wanted.texts()
+    assert found["distances"] == wanted.distances.tolist()
+    assert found["within"] == (wanted.within if np.isfinite(wanted.within) else None)
+    file, regions = tmp_path / "x.npz", str(tmp_path / "near.npz")
+    np.savez(file, points=[[9.0, 9.0], [0.5, -1.0]])
+    text = answer(capsys, "near", net, "--point", f"{file}:1", "--radius", "0.5", "--out", regions)
+    assert "proved" in text
+    near = tropicell.regions_around(network(), [0.5, -1.0], radius=0.5)
+    assert load_regions(regions).texts() == near.texts()
+    assert "no row 2" in complaint(capsys, "near", net, "--point", f"{file}:2")
+    assert "2 numbers, not 3" in complaint(capsys, "near", net, "--point", "1,2,3")
+    assert "not a point" in complaint(capsys, "near", net, "--point", "one,two")
+
+
+def test_robustness(net: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    np.save(tmp_path / "x.npy", [0.5, -1.0])
+    point = str(tmp_path / "x.npy")
+    found = json_of(capsys, "robustness", net, "--point", point, "--gap", "0", "--certify")
+    wanted = tropicell.robustness(network(), [0.5, -1.0], gap=0)
+    assert found["exact"] == str(wanted.exact)
+    assert found["certified"] is True
+    assert found["lower"] == wanted.lower <= found["upper"] == wanted.upper
+    text = answer(capsys, "robustness", net, "--point", "0.5,-1", "--norm", "l2", "--gap", "0")
+    assert "the square is" in text
+    small = answer(capsys, "robustness", net, "--point", "0.5,-1", "--radius", "1e-9")
+    assert "at least" in small
+    assert "gap" in complaint(capsys, "robustness", net, "--point", "0.5,-1", "--gap", "2")
+
+
+def test_path(net: str, capsys: pytest.CaptureFixture[str]) -> None:
+    found = json_of(capsys, "path", net, "-2,0", "0.5,-1", "1,1")
+    wanted = tropicell.Path([[-2.0, 0.0], [0.5, -1.0], [1.0, 1.0]]).regions(network())
+    assert found["patterns"] == wanted.texts()
+    assert "on the way" in answer(capsys, "path", net, "-2,0", "0.5,-1")
+    parts = json_of(capsys, "path", net, "-2,0", "0.5,-1", "--attribute")
+    assert abs(sum(parts["attributions"]) - parts["difference"]) < 1e-9
+    assert "in all" in answer(capsys, "path", net, "-2,0", "0.5,-1", "--attribute")
+    assert "two points" in complaint(capsys, "path", net, "1,1", "--attribute")
+
+
 def test_demo(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "617 linear regions" in answer(capsys, "demo", "--out", str(tmp_path / "demo"))
     assert (tmp_path / "demo" / "regions.png").is_file()
@@ -299,7 +356,7 @@ def test_completion(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     )
     command = ["bash", "-c", lines]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=LIMIT)
-    assert done.stdout == "auto cells halfspaces traverse\nshow\n"
+    assert done.stdout == "auto cells halfspaces wide shadow traverse\nshow\n"
 
 
 def test_the_real_thing(net: str, tmp_path: Path) -> None:

@@ -361,7 +361,7 @@ def test_bounds_of_rays_hold(sizes: list[int]) -> None:
             rest = sum((x - share * y) ** 2 for x, y in zip(mine, minors, strict=True))
             assert rest <= Fraction(float(ray[-1])) ** 2 < Fraction(1, 10**16)
             rays += 1
-    assert rays > 50
+    assert rays > 25  # cells that wait share theirs
 
 
 def _determinant(rows: list[list[Fraction]]) -> Fraction:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.deep_networks import DeepCase
+from benchmarks.deep_networks import DeepCase, Kind
 
 from searching import assert_same_columns, random_network
-from tropicell import Box, Network, Polytope, WholeSpace, count_regions, enumerate_regions
+from tropicell import Ball, Box, Network, Polytope, WholeSpace, count_regions, enumerate_regions
 from tropicell._runtime.interruption import Halt
 from tropicell.engines import choice, table
 from tropicell.errors import TimeLimitError
@@ -34,7 +34,8 @@ def prefer(monkeypatch: pytest.MonkeyPatch, engine: str) -> None:
     dear = {"cells": {"cubes": 1e9}, "halfspaces": {"nodes": 1e12}}
     prices = {key: dear[key[0]] if key[0] != engine else {} for key in choice.COSTS}
     monkeypatch.setattr(choice, "COSTS", prices)
-    monkeypatch.setattr(choice, "_LEAST_FOR_CELLS", {5: 0.0})
+    never = {key: {5: 0.0} for key in choice._LEAST_FOR_CELLS}
+    monkeypatch.setattr(choice, "_LEAST_FOR_CELLS", never)
 
 
 @pytest.mark.parametrize(
@@ -46,8 +47,8 @@ def prefer(monkeypatch: pytest.MonkeyPatch, engine: str) -> None:
         ([784, 9, 1], True, "halfspaces"),
         ([4, 24, 24, 1], True, "cells"),
         ([7, 5, 1], True, "halfspaces"),
-        ([5, 3, 3, 3, 3, 1], True, "cells"),
-        ([6, 20, 20, 1], False, "cells"),
+        ([5, 8, 6, 1], True, "halfspaces"),
+        ([6, 8, 5, 1], False, "halfspaces"),
     ],
 )
 def test_no_probe_where_the_shape_decides(sizes: list[int], biases: bool, engine: str) -> None:
@@ -58,18 +59,61 @@ def test_no_probe_where_the_shape_decides(sizes: list[int], biases: bool, engine
     assert found.reason
 
 
-@pytest.mark.parametrize("kind", ["integers", "twins", "tenths"])
-def test_small_networks_in_which_many_boundaries_meet(kind: str) -> None:
-    network = DeepCase("", (5, 6, 4, 1), kind, seed=1).network()
-    found = table.choose("auto", network)
-    assert found is not None
-    assert found.engine == "cells"
-    assert "boundaries meet" in found.reason
+def test_bounded_boxes_with_many_inputs_and_balls() -> None:
+    few, many = he([12, 8, 8, 1]), he([32, 8, 1])
+    inf = np.inf
+    for network, domain, engine in [
+        (few, Box(-1, 1), "halfspaces"),
+        (few, Box(0.5, 0.5 + 1e-9), "wide"),
+        (many, Box(-1, 1), "wide"),
+        (many, Box(0, inf), "halfspaces"),
+        (many, None, "halfspaces"),
+        (he([2, 3, 1]), Ball([0, 0], 1, "l2"), "wide"),
+    ]:
+        found = table.choose("auto", network, domain)
+        assert found is not None
+        assert found.engine == engine
+
+
+@pytest.mark.parametrize(
+    ("kind", "arithmetic", "counted", "stored"),
+    [
+        ("he", "exact", "halfspaces", "halfspaces"),
+        ("he", "float", "halfspaces", "halfspaces"),
+        ("zero biases", "exact", "halfspaces", "cells"),
+        ("zero biases", "float", "cells", "cells"),
+        ("integers", "exact", "halfspaces", "cells"),
+        ("integers", "float", "cells", "cells"),
+        ("twins", "float", "halfspaces", "cells"),
+        ("tenths", "float", "halfspaces", "cells"),
+    ],
+)
+def test_small_networks_are_not_probed(
+    kind: Kind, arithmetic: str, counted: str, stored: str
+) -> None:
+    """Where boundaries meet, half-spaces count well but find witnesses in rationals."""
+    network = DeepCase("", (5, 5, 4, 3, 1), kind, seed=1).network()
+    for store, engine in ((False, counted), (True, stored)):
+        found = table.choose("auto", network, None, arithmetic, store=store)
+        assert found is not None
+        assert found.engine == engine
+        assert found.reason
 
 
 def test_larger_networks_in_between_are_probed() -> None:
-    for sizes in ([5, 24, 1], [6, 10, 10, 1], [8, 12, 1], [10, 14, 1]):
-        assert table.choose("auto", he(sizes)) is None
+    for sizes in ([5, 26, 1], [6, 10, 10, 1], [8, 20, 1], [10, 20, 1]):
+        for store in (False, True):
+            assert table.choose("auto", he(sizes), store=store) is None
+    one_layer = table.choose("auto", he([5, 26, 1]), Box(-1, 1))
+    assert one_layer is not None
+    assert one_layer.engine == "cells"
+
+
+def test_neurons_with_one_boundary_count_once() -> None:
+    once, twice = (
+        DeepCase("", (5, n, n, 1), kind).network() for n, kind in ((8, "he"), (16, "twins"))
+    )
+    assert choice._expected(twice) == choice._expected(once)
 
 
 def test_without_biases_activations_that_break_elsewhere_are_no_reason() -> None:
@@ -77,14 +121,16 @@ def test_without_biases_activations_that_break_elsewhere_are_no_reason() -> None
     from tropicell.network.activations import hard_tanh, relu
 
     rng = np.random.default_rng(0)
-    layers = [Layer(Affine({0: rng.normal(size=(20, 5))}), f()) for f in (relu, hard_tanh)]
-    assert table.choose("auto", Network(5, layers[:1], Affine({1: np.ones((1, 20))}))) is not None
-    assert table.choose("auto", Network(5, layers[1:], Affine({1: np.ones((1, 20))}))) is None
+    layers = [Layer(Affine({0: rng.normal(size=(30, 5))}), f()) for f in (relu, hard_tanh)]
+    central, other = (Network(5, [layer], Affine({1: np.ones((1, 30))})) for layer in layers)
+    assert table.choose("auto", central, store=True) is not None
+    assert table.choose("auto", other, store=True) is None
 
 
 def test_a_probe_finds_what_is_far_better() -> None:
     deep, wide = he([5, *[8] * 8, 1]), he([8, 14, 1])
-    assert enumerate_regions(deep, Box(-3, 3), max_regions=9).stats["engine"] == "cells"
+    found = enumerate_regions(deep, Box(-3, 3), arithmetic="float", max_regions=9)
+    assert found.stats["engine"] == "cells"
     assert enumerate_regions(wide, Box(-3, 3), max_regions=9).stats["engine"] == "halfspaces"
 
 
@@ -154,11 +200,11 @@ def test_a_folder_goes_on_with_its_engine(monkeypatch: pytest.MonkeyPatch, tmp_p
 
 @pytest.mark.parametrize("contents", [None, b"", b"PK\x03\x04 no archive"])
 def test_what_is_not_a_checkpoint_names_no_engine(contents: bytes | None, tmp_path: Path) -> None:
-    from tropicell.search.checkpoint import engine_of
+    from tropicell.search.checkpoint import begun_with
 
     if contents is not None:
         (tmp_path / "state.npz").write_bytes(contents)
-    assert engine_of(tmp_path) is None
+    assert begun_with(tmp_path) == {}
 
 
 def test_no_time_for_a_probe() -> None:

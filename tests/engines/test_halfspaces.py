@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from strategies import KINDS, default_network, domains, networks, random_network
-from tropicell import Affine, Box, Layer, Network, Polytope, Slice
+from tropicell import Affine, Box, Layer, Network, Polytope, Slice, enumerate_regions
 from tropicell.engines.halfspaces import _flat as _halfspaces_flat
 from tropicell.engines.halfspaces import _search as _halfspaces_search
 from tropicell.engines.halfspaces._exact import decide, interior_point, likely_point
@@ -242,3 +242,11 @@ def test_a_likely_point_is_proved_or_not_used():
     inside = interior_point(rows, sign)
     assert inside is not None
     assert 0 < inside[0] < to_rationals([2.0**-80])[0]
+
+
+def test_points_whose_signs_are_not_certain_are_not_on_a_boundary() -> None:
+    """Between two breakpoints of a steep neuron lie 10⁻⁹ of the box: a cell there was no region."""
+    network = random_network(5128, "scaled", 5, 2, 5)
+    expected = enumerate_regions(network, Box(-1, 1), engine="traverse")
+    found = enumerate_regions(network, Box(-1, 1), engine="halfspaces")
+    assert sorted(found.texts()) == sorted(expected.texts())

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from fuzz import attacks_on_content as content
 from fuzz import attacks_on_form as form
-from fuzz.certificates import File, fresh, seeds
+from fuzz.certificates import File, Untrue, fresh, seeds
 
 Change = Callable[[File, random.Random], form.Said]
 #: In an order that stays: it is part of what the number of a case means.
@@ -54,6 +54,14 @@ CHANGES: tuple[Change, ...] = (
     form.missing,
     form.tails,
     form.packing,
+    content.a_leaf_less,
+    content.tree_bases,
+    content.tree_counts,
+    content.cells_of_a_tree,
+    content.other_inputs,
+    content.invented_inputs,
+    content.one_input_at_most,
+    form.too_few_inputs,
 )
 
 
@@ -82,7 +90,7 @@ def case(number: int, only: Change | None = None) -> Case:
             with warnings.catch_warnings():  # of numbers that do not fit
                 warnings.simplefilter("ignore")
                 done = rng.choice(changes)(file, rng)
-        except (IndexError, ValueError, KeyError, TypeError, OverflowError):
+        except (IndexError, ValueError, KeyError, TypeError, OverflowError, Untrue):
             done = ("half a change", None)  # of what an earlier one left in no fit state
         if done is not None:
             said.append(done)

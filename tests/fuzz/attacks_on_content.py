@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fuzz.attacks_on_form import Said, place_of
-from fuzz.certificates import PROOF, File
+from fuzz.certificates import PROOF, File, network_of
 
 
 def domain(file: File, rng: random.Random) -> Said:
@@ -429,3 +429,178 @@ def entries(file: File, rng: random.Random) -> Said:
         reason = place_of(name) + "entries are not in order"
     file.arrays[name], file.arrays[behind] = at, values
     return f"entries of a matrix {way}", reason
+
+
+# --- trees ----------------------------------------------------------------------------------------
+
+
+def a_leaf_less(file: File, rng: random.Random) -> Said:
+    """A region is left out of a tree, with other bases, or none."""
+    if not file.tree or file.regions < 2:
+        return None
+    gone = rng.randrange(file.regions)
+    for name in ("words", "witnesses"):
+        file.arrays[name] = np.delete(file.arrays[name], gone, axis=0)
+    file.header["exact_witnesses"] = {}
+    way = rng.choice(("the same bases", "no bases", "any bases"))
+    cells = max(0, len(file.arrays["bases.counts"]) + rng.randint(-3, 1))
+    size, last = file.arrays["bases"].shape[1], len(file.arrays["domain.b"]) + 8
+    if way == "no bases":
+        file.arrays["bases.counts"] = np.zeros(cells, np.int8)
+        file.arrays["bases"] = np.zeros((0, size), np.int8)
+    elif way == "any bases":
+        counts = [rng.randint(0, 2) for _ in range(cells)]
+        lines = [[rng.randint(0, last) for _ in range(size)] for _ in range(sum(counts))]
+        file.arrays["bases.counts"] = np.array(counts, np.int8)
+        file.arrays["bases"] = np.array(lines, np.int8).reshape(-1, size)
+    return f"region {gone} of a tree left out, {way}", None
+
+
+def tree_bases(file: File, rng: random.Random) -> Said:
+    """Another line in a basis of a tree."""
+    if not file.tree or not file.arrays["bases"].size:
+        return None
+    found = file.arrays["bases"].astype(np.int64)
+    at = rng.randrange(len(found)), rng.randrange(found.shape[1])
+    found[at] = rng.choice((0, 1, -1, int(found[at]) + 1, int(found[at]) - 1, 99, -(2**63)))
+    file.arrays["bases"] = found
+    wrong = found[at] < 0 or found[at] == 99
+    return f"line {found[at]} in a tree", "^tree" if wrong else None
+
+
+def tree_counts(file: File, rng: random.Random) -> Said:
+    """Another number of bases of a cell, or of cells."""
+    if not file.tree or not len(file.arrays["bases.counts"]):
+        return None
+    counts = file.arrays["bases.counts"].astype(np.int64)
+    at = rng.randrange(len(counts))
+    if rng.random() < 0.5:
+        counts[at] = rng.choice((0, 1, 2, -1, int(counts[at]) + 1, 2**62))
+    else:
+        counts = np.insert(counts, at, 0) if rng.random() < 0.5 else np.delete(counts, at)
+    file.arrays["bases.counts"] = counts
+    return "other counts in a tree", None
+
+
+def cells_of_a_tree(file: File, rng: random.Random) -> Said:
+    """Several regions left out, all that share a piece, as if a side of a boundary were empty."""
+    bits = file.header["bits"]
+    if not file.tree or type(bits) is not int or not 1 <= bits <= 8 or not _neurons(file):
+        return None
+    neuron = rng.randrange(_neurons(file))
+    codes = [int.from_bytes(row.tobytes(), "little") for row in file.arrays["words"]]
+    pieces = np.array([code >> neuron * bits & 2**bits - 1 for code in codes])
+    kept = pieces != rng.choice(pieces.tolist())
+    if not kept.any():
+        return None
+    for name in ("words", "witnesses"):
+        file.arrays[name] = file.arrays[name][kept]
+    file.header["exact_witnesses"] = {}
+    _any_tree(file, rng)
+    return f"a piece of neuron {neuron} left out of a tree", None
+
+
+def _any_tree(file: File, rng: random.Random) -> None:
+    """Bases of a tree: none, or of the first lines, in a number of cells that may be right."""
+    size, rows = file.arrays["witnesses"].shape[1], len(file.arrays["domain.b"])
+    counts = [rng.choice((0, 0, 0, 1, 2)) for _ in range(rng.randint(0, 2 * file.regions + 1))]
+    last = rows + rng.choice((0, 1, 8))
+    lines = [[rng.randint(0, last) for _ in range(size)] for _ in range(sum(counts))]
+    file.arrays["bases.counts"] = np.array(counts, np.int8)
+    file.arrays["bases"] = np.array(lines, np.int8).reshape(-1, size)
+
+
+# --- inputs that are said to be enough ------------------------------------------------------------
+
+
+def _size(file: File) -> int:
+    """The number of inputs of the network."""
+    size = int(file.arrays["network.0"][1])
+    if not 1 <= size <= 100:
+        raise ValueError("what an earlier change left")
+    return size
+
+
+def other_inputs(file: File, rng: random.Random) -> Said:
+    """Others than those that the file names; none that there are, one twice, in another order."""
+    if "inputs" not in file.arrays or not file.arrays["inputs"].size:
+        return None
+    kept, n = file.arrays["inputs"].copy(), _size(file)
+    at = rng.randrange(len(kept))
+    way = rng.randrange(6)
+    if way == 0:
+        kept[at] = rng.choice((-1, n, n + 1, 2**40, -(2**63), 2**63 - 1, -n - 1))
+    elif way == 1:
+        kept[at] = rng.randrange(n)
+    elif way == 2:
+        kept = kept[::-1].copy()
+    elif way == 3:
+        kept = np.array(sorted(rng.sample(range(n), len(kept))), "<i8")
+    elif way == 4:
+        kept = np.delete(kept, at)
+        file.arrays["witnesses"] = np.delete(file.arrays["witnesses"], at, axis=1)
+        if "bases" in file.arrays:
+            file.arrays["bases"] = np.delete(file.arrays["bases"], at, axis=1)
+    else:
+        del file.arrays["inputs"]
+        return "inputs no longer named", None
+    file.arrays["inputs"] = kept
+    return f"inputs {kept.tolist()}", "^inputs: " if way == 0 else None
+
+
+#: Steps between these are positive for arithmetic that wraps around: 9, -2^63 + 5, -5, n.
+_FAR = (9, -(2**63) + 5, -5)
+
+
+def invented_inputs(file: File, rng: random.Random) -> Said:
+    """Inputs named where none were: some, all, or some that increase only by wrapping around."""
+    if "inputs" in file.arrays or file.header.get("embedding") is not False:
+        return None
+    n, size = _size(file), file.arrays["witnesses"].shape[1]
+    way = rng.randrange(3)
+    if way == 0:
+        kept = sorted(rng.sample(range(n), rng.randint(1, n)))
+    elif way == 1:
+        kept = [*range(9, 9 + max(1, n - 1)), _FAR[1] - rng.randrange(9)]
+    else:
+        kept = [rng.choice((*_FAR, *range(n), 2**62, -(2**62))) for _ in range(max(size, 1))]
+    _fewer(file, kept)
+    return f"inputs {kept} invented", None
+
+
+def one_input_at_most(file: File, rng: random.Random) -> Said:
+    """One region, that of the network at 0, in inputs which nothing reads."""
+    if file.header.get("embedding") is not False or not file.regions:
+        return None
+    n, bits = _size(file), file.header["bits"]
+    network = network_of(file.arrays)
+    pattern = network.patterns(np.zeros((1, n)))[0].tolist()
+    code = sum(piece << bits * k for k, piece in enumerate(pattern))
+    width = file.arrays["words"].shape[1]
+    file.arrays["words"] = np.frombuffer(code.to_bytes(8 * width, "little"), "<u8")[None].copy()
+    several = [*range(n + 3, n + 3 + max(1, n - 1)), n + 1 - 2**63]
+    kept = rng.choice(([rng.randrange(n)], [n], [-1], several, several, [n + 9] * n))
+    file.arrays["witnesses"] = np.zeros((1, n))
+    _fewer(file, kept)
+    file.header["version"], file.header["exact_witnesses"] = 2, {}
+    file.header["complete"] = True
+    for name in PROOF:
+        file.arrays.pop(name, None)
+    file.arrays["bases"] = np.zeros((0, len(kept)), np.int8)
+    file.arrays["bases.counts"] = np.zeros(rng.choice((1, 1, 2, len(pattern))), np.int8)
+    return f"one region, in inputs {kept}", None
+
+
+def _fewer(file: File, kept: list[int]) -> None:
+    """Name inputs, with points and bases of as many coordinates."""
+    file.arrays["inputs"] = np.array(kept, "<i8")
+    for name, fill in (("witnesses", 0.0), ("bases", -1 if file.proved else 0)):
+        if name in file.arrays:
+            old = file.arrays[name]
+            new = np.full((len(old), len(kept)), fill, old.dtype)
+            places = range(min(len(kept), old.shape[1]))
+            for to, at in enumerate(kept):
+                here = at if name == "witnesses" and at in range(old.shape[1]) else to
+                if here in places or at in range(old.shape[1]):
+                    new[:, to] = old[:, here]
+            file.arrays[name] = new

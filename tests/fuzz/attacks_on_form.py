@@ -27,6 +27,7 @@ from fuzz.certificates import (
 )
 from tropicell import Polytope, WholeSpace, enumerate_regions
 from tropicell.errors import TropicellError
+from tropicell.network.quotient import Quotient
 
 #: A change says what it did, and perhaps for which reason (an expression) it must be refused.
 Said = tuple[str, str | None] | None
@@ -118,6 +119,39 @@ def forged(file: File, rng: random.Random) -> Said:
     return f"{name} forged as {kind}", place_of(name) + "it is "
 
 
+@cache
+def _narrow(seed: str, kept: tuple[int, ...]) -> File | None:
+    """A seed with the whole proof for some inputs alone, as if the others did not matter."""
+    old = parsed(seed)
+    network, rows = network_of(old.arrays), old.arrays["domain.A"]
+    domain = Polytope(rows, old.arrays["domain.b"]) if len(rows) else WholeSpace()
+    narrow = Quotient(network, domain, np.array(kept))
+    try:
+        regions = enumerate_regions(narrow.network, narrow.domain, engine="traverse")
+        with tempfile.TemporaryDirectory() as folder:
+            regions.certify().save(Path(folder) / "proof.npz")
+            new = opened((Path(folder) / "proof.npz").read_bytes())
+    except TropicellError:  # the domain has no interior there
+        return None
+    whole = {name: old.arrays[name] for name in (*old.network, "domain.A", "domain.b")}
+    others = {k: v for k, v in new.arrays.items() if k not in (*new.network, *whole)}
+    header = new.header | {"fingerprint": old.header["fingerprint"]}
+    return File(header, {**whole, "inputs": np.array(kept, "<i8"), **others})
+
+
+def too_few_inputs(file: File, rng: random.Random) -> Said:
+    """The whole proof for some inputs, which may or may not be enough."""
+    wide = [name for name in seeds() if parsed(name).arrays["network.0"][1] > 1]
+    seed = rng.choice([name for name in wide if parsed(name).header["embedding"] is False])
+    n = int(parsed(seed).arrays["network.0"][1])
+    kept = tuple(sorted(rng.sample(range(n), rng.randint(1, n))))
+    new = _narrow(seed, kept)
+    if new is None:
+        return None
+    file.header, file.arrays = copy.deepcopy(new.header), dict(new.arrays)
+    return f"inputs {kept} as all that matter", None
+
+
 def swapped_bytes(file: File, rng: random.Random) -> Said:
     """The same numbers with their bytes in the other order."""
     names = [name for name, array in file.arrays.items() if array.dtype.itemsize > 1]
@@ -154,7 +188,7 @@ def unsigned_domain(file: File, rng: random.Random) -> Said:
 FIELDS: dict[str, tuple[Any, ...]] = {
     "complete": (False, True, 0, 1, "", "no", None, [], 0.0, {}),
     "bits": (0, -1, 63, 64, 65, 128, 2**63, 2**64 + 1, True, 1.0, "1", None, 2, 3, 8, 9),
-    "version": (True, 1.0, 2, 0, "1", None),
+    "version": (True, 1.0, 2.0, 1, 2, 3, 0, "1", None),
     "format": ("tropicell-regions", "", None, 1, ["tropicell-certificate"]),
     "embedding": (0, 1, "", "x", None, True, False, []),
     "exact_witnesses": ([], None, {"0": []}, {"0": None}, {"x": ["0x1"]}, "", 0),
@@ -174,7 +208,7 @@ def header(file: File, rng: random.Random) -> Said:
     file.header[name] = value
     wrong_type = type(value) is not TYPES[name]
     reason = "^header: expected" if wrong_type else None
-    if name in ("version", "format") and not same and not wrong_type:
+    if name in ("version", "format") and value not in (1, 2) and not wrong_type:
         reason = "^header: its layout"
     if name == "fingerprint" and not wrong_type:
         reason = "the fingerprint is wrong"
@@ -275,6 +309,8 @@ def missing(file: File, rng: random.Random) -> Said:
     name = rng.choice(list(file.arrays))
     del file.arrays[name]
     if name == "witnesses":  # the number of inputs is compared with it, before all else
+        return f"no {name}", "witnesses"
+    if name == "inputs":  # without it, all inputs are meant, and the points have too few
         return f"no {name}", "witnesses"
     return f"no {name}", None if name.startswith("network.") else place_of(name)
 

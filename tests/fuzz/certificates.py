@@ -14,19 +14,24 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
 from tropicell import Affine, Box, Layer, Network, Polytope, Slice, WholeSpace, enumerate_regions
+from tropicell.certificate._branches import suits
 from tropicell.network import activations
 from tropicell.network.activations import Activation
 from tropicell.network.domains import Domain
 from tropicell.network.maps import AffineMap
+from tropicell.network.quotient import quotient_of
+from tropicell.regions.regions import Regions
 
 SIGNED = ("|i1", "<i2", "<i4", "<i8")
 
 #: What the checker's proofs consist of, beside the regions themselves.
 PROOF = ("facets", "neighbours", "bases", "facets.ends", "bases.ends")
+TREE = ("bases", "bases.counts")
 
 
 @dataclass
@@ -53,6 +58,11 @@ class File:
     def proved(self) -> bool:
         """Whether it still looks like a complete list with its proofs."""
         return all(name in self.arrays for name in PROOF)
+
+    @property
+    def tree(self) -> bool:
+        """Whether it looks like a complete list with the bases of a tree."""
+        return all(name in self.arrays for name in TREE)
 
     def sign(self) -> None:
         """Make the fingerprint that of the network as it now is."""
@@ -121,6 +131,12 @@ def _networks() -> dict[str, tuple[Network, Domain | None]]:
         [Layer(Affine({0: [[1.0, 0.5], [0.0, 1.0], [1.0, -1.0]]}, [0.0, 0.5, 0.0]), mixed)],
         Affine({1: [[1.0, 1.0, 1.0]]}),
     )
+    few = [
+        [[1.0, 2.0, 0.0, -1.0], [0.0, 1.0, 1.0, 0.0]],
+        [[1.0, -1.0], [1.0, 1.0], [0.0, 0.0]],
+        [[1.0, 1.0, 1.0]],
+    ]
+    cut = Polytope([[2.0, 4.0, 0.0, -2.0], [-1.0, -3.0, -1.0, 1.0]], [1.0, 2.0])
     triangle = Polytope(
         [[-1.0, 0.0], [0.0, -1.0], [1.0, 1.0], [0.0, 0.0], [1.0, 1.0], [-2.0, 0.0]],
         [0.0, 0.0, 1.0, 0.0, 5.0, 0.0],  # some rows say nothing, one says the first again
@@ -153,9 +169,23 @@ def _networks() -> dict[str, tuple[Network, Domain | None]]:
         "skips": (skips, Box(-3, 3)),
         "flat": (mlp([[[1.0]]] * 3, [[-1.0], [-(2.0**-60)], [0.0]]), None),  # no float inside
         "space": (mlp([np.eye(3), np.ones((1, 3))]), Box(-1, np.inf)),
+        # some inputs are enough, and the file names them
+        "fewer": (mlp(few, [[0.0, 0.5], [0.25, 0.0, 0.0], [0.0]]), None),
+        "fewer, cut": (mlp(few, [[0.0, 0.5], [0.25, 0.0, 0.0], [0.0]]), cut),
+        "fewer, one": (mlp([[[1.0, 3.0], [3.0, 9.0]], [[1.0, -1.0]]], [[0.0, 1.0], [0.0]]), None),
+        "fewer, box": (mlp(few), Box([0.0, -np.inf, -np.inf, -np.inf], np.inf)),
         "nothing": (Network(2, [], Affine({0: [[1.0, 1.0]]})), Box(0, 1)),
         "everything": (Network(1, [], Affine({0: [[1.0]]})), None),
     }
+
+
+def _regions(network: Network, domain: Domain, fewer: bool) -> Regions:
+    """All of them; if so wanted, those in the inputs that are enough."""
+    if not fewer:
+        return enumerate_regions(network, domain, engine="traverse")
+    quotient = quotient_of(network, domain)
+    inner = enumerate_regions(quotient.network, quotient.domain, engine="traverse")
+    return inner.lifted(quotient)
 
 
 @cache
@@ -165,9 +195,13 @@ def seeds() -> dict[str, bytes]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "seed.npz"
         for name, (network, domain) in _networks().items():
-            regions = enumerate_regions(network, domain or WholeSpace(), engine="traverse")
-            regions.certify().save(path)
+            regions = _regions(network, domain or WholeSpace(), name.startswith("fewer"))
+            with patch("tropicell.certificate.prover.suits", lambda _: False):
+                regions.certify().save(path)
             found[name] = path.read_bytes()
+            if suits(regions):
+                regions.certify().save(path)
+                found[f"{name}, a tree"] = path.read_bytes()
             if name in ("box", "tanh", "flat"):
                 part = enumerate_regions(network, domain, engine="traverse", max_regions=2)
                 part.certify().save(path)

@@ -33,6 +33,7 @@ SIGNED = ("|i1", "<i2", "<i4", "<i8")
 KINDS = {"domain.A": ("<f8",), "domain.b": ("<f8",), "words": ("<u8",), "witnesses": ("<f8",)}
 PROOFS = {"facets": SIGNED, "neighbours": SIGNED, "bases": SIGNED}
 PROOFS |= {"facets.ends": ("<i8",), "bases.ends": ("<i8",)}
+TREE = {"bases": SIGNED, "bases.counts": SIGNED}
 TYPES = {"format": str, "version": int, "fingerprint": str, "sources": list, "embedding": bool}
 TYPES |= {"bits": int, "complete": bool, "exact_witnesses": dict}
 
@@ -169,7 +170,13 @@ def _parts(content: bytes) -> tuple[dict[str, Any], dict[str, Any], list[str]]:
         loose.append("header")
     if {key: type(value) for key, value in header.items()} != TYPES:
         loose.append("types in the header")
-    kinds = KINDS | (PROOFS if header["complete"] is True else {})
+    proofs = TREE if header["version"] == 2 else PROOFS
+    kinds = KINDS | (proofs if header["complete"] is True else {})
+    if "inputs" in arrays and header["embedding"] is False:
+        kinds = {**kinds, "inputs": ("<i8",)}
+        named = arrays["inputs"].tolist()
+        if named != sorted({x for x in named if 0 <= x < arrays["network.0"][1]}):
+            loose.append(f"inputs {named}")
     count = len([name for name in arrays if name.startswith("network.")])
     expected = {*kinds, *(f"network.{i}" for i in range(count))}
     if set(arrays) != expected:

@@ -21,6 +21,12 @@ from tropicell import verify_certificate
 
 CASES, PARTS = 2000, 4
 
+#: Checks of the program, and a proof that assumes what it is to prove.
+FOLLOWS = 'require(not left, "an inequality does not follow from'
+CIRCULAR = "self.bases.pop() and left[:1]"
+#: An order of 64-bit numbers, which wrap around.
+WRAPS = "(np.diff(self.kept) > 0).all()"
+
 
 def attacked(checker: ModuleType, numbers: range, path: Path) -> list[tuple[Case, Outcome]]:
     """The cases with which something is wrong."""
@@ -75,7 +81,11 @@ def test_the_same_cases_every_time() -> None:
         ("require(on and (moved or other == -1), ", "require(True, ", content.one_region_less),
         ("(moved or other == -1)", "True", content.one_region_less),
         ("b in regions if line > len(self.domain) else b == -1", "True", content.one_region_less),
-        ("require(not left, ", "require(True, ", content.one_region_less),
+        (f'{FOLLOWS} the facets")', "pass", content.one_region_less),
+        (f'{FOLLOWS} those of its cell")', "pass", content.a_leaf_less),
+        ("[path[line] for line in self.bases.pop() if line]", CIRCULAR, content.a_leaf_less),
+        ("all(a < b for a, b in pairwise(self.kept))", WRAPS, content.one_input_at_most),
+        ("some.rank() == whole.rank()", "True", form.too_few_inputs),
         ("min(f[: len(given)]) >= 0 and ", "", content.one_region_less),
         (" and not any(f[len(given) :])", "", content.one_region_less),
         ("len(set(self.patterns)) == len(codes) > 0", "True", content.repeated_region),

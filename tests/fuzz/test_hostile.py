@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import struct
+import tracemalloc
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ from tropicell import (
     load,
     load_regions,
     save,
+    verify_certificate,
 )
 from tropicell.errors import InvalidNetworkError
 from tropicell.importers import expressions
@@ -195,7 +197,7 @@ def test_many_large_tensors_together(tmp_path: Path, monkeypatch: pytest.MonkeyP
     nodes = [node("Tile", ["x", "s"], [f"t{i}"]) for i in range(30)]
     nodes.append(node("Sum", [f"t{i}" for i in range(30)], ["y"]))
     write_onnx(tmp_path / "m.onnx", nodes, {"s": np.array([1, 100])})
-    with pytest.raises(ModelImportError, match=r"m\.onnx.*numbers in all"):
+    with pytest.raises(ModelImportError, match=r"m\.onnx.*more than 10,000 numbers at a time"):
         load(tmp_path / "m.onnx")
 
 
@@ -249,6 +251,26 @@ def test_zip_bomb(tmp_path: Path) -> None:
     assert path.stat().st_size < 2**18
     with pytest.raises(ModelFileError, match="claims to unpack"):
         load(path)
+
+
+def test_certificates_that_are_bombs(tmp_path: Path) -> None:
+    """What a certificate unpacks to, and its matrices written out, are bounded by its size."""
+    packed, sparse = tmp_path / "packed.npz", tmp_path / "sparse.npz"
+    np.savez_compressed(packed, words=np.zeros(2**24))
+    assert packed.stat().st_size < 2**18
+    # 5,000 x 5,000 in three numbers, and 5,000 inputs in one
+    header = {"format": "tropicell-certificate", "version": 1, "fingerprint": "", "sources": [1]}
+    header |= {"embedding": False, "bits": 1, "complete": False, "exact_witnesses": {}}
+    arrays = [np.array([0, 5000]), np.zeros(5000), np.array([0, 5000, 5000])]
+    arrays += [np.zeros((2, 0), "<i8"), np.zeros(0)]
+    named = {f"network.{i}": array for i, array in enumerate(arrays)}
+    np.savez_compressed(sparse, header=np.array(json.dumps(header)), **named)
+    for path, message in ((packed, "it is a bomb"), (sparse, "network.2: it does not fit")):
+        tracemalloc.start()
+        with pytest.raises(verify_certificate.RejectedError, match=message):
+            verify_certificate.verify(str(path))
+        assert tracemalloc.get_traced_memory()[1] < 2**24
+        tracemalloc.stop()
 
 
 def test_overlapping_entries(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from onnx import TensorProto, helper
+from onnx import TensorProto
 
 import tropicell
 from onnx_models import ints, model, node, write
@@ -17,7 +17,7 @@ from tropicell.errors import (
 from tropicell.importers.onnx import importer as front_end
 from tropicell.importers.operators import REFUSED
 
-UNARY = sorted({s for row in REFUSED for s in row.onnx} | {"DepthToSpace", "SomethingNew"})
+UNARY = sorted({s for row in REFUSED for s in row.onnx} | {"SomethingNew", "Col2Im"})
 
 
 @pytest.mark.parametrize("operator", UNARY)
@@ -61,16 +61,7 @@ def test_nan_weights_are_refused_by_name(tmp_path):
         from_onnx(write(made, tmp_path))
 
 
-def test_several_inputs_outputs_and_unknown_shapes(tmp_path):
-    info = helper.make_tensor_value_info("z", TensorProto.DOUBLE, [1, 2])
-    made = model(node("Add", "x", "z"), (1, 2))
-    made.graph.input.append(info)
-    with pytest.raises(ModelImportError, match="2 inputs"):
-        from_onnx(write(made, tmp_path))
-    made = model([node("Relu", "x"), node("Abs", "x", outputs=["z"])], (1, 2))
-    made.graph.output.append(info)
-    with pytest.raises(ModelImportError, match="2 outputs"):
-        from_onnx(write(made, tmp_path))
+def test_inputs_of_unknown_shape(tmp_path):
     with pytest.raises(ModelImportError, match="unknown length"):
         from_onnx(write(model(node("Relu", "x"), (1, "n")), tmp_path))
 

@@ -4,7 +4,10 @@ import warnings
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LinearRegression
+from sklearn.decomposition import PCA
+from sklearn.feature_selection import SelectKBest
+from sklearn.linear_model import LinearRegression, LogisticRegression, PoissonRegressor, Ridge
+from sklearn.model_selection import GridSearchCV
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import (
@@ -14,6 +17,8 @@ from sklearn.preprocessing import (
     RobustScaler,
     StandardScaler,
 )
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeRegressor
 
 from tropicell import from_sklearn
 from tropicell.errors import ModelImportError, UnsupportedOperatorError
@@ -109,7 +114,7 @@ def test_smooth_activations_are_refused_by_name(activation):
 @pytest.mark.parametrize(
     ("estimator", "operator"),
     [
-        (LinearRegression(), "LinearRegression"),
+        (DecisionTreeRegressor(), "DecisionTreeRegressor"),
         (make_pipeline(PolynomialFeatures(2), regressor()), "PolynomialFeatures"),
     ],
 )
@@ -129,4 +134,50 @@ def test_nan_weights():
     estimator = fitted(regressor(), "one")
     estimator.coefs_[1][0, 0] = np.nan
     with pytest.raises(ModelImportError, match=r"coefs_\[1\].*nan"):
+        from_sklearn(estimator)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        LinearRegression,
+        LogisticRegression,
+        LinearSVC,
+        Ridge,
+        lambda: make_pipeline(PCA(2), LogisticRegression()),
+        lambda: make_pipeline(
+            StandardScaler(), PCA(2, whiten=True), MLPClassifier((4,), max_iter=9)
+        ),
+        lambda: make_pipeline(StandardScaler(), make_pipeline(SelectKBest(k=2), Ridge())),
+        lambda: GridSearchCV(make_pipeline(MinMaxScaler(), Ridge()), {"ridge__alpha": [0.1, 1.0]}),
+        lambda: PCA(2),
+    ],
+)
+@pytest.mark.filterwarnings("ignore")
+def test_linear_models_projections_and_searches(make, rng):
+    points = rng.normal(size=(60, 4))
+    classes = (points @ [1.0, 2.0, -1.0, 0.5] > 0).astype(int) + (points[:, 0] > 0.5)
+    estimator = make().fit(points, classes)
+    network = from_sklearn(estimator)
+    for function in ("decision_function", "predict_log_proba", "predict", "transform"):
+        if hasattr(estimator, function):
+            break
+    expected = getattr(estimator, function)(points).reshape(60, -1)
+    found = network(points)
+    if function == "predict_log_proba":
+        found = found - np.log(np.exp(found).sum(axis=1, keepdims=True))
+    np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "what"),
+    [
+        (PoissonRegressor(), "exponentials"),
+        (make_pipeline(PolynomialFeatures(), Ridge()), "PolynomialFeatures"),
+        (GridSearchCV(Ridge(), {"alpha": [1.0]}), "not fitted"),
+        (Ridge(), "not fitted"),
+    ],
+)
+def test_other_estimators_are_refused(estimator, what):
+    with pytest.raises(ModelImportError, match=what):
         from_sklearn(estimator)

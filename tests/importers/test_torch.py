@@ -16,6 +16,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::F
 aten = torch.ops.aten
 
 index = torch.tensor([2, 0])
+interpolate = nn.functional.interpolate
 
 # One case for every spelling of the table: the operator itself, and the shape of one batch.
 CASES = {
@@ -176,6 +177,110 @@ CASES = {
     "new_zeros": (lambda x: torch.cat([x, x.new_zeros(1, 2)], 1), (1, 3)),
     "new_ones": (lambda x: torch.cat([x, x.new_ones(1, 2)], 1), (1, 3)),
     "new_full": (lambda x: torch.cat([x, x.new_full((1, 2), 1.5)], 1), (1, 3)),
+    "einsum": (lambda x: aten.einsum("bij,kj,...i->bki", [x, t(4, 3), t(2)]), (1, 2, 3)),
+    "upsample_nearest1d": (lambda x: interpolate(x, scale_factor=1.7), (1, 2, 4)),
+    "upsample_nearest2d": (lambda x: interpolate(x, scale_factor=2), (1, 2, 3, 2)),
+    "upsample_nearest3d": (lambda x: interpolate(x, size=(3, 4, 2)), (1, 1, 2, 2, 2)),
+    "_upsample_nearest_exact1d": (
+        lambda x: interpolate(x, size=7, mode="nearest-exact"),
+        (1, 1, 4),
+    ),
+    "_upsample_nearest_exact2d": (
+        lambda x: interpolate(x, scale_factor=1.5, mode="nearest-exact"),
+        (1, 1, 4, 3),
+    ),
+    "_upsample_nearest_exact3d": (
+        lambda x: interpolate(x, size=(3, 3, 3), mode="nearest-exact"),
+        (1, 1, 2, 2, 2),
+    ),
+    "upsample_linear1d": (lambda x: interpolate(x, size=7, mode="linear"), (1, 2, 4)),
+    "upsample_bilinear2d": (
+        lambda x: interpolate(x, scale_factor=2, mode="bilinear", align_corners=True),
+        (1, 2, 3, 2),
+    ),
+    "upsample_trilinear3d": (
+        lambda x: interpolate(x, size=(3, 4, 2), mode="trilinear"),
+        (1, 1, 2, 2, 2),
+    ),
+    "upsample_bicubic2d": (
+        lambda x: interpolate(x, scale_factor=1.6, mode="bicubic"),
+        (1, 1, 4, 3),
+    ),
+    "_upsample_bilinear2d_aa": (
+        lambda x: interpolate(x, size=(2, 3), mode="bilinear", antialias=True),
+        (1, 1, 5, 4),
+    ),
+    "_upsample_bicubic2d_aa": (
+        lambda x: interpolate(x, size=(2, 3), mode="bicubic", antialias=True),
+        (1, 1, 5, 4),
+    ),
+    "index_add": (lambda x: aten.index_add(x, 1, index, t(1, 2) + x[:, :2], alpha=2), (1, 3)),
+    "scatter_add": (
+        lambda x: aten.scatter_add(t(1, 3), 1, torch.tensor([[2, 0, 2]]), x[:, :3]),
+        (1, 4),
+    ),
+    "scatter": (
+        lambda x: aten.scatter(aten.scatter(x, 0, index, x[1:]), 0, index[:1], 2.5),
+        (3,),
+    ),
+    "index_copy": (lambda x: aten.index_copy(x, 1, index, x[:, 1:] * 2), (1, 3)),
+    "index_fill": (lambda x: aten.index_fill(x, 1, index, 0.5), (1, 3)),
+    "index_put": (
+        lambda x: aten.index_put(
+            aten.index_put(x, [None, index], x[:, 1:] + 1), [None, index], t(1, 2), True
+        ),
+        (1, 3),
+    ),
+    "rot90": (lambda x: aten.rot90(x, 1, [1, 2]), (1, 2, 3)),
+    "pixel_shuffle": (lambda x: aten.pixel_shuffle(x, 2), (1, 8, 2, 3)),
+    "pixel_unshuffle": (lambda x: aten.pixel_unshuffle(x, 2), (1, 2, 4, 2)),
+    "channel_shuffle": (lambda x: aten.channel_shuffle(x, 2), (1, 4, 2, 2)),
+    "native_channel_shuffle": (lambda x: aten.native_channel_shuffle(x, 2), (1, 4, 2, 2)),
+    "unfold": (lambda x: aten.unfold(x, 1, 3, 2) + 1, (1, 7)),
+    "im2col": (lambda x: aten.im2col(x, [2, 2], [1, 1], [1, 0], [1, 2]), (1, 2, 3, 4)),
+    "tril": (lambda x: aten.tril(x, 1), (1, 3, 3)),
+    "triu": (aten.triu, (1, 3, 3)),
+    "diagonal": (lambda x: aten.diagonal(x, 0, 1, 2) + 1, (1, 3, 3)),
+    "repeat_interleave": (
+        lambda x: aten.repeat_interleave(x, torch.tensor([1, 0, 3]), 1, output_size=4),
+        (1, 3),
+    ),
+    "tile": (lambda x: aten.tile(x, [2, 2]), (1, 3)),
+    "reflection_pad3d": (
+        lambda x: aten.reflection_pad3d(x, [1, 0, 1, 1, 0, 1]),
+        (1, 1, 2, 2, 2),
+    ),
+    "replication_pad3d": (
+        lambda x: aten.replication_pad3d(x, [1, 0, 1, 1, 0, 1]),
+        (1, 1, 2, 2, 2),
+    ),
+    "nan_to_num": (lambda x: aten.nan_to_num(x) * 2, (1, 3)),
+    "positive": (lambda x: aten.positive(x) * 2, (1, 3)),
+    "fmax": (lambda x: aten.fmax(x, x.flip(1)), (1, 3)),
+    "fmin": (lambda x: aten.fmin(x, x.flip(1)), (1, 3)),
+    "aminmax": (lambda x: torch.cat(aten.aminmax(x, dim=1)), (1, 4)),
+    "cummax": (lambda x: aten.cummax(x, 1)[0], (1, 5)),
+    "cummin": (lambda x: aten.cummin(x, 1)[0], (1, 5, 2)),
+    "sort": (lambda x: x.sort(1)[0] - x.sort(1, descending=True)[0] * 3, (1, 7, 2)),
+    "msort": (aten.msort, (5,)),
+    "topk": (lambda x: x.topk(2, 1)[0] + x.topk(2, 1, largest=False)[0] * 3, (1, 6)),
+    "median": (lambda x: x.median() + x.median(0)[0] * 2, (6,)),
+    "kthvalue": (lambda x: aten.kthvalue(x, 3, 1, True)[0], (1, 5)),
+    "linalg_vector_norm": (
+        lambda x: torch.linalg.vector_norm(x, 1, 2) + torch.linalg.vector_norm(x, torch.inf, 2),
+        (1, 2, 3),
+    ),
+    "norm": (lambda x: aten.norm(x, 1) + aten.norm(x, -torch.inf, [0], True), (3,)),
+    "gt": (lambda x: torch.where(x > 0, x, 0.1 * x), (1, 3)),
+    "ge": (lambda x: (x @ t(3, 3) >= x[:, :1]) * (x @ t(3, 3) - x[:, :1]), (1, 3)),
+    "lt": (lambda x: x.masked_fill(x < 0.5, 0.5), (1, 3)),
+    "le": (lambda x: (x + 1).masked_fill(x + 1 <= 0, 0.0), (1, 3)),
+    "greater": (lambda x: torch.where(aten.greater(x, 0), x, 0.0), (1, 3)),
+    "greater_equal": (lambda x: torch.where(aten.greater_equal(x, 0), x, 0.0), (1, 3)),
+    "less": (lambda x: torch.where(aten.less(x, 0), x, 0.0), (1, 3)),
+    "less_equal": (lambda x: torch.where(aten.less_equal(t(3), x), t(3), x), (1, 3)),
+    "logical_not": (lambda x: torch.where(torch.logical_not(x > 0), x, -x), (1, 3)),
+    "bitwise_not": (lambda x: torch.where(~(x > 0), x, -x), (1, 3)),
     "_assert_tensor_metadata": (lambda x: x.to(torch.float64) + x, (1, 3)),
 }
 

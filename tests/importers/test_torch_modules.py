@@ -1,11 +1,14 @@
 """`from_torch` and `.pt2` files: real architectures, whole modules, random graphs."""
 
+import copy
+
 import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
+from torch.nn.utils import prune
 
 import tropicell
 from torch_modules import First, Function, assert_same, t
@@ -150,6 +153,109 @@ def test_operators_that_only_decompositions_make_readable(rng):
         lambda x: nn.functional.pixel_shuffle(torch.einsum("bchw,cd->bdhw", x, t(2, 4)), 2)
     )
     assert_same(from_torch(module, torch.zeros(1, 2, 2, 2)), module, (1, 2, 2, 2), rng)
+
+
+class Two(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(3, 4), nn.Linear(2, 4)
+
+    def forward(self, x, z):
+        h = torch.relu(self.a(x) + self.b(z))
+        return {"h": h, "rest": (h.sum(1), torch.maximum(x[:, :2], z))}
+
+
+def test_several_inputs_and_outputs(rng, tmp_path):
+    module = Two()
+    parts = {"x": slice(0, 3), "z": slice(3, 5)}
+    example = (torch.zeros(1, 3), torch.zeros(1, 2))
+    points = rng.normal(size=(5, 5))
+    x, z = (torch.from_numpy(points[:, part]) for part in parts.values())
+    torch.export.save(torch.export.export(module, example), tmp_path / "m.pt2")
+    for network in (
+        from_torch(module, example),
+        from_torch(module, {"z": example[1], "x": example[0]}),
+        tropicell.load(tmp_path / "m.pt2"),
+    ):
+        assert network.input_parts == parts
+        assert list(network.output_parts.values()) == [slice(0, 4), slice(4, 5), slice(5, 7)]
+        found = copy.deepcopy(module).double()(x, z)
+        expected = [found["h"], found["rest"][0][:, None], found["rest"][1]]
+        np.testing.assert_allclose(network(points), torch.cat(expected, 1).detach(), rtol=1e-9)
+    assert list(from_torch(module, example).output_parts) == ["['h']", "['rest'][0]", "['rest'][1]"]
+
+
+def test_constants_that_a_forward_makes(rng):
+    for kind in (None, torch.float32):
+
+        def forward(x, kind=kind):
+            made = torch.cat([torch.zeros(1, 2, dtype=kind), torch.ones(1, 1, dtype=kind)], 1)
+            return torch.relu(x @ torch.eye(3, dtype=kind) + made)
+
+        network = from_torch(Function(forward), (1, 3))
+        assert network([[-1.0, 2.0, 0.5]]).tolist() == [[0.0, 2.0, 1.5]]
+    assert torch.get_default_dtype() == torch.float32
+
+
+def _pruned():
+    layer = nn.Linear(3, 3)
+    prune.l1_unstructured(layer, "weight", amount=0.4)
+    return layer
+
+
+@pytest.mark.parametrize(
+    "layer",
+    [
+        lambda: nn.utils.weight_norm(nn.Linear(3, 3)),
+        lambda: nn.utils.parametrizations.weight_norm(nn.Linear(3, 3)),
+        lambda: nn.utils.parametrizations.orthogonal(nn.Linear(3, 3)),
+        lambda: nn.utils.parametrizations.spectral_norm(nn.Linear(3, 3)),
+        lambda: nn.utils.spectral_norm(nn.Linear(3, 3)),
+        _pruned,
+        lambda: torch.compile(nn.Linear(3, 3)),
+    ],
+)
+def test_reparametrised_and_compiled_layers(layer, rng):
+    torch.manual_seed(0)
+    module = nn.Sequential(layer(), nn.ReLU(), nn.Linear(3, 2)).eval()
+    plain = getattr(module[0], "_orig_mod", module[0])
+    with torch.no_grad():
+        plain(torch.zeros(1, 3))  # old hooks work out the weight now
+    before = plain.weight.detach().clone()
+    network = from_torch(module)
+    rebuilt = nn.Sequential(nn.Linear(3, 3), nn.ReLU(), nn.Linear(3, 2))
+    with torch.no_grad():
+        rebuilt[0].weight.copy_(before)
+        rebuilt[0].bias.copy_(plain.bias)
+        rebuilt[2].load_state_dict(module[2].state_dict())
+    points = rng.normal(size=(4, 3))
+    with torch.no_grad():
+        expected = rebuilt.double()(torch.from_numpy(points)).numpy()
+    np.testing.assert_allclose(network(points), expected, rtol=1e-5, atol=1e-6)
+    assert torch.equal(plain.weight.detach(), before)
+
+
+def test_compiled_modules_are_read_not_compiled():
+    module = torch.compile(sequential(), backend=lambda *_: pytest.fail("it was compiled"))
+    assert from_torch(module).widths == (6, 5)
+
+
+def test_a_matrix_that_two_tensors_share_is_not_changed(rng):
+    # zeros of one matrix are left out where it becomes a layer; the other one has the same columns
+    conv = nn.Conv2d(2, 4, 3, padding=1)
+    factors = torch.tensor([0.0, 1.0, 0.0, 2.0]).reshape(4, 1, 1)
+    module = nn.Sequential(conv, Function(lambda y: torch.relu(y * factors) + 2 * y))
+    assert_same(from_torch(module, (1, 2, 9, 9)), module, (1, 2, 9, 9), rng)
+
+
+def test_sorting_networks(rng):
+    groups = nn.Sequential(
+        nn.Linear(3, 8), Function(lambda x: x.view(-1, 2, 4).sort(-1)[0].view(-1, 8))
+    )
+    assert_same(from_torch(groups, (1, 3)), groups, (1, 3), rng)
+    smallest = from_torch(Function(lambda x: x.kthvalue(1)[0]), (1, 8))
+    assert smallest.n_neurons == 7
+    assert from_torch(Function(lambda x: x.sort()[0]), (1, 8)).widths == (4, 4, 4, 2, 2, 3)
 
 
 class Random(nn.Module):

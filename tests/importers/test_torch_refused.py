@@ -4,6 +4,7 @@ import pickle
 import zipfile
 
 import pytest
+import scipy.sparse as sp
 import torch
 from torch import nn
 
@@ -11,6 +12,7 @@ import tropicell
 from torch_modules import First, Function, t
 from tropicell import from_torch
 from tropicell.errors import ModelFileError, ModelImportError, UnsupportedOperatorError
+from tropicell.network.layers import Layer
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
 
@@ -36,9 +38,15 @@ REFUSED = {
     "aten.mul": (lambda x: x * x.relu(), (1, 3)),
     "aten.div": (lambda x: 1 / x, (1, 3)),
     "aten.matmul": (lambda x: x @ x.transpose(1, 2), (1, 3, 3)),
-    "aten.where": (lambda x: torch.where(x > 0, x, -x), (1, 3)),
+    "aten.where": (lambda x: torch.where(x > 0, x, 1 - x), (1, 3)),
     "aten.gt": (lambda x: (x > 0).double(), (1, 3)),
-    "aten.sort": (lambda x: x.sort()[0], (1, 3)),
+    "aten.lt": (lambda x: x + (x < 0), (1, 3)),
+    "aten.masked_fill": (lambda x: x.masked_fill(x < 0, 1.0), (1, 3)),
+    "aten.eq": (lambda x: torch.where(x == 0, x, -x), (1, 3)),
+    "aten.argsort": (lambda x: x.argsort().double(), (1, 3)),
+    "aten.index": (lambda x: x[0, x.topk(2)[1]], (1, 3)),
+    "aten.einsum": (lambda x: torch.einsum("bi,bi->b", x, x), (1, 3)),
+    "aten.norm": (lambda x: x.norm(dim=1), (1, 3)),
     "aten.round": (lambda x: x.round(), (1, 3)),
     "aten.threshold": (lambda x: nn.functional.threshold(x, 0.5, 0.0), (1, 3)),
     "aten.prod": (lambda x: x.prod(1), (1, 3)),
@@ -53,7 +61,7 @@ REFUSED = {
 }
 
 # Where another operator is met first.
-MET_FIRST = {"aten.where": "aten.gt", "aten.div": "aten.reciprocal"}
+MET_FIRST = {"aten.div": "aten.reciprocal"}
 
 
 @pytest.mark.parametrize("operator", REFUSED)
@@ -103,8 +111,10 @@ def test_mixing_the_rows_of_a_batch_is_refused():
 @pytest.mark.parametrize(
     ("module", "example", "message"),
     [
-        (Function(lambda x: (x, x)), torch.zeros(1, 2), "2 outputs"),
-        (Function(lambda x: x), (torch.zeros(1), torch.zeros(1)), "2 tensors"),
+        (Function(lambda x: None), torch.zeros(1, 2), "returns no tensor"),
+        (Function(lambda x: x), (torch.zeros(1), torch.zeros(1)), "too many positional"),
+        (Function(lambda x: x), {"y": torch.zeros(1)}, "does not fit the module's forward"),
+        (nn.Conv2d(1, 1, 1), None, "can't be inferred"),
         (Function(lambda x: x), torch.zeros(1, 0), "shape"),
         (Function(lambda x: x @ t(3, 3)), torch.zeros(1, 2), "could not export"),
         ({"0.weight": 1}, torch.zeros(1, 2), r"expected a torch\.nn\.Module.*load the weights"),
@@ -121,6 +131,28 @@ def test_nan_weights_are_refused():
         module.weight[1, 0] = float("nan")
     with pytest.raises(ModelImportError, match=r"weight.*not a number at \(1, 0\)"):
         from_torch(module, torch.zeros(1, 2))
+
+
+def test_what_is_refused_is_refused_before_anything_is_built(monkeypatch):
+    monkeypatch.setattr(Layer, "__init__", lambda *_: pytest.fail("a layer was built"))
+    monkeypatch.setattr(sp, "kron", lambda *_: pytest.fail("a matrix was built"))
+    body = [nn.Conv2d(1, 4, 3, padding=1), nn.ReLU(), nn.AvgPool2d(2), nn.Flatten(), nn.ReLU()]
+    with pytest.raises(UnsupportedOperatorError) as caught:
+        from_torch(nn.Sequential(*body, nn.Softmax(1)), (1, 1, 8, 8))
+    assert caught.value.operator == "aten.softmax"
+    with pytest.raises(UnsupportedOperatorError) as caught:
+        from_torch(nn.Sequential(*body, Function(lambda x: x * x)), (1, 1, 8, 8))
+    assert caught.value.operator == "aten.mul"
+
+
+def test_models_that_are_too_large_are_refused_by_their_shapes():
+    wide = nn.Sequential(*[nn.Conv2d(64, 64, 3, padding=1) for _ in range(5)])
+    with pytest.raises(ModelImportError, match=r"has 115,605,504 \(at node 'conv2d.*smaller input"):
+        from_torch(wide, (1, 64, 56, 56))
+    with pytest.raises(ModelImportError, match=r"node 'conv2d' in module '0'.*too large"):
+        from_torch(nn.Sequential(nn.Conv2d(1, 64, 3)), (1, 1, 512, 512))
+    with pytest.raises(ModelImportError, match="at most 1048576 numbers"):
+        from_torch(nn.ReLU(), (1, 3, 4096, 4096))
 
 
 def _archive(tmp_path, change):

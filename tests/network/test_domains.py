@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tropicell import Box, InvalidDomainError, Network, Polytope, Slice, WholeSpace
+from tropicell import Ball, Box, InvalidDomainError, Network, Polytope, Slice, WholeSpace
 from tropicell.network.domains import Domain, resolve
 
 
@@ -55,3 +55,11 @@ def test_slice_through_images_flattens_them() -> None:
     plane = Slice.through(images, inside=Box(0, 1))
     np.testing.assert_allclose(plane.embed(np.eye(2)), images[1:].reshape(2, 16))
     assert plane.contains([[0.5, 0.5], [2, 0]]).tolist() == [True, False]
+
+
+@pytest.mark.parametrize(("center", "radius"), [(1e308, 1e308), (1e20, 1.0), (-1e308, 1e308)])
+def test_balls_whose_corners_float64_cannot_hold_are_refused(center: float, radius: float) -> None:
+    """A corner at infinity would be another domain, an unbounded one."""
+    with pytest.raises(InvalidDomainError, match="corners"):
+        Ball([center, 0.0], radius)
+    assert Ball([center, 0.0], radius, "l2").contains([[center, 0.0]]).all()

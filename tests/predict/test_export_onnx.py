@@ -22,7 +22,7 @@ from tropicell import (
     from_onnx,
     to_onnx,
 )
-from tropicell.predict.export.onnx import network_to_onnx
+from tropicell.network.export import network_to_onnx
 
 onnxruntime = pytest.importorskip("onnxruntime")
 

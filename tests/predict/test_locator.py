@@ -24,6 +24,7 @@ from tropicell import (
     Slice,
     enumerate_regions,
 )
+from tropicell.predict.cut_tree import CutTree
 
 
 def strictly_inside(regions: Regions, index: int, point: np.ndarray) -> bool:
@@ -59,6 +60,36 @@ def test_witnesses_are_found_in_their_regions() -> None:
     regions = enumerate_regions(random_network(3, "generic", 3, 3, 6), Box(-2, 2))
     for locator in (RegionLocator(regions), LastRegionPredictor(regions)):
         np.testing.assert_array_equal(locator.locate(regions.witnesses), np.arange(len(regions)))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("sizes", [(2, 3, 9), (3, 3, 6), (2, 4, 6)])
+def test_rows_of_a_tree_are_as_sharp_as_they_say(kind: str, sizes: tuple[int, int, int]) -> None:
+    """They are made from prefix to prefix by changes; here each is made anew, in rationals."""
+    network = random_network(5, kind, *sizes)
+    regions = enumerate_regions(network, Box(-2, 2))
+    tree = CutTree.of(regions)
+    below = np.zeros(len(tree.rows), np.int64)  # a region of each node
+    for node in range(len(tree.rows) - 1, -1, -1):
+        child = int(tree.children[node, 0])
+        below[node] = below[child] if child >= 0 else -1 - child
+    points = np.array(
+        [[*p, 1.0] for p in [[0.0] * sizes[0], [1.0] * sizes[0], [-3.0, 2.0, 7.0][: sizes[0]]]]
+    )
+    some = np.arange(0, len(tree.rows), 1 + len(tree.rows) // 100)
+    maps = network.maps("exact").pre_activations(regions.packed[below[some]])
+    for node, own in zip(some.tolist(), maps.transpose(1, 0, 2), strict=True):
+        boundary = regions.lines.boundary(int(tree.lines[node]))
+        neuron = sum(network.widths[: boundary.layer - 1]) + boundary.neuron
+        row = np.array([Fraction(str(value)) for value in own[neuron]], dtype=object)
+        bend = network.layers[boundary.layer - 1].activation.breakpoints
+        row[-1] -= Fraction(float(bend[boundary.neuron, boundary.breakpoint]))
+        largest = int(np.abs(tree.rows[node]).argmax())
+        shift = round(np.log2(tree.rows[node, largest] / float(row[largest])))
+        for point in points:
+            exact = sum(Fraction(x) * a for x, a in zip(point.tolist(), row, strict=True))
+            error = abs(exact * Fraction(2) ** shift - Fraction(float(tree.rows[node] @ point)))
+            assert error < np.abs(point).max()
 
 
 def test_slivers_between_nearly_equal_boundaries() -> None:

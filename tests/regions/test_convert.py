@@ -10,18 +10,22 @@ import shapely
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from strategies import domains, networks
+from strategies import domains, networks, random_network
 from tropicell import (
     Box,
     InvalidInputError,
     InvalidPatternError,
     Network,
     Regions,
+    TimeLimitError,
     enumerate_regions,
+    time_limit,
 )
+from tropicell._runtime import progress
 from tropicell.geometry.arithmetic import to_floats
 from tropicell.network.activations import piecewise
 from tropicell.network.patterns import to_text, to_texts
+from tropicell.regions import convert
 from tropicell.regions.columns import PackedPatterns
 from tropicell.regions.convert import polygons
 
@@ -146,3 +150,37 @@ def test_no_regions_at_all() -> None:
     assert nothing.to_networkx().number_of_nodes() == 0
     assert nothing.to_arrow().num_rows == len(nothing.to_dataframe()) == 0
     assert nothing.to_shapely() == nothing.texts() == []
+
+
+def test_graphs_and_shapes_are_made_in_parts(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    regions = enumerate_regions(random_network(2, "generic", 2, 2, 8), Box(-1, 1))
+    shapes = regions.to_shapely()
+    monkeypatch.setattr(convert, "_OBJECTS", 7)
+    monkeypatch.setattr(progress, "_PATIENCE", 0.0)
+    graph, expected = regions.to_networkx(progress=True), slow_graph(regions)
+    assert list(graph.nodes(data=True)) == list(expected.nodes(data=True))
+    assert list(graph.edges(data=True)) == list(expected.edges(data=True))
+    assert "nodes and edges" in capsys.readouterr().err
+    assert regions.to_shapely() == shapes
+    for work in (regions.to_networkx, regions.to_shapely, regions.texts):
+        with pytest.raises(TimeLimitError), time_limit(0):
+            work()
+
+
+def test_tables_are_the_same_in_threads_and_show_a_bar(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From patterns alone: all columns are worked out here."""
+    network = random_network(3, "generic", 3, 2, 5)
+    tables = [enumerate_regions(network, Box(-1, 1), engine="halfspaces") for _ in range(2)]
+    monkeypatch.setattr(progress, "_PATIENCE", 0.0)
+    one = tables[0].to_dataframe(progress=False)
+    full = f"{len(one)}/{len(one)}"
+    assert full not in capsys.readouterr().err
+    two = tables[1].to_dataframe(workers=3, progress=True)
+    assert one.equals(two)
+    assert full in capsys.readouterr().err
+    with pytest.raises(InvalidInputError, match="workers"):
+        enumerate_regions(network, Box(-1, 1)).to_arrow(workers=0)

@@ -25,6 +25,7 @@ from tropicell import (
     CheckpointError,
     CheckpointWarning,
     FileWriteError,
+    IncompleteWarning,
     InvalidInputError,
     ModelFileError,
     Network,
@@ -40,6 +41,7 @@ from tropicell._runtime.checksums import BLOCK, CheckedStream, sums_of
 from tropicell.analysis import measure
 from tropicell.cli import main
 from tropicell.engines.table import task_of
+from tropicell.network.quotient import Quotient
 from tropicell.regions.stored.manifest import read_manifest
 from tropicell.regions.stored.stored_regions import rows
 from tropicell.search import folder as region_folder
@@ -391,11 +393,15 @@ def test_checked_streams_give_what_was_written() -> None:
 
 
 def test_two_writers_are_refused(tmp_path: Path, network: Network) -> None:
-    first = OpenFolder(RegionFolder(tmp_path), {"network": "a"}, network, Box(-2, 2))
+    first = OpenFolder(
+        RegionFolder(tmp_path), {"network": "a"}, Quotient.trivial(network, Box(-2, 2))
+    )
     with pytest.raises(CheckpointError, match=r"is being written by process \d+ on"):
-        OpenFolder(RegionFolder(tmp_path), {"network": "a"}, network, Box(-2, 2))
+        OpenFolder(RegionFolder(tmp_path), {"network": "a"}, Quotient.trivial(network, Box(-2, 2)))
     first.close()
-    OpenFolder(RegionFolder(tmp_path), {"network": "a"}, network, Box(-2, 2)).close()
+    OpenFolder(
+        RegionFolder(tmp_path), {"network": "a"}, Quotient.trivial(network, Box(-2, 2))
+    ).close()
     assert not (tmp_path / ".lock").exists()
 
 
@@ -403,9 +409,9 @@ def test_a_writer_whose_url_was_taken_stops(network: Network) -> None:
     pytest.importorskip("fsspec", reason="fsspec is not installed")
     url = RegionFolder("memory://runs/two")
     task = task_of("cells", network, Box(-2, 2), "exact", store=True)
-    first = OpenFolder(url, {"network": "a"}, network, Box(-2, 2))
+    first = OpenFolder(url, {"network": "a"}, Quotient.trivial(network, Box(-2, 2)))
     first.commit(task, [task.root()], [], {})
-    second = OpenFolder(url, {"network": "a"}, network, Box(-2, 2))
+    second = OpenFolder(url, {"network": "a"}, Quotient.trivial(network, Box(-2, 2)))
     with pytest.raises(CheckpointError, match="another process has written to this folder"):
         first.commit(task, [task.root()], [], {})
     second.commit(task, [task.root()], [], {})  # it was left alone
@@ -495,7 +501,8 @@ def test_no_memory_keeps_what_was_written(
 
     with monkeypatch.context() as patch:
         patch.setattr(region_folder, step, fail)
-        part = enumerate_regions(network, Box(-2, 2), out=tmp_path, max_bytes=0)
+        with pytest.warns(IncompleteWarning, match="MemoryError"):
+            part = enumerate_regions(network, Box(-2, 2), out=tmp_path, max_bytes=0)
     assert not part.complete
     assert part.stats["ended_by"] == "MemoryError"
     assert 0 < len(part) < len(expected)
@@ -508,10 +515,10 @@ def test_with_little_memory_regions_go_to_more_files(
 ) -> None:
     original = region_folder.to_table
 
-    def small(batches: Any, columns: Any) -> Any:
+    def small(batches: Any, *options: Any) -> Any:
         if len(batches) > 1:
             raise MemoryError
-        return original(batches, columns)
+        return original(batches, *options)
 
     monkeypatch.setattr(region_folder, "to_table", small)
     with small_units(100):

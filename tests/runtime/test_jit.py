@@ -279,12 +279,16 @@ def test_entries_of_a_kernel_for_several_types() -> None:
 # --- the stamp, and debuggers ---------------------------------------------------------------------
 
 
-def used_by_kernels(tree: ast.Module) -> Iterator[str]:
-    """The modules of the package that the kernels of a file take names from."""
+def used_by_kernels(tree: ast.Module) -> Iterator[Path]:
+    """The files of the package that the kernels of a file take names from."""
+    package = Path(tropicell.__file__).parent
     imported = {}
     for node in tree.body:
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tropicell."):
-            imported |= {alias.asname or alias.name: str(node.module) for alias in node.names}
+            place = package.joinpath(*str(node.module).split(".")[1:])
+            for alias in node.names:
+                file = place / alias.name if place.is_dir() else place
+                imported[alias.asname or alias.name] = file.with_suffix(".py")
     for node in kernels_in(tree):
         names = {part.id for body in node.body for part in ast.walk(body) if is_name(part)}
         yield from (imported[name] for name in names & imported.keys())
@@ -306,21 +310,27 @@ def kernels_in(tree: ast.Module) -> list[ast.FunctionDef]:
 
 
 def test_the_stamp_is_of_all_that_kernels_are_made_of() -> None:
-    """A change of a kernel, or of a constant that kernels use, compiles them all anew."""
+    """A change of a kernel, or of a constant that kernels use, compiles anew what is made of it."""
     package = Path(tropicell.__file__).parent
-    stamped = {package / name for name in jit._CONSTANTS} | set(package.rglob("_[a-z]*.py"))
     count = 0
     for file in package.rglob("*.py"):
         tree = ast.parse(file.read_text("utf-8"))
         if not kernels_in(tree):
             continue
         count += len(kernels_in(tree))
+        stamped = jit._made_of(file)
         assert file in stamped, f"{file} has kernels, so its name must begin with an underscore"
-        for module in used_by_kernels(tree):
-            used = package.joinpath(*module.split(".")[1:])
-            files = list(used.glob("_[a-z]*.py")) if used.is_dir() else [used.with_suffix(".py")]
-            assert set(files) <= stamped, f"{file}: kernels use names of {module}"
+        for used in used_by_kernels(tree):
+            assert jit._made_of(used) <= stamped, f"{file}: kernels use names of {used}"
+            assert used in stamped, f"{file}: kernels use names of {used}"
     assert count > 100
+
+
+def test_a_stamp_leaves_out_what_a_kernel_can_not_use() -> None:
+    package = Path(tropicell.__file__).parent
+    proofs = jit._made_of(package / "certificate" / "_plane.py")
+    assert package / "geometry" / "_double.py" in proofs
+    assert not any("engines" in file.parts for file in proofs)
 
 
 SLOW = """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import pickle
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -82,3 +83,13 @@ def test_memory_that_is_not_cleared_does_not_matter(
 def test_copies_of_a_blueprint_that_was_sent_elsewhere() -> None:
     plan: Any = pickle.loads(pickle.dumps(Blueprint(made)))
     np.testing.assert_array_equal(plan.build()[1].left, [0, 1, 2, 3, 4])
+
+
+def test_garbage_is_collected_again_after_a_pause() -> None:
+    assert gc.isenabled()
+    with memory.no_collection():
+        assert not gc.isenabled()
+        with memory.no_collection():
+            assert not gc.isenabled()
+        assert not gc.isenabled()
+    assert gc.isenabled()

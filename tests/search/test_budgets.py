@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -32,7 +33,12 @@ from tropicell._runtime.progress import RegionBar
 from tropicell.cli.main import main
 from tropicell.engines import table as runs
 from tropicell.engines.halfspaces import _exact as exact
-from tropicell.errors import IncompleteError, InvalidInputError, TimeLimitError
+from tropicell.errors import (
+    IncompleteError,
+    IncompleteWarning,
+    InvalidInputError,
+    TimeLimitError,
+)
 from tropicell.geometry.arithmetic import EXACT, to_rationals
 from tropicell.search.many import count_many
 
@@ -80,13 +86,14 @@ def asking(name: str, count: int, what: Callable[[Any], Any]) -> Work:
 
 
 def proving() -> Work:
-    """A proof of some seconds: all regions of a network with five inputs."""
-    found = enumerate_regions(budgets._generic(5, 9, 9, 1), Box(-1, 1))
+    """Proofs, one after the other, each a part of the time that there is."""
+    found = enumerate_regions(budgets._generic(8, 14, 8, 1), Box(-3, 3))
+    columns = found.network, found.domain, found.packed, found.witnesses
 
     def work(seconds: float | None) -> Any:
-        columns = found.network, found.domain, found.packed, found.witnesses
         with time_limit(seconds):
-            return tropicell.Regions(*columns).certify()
+            while True:
+                tropicell.Regions(*columns).certify()
 
     return work
 
@@ -123,7 +130,9 @@ def took(call: Callable[[], Any]) -> tuple[float, Any]:
     """Seconds, and what came of it."""
     started = time.perf_counter()
     try:
-        result = call()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", IncompleteWarning)
+            result = call()
     except (KeyboardInterrupt, TimeLimitError) as error:
         result = error
     return time.perf_counter() - started, result
@@ -452,7 +461,7 @@ def test_products_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_commands_end_in_time(command: str, tmp_path: Path, capsys: Any) -> None:
     pytest.importorskip("matplotlib")
     model = tmp_path / "net.npz"
-    tropicell.save(budgets._generic(2, *[100] * 8, 1), model)
+    tropicell.save(budgets.NETWORKS["2-D wide"](), model)
     out = tmp_path / f"out.{ {'certify': 'npz', 'plot': 'png', 'explore': 'html'}[command] }"
     runs.load("cells", 2)
     enumerate_regions(budgets._generic(2, 4, 1), Box(-1, 1)).certify()  # compiled, if need be
@@ -466,3 +475,17 @@ def test_commands_end_in_time(command: str, tmp_path: Path, capsys: Any) -> None
     assert seconds < 0.5 + LATE + 2  # matplotlib may have to be imported
     printed = capsys.readouterr()
     assert "not complete" in printed.out + printed.err or "max-seconds" in printed.err
+
+
+@pytest.mark.parametrize("command", ["certify", "plot", "explore"])
+def test_commands_say_that_no_region_was_found_in_time(
+    command: str, tmp_path: Path, capsys: Any
+) -> None:
+    pytest.importorskip("matplotlib")
+    model = tmp_path / "net.npz"
+    tropicell.save(budgets.NETWORKS["2-D wide"](), model)
+    out = tmp_path / f"out.{ {'certify': 'npz', 'plot': 'png', 'explore': 'html'}[command] }"
+    options = ["--box", "-1", "1", "--out", str(out), "--max-seconds", "0.001"]
+    assert main([command, str(model), *options]) == 1
+    assert "0 linear regions were found" in capsys.readouterr().err
+    assert not out.exists()

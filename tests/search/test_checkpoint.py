@@ -32,6 +32,7 @@ from tropicell import (
     CheckpointWarning,
     FileWriteError,
     IncompleteError,
+    IncompleteWarning,
     InvalidInputError,
     TropicellError,
     count_regions,
@@ -368,7 +369,9 @@ def test_signals_end_the_search_and_handlers_are_restored(
     found.clear()
     sender = threading.Thread(target=send, daemon=True)
     sender.start()
-    regions = enumerate_regions(default_network([6, 60, 60, 1]), workers=workers, max_seconds=60)
+    network = default_network([6, 60, 60, 1])
+    with pytest.warns(IncompleteWarning, match=number.name):
+        regions = enumerate_regions(network, workers=workers, max_seconds=60)
     sender.join(60)
     assert not regions.complete
     assert len(regions) > 0
@@ -424,7 +427,7 @@ def test_no_memory_keeps_what_was_found(workers: int, monkeypatch: pytest.Monkey
         return original(self, grain)
 
     monkeypatch.setattr(Unit, "limit", fail)
-    with small_units(20):
+    with small_units(20), pytest.warns(IncompleteWarning, match="MemoryError"):
         regions = enumerate_regions(network, workers=workers)
     assert not regions.complete
     assert regions.stats["ended_by"] == "MemoryError"
@@ -443,7 +446,7 @@ def test_no_memory_for_one_more_batch(monkeypatch: pytest.MonkeyPatch) -> None:
         original(self, columns)
 
     monkeypatch.setattr(Store, "add", fail)
-    with small_units(20):
+    with small_units(20), pytest.warns(IncompleteWarning, match="MemoryError"):
         regions = enumerate_regions(network)
     assert not regions.complete
     assert regions.stats["ended_by"] == "MemoryError"
@@ -462,7 +465,7 @@ def test_no_memory_for_all_regions_in_one_piece(monkeypatch: pytest.MonkeyPatch)
         return original(self)
 
     monkeypatch.setattr(Store, "_space", fail)
-    with small_units(20):
+    with small_units(20), pytest.warns(IncompleteWarning, match="MemoryError"):
         regions = enumerate_regions(network)
     assert not regions.complete
     assert regions.stats["ended_by"] == "MemoryError"
@@ -488,6 +491,7 @@ def test_no_memory_for_a_checkpoint(
 
         with monkeypatch.context() as patch, warnings.catch_warnings():
             warnings.simplefilter("ignore", CheckpointWarning)
+            warnings.simplefilter("ignore", IncompleteWarning)
             patch.setattr(checkpoint, name, fail)
             found = enumerate_regions(network, checkpoint=often(tmp_path))
         assert found.complete == (name == "_joined")  # without the file all goes on in memory

@@ -14,6 +14,7 @@ from strategies import KINDS, default_network, domains, networks, random_network
 from tropicell import (
     Box,
     IncompleteError,
+    IncompleteWarning,
     InvalidDomainError,
     InvalidInputError,
     Network,
@@ -173,7 +174,8 @@ def test_ctrl_c_keeps_what_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
             yield batch
 
     monkeypatch.setattr(runs.TraverseRun, "batches", interrupted)
-    regions = enumerate_regions(default_network([2, 8, 8, 1]), engine="traverse")
+    with pytest.warns(IncompleteWarning, match="SIGINT"):
+        regions = enumerate_regions(default_network([2, 8, 8, 1]), engine="traverse")
     assert not regions.complete
     assert len(regions) == 26
 

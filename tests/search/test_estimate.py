@@ -90,6 +90,8 @@ def test_too_little_time_gives_what_is_certain():
     found = estimate_regions(wide(0, (2, 150, 150, 150, 1)), Box(-1, 1), max_seconds=1e-9)
     assert not found.exact
     assert found.low <= found.count <= found.high == found.upper_bound
+    assert str(found).startswith(f"at least {found.low} regions")
+    assert "too few to estimate" in str(found)
 
 
 def test_the_progress_bar_gets_an_end(monkeypatch, capsys):

@@ -16,6 +16,7 @@ from tropicell import (
     Box,
     InvalidInputError,
     Layer,
+    ModelFileError,
     Network,
     Polytope,
     Slice,
@@ -23,6 +24,7 @@ from tropicell import (
     count_regions,
 )
 from tropicell.engines.cells import _buffers as _cells_buffers
+from tropicell.engines.cells import _many
 from tropicell.network import activations
 from tropicell.search import many
 
@@ -56,8 +58,32 @@ def test_counts_are_those_of_single_calls(
             Layer(Affine({0: skip, 1: second[0]}, second[1]), function),
         ]
         nets.append(Network(2, layers, Affine({2: np.ones((1, widths[1]))})))
-    expected = [count_regions(network, domain) for network in nets]
+    expected = [count_regions(network, domain, max_regions=10**9) for network in nets]  # a search
     np.testing.assert_array_equal(count_many(nets, domain, workers=2), expected)
+    # By now the loop is loaded: after the first of a shape, others need no search either.
+    for arithmetic in ("exact", "float"):
+        found = [count_regions(network, domain, arithmetic=arithmetic) for network in nets]
+        searched = [
+            count_regions(network, domain, arithmetic=arithmetic, max_regions=10**9)
+            for network in nets
+        ]
+        assert found == searched
+
+
+def test_networks_that_take_long_are_searched(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(3)
+    nets = [
+        Network.mlp([rng.normal(size=(6, 2)), rng.normal(size=(6, 6)), np.ones((1, 6))])
+        for _ in range(4)
+    ]
+    expected = count_many(nets, Box(-7, 7)).tolist()
+    monkeypatch.setattr(_many, "_shapes", _many._Shapes())
+    assert [count_regions(net, Box(-7, 7)) for net in nets] == expected
+    ((_, spare),) = _many._shapes._known.items()
+    assert len(spare) == 1  # the counter of this thread
+    monkeypatch.setattr(_many.Counter, "try_one", lambda self, network: _many.PAUSED)
+    assert [count_regions(net, Box(-7, 7)) for net in nets] == expected
+    assert not spare or not _many._shapes._known.popitem()[1]
 
 
 def test_networks_of_several_shapes_keep_their_order() -> None:
@@ -159,7 +185,7 @@ def test_errors_name_the_network() -> None:
         count_many(nets, Box([0, 0], [1, 1]))
     with pytest.raises(InvalidInputError, match="network 0: the box has 3 coordinates"):
         count_many(nets[:2], Box([0, 0, 0], [1, 1, 1]))
-    with pytest.raises(InvalidInputError, match="network 1 is a str"):
+    with pytest.raises(ModelFileError, match="network 1: net: no such file"):
         count_many([nets[0], "net"])
     with pytest.raises(InvalidInputError, match="network 0: engine must be"):
         count_many(nets, engine="fast")

@@ -115,6 +115,21 @@ class Halt:
         return self._over
 
 
+def seconds_left() -> float:
+    """Seconds until the work of this thread has to end; for solvers that have a limit of their own.
+
+    Examples
+    --------
+    >>> seconds_left()
+    inf
+    """
+    halt, left = _here.halt, math.inf
+    while halt is not None:
+        left = min(left, halt._deadline - clock())
+        halt = halt._outer
+    return max(left, 0.0)
+
+
 class _Here(threading.local):
     """What the work of this thread goes by."""
 

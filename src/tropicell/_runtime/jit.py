@@ -5,8 +5,9 @@ would only cost time (they made half of it): Numba is told to leave them out. Sh
 drop that option, kernels are compiled with them.
 
 **The stamp.** Numba compiles a kernel anew when its own file changes, but not when that of a kernel
-that it calls does. So all kernels have one stamp, made from all sources that hold kernels (their
-names begin with an underscore) and from those of the constants and tuples that kernels use.
+that it calls does. So a kernel's stamp is made from its own file and from all that this file
+imports, directly or not, among the files that hold kernels (their names begin with an underscore)
+and those of the constants and tuples that kernels use.
 
 **The cache.** Compiled kernels are kept on disk by Numba's own cache. By itself that cache raises
 where nothing can be written (``import`` fails in a container whose files are read-only), where the
@@ -23,17 +24,22 @@ every breakpoint.
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import os
 import pickle
+import re
+import shutil
 import sys
 import threading
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from fractions import Fraction
+from functools import cache
 from math import isfinite
 from pathlib import Path
+from time import monotonic
 from typing import Any, Literal, TypeVar, cast, overload
 
 import numba
@@ -43,6 +49,7 @@ from numba import _dispatcher, types
 from numba.core import caching, codegen, event
 from numba.extending import intrinsic
 
+from tropicell._runtime import bundles as _bundles  # noqa: F401 - tells Numba of tuples
 from tropicell._runtime.interruption import clock
 
 __all__ = [
@@ -58,10 +65,14 @@ __all__ = [
 
 _numba: Any = caching
 _numba_event: Any = event
+_unliteral: Any = types.unliteral
 _numba_dispatcher: Any = _dispatcher
 
 #: Seconds of compiling after which users are told what they wait for.
 _PATIENCE = 1.5
+
+#: Seconds between two updates of what they are told.
+_PAUSE = 0.2
 
 #: Bytes of the checksum at the end of what the cache writes.
 _CHECK = 4
@@ -91,19 +102,55 @@ def _without_counts() -> dict[str, Any]:
     return {"_nrt": False}
 
 
-def _stamp() -> str:
-    package = Path(__file__).parents[1]
-    kernels = sorted(package.rglob("_[a-z]*.py"))
-    sources = [*kernels, *(package / name for name in _CONSTANTS)]
-    return hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
+_PACKAGE = Path(__file__).parents[1]
+
+#: ``from tropicell.room import _names`` and ``from tropicell.room._module import …``.
+_IMPORT = re.compile(r"^ *from tropicell\.([\w.]+) import (\([^)]*\)|.*)$", re.MULTILINE)
+
+
+@cache
+def _sources() -> dict[Path, tuple[bytes, frozenset[Path]]]:
+    """The files of kernels and of what kernels use: their bytes, and which of these they import."""
+    files = {*_PACKAGE.rglob("_[a-z]*.py"), *(_PACKAGE / name for name in _CONSTANTS)}
+    found = {}
+    for file in files:
+        content = file.read_bytes()
+        imported = set()
+        for module, names in _IMPORT.findall(content.decode()):
+            place = _PACKAGE.joinpath(*module.split("."))
+            imported.add(place.with_suffix(".py"))
+            imported.update(place / f"{name}.py" for name in re.findall(r"\w+", names))
+        found[file] = content, frozenset(imported & files)
+    return found
+
+
+def _made_of(file: Path) -> set[Path]:
+    """The sources of all that a kernel in this file may call or use."""
+    sources, found, ahead = _sources(), set[Path](), [file]
+    while ahead:
+        one = ahead.pop()
+        if one in sources and one not in found:
+            found.add(one)
+            ahead.extend(sources[one][1])
+    return found
+
+
+@cache
+def _stamp(file: Path) -> str:
+    made_of = sorted(_made_of(file))
+    return hashlib.sha256(b"".join(_sources()[one][0] for one in made_of)).hexdigest()
 
 
 #: What kernels use of files without kernels: instructions, tuples, the constants of rounding.
-_CONSTANTS = ("_runtime/jit.py", "network/flat.py", "geometry/rounding.py")
+_CONSTANTS = (
+    "_runtime/bundles.py",
+    "_runtime/jit.py",
+    "network/flat.py",
+    "geometry/rounding.py",
+)
 
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 _WITHOUT_COUNTS = _without_counts()
-_STAMP = _stamp()
 
 
 @overload
@@ -172,11 +219,34 @@ def _compiled(
         options |= _WITHOUT_COUNTS
     dispatcher = cast(Any, numba.njit)(**options)(function)
     dispatcher.is_inner = inner
-    if not inner:  # what calls it is kept, with all of it
-        dispatcher._cache = _cache_of(function)
-        with suppress(AttributeError):
-            dispatcher._cache._cache_file._source_stamp = _STAMP
+    if inner:
+        _forget_literals(dispatcher, dispatcher)
+        return dispatcher
+    # What calls it is kept, with all of it.
+    dispatcher._cache = _cache_of(function)
+    with suppress(AttributeError):
+        dispatcher._cache._cache_file._source_stamp = _stamp(Path(function.__code__.co_filename))
+    # Kernels that call it need no entry point from Python.
+    twin = cast(Any, numba.njit)(**options, no_cpython_wrapper=True)(function)
+    twin.is_inner = True
+    _forget_literals(dispatcher, twin)
     return dispatcher
+
+
+def _forget_literals(dispatcher: Any, called: Any) -> None:
+    """Say which kernel is compiled where another one calls this, and for which types.
+
+    A number that is written into a call is an argument like others: Numba would compile the kernel
+    once for each.
+    """
+    found = called.get_call_template, called.get_overload
+
+    def get_call_template(args: Any, kws: Any) -> Any:
+        named = {name: _unliteral(one) for name, one in kws.items()}
+        return found[0](tuple(map(_unliteral, args)), named)
+
+    dispatcher.get_call_template = get_call_template
+    dispatcher.get_overload = lambda signature: found[1](tuple(map(_unliteral, signature)))
 
 
 def template(function: Function) -> Function:
@@ -373,25 +443,39 @@ def _say_not_kept(reason: Exception) -> None:
 
 
 class _Notice(event.Listener):
-    """Says, once, that kernels of this package are compiled, if that takes long.
+    """Says that kernels of this package are compiled, which and how far it is, if that takes long.
 
-    Numba tells of what it compiles, not of what it loads from the disk, and compiles in one thread
-    at a time.
+    In a terminal that is one line, which is kept up to date and then wiped out; elsewhere it is
+    said once. Numba tells of what it compiles, not of what it loads from the disk, and compiles in
+    one thread at a time.
     """
 
     def __init__(self) -> None:
         self._open = 0  # kernels within kernels
         self._timer = threading.Timer(0.0, lambda: None)
         self._said = False
+        self._line = ""  # what the terminal shows now
+        self._updated = 0.0
+        self._what = ""
+        self._parts: set[Any] = set()
+        self._done: set[Any] = set()
+        self._collecting = gc.get_threshold()
 
     def on_start(self, given: Any) -> None:
         """A kernel is being compiled."""
         if not _is_ours(given):
             return
         self._open += 1
-        if self._open == 1:
-            clock.stop()
-        if self._open == 1 and not self._said:
+        if self._open > 1:
+            return
+        clock.stop()
+        # Compiling makes millions of objects that live on: looking for garbage among them again
+        # and again takes a tenth of the time.
+        self._collecting = gc.get_threshold()
+        gc.set_threshold(200_000, *self._collecting[1:])
+        function = given.data["dispatcher"].py_func
+        self._what, self._parts, self._done = _purpose(function), _parts_of(function), set()
+        if not self._said or _is_terminal():
             self._timer = threading.Timer(_PATIENCE, self._say)
             self._timer.daemon = True
             with suppress(RuntimeError):  # where no more threads can be started
@@ -402,15 +486,94 @@ class _Notice(event.Listener):
         if not _is_ours(given):
             return
         self._open -= 1
+        self._done.add(given.data["dispatcher"].py_func)
         if self._open == 0:
+            gc.set_threshold(*self._collecting)
             clock.go_on()
             self._timer.cancel()
+            self._show("")
+        elif self._line and monotonic() > self._updated + _PAUSE:
+            self._show(self._text())
+
+    def _text(self) -> str:
+        when = "" if _said_not_kept.is_set() else ", once after an installation"
+        done = f"{len(self._done & self._parts)} of {len(self._parts)}"
+        return f"tropicell: compiling kernels, {done}, for {self._what}{when} …"
 
     def _say(self) -> None:
         self._said = True
-        when = "" if _said_not_kept.is_set() else ", once after an installation"
-        text = f"compiling kernels{when}; this takes some seconds …"
-        print(f"tropicell: {text}", file=sys.stderr, flush=True)
+        if _is_terminal():
+            self._show(self._text())
+        else:
+            print(self._text(), file=sys.stderr, flush=True)
+
+    def _show(self, line: str) -> None:
+        """Write a line over the one that the terminal shows; shorter than the terminal is wide."""
+        if line == self._line:
+            return
+        self._updated = monotonic()
+        line = line[: max(shutil.get_terminal_size().columns - 1, 1)]
+        blank = " " * (len(self._line) - len(line))
+        with suppress(Exception):  # standard error may be closed
+            back = "" if line else "\r"
+            print(f"\r{line}{blank}{back}", end="", file=sys.stderr, flush=True)
+        self._line = line
+
+
+def _is_terminal() -> bool:
+    try:
+        return sys.stderr.isatty()
+    except (AttributeError, ValueError):  # there is none, or it is closed
+        return False
+
+
+#: What kernels are for, by where they are: the names of modules begin with these.
+_PURPOSES = {
+    "engines.cells._units.plane_unit": "searches with 2 inputs",
+    "engines.cells._units.cone_unit": "searches with few inputs, but not 2",
+    "engines.cells": "searches with few inputs",
+    "engines.halfspaces": "searches with many inputs",
+    "engines.wide": "searches near a point",
+    "engines": "searches",
+    "certificate": "certificates",
+    "predict": "prediction",
+    "network": "patterns of points",
+    "analysis": "answers from regions",
+    "regions": "answers from regions",
+}
+
+
+def _purpose(function: Callable[..., Any]) -> str:
+    """What a kernel is for, in words."""
+    place = f"{function.__module__}.{function.__qualname__}".removeprefix("tropicell.")
+    return next((text for begin, text in _PURPOSES.items() if place.startswith(begin)), place)
+
+
+def _parts_of(function: Callable[..., Any]) -> set[Any]:
+    """A kernel and all kernels that it may call, as functions; those that are copied are left out.
+
+    Kernels stand in the globals of a function, by name or in a tuple of kernels.
+    """
+    found, seen, ahead = {function}, set[Any](), [function]
+    while ahead:
+        one = ahead.pop()
+        if one in seen:
+            continue
+        seen.add(one)
+        for name in _names_in(one.__code__):
+            value = one.__globals__.get(name)
+            for kernel_ in value if isinstance(value, tuple) else (value,):
+                inner = getattr(kernel_, "py_func", None)
+                if inner is not None:
+                    ahead.append(inner)
+                    if not kernel_.targetoptions.get("inline"):
+                        found.add(inner)
+    return found
+
+
+def _names_in(code: Any) -> set[str]:
+    nested = (one for one in code.co_consts if isinstance(one, type(code)))
+    return set(code.co_names).union(*map(_names_in, nested))
 
 
 def _is_ours(given: Any) -> bool:
@@ -463,7 +626,10 @@ class _Once(_numba_event.Listener):  # type: ignore[misc]
 
     def on_start(self, given: Any) -> None:
         """A function is being compiled, perhaps in the middle of another one."""
-        self._open.append(getattr(given.data["dispatcher"], "is_inner", False))
+        dispatcher = given.data["dispatcher"]
+        # Numba's own functions are never called by themselves, either.
+        part = bool(self._open) and dispatcher.py_func.__module__.startswith("numba.")
+        self._open.append(part or getattr(dispatcher, "is_inner", False))
 
     def on_end(self, given: Any) -> None:
         """It is compiled, or could not be."""

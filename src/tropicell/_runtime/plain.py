@@ -1,9 +1,10 @@
-"""Values as what JSON knows."""
+"""Values as what JSON knows, and names that were almost right."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 from fractions import Fraction
 from typing import Any
 
@@ -31,3 +32,19 @@ def plain(value: Any) -> Any:
     if value is None or isinstance(value, str | bool | int | float):
         return value
     return str(value)
+
+
+def did_you_mean(name: object, known: Iterable[str]) -> str:
+    """The end of a message about a name that is not known: the nearest one, and all there are.
+
+    Examples
+    --------
+    >>> did_you_mean("cels", ["cells", "halfspaces"])
+    "; did you mean 'cells'? There are: cells, halfspaces"
+    >>> did_you_mean("x", ["cells", "halfspaces"])
+    '; there are: cells, halfspaces'
+    """
+    names = list(known)
+    near = get_close_matches(str(name), names, 1)
+    there = f"here are: {', '.join(names)}"
+    return f"; did you mean {near[0]!r}? T{there}" if near else f"; t{there}"

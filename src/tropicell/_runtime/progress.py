@@ -17,8 +17,8 @@ from tropicell._runtime.interruption import Halt, using
 _PATIENCE = 2.0
 
 
-def bar_of(total: int, unit: str, show: bool | None) -> Any:
-    """A bar on standard error for work of known size, which appears after two seconds.
+def bar_of(total: int, unit: str, show: bool | None, *, patience: float | None = None) -> Any:
+    """A bar on standard error for work of known size, which appears after a while.
 
     Parameters
     ----------
@@ -26,6 +26,8 @@ def bar_of(total: int, unit: str, show: bool | None) -> Any:
     unit : str
     show : bool or None
         None: if standard error is a terminal.
+    patience : float, optional
+        Seconds before it appears; default: two.
 
     Examples
     --------
@@ -33,7 +35,9 @@ def bar_of(total: int, unit: str, show: bool | None) -> Any:
     ...     _ = bar.update(10)
     """
     shown = sys.stderr.isatty() if show is None else show
-    return tqdm(total=total, unit=unit, disable=not shown, delay=_PATIENCE)
+    return tqdm(
+        total=total, unit=unit, disable=not shown, delay=_PATIENCE if patience is None else patience
+    )
 
 
 class RegionBar:

@@ -2,17 +2,32 @@
 
 `graph`          neighbours and merged regions
 `measure`        volumes, Lipschitz constants, extrema, integrals, decision boundaries
+`best_regions`   largest values of outputs on regions without corners
 `comparison`     the difference of two networks
 `data_regions`   the regions that hold data, and distances to them
+`paths`          the regions that segments and polylines cross
+`attribution`    integrated gradients, from the regions of a path
+`nearest`        the nearest boundary of points
+`around`         the regions around a point, nearest first
+`local_complexity`  regions and boundaries around every point of a data set
+`robustness`     the distance to the decision boundary
+`boundary_certificate`  proofs of it, and what checks them in rationals
 `tracking`       regions of a network while it is trained
 `callbacks`      the same for Lightning and Keras
 `residues`       whether maps are equal, modulo primes
 `map_bounds`     maps in float64 with bounds on their errors
 `growth`         whether outputs are bounded where regions are not
 `level_sets`     where two outputs are equal
+`_paths`         walks along segments, as kernels
+`_combinations`  sums of pre-activations, backwards through the layers
+`_relaxations`   proved linear bounds in a ball
 `_flips`         neighbours by flipping neurons, as kernels
+`_level_signs`   where two outputs are equal, as kernels
 `_hamming`       distances between patterns, as kernels
 `_moments`       moments of polytopes, as kernels
+`_group_bounds`  bounds on outputs on whole groups of regions
+`_programs`      bounds on outputs by small linear programs, as kernels
+`_vertices`      corners of regions from one another, as kernels
 
 May import `search` and what is below it.
 """

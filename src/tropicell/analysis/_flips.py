@@ -267,9 +267,9 @@ def pairs_of_patterns(
     first, last, room = part
     room.maps.changes[:] = -1
     for region in range(first, last):
-        _load(flat, known.words[region], known.bits, region == first, room)
+        load_pattern(flat, known.words[region], known.bits, region == first, room)
         domain = flips.first - 1
-        count = _write_rows(flat, flips, room)
+        count = write_rows(flat, flips, room)
         start = found
         for k in range(domain, count):
             line = room.lines[k]
@@ -294,8 +294,60 @@ def pairs_of_patterns(
     return found, left
 
 
+@kernel
+def facets_of_patterns(
+    flat: Any, flips: Any, patterns: Any, witnesses: Any, part: Any, lines: Any, counts: Any
+) -> int:
+    """The lines of the facets of some regions, from their patterns.
+
+    Parameters
+    ----------
+    flat : FlatNetwork
+    flips : FlipLines
+    patterns : tuple
+        Packed patterns of all regions, and the bits of a neuron.
+    witnesses : ndarray, shape (regions, inputs)
+    part : tuple
+        Which regions (the first one, and the one after the last); a `FlipRoom`.
+    lines : ndarray
+        Gets the lines, region by region.
+    counts : ndarray, shape (regions of the part,)
+        Gets how many these are; -1 where a line may be a facet or not, and none is written.
+
+    Returns
+    -------
+    int
+        How many lines there are.
+    """
+    words, bits = patterns
+    first, last, room = part
+    room.maps.changes[:] = -1
+    total, d = 0, room.rows.shape[1] - 1
+    for region in range(first, last):
+        load_pattern(flat, words[region], bits, region == first, room)
+        count, begin, sure = write_rows(flat, flips, room), total, True
+        p = witnesses[region]
+        for k in range(count):
+            line = room.lines[k]
+            if flips.twin[line] != line:
+                continue
+            if room.errors[k] == 0.0 and _is_constant(room.rows, k, d):
+                continue  # not 0, and nothing was rounded
+            verdict = _share_facet(flips, room, count, k, p, p, flat.lines.scale)
+            if verdict == YES:
+                lines[total] = line
+                total += 1
+            elif verdict == UNSURE:
+                sure = False
+                break
+        if not sure:
+            total = begin
+        counts[region - first] = total - begin if sure else -1
+    return total
+
+
 @kernel(inner=True)
-def _load(flat: Any, words: Any, bits: int, anew: bool, room: Any) -> None:
+def load_pattern(flat: Any, words: Any, bits: int, anew: bool, room: Any) -> None:
     """Bring the maps of all layers to a pattern; layers before the first change stay."""
     maps, pieces, current = flat.maps, room.pieces, room.maps
     depth, base = flat.lines.depth, maps.row_start[1]
@@ -313,7 +365,7 @@ def _load(flat: Any, words: Any, bits: int, anew: bool, room: Any) -> None:
 
 
 @kernel(inner=True)
-def _write_rows(flat: Any, flips: Any, room: Any) -> int:
+def write_rows(flat: Any, flips: Any, room: Any) -> int:
     """Write the domain's rows, and those of all boundaries next to the pattern; their number."""
     lines, before, d = flat.lines, room.maps.before, flat.lines.dimension
     count = 0
@@ -446,7 +498,7 @@ def _worst(flips: Any, room: Any, count: int, k: int) -> int:
     reach = 1.0
     for c in range(d):
         reach += abs(x[c])
-    value, size = _value(rows, k, x, d)
+    value, size = value_of(rows, k, x, d)
     root = np.sqrt(float(d))
     # The boundary is so near; slopes have length 1, but for roundings and their errors.
     error = errors[k] * reach + (d + 4) * ROUND * size
@@ -456,7 +508,7 @@ def _worst(flips: Any, room: Any, count: int, k: int) -> int:
     for i in range(count):
         if flips.twin[room.lines[i]] == room.lines[k]:
             continue
-        value, size = _value(rows, i, x, d)
+        value, size = value_of(rows, i, x, d)
         error = errors[i] * reach + (d + 4) * ROUND * size + (1.001 + root * errors[i]) * distance
         sure = sure and value > error * INFLATE
         if value < least:
@@ -465,7 +517,7 @@ def _worst(flips: Any, room: Any, count: int, k: int) -> int:
 
 
 @kernel(inner=True)
-def _value(rows: Any, k: int, x: Any, d: int) -> tuple[float, float]:
+def value_of(rows: Any, k: int, x: Any, d: int) -> tuple[float, float]:
     """A row at a point, and the sum of the absolute values of its terms."""
     value, size = rows[k, d], abs(rows[k, d])
     for c in range(d):
@@ -479,7 +531,7 @@ def _value(rows: Any, k: int, x: Any, d: int) -> tuple[float, float]:
 def _step(room: Any, k: int, worst: int) -> bool:
     """Move ``room.point`` along row k's boundary to where another row is positive, if it is so."""
     rows, x, step, d = room.rows, room.point, room.step, room.rows.shape[1] - 1
-    value, _ = _value(rows, k, x, d)
+    value, _ = value_of(rows, k, x, d)
     along, reach = 0.0, 1.0
     for c in range(d):
         x[c] -= value * rows[k, c]
@@ -491,7 +543,7 @@ def _step(room: Any, k: int, worst: int) -> bool:
         square += step[c] * step[c]
     if not square > _NOTHING:
         return False
-    value, _ = _value(rows, worst, x, d)
+    value, _ = value_of(rows, worst, x, d)
     length = (_BEYOND * max(-value, 0.0) + _INSIDE * reach) / square
     for c in range(d):
         x[c] += length * step[c]
@@ -635,4 +687,66 @@ def _verdict(flips: Any, room: Any, count: int, k: int) -> int:
     for c in range(d):
         wrong += abs(room.step[c]) * flips.bounds[c]
     wrong += (d + 8) * ROUND * size
-    return NO if total + wrong * INFLATE < 0.0 else UNSURE
+    if total + wrong * INFLATE < 0.0 or _is_never_met(room, k):
+        return NO
+    return UNSURE
+
+
+@kernel(inner=True)
+def _entry(room: Any, k: int, i: int, c: int) -> float:
+    """A number of the basis: slopes of a row, then 1, or 0 for row k."""
+    which, d = room.basis[i], room.rows.shape[1] - 1
+    if c == d:
+        return 1.0 if which >= 0 else 0.0
+    return float(room.rows[which if which >= 0 else k, c])
+
+
+@kernel(inner=True)
+def _is_never_met(room: Any, k: int) -> bool:
+    """Whether the basis proves that row k's boundary misses the region, wherever that reaches.
+
+    Docs: docs/exactness.md, "Neighbours".
+    """
+    rows, errors, basis, levels = room.rows, room.errors, room.basis, room.levels
+    inverse, left, n = room.inverse, room.column, len(room.levels)
+    for i in range(n):
+        if basis[i] < 0 and basis[i] != _FREE:
+            return False
+    for c in range(n):  # what is left of the equations that the weights solve
+        value = -1.0 if c == n - 1 else 0.0
+        size, wrong = abs(value), 0.0
+        for i in range(n):
+            term = _entry(room, k, i, c) * levels[i]
+            value += term
+            size += abs(term)
+            if c < n - 1:
+                wrong += errors[basis[i] if basis[i] >= 0 else k] * abs(levels[i])
+        left[c] = abs(value) + wrong + (n + 4) * ROUND * size
+    defect, gap = 0.0, 0.0
+    for i in range(n):
+        total, length, share = 0.0, 0.0, 0.0
+        for c in range(n):
+            length += abs(inverse[i, c])
+            share += abs(inverse[i, c]) * left[c]
+        for j in range(n):
+            product, size = -1.0 if i == j else 0.0, 1.0
+            for c in range(n):
+                term = inverse[i, c] * _entry(room, k, j, c)
+                product += term
+                size += abs(term)
+            error = errors[basis[j] if basis[j] >= 0 else k]
+            total += abs(product) + (n + 4) * ROUND * size + length * error
+        defect, gap = max(defect, total * INFLATE), max(gap, share)
+    if not defect < 0.5:
+        return False
+    off = gap / (1.0 - defect) * INFLATE
+    total, wrong = 0.0, 0.0
+    for i in range(n):
+        which = basis[i] if basis[i] >= 0 else k
+        if basis[i] >= 0 and not levels[i] > off:
+            return False
+        offset = rows[which, n - 1]
+        total += levels[i] * offset
+        wrong += off * abs(offset) + (abs(levels[i]) + off) * errors[which]
+        wrong += (n + 8) * ROUND * abs(levels[i] * offset)
+    return bool(total + wrong * INFLATE < 0.0)

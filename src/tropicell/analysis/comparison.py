@@ -16,7 +16,7 @@ from tropicell.network.domains import Domain
 from tropicell.network.layers import Affine, Layer
 from tropicell.network.network import Network
 from tropicell.regions.regions import Regions
-from tropicell.search.enumeration import enumerate_regions
+from tropicell.search.enumeration import all_regions
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +137,7 @@ def compare(a: Network, b: Network, domain: Domain | None = None) -> Comparison:
     >>> found.largest, found.point
     (1.0, array([1.]))
     """
-    regions = enumerate_regions(difference(a, b), domain)
+    regions = all_regions(difference(a, b), domain)
     found = extrema(regions)
     sizes = np.maximum(found.maximum, 0.0 - found.minimum)
     output = int(np.argmax(sizes))

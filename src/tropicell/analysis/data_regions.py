@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tropicell._runtime.arrays import IntArray
-from tropicell._runtime.parts import in_turn
+from tropicell._runtime.arrays import FloatArray, IntArray
+from tropicell._runtime.parts import check_workers, in_parts, in_turn
+from tropicell._runtime.progress import bar_of
 from tropicell.analysis import graph
 from tropicell.errors import InvalidInputError, require
 from tropicell.network.network import Network
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
 #: Values of hidden layers that are worked out at a time.
 _BATCH = 2**23
 
+#: Pairs of patterns that are compared in one go, at most.
+_COMPARISONS = 2**28
+
 
 class DataRegions:
     """The regions of a network that hold data points.
@@ -41,6 +45,11 @@ class DataRegions:
     network : Network
     points : array_like, shape (points, inputs)
         The data, usually what the network was trained with.
+    workers : int
+        Number of threads.
+    progress : bool, optional
+        Show a progress bar if it takes longer than two seconds; default: if standard error is a
+        terminal.
 
     Attributes
     ----------
@@ -69,11 +78,18 @@ class DataRegions:
     array([0, 1, 2])
     """
 
-    def __init__(self, network: Network, points: ArrayLike) -> None:
+    def __init__(
+        self,
+        network: Network,
+        points: ArrayLike,
+        *,
+        workers: int = 1,
+        progress: bool | None = None,
+    ) -> None:
         x = network.check_points(points, finite=True)
         if not len(x):
             raise InvalidInputError("there are no data points; expected at least one row")
-        packed = _pack_points(network, x)
+        packed = _pack_points(network, x, workers, progress)
         first, _, counts = packed.groups()
         self.network = network
         self.packed = PackedPatterns(packed.words[first], packed.neurons, packed.bits)
@@ -86,7 +102,9 @@ class DataRegions:
     def __repr__(self) -> str:
         return f"DataRegions({len(self)} of {self.network!r} with {self.counts.sum()} points)"
 
-    def distance(self, points: ArrayLike, *, workers: int = 1) -> IntArray:
+    def distance(
+        self, points: ArrayLike, *, workers: int = 1, progress: bool | None = None
+    ) -> IntArray:
         """The smallest number of neurons to flip from each point's pattern to a data region's.
 
         A neuron with more than two pieces counts once if it is on another piece.
@@ -96,6 +114,9 @@ class DataRegions:
         points : array_like, shape (points, inputs)
         workers : int
             Number of threads.
+        progress : bool, optional
+            Show a progress bar if it takes longer than two seconds; default: if standard error is
+            a terminal.
 
         Returns
         -------
@@ -114,9 +135,11 @@ class DataRegions:
         >>> known.distance([[-9.0], [0.5], [7.0]])
         array([0, 1, 2])
         """
-        return self._nearest(points, workers)[1]
+        return self._nearest(points, workers, progress)[1]
 
-    def nearest(self, points: ArrayLike, *, workers: int = 1) -> IntArray:
+    def nearest(
+        self, points: ArrayLike, *, workers: int = 1, progress: bool | None = None
+    ) -> IntArray:
         """Index of a data region whose pattern is nearest to that of each point.
 
         If several are equally near it is one of them, always the same one.
@@ -127,22 +150,26 @@ class DataRegions:
         >>> DataRegions(network, [[-1.0], [3.0]]).nearest([[-5.0], [8.0]])
         array([0, 1])
         """
-        return self._nearest(points, workers)[0]
+        return self._nearest(points, workers, progress)[0]
 
-    def _nearest(self, points: ArrayLike, workers: int) -> tuple[IntArray, IntArray]:
-        if not (isinstance(workers, int) and workers >= 1):
-            raise InvalidInputError(f"workers must be a whole number from 1 on, not {workers!r}")
-        queries = _pack_points(self.network, self.network.check_points(points, finite=True))
+    def _nearest(
+        self, points: ArrayLike, workers: int, progress: bool | None
+    ) -> tuple[IntArray, IntArray]:
+        check_workers(workers)
+        x = self.network.check_points(points, finite=True)
+        queries = _pack_points(self.network, x, workers, progress)
         first, labels, _ = queries.groups()
         found = self.packed.find_words(queries.words[first])
         distances = np.zeros(len(first), dtype=np.int64)
         elsewhere = np.flatnonzero(found < 0)
-        found[elsewhere], distances[elsewhere] = self._search(
-            queries.words[first[elsewhere]], workers
-        )
+        with bar_of(len(elsewhere), " patterns", progress) as bar:
+            words = queries.words[first[elsewhere]]
+            found[elsewhere], distances[elsewhere] = self._search(words, workers, bar)
         return found[labels], distances[labels]
 
-    def _search(self, words: NDArray[np.uint64], workers: int) -> tuple[IntArray, IntArray]:
+    def _search(
+        self, words: NDArray[np.uint64], workers: int, bar: Any
+    ) -> tuple[IntArray, IntArray]:
         """Nearest data region and its distance, for patterns without data."""
         from tropicell.analysis import _hamming as kernels  # noqa: PLC0415 - Numba is slow to import
 
@@ -152,17 +179,19 @@ class DataRegions:
         queries = np.argsort(weights, kind="stable")
         found = np.full(len(words), -1, dtype=np.int64)
         best = np.full(len(words), self.packed.neurons + 1, dtype=np.int64)
+        parts = max(workers, -(-len(words) * max(1, len(data_weights)) // _COMPARISONS))
 
         def search(start: int) -> None:
-            # every worker gets queries of all weights, since some take longer than others
-            part = queries[start::workers]
+            # every part has queries of all weights, since some take longer than others
+            part = queries[start::parts]
             part_best, part_found = best[part], found[part]
             some = kernels.Weighted(words[part], weights[part])
             nearest = kernels.Nearest(part_best, part_found)
             kernels.find_nearest(some, kernels.Weighted(data, data_weights), bits, nearest)
             best[part], found[part] = part_best, order[part_found]
+            bar.update(len(part))
 
-        in_turn(search, range(workers), workers)
+        in_turn(search, range(min(parts, len(words))), workers)
         return found, best
 
     @cached_property
@@ -340,12 +369,22 @@ def auroc(inside: ArrayLike, outside: ArrayLike) -> float:
     return float((ranks - high.size * (high.size + 1) / 2) / (low.size * high.size))
 
 
-def _pack_points(network: Network, points: NDArray[np.float64]) -> PackedPatterns:
-    """The patterns of points, in the form that `tropicell.analysis._hamming` compares."""
+def _pack_points(
+    network: Network, points: FloatArray, workers: int = 1, progress: bool | None = False
+) -> PackedPatterns:
+    """The patterns of points, in the form that `tropicell.analysis._hamming` compares.
+
+    Besides them, memory does not grow with the number of points.
+    """
     bits = PackedPatterns.aligned_bits_for(network.pieces)
-    step = max(1, _BATCH // max(network.n_inputs, network.n_neurons))
-    parts = [
-        PackedPatterns.pack(network.patterns(points[start : start + step]), bits).words
-        for start in range(0, max(1, len(points)), step)
-    ]
-    return PackedPatterns(np.concatenate(parts), network.n_neurons, bits)
+    none = PackedPatterns.pack(np.empty((0, network.n_neurons), np.uint8), bits).words
+    words = np.empty((len(points), none.shape[1]), np.uint64)
+    step = max(1, _BATCH // max(1, network.n_inputs, network.n_neurons))
+
+    def work(part: slice) -> None:
+        words[part] = PackedPatterns.pack(network.patterns(points[part]), bits).words
+        bar.update(part.stop - part.start)
+
+    with bar_of(len(points), " points", progress) as bar:
+        in_parts(work, len(points), workers, step)
+    return PackedPatterns(words, network.n_neurons, bits)

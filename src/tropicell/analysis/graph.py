@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tropicell._runtime.interruption import check
 from tropicell._runtime.parts import check_workers, in_parts
+from tropicell._runtime.progress import bar_of
 from tropicell.analysis.map_bounds import largest_errors
 from tropicell.analysis.residues import fingerprints, residues
 from tropicell.errors import TropicellError
@@ -32,6 +33,7 @@ from tropicell.network.flat import FlatNetwork, flatten, is_tame
 from tropicell.network.inequalities import cut_by, domain_inequalities
 from tropicell.network.maps import NetworkMaps
 from tropicell.network.patterns import PatternArray
+from tropicell.regions import exact_columns
 from tropicell.regions.columns import Ragged
 
 if TYPE_CHECKING:
@@ -42,6 +44,9 @@ if TYPE_CHECKING:
 
 #: Lines of regions that a thread looks at in one go.
 _LINES = 1 << 18
+
+#: Regions whose facets are looked for at once: with many inputs each takes milliseconds.
+_FACETS_AT_ONCE = 64
 
 #: Directions in which `patterns_around` looks: more than enough to hit a region's inside.
 _DIRECTIONS = 20
@@ -101,7 +106,7 @@ class Merged:
         return np.flatnonzero(self.labels == index)
 
 
-def neighbours(regions: Regions, *, workers: int = 1) -> Neighbours:
+def neighbours(regions: Regions, *, workers: int = 1, progress: bool | None = None) -> Neighbours:
     """All pairs of regions that share a facet.
 
     Parameters
@@ -109,6 +114,9 @@ def neighbours(regions: Regions, *, workers: int = 1) -> Neighbours:
     regions : Regions
     workers : int
         Number of threads; the pairs do not depend on it.
+    progress : bool, optional
+        Show a progress bar if it takes longer than two seconds; default: if standard error is a
+        terminal.
 
     Notes
     -----
@@ -126,14 +134,17 @@ def neighbours(regions: Regions, *, workers: int = 1) -> Neighbours:
            [1, 2]])
     """
     check_workers(workers)
+    regions = regions.reduced  # with the same neighbours
     network, domain = resolve(regions.network, regions.domain)
     flat = flatten(network, domain)
-    found, unsure = _by_flips(regions, flat, _flip_lines(regions, flat), workers)
+    with bar_of(len(regions), " regions", progress) as bar:
+        found, unsure = _by_flips(regions, flat, flip_lines(regions, flat), workers, bar)
     neurons = _flipped_neurons(regions, flat, found[:, 2])
     pairs = np.ascontiguousarray(found[:, :2])
     if not len(unsure):
         return Neighbours(pairs, neurons)
-    extra = _behind_shared_boundaries(regions, unsure[:, 0], unsure[:, 1])
+    with bar_of(len(unsure), " boundaries, exactly", progress) as bar:
+        extra = _behind_shared_boundaries(regions, unsure[:, 0], unsure[:, 1], bar)
     pairs = np.concatenate([pairs, extra.pairs])
     counts = np.concatenate([neurons.counts, extra.neurons.counts])
     values = np.concatenate([neurons.values, extra.neurons.values])
@@ -141,7 +152,7 @@ def neighbours(regions: Regions, *, workers: int = 1) -> Neighbours:
 
 
 def _by_flips(
-    regions: Regions, flat: FlatNetwork, flips: FlipLines, workers: int
+    regions: Regions, flat: FlatNetwork, flips: FlipLines, workers: int, bar: Any
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Pairs with the line between them, sorted; and regions with lines that are left to decide."""
     from tropicell._runtime.memory import Blueprint  # noqa: PLC0415 - imports Numba
@@ -173,6 +184,7 @@ def _by_flips(
             which = (part.start, part.stop, mine.room)
             counts = kernels.pairs_of_patterns(flat, flips, known, witnesses, which, pairs, unsure)
         found[part.start] = pairs[: counts[0]].copy(), unsure[: counts[1]].copy()
+        bar.update(part.stop - part.start)
 
     in_parts(work, len(regions), workers, at_once)
     parts = [found[start] for start in sorted(found)]
@@ -181,7 +193,72 @@ def _by_flips(
     return pairs, unsure
 
 
-def _flip_lines(regions: Regions, flat: FlatNetwork) -> FlipLines:
+def facet_lines(regions: Regions, *, workers: int = 1, progress: bool | None = None) -> Ragged:
+    """The lines (see `tropicell.network.inequalities`) of each region's facets.
+
+    Parameters
+    ----------
+    regions : Regions
+    workers : int
+        Number of threads; the lines do not depend on it.
+    progress : bool, optional
+        Show a progress bar if it takes longer than two seconds; default: if standard error is a
+        terminal.
+
+    Notes
+    -----
+    A point of a boundary at which all other inequalities surely hold proves a facet, weights that
+    the boundary misses the region: docs/exactness.md, "Neighbours". Regions with a boundary of
+    which neither is sure are looked at in exact arithmetic.
+
+    Examples
+    --------
+    >>> from tropicell import Box, Network, enumerate_regions
+    >>> network = Network.mlp([[[1.0, 0.0]], [[1.0]]])
+    >>> regions = enumerate_regions(network, Box(-1, 1), engine="halfspaces")
+    >>> facet_lines(regions).counts
+    array([4, 4])
+    """
+    from tropicell._runtime.memory import Blueprint  # noqa: PLC0415 - imports Numba
+    from tropicell.analysis import _flips as kernels  # noqa: PLC0415
+
+    check_workers(workers)
+    regions = regions.reduced  # with the same facets
+    if not (len(regions) and is_tame(regions.network, regions.domain)):
+        return exact_columns.facet_lines(regions)
+    flat = flatten(*resolve(regions.network, regions.domain))
+    flips = flip_lines(regions, flat)
+    words = np.ascontiguousarray(regions.packed.words, dtype=np.uint64)
+    witnesses = np.ascontiguousarray(to_floats(np.asarray(regions.witnesses)))
+    room = Blueprint(lambda free: kernels.flip_room(flat, words.shape[1], free))
+    counts, found = np.empty(len(regions), np.int64), dict[int, NDArray[np.int64]]()
+    mine = threading.local()
+
+    def work(part: slice) -> None:
+        if not hasattr(mine, "room"):
+            mine.room = room.build()
+        lines = np.empty((part.stop - part.start) * len(flat.lines.line_row), np.int64)
+        which, patterns = (part.start, part.stop, mine.room), (words, regions.packed.bits)
+        total = kernels.facets_of_patterns(
+            flat, flips, patterns, witnesses, which, lines, counts[part]
+        )
+        found[part.start] = lines[:total].copy()
+        bar.update(part.stop - part.start)
+
+    with bar_of(len(regions), " regions", progress) as bar:
+        in_parts(work, len(regions), workers, _FACETS_AT_ONCE)
+    left = np.flatnonzero(counts < 0)
+    exactly = exact_columns.facet_lines(regions, left.tolist())
+    counts[left] = exactly.counts
+    own = np.ones(len(regions), dtype=np.bool_)
+    own[left] = False
+    values, sure = np.empty(int(counts.sum()), np.int64), np.repeat(own, counts)
+    values[sure] = np.concatenate([found[start] for start in sorted(found)])
+    values[~sure] = exactly.values
+    return Ragged.from_counts(values, counts)
+
+
+def flip_lines(regions: Regions, flat: FlatNetwork) -> FlipLines:
     """What the kernels know of lines."""
     from tropicell.analysis._flips import FlipLines  # noqa: PLC0415 - imports Numba
 
@@ -243,6 +320,7 @@ def behind_one_neuron(
     other = np.full(len(owners), -1, dtype=np.int64)
     step = max(1, 20_000_000 // max(1, regions.network.n_neurons))
     for start in range(0, len(owners), step):
+        check()
         part = slice(start, start + step)
         flipped = regions.packed[owners[part]]
         rows = np.arange(len(flipped))
@@ -266,7 +344,7 @@ def _unique(pairs: NDArray[np.int64], neurons: Ragged) -> Neighbours:
 
 
 def _behind_shared_boundaries(
-    regions: Regions, owners: NDArray[np.int64], lines: NDArray[np.int64]
+    regions: Regions, owners: NDArray[np.int64], lines: NDArray[np.int64], bar: Any
 ) -> Neighbours:
     """Neighbours behind lines at which more than one neuron may change, in exact arithmetic."""
     pairs, changes = [], []
@@ -279,6 +357,7 @@ def _behind_shared_boundaries(
             known = [regions.lines.boundary(int(line)) for line in facets[int(owner)] if line > 0]
             cell = region.cell_of(known)
         for line in lines[owners == owner]:
+            bar.update()
             pattern = _pattern_behind_line(regions, region, maps, cell, int(line))
             index = -1 if pattern is None else int(regions.packed.find(pattern[None])[0])
             if index >= 0:
@@ -487,6 +566,7 @@ def merge(regions: Regions, *, tolerance: float | None = None) -> Merged:
     if tolerance is not None:
         text = "merge compares maps exactly and has no tolerance any more: leave it out"
         warnings.warn(text, DeprecationWarning, stacklevel=2)
+    regions = regions.reduced  # maps that differ do so there
     pairs = regions.neighbours.pairs
     maps = regions.affine_maps
     # float64 proves of nearly all maps that they differ

@@ -23,6 +23,7 @@ from tropicell._runtime.arrays import FloatArray
 from tropicell.analysis.map_bounds import bounded_maps
 from tropicell.geometry.polyhedra import Row, grows, integer_row
 from tropicell.geometry.rounding import INFLATE, ROUND
+from tropicell.network.domains import WholeSpace
 from tropicell.regions.exact_columns import known_rows
 from tropicell.regions.regions import Regions
 
@@ -30,6 +31,8 @@ from tropicell.regions.regions import Regions
 _AT_ONCE = 2**18
 #: So many regions are tried one by one before all of them are looked at.
 _FEW = 3
+#: Points far away that are looked at, and how far.
+_SAMPLES, _FAR = 256, 1e6
 
 
 class Growth:
@@ -67,12 +70,12 @@ class Growth:
             the others.
         """
         tried = list(dict.fromkeys(map(int, likely)))[:_FEW]
-        if any(self._grows_on(region, output, sign) for region in tried):
+        if any(self.grows_on(region, output, sign) for region in tried):
             return True
         others = (region for region in self._doubtful(output, sign) if region not in tried)
-        return any(self._grows_on(region, output, sign) for region in others)
+        return any(self.grows_on(region, output, sign) for region in others)
 
-    def _grows_on(self, index: int, output: int, sign: int) -> bool:
+    def grows_on(self, index: int, output: int, sign: int) -> bool:
         """The answer for one region, in integers."""
         regions = self._regions
         if index not in self._exact:
@@ -147,6 +150,41 @@ class Growth:
         layer, index = np.where(inner, lines.layer[k], 0), np.where(inner, lines.index[k], line - 1)
         sign = np.where(piece > breakpoint, 1, -1)
         return owner[kept], layer[kept], index[kept], sign[kept]
+
+
+def grows_everywhere(regions: Regions) -> bool:
+    """Whether it is quickly proved that all outputs grow without end, both ways.
+
+    Points far away say where that may be; it is proved in integers, on one region for each output
+    and each sign.
+
+    Parameters
+    ----------
+    regions : Regions
+        On all of R^n; on other domains the answer is False.
+
+    Examples
+    --------
+    >>> from tropicell import Network, enumerate_regions
+    >>> network = Network.mlp([[[1.0], [-1.0]], [[1.0, -1.0]]])
+    >>> grows_everywhere(enumerate_regions(network))
+    True
+    """
+    network = regions.network
+    if not isinstance(regions.domain, WholeSpace) or not len(regions):
+        return False
+    steps = np.random.default_rng(0).normal(size=(_SAMPLES, network.n_inputs))
+    found = regions.packed.find(network.patterns(_FAR * steps))
+    steps, found = steps[found >= 0], found[found >= 0]
+    growth = Growth(regions, np.empty(0, dtype=np.int64))
+    slopes = np.einsum("noc,nc->no", regions.affine_maps[found, :, :-1], steps)
+    for output in range(network.n_outputs):
+        for sign in (1, -1):
+            order = np.argsort(-sign * slopes[:, output], kind="stable")[:1]
+            likely = found[order[sign * slopes[order, output] > 0]]
+            if not likely.size or not growth.grows_on(int(likely[0]), output, sign):
+                return False
+    return True
 
 
 def _has_bound(rows: FloatArray, row_errors: FloatArray, slope: FloatArray, error: float) -> bool:

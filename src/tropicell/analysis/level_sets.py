@@ -3,26 +3,36 @@
 On a region the difference of two outputs is affine. Its signs at the corners say all: where both
 occur, the outputs change places inside the region; where it is 0 on a facet and nowhere else, the
 facet is a piece; where it is 0 throughout, the region has none. float64 decides signs that are
-beyond a bound on all errors; the rest is decided by residues and in rationals.
+beyond a bound on all errors; of the rest most by linear programs with proofs, and all others by
+residues and in rationals.
 """
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from flint import fmpq_mat
 from numpy.typing import NDArray
 
 from tropicell._runtime.arrays import FloatArray
 from tropicell._runtime.interruption import check
-from tropicell.analysis.graph import pattern_along
-from tropicell.analysis.map_bounds import largest_errors, output_bounds
+from tropicell._runtime.parts import in_parts
+from tropicell._runtime.progress import bar_of
+from tropicell.analysis.best_regions import has_bounds, objectives_of
+from tropicell.analysis.graph import flip_lines, pattern_along
+from tropicell.analysis.map_bounds import has_tame_outputs, output_bounds
 from tropicell.analysis.residues import fingerprints, residues
-from tropicell.geometry.arithmetic import to_rationals
+from tropicell.geometry.arithmetic import to_floats, to_rationals
+from tropicell.geometry.rounding import INFLATE, ROUND
+from tropicell.network.flat import flatten, is_tame
 from tropicell.network.inequalities import domain_inequalities
-from tropicell.regions.columns import Ragged
+from tropicell.network.network import Network
+from tropicell.regions.columns import PackedPatterns, Ragged
 from tropicell.regions.exact_columns import exact_vertices
 from tropicell.regions.regions import Regions
 
@@ -34,8 +44,13 @@ if TYPE_CHECKING:
 _OFF = {2: 2e-7}
 _OFF_ELSEWHERE = 2e-3
 
+#: Regions that a thread looks at in one go, and of how many it solves linear programs.
+_AT_ONCE, _PROGRAMS_AT_ONCE = 8192, 256
 
-def equal_outputs(regions: Regions, first: int, second: int) -> list[FloatArray]:
+
+def equal_outputs(
+    regions: Regions, first: int, second: int, *, workers: int = 1, progress: bool | None = False
+) -> list[FloatArray]:
     """The pieces of the boundary of the set where two outputs differ; see `decision_boundary`.
 
     Parameters
@@ -43,6 +58,11 @@ def equal_outputs(regions: Regions, first: int, second: int) -> list[FloatArray]
     regions : Regions
         All of them bounded.
     first, second : int
+    workers : int
+        Number of threads.
+    progress : bool, optional
+        Show a progress bar if it takes longer than two seconds; None: if standard error is a
+        terminal.
 
     Examples
     --------
@@ -51,26 +71,27 @@ def equal_outputs(regions: Regions, first: int, second: int) -> list[FloatArray]
     >>> equal_outputs(enumerate_regions(network, Box(-1, 1)), 0, 1)
     [array([[0.5]])]
     """
-    if not len(regions):
-        return []
+    if first == second or not len(regions):
+        return []  # equal everywhere: the set where they differ is empty
+    first, second = min(first, second), max(first, second)
     corners = regions.corners
-    maps = regions.affine_maps
-    difference = maps[:, first] - maps[:, second]
-    values = np.einsum("nd,nd->n", difference[corners.owners()], corners.values)
-    crossed, doubtful = _by_signs(regions, first, second, difference, values)
-    exact = _Exact(regions, first, second, np.flatnonzero(doubtful))
+    with bar_of(len(regions), " regions", progress) as bar:
+        values, crossed, doubtful = _by_signs(regions, first, second, workers, bar)
+    more, doubtful = _by_programs(regions, (first, second), doubtful, values, workers)
+    crossed = np.union1d(crossed, more)
+    exact = _Exact(regions, first, second, doubtful)
     found: dict[int, FloatArray] = {}
-    largest = np.maximum.reduceat(np.abs(values), corners.ends - corners.counts)
-    values[np.abs(values) <= 1e-12 * largest[corners.owners()]] = 0.0
-    quick, left = _flat_level_sets(corners, np.flatnonzero(crossed), values)
+    quick, left = _level_sets(corners, crossed, values)
     for region in left.tolist():
         check()
         own = slice(int(corners.ends[region] - corners.counts[region]), int(corners.ends[region]))
         found[region] = _level_set(corners.values[own, :-1], values[own])
-    for region in np.flatnonzero(doubtful).tolist():
-        check()
-        if (piece := exact.piece(region)) is not None:
-            found[region] = piece
+    with bar_of(len(doubtful), " regions, exactly", progress) as bar:
+        for region in doubtful.tolist():
+            check()
+            if (piece := exact.piece(region)) is not None:
+                found[region] = piece
+            bar.update()
     if not found:
         return list(quick.values)
     rows = [*quick.rows.tolist(), *found]
@@ -79,10 +100,43 @@ def equal_outputs(regions: Regions, first: int, second: int) -> list[FloatArray]
 
 
 class _Pieces(NamedTuple):
-    """Pieces of some regions, in order, shape (regions, ends, inputs)."""
+    """Pieces of some regions, in order."""
 
     rows: NDArray[np.int64]
-    values: FloatArray
+    values: Iterable[FloatArray]
+
+
+def _level_sets(
+    corners: Ragged, crossed: NDArray[np.int64], values: FloatArray
+) -> tuple[_Pieces, NDArray[np.int64]]:
+    """The zero sets of affine functions on some regions, all at once; and those that are left."""
+    together = _flat_level_sets if corners.values.shape[1] <= 3 else _solid_level_sets
+    return together(corners, crossed, values)
+
+
+def _solid_level_sets(
+    corners: Ragged, crossed: NDArray[np.int64], values: FloatArray
+) -> tuple[_Pieces, NDArray[np.int64]]:
+    """The same as `_flat_level_sets` for three inputs."""
+    from tropicell.analysis import _level_signs as kernels  # noqa: PLC0415 - imports Numba
+
+    counts = np.zeros(len(crossed), np.int64)
+    pieces: list[FloatArray] = []
+    for start in range(0, len(crossed), _AT_ONCE):
+        check()
+        some = crossed[start : start + _AT_ONCE]
+        own, sizes = corners.places(some), corners.counts[some]
+        most = int(sizes.max()) * (int(sizes.max()) + 4)
+        room = np.empty((most, 3)), np.empty((2 * most, 3)), np.empty(most, np.int64)
+        here = counts[start : start + _AT_ONCE]
+        points = np.ascontiguousarray(corners.values[own, :-1])
+        # A polygon has no more corners than there are edges: fewer than three times the corners.
+        found = np.empty((3 * len(own), 3))
+        kernels.sections(points, np.cumsum(sizes), values[own], room, found, here)
+        pieces += (
+            np.split(found[: here.sum()], np.cumsum(here[here > 0])[:-1]) if here.any() else []
+        )
+    return _Pieces(crossed[counts > 0], pieces), crossed[counts == 0]
 
 
 def _flat_level_sets(
@@ -103,11 +157,11 @@ def _flat_level_sets(
     -------
     pieces : _Pieces
     left : ndarray
-        Regions that need a closer look: three inputs, or zeros at more corners than two.
+        Regions that need a closer look, with zeros at more corners than two.
     """
     inputs = corners.values.shape[1] - 1
-    if inputs > 2 or not crossed.size:
-        return _Pieces(crossed[:0], np.empty((0, inputs, inputs))), crossed
+    if not crossed.size:
+        return _Pieces(crossed, ()), crossed
     own = corners.places(crossed)
     counts = corners.counts[crossed]
     ends = np.cumsum(counts)
@@ -139,63 +193,137 @@ def _flat_level_sets(
 
 
 def _by_signs(
-    regions: Regions, first: int, second: int, difference: FloatArray, values: FloatArray
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Regions in which the outputs surely change places, and those of which nothing is sure."""
+    regions: Regions, first: int, second: int, workers: int, bar: Any
+) -> tuple[FloatArray, NDArray[np.int64], NDArray[np.int64]]:
+    """What the difference of two outputs is at all corners, in float64.
+
+    Returns
+    -------
+    values : ndarray, shape (corners,)
+    crossed, doubtful : ndarray of int
+        Regions in which the outputs surely change places, and those of which nothing is sure.
+    """
+    from tropicell._runtime.memory import Blueprint  # noqa: PLC0415 - imports Numba
+    from tropicell.analysis import _level_signs as kernels  # noqa: PLC0415
+
     network, corners = regions.network, regions.corners
-    owners = corners.owners()
-    both = [first, second]
-    off = _distances(regions)
+    values = np.zeros(len(corners.values))
+    if not (network.depth and is_tame(network, regions.domain) and has_tame_outputs(network)):
+        bar.update(len(regions))
+        return values, np.empty(0, np.int64), np.arange(len(regions))
+    flat = flatten(network, regions.domain)
+    output = kernels.Difference(*_difference(network, first, second, flat.maps.row_start))
+    packed = np.ascontiguousarray(regions.packed.words, dtype=np.uint64), regions.packed.bits
+    points = np.ascontiguousarray(corners.values[:, :-1], dtype=np.float64)
+    places = points, np.ascontiguousarray(corners.ends, dtype=np.int64)
+    where = flat.lines.scale, _OFF.get(network.n_inputs, _OFF_ELSEWHERE)
+    verdicts = np.empty(len(regions), np.uint8)
+    room = Blueprint(lambda free: kernels.sign_room(flat.maps, free))
+    mine = threading.local()
+
+    def work(part: slice) -> None:
+        if not hasattr(mine, "room"):
+            mine.room = room.build()
+        some = part.start, part.stop, mine.room
+        kernels.signs_at_corners(flat.maps, output, packed, places, where, some, values, verdicts)
+        bar.update(part.stop - part.start)
+
+    in_parts(work, len(regions), workers, _AT_ONCE)
+    crossed, doubtful = (np.flatnonzero(verdicts == k) for k in (kernels.CROSSED, kernels.DOUBTFUL))
+    return values, crossed, doubtful
+
+
+def _by_programs(
+    regions: Regions,
+    outputs: tuple[int, int],
+    some: NDArray[np.int64],
+    values: FloatArray,
+    workers: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The same for some regions, by linear programs: they do not need the stored corners.
+
+    Parameters
+    ----------
+    values : ndarray, shape (corners,)
+        What the difference seems to be; values that are nearly 0 become 0 where a piece is cut out.
+
+    Returns
+    -------
+    crossed, doubtful : ndarray of int
+    """
+    from tropicell._runtime.memory import Blueprint  # noqa: PLC0415 - imports Numba
+    from tropicell.analysis import _flips, _level_signs, _programs  # noqa: PLC0415
+
+    if not (some.size and regions.network.depth and has_bounds(regions)):
+        return np.empty(0, np.int64), some
+    flat = flatten(regions.network, regions.domain)
+    flips, box = flip_lines(regions, flat), objectives_of(regions, flat)
+    # One function, which is the difference, and its negative.
+    asked = box._replace(output=np.zeros(2, np.int64), sign=np.array([1, -1]))
+    packed = regions.packed.take(some)
+    words = np.ascontiguousarray(packed.words, dtype=np.uint64)
+    witnesses = np.ascontiguousarray(to_floats(np.asarray(regions.witnesses[some])))
+    maps, errors = _difference_maps(regions.network, packed, *outputs)
+    count, d = len(some), regions.network.n_inputs
+    upper, lower, value = np.full((3, count, 2), np.nan)
+    found = _programs.Solution(upper, lower, value, np.zeros((count, 2, d)))
+    room = Blueprint(lambda free: _flips.flip_room(flat, words.shape[1], free))
+    mine = threading.local()
+
+    def work(part: slice) -> None:
+        if not hasattr(mine, "room"):
+            mine.room = _programs.program_room(room.build())
+        which = np.arange(part.stop - part.start)
+        columns = words[part], packed.bits, witnesses[part], maps[part]
+        wanted = np.ones((len(which), 2), np.bool_)
+        what = asked, np.zeros(2), wanted, *(error[part] for error in errors)
+        here = _programs.Solution(*(column[part] for column in found))
+        _programs.largest_on_regions(flat, flips, columns, what, (which, mine.room), here)
+
+    in_parts(work, count, workers, _PROGRAMS_AT_ONCE)
+    ends = np.ascontiguousarray(regions.corners.ends, dtype=np.int64)
+    seen = _level_signs.both_signs(ends, some, values)
+    crossed = (found.lower > 0).all(axis=1) & seen
+    nothing = (found.upper < 0).any(axis=1)
+    return some[crossed], some[~crossed & ~nothing]
+
+
+def _difference_maps(
+    network: Network, packed: PackedPatterns, first: int, second: int
+) -> tuple[FloatArray, tuple[FloatArray, FloatArray]]:
+    """An output less another one on some regions; what slopes and offset may be wrong by.
+
+    The maps have one output, the errors two columns: for the difference and for its negative.
+    """
     with np.errstate(over="ignore", invalid="ignore"):
-        sizes = np.abs(corners.values[:, :-1]) + off
-        slopes = np.abs(difference[owners])
-        # by how much corners are off, and rounding: of the maps' difference, and of the values
-        known = np.einsum("nd,nd->n", slopes[:, :-1], off)
-        dot = np.einsum("nd,nd->n", slopes[:, :-1], sizes) + slopes[:, -1]
-        known += (network.n_inputs + 4) * 2.0**-52 * dot
-
-        total = sizes @ np.ones(network.n_inputs)
-
-        def signs(some: NDArray[np.bool_], slope: Any, offset: Any) -> NDArray[np.int8]:
-            bound = known[some] + slope * total[some] + offset
-            bound = 1.000001 * bound + 1e-150
-            here = values[some]
-            return np.where(here > bound, 1, np.where(here < -bound, -1, 0)).astype(np.int8)
-
-        slope_errors, offset_errors = largest_errors(network)
-        every = np.ones(len(owners), dtype=np.bool_)
-        sign = signs(every, slope_errors[both].sum(), offset_errors[both].sum())
-        crossed, doubtful = _verdict(sign, owners, len(regions))
-        some = np.flatnonzero(doubtful)
-        if some.size:  # bounds for each region, which are smaller
-            maps = output_bounds(network, regions.packed.take(some))
-            place = np.cumsum(doubtful) - 1
-            there = doubtful[owners]
-            row = place[owners[there]]
-            slope_errors = maps.slope_error[:, both].sum(axis=1)[row]
-            offset_errors = maps.offset_error[:, both].sum(axis=1)[row]
-            sign[there] = signs(there, slope_errors, offset_errors)
-            crossed, doubtful = _verdict(sign, owners, len(regions))
-    return crossed, doubtful
+        bounds = output_bounds(network, packed)
+        slopes = bounds.slopes[:, :, first] - bounds.slopes[:, :, second]
+        offsets = bounds.offsets[:, first] - bounds.offsets[:, second]
+        wrong = [
+            (error[:, first] + error[:, second] + 2 * ROUND * size) * INFLATE
+            for error, size in (
+                (bounds.slope_error, np.abs(slopes).max(axis=1, initial=0.0)),
+                (bounds.offset_error, np.abs(offsets)),
+            )
+        ]
+    maps = np.concatenate([slopes, offsets[:, None]], axis=1)[:, None]
+    by_slopes, by_offset = (np.ascontiguousarray(np.tile(e[:, None], (1, 2))) for e in wrong)
+    return maps, (by_slopes, by_offset)
 
 
-def _verdict(
-    signs: NDArray[np.int8], owners: NDArray[np.int64], count: int
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """From certain signs at corners (0: unknown) to regions: crossed, doubtful."""
-    above, below, unknown = (
-        np.bincount(owners[signs == sign], minlength=count) > 0 for sign in (1, -1, 0)
-    )
-    return above & below, unknown & ~(above & below)
-
-
-def _distances(regions: Regions) -> FloatArray:
-    """How far each coordinate of each stored corner may be from the true one."""
-    from tropicell.network.flat import flatten  # noqa: PLC0415 - imports Numba
-
-    scale = flatten(regions.network, regions.domain).lines.scale
-    off = _OFF.get(regions.network.n_inputs, _OFF_ELSEWHERE)
-    return np.asarray(off * (1.0 / scale + np.abs(regions.corners.values[:, :-1])))
+def _difference(
+    network: Network, first: int, second: int, row_start: NDArray[np.int64]
+) -> tuple[FloatArray, FloatArray, float]:
+    """An output less another one: weights of all neurons, their length in each layer, the bias."""
+    weights, lengths = np.zeros(int(row_start[-1])), np.zeros(network.depth + 1)
+    for source, matrix in network.output.terms.items():
+        rows = matrix[[first, second]]
+        pair = rows.toarray() if sp.issparse(rows) else rows
+        own = pair[0] - pair[1]
+        weights[row_start[source] : row_start[source + 1]] = own
+        lengths[source] = np.sqrt((own**2).sum()) * (1 + 1e-9) + 1e-140
+    bias = network.output.bias
+    return weights, lengths, float(bias[first] - bias[second])
 
 
 class _Exact:

@@ -79,7 +79,7 @@ def bounded_maps(network: Network, patterns: PatternArray) -> Iterator[Bounded]:
     >>> bool(error <= output.slope_error[0, 0] < 1e-13)
     True
     """
-    tame = _is_tame(network)
+    tame = has_tame_outputs(network)
     start, _ = network.maps("float").coordinates()
     count = len(patterns)
     layers = [_repeated(start, count, exact=network.embedding is None)]
@@ -143,7 +143,7 @@ def largest_errors(network: Network) -> tuple[FloatArray, FloatArray]:
     >>> largest_errors(Network.mlp([[[1.0]] * 3, [[0.1, 0.2, -0.3]]]))[0] < 1e-13
     array([ True])
     """
-    if not _is_tame(network):
+    if not has_tame_outputs(network):
         return np.full(network.n_outputs, np.inf), np.full(network.n_outputs, np.inf)
     start, _ = network.maps("float").coordinates()
     share = 0.0 if network.embedding is None else 2 * ROUND
@@ -176,8 +176,15 @@ def _gamma(affine: Affine) -> float:
     return float((summands + _MORE_ROUNDINGS) * ROUND * 1.001)
 
 
-def _is_tame(network: Network) -> bool:
-    """Whether all numbers, those of the output included, are of ordinary size."""
+def has_tame_outputs(network: Network) -> bool:
+    """Whether all numbers, those of the output included, are of ordinary size.
+
+    Examples
+    --------
+    >>> from tropicell import Network
+    >>> has_tame_outputs(Network.mlp([[[1.0]], [[1e-200]]]))
+    False
+    """
     from tropicell.network.flat import LARGEST, SMALLEST, is_tame  # noqa: PLC0415 - needs Network
 
     matrices = network.output.terms.values()

@@ -7,26 +7,38 @@ The answers are exact up to the rounding of these formulas in float64: nothing i
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from math import comb
+from typing import Any, Literal
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from tropicell._runtime.arrays import FloatArray
+from tropicell._runtime.interruption import check
 from tropicell._runtime.parts import check_workers, in_parts
-from tropicell.analysis.growth import Growth
+from tropicell._runtime.progress import bar_of
+from tropicell.analysis.best_regions import (
+    MATTERS,
+    exact_best,
+    has_bounds,
+    largest_values,
+    objectives_of,
+    output_errors,
+)
+from tropicell.analysis.graph import flip_lines
+from tropicell.analysis.growth import Growth, grows_everywhere
 from tropicell.analysis.level_sets import equal_outputs, hull
 from tropicell.analysis.map_bounds import largest_errors, output_bounds
-from tropicell.analysis.residues import residues
-from tropicell.errors import InvalidInputError
+from tropicell.errors import InternalError, InvalidInputError
 from tropicell.geometry.arithmetic import nearest_float, to_floats
 from tropicell.geometry.generators import volume
-from tropicell.network.patterns import split_layers
-from tropicell.regions.columns import Ragged
+from tropicell.network.network import Network
+from tropicell.regions.columns import Columns, PackedPatterns, Ragged
 from tropicell.regions.exact_columns import exact_vertices
+from tropicell.regions.region import Region
 from tropicell.regions.regions import Regions
 
 Norm = Literal["l1", "l2", "linf"]
@@ -34,18 +46,33 @@ Norm = Literal["l1", "l2", "linf"]
 #: Regions that a thread measures at a time.
 _AT_ONCE = 1024
 
+#: Faces of one dimension that a polytope may have.
+_MOST_FACES = 1 << 17
+
+#: Corners that a region may have that is measured from corner to corner, and how many such regions
+#: a thread measures at a time.
+_MOST_CORNERS, _WALKS_AT_ONCE = 4096, 128
+
+#: What rounding may make of a volume: this part of it, or that part of all volumes together.
+_ACCURATE, _NEGLIGIBLE = 1e-10, 1e-14
+
+#: In the plane: what rounded corners are off by, relative to the largest coordinate; areas that are
+#: off by more than this part of themselves, and of all areas, are worked out in rationals.
+_CORNERS, _PLAIN, _LITTLE = 64 * 2.0**-53, 1e-6, 1e-12
+
+#: In rationals a region takes as long as so many in the cells engine, or longer.
+_RATIONALS = 100
+
 #: Rays along which an output seems to grow most, that are looked at first.
 _LIKELY = 16
 
-#: Rounding errors that are smaller than this part of a value do not matter.
-_MATTERS = 1e-9
 #: Regions that are looked at in rationals for one value, besides those that are constant.
 _MOST_EXACT = 32
 
 _ORDERS: dict[str, float] = {"l1": 1, "l2": 2, "linf": np.inf}
 
 
-def volumes(regions: Regions, *, workers: int = 1) -> FloatArray:
+def volumes(regions: Regions, *, workers: int = 1, progress: bool | None = None) -> FloatArray:
     """Length, area or volume of each region, inf where unbounded.
 
     Parameters
@@ -53,6 +80,14 @@ def volumes(regions: Regions, *, workers: int = 1) -> FloatArray:
     regions : Regions
     workers : int
         Number of threads; the values do not depend on it.
+    progress : bool, optional
+        Show a progress bar if it takes longer than two seconds; default: if standard error is a
+        terminal.
+
+    Notes
+    -----
+    Sums in float64, from corners and facets. Regions with corners on more facets than there are
+    inputs are found once more by the cells engine, or measured in rationals, if they are few.
 
     Examples
     --------
@@ -62,74 +97,231 @@ def volumes(regions: Regions, *, workers: int = 1) -> FloatArray:
     array([0.5, 0.5])
     """
     check_workers(workers)
-    if regions.complete and regions.network.n_inputs > 2:
-        sizes = _by_cells(regions, workers)
-        if not np.isnan(sizes).any():
-            return sizes
-    sizes = _moments(regions, workers)[0]
-    for i in np.flatnonzero(np.isnan(sizes)):  # floats overflow; the size itself may not
-        exact = volume(regions[int(i)].cell.rows, regions.network.n_inputs)
-        sizes[i] = nearest_float(int(exact.p), int(exact.q))
+    if not regions.quotient.is_trivial:
+        return np.full(len(regions), np.inf)
+    with bar_of(len(regions), " regions", progress) as bar:
+        sizes = _moments(regions, workers, bar, centred=False)[0]
+    if _cells_know_more(regions, sizes):
+        unknown = np.isnan(sizes)
+        sizes[unknown] = _by_cells(regions, workers)[unknown]
+    for i in np.flatnonzero(np.isnan(sizes)).tolist():
+        check()
+        sizes[i] = _exact_volume(regions[i])
     return sizes
+
+
+def _exact_volume(region: Region) -> float:
+    """The volume of a region, worked out in rationals; inf if it is unbounded."""
+    if not region.bounded:
+        return np.inf
+    exact = volume(region.cell.rows, region.network.n_inputs)
+    return nearest_float(int(exact.p), int(exact.q))
+
+
+def _cells_know_more(regions: Regions, sizes: FloatArray) -> bool:
+    """Whether to find all regions once more rather than some of them in rationals."""
+    many = np.isnan(sizes).sum() * _RATIONALS > len(sizes)
+    return bool(many and regions.network.n_inputs > 2 and _can_be_found_again(regions))
+
+
+def _can_be_found_again(regions: Regions) -> bool:
+    """Whether the cells engine would find these regions, and no others."""
+    return regions.complete and all(count > 0 for count in regions.packed.words.shape)
 
 
 def _by_cells(regions: Regions, workers: int) -> FloatArray:
     """Volumes of all regions: the cells engine knows which corners lie on which facets.
 
-    It finds the regions once more, which takes less time than finding the corners of each. nan
-    for regions that it does not have: those of float arithmetic need not be the true ones.
+    nan for regions that it does not have: those of float arithmetic need not be the true ones.
+    """
+    sizes = np.full(len(regions), np.nan)
+    for rows, batch in _found_again(regions, workers, volumes=True):
+        assert batch.volumes is not None
+        sizes[rows[rows >= 0]] = batch.volumes[rows >= 0]
+    return sizes
+
+
+def _found_again(
+    regions: Regions, workers: int, *, volumes: bool
+) -> Iterator[tuple[NDArray[np.int64], Columns]]:
+    """All regions once more, by the cells engine, and which ones they are (-1: none of these).
+
+    That takes less time than finding the corners of each.
     """
     from tropicell.engines.cells.task import CellTask  # noqa: PLC0415 - imports Numba
     from tropicell.engines.scheduler import UnitRun  # noqa: PLC0415
 
-    run = UnitRun(CellTask(regions.network, regions.domain, volumes=True), workers)
-    sizes, at = np.full(len(regions), np.nan), 0
+    run, at = UnitRun(CellTask(regions.network, regions.domain, volumes=volumes), workers), 0
     try:
         for batch in run.batches():
-            if batch is not None and batch.volumes is not None:
+            check()
+            if batch is not None:
                 words = batch.packed.words
-                rows = slice(at, at + len(words))
-                at = rows.stop
-                if np.array_equal(words, regions.packed.words[rows]):  # in the same order
-                    sizes[rows] = batch.volumes
-                else:
-                    known = regions.packed.find_words(words)
-                    sizes[known[known >= 0]] = batch.volumes[known >= 0]
+                rows = np.arange(at, at + len(words))
+                at += len(words)
+                if not np.array_equal(words, regions.packed.words[rows[0] : at]):  # another order
+                    rows = regions.packed.find_words(words)
+                yield rows, batch
+        check()
+        if not run.complete:
+            raise InternalError("regions could not be found again")
     finally:
         run.join()
-    return sizes
 
 
-def _moments(regions: Regions, workers: int = 1) -> tuple[FloatArray, FloatArray]:
-    """Volume and centroid of each region; inf and nan where unbounded."""
-    corners, dimension = regions.corners, regions.network.n_inputs
+def _moments(
+    regions: Regions, workers: int, bar: Any, *, centred: bool
+) -> tuple[FloatArray, FloatArray]:
+    """Volume and centroid of each region; inf and nan where unbounded, nan where not known."""
+    dimension = regions.network.n_inputs
     sizes = np.full(len(regions), np.inf)
     centroids = np.full((len(regions), dimension), np.nan)
-    work = _flat if dimension <= 2 else _solid
-    in_parts(work(corners, sizes, centroids), len(regions), workers, _AT_ONCE)
+    doubts = np.zeros(len(regions))
+    if dimension <= 2:
+        _flat(regions.corners, sizes, centroids, workers)
+        sizes[_cancelled(regions.corners, sizes)] = np.nan
+    elif regions.known("corners") is not None and regions.known("facet_lines") is not None:
+        columns = regions.packed, regions.corners, regions.facet_lines
+        _solid(regions, columns, (sizes, centroids, doubts), workers, centred, bar)
+    elif has_bounds(regions):
+        _by_walks(regions, (sizes, centroids, doubts), workers, centred, bar)
+    elif _can_be_found_again(regions):
+        sizes[:] = np.nan
+        for rows, batch in _found_again(regions, workers, volumes=False):
+            if batch.facet_lines is None:  # not known beyond 3-D where exact arithmetic had to help
+                continue
+            corners = _ragged(batch.corners, batch.corner_counts)
+            facets = _ragged(batch.facet_lines, batch.facet_counts)
+            n = len(rows)
+            found = np.full(n, np.inf), np.full((n, dimension), np.nan), np.zeros(n)
+            _solid(regions, (batch.packed, corners, facets), found, workers, centred, bar)
+            for column, part in zip((sizes, centroids, doubts), found, strict=True):
+                column[rows[rows >= 0]] = part[rows >= 0]
+        check()
+    else:
+        sizes[:] = np.nan
+    with np.errstate(over="ignore"):
+        total = sizes[np.isfinite(sizes)].sum()
+    sizes[(doubts > _ACCURATE * sizes) & ~(doubts <= _NEGLIGIBLE * total)] = np.nan
     return sizes, centroids
 
 
-def _flat(corners: Ragged, sizes: FloatArray, centroids: FloatArray) -> Callable[[slice], None]:
-    """What fills the moments of some regions with one or two inputs."""
+def _ragged(values: NDArray[Any] | None, counts: NDArray[np.int64] | None) -> Ragged:
+    """A column that the cells engine always gives."""
+    assert values is not None
+    assert counts is not None
+    return Ragged.from_counts(values, counts)
+
+
+def _cancelled(corners: Ragged, sizes: FloatArray) -> NDArray[np.bool_]:
+    """Which lengths and areas say little, since rounded corners are far out and the cells thin."""
+    values = np.asarray(corners.values, dtype=np.float64)
+    doubtful = np.zeros(len(sizes), np.bool_)
+    if not len(values):
+        return doubtful
+    starts = np.minimum(corners.ends - corners.counts, len(values) - 1)
+    points = values[:, :-1]
+    with np.errstate(over="ignore", invalid="ignore"):
+        far = np.maximum.reduceat(np.abs(points).max(axis=1), starts)
+        spread = np.maximum.reduceat(points, starts) - np.minimum.reduceat(points, starts)
+        size = spread.sum(axis=1) if points.shape[1] > 1 else 1.0
+        errors = _CORNERS * far * size
+        known = np.isfinite(sizes)
+        doubtful = known & (errors > _PLAIN * sizes) & (errors > _LITTLE * sizes[known].sum())
+    return np.asarray(doubtful)
+
+
+def _flat(corners: Ragged, sizes: FloatArray, centroids: FloatArray, workers: int) -> None:
+    """The moments of regions with one or two inputs."""
     from tropicell.analysis import _moments as kernels  # noqa: PLC0415 - imports Numba
 
     kernel = kernels.segments if centroids.shape[1] == 1 else kernels.polygons
     values = np.ascontiguousarray(corners.values, dtype=np.float64)
     ends = np.ascontiguousarray(corners.ends, dtype=np.int64)
-    return lambda part: kernel(values, ends, part.start, part.stop, sizes, centroids)
-
-
-def _solid(corners: Ragged, sizes: FloatArray, centroids: FloatArray) -> Callable[[slice], None]:
-    """The same for three and more inputs."""
 
     def work(part: slice) -> None:
-        for i in range(part.start, part.stop):
-            points = corners[i]
-            if len(points) > centroids.shape[1] and (points[:, -1] != 0).all():
-                sizes[i], centroids[i] = _polytope(points[:, :-1])
+        kernel(values, ends, part.start, part.stop, sizes, centroids)
 
-    return work
+    in_parts(work, len(sizes), workers, _AT_ONCE)
+
+
+def _solid(
+    regions: Regions,
+    columns: tuple[PackedPatterns, Ragged, Ragged],
+    found: tuple[FloatArray, FloatArray, FloatArray],
+    workers: int,
+    centred: bool,
+    bar: Any,
+) -> None:
+    """The same for three and more inputs, from corners and facets of some regions."""
+    from tropicell._runtime.memory import Blueprint  # noqa: PLC0415 - imports Numba
+    from tropicell.analysis import _moments as kernels  # noqa: PLC0415
+    from tropicell.network.flat import flatten  # noqa: PLC0415
+
+    packed, corners, facets = columns
+    if not len(packed):
+        return
+    flat, lines = flatten(regions.network, regions.domain), regions.lines
+    most = int(corners.counts.max())
+    d = regions.network.n_inputs
+    faces = min(most * comb(d, d // 2), _MOST_FACES)
+    room = Blueprint(lambda free: kernels.moment_room(flat, min(most, faces), faces, free))
+    words = np.ascontiguousarray(packed.words, dtype=np.uint64)
+    patterns = words, packed.bits, lines.neuron, lines.breakpoint
+    points = np.ascontiguousarray(corners.values, dtype=np.float64), corners.ends.astype(np.int64)
+    sides = facets.values.astype(np.int64), facets.ends.astype(np.int64)
+    mine = threading.local()
+
+    def work(part: slice) -> None:
+        if not hasattr(mine, "room"):
+            mine.room = room.build()
+        which = part.start, part.stop, centred, mine.room
+        kernels.polytopes(flat, lines.first, patterns, points, sides, which, found)
+        bar.update(part.stop - part.start)
+
+    in_parts(work, len(packed), workers, _AT_ONCE)
+
+
+def _by_walks(
+    regions: Regions,
+    found: tuple[FloatArray, FloatArray, FloatArray],
+    workers: int,
+    centred: bool,
+    bar: Any,
+) -> None:
+    """The same for regions of a box of which only the patterns are known."""
+    from tropicell._runtime.memory import Blueprint  # noqa: PLC0415 - imports Numba
+    from tropicell.analysis import _flips, _moments, _vertices  # noqa: PLC0415
+    from tropicell.network.flat import flatten  # noqa: PLC0415
+
+    flat = flatten(regions.network, regions.domain)
+    flips, box = flip_lines(regions, flat), objectives_of(regions, flat)
+    words = np.ascontiguousarray(regions.packed.words, dtype=np.uint64)
+    still = _reads_nothing(regions.network)[regions.lines.neuron]
+    patterns = words, regions.packed.bits, still
+    d = regions.network.n_inputs
+    faces = min(_MOST_CORNERS * comb(d, d // 2), _MOST_FACES)
+    rows = Blueprint(lambda free: _flips.flip_room(flat, words.shape[1], free))
+    sums = Blueprint(lambda free: _moments.moment_room(flat, _MOST_CORNERS, faces, free))
+    mine = threading.local()
+
+    def work(part: slice) -> None:
+        if not hasattr(mine, "room"):
+            mine.room = _vertices.walk_room(rows.build(), sums.build())
+        which = part.start, part.stop, centred, mine.room
+        _vertices.measure_patterns(flat, flips, box, patterns, which, found)
+        bar.update(part.stop - part.start)
+
+    in_parts(work, len(regions), workers, _WALKS_AT_ONCE)
+
+
+def _reads_nothing(network: Network) -> NDArray[np.bool_]:
+    """For each neuron whether all its weights are 0."""
+    parts = [np.zeros(0)]
+    for layer in network.layers:
+        terms: list[Any] = list(layer.affine.terms.values())  # arrays, some of them sparse
+        parts.append(sum((abs(m).sum(axis=1) for m in terms), start=np.zeros(layer.width)))
+    return np.asarray(np.concatenate(parts) == 0)
 
 
 def _polytope(points: FloatArray) -> tuple[float, FloatArray]:
@@ -143,7 +335,7 @@ def _polytope(points: FloatArray) -> tuple[float, FloatArray]:
     return total, inside + centre
 
 
-def lipschitz(regions: Regions, norm: Norm = "l2") -> tuple[float, int]:
+def lipschitz(regions: Regions, norm: Norm = "l2", *, workers: int = 1) -> tuple[float, int]:
     """The exact Lipschitz constant over the domain, and a region where it is attained.
 
     Parameters
@@ -151,6 +343,8 @@ def lipschitz(regions: Regions, norm: Norm = "l2") -> tuple[float, int]:
     regions : Regions
     norm : {"l1", "l2", "linf"}
         Norm of both inputs and outputs.
+    workers : int
+        Number of threads for the maps of the regions, if these are not known yet.
 
     Returns
     -------
@@ -172,12 +366,12 @@ def lipschitz(regions: Regions, norm: Norm = "l2") -> tuple[float, int]:
     """
     if norm not in _ORDERS:
         raise InvalidInputError(f"norm must be 'l1', 'l2' or 'linf', not {norm!r}")
-    matrices = regions.affine_maps[:, :, :-1]
-    norms = np.linalg.norm(matrices, ord=_ORDERS[norm], axis=(1, 2))
+    regions.prepare(["affine_maps"], workers=workers)
+    norms = _norms(regions.affine_maps[:, :, :-1], norm)
     best = int(np.argmax(norms))
     # Numbers that are off by e change each of these norms by at most the sum of all e.
     inputs = regions.network.n_inputs
-    limit = norms[best] * (1 + _MATTERS) + 1e-150
+    limit = norms[best] * (1 + MATTERS) + 1e-150
     with np.errstate(over="ignore", invalid="ignore"):
         there = ~(norms + inputs * largest_errors(regions.network)[0].sum() <= limit)
         if there.any():
@@ -189,6 +383,31 @@ def lipschitz(regions: Regions, norm: Norm = "l2") -> tuple[float, int]:
                 kept = ~(norms[some] + errors < (norms[some] - errors).max())
                 return _exact_norm(regions, some[kept], norms, norm)
     return float(norms[best]), best
+
+
+def _norms(matrices: FloatArray, norm: Norm) -> FloatArray:
+    """Norms of matrices, or upper bounds that are less than the largest of all norms.
+
+    The length of all numbers of a matrix (its Frobenius norm) is an upper bound on its l2 norm; the
+    length of a row is a lower one, and so is the first divided by the root of the rank. Singular
+    values are worked out only where the upper bound reaches the largest lower one.
+    """
+    if norm != "l2":
+        axis = 1 if norm == "l1" else 2
+        return np.asarray(np.abs(matrices).sum(axis=axis).max(axis=1))
+    lengths = np.sqrt(np.einsum("noc,noc->n", matrices, matrices))
+    rank = min(matrices.shape[1:])
+    if rank <= 1:
+        return np.asarray(lengths)
+    with np.errstate(over="ignore", invalid="ignore"):
+        rows = np.sqrt(np.einsum("noc,noc->no", matrices, matrices).max(axis=1))
+        least = np.maximum(rows, lengths / rank**0.5).max(initial=0.0) * (1 - 1e-12)
+        some = np.flatnonzero(~(lengths < least))
+    for start in range(0, len(some), _AT_ONCE):
+        check()
+        part = some[start : start + _AT_ONCE]
+        lengths[part] = np.linalg.norm(matrices[part], ord=2, axis=(1, 2))
+    return np.asarray(lengths)
 
 
 def _exact_norm(
@@ -222,8 +441,17 @@ class Extrema:
     argmax: FloatArray
 
 
-def extrema(regions: Regions) -> Extrema:
+def extrema(regions: Regions, *, workers: int = 1, progress: bool | None = None) -> Extrema:
     """The exact minimum and maximum of each output over the domain.
+
+    Parameters
+    ----------
+    regions : Regions
+    workers : int
+        Number of threads; the values do not depend on it.
+    progress : bool, optional
+        Show a progress bar if it takes longer than two seconds; default: if standard error is a
+        terminal.
 
     Notes
     -----
@@ -233,6 +461,9 @@ def extrema(regions: Regions) -> Extrema:
     regions that may have it or, if there are very many, on those where the output is constant and
     on the most promising ones.
 
+    Where the engine has found no corners, they are not needed: see
+    `tropicell.analysis.best_regions`.
+
     Examples
     --------
     >>> from tropicell import Box, Network, enumerate_regions
@@ -241,137 +472,135 @@ def extrema(regions: Regions) -> Extrema:
     >>> found.minimum, found.maximum, found.argmax
     (array([0.]), array([2.]), array([[-1.]]))
     """
-    corners = regions.corners
-    unbounded = np.unique(corners.owners()[corners.values[:, -1] == 0])
-    growth = Growth(regions, unbounded)
-    maximum, argmax = _maximum(regions, 1, growth)
-    minimum, argmin = _maximum(regions, -1, growth)
-    return Extrema(0.0 - minimum, argmin, maximum + 0.0, argmax)  # no -0
+    check_workers(workers)
+    if not regions.quotient.is_trivial:
+        return _lifted_extrema(regions, workers, progress)
+    regions.prepare(["affine_maps"], workers=workers)
+    outputs, inputs = regions.network.n_outputs, regions.network.n_inputs
+    if regions.known("corners") is None:
+        if has_bounds(regions):
+            best = largest_values(regions, workers=workers, progress=progress)
+            return _extrema(best.value, best.point)
+        if grows_everywhere(regions):
+            return _extrema(np.full(2 * outputs, np.inf), np.full((2 * outputs, inputs), np.nan))
+    return _extrema(*_largest_at_corners(regions, workers))
 
 
-def _maximum(regions: Regions, sign: int, growth: Growth) -> tuple[FloatArray, FloatArray]:
-    corners, owners = regions.corners, regions.corners.owners()
-    rays = corners.values[:, -1] == 0
-    # At a vertex this is the value, along a ray the slope.
-    values = sign * np.einsum("nod,nd->no", regions.affine_maps[owners], corners.values)
-    at_vertices = np.where(rays[:, None], -np.inf, values)
-    best = at_vertices.argmax(axis=0)
-    outputs = np.arange(values.shape[1])
-    maximum, where = values[best, outputs], corners.values[best, :-1].copy()
-    slopes = values[rays] / np.abs(corners.values[rays]).sum(axis=1, keepdims=True)
-    for output in outputs.tolist():
-        likely = np.argsort(-slopes[:, output], kind="stable")[:_LIKELY]
-        likely = likely[slopes[likely, output] > 0]
-        if rays.any() and growth.is_endless(output, sign, owners[rays][likely]):
-            maximum[output], where[output] = np.inf, np.nan
-            continue
-        candidates = _candidates(regions, output, at_vertices[:, output])
-        if candidates.size:
-            maximum[output], where[output] = _without_rounding(regions, output, sign, candidates)
-    return maximum, where
+def _lifted_extrema(regions: Regions, workers: int, progress: bool | None) -> Extrema:
+    """Those in the inputs that are enough, but for outputs that change along all other ones."""
+    found, quotient = extrema(regions.reduced, workers=workers, progress=progress), regions.quotient
+    endless = np.zeros(len(found.minimum), dtype=np.bool_)
+    direct = regions.network.output.terms.get(0)
+    if direct is not None:
+        endless = quotient.moves(direct)
+    argmin, argmax = quotient.lift(found.argmin), quotient.lift(found.argmax)
+    for points in (argmin, argmax):
+        points[np.isnan(points).any(axis=1) | endless] = np.nan
+    return Extrema(
+        np.where(endless, -np.inf, found.minimum),
+        argmin,
+        np.where(endless, np.inf, found.maximum),
+        argmax,
+    )
 
 
-def _candidates(regions: Regions, output: int, values: FloatArray) -> NDArray[np.int64]:
+def _extrema(values: FloatArray, points: FloatArray) -> Extrema:
+    """From the largest values of all outputs, and of their negatives."""
+    n = len(values) // 2
+    return Extrema(0.0 - values[n:], points[n:], values[:n] + 0.0, points[:n])  # no -0
+
+
+def _largest_at_corners(regions: Regions, workers: int) -> tuple[FloatArray, FloatArray]:
+    """The largest values of all outputs, and of their negatives, and where they are."""
+    from tropicell.analysis._programs import values_at_corners  # noqa: PLC0415 - imports Numba
+
+    corners, maps = regions.corners, regions.affine_maps
+    points = np.ascontiguousarray(corners.values, dtype=np.float64)
+    shape = len(regions), regions.network.n_outputs
+    high, low, reach = np.empty(shape), np.empty(shape), np.empty(len(regions))
+    high_at, low_at = np.empty(shape, dtype=np.int64), np.empty(shape, dtype=np.int64)
+    found = high, high_at, low, low_at, reach
+    columns = points, np.ascontiguousarray(corners.ends, dtype=np.int64)
+
+    def work(part: slice) -> None:
+        values_at_corners(maps, columns, (part.start, part.stop), found)
+
+    in_parts(work, len(regions), workers, _AT_ONCE)
+    rays = np.flatnonzero(points[:, -1] == 0)
+    owners = corners.owners()[rays] if rays.size else rays
+    growth = Growth(regions, np.unique(owners))
+    # Along a ray this is the slope.
+    slopes = np.einsum("nod,nd->no", maps[owners], points[rays])
+    slopes /= np.abs(points[rays]).sum(axis=1, keepdims=True)
+    values, where = [], []
+    for sign, largest, at in ((1, high, high_at), (-1, -low, low_at)):
+        for output in range(shape[1]):
+            likely = np.argsort(-sign * slopes[:, output], kind="stable")[:_LIKELY]
+            likely = likely[sign * slopes[likely, output] > 0]
+            if rays.size and growth.is_endless(output, sign, owners[likely]):
+                values.append(np.inf)
+                where.append(np.full(regions.network.n_inputs, np.nan))
+                continue
+            best = int(largest[:, output].argmax())
+            value, point = float(largest[best, output]), points[at[best, output], :-1]
+            candidates = _candidates(regions, output, largest[:, output], reach)
+            if candidates.size:
+                value, point = exact_best(regions, output, sign, candidates)
+            values.append(value)
+            where.append(point)
+    return np.array(values), np.array(where).reshape(2 * shape[1], -1)
+
+
+def _candidates(
+    regions: Regions, output: int, values: FloatArray, reach: FloatArray
+) -> NDArray[np.int64]:
     """Regions that may have the largest value, the most promising ones first.
 
     None, if rounding errors are too small to matter for the value.
 
     Parameters
     ----------
-    values : ndarray, shape (corners,)
-        What float64 says, -inf for rays.
+    values : ndarray, shape (regions,)
+        What float64 says is the largest one at a corner of each region.
+    reach : ndarray, shape (regions,)
+        The largest sum of the absolute coordinates of one of its corners.
     """
-    corners, owners = regions.corners, regions.corners.owners()
     best = int(values.argmax())
-    limit = values[best] + _MATTERS * abs(values[best]) + 1e-150
-    sizes = np.abs(corners.values[:, :-1]).sum(axis=1)
+    limit = values[best] + MATTERS * abs(values[best]) + 1e-150
     slopes, offsets = (error[output] for error in largest_errors(regions.network))
     with np.errstate(over="ignore", invalid="ignore"):
-        there = ~(values + (slopes * sizes + offsets) <= limit)
-    if not there.any():
-        return np.empty(0, dtype=np.int64)
-    there[best] = True
-    some, place = np.unique(owners[there], return_inverse=True)
-    with np.errstate(over="ignore", invalid="ignore"):
-        slope_errors, offset_errors = _errors(regions, output, some)
-        errors = slope_errors[place] * sizes[there] + offset_errors[place]
-        errors = np.nan_to_num(errors, nan=np.inf)
-        high = values[there] + errors
+        there = ~(values + (slopes * reach + offsets) <= limit)
+        if not there.any():
+            return np.empty(0, dtype=np.int64)
+        there[best] = True
+        some = np.flatnonzero(there)
+        slope_errors, offset_errors = (error[:, output] for error in output_errors(regions, some))
+        errors = np.nan_to_num(slope_errors * reach[some] + offset_errors, nan=np.inf)
+        here = values[some]
+        high = here + errors
         if (high <= limit).all():
             return np.empty(0, dtype=np.int64)
         # One region will do of those that surely have the largest value, or less.
-        sure = errors <= _MATTERS * np.abs(values[there]) + 1e-150
-        known = np.where(sure, values[there], -np.inf)
-        kept = ~sure & ~(high < (values[there] - errors).max())
+        sure = errors <= MATTERS * np.abs(here) + 1e-150
+        known = np.where(sure, here, -np.inf)
+        kept = ~sure & ~(high < (here - errors).max())
         kept[known.argmax()] |= bool(sure.any())
-    order = np.argsort(-values[there][kept], kind="stable")
-    return np.array(list(dict.fromkeys(owners[there][kept][order].tolist())), dtype=np.int64)
+    return np.asarray(some[kept][np.argsort(-here[kept], kind="stable")])
 
 
-def _errors(
-    regions: Regions, output: int, some: NDArray[np.int64]
-) -> tuple[FloatArray, FloatArray]:
-    """Bounds on the errors of an output's slopes and offset on some regions."""
-    network = regions.network
-    slopes, offsets = np.zeros(len(some)), np.zeros(len(some))
-    # Where all neurons that an output reads are 0, it is its bias, and there is no error.
-    active = np.zeros(len(some), dtype=np.bool_)
-    parts = split_layers(regions.packed[some], network.widths)
-    for source, matrix in network.output.terms.items():
-        weights = matrix[[output]].toarray() if sp.issparse(matrix) else matrix[[output]]
-        read = np.flatnonzero(weights)
-        if source == 0:
-            active |= read.size > 0
-            continue
-        pieces, activation = parts[source - 1][:, read], network.layers[source - 1].activation
-        numbers = np.abs(activation.slopes[read]) + np.abs(activation.intercepts[read])
-        active |= (numbers[np.arange(read.size), pieces] != 0).any(axis=1)
-    maps = output_bounds(network, regions.packed.take(some[active]))
-    slopes[active], offsets[active] = maps.slope_error[:, output], maps.offset_error[:, output]
-    return slopes, offsets
-
-
-def _without_rounding(
-    regions: Regions, output: int, sign: int, candidates: NDArray[np.int64]
-) -> tuple[float, FloatArray]:
-    """The largest value of an output (times the sign) on some regions, and where.
-
-    If there are many regions, those on which the output is constant are told by residues, and one
-    of each constant is looked at. Of the others, the first ones are worked out in rationals.
-    """
-    many = len(candidates) > _MOST_EXACT
-    classes = _constants(regions, output, candidates) if many else np.full(len(candidates), -1)
-    first = np.unique(classes[classes >= 0], return_index=True)[1]
-    chosen = [
-        *candidates[classes >= 0][first].tolist(),
-        *candidates[classes < 0][:_MOST_EXACT].tolist(),
-    ]
-    found = []
-    for index in chosen:
-        affine = regions[index].affine_map
-        slopes, offset = affine.matrix[output], affine.offset[output]
-        vertices = exact_vertices(regions, index)
-        found += [(sign * (slopes @ vertex + offset), vertex) for vertex in vertices]
-    value, vertex = max(found, key=lambda item: item[0])
-    return nearest_float(value.numerator, value.denominator), to_floats(vertex)
-
-
-def _constants(regions: Regions, output: int, candidates: NDArray[np.int64]) -> NDArray[np.int64]:
-    """A number for each region, equal where an output is the same constant; -1: not constant."""
-    classes = np.zeros(len(candidates), dtype=np.int64)
-    for maps in residues(regions.network, regions.packed.take(candidates)):
-        constant = (maps[:, output, :-1] == 0).all(axis=1)
-        pairs = np.stack([np.where(constant, classes, -1), maps[:, output, -1]], axis=1)
-        pairs[pairs[:, 0] < 0] = -1
-        numbers = np.unique(pairs, axis=0, return_inverse=True)[1].ravel()
-        classes = np.where(pairs[:, 0] < 0, -1, numbers)
-    return classes
-
-
-def integral(regions: Regions) -> FloatArray:
+def integral(regions: Regions, *, workers: int = 1, progress: bool | None = None) -> FloatArray:
     """The exact integral of each output over a bounded domain.
 
     A sum of volumes times values in float64: nothing is sampled, but sums and maps are rounded.
+
+    Parameters
+    ----------
+    regions : Regions
+    workers : int
+        Number of threads; the values do not depend on it.
+    progress : bool, optional
+        Show a progress bar if it takes longer than two seconds; default: if standard error is a
+        terminal.
 
     Examples
     --------
@@ -379,14 +608,45 @@ def integral(regions: Regions) -> FloatArray:
     >>> integral(enumerate_regions(Network.mlp([[[1.0]], [[1.0]]]), Box(-1, 1)))
     array([0.5])
     """
-    sizes, centroids = _moments(regions)
+    check_workers(workers)
+    unbounded = InvalidInputError(
+        "the domain is unbounded, so is the integral: enumerate the regions in a Box"
+    )
+    if not regions.quotient.is_trivial:
+        raise unbounded
+    with bar_of(len(regions), " regions", progress) as bar:
+        sizes, centroids = _moments(regions, workers, bar, centred=True)
+        for i, points in _corners_where_unknown(regions, sizes, workers):
+            bounded = len(points) > regions.network.n_inputs and (points[:, -1] != 0).all()
+            sizes[i], centroids[i] = _polytope(points[:, :-1]) if bounded else (np.inf, np.nan)
     if not np.isfinite(sizes).all():
-        raise InvalidInputError(
-            "the domain is unbounded, so is the integral: enumerate the regions in a Box"
-        )
+        raise unbounded
+    regions.prepare(["affine_maps"], workers=workers)
     maps = regions.affine_maps
     values = np.einsum("nod,nd->no", maps[:, :, :-1], centroids) + maps[:, :, -1]
     return np.asarray(sizes @ values)
+
+
+def _corners_where_unknown(
+    regions: Regions, sizes: FloatArray, workers: int
+) -> Iterator[tuple[int, FloatArray]]:
+    """The corners of regions whose sizes are nan."""
+    known = regions.known("corners") is not None
+    if not known and _cells_know_more(regions, sizes):
+        for rows, batch in _found_again(regions, workers, volumes=False):
+            corners = _ragged(batch.corners, batch.corner_counts)
+            for place in np.flatnonzero((rows >= 0) & np.isnan(sizes[rows])).tolist():
+                check()
+                yield int(rows[place]), np.asarray(corners[place])
+    for i in np.flatnonzero(np.isnan(sizes)).tolist():
+        check()
+        if known:
+            yield i, np.asarray(regions.corners[i])
+        elif regions[i].bounded:
+            points = to_floats(exact_vertices(regions, i))
+            yield i, np.hstack([points, np.ones((len(points), 1))])
+        else:
+            yield i, np.zeros((1, regions.network.n_inputs + 1))  # a ray
 
 
 def mean(regions: Regions) -> FloatArray:
@@ -402,7 +662,12 @@ def mean(regions: Regions) -> FloatArray:
 
 
 def decision_boundary(
-    regions: Regions, first: int = 0, second: int = 1, *, workers: int = 1
+    regions: Regions,
+    first: int = 0,
+    second: int = 1,
+    *,
+    workers: int = 1,
+    progress: bool | None = None,
 ) -> list[FloatArray]:
     """Where two outputs are equal: points (1-D), segments (2-D) or polygons (3-D).
 
@@ -419,7 +684,10 @@ def decision_boundary(
     first, second : int
         The two outputs.
     workers : int
-        Number of threads for the maps of the regions, if these are not known yet.
+        Number of threads; the pieces do not depend on it.
+    progress : bool, optional
+        Show a progress bar if it takes longer than two seconds; default: if standard error is a
+        terminal.
 
     Returns
     -------
@@ -455,5 +723,6 @@ def decision_boundary(
         raise InvalidInputError("decision boundaries are drawn for 1 to 3 inputs; use a Slice")
     if not regions.bounded.all():
         raise InvalidInputError("the domain is unbounded: enumerate the regions in a Box")
-    regions.prepare(["affine_maps"], workers=workers)
-    return equal_outputs(regions, first % outputs, second % outputs)
+    check_workers(workers)
+    pair = first % outputs, second % outputs
+    return equal_outputs(regions, *pair, workers=workers, progress=progress)

@@ -14,9 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tropicell._runtime.durable import replacing
 from tropicell._runtime.paths import path_of
+from tropicell.analysis.local_complexity import local_complexity
 from tropicell.errors import IncompleteError, InvalidInputError, require
 from tropicell.importers.torch.importer import from_torch
 from tropicell.network.domains import Domain
@@ -81,6 +83,12 @@ class RegionTracker:
         No count may take longer; one that would is kept as a lower bound, with ``complete`` False.
     keep : bool
         Keep the networks, for films. Without it a snapshot keeps its numbers only.
+    points : array_like, shape (points, inputs), optional
+        With `radius`: points around which regions are counted, too (`tropicell.local_complexity`).
+        Their mean number is kept as the value ``local_regions``, the mean distance to the nearest
+        boundary as ``boundary_distance``.
+    radius : float, optional
+        The radius of the balls around `points`.
     writer : SummaryWriter, optional
         Of TensorBoard, or anything with ``add_scalar(name, value, step)``: counts are logged to it
         under ``regions``.
@@ -127,12 +135,18 @@ class RegionTracker:
         max_share: float = 0.25,
         max_seconds: float | None = None,
         keep: bool = True,
+        points: ArrayLike | None = None,
+        radius: float | None = None,
         writer: Any = None,
     ) -> None:
         if every < 1:
             raise InvalidInputError(f"every must be at least 1, not {every}")
         if not max_share > 0:
             raise InvalidInputError(f"max_share must be positive, not {max_share}")
+        if (points is None) != (radius is None):
+            raise InvalidInputError("points and radius belong together: give both, or none")
+        self.points = None if points is None else np.asarray(points, dtype=np.float64)
+        self.radius = radius
         self.domain = domain
         self.every = every
         self.max_share = max_share
@@ -196,6 +210,12 @@ class RegionTracker:
         >>> tracker = RegionTracker(lambda: network, Box(-1, 1), every=10)
         >>> tracker.record(3).count
         4
+
+        With what is near some points:
+
+        >>> tracker = RegionTracker(lambda: network, Box(-1, 1), points=[[0.5, 5.0]], radius=1.0)
+        >>> tracker.record(0).values
+        {'local_regions': 2.0, 'boundary_distance': 0.5}
         """
         started = time.perf_counter()
         network = self._read()
@@ -206,8 +226,12 @@ class RegionTracker:
             complete = True
         except IncompleteError as error:
             count, complete = error.count, False
-        seconds = time.perf_counter() - started
         kept = {name: float(value) for name, value in values.items()}
+        if self.points is not None and self.radius is not None:
+            table = local_complexity(network, self.points, self.radius, progress=False)
+            kept["local_regions"] = float(table["regions"].mean())
+            kept["boundary_distance"] = float(table["distance"].mean())
+        seconds = time.perf_counter() - started
         kept_network = network if self.keep else None
         snapshot = Snapshot(step, kept_network, count, complete, seconds, kept)
         self.snapshots.append(snapshot)
@@ -215,6 +239,9 @@ class RegionTracker:
         self._due = step - step % self.every + self.every
         if self.writer is not None:
             self.writer.add_scalar("regions", count, step)
+            for name in ("local_regions", "boundary_distance"):
+                if name in kept:
+                    self.writer.add_scalar(name, kept[name], step)
         return snapshot
 
     # --- afterwards ---------------------------------------------------------------------------

@@ -5,11 +5,13 @@
 `_rows`      the inequalities of regions in integers
 `_exact`     proofs of single regions in integers
 `_volumes`   volumes that add up
+`_branches`  the tree of all patterns: a proof without facets
 `_filter`    what float64 proves, with bounds of its own
 `_flat`      the network as the filter's arrays
 `_kernels`   rows, their errors, signs
 `_plane`     polygons
 `_cone`      polytopes in more dimensions
+`_tree`      the cells of the tree
 `_signs`     signs that float64 leaves in doubt: twice its digits, then modulo primes
 
 A proof starts from the weights. Of what an engine says, patterns and witnesses are proved, and
@@ -24,6 +26,7 @@ What checks certificates, `verify_certificate`, shares nothing at all.
 May import `search` and what is below it.
 """
 
+from tropicell.certificate._branches import TreeProofs
 from tropicell.certificate.prover import Certificate, RegionProofs, certify
 
-__all__ = ["Certificate", "RegionProofs", "certify"]
+__all__ = ["Certificate", "RegionProofs", "TreeProofs", "certify"]

@@ -126,6 +126,25 @@ class RegionProver:
         self.signs += len(rows)
         return self._witness(witness, rows)
 
+    def prove_claim(
+        self, pattern: PatternArray, witness: NDArray[Any], line: int, path: Iterable[int]
+    ) -> list[int]:
+        """Lines of a path, at most d, from which another line of a region follows.
+
+        Raises
+        ------
+        ProofError
+            If it does not follow: there are regions behind it, and none is in the list.
+        """
+        point = self.prove(pattern, witness, None, closed=False).witness
+        empty = range(1, int(self.rows.first_line[0]))  # those of the domain without slope
+        path = [int(x) for x in path if x in self.rows.domain or x not in empty]
+        (row,), rows = self.rows.of_lines(pattern, [line]), self.rows.of_lines(pattern, path)
+        basis = implied_by(rows, row, point)
+        if basis is None:
+            raise ProofError(f"behind {self._name(line)} there is no region of the list")
+        return [path[k] for k in basis]
+
     def _witness(self, stored: NDArray[Any], rows: list[Row]) -> RegionProof:
         """The stored witness, or a point of the region that was rounded to it.
 

@@ -89,7 +89,7 @@ def filter_regions(regions: Regions, workers: int) -> Filtered:
     if not count or exact or (regions.complete and not hints):
         return nothing
     witnesses = np.ascontiguousarray(regions.witnesses, dtype=np.float64)
-    scale = _scale(witnesses[:: max(1, count // _SAMPLE)])
+    scale = usual_scale(witnesses)
     flat = filter_network(regions.network, regions.domain, scale)
     if flat is None:
         return nothing
@@ -252,11 +252,11 @@ class _FilterJob:
             spill.counts[:] = 0
 
 
-def _scale(points: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Powers of two of about the size of the points."""
-    sizes = np.abs(points)
+def usual_scale(points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Powers of two of about the size of some of the points."""
+    sizes = np.abs(points[:: max(1, len(points) // _SAMPLE)])
     sizes[~np.isfinite(sizes)] = 1.0
     sizes = np.where(sizes == 0.0, np.nan, sizes)  # which says nothing
     sizes[0] = np.where(np.isnan(sizes).all(axis=0), 1.0, sizes[0])
-    middle = np.clip(np.nanmedian(sizes, axis=0), 2.0**-40, 2.0**40)
-    return np.asarray(np.exp2(np.round(np.log2(middle))), dtype=np.float64)
+    exponents = np.round(np.nanmedian(np.log2(sizes), axis=0))
+    return np.asarray(np.exp2(np.clip(exponents, -40, 40)), dtype=np.float64)

@@ -20,10 +20,12 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from tropicell._runtime.arrays import FloatArray, IntArray
+from tropicell.geometry.arithmetic import to_floats, to_fractions, to_rationals
 from tropicell.geometry.norms import frobenius_norm, largest_row, spectral_norm
 from tropicell.geometry.rounding import ROUND, TINY
 from tropicell.network._residues import Moduli, moduli_of
 from tropicell.network.domains import Domain
+from tropicell.network.inequalities import twin_lines
 from tropicell.network.network import Network
 
 #: Numbers that are not 0 must be in between for the error bounds to hold without underflow.
@@ -41,9 +43,6 @@ SOURCE, FIRST_WEIGHT, _TERM_COLUMNS = 0, 2, 4
 
 #: Networks with more layers get sharp bounds on the norms of matrices, which take longer.
 _DEEP = 6
-
-#: In layers with more weights nobody looks for twins.
-_LARGE = 1 << 22
 
 #: Matrices are made dense: networks with more weights (and zeros) than this are left alone.
 _MOST_WEIGHTS = 20_000_000
@@ -158,6 +157,8 @@ def filter_network(network: Network, domain: Domain, scale: FloatArray) -> Filte
         Powers of two: the kernel's coordinates are x / scale.
     """
     inputs, inputs_low = _input_map(network)
+    if not np.isfinite([inputs, inputs_low]).all():
+        return None
     a, b = domain.inequalities(network.n_inputs)
     terms, starts, offset = [], [0], 0
     for layer in network.layers:
@@ -195,7 +196,7 @@ def filter_network(network: Network, domain: Domain, scale: FloatArray) -> Filte
         layers=np.repeat(np.arange(1, network.depth + 1), network.widths),
         first_lines=1 + len(b) + np.cumsum(counts) - counts,
         neurons=np.append(np.zeros(1 + len(b), int), np.repeat(np.arange(len(counts)), counts)),
-        twins=_twins(network, 1 + len(b), counts),
+        twins=np.concatenate([np.arange(1 + len(b)), 1 + len(b) + twin_lines(network)]),
         domain=_domain(-a * scale, b),
         domain_lines=len(b),
         finest=np.zeros(network.depth + 1),
@@ -461,11 +462,10 @@ def _input_map(network: Network) -> tuple[FloatArray, FloatArray]:
         return np.eye(size, size + 1), np.zeros((size, size + 1))
     rows = np.column_stack([embedding.matrix, embedding.offset]).astype(np.float64)
     exact = network.embedding
-    if exact is None or exact.is_float:
+    if exact is None or exact.is_float or not np.isfinite(rows).all():
         return rows, np.zeros_like(rows)
-    numbers = np.column_stack([exact.matrix, exact.offset]).ravel().tolist()
-    rest = [float(x - Fraction(y)) for x, y in zip(numbers, rows.ravel().tolist(), strict=True)]
-    return rows, np.array(rest).reshape(rows.shape)
+    numbers = np.column_stack([exact.matrix, exact.offset])
+    return rows, to_floats(numbers - to_fractions(to_rationals(rows)))
 
 
 def _intercepts_low(activation: Any) -> FloatArray:
@@ -511,32 +511,6 @@ def _dependence(network: Network) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]
         made_of[1:number, number] = known.all(axis=1)
         made_of[number, number] = True
     return reads, made_of
-
-
-def _twins(network: Network, first: int, counts: NDArray[np.intp]) -> IntArray:
-    """For every line the first one that is the same hyperplane, whatever the pattern.
-
-    These are lines at 0 of neurons of one layer with the same, or opposite, weights and bias.
-    """
-    twins = np.arange(first + int(counts.sum()))
-    line = first
-    for layer in network.layers:
-        affine = layer.affine
-        seen: dict[bytes, int] = {}
-        large = affine.width * sum(m.shape[1] for m in affine.terms.values()) > _LARGE
-        parts = [] if large else [_dense(m) for m in affine.terms.values()]
-        numbers = np.concatenate([*parts, affine.bias[:, None]], axis=1) + 0.0  # no -0
-        signs = np.sign(numbers[np.arange(len(numbers)), (numbers != 0).argmax(axis=1)])
-        numbers = numbers * np.where(signs < 0, -1.0, 1.0)[:, None] + 0.0
-        breakpoints = layer.activation.breakpoints
-        for row in range(affine.width):
-            for t in breakpoints[row if len(breakpoints) > 1 else 0]:
-                if t == np.inf:
-                    continue
-                if t == 0.0 and not large:
-                    twins[line] = seen.setdefault(numbers[row].tobytes(), line)
-                line += 1
-    return twins
 
 
 def _rows(slopes: FloatArray, offsets: FloatArray) -> FloatArray:

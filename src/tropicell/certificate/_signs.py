@@ -42,7 +42,7 @@ UNKNOWN = 2
 INFINITY = -1
 
 #: In more dimensions there are too many minors.
-_MOST_DIMENSIONS = 8
+_MOST_DIMENSIONS = 10
 
 #: Products below this may have lost digits to underflow, at most `_LOST` each.
 _SMALL, _LOST = 1e-250, 1e-290

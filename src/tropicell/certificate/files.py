@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from tropicell._runtime.npz import write_npz
 from tropicell._runtime.paths import path_of
+from tropicell.certificate._branches import TreeProofs
 from tropicell.errors import InvalidInputError
 from tropicell.geometry.arithmetic import to_floats
 from tropicell.geometry.polyhedra import to_point
@@ -20,7 +21,10 @@ from tropicell.network.fingerprint import fingerprint_arrays
 if TYPE_CHECKING:
     from tropicell.certificate.prover import Certificate
 
-FORMAT, VERSION = "tropicell-certificate", 1
+FORMAT = "tropicell-certificate"
+
+#: Versions: with facets and neighbours of all regions; with the bases of a tree.
+FACETS, TREE = 1, 2
 
 _WHOLE = ("facets", "neighbours", "bases")
 
@@ -40,11 +44,13 @@ def save_certificate(certificate: Certificate, path: str | os.PathLike[str]) -> 
     layer and of the output, whether there is an ``embedding``, ``bits`` of a neuron in the packed
     patterns, ``complete``, and ``exact_witnesses``, numerators and a denominator as hexadecimal
     text. The arrays: ``network.<i>``, what the fingerprint is made of; ``domain.A`` and
-    ``domain.b``; ``words``, the packed patterns; ``witnesses``; and, if complete, ``facets``
+    ``domain.b``; ``inputs``, if these are enough, and all that follows has these alone; ``words``,
+    the packed patterns; ``witnesses``; and, if complete, ``facets``
     (numbers of lines), ``neighbours`` (parallel to them), ``bases`` (positions in a region's
     facets, -1 for none), with ``facets.ends`` and ``bases.ends``: 0, then where each region's
-    part ends. The checker refuses any other type, shape, array or field: docs/certificates.md has
-    the table.
+    part ends; or, in version 2, ``bases`` (numbers of lines, 0 for none) and ``bases.counts``, how
+    many of them each cell of the tree has. The checker refuses any other type, shape, array or
+    field: docs/certificates.md has the table.
 
     Examples
     --------
@@ -71,11 +77,16 @@ def save_certificate(certificate: Certificate, path: str | os.PathLike[str]) -> 
     arrays = {f"network.{i}": array for i, array in enumerate(fingerprint_arrays(network))}
     for name, part in zip("Ab", certificate.domain.inequalities(network.n_inputs), strict=True):
         arrays[f"domain.{name}"] = np.asarray(part, dtype="<f8")
+    if certificate.inputs is not None:
+        arrays["inputs"] = np.asarray(certificate.inputs, dtype="<i8")
     arrays["words"] = np.ascontiguousarray(certificate.packed.words, dtype="<u8")
     # Regions without a float64 point have exact witnesses, which count; finite numbers stand there.
     arrays["witnesses"] = np.nan_to_num(to_floats(certificate.witnesses))
-    if certificate.proofs is not None:
-        proofs = certificate.proofs
+    proofs, version = certificate.proofs, FACETS
+    if isinstance(proofs, TreeProofs):
+        version = TREE
+        arrays["bases"], arrays["bases.counts"] = _small(proofs.bases), _small(proofs.counts)
+    elif proofs is not None:
         arrays["facets"], arrays["neighbours"] = proofs.facets.values, proofs.neighbours
         arrays["bases"] = proofs.bases.values
         arrays = {
@@ -85,7 +96,7 @@ def save_certificate(certificate: Certificate, path: str | os.PathLike[str]) -> 
         arrays["bases.ends"] = np.append(0, proofs.bases.ends).astype("<i8")
     header = {
         "format": FORMAT,
-        "version": VERSION,
+        "version": version,
         "fingerprint": network.fingerprint,
         "sources": [len(network.affine(i).terms) for i in range(1, network.depth + 2)],
         "embedding": network.embedding is not None,

@@ -11,20 +11,24 @@ import os
 import sys
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy.sparse as sp
+from flint import fmpq_mat
 from numpy.typing import NDArray
 from tqdm import tqdm
 
 from tropicell._runtime.parts import check_workers, in_parts
-from tropicell.certificate._exact import ProofError, RegionProof, RegionProver
+from tropicell.certificate._branches import TreeFound, TreeProofs, prove_tree, suits
+from tropicell.certificate._exact import ProofError, RegionProof, RegionProver, follow
 from tropicell.certificate._filter import Filtered, filter_regions, hinted
 from tropicell.certificate._rows import ExactRows
-from tropicell.geometry.polyhedra import Point
+from tropicell.geometry.arithmetic import EXACT, to_rationals
+from tropicell.geometry.polyhedra import Point, from_point, to_point
 from tropicell.network.domains import Domain
 from tropicell.network.network import Network
 from tropicell.regions.columns import PackedPatterns, Ragged
@@ -84,14 +88,20 @@ class Certificate:
         As the regions have them.
     exact_witnesses : dict
         Rational points for regions whose witness is none that float64 can hold.
-    proofs : RegionProofs or None
-        Facets, neighbours and bases of all regions, if `complete`.
+    proofs : RegionProofs or TreeProofs or None
+        What proves that there are no others, if `complete`: facets, neighbours and bases of all
+        regions; or, where nobody knows the vertices of regions or there are too many of them,
+        the bases of the cells of a tree.
     volume : Fraction or None
         The exact volume of the domain, if the regions' volumes were added up to it.
     counts : dict of str to int
         How many signs and regions the floating-point filter settled, and how many exact arithmetic.
     seconds : float
         How long it took.
+    inputs : ndarray or None
+        If not all inputs are needed: the proof is in these (so are `witnesses`, where all others
+        are 0), and all other columns of the matrices that read the input are combinations of
+        theirs. See docs/quotient.md.
 
     Examples
     --------
@@ -111,10 +121,11 @@ class Certificate:
     packed: PackedPatterns
     witnesses: NDArray[Any]
     exact_witnesses: dict[int, Point] = field(default_factory=dict)
-    proofs: RegionProofs | None = None
+    proofs: RegionProofs | TreeProofs | None = None
     volume: Fraction | None = None
     counts: dict[str, int] = field(default_factory=dict)
     seconds: float = 0.0
+    inputs: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return len(self.packed)
@@ -131,9 +142,16 @@ class Certificate:
             f"each of the {len(self):,} regions has a rational point strictly inside",
             "no two of them have the same pattern",
         ]
-        if self.complete:
+        if isinstance(self.proofs, TreeProofs):
+            said.append("every cell of the tree of their patterns has no others: none is missing")
+        elif self.complete:
             said.append(
                 "every facet leads to another of them or out of the domain: none is missing"
+            )
+        if self.inputs is not None:
+            said.append(
+                f"the other {self.network.n_inputs - len(self.inputs):,} inputs depend on "
+                f"{len(self.inputs):,}: regions in these are regions in all"
             )
         if self.volume is not None:
             size = float(self.volume)
@@ -213,11 +231,15 @@ def certify(
     (True, True, 6)
     """
     check_workers(workers)
+    if not regions.quotient.is_trivial:
+        inner = certify(regions.reduced, volumes=volumes, workers=workers, progress=progress)
+        regions.certificate = _lifted(inner, regions)
+        return regions.certificate
     job = _ProofJob(regions, workers, sys.stderr.isatty() if progress is None else progress)
     started = time.perf_counter()
-    job.run()
+    job.run(facets=volumes)
     proofs = job.columns() if regions.complete and not job.failures else None
-    volume = job.volume(proofs) if volumes and proofs is not None else None
+    volume = job.volume(proofs) if volumes and isinstance(proofs, RegionProofs) else None
     ok = not job.failures
     certificate = Certificate(
         ok,
@@ -237,6 +259,49 @@ def certify(
     return certificate
 
 
+def _lifted(inner: Certificate, regions: Regions) -> Certificate:
+    """A proof about some inputs as one about all; a slice's is written down in all coordinates."""
+    network, domain, quotient = regions.network, regions.domain, regions.quotient
+    found = replace(inner, network=network, domain=domain, inputs=quotient.inputs)
+    if not _others_depend(network, domain, quotient.inputs):
+        failures = (*inner.failures, "other inputs matter than those that were looked at")
+        return replace(found, ok=False, complete=False, failures=failures, proofs=None)
+    if network.embedding is None:
+        return found
+    size, proofs = network.n_inputs, inner.proofs
+    if proofs is not None:
+        more = ((0, 0), (0, size - quotient.dimension))
+        if isinstance(proofs, RegionProofs):
+            bases = np.pad(proofs.bases.values, more, constant_values=-1)
+            proofs = replace(proofs, bases=Ragged(bases, proofs.bases.ends))
+        else:
+            proofs = replace(proofs, bases=np.pad(proofs.bases, more))
+    exact = {
+        i: to_point(quotient.lift(np.array(from_point(point), dtype=object)).tolist())
+        for i, point in inner.exact_witnesses.items()
+    }
+    return replace(
+        found, witnesses=regions.witnesses, exact_witnesses=exact, proofs=proofs, inputs=None
+    )
+
+
+def _others_depend(network: Network, domain: Domain, inputs: NDArray[np.int64]) -> bool:
+    """Whether all columns of what reads the input are combinations of some: by their ranks."""
+    start, _ = network.maps("exact").coordinates()
+    parts = [to_rationals(domain.inequalities(network.n_inputs)[0])]
+    for layer in network.layers:
+        if 0 in layer.affine.terms:
+            matrix = layer.affine.terms[0]
+            if network.embedding is None:
+                parts.append(to_rationals(sp.csr_array(matrix).toarray()))
+            else:
+                parts.append(EXACT.matmul(EXACT.matrix(matrix), start[:, :-1]))
+    whole = np.concatenate(parts)
+    some = whole[:, inputs]
+    ranks = [fmpq_mat(len(m), m.shape[1], m.ravel().tolist()).rank() for m in (whole, some)]
+    return bool(ranks[0] == ranks[1])
+
+
 class _ProofJob:
     """A proof that is being made, and what is known so far."""
 
@@ -251,20 +316,36 @@ class _ProofJob:
         )
         self.failures: list[str] = []
         self.filtered = Filtered.nothing(len(regions), regions.network.n_inputs)
+        self.tree: TreeFound | None = None
+        self.more_bases: dict[int, list[list[int]]] = {}
         self.proofs: dict[int, RegionProof] = {}
         self.witnesses = 0  # of regions that the filter has proved but for them
         self.exact_witnesses: dict[int, Point] = {}
 
-    def run(self) -> None:
-        """First what is cheap, then the filter, then exact arithmetic for what is left."""
-        self.failures += wrong_patterns(self.regions.packed, self.regions.network, self.workers)
-        if self.regions.complete and not len(self.regions):
-            self.failures.append("there are no regions, but a domain with interior has some")
-        if not self.failures:
-            self.filtered = filter_regions(self.regions, self.workers)
-            self._prove_exactly(np.flatnonzero(~(self.filtered.proved & self.filtered.inside)))
+    def run(self, facets: bool) -> None:
+        """First what is cheap, then the filter, then exact arithmetic for what is left.
 
-    def _prove_exactly(self, indices: NDArray[np.intp]) -> None:
+        With `facets` these are wanted, whatever they cost.
+        """
+        regions = self.regions
+        self.failures += wrong_patterns(regions.packed, regions.network, self.workers)
+        if regions.complete and not len(regions):
+            self.failures.append("there are no regions, but a domain with interior has some")
+        if self.failures:
+            return
+        if regions.complete and not facets and suits(regions):
+            self.tree = prove_tree(regions, self.workers)
+        if self.tree is not None:
+            inside = self.tree.inside
+            self.filtered = self.filtered._replace(inside=inside, signs=self.tree.signs)
+            self._prove_exactly(np.flatnonzero(~inside), closed=False)
+            self._prove_claims()
+            return
+        self.filtered = filter_regions(regions, self.workers)
+        left = np.flatnonzero(~(self.filtered.proved & self.filtered.inside))
+        self._prove_exactly(left, closed=regions.complete)
+
+    def _prove_exactly(self, indices: NDArray[np.intp], closed: bool) -> None:
         regions, filtered = self.regions, self.filtered
         hints = hinted(regions, "facet_lines")
         for index in tqdm(indices.tolist(), unit=" regions", disable=not self.show):
@@ -276,10 +357,9 @@ class _ProofJob:
                     facets = filtered.facets[index].tolist()
                     proof = self.prover.find_witness(pattern, witness, facets)
                 else:
-                    proof = self.prover.prove(pattern, witness, hint, regions.complete)
+                    proof = self.prover.prove(pattern, witness, hint, closed)
             except ProofError as error:
-                self.failures.append(f"region {index} ({regions[index].text}): {error}")
-                if len(self.failures) >= _MOST_FAILURES:
+                if self._failed(index, error):
                     return
                 continue
             if proved:
@@ -288,6 +368,31 @@ class _ProofJob:
                 self.proofs[index] = proof
             if proof.moved:
                 self.exact_witnesses[index] = proof.witness
+
+    def _prove_claims(self) -> None:
+        """What the tree left in doubt."""
+        assert self.tree is not None
+        if self.failures:
+            return
+        regions = self.regions
+        for at, claims in tqdm(self.tree.doubts.items(), unit=" cells", disable=not self.show):
+            found = self.more_bases.setdefault(at, [])
+            for region, line, path in claims:
+                pattern = regions.packed[region]
+                row = self.exact.of_lines(pattern, [line])
+                if any(follow(self.exact.of_lines(pattern, basis), row)[0] for basis in found):
+                    continue
+                try:
+                    witness = regions.witnesses[region]
+                    found.append(self.prover.prove_claim(pattern, witness, line, path))
+                except ProofError as error:
+                    if self._failed(region, error):
+                        return
+
+    def _failed(self, index: int, error: ProofError) -> bool:
+        """Note what is wrong with a region; whether that is enough."""
+        self.failures.append(f"region {index} ({self.regions[index].text}): {error}")
+        return len(self.failures) >= _MOST_FAILURES
 
     def volume(self, proofs: RegionProofs) -> Fraction | None:
         """The volume of the domain, if those of the regions add up to it."""
@@ -299,15 +404,23 @@ class _ProofJob:
         return volume
 
     def counts(self) -> dict[str, int]:
+        exact = len(self.proofs) + self.witnesses
+        filtered = int((self.filtered.proved & self.filtered.inside).sum())
+        if self.tree is not None:
+            doubtful = {claim.region for claims in self.tree.doubts.values() for claim in claims}
+            exact = len(doubtful | self.proofs.keys())
+            filtered = len(self.regions) - exact
         return {
-            "regions_by_filter": int((self.filtered.proved & self.filtered.inside).sum()),
-            "regions_exact": len(self.proofs) + self.witnesses,
+            "regions_by_filter": filtered,
+            "regions_exact": exact,
             "signs_by_filter": self.filtered.signs,
             "signs_exact": self.prover.signs,
         }
 
-    def columns(self) -> RegionProofs:
+    def columns(self) -> RegionProofs | TreeProofs:
         """All proofs as columns: those of the filter, with the exact ones in their places."""
+        if self.tree is not None:
+            return self.tree.with_bases(self.more_bases)
         found = self.filtered
         exact = [self.proofs[i] for i in np.flatnonzero(~found.proved).tolist()]
         size = self.regions.network.n_inputs

@@ -5,10 +5,12 @@
 `options`      options that several commands have
 `commands`     what the commands do
 `show`         regions as text
+`near`         ``tropicell near``, ``robustness`` and ``path``
 `output`       text, JSON and tables on standard output
 `picture`      ``tropicell plot``
 `lab`          ``tropicell lab``
 `completion`   completion for shells
+`warmup`       kernels that are compiled ahead of time
 `demo`         the bundled network, with a picture and a page
 
 May import every room.

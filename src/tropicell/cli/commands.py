@@ -17,7 +17,10 @@ from scipy.sparse import issparse
 
 from tropicell._runtime.interruption import alarm
 from tropicell._runtime.paths import is_folder as folder_at
+from tropicell._runtime.plain import did_you_mean
+from tropicell._runtime.progress import bar_of
 from tropicell.cli import output
+from tropicell.cli.near import near, path, robustness
 from tropicell.cli.options import domain_of, domain_text, is_folder, search_options
 from tropicell.cli.show import engine_text, folder_summary, show, summary, where
 from tropicell.errors import IncompleteError, InvalidInputError, TimeLimitError
@@ -29,7 +32,7 @@ from tropicell.regions.regions import Regions
 if TYPE_CHECKING:
     from tropicell.regions.stored.stored_regions import StoredRegions
 
-__all__ = ["show"]  # the command that has a module of its own
+__all__ = ["near", "path", "robustness", "show"]  # the commands that have modules of their own
 
 DONE, NEGATIVE, NOT_COMPLETE = 0, 1, 3
 
@@ -87,6 +90,39 @@ def _weights(network: Network) -> int:
     parts = [network.affine(layer) for layer in range(1, network.depth + 2)]
     arrays = [array for part in parts for array in (part.bias, *part.terms.values())]
     return sum(int(a.count_nonzero() if issparse(a) else np.count_nonzero(a)) for a in arrays)
+
+
+def warmup(arguments: argparse.Namespace) -> int:
+    """Compile kernels ahead of time."""
+    from tropicell.cli import warmup as here  # noqa: PLC0415
+
+    chosen = list(here.PARTS) if arguments.all else list(dict.fromkeys(arguments.parts))
+    for name in chosen:
+        if name not in here.PARTS:
+            raise InvalidInputError(
+                f"there is no part {name!r} to compile{did_you_mean(name, here.PARTS)}"
+            )
+    if arguments.workers is not None and arguments.workers < 1:
+        raise InvalidInputError(f"--workers must be at least 1, not {arguments.workers}")
+    chosen = chosen or list(here.USUAL)
+    failed = {}
+    started = time.perf_counter()
+    with bar_of(len(chosen), " parts", None, patience=0.0) as bar:
+        bar.set_description("compiling")
+        for name, trouble in here.compile_parts(chosen, arguments.workers):
+            bar.set_postfix_str(f"{name} is ready", refresh=False)
+            bar.update()
+            if trouble:
+                failed[name] = trouble
+    if arguments.json:
+        ready = [name for name in chosen if name not in failed]
+        output.write_json({"ready": ready, "failed": failed})
+    else:
+        for name, trouble in failed.items():
+            output.note(f"{name}: {trouble}")
+        seconds = time.perf_counter() - started
+        output.write(f"{len(chosen) - len(failed)} of {len(chosen)} ready in {seconds:.0f} s")
+    return NEGATIVE if failed else DONE
 
 
 def count(arguments: argparse.Namespace) -> int:
@@ -311,6 +347,8 @@ def _rest_of_time(arguments: argparse.Namespace, regions: Regions) -> Iterator[N
     if left is not None and not holds_regions(arguments.model):
         left = max(0.0, left - regions.stats["seconds"])
     try:
+        if left is not None and not len(regions) and not regions.complete:
+            raise TimeLimitError  # the time was over before the first region was found
         with alarm(left):
             yield
     except TimeLimitError:
@@ -331,10 +369,11 @@ def regions_of(arguments: argparse.Namespace) -> Regions:
         if options["max_seconds"] is not None:
             options["max_seconds"] /= 2
         return _enumerated(load(arguments.model), domain_of(arguments), options)
-    if arguments.box is not None or arguments.slice is not None or arguments.whole_space:
+    given = arguments.box, arguments.ball, arguments.slice
+    if any(option is not None for option in given) or arguments.whole_space:
         raise InvalidInputError(
             f"{arguments.model}: holds regions, which have their domain already: leave out --box, "
-            "--whole-space and --slice, or give a model"
+            "--ball, --whole-space and --slice, or give a model"
         )
     return load_regions(arguments.model)
 

@@ -8,11 +8,12 @@ import io
 import os
 import re
 import sys
+import warnings
 from collections.abc import Sequence
 
 from tropicell.cli import output
 from tropicell.cli.parser import build_parser
-from tropicell.errors import TimeLimitError, TropicellError
+from tropicell.errors import IncompleteWarning, TimeLimitError, TropicellError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -48,7 +49,9 @@ def _run(parsed: argparse.Namespace) -> int:
     try:
         from tropicell.cli import commands  # noqa: PLC0415 - keeps --help fast
 
-        status: int = getattr(commands, parsed.action)(parsed)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", IncompleteWarning)  # commands say it in their own way
+            status: int = getattr(commands, parsed.action)(parsed)
         sys.stdout.flush()
     except KeyboardInterrupt:
         output.note("interrupted")

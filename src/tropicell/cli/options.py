@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any, get_args
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from tropicell._runtime.paths import is_folder as folder_at
 from tropicell.errors import ModelFileError
-from tropicell.geometry.arithmetic import ArithmeticName
-from tropicell.network.domains import Box, Domain, Slice, WholeSpace
-from tropicell.search.search import Device, EngineName
+
+if TYPE_CHECKING:  # --help is quick without
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from tropicell.network.domains import Ball, Domain, Slice
+
+#: The choices of options; those of `tropicell.search.search` and `tropicell.geometry.arithmetic`,
+#: which a test compares.
+ARITHMETICS = ("exact", "float")
+ENGINES = ("auto", "cells", "halfspaces", "wide", "shadow", "traverse")
+DEVICES = ("cpu", "cuda")
 
 SLICE_HELP = """slice files:
   FILE of --slice is an .npz with either
@@ -22,6 +28,10 @@ SLICE_HELP = """slice files:
   and optionally low and high, a box in the coordinates t of the slice.
   Make one with, for example,
     numpy.savez("plane.npz", points=[image_a, image_b, image_c], low=-1, high=2)
+
+ball files:
+  FILE of --ball is an .npz with center (n), radius, and optionally norm: linf (default), l1 or l2:
+    numpy.savez("ball.npz", center=image, radius=0.05, norm="l2")
 """
 
 
@@ -33,6 +43,8 @@ def numbers(text: str) -> NDArray[np.float64]:
     >>> numbers("-1"), numbers("0,2.5")
     (array(-1.), array([0. , 2.5]))
     """
+    import numpy as np  # noqa: PLC0415
+
     try:
         values = [float(part) for part in text.split(",")]
     except ValueError:
@@ -60,7 +72,7 @@ def size(text: str) -> int:
 
 
 def add_domain(parser: argparse.ArgumentParser) -> None:
-    """``--box``, ``--whole-space`` and ``--slice``."""
+    """``--box``, ``--ball``, ``--whole-space`` and ``--slice``."""
     group = parser.add_argument_group("where to look (default: the whole space)")
     choice = group.add_mutually_exclusive_group()
     choice.add_argument(
@@ -70,6 +82,7 @@ def add_domain(parser: argparse.ArgumentParser) -> None:
         metavar=("LO", "HI"),
         help="between two corners; one number for all inputs, or one each: --box -1,0 1,2",
     )
+    choice.add_argument("--ball", metavar="FILE", help="all points near one of them; see below")
     choice.add_argument("--whole-space", action="store_true", help="all of R^n")
     choice.add_argument("--slice", metavar="FILE", help="a line, plane or 3-space; see below")
 
@@ -98,19 +111,19 @@ def add_search(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--arithmetic",
-        choices=get_args(ArithmeticName),
+        choices=ARITHMETICS,
         default="exact",
         help="exact (default), or float: faster, right on networks in general position",
     )
     group.add_argument(
         "--engine",
-        choices=get_args(EngineName),
+        choices=ENGINES,
         default="auto",
         help="default: the one that is likely to be faster, by a short probe of both",
     )
     group.add_argument(
         "--device",
-        choices=get_args(Device),
+        choices=DEVICES,
         default="cpu",
         help="cuda: an NVIDIA GPU, for 2 inputs (default: cpu)",
     )
@@ -125,8 +138,12 @@ def search_options(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def domain_of(arguments: argparse.Namespace) -> Domain:
     """The domain that was asked for; without an option the whole space."""
+    from tropicell.network.domains import Box, WholeSpace  # noqa: PLC0415
+
     if arguments.box is not None:
         return Box(*arguments.box)
+    if arguments.ball is not None:
+        return read_ball(arguments.ball)
     if arguments.slice is not None:
         return read_slice(arguments.slice)
     return WholeSpace()
@@ -134,6 +151,8 @@ def domain_of(arguments: argparse.Namespace) -> Domain:
 
 def domain_text(domain: Domain) -> str:
     """A domain in words."""
+    from tropicell.network.domains import WholeSpace  # noqa: PLC0415
+
     if isinstance(domain, WholeSpace):
         return "the whole space"
     return repr(domain)
@@ -148,7 +167,30 @@ def read_slice(path: str) -> Slice:
         return _slice_of(read_npz(path), path)
 
 
+def read_ball(path: str) -> Ball:
+    """A ball from an ``.npz`` file; see the help text of ``tropicell count``."""
+    from tropicell._runtime.npz import read_npz  # noqa: PLC0415
+    from tropicell._runtime.paths import in_file  # noqa: PLC0415 - keeps --help fast
+    from tropicell.network.domains import Ball  # noqa: PLC0415
+
+    with in_file(Path(path)):
+        arrays = read_npz(path)
+        if not {"center", "radius"} <= set(arrays) <= {"center", "radius", "norm"}:
+            raise ModelFileError(
+                f"{path}: a ball file has center, radius and optionally norm, "
+                f"this one has {', '.join(sorted(arrays)) or 'nothing'}"
+            )
+        if arrays["radius"].size != 1 or arrays["radius"].dtype.kind not in "fiu":
+            raise ModelFileError(f"{path}: the radius of a ball file is one number")
+        norm: Any = str(arrays.get("norm", "linf"))
+        return Ball(arrays["center"], float(arrays["radius"].item()), norm)
+
+
 def _slice_of(arrays: dict[str, Any], path: str) -> Slice:
+    import numpy as np  # noqa: PLC0415
+
+    from tropicell.network.domains import Box, Slice  # noqa: PLC0415
+
     known = {"origin", "directions", "points", "low", "high"}
     if unknown := sorted(set(arrays) - known):
         raise ModelFileError(

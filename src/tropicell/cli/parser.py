@@ -4,22 +4,44 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import re
 from collections.abc import Sequence
+from difflib import get_close_matches
 from typing import Any, NoReturn
 
 from tropicell.cli import lab, output
+from tropicell.cli.completion import subcommands
 from tropicell.cli.options import SLICE_HELP, add_domain, add_search, numbers
+from tropicell.cli.warmup import PARTS, USUAL
 
 _MODEL_HELP = "a network: .onnx, .pt2, .npz or .safetensors"
 _COLORS = ("pattern", "value", "gradient", "area", "neighbours")
 
 
 class _Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line."""
+    """Says what is wrong in one line, and what may have been meant."""
 
     def error(self, message: str) -> NoReturn:
-        output.note(f"{message} (see: {self.prog} --help)")
+        output.note(f"{message}{self._meant(message)} (see: {self.prog} --help)")
         raise SystemExit(2)
+
+    def _meant(self, message: str) -> str:
+        """The known word that is nearest to the one that a message complains about."""
+        if found := re.search(r"invalid choice: '([^']*)' \(choose from (.*)\)$", message):
+            known = re.findall(r"[\w-]+", found[2])
+        elif found := re.search(r"unrecognized arguments: .*?(--[\w-]+)", message):
+            known = self._options()
+        else:
+            return ""
+        near = get_close_matches(found[1], known, 1)
+        return f"; did you mean {near[0]}?" if near else ""
+
+    def _options(self) -> list[str]:
+        """The options of this command, and of the commands below it."""
+        known = [option for action in self._actions for option in action.option_strings]
+        for command in subcommands(self).values():
+            known += [option for action in command._actions for option in action.option_strings]
+        return known
 
 
 class _Version(argparse.Action):
@@ -55,8 +77,12 @@ def build_parser() -> argparse.ArgumentParser:
         _plot,
         _explore,
         _compare,
+        _near,
+        _robustness,
+        _path,
         _lab,
         _demo,
+        _warmup,
         _completion,
     ):
         add(commands)
@@ -236,11 +262,98 @@ def _compare(commands: Any) -> None:
     add_domain(parser)
 
 
+_POINT_HELP = """points:
+  numbers separated by commas (0.5,-1), or a file: x.npy, or x.npz with one array or with points.
+  FILE:ROW is one row of it, counted from 0; without :ROW it is the first.
+"""
+
+
+def _near(commands: Any) -> None:
+    text = "the regions around a point, nearest first, in any number of dimensions"
+    examples = ["net.npz --point 0.5,-1", "mnist.onnx --point images.npz:7 --radius 0.1 --json"]
+    parser = _command(commands, "near", text, examples, _POINT_HELP)
+    parser.add_argument("model", metavar="MODEL", help=_MODEL_HELP)
+    parser.add_argument("--point", required=True, metavar="X", help="around what; see below")
+    parser.add_argument(
+        "--radius", type=float, metavar="R", help="only regions that meet this Euclidean ball"
+    )
+    parser.add_argument("--flips", type=int, metavar="N", help="cross so many boundaries at most")
+    parser.add_argument(
+        "--max-regions", type=int, metavar="N", help="stop after so many (default: 100)"
+    )
+    parser.add_argument("--max-seconds", type=float, metavar="S", help="stop after so much time")
+    parser.add_argument("--out", metavar="FILE", help="an .npz file for the regions")
+
+
+def _robustness(commands: Any) -> None:
+    text = "how far a point is from the decision boundary, between two proved bounds"
+    examples = [
+        "net.npz --point 0.5,-1",
+        "net.npz --point 0.5,-1 --norm l2 --gap 0 --certify",
+        "mnist.onnx --point images.npz:7 --max-seconds 60 --json",
+    ]
+    more = "exit status: 0 as close as was asked for; 1 a budget ended the search\n\n"
+    parser = _command(commands, "robustness", text, examples, more + _POINT_HELP)
+    parser.add_argument("model", metavar="MODEL", help=_MODEL_HELP)
+    parser.add_argument("--point", required=True, metavar="X", help="from where; see below")
+    parser.add_argument(
+        "--norm", choices=("linf", "l2", "l1"), default="linf", help="default: linf"
+    )
+    parser.add_argument(
+        "--gap",
+        type=float,
+        default=1e-4,
+        metavar="G",
+        help="how close the bounds shall be, relative to the distance (default: 1e-4); "
+        "0: the distance itself, as a fraction",
+    )
+    parser.add_argument("--radius", type=float, metavar="R", help="look no farther than this")
+    parser.add_argument("--max-seconds", type=float, metavar="S", help="stop after so much time")
+    parser.add_argument(
+        "--certify", action="store_true", help="also find a proof in rationals, and check it"
+    )
+
+
+def _path(commands: Any) -> None:
+    text = "the regions on the straight way from point to point, in order"
+    examples = ["net.npz 0,0 0.5,-1 1,1", "mnist.onnx images.npz:0 images.npz:1 --attribute"]
+    parser = _command(commands, "path", text, examples, _POINT_HELP)
+    parser.add_argument("model", metavar="MODEL", help=_MODEL_HELP)
+    parser.add_argument("points", nargs="+", metavar="X", help="two points or more; see below")
+    parser.add_argument(
+        "--attribute",
+        action="store_true",
+        help="instead: integrated gradients, what each input contributes from the first point "
+        "to the second",
+    )
+    parser.add_argument(
+        "--output", type=int, metavar="K", help="of which output (default: the largest)"
+    )
+
+
 def _demo(commands: Any) -> None:
     text = "all regions of a bundled network, with a picture"
     parser = _command(commands, "demo", text, ["", "--out demo"])
     parser.add_argument(
         "--out", default="demo-output", metavar="DIR", help="folder (default: demo-output)"
+    )
+
+
+def _warmup(commands: Any) -> None:
+    text = "compile kernels now, so that nothing waits for it later"
+    more = "what there is to compile:\n" + "\n".join(
+        f"  {name:15}{what}" for name, (what, _) in PARTS.items()
+    )
+    parser = _command(commands, "warmup", text, ["", "--all", "plane predict"], more)
+    parser.add_argument(
+        "parts",
+        nargs="*",
+        metavar="WHAT",
+        help=f"what to compile (default: {' '.join(USUAL)})",
+    )
+    parser.add_argument("--all", action="store_true", help="everything")
+    parser.add_argument(
+        "--workers", type=int, metavar="N", help="processes side by side (default: processors)"
     )
 
 

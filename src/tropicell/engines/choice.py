@@ -1,28 +1,38 @@
 """Which engine ``engine="auto"`` stands for: the one that is likely to be faster on this task.
 
-Up to four inputs that is `cells`, beyond ten `halfspaces`, and for networks with few regions a
-rule decides: any choice is fast. In all other cases a short probe of each engine counts what a
-region costs there (cells cut and corners, linear programs and pivots, exact decisions), and a model
-of the price of each of these, fitted to measured times by ``python -m benchmarks.depth --fit``,
-makes nanoseconds of them. Nothing depends on a clock: the same call gives the same engine.
+Up to four inputs that is `cells`, beyond ten `halfspaces`, in balls and for many inputs in boxes
+`wide`, or `shadow` if the network sees few combinations of these, and for networks with few regions
+a rule decides: a probe would take as long as they do. In all other cases a short probe of each
+engine counts what a region costs there (cells cut and corners, linear programs and pivots,
+decisions with more digits and exact ones), and a model of the price of each of these, fitted to
+measured times by ``python -m benchmarks.depth --fit``, makes nanoseconds of them. Nothing depends
+on a clock: the same call gives the same engine.
+
+To store regions costs other things than to count them, so the choice may be another one. Where
+boundaries meet more often than by chance, `halfspaces` finds the witnesses of many regions in
+rationals; `cells` has witnesses from its corners, but proves in exact arithmetic where these are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from tropicell._runtime.interruption import Halt, beside, using
 from tropicell.engines.cells._state import N_CORNERS
 from tropicell.engines.halfspaces.task import HalfspaceTask
 from tropicell.engines.units import Outcome, Task, Unit, growth_of
+from tropicell.engines.wide.reduction import reduce_network
 from tropicell.errors import TimeLimitError
 from tropicell.geometry.arithmetic import ArithmeticName
+from tropicell.network.domains import Ball, Box, Domain
 from tropicell.network.network import Network
+from tropicell.network.shadow import shadow_of
 
 #: The engines that are probed, the one whose probe costs less first.
 PROBED = ("halfspaces", "cells")
@@ -30,16 +40,33 @@ PROBED = ("halfspaces", "cells")
 #: Up to this many inputs cells have few corners; beyond so many they have too many of them.
 FEW_INPUTS, MANY_INPUTS = 4, 10
 
+#: From so many inputs on, bounded boxes are for the engine that lets fixed neurons leave first.
+#: With fewer inputs, if no larger part of the neurons is open.
+_WIDE, _FEW_OPEN = 32, 0.25
+
+#: Bounded boxes of which the network sees at most so many combinations of inputs, and no more than
+#: half as many as there are inputs, are for the engine that searches among these; unless so few
+#: neurons may change that it does not matter.
+_MOST_IN_SHADOW, _FEW_FOR_SHADOWS = 16, 8
+
 #: A network that is expected to have no more regions is not worth a probe.
-_FEW_REGIONS = 3_000.0
+_FEW_REGIONS = 50_000.0
 
-#: Up to so many inputs `cells` is good for networks in which many boundaries meet; and, of those
-#: that are not worth a probe, for networks with so many layers.
-_MANY_FOR_DEGENERATE, _DEEP = 8, 4
+#: Weights repeat if each occurs so often, on average; and are few if they do so often.
+_REPEATED, _FEW_WEIGHTS = 2.0, 8.0
 
-#: In nanoseconds: the `cells` engine never needs less for a region with so many inputs, so that
-#: there is nothing to probe if `halfspaces` does.
-_LEAST_FOR_CELLS = {5: 1_200.0, 6: 3_000.0, 7: 9_000.0, 8: 25_000.0}
+#: Up to so many inputs `cells` stores regions faster where boundaries meet: in float arithmetic; in
+#: exact arithmetic without biases; and in exact arithmetic with some layers, so many at least.
+_FLOAT_MEETS, _NO_BIASES, _LAYERS_MEET, _LAYERS = 7, 6, 5, 3
+
+#: In nanoseconds, by arithmetic and whether regions are stored: where `halfspaces` needs less for a
+#: region with so many inputs, `cells` never does, and there is nothing to probe.
+_LEAST_FOR_CELLS: dict[tuple[str, bool], dict[int, float]] = {
+    ("exact", False): {5: 1_000.0, 6: 7_000.0, 7: 15_000.0, 8: 50_000.0},
+    ("exact", True): {5: 7_000.0, 6: 17_000.0, 7: 60_000.0, 8: 500_000.0},
+    ("float", False): {5: 1_000.0, 6: 3_000.0, 7: 5_000.0, 8: 20_000.0},
+    ("float", True): {5: 2_000.0, 6: 4_500.0, 7: 6_500.0, 8: 20_000.0},
+}
 _LEAST_BEYOND = 50_000.0
 
 #: A probe begins at the root, and goes on with parts of what is left, at these places.
@@ -55,61 +82,72 @@ _MOST_LOOKS = 8
 #: `features`; made by ``python -m benchmarks.depth --fit``.
 COSTS: dict[tuple[str, str, bool], dict[str, float]] = {
     ("cells", "exact", False): {
-        "cubes": 13.4,
-        "cuts": 5230.0,
-        "corners": 201.0,
-        "pairs": 2.71,
-        "tests": 0.27,
-        "squares": 0.67,
-        "start": 411000.0,
+        "cubes": 21.4,
+        "squares": 0.279,
+        "cuts": 6130.0,
+        "corners": 57.7,
+        "pairs": 2.02,
+        "tests": 0.309,
+        "start": 240000.0,
         "exact": 1000000.0,
     },
     ("cells", "exact", True): {
-        "cubes": 16.6,
-        "pairs": 2.77,
-        "tests": 0.485,
-        "squares": 10.7,
+        "cubes": 407.0,
+        "squares": 10.5,
+        "pairs": 14.4,
+        "tests": 0.139,
+        "proofs": 6.37,
         "exact": 1000000.0,
     },
     ("cells", "float", False): {
-        "cubes": 55.9,
-        "cuts": 1180.0,
-        "pairs": 1.35,
-        "tests": 0.432,
-        "squares": 0.0945,
-        "start": 190000.0,
+        "regions": 502.0,
+        "cubes": 27.7,
+        "squares": 0.0325,
+        "cuts": 1240.0,
+        "pairs": 0.481,
+        "tests": 0.318,
+        "start": 140000.0,
         "exact": 1000000.0,
     },
     ("cells", "float", True): {
-        "cubes": 87.2,
-        "cuts": 4320.0,
-        "pairs": 0.48,
-        "tests": 0.319,
+        "cubes": 53.6,
+        "squares": 0.414,
+        "cuts": 4260.0,
+        "tests": 0.174,
+        "proofs": 0.194,
+        "start": 56800.0,
         "exact": 1000000.0,
     },
     ("halfspaces", "exact", False): {
-        "nodes": 2040.0,
-        "programs": 0.598,
-        "entries": 1.75,
+        "regions": 234.0,
+        "nodes": 880.0,
+        "entries": 1.96,
+        "programs": 0.132,
+        "finer": 35900.0,
         "exact": 1000000.0,
     },
     ("halfspaces", "exact", True): {
-        "nodes": 3230.0,
-        "pivots": 0.298,
-        "programs": 0.328,
-        "entries": 1.3,
+        "regions": 592.0,
+        "nodes": 1010.0,
+        "entries": 1.81,
+        "pivots": 0.137,
+        "finer": 146000.0,
         "exact": 1000000.0,
     },
     ("halfspaces", "float", False): {
-        "nodes": 1760.0,
-        "programs": 0.589,
-        "entries": 1.13,
+        "regions": 350.0,
+        "nodes": 656.0,
+        "entries": 1.34,
+        "pivots": 0.129,
+        "finer": 39200.0,
         "exact": 1000000.0,
     },
     ("halfspaces", "float", True): {
-        "nodes": 3080.0,
-        "pivots": 0.396,
-        "entries": 0.743,
+        "regions": 562.0,
+        "nodes": 868.0,
+        "entries": 1.36,
+        "pivots": 0.218,
+        "finer": 616000.0,
         "exact": 1000000.0,
     },
 }
@@ -159,8 +197,23 @@ class Probe:
     complete: bool
 
 
-def by_shape(network: Network) -> Choice | None:
+def by_shape(
+    network: Network,
+    domain: Domain | None = None,
+    arithmetic: str = "exact",
+    *,
+    store: bool = False,
+) -> Choice | None:
     """The choice where no probe is needed; None: a probe decides.
+
+    Parameters
+    ----------
+    network : Network
+    domain : Domain, optional
+        As engines see it; default: all of R^n.
+    arithmetic : {"exact", "float"}
+    store : bool
+        Whether regions are stored.
 
     Examples
     --------
@@ -170,30 +223,67 @@ def by_shape(network: Network) -> Choice | None:
     'halfspaces'
     """
     inputs = network.n_inputs
+    if isinstance(domain, Ball):
+        return Choice("wide", "the domain is a ball")
+    box = domain if inputs > MANY_INPUTS and isinstance(domain, Box) else None
+    reduced = None if box is None else reduce_network(network, box)
+    if reduced is not None and len(reduced.neurons) > _FEW_FOR_SHADOWS:
+        shadow = shadow_of(network, min(_MOST_IN_SHADOW, inputs // 2))
+        if shadow is not None:
+            return Choice("shadow", f"a box of which the network sees {shadow.dimension} numbers")
+    if reduced is not None and inputs >= _WIDE:
+        return Choice("wide", f"a bounded box with {_WIDE} inputs or more")
+    if reduced is not None and len(reduced.neurons) <= _FEW_OPEN * network.n_neurons:
+        return Choice("wide", "most neurons are fixed on the box")
     if inputs <= FEW_INPUTS:
         return Choice("cells", f"up to {FEW_INPUTS} inputs cells have few corners")
     if inputs > MANY_INPUTS:
         return Choice("halfspaces", f"beyond {MANY_INPUTS} inputs cells have many corners")
-    if inputs <= _MANY_FOR_DEGENERATE and not _has_biases(network):
-        return Choice("cells", "without biases all boundaries meet in one point")
-    return None if _expected(network) > _FEW_REGIONS else by_rule(network)
+    rule = by_rule(network, arithmetic, store=store)
+    if rule.engine == "cells" or _expected(network) <= _FEW_REGIONS:
+        return rule
+    if inputs == FEW_INPUTS + 1 and network.depth == 1 and isinstance(domain, Box) and not store:
+        return Choice("cells", "one layer: regions are counted without cuts")
+    return None
 
 
-def by_rule(network: Network) -> Choice:
-    """A rule of thumb, for small networks, or if there is no time."""
-    inputs = network.n_inputs
-    if inputs <= _MANY_FOR_DEGENERATE and network.depth >= _DEEP:
-        return Choice("cells", f"a small network with {network.depth} layers")
-    if inputs <= _MANY_FOR_DEGENERATE and _is_degenerate(network):
-        return Choice("cells", "a small network in which many boundaries meet")
+def by_rule(network: Network, arithmetic: str = "exact", *, store: bool = False) -> Choice:
+    """A rule, for small networks, for those in which boundaries meet, or if there is no time."""
+    inputs, exact = network.n_inputs, arithmetic == "exact"
+    if not store:
+        few = inputs <= FEW_INPUTS + 1 and not exact
+        if few and (_repeats(network) > _FEW_WEIGHTS or not _has_biases(network)):
+            return Choice("cells", "without biases, or with few weights, many boundaries meet")
+        return Choice("halfspaces", f"a small network with {inputs} inputs")
+    if inputs <= (_NO_BIASES if exact else _FLOAT_MEETS) and not _has_biases(network):
+        return Choice("cells", "stored without biases: all boundaries meet in one point")
+    deep = not exact or network.depth >= _LAYERS
+    if inputs <= (_LAYERS_MEET if exact else _FLOAT_MEETS) and deep and _is_degenerate(network):
+        return Choice("cells", "stored where many boundaries meet")
     return Choice("halfspaces", f"a small network with {inputs} inputs")
 
 
 def _expected(network: Network) -> float:
-    """About how many regions a network in general position has on all of R^n."""
+    """About how many regions a network has on all of R^n, if boundaries meet by chance alone.
+
+    Neurons with the same boundary count once.
+    """
     ends = np.cumsum(network.widths)[:-1]
     lines = [int((part - 1).sum()) for part in np.split(network.pieces, ends)]
-    return float(growth_of([1, *lines], network.n_inputs)[0])
+    twins = [len(rows) - len(np.unique(rows, axis=0)) for rows in _boundaries(network)]
+    distinct = [line - twin for line, twin in zip(lines, twins, strict=True)]
+    return float(growth_of([1, *distinct], network.n_inputs)[0])
+
+
+def _boundaries(network: Network) -> Iterator[NDArray[np.float64]]:
+    """The rows of each layer's neurons, up to factors; those of neurons that never change aside."""
+    for layer in range(1, network.depth + 1):
+        affine = network.affine(layer)
+        parts = [m.toarray() if sp.issparse(m) else np.asarray(m) for m in affine.terms.values()]
+        rows = np.column_stack([*parts, affine.bias])
+        rows = rows[np.any(rows[:, :-1], axis=1)]
+        first = rows[np.arange(len(rows)), np.argmax(abs(rows), axis=1)]
+        yield np.round(rows / first[:, None], 9)
 
 
 def _has_biases(network: Network) -> bool:
@@ -210,20 +300,19 @@ def _is_degenerate(network: Network) -> bool:
 
     Most weights occur again, as on a grid; or a neuron's row is a multiple of another one's.
     """
-    weights = []
+    twins = any(len(np.unique(rows, axis=0)) < len(rows) for rows in _boundaries(network))
+    return twins or _repeats(network) > _REPEATED
+
+
+def _repeats(network: Network) -> float:
+    """How often a weight occurs, up to its sign, on average; without those that are 0."""
+    parts = []
     for layer in range(1, network.depth + 1):
-        affine = network.affine(layer)
-        parts = [m.toarray() if sp.issparse(m) else np.asarray(m) for m in affine.terms.values()]
-        rows = np.column_stack([*parts, affine.bias])
-        weights.append(abs(rows[:, :-1]).ravel())
-        rows = rows[np.any(rows[:, :-1], axis=1)]
-        first = rows[np.arange(len(rows)), np.argmax(abs(rows), axis=1)]
-        scaled = np.round(rows / first[:, None], 9)
-        if len(np.unique(scaled, axis=0)) < len(rows):
-            return True
-    found = np.concatenate(weights)
+        for m in network.affine(layer).terms.values():
+            parts.append(abs(m.data if sp.issparse(m) else np.asarray(m)).ravel())
+    found = np.concatenate([np.empty(0), *parts])
     found = found[found > 0]
-    return 2 * len(np.unique(found)) < len(found)
+    return len(found) / max(1, len(np.unique(found)))
 
 
 def by_probe(
@@ -257,10 +346,12 @@ def by_probe(
         with using(halt):
             probe = look(engine, make(engine), network.n_inputs, halt)
         costs[engine] = cost(engine, arithmetic, network, probe, store=store)
-        least = _LEAST_FOR_CELLS.get(network.n_inputs, _LEAST_BEYOND)
+        least = _LEAST_FOR_CELLS[arithmetic, store].get(network.n_inputs, _LEAST_BEYOND)
         if engine == "halfspaces" and costs[engine] < least:
             spent = _text(costs[engine])
             return Choice(engine, f"a probe: {spent} a region, less than cells ever need")
+        if engine == "halfspaces" and probe.complete:
+            return Choice(engine, "a probe: it has found all regions")
     best, other = sorted(costs, key=lambda engine: costs[engine])
     return Choice(best, f"a probe: {_text(costs[best])} a region, {_text(costs[other])} by {other}")
 
@@ -279,10 +370,12 @@ def cost(engine: str, arithmetic: str, network: Network, probe: Probe, *, store:
 def features(engine: str, network: Network, probe: Probe) -> dict[str, float]:
     """What a region costs, in things that take time.
 
-    For `cells`: the corners of a cube, and their pairs (the last layer is counted without cuts);
-    cuts, corners of cells that are cut, pairs of these; coordinates of corners that are tested;
-    decisions at the start. For `halfspaces`: nodes; numbers that change when a layer is entered, by
-    pivots, and by linear programs. For both: exact decisions.
+    For `cells`: the region; the corners of a cube, and their pairs (the last layer is counted
+    without cuts); cuts, corners of cells that are cut, pairs of these; coordinates of corners that
+    are tested; corners of a cell, times those of a cube (what proves where they are);
+    decisions at the start. For `halfspaces`: the region; nodes; numbers that change when a
+    layer is entered, by pivots, and by linear programs; decisions with more digits. For both: exact
+    decisions.
     """
     counters, inputs, depth = probe.counters, network.n_inputs, network.depth
     regions = max(1, probe.regions)
@@ -290,22 +383,26 @@ def features(engine: str, network: Network, probe: Probe) -> dict[str, float]:
     if engine == "cells":
         cuts = counters["splits"] / regions
         return {
+            "regions": 1.0,
             "cubes": 2.0**inputs,
             "squares": 4.0**inputs,
             "cuts": cuts,
             "corners": cuts * probe.corners,
             "pairs": cuts * probe.corners**2,
             "tests": counters["tests"] * (inputs + 1) / regions,
+            "proofs": probe.corners * 2.0**inputs,
             "start": probe.start / max(_expected(network), regions),
             "exact": exact,
         }
     size = (inputs + 1) * (inputs + probe.sides + network.n_neurons)
     nodes = counters["nodes"] / regions
     return {
+        "regions": 1.0,
         "nodes": nodes,
         "entries": nodes * (1 - 1 / max(1, depth)) * inputs * size,
         "pivots": counters["pivots"] * size / regions,
         "programs": counters["lps"] * size / regions,
+        "finer": counters["finer_decisions"] / regions,
         "exact": exact,
     }
 

@@ -26,7 +26,7 @@ from typing import Any
 from tropicell._runtime.interruption import Halt, beside, current, using
 from tropicell._runtime.threads import ThreadPool
 from tropicell.engines import tuning
-from tropicell.engines.units import Outcome, Task, Unit, Worker
+from tropicell.engines.units import Outcome, Task, Unit, Worker, check_outcome
 from tropicell.errors import TimeLimitError
 from tropicell.regions.columns import Columns, size_of
 
@@ -437,6 +437,7 @@ class UnitRun:
         else:
             with using(self._halt):
                 outcome = run()
+        check_outcome(place.unit, outcome)
         place.nbytes = sum(map(size_of, outcome.columns))
         with self._lock:
             children = place.finish(outcome)

@@ -13,15 +13,20 @@ import numpy as np
 
 from tropicell._runtime.interruption import Halt, using
 from tropicell._runtime.jit import is_loaded
+from tropicell.engines.cells._many import count_another as _count_another
 from tropicell.engines.cells._units import cone_unit, plane_unit
-from tropicell.engines.cells.task import CellTask
+from tropicell.engines.cells.task import CellTask, CellTolerance
 from tropicell.engines.choice import PROBED, Choice, by_probe, by_rule, by_shape
 from tropicell.engines.gpu._cuda import cuda_backend
 from tropicell.engines.gpu._layout import Backend
 from tropicell.engines.gpu.run import DeviceRun
 from tropicell.engines.halfspaces._units import run_unit
 from tropicell.engines.halfspaces.task import HalfspaceTask
+from tropicell.engines.shadow._points import decide_candidates
+from tropicell.engines.shadow.task import ShadowTask
 from tropicell.engines.units import Task
+from tropicell.engines.wide._search import search as wide_search
+from tropicell.engines.wide.task import WideTask
 from tropicell.errors import DeviceWarning, InvalidInputError, TimeLimitError
 from tropicell.geometry.arithmetic import ArithmeticName
 from tropicell.geometry.polyhedra import Cell, from_point
@@ -38,6 +43,7 @@ __all__ = [
     "TraverseRun",
     "by_rule",
     "choose",
+    "count_another",
     "device_for",
     "load",
     "probe",
@@ -157,14 +163,28 @@ ENGINES = {
             gpu_inputs=2,
         ),
         Engine("halfspaces", task=HalfspaceTask, kernels=lambda _: run_unit),
+        Engine("wide", task=WideTask, kernels=lambda _: wide_search),
+        Engine("shadow", task=ShadowTask, kernels=lambda _: decide_candidates),
         Engine("traverse"),
     )
 }
 
 
-def choose(name: str, network: Network) -> Choice | None:
-    """The engine of a name; for "auto" None where a `probe` has to find out."""
-    return by_shape(network) if name == "auto" else Choice(name, "as asked for")
+def choose(
+    name: str,
+    network: Network,
+    domain: Domain | None = None,
+    arithmetic: ArithmeticName = "exact",
+    *,
+    store: bool = False,
+) -> Choice | None:
+    """The engine of a name; for "auto" None where a `probe` has to find out.
+
+    `network` and `domain` (default: all of R^n) are those that engines work on.
+    """
+    if name != "auto":
+        return Choice(name, "as asked for")
+    return by_shape(network, domain, arithmetic, store=store)
 
 
 def probe(
@@ -183,9 +203,8 @@ def probe(
     def make(name: str) -> Task:
         return task_of(name, network, domain, arithmetic, store=False)
 
-    a, b = domain.inequalities(network.n_inputs)
     found: Choice = network.remember(
-        ("engine", a.tobytes(), b.tobytes(), arithmetic, store),
+        ("engine", domain.key(network.n_inputs), arithmetic, store),
         lambda: by_probe(make, network, arithmetic, halt, store=store),
     )
     return found
@@ -218,6 +237,12 @@ def task_of(
     return make(network, domain, arithmetic, store=store)
 
 
+def count_another(network: Network, domain: Domain, arithmetic: ArithmeticName) -> int | None:
+    """The regions of a small network after others of its shape; None: it needs a search."""
+    exact, tolerance = arithmetic == "exact", CellTolerance().relative
+    return _count_another(network, domain, exact=exact, tolerance=tolerance)
+
+
 def load(name: str | None, inputs: int) -> None:
     """Compile an engine's kernels, or load them from the disk; None: what a `probe` needs."""
     if name is None:
@@ -227,8 +252,8 @@ def load(name: str | None, inputs: int) -> None:
     engine = ENGINES[name]
     if engine.task is None or engine.kernels is None or is_loaded(engine.kernels(inputs)):
         return
-    # Kernels do not depend on the number of inputs, as soon as these are more than two.
-    tiny = Network.mlp([np.ones((1, min(inputs, 3))), [[1.0]]])
+    # Those of cells are compiled apart for some numbers of inputs; five stand for all others.
+    tiny = Network.mlp([np.ones((1, min(inputs, 5))), [[1.0]]])
     task = engine.task(tiny, Box(-1, 1), "exact", store=True)
     worker, units = task.worker(), [task.root()]
     while units:  # of one region each, so that what cuts them is there too

@@ -37,6 +37,9 @@ class Tuning:
     plane_width : int
         In the plane, time goes to the boundaries of a layer: in a network with layers of `width`
         neurons the grain is no more than ``plane_width / width``.
+    focus_grain : int
+        The grain where units have a focus (`tropicell.engines.cells.focus`), which takes as long as
+        thousands of regions.
     price : int
         What is decided in exact arithmetic takes as long as so many regions, and counts like them.
     most_waiting : int
@@ -73,9 +76,10 @@ class Tuning:
     small: int = 64
     medium: int = 4096
     plane_grain: tuple[int, int] = (8, 16)
-    cone_grain: tuple[int, int] = (5, 8)
+    cone_grain: tuple[int, int] = (5, 16)
     halfspace_grain: tuple[int, int] = (18, 20)
     plane_width: int = 1024
+    focus_grain: int = 16
     price: int = 50
     most_waiting: int = 256 * 2**20
     front_every: int = 4

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from tropicell.engines import tuning
 from tropicell.engines._unit_kernels import GROUPS, HEAVIEST, MOST_CHILDREN, STARTS, WEIGHTS
 from tropicell.engines.cells._exact_cells import ExactCell
+from tropicell.errors import InternalError
 from tropicell.regions.columns import Columns
 
 Arrays = dict[str, NDArray[Any]]
@@ -71,6 +72,18 @@ class Unit(NamedTuple):
     doubtful: bool = False
     weight: float = HEAVIEST
 
+    @property
+    def least(self) -> int:
+        """Regions that it has at least: every cell that waits has interior points.
+
+        Examples
+        --------
+        >>> Unit(1).least, Unit(1, Nodes(None, 3, 8)).least
+        (1, 5)
+        """
+        waiting = 0 if self.nodes is None else self.nodes.last - self.nodes.first
+        return max(1, waiting + len(self.cells))
+
     def limit(self, grain: int) -> int:
         """Regions after which the unit ends.
 
@@ -99,6 +112,25 @@ class Outcome:
     columns: list[Columns]
     count: int
     left: list[Unit] | None
+
+
+def check_outcome(unit: Unit, outcome: Outcome) -> None:
+    """Raise unless each cell of a unit became a region, or is left: none of them vanishes.
+
+    So a search that has ended has found at least one region of each cell that it ever had.
+
+    Raises
+    ------
+    InternalError
+        If cells are missing.
+    """
+    if outcome.left is None:  # it was told to stop, and says so
+        return
+    found = outcome.count + sum(part.least for part in outcome.left)
+    if found < unit.least:
+        raise InternalError(
+            f"a part of a search with at least {unit.least} regions ended with {found} of them"
+        )
 
 
 class Worker(Protocol):

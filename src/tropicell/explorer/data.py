@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tropicell._runtime import interruption
 from tropicell.analysis.graph import behind_one_neuron
 from tropicell.errors import InvalidInputError
 from tropicell.geometry.arithmetic import to_floats
@@ -27,13 +28,16 @@ from tropicell.network.layers import Affine
 from tropicell.network.network import Network
 from tropicell.regions.columns import Ragged
 from tropicell.regions.regions import Regions
-from tropicell.search.enumeration import enumerate_regions
+from tropicell.search.enumeration import all_regions
 
 #: Room around the outermost corners when regions are unbounded, as a share of their extent.
 _MARGIN = 0.1
 
 #: Of compression: 9 takes ten times as long as 4 and saves a hundredth.
 _LEVEL = 4
+
+#: Bytes that are compressed in one go.
+_PART = 2**21
 
 #: So many affine maps a region are stored; the page works out more from the weights.
 _FEW_OUTPUTS = 2
@@ -80,6 +84,7 @@ def outline(regions: Regions, border: Box | None = None) -> Outline:
 
     Examples
     --------
+    >>> from tropicell import enumerate_regions
     >>> network = Network.mlp([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0]]])
     >>> outline(enumerate_regions(network)).corners.counts
     array([4, 4, 4, 4])
@@ -96,7 +101,7 @@ def outline(regions: Regions, border: Box | None = None) -> Outline:
     domain = regions.domain
     if not bounded:
         domain = _within(domain, frame([regions]) if border is None else border)
-    again = enumerate_regions(regions.network, domain, engine="cells", progress=False)
+    again = all_regions(regions.network, domain, engine="cells", progress=False)
     rows = again.packed.find(regions.patterns)
     if (rows < 0).any():
         raise InvalidInputError(
@@ -159,6 +164,7 @@ def neighbours_of_sides(regions: Regions, shape: Outline) -> NDArray[np.int64]:
     # the frame of the outline is a domain of its own, so neurons' lines may have other numbers
     found = behind_one_neuron(regions, owner[inner], line + regions.lines.first)
     for k in np.flatnonzero(found < 0):  # several neurons change: ask the graph
+        interruption.check()
         found[k] = _behind(regions, int(owner[inner[k]]), int(neuron[k]), int(breakpoint[k]))
     result = np.full(len(owner), -1, dtype=np.int64)
     result[inner] = found
@@ -191,6 +197,7 @@ def regions_after_layers(regions: Regions) -> list[int]:
 
     Examples
     --------
+    >>> from tropicell import enumerate_regions
     >>> network = Network.mlp([[[1.0, 0.0]], [[1.0]], [[1.0]]], [[0.0], [-1.0], [0.0]])
     >>> regions_after_layers(enumerate_regions(network, Box(-2, 2)))
     [2, 3]
@@ -198,6 +205,7 @@ def regions_after_layers(regions: Regions) -> list[int]:
     data = np.ascontiguousarray(regions.packed.words).view(np.uint8)
     counts = []
     for neurons in np.cumsum(regions.network.widths, dtype=np.int64):
+        interruption.check()
         whole, rest = divmod(int(neurons) * regions.packed.bits, 8)
         prefix = data[:, : whole + (rest > 0)].copy()
         if rest:
@@ -249,6 +257,7 @@ def encode(
     centre: NDArray[np.float64],
     scale: float,
     label: str,
+    bar: Any = None,
 ) -> tuple[dict[str, Any], bytes]:
     """One picture: what the page must know about it, and its arrays, compressed.
 
@@ -261,6 +270,8 @@ def encode(
         Coordinates are stored as float32 numbers ``(x - centre) / scale``.
     label : str
         The picture's name in a film.
+    bar : optional
+        A progress bar that counts regions.
     """
     network, lines = regions.network, shape.lines
     owner = shape.corners.owners()
@@ -297,7 +308,20 @@ def encode(
         "terms": terms,
         "arrays": fields,
     }
-    return about, zlib.compress(block, _LEVEL)
+    return about, _compressed(block, len(regions), bar)
+
+
+def _compressed(block: bytes, regions: int, bar: Any) -> bytes:
+    """A block, compressed part by part; the bar gets its share of the regions with each."""
+    compressor, parts, shown = zlib.compressobj(_LEVEL), [], 0
+    for start in range(0, len(block), _PART):
+        interruption.check()
+        parts.append(compressor.compress(block[start : start + _PART]))
+        if bar is not None:
+            done = regions * min(start + _PART, len(block)) // len(block)
+            bar.update(done - shown)
+            shown = done
+    return b"".join([*parts, compressor.flush()])
 
 
 def _block(arrays: dict[str, NDArray[Any]]) -> tuple[dict[str, list[Any]], bytes]:

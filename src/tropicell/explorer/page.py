@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tropicell._runtime.durable import replacing
 from tropicell._runtime.paths import path_of
+from tropicell._runtime.progress import bar_of
 from tropicell.errors import InvalidInputError
 from tropicell.explorer.data import check, encode, first_view, frame, outline
 from tropicell.regions.regions import Regions
@@ -46,6 +47,7 @@ def explore(
     points: ArrayLike | None = None,
     side_by_side: bool = False,
     open_browser: bool = False,
+    progress: bool | None = None,
 ) -> Path:
     """Write a page to look at regions: pan, zoom, hover, search, colours, layers, films.
 
@@ -65,6 +67,9 @@ def explore(
         in the other. For example a network with and without its skip connections.
     open_browser : bool
         Open the page when it is written.
+    progress : bool, optional
+        Show a progress bar if it takes longer than two seconds; default: if standard error is a
+        terminal.
 
     Returns
     -------
@@ -86,7 +91,7 @@ def explore(
     'page.html'
     """
     write = _beside if side_by_side else page
-    text = write(regions, labels=labels, points=points)
+    text = write(regions, labels=labels, points=points, progress=progress)
     file = path_of(path)
     with replacing(file) as temporary:
         temporary.write_text(text, encoding="utf-8")
@@ -100,6 +105,7 @@ def page(
     *,
     labels: Sequence[str] | None = None,
     points: ArrayLike | None = None,
+    progress: bool | None = None,
 ) -> str:
     """The page as text; parameters are those of `explore`."""
     pictures = [regions] if isinstance(regions, Regions) else list(regions)
@@ -126,10 +132,11 @@ def page(
         "points": _points(points).tolist(),
         "pictures": [],
     }
-    for each, shape, name in zip(pictures, shapes, names, strict=True):
-        facts, block = encode(each, shape, centre=centre, scale=scale, label=str(name))
-        about["pictures"].append(facts)
-        blocks.append(block)
+    with bar_of(sum(map(len, pictures)), " regions", progress) as bar:
+        for each, shape, name in zip(pictures, shapes, names, strict=True):
+            facts, block = encode(each, shape, centre=centre, scale=scale, label=str(name), bar=bar)
+            about["pictures"].append(facts)
+            blocks.append(block)
     title = f"{len(pictures[0]):,} linear regions"
     if len(pictures) > 1:
         title = f"{len(pictures)} × linear regions"
@@ -141,6 +148,7 @@ def _beside(
     *,
     labels: Sequence[str] | None = None,
     points: ArrayLike | None = None,
+    progress: bool | None = None,
 ) -> str:
     """Two pages in frames, linked."""
     pair = [] if isinstance(regions, Regions) else list(regions)
@@ -149,7 +157,7 @@ def _beside(
         raise InvalidInputError("side by side needs two Regions, and two labels if there are any")
     frames = "\n".join(
         f'<figure><figcaption>{escape(str(name))}</figcaption><iframe title="{escape(str(name))}" '
-        f'srcdoc="{escape(page(each, points=points))}"></iframe></figure>'
+        f'srcdoc="{escape(page(each, points=points, progress=progress))}"></iframe></figure>'
         for each, name in zip(pair, names, strict=True)
     )
     parts = {

@@ -2,9 +2,10 @@
 
 `arithmetic`       float64 and exact rationals behind one interface
 `rounding`         the constants of float64 that all proved bounds are made of
-`norms`            proved upper bounds on norms of matrices
+`norms`            proved upper bounds on norms of matrices, and norms of numbers of any size
 `_double`          sums and products of floats without error, for kernels
 `polyhedra`        convex cells in integers: interior points, facets, redundant inequalities
+`exact_programs`   linear programs and nearest points in rationals, with factors that prove them
 `generators`       their vertices, rays and lineality, and volumes
 `float_geometry`   the same questions in float64, with margins
 

@@ -18,6 +18,7 @@ from math import factorial, gcd, prod
 
 from flint import fmpq, fmpz_mat
 
+from tropicell._runtime.interruption import check
 from tropicell.geometry.polyhedra import Row
 
 Vector = tuple[int, ...]
@@ -90,6 +91,7 @@ def simplices(
     >>> sorted(simplices(frozenset(range(4)), sides, 2))
     [(0, 1, 2), (0, 2, 3)]
     """
+    check()
     apex = min(face)
     if k == 0:
         yield (apex,)
@@ -145,6 +147,7 @@ def _add(
     positive = [i for i, value in enumerate(values) if value > 0]
     negative = [i for i, value in enumerate(values) if value < 0]
     for i in positive:
+        check()
         for j in negative:
             common = rays[i][1] & rays[j][1]
             if _adjacent(common, i, j, rays):

@@ -31,6 +31,24 @@ def frobenius_norm(matrix: Any) -> float:
     return _length(matrix.data if _is_sparse(matrix) else matrix)
 
 
+def euclidean(vectors: FloatArray) -> FloatArray:
+    """The Euclidean norms of rows, of numbers of any size: no square under- or overflows.
+
+    Relative to the norm the error is at most ``(n + 8) * ROUND`` for rows of n numbers, unless the
+    norm itself is below 1e-300.
+
+    Examples
+    --------
+    >>> euclidean(np.array([[3e-200, 4e-200], [3e200, 4e200], [0.0, 0.0]]))
+    array([5.e-200, 5.e+200, 0.e+000])
+    """
+    largest = np.abs(vectors).max(axis=-1, initial=0.0)
+    safe = np.where((largest > 0) & np.isfinite(largest), largest, 1.0)
+    scaled = vectors / safe[..., None]
+    with np.errstate(over="ignore", under="ignore"):
+        return np.asarray(safe * np.sqrt((scaled * scaled).sum(axis=-1)))
+
+
 def largest_row(matrix: Any) -> float:
     """An upper bound on the Euclidean lengths of a matrix's rows.
 
@@ -56,16 +74,16 @@ def spectral_norm(matrix: Any) -> float:
     >>> 2.0 <= spectral_norm(np.diag([2.0, 1.0])) < 2.01
     True
     """
-    dense = matrix.toarray() if _is_sparse(matrix) else np.asarray(matrix, dtype=np.float64)
-    if not dense.size or not dense.any():
+    numbers = matrix.data if _is_sparse(matrix) else np.asarray(matrix, dtype=np.float64)
+    if not numbers.size or not numbers.any():
         return 0.0
-    scale = float(np.exp2(np.floor(np.log2(np.abs(dense).max()))))
-    dense = dense / scale  # by a power of two
-    sizes = np.abs(dense)
+    scale = float(np.exp2(np.floor(np.log2(np.abs(numbers).max()))))
+    sizes = abs(matrix) / scale  # by a power of two
     rows, columns = sizes.sum(axis=1).max(), sizes.sum(axis=0).max()
-    simple = min(_length(dense), _up(float(np.sqrt(_up(rows) * _up(columns)))))
-    if min(dense.shape) > _LONGEST:
+    simple = min(_length(numbers / scale), _up(float(np.sqrt(_up(rows) * _up(columns)))))
+    if min(matrix.shape) > _LONGEST:
         return simple * scale
+    dense = (matrix.toarray() if _is_sparse(matrix) else numbers) / scale
     return min(simple, _by_squaring(dense if dense.shape[0] >= dense.shape[1] else dense.T)) * scale
 
 

@@ -231,6 +231,25 @@ def maximise(rows: Sequence[Row], objective: Row, witness: Point) -> Point | Non
     return _Dictionary(rows, objective, witness).solve()
 
 
+def largest(rows: Sequence[Row], objective: Row, witness: Point) -> Point | None:
+    """A point of a cell at which an affine function is largest; None if it has no upper bound.
+
+    Parameters
+    ----------
+    rows, objective, witness
+        As in `maximise`.
+
+    Examples
+    --------
+    >>> square = [(1, 0, 1), (-1, 0, 1), (0, 1, 1), (0, -1, 1)]
+    >>> largest(square, (1, -1, 0), (0, 0, 1))
+    (1, -1, 1)
+    >>> largest(square[:3], (1, -1, 0), (0, 0, 1)), largest(square[:3], (1, 1, 0), (0, 0, 1))
+    ((1, -1, 1), None)
+    """
+    return _Dictionary(rows, objective, witness).best()
+
+
 def implied_by(rows: Sequence[Row], row: Row, witness: Point) -> tuple[int, ...] | None:
     """Indices of rows from which another one follows, or None if it does not follow from all.
 
@@ -342,6 +361,12 @@ class _Dictionary:
                 return True
             self._pivot(row, column)
         return False
+
+    def best(self) -> Point | None:
+        """Where the objective is largest; None if it has no upper bound."""
+        if self.is_unbounded():
+            return None
+        return self._coordinates(self.table[:-1, 0], self.denominator, [])
 
     def _entering(self) -> int | None:
         """Bland's rule: the first variable that improves the objective, free ones both ways."""

@@ -11,3 +11,9 @@ INFLATE = 1.0000001
 
 #: Covers underflow; far below every number that matters (see `tropicell.network.flat.is_tame`).
 TINY = 1e-200
+
+#: The distance from 0 to the next float64: twice what a product that underflows may be off by.
+UNDERFLOW = 2.0**-1074
+
+#: More than what is lost of a Euclidean norm if squares underflow.
+UNSEEN = 1e-150

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,6 +13,8 @@ from tropicell.geometry.arithmetic import Matrix
 from tropicell.importers.expressions import (
     MAX_INPUTS,
     Expression,
+    Ledger,
+    Outline,
     Shape,
     Value,
     as_expression,
@@ -28,8 +31,11 @@ class Builder:
 
     Parameters
     ----------
-    input_shape : tuple of int
-        Shape of the model's input; layer 0 holds its entries in row-major order.
+    *input_shapes : tuple of int
+        Shapes of the model's inputs; layer 0 holds the entries of one after the other, each in
+        row-major order.
+    ledger : Ledger, optional
+        If given, nothing is built: tensors are outlines, and sizes are added up there.
 
     Examples
     --------
@@ -40,16 +46,27 @@ class Builder:
     Network(2 → 2 → 2)
     """
 
-    def __init__(self, input_shape: Shape) -> None:
-        self.n_inputs = math.prod(check_shape(input_shape))
-        if self.n_inputs == 0:
-            raise ModelImportError(f"the model's input of shape {input_shape} is empty")
+    def __init__(self, *input_shapes: Shape, ledger: Ledger | None = None) -> None:
+        shapes = [check_shape(shape) for shape in input_shapes]
+        sizes = [math.prod(shape) for shape in shapes]
+        self.n_inputs = sum(sizes)
+        for shape, size in zip(shapes, sizes, strict=True):
+            if size == 0:
+                raise ModelImportError(f"the model's input of shape {shape} is empty")
         if self.n_inputs > MAX_INPUTS:
             raise ModelImportError(
-                f"the model's input of shape {input_shape} is too large: at most {MAX_INPUTS} "
-                "numbers are supported"
+                f"the model's input of shape {' and '.join(map(str, shapes))} is too large: at "
+                f"most {MAX_INPUTS} numbers are supported; import it with a smaller input"
             )
-        self.input = Expression.of_layer(0, input_shape)
+        self.ledger = ledger
+        self.inputs: list[Expression] = []
+        for end, shape, size in zip(np.cumsum(sizes).tolist(), shapes, sizes, strict=True):
+            if ledger is not None:
+                self.inputs.append(Outline(shape, ledger))
+                continue
+            rows = sp.eye_array(size, self.n_inputs, k=end - size, format="csr")
+            self.inputs.append(Expression(shape, {0: sp.csr_array(rows)}, np.zeros(size)))
+        self.input = self.inputs[0]
         self.layers: list[Layer] = []
 
     def activate(self, value: Value, activation: Activation, name: str) -> Expression:
@@ -57,8 +74,20 @@ class Builder:
         before = as_expression(value)
         if before.size == 0:
             return before
+        if self.ledger is not None:
+            return Outline(before.shape, self.ledger)
         self.layers.append(Layer(_affine(before), activation, name))
         return Expression.of_layer(len(self.layers), before.shape)
+
+    def charge(self, numbers: int) -> None:
+        """Write down in the ledger, if there is one, that so many numbers would be made."""
+        if self.ledger is not None:
+            self.ledger.add(numbers)
+
+    def matrices(self) -> Iterator[Matrix]:
+        """The matrices of all layers so far."""
+        for layer in self.layers:
+            yield from layer.affine.terms.values()
 
     def finish(self, output: Value) -> Network:
         """The network with this output; layers that do not reach it are left out."""

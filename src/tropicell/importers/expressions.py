@@ -11,16 +11,18 @@ is one row selection: apply the NumPy function to an array of positions, then ta
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeGuard
+from weakref import ReferenceType, ref
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from tropicell._runtime.arrays import FloatArray, IndexArray
-from tropicell.errors import ModelImportError
+from tropicell.errors import ModelImportError, UnsupportedOperatorError
 from tropicell.geometry.arithmetic import Matrix
+from tropicell.network.activations import Activation
 
 Shape = tuple[int, ...]
 
@@ -38,6 +40,15 @@ MAX_STORED = 2**27
 
 #: Nor may all matrices of a model together: 2**29 take about 6 GB.
 MAX_TOTAL = 2**29
+
+#: From so many values a tensor remembers how it was made.
+_REMEMBERED = 4
+
+#: What to do about a model that is too large.
+SMALLER = (
+    "These matrices grow with the area of an image: import the model with a smaller input, or only "
+    "a part of it"
+)
 
 #: A matrix is kept dense if it is smaller than this, or at least this full.
 DENSE_SIZE, DENSE_SHARE = 4_096, 0.25
@@ -66,6 +77,10 @@ class Expression:
         self.shape = check_shape(shape)
         self.terms = dict(terms)
         self.bias = bias
+        #: The activation, and what it was applied to, if it is one piecewise function of that.
+        self.function: tuple[ReferenceType[Expression], Activation] | None = None
+        #: What it was made from by factors and offsets, entry by entry, newest first.
+        self._made_from: list[tuple[ReferenceType[Expression], NDArray[Any], NDArray[Any]]] = []
 
     @classmethod
     def of_layer(cls, layer: int, shape: Shape) -> Expression:
@@ -92,11 +107,161 @@ class Expression:
         terms = {layer: multiply(operator, matrix) for layer, matrix in self.terms.items()}
         return Expression(shape, terms, np.asarray(operator @ self.bias))
 
+    def affine_in(self, base: Expression) -> tuple[NDArray[Any], NDArray[Any]] | None:
+        """Factors and offsets if this is known to be ``factors * base + offsets``, entry by entry.
+
+        What is remembered is how the value was made, not the numbers that came out.
+
+        Examples
+        --------
+        >>> x = Expression.of_layer(0, (2,))
+        >>> add(scale(x, np.array(0.1)), np.array(3.0)).affine_in(x)
+        (array([0.1, 0.1]), array([3., 3.]))
+        """
+        if self is base:
+            return np.ones(self.shape), np.zeros(self.shape)
+        for made_from, factors, offsets in self._made_from:
+            if made_from() is base:
+                return np.broadcast_to(factors, self.shape), np.broadcast_to(offsets, self.shape)
+        return None
+
+    def ancestors(self) -> list[Expression]:
+        """The value itself, and what it was made from by factors and offsets, newest first."""
+        found = [made_from() for made_from, _, _ in self._made_from]
+        return [self, *(value for value in found if value is not None)]
+
+    def remember(self, value: Expression, factors: NDArray[Any], offsets: NDArray[Any]) -> None:
+        """Write down that this is ``factors * value + offsets``, entry by entry."""
+        if self.shape == value.shape:
+            self._made_from = [(ref(value), factors, offsets)] + [
+                (older, factors * f, factors * o + offsets)
+                for older, f, o in value._made_from[: _REMEMBERED - 1]
+            ]
+
     def __repr__(self) -> str:
         return f"Expression(shape={self.shape}, of layers {sorted(self.terms)})"
 
 
+class Outline(Expression):
+    """A tensor that depends on the input and of which only the shape is known.
+
+    A model is first walked with these: whatever refuses it, an operator, a shape or its size, does
+    so before any matrix is made.
+
+    Parameters
+    ----------
+    shape : tuple of int
+    ledger : Ledger
+        Where the sizes of the matrices are added up that would be made.
+
+    Examples
+    --------
+    >>> x = Outline((2, 3), Ledger())
+    >>> take(x, np.transpose).shape, add(x, np.ones((4, 1, 1))).shape
+    ((3, 2), (4, 2, 3))
+    """
+
+    def __init__(self, shape: Shape, ledger: Ledger) -> None:
+        size = math.prod(check_shape(shape))
+        super().__init__(shape, {}, np.broadcast_to(np.float64(0.0), (size,)))
+        self.ledger = ledger
+
+    def reshape(self, shape: Sequence[int]) -> Outline:
+        """The same entries in another shape; one -1 is allowed."""
+        return Outline(_fill_shape(self, shape), self.ledger)
+
+    def apply(self, operator: Matrix, shape: Shape) -> Outline:
+        """A linear map, of which only the size is written down."""
+        self.ledger.add(stored_numbers(operator))
+        return Outline(shape, self.ledger)
+
+
+class Ledger:
+    """How many numbers the matrices of a model would have, added up before they are made.
+
+    Examples
+    --------
+    >>> ledger = Ledger()
+    >>> ledger.at("node 'conv'")
+    >>> ledger.add(2**30)
+    >>> ledger.check()
+    Traceback (most recent call last):
+    ...
+    tropicell.errors.ModelImportError: the model is too large: its convolutions and products...
+    """
+
+    def __init__(self) -> None:
+        self.numbers = 0
+        self._where = ""
+        self._largest = (0, "")
+
+    def at(self, where: str) -> None:
+        """What is added from here on belongs to this node."""
+        self._where = where
+
+    def add(self, numbers: int) -> None:
+        """A matrix with so many numbers would be made."""
+        self.numbers += numbers
+        self._largest = max(self._largest, (numbers, self._where))
+
+    def check(self) -> None:
+        """Refuse a model whose matrices together need more memory than is sensible."""
+        if self.numbers > MAX_TOTAL:
+            numbers, where = self._largest
+            raise ModelImportError(
+                f"the model is too large: its convolutions and products, written as matrices, have "
+                f"{self.numbers:,} numbers, and at most {MAX_TOTAL:,} (about 6 GB) are supported; "
+                f"the largest of them has {numbers:,} (at {where}). {SMALLER}"
+            )
+
+
 Value = Expression | NDArray[Any]
+
+
+class Condition:
+    """What a comparison gives that depends on the input: where an expression is positive.
+
+    It jumps, so it is no value of a network. `nonlinear.where` can choose by it where the choice
+    is continuous.
+
+    Parameters
+    ----------
+    difference : Expression
+        The condition holds where this is positive,
+    strict : bool
+        and, if this is False, where it is 0.
+    operator, name : str
+        The comparison, and its node, for messages.
+    """
+
+    def __init__(self, difference: Expression, strict: bool, operator: str, name: str) -> None:
+        self.difference, self.strict = difference, strict
+        self.ancestors = difference.ancestors()  # kept: tensors are dropped after their last use
+        self.operator, self.name = operator, name
+
+    @property
+    def shape(self) -> Shape:
+        """Shape of the comparison."""
+        return self.difference.shape
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return self.difference.ndim
+
+    def opposite(self) -> Condition:
+        """Where this one does not hold."""
+        negative = scale(self.difference, np.asarray(-1.0))
+        return Condition(as_expression(negative), not self.strict, self.operator, self.name)
+
+    def refusal(self) -> UnsupportedOperatorError:
+        """The error for any other use of a comparison."""
+        return UnsupportedOperatorError(
+            self.operator,
+            self.name,
+            "it jumps, so it is not continuous; where(h > 0, a, b) and (h > 0) * a are supported "
+            "where they do not jump. Write it with relu, clamp, maximum or minimum",
+        )
 
 
 def is_constant(value: object) -> TypeGuard[NDArray[Any]]:
@@ -109,7 +274,8 @@ def check_shape(shape: Sequence[int]) -> Shape:
     result = tuple(int(n) for n in shape)
     if any(n < 0 for n in result) or math.prod(result) > MAX_VALUES:
         raise ModelImportError(
-            f"a tensor of shape {result} is too large: at most {MAX_VALUES} entries are supported"
+            f"a tensor of shape {result} is too large: at most {MAX_VALUES} entries are supported; "
+            "import the model with a smaller input, or only a part of it"
         )
     return result
 
@@ -142,7 +308,9 @@ def tidy(matrix: Matrix) -> Matrix:
     """Dense if small or rather full, else CSR without stored zeros."""
     rows, columns = matrix.shape
     if isinstance(matrix, sp.csr_array):
-        matrix.eliminate_zeros()
+        if not matrix.data.all():
+            matrix = matrix.copy()  # its parts may be another matrix's, too
+            matrix.eliminate_zeros()
         if rows * columns <= DENSE_SIZE or matrix.nnz >= DENSE_SHARE * rows * columns:
             return np.asarray(matrix.toarray())
         return matrix
@@ -167,40 +335,34 @@ def check_stored(numbers: int) -> None:
     """Refuse a matrix that would not fit in memory."""
     if numbers > MAX_STORED:
         raise ModelImportError(
-            f"a matrix with {numbers} numbers is too large: at most {MAX_STORED} are supported"
+            f"a matrix with {numbers:,} numbers is too large: at most {MAX_STORED:,} are "
+            f"supported. {SMALLER}"
         )
 
 
-class SizeBudget:
-    """Refuses a model whose tensors together need more memory than is sensible.
+def stored_numbers(matrix: Matrix) -> int:
+    """How many numbers a matrix keeps."""
+    return int(matrix.nnz) if isinstance(matrix, sp.csr_array) else int(matrix.size)
+
+
+def check_alive(values: Iterable[Any]) -> None:
+    """Refuse a model whose tensors need more memory at a time than is sensible.
 
     Examples
     --------
-    >>> budget = SizeBudget()
-    >>> budget.add([Expression.of_layer(0, (1, 3)), np.zeros(5)])
-    >>> budget.numbers
-    11
+    >>> check_alive([Expression.of_layer(0, (1, 3)), np.zeros(5)])
     """
-
-    def __init__(self) -> None:
-        self.numbers = 0
-        self._seen: dict[int, Any] = {}  # tensors share matrices: each is counted once
-
-    def add(self, values: Sequence[Any]) -> None:
-        """Count the numbers of some more tensors."""
-        for value in values:
-            parts = (
-                [value.bias, *value.terms.values()] if isinstance(value, Expression) else [value]
-            )
-            for part in parts:
-                if id(part) not in self._seen and isinstance(part, (np.ndarray, sp.csr_array)):
-                    self._seen[id(part)] = part
-                    self.numbers += part.nnz if isinstance(part, sp.csr_array) else part.size
-        if self.numbers > MAX_TOTAL:
-            raise ModelImportError(
-                f"the model's tensors have more than {MAX_TOTAL} numbers in all, once convolutions "
-                "are written as matrices"
-            )
+    seen: dict[int, int] = {}  # tensors share matrices: each is counted once
+    for value in values:
+        parts = [value.bias, *value.terms.values()] if isinstance(value, Expression) else [value]
+        for part in parts:
+            if isinstance(part, (np.ndarray, sp.csr_array)):
+                seen[id(part)] = stored_numbers(part)
+    if sum(seen.values()) > MAX_TOTAL:
+        raise ModelImportError(
+            f"the model's tensors have more than {MAX_TOTAL:,} numbers at a time (about 6 GB), "
+            f"once convolutions are written as matrices. {SMALLER}"
+        )
 
 
 # --- entries moved around -----------------------------------------------------------------------
@@ -217,6 +379,8 @@ def take(value: Value, move: Callable[[NDArray[Any]], NDArray[Any]]) -> Value:
     """
     if not isinstance(value, Expression):
         return np.asarray(move(value))
+    if isinstance(value, Outline):
+        return Outline(np.shape(move(_nowhere(value.shape))), value.ledger)
     positions = move(np.arange(value.size).reshape(value.shape))
     return _rows(value, np.asarray(positions))
 
@@ -231,12 +395,25 @@ def join(values: Sequence[Value], move: Callable[[list[NDArray[Any]]], NDArray[A
     """
     if all(is_constant(value) for value in values):
         return np.asarray(move([np.asarray(value) for value in values]))
+    ledger = ledger_of(values)
+    if ledger is not None:
+        return Outline(np.shape(move([_nowhere(value.shape) for value in values])), ledger)
     parts = [as_expression(value) for value in values]
     positions, start = [], 0
     for part in parts:
         positions.append(np.arange(start, start + part.size).reshape(part.shape))
         start += part.size
     return _rows(_stacked(parts), np.asarray(move(positions)))
+
+
+def ledger_of(values: Iterable[Any]) -> Ledger | None:
+    """The ledger of outlines, if there is one among the values."""
+    return next((value.ledger for value in values if isinstance(value, Outline)), None)
+
+
+def _nowhere(shape: Shape) -> NDArray[Any]:
+    """In place of an array of positions, where only its shape matters."""
+    return np.broadcast_to(np.intp(0), shape)
 
 
 def broadcast(value: Value, shape: Shape) -> Value:
@@ -314,12 +491,21 @@ def add(left: Value, right: Value, scale: float = 1.0) -> Value:
     if is_constant(left) and is_constant(right):
         return np.asarray(left + scale * right)
     shape = np.broadcast_shapes(left.shape, right.shape)
-    a, b = as_expression(broadcast(left, shape)), as_expression(broadcast(right, shape))
-    terms = dict(a.terms)
-    for layer, matrix in b.terms.items():
-        scaled = matrix if scale == 1.0 else matrix * scale
-        terms[layer] = _sum(terms[layer], scaled) if layer in terms else scaled
-    return Expression(shape, terms, a.bias + scale * b.bias)
+    ledger = ledger_of((left, right))
+    if ledger is not None:
+        result: Expression = Outline(shape, ledger)
+    else:
+        a, b = as_expression(broadcast(left, shape)), as_expression(broadcast(right, shape))
+        terms = dict(a.terms)
+        for layer, matrix in b.terms.items():
+            scaled = matrix if scale == 1.0 else matrix * scale
+            terms[layer] = _sum(terms[layer], scaled) if layer in terms else scaled
+        result = Expression(shape, terms, a.bias + scale * b.bias)
+    if isinstance(left, Expression) and is_constant(right):
+        result.remember(left, np.ones(()), scale * right)
+    elif isinstance(right, Expression) and is_constant(left):
+        result.remember(right, np.asarray(scale), np.asarray(left))
+    return result
 
 
 def scale(value: Value, factors: NDArray[Any]) -> Value:
@@ -335,10 +521,16 @@ def scale(value: Value, factors: NDArray[Any]) -> Value:
         return np.asarray(value * factors)
     factors = finite(factors, "a factor")
     shape = np.broadcast_shapes(value.shape, factors.shape)
-    wide = as_expression(broadcast(value, shape))
-    flat = np.broadcast_to(factors, shape).ravel()
-    terms = {layer: _scaled_rows(matrix, flat) for layer, matrix in wide.terms.items()}
-    return Expression(shape, terms, wide.bias * flat)
+    if isinstance(value, Outline):
+        result: Expression = Outline(shape, value.ledger)
+    else:
+        wide = as_expression(broadcast(value, shape))
+        flat = np.broadcast_to(factors, shape).ravel()
+        terms = {layer: _scaled_rows(matrix, flat) for layer, matrix in wide.terms.items()}
+        result = Expression(shape, terms, wide.bias * flat)
+    if isinstance(value, Expression):
+        result.remember(value, factors, np.zeros(()))
+    return result
 
 
 def _scaled_rows(matrix: Matrix, factors: FloatArray) -> Matrix:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 
 from tropicell._runtime.arrays import FloatArray, IndexArray
 from tropicell.errors import ModelImportError
+from tropicell.geometry.arithmetic import Matrix
 from tropicell.importers.expressions import (
     Expression,
+    Outline,
     Shape,
     Value,
     add,
@@ -70,12 +72,24 @@ def _times_constant(x: Expression, matrix: FloatArray) -> Expression:
     public = public[:-1] if vector else public
     if math.prod(shape[:-1]) == 1 and x.size == inner:
         return x.apply(weights.reshape(weights.shape[-2:]).T, check_shape(public))
-    at = np.arange(x.size).reshape(rows.shape)[..., :, None, :]
     full = (*shape, inner)
-    check_stored(math.prod(full))
-    columns = np.broadcast_to(at, full).reshape(-1, inner)
-    numbers = np.broadcast_to(np.swapaxes(weights, -1, -2)[..., None, :, :], full)
-    return x.apply(_sparse_rows(columns, numbers.reshape(-1, inner), x.size), public)
+
+    def matrix_of_all() -> Matrix:
+        at = np.arange(x.size).reshape(rows.shape)[..., :, None, :]
+        columns = np.broadcast_to(at, full).reshape(-1, inner)
+        numbers = np.broadcast_to(np.swapaxes(weights, -1, -2)[..., None, :, :], full)
+        return _sparse_rows(columns, numbers.reshape(-1, inner), x.size)
+
+    return _applied(x, public, math.prod(full), matrix_of_all)
+
+
+def _applied(x: Expression, shape: Shape, stored: int, make: Callable[[], Matrix]) -> Expression:
+    """A linear map, of which an outline only writes down the size."""
+    check_stored(stored)
+    if isinstance(x, Outline):
+        x.ledger.add(stored)
+        return Outline(shape, x.ledger)
+    return x.apply(make(), check_shape(shape))
 
 
 def _sparse_rows(columns: IndexArray, numbers: FloatArray, width: int) -> sp.csr_array:
@@ -129,9 +143,9 @@ def windows(spatial: Shape, window: Window) -> tuple[Shape, IndexArray]:
     ((2,), array([[0, 1],
            [1, 2]]))
     """
-    axes = [_axis_windows(axis, n, window) for axis, n in enumerate(spatial)]
-    shape = check_shape([axis.shape[0] for axis in axes])
+    shape = window_counts(spatial, window)
     check_stored(math.prod(shape) * math.prod(window.kernel))
+    axes = [_axis_windows(axis, n, window, shape[axis]) for axis, n in enumerate(spatial)]
     flat = np.zeros((1, 1), dtype=np.intp)
     for n, axis in zip(spatial, axes, strict=True):
         rows, inside = flat.shape
@@ -142,21 +156,39 @@ def windows(spatial: Shape, window: Window) -> tuple[Shape, IndexArray]:
     return shape, flat
 
 
-def _axis_windows(axis: int, n: int, window: Window) -> IndexArray:
+def window_counts(spatial: Shape, window: Window) -> Shape:
+    """How many windows there are along each axis: the spatial shape of the output.
+
+    Examples
+    --------
+    >>> window_counts((5, 4), Window([2, 3], [2, 1], [(0, 0), (1, 1)], [1, 1]))
+    (2, 4)
+    """
+    counts = []
+    for axis, n in enumerate(spatial):
+        k, s, d = window.kernel[axis], window.stride[axis], window.dilation[axis]
+        before, after = window.pads[axis]
+        if min(k, s, d) < 1 or min(before, after) < 0:
+            raise ModelImportError(
+                f"a window needs sizes of at least 1 and padding of 0, got {window}"
+            )
+        room = n + before + after - d * (k - 1) - 1
+        count = (-(-room // s) if window.ceil_mode else room // s) + 1
+        if window.ceil_mode and (count - 1) * s >= n + before:
+            count -= 1  # a window may not start in the padding on the right
+        if count < 1:
+            raise ModelImportError(
+                f"a window of size {list(window.kernel)} does not fit on an axis of length {n}"
+            )
+        check_shape((count, k))
+        counts.append(count)
+    return check_shape(counts)
+
+
+def _axis_windows(axis: int, n: int, window: Window, count: int) -> IndexArray:
     """Positions along one axis of length n, one row for each window."""
     k, s, d = window.kernel[axis], window.stride[axis], window.dilation[axis]
     before, after = window.pads[axis]
-    if min(k, s, d) < 1 or min(before, after) < 0:
-        raise ModelImportError(f"a window needs sizes of at least 1 and padding of 0, got {window}")
-    room = n + before + after - d * (k - 1) - 1
-    count = (-(-room // s) if window.ceil_mode else room // s) + 1
-    if window.ceil_mode and (count - 1) * s >= n + before:
-        count -= 1  # a window may not start in the padding on the right
-    if count < 1:
-        raise ModelImportError(
-            f"a window of size {list(window.kernel)} does not fit on an axis of length {n}"
-        )
-    check_shape((count, k))
     at = np.arange(count)[:, None] * s + np.arange(k) * d - before
     padded = np.where((at >= -before) & (at < n + after), -1, -2)
     return np.where((at >= 0) & (at < n), at, padded)
@@ -208,25 +240,30 @@ def convolution(
             f"a convolution with weights of shape {numbers.shape} in {groups} groups does not fit "
             f"a tensor of shape {x.shape}"
         )
+    filters = numbers.shape[1] * groups if transposed else numbers.shape[0]
+    # every number of the kernel once for each place where it is used
+    places = spatial
     if transposed:
-        extra = output_padding or [0] * dims
-        shape, matrix = _transposed_matrix(spatial, numbers, window, groups, extra)
-        filters = numbers.shape[1] * groups
+        shape = _transposed_shape(spatial, window, output_padding or [0] * dims)
     else:
-        shape, matrix = conv_matrix(spatial, numbers, window, groups)
-        filters = numbers.shape[0]
+        shape = places = window_counts(spatial, window)
+
+    def matrix_of_all() -> Matrix:
+        if transposed:
+            return _repeated(_transposed_matrix(spatial, shape, numbers, window, groups), batch)
+        return _repeated(conv_matrix(spatial, numbers, window, groups)[1], batch)
+
     lead = () if batched is not x else (batch,)
-    result: Value = x.apply(_repeated(matrix, batch), check_shape((*lead, filters, *shape)))
+    stored = batch * math.prod(places) * numbers.size
+    result: Value = _applied(x, (*lead, filters, *shape), stored, matrix_of_all)
     if bias is None:
         return result
     return add(result, finite(bias, "the bias of a convolution").reshape(-1, *[1] * dims))
 
 
-def _transposed_matrix(
-    spatial: Shape, weight: FloatArray, window: Window, groups: int, extra: Sequence[int]
-) -> tuple[Shape, sp.csr_array]:
-    """A transposed convolution is the transpose of the convolution the other way."""
-    shape = check_shape(
+def _transposed_shape(spatial: Shape, window: Window, extra: Sequence[int]) -> Shape:
+    """Spatial output shape of a transposed convolution."""
+    return check_shape(
         [
             (n - 1) * s - before - after + d * (k - 1) + 1 + more
             for n, s, (before, after), d, k, more in zip(
@@ -240,13 +277,19 @@ def _transposed_matrix(
             )
         ]
     )
+
+
+def _transposed_matrix(
+    spatial: Shape, shape: Shape, weight: FloatArray, window: Window, groups: int
+) -> sp.csr_array:
+    """A transposed convolution is the transpose of the convolution the other way."""
     counts, forward = conv_matrix(shape, weight, window, groups)
     # Output padding may make room for windows that the input does not have.
     at = np.arange(forward.shape[0]).reshape(weight.shape[0], *counts)
     kept = at[(slice(None), *(slice(0, n) for n in spatial))].ravel()
     if kept.size != weight.shape[0] * math.prod(spatial):
         raise ModelImportError("the padding of a transposed convolution does not fit its input")
-    return shape, sp.csr_array(forward[kept].T)
+    return sp.csr_array(forward[kept].T)
 
 
 def _repeated(matrix: sp.csr_array, times: int) -> sp.csr_array:
@@ -263,28 +306,50 @@ def average_pool(
     """Means over windows of the last axes."""
     dims = len(window.kernel)
     spatial, lead = x.shape[-dims:], x.shape[: x.ndim - dims]
-    shape, positions = windows(spatial, window)
-    counts = (positions >= (-1 if count_padding else 0)).sum(axis=1).astype(np.float64)
-    if divisor is not None:
-        counts = np.full(len(positions), float(divisor))
-    numbers = np.broadcast_to((1.0 / counts)[:, None], positions.shape)
-    matrix = _sparse_rows(positions, numbers, math.prod(spatial))
-    return x.apply(_repeated(matrix, math.prod(lead)), (*lead, *shape))
+
+    def matrix_of_all() -> Matrix:
+        _, positions = windows(spatial, window)
+        counts = (positions >= (-1 if count_padding else 0)).sum(axis=1).astype(np.float64)
+        if divisor is not None:
+            counts = np.full(len(positions), float(divisor))
+        numbers = np.broadcast_to((1.0 / counts)[:, None], positions.shape)
+        matrix = _sparse_rows(positions, numbers, math.prod(spatial))
+        return _repeated(matrix, math.prod(lead))
+
+    shape = (*lead, *window_counts(spatial, window))
+    return _applied(x, shape, math.prod(shape) * math.prod(window.kernel), matrix_of_all)
 
 
 def adaptive_average_pool(x: Expression, sizes: Sequence[int | None]) -> Expression:
     """Means over the last axes, in as many windows as asked for (torch's rule)."""
-    spatial, lead = x.shape[x.ndim - len(sizes) :], x.shape[: x.ndim - len(sizes)]
-    matrix = sp.csr_array(np.eye(1))
-    shape = []
-    for n, wanted in zip(spatial, sizes, strict=True):
+    matrices = []
+    for n, wanted in zip(x.shape[x.ndim - len(sizes) :], sizes, strict=True):
         m = n if wanted is None else int(wanted)
         rows = np.zeros((m, n))
         for i, span in enumerate(adaptive_spans(n, m)):
             rows[i, span.start : span.stop] = 1.0 / len(span)
-        matrix = sp.csr_array(sp.kron(matrix, sp.csr_array(rows)))
-        shape.append(m)
-    return x.apply(_repeated(matrix, math.prod(lead)), (*lead, *shape))
+        matrices.append(rows)
+    return along_axes(x, matrices)
+
+
+def along_axes(x: Expression, matrices: Sequence[FloatArray]) -> Expression:
+    """A matrix for each of the last axes, applied along it.
+
+    Examples
+    --------
+    >>> along_axes(Expression.of_layer(0, (1, 2)), [np.array([[0.5, 0.5]])]).terms[0].toarray()
+    array([[0.5, 0.5]])
+    """
+    lead = x.shape[: x.ndim - len(matrices)]
+    stored = math.prod(lead) * math.prod(int(np.count_nonzero(rows)) for rows in matrices)
+
+    def matrix_of_all() -> Matrix:
+        matrix = sp.csr_array(np.eye(1))
+        for rows in matrices:
+            matrix = sp.csr_array(sp.kron(matrix, sp.csr_array(rows)))
+        return _repeated(matrix, math.prod(lead))
+
+    return _applied(x, (*lead, *(len(rows) for rows in matrices)), stored, matrix_of_all)
 
 
 def adaptive_spans(n: int, m: int) -> list[range]:
@@ -316,11 +381,179 @@ def reduce(value: Value, axes: Sequence[int] | None, *, keep: bool, mean: bool) 
         return value
     last = [axis for axis in range(value.ndim) if axis not in chosen]
     shape = tuple(value.shape[axis] for axis in last)
-    at = np.arange(value.size).reshape(value.shape).transpose([*last, *chosen])
-    columns = at.reshape(math.prod(shape), -1)
-    numbers = np.full(columns.shape, 1.0 / columns.shape[1] if mean else 1.0)
     kept = tuple(1 if axis in chosen else n for axis, n in enumerate(value.shape))
-    return value.apply(_sparse_rows(columns, numbers, value.size), kept if keep else shape)
+
+    def matrix_of_all() -> Matrix:
+        at = np.arange(value.size).reshape(value.shape).transpose([*last, *chosen])
+        columns = at.reshape(math.prod(shape), -1)
+        numbers = np.full(columns.shape, 1.0 / columns.shape[1] if mean else 1.0)
+        return _sparse_rows(columns, numbers, value.size)
+
+    return _applied(value, kept if keep else shape, value.size, matrix_of_all)
+
+
+def einsum(equation: str, operands: Sequence[Value]) -> Value:
+    """Einstein's summation, of which one factor may depend on the input.
+
+    Examples
+    --------
+    >>> x = Expression.of_layer(0, (1, 2))
+    >>> einsum("bi,oi->bo", [x, np.array([[1.0, 2.0]])]).terms[0].toarray()
+    array([[1., 2.]])
+    """
+    if all(is_constant(value) for value in operands):
+        return np.asarray(np.einsum(equation, *[np.asarray(value) for value in operands]))
+    places = [i for i, value in enumerate(operands) if not is_constant(value)]
+    if len(places) > 1:
+        raise TypeError("one factor of a product at most may depend on the input")
+    inputs, output = _labels(equation, [value.ndim for value in operands])
+    sizes: dict[str, int] = {}
+    for labels, value in zip(inputs, operands, strict=True):
+        for label, n in zip(labels, value.shape, strict=True):
+            if sizes.setdefault(label, n) not in (n, 1) and n != 1:
+                raise ModelImportError(
+                    f"einsum: the axes {label!r} have lengths {sizes[label]}, {n}"
+                )
+            sizes[label] = max(sizes[label], n)
+    order = [*output, *(label for label in sizes if label not in output)]
+    full = [sizes[label] for label in order]
+    x = as_expression(operands[places[0]])
+    shape = tuple(sizes[label] for label in output)
+
+    def spread(array: NDArray[Any], labels: str) -> NDArray[Any]:
+        """An array over all labels, in one order."""
+        at = np.ix_(*(np.arange(n) for n in full)) if full else ()
+        index = tuple(
+            at[order.index(label)] if n > 1 else 0 * at[order.index(label)]
+            for label, n in zip(labels, array.shape, strict=True)
+        )
+        return np.broadcast_to(array[index], full)
+
+    def matrix_of_all() -> Matrix:
+        numbers = np.ones(full)
+        for i, (labels, value) in enumerate(zip(inputs, operands, strict=True)):
+            if i != places[0]:
+                numbers = numbers * spread(finite(value, "a factor"), labels)
+        columns = spread(np.arange(x.size).reshape(x.shape), inputs[places[0]])
+        rows = math.prod(shape)
+        return _sparse_rows(columns.reshape(rows, -1), numbers.reshape(rows, -1), x.size)
+
+    return _applied(x, shape, math.prod(full), matrix_of_all)
+
+
+def _labels(equation: str, ndims: Sequence[int]) -> tuple[list[str], str]:
+    """The labels of the axes of all factors and of the result, an ellipsis spelled out."""
+    left, arrow, output = equation.replace(" ", "").partition("->")
+    inputs = left.split(",")
+    if len(inputs) != len(ndims):
+        raise ModelImportError(f"einsum {equation!r} needs {len(inputs)} factors, got {len(ndims)}")
+    unused = [chr(code) for code in range(0x3B1, 0x3B1 + 64)]  # Greek letters, no letters of users
+    counts = [n - len(text.replace("...", "")) for text, n in zip(inputs, ndims, strict=True)]
+    longest = max([0, *(n for text, n in zip(inputs, counts, strict=True) if "..." in text)])
+    dots = "".join(unused[:longest])
+    inputs = [
+        text.replace("...", dots[longest - n :]) for text, n in zip(inputs, counts, strict=True)
+    ]
+    if not arrow:
+        joined = "".join(inputs)
+        once = [label for label in sorted(set(joined) - set(dots)) if joined.count(label) == 1]
+        return inputs, dots + "".join(once)
+    return inputs, output.replace("...", dots)
+
+
+def scatter_add(value: Value, source: Value, positions: IndexArray) -> Value:
+    """`value` with the entries of `source` added at flat positions, several at one if need be.
+
+    Examples
+    --------
+    >>> scatter_add(np.zeros(2), np.array([1.0, 2.0, 3.0]), np.array([0, 1, 0]))
+    array([4., 2.])
+    """
+    if positions.size and not -1 < positions.min() <= positions.max() < math.prod(value.shape):
+        raise ModelImportError("an index of a scattered sum is out of range")
+    if is_constant(source):
+        sums = np.zeros(math.prod(value.shape))
+        np.add.at(sums, positions.ravel(), np.ravel(source))
+        return add(value, sums.reshape(value.shape))
+    x = as_expression(source)
+
+    def matrix_of_all() -> Matrix:
+        entries = (np.ones(x.size), (positions.ravel(), np.arange(x.size)))
+        return sp.csr_array(entries, shape=(math.prod(value.shape), x.size))
+
+    return add(value, _applied(x, value.shape, x.size, matrix_of_all))
+
+
+#: Where the place of an entry of a resized axis is on the old one: (place, old length, new length,
+#: scale) to place, as ONNX defines it.
+_PLACES: dict[str, Callable[[FloatArray, int, int, float], FloatArray]] = {
+    "half_pixel": lambda at, n, m, scale: (at + 0.5) / scale - 0.5,
+    "half_pixel_symmetric": lambda at, n, m, scale: (
+        n / 2 * (1 - m / (scale * n)) + (at + 0.5) / scale - 0.5
+    ),
+    "pytorch_half_pixel": lambda at, n, m, scale: (at + 0.5) / scale - 0.5 if m > 1 else 0 * at,
+    "align_corners": lambda at, n, m, scale: at * (n - 1) / (m - 1) if m > 1 else 0 * at,
+    "asymmetric": lambda at, n, m, scale: at / scale,
+}
+
+_NEAREST: dict[str, Callable[[FloatArray], FloatArray]] = {
+    "round_prefer_floor": lambda at: np.ceil(at - 0.5),
+    "round_prefer_ceil": lambda at: np.floor(at + 0.5),
+    "floor": np.floor,
+    "ceil": np.ceil,
+}
+
+
+def resize_matrix(
+    n: int,
+    m: int,
+    scale: float,
+    *,
+    mode: str,
+    places: str,
+    nearest: str = "round_prefer_floor",
+    cubic: float = -0.75,
+    exclude_outside: bool = False,
+) -> FloatArray:
+    """The matrix of shape (m, n) that resizes an axis of length n to m, by ONNX's rules.
+
+    Examples
+    --------
+    >>> resize_matrix(2, 3, 1.5, mode="linear", places="align_corners")
+    array([[1. , 0. ],
+           [0.5, 0.5],
+           [0. , 1. ]])
+    """
+    if (
+        places not in _PLACES
+        or nearest not in _NEAREST
+        or mode not in ("nearest", "linear", "cubic")
+    ):
+        raise ModelImportError(f"resizing by {mode!r}, {places!r}, {nearest!r} is not supported")
+    at = _PLACES[places](np.arange(m, dtype=np.float64), n, m, scale)
+    matrix = np.zeros((m, n))
+    if mode == "nearest":
+        matrix[np.arange(m), np.clip(_NEAREST[nearest](at), 0, n - 1).astype(int)] = 1.0
+        return matrix
+    start = np.floor(at)
+    part = at - start
+    if mode == "linear":
+        taps = {0: 1 - part, 1: part}
+    else:
+        taps = {shift: _cubic_weight(np.abs(part - shift), cubic) for shift in (-1, 0, 1, 2)}
+    for shift, weight in taps.items():
+        column = (start + shift).astype(int)
+        inside = (column >= 0) & (column < n)
+        kept = np.where(inside, weight, 0.0) if exclude_outside else weight
+        np.add.at(matrix, (np.arange(m), np.clip(column, 0, n - 1)), kept)
+    return matrix / matrix.sum(axis=1, keepdims=True) if exclude_outside else matrix
+
+
+def _cubic_weight(x: FloatArray, a: float) -> FloatArray:
+    """Weight of a neighbour at distance x in cubic convolution."""
+    near = (a + 2) * x**3 - (a + 3) * x**2 + 1
+    far = a * x**3 - 5 * a * x**2 + 8 * a * x - 4 * a
+    return np.where(x <= 1, near, far)
 
 
 def batch_norm(

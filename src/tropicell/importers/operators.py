@@ -88,6 +88,41 @@ OPERATORS: tuple[Operator, ...] = (
         ("GlobalAveragePool",),
         "a sparse matrix",
     ),
+    Operator(
+        "einsum",
+        "affine",
+        ("einsum",),
+        ("Einsum",),
+        "one factor at most depends on the input",
+    ),
+    Operator(
+        "resize",
+        "affine",
+        (
+            "upsample_nearest1d",
+            "upsample_nearest2d",
+            "upsample_nearest3d",
+            "_upsample_nearest_exact1d",
+            "_upsample_nearest_exact2d",
+            "_upsample_nearest_exact3d",
+            "upsample_linear1d",
+            "upsample_bilinear2d",
+            "upsample_trilinear3d",
+            "upsample_bicubic2d",
+            "_upsample_bilinear2d_aa",
+            "_upsample_bicubic2d_aa",
+        ),
+        ("Resize", "Upsample"),
+        "a matrix for each axis; nearest, linear and cubic",
+    ),
+    Operator(
+        "scattered sum",
+        "affine",
+        ("index_add", "scatter_add"),
+        (),
+        "with constant indices",
+    ),
+    Operator("mean of tensors", "affine", (), ("Mean",)),
     Operator("mean", "affine", ("mean",), ("ReduceMean",)),
     Operator("sum", "affine", ("sum",), ("ReduceSum",)),
     Operator("cumulative sum", "affine", ("cumsum",), ("CumSum",)),
@@ -112,7 +147,10 @@ OPERATORS: tuple[Operator, ...] = (
     Operator("squeeze", "shape", ("squeeze",), ("Squeeze",)),
     Operator("unsqueeze", "shape", ("unsqueeze",), ("Unsqueeze",)),
     Operator(
-        "expand", "shape", ("expand", "expand_as", "repeat", "broadcast_to"), ("Expand", "Tile")
+        "expand",
+        "shape",
+        ("expand", "expand_as", "repeat", "broadcast_to", "repeat_interleave", "tile"),
+        ("Expand", "Tile"),
     ),
     Operator("concatenate", "shape", ("cat", "concat"), ("Concat",)),
     Operator("stack", "shape", ("stack",)),
@@ -125,13 +163,29 @@ OPERATORS: tuple[Operator, ...] = (
         ("Gather", "GatherND", "GatherElements"),
         "with constant indices",
     ),
-    Operator("flip and roll", "shape", ("flip", "roll")),
+    Operator("flip and roll", "shape", ("flip", "roll", "rot90")),
+    Operator(
+        "shuffle",
+        "shape",
+        ("pixel_shuffle", "pixel_unshuffle", "channel_shuffle", "native_channel_shuffle"),
+        ("DepthToSpace", "SpaceToDepth"),
+    ),
+    Operator("unfold", "shape", ("unfold", "im2col")),
+    Operator("triangle and diagonal", "shape", ("tril", "triu", "diagonal"), ("Trilu",)),
     Operator(
         "overwrite",
         "shape",
-        ("copy", "slice_scatter", "select_scatter"),
-        (),
-        "what assignments to parts of a tensor become",
+        (
+            "copy",
+            "slice_scatter",
+            "select_scatter",
+            "scatter",
+            "index_copy",
+            "index_fill",
+            "index_put",
+        ),
+        ("ScatterND", "ScatterElements"),
+        "what assignments to parts of a tensor become; constant indices; ONNX: also added up",
     ),
     Operator(
         "pad",
@@ -141,13 +195,22 @@ OPERATORS: tuple[Operator, ...] = (
             "pad",
             "reflection_pad1d",
             "reflection_pad2d",
+            "reflection_pad3d",
             "replication_pad1d",
             "replication_pad2d",
+            "replication_pad3d",
         ),
         ("Pad",),
         "constant, reflected, replicated and circular",
     ),
-    Operator("where", "shape", ("where", "masked_fill"), ("Where",), "with a constant condition"),
+    Operator(
+        "where",
+        "shape",
+        ("where", "masked_fill"),
+        ("Where",),
+        "with a constant condition; or where(h > 0, a, b) if a - b is a multiple of h, so that it "
+        "does not jump: decided exactly, and then a layer",
+    ),
     Operator(
         "identity",
         "shape",
@@ -164,8 +227,10 @@ OPERATORS: tuple[Operator, ...] = (
             "to",
             "type_as",
             "_assert_tensor_metadata",
+            "nan_to_num",
+            "positive",
         ),
-        ("Identity", "Dropout", "Cast"),
+        ("Identity", "Dropout", "Cast", "CastLike"),
         "dropout in evaluation mode; casts between floats (their rounding is left out)",
     ),
     # activations
@@ -191,11 +256,11 @@ OPERATORS: tuple[Operator, ...] = (
     Operator(
         "maximum",
         "activation",
-        ("maximum", "max"),
+        ("maximum", "max", "fmax"),
         ("Max",),
         "b + relu(a - b): one boundary per comparison; a clip where one side is constant",
     ),
-    Operator("minimum", "activation", ("minimum", "min"), ("Min",), "a - relu(a - b)"),
+    Operator("minimum", "activation", ("minimum", "min", "fmin"), ("Min",), "a - relu(a - b)"),
     Operator(
         "max pool",
         "activation",
@@ -219,9 +284,50 @@ OPERATORS: tuple[Operator, ...] = (
     Operator(
         "largest and smallest",
         "activation",
-        ("amax", "amin"),
+        ("amax", "amin", "aminmax"),
         ("ReduceMax", "ReduceMin"),
         "a tournament of maxima",
+    ),
+    Operator(
+        "running maximum and minimum",
+        "activation",
+        ("cummax", "cummin"),
+        (),
+        "log2(n) layers of maxima",
+    ),
+    Operator(
+        "sorting",
+        "activation",
+        ("sort", "msort", "topk", "median", "kthvalue"),
+        ("TopK",),
+        "the values, not the indices: Batcher's sorting network, one ReLU for each comparison; "
+        "comparisons that the wanted ranks do not need are left out",
+    ),
+    Operator(
+        "norms of order 1 and inf",
+        "activation",
+        ("linalg_vector_norm", "norm"),
+        ("ReduceL1",),
+        "absolute values, then a sum or a tournament; other orders are not piecewise linear",
+    ),
+    Operator(
+        "comparison",
+        "activation",
+        (
+            "gt",
+            "ge",
+            "lt",
+            "le",
+            "greater",
+            "greater_equal",
+            "less",
+            "less_equal",
+            "logical_not",
+            "bitwise_not",
+        ),
+        ("Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Not"),
+        "only as the condition of a `where`, `masked_fill`, or product `(h > 0) * a` that does "
+        "not jump",
     ),
     # constants
     Operator(
@@ -245,6 +351,13 @@ def spellings(front_end: FrontEnd) -> frozenset[str]:
     return frozenset(s for row in OPERATORS for s in getattr(row, front_end))
 
 
+#: Spellings whose results do not depend on the input even if what they take does.
+CONSTANTS: dict[FrontEnd, frozenset[str]] = {
+    "torch": frozenset(s for row in OPERATORS if row.group == "constant" for s in row.torch),
+    "onnx": frozenset(s for row in OPERATORS if row.group == "constant" for s in row.onnx),
+}
+
+
 # --- the table of operators that are known and refused, with what to do instead -------------------
 
 
@@ -261,7 +374,14 @@ class Refused:
 _ITSELF = "it is not piecewise linear"
 _LAST = "; if it is the model's last operator, import the model without it (the logits)"
 
+#: Advice for lookups by whole numbers.
+EMBEDDING_ADVICE = (
+    "it looks up vectors by whole numbers, between which nothing is defined; import what comes "
+    "after it, with the vectors as inputs"
+)
+
 REFUSED: tuple[Refused, ...] = (
+    Refused("embeddings", EMBEDDING_ADVICE, ("embedding", "embedding_bag", "_embedding_bag"), ()),
     Refused(
         "sigmoid",
         f"{_ITSELF}; use hardsigmoid instead, and train again{_LAST}",
@@ -342,13 +462,9 @@ REFUSED: tuple[Refused, ...] = (
         ("If", "Loop", "Scan"),
     ),
     Refused(
-        "comparisons and other jumps",
+        "jumps",
         "it jumps, so it is not continuous; write it with relu, clamp, maximum or minimum",
         (
-            "gt",
-            "lt",
-            "ge",
-            "le",
             "eq",
             "ne",
             "sign",
@@ -360,16 +476,15 @@ REFUSED: tuple[Refused, ...] = (
             "heaviside",
             "argmax",
             "argmin",
+            "argsort",
             "remainder",
             "fmod",
+            "floor_divide",
+            "bucketize",
+            "nonzero",
         ),
         (
-            "Greater",
-            "Less",
-            "GreaterOrEqual",
-            "LessOrEqual",
             "Equal",
-            "Not",
             "Sign",
             "Floor",
             "Ceil",
@@ -379,13 +494,8 @@ REFUSED: tuple[Refused, ...] = (
             "ArgMin",
             "Mod",
             "Hardmax",
+            "NonZero",
         ),
-    ),
-    Refused(
-        "sorting",
-        "it is piecewise linear, but not supported; write it with maximum and minimum",
-        ("sort", "topk", "median", "kthvalue"),
-        ("TopK",),
     ),
     Refused(
         "products and deviations of entries",
@@ -395,9 +505,9 @@ REFUSED: tuple[Refused, ...] = (
     ),
     Refused(
         "norms",
-        f"{_ITSELF} in general; write the 1-norm with abs and sum",
-        ("norm", "linalg_vector_norm", "cdist"),
-        ("ReduceL2", "ReduceL1", "ReduceSumSquare"),
+        f"{_ITSELF}; the norms of order 1 and inf are",
+        ("cdist",),
+        ("ReduceL2", "ReduceSumSquare", "LpPool", "GlobalLpPool"),
     ),
     Refused(
         "recurrent layers",
@@ -417,12 +527,6 @@ REFUSED: tuple[Refused, ...] = (
             "MatMulInteger",
             "DynamicQuantizeLinear",
         ),
-    ),
-    Refused(
-        "products of two tensors that depend on the input",
-        f"{_ITSELF}; only products with constants are",
-        ("einsum",),
-        ("Einsum",),
     ),
 )
 

@@ -28,10 +28,16 @@ become rows of those matrices; each piecewise-linear operator becomes one layer,
 than two values several. Anything that does not depend on the input is constant and is computed by
 torch or onnx itself, so shape arithmetic inside a graph just works.
 
+What can't be imported is refused first: operators by their names, then shapes, products and sizes
+in a walk over the graph in which tensors have shapes but no numbers, before any matrix is made. A
+matrix may have 2^27 numbers and all of a model 2^29 (about 6 GB), convolutions written as sparse
+matrices. [Models that were tried](models.md) is a list of examples.
+
 After every import the network's outputs are compared with the model's own, on random inputs of
 scales 0.1, 1 and 10: within 1e-9 (relative) in float64. ONNX models are run in float64 for
 this (all their numbers widened), and once more as they are, within 1e-3, because float32 rounds.
-Where one can't be run in float64, a `WeakComparisonWarning` says that the second comparison is all.
+(Weights of a `Resize` are float32 in every evaluator: 1e-6.) Where one can't be run in float64, a
+`WeakComparisonWarning` says that the second comparison is all.
 
 torch spellings are those of ATen (`torch.ops.aten`); a trailing underscore (in place) is the same.
 """
@@ -46,6 +52,23 @@ three comparisons; the winner of a first round may lose later, and there the out
 at the boundary of that comparison. Such boundaries split regions, so the number of regions can be
 larger than the number of pieces of the function. Merged regions do not see them. Comparisons that
 overlapping windows share are made once. A maximum with a constant is a clip, with one boundary.
+"""
+
+_CHOICES = """\
+## Comparisons, and where they do not jump
+
+A comparison jumps, so it is no value of a network; what is chosen by it may be continuous.
+`where(h > 0, a, b)`, `masked_fill`, `x[h < 0] = a` and `(h > 0) * a` are read in two cases:
+
+- h, a and b are made from one and the same value z by constant factors and offsets (or by another
+  such choice): a leaky ReLU, a clip, any piecewise-linear activation. The rule for
+  `activations.piecewise` decides whether it jumps: a difference of at most 1e-9 of the values at
+  the breakpoint is taken for rounding of the constants.
+- a - b is a constant multiple of h, entry by entry, as affine functions of the layers so far. That
+  is decided in rational arithmetic; then the choice is `b + c * relu(h)`.
+
+Everything else is refused, as it jumps or can't be seen not to. Sorted values, the largest k and
+medians are continuous; their indices are not, and using these is refused.
 """
 
 _FILES = """\
@@ -96,7 +119,7 @@ def operators_page() -> str:
         ]
         head = "| operator | torch | ONNX | notes |\n| --- | --- | --- | --- |\n"
         parts.append(f"## {title}\n\n{head}" + "\n".join(rows) + "\n")
-    parts.append(_MAXIMA)
+    parts += [_MAXIMA, _CHOICES]
     refused = [
         f"| {row.name} | {_codes(row.torch)} | {_codes(row.onnx)} | {row.advice} |"
         for row in REFUSED

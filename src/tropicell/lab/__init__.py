@@ -8,6 +8,7 @@
 `fig4`              test images in regions that also hold a training image
 `table1`            counts with and without skip connections
 `table2`            predictions from a cache
+`regions784`        beyond the paper: every region of the smallest classifiers of `table2`
 `skips`             beyond the paper: where skip connections add regions
 `custom`            the same for a model of your own
 `training`          trains many networks of one shape at once

@@ -31,7 +31,7 @@ from tropicell.lab.texts import WITH, WITHOUT, figure, mean_text, p_text, skips_
 from tropicell.network.domains import Box, Domain, Slice, WholeSpace
 from tropicell.network.network import Network
 from tropicell.plotting import plot_regions
-from tropicell.search.enumeration import enumerate_regions
+from tropicell.search.enumeration import all_regions
 from tropicell.search.many import count_many
 
 # --- models of the user: a file of a network, or a function in a Python file ----------------------
@@ -377,9 +377,7 @@ def _draw_regions(
 ) -> None:
     """The first network, in a picture and a page; networks with one input have neither."""
     box = view.domain(settings.picture)
-    found = {
-        kind: enumerate_regions(members[0], box, progress=False) for kind, members in kinds.items()
-    }
+    found = {kind: all_regions(members[0], box, progress=False) for kind, members in kinds.items()}
     if len(view.centre) != 2:
         return
     made, axes = figure(1, len(found), size=(4.2, 4.2))

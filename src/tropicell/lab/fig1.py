@@ -14,7 +14,7 @@ from tropicell.network.network import Network
 from tropicell.paper.algorithm1 import find_region
 from tropicell.plotting import plot_regions, plot_walkthrough
 from tropicell.regions.region import EmptyRegion, Region
-from tropicell.search.enumeration import enumerate_regions
+from tropicell.search.enumeration import all_regions
 
 #: Both neurons of layer 1 active; of layer 2 the first active, the second inactive.
 PATTERN = "11|10"
@@ -112,7 +112,7 @@ def _draw(run: LabRun, name: str, network: Network, bias: str) -> None:
         "(dark), and what this neuron takes away (light).",
     )
     made, axes = figure(1, 1, size=(4.2, 4.0))
-    regions = enumerate_regions(network)
+    regions = all_regions(network)
     plot_regions(regions, axes[0, 0], window=Box(-1.5, 1.5))
     run.numbers[name]["regions"] = len(regions)
     run.picture(made, f"regions-{name}", f"All {len(regions)} regions of the network.")

@@ -21,7 +21,7 @@ from tropicell.network.domains import Box
 from tropicell.network.network import Network
 from tropicell.plotting import plot_regions
 from tropicell.regions.regions import Regions
-from tropicell.search.enumeration import enumerate_regions
+from tropicell.search.enumeration import all_regions
 from tropicell.search.many import count_many
 
 BOX = Box(-RADIUS, RADIUS)
@@ -110,7 +110,7 @@ def run(run: LabRun, settings: Fig2Settings) -> None:
         )
     ]
     for panel in panels:
-        pictures = [enumerate_regions(network, BOX, progress=False) for network in panel.film]
+        pictures = [all_regions(network, BOX, progress=False) for network in panel.film]
         explore(pictures, run.folder / panel.file, labels=[f"epoch {t:,}" for t in times])
     _write(run, settings, panels, times)
     _draw(run, settings, panels, times)
@@ -139,7 +139,7 @@ def _panel(
         found.train_loss[:, 0],
         count_many(film, BOX, workers=workers, progress=False),
         count_many(film, workers=workers, progress=False),
-        enumerate_regions(film[-1], BOX, progress=False),
+        all_regions(film[-1], BOX, progress=False),
     )
 
 

@@ -10,11 +10,14 @@
 `inequalities`     the inequalities of a region, and the numbers of all boundaries (lines)
 `flat`             the one flat form of a network that kernels read
 `_layer_maps`      the affine maps of layers in kernels, with the bounds on their rounding
+`_plain_maps`      the same in float64 alone, where bounds are known before the search
 `_residues`        the same modulo primes: exactly
 `_point_patterns`  the patterns of points in kernels
-`_point_patterns`  the patterns of points
+`quotient`         fewer inputs with the same regions
+`shadow`           what a network sees of a box
 `families`         networks whose number of regions is known
 `count_bounds`     bounds on the number of regions, without a search
+`export`           a network as a torch module or an ONNX model
 `fingerprint`      which network a file belongs to
 `layout`           a network as named arrays, for files
 `diagram`          a network as text

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from tropicell._runtime.jit import fma, kernel
 from tropicell.geometry._double import exact_product, exact_sum
 from tropicell.geometry.rounding import INFLATE, ROUND, TINY
-from tropicell.network.flat import COLUMNS_AT, IS_SPARSE, SOURCE, WEIGHTS_AT
+from tropicell.network.flat import BLOCK, COLUMNS_AT, IS_SPARSE, SOURCE, WEIGHTS_AT
 
 #: After so many changes of single neurons a layer's rows are summed anew.
 MOST_CHANGES = 120
@@ -36,7 +36,7 @@ class LayerMaps(NamedTuple):
 
     Attributes
     ----------
-    before : ndarray, shape (d + 2, rows)
+    before : ndarray, shape (d + 2, rows and more)
         Of every neuron before its activation: slopes, offset, and a bound on their errors.
     low : ndarray, shape (d + 1, rows)
         Second halves of slopes and offset.
@@ -86,7 +86,7 @@ def layer_maps(
     fine = rows if exact else 0
     bounds = layers if exact else 0
     return LayerMaps(
-        before=free(np.zeros((d + 2, rows))),
+        before=free(np.zeros((d + 2, rows + spare(rows)))),
         low=free(np.zeros((d + 1, fine))),
         after=free(np.zeros((d + 2, rows))),
         after_low=free(np.zeros((d + 1, fine))),
@@ -101,6 +101,11 @@ def layer_maps(
         factors=free(np.zeros((2 * d + 2, widest))),
         anchor=free(np.zeros(d + 1)),
     )
+
+
+def spare(rows: int) -> int:
+    """How many more numbers a row of an array needs, so that kernels may read whole blocks."""
+    return BLOCK + -rows % BLOCK
 
 
 # --- entering a layer -----------------------------------------------------------------------------
@@ -162,7 +167,7 @@ def enter_layer(maps: Any, current: Any, layer: int, pieces: Any, at: int, exact
     changes[layer + 1] = 0
 
 
-@kernel(inner=True)
+@kernel(inner=True, inlined=True)
 def _change_pieces(maps: Any, current: Any, layer: int, pieces: Any, at: int, exact: bool) -> None:
     """Put neurons of `layer` on other pieces, and correct the rows of the next layer."""
     d, pattern, factors = maps.dimension, current.pattern, current.factors
@@ -223,7 +228,7 @@ def load_input(maps: Any, current: Any, exact: bool) -> None:
             current.output_error[0, c] = 2.0 * ROUND * ROUND * total * INFLATE
 
 
-@kernel(inner=True)
+@kernel(inner=True, inlined=True)
 def set_piece(maps: Any, current: Any, layer: int, row: int, piece: int, exact: bool) -> None:
     """Output of one neuron that is on the given piece."""
     d, before, after = maps.dimension, current.before, current.after
@@ -256,7 +261,7 @@ def set_piece(maps: Any, current: Any, layer: int, row: int, piece: int, exact: 
         current.output_rounding[layer, c] += 8.0 * ROUND * ROUND * size * INFLATE
 
 
-@kernel(inner=True)
+@kernel(inner=True, inlined=True)
 def bound_outputs(maps: Any, current: Any, layer: int) -> None:
     """Step 1, activations: bounds on the errors of the outputs of a layer, |s| ε + rounding."""
     first = maps.row_start[1]
@@ -268,7 +273,7 @@ def bound_outputs(maps: Any, current: Any, layer: int) -> None:
         current.output_error[layer, c] = error * INFLATE
 
 
-@kernel(inner=True)
+@kernel(inner=True, inlined=True)
 def sum_layer(maps: Any, current: Any, layer: int, exact: bool) -> None:
     """Pre-activations of a layer, from the outputs of its sources."""
     d, before, low = maps.dimension, current.before, current.low
@@ -297,7 +302,7 @@ def sum_layer(maps: Any, current: Any, layer: int, exact: bool) -> None:
         _settle(maps, current, layer)
 
 
-@kernel(inner=True)
+@kernel(inner=True, inlined=True)
 def _gather(maps: Any, current: Any, term: int, exact: bool) -> int:
     """Take the outputs of a term's source that are not 0; returns their number."""
     d, after, factors = maps.dimension, current.after, current.factors
@@ -318,7 +323,7 @@ def _gather(maps: Any, current: Any, term: int, exact: bool) -> int:
 # --- anchors, and the bounds of sums --------------------------------------------------------------
 
 
-@kernel(inner=True)
+@kernel(inner=True, inlined=True)
 def _anchor_sum(maps: Any, current: Any, layer: int) -> None:
     """Choose the anchors of a layer that is summed anew, and bound what the sum rounds."""
     d, after = maps.dimension, current.after
@@ -344,7 +349,7 @@ def _anchor_sum(maps: Any, current: Any, layer: int) -> None:
         current.rounding[layer, c] = _sum_rounding(most, anchor) if growth > 0.0 else 0.0
 
 
-@kernel(inner=True)
+@kernel(inner=True, inlined=True)
 def _anchor_changes(maps: Any, current: Any, layer: int, term: int, count: int) -> None:
     """The same for changes that are added to the rows of a layer, which are made ready for that."""
     d, factors, before, low = maps.dimension, current.factors, current.before, current.low
@@ -370,26 +375,26 @@ def _anchor_changes(maps: Any, current: Any, layer: int, term: int, count: int) 
             before[c, row] = start
 
 
-@kernel(inner=True)
+@kernel(inner=True, inlined=True)
 def _length(squares: float, largest: float) -> float:
     """The length of a vector from the sum of its squares, some of which may have underflowed."""
     return float(np.sqrt(squares)) * INFLATE + (_UNDERFLOW if largest > 0.0 else 0.0)
 
 
-@kernel(inner=True)
+@kernel(inner=True, inlined=True)
 def _anchor(total: float) -> float:
     """1.5 2^k with 2^(k - 2) above the sums: with it they stay between 2^k and 2^(k + 1)."""
     _, exponent = frexp(total)
     return ldexp(1.5, exponent + 2)
 
 
-@kernel(inner=True)
+@kernel(inner=True, inlined=True)
 def _sum_rounding(n: int, anchor: float) -> float:
     """What the sum of n terms with an anchor may round: (n² / 2 + 4 n + 8) 2^-105 2^k."""
     return 2.0 * ROUND * ROUND * anchor * (n * (0.5 * n + 4.0) + 8.0)
 
 
-@kernel(inner=True)
+@kernel(inner=True, inlined=True)
 def _settle(maps: Any, current: Any, layer: int) -> None:
     """Take the anchors off, make two halves of each number, and bound the errors."""
     d, before, low = maps.dimension, current.before, current.low
@@ -423,7 +428,7 @@ def _settle(maps: Any, current: Any, layer: int) -> None:
 # --- adding outputs, or their changes, to the rows of a layer -------------------------------------
 
 
-@kernel(inner=True)
+@kernel(inner=True, inlined=True)
 def _add(maps: Any, current: Any, term: int, layer: int, count: int, exact: bool) -> None:
     """Add the factors of the neurons in ``current.sources`` times their weights of a term."""
     begin, end = maps.row_start[layer], maps.row_start[layer + 1]
@@ -460,7 +465,7 @@ def _add(maps: Any, current: Any, term: int, layer: int, count: int, exact: bool
                 _add_four(maps.weights, at, high, before[c, begin:end])
 
 
-@kernel(inner=True)
+@kernel(inner=True, inlined=True)
 def _add_column(maps: Any, current: Any, term: int, begin: int, i: int, exact: bool) -> None:
     """Add the factors of one source neuron times its weights, which are listed."""
     d, before, low, factors = maps.dimension, current.before, current.low, current.factors
@@ -480,7 +485,7 @@ def _add_column(maps: Any, current: Any, term: int, begin: int, i: int, exact: b
                 before[c, target] += weight * factors[c, i]
 
 
-@kernel(sums="fused", inner=True)
+@kernel(sums="fused", inner=True, inlined=True)
 def _add_four(weights: Any, at: Any, factors: Any, out: Any) -> None:
     """out[r] += factors[0] * weights[at[0] + r] + … + factors[3] * weights[at[3] + r]."""
     width = len(out)
@@ -491,7 +496,7 @@ def _add_four(weights: Any, at: Any, factors: Any, out: Any) -> None:
         out[r] += (w0[r] * f0 + w1[r] * f1) + (w2[r] * f2 + w3[r] * f3)
 
 
-@kernel(inner=True)
+@kernel(inner=True, inlined=True)
 def _add_four_exactly(weights: Any, at: Any, high: Any, rest: Any, out: Any, low: Any) -> None:
     """The same in twice the digits, with an anchor.
 

@@ -7,7 +7,7 @@ its points are ``origin + t @ directions``, and regions on it are regions in ``t
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 from flint import fmpq_mat
@@ -21,6 +21,9 @@ from tropicell.geometry.rounding import ROUND
 if TYPE_CHECKING:
     from tropicell.network.network import Network
 
+
+Norm = Literal["linf", "l1", "l2"]
+NORMS: tuple[Norm, ...] = get_args(Norm)
 
 #: Half the distance from 1 to the next float64, and what covers underflow.
 _TINY = 1e-290
@@ -46,6 +49,17 @@ class Domain(ABC):
         >>> a.tolist(), b.tolist()
         ([[1.0], [-1.0]], [2.0, 1.0])
         """
+
+    def key(self, dimension: int) -> tuple[bytes, ...]:
+        """Equal for equal domains.
+
+        Examples
+        --------
+        >>> Box(0, 1).key(2) == Box([0, 0], [1, 1]).key(2)
+        True
+        """
+        a, b = self.inequalities(dimension)
+        return np.ascontiguousarray(a + 0.0).tobytes(), np.ascontiguousarray(b + 0.0).tobytes()
 
     def contains(self, points: ArrayLike) -> NDArray[np.bool_]:
         """Which points (rows) lie in the domain, boundary included; no rounding decides.
@@ -145,6 +159,9 @@ class Box(Domain):
         low, high = self.corners(x.shape[1])
         return np.asarray(((x >= low) & (x <= high) & np.isfinite(x)).all(axis=1))
 
+    def key(self, dimension: int) -> tuple[bytes, ...]:
+        return tuple((corner + 0.0).tobytes() for corner in self.corners(dimension))
+
     def corners(self, dimension: int) -> tuple[FloatArray, FloatArray]:
         """The two corners as arrays of length `dimension`.
 
@@ -196,6 +213,93 @@ class Polytope(Domain):
 
     def __repr__(self) -> str:
         return f"Polytope({self.A.shape[0]} inequalities in R^{self.A.shape[1]})"
+
+
+class Ball(Domain):
+    """All points within some distance of a point.
+
+    Parameters
+    ----------
+    center : array_like, shape (inputs,)
+    radius : float
+    norm : {"linf", "l1", "l2"}
+        How distances are measured. For ``"linf"`` the ball is a box, whose corners
+        ``center - radius`` and ``center + radius`` are rounded to float64; the others are exact.
+
+    Notes
+    -----
+    A ball has no list of inequalities: an l1 ball has 2^n of them, an l2 ball is round. What asks
+    for one (Algorithm 2, certificates, facets) refuses it.
+
+    Examples
+    --------
+    >>> Ball([0.0, 0.0], 1.0, "l1").contains([[0.5, 0.5], [0.75, 0.5]])
+    array([ True, False])
+    """
+
+    def __init__(self, center: ArrayLike, radius: float, norm: Norm = "linf") -> None:
+        self.center = np.array(center, dtype=np.float64).ravel()
+        self.radius = float(radius)
+        self.norm: Norm = norm
+        if norm not in NORMS:
+            raise InvalidDomainError(f"Ball: norm must be 'linf', 'l1' or 'l2', not {norm!r}")
+        if not self.center.size or not np.isfinite(self.center).all():
+            raise InvalidDomainError("Ball: the center must be finite numbers, one for each input")
+        if not 0 < self.radius < np.inf:
+            raise InvalidDomainError(f"Ball: the radius must be positive, got {radius!r}")
+        if norm == "linf":
+            with np.errstate(over="ignore"):
+                corners = np.stack([self.center - self.radius, self.center + self.radius])
+            if not np.isfinite(corners).all() or (corners[0] == corners[1]).any():
+                raise InvalidDomainError(
+                    f"Ball: float64 can't hold its corners, the center plus and minus {radius!r}; "
+                    "take a smaller center, or another radius"
+                )
+            self.box = Box(*corners)
+
+    def inequalities(self, dimension: int) -> tuple[FloatArray, FloatArray]:
+        if self.norm == "linf":
+            return self.box.inequalities(dimension)
+        raise InvalidDomainError(
+            f"a ball in the norm {self.norm} has no list of inequalities, which this needs; "
+            "take a Box, or Ball(…, norm='linf')"
+        )
+
+    def contains(self, points: ArrayLike) -> NDArray[np.bool_]:
+        x = np.atleast_2d(np.asarray(points, dtype=np.float64))
+        if x.shape[1] != self.center.size:
+            raise InvalidDomainError(
+                f"the ball has {self.center.size} coordinates, the points {x.shape[1]}"
+            )
+        if self.norm == "linf":
+            return self.box.contains(x)
+        finite = np.asarray(np.isfinite(x).all(axis=1))
+        found = finite.copy()
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            away = np.abs(x[finite] - self.center) / self.radius
+            sums = away.sum(axis=1) if self.norm == "l1" else (away * away).sum(axis=1)
+            margin = 4.0 * (x.shape[1] + 8) * ROUND
+            inside = sums <= 1.0 - margin
+            unsure = np.flatnonzero(~inside & ~(sums >= 1.0 + 2 * margin))
+        inside[unsure] = [self._has(point) for point in x[finite][unsure]]
+        found[finite] = inside
+        return found
+
+    def key(self, dimension: int) -> tuple[bytes, ...]:
+        if self.norm == "linf":
+            return self.box.key(dimension)
+        return (self.center + 0.0).tobytes(), np.float64(self.radius).tobytes(), self.norm.encode()
+
+    def _has(self, point: FloatArray) -> bool:
+        """Whether a point is inside, in exact arithmetic."""
+        away = to_rationals(point) - to_rationals(self.center)
+        radius = to_rationals(self.radius).item()
+        if self.norm == "l1":
+            return bool(sum(abs(q) for q in away) <= radius)
+        return bool((away * away).sum() <= radius * radius)
+
+    def __repr__(self) -> str:
+        return f"Ball({self.center.tolist()}, {self.radius!r}, norm={self.norm!r})"
 
 
 class Slice(Domain):
@@ -320,8 +424,10 @@ def resolve(network: Network, domain: Domain | None) -> tuple[Network, Domain]:
         return network, WholeSpace()
     if not isinstance(domain, Domain):
         raise InvalidDomainError(
-            f"domain must be WholeSpace, Box, Polytope or Slice, not {type(domain).__name__}"
+            f"domain must be WholeSpace, Box, Ball, Polytope or Slice, not {type(domain).__name__}"
         )
     if isinstance(domain, Slice):
-        return network.restrict(domain), domain.inside
+        return resolve(network.restrict(domain), domain.inside)
+    if isinstance(domain, Ball) and domain.norm == "linf":
+        return network, domain.box
     return network, domain

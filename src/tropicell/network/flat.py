@@ -21,6 +21,7 @@ from __future__ import annotations
 from fractions import Fraction
 from math import isfinite
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import scipy.sparse as sp
@@ -31,9 +32,14 @@ from tropicell.geometry.arithmetic import nearest_float, to_floats, to_rationals
 from tropicell.geometry.norms import frobenius_norm, largest_row, spectral_norm
 from tropicell.geometry.rounding import ROUND
 from tropicell.network.domains import Domain
+from tropicell.network.inequalities import twin_lines
+from tropicell.network.layers import Affine
 from tropicell.network.network import Network
 
 # --- whether the numbers of a network are of ordinary size, as the error bounds require -----------
+
+#: Kernels that add up rows may read and write whole blocks of so many neurons.
+BLOCK = 8
 
 #: What numbers of ordinary size are.
 SMALLEST, LARGEST = 1e-60, 1e60
@@ -154,8 +160,8 @@ def neuron_arrays(network: Network) -> NeuronArrays:
         row_start=np.concatenate([[0], np.cumsum([inputs, *network.widths])]).astype(np.int64),
         bias=np.concatenate([np.zeros(inputs), *(x.affine.bias for x in network.layers)]),
         breakpoints=np.concatenate(breakpoints),
-        slopes=np.concatenate(slopes),
-        intercepts=np.concatenate(intercepts),
+        slopes=np.ascontiguousarray(np.concatenate(slopes)),  # kernels are compiled for one order
+        intercepts=np.ascontiguousarray(np.concatenate(intercepts)),
     )
 
 
@@ -231,8 +237,8 @@ class LineArrays(NamedTuple):
     line_layer : ndarray, shape (lines,)
         Layer of a line's neuron; 0 for the domain.
     line_twin : ndarray, shape (lines,)
-        The first line that is the same one on every cell: its neuron has the same weights and bias,
-        or the opposite ones. Mostly the line itself.
+        The first line that is the same one on every cell, see
+        `tropicell.network.inequalities.twin_lines`. Mostly the line itself.
     plain : ndarray of bool, shape (L + 1,)
         Layers in which every neuron has exactly one breakpoint, at 0.
     domain_rows : ndarray, shape (1 + domain rows, d + 1)
@@ -354,43 +360,12 @@ def flatten(network: Network, domain: Domain) -> FlatNetwork:
             line_row=np.concatenate([np.full(len(none), -1), rows]),
             line_at=np.concatenate([none, at]),
             line_layer=np.concatenate([np.zeros(len(none), np.int64), layer]),
-            line_twin=_twins(network, rows, at, row_start, len(none)),
+            line_twin=np.concatenate([np.arange(len(none)), len(none) + twin_lines(network)]),
             plain=np.array([False, *(_is_plain(layer.activation) for layer in network.layers)]),
             domain_rows=domain_rows,
             scale=scale,
         ),
     )
-
-
-#: In layers with more weights nobody looks for twins.
-_LARGE = 1 << 22
-
-
-def _twins(
-    network: Network, rows: IntArray, at: FloatArray, row_start: IntArray, first: int
-) -> IntArray:
-    """For every line the first one that is the same on every cell; `first` are the domain's."""
-    twins = np.arange(first + len(rows))
-    keys: list[bytes] = []
-    for layer in network.layers:
-        affine = layer.affine
-        if affine.width * sum(m.shape[1] for m in affine.terms.values()) > _LARGE:
-            keys += [b"%d" % (len(keys) + i) for i in range(affine.width)]
-            continue
-        parts = [m.toarray() if isinstance(m, sp.csr_array) else m for m in affine.terms.values()]
-        numbers = np.concatenate([*parts, affine.bias[:, None]], axis=1) + 0.0  # no -0
-        signs = np.sign(numbers[np.arange(len(numbers)), (numbers != 0).argmax(axis=1)])
-        numbers = numbers * np.where(signs < 0, -1.0, 1.0)[:, None] + 0.0
-        keys += [row.tobytes() for row in numbers]
-    seen: dict[tuple[int, bytes, float], int] = {}
-    layers = np.searchsorted(row_start, rows, side="right")
-    inputs = int(row_start[1])
-    for k, (layer, row, t) in enumerate(
-        zip(layers.tolist(), rows.tolist(), at.tolist(), strict=True)
-    ):
-        if t == 0.0:  # a line and its opposite have the same key
-            twins[first + k] = seen.setdefault((layer, keys[row - inputs], t), first + k)
-    return twins
 
 
 def _input_rows(network: Network, scale: FloatArray) -> FloatArray:
@@ -434,14 +409,24 @@ def _is_unit(activation: Any) -> bool:
 _DEEP = 6
 
 
+#: Norms of the matrices of an affine map; networks on slices share their layers.
+_known_norms: WeakKeyDictionary[Affine, dict[Any, list[float]]] = WeakKeyDictionary()
+
+
 def _norms(network: Network) -> dict[str, Any]:
-    matrices = [m for layer in network.layers for m in layer.affine.terms.values()]
-    norm = spectral_norm if network.depth > _DEEP else frobenius_norm
+    deep = spectral_norm if network.depth > _DEEP else frobenius_norm
+
+    def all_of(norm: Any) -> FloatArray:
+        found: list[float] = []
+        for layer in network.layers:
+            known = _known_norms.setdefault(layer.affine, {})
+            if norm not in known:
+                known[norm] = [norm(matrix) for matrix in layer.affine.terms.values()]
+            found += known[norm]
+        return np.array(found)
+
     with np.errstate(all="ignore"):  # numbers of unusual size: infinity proves nothing
-        return {
-            "spectral_norm": np.array([norm(m) for m in matrices]),
-            "largest_row": np.array([largest_row(m) for m in matrices]),
-        }
+        return {"spectral_norm": all_of(deep), "largest_row": all_of(largest_row)}
 
 
 def _scale(network: Network) -> FloatArray:
@@ -529,7 +514,7 @@ def _terms(network: Network) -> dict[str, Any]:
     return {
         "term_start": np.array(starts, dtype=np.int64),
         "terms": np.array(terms, dtype=np.int64).reshape(-1, 4),
-        "weights": np.concatenate([*weights, np.empty(0)]),
+        "weights": np.concatenate([*weights, np.zeros(BLOCK)]),
         "columns": np.concatenate([*columns, np.empty(0, np.int64)]),
         "targets": np.concatenate([*targets, np.empty(0, np.int64)]),
     }

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from tropicell.geometry.arithmetic import ArithmeticName, to_fractions, to_rationals
 from tropicell.geometry.polyhedra import Cell, integer_row
 from tropicell.network.domains import Domain
+from tropicell.network.layers import Layer
 from tropicell.network.network import Network
 from tropicell.network.patterns import PatternArray
 
@@ -210,3 +213,76 @@ def lines_of(network: Network, domain: Domain) -> Lines:
     breakpoints = np.arange(len(neurons)) - np.repeat(np.cumsum(counts) - counts, counts)
     first = 1 + len(domain.inequalities(network.n_inputs)[1])
     return Lines(first, neurons, breakpoints, layers[neurons], indices[neurons])
+
+
+# --- lines that are the same on every cell --------------------------------------------------------
+
+#: In layers with more weights nobody looks for twins.
+_LARGE = 1 << 22
+
+#: Rows of integers of at most so many bits are divided by what divides them all.
+_SHORT = 30
+
+
+def twin_lines(network: Network) -> NDArray[np.int64]:
+    """For every line of a neuron the first one that is the same hyperplane, whatever the pattern.
+
+    So it is where the weights, the bias and the breakpoint of a neuron are those of another one in
+    its layer, times a factor. Factors that are powers of two, with any sign, are all found; others,
+    where the numbers are integers of at most 30 bits, up to a power of two.
+
+    Returns
+    -------
+    ndarray
+        Numbers from 0 on, for the line `Lines.first`; mostly the line itself.
+
+    Examples
+    --------
+    >>> weights = [[[1.0, 3.0], [0.5, 0.1], [-3.0, -9.0]], [[1.0, 1.0, 1.0]]]
+    >>> twin_lines(Network.mlp(weights, [[1.0, 0.1, -3.0], [0.0]]))
+    array([0, 1, 0])
+    """
+    twins: list[NDArray[np.int64]] = [np.zeros(0, np.int64)]
+    total = 0
+    for layer in network.layers:
+        if layer not in _known_twins:
+            _known_twins[layer] = _twins_of(layer)
+        twins.append(total + _known_twins[layer])
+        total += len(twins[-1])
+    return np.concatenate(twins)
+
+
+#: What `twin_lines` found for a layer; networks on slices share their layers.
+_known_twins: WeakKeyDictionary[Layer, NDArray[np.int64]] = WeakKeyDictionary()
+
+
+def _twins_of(layer: Layer) -> NDArray[np.int64]:
+    affine, breakpoints = layer.affine, layer.activation.breakpoints
+    rows, which = np.nonzero(np.isfinite(breakpoints))
+    if affine.width * sum(m.shape[1] for m in affine.terms.values()) > _LARGE:
+        return np.arange(len(rows))
+    parts = [m.toarray() if isinstance(m, sp.csr_array) else m for m in affine.terms.values()]
+    numbers = np.concatenate([*parts, affine.bias[:, None]], axis=1)[rows]
+    keys = _up_to_factors(np.concatenate([numbers, breakpoints[rows, which][:, None]], axis=1))
+    seen: dict[bytes, int] = {}
+    return np.array([seen.setdefault(key, k) for k, key in enumerate(keys)], dtype=np.int64)
+
+
+def _up_to_factors(rows: NDArray[np.float64]) -> list[bytes]:
+    """Keys of rows, the same for rows that are multiples of each other: see `twin_lines`."""
+    present = rows != 0
+    leading = present.argmax(axis=1)[:, None]
+    mantissas, exponents = np.frexp(rows)
+    mantissas *= np.where(np.take_along_axis(rows, leading, 1) < 0, -1.0, 1.0)
+    digits = np.ldexp(mantissas, 53).astype(np.int64)
+    last = exponents + np.frexp((digits & -digits).astype(np.float64))[1] - 54  # of the last digit
+    lowest = np.where(present, last, np.iinfo(np.int32).max).min(axis=1, keepdims=True)
+    highest = np.where(present, exponents, np.iinfo(np.int32).min).max(axis=1, keepdims=True)
+    short = (present.any(axis=1, keepdims=True) & (highest - lowest <= _SHORT))[:, 0]
+    whole = np.ldexp(mantissas[short], (exponents - lowest)[short]).astype(np.int64)
+    whole //= np.gcd.reduce(whole, axis=1, keepdims=True)
+    relative = np.where(present, exponents - np.take_along_axis(exponents, leading, 1), 0)
+    keys = [m.tobytes() + e.tobytes() for m, e in zip(mantissas + 0.0, relative, strict=True)]
+    for place, row in zip(np.nonzero(short)[0].tolist(), whole, strict=True):
+        keys[place] = row.tobytes()
+    return keys

@@ -7,6 +7,7 @@ concatenations, skips from the input and the paper's skips k→ℓ are all speci
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from threading import Lock
 from typing import Any
@@ -15,7 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tropicell._runtime.arrays import FloatArray
+from tropicell._runtime.durable import replacing
 from tropicell._runtime.parts import in_parts
+from tropicell._runtime.paths import path_of
 from tropicell.errors import InvalidDomainError
 from tropicell.geometry.arithmetic import ArithmeticName, get_arithmetic, to_floats
 from tropicell.network import patterns as _patterns
@@ -23,6 +26,7 @@ from tropicell.network.activations import Activation
 from tropicell.network.checks import check_layers, checked_points
 from tropicell.network.diagram import draw, summary
 from tropicell.network.domains import Slice
+from tropicell.network.export import network_to_onnx, network_to_torch
 from tropicell.network.fingerprint import fingerprint
 from tropicell.network.layers import Affine, Layer, mlp_parts, shared
 from tropicell.network.maps import AffineMap, NetworkMaps
@@ -62,6 +66,9 @@ class Network:
     float_embedding : AffineMap or None
         The same rounded to float64. What is not 0 stays so, and all is finite: numbers that are too
         small or too large for float64 become its smallest and largest ones.
+    input_parts, output_parts : dict from str to slice
+        Of an imported model: which inputs and outputs belong to which tensor of the model, by the
+        tensor's name. They are not kept in files.
     kind : tuple
         Equal for networks that differ in weights and biases, output and embedding only.
 
@@ -92,6 +99,8 @@ class Network:
         self.output = output
         self.embedding = embedding
         self.float_embedding: AffineMap | None = None
+        self.input_parts: dict[str, slice] = {}
+        self.output_parts: dict[str, slice] = {}
         self._input_width = int(n_inputs)
         self._remembered: dict[Hashable, Any] = {}
         check_layers(self._input_width, self.layers, output, embedding)
@@ -237,13 +246,82 @@ class Network:
 
         Parameters
         ----------
-        points : array_like, shape (points, inputs)
+        points : array_like, shape (points, inputs) or (inputs,)
 
         Returns
         -------
-        ndarray, shape (points, outputs)
+        ndarray, shape (points, outputs) or (outputs,)
+
+        Examples
+        --------
+        >>> Network.mlp([[[1.0, 1.0]], [[2.0]]])([0, 1])
+        array([2.])
         """
+        if np.ndim(points) == 1:
+            return np.asarray(self(np.asarray(points)[None])[0])
         return self.output(self._forward(points)[0])
+
+    def to_torch(self) -> Any:
+        """The network as a torch module: its weights, skips and activations, in float64.
+
+        Returns
+        -------
+        torch.nn.Module
+            It takes points (rows). `from_torch` makes this network of it again, but for layers
+            that do not reach the output, which it leaves out.
+
+        Examples
+        --------
+        >>> from tropicell import from_torch
+        >>> network = Network.mlp([[[1.0], [2.0]], [[1.0, 1.0]]], activation="hard_tanh")
+        >>> from_torch(network.to_torch(), (1, 1)) == network
+        True
+        """
+        return network_to_torch(self)
+
+    def to_onnx(self, path: str | os.PathLike[str] | None = None) -> Any:
+        """The network as an ONNX model: its weights, skips and activations, in float64.
+
+        Parameters
+        ----------
+        path : str or path-like, optional
+            Where to write the model; default: it is only returned.
+
+        Returns
+        -------
+        onnx.ModelProto
+            With the input ``x`` and the output ``y``. `from_onnx` makes this network of it again,
+            but for layers that do not reach the output, which it leaves out.
+
+        See Also
+        --------
+        tropicell.to_onnx : regions as an ONNX model, which finds the region and applies its map.
+
+        Examples
+        --------
+        >>> model = Network.mlp([[[1.0]], [[2.0]]]).to_onnx()
+        >>> [node.op_type for node in model.graph.node]
+        ['Gemm', 'Relu', 'Gemm', 'Identity']
+        """
+        model = network_to_onnx(self)
+        if path is not None:
+            with replacing(path_of(path)) as temporary:
+                temporary.write_bytes(model.SerializeToString())
+        return model
+
+    def __eq__(self, other: object) -> bool:
+        """Whether another network has the same numbers: layers, output and embedding."""
+        if not isinstance(other, Network):
+            return NotImplemented
+        return self is other or (
+            self.n_inputs == other.n_inputs
+            and self.widths == other.widths
+            and self.n_outputs == other.n_outputs
+            and self.fingerprint == other.fingerprint
+        )
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
 
     def patterns(
         self, points: ArrayLike, *, arithmetic: ArithmeticName = "float", workers: int = 1

@@ -15,7 +15,7 @@ from tropicell.network.inequalities import Lines
 from tropicell.network.network import Network
 from tropicell.regions.columns import Ragged
 from tropicell.regions.regions import Regions
-from tropicell.search.enumeration import enumerate_regions
+from tropicell.search.enumeration import all_regions
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -53,7 +53,7 @@ def regions_in(source: Regions | Network, window: Box | None, inputs: int) -> Re
             f"this picture needs {inputs} input{'s' if inputs > 1 else ''}, the network has "
             f"{network.n_inputs}; use a Slice"
         )
-    return enumerate_regions(source, window) if isinstance(source, Network) else source
+    return all_regions(source, window) if isinstance(source, Network) else source
 
 
 def check_output(regions: Regions, output: int) -> int:
@@ -75,6 +75,7 @@ def window_of(regions: Regions, window: Box | None = None) -> tuple[FloatArray, 
 
     Examples
     --------
+    >>> from tropicell import enumerate_regions
     >>> network = Network.mlp([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0]]])
     >>> window_of(enumerate_regions(network))
     (array([-1., -1.]), array([1., 1.]))
@@ -191,6 +192,7 @@ def polygons_in(
 
     Examples
     --------
+    >>> from tropicell import enumerate_regions
     >>> network = Network.mlp([[[1.0, 0.0]], [[1.0]]])
     >>> polygons, _ = polygons_in(enumerate_regions(network), np.array([-1, -1]), np.array([3, 1]))
     >>> sorted(float(np.ptp(polygons[i][:, 0])) for i in range(len(polygons)))

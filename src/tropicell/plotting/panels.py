@@ -21,7 +21,7 @@ from tropicell.plotting.colors import PALETTE
 from tropicell.plotting.frame import around, cut, rectangle, show_frame
 from tropicell.plotting.plane import Color, plot_regions
 from tropicell.regions.region import Region
-from tropicell.search.enumeration import enumerate_regions
+from tropicell.search.enumeration import all_regions
 
 
 def plot_walkthrough(
@@ -214,7 +214,7 @@ def plot_slices(
     panels = _panels(axes, len(cuts), columns)
     for ax, height in zip(panels, cuts.tolist(), strict=True):
         plane = Slice(height * np.eye(3)[axis], np.eye(3)[others], inside)
-        plot_regions(enumerate_regions(network, plane), ax, color=color, colorbar=False)
+        plot_regions(all_regions(network, plane), ax, color=color, colorbar=False)
         ax.set_title(f"x{axis + 1} = {height:g}", fontsize=10)
         ax.set_xlabel(f"x{others[0] + 1}")
         ax.set_ylabel(f"x{others[1] + 1}")

@@ -8,7 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tropicell._runtime.jit import kernel, lowest_bit
-from tropicell.network._layer_maps import load_input, set_piece, sum_layer
+from tropicell.network._layer_maps import (
+    MOST_CHANGES,
+    enter_layer,
+    load_input,
+    set_piece,
+    sum_layer,
+)
 from tropicell.network.flat import COLUMNS_AT, IS_SPARSE, SOURCE, WEIGHTS_AT
 
 #: Added to sizes in every layer, against underflow.
@@ -249,15 +255,25 @@ class CutRoom(NamedTuple):
     current : LayerMaps
         The maps of the layers.
     before, after : ndarray, shape (rows,)
-        The sizes of the numbers behind each row's map, before and after its activation.
-    state : ndarray, shape (2,)
-        The layers whose outputs belong to the pattern; the layers that are summed for it.
+        Bounds on the sizes of the numbers behind each row's map, before and after its activation.
+    state : ndarray, shape (3,)
+        The layers whose outputs belong to the pattern; the layers that are summed for it; the layer
+        of the last prefix.
+    words : ndarray of uint64
+        The packed pattern of the last prefix.
+    pieces : ndarray of uint8, shape (neurons,)
+        Scratch: that of the next one.
+    across : ndarray
+        All weights of dense matrices, those of one neuron after those of another.
     """
 
     current: Any
     before: NDArray[np.float64]
     after: NDArray[np.float64]
     state: NDArray[np.int64]
+    words: NDArray[np.uint64]
+    pieces: NDArray[np.uint8]
+    across: NDArray[np.float64]
 
 
 @kernel
@@ -297,12 +313,26 @@ def _sum_sizes(maps: Any, room: Any, layer: int) -> None:  # pragma: no cover - 
 
 
 @kernel(inner=True)
+def _first_change(maps: Any, old: Any, new: Any, bits: int) -> int:  # pragma: no cover - compiled
+    """The first layer on which two packed patterns differ; beyond the last one if on none."""
+    layer, depth = 1, len(maps.row_start) - 2
+    for place in range(len(new)):
+        different = old[place] ^ new[place]
+        if different != np.uint64(0):
+            neuron = (64 * place + lowest_bit(different)) // bits
+            while layer < depth and neuron >= maps.row_start[layer + 1] - maps.row_start[1]:
+                layer += 1
+            return layer
+    return depth + 1
+
+
+@kernel(inner=True)
 def _go_to(
     maps: Any, words: Any, bits: int, layer: int, room: Any
 ) -> None:  # pragma: no cover - compiled
     """Bring the outputs of all layers before one up to date for a packed pattern."""
-    current, first_row = room.current, maps.row_start[1]
-    state = room.state
+    current, state, first_row = room.current, room.state, maps.row_start[1]
+    begin = 1
     if state[1] == 0:
         load_input(maps, current, False)
         for row in range(first_row):
@@ -312,25 +342,77 @@ def _go_to(
         state[0], state[1] = 0, 1
         sum_layer(maps, current, 1, False)
         _sum_sizes(maps, room, 1)
-    for index in range(1, layer):
-        same = index <= state[0]
-        for row in range(maps.row_start[index], maps.row_start[index + 1]):
+        current.changes[1] = 0
+    else:
+        begin = min(_first_change(maps, room.words, words, bits), state[2], state[0] + 1)
+    for place in range(len(words)):
+        room.words[place] = words[place]
+    state[2] = layer
+    for index in range(begin, layer):
+        start, end = maps.row_start[index], maps.row_start[index + 1]
+        flips = 0
+        for row in range(start, end):
             piece = _piece(words, bits, row - first_row)
-            if piece != current.pattern[row - first_row]:
-                current.pattern[row - first_row] = piece
-                same = False
-        if same:
+            room.pieces[row - first_row] = piece
+            flips += piece != current.pattern[row - first_row]
+        known = index <= state[0]  # but for the neurons that change
+        if known and flips == 0:
             continue
         if state[1] < index:
             sum_layer(maps, current, index, False)
             _sum_sizes(maps, room, index)
+            current.changes[index] = 0
+        few = 4 * flips <= end - start + 8
+        changes = current.changes[index + 1] + flips
+        if known and few and state[1] > index and changes <= min(MOST_CHANGES, end - start):
+            # The rows of the next layer change by as many terms.
+            _change_sizes(maps, room, index)
+            enter_layer(maps, current, index, room.pieces, start - first_row, False)
+            state[0], state[1] = index, index + 1
+            continue
         state[0], state[1] = index, index
-        for row in range(maps.row_start[index], maps.row_start[index + 1]):
-            piece = current.pattern[row - first_row]
+        for row in range(start, end):
+            piece = room.pieces[row - first_row]
+            if known and piece == current.pattern[row - first_row]:
+                continue
+            current.pattern[row - first_row] = piece
             set_piece(maps, current, index, row, piece, False)
-            slope, shift = abs(maps.slopes[row, piece]), abs(maps.intercepts[row, piece])
-            off = slope == 0.0 and shift == 0.0
-            room.after[row] = 0.0 if off else slope * room.before[row] + shift + TINY
+            room.after[row] = _size(maps, room, row, piece)
+
+
+@kernel(inner=True)
+def _size(maps: Any, room: Any, row: int, piece: int) -> float:  # pragma: no cover - compiled
+    """The size of a neuron's output on a piece."""
+    slope, shift = abs(maps.slopes[row, piece]), abs(maps.intercepts[row, piece])
+    return 0.0 if slope == 0.0 and shift == 0.0 else slope * room.before[row] + shift + TINY
+
+
+@kernel(inner=True)
+def _change_sizes(maps: Any, room: Any, layer: int) -> None:  # pragma: no cover - compiled
+    """Add to the sizes of the next layer what neurons that change have added, and will add."""
+    begin = maps.row_start[layer + 1]
+    width = maps.row_start[layer + 2] - begin
+    first = maps.row_start[layer]
+    out = room.before[begin : begin + width]
+    for row in range(first, maps.row_start[layer + 1]):
+        piece = room.pieces[row - maps.row_start[1]]
+        if piece == room.current.pattern[row - maps.row_start[1]]:
+            continue
+        size = room.after[row]
+        room.after[row] = _size(maps, room, row, piece)
+        size += room.after[row]
+        for term in range(maps.term_start[layer + 1], maps.term_start[layer + 2]):
+            if maps.terms[term, SOURCE] != layer:
+                continue
+            at = maps.terms[term, WEIGHTS_AT]
+            if maps.terms[term, IS_SPARSE]:
+                column = maps.terms[term, COLUMNS_AT] + row - first
+                for k in range(at + maps.columns[column], at + maps.columns[column + 1]):
+                    out[maps.targets[k]] += abs(maps.weights[k]) * size
+            else:
+                weights = maps.weights[at + (row - first) * width : at + (row - first + 1) * width]
+                for r in range(width):
+                    out[r] += abs(weights[r]) * size
 
 
 @kernel(inner=True)
@@ -339,24 +421,35 @@ def _one_row(
 ) -> Any:  # pragma: no cover - compiled
     """The map of one row of a layer all of whose matrices are dense, and its size."""
     d, begin = maps.dimension, maps.row_start[layer]
-    width = maps.row_start[layer + 1] - begin
-    after = room.current.after
     for c in range(d):
         out[c] = 0.0
     out[d] = maps.bias[row]
     size = abs(maps.bias[row]) + TINY
     for term in range(maps.term_start[layer], maps.term_start[layer + 1]):
         source = maps.terms[term, SOURCE]
-        first = maps.row_start[source]
-        at = maps.terms[term, WEIGHTS_AT] + row - begin
-        for below in range(first, maps.row_start[source + 1]):
-            if room.after[below] == 0.0:
-                continue
-            weight = maps.weights[at + (below - first) * width]
-            size += abs(weight) * room.after[below]
-            for c in range(d + 1):
-                out[c] += weight * after[c, below]
+        first, last = maps.row_start[source], maps.row_start[source + 1]
+        at = maps.terms[term, WEIGHTS_AT] + (row - begin) * (last - first)
+        weights = room.across[at : at + last - first]
+        size += _dot_of_sizes(weights, room.after[first:last])
+        for c in range(d + 1):
+            out[c] += _dot(weights, room.current.after[c, first:last])
     return size
+
+
+@kernel(inner=True, sums="in any order")
+def _dot(a: Any, b: Any) -> float:  # pragma: no cover - compiled
+    total = 0.0
+    for i in range(len(a)):
+        total += a[i] * b[i]
+    return total
+
+
+@kernel(inner=True, sums="in any order")
+def _dot_of_sizes(a: Any, b: Any) -> float:  # pragma: no cover - compiled
+    total = 0.0
+    for i in range(len(a)):
+        total += abs(a[i]) * b[i]
+    return total
 
 
 @kernel
@@ -402,6 +495,7 @@ def cut_rows(
             sum_layer(maps, current, layer, False)
             _sum_sizes(maps, room, layer)
             state[1] = layer
+            current.changes[layer] = 0
         for k in range(begin, end):
             node, row = nodes[k, 0], nodes[k, 1]
             if state[1] >= layer:

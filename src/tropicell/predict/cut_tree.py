@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,6 +30,9 @@ from tropicell.network.domains import Box, WholeSpace
 from tropicell.network.network import Network
 from tropicell.regions.columns import PackedPatterns
 from tropicell.regions.regions import Regions
+
+if TYPE_CHECKING:  # Numba is slow to import
+    from tropicell.network.flat import MapArrays
 
 #: Added to error bounds, and to sizes in every layer, against underflow.
 _TINY = 1e-290
@@ -283,7 +286,10 @@ def _fill_rows(
         current=layer_maps(network.n_inputs, maps.row_start, exact=False),
         before=np.zeros(height),
         after=np.zeros(height),
-        state=np.zeros(2, np.int64),
+        state=np.zeros(3, np.int64),
+        words=np.zeros(words.shape[1], np.uint64),
+        pieces=np.zeros(network.n_neurons, np.uint8),
+        across=_across(maps),
     )
     fill: Any = kernels.cut_rows
     in_parts(
@@ -293,6 +299,20 @@ def _fill_rows(
         _PREFIXES,
     )
     return sizes
+
+
+def _across(maps: MapArrays) -> FloatArray:
+    """All weights, those of dense matrices by the neurons that read instead of those read."""
+    weights = maps.weights.copy()
+    for layer in range(1, len(maps.row_start) - 1):
+        width = int(maps.row_start[layer + 1] - maps.row_start[layer])
+        for term in range(maps.term_start[layer], maps.term_start[layer + 1]):
+            source, is_sparse, at = maps.terms[term, :3].tolist()
+            if not is_sparse:
+                count = int(maps.row_start[source + 1] - maps.row_start[source])
+                block = slice(at, at + count * width)
+                weights[block] = maps.weights[block].reshape(count, width).T.ravel()
+    return weights
 
 
 def scaled(rows: FloatArray, errors: FloatArray) -> FloatArray:
@@ -317,5 +337,6 @@ def _rounding(network: Network) -> float:
         if max(np.abs(embedding.matrix).max(), np.abs(embedding.offset).max()) > _LARGE:
             return np.inf
     for affine in (layer.affine for layer in network.layers):
-        summands += 8 + sum(matrix.shape[1] for matrix in affine.terms.values())
+        # Twice: rows are corrected as often as they have summands before they are summed anew.
+        summands += 8 + 2 * sum(matrix.shape[1] for matrix in affine.terms.values())
     return 2.0 * summands * ROUND

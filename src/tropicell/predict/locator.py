@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tropicell._runtime.arrays import FloatArray
-from tropicell._runtime.parts import in_parts
+from tropicell._runtime.parts import check_workers, in_parts
 from tropicell.analysis.graph import behind_one_neuron
 from tropicell.errors import InvalidInputError
 from tropicell.geometry.arithmetic import to_floats
@@ -217,6 +217,8 @@ class RegionLocator(RegionFinder):
         array([[ 0.75],
                [18.  ]])
         """
+        if workers is not None:
+            check_workers(workers)
         x = self._points(points)
         found = np.empty(len(x), np.int64)
         out = np.empty((len(x), self._outputs))

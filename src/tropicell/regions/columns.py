@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from tropicell._runtime.arrays import FloatArray
 from tropicell._runtime.interruption import check
 from tropicell.network.patterns import PatternArray
 
@@ -56,6 +57,19 @@ class Ragged:
     def owners(self) -> NDArray[np.int64]:
         """For every value the row that it belongs to."""
         return np.repeat(np.arange(len(self), dtype=np.int64), self.counts)
+
+    def rows(self, some: slice) -> Ragged:
+        """Some rows, one after the other; their values are views.
+
+        Examples
+        --------
+        >>> Ragged(np.array([1, 2, 3]), np.array([1, 3])).rows(slice(1, 9))[0]
+        array([2, 3])
+        """
+        first, last, _ = some.indices(len(self))
+        start = int(self.ends[first - 1]) if first else 0
+        ends = self.ends[first:last]
+        return Ragged(self.values[start : ends[-1] if len(ends) else start], ends - start)
 
     def places(self, rows: NDArray[Any]) -> NDArray[np.int64]:
         """Where the values of some rows are, row after row.
@@ -317,6 +331,21 @@ def size_of(columns: Columns) -> int:
     """Bytes that a batch takes."""
     arrays = [column for column in columns[1:] if column is not None]
     return columns.packed.nbytes + sum(int(array.nbytes) for array in arrays)
+
+
+def sure_areas(volumes: FloatArray | None, inputs: int) -> FloatArray | None:
+    """The volumes that an engine found, if they are worth keeping; else they are worked out later.
+
+    Where regions of the plane are unbounded, corners of others may be so far out that rounding
+    leaves nothing of an area.
+
+    Examples
+    --------
+    >>> sure_areas(np.array([1.0, 2.0]), 2), sure_areas(np.array([1.0, np.inf]), 2)
+    (array([1., 2.]), None)
+    """
+    far = volumes is not None and inputs == 2 and bool(np.isinf(volumes).any())
+    return None if far else volumes
 
 
 class EngineRun(Protocol):

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tropicell.network.network import Network
     from tropicell.network.patterns import PatternArray
     from tropicell.predict.locator import RegionFinder
+    from tropicell.regions.columns import Ragged
     from tropicell.regions.regions import Regions
     from tropicell.regions.stored.stored_regions import StoredRegions
 
@@ -34,6 +35,13 @@ def neighbours(regions: Regions, **options: Any) -> Neighbours:
     from tropicell.analysis import graph  # noqa: PLC0415
 
     return graph.neighbours(regions, **options)
+
+
+def facet_lines(regions: Regions, **options: Any) -> Ragged:
+    """See `tropicell.analysis.graph.facet_lines`."""
+    from tropicell.analysis import graph  # noqa: PLC0415
+
+    return graph.facet_lines(regions, **options)
 
 
 def merge(regions: Regions) -> Merged:

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tropicell._runtime.interruption import check
+from tropicell._runtime.memory import no_collection
+from tropicell._runtime.progress import bar_of
 from tropicell.errors import InvalidInputError, require
 from tropicell.geometry.arithmetic import to_floats
 from tropicell.network.patterns import to_characters
@@ -23,6 +25,12 @@ if TYPE_CHECKING:
 
 #: Characters of texts that are written at a time: less than 2**31, for Arrow's strings.
 _CHARACTERS = 2**26
+
+#: Columns of tables that are worked out in threads.
+_COLUMNS = ("affine_maps", "volumes", "facet_lines")
+
+#: Objects of Python that are made in one go.
+_OBJECTS = 16_384
 
 
 def polygons(regions: Regions) -> list[NDArray[np.float64]]:
@@ -52,8 +60,19 @@ def _in_the_plane(regions: Regions) -> Ragged:
     return regions.corners
 
 
-def to_networkx(regions: Regions) -> networkx.Graph:
+def to_networkx(
+    regions: Regions, *, workers: int = 1, progress: bool | None = None
+) -> networkx.Graph:
     """The region graph: nodes are indices of regions, edges carry the neurons that change.
+
+    Parameters
+    ----------
+    regions : Regions
+    workers : int
+        Number of threads for the neighbours, if these are not known yet.
+    progress : bool, optional
+        Show a progress bar if it takes longer than two seconds; default: if standard error is a
+        terminal.
 
     Examples
     --------
@@ -65,12 +84,23 @@ def to_networkx(regions: Regions) -> networkx.Graph:
     """
     module: Any = require("networkx", extra="graph", why="the region graph")
     graph = module.Graph()
-    texts, found = regions.texts(), regions.neighbours
-    graph.add_nodes_from((index, {"pattern": text}) for index, text in enumerate(texts))
-    first, second = found.pairs.T.tolist()
-    changes = _lists(found.neurons)
-    edges = zip(first, second, changes, strict=True)
-    graph.add_edges_from((i, j, {"neurons": neurons}) for i, j, neurons in edges)
+    found = regions.prepare(["neighbours"], workers=workers, progress=progress).neighbours
+    with bar_of(len(regions) + len(found), " nodes and edges", progress) as bar, no_collection():
+        for start in range(0, len(regions), _OBJECTS):
+            check()
+            texts = regions.texts(start, start + _OBJECTS)
+            graph.add_nodes_from(
+                (index, {"pattern": text}) for index, text in enumerate(texts, start)
+            )
+            bar.update(len(texts))
+        for start in range(0, len(found), _OBJECTS):
+            check()
+            some = slice(start, start + _OBJECTS)
+            first, second = found.pairs[some].T.tolist()
+            changes = _lists(found.neurons.rows(some))
+            edges = zip(first, second, changes, strict=True)
+            graph.add_edges_from((i, j, {"neurons": neurons}) for i, j, neurons in edges)
+            bar.update(len(first))
     return graph
 
 
@@ -83,8 +113,19 @@ def _lists(ragged: Ragged) -> list[list[Any]]:
     return [values[i:j] for i, j in zip(starts, ragged.ends.tolist(), strict=True)]
 
 
-def to_dataframe(regions: Regions) -> pandas.DataFrame:
+def to_dataframe(
+    regions: Regions, *, workers: int = 1, progress: bool | None = None
+) -> pandas.DataFrame:
     """One row a region: pattern, bounded, volume, number of facets, witness and affine map.
+
+    Parameters
+    ----------
+    regions : Regions
+    workers : int
+        Number of threads for columns that are not known yet.
+    progress : bool, optional
+        Show a progress bar if that takes longer than two seconds; default: if standard error is a
+        terminal.
 
     Examples
     --------
@@ -93,6 +134,7 @@ def to_dataframe(regions: Regions) -> pandas.DataFrame:
     ['pattern', 'bounded', 'volume', 'facets', 'x1', 'y1/x1', 'y1/1']
     """
     module: Any = require("pandas", extra="graph", why="a table of regions")
+    regions.prepare(_COLUMNS, workers=workers, progress=progress)
     facets = regions.facet_lines.counts
     return module.DataFrame(_columns(regions, regions.texts(), facets), copy=False)
 
@@ -114,12 +156,21 @@ def _columns(regions: Regions, texts: Any, facets: Any) -> dict[str, Any]:
     return columns
 
 
-def to_arrow(regions: Regions) -> pyarrow.Table:
+def to_arrow(regions: Regions, *, workers: int = 1, progress: bool | None = None) -> pyarrow.Table:
     """The table of `to_dataframe` for Arrow, with corners and facets as lists.
 
     ``corners`` holds each region's corners one after the other, in homogeneous coordinates: the
     last one is 1 for a vertex and 0 for a ray. ``facets`` holds lines; see
     `tropicell.network.inequalities`.
+
+    Parameters
+    ----------
+    regions : Regions
+    workers : int
+        Number of threads for columns that are not known yet.
+    progress : bool, optional
+        Show a progress bar if that takes longer than two seconds; default: if standard error is a
+        terminal.
 
     Examples
     --------
@@ -131,6 +182,7 @@ def to_arrow(regions: Regions) -> pyarrow.Table:
     (['0', '1'], [2, 2])
     """
     pa: Any = require("pyarrow", extra="arrow", why="an Arrow table")
+    regions.prepare(_COLUMNS, workers=workers, progress=progress)
     columns = _columns(regions, _arrow_texts(pa, regions), _arrow_lists(pa, regions.facet_lines))
     corners = regions.corners
     flat = pa.array(np.ascontiguousarray(corners.values, dtype=np.float64).ravel())
@@ -175,8 +227,13 @@ def to_shapely(regions: Regions) -> list[Any]:
     """
     module: Any = require("shapely", extra="graph", why="shapely polygons")
     corners = _in_the_plane(regions)
-    rings = module.linearrings(corners.values[:, :2], indices=corners.owners())
-    shapes: list[Any] = module.polygons(rings).tolist()
+    shapes: list[Any] = []
+    with no_collection():
+        for start in range(0, len(regions), _OBJECTS):
+            check()
+            some = corners.rows(slice(start, start + _OBJECTS))
+            rings = module.linearrings(some.values[:, :2], indices=some.owners())
+            shapes += module.polygons(rings).tolist()
     return shapes
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tropicell._runtime.interruption import check
 from tropicell.geometry.arithmetic import to_floats
 from tropicell.geometry.generators import generators
 from tropicell.geometry.polyhedra import Row, from_point, integer_row
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 
 def bounded(regions: Regions) -> NDArray[np.bool_]:
     """Whether each region is bounded, by its recession cone."""
+    if not regions.quotient.is_trivial:
+        return np.zeros(len(regions), dtype=np.bool_)
     return np.array([region.bounded for region in regions], dtype=np.bool_)
 
 
@@ -27,6 +31,8 @@ def corners(regions: Regions) -> Ragged:
 
     A coordinate of a vertex that is too large for float64 is infinite.
     """
+    if not regions.quotient.is_trivial:
+        return _lifted_corners(regions)
     rows, counts = [], []
     for region in regions:
         rays = _directions(np.concatenate([region.rays, region.lineality, -region.lineality]))
@@ -38,6 +44,23 @@ def corners(regions: Regions) -> Ragged:
     return Ragged.from_counts(values, np.array(counts, dtype=np.int64))
 
 
+def _lifted_corners(regions: Regions) -> Ragged:
+    """Those of the reduced regions, and the directions in which nothing changes, both ways."""
+    inner, quotient = regions.reduced.corners, regions.quotient
+    kernel = _directions(quotient.kernel)
+    around = np.concatenate([kernel, -kernel])
+    around = np.hstack([around, np.zeros((len(around), 1))])
+    values = np.empty((len(inner.values) + len(regions) * len(around), around.shape[1]))
+    counts = inner.counts + len(around)
+    ends = np.cumsum(counts)
+    own = np.ones(len(values), dtype=np.bool_)
+    own[(ends[:, None] - np.arange(1, len(around) + 1)).ravel()] = False
+    values[own, :-1] = quotient.lift(inner.values[:, :-1])
+    values[own, -1] = inner.values[:, -1]
+    values[~own] = np.tile(around, (len(regions), 1))
+    return Ragged(values, ends)
+
+
 def _directions(rays: NDArray[Any]) -> NDArray[np.float64]:
     """Directions in float64; those with a number that is too large are made shorter."""
     floats = to_floats(rays)
@@ -46,11 +69,16 @@ def _directions(rays: NDArray[Any]) -> NDArray[np.float64]:
     return floats
 
 
-def facet_lines(regions: Regions) -> Ragged:
-    """The lines (see `tropicell.network.inequalities`) of each region's facets."""
+def facet_lines(regions: Regions, some: Iterable[int] | None = None) -> Ragged:
+    """The lines (see `tropicell.network.inequalities`) of the facets of all regions, or of some."""
+    if not regions.quotient.is_trivial:
+        return facet_lines(regions.reduced, some)
     lines = regions.lines
     numbers = {lines.boundary(i): i for i in range(1, lines.count)}
-    rows = [[numbers[facet.sources[0]] for facet in region.facets] for region in regions]
+    rows = []
+    for index in range(len(regions)) if some is None else some:
+        check()
+        rows.append([numbers[facet.sources[0]] for facet in regions[index].facets])
     counts = np.array([len(row) for row in rows], dtype=np.int64)
     values = np.fromiter(chain.from_iterable(rows), dtype=np.int64)
     return Ragged.from_counts(values, counts)

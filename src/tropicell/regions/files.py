@@ -14,8 +14,9 @@ from tropicell._runtime.paths import in_file, path_of
 from tropicell.errors import InvalidInputError, ModelFileError
 from tropicell.geometry.arithmetic import to_floats
 from tropicell.network import layout
-from tropicell.network.domains import Box, Domain, Polytope, WholeSpace
+from tropicell.network.domains import NORMS, Ball, Box, Domain, Polytope, WholeSpace
 from tropicell.network.network import Network
+from tropicell.network.quotient import Quotient, spans
 from tropicell.regions.columns import PackedPatterns, Ragged
 from tropicell.regions.regions import Regions
 
@@ -23,7 +24,8 @@ FORMAT, VERSION = "tropicell-regions", 1
 
 #: Kinds of numbers of the columns, as NumPy's letters.
 _KINDS = {"words": "u", "witnesses": "f", "bounded": "b", "volumes": "f", "corners": "f"} | {
-    "facet_lines": "iu"
+    "facet_lines": "iu",
+    "inputs": "i",
 }
 
 
@@ -40,7 +42,8 @@ def save_regions(regions: Regions, path: str | os.PathLike[str]) -> None:
     ``header`` is JSON with format, version, domain, ``complete`` and ``stats``. The arrays:
     ``words`` (packed patterns), ``witnesses``, and ``bounded``, ``volumes``, ``corners`` and
     ``facet_lines`` (the last two with ``….ends``) if they are known. The network's arrays have the
-    prefix ``network.``. Exact witnesses are rounded to float64.
+    prefix ``network.``. Exact witnesses are rounded to float64. ``inputs``, if it is there: these
+    columns are those of `Regions.reduced`, with these inputs alone.
 
     Examples
     --------
@@ -59,10 +62,12 @@ def save_regions(regions: Regions, path: str | os.PathLike[str]) -> None:
     arrays: dict[str, NDArray[Any]] = {f"network.{key}": value for key, value in network.items()}
     domain, domain_arrays = _put_domain(regions.domain)
     arrays |= domain_arrays
+    if not regions.quotient.is_trivial:
+        arrays["inputs"] = regions.quotient.inputs
     arrays["words"] = regions.packed.words
-    arrays["witnesses"] = to_floats(regions.witnesses)
+    arrays["witnesses"] = to_floats(regions.reduced.witnesses)
     for name in ("bounded", "volumes", "corners", "facet_lines"):
-        column = regions.known(name)
+        column = regions.reduced.known(name)
         if isinstance(column, Ragged):
             arrays[name], arrays[f"{name}.ends"] = column.values, column.ends
         elif column is not None:
@@ -128,10 +133,21 @@ def _regions(header: dict[str, Any], arrays: dict[str, Any], where: str) -> Regi
     prefix = "network."
     parts = {key.removeprefix(prefix): a for key, a in arrays.items() if key.startswith(prefix)}
     network = layout.to_network(parts | {"header": header["network"]}, where)
+    for name, kinds in _KINDS.items():
+        if name in arrays and arrays[name].dtype.kind not in kinds:
+            raise ModelFileError(f"{where}: {name!r} is of type {arrays[name].dtype}")
+    domain = _get_domain(header["domain"], arrays, where)
+    domain.contains(np.zeros((1, network.n_inputs)))  # refuses another dimension
+    quotient = Quotient.trivial(network, domain)
+    if "inputs" in arrays:
+        kept = arrays["inputs"].astype(np.int64)
+        if kept.ndim != 1 or not spans(network, domain, kept):
+            raise ModelFileError(f"{where}: 'inputs' are not enough for all regions")
+        quotient = Quotient(network, domain, kept)
     bits = PackedPatterns.bits_for(network.pieces)
     words = np.ascontiguousarray(arrays["words"], dtype=np.uint64)
     packed = PackedPatterns(words, network.n_neurons, bits)
-    count, inputs = len(words), network.n_inputs
+    count, inputs = len(words), quotient.dimension
     width = PackedPatterns.words_for(network.n_neurons, bits)
     if (
         header["bits"] != bits
@@ -152,22 +168,17 @@ def _regions(header: dict[str, Any], arrays: dict[str, Any], where: str) -> Regi
             raise ModelFileError(f"{where}: {name!r} does not have a row for every region")
     if arrays["witnesses"].shape != (count, inputs):
         raise ModelFileError(f"{where}: the witnesses do not fit the network")
-    for name, kinds in _KINDS.items():
-        if name in arrays and arrays[name].dtype.kind not in kinds:
-            raise ModelFileError(f"{where}: {name!r} is of type {arrays[name].dtype}")
     if not isinstance(header["stats"], dict):
         raise ModelFileError(f"{where}: the statistics are not a JSON object")
-    domain = _get_domain(header["domain"], arrays, where)
-    domain.contains(np.zeros((1, inputs)))  # refuses another dimension
     return Regions(
-        network,
-        domain,
+        quotient.network,
+        quotient.domain,
         packed,
         arrays["witnesses"],
         complete=bool(header["complete"]),
         stats=header["stats"],
         **columns,
-    )
+    ).lifted(quotient)
 
 
 def _check_ends(ends: NDArray[Any], values: int, what: str) -> None:
@@ -194,6 +205,11 @@ def _put_domain(domain: Domain) -> tuple[str, dict[str, NDArray[Any]]]:
         return "box", {"domain.low": domain.low, "domain.high": domain.high}
     if isinstance(domain, Polytope):
         return "polytope", {"domain.A": domain.A, "domain.b": domain.b}
+    if isinstance(domain, Ball):
+        return f"{domain.norm} ball", {
+            "domain.center": domain.center,
+            "domain.radius": np.array([domain.radius]),
+        }
     return "whole space", {}
 
 
@@ -204,4 +220,7 @@ def _get_domain(kind: str, arrays: dict[str, Any], where: str) -> Domain:
         return Polytope(arrays["domain.A"], arrays["domain.b"])
     if kind == "whole space":
         return WholeSpace()
+    for norm in NORMS:
+        if kind == f"{norm} ball":
+            return Ball(arrays["domain.center"], arrays["domain.radius"].item(), norm)
     raise ModelFileError(f"{where}: the domain {kind!r} is not known")

@@ -26,6 +26,8 @@ if TYPE_CHECKING:  # Numba is slow to import
 
 #: Patterns that a thread works on at a time.
 _PART = 1024
+#: The map of so few outputs is not summed like that of a layer.
+_FEW_OUTPUTS = 16
 
 
 def output_maps(network: Network, patterns: PatternArray) -> FloatArray:
@@ -105,12 +107,13 @@ def packed_maps(network: Network, packed: PackedPatterns, *, workers: int = 1) -
     size = network.n_inputs + 1
     found = np.empty((len(packed), network.n_outputs, size))
     words, mine = np.ascontiguousarray(packed.words, dtype=np.uint64), threading.local()
+    output = _output_rows(network, flat)
     room = Blueprint(lambda free: layer_maps(size - 1, flat.row_start, exact=False, free=free))
 
     def work(part: slice) -> None:
         if not hasattr(mine, "room"):
             mine.room = room.build()
-        fill(flat, words[part], packed.bits, mine.room, found[part])
+        fill(flat, output, words[part], packed.bits, mine.room, found[part])
 
     in_parts(work, len(packed), workers, _PART)
     return found
@@ -125,6 +128,20 @@ def _flat_with_output(network: Network) -> MapArrays:
     last = Affine({len(layers): np.eye(network.n_outputs)})
     whole = Network(len(rows), layers, last, embedding=network.embedding)
     return flatten(whole, WholeSpace()).maps._replace(input_rows=rows)
+
+
+def _output_rows(network: Network, flat: MapArrays) -> tuple[FloatArray, int]:
+    """The output as one matrix, from the first row that it reads on; empty if it is wide."""
+    starts = flat.row_start
+    sources = sorted(network.output.terms)
+    if network.n_outputs > _FEW_OUTPUTS or not sources:
+        return np.empty((0, 0)), 0
+    start = int(starts[sources[0]])
+    rows = np.zeros((network.n_outputs, int(starts[network.depth + 1]) - start))
+    for source, matrix in network.output.terms.items():
+        place = slice(int(starts[source]) - start, int(starts[source + 1]) - start)
+        rows[:, place] = matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
+    return rows, start
 
 
 def _hand_back(terms: dict[int, Any], rows: FloatArray, reached: dict[int, FloatArray]) -> None:

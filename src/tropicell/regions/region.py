@@ -41,6 +41,7 @@ from tropicell.network.inequalities import (
 from tropicell.network.maps import AffineMap
 from tropicell.network.network import Network
 from tropicell.network.patterns import PatternArray, PatternLike, split_layers, to_text
+from tropicell.network.quotient import Quotient, quotient_of
 
 #: Values of inequalities at points that are worked out at a time.
 _VALUES = 2**20
@@ -202,8 +203,8 @@ class Region:
         if self.arithmetic == "float":
             a, b = inequalities.A[indices], inequalities.b[indices]
             kept = float_geometry.irredundant(a, b, self.tolerance)
-        else:
-            kept = self.cell.facets()
+        else:  # whichever coordinates: the rows are the same ones
+            kept = (self._reduced or self).cell.facets()
         return [
             Facet(inequalities.A[indices[i]], inequalities.b[indices[i]], self._same_boundary(i), i)
             for i in kept
@@ -243,17 +244,24 @@ class Region:
     @cached_property
     def vertices(self) -> NDArray[Any]:
         """The corners, shape (vertices, inputs); in 2-D in counter-clockwise order if bounded."""
+        if self._reduced is not None:
+            return self._quotient.lift(self._reduced.vertices)
         points = [from_point(vertex) for vertex in self._generators.vertices]
         return self._numbers(points)
 
     @cached_property
     def rays(self) -> NDArray[Any]:
         """Directions in which the region is unbounded, shape (rays, inputs)."""
+        if self._reduced is not None:
+            return self._quotient.lift(self._reduced.rays)
         return self._numbers([[Fraction(x) for x in ray] for ray in self._generators.rays])
 
     @cached_property
     def lineality(self) -> NDArray[Any]:
         """Directions along which the region is unbounded both ways, shape (directions, inputs)."""
+        if self._reduced is not None:
+            own = self._quotient.lift(self._reduced.lineality)
+            return np.concatenate([own, self._quotient.kernel])
         found = self._generators.lineality
         return self._numbers([[Fraction(x) for x in direction] for direction in found])
 
@@ -266,7 +274,7 @@ class Region:
     @property
     def bounded(self) -> bool:
         """Whether the region's recession cone is a point: no rays, no lineality."""
-        return is_bounded(self._rows[0], self.network.n_inputs)
+        return self._reduced is None and is_bounded(self._rows[0], self.network.n_inputs)
 
     @property
     def neighbours(self) -> list[int]:
@@ -346,7 +354,34 @@ class Region:
             point = to_point(map(Fraction, hint))
             if all(value_at(row, point) > 0 for row in self._rows[0]) and self._constants_hold():
                 return Cell(self._rows[0], point)
-        return cut_by(Cell.whole_space(self.network.n_inputs), self.inequalities)
+        if self._reduced is None:
+            return cut_by(Cell.whole_space(self.network.n_inputs), self.inequalities)
+        found = self._reduced._cell
+        if found is None:
+            return None
+        witness = np.array(from_point(found.witness), dtype=object)
+        return Cell(self._rows[0], to_point(self._quotient.lift(witness).tolist()))
+
+    @cached_property
+    def _quotient(self) -> Quotient:
+        """The inputs that are enough."""
+        if self.arithmetic == "float":
+            return Quotient.trivial(self.network, self.domain)
+        return quotient_of(self.network, self.domain)
+
+    @cached_property
+    def _reduced(self) -> Region | None:
+        """The region in these inputs alone, if some are not needed."""
+        quotient = self._quotient
+        if quotient.is_trivial:
+            return None
+        inner: NDArray[Any] | None = None
+        if self._hint is not None:
+            hint = np.asarray(self._hint)
+            inner = hint[quotient.inputs]
+            if (hint != quotient.lift(inner)).any():
+                inner = None
+        return Region(quotient.network, self.pattern, quotient.domain, hint=inner)
 
     def _constants_hold(self) -> bool:
         """Whether the inequalities without the input, which `_rows` leaves out, are true."""

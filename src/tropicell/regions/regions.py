@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import operator
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,6 +22,7 @@ from tropicell.network.inequalities import Lines, lines_of
 from tropicell.network.maps import AffineMap
 from tropicell.network.network import Network
 from tropicell.network.patterns import PatternArray, PatternLike, to_texts
+from tropicell.network.quotient import Quotient
 from tropicell.regions import comfort, exact_columns
 from tropicell.regions.columns import PackedPatterns, Ragged
 from tropicell.regions.output_maps import packed_maps
@@ -53,6 +55,10 @@ _FINDER = "_finder"
 _PER_POINT, _PER_REGION, _EXACT_WEIGHT = 1_000, 20_000, 300
 
 
+#: With more inputs, some of which are enough, no tree is made: it would have tests with all.
+_FEW_INPUTS = 32
+
+
 class Regions:
     """All regions that an engine found, as a handful of arrays.
 
@@ -64,8 +70,6 @@ class Regions:
         In the network's coordinates.
     packed : PackedPatterns
         All patterns, a few bits a neuron.
-    witnesses : ndarray, shape (regions, inputs)
-        A point strictly inside each region.
     complete : bool
         Whether these are all; False if a budget or a signal ended the search.
     stats : mapping
@@ -73,6 +77,8 @@ class Regions:
         was, and why.
     certificate : Certificate or None
         What `certify` proved.
+    quotient : Quotient
+        Which inputs the search was in; see `reduced`.
 
     Parameters
     ----------
@@ -122,7 +128,7 @@ class Regions:
         network: Network,
         domain: Domain,
         packed: PackedPatterns,
-        witnesses: NDArray[Any],
+        witnesses: NDArray[Any] | None,
         *,
         complete: bool = True,
         stats: Mapping[str, Any] | None = None,
@@ -134,11 +140,13 @@ class Regions:
         self.network = network
         self.domain = domain
         self.packed = packed
-        self.witnesses = witnesses
         self.complete = complete
         self.stats: dict[str, Any] = dict(stats or {})
         self.certificate: Certificate | None = None
-        given = {
+        self.quotient = Quotient.trivial(network, domain)
+        self._reduced: Regions | None = None
+        given: dict[str, Any] = {
+            "witnesses": witnesses,
             "bounded": bounded,
             "volumes": volumes,
             "corners": corners,
@@ -160,13 +168,77 @@ class Regions:
         """
         return vars(self).get(column)
 
+    # --- the space that matters ---------------------------------------------------------------
+
+    @property
+    def reduced(self) -> Regions:
+        """The same regions, in the same order, in the inputs that are enough (or these regions).
+
+        A network with 784 inputs and 8 neurons in its first layer has regions in R^784 that are the
+        product of regions in R^8 with a linear space (see `quotient`). These are in memory; all
+        that is asked of the others is worked out from them. Volumes, corners or pictures that make
+        no sense in R^784 may do so here.
+
+        Examples
+        --------
+        >>> from tropicell import Network, enumerate_regions
+        >>> regions = enumerate_regions(Network.mlp([[[1.0, 2.0, 4.0]], [[1.0]]]))
+        >>> regions
+        Regions(2 of Network(3 → 1 → 1) on WholeSpace())
+        >>> regions.reduced
+        Regions(2 of Network(1 → 1 → 1) on WholeSpace())
+        >>> regions.quotient.inputs, regions.stats["quotient"]
+        (array([2]), 1)
+        """
+        return self if self._reduced is None else self._reduced
+
+    def lifted(self, quotient: Quotient) -> Regions:
+        """These regions of a quotient's network, as regions in all coordinates.
+
+        Examples
+        --------
+        >>> from tropicell import Network, enumerate_regions
+        >>> regions = enumerate_regions(Network.mlp([[[1.0, 2.0]], [[1.0]]]))
+        >>> regions.reduced.lifted(regions.quotient)
+        Regions(2 of Network(2 → 1 → 1) on WholeSpace())
+        """
+        if quotient.is_trivial:
+            return self
+        whole, around = quotient.whole, quotient.around
+        found = Regions(whole, around, self.packed, None, complete=self.complete, stats=self.stats)
+        found.quotient, found._reduced = quotient, self
+        return found
+
     # --- one region, all regions --------------------------------------------------------------
 
     def __len__(self) -> int:
         return len(self.packed)
 
-    def __getitem__(self, index: int) -> Region:
-        """A view of one region."""
+    @overload
+    def __getitem__(self, index: int | np.integer[Any]) -> Region: ...
+
+    @overload
+    def __getitem__(self, index: slice | Sequence[int] | NDArray[Any]) -> Regions: ...
+
+    def __getitem__(self, index: Any) -> Region | Regions:
+        """A view of one region; of a slice, a mask or row numbers these regions as `Regions`.
+
+        A selection of fewer than all regions is not complete.
+
+        Examples
+        --------
+        >>> from tropicell import Box, Network, enumerate_regions
+        >>> network = Network.mlp([[[1.0], [2.0]], [[1.0, 1.0]]], [[0.0, 1.0], [0.0]])
+        >>> regions = enumerate_regions(network, Box(-1, 1))
+        >>> regions[0], len(regions[:2]), regions[:2].complete, regions[:].complete
+        (Region(00), 2, False, True)
+        >>> regions[regions.patterns[:, 0] == 1].texts(), regions[[2, 0]].texts()
+        (['11'], ['11', '00'])
+        """
+        try:
+            index = operator.index(index)
+        except TypeError:
+            return self._select(self._rows(index))
         if not -len(self) <= index < len(self):
             raise IndexError(f"there are {len(self)} regions, no number {index}")
         row = int(index) % len(self)
@@ -174,8 +246,52 @@ class Regions:
             self.network,
             self.packed[row],
             self.domain,
-            hint=self.witnesses[row],
+            hint=self.quotient.lift(self.reduced.witnesses[row]),
             neighbours=_NeighboursOf(self, row),
+        )
+
+    def _rows(self, chosen: Any) -> NDArray[np.intp]:
+        """The numbers of chosen rows, each of which is there once."""
+        every = np.arange(len(self))
+        if not isinstance(chosen, slice):
+            given = np.asarray(chosen)
+            chosen = given if given.size else given.astype(np.intp)
+            if chosen.dtype.kind not in "biu" or chosen.ndim != 1:
+                raise InvalidInputError(
+                    "regions are chosen by a number, a slice, a mask or a list of numbers, "
+                    f"not by {given.dtype} of shape {given.shape}"
+                )
+            if chosen.dtype.kind == "b" and len(chosen) != len(self):
+                raise InvalidInputError(
+                    f"a mask has one value for each of {len(self)} regions, this one {len(chosen)}"
+                )
+        rows: NDArray[np.intp] = every[chosen]
+        if len(np.unique(rows)) < len(rows):
+            raise InvalidInputError("a region can be chosen once, and one is there several times")
+        return rows
+
+    def _select(self, rows: NDArray[np.intp]) -> Regions:
+        if self._reduced is not None:
+            return self._reduced._select(rows).lifted(self.quotient)
+        columns = {name: self.known(name) for name in ("witnesses", "bounded", "volumes")}
+        ragged = {name: self.known(name) for name in ("corners", "facet_lines")}
+        chosen: dict[str, Any] = {
+            name: None if column is None else column[rows] for name, column in columns.items()
+        }
+        for name, column in ragged.items():
+            if column is not None:
+                values = column.values[column.places(rows)]
+                chosen[name] = Ragged.from_counts(values, column.counts[rows])
+        witnesses = chosen.pop("witnesses")
+        complete = self.complete and len(rows) == len(self)
+        return Regions(
+            self.network,
+            self.domain,
+            self.packed.take(rows),
+            witnesses,
+            complete=complete,
+            stats=self.stats,
+            **chosen,
         )
 
     def __iter__(self) -> Iterator[Region]:
@@ -186,13 +302,23 @@ class Regions:
         """All patterns, one byte a neuron, shape (regions, neurons)."""
         return self.packed[:]
 
-    def texts(self) -> list[str]:
-        """All patterns as text."""
+    def texts(self, start: int = 0, stop: int | None = None) -> list[str]:
+        """All patterns as text, or those of some regions.
+
+        Examples
+        --------
+        >>> from tropicell import Network, enumerate_regions
+        >>> network = Network.mlp([[[1.0], [1.0]], [[1.0, 1.0]]], [[0.0, -1.0], [0.0]])
+        >>> regions = enumerate_regions(network, engine="traverse")
+        >>> regions.texts(), regions.texts(1, 2)
+        (['00', '10', '11'], ['10'])
+        """
         found: list[str] = []
         step = max(1, _PATTERN_BYTES // max(1, self.network.n_neurons))
-        for start in range(0, len(self), step):
+        first, last, _ = slice(start, stop).indices(len(self))
+        for at in range(first, last, step):
             check()
-            found += to_texts(self.packed[start : start + step], self.network.widths)
+            found += to_texts(self.packed[at : min(at + step, last)], self.network.widths)
         return found
 
     @cached_property
@@ -307,7 +433,9 @@ class Regions:
 
     def _are_all_proved(self) -> bool:
         """Whether every point of the domain surely is in one of these regions."""
-        return self.complete and len(self) > 0 and self.stats.get("arithmetic") == "exact"
+        exact = self.stats.get("arithmetic") == "exact"
+        few = self.quotient.is_trivial or self.network.n_inputs <= _FEW_INPUTS
+        return self.complete and len(self) > 0 and exact and few
 
     def __getstate__(self) -> dict[str, Any]:
         """All but what is quickly made anew."""
@@ -322,6 +450,11 @@ class Regions:
     # --- columns that are worked out when asked for -------------------------------------------
 
     @cached_property
+    def witnesses(self) -> NDArray[Any]:
+        """A point strictly inside each region, shape (regions, inputs)."""
+        return self.quotient.lift(self.reduced.witnesses)
+
+    @cached_property
     def bounded(self) -> NDArray[np.bool_]:
         """Whether each region is bounded, by its recession cone."""
         return exact_columns.bounded(self)
@@ -334,7 +467,7 @@ class Regions:
     @cached_property
     def facet_lines(self) -> Ragged:
         """The lines of each region's facets; see `lines`."""
-        return exact_columns.facet_lines(self)
+        return comfort.facet_lines(self)
 
     @cached_property
     def volumes(self) -> FloatArray:
@@ -347,7 +480,11 @@ class Regions:
         return packed_maps(self.network, self.packed)
 
     def prepare(
-        self, columns: Iterable[str] = ("affine_maps", "volumes"), *, workers: int = 1
+        self,
+        columns: Iterable[str] = ("affine_maps", "volumes"),
+        *,
+        workers: int = 1,
+        progress: bool | None = None,
     ) -> Regions:
         """Work out columns now, in several threads, and keep them.
 
@@ -356,9 +493,12 @@ class Regions:
 
         Parameters
         ----------
-        columns : iterable of {"affine_maps", "volumes", "neighbours"}
+        columns : iterable of {"affine_maps", "volumes", "neighbours", "facet_lines"}
         workers : int
             Number of threads.
+        progress : bool, optional
+            Show a progress bar if it takes longer than two seconds; default: if standard error is
+            a terminal.
 
         Returns
         -------
@@ -374,8 +514,9 @@ class Regions:
         """
         ways: dict[str, Callable[[], Any]] = {
             "affine_maps": lambda: packed_maps(self.network, self.packed, workers=workers),
-            "volumes": lambda: comfort.volumes(self, workers=workers),
-            "neighbours": lambda: comfort.neighbours(self, workers=workers),
+            "volumes": lambda: comfort.volumes(self, workers=workers, progress=progress),
+            "facet_lines": lambda: comfort.facet_lines(self, workers=workers, progress=progress),
+            "neighbours": lambda: comfort.neighbours(self, workers=workers, progress=progress),
         }
         for name in columns:
             if name not in ways:
@@ -445,6 +586,10 @@ class Regions:
             raise InvalidInputError(
                 f"layer must be from 0 to {self.network.depth}, the network's depth, not {layer}"
             )
+        if not self.quotient.is_trivial:
+            network = self.network.first_layers(layer)
+            quotient = Quotient(network, self.domain, self.quotient.inputs)
+            return self.reduced.after_layer(layer).lifted(quotient)
         network = self.network.first_layers(layer)
         prefixes = self.packed.first_neurons(sum(self.network.widths[:layer]))
         first = prefixes.groups()[0]
@@ -452,23 +597,38 @@ class Regions:
         packed = prefixes.take(first).with_bits(PackedPatterns.bits_for(network.pieces))
         return Regions(network, self.domain, packed, self.witnesses[first], complete=self.complete)
 
-    def to_networkx(self) -> networkx.Graph:
-        """The region graph: nodes are indices of regions, edges carry the neurons that change."""
+    def to_networkx(self, *, workers: int = 1, progress: bool | None = None) -> networkx.Graph:
+        """The region graph: nodes are indices of regions, edges carry the neurons that change.
+
+        Parameters
+        ----------
+        workers : int
+            Number of threads for the neighbours, if these are not known yet.
+        progress : bool, optional
+            Show a progress bar if it takes longer than two seconds; default: if standard error is
+            a terminal.
+        """
         from tropicell.regions.convert import to_networkx  # noqa: PLC0415 - optional dependency
 
-        return to_networkx(self)
+        return to_networkx(self, workers=workers, progress=progress)
 
-    def to_dataframe(self) -> pandas.DataFrame:
-        """One row a region: pattern, bounded, volume, facets, witness and affine map."""
+    def to_dataframe(self, *, workers: int = 1, progress: bool | None = None) -> pandas.DataFrame:
+        """One row a region: pattern, bounded, volume, facets, witness and affine map.
+
+        Columns that are not known yet are worked out by so many threads, see `prepare`.
+        """
         from tropicell.regions.convert import to_dataframe  # noqa: PLC0415
 
-        return to_dataframe(self)
+        return to_dataframe(self, workers=workers, progress=progress)
 
-    def to_arrow(self) -> pyarrow.Table:
-        """The table of `to_dataframe` for Arrow, with corners and facets as lists."""
+    def to_arrow(self, *, workers: int = 1, progress: bool | None = None) -> pyarrow.Table:
+        """The table of `to_dataframe` for Arrow, with corners and facets as lists.
+
+        Columns that are not known yet are worked out by so many threads, see `prepare`.
+        """
         from tropicell.regions.convert import to_arrow  # noqa: PLC0415
 
-        return to_arrow(self)
+        return to_arrow(self, workers=workers, progress=progress)
 
     def to_shapely(self) -> list[Any]:
         """The regions of a 2-D network on a bounded domain as shapely polygons."""
@@ -520,7 +680,7 @@ class Regions:
     @property
     def nbytes(self) -> int:
         """Memory of the columns in bytes."""
-        columns = [self.packed, self.witnesses, *vars(self).values()]
+        columns = [*vars(self).values(), *vars(self.reduced).values()]
         seen = {
             id(c): c.nbytes for c in columns if isinstance(c, (np.ndarray, Ragged, PackedPatterns))
         }

@@ -15,6 +15,7 @@ import time
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -24,9 +25,14 @@ from tropicell._runtime.checksums import Sums, check, digest_of, sums_of_file
 from tropicell._runtime.durable import FolderLock, explained
 from tropicell._runtime.npz import read_npz, write_npz
 from tropicell._runtime.paths import path_of, reason, shown
-from tropicell.errors import CheckpointError, CheckpointWarning, TropicellError
-from tropicell.network.domains import Domain
-from tropicell.network.network import Network
+from tropicell.errors import (
+    CheckpointError,
+    CheckpointWarning,
+    InvalidInputError,
+    TropicellError,
+)
+from tropicell.network.domains import Ball, Domain
+from tropicell.network.quotient import Quotient
 from tropicell.regions.columns import Columns, PackedPatterns
 from tropicell.search.unit_states import units_from_arrays, units_to_arrays
 
@@ -97,6 +103,8 @@ class Checkpoint:
 
     def __init__(self, path: str | os.PathLike[str], every: float = 5.0) -> None:
         self.path = path_of(path)
+        if not every >= 0:
+            raise InvalidInputError(f"every must be a number of seconds from 0 on, not {every!r}")
         self.every = every
 
     def __repr__(self) -> str:
@@ -318,35 +326,36 @@ class CheckpointFile:
                 )
 
 
-def engine_of(checkpoint: str | os.PathLike[str] | Checkpoint) -> str | None:
-    """The engine that an earlier call has used; None if there was none, or it can't be read.
+def begun_with(checkpoint: str | os.PathLike[str] | Checkpoint) -> dict[str, Any]:
+    """What an earlier call has written of itself; empty if there was none, or it can't be read.
 
     Nothing is checked here: that is done when the checkpoint is opened.
     """
     if not isinstance(checkpoint, Checkpoint):
         checkpoint = Checkpoint(checkpoint)
     with suppress(*DAMAGE, TropicellError):
-        header = json.loads(str(read_npz(checkpoint.path / _STATE)["header"]))
-        return str(header["engine"])
-    return None
+        return dict(json.loads(str(read_npz(checkpoint.path / _STATE)["header"])))
+    return {}
 
 
-def identity(
-    network: Network, domain: Domain, engine: str, arithmetic: str, *, store: bool
-) -> dict[str, Any]:
+def identity(quotient: Quotient, engine: str, arithmetic: str, *, store: bool) -> dict[str, Any]:
     """What makes two enumerations the same.
 
     Examples
     --------
-    >>> from tropicell import Box
+    >>> from tropicell import Box, Network
     >>> network = Network.mlp([[[1.0]], [[1.0]]])
-    >>> identity(network, Box(0, 1), "cells", "exact", store=True)["engine"]
+    >>> found = identity(Quotient.trivial(network, Box(0, 1)), "cells", "exact", store=True)
+    >>> found["engine"]
     'cells'
     """
-    a, b = domain.inequalities(network.n_inputs)
-    digest = hashlib.sha256(np.ascontiguousarray(a + 0.0).tobytes())
-    digest.update(np.ascontiguousarray(b + 0.0).tobytes())
-    return {
+    network, domain = quotient.whole, quotient.around
+    digest = hashlib.sha256()
+    # Boxes by their inequalities, as in the files of earlier versions.
+    key = domain.key if isinstance(domain, Ball) else partial(Domain.key, domain)
+    for part in key(network.n_inputs):
+        digest.update(part)
+    found = {
         "network": network.fingerprint,
         "domain": f"{type(domain).__name__} {digest.hexdigest()[:16]}",
         "engine": engine,
@@ -354,6 +363,7 @@ def identity(
         "kind": "regions" if store else "count",
         "tropicell": version("tropicell"),
     }
+    return found if quotient.is_trivial else found | {"inputs": quotient.inputs.tolist()}
 
 
 @contextmanager

@@ -25,6 +25,7 @@ from tropicell.errors import CheckpointError, InvalidInputError, TropicellError,
 from tropicell.geometry.arithmetic import ArithmeticName
 from tropicell.network.domains import Domain
 from tropicell.network.network import Network
+from tropicell.network.quotient import Quotient
 from tropicell.regions.columns import Columns, size_of
 from tropicell.regions.stored.manifest import Part
 from tropicell.regions.stored.places import place_of
@@ -66,6 +67,7 @@ class ClusterPlan(NamedTuple):
 
     `key` tells plans apart; `url` is where to write, None if regions are only counted. `token`
     is in the names of files, so that tasks of a program that was killed do not write to them.
+    `inputs` are those of the network among the user's; None: all.
     """
 
     key: str
@@ -76,6 +78,7 @@ class ClusterPlan(NamedTuple):
     url: str | None
     columns: tuple[str, ...]
     token: str = ""
+    inputs: tuple[int, ...] | None = None
 
 
 class JobOutcome(NamedTuple):
@@ -161,7 +164,7 @@ def do_job(plan: ClusterPlan, key: str, units: list[Unit], limit: int) -> JobOut
     def write() -> None:
         if plan.url is not None and waiting:
             name = f"part-{key}{len(parts):06x}{plan.token}.parquet"
-            parts.append(write_part(place_of(plan.url), name, waiting, plan.columns))
+            parts.append(write_part(place_of(plan.url), name, waiting, plan.columns, plan.inputs))
         waiting.clear()
 
     run = UnitRun(task, units=units)
@@ -359,8 +362,7 @@ class JobWriter(FolderWriter):
 
 
 def start(
-    network: Network,
-    domain: Domain,
+    quotient: Quotient,
     identity: dict[str, Any],
     out: RegionFolder | None,
     address: str | None,
@@ -370,15 +372,19 @@ def start(
     _ray()
     what = identity | {"kind": identity["kind"] + ", by ray"}
     engine, arithmetic = identity["engine"], identity["arithmetic"]
+    network, domain = quotient.network, quotient.domain
+    inputs = None if quotient.is_trivial else tuple(quotient.inputs.tolist())
     task = task_of(engine, network, domain, arithmetic, store=out is not None)
     if out is None:
         plan = ClusterPlan(json.dumps(what), network, domain, engine, arithmetic, None, ())
         return None, RayRun(plan, [first_job(task)], address, cpus)
-    writer = JobWriter(out, what, task, network, domain)
+    writer = JobWriter(out, what, task, quotient)
     columns = tuple(out.columns)
     token = secrets.token_hex(4)
     key = json.dumps([what, writer.folder, columns, token])
-    plan = ClusterPlan(key, network, domain, engine, arithmetic, writer.folder, columns, token)
+    plan = ClusterPlan(
+        key, network, domain, engine, arithmetic, writer.folder, columns, token, inputs
+    )
     try:
         return writer, RayRun(plan, writer.jobs(), address, cpus)
     except BaseException:

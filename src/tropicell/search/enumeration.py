@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import warnings
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
 from tropicell.engines.column_store import Store
-from tropicell.errors import IncompleteError
+from tropicell.errors import IncompleteError, IncompleteWarning
 from tropicell.geometry.arithmetic import ArithmeticName
 from tropicell.network.domains import Domain
 from tropicell.network.network import Network
@@ -81,11 +82,15 @@ def enumerate_regions(
 
     Parameters
     ----------
-    network : Network
+    network : Network, or what is imported as one
+        A file's name, a torch module that begins with a linear layer, a Keras model or a
+        scikit-learn estimator are imported; see `from_torch` for modules with other inputs.
     domain : Domain, optional
-        `Box`, `Polytope`, `Slice` or `WholeSpace`; default: all of R^n.
-    engine : {"auto", "cells", "halfspaces", "traverse"}
-        ``"cells"`` for few inputs, ``"halfspaces"`` for any number of them, ``"traverse"``:
+        `Box`, `Ball`, `Polytope`, `Slice` or `WholeSpace`; default: all of R^n.
+    engine : {"auto", "cells", "halfspaces", "wide", "shadow", "traverse"}
+        ``"cells"`` for few inputs, ``"halfspaces"`` for any number of them, ``"wide"`` for bounded
+        boxes and balls in hundreds of dimensions (always exact), ``"shadow"`` for bounded boxes of
+        which the network sees few combinations of the inputs, ``"traverse"``:
         Algorithm 2 of the paper in exact rational arithmetic, slow. ``"auto"`` chooses the one
         that is likely to be faster on this network and domain, from 5 to 10 inputs by a short
         probe; ``stats["engine"]`` and ``stats["reason"]`` say which one it is, and why.
@@ -129,6 +134,11 @@ def enumerate_regions(
         The latter with `out`. With ``complete`` False if a budget, Ctrl-C, SIGTERM or a lack of
         memory ended the search; ``stats["ended_by"]`` says what.
 
+    Warns
+    -----
+    IncompleteWarning
+        If a signal or a lack of memory ended the search, which the call did not ask for.
+
     Examples
     --------
     >>> network = Network.mlp([[[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [[1.0, 1.0, 1.0]]],
@@ -151,8 +161,38 @@ def enumerate_regions(
     )
     if out is not None:
         return _to_folder(network, domain, options, out)
-    search = Search(network, domain, options)
-    store = Store(workers)
+    regions = _gathered(Search(network, domain, options))
+    _say_if_cut_off(regions.stats)
+    return regions
+
+
+def all_regions(
+    network: Network,
+    domain: Domain | None = None,
+    *,
+    engine: EngineName = "auto",
+    workers: int = 1,
+    progress: bool | None = None,
+) -> Regions:
+    """Every linear region, for answers that some of them would make wrong: all, or an error.
+
+    Parameters are those of `enumerate_regions`.
+
+    Raises
+    ------
+    IncompleteError
+        If something ended the search.
+    """
+    options = SearchOptions(engine=engine, workers=workers, progress=progress)
+    regions = _gathered(Search(network, domain, options))
+    if not regions.complete:
+        raise IncompleteError(len(regions))
+    return regions
+
+
+def _gathered(search: Search) -> Regions:
+    """All that a search finds."""
+    store = Store(search.options.workers)
     full = False
     for batch in search.batches(store=True):
         try:
@@ -162,6 +202,20 @@ def enumerate_regions(
             full = True
             search.out_of_memory()
     return search.regions(store, complete=search.complete)
+
+
+#: What ends a search that nobody asked to end; see `Search.stats`.
+_UNASKED = ("SIGINT", "SIGTERM", "MemoryError")
+
+
+def _say_if_cut_off(stats: Mapping[str, Any]) -> None:
+    """Warn if regions are missing for a reason that is not in the call."""
+    if stats.get("ended_by") in _UNASKED:
+        warnings.warn(
+            f"{stats['ended_by']} ended the search: the result is not complete",
+            IncompleteWarning,
+            stacklevel=3,
+        )
 
 
 def _to_folder(
@@ -188,6 +242,7 @@ def _to_folder(
     finally:
         if search.keeper is not None:
             search.keeper.close()
+    _say_if_cut_off(search.stats)
     return StoredRegions.open(folder.path)
 
 
@@ -234,6 +289,8 @@ def count_regions(
         progress=progress,
     )
     search = Search(network, domain, options)
+    if (found := search.count_at_once()) is not None:
+        return found
     for _ in search.batches(store=False):
         pass
     if not search.complete:
@@ -261,6 +318,7 @@ def iter_regions(
     ------
     Regions
         Some thousands of regions; ``complete`` is False for all but a last batch that has the rest.
+        A search that is ended before it has found a region gives one batch without any.
 
     Examples
     --------
@@ -289,5 +347,6 @@ def _batched(search: Search) -> Iterator[Regions]:
             waiting = None
         waiting = waiting or Store()
         waiting.add(batch)
-    if waiting is not None:
-        yield search.regions(waiting, complete=search.complete)
+    if waiting is not None or not search.complete:
+        yield search.regions(waiting or Store(), complete=search.complete)
+    _say_if_cut_off(search.stats)

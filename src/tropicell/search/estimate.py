@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 from tropicell._runtime.interruption import Halt, beside, current, using
 from tropicell.errors import InvalidInputError, TimeLimitError
 from tropicell.geometry.arithmetic import ArithmeticName
+from tropicell.importers.models import as_network
 from tropicell.network.count_bounds import lower_bound, magnitude, upper_bound
 from tropicell.network.domains import Domain, WholeSpace, resolve
 from tropicell.network.network import Network
+from tropicell.network.quotient import quotient_of
 
 if TYPE_CHECKING:
     from tropicell.engines.units import Outcome, Task, Unit, Worker
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
 _POPULATION, _LIMIT = 64, 64
 
 _FEWEST_PROBES = 4
+
+#: With fewer probes there is no interval but what is certain.
+_FEWEST_FOR_A_SPREAD = 2
 
 
 @dataclass(frozen=True)
@@ -51,6 +56,11 @@ class Estimate:
     --------
     >>> print(Estimate(1000, 900, 1100, 0.95, False, 8, 0.5, 4, 10**20))
     about 1,000 regions (95 % confidence: 900 to 1,100; certainly at most about 1.0·10^20)
+
+    Without two probes nothing is known of their spread, and it says so:
+
+    >>> print(Estimate(40, 40, 10**20, 0.95, False, 0, 0.5, 4, 10**20))
+    at least 40 regions, certainly at most about 1.0·10^20 (probes in 0.5 s: 0, too few to estimate)
     """
 
     count: int
@@ -66,6 +76,12 @@ class Estimate:
     def __str__(self) -> str:
         if self.exact:
             return f"{self.count:,} regions, exactly"
+        if self.probes < _FEWEST_FOR_A_SPREAD:
+            return (
+                f"at least {magnitude(self.low)} regions, certainly at most "
+                f"{magnitude(self.upper_bound)} (probes in {self.seconds:.3g} s: {self.probes}, "
+                "too few to estimate)"
+            )
         return (
             f"about {magnitude(self.count)} regions ({100 * self.confidence:g} % confidence: "
             f"{magnitude(self.low)} to {magnitude(self.high)}; certainly at most "
@@ -130,14 +146,18 @@ def estimate_regions(
     """
     from tropicell.engines import table as runs  # noqa: PLC0415 - Numba is slow to import
 
+    network = as_network(network)
     if not 0 < confidence < 1:
         raise InvalidInputError(f"confidence must lie between 0 and 1, not {confidence}")
     if probes < _FEWEST_PROBES:
         raise InvalidInputError(f"probes must be at least {_FEWEST_PROBES}, not {probes}")
-    inner, inside = resolve(network, domain)
+    if not max_seconds > 0:
+        raise InvalidInputError(f"max_seconds must be positive, not {max_seconds}")
+    quotient = quotient_of(*resolve(network, domain))
+    inner, inside = quotient.network, quotient.domain
     least = lower_bound(inner) if isinstance(inside, WholeSpace) else 1
     most = upper_bound(inner)
-    choice = runs.choose("auto", inner)
+    choice = runs.choose("auto", inner, inside, arithmetic)
     runs.load(None if choice is None else choice.engine, inner.n_inputs)
     started = clock()
     halt = Halt(max_seconds, current())
@@ -237,7 +257,7 @@ def _interval(samples: NDArray[np.float64], confidence: float) -> tuple[float, f
     """Lower end, mean and upper end of Student's interval; anything may be if there are too few."""
     from scipy.special import stdtrit  # noqa: PLC0415 - scipy.stats would take a second to import
 
-    if len(samples) < 2:
+    if len(samples) < _FEWEST_FOR_A_SPREAD:
         return 0.0, float(samples.sum()), np.inf
 
     mean = float(samples.mean())

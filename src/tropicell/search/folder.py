@@ -32,8 +32,7 @@ from tropicell.errors import (
     ModelFileError,
     TropicellError,
 )
-from tropicell.network.domains import Domain
-from tropicell.network.network import Network
+from tropicell.network.quotient import Quotient
 from tropicell.regions.columns import Columns, PackedPatterns, size_of
 from tropicell.regions.regions import Regions
 from tropicell.regions.stored.manifest import NAME, NETWORK, OTHER, Manifest, ManifestFile, Part
@@ -85,15 +84,15 @@ class RegionFolder:
             )
 
 
-def engine_of(folder: RegionFolder) -> str | None:
-    """The engine that an earlier call has used; None if there was none, or it can't be read.
+def begun_with(folder: RegionFolder) -> dict[str, Any]:
+    """What an earlier call has written of itself; empty if there was none, or it can't be read.
 
     Nothing is checked here: that is done when the folder is opened.
     """
     with suppress(*DAMAGE, TropicellError):
         manifest = ManifestFile(place_of(folder.path)).current
-        return None if manifest is None else str(manifest.identity["engine"])
-    return None
+        return {} if manifest is None else dict(manifest.identity)
+    return {}
 
 
 class OpenFolder:
@@ -104,7 +103,8 @@ class OpenFolder:
     folder : RegionFolder
     identity : dict
         What is enumerated; the folder of another enumeration is refused.
-    network, domain : Network, Domain
+    quotient : Quotient
+        What is searched, and the inputs in which it is.
 
     Attributes
     ----------
@@ -112,9 +112,7 @@ class OpenFolder:
         What is in the folder, or was when it was opened.
     """
 
-    def __init__(
-        self, folder: RegionFolder, identity: dict[str, Any], network: Network, domain: Domain
-    ) -> None:
+    def __init__(self, folder: RegionFolder, identity: dict[str, Any], quotient: Quotient) -> None:
         arrow("pyarrow.parquet")
         self.place: FolderPlace = place_of(folder.path)
         self.columns = [name for name in COLUMNS if name in folder.columns]
@@ -124,7 +122,7 @@ class OpenFolder:
         self._lock = self.place.lock()
         try:
             self._file = ManifestFile(self.place)
-            self.manifest = self._found(identity) or self._begun(identity, network, domain)
+            self.manifest = self._found(identity) or self._begun(identity, quotient)
         except BaseException:
             self.close()
             raise
@@ -151,7 +149,7 @@ class OpenFolder:
             self.tidy()
         return manifest
 
-    def _begun(self, identity: dict[str, Any], network: Network, domain: Domain) -> Manifest:
+    def _begun(self, identity: dict[str, Any], quotient: Quotient) -> Manifest:
         """An empty folder that says what it is for."""
         names = self.place.names()
         allowed = {NETWORK}
@@ -168,7 +166,7 @@ class OpenFolder:
                 f"{shown(self.place.url)}: holds {strange[0]!r} and no regions; give an empty "
                 "folder"
             )
-        files = {NETWORK: _write_network(self.place, network, domain)}
+        files = {NETWORK: _write_network(self.place, quotient)}
         self._file.write(Manifest(identity, self.columns, files=files))
         self.tidy()
         assert self._file.current is not None
@@ -261,11 +259,15 @@ class OpenFolder:
 
 
 def write_part(
-    place: FolderPlace, name: str, batches: Sequence[Columns], columns: Sequence[str] = COLUMNS
+    place: FolderPlace,
+    name: str,
+    batches: Sequence[Columns],
+    columns: Sequence[str] = COLUMNS,
+    inputs: Sequence[int] | None = None,
 ) -> Part:
-    """Write regions to one Parquet file."""
+    """Write regions to one Parquet file; if `inputs` are given, the columns have these alone."""
     parquet = arrow("pyarrow.parquet")
-    table = to_table(batches, columns)
+    table = to_table(batches, columns, inputs)
     # Bytes of the same rank of neighbouring numbers are much alike; those of patterns, too.
     split = [n for n in table.column_names if n.startswith(("x", "volume"))]
     split += [f"{n}.list.element" for n in table.column_names if n.startswith("corners_x")]
@@ -305,7 +307,8 @@ class FolderWriter:
     folder : RegionFolder
     identity : dict
     task : Task
-    network, domain : Network, Domain
+    quotient : Quotient
+        What is searched, and the inputs in which it is: those of the columns.
     max_bytes : int
         Memory for regions that wait.
     """
@@ -315,13 +318,13 @@ class FolderWriter:
         folder: RegionFolder,
         identity: dict[str, Any],
         task: Task,
-        network: Network,
-        domain: Domain,
+        quotient: Quotient,
         max_bytes: int = MAX_BYTES,
     ) -> None:
         self._every, self._most = folder.every, max_bytes // _SHARE
         self.most_waiting: int | None = self._most // 2
-        self._folder = OpenFolder(folder, identity, network, domain)
+        self._folder = OpenFolder(folder, identity, quotient)
+        self._inputs = None if quotient.is_trivial else quotient.inputs.tolist()
         self._task = task
         self._done_before = self._folder.manifest.complete
         self.folder = self._folder.place.url
@@ -385,7 +388,8 @@ class FolderWriter:
         """Write regions to a file; to several if there is no memory for all at a time."""
         name = f"part-{len(parts) + 1:06d}{self._folder.token}.parquet"
         try:
-            parts.append(write_part(self._folder.place, name, batches, self._folder.columns))
+            columns, place = self._folder.columns, self._folder.place
+            parts.append(write_part(place, name, batches, columns, self._inputs))
         except MemoryError:
             half = len(batches) // 2
             if not half:
@@ -421,11 +425,13 @@ class FolderWriter:
         self._folder.close()
 
 
-def _write_network(place: FolderPlace, network: Network, domain: Domain) -> Sums:
+def _write_network(place: FolderPlace, quotient: Quotient) -> Sums:
     """An ordinary file of regions, without regions."""
+    network = quotient.network
     bits = PackedPatterns.bits_for(network.pieces)
     packed = PackedPatterns.pack(np.empty((0, network.n_neurons), np.uint8), bits)
-    regions = Regions(network, domain, packed, np.empty((0, network.n_inputs)), complete=False)
+    empty = np.empty((0, network.n_inputs))
+    regions = Regions(network, quotient.domain, packed, empty, complete=False).lifted(quotient)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / NETWORK
         try:

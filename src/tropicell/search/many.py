@@ -15,8 +15,15 @@ from tqdm import tqdm
 
 from tropicell._runtime.interruption import check
 from tropicell._runtime.parts import check_workers, in_turn
-from tropicell.errors import IncompleteError, InvalidInputError, TropicellError
+from tropicell.errors import (
+    IncompleteError,
+    InternalError,
+    InvalidInputError,
+    ModelFileError,
+    TropicellError,
+)
 from tropicell.geometry.arithmetic import ArithmeticName
+from tropicell.importers.models import as_network
 from tropicell.network.domains import Domain, resolve
 from tropicell.network.network import Network
 from tropicell.search.enumeration import count_regions
@@ -80,7 +87,7 @@ def count_many(
     array([6, 6, 6, 6, 6])
     """
     networks = list(networks)
-    _check(networks)
+    networks = _as_networks(networks)
     check_workers(workers)
     workers = min(workers, max(1, len(networks)))
     counts = np.full(len(networks), -1, dtype=np.int64)
@@ -92,13 +99,17 @@ def count_many(
     return counts
 
 
-def _check(networks: Sequence[Any]) -> None:
-    """Refuse what is not a network."""
+def _as_networks(networks: Sequence[Any]) -> Sequence[Network]:
+    """Models of other libraries become networks; what is no model is refused."""
     if all(issubclass(kind, Network) for kind in set(map(type, networks))):
-        return  # most of the time; one by one they would take as long as some of the counts
+        return networks  # most of the time; one by one they would take as long as some counts
+    found = []
     for index, network in enumerate(networks):
-        if not isinstance(network, Network):
-            raise InvalidInputError(f"network {index} is a {type(network).__name__}, not a Network")
+        try:
+            found.append(as_network(network))
+        except (InvalidInputError, ModelFileError) as error:
+            raise type(error)(f"network {index}: {error}") from None
+    return found
 
 
 def _count_alike(
@@ -117,6 +128,9 @@ def _count_alike(
         if getattr(mine, "counting", None) is not counting:
             mine.counting, mine.counter = counting, counting.counter()
         found = mine.counter.count([networks[index] for index in indices])
+        if not found.all():
+            index = indices[int(np.argmin(abs(found)))]
+            raise InternalError(f"network {index} was counted to have no region")
         counts[indices] = found
         bar.update(int(np.count_nonzero(found >= 0)))
 
@@ -225,5 +239,7 @@ def _count_one(
     except IncompleteError:
         check()
         raise KeyboardInterrupt from None  # a signal: half of the counts are of no use
+    except InternalError as error:
+        raise InternalError(f"network {index}: {error.what}") from error
     except TropicellError as error:
         raise InvalidInputError(f"network {index}: {error}") from error

@@ -17,14 +17,30 @@ from tropicell._runtime.interruption import Halt, current, stopping, using
 from tropicell._runtime.parts import check_workers
 from tropicell._runtime.progress import RegionBar
 from tropicell.engines.column_store import Store, ragged
-from tropicell.errors import CheckpointError, InvalidInputError, TimeLimitError, TropicellError
+from tropicell.errors import (
+    CheckpointError,
+    InternalError,
+    InvalidDomainError,
+    InvalidInputError,
+    TimeLimitError,
+    TropicellError,
+)
 from tropicell.geometry.arithmetic import ArithmeticName
-from tropicell.network.domains import Domain, Polytope, resolve
+from tropicell.importers.models import as_network
+from tropicell.network.domains import Ball, Domain, Polytope, resolve
 from tropicell.network.network import Network
+from tropicell.network.quotient import Quotient, quotient_of, spans
 from tropicell.paper.algorithm2 import start_cell
-from tropicell.regions.columns import Columns, EngineRun, PackedPatterns, first, size_of
+from tropicell.regions.columns import (
+    Columns,
+    EngineRun,
+    PackedPatterns,
+    first,
+    size_of,
+    sure_areas,
+)
 from tropicell.regions.regions import Regions
-from tropicell.search.checkpoint import Checkpoint, CheckpointFile, engine_of, identity
+from tropicell.search.checkpoint import Checkpoint, CheckpointFile, begun_with, identity
 
 if TYPE_CHECKING:
     from tropicell.engines.gpu._layout import Backend as DeviceBackend
@@ -33,7 +49,7 @@ if TYPE_CHECKING:
     from tropicell.engines.units import Task, Unit
     from tropicell.search.folder import RegionFolder
 
-EngineName = Literal["auto", "cells", "halfspaces", "traverse"]
+EngineName = Literal["auto", "cells", "halfspaces", "wide", "shadow", "traverse"]
 Device = Literal["cpu", "cuda"]
 EngineBackend = Literal["threads", "ray"]
 
@@ -109,6 +125,10 @@ class Search:
 
     Attributes
     ----------
+    network, domain : Network, Domain
+        What is searched, in the user's coordinates (or those of a slice).
+    quotient : Quotient
+        The inputs that are enough: engines, checkpoints and batches know these alone.
     complete : bool
         Whether all regions were found.
     count : int
@@ -121,18 +141,42 @@ class Search:
 
     def __init__(self, network: Network, domain: Domain | None, options: SearchOptions) -> None:
         options.check()
-        if not isinstance(network, Network):
-            raise InvalidInputError(
-                f"expected a Network, not {type(network).__name__}; from_torch, from_onnx, load "
-                "and Network.mlp make one"
-            )
+        network = as_network(network)
         self.options = options
         self.network, self.domain = resolve(network, domain)
+        if isinstance(self.domain, Ball) and options.engine not in ("auto", "wide"):
+            raise InvalidDomainError(
+                f"the engine {options.engine!r} is not for balls in the norm {self.domain.norm}: "
+                "they have no list of inequalities; use 'wide' or 'auto'"
+            )
+        self._before = self._begun()
+        self.quotient = self._quotient()
+        self._inner, self._inside = self.quotient.network, self.quotient.domain
         self.keeper: Keeper | None = None
         self.complete = False
         self.count = 0
         self.stats: dict[str, Any] = {}
         self._driver: _Driver | None = None
+
+    def count_at_once(self) -> int | None:
+        """The number of regions, if it can be had before a search would be ready to start.
+
+        That is so for small networks in the plane, after others of their shape.
+        """
+        given = self.options
+        limits = given.max_regions, given.max_seconds, given.max_bytes, given.checkpoint, given.out
+        if given.engine not in ("auto", "cells") or any(one is not None for one in limits):
+            return None
+        if given.workers != 1 or given.device != "cpu" or given.engine_backend != "threads":
+            return None
+        if given.progress or isinstance(self.domain, Ball):
+            return None
+        from tropicell.engines import table  # noqa: PLC0415 - Numba is slow to import
+
+        found = table.count_another(self.network, self.domain, self.options.arithmetic)
+        if found == 0:
+            raise InternalError("the loop for small networks has counted no region")
+        return found
 
     def batches(self, *, store: bool, pausing: bool = False) -> Iterator[Columns]:
         """Run the engine until it is done, a budget is spent, or a signal comes.
@@ -142,34 +186,47 @@ class Search:
         """
         from tropicell.engines import table  # noqa: PLC0415 - Numba is slow to import
 
-        choice = self._begun() or table.choose(self.options.engine, self.network)
+        choice: Choice | None = None
+        if self.options.engine == "auto" and self._before.get("engine") in table.ENGINES:
+            choice = table.Choice(self._before["engine"], "what the search was begun with")
+        arithmetic = self.options.arithmetic
+        choice = choice or table.choose(
+            self.options.engine, self._inner, self._inside, arithmetic, store=store
+        )
         on_gpu = None
         if self.options.device != "cpu":
-            likely = table.by_rule(self.network) if choice is None else choice
-            on_gpu = table.device_for(table.ENGINES[likely.engine], self.network)
+            likely = choice or table.by_rule(self._inner, arithmetic, store=store)
+            on_gpu = table.device_for(table.ENGINES[likely.engine], self._inner)
         if on_gpu is None:
-            table.load(None if choice is None else choice.engine, self.network.n_inputs)
+            table.load(None if choice is None else choice.engine, self._inner.n_inputs)
         ending = _Ending(self.options.max_seconds)
         with nullcontext() if pausing else stopping(ending.stop):
             yield from self._batches(choice, on_gpu, ending, store=store, pausing=pausing)
 
-    def _begun(self) -> Choice | None:
-        """The engine of the checkpoint or folder that an "auto" search goes on from, if any."""
+    def _begun(self) -> dict[str, Any]:
+        """What the checkpoint or folder that the search goes on from says of it; if any."""
         options = self.options
-        if options.engine != "auto":
-            return None
-        name = None
         if options.checkpoint is not None:
-            name = engine_of(options.checkpoint)
-        elif options.out is not None:
+            return begun_with(options.checkpoint)
+        if options.out is not None:
             from tropicell.search import folder  # noqa: PLC0415 - an extra
 
-            name = folder.engine_of(options.out)
-        from tropicell.engines.table import ENGINES, Choice  # noqa: PLC0415 - Numba
+            return folder.begun_with(options.out)
+        return {}
 
-        if name is None or name not in ENGINES:
-            return None
-        return Choice(name, "what the search was begun with")
+    def _quotient(self) -> Quotient:
+        """The inputs that are enough: those that the search was begun with, or else the fewest.
+
+        Algorithm 2 is left as it is: it is what all others are compared with.
+        """
+        network, domain, kept = self.network, self.domain, self._before.get("inputs")
+        if self.options.engine == "traverse":
+            return Quotient.trivial(network, domain)
+        if not self._before:
+            return quotient_of(network, domain)
+        if isinstance(kept, list) and spans(network, domain, kept):
+            return Quotient(network, domain, np.array(kept, dtype=np.int64))
+        return Quotient.trivial(network, domain)
 
     def _batches(
         self,
@@ -188,15 +245,15 @@ class Search:
         try:
             with stopping(ending.stop) if pausing else nullcontext(), using(ending.halt):
                 if isinstance(self.domain, Polytope):
-                    start_cell(self.network, self.domain)  # refuses one without interior
+                    start_cell(self._inner, self._inside)  # refuses one without interior
                 if choice is None:
                     choice = table.probe(
-                        self.network, self.domain, options.arithmetic, ending.halt, store=store
+                        self._inner, self._inside, options.arithmetic, ending.halt, store=store
                     )
                 engine = table.ENGINES[choice.engine]
                 run = self._start(engine, on_gpu, ending.halt, store=store, pausing=pausing)
         except TimeLimitError:  # before there was a search
-            choice = choice or table.by_rule(self.network)
+            choice = choice or table.by_rule(self._inner, options.arithmetic, store=store)
             self.stats = {
                 "engine": choice.engine,
                 "reason": choice.reason,
@@ -231,9 +288,24 @@ class Search:
                 "arithmetic": options.arithmetic,
                 "seconds": time.perf_counter() - started,
             }
+            if not self.quotient.is_trivial:
+                self.stats["quotient"] = self.quotient.dimension
             if not self.complete:
                 over = "max_regions" if run.count > most else ending.by
                 self.stats["ended_by"] = budget.spent or over
+        on_cluster = options.engine_backend == "ray"  # which hands out nothing
+        self._check(run.count, budget.regions if store and not on_cluster else run.count)
+
+    def _check(self, counted: int, handed_out: int) -> None:
+        """Raise unless a search that has ended may be right: all counts and results pass here.
+
+        Each domain has a region, and what was counted is what was handed out. (That no cell got
+        lost on the way is checked for every unit: `tropicell.engines.units.check_outcome`.)
+        """
+        if self.complete and counted < 1:
+            raise InternalError("the search has ended and found no region")
+        if self.complete and counted != handed_out:
+            raise InternalError(f"{counted} regions were counted and {handed_out} handed out")
 
     def out_of_memory(self) -> None:
         """Say that there is no memory for what was found: the search ends, and is not complete."""
@@ -245,7 +317,7 @@ class Search:
         from tropicell.search.estimate import estimate_regions  # noqa: PLC0415 - Numba
 
         guess = estimate_regions(
-            self.network, self.domain, max_seconds=_ESTIMATE, arithmetic=self.options.arithmetic
+            self._inner, self._inside, max_seconds=_ESTIMATE, arithmetic=self.options.arithmetic
         )
         return guess.count
 
@@ -261,7 +333,7 @@ class Search:
         """The run; and `keeper`, the checkpoint or folder from which it goes on."""
         from tropicell.engines.scheduler import UnitRun  # noqa: PLC0415 - Numba is slow to import
 
-        options, network, domain = self.options, self.network, self.domain
+        options, network, domain = self.options, self._inner, self._inside
         if options.engine_backend == "ray":
             return self._start_on_cluster(engine, store=store)
         if on_gpu is not None:
@@ -309,14 +381,12 @@ class Search:
 
         what = self._identity(engine.name, store=store)
         cpus = options.workers if options.workers > 1 else None
-        self.keeper, run = cluster.start(
-            self.network, self.domain, what, options.out, options.address, cpus
-        )
+        self.keeper, run = cluster.start(self.quotient, what, options.out, options.address, cpus)
         return run
 
     def _identity(self, engine: str, *, store: bool) -> dict[str, Any]:
         """What is enumerated: checkpoints and folders of anything else are refused."""
-        return identity(self.network, self.domain, engine, self.options.arithmetic, store=store)
+        return identity(self.quotient, engine, self.options.arithmetic, store=store)
 
     def _keeper(self, engine: Engine, task: Task, *, store: bool) -> Keeper:
         options = self.options
@@ -325,7 +395,7 @@ class Search:
             from tropicell.search.folder import MAX_BYTES, FolderWriter  # noqa: PLC0415 - an extra
 
             most = MAX_BYTES if options.max_bytes is None else options.max_bytes
-            return FolderWriter(options.out, what, task, self.network, self.domain, most)
+            return FolderWriter(options.out, what, task, self.quotient, most)
         checkpoint = options.checkpoint
         if not isinstance(checkpoint, Checkpoint):
             checkpoint = Checkpoint(cast("str | os.PathLike[str]", checkpoint))
@@ -339,11 +409,11 @@ class Search:
         assert self.options.out is not None
         what = self._identity(self.stats["engine"], store=True)
         with using(None):  # the time may be over, but the folder is whole
-            OpenFolder(self.options.out, what, self.network, self.domain).finish(self.stats)
+            OpenFolder(self.options.out, what, self.quotient).finish(self.stats)
 
     def regions(self, store: Store, *, complete: bool) -> Regions:
         """All batches as one object."""
-        network = self.network
+        network = self._inner
         bits = PackedPatterns.bits_for(network.pieces)
         gathered = store.regions
         with using(None):  # what was found is handed over, whatever the time
@@ -356,16 +426,16 @@ class Search:
             witnesses = np.empty((0, network.n_inputs))
         regions = Regions(
             network,
-            self.domain,
+            self._inside,
             PackedPatterns(words, network.n_neurons, bits),
             witnesses,
             complete=complete,
             stats=self.stats,
             bounded=found["bounded"],
-            volumes=found["volumes"],
+            volumes=sure_areas(found["volumes"], network.n_inputs),
             corners=ragged(found["corners"], found["corner_counts"]),
             facet_lines=ragged(found["facet_lines"], found["facet_counts"]),
-        )
+        ).lifted(self.quotient)
         regions.stats["bytes"] = regions.nbytes
         return regions
 
@@ -483,7 +553,9 @@ class _Driver:
         except TimeLimitError:
             pass
         except Exception as error:
-            if file is None or not file.units or isinstance(error, TropicellError | OSError):
+            own = isinstance(error, InternalError)  # which a damaged unit may cause
+            said = not own and isinstance(error, TropicellError | OSError)
+            if file is None or not file.units or said:
                 raise
             raise CheckpointError(
                 f"{file.folder}: the checkpoint does not fit the network, or is damaged: {error!r}"

@@ -93,3 +93,12 @@ def minors_error(errors: float, d: int, root: float) -> float:
     `root` is at least √(d!). If the sum is not small, the bound is infinite.
     """
     return 1.01 * errors + root * (d * d + d) * ROUND if errors < 0.01 else np.inf
+
+
+@template
+def between_error(error: float, factor: float) -> float:
+    """Step 4: the error of the values of rows at a point of an edge, from those at its ends.
+
+    `factor` is 1 / (p - q), p and q the values at the ends of the row that is 0 at the point.
+    """
+    return error * (1.0 + 2.01 * factor) * INFLATE + 24.0 * ROUND

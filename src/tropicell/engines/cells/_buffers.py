@@ -13,12 +13,14 @@ from tropicell._runtime.memory import Blueprint
 from tropicell.engines import tuning
 from tropicell.engines._unit_kernels import RESULT_SIZE, pattern_rows
 from tropicell.engines.cells._exact_cells import ExactCell, polygon, ray_basis
+from tropicell.engines.cells._focus import no_focus
 from tropicell.engines.cells._signs import fine_room
 from tropicell.engines.cells._state import (
     BIT_WORDS,
     CONE_SIDES_ROWS,
     INFINITE,
     MASK_ROWS,
+    MOST_COUNTED,
     MOST_FACETS,
     POLYGON_SIZE,
     RECORD_SIZE,
@@ -33,7 +35,8 @@ from tropicell.engines.cells._state import (
     Seeds,
     Unsure,
 )
-from tropicell.network._layer_maps import layer_maps
+from tropicell.network._layer_maps import layer_maps, spare
+from tropicell.network._plain_maps import PlainMaps, plain_maps
 from tropicell.network._residues import Moduli, moduli_of
 from tropicell.network.flat import FlatNetwork
 from tropicell.regions.columns import PackedPatterns
@@ -46,6 +49,7 @@ _RECORDS = 256
 
 #: Arrays of a stack whose length has a meaning.
 _FIXED = (
+    "rows",
     "frame",
     "frame_lines",
     "frame_sizes",
@@ -61,6 +65,7 @@ _FIXED = (
     "square",
     "axes",
     "fine",
+    "focus",
     "halt",
 )
 
@@ -92,7 +97,11 @@ def room_for(
 
         return CellRoom(
             maps=layer_maps(d, flat.maps.row_start, exact=exact, free=free),
-            stack=(plane_stack if d == 2 else cone_stack)(flat, moduli, free),
+            stack=(
+                plane_stack(flat, moduli, free)
+                if d == 2
+                else cone_stack(flat, moduli, plain_maps(flat.maps, exact=exact, free=free), free)
+            ),
             out=CellBatch(*map(unused, batch_arrays(flat, store, bits))),
             unsure=Unsure(*map(unused, unsure_arrays(flat))),
             state=np.zeros(STATE_SIZE, np.int64),
@@ -123,10 +132,22 @@ def plane_stack(flat: FlatNetwork, moduli: Moduli, free: Callable[[Any], Any]) -
         sides=free(zeros((SIDES_ROWS, width))),
         margin=np.array([lines, width]),
         fine=fine_room(flat, moduli, _minor_terms(2), free),
+        focus=no_focus(),
     )
 
 
-def cone_stack(flat: FlatNetwork, moduli: Moduli, free: Callable[[Any], Any]) -> ConeStack:
+def joined(room: CellRoom) -> CellRoom:
+    """Let the rows that rays are tested against be those of the maps, unless they are plain."""
+    maps, stack = room.maps, room.stack
+    if not isinstance(stack, ConeStack) or len(stack.rows.errors):
+        return room
+    rows = stack.rows._replace(before=maps.before, pattern=maps.pattern)
+    return room._replace(stack=stack._replace(rows=rows))
+
+
+def cone_stack(
+    flat: FlatNetwork, moduli: Moduli, rows: PlainMaps, free: Callable[[Any], Any]
+) -> ConeStack:
     """Stack of the cone kernel; it grows when the kernel asks for it. For `free`: `Blueprint`."""
     zeros = np.zeros
     d = flat.dimension
@@ -152,6 +173,7 @@ def cone_stack(flat: FlatNetwork, moduli: Moduli, free: Callable[[Any], Any]) ->
         table_labels=zeros(256, np.int64),
         rays=free(zeros((rays, d + 2))),
         bases=zeros((rays, d), np.int64),
+        rows=rows,
         bits=zeros((rays, BIT_WORDS * words), np.uint64),
         frame=free(zeros((total, d + 3))),
         frame_lines=zeros(total, np.int64),
@@ -167,12 +189,13 @@ def cone_stack(flat: FlatNetwork, moduli: Moduli, free: Callable[[Any], Any]) ->
         masks=zeros((MASK_ROWS, words), np.uint64),
         section_bits=zeros((rays, BIT_WORDS), np.uint64),
         section_tags=sets(),
-        section_at=places(),
-        levels=zeros((2, d + 1), np.int64),
+        section_values=zeros((rays, MOST_COUNTED + spare(MOST_COUNTED))),
+        section_errors=free(zeros(rays)),
+        levels=zeros(d + 1, np.int64),
         open_bits=zeros(d + 1, np.uint64),
         values=free(zeros(rays)),
         handed=zeros(lines + 8, np.int64),
-        sides=free(zeros((CONE_SIDES_ROWS, width))),
+        sides=free(zeros((CONE_SIDES_ROWS, width + spare(width)))),
         minors=zeros(1 << (d + 1)),
         terms=_minor_terms(d),
         pivots=zeros((MOST_FACETS + 2, d + 2)),

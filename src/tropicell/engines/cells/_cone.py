@@ -30,13 +30,13 @@ from tropicell._runtime.jit import (
 from tropicell.engines.cells._bounds import (
     cone_roundings,
     inside_bound,
-    minors_error,
     scaled_corner_error,
     sign_bound,
     to_below_1,
-    unit_row_error,
     unit_sign_bound,
 )
+from tropicell.engines.cells._cone_count import NO_ROOM, count_regions
+from tropicell.engines.cells._rays import facet_row, meet, orient, row_value
 from tropicell.engines.cells._signs import (
     BOUND,
     HIGH,
@@ -72,6 +72,7 @@ from tropicell.engines.cells._state import (
     MASK_KEPT,
     MASK_KEPT_N,
     MASK_OPEN,
+    MOST_COUNTED,
     MOST_FACETS,
     N_CONFLICTS,
     N_CORNERS,
@@ -91,11 +92,6 @@ from tropicell.engines.cells._state import (
     SIMPLE,
     SPLITS,
     TABLE_END,
-    TERM_COLUMN,
-    TERM_MINOR,
-    TERM_ROW,
-    TERM_SIGN,
-    TERM_SMALLER,
     TESTS,
     TOP,
     VALUE,
@@ -103,13 +99,16 @@ from tropicell.engines.cells._state import (
     X,
 )
 from tropicell.engines.cells._volume import volume, volume_3
+from tropicell.network._layer_maps import enter_layer, enter_layers
+from tropicell.network._plain_maps import bring_up, enter_all_plainly, enter_plainly
+from tropicell.network.flat import BLOCK
 
 #: Vertices of stored regions are at least this sharp, relative to the scaled coordinates; and so
 #: sharp, if their rays have been sharpened and each coordinate is rounded by itself: step 6.
 _SHARP, _SHARPENED = 1e-11, 1e-3
 
-#: What kernels return instead of a number.
-_DOUBT, _NO_ROOM = -1, -2
+#: What `_cut_edges` returns instead of a number.
+_DOUBT = -1
 
 #: Cutting a cell of n corners takes as long as n * n / 2 to this power steps in addition.
 _COSTLY = 9
@@ -117,12 +116,8 @@ _COSTLY = 9
 #: Boundaries of a word of bits.
 _WORD = 64
 
-#: Regions of a last layer are counted without cutting if no more boundaries cross the cell: so many
-#: that it does not take long, for there is no way to stop in between.
-_MOST_COUNTED = 20
-
-#: Squares of lengths between these lose no digits.
-_LEAST_SQUARE, _MOST_SQUARE = 1e-250, 1e250
+#: What `_side_of` says of a boundary that a cell is above, and of one that surely crosses it.
+_ABOVE, _ACROSS = 1.0, 2.0
 
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
@@ -144,10 +139,14 @@ def seed_fits(stack: Any, seeds: Any, k: int) -> bool:
 
 
 @kernel(inner=True)
-def plant(lines: Any, before: Any, stack: Any, seeds: Any, options: Any, state: Any) -> None:
+def plant(flat: Any, current: Any, stack: Any, seeds: Any, options: Any, state: Any) -> None:
     """Put the next seed on the empty stack; the maps are those of its pattern."""
+    lines = flat.lines
     d = _dimension(lines, stack)
-    k, record = state[SEED], stack.records[0]
+    k, record, before = state[SEED], stack.records[0], stack.rows.before
+    if options.exact and options.store:
+        bring_up(flat.maps, current, stack.rows.pattern, seeds.layers[k])
+        before = current.before
     first = seeds.facet_ends[k - 1] if k else 0
     first_ray = seeds.ray_ends[k - 1] if k else 0
     n, n_rays = seeds.facet_ends[k] - first, seeds.ray_ends[k] - first_ray
@@ -196,30 +195,96 @@ def facet_label(stack: Any, record: Any, i: int) -> int:
 
 
 @kernel(inner=True)
-def start_layer(flat: Any, current: Any, layer: int, stack: Any, exact: bool, state: Any) -> None:
-    """Let the top cell enter `layer`: make its frame, and find the boundaries that cross it."""
-    lines, before = flat.lines, current.before
+def enter_all(flat: Any, current: Any, stack: Any, pieces: Any, layers: int, exact: bool) -> None:
+    """Make the maps of the first layers anew, from the pieces of all of them."""
+    if len(stack.rows.errors) > 0:
+        d = _dimension(flat.lines, stack)
+        enter_all_plainly(flat.maps, stack.rows, pieces, layers, d)
+        # What is brought up later must not depend on what was there before.
+        for layer in range(len(current.changes)):
+            current.changes[layer] = -1
+    else:
+        enter_layers(flat.maps, current, pieces, layers, exact)
+
+
+@kernel(inner=True, inlined=True)
+def enter(flat: Any, current: Any, layer: int, stack: Any, at: int, exact: bool) -> None:
+    """Fix the pieces of a layer, ``stack.patterns[at]`` …, and make the rows of the next one."""
+    if len(stack.rows.errors) > 0:
+        d = _dimension(flat.lines, stack)
+        enter_plainly(flat.maps, stack.rows, layer, stack.patterns, at, d)
+    else:
+        enter_layer(flat.maps, current, layer, stack.patterns, at, exact)
+
+
+@kernel(inner=True, inlined=True)
+def start_layer(flat: Any, current: Any, layer: int, stack: Any, options: Any, state: Any) -> None:
+    """Let the top cell enter `layer`: find the boundaries that cross it, and make its frame.
+
+    A cell that surely no boundary crosses needs no frame; nor one that is crossed by one of the
+    last layer, if regions are only counted.
+    """
+    lines = flat.lines
     d = _dimension(lines, stack)
+    record = stack.records[state[TOP] - 1]
+    conflict, at = record[CONFLICT_AT], record[PIECES_AT]
+    begin = lines.row_start[layer]
+    width = lines.row_start[layer + 1] - begin
+    pieces = stack.patterns[at : at + width]
+    start, n = record[CORNER_AT], record[N_CORNERS]
+    first = lines.line_start[layer]
+    state[TESTS] += n * (lines.line_start[layer + 1] - first)
+    record[LAYER] = layer
+    record[IN_DOUBT] = 0
+    state[PATTERNS] = at + width
+    most, count, sure = 0, 1, 0
+    if lines.plain[layer]:
+        mine = stack.corners[start : start + n]
+        _scan(stack.axes, d, stack.rows.before, begin, width, stack.rays, mine, stack.sides)
+        sides = stack.sides[SIDES, :width]
+        most = 1 if layer == lines.depth and not options.store else 0
+        count = 0
+        for r in range(width):
+            pieces[r] = sides[r] == _ABOVE
+            stack.conflicts[np.uint64(conflict + count)] = first + r
+            count += abs(sides[r]) != 1.0
+            sure += sides[r] == _ACROSS
+    else:
+        pieces[:] = 0
+    if count == sure and count <= most:
+        record[N_CONFLICTS] = count
+        state[CONFLICTS] = conflict + count
+    else:
+        sharp = options.exact and options.store
+        _make_frame(flat, current, layer, stack, options.exact, sharp, state)
+
+
+@kernel(inner=True, inlined=True)
+def _make_frame(
+    flat: Any, current: Any, layer: int, stack: Any, exact: bool, sharp: bool, state: Any
+) -> None:
+    """Make the frame of the top cell in its layer, after the scan of a plain one.
+
+    `sharp`: of rows that are rounded once, as the vertices of stored regions need them.
+    """
+    lines = flat.lines
+    d = _dimension(lines, stack)
+    before = stack.rows.before
+    if sharp:
+        bring_up(flat.maps, current, stack.rows.pattern, layer)
+        before = current.before
     record = stack.records[state[TOP] - 1]
     conflict, pattern = record[CONFLICT_AT], record[PIECES_AT]
     begin = lines.row_start[layer]
     width = lines.row_start[layer + 1] - begin
     pieces = stack.patterns[pattern : pattern + width]
-    pieces[:] = 0
     _own_rays(stack, record, state, d)
     start, n = record[CORNER_AT], record[N_CORNERS]
     first, last = lines.line_start[layer], lines.line_start[layer + 1]
-    state[TESTS] += n * (last - first)
-    plain = lines.plain[layer]
-    if plain:
-        some = begin, begin + width
-        mine = stack.corners[start : start + n]
-        _scan(stack.axes, d, before, some, stack.rays, mine, stack.sides, exact)
-    sides = stack.sides[SIDES]
+    plain, sides = lines.plain[layer], stack.sides[SIDES]
     size = 0
     for line in range(first, last):
-        if plain and sides[line - first] != 0.0:
-            pieces[line - first] = sides[line - first] > 0.0
+        if plain and abs(sides[line - first]) == 1.0:
             continue
         row = lines.line_row[line]
         if exact and _is_flat(before, row, d):
@@ -257,11 +322,9 @@ def start_layer(flat: Any, current: Any, layer: int, stack: Any, exact: bool, st
                     doubtful = 1
             elif above & bit != NONE:
                 pieces[lines.line_row[line] - begin] += 1
-    record[LAYER] = layer
     record[N_CONFLICTS] = count
     record[IN_DOUBT] = doubtful
     state[CONFLICTS] = conflict + count
-    state[PATTERNS] = pattern + width
 
 
 @template
@@ -310,37 +373,31 @@ def _copy_ray(rays: Any, bases: Any, at: int, to: int, d: int) -> None:
         bases[k, c] = bases[i, c]
 
 
-@kernel(sums="fused", inner=True)
+@kernel(sums="fused", inner=True, inlined=True)
 def _scan(
     axes: Any,
     dimension: int,
     before: Any,
-    layer: Any,
+    begin: int,
+    width: int,
     rays: Any,
     corners: Any,
     work: Any,
-    exact: bool,
 ) -> None:
-    """Fill the first row of `work` for a plain layer; 0: the neuron needs a closer look.
+    """Fill the first row of `work` for a plain layer, whose rows are from `begin` on: `_side_of`.
 
-    `layer`: where its rows begin and end. `corners`: the rays of the cell.
+    `corners`: the rays of the cell. Whole blocks of rows are read and written.
     """
     d = len(axes) if len(axes) > 0 else dimension
-    begin, end = layer
-    width = end - begin
+    width = (width + BLOCK - 1) // BLOCK * BLOCK
+    end = begin + width
     low, high, value = work[LOWEST, :width], work[HIGHEST, :width], work[VALUE, :width]
     n = len(corners)
     eps = 0.0
     for i in range(n):
         error = rays[np.uint64(corners[i]), d + 1]
         eps = max(eps, error if error < 1.0 else np.inf)  # not a number is infinite, too
-    sides = work[SIDES, :width]
-    for r in range(width):
-        sides[r] = 0.0
-    if exact:
-        m = before[d + 1, begin:end]
-        for r in range(width):
-            sides[r] = m[r]
+    sides, error = work[SIDES, :width], before[d + 1, begin:end]
     if d == 3:
         for i in range(0, n, 4):
             _reach_3(before, begin, rays, corners, (i, n - 1), low, high)
@@ -348,7 +405,7 @@ def _scan(
         c, e = before[2, begin:end], before[3, begin:end]
         for r in range(width):
             size = abs(a[r]) + abs(b[r]) + abs(c[r]) + abs(e[r])
-            sides[r] = _side_of(low[r], high[r], size, sides[r], eps, d)
+            sides[r] = _side_of(low[r], high[r], size, error[r], eps, d)
         return
     if d == 4:
         for i in range(0, n, 4):
@@ -357,7 +414,7 @@ def _scan(
         c, e, f = before[2, begin:end], before[3, begin:end], before[4, begin:end]
         for r in range(width):
             size = abs(a[r]) + abs(b[r]) + abs(c[r]) + abs(e[r]) + abs(f[r])
-            sides[r] = _side_of(low[r], high[r], size, sides[r], eps, d)
+            sides[r] = _side_of(low[r], high[r], size, error[r], eps, d)
         return
     for i in range(n):
         ray = corners[i]
@@ -385,17 +442,20 @@ def _scan(
         for r in range(width):
             value[r] += abs(m[r])
     for r in range(width):
-        sides[r] = _side_of(low[r], high[r], value[r], sides[r], eps, d)
+        sides[r] = _side_of(low[r], high[r], value[r], error[r], eps, d)
 
 
 @template
 def _side_of(low: float, high: float, size: float, error: float, eps: float, d: int) -> float:
-    """On which side of a row values from `low` to `high` are: 1, -1, or 0 for neither.
+    """On which side of a row values from `low` to `high` are.
 
-    Step 3, written so that a value that is not a number counts as doubtful.
+    `_ABOVE` or -`_ABOVE`; `_ACROSS` if they surely are on both; 0 if it needs a closer look. Step
+    3, written so that a value that is not a number counts as doubtful.
     """
     bound = sign_bound(size, error, eps, d, cone_roundings(d))
-    return (1.0 if low > bound else 0.0) - (1.0 if high < -bound else 0.0)
+    side = (_ABOVE if low > bound else 0.0) - (_ABOVE if high < -bound else 0.0)
+    both = (1.0 if low < -bound else 0.0) * (1.0 if high > bound else 0.0)
+    return side + _ACROSS * both
 
 
 @template
@@ -489,13 +549,16 @@ def _to_frame(
 
 
 @kernel(inner=True)
-def resume(flat: Any, current: Any, stack: Any, state: Any, exact: bool) -> None:
+def resume(flat: Any, current: Any, stack: Any, state: Any, options: Any) -> None:
     """Make the frames of the layers of all cells on the stack, and the bits of their rays.
 
     The maps are those of the top cell, and so those of every layer with cells.
     """
-    lines, before = flat.lines, current.before
+    lines, before, exact = flat.lines, stack.rows.before, options.exact
     d = _dimension(lines, stack)
+    if exact and options.store:
+        bring_up(flat.maps, current, stack.rows.pattern, stack.records[state[TOP] - 1, LAYER])
+        before = current.before
     k, used = 0, 0
     while k < state[TOP]:
         layer = stack.records[k, LAYER]
@@ -523,16 +586,6 @@ def resume(flat: Any, current: Any, stack: Any, state: Any, exact: bool) -> None
 # --- on which sides of boundaries rays lie --------------------------------------------------------
 
 
-@template
-def _row_value(rows: Any, at: int, rays: Any, ray: int, d: int) -> Any:
-    """A row's value at a ray."""
-    i, k = np.uint64(at), np.uint64(ray)
-    s = rows[i, d] * rays[k, d]
-    for c in range(d):
-        s += rows[i, c] * rays[k, c]
-    return s
-
-
 @kernel(sums="fused", inner=True, inlined=True)
 def _all_signs(stack: Any, first: int, size: int, ray: int, exact: bool, d: int) -> None:
     """Fill the bits of a ray for all boundaries of a frame, which begins at `first`: step 3."""
@@ -542,7 +595,7 @@ def _all_signs(stack: Any, first: int, size: int, ray: int, exact: bool, d: int)
         above, below, every = NONE, NONE, NONE
         for b in range(min(size - w * _WORD, _WORD)):
             at = first + w * _WORD + b
-            s = _row_value(frame, at, rays, ray, d)
+            s = row_value(frame, at, rays, ray, d)
             bound = unit_sign_bound(frame[at, d + 2], frame[at, d + 1], eps, d)
             place = np.uint64(b)
             above |= (ONE if s > bound else NONE) << place
@@ -567,7 +620,7 @@ def _signs(stack: Any, first: int, asked: Any, ray: int, d: int) -> Any:
         bit = asked & (~asked + ONE)
         asked ^= bit
         at = first + b
-        s = _row_value(frame, at, rays, ray, d)
+        s = row_value(frame, at, rays, ray, d)
         bound = unit_sign_bound(frame[at, d + 2], frame[at, d + 1], eps, d)
         if s > bound:
             above |= bit
@@ -603,6 +656,8 @@ def _decide(flat: Any, current: Any, stack: Any, first: int, asked: Any, ray: in
     """
     above, below, on = NONE, NONE, NONE
     lines, fine = flat.lines, stack.fine
+    layer = lines.line_layer[stack.frame_lines[first]]
+    bring_up(flat.maps, current, stack.rows.pattern, layer)
     for j in range(d):
         fine.facets[j] = stack.table_labels[stack.bases[ray, j]]
     columns = zero_columns(lines, current, fine)
@@ -614,7 +669,6 @@ def _decide(flat: Any, current: Any, stack: Any, first: int, asked: Any, ray: in
         if is_facet(lines, fine, line) or is_zero_there(lines, current, line, columns):
             on |= bit
     asked &= ~on
-    layer = lines.line_layer[stack.frame_lines[first]]
     if asked != NONE and few_sources(flat, current, fine, layer):
         return above, below, on | asked
     if asked != NONE and sources_vanish(flat, current, fine, layer):
@@ -711,14 +765,14 @@ def _seen(stack: Any, places: Any, start: int, n: int, w: int) -> Any:
 # --- cutting a cell in two ------------------------------------------------------------------------
 
 
-@kernel(inner=True)
+@kernel(inner=True, inlined=True)
 def split(flat: Any, current: Any, stack: Any, options: Any, state: Any) -> bool:
     """Cut the top cell by the last boundary of its conflict list; False if there is no room.
 
     Where only the number of regions is wanted, the last layer's are counted without cutting.
     """
     lines = flat.lines
-    d, exact, top = _dimension(lines, stack), options.exact, state[TOP] - 1
+    d, top = _dimension(lines, stack), state[TOP] - 1
     record, other = stack.records[top], stack.records[top + 1]
     layer, start, n = record[LAYER], record[CORNER_AT], record[N_CORNERS]
     conflict, count, at = record[CONFLICT_AT], record[N_CONFLICTS], record[PIECES_AT]
@@ -731,9 +785,9 @@ def split(flat: Any, current: Any, stack: Any, options: Any, state: Any) -> bool
         or end + 4 * n > len(stack.rays)
     ):
         return False
-    if layer == lines.depth and not options.store and count <= _MOST_COUNTED:
-        found = _count_regions(lines, stack, record, exact, options.tolerance, d)
-        if found == _NO_ROOM:
+    if layer == lines.depth and not options.store and count <= MOST_COUNTED and record[SIMPLE] != 0:
+        found = count_regions(stack, record, first, d)
+        if found == NO_ROOM:
             return False
         if found > 0:
             state[COUNT] += found - 1
@@ -764,7 +818,7 @@ def split(flat: Any, current: Any, stack: Any, options: Any, state: Any) -> bool
         return True
     total = np_ + nn + 2 * (on + made)
     if (
-        made == _NO_ROOM
+        made == NO_ROOM
         or start + total > len(stack.corners)
         or end + made + 2 * (max(np_, nn) + on + made) > len(stack.rays)
     ):
@@ -831,14 +885,14 @@ def _sort_rays(stack: Any, record: Any, place: int) -> tuple[int, int, int]:
     return np_, nn, on
 
 
-@kernel(inner=True)
+@kernel(inner=True, inlined=True)
 def _cut_edges(
     flat: Any, current: Any, stack: Any, record: Any, cut: Any, options: Any, d: int
 ) -> int:
     """Write the rays where the new facet cuts edges of the cell: step 2.
 
     `cut`: how many rays lie above and below, and the place of the boundary in the frame. Returns
-    the number of new rays, or `_DOUBT`, or `_NO_ROOM`: no room, or no time.
+    the number of new rays, or `_DOUBT`, or `NO_ROOM`: no room, or no time.
     """
     np_, nn, place = cut
     n, exact = record[N_CORNERS], options.exact
@@ -856,7 +910,7 @@ def _cut_edges(
     made = 0
     for i in range(np_):
         if is_set(stack.halt):
-            return _NO_ROOM
+            return NO_ROOM
         for j in range(nn):
             common = high[i] & low[j]
             if bit_count(common & FACET_BITS) < d - 1:
@@ -865,7 +919,7 @@ def _cut_edges(
                 continue
             ray = end + made
             if ray >= len(stack.rays):
-                return _NO_ROOM
+                return NO_ROOM
             stack.new_tags[made] = common
             if exact:
                 if not _basis(stack, record, common, simple, ray, d):
@@ -874,8 +928,8 @@ def _cut_edges(
                 # A facet of ray j that is not one of ray i is positive on the edge between them.
                 apart = low[j] & ~high[i] & FACET_BITS
                 facet = stack.facets[record[FACET_AT] + lowest_bit(apart)]
-                if not _orient(stack, ray, common, facet, d) and not _fine_meet(
-                    flat, current, stack, ray, facet, d
+                if not orient(stack, ray, common, facet, d) and not _fine_meet(
+                    flat, current, stack, record[LAYER], ray, facet, d
                 ):
                     return _DOUBT
             else:
@@ -953,8 +1007,8 @@ def _basis(stack: Any, record: Any, common: Any, simple: bool, ray: int, d: int)
 def _blend(stack: Any, row: int, p: int, q: int, ray: int, tolerance: float, d: int) -> None:
     """Write the ray between two others where a row of the frame is 0: float arithmetic."""
     rays = stack.rays
-    a = _row_value(stack.frame, row, rays, p, d)
-    b = -_row_value(stack.frame, row, rays, q, d)
+    a = row_value(stack.frame, row, rays, p, d)
+    b = -row_value(stack.frame, row, rays, q, d)
     size = 0.0
     for c in range(d + 1):
         x = b * rays[p, c] + a * rays[q, c]
@@ -1166,296 +1220,16 @@ def is_halted(stack: Any) -> bool:
     return is_set(stack.halt)
 
 
-# --- counting the regions of a cell ---------------------------------------------------------------
-
-
-@kernel(inner=True, inlined=True)
-def _count_regions(
-    lines: Any, stack: Any, record: Any, exact: bool, tolerance: float, d: int
-) -> int:
-    """How many regions the boundaries that cross a simple cell make of it: step 4.
-
-    It is the number of all intersections of boundaries that meet the cell, the cell itself
-    included: a boundary adds as many regions as the others make of its section with the cell, and
-    so on down to sections that are points. Returns 0 where that is not sure, or `_NO_ROOM`.
-    """
-    layer, n, start = record[LAYER], record[N_CORNERS], record[CORNER_AT]
-    first, end, table_end = lines.line_start[layer], record[RAY_END], record[TABLE_END]
-    if record[SIMPLE] == 0 or stack.frame_sizes[layer] > _WORD:
-        return 0
-    if n > len(stack.section_at):
-        return _NO_ROOM
-    bits, tags, at = stack.section_bits, stack.section_tags, stack.section_at
-    opened = NONE
-    for k in range(record[CONFLICT_AT], record[CONFLICT_AT] + record[N_CONFLICTS]):
-        place = stack.places[stack.conflicts[k]]
-        opened |= ONE << np.uint64(place)
-        for c in range(d + 2):
-            stack.table[table_end + place, c] = stack.frame[first + place, c]
-    for i in range(n):
-        ray = stack.corners[start + i]
-        at[i] = ray
-        tags[i] = stack.tags[start + i]
-        bits[i, POSITIVE_BITS] = stack.bits[ray, POSITIVE_BITS]
-        bits[i, NEGATIVE_BITS] = stack.bits[ray, NEGATIVE_BITS]
-    level, total, used = 0, 1, n
-    levels, todo = stack.levels, stack.open_bits
-    levels[1, 0], todo[0] = n, opened
-    while level >= 0:
-        if todo[level] == NONE:
-            level -= 1
-            continue
-        chosen = lowest_bit(todo[level])
-        todo[level] &= todo[level] - ONE
-        total += 1
-        if todo[level] == NONE:
-            continue
-        levels[0, level] = chosen
-        low = levels[1, level - 1] if level else 0
-        high = levels[1, level]
-        section, places = (low, high, level, todo[level]), (table_end, first, end)
-        used = _section(stack, section, places, record, exact, tolerance, d)
-        if used < 0:
-            return 0 if used == _DOUBT else used
-        above, below, known = NONE, NONE, _ALL
-        for i in range(high, used):
-            a, b = bits[i, POSITIVE_BITS], bits[i, NEGATIVE_BITS]
-            above |= a
-            below |= b
-            known &= a | b
-        crosses = above & below & todo[level]
-        if todo[level] & ~(crosses | known) != NONE:
-            return 0
-        # Of several points on a segment, which is the last section but one, it must be sure that no
-        # two are the same.
-        if bit_count(crosses) == 1:
-            total += 1
-        elif crosses != NONE:
-            level += 1
-            todo[level] = crosses
-            levels[1, level] = used
-    return total
-
-
-@kernel(inner=True, inlined=True)
-def _section(
-    stack: Any, section: Any, places: Any, record: Any, exact: bool, tolerance: float, d: int
-) -> int:
-    """Write the rays of the section of a section by one more boundary.
-
-    `section`: where its rays begin and end, its level, and for which boundaries bits are wanted.
-    `places`: where rows of boundaries are in the table and in the frame, and where there is room in
-    the pool. Returns where the rays end, or `_DOUBT`, or `_NO_ROOM`.
-    """
-    low, high, level, wanted = section
-    table_end, first, end = places
-    bits, tags, at = stack.section_bits, stack.section_tags, stack.section_at
-    facets, facet_at = stack.facets, record[FACET_AT]
-    rays, bases, levels = stack.rays, stack.bases, stack.levels
-    shift = np.uint64(levels[0, level])
-    n = record[N_CORNERS]
-    # Those above come first, those below from the end on.
-    order = stack.old_corners
-    np_, nn = 0, 0
-    for i in range(low, high):
-        if (bits[i, POSITIVE_BITS] >> shift) & ONE != NONE:
-            order[np_] = i
-            np_ += 1
-        elif (bits[i, NEGATIVE_BITS] >> shift) & ONE != NONE:
-            stack.low_corners[nn] = i
-            nn += 1
-        else:
-            return _DOUBT
-    made = high
-    for i in range(np_):
-        p = order[i]
-        for j in range(nn):
-            q = stack.low_corners[j]
-            common = tags[p] & tags[q]
-            if bit_count(common & FACET_BITS) < d - 1 - level:
-                continue
-            if made >= len(at):
-                return _NO_ROOM
-            above = bits[p, POSITIVE_BITS] & bits[q, POSITIVE_BITS]
-            below = bits[p, NEGATIVE_BITS] & bits[q, NEGATIVE_BITS]
-            rest = wanted & ~(above | below)
-            if rest != NONE:
-                ray = end + made - n
-                if ray >= len(rays):
-                    return _NO_ROOM
-                left = common & FACET_BITS
-                for k in range(d - 1 - level):
-                    bases[ray, k] = abs(facets[facet_at + lowest_bit(left)]) - 1
-                    left &= left - ONE
-                for k in range(level + 1):
-                    bases[ray, d - 1 - level + k] = table_end + levels[0, k]
-                meet(stack, d, ray)
-                if not exact:
-                    rays[ray, d + 1] = tolerance
-                apart = tags[q] & ~tags[p] & FACET_BITS
-                facet = facets[facet_at + lowest_bit(apart)]
-                if not _orient(stack, ray, common, facet, d):
-                    return _DOUBT
-                more, less = _signs(stack, first, rest, ray, d)
-                above |= more
-                below |= less
-            bits[made, POSITIVE_BITS] = above
-            bits[made, NEGATIVE_BITS] = below
-            tags[made] = common
-            made += 1
-    return int(made)
-
-
-# --- facets and rays ------------------------------------------------------------------------------
-
-
-@kernel(inner=True, inlined=True)
-def facet_row(lines: Any, before: Any, label: int, exact: bool, table: Any, k: int, d: int) -> None:
-    """Write the row of a facet, step 2; the sign of its label says which side is inside."""
-    line = abs(label) - 1
-    row = lines.line_row[line]
-    error = 0.0
-    square = 0.0
-    for c in range(d + 1):
-        if row < 0:
-            x = lines.domain_rows[line, c]
-        else:
-            x = before[c, row]
-            if c == d:
-                x -= lines.line_at[line]
-        table[k, c] = x
-        square += x * x
-    if row >= 0 and exact:
-        error = before[d + 1, row]
-    if not (square > _LEAST_SQUARE and square < _MOST_SQUARE):
-        largest, square = 0.0, 0.0
-        for c in range(d + 1):
-            largest = max(largest, abs(table[k, c]))
-        for c in range(d + 1):
-            table[k, c] /= largest
-            square += table[k, c] * table[k, c]
-        error /= largest
-    factor = to_below_1(np.sqrt(square))
-    table[k, d + 1] = unit_row_error(error, factor, np.sqrt(d + 1.0))
-    if label < 0:
-        factor = -factor
-    for c in range(d + 1):
-        table[k, c] *= factor
-
-
-@kernel(sums="fused", inner=True, inlined=True)
-def meet(stack: Any, d: int, ray: int) -> None:
-    """Write the ray in which the facets of its basis meet, up to sign, with its error: step 2.
-
-    It is the vector of the d × d minors of their rows.
-    """
-    table, basis, rays = stack.table, stack.bases[np.uint64(ray)], stack.rays
-    errors = 0.0
-    for j in range(d):
-        errors += table[np.uint64(basis[j]), d + 1]
-    if d == 3:
-        _minors_3(table, basis, rays, ray)
-    elif d == 4:
-        _minors_4(table, basis, rays, ray)
-    else:
-        _minors(stack, d, basis, ray)
-    at = np.uint64(ray)
-    size, product = 0.0, 1.0
-    for c in range(d + 1):
-        size += abs(rays[at, c])
-    for j in range(2, d + 1):
-        product *= j
-    bound = minors_error(errors, d, np.sqrt(product))
-    factor = to_below_1(size)
-    for c in range(d + 1):
-        rays[at, c] *= factor
-    # Minors that may all be 0 make every sign doubtful.
-    rays[at, d + 1] = scaled_corner_error(bound, 1.0 / factor) if size > 0.0 else np.inf
-
-
-@template
-def _minors_3(table: Any, basis: Any, rays: Any, ray: int) -> None:
-    """The minors of three rows, with alternating signs."""
-    i, j, k = np.uint64(basis[0]), np.uint64(basis[1]), np.uint64(basis[2])
-    to = np.uint64(ray)
-    a0, a1, a2, a3 = table[i, 0], table[i, 1], table[i, 2], table[i, 3]
-    b0, b1, b2, b3 = table[j, 0], table[j, 1], table[j, 2], table[j, 3]
-    c0, c1, c2, c3 = table[k, 0], table[k, 1], table[k, 2], table[k, 3]
-    m01, m02, m03 = a0 * b1 - a1 * b0, a0 * b2 - a2 * b0, a0 * b3 - a3 * b0
-    m12, m13, m23 = a1 * b2 - a2 * b1, a1 * b3 - a3 * b1, a2 * b3 - a3 * b2
-    rays[to, 0] = c1 * m23 - c2 * m13 + c3 * m12
-    rays[to, 1] = c2 * m03 - c0 * m23 - c3 * m02
-    rays[to, 2] = c0 * m13 - c1 * m03 + c3 * m01
-    rays[to, 3] = c1 * m02 - c0 * m12 - c2 * m01
-
-
-@template
-def _minors_4(table: Any, basis: Any, rays: Any, ray: int) -> None:
-    """The minors of four rows, with alternating signs: products of those of two and two rows."""
-    i, j, k, m = np.uint64(basis[0]), np.uint64(basis[1]), np.uint64(basis[2]), np.uint64(basis[3])
-    to = np.uint64(ray)
-    a0, a1, a2, a3, a4 = table[i, 0], table[i, 1], table[i, 2], table[i, 3], table[i, 4]
-    b0, b1, b2, b3, b4 = table[j, 0], table[j, 1], table[j, 2], table[j, 3], table[j, 4]
-    m01, m02, m03, m04 = a0 * b1 - a1 * b0, a0 * b2 - a2 * b0, a0 * b3 - a3 * b0, a0 * b4 - a4 * b0
-    m12, m13, m14 = a1 * b2 - a2 * b1, a1 * b3 - a3 * b1, a1 * b4 - a4 * b1
-    m23, m24, m34 = a2 * b3 - a3 * b2, a2 * b4 - a4 * b2, a3 * b4 - a4 * b3
-    a0, a1, a2, a3, a4 = table[k, 0], table[k, 1], table[k, 2], table[k, 3], table[k, 4]
-    b0, b1, b2, b3, b4 = table[m, 0], table[m, 1], table[m, 2], table[m, 3], table[m, 4]
-    n01, n02, n03, n04 = a0 * b1 - a1 * b0, a0 * b2 - a2 * b0, a0 * b3 - a3 * b0, a0 * b4 - a4 * b0
-    n12, n13, n14 = a1 * b2 - a2 * b1, a1 * b3 - a3 * b1, a1 * b4 - a4 * b1
-    n23, n24, n34 = a2 * b3 - a3 * b2, a2 * b4 - a4 * b2, a3 * b4 - a4 * b3
-    rays[to, 0] = m12 * n34 - m13 * n24 + m14 * n23 + m23 * n14 - m24 * n13 + m34 * n12
-    rays[to, 1] = -(m02 * n34 - m03 * n24 + m04 * n23 + m23 * n04 - m24 * n03 + m34 * n02)
-    rays[to, 2] = m01 * n34 - m03 * n14 + m04 * n13 + m13 * n04 - m14 * n03 + m34 * n01
-    rays[to, 3] = -(m01 * n24 - m02 * n14 + m04 * n12 + m12 * n04 - m14 * n02 + m24 * n01)
-    rays[to, 4] = m01 * n23 - m02 * n13 + m03 * n12 + m12 * n03 - m13 * n02 + m23 * n01
-
-
-@template
-def _minors(stack: Any, d: int, basis: Any, ray: int) -> None:
-    """The minors of d rows, with alternating signs, row by row."""
-    table, minors, terms = stack.table, stack.minors, stack.terms
-    for m in range(1, 1 << (d + 1)):
-        minors[m] = 0.0
-    minors[0] = 1.0
-    for t in range(len(terms)):
-        x = table[basis[terms[t, TERM_ROW]], terms[t, TERM_COLUMN]] * minors[terms[t, TERM_SMALLER]]
-        if terms[t, TERM_SIGN] > 0:
-            minors[terms[t, TERM_MINOR]] += x
-        else:
-            minors[terms[t, TERM_MINOR]] -= x
-    everything = (1 << (d + 1)) - 1
-    for c in range(d + 1):
-        x = minors[everything ^ (1 << c)]
-        stack.rays[ray, c] = x if c % 2 == 0 else -x
-
-
-@template
-def _orient(stack: Any, ray: int, common: Any, facet: int, d: int) -> bool:
-    """Give a new ray its sign: step 2. False if that is in doubt.
-
-    It is positive where `facet` is; and unless it lies at infinity, so is w.
-    """
-    rays, table, k = stack.rays, stack.table, np.uint64(ray)
-    eps = rays[k, d + 1]
-    value = rays[k, d]
-    if not (abs(value) > eps and common & INFINITE == NONE):
-        at = abs(facet) - 1
-        value = _row_value(table, at, rays, ray, d)
-        if not abs(value) > unit_sign_bound(1.0001, table[at, d + 1], eps, d):
-            return False
-        if facet < 0:
-            value = -value
-    if value < 0.0:
-        for c in range(d + 1):
-            rays[k, c] = -rays[k, c]
-    return True
+# --- rays in twice the digits ---------------------------------------------------------------------
 
 
 @kernel(inner=True)
-def _fine_meet(flat: Any, current: Any, stack: Any, ray: int, facet: int, d: int) -> bool:
+def _fine_meet(
+    flat: Any, current: Any, stack: Any, layer: int, ray: int, facet: int, d: int
+) -> bool:
     """The same with as many digits as it takes, and the ray itself: steps 6, 7."""
     fine = stack.fine
+    bring_up(flat.maps, current, stack.rows.pattern, layer)
     for j in range(d):
         fine.facets[j] = stack.table_labels[stack.bases[ray, j]]
     fine_corner(flat.lines, current, fine)
@@ -1566,9 +1340,11 @@ def _is_inside(stack: Any, record: Any, d: int, point: Any) -> bool:
 
 
 @kernel(inner=True)
-def sharpen(lines: Any, current: Any, stack: Any, record: Any) -> bool:
+def sharpen(flat: Any, current: Any, stack: Any, record: Any) -> bool:
     """Work out the rays of the top cell with twice the digits: step 6. False if that is no use."""
+    lines = flat.lines
     d = _dimension(lines, stack)
+    bring_up(flat.maps, current, stack.rows.pattern, record[LAYER])
     for i in range(record[CORNER_AT], record[CORNER_AT] + record[N_CORNERS]):
         ray = stack.corners[i]
         turn = _fine_ray(lines, current, stack, ray, d)

@@ -8,6 +8,8 @@ leaves to the ordinary way.
 
 from __future__ import annotations
 
+import threading
+from collections import OrderedDict
 from collections.abc import Sequence
 from math import ldexp
 from typing import Any, NamedTuple
@@ -18,6 +20,7 @@ from tropicell._runtime.arrays import FloatArray, IntArray
 from tropicell._runtime.interruption import check
 from tropicell._runtime.jit import (
     Entry,
+    is_loaded,
     kernel,
 )
 from tropicell._runtime.memory import Blueprint
@@ -66,6 +69,10 @@ _MOST_REGIONS, _MOST_STEPS = 1 << 62, 20_000
 
 #: What a count says of a network that the loop could not count, and of one that it is at.
 LEFT, PAUSED = -1, -2
+
+#: Shapes of networks that were counted one by one lately and are remembered; and how many numbers
+#: a network has at most for which that pays.
+_MOST_SHAPES, _MOST_NUMBERS = 16, 2_000
 
 
 # --- what networks of one shape have in common ----------------------------------------------------
@@ -180,6 +187,89 @@ class Counter:
             if first < len(networks) and counts[first] != PAUSED:
                 self._room = room._replace(stack=buffers.grown(room.stack))
         return counts
+
+    def try_one(self, network: Network) -> int:
+        """The number of regions of one network; `PAUSED` if that takes long, or `LEFT`."""
+        counting = self._counting
+        given = np.concatenate([layer.affine.numbers for layer in network.layers])[None]
+        count = np.full(1, LEFT)
+        while True:
+            args = counting.shape, given, self._numbers, self._room, counting.options, 0, count
+            if counting.kernel(*args) or count[0] == PAUSED:
+                return int(count[0])
+            self._room = self._room._replace(stack=buffers.grown(self._room.stack))
+
+
+class _Shapes:
+    """The shapes of networks that were counted one by one lately, and counters for them.
+
+    The first network of a shape is counted in the ordinary way: often there is only one. A counter
+    belongs to one call at a time.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._known: OrderedDict[Any, list[Counter]] = OrderedDict()
+        self._countings: dict[Any, Counting | None] = {}
+
+    def take(self, key: Any, network: Network, domain: Domain, tolerance: float) -> Counter | None:
+        """A counter for networks of this shape, if it is not the first one, and there is a way."""
+        with self._lock:
+            if key not in self._known:
+                self._known[key] = []
+                if len(self._known) > _MOST_SHAPES:
+                    old, _ = self._known.popitem(last=False)
+                    self._countings.pop(old, None)
+                return None
+            self._known.move_to_end(key)
+            spare = self._known[key]
+            if spare:
+                return spare.pop()
+            if key not in self._countings:
+                shape = shape_of(network, domain) if _is_at_hand() else None
+                found = None
+                if shape is not None:
+                    found = Counting(shape, exact=key[-1], tolerance=tolerance)
+                self._countings[key] = found
+            counting = self._countings[key]
+        return None if counting is None else counting.counter()
+
+    def give_back(self, key: Any, counter: Counter | None) -> None:
+        """The counter is free again; None: networks of this shape take too long for it."""
+        with self._lock:
+            if key in self._known and counter is not None:
+                self._known[key].append(counter)
+            elif key in self._known:
+                self._known[key], self._countings[key] = [], None
+
+
+_shapes = _Shapes()
+
+
+def _is_at_hand() -> bool:
+    """Whether the kernel is loaded, or on the disk: nothing has to be compiled."""
+    kept = getattr(getattr(count_some, "_cache", None), "_cache_file", None)
+    return is_loaded(count_some) or (kept is not None and bool(kept._load_index()))
+
+
+def count_another(network: Network, domain: Domain, *, exact: bool, tolerance: float) -> int | None:
+    """Count the regions of a small network, if others of its shape were counted before.
+
+    To prepare a search takes several times longer than to count a hundred regions, and most of it
+    is the same for all networks of a shape. None: it must be counted in the ordinary way.
+    """
+    if network.n_inputs != 2 or network.embedding is not None or not network.layers:
+        return None
+    if sum(layer.affine.numbers.size for layer in network.layers) > _MOST_NUMBERS:
+        return None
+    a, b = domain.inequalities(2)
+    key = network.kind, a.tobytes(), b.tobytes(), exact
+    counter = _shapes.take(key, network, domain, tolerance)
+    if counter is None:
+        return None
+    found = counter.try_one(network)
+    _shapes.give_back(key, None if found == PAUSED else counter)
+    return found if found >= 0 else None
 
 
 class NetworkNumbers(NamedTuple):

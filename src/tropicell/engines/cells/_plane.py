@@ -26,6 +26,7 @@ from tropicell.engines.cells._bounds import (
     scaled_row_error,
     sign_bound,
 )
+from tropicell.engines.cells._focus import enter_focus
 from tropicell.engines.cells._signs import (
     BOUND,
     HIGH,
@@ -39,6 +40,7 @@ from tropicell.engines.cells._signs import (
     sign_of_bias,
     sources_vanish,
     zero_columns,
+    zero_columns_of,
 )
 from tropicell.engines.cells._state import (
     AT_INFINITY,
@@ -78,6 +80,7 @@ from tropicell.engines.cells._state import (
     Y,
 )
 from tropicell.geometry.rounding import INFLATE, ROUND
+from tropicell.network._layer_maps import enter_layer, enter_layers
 
 #: Vertices of stored regions are at least this sharp, relative to the scaled coordinates: step 6.
 _SHARP = 1e-7
@@ -94,9 +97,9 @@ def seed_fits(stack: Any, seeds: Any, k: int) -> bool:
 
 
 @kernel(inner=True)
-def plant(lines: Any, before: Any, stack: Any, seeds: Any, options: Any, state: Any) -> None:
+def plant(flat: Any, current: Any, stack: Any, seeds: Any, options: Any, state: Any) -> None:
     """Put the next seed on the empty stack; the maps are those of its pattern."""
-    k, record = state[SEED], stack.records[0]
+    k, record, lines, before = state[SEED], stack.records[0], flat.lines, current.before
     first = seeds.facet_ends[k - 1] if k else 0
     n = seeds.facet_ends[k] - first
     p = stack.corners
@@ -130,13 +133,9 @@ def facet_label(stack: Any, record: Any, i: int) -> int:
 
 
 @kernel(inner=True)
-def scan(lines: Any, before: Any, layer: int, stack: Any, record: Any) -> None:
-    """Fill ``stack.sides`` for a plain layer; 0 means that the neuron needs a closer look."""
-    start, n = record[CORNER_AT], record[N_CORNERS]
+def scan(lines: Any, before: Any, layer: int, stack: Any, poly: Any, start: int, n: int) -> None:
+    """Fill ``stack.sides`` for some corners; 0 means that the neuron needs a closer look."""
     begin, end = lines.row_start[layer], lines.row_start[layer + 1]
-    eps = 0.0
-    for i in range(start, start + n):
-        eps = max(eps, stack.corners[i, ERROR])
     # In float arithmetic the errors are 0.
     rows = (
         before[X, begin:end],
@@ -144,12 +143,21 @@ def scan(lines: Any, before: Any, layer: int, stack: Any, record: Any) -> None:
         before[W, begin:end],
         before[ERROR, begin:end],
     )
-    sides = stack.sides[SIDES, : end - begin]
-    _scan_four(rows, stack.corners, start, start + min(n, 4) - 1, eps, sides)
+    _scan(rows, stack, poly, start, n)
+
+
+@kernel(inner=True)
+def _scan(rows: Any, stack: Any, poly: Any, start: int, n: int) -> None:
+    """The same for the columns of some rows, and their errors."""
+    width, eps = len(rows[0]), 0.0
+    for i in range(start, start + n):
+        eps = max(eps, poly[i, ERROR])
+    sides = stack.sides[SIDES, :width]
+    _scan_four(rows, poly, start, start + min(n, 4) - 1, eps, sides)
     for i in range(4, n, 4):
-        more = stack.sides[SIDES_OF_MORE, : end - begin]
-        _scan_four(rows, stack.corners, start + i, start + min(n, i + 4) - 1, eps, more)
-        for r in range(end - begin):
+        more = stack.sides[SIDES_OF_MORE, :width]
+        _scan_four(rows, poly, start + i, start + min(n, i + 4) - 1, eps, more)
+        for r in range(width):
             sides[r] = sides[r] if sides[r] == more[r] else 0.0
 
 
@@ -253,12 +261,36 @@ def corner_sign(flat: Any, current: Any, stack: Any, line: int, start: int, n: i
         return 0
     if few_sources(flat, current, fine, lines.line_layer[line]):
         return 0
-    if sources_vanish(flat, current, fine, lines.line_layer[line]):
+    # With a focus, only its neurons have outputs.
+    if not stack.focus.on and sources_vanish(flat, current, fine, lines.line_layer[line]):
         known = sign_of_bias(flat, fine, line, int(poly[k, W] > poly[k, ERROR]))
         if known != UNKNOWN:
             return int(known)
     fine_corner(lines, current, fine)
     return int(fine_sign(flat, current, fine, line))
+
+
+@kernel(inner=True)
+def _copy_others(flat: Any, current: Any, stack: Any, layer: int, start: int, n: int) -> int:
+    """Copy the corners at which not all rows of a layer are known to be 0; returns how many.
+
+    At the others (where boundaries of a network without biases meet, or those of few sources) no
+    boundary of the layer is on any side, so these say nothing.
+    """
+    lines, fine, to = flat.lines, stack.fine, stack.old_corners
+    if n > len(to):
+        return n
+    zero = zero_columns_of(lines, current, layer)
+    kept = 0
+    for i in range(n):
+        k = start + i
+        fine.facets[0], fine.facets[1] = stack.tags[k - 1 if i else start + n - 1], stack.tags[k]
+        known = zero != 0 and zero & zero_columns(lines, current, fine) != 0
+        if not known and not few_sources(flat, current, fine, layer):
+            for c in range(stack.corners.shape[1]):
+                to[kept, c] = stack.corners[k, c]
+            kept += 1
+    return kept
 
 
 @kernel(inner=True)
@@ -329,32 +361,81 @@ def _row(lines: Any, before: Any, line: int, exact: bool) -> tuple[float, float,
 
 
 @kernel(inner=True)
-def start_layer(flat: Any, current: Any, layer: int, stack: Any, exact: bool, state: Any) -> None:
+def enter_all(flat: Any, current: Any, stack: Any, pieces: Any, layers: int, exact: bool) -> None:
+    """Make the maps of the first layers anew, from the pieces of all of them."""
+    if not stack.focus.on:
+        enter_layers(flat.maps, current, pieces, layers, exact)
+        return
+    row_start = flat.maps.row_start
+    for layer in range(layers):
+        at = row_start[layer] - row_start[1]
+        enter_focus(flat.maps, current, stack.focus, layer, pieces, at, exact)
+
+
+@kernel(inner=True)
+def enter(flat: Any, current: Any, layer: int, stack: Any, at: int, exact: bool) -> None:
+    """Fix the pieces of a layer, ``stack.patterns[at]`` …, and make the rows of the next one.
+
+    Of all neurons, or of those in the focus.
+    """
+    if stack.focus.on:
+        enter_focus(flat.maps, current, stack.focus, layer, stack.patterns, at, exact)
+    else:
+        enter_layer(flat.maps, current, layer, stack.patterns, at, exact)
+
+
+@kernel(inner=True)
+def start_layer(flat: Any, current: Any, layer: int, stack: Any, options: Any, state: Any) -> None:
     """Let the top cell enter `layer`: find the boundaries that cross it."""
-    lines, before = flat.lines, current.before
+    lines, before, focus, exact = flat.lines, current.before, stack.focus, options.exact
     record = stack.records[state[TOP] - 1]
     start, n = record[CORNER_AT], record[N_CORNERS]
     conflict, pattern = record[CONFLICT_AT], record[PIECES_AT]
     begin = lines.row_start[layer]
     width = lines.row_start[layer + 1] - begin
     pieces = stack.patterns[pattern : pattern + width]
-    pieces[:] = 0
     first, last = lines.line_start[layer], lines.line_start[layer + 1]
-    plain = lines.plain[layer]
+    focused, plain = focus.on, lines.plain[layer]
     sides = stack.sides[SIDES]
-    if plain:
-        scan(lines, before, layer, stack, record)
-    state[TESTS] += n * (last - first)
-    count, doubtful = 0, 0
-    for line in range(first, last):
+    if focused:
+        fixed = focus.fixed[begin - lines.row_start[1] :]
+        for j in range(width):
+            pieces[j] = fixed[j]
+        at, last = focus.start[layer], first + focus.start[layer + 1] - focus.start[layer]
+        scan_focus(focus, layer, stack, stack.corners, start, n)
+    else:
+        at = 0
+        pieces[:] = 0
         if plain:
-            r = line - first
-            if sides[r] != 0.0:
-                pieces[r] = sides[r] > 0.0
-                continue
+            scan(lines, before, layer, stack, stack.corners, start, n)
+    state[TESTS] += n * (last - first)
+    count, doubtful, others = 0, 0, -1
+    for k in range(first, last):
+        r, line = k - first, k
+        if focused:  # a network with a focus is plain: neurons have one boundary each
+            line = first + focus.rows[at + r] - begin
+        if plain and sides[r] != 0.0:
+            pieces[line - first] = sides[r] > 0.0
+            continue
         seen = side(lines, before, line, stack.corners, start, n, exact)
         if exact and seen & DOUBTFUL:
-            seen = decide(flat, current, stack, line, start, n)
+            if others < 0:
+                # Nearly always a layer has no doubt, so only now.
+                others = _copy_others(flat, current, stack, layer, start, n)
+                if plain and 0 < others < n:
+                    if focused:
+                        scan_focus(focus, layer, stack, stack.old_corners, 0, others)
+                    else:
+                        scan(lines, before, layer, stack, stack.old_corners, 0, others)
+                    if sides[r] != 0.0:
+                        pieces[line - first] = sides[r] > 0.0
+                        continue
+            if others == 0:
+                seen = NEGATIVE  # a row that is 0 on the whole cell
+            elif others < n:
+                seen = side(lines, before, line, stack.old_corners, 0, others, exact)
+            if seen & DOUBTFUL:
+                seen = decide(flat, current, stack, line, start, n)
         if seen == POSITIVE:
             pieces[lines.line_row[line] - begin] += 1
         elif seen & CROSSES == CROSSES:
@@ -378,6 +459,19 @@ def start_layer(flat: Any, current: Any, layer: int, stack: Any, exact: bool, st
     record[IN_DOUBT] = doubtful
     state[CONFLICTS] = conflict + count
     state[PATTERNS] = pattern + width
+
+
+@kernel(inner=True)
+def scan_focus(focus: Any, layer: int, stack: Any, poly: Any, start: int, n: int) -> None:
+    """`scan` for the neurons of a layer that are in the focus."""
+    begin, end = focus.start[layer], focus.start[layer + 1]
+    rows = (
+        focus.compact[X, begin:end],
+        focus.compact[Y, begin:end],
+        focus.compact[W, begin:end],
+        focus.compact[len(focus.compact) - 1, begin:end],
+    )
+    _scan(rows, stack, poly, start, n)
 
 
 # --- cutting a cell in two ------------------------------------------------------------------------
@@ -731,12 +825,12 @@ def _witness(stack: Any, start: int, n: int, exact: bool) -> tuple[bool, float, 
 
 
 @kernel(inner=True)
-def sharpen(lines: Any, current: Any, stack: Any, record: Any) -> bool:
+def sharpen(flat: Any, current: Any, stack: Any, record: Any) -> bool:
     """Work out the top cell's rows and corners again, with twice the digits: step 6.
 
     Returns True: it can be done.
     """
-    n, start = record[N_CORNERS], record[CORNER_AT]
+    lines, n, start = flat.lines, record[N_CORNERS], record[CORNER_AT]
     poly, fine = stack.corners, stack.fine
     for i in range(n):
         at = start + i

@@ -47,7 +47,6 @@ from tropicell.engines.cells._state import (
     UNSURE_CORNERS,
     UNSURE_FULL,
 )
-from tropicell.network._layer_maps import enter_layer, enter_layers
 
 
 class CellShape(NamedTuple):
@@ -57,8 +56,9 @@ class CellShape(NamedTuple):
     ----------
     seed_fits, plant
         Whether there is room for a seed; put it on the empty stack.
-    start_layer
-        Let the top cell enter a layer: find the boundaries that cross it.
+    enter_all, enter, start_layer
+        Make the maps of the first layers; make those of the next one; let the top cell enter a
+        layer: find the boundaries that cross it.
     split, cut_steps, is_halted
         Cut the top cell by the last boundary of its conflict list; as how many steps more that of a
         cell of so many corners counts; whether another thread wants the kernel to come back.
@@ -70,6 +70,8 @@ class CellShape(NamedTuple):
 
     seed_fits: Any
     plant: Any
+    enter_all: Any
+    enter: Any
     start_layer: Any
     split: Any
     cut_steps: Any
@@ -83,6 +85,8 @@ class CellShape(NamedTuple):
 POLYGONS = CellShape(
     seed_fits=plane.seed_fits,
     plant=plane.plant,
+    enter_all=plane.enter_all,
+    enter=plane.enter,
     start_layer=plane.start_layer,
     split=plane.split,
     cut_steps=plane.cut_steps,
@@ -97,6 +101,8 @@ POLYGONS = CellShape(
 CONES = CellShape(
     seed_fits=cone.seed_fits,
     plant=cone.plant,
+    enter_all=cone.enter_all,
+    enter=cone.enter,
     start_layer=cone.start_layer,
     split=cone.split,
     cut_steps=cone.cut_steps,
@@ -129,7 +135,8 @@ def search_polygons(
     int
         Why it stopped: `DONE`, `BATCH_FULL`, `UNSURE_FULL` or `GROW`.
     """
-    return _search(POLYGONS, flat, room, seeds, options, most_regions, most_steps)
+    pattern = room.maps.pattern
+    return _search(POLYGONS, flat, room, pattern, seeds, options, most_regions, most_steps)
 
 
 @template
@@ -137,7 +144,8 @@ def search_cones(
     flat: Any, room: Any, seeds: Any, options: Any, most_regions: int, most_steps: int
 ) -> int:
     """The search in any dimension; see `search_polygons`."""
-    return _search(CONES, flat, room, seeds, options, most_regions, most_steps)
+    pattern = room.stack.rows.pattern
+    return _search(CONES, flat, room, pattern, seeds, options, most_regions, most_steps)
 
 
 @template
@@ -145,15 +153,19 @@ def _search(
     shape: Any,
     flat: Any,
     room: Any,
+    pattern: Any,
     seeds: Any,
     options: Any,
     most_regions: int,
     most_steps: int,
 ) -> int:
-    """Cut cells until all is done, a buffer is full, or a budget is spent."""
-    maps, lines, state = flat.maps, flat.lines, room.state
+    """Cut cells until all is done, a buffer is full, or a budget is spent.
+
+    `pattern`: where the pieces of the layers before that of the top cell are.
+    """
+    lines, state = flat.lines, room.state
     current, stack, out = room.maps, room.stack, room.out
-    before, records, exact = current.before, stack.records, options.exact
+    records, exact = stack.records, options.exact
     depth, neurons = lines.depth, lines.row_start[lines.depth + 1] - lines.row_start[1]
     steps = 0
     while True:
@@ -169,57 +181,56 @@ def _search(
             if not shape.seed_fits(stack, seeds, k):
                 return GROW
             target = seeds.layers[k]
-            enter_layers(maps, current, seeds.patterns[k * neurons :], target, exact)
-            shape.plant(lines, before, stack, seeds, options, state)
-            shape.start_layer(flat, current, target, stack, exact, state)
-            continue
-        record = records[top - 1]
-        if record[IN_DOUBT]:
-            if not _hand_out(shape, lines.row_start, room, record):
-                return UNSURE_FULL
-            _pop(state, record)
-            continue
-        layer, n, count = record[LAYER], record[N_CORNERS], record[N_CONFLICTS]
-        if layer == depth and count <= 1 and not options.store:
-            state[COUNT] += 1 + count
-            _pop(state, record)
-            continue
-        if count > 0:
-            if (
-                top + 1 >= len(records)
-                or state[CONFLICTS] + 2 * stack.margin[MOST_CONFLICTS] > len(stack.conflicts)
-                or state[PATTERNS] + 2 * stack.margin[MOST_PIECES] > len(stack.patterns)
-                or not shape.split(flat, current, stack, options, state)
-            ):
-                return BATCH_FULL if shape.is_halted(stack) else GROW
-            steps += shape.cut_steps(n)
-            continue
-        if layer < depth:
-            enter_layer(maps, current, layer, stack.patterns, record[PIECES_AT], exact)
-            shape.start_layer(flat, current, layer + 1, stack, exact, state)
-            continue
-        if (
-            state[OUT] >= len(out.words)
-            or state[OUT_CORNERS] + n > len(out.vertices)
-            or state[OUT_FACETS] + shape.n_facets(record) > len(out.lines)
-        ):
-            return BATCH_FULL
-        if n > len(stack.old_corners):
-            return GROW
-        if _store(shape, flat, room, record, options):
-            state[COUNT] += 1
-            _pop(state, record)
+            shape.enter_all(flat, current, stack, seeds.patterns[k * neurons :], target, exact)
+            shape.plant(flat, current, stack, seeds, options, state)
         else:
-            record[IN_DOUBT] = 1
+            record = records[top - 1]
+            if record[IN_DOUBT]:
+                if not _hand_out(shape, lines.row_start, room, pattern, record):
+                    return UNSURE_FULL
+                _pop(state, record)
+                continue
+            layer, n, count = record[LAYER], record[N_CORNERS], record[N_CONFLICTS]
+            if layer == depth and count <= 1 and not options.store:
+                state[COUNT] += 1 + count
+                _pop(state, record)
+                continue
+            if count > 0:
+                if (
+                    top + 1 >= len(records)
+                    or state[CONFLICTS] + 2 * stack.margin[MOST_CONFLICTS] > len(stack.conflicts)
+                    or state[PATTERNS] + 2 * stack.margin[MOST_PIECES] > len(stack.patterns)
+                    or not shape.split(flat, current, stack, options, state)
+                ):
+                    return BATCH_FULL if shape.is_halted(stack) else GROW
+                steps += shape.cut_steps(n)
+                continue
+            if layer == depth:
+                if (
+                    state[OUT] >= len(out.words)
+                    or state[OUT_CORNERS] + n > len(out.vertices)
+                    or state[OUT_FACETS] + shape.n_facets(record) > len(out.lines)
+                ):
+                    return BATCH_FULL
+                if n > len(stack.old_corners):
+                    return GROW
+                if _store(shape, flat, room, pattern, record, options):
+                    state[COUNT] += 1
+                    _pop(state, record)
+                else:
+                    record[IN_DOUBT] = 1
+                continue
+            shape.enter(flat, current, layer, stack, record[PIECES_AT], exact)
+            target = layer + 1
+        shape.start_layer(flat, current, target, stack, options, state)
 
 
 @template
-def _store(shape: Any, flat: Any, room: Any, record: Any, options: Any) -> bool:
+def _store(shape: Any, flat: Any, room: Any, pattern: Any, record: Any, options: Any) -> bool:
     """Store the top cell as a region; False if its geometry needs exact arithmetic."""
     lines, stack, out, state = flat.lines, room.stack, room.out, room.state
-    pattern = room.maps.pattern
     if not shape.emit(lines, stack, record, out, options, state, False) and not (
-        shape.sharpen(lines, room.maps, stack, record)
+        shape.sharpen(flat, room.maps, stack, record)
         and shape.emit(lines, stack, record, out, options, state, True)
     ):
         return False
@@ -235,14 +246,14 @@ def _store(shape: Any, flat: Any, room: Any, record: Any, options: Any) -> bool:
 
 
 @template
-def _hand_out(shape: Any, row_start: Any, room: Any, record: Any) -> bool:
+def _hand_out(shape: Any, row_start: Any, room: Any, pattern: Any, record: Any) -> bool:
     """Put the top cell on the list of those that need exact arithmetic; False if that is full."""
     stack, unsure, state = room.stack, room.unsure, room.state
     k, c, f = state[UNSURE], state[UNSURE_CORNERS], state[UNSURE_CONFLICTS]
     n, count = shape.n_facets(record), record[N_CONFLICTS]
     if k >= len(unsure.layers) or c + n > len(unsure.labels) or f + count > len(unsure.conflicts):
         return False
-    _copy_pattern(row_start, stack.patterns, record, room.maps.pattern, unsure.patterns[k])
+    _copy_pattern(row_start, stack.patterns, record, pattern, unsure.patterns[k])
     for i in range(n):
         unsure.labels[c + i] = shape.facet_label(stack, record, i)
     for i in range(count):

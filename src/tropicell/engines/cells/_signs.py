@@ -148,6 +148,20 @@ def zero_columns(lines: Any, current: Any, fine: Any) -> int:
 
 
 @kernel(inner=True)
+def zero_columns_of(lines: Any, current: Any, layer: int) -> int:
+    """The columns, as bits, in which the rows of all boundaries of a layer are exactly 0."""
+    zero = 0
+    for c in range(lines.dimension + 1):
+        every = current.error[layer, c] == 0.0
+        line = lines.line_start[layer]
+        while every and line < lines.line_start[layer + 1]:
+            every = _is_zero(lines, current, line, c)
+            line += 1
+        zero |= every << c
+    return zero
+
+
+@kernel(inner=True)
 def is_facet(lines: Any, fine: Any, line: int) -> bool:
     """Whether a boundary is one of ``fine.facets``, or the same as one."""
     for i in range(lines.dimension):

@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tropicell.network._layer_maps import LayerMaps
+from tropicell.network._plain_maps import PlainMaps
 
 # --- places in the state array --------------------------------------------------------------------
 
@@ -121,6 +122,10 @@ SIDES_ROWS = 2
 LOWEST, HIGHEST, VALUE = 1, 2, 3
 CONE_SIDES_ROWS = 4
 
+#: Regions of a last layer are counted without cutting if no more boundaries cross the cell: so many
+#: that it does not take long, for there is no way to stop in between.
+MOST_COUNTED = 20
+
 # --- facets of cones, and signs -------------------------------------------------------------------
 
 #: Facets of a cone are bits of a word; cells with more facets are decided in exact arithmetic.
@@ -201,6 +206,9 @@ class PlaneStack(NamedTuple):
         See `MOST_CONFLICTS`, `MOST_PIECES`.
     fine : Fine
         For signs in doubt: see `tropicell.engines.cells._signs`.
+    focus : Focus
+        The neurons that can change on the cells, if these are few: see
+        `tropicell.engines.cells._focus`.
     """
 
     records: NDArray[np.int64]
@@ -218,6 +226,7 @@ class PlaneStack(NamedTuple):
     sides: NDArray[np.float64]
     margin: NDArray[np.int64]
     fine: Any
+    focus: Any
 
 
 class ConeStack(NamedTuple):
@@ -240,6 +249,9 @@ class ConeStack(NamedTuple):
         The pool: d + 1 coordinates and a bound on the length of their error.
     bases : ndarray, shape (rays, d)
         The places in the table of d facets that meet in the ray alone.
+    rows : PlainMaps
+        The rows that rays are tested against: those of `tropicell.network._plain_maps`, or those
+        of ``CellRoom.maps``.
     bits : ndarray of uint64, shape (rays, BIT_WORDS * words)
         On which sides of the boundaries of its layer's frame a ray lies: see `POSITIVE_BITS`.
     frame, frame_lines, frame_sizes, places : ndarray
@@ -253,11 +265,11 @@ class ConeStack(NamedTuple):
     masks : ndarray of uint64, shape (MASK_ROWS, words)
         See `MASK_OPEN`.
     section_bits, section_tags : ndarray of uint64
-        Rays of sections of a cell, and on which sides of boundaries they lie.
-    section_at : ndarray
-        Where they are in the pool.
+        Corners of sections of a cell: on which sides of boundaries, and on which facets they lie.
+    section_values, section_errors : ndarray
+        The values of boundaries there, and bounds on their errors.
     levels : ndarray
-        Which boundary every section is on, and how many rays there are up to it.
+        How many corners there are up to every section.
     open_bits : ndarray of uint64
         Boundaries that cross a section, as far as they were not looked at.
     minors, terms : ndarray
@@ -284,6 +296,7 @@ class ConeStack(NamedTuple):
     table_labels: NDArray[np.int64]
     rays: NDArray[np.float64]
     bases: NDArray[np.int64]
+    rows: PlainMaps
     bits: NDArray[np.uint64]
     frame: NDArray[np.float64]
     frame_lines: NDArray[np.int64]
@@ -299,7 +312,8 @@ class ConeStack(NamedTuple):
     masks: NDArray[np.uint64]
     section_bits: NDArray[np.uint64]
     section_tags: NDArray[np.uint64]
-    section_at: NDArray[np.int64]
+    section_values: NDArray[np.float64]
+    section_errors: NDArray[np.float64]
     levels: NDArray[np.int64]
     open_bits: NDArray[np.uint64]
     values: NDArray[np.float64]
@@ -359,6 +373,7 @@ class CellRoom(NamedTuple):
     Attributes
     ----------
     maps : LayerMaps
+        Of a cell that `ConeStack.rows` do not suffice for: see `bring_up` in `_plain_maps`.
     stack : PlaneStack or ConeStack
     out : CellBatch
     unsure : Unsure

@@ -16,7 +16,8 @@ from tropicell._runtime.jit import (
     template,
 )
 from tropicell.engines._unit_kernels import ENDED, TOO_SMALL, cut_into_groups, guessed_cells
-from tropicell.engines.cells._cone import resume
+from tropicell.engines.cells import _cone as cone
+from tropicell.engines.cells import _plane as plane
 from tropicell.engines.cells._search import search_cones, search_polygons
 from tropicell.engines.cells._state import (
     CONFLICT_AT,
@@ -46,7 +47,6 @@ from tropicell.engines.cells._state import (
     CellRoom,
     ConeStack,
 )
-from tropicell.network._layer_maps import enter_layers
 
 #: See `guessed_cells`; this is what fits random networks.
 _INSIDE = 0.5
@@ -100,7 +100,8 @@ class CellNodes(NamedTuple):
         stack, pieces = room.stack, room.stack.patterns[: int(room.state[PATTERNS])]
         is_cone = isinstance(stack, ConeStack)
         pool = (stack.rays, stack.bases) if is_cone else (stack.table, stack.records[:0])
-        used = (stack.records[:top], *stack[1:4], pieces, *stack[5:8], *pool, room.maps.pattern)
+        pattern = stack.rows.pattern if is_cone else room.maps.pattern
+        used = (stack.records[:top], *stack[1:4], pieces, *stack[5:8], *pool, pattern)
         return cls._make(used).part(0, top)
 
     def part(self, first: int, last: int) -> CellNodes:
@@ -165,6 +166,7 @@ def plane_unit(
     return _unit(
         search_polygons,
         _put_polygons,
+        plane.enter_all,
         _nothing,
         flat,
         room,
@@ -190,7 +192,8 @@ def cone_unit(
     return _unit(
         search_cones,
         _put_cones,
-        resume,
+        cone.enter_all,
+        cone.resume,
         flat,
         room,
         seeds,
@@ -205,6 +208,7 @@ def cone_unit(
 def _unit(
     search: Any,
     put_corners: Any,
+    enter_all: Any,
     prepare: Any,
     flat: Any,
     room: Any,
@@ -216,7 +220,8 @@ def _unit(
 ) -> int:
     """All that is to be done with a unit; `search` is the kernel that cuts cells.
 
-    `put_corners` puts corners on the stack, `prepare` makes what the search wants to know of them.
+    `put_corners` puts corners on the stack, `enter_all` makes the maps of the layers, `prepare`
+    what the search wants to know of corners.
     """
     lines, stack, state = flat.lines, room.stack, room.state
     if nodes.last > nodes.first:
@@ -226,8 +231,8 @@ def _unit(
         ):
             return TOO_SMALL
         layer = stack.records[state[TOP] - 1, LAYER]
-        enter_layers(flat.maps, room.maps, nodes.arrays.pattern, layer, options.exact)
-        prepare(flat, room.maps, stack, state, options.exact)
+        enter_all(flat, room.maps, stack, nodes.arrays.pattern, layer, options.exact)
+        prepare(flat, room.maps, stack, state, options)
     code = search(flat, room, seeds, options, most_regions, most_steps)
     if state[UNSURE] or not (code == DONE or state[COUNT] >= most_regions):
         return int(code)
@@ -316,7 +321,7 @@ def _put_polygons(stack: Any, state: Any, nodes: Any, first: int, last: int) -> 
 
 
 @template
-def _nothing(flat: Any, current: Any, stack: Any, state: Any, exact: bool) -> None:
+def _nothing(flat: Any, current: Any, stack: Any, state: Any, options: Any) -> None:
     """Polygons need nothing else."""
 
 

@@ -26,6 +26,7 @@ from tropicell.engines.cells._buffers import cone_seeds, plane_seeds, room_for
 from tropicell.engines.cells._exact_cells import ExactCell, ExactCells
 from tropicell.engines.cells._state import CellRoom, Seeds
 from tropicell.engines.cells._units import CellOptions, cone_unit, plane_unit
+from tropicell.engines.cells.focus import FocusMaker
 from tropicell.engines.cells.worker import CellWorker
 from tropicell.engines.units import (
     Arrays,
@@ -70,7 +71,9 @@ class _CellPlan(NamedTuple):
     tame: bool
     bits: int
     growth: NDArray[np.float64]
+    focus: FocusMaker | None
     rooms: dict[tuple[bool, bool], Blueprint[CellRoom]]  # exact? are regions stored?
+    seeds: dict[bool, Seeds]  # of the root, or of nothing: kernels only read them
 
 
 def _plan(network: Network, domain: Domain) -> _CellPlan:
@@ -82,15 +85,19 @@ def _plan(network: Network, domain: Domain) -> _CellPlan:
         bits = PackedPatterns.bits_for(network.pieces)
         lines = np.diff(flat.lines.line_start).tolist()
         growth = growth_of(lines, flat.dimension)
-        return _CellPlan(flat, exact, exact.root(), is_tame(network, domain), bits, growth, {})
+        tame = is_tame(network, domain)
+        focus = FocusMaker(network, flat) if tame and FocusMaker.pays(flat) else None
+        return _CellPlan(flat, exact, exact.root(), tame, bits, growth, focus, {}, {})
 
     plan: _CellPlan = network.remember(("cells", a.tobytes(), b.tobytes()), make)
     return plan
 
 
-def _grain(flat: FlatNetwork, store: bool) -> int:
+def _grain(flat: FlatNetwork, store: bool, focused: bool) -> int:
     """So that a unit takes some milliseconds: see `tropicell.engines.units.Task`."""
     now, counted = tuning.current, not store
+    if focused:
+        return now.focus_grain
     if flat.dimension == 2:
         return max(2, min(now.plane_width // max(flat.width, 1), now.plane_grain[counted]))
     return now.cone_grain[counted]
@@ -144,7 +151,8 @@ class CellTask:
         self.arithmetic = arithmetic
         self.tolerance = (tolerance or CellTolerance()).relative
         self.store = store
-        self.grain = _grain(plan.flat, store)
+        self.focus = plan.focus
+        self.grain = _grain(plan.flat, store, plan.focus is not None)
         self.volumes = network.n_inputs <= 3 if volumes is None else volumes
         self.tame = arithmetic == "float" or plan.tame
         self.plane = network.n_inputs == 2
@@ -170,7 +178,7 @@ class CellTask:
             rooms[key] = room_for(self.flat, *key, self.bits)
         return rooms[key]
 
-    @cached_property
+    @property
     def no_seeds(self) -> Seeds:
         """For kernels that begin with what is on the stack."""
         return self.seeds_of([])
@@ -182,7 +190,13 @@ class CellTask:
 
     def seeds_of(self, cells: Sequence[ExactCell]) -> Seeds:
         """Cells for the kernels to begin with."""
-        return (plane_seeds if self.plane else cone_seeds)(self.flat, cells)
+        make, known = plane_seeds if self.plane else cone_seeds, self._plan.seeds
+        is_root = len(cells) == 1 and cells[0] is self._plan.root
+        if cells and not is_root:
+            return make(self.flat, cells)
+        if is_root not in known:
+            known[is_root] = make(self.flat, cells)
+        return known[is_root]
 
     def root(self) -> Unit:
         """The whole domain.
@@ -195,6 +209,8 @@ class CellTask:
         if self._plan.root is None:
             raise InvalidDomainError("the domain has no interior points")
         generation = first_generation(self._plan.growth[0], self.grain)
+        if self.focus is not None:  # which takes longer than the first units
+            generation = 2
         return Unit(generation, cells=(self._plan.root,))
 
     def worker(self) -> CellWorker:

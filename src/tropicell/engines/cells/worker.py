@@ -11,6 +11,7 @@ from tropicell.engines import tuning
 from tropicell.engines._unit_kernels import ENDED, TOO_SMALL
 from tropicell.engines.cells import _buffers as buffers
 from tropicell.engines.cells._exact_cells import ExactCell
+from tropicell.engines.cells._focus import no_focus
 from tropicell.engines.cells._result import columns_of, exact_columns
 from tropicell.engines.cells._state import (
     COUNT,
@@ -30,12 +31,26 @@ from tropicell.engines.cells._state import (
     UNSURE_FULL,
 )
 from tropicell.engines.cells._units import CellNodes, group_cells
+from tropicell.engines.cells.focus import focus_of
 from tropicell.engines.units import Nodes, Outcome, Unit, children, chunks
 from tropicell.errors import TimeLimitError
 from tropicell.regions.columns import Columns
 
 if TYPE_CHECKING:
     from tropicell.engines.cells.task import CellTask
+
+
+def _steps(width: int) -> int:
+    """Steps of a kernel: each looks at all boundaries of a layer, so fewer if there are many."""
+    now = tuning.current
+    return now.steps * now.wide_layer // max(now.wide_layer, width)
+
+
+def _largest_apart(unit: Unit, nodes: Nodes) -> list[Unit]:
+    """The cells of a unit without the first one on its stack, the largest; and that one alone."""
+    cut, half = nodes.first + 1, unit.weight / 2
+    rest = unit._replace(nodes=nodes._replace(first=cut), weight=half)
+    return [rest, unit._replace(nodes=nodes._replace(last=cut), weight=half)]
 
 
 @dataclass
@@ -68,7 +83,7 @@ class CellWorker:
         self._task = task
         self._exact = task.exact_cells.copy()
         self._stats = CellStats()
-        self._room = task.room.build()
+        self._room = buffers.joined(task.room.build())
         halt = current()
         if halt is not None and not task.plane:
             stack = self._room.stack._replace(halt=halt.flag)
@@ -82,9 +97,7 @@ class CellWorker:
         self._finished: list[ExactCell] = []
         self._found: list[Columns] = []
         self._doubtful = False
-        # A step is one of all boundaries of a layer: fewer where layers are wide.
-        now = tuning.current
-        self._steps = now.steps * now.wide_layer // max(now.wide_layer, task.flat.width)
+        self._steps = _steps(task.flat.width)
 
     def _call(self, most: int, nodes: Nodes | None = None) -> int:
         """Let the kernel begin with some cells, or go on; returns why it ended."""
@@ -119,6 +132,10 @@ class CellWorker:
     def _run(self, unit: Unit, limit: int, stop: Callable[[], bool]) -> Outcome:
         self._finished, self._found = [], []
         self._doubtful = unit.doubtful
+        if self._task.focus is not None and not self._look_closer(unit):
+            if unit.nodes is not None and unit.nodes.last - unit.nodes.first > 1:
+                return Outcome([], 0, _largest_apart(unit, unit.nodes))
+            limit = 1  # what is left are smaller cells
         self._waiting = list(unit.cells)
         if self._planted:
             self._planted, self._seeds = [], self._no_seeds
@@ -134,6 +151,16 @@ class CellWorker:
         self._take_batch()
         count, top = int(self._state[COUNT]), int(self._state[TOP])
         return Outcome(self._found, count, self._children(top, unit.generation + 1))
+
+    def _look_closer(self, unit: Unit) -> bool:
+        """Find the neurons that can change on the unit's cells; whether these are few."""
+        task = self._task
+        assert task.focus is not None
+        found = focus_of(task.focus, task.flat, unit)
+        stack = self._room.stack._replace(focus=found or no_focus())
+        self._room = self._room._replace(stack=stack)
+        self._steps = _steps(task.flat.width if found is None else len(found.rows))
+        return found is not None
 
     def _go_on(self, unit: Unit, limit: int, stop: Callable[[], bool]) -> Outcome:
         """Run a unit step by step, with cells that are cut exactly in between.

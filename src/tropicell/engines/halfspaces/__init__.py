@@ -7,7 +7,8 @@
 `_tree`     its nodes, the points and Farkas vectors that are known of them, bit masks
 `_lp`       the simplex method, which only makes suggestions
 `_proof`    the float proofs (docs/halfspaces-proof.md)
-`_exact`    linear programs in rationals, where floats prove nothing
+`_finer`    linear programs with twice the digits and modulo primes, where they do not suffice
+`_exact`    linear programs in rationals, where nothing else does
 `_search`   the driver: buffers, batches, exact decisions
 `_flat`     all arrays: the network's, and the search's
 """

@@ -16,12 +16,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from tropicell._runtime.arrays import FloatArray, IntArray
 from tropicell.engines._unit_kernels import RESULT_SIZE, pattern_rows
 from tropicell.geometry.rounding import ROUND
+from tropicell.network._residues import Moduli, ResidueRows, moduli_of
 from tropicell.network.domains import Domain
-from tropicell.network.flat import embedding_of, neuron_arrays, rounds_layer_0
+from tropicell.network.flat import (
+    FlatNetwork,
+    MapArrays,
+    embedding_of,
+    flatten,
+    neuron_arrays,
+    rounds_layer_0,
+)
+from tropicell.network.inequalities import twin_lines
 from tropicell.network.network import Network
 
 #: Parts of a row: its offset, and the first of its coefficients.
@@ -57,8 +67,9 @@ FRAME_CUT, FRAME_START, FRAME_STOP, FRAME_POINTS, FRAME_SIZE = range(5)
     BY_FARKAS,
     VISITS,
     COST,
+    FINER,
     STATE_SIZE,
-) = range(14)
+) = range(15)
 
 #: What `LayerTable.drift` is where a dictionary must be made anew from the rows.
 STALE = 1 << 40
@@ -102,7 +113,24 @@ class HalfspaceNetwork(NamedTuple):
     domain: FloatArray  # b - A x >= 0 as rows
     roundoff: FloatArray  # per layer: |error| <= roundoff * (running bound), in float64
     fine: FloatArray  # the same for sums with twice the digits
-    through_first: bool  # no layer but the first one reads the input
+    twin: IntArray  # the first cut that is the same on every cell; mostly the cut itself
+    opposite: NDArray[np.bool_]  # it has the other sign
+    whole: WholeRows
+
+
+class WholeRows(NamedTuple):
+    """What rows modulo primes are made from, see `_finer`."""
+
+    maps: MapArrays
+    moduli: Moduli
+    scale: FloatArray  # of the coordinates that `maps` is written in
+    cuts_at: int
+    domain_rows: FloatArray
+    exponent: IntArray  # rows before the cuts times these powers of two are whole
+    cut_row: IntArray  # the neuron of a cut, counted as in `maps`, and its layer, counted from 1
+    cut_layer: IntArray
+    cut_break: FloatArray
+    fine: FloatArray
 
 
 class HalfspaceOptions(NamedTuple):
@@ -168,11 +196,57 @@ def flatten_for_halfspaces(network: Network, domain: Domain) -> HalfspaceNetwork
         domain=np.ascontiguousarray(np.column_stack([b, -a])),
         roundoff=np.zeros(network.depth),
         fine=np.zeros(network.depth),
-        through_first=all(0 not in layer.affine.terms for layer in network.layers[1:]),
+        twin=np.arange(len(cut_break)),
+        opposite=np.zeros(len(cut_break), np.bool_),
+        whole=None,  # type: ignore[arg-type]
     )
     rounded = 2.0 if rounds_layer_0(network) else 0.0
     roundoff = _roundoff(flat, network.depth, 4.0 + rounded)
-    return flat._replace(roundoff=roundoff, fine=_fine(network, flat, roundoff))
+    fine = _fine(network, flat, roundoff)
+    whole = _whole_rows(flatten(network, domain), flat, fine)
+    twin = twin_lines(network)
+    opposite = _opposite(flat, twin)
+    return flat._replace(roundoff=roundoff, fine=fine, twin=twin, opposite=opposite, whole=whole)
+
+
+def _opposite(flat: HalfspaceNetwork, twin: IntArray) -> NDArray[np.bool_]:
+    """For every cut whether it is a negative multiple of its twin."""
+    negative = np.zeros(len(twin), np.bool_)
+    for cut, j in enumerate(flat.cut_neuron.tolist()):
+        weights = flat.weights[flat.indptr[j] : flat.indptr[j + 1]]
+        numbers = np.append(weights, [flat.bias[j], flat.cut_break[cut]])
+        negative[cut] = numbers[(numbers != 0).argmax()] < 0
+    return np.not_equal(negative, negative[twin])
+
+
+def _whole_rows(exact: FlatNetwork, flat: HalfspaceNetwork, fine: FloatArray) -> WholeRows:
+    """The same network for rows modulo primes."""
+    lines, moduli, d = exact.lines, moduli_of(exact), flat.dimension
+    first = flat.cuts_at - d + 1  # lines before the cuts: infinity, then the domain
+    exponent = np.frexp(lines.scale)[1] - 1
+    of_domain = moduli.grain[0] - np.log2(_domain_scale(flat)[:, 0])
+    return WholeRows(
+        maps=exact.maps,
+        moduli=moduli,
+        scale=lines.scale,
+        cuts_at=flat.cuts_at,
+        domain_rows=np.ascontiguousarray(lines.domain_rows[1:]),
+        exponent=np.concatenate([exponent, of_domain]).astype(np.int64),
+        cut_row=np.ascontiguousarray(lines.line_row[first:]),
+        cut_layer=np.ascontiguousarray(lines.line_layer[first:]),
+        cut_break=flat.cut_break,
+        fine=fine,
+    )
+
+
+def _domain_scale(flat: HalfspaceNetwork) -> FloatArray:
+    """Powers of two by which the rows of the domain are scaled."""
+    if not len(flat.domain):
+        return np.ones((0, 1))
+    largest = np.abs(flat.domain[:, SLOPE:]).max(axis=1, initial=0.0, keepdims=True)
+    exponent = np.floor(np.log2(np.where(largest > 0, largest, 1.0)))
+    scale: FloatArray = np.exp2(-np.clip(exponent, -1000, 1000))  # powers of two that are finite
+    return scale
 
 
 def _fine(network: Network, flat: HalfspaceNetwork, roundoff: FloatArray) -> FloatArray:
@@ -255,14 +329,37 @@ def _roundoff(flat: HalfspaceNetwork, depth: int, before: float) -> FloatArray:
 class FarkasSpace(NamedTuple):
     """Scratch space for the proof of a Farkas vector, see `_proof.proves`."""
 
-    coef: Any  # the rows of the support, then the cut, by coordinates that fit; offsets last
-    bound: Any  # the same in absolute values
-    columns: Any  # the coordinates that occur
+    coef: Any  # the rows of the support, then the cut; offsets last
+    bound: Any  # the sizes of their terms
+    columns: Any  # as many coordinates as there are rows
+    marked: Any  # units: scratch space of `_proof._span`, all False before and after
+    taken: Any  # coordinates
     matrix: Any  # the square system, its inverse, and the room where that is computed
     inverse: Any
     full: Any
     multipliers: Any
     sizes: Any  # sums of absolute values of the inverse's rows
+
+
+class Finer(NamedTuple):
+    """Room for one linear program: the rows of `Maps`, and one more (`_finer._load`)."""
+
+    high: Any  # the dictionary: column (`VALUE`, then the nonbasic rows), row
+    low: Any
+    modular: Any  # the same modulo the first prime
+    rows: Any  # row, (offset, coefficients), scaled by powers of two: high and low halves
+    rows_low: Any
+    bounds: Any  # on the errors of their sums
+    whole: Any  # exponents: rows times these powers of two are whole
+    nonbasic: Any  # the row of each column but the first
+    column_of: Any  # the column of each row that is nonbasic, else 0
+    sign: Any  # what the cell asks of each row
+    sums: Any  # of the absolute values of the inverse, for each column
+    slack: Any  # bounds on the errors of a row of the dictionary
+    matrix: Any  # vectors modulo a prime
+    claims: Any  # rows whose zeros are to be proved
+    entries: Any  # for each, which of its numbers
+    prime: Any  # the first prime, and 1 / prime
 
 
 class Maps(NamedTuple):
@@ -272,6 +369,7 @@ class Maps(NamedTuple):
     bounds: Any  # running bounds on the sizes of the terms summed up in `rows`
     row_error: Any  # |error of rows| <= row_error * bounds
     constant: Any  # rows that are constant on the cell
+    ignored: Any  # these, and rows that have the sign of another one, or the opposite
     z: Any  # pre-activations as rows
     z_low: Any  # second halves, in exact arithmetic
     z_bound: Any
@@ -280,9 +378,6 @@ class Maps(NamedTuple):
     y_bound: Any
     constant_output: Any  # neurons whose active piece has slope 0
     piece: Any  # the active piece of each neuron
-    formal: Any  # pre-activations as functions of those of the first layer
-    formal_bound: Any
-    formal_ready: Any  # per layer
 
 
 class LayerTable(NamedTuple):
@@ -294,6 +389,7 @@ class LayerTable(NamedTuple):
     sign: Any  # what the cell asks of each row: >= 0 (1), <= 0 (-1) or nothing (0)
     drift: Any  # pivots since the dictionary was made from the rows
     start: Any  # the basis with which a layer begins
+    basis: Any  # a basis
     wanted: Any  # scratch space of `_lp.go_to_basis`
     x: Any  # a point
     delta: Any  # bounds on the errors of its coordinates, or a direction
@@ -317,7 +413,7 @@ class Tree(NamedTuple):
     n_frames: Any
     farkas: Any  # per side of a cut: masks of decided cuts that force it there
     n_farkas: Any  # how many were found; the newest ones are kept
-    all_bits: Any  # mask of all cuts of the layer
+    all_bits: Any  # mask of all cuts of the layer that are not twins of others
     found: Any  # masks of the point, or of the Farkas vector, that was just found
     pending: Any  # a mask of cuts
 
@@ -339,6 +435,8 @@ class Work(NamedTuple):
     table: LayerTable
     tree: Tree
     farkas: FarkasSpace
+    finer: Finer
+    residues: ResidueRows
     out: Out
 
 
@@ -364,8 +462,6 @@ def make_work(
     depth = len(flat.first_neuron) - 1
     n_in, d = flat.width_0, flat.dimension
     n_neurons = len(flat.bias)
-    n_first = int(flat.first_neuron[1]) if depth else 0
-    n_domain = len(flat.domain)
     n_rows = flat.cuts_at + len(flat.cut_break)
     most = int(np.diff(flat.first_cut).max(initial=1))
     words = max(1, (most + 63) // 64)
@@ -373,19 +469,15 @@ def make_work(
     ring = max(4, min(RING, 2**22 // (most * words)))
     rows = zeros((n_rows, d + 1))
     rows[:d, SLOPE:] = np.eye(d)
-    domain_scale = np.ones((n_domain, 1))
-    if n_domain:
-        largest = np.abs(flat.domain[:, SLOPE:]).max(axis=1, initial=0.0, keepdims=True)
-        exponent = np.floor(np.log2(np.where(largest > 0, largest, 1.0)))
-        domain_scale = np.exp2(-np.clip(exponent, -1000, 1000))  # powers of two that are finite
     with np.errstate(over="ignore"):  # an offset that is infinite is larger than all else
-        rows[d : flat.cuts_at] = flat.domain * domain_scale
+        rows[d : flat.cuts_at] = flat.domain * _domain_scale(flat)
     y = zeros((n_in + n_neurons, d + 1))
     y[:n_in] = flat.inputs
     all_bits = zeros((depth, words), np.uint64)
     for layer, n in enumerate(np.diff(flat.first_cut).tolist()):
         for b in range(n):
-            all_bits[layer, b >> 6] |= np.uint64(1 << (b & 63))
+            if flat.twin[flat.first_cut[layer] + b] == flat.first_cut[layer] + b:
+                all_bits[layer, b >> 6] |= np.uint64(1 << (b & 63))
     kept = points if store else 1
     return Work(
         state=zeros(STATE_SIZE, np.int64),
@@ -395,6 +487,7 @@ def make_work(
             bounds=np.abs(rows),
             row_error=zeros(n_rows),
             constant=zeros(n_rows, np.bool_),
+            ignored=zeros(n_rows, np.bool_),
             z=zeros((n_neurons, d + 1)),
             z_low=zeros((n_neurons, d + 1)),
             z_bound=zeros((n_neurons, d + 1)),
@@ -403,9 +496,6 @@ def make_work(
             y_bound=np.abs(y),
             constant_output=zeros(n_neurons, np.bool_),
             piece=zeros(n_neurons, np.uint8),
-            formal=free(zeros((n_neurons, n_first + 1))),
-            formal_bound=free(zeros((n_neurons, n_first + 1))),
-            formal_ready=zeros(depth, np.bool_),
         ),
         table=LayerTable(
             T=free(zeros((depth, d + 1, n_rows))),
@@ -414,6 +504,7 @@ def make_work(
             sign=zeros((depth, n_rows)),
             drift=zeros(depth, np.int64),
             start=zeros((depth, d), np.int32),
+            basis=zeros(d, np.int32),
             wanted=zeros(n_rows, np.bool_),
             x=zeros(d),
             delta=zeros(d),
@@ -439,6 +530,8 @@ def make_work(
             pending=zeros(words, np.uint64),
         ),
         farkas=_farkas_space(flat),
+        finer=_finer_room(flat, free),
+        residues=_residue_room(flat, free),
         out=Out(
             patterns=free(pattern_rows(batch if store else 0, n_neurons)),
             witnesses=free(np.empty((batch if store else 0, d))),
@@ -449,16 +542,61 @@ def make_work(
 
 def _farkas_space(flat: HalfspaceNetwork) -> FarkasSpace:
     zeros, d = np.zeros, flat.dimension
-    width = d + flat.width_0 + len(flat.bias) + 1
     return FarkasSpace(
-        coef=zeros((d + 2, width)),
-        bound=zeros((d + 2, width)),
+        coef=zeros((d + 1, d + 1)),
+        bound=zeros((d + 1, d + 1)),
         columns=zeros(d + 1, np.int64),
+        marked=zeros(flat.width_0 + len(flat.bias), np.bool_),
+        taken=zeros(d, np.bool_),
         matrix=zeros((d, d)),
         inverse=zeros((d, d)),
         full=zeros((d, 2 * d)),
         multipliers=zeros(d),
         sizes=zeros(d),
+    )
+
+
+def _finer_room(flat: HalfspaceNetwork, free: Callable[[Any], Any] = lambda array: array) -> Finer:
+    """Room for linear programs; for `free` see `tropicell._runtime.memory.Blueprint`."""
+    d, n, zeros = flat.dimension, flat.cuts_at + len(flat.cut_break) + 1, np.zeros
+    if not len(flat.whole.moduli.primes):
+        n = 0  # none is solved
+    return Finer(
+        high=free(zeros((d + 1, n))),
+        low=free(zeros((d + 1, n))),
+        modular=free(zeros((d + 1, n))),
+        rows=free(zeros((n, d + 1))),
+        rows_low=free(zeros((n, d + 1))),
+        bounds=free(zeros((n, d + 1))),
+        whole=free(zeros(n, np.int64)),
+        nonbasic=free(zeros(d + 1, np.int64)),
+        column_of=free(zeros(n, np.int64)),
+        sign=free(zeros(n)),
+        sums=free(zeros(d + 1)),
+        slack=free(zeros(d + 1)),
+        matrix=free(zeros((n + d, d + 1))),
+        claims=free(zeros(n, np.int64)),
+        entries=free(zeros((n, d + 1), np.bool_)),
+        prime=zeros(2),
+    )
+
+
+def _residue_room(flat: HalfspaceNetwork, free: Callable[[Any], Any]) -> ResidueRows:
+    count, maps, zeros = len(flat.whole.moduli.primes), flat.whole.maps, np.zeros
+    first, n_rows = int(maps.row_start[1]), int(maps.row_start[-1])
+    widest = int(np.diff(maps.row_start).max(initial=1))
+    nothing = zeros(0)
+    return ResidueRows(
+        before=free(zeros((count, flat.dimension + 1, n_rows))),
+        after=free(zeros((count, flat.dimension + 1, n_rows))),
+        pattern=zeros((count, n_rows - first), np.uint8),
+        known=zeros(count, np.int64),
+        weights=free(zeros(widest)),
+        corner=zeros((0, 0)),
+        corners=zeros(0, np.int64),
+        minors=nothing,
+        values=nothing,
+        digits=nothing,
     )
 
 

@@ -19,6 +19,14 @@ from __future__ import annotations
 import numpy as np
 
 from tropicell._runtime.jit import is_set, kernel
+from tropicell.engines.halfspaces._finer import (
+    FORCED,
+    UNKNOWN,
+    decide,
+    leave_extra,
+    simple,
+    vanishes,
+)
 from tropicell.engines.halfspaces._flat import (
     BOTH,
     BY_FARKAS,
@@ -26,6 +34,7 @@ from tropicell.engines.halfspaces._flat import (
     COUNT,
     CUT,
     EMITTED,
+    FINER,
     LAYER,
     LPS,
     NEGATIVE,
@@ -39,6 +48,7 @@ from tropicell.engines.halfspaces._flat import (
     SIDES,
     SLOPE,
     SPLITS,
+    STALE,
     TOP_LAYER,
     VALUE,
     VISITS,
@@ -104,7 +114,7 @@ MOST_EMITTED = 1 << _MOST_AT_ONCE
 
 
 @kernel
-def compose(flat, maps, layer, options):
+def compose(flat, work, layer, options):
     """The layer's cuts as rows in x on this cell, with bounds on the errors of their coefficients.
 
     Coefficients below their error are rounding only and become 0. Rows are scaled by powers of two.
@@ -112,7 +122,7 @@ def compose(flat, maps, layer, options):
     over- or underflow (an error is infinite) none is known to be what it seems.
     docs/halfspaces-proof.md, section 2: `z_bound` is the sum for `z` in absolute values.
     """
-    d = flat.dimension
+    d, maps = flat.dimension, work.maps
     # In exact arithmetic: what a coefficient may be wrong by is so many roundings of its bound.
     part = flat.fine[layer] if options.exact else options.snap[layer]
     unsure = -1 if np.isfinite(part) else flat.first_cut[layer]
@@ -128,9 +138,20 @@ def compose(flat, maps, layer, options):
                 doubtful = doubtful or g[k] > 0.0
             else:
                 largest = max(largest, abs(z[k]))
+        if largest == 0.0 and options.exact and part < np.inf:
+            doubtful = False
+            for k in range(d + 1):
+                if g[k] > 0.0 and abs(z[k]) <= part * g[k]:
+                    if vanishes(
+                        flat.whole, work.residues, maps.z, maps.z_bound, maps.piece, layer, j, k
+                    ):
+                        z[k] = low[k] = g[k] = 0.0
+                    else:
+                        doubtful = doubtful or k != OFFSET
         for cut in range(flat.neuron_cut[j], flat.neuron_cut[j + 1]):
             row = flat.cuts_at + cut
             maps.constant[row] = largest == 0.0
+            maps.ignored[row] = largest == 0.0 or flat.twin[cut] != cut
             t = flat.cut_break[cut]
             offset, size = z[OFFSET] - t, g[OFFSET] + abs(t)
             if options.exact:
@@ -214,7 +235,10 @@ def activate(flat, maps, decided, layer, exact):
     for j in range(flat.first_neuron[layer], flat.first_neuron[layer + 1]):
         p = 0
         for cut in range(flat.neuron_cut[j], flat.neuron_cut[j + 1]):
-            if has_bit(decided[POSITIVE], cut - first):
+            lead, side = cut, POSITIVE
+            if flat.twin[cut] != cut and not maps.constant[flat.cuts_at + cut]:
+                lead, side = flat.twin[cut], NEGATIVE if flat.opposite[cut] else POSITIVE
+            if has_bit(decided[side], lead - first):
                 p += 1
         maps.piece[j] = p
         if layer == flat.first_neuron.shape[0] - 2:
@@ -236,13 +260,13 @@ def activate(flat, maps, decided, layer, exact):
 
 
 @kernel(sums="in any order", inner=True)
-def signs_of_node(flat, constant, decided, sign, layer):
+def signs_of_node(flat, ignored, decided, sign, layer):
     """What the node asks of this layer's cuts, for the linear program."""
     first = flat.first_cut[layer]
     base = flat.cuts_at + first
     for b in range(flat.first_cut[layer + 1] - first):
         value = 0.0
-        if not constant[base + b]:
+        if not ignored[base + b]:
             if has_bit(decided[POSITIVE], b):
                 value = 1.0
             elif has_bit(decided[NEGATIVE], b):
@@ -284,7 +308,7 @@ def begin(flat, work, options, layer):
     if layer > work.state[TOP_LAYER]:
         for i in range(base + first):
             table.sign[layer, i] = table.sign[layer - 1, i]
-    signs_of_node(flat, maps.constant, tree.decided[layer], table.sign[layer], layer)
+    signs_of_node(flat, maps.ignored, tree.decided[layer], table.sign[layer], layer)
     tree.n_points[layer] = 0
     tree.n_frames[layer] = 0
     for slot in range(SIDES * (last - first)):
@@ -294,7 +318,6 @@ def begin(flat, work, options, layer):
     clear(tree.known[layer])
     clear(tree.found)
     table.drift[layer] = 0
-    maps.formal_ready[layer] = False
     dictionary = dictionary_of(table, layer, base + last)
     load(dictionary, maps.rows)
     if go_to_basis(dictionary, table.start[layer], table.wanted):
@@ -318,7 +341,7 @@ def solve(flat, work, options, layer, b, s):
     h, side = first_row + b, POSITIVE if s > 0.0 else NEGATIVE
     dictionary = dictionary_of(table, layer, n_rows)
     T = dictionary.T
-    signs_of_node(flat, maps.constant, tree.decided[layer], dictionary.sign, layer)
+    signs_of_node(flat, maps.ignored, tree.decided[layer], dictionary.sign, layer)
     stale = table.drift[layer] > _FRESH
     if stale:
         load(dictionary, maps.rows)
@@ -340,14 +363,14 @@ def solve(flat, work, options, layer, b, s):
         if (
             options.exact
             and not (count == d and proves_in_x(maps, table, layer, d, h, s))
-            and not proves(flat, work, layer, h, s, count)
+            and not proves(flat, maps, table, work.farkas, layer, h, s, count)
         ):
             return False
         add_farkas(tree, layer, b, side)
         set_bit(tree.decided[layer, side], b)
         return True
     if outcome == CROSSED:
-        table.drift[layer] += absorb(dictionary, first_row)
+        table.drift[layer] += absorb(dictionary, maps.ignored, first_row)
     elif outcome != PASSED:
         return False
     kind = classify(maps, table, options, layer, first_row, n_rows, 0, 0.0, tree.found)
@@ -366,6 +389,77 @@ def solve(flat, work, options, layer, b, s):
         return False
     add_point(tree, table, layer, d, options.store)
     return True
+
+
+@kernel(sums="in any order", inner=True)
+def solve_finely(flat, work, options, layer, b, s):
+    """The same linear program with more digits; False if these are not enough."""
+    maps, table, tree, finer = work.maps, work.table, work.tree, work.finer
+    d = flat.dimension
+    first_row = flat.cuts_at + flat.first_cut[layer]
+    n_rows = flat.cuts_at + flat.first_cut[layer + 1]
+    h, side = first_row + b, POSITIVE if s > 0.0 else NEGATIVE
+    if len(flat.whole.moduli.primes) == 0:
+        return False  # and there is no room
+    for i in range(n_rows):
+        finer.sign[i] = table.sign[layer, i]
+    outcome, turns = decide(
+        flat.whole,
+        work.residues,
+        finer,
+        maps,
+        table.nonbasic[layer],
+        table.halt,
+        options.exact,
+        layer,
+        first_row,
+        n_rows,
+        h,
+        s,
+    )
+    work.state[COST] += turns
+    if outcome == UNKNOWN:
+        return False
+    work.state[FINER] += 1
+    clear(tree.found)
+    if outcome == FORCED:
+        for c in range(1, d + 1):
+            row = finer.nonbasic[c]
+            if row >= first_row and finer.modular[c, h] != 0.0:
+                on = POSITIVE if finer.sign[row] > 0.0 else NEGATIVE
+                set_bit(tree.found[on], row - first_row)
+        add_farkas(tree, layer, b, side)
+        set_bit(tree.decided[layer, side], b)
+        return True
+    _signs_there(maps, finer, tree, first_row, n_rows)
+    leave_extra(finer, n_rows, h, s)
+    dictionary = dictionary_of(table, layer, n_rows)
+    load(dictionary, maps.rows)
+    table.drift[layer] = d
+    for c in range(1, d + 1):
+        table.basis[c - 1] = finer.nonbasic[c]
+    if not go_to_basis(dictionary, table.basis, table.wanted):
+        table.drift[layer] = STALE
+        for c in range(1, d + 1):
+            table.nonbasic[layer, c] = finer.nonbasic[c]
+    add_point(tree, table, layer, d, options.store)
+    if simple(finer, maps.ignored, d, first_row, n_rows):
+        clear(tree.found)
+        _signs_there(maps, finer, tree, first_row, n_rows)
+        for c in range(1, d + 1):
+            if finer.nonbasic[c] >= first_row:
+                set_bit(tree.found[BOTH], finer.nonbasic[c] - first_row)
+        add_point(tree, table, layer, d, options.store)
+    return True
+
+
+@kernel(sums="in any order", inner=True)
+def _signs_there(maps, finer, tree, first_row, n_rows):
+    """Masks of the layer's cuts that are not 0 at the vertex of a finer dictionary."""
+    for i in range(first_row, n_rows):
+        if finer.high[VALUE, i] != 0.0 and not maps.ignored[i]:
+            on = POSITIVE if finer.high[VALUE, i] > 0.0 else NEGATIVE
+            set_bit(tree.found[on], i - first_row)
 
 
 @kernel(sums="in any order", inner=True)
@@ -453,7 +547,7 @@ def emit(flat, work, layer, free, point):
                 todo &= todo - ONE
                 position += 1
         activate(flat, maps, decided, layer, False)  # the last layer: only its pieces
-        signs_of_node(flat, maps.constant, decided, table.sign[layer], layer)
+        signs_of_node(flat, maps.ignored, decided, table.sign[layer], layer)
         k = work.state[EMITTED]
         for j in range(maps.piece.shape[0]):
             out.patterns[k, j] = maps.piece[j]
@@ -516,7 +610,7 @@ def run(flat, work, options, limit_cost, limit_visits):
         layer, phase = state[LAYER], state[PHASE]
         free, point, cut = 0, -1, -1
         if phase == ENTER:
-            unsure = compose(flat, work.maps, layer, options)
+            unsure = compose(flat, work, layer, options)
             if unsure >= 0 and options.exact:
                 return NEED_CONSTANT
             begin(flat, work, options, layer)
@@ -542,6 +636,8 @@ def run(flat, work, options, limit_cost, limit_visits):
                 if is_set(work.table.halt):
                     return PAUSE
                 if not solve(flat, work, options, layer, b, s):
+                    if solve_finely(flat, work, options, layer, b, s):
+                        continue
                     if is_set(work.table.halt):
                         return PAUSE  # it was given up
                     state[CUT], state[SIDE] = b, 1 if s > 0.0 else -1
@@ -563,7 +659,7 @@ def run(flat, work, options, limit_cost, limit_visits):
         elif layer < last_layer:
             activate(flat, work.maps, tree.decided[layer], layer, options.exact)
             signs_of_node(
-                flat, work.maps.constant, tree.decided[layer], work.table.sign[layer], layer
+                flat, work.maps.ignored, tree.decided[layer], work.table.sign[layer], layer
             )
             p = tree.members[layer, tree.node[layer, NODE_START]]
             for k in range(d):

@@ -192,10 +192,11 @@ def minimise(dictionary, h, s, tolerance):
 
 
 @kernel(sums="in any order", inner=True)
-def absorb(dictionary, first_row):
+def absorb(dictionary, ignored, first_row):
     """Slide along edges until the vertex lies on as many undecided cuts as can be reached.
 
-    Cuts of the layer are the rows from `first_row` on. Returns the number of pivots.
+    Cuts of the layer are the rows from `first_row` on; some are `ignored`. Returns the number of
+    pivots.
     """
     T, nonbasic, column_of = dictionary.T, dictionary.nonbasic, dictionary.column_of
     sign, d = dictionary.sign, len(nonbasic) - 1
@@ -209,7 +210,7 @@ def absorb(dictionary, first_row):
         for i in range(d, dictionary.n_rows):
             t = T[c, i] * direction
             v = T[VALUE, i]
-            if column_of[i] != 0:
+            if column_of[i] != 0 or ignored[i]:
                 continue
             if sign[i] != 0.0:
                 rate = -sign[i] * t

@@ -7,9 +7,9 @@ inflated to cover their own rounding. Sections are those of docs/halfspaces-proo
 reasoning in full.
 
 That a cut misses a cell is shown by a *Farkas vector*: factors, none negative, with which rows of
-the cell, and a constant, add up to the cut. `proves_in_x` looks for it among d rows in x. With
-fewer rows than inputs, that system is not square; `proves` writes the rows by pre-activations
-instead, where factors that are exactly 0 do not occur.
+the cell, and a constant, add up to the cut. `proves_in_x` looks for it among d rows. With fewer
+rows than inputs, that system is not square; `proves` solves a part of it, where it is known that
+the rest follows.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -195,7 +195,7 @@ def classify(maps, table, options, layer, first_row, n_rows, moved, step, out):
             if bit >= 0:
                 out[BOTH, bit >> 6] |= np.uint64(1) << np.uint64(bit & 63)
             continue
-        if maps.constant[i] or (bit < 0 and sign[i] == 0.0):
+        if maps.ignored[i] or (bit < 0 and sign[i] == 0.0):
             continue
         value, size, spread = maps.rows[i, OFFSET], maps.bounds[i, OFFSET], 0.0
         for k in range(d):
@@ -285,183 +285,95 @@ def proves_in_x(maps, table, layer, d, h, s):
 
 
 @kernel(sums="in any order", inner=True)
-def _expand(flat, piece, coef, bound, layer, n_in, d):
-    """Write the pre-activations of one layer (in one function) by those of earlier layers.
+def _span(flat, maps, table, space, layer, h, count):
+    """Whether the slopes of the support and of row h surely lie in a space of `count` dimensions.
 
-    Section 4: `coef` has a place for every input, every unit and the offset; `bound` is the same in
-    absolute values.
-    """
-    last = coef.shape[0] - 1
-    base = d + n_in
-    for j in range(flat.first_neuron[layer], flat.first_neuron[layer + 1]):
-        g = bound[base + j]
-        if g == 0.0:
-            continue
-        f = coef[base + j]
-        coef[base + j] = 0.0
-        bound[base + j] = 0.0
-        offset, size = flat.bias[j], abs(flat.bias[j])
-        for e in range(flat.indptr[j], flat.indptr[j + 1]):
-            u, weight = flat.indices[e], flat.weights[e]
-            if u < n_in:
-                coef[d + u] += f * weight
-                bound[d + u] += g * abs(weight)
-                continue
-            p = piece[u - n_in]
-            slope, intercept = flat.slopes[u - n_in, p], flat.intercepts[u - n_in, p]
-            if slope != 0.0:
-                coef[d + u] += f * weight * slope
-                bound[d + u] += g * abs(weight) * abs(slope)
-            if intercept != 0.0:
-                offset += weight * intercept
-                size += abs(weight) * abs(intercept)
-        coef[last] += f * offset
-        bound[last] += g * size
-
-
-@kernel(sums="in any order", inner=True)
-def compose_formal(flat, maps, layer):
-    """A layer's pre-activations as functions of those of the first layer (offset last)."""
-    n_in, width = flat.width_0, flat.first_neuron[1]
-    for j in range(flat.first_neuron[layer], flat.first_neuron[layer + 1]):
-        f, g = maps.formal[j], maps.formal_bound[j]
-        for k in range(width + 1):
-            f[k] = 0.0
-            g[k] = 0.0
-        if layer == 0:
-            f[j] = 1.0
-            g[j] = 1.0
-            continue
-        f[width] = flat.bias[j]
-        g[width] = abs(flat.bias[j])
-        for e in range(flat.indptr[j], flat.indptr[j + 1]):
-            u, weight = flat.indices[e] - n_in, flat.weights[e]
-            p = maps.piece[u]
-            slope, intercept = flat.slopes[u, p], flat.intercepts[u, p]
-            f[width] += weight * intercept
-            g[width] += abs(weight * intercept)
-            if slope != 0.0:
-                weight *= slope
-                for k in range(width + 1):
-                    f[k] += weight * maps.formal[u, k]
-                    g[k] += abs(weight) * maps.formal_bound[u, k]
-    maps.formal_ready[layer] = True
-
-
-@kernel(sums="in any order", inner=True)
-def formal_rows(flat, work, layer, h, count):
-    """Gather rows written by the first layer's pre-activations; False if one can't be."""
-    maps, space, support = work.maps, work.farkas, work.table.support
-    width = flat.first_neuron[1]
-    if not flat.through_first:
-        return False
-    for k in range(count):
-        if support[k] < flat.cuts_at:
-            return False
-    for level in range(layer + 1):
-        if not maps.formal_ready[level]:
-            compose_formal(flat, maps, level)
-    for k in range(count + 1):
-        cut = (h if k == count else support[k]) - flat.cuts_at
-        j, t = flat.cut_neuron[cut], flat.cut_break[cut]
-        for q in range(width + 1):
-            space.coef[k, q] = maps.formal[j, q]
-            space.bound[k, q] = maps.formal_bound[j, q]
-        space.coef[k, width] -= t
-        space.bound[k, width] += abs(t)
-    return True
-
-
-@kernel(sums="in any order", inner=True)
-def used_columns(space, width, count):
-    """How many coordinates occur in the rows; the first `count` are listed in space.columns.
-
-    A coordinate whose bound is 0 has the coefficient 0, exactly.
-    """
-    n_columns = 0
-    for q in range(width):
-        for k in range(count + 1):
-            if space.bound[k, q] != 0.0:
-                if n_columns < count:
-                    space.columns[n_columns] = q
-                n_columns += 1
-                break
-    return n_columns
-
-
-@kernel(sums="in any order", inner=True)
-def proves(flat, work, layer, h, s, count):
-    """Prove ``s * row_h = sum_i l_i * sign_i * row_i + l_0`` with all l_i >= 0 and l_0 > 0.
-
-    The rows are written by the pre-activations of layer `layer`, then of earlier ones, down to x,
-    until there are as many coordinates as multipliers (`count`, rows in table.support): rows that
-    depend on few neurons are dependent in x, but not there, and rounding cannot hide it. The
-    first layer is tried first: there it is mostly decided how many coordinates matter.
+    They are combinations of those of the neurons themselves, of the neurons that these read and
+    that are on, of those that these read, and so on down to the inputs: until there are so few.
     Section 4, fewer than d multipliers.
     """
-    n_in, d = flat.width_0, flat.dimension
-    n_neurons = flat.bias.shape[0]
-    width = d + n_in + n_neurons + 1
-    space, support, halt = work.farkas, work.table.support, work.table.halt
-    coef, bound = space.coef, space.bound
-    if not np.isfinite(flat.roundoff[layer]):
-        return False
-    if formal_rows(flat, work, layer, h, count):
-        n_columns = used_columns(space, flat.first_neuron[1], count)
-        eps = flat.roundoff[layer]  # forward: the roundings of section 2
-        if n_columns == count and _solves(work, layer, s, count, eps, flat.first_neuron[1] + 1):
-            return True
-    # Backward: so many roundings at most, layer by layer.
-    eps = 2.0 * (layer + 2) * (2 * n_neurons + 2 * n_in + d + 8) * ROUND
+    n_in, marked, total = flat.width_0, space.marked, 0
     for k in range(count + 1):
-        row = h if k == count else support[k]
-        for q in range(width):
-            coef[k, q] = 0.0
-            bound[k, q] = 0.0
+        row = h if k == count else table.support[k]
         if row < flat.cuts_at:
-            for q in range(d):
-                coef[k, q] = flat.domain[row - d, SLOPE + q]
-                bound[k, q] = abs(coef[k, q])
-            coef[k, width - 1] = flat.domain[row - d, OFFSET]
-        else:
-            cut = row - flat.cuts_at
-            coef[k, d + n_in + flat.cut_neuron[cut]] = 1.0
-            bound[k, d + n_in + flat.cut_neuron[cut]] = 1.0
-            coef[k, width - 1] = -flat.cut_break[cut]
-        bound[k, width - 1] = abs(coef[k, width - 1])
-    for level in range(layer, -3, -1):  # -1: written by layer 0 alone; -2: by x alone
-        if level < layer and level >= -1:
-            for k in range(count + 1):
-                if is_set(halt):
-                    return False
-                _expand(flat, work.maps.piece, coef[k], bound[k], level + 1, n_in, d)
-        elif level == -2:
-            for k in range(count + 1):
-                if is_set(halt):
-                    return False
-                for u in range(n_in):
-                    f, g = coef[k, d + u], bound[k, d + u]
-                    if g != 0.0:
-                        coef[k, d + u] = 0.0
-                        bound[k, d + u] = 0.0
-                        for q in range(d):
-                            coef[k, q] += f * flat.inputs[u, SLOPE + q]
-                            bound[k, q] += g * abs(flat.inputs[u, SLOPE + q])
-                        coef[k, width - 1] += f * flat.inputs[u, OFFSET]
-                        bound[k, width - 1] += g * abs(flat.inputs[u, OFFSET])
-        n_columns = used_columns(space, width - 1, count)
-        if n_columns == count and _solves(work, layer, s, count, eps, width):
-            return True
-    return False
+            total += 1  # of the domain: its own direction
+        elif not marked[n_in + flat.cut_neuron[row - flat.cuts_at]]:
+            marked[n_in + flat.cut_neuron[row - flat.cuts_at]] = True
+            total += 1
+    level = layer
+    while total > count and level >= 0:
+        for j in range(flat.first_neuron[level], flat.first_neuron[level + 1]):
+            if not marked[n_in + j]:
+                continue
+            marked[n_in + j] = False
+            total -= 1
+            for e in range(flat.indptr[j], flat.indptr[j + 1]):
+                u = flat.indices[e]
+                if not (marked[u] or (u >= n_in and maps.constant_output[u - n_in])):
+                    marked[u] = True
+                    total += 1
+        level -= 1
+    for u in range(n_in + flat.first_neuron[level + 1]):
+        marked[u] = False
+    if total <= count:
+        return True
+    total = 0
+    for q in range(SLOPE, SLOPE + flat.dimension):
+        used = maps.bounds[h, q] != 0.0  # else the coefficient is exactly 0
+        for k in range(count):
+            used = used or maps.bounds[table.support[k], q] != 0.0
+        total += used
+    return total <= count
 
 
 @kernel(sums="in any order", inner=True)
-def _solves(work, layer, s, count, eps, width):
+def proves(flat, maps, table, space, layer, h, s, count):
+    """Prove ``s * row_h = sum_i l_i * sign_i * row_i + l_0`` with fewer than d rows.
+
+    The rows (`count`, in table.support) span a space that contains h, if they are independent: then
+    as many coordinates as there are rows determine the multipliers. Those are taken in which the
+    rows are most clearly independent. Section 4, fewer than d multipliers.
+    """
+    d, full, columns = flat.dimension, space.full, space.columns
+    if count == 0 or count >= d or not _span(flat, maps, table, space, layer, h, count):
+        return False
+    eps = maps.row_error[h]
+    for k in range(count + 1):
+        row = h if k == count else table.support[k]
+        eps = max(eps, maps.row_error[row])
+        for q in range(d + 1):
+            place = d if q == OFFSET else q - SLOPE
+            space.coef[k, place] = maps.rows[row, q]
+            space.bound[k, place] = maps.bounds[row, q]
+    if not eps < _LARGEST_ERROR:
+        return False
+    for k in range(count):
+        for q in range(d):
+            full[k, q] = space.coef[k, q]
+    for q in range(d):
+        space.taken[q] = False
+    for k in range(count):
+        best, column = _SINGULAR, -1
+        for q in range(d):
+            if not space.taken[q] and abs(full[k, q]) > best:
+                best, column = abs(full[k, q]), q
+        if column < 0 or is_set(table.halt):
+            return False
+        space.taken[column] = True
+        columns[k] = column
+        for e in range(k + 1, count):
+            f = full[e, column] / full[k, column]
+            for q in range(d):
+                full[e, q] -= f * full[k, q]
+    return _solves(space, table, layer, s, count, eps, d + 1)
+
+
+@kernel(sums="in any order", inner=True)
+def _solves(space, table, layer, s, count, eps, width):
     """Whether the square system of `proves` has surely nonnegative multipliers (section 4).
 
     The scheme of section 3: invert, bound `rho` and `eta`, compare with the errors.
     """
-    space, table = work.farkas, work.table
     m, X, full = space.matrix, space.inverse, space.full
     coef, bound, columns, lam = space.coef, space.bound, space.columns, space.multipliers
     sign, support, halt = table.sign[layer], table.support, table.halt

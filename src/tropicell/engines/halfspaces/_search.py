@@ -28,6 +28,7 @@ from tropicell.engines.halfspaces._flat import (
     COUNT,
     CUT,
     EMITTED,
+    FINER,
     LAYER,
     LPS,
     NEGATIVE,
@@ -163,6 +164,7 @@ class HalfspaceSearch:
             "lps": int(state[LPS]),
             "pivots": int(state[PIVOTS]),
             "lps_avoided": int(state[BY_FARKAS] + state[SPLITS]),
+            "finer_decisions": int(state[FINER]),
             "exact_decisions": self.exact_decisions,
             "nodes": int(state[VISITS]),
         }
@@ -221,7 +223,6 @@ class HalfspaceSearch:
         self.complete = self.paused = self.rewritten = False
         now = [COST, COUNT, EMITTED, CUT, SIDE]
         self.work.state[now] = 0
-        self.work.maps.formal_ready[:] = False
 
     def start(self) -> None:
         """Start at the root: the whole domain."""
@@ -270,7 +271,9 @@ class HalfspaceSearch:
             size = max(abs(q) for q in row[1:])
             numbers = [q / size for q in row] if size else [(row[0] > 0) - (row[0] < 0), *row[1:]]
             rounded = _rounded(numbers)
+            cut = i - self.flat.cuts_at
             work.maps.constant[i] = size == 0
+            work.maps.ignored[i] = size == 0 or self.flat.twin[cut] != cut
             if rounded is None:  # no float proof will use this row
                 work.maps.rows[i], work.maps.bounds[i], work.maps.row_error[i] = 0.0, np.inf, np.inf
             else:
@@ -324,7 +327,7 @@ class HalfspaceSearch:
                 value = rows[i][0] + sum(
                     (q * x for q, x in zip(rows[i][1:], outcome.point, strict=True)), rows[i][0] * 0
                 )
-                if value != 0 and not work.maps.constant[i]:
+                if value != 0 and not work.maps.ignored[i]:
                     _set_bit(work.tree.found[_side(value)], i - first_row)
             add_point(work.tree, work.table, layer, d, self.options.store)
             self._add_vertex_if_simple(layer, first_row, table.rows, sign)
@@ -337,7 +340,7 @@ class HalfspaceSearch:
         nonbasic = set(work.table.nonbasic[layer, 1:].tolist())
         work.tree.found[:] = 0
         for i in range(d, len(values)):
-            if work.maps.constant[i] or (i < first_row and sign[i] == 0):
+            if work.maps.ignored[i] or (i < first_row and sign[i] == 0):
                 continue
             value = values[i][0]
             if i in nonbasic:

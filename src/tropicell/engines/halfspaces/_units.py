@@ -297,7 +297,7 @@ def _go_down(flat, work, options, first, layer, composed):
     for k in range(first, layer + 1):
         begin, end = flat.first_cut[k], flat.first_cut[k + 1]
         if not (k == first and composed):
-            unsure = compose(flat, maps, k, options)
+            unsure = compose(flat, work, k, options)
             if unsure >= 0 and options.exact:
                 return k
         for i in range(base + begin):
@@ -318,7 +318,7 @@ def _go_down(flat, work, options, first, layer, composed):
             above = maps.piece[neuron] > cut - flat.neuron_cut[neuron]
             set_bit(tree.decided[k, POSITIVE if above else NEGATIVE], cut - begin)
             sign = 1.0 if above else -1.0
-            table.sign[k, base + cut] = 0.0 if maps.constant[base + cut] else sign
+            table.sign[k, base + cut] = 0.0 if maps.ignored[base + cut] else sign
         activate(flat, maps, tree.decided[k], k, options.exact)
     return -1
 
@@ -334,8 +334,6 @@ def _restore(flat, work, options, order):
     layer, top = nodes.layers[order.nodes.last - 1], nodes.layers[order.nodes.first]
     if unsure < 0:
         state[COST] = state[COUNT] = state[EMITTED] = state[CUT] = state[SIDE] = 0
-        for k in range(len(work.maps.formal_ready)):
-            work.maps.formal_ready[k] = False
         for i in range(flat.first_neuron[layer]):
             work.maps.piece[i] = nodes.pieces[i]
     state[LAYER] = layer

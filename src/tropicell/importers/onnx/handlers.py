@@ -6,12 +6,25 @@ how they are written, says the table in `tropicell.importers.operators`.
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import numpy as np
 
 from tropicell.errors import UnsupportedOperatorError
 from tropicell.importers import lowering, nonlinear, shapes
 from tropicell.importers.builder import Builder
-from tropicell.importers.expressions import Expression, Value, add, is_constant, scale, take
+from tropicell.importers.expressions import (
+    Condition,
+    Expression,
+    Value,
+    add,
+    broadcast,
+    is_constant,
+    join,
+    scale,
+    take,
+)
 from tropicell.importers.onnx.node import Node, axes_of, given, handles, registry, window_of
 from tropicell.importers.operators import PRODUCT_ADVICE, REFUSED, at_node
 from tropicell.network import activations
@@ -100,6 +113,45 @@ def _reduce_extreme(builder: Builder, node: Node) -> Value:
         return node.x  # type: ignore[no-any-return]
     keep, largest = bool(node.get("keepdims", 1)), node.operator == "ReduceMax"
     return nonlinear.reduce_extreme(builder, node.x, axes, node.name, keep=keep, largest=largest)
+
+
+@handles("ReduceL1")
+def _reduce_l1(builder: Builder, node: Node) -> Value:
+    axes = axes_of(node)
+    if axes == []:
+        return builder.activate(node.x, activations.absolute(), node.name)
+    keep = bool(node.get("keepdims", 1))
+    return nonlinear.vector_norm(
+        builder, node.x, 1.0, axes, node.name, keep=keep, operator="ReduceL1"
+    )
+
+
+@handles("TopK")
+def _top_k(builder: Builder, node: Node) -> list[Value | None]:
+    axis = int(node.get("axis", -1))
+    k = int(np.ravel(node.get("k", node.constant(1, "number of entries")))[0])
+    ranks = range(node.x.shape[axis])
+    order = ranks[::-1] if node.get("largest", 1) else ranks
+    return [nonlinear.sort_along(builder, node.x, axis, order[:k], node.name), None]
+
+
+#: Signs of comparisons.
+_SIGNS = {"Greater": ">", "GreaterOrEqual": ">=", "Less": "<", "LessOrEqual": "<="}
+
+
+@handles("Greater", "GreaterOrEqual", "Less", "LessOrEqual")
+def _comparison(_: Builder, node: Node) -> Any:
+    left, right = node.pair
+    return nonlinear.compared(left, right, _SIGNS[node.operator], node.operator, node.name)
+
+
+@handles("Not")
+def _not(_: Builder, node: Node) -> Any:
+    if not isinstance(node.x, Condition):
+        raise UnsupportedOperatorError(
+            "Not", node.name, "it asks whether numbers are 0, which jumps; write it with Relu"
+        )
+    return node.x.opposite()
 
 
 # --- affine operators -----------------------------------------------------------------------------
@@ -207,8 +259,73 @@ def _sub(_: Builder, node: Node) -> Value:
     return add(left, right, scale=-1.0)
 
 
+@handles("Einsum")
+def _einsum(_: Builder, node: Node) -> Value:
+    factors = [given(value) for value in node.inputs]
+    if sum(not is_constant(value) for value in factors) > 1:
+        raise UnsupportedOperatorError("Einsum", node.name, PRODUCT_ADVICE)
+    return lowering.einsum(str(node.get("equation", "")), factors)
+
+
+@handles("Mean")
+def _mean(_: Builder, node: Node) -> Value:
+    values = [value for value in node.inputs if value is not None]
+    total = values[0]
+    for value in values[1:]:
+        total = add(total, value)
+    return scale(total, np.asarray(1.0 / len(values)))
+
+
+@handles("Resize", "Upsample")
+def _resize(_: Builder, node: Node) -> Value:
+    x, rank = node.x, node.x.ndim
+    old = node.operator == "Upsample" or len(node.inputs) == 2  # before operator set 11
+    attribute = node.attributes.get("scales")
+    scales = attribute if attribute is not None else node.constant(1 if old else 2, "scale")
+    sizes = None if old else node.constant(3, "size")
+    axes = [int(axis) % rank for axis in node.get("axes", range(rank))]
+    factors, lengths = [1.0] * rank, list(x.shape)
+    if sizes is not None and np.size(sizes):
+        if node.get("keep_aspect_ratio_policy", "stretch") != "stretch":
+            raise UnsupportedOperatorError(
+                "Resize", node.name, "keep_aspect_ratio_policy is not supported; export with sizes"
+            )
+        for axis, size in zip(axes, np.ravel(sizes).tolist(), strict=True):
+            lengths[axis], factors[axis] = int(size), int(size) / x.shape[axis]
+    elif scales is not None:
+        for axis, factor in zip(axes, np.ravel(scales).tolist(), strict=True):
+            lengths[axis], factors[axis] = int(np.floor(x.shape[axis] * factor)), float(factor)
+    places = node.get("coordinate_transformation_mode", "asymmetric" if old else "half_pixel")
+    if node.get("antialias", 0) or places == "tf_crop_and_resize":
+        raise UnsupportedOperatorError(
+            "Resize", node.name, "antialias and tf_crop_and_resize are not supported"
+        )
+    first = next((a for a in range(rank) if lengths[a] != x.shape[a] or factors[a] != 1.0), rank)
+    matrices = [
+        np.eye(n)
+        if m == n and factor == 1.0
+        else lowering.resize_matrix(
+            n,
+            m,
+            factor,
+            mode=node.get("mode", "nearest"),
+            places=places,
+            nearest=node.get("nearest_mode", "floor" if old else "round_prefer_floor"),
+            cubic=float(node.get("cubic_coeff_a", -0.75)),
+            exclude_outside=bool(node.get("exclude_outside", 0)),
+        )
+        for n, m, factor in list(zip(x.shape, lengths, factors, strict=True))[first:]
+    ]
+    return lowering.along_axes(x, matrices) if matrices else x
+
+
 @handles("Mul")
-def _mul(_: Builder, node: Node) -> Value:
+def _mul(builder: Builder, node: Node) -> Value:
+    for mask, value in (node.inputs[:2], node.inputs[1::-1]):
+        if isinstance(mask, Condition):
+            if isinstance(value, Condition):
+                raise value.refusal()
+            return nonlinear.cases(builder, mask, given(value), "Mul", node.name)
     left, right = node.pair
     if is_constant(right):
         return scale(left, right)
@@ -335,10 +452,63 @@ def _pad(_: Builder, node: Node) -> Value:
     return shapes.pad(node.x, pairs, node.get("mode", "constant"), fill)
 
 
+@handles("DepthToSpace")
+def _depth_to_space(_: Builder, node: Node) -> Value:
+    (batch, channels, height, width), k = node.x.shape, int(node.get("blocksize", 1))
+    last = channels // k**2
+    if node.get("mode", "DCR") == "DCR":
+        shape, axes = (batch, k, k, last, height, width), (0, 3, 4, 1, 5, 2)
+    else:
+        shape, axes = (batch, last, k, k, height, width), (0, 1, 4, 2, 5, 3)
+    moved = take(node.x, lambda at: at.reshape(shape).transpose(axes))
+    return shapes.reshape(moved, [batch, last, height * k, width * k])
+
+
+@handles("SpaceToDepth")
+def _space_to_depth(_: Builder, node: Node) -> Value:
+    (batch, channels, height, width), k = node.x.shape, int(node.get("blocksize", 1))
+    shape = (batch, channels, height // k, k, width // k, k)
+    moved = take(node.x, lambda at: at.reshape(shape).transpose(0, 3, 5, 1, 2, 4))
+    return shapes.reshape(moved, [batch, channels * k**2, height // k, width // k])
+
+
+@handles("Trilu")
+def _trilu(_: Builder, node: Node) -> Value:
+    k = node.constant(1, "diagonal")
+    part = np.triu if node.get("upper", 1) else np.tril
+    kept = part(np.ones(node.x.shape[-2:], bool), 0 if k is None else int(np.ravel(k)[0]))
+    return join([node.x, np.zeros(())], lambda at: np.where(kept, at[0], at[1]))
+
+
+@handles("ScatterND", "ScatterElements")
+def _scatter(_: Builder, node: Node) -> Value:
+    x, index = given(node.x), np.asarray(node.constant(1, "index"), dtype=np.intp)
+    positions = np.arange(math.prod(x.shape)).reshape(x.shape)
+    if node.operator == "ScatterND":
+        at = positions[tuple(np.moveaxis(index, -1, 0))]
+    else:
+        at = np.asarray(shapes.gather_elements(positions, index, int(node.get("axis", 0))))
+    updates = broadcast(given(node.inputs[2]), at.shape)
+    how = node.get("reduction", "none")
+    if how == "add":
+        return lowering.scatter_add(x, updates, at)
+    if how != "none":
+        raise UnsupportedOperatorError(
+            f"{node.operator} ({how})", node.name, "only updates that replace or add are supported"
+        )
+
+    def move(parts: list[Any]) -> Any:
+        result = parts[0].copy()
+        result.ravel()[at.ravel()] = parts[1].ravel()
+        return result
+
+    return join([x, updates], move)
+
+
 @handles("Where")
-def _where(_: Builder, node: Node) -> Value:
-    condition, yes, no = node.inputs
-    return nonlinear.where(given(condition), given(yes), given(no), "Where", node.name)
+def _where(builder: Builder, node: Node) -> Value:
+    condition, yes, no = (given(value) for value in node.inputs)
+    return nonlinear.where(builder, condition, yes, no, "Where", node.name)
 
 
 @handles("Identity")
@@ -356,8 +526,20 @@ def _dropout(_: Builder, node: Node) -> list[Value | None]:
     return [node.x, None]
 
 
+@handles("CastLike")
+def _cast_like(_: Builder, node: Node) -> Value:
+    like = node.inputs[1]
+    if isinstance(like, np.ndarray) and like.dtype.kind != "f":
+        raise UnsupportedOperatorError(
+            "CastLike", node.name, "a cast of the input to whole numbers or truth values jumps"
+        )
+    return given(node.x)
+
+
 @handles("Cast")
 def _cast(_: Builder, node: Node) -> Value:
+    if isinstance(node.x, Condition):
+        return node.x  # type: ignore[return-value]
     if int(node.get("to", 1)) not in (1, 10, 11, 16):  # float32, float16, float64, bfloat16
         raise UnsupportedOperatorError(
             "Cast", node.name, "a cast of the input to whole numbers or truth values jumps"
@@ -376,11 +558,18 @@ def _size(_: Builder, node: Node) -> Value:
     return np.asarray(node.x.size, dtype=np.int64)
 
 
+#: Operators that may take what a comparison gives.
+_TAKE_CONDITIONS = frozenset({"Where", "Mul", "Not", "Cast", "CastLike", "Identity"})
+
 # --- calling a handler ----------------------------------------------------------------------------
 
 
 def run(builder: Builder, node: Node) -> list[Value | None]:
     """Call the handler of one node; always a list of results."""
+    if node.operator not in _TAKE_CONDITIONS:
+        for value in node.inputs:
+            if isinstance(value, Condition):
+                raise value.refusal()
     with at_node(node.name, node.operator):
         result = registry.handlers[node.operator](builder, node)
     return result if isinstance(result, list) else [result]

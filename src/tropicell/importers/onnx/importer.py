@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from tropicell.errors import (
     MissingDependencyError,
     ModelFileError,
     ModelImportError,
+    UnsupportedOperatorError,
     WeakComparisonWarning,
     require,
 )
@@ -27,10 +28,11 @@ from tropicell.importers.check import (
     compare,
     sample_points,
 )
-from tropicell.importers.expressions import MAX_ENTRIES, Expression, Shape, SizeBudget, check_shape
+from tropicell.importers.expressions import MAX_ENTRIES, Shape, check_shape
 from tropicell.importers.onnx import handlers
 from tropicell.importers.onnx.node import Node, registry
-from tropicell.importers.operators import OPERATORS, REFUSED, refusal
+from tropicell.importers.operators import CONSTANTS, OPERATORS, REFUSED, refusal
+from tropicell.importers.walk import import_graph, refuse_operators
 from tropicell.network.network import Network
 
 # --- reads ONNX files: external data only from next to the model, everything as float64 -----------
@@ -132,34 +134,33 @@ def _load_tensor(tensor: Any, path: Path) -> None:
     del tensor.external_data[:]
 
 
-def input_and_output(model: Any) -> tuple[str, Shape, str]:
-    """Name and shape of the one input, with a batch of one, and name of the one output."""
+def inputs_and_outputs(model: Any) -> tuple[dict[str, Shape], list[str]]:
+    """Names and shapes of the inputs, with a batch of one, and names of the outputs."""
     stored = {tensor.name for tensor in model.graph.initializer}
-    inputs = [value for value in model.graph.input if value.name not in stored]
-    for values, kind in ((inputs, "input"), (model.graph.output, "output")):
-        if len(values) != 1:
-            names = ", ".join(value.name for value in values)
-            raise ModelImportError(
-                f"the model has {len(values)} {kind}s ({names}); expected one. Export it "
-                f"with one {kind} (several tensors can be joined in one by concatenation)"
-            )
-    tensor = inputs[0].type.tensor_type
+    inputs = {v.name: _input_shape(v) for v in model.graph.input if v.name not in stored}
+    if not inputs:
+        raise ModelImportError("the model has no inputs: it is a constant")
+    return inputs, [value.name for value in model.graph.output]
+
+
+def _input_shape(value: Any) -> Shape:
+    """Shape of one input, with a batch of one."""
+    tensor = value.type.tensor_type
     if tensor.elem_type not in (*_FLOATS, _DOUBLE):
-        raise ModelImportError(f"the input {inputs[0].name!r} is not a tensor of floats")
+        raise ModelImportError(
+            f"the input {value.name!r} is not a tensor of floats; if it chooses rows of a table "
+            "(an embedding), import what comes after that, with the vectors as inputs"
+        )
     if not tensor.HasField("shape"):
-        raise ModelImportError(f"the input {inputs[0].name!r} has no shape")
+        raise ModelImportError(f"the input {value.name!r} has no shape")
     shape = [d.dim_value if d.HasField("dim_value") else None for d in tensor.shape.dim]
     if None in shape[1:]:
         raise ModelImportError(
-            f"the input {inputs[0].name!r} has an axis of unknown length after the first "
+            f"the input {value.name!r} has an axis of unknown length after the first "
             f"({[d.dim_param or d.dim_value for d in tensor.shape.dim]}); export it with a fixed "
             "shape"
         )
-    return (
-        inputs[0].name,
-        check_shape([n if n else 1 for n in shape]),
-        model.graph.output[0].name,
-    )
+    return check_shape([n if n else 1 for n in shape])
 
 
 def as_double(model: Any, path: Path) -> Any:
@@ -215,8 +216,7 @@ def _widen(tensor: Any, path: Path) -> None:
 
 #: Operators that may be run on constants; whatever else has no constant results anyway.
 _FOLDED = frozenset(
-    {"Constant", "ConstantOfShape", "Range", "EyeLike", "CastLike", "And", "Or", "Xor", "Trilu"}
-    | {"ScatterND", "NonZero", "ReduceProd", "OneHot"}
+    {"Constant", "ConstantOfShape", "Range", "EyeLike", "And", "Or", "Xor", "OneHot"}
 ) | frozenset(s for row in OPERATORS for s in row.onnx)
 _FOLDED |= frozenset(
     s
@@ -225,6 +225,9 @@ _FOLDED |= frozenset(
     if row.name not in ("random numbers", "control flow", "quantisation")
 )
 
+
+#: Both evaluators work out the weights of a Resize in float32, in a model of float64, too.
+_RESIZE_TOLERANCE = 1e-6
 
 #: Constants up to this size may be shapes.
 _SHAPE_SIZE = 64
@@ -247,7 +250,8 @@ def from_onnx(path: str | Path, *, tolerance: float = FLOAT64_TOLERANCE) -> Netw
     Returns
     -------
     Network
-        Its inputs are the entries of the model's input in row-major order, its outputs likewise.
+        Its inputs are the entries of the model's inputs, one after the other in their order in the
+        file, each in row-major order; its outputs likewise (``input_parts``, ``output_parts``).
         A first axis of unknown length is a batch and becomes 1; a fixed one stays what it is.
 
     Raises
@@ -257,7 +261,7 @@ def from_onnx(path: str | Path, *, tolerance: float = FLOAT64_TOLERANCE) -> Netw
     ModelFileError
         If the file is missing, truncated, or no ONNX model.
     ModelImportError
-        If the model has several inputs or outputs.
+        If the model is too large, or does not fit together.
     ImportMismatchError
         If the network's outputs are not the model's.
 
@@ -289,42 +293,72 @@ def from_onnx(path: str | Path, *, tolerance: float = FLOAT64_TOLERANCE) -> Netw
     check_file(file)
     with in_file(file):
         model = read_model(file)
-        name, shape, output = input_and_output(model)
+        inputs, outputs = inputs_and_outputs(model)
+        steps = _steps(model, inputs, file)
+        refuse_operators(steps, inputs)
         double = as_double(model, file)
-        network = _build(double, name, shape, output, file)
+        constants: dict[str, Any] = {t.name: to_array(t, file) for t in double.graph.initializer}
+        network = import_graph(
+            _steps(double, inputs, file), inputs, constants, {name: name for name in outputs}
+        )
         what = f"the model {file.name!r}"
-        _check(network, [model, double], (name, shape), what=what, tolerance=tolerance)
+        _check(network, [model, double], inputs, what=what, tolerance=tolerance)
     return network
 
 
-def _build(model: Any, name: str, shape: Shape, output: str, file: Path) -> Network:
-    builder, budget = Builder(shape), SizeBudget()
-    values: dict[str, Any] = {t.name: to_array(t, file) for t in model.graph.initializer}
-    values[""] = None
-    values[name] = builder.input
+def _steps(model: Any, inputs: Mapping[str, Shape], file: Path) -> list[_Step]:
+    """The nodes of a graph as steps of a walk; all that they take must be there."""
+    there = {"", *inputs, *(tensor.name for tensor in model.graph.initializer)}
+    steps = []
     for index, node in enumerate(model.graph.node):
         where = f"node {node.name or f'{node.op_type} number {index}'!r}"
-        missing = [key for key in node.input if key not in values]
+        missing = [key for key in node.input if key not in there]
         if missing:
             raise ModelFileError(f"{file}: {where} takes {missing[0]!r}, which nothing produces")
-        inputs = [values[key] for key in node.input]
-        if node.domain not in ("", "ai.onnx"):
-            operator = f"{node.domain}::{node.op_type}"
-            raise refusal("onnx", node.op_type, operator, where)
-        if any(isinstance(value, Expression) for value in inputs):
-            if node.op_type not in registry.handlers:
-                raise refusal("onnx", node.op_type, node.op_type, where)
-            results = handlers.run(
-                builder,
-                Node(node.op_type, inputs, _attributes(node), where, len(node.output)),
+        there.update(node.output)
+        steps.append(_Step(node, model, where))
+    for value in model.graph.output:
+        if value.name not in there:
+            raise ModelFileError(f"{file}: nothing produces the output {value.name!r}")
+    return steps
+
+
+class _Step:
+    """One node of a graph as a step of a walk (`importers.walk`)."""
+
+    overwrites = None
+
+    def __init__(self, node: Any, model: Any, where: str) -> None:
+        self.node, self.model, self.where = node, model, where
+        self.uses, self.outputs = list(node.input), list(node.output)
+        self.gives_constants = node.op_type in CONSTANTS["onnx"]
+
+    def refusal(self) -> UnsupportedOperatorError | None:
+        """Why the operator can't take what depends on the input, if it can't."""
+        kind = self.node.op_type
+        if self.node.domain not in ("", "ai.onnx"):
+            return refusal("onnx", kind, f"{self.node.domain}::{kind}", self.where)
+        return None if kind in registry.handlers else refusal("onnx", kind, kind, self.where)
+
+    def handle(self, builder: Builder, values: Mapping[str, Any]) -> list[Any]:
+        """Its results, if something that it takes depends on the input."""
+        inputs = [values.get(key) for key in self.uses]
+        lost = [key for key, value in zip(self.uses, inputs, strict=True) if key and value is None]
+        if lost:
+            raise UnsupportedOperatorError(
+                self.node.op_type, self.where, "it uses indices that depend on the input"
             )
-        else:
-            results = _fold(node, inputs, model, where)
-        budget.add(results)
-        values.update(zip(node.output, results, strict=False))
-    if values.get(output) is None:
-        raise ModelFileError(f"{file}: nothing produces the output {output!r}")
-    return builder.finish(values[output])
+        attributes = _attributes(self.node)
+        node = Node(self.node.op_type, inputs, attributes, self.where, len(self.outputs))
+        return handlers.run(builder, node)
+
+    def fold(self, values: Mapping[str, Any]) -> list[Any]:
+        """Its results on constants, run by onnx itself."""
+        if self.node.domain not in ("", "ai.onnx"):
+            operator = f"{self.node.domain}::{self.node.op_type}"
+            raise refusal("onnx", self.node.op_type, operator, self.where)
+        inputs = [values.get(key) for key in self.uses]
+        return _fold(self.node, inputs, self.model, self.where)
 
 
 def _attributes(node: Any) -> dict[str, Any]:
@@ -388,10 +422,17 @@ Run = Callable[[FloatArray], FloatArray]
 
 
 def _check(
-    network: Network, models: list[Any], given: tuple[str, Shape], *, what: str, tolerance: float
+    network: Network,
+    models: list[Any],
+    given: Mapping[str, Shape],
+    *,
+    what: str,
+    tolerance: float,
 ) -> None:
     """Compare with the model as it is, and with its float64 version."""
     model, double = models
+    if any(node.op_type in ("Resize", "Upsample") for node in model.graph.node):
+        tolerance = max(tolerance, _RESIZE_TOLERANCE)
     plans = (
         ([_runtime, _reference], double, np.float64, tolerance),
         ([_runtime], model, np.float32, max(tolerance, FLOAT32_TOLERANCE)),
@@ -442,14 +483,13 @@ def _groups(network: Network, maker: Any) -> list[tuple[str, FloatArray]]:
     return groups
 
 
-def _runtime(model: Any, given: tuple[str, Shape], kind: Any, problems: list[str]) -> Run | None:
+def _runtime(model: Any, given: Mapping[str, Shape], kind: Any, problems: list[str]) -> Run | None:
     """The model in onnxruntime, or None if it can't run there in this precision."""
     try:
         runtime = require("onnxruntime", extra="onnx", why="running an ONNX model")
     except MissingDependencyError as error:
         problems.append(str(error))
         return None
-    name, shape = given
     options = runtime.SessionOptions()
     options.log_severity_level = 4
     options.intra_op_num_threads = 1
@@ -457,38 +497,48 @@ def _runtime(model: Any, given: tuple[str, Shape], kind: Any, problems: list[str
         session = runtime.InferenceSession(
             model.SerializeToString(), options, providers=["CPUExecutionProvider"]
         )
-        session.run(None, {name: np.zeros(shape, kind)})
+        session.run(None, {name: np.zeros(shape, kind) for name, shape in given.items()})
     except Exception as error:  # no kernel for this precision, operator set too new, …
         problems.append(f"onnxruntime: {error}")
         return None
 
     def run(points: FloatArray) -> FloatArray:
-        rows = points.astype(kind).reshape(len(points), *shape)
-        return np.stack([session.run(None, {name: row})[0].ravel() for row in rows])
+        return _rows(session, points.astype(kind), given)
 
     return run
 
 
-def _reference(model: Any, given: tuple[str, Shape], kind: Any, problems: list[str]) -> Run | None:
+def _rows(session: Any, points: Any, given: Mapping[str, Shape]) -> FloatArray:
+    """The outputs of a model at points, each as one row."""
+    ends = np.cumsum([math.prod(shape) for shape in given.values()])[:-1]
+    rows = []
+    for point in points:
+        parts = zip(np.split(point, ends), given.items(), strict=True)
+        feed = {name: part.reshape(shape) for part, (name, shape) in parts}
+        rows.append(np.concatenate([np.ravel(part) for part in session.run(None, feed)]))
+    return np.stack(rows)
+
+
+def _reference(
+    model: Any, given: Mapping[str, Shape], kind: Any, problems: list[str]
+) -> Run | None:
     """The model in the reference evaluator of onnx, or None if that can't run it."""
     reference = require("onnx.reference", extra="onnx", why="running an ONNX model")
-    name, shape = given
-    if math.prod(shape) > _MOST_FOR_REFERENCE:
+    if sum(math.prod(shape) for shape in given.values()) > _MOST_FOR_REFERENCE:
         problems.append("reference evaluator: too slow for an input of this size")
         return None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             session = reference.ReferenceEvaluator(model)
-            session.run(None, {name: np.zeros(shape, kind)})
+            session.run(None, {name: np.zeros(shape, kind) for name, shape in given.items()})
     except Exception as error:  # the evaluator raises what its operators raise
         problems.append(f"reference evaluator: {error}")
         return None
 
     def run(points: FloatArray) -> FloatArray:
-        rows = points.astype(kind).reshape(len(points), *shape)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return np.stack([np.ravel(session.run(None, {name: row})[0]) for row in rows])
+            return _rows(session, points.astype(kind), given)
 
     return run

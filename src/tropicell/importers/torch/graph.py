@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from tropicell.errors import ModelImportError, UnsupportedOperatorError, require
 from tropicell.importers.builder import Builder
-from tropicell.importers.expressions import Expression, Shape, SizeBudget, check_shape
-from tropicell.importers.operators import OPERATORS, REFUSED, refusal
+from tropicell.importers.expressions import Shape, check_shape
+from tropicell.importers.operators import CONSTANTS, OPERATORS, REFUSED, refusal
 from tropicell.importers.torch import handlers
 from tropicell.importers.torch.registry import registry
+from tropicell.importers.walk import import_graph
 from tropicell.network.network import Network
 
 
@@ -56,15 +58,48 @@ class Call:
         """Whether it overwrites its first argument."""
         return is_in_place(self.operator)
 
+    # what a step of a walk has (`importers.walk`)
+
+    @cached_property
+    def uses(self) -> tuple[str, ...]:
+        """Names of the tensors that it takes."""
+        return tuple(name for value in self.arguments.values() for name in _names(value))
+
+    @property
+    def overwrites(self) -> str | None:
+        """The tensor that it changes in place."""
+        first = next(iter(self.arguments.values()), None)
+        return first.name if self.in_place and isinstance(first, Ref) else None
+
+    @property
+    def gives_constants(self) -> bool:
+        """Whether its result depends on shapes only."""
+        return self.name in CONSTANTS["torch"]
+
+    def refusal(self) -> UnsupportedOperatorError | None:
+        """Why the operator can't take what depends on the input, if it can't."""
+        if self.name in registry.handlers:
+            return None
+        return refusal("torch", self.name, f"aten.{self.name}", self.where)
+
+    def handle(self, builder: Builder, values: Mapping[str, Any]) -> list[Any]:
+        """Its results, if something that it takes depends on the input."""
+        arguments = {k: _resolve(v, values, self) for k, v in self.arguments.items()}
+        return handlers.run(builder, self.name, arguments, self.where)
+
+    def fold(self, values: Mapping[str, Any]) -> list[Any]:
+        """Its results on constants, run by torch itself."""
+        return fold(self, {k: _resolve(v, values, self) for k, v in self.arguments.items()})
+
 
 @dataclass
 class Graph:
-    """A whole model: constants, the one input, calls in order, the one output."""
+    """A whole model: constants, inputs with their shapes, calls in order, outputs by name."""
 
     constants: dict[str, Any]
-    input: str
+    inputs: dict[str, Shape]
     calls: list[Call] = field(default_factory=list)
-    output: str = ""
+    outputs: dict[str, str] = field(default_factory=dict)
 
 
 def is_in_place(operator: Any) -> bool:
@@ -96,19 +131,32 @@ def from_exported(program: Any) -> Graph:
     """The records of an exported program (``torch.export.ExportedProgram``)."""
     signature = program.graph_signature
     constants: dict[str, Any] = {}
-    inputs: list[str] = []
+    inputs: dict[str, Shape] = {}
+    shapes = {
+        node.name: getattr(node.meta.get("val"), "shape", None)
+        for node in program.graph.nodes
+        if node.op == "placeholder"
+    }
     for spec in signature.input_specs:
         kind = spec.kind.name
         if kind == "USER_INPUT":
-            inputs.append(spec.arg.name)
+            shape = shapes.get(spec.arg.name)
+            if shape is None:
+                raise ModelImportError(
+                    f"the input {spec.arg.name!r} of the module is not a tensor; wrap the module "
+                    "in one that takes tensors only"
+                )
+            inputs[spec.arg.name] = tuple(int(n) for n in shape)
         elif kind in ("PARAMETER", "BUFFER", "CONSTANT_TENSOR"):
             store = program.state_dict if spec.target in program.state_dict else program.constants
             constants[spec.arg.name] = store[spec.target].detach()
         else:
             raise ModelImportError(f"the module takes {kind.lower()} inputs, which are not tensors")
     outputs = [spec.arg for spec in signature.output_specs if spec.kind.name == "USER_OUTPUT"]
-    graph = Graph(constants, one_input(inputs))
-    graph.output = one_output([getattr(arg, "name", None) for arg in outputs])
+    graph = Graph(constants, inputs)
+    graph.outputs = named_outputs(
+        [getattr(arg, "name", None) for arg in outputs], program.call_spec.out_spec
+    )
     items: dict[str, dict[int, str]] = {}
     for node in program.graph.nodes:
         if node.op == "call_function" and getattr(node.target, "__name__", "") == "getitem":
@@ -153,24 +201,25 @@ def _refs(value: Any) -> Any:
     return Ref(value.name) if hasattr(value, "op") and hasattr(value, "target") else value
 
 
-def one_input(names: list[str]) -> str:
-    """The only input, or an error."""
-    if len(names) != 1:
-        raise ModelImportError(
-            f"the model has {len(names)} inputs ({', '.join(names)}); expected one tensor. Wrap "
-            "it in a module that takes one tensor and splits it (x[:, :3], x[:, 3:])"
-        )
-    return names[0]
+def named_outputs(names: list[str | None], structure: Any = None) -> dict[str, str]:
+    """What each output is called, to the name of its tensor; what is no tensor is left out.
 
-
-def one_output(names: list[str | None]) -> str:
-    """The only output, or an error."""
-    if len(names) != 1 or names[0] is None:
-        raise ModelImportError(
-            f"the model has {len(names)} outputs; expected one tensor. Wrap it in a module that "
-            "returns the one you want, or all of them joined with torch.cat"
-        )
-    return names[0]
+    Parameters
+    ----------
+    names : list of str or None
+    structure : TreeSpec, optional
+        How the outputs are nested in tuples and dictionaries: an output is called by its place
+        there, such as ``[0]`` or ``['mean']``.
+    """
+    labels = [str(name) for name in names]
+    if structure is not None and structure.num_leaves == len(names):
+        tree = require("torch.utils._pytree", extra="torch", why="importing a torch module")
+        leaves, _ = tree.tree_flatten_with_path(tree.tree_unflatten(labels, structure))
+        labels = [tree.keystr(path) for path, _ in leaves]
+    outputs = {label: name for label, name in zip(labels, names, strict=True) if name}
+    if not outputs:
+        raise ModelImportError("the model returns no tensor")
+    return {"output": next(iter(outputs.values()))} if len(outputs) == 1 else outputs
 
 
 # Walks over the calls of a torch graph: once to build a network, once to run the model itself.
@@ -191,30 +240,14 @@ _RUNNABLE = (
 ) - _RANDOM
 
 
-def build(graph: Graph, input_shape: Shape) -> Network:
+def build(graph: Graph) -> Network:
     """The network of a graph."""
-    builder, budget = Builder(input_shape), SizeBudget()
     values: dict[str, Any] = {name: _numpy(t) for name, t in graph.constants.items()}
     for name, value in values.items():
         if isinstance(value, np.ndarray) and value.dtype.kind == "f" and np.isnan(value).any():
             at = tuple(int(i) for i in np.argwhere(np.isnan(value))[0])
             raise ModelImportError(f"the tensor {name!r} of the model is not a number at {at}")
-    values[graph.input] = builder.input
-    for call in graph.calls:
-        arguments = {k: _resolve(v, values, call) for k, v in call.arguments.items()}
-        if any(_depends(v) for v in arguments.values()):
-            if call.name not in registry.handlers:
-                raise refusal("torch", call.name, f"aten.{call.name}", call.where)
-            results = handlers.run(builder, call.name, arguments, call.where)
-        else:
-            results = fold(call, arguments)
-        budget.add(results)
-        values.update(zip(call.outputs, results, strict=False))
-        if call.in_place:
-            first = next(iter(call.arguments.values()))
-            if isinstance(first, Ref):
-                values[first.name] = results[0]
-    return builder.finish(values[graph.output])
+    return import_graph(graph.calls, graph.inputs, values, graph.outputs)
 
 
 def fold(call: Call, arguments: dict[str, Any]) -> list[Any]:
@@ -259,14 +292,14 @@ def run_operator(call: Call, arguments: dict[str, Any]) -> Any:
     return result
 
 
-def evaluate(graph: Graph, x: Any) -> Any:
-    """The model's own output: its operators run by torch, one after the other, in float64."""
+def evaluate(graph: Graph, inputs: list[Any]) -> list[Any]:
+    """The model's own outputs: its operators run by torch, one after the other, in float64."""
     torch = require("torch", extra="torch", why="reading a torch model")
     values: dict[str, Any] = {
         name: t.double().clone() if t.is_floating_point() else t.clone()
         for name, t in graph.constants.items()
     }
-    values[graph.input] = x
+    values.update(zip(graph.inputs, inputs, strict=True))
     with torch.no_grad():
         for call in graph.calls:
             if call.name not in _RUNNABLE:
@@ -275,7 +308,7 @@ def evaluate(graph: Graph, x: Any) -> Any:
             result = run_operator(call, arguments)
             results = list(result) if isinstance(result, (list, tuple)) else [result]
             values.update(zip(call.outputs, results, strict=False))
-    return values[graph.output]
+    return [values[name] for name in graph.outputs.values()]
 
 
 def rounds(graph: Graph) -> bool:
@@ -288,9 +321,18 @@ def rounds(graph: Graph) -> bool:
     )
 
 
-def _resolve(value: Any, values: dict[str, Any], call: Call) -> Any:
+def _names(value: Any) -> Iterator[str]:
+    """The tensors of the graph in an argument."""
     if isinstance(value, Ref):
-        result = values[value.name]
+        yield value.name
+    elif isinstance(value, (list, tuple)):
+        for part in value:
+            yield from _names(part)
+
+
+def _resolve(value: Any, values: Mapping[str, Any], call: Call) -> Any:
+    if isinstance(value, Ref):
+        result = values.get(value.name)
         if result is None:
             raise UnsupportedOperatorError(
                 f"aten.{call.name}", call.where, "it uses indices that depend on the input"
@@ -299,12 +341,6 @@ def _resolve(value: Any, values: dict[str, Any], call: Call) -> Any:
     if isinstance(value, (list, tuple)):
         return [_resolve(v, values, call) for v in value]
     return value
-
-
-def _depends(value: Any) -> bool:
-    if isinstance(value, list):
-        return any(_depends(v) for v in value)
-    return isinstance(value, Expression)
 
 
 def _numpy(tensor: Any) -> Any:

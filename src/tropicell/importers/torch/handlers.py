@@ -6,15 +6,17 @@ are, and how they are written, says the table in `tropicell.importers.operators`
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from tropicell.errors import UnsupportedOperatorError
+from tropicell.errors import UnsupportedOperatorError, require
 from tropicell.importers import lowering, nonlinear, shapes
 from tropicell.importers.builder import Builder
 from tropicell.importers.expressions import (
+    Condition,
     Expression,
     Value,
     add,
@@ -162,6 +164,109 @@ def _adaptive_max(builder: Builder, a: Args, name: str) -> list[Value | None]:
     return [nonlinear.adaptive_max_pool(builder, a["self"], a["output_size"], name), None]
 
 
+@handles("fmax")
+def _fmax(builder: Builder, a: Args, name: str) -> Value:
+    return nonlinear.maximum(builder, a["self"], a["other"], name)
+
+
+@handles("fmin")
+def _fmin(builder: Builder, a: Args, name: str) -> Value:
+    return nonlinear.minimum(builder, a["self"], a["other"], name)
+
+
+@handles("aminmax")
+def _aminmax(builder: Builder, a: Args, name: str) -> list[Value | None]:
+    axes, keep = axes_of(a["dim"]), bool(a["keepdim"])
+    return [
+        nonlinear.reduce_extreme(builder, a["self"], axes, name, keep=keep, largest=largest)
+        for largest in (False, True)
+    ]
+
+
+@handles("cummax")
+def _cummax(builder: Builder, a: Args, name: str) -> list[Value | None]:
+    return [nonlinear.running_extreme(builder, a["self"], a["dim"], name, largest=True), None]
+
+
+@handles("cummin")
+def _cummin(builder: Builder, a: Args, name: str) -> list[Value | None]:
+    return [nonlinear.running_extreme(builder, a["self"], a["dim"], name, largest=False), None]
+
+
+@handles("sort", "msort")
+def _sort(builder: Builder, a: Args, name: str) -> Value | list[Value | None]:
+    x, axis = a["self"], a.get("dim", 0)
+    ranks = range(x.shape[axis])
+    order = ranks[::-1] if a.get("descending") else ranks
+    result = nonlinear.sort_along(builder, x, axis, order, name)
+    return [result, None] if "dim" in a else result
+
+
+@handles("topk")
+def _topk(builder: Builder, a: Args, name: str) -> list[Value | None]:
+    x, axis = a["self"], a["dim"]
+    ranks = range(x.shape[axis])
+    order = ranks[::-1] if a["largest"] else ranks
+    return [nonlinear.sort_along(builder, x, axis, order[: a["k"]], name), None]
+
+
+@handles("median", "kthvalue")
+def _rank(builder: Builder, a: Args, name: str) -> Value | list[Value | None]:
+    x, axis = a["self"], a.get("dim")
+    if axis is None:
+        flat = shapes.reshape(x, [-1])
+        middle = nonlinear.sort_along(builder, flat, 0, [(x.size - 1) // 2], name)
+        return shapes.reshape(middle, [])
+    rank = a["k"] - 1 if "k" in a else (x.shape[axis] - 1) // 2  # torch's median is the lower one
+    found = nonlinear.sort_along(builder, x, axis, [rank], name)
+    return [found if a["keepdim"] else shapes.squeeze(found, [axis]), None]
+
+
+@handles("linalg_vector_norm", "norm")
+def _norm(builder: Builder, a: Args, name: str) -> Value:
+    order = a["ord"] if "ord" in a else a["p"]
+    return nonlinear.vector_norm(
+        builder,
+        a["self"],
+        2.0 if order is None else float(order),
+        axes_of(a.get("dim")),
+        name,
+        keep=bool(a.get("keepdim")),
+        operator="aten.norm",
+    )
+
+
+def _comparison(sign: str, spelling: str) -> TorchHandler:
+    def handler(_: Builder, a: Args, name: str) -> Any:
+        left, right = value_of(a["self"]), value_of(a["other"])
+        return nonlinear.compared(left, right, sign, f"aten.{spelling}", name)
+
+    return handler
+
+
+for _sign, _spellings in {
+    ">": ("gt", "greater"),
+    ">=": ("ge", "greater_equal"),
+    "<": ("lt", "less"),
+    "<=": ("le", "less_equal"),
+}.items():
+    for _spelling in _spellings:
+        handles(_spelling)(_comparison(_sign, _spelling))
+
+
+@handles("logical_not", "bitwise_not")
+def _not(_: Builder, a: Args, name: str) -> Any:
+    return _condition(a["self"], "aten.logical_not", name).opposite()
+
+
+def _condition(value: Any, operator: str, name: str) -> Condition:
+    if not isinstance(value, Condition):
+        raise UnsupportedOperatorError(
+            operator, name, "it asks whether numbers are 0, which jumps; write it with relu"
+        )
+    return value
+
+
 # --- affine operators -----------------------------------------------------------------------------
 
 
@@ -298,7 +403,12 @@ def _rsub(_: Builder, a: Args, name: str) -> Value:
 
 
 @handles("mul", "multiply")
-def _mul(_: Builder, a: Args, name: str) -> Value:
+def _mul(builder: Builder, a: Args, name: str) -> Value:
+    for mask, value in ((a["self"], a["other"]), (a["other"], a["self"])):
+        if isinstance(mask, Condition):
+            if isinstance(value, Condition):
+                raise value.refusal()
+            return nonlinear.cases(builder, mask, value_of(value), "aten.mul", name)
     left, right = value_of(a["self"]), value_of(a["other"])
     if is_constant(right):
         return scale(left, right)
@@ -320,6 +430,66 @@ def _div(_: Builder, a: Args, name: str) -> Value:
 @handles("neg")
 def _neg(_: Builder, a: Args, name: str) -> Value:
     return scale(a["self"], np.asarray(-1.0))
+
+
+@handles("einsum")
+def _einsum(_: Builder, a: Args, name: str) -> Value:
+    if sum(not is_constant(value) for value in a["tensors"]) > 1:
+        raise product_refused("aten.einsum", name)
+    return lowering.einsum(a["equation"], a["tensors"])
+
+
+@handles("index_add")
+def _index_add(_: Builder, a: Args, name: str) -> Value:
+    index = np.asarray(constant(a["index"], "aten.index_add", "index", name))
+    x, axis = a["self"], a["dim"] % a["self"].ndim
+    at = np.take(np.arange(x.size).reshape(x.shape), index.ravel(), axis=axis)
+    source = scale(broadcast(a["source"], at.shape), np.asarray(float(a["alpha"])))
+    return lowering.scatter_add(x, source, at)
+
+
+@handles("scatter_add")
+def _scatter_add(_: Builder, a: Args, name: str) -> Value:
+    index = np.asarray(constant(a["index"], "aten.scatter_add", "index", name))
+    at = shapes.gather_elements(np.arange(a["self"].size).reshape(a["self"].shape), index, a["dim"])
+    source = take(a["src"], lambda here: here[tuple(slice(0, n) for n in index.shape)])
+    return lowering.scatter_add(a["self"], source, np.asarray(at))
+
+
+def _upsample(spelling: str) -> TorchHandler:
+    """Resized axes: the matrix of each axis is what torch makes of the identity."""
+    aten = f"{spelling[:-2]}1d" if "nearest" in spelling else "upsample_linear1d"
+    flat = "cubic" not in spelling and not spelling.endswith("_aa")
+
+    def handler(_: Builder, a: Args, name: str) -> Value:
+        torch = require("torch", extra="torch", why="reading a torch model")
+        x = a["input"] if "input" in a else a["self"]
+        dims = x.ndim - 2
+        scales = a.get("scale_factors") or [a[k] for k in a if k.startswith("scales")]
+        scales = list(scales) or [None] * dims
+        align = [bool(a["align_corners"])] if "align_corners" in a else []
+        matrices = []
+        for axis, n in enumerate(x.shape[2:]):
+            m = a["output_size"][axis] if a["output_size"] else int(n * scales[axis])
+            eye = torch.eye(n, dtype=torch.float64)
+            if flat:
+                rows = getattr(torch.ops.aten, aten).default(eye[None], [m], *align, scales[axis])
+            else:
+                operator = getattr(torch.ops.aten, spelling).default
+                rows = operator(eye[None, :, None], [1, m], *align, None, scales[axis])
+            matrices.append(rows.reshape(n, m).T.numpy())
+        return lowering.along_axes(x, matrices)
+
+    return handler
+
+
+for _spelling in (
+    "upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d",
+    "_upsample_nearest_exact1d", "_upsample_nearest_exact2d", "_upsample_nearest_exact3d",
+    "upsample_linear1d", "upsample_bilinear2d", "upsample_trilinear3d", "upsample_bicubic2d",
+    "_upsample_bilinear2d_aa", "_upsample_bicubic2d_aa",
+):  # fmt: skip
+    handles(_spelling)(_upsample(_spelling))
 
 
 # --- operators that move entries around -----------------------------------------------------------
@@ -478,7 +648,8 @@ def _roll(_: Builder, a: Args, name: str) -> Value:
 
 @handles(
     "constant_pad_nd", "pad",
-    "reflection_pad1d", "reflection_pad2d", "replication_pad1d", "replication_pad2d",
+    "reflection_pad1d", "reflection_pad2d", "reflection_pad3d",
+    "replication_pad1d", "replication_pad2d", "replication_pad3d",
 )  # fmt: skip
 def _pad(_: Builder, a: Args, name: str) -> Value:
     numbers = list(a["pad"] if "pad" in a else a["padding"])
@@ -517,19 +688,79 @@ def _overwritten(a: Args, where: slice | int) -> Value:
     return join([a["self"], a["src"]], move)
 
 
+@handles("scatter", "index_copy", "index_fill", "index_put")
+def _scattered(builder: Builder, a: Args, name: str) -> Value:
+    x = a["self"]
+    what = next(a[key] for key in ("src", "source", "value", "values") if key in a)
+    source = what if isinstance(what, Expression) else np.asarray(what, dtype=np.float64)
+    indices = a["indices"] if "indices" in a else [a["index"]]
+    if len(indices) == 1 and isinstance(indices[0], Condition):
+        return nonlinear.where(builder, indices[0], source, x, "aten.index_put", name)
+    for index in indices:
+        constant(index, "aten.index_put", "index", name)
+    positions = np.arange(math.prod(x.shape)).reshape(x.shape)
+    if "src" in a or ("value" in a and np.ndim(a["index"]) == x.ndim):  # scatter
+        at = np.asarray(shapes.gather_elements(positions, a["index"], a["dim"]))
+        if source.ndim:
+            source = take(source, lambda here: here[tuple(slice(0, n) for n in at.shape)])
+    elif "indices" in a:
+        at = positions[tuple(slice(None) if i is None else np.asarray(i) for i in indices)]
+    else:
+        at = np.take(positions, np.ravel(a["index"]), axis=a["dim"])
+    full = broadcast(source, at.shape)
+    if a.get("accumulate"):
+        return lowering.scatter_add(x, full, at)
+
+    def move(parts: list[Any]) -> Any:
+        result = parts[0].copy()
+        result.ravel()[np.ravel(at)] = np.ravel(parts[1])
+        return result
+
+    return join([x, full], move)
+
+
+def _moved(spelling: str) -> TorchHandler:
+    """What moves entries, or puts zeros there: torch does it with the entries' numbers."""
+
+    def handler(_: Builder, a: Args, name: str) -> Value:
+        torch = require("torch", extra="torch", why="reading a torch model")
+        others = {k: constant(v, f"aten.{spelling}", k, name) for k, v in a.items() if k != "self"}
+        ready = {
+            k: torch.from_numpy(v) if isinstance(v, np.ndarray) else v for k, v in others.items()
+        }
+
+        def move(at: list[Any]) -> Any:
+            numbered = torch.from_numpy(at[0].astype(np.float64) + 1)
+            moved = getattr(torch.ops.aten, spelling)(numbered, **ready).numpy().astype(np.intp)
+            return np.where(moved > 0, moved - 1, at[1])
+
+        return join([a["self"], np.zeros(())], move)
+
+    return handler
+
+
+for _spelling in (
+    "pixel_shuffle", "pixel_unshuffle", "channel_shuffle", "native_channel_shuffle", "unfold",
+    "im2col", "tril", "triu", "diagonal", "rot90", "repeat_interleave", "tile",
+):  # fmt: skip
+    handles(_spelling)(_moved(_spelling))
+
+
 @handles("where")
-def _where(_: Builder, a: Args, name: str) -> Value:
+def _where(builder: Builder, a: Args, name: str) -> Value:
     yes, no = value_of(a["self"]), value_of(a["other"])
-    return nonlinear.where(a["condition"], yes, no, "aten.where", name)
+    return nonlinear.where(builder, a["condition"], yes, no, "aten.where", name)
 
 
 @handles("masked_fill")
-def _masked_fill(_: Builder, a: Args, name: str) -> Value:
-    return nonlinear.where(a["mask"], value_of(a["value"]), a["self"], "aten.masked_fill", name)
+def _masked_fill(builder: Builder, a: Args, name: str) -> Value:
+    fill = value_of(a["value"])
+    return nonlinear.where(builder, a["mask"], fill, a["self"], "aten.masked_fill", name)
 
 
 @handles(
-    "clone", "contiguous", "alias", "detach", "lift_fresh_copy", "_assert_tensor_metadata"
+    "clone", "contiguous", "alias", "detach", "lift_fresh_copy", "_assert_tensor_metadata",
+    "nan_to_num", "positive",
 )  # fmt: skip
 def _same(_: Builder, a: Args, name: str) -> Value:
     return next(iter(a.values()))  # type: ignore[no-any-return]
@@ -550,7 +781,7 @@ def _cast(_: Builder, a: Args, name: str) -> Value:
     floating = getattr(dtype, "is_floating_point", None)
     if floating is None and dtype is not None:
         floating = np.dtype(dtype).kind == "f"
-    if dtype is not None and not floating:
+    if dtype is not None and not floating and not isinstance(a["self"], Condition):
         raise UnsupportedOperatorError(f"cast to {dtype}", name, "it rounds, so it jumps")
     return a["self"]  # type: ignore[no-any-return]
 
@@ -570,6 +801,12 @@ def _full(_: Builder, a: Args, name: str) -> Value:
     return np.full(a.get("size", a["self"].shape), float(a["fill_value"]))
 
 
+#: Operators that may take what a comparison gives.
+_TAKE_CONDITIONS = frozenset(
+    {"where", "masked_fill", "index_put", "mul", "multiply", "logical_not", "bitwise_not"}
+    | {"_to_copy", "to", "type_as", "clone", "contiguous", "alias", "detach"}
+)
+
 # --- calling a handler ----------------------------------------------------------------------------
 
 
@@ -578,6 +815,11 @@ def run(builder: Builder, operator: str, arguments: Args, name: str) -> list[Val
     if operator.startswith(("reflection_pad", "replication_pad")):
         mode = "reflect" if operator.startswith("refl") else "replicate"
         arguments = {**arguments, "__mode__": mode}
+    if operator not in _TAKE_CONDITIONS:
+        for value in arguments.values():
+            for part in value if isinstance(value, list) else [value]:
+                if isinstance(part, Condition):
+                    raise part.refusal()
     with at_node(name, operator):
         result = registry.handlers[operator](builder, arguments, name)
     return result if isinstance(result, list) else [result]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import inspect
+import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,8 @@ from tropicell.importers.check import (
     compare,
     sample_points,
 )
+from tropicell.importers.expressions import MAX_INPUTS
+from tropicell.importers.operators import EMBEDDING_ADVICE, UNKNOWN_ADVICE
 from tropicell.importers.torch import graph as torch_graph
 from tropicell.importers.torch.graph import from_exported
 from tropicell.importers.torch.pt2 import read_pt2
@@ -38,20 +42,26 @@ _ADVICE = {
 }
 
 
-def from_torch(module: Any, example_input: Any, *, tolerance: float = FLOAT64_TOLERANCE) -> Network:
+def from_torch(
+    module: Any, example_input: Any = None, *, tolerance: float = FLOAT64_TOLERANCE
+) -> Network:
     """The network of a PyTorch module.
 
     The module is exported with `torch.export`, so any ``forward`` works that it can trace:
     residual adds, concatenations and slices included. A float64 copy is used; the module itself
-    is not touched.
+    is not touched. What can't be imported is refused before any matrix is made.
 
     Parameters
     ----------
     module : torch.nn.Module
-        In evaluation mode, if it has batch normalisation or dropout.
-    example_input : Tensor or array_like
+        In evaluation mode, if it has batch normalisation or dropout. A compiled module
+        (`torch.compile`) is read as what was compiled.
+    example_input : Tensor, array_like, shape, tuple or dict, optional
         What the module takes: a batch, with the batch on the first axis, of which one example is
-        used; or, for modules without a batch axis, a 1-D tensor. Only its shape matters.
+        used; or, for modules without a batch axis, a 1-D tensor. Only its shape matters, so a
+        tuple of whole numbers, the shape, will do. For a module with several inputs: a tuple or
+        list of tensors, or a dictionary by the names of ``forward``. It may be left out if the
+        module begins with a linear layer.
     tolerance : float
         Largest difference between the module's outputs in float64 and the network's, relative to
         the outputs. A module that casts to float32 on its way is compared at 1e-3.
@@ -59,14 +69,17 @@ def from_torch(module: Any, example_input: Any, *, tolerance: float = FLOAT64_TO
     Returns
     -------
     Network
-        Its inputs are the entries of one example in row-major order, its outputs likewise.
+        Its inputs are the entries of one example in row-major order, its outputs likewise. Several
+        inputs stand one after the other, in the order in which ``forward`` takes them, and so do
+        several outputs, be they in tuples or dictionaries: ``input_parts`` and ``output_parts``
+        say which entries belong to which.
 
     Raises
     ------
     UnsupportedOperatorError
         If the module uses an operator that is not piecewise linear, or not supported.
     ModelImportError
-        If it can't be exported, has several inputs or outputs, or mixes the rows of a batch.
+        If it can't be exported, is too large, or mixes the rows of a batch.
     ImportMismatchError
         If the network's outputs are not the module's.
 
@@ -86,50 +99,283 @@ def from_torch(module: Any, example_input: Any, *, tolerance: float = FLOAT64_TO
     ...         return x + self.b(torch.relu(self.a(x)))
     >>> from_torch(Residual(), torch.zeros(1, 2))
     Network(2 → 4 → 2, skips 0→2)
+
+    Two inputs and two outputs:
+
+    >>> class Two(torch.nn.Module):
+    ...     def forward(self, x, y):
+    ...         return {"sum": x + y, "largest": torch.maximum(x, y).amax(1)}
+    >>> network = from_torch(Two(), (torch.zeros(1, 3), torch.zeros(1, 3)))
+    >>> network.input_parts["y"], network.output_parts["['largest']"]
+    (slice(3, 6, None), slice(3, 4, None))
     """
     torch = require("torch", extra="torch", why="importing a torch module")
+    module = getattr(module, "_orig_mod", module)  # compiled by torch.compile
     if not isinstance(module, torch.nn.Module):
         raise ModelImportError(
             f"expected a torch.nn.Module, got {type(module).__name__}"
             + _ADVICE.get(type(module).__name__, "")
         )
-    example = _example(example_input, torch)
-    _refuse_training(module, torch)
-    double = _double_copy(module)
-    program = _quietly(lambda: _export(double, example, torch))
-    shape = tuple(example.shape)
+    if isinstance(module, torch.jit.ScriptModule):
+        raise ModelImportError(
+            "the module is TorchScript, which can't be exported again; import the module that it "
+            "was made from"
+        )
+    _refuse_modules(module, torch)
+    inputs = _Inputs(_example_of(module, torch) if example_input is None else example_input, module)
+    what = f"the module {type(module).__name__}"
+    copied = _copy_of(module, torch)
+    copied.double()
+    old = torch.get_default_dtype()
+    try:
+        torch.set_default_dtype(torch.float64)  # for what a forward makes itself
+        return _import(copied, inputs, what, tolerance, torch)
+    finally:
+        torch.set_default_dtype(old)
+
+
+def _import(module: Any, inputs: _Inputs, what: str, tolerance: float, torch: Any) -> Network:
+    """The network of a module in float64, compared with it."""
 
     def run(points: FloatArray) -> FloatArray:
-        rows = torch.from_numpy(points).reshape(len(points), *shape)
-        with torch.no_grad():
-            return np.stack([_tensor(double(row)).numpy().ravel() for row in rows])
+        try:
+            with torch.no_grad():
+                return _rows(inputs.call(module, inputs.split(row)) for row in points)
+        except RuntimeError as error:  # exports are not as strict about types as torch itself
+            kind = _MixedPrecisionError if "dtype" in str(error) else ModelImportError
+            raise kind(f"{what} can't be run in float64: {error}") from error
 
-    what = f"the module {type(module).__name__}"
-    groups = sample_points(example.numel(), example.numpy().ravel())
-    network, allowed = _first_that_works(program, shape, run, what, (groups, tolerance))
-    if example.ndim > 1:
-        _check_batch(network, double, shape, what, allowed)
+    groups = sample_points(inputs.size, inputs.flat())
+    try:
+        program = _quietly(lambda: _export(module, inputs, torch))
+        network, allowed = _first_that_works(program, run, what, (groups, tolerance))
+    except _MixedPrecisionError as error:
+        return _import_mixed(module, inputs, what, tolerance, error)
+    if inputs.has_batch:
+        _check_batch(network, module, inputs, what, allowed)
     return network
 
 
-def _tensor(output: Any) -> Any:
-    """The one tensor in what a module returns, be it alone or in a dict or tuple."""
-    tree = require("torch.utils._pytree", extra="torch", why="importing a torch module")
-    return tree.tree_leaves(output)[0]
+def _import_mixed(
+    module: Any, inputs: _Inputs, what: str, tolerance: float, error: ModelImportError
+) -> Network:
+    """The network of a module that insists on float32 somewhere: its graph is made in float32.
 
-
-def _double_copy(module: Any) -> Any:
+    It is compared with that graph, run in float64, and with the module itself in float32.
+    """
+    torch = require("torch", extra="torch", why="importing a torch module")
+    torch.set_default_dtype(torch.float32)
+    module.float()
+    single = inputs.single()
     try:
-        return copy.deepcopy(module).cpu().double()
+        program = _quietly(lambda: _export(module, single, torch))
+    except ModelImportError:
+        raise error from None
+    graph = from_exported(_quietly(lambda: program.run_decompositions({})))
+
+    def run_graph(points: FloatArray) -> FloatArray:
+        return _rows(torch_graph.evaluate(graph, inputs.split(row)) for row in points)
+
+    def run(points: FloatArray) -> FloatArray:
+        rows = points.astype(np.float32)
+        with torch.no_grad():
+            return _rows(single.call(module, single.split(row)) for row in rows)
+
+    network = torch_graph.build(graph)
+    compare(network, run_graph, what=what, tolerance=tolerance)
+    compare(network, run, what=what, tolerance=FLOAT32_TOLERANCE, precision=np.float32)
+    return network
+
+
+def _rows(outputs: Iterable[Any]) -> FloatArray:
+    """What a model returns at several points, each as one row."""
+    return np.stack([np.concatenate([t.numpy().ravel() for t in _tensors(o)]) for o in outputs])
+
+
+def _tensors(output: Any) -> list[Any]:
+    """The tensors in what a module returns, alone or in tuples and dictionaries."""
+    tree = require("torch.utils._pytree", extra="torch", why="importing a torch module")
+    return [leaf for leaf in tree.tree_leaves(output) if hasattr(leaf, "numpy")]
+
+
+def _copy_of(module: Any, torch: Any) -> Any:
+    """A copy in plain form: nothing compiled, weights of reparametrised layers as they are now."""
+    # a weight that a hook works out before each call (weight_norm, prune) can't be copied as it is
+    memo = {
+        id(value): value.detach().clone()
+        for part in module.modules()
+        for value in vars(part).values()
+        if isinstance(value, torch.Tensor) and not value.is_leaf
+    }
+    try:
+        copied = _quietly(lambda: copy.deepcopy(module, memo).cpu())
     except Exception as error:  # whatever the module's parts raise when they are copied
         raise ModelImportError(
             f"the module {type(module).__name__} can't be copied: {error}"
         ) from error
+    parametrize = torch.nn.utils.parametrize
+    for part in copied.modules():
+        part._compiled_call_impl = None
+        for name, child in part.named_children():
+            setattr(part, name, getattr(child, "_orig_mod", child))
+    for part in copied.modules():
+        _fix_hooked_weights(part, torch)
+        if parametrize.is_parametrized(part):
+            _fix_parametrized_weights(part, torch)
+    return copied
+
+
+def _fix_hooked_weights(part: Any, torch: Any) -> None:
+    """Weights that a hook works out before each call become parameters (weight_norm, prune)."""
+    prune = require("torch.nn.utils.prune", extra="torch", why="importing")
+    pruning = prune.BasePruningMethod
+    norms = (
+        require("torch.nn.utils.weight_norm", extra="torch", why="importing").WeightNorm,
+        require("torch.nn.utils.spectral_norm", extra="torch", why="importing").SpectralNorm,
+    )
+    for key, hook in list(part._forward_pre_hooks.items()):
+        if not isinstance(hook, (pruning, *norms)):
+            continue
+        with torch.no_grad():
+            hook(part, ())
+        name = hook._tensor_name if isinstance(hook, pruning) else hook.name
+        weight = getattr(part, name).detach().clone()
+        del part._forward_pre_hooks[key]
+        vars(part).pop(name, None)
+        part._buffers.pop(name, None)
+        part.register_parameter(name, torch.nn.Parameter(weight, requires_grad=False))
+
+
+def _fix_parametrized_weights(part: Any, torch: Any) -> None:
+    """Weights that are worked out from others whenever they are read become parameters.
+
+    (`remove_parametrizations` changes the class, which is the original's, too.)
+    """
+    with torch.no_grad():
+        weights = {name: getattr(part, name).detach().clone() for name in part.parametrizations}
+    part.__class__ = type(part).__bases__[0]
+    del part.parametrizations
+    for name, weight in weights.items():
+        part.register_parameter(name, torch.nn.Parameter(weight, requires_grad=False))
+
+
+class _Inputs:
+    """What a module takes: one tensor or several, each an example in float64."""
+
+    def __init__(self, example: Any, module: Any, kind: Any = None) -> None:
+        torch = require("torch", extra="torch", why="importing a torch module")
+        tree = require("torch.utils._pytree", extra="torch", why="importing a torch module")
+        self._example, self._module = example, module
+        args, kwargs = _arguments(example, torch)
+        if kwargs:
+            try:
+                bound = inspect.signature(module.forward).bind(*args, **kwargs)
+            except TypeError as error:
+                raise ModelImportError(
+                    f"example_input does not fit the module's forward: {error}"
+                ) from None
+            args, kwargs = bound.args, bound.kwargs
+        leaves, self._structure = tree.tree_flatten((args, kwargs))
+        self._tensors = [_example_tensor(leaf, torch, kind or torch.float64) for leaf in leaves]
+        self._tree = tree
+        self.shapes = [tuple(t.shape) for t in self._tensors]
+        self.size = sum(t.numel() for t in self._tensors)
+        if self.size > MAX_INPUTS:
+            raise ModelImportError(
+                f"example_input has {self.size} numbers; at most {MAX_INPUTS} are supported. Give "
+                "a smaller one"
+            )
+        self.has_batch = all(len(shape) > 1 for shape in self.shapes)
+
+    def single(self) -> _Inputs:
+        """The same in float32."""
+        torch = require("torch", extra="torch", why="importing a torch module")
+        return _Inputs(self._example, self._module, torch.float32)
+
+    def arguments(self, tensors: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Tensors as positional and keyword arguments of a forward."""
+        args, kwargs = self._tree.tree_unflatten(list(tensors), self._structure)
+        return tuple(args), dict(kwargs)
+
+    @property
+    def examples(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The example as arguments."""
+        return self.arguments(self._tensors)
+
+    def call(self, module: Any, tensors: Sequence[Any]) -> Any:
+        """What the module returns for these inputs."""
+        args, kwargs = self.arguments(tensors)
+        return module(*args, **kwargs)
+
+    def flat(self) -> FloatArray:
+        """The example as one row."""
+        return np.concatenate([t.double().numpy().ravel() for t in self._tensors])
+
+    def split(self, points: FloatArray) -> list[Any]:
+        """One point (a row) as tensors, or several (rows) as batches."""
+        torch = require("torch", extra="torch", why="importing a torch module")
+        ends = np.cumsum([math.prod(shape) for shape in self.shapes])[:-1]
+        parts = np.split(points, ends, axis=-1)
+        if points.ndim == 1:
+            wanted = self.shapes
+        else:
+            wanted = [(len(points), *shape[1:]) for shape in self.shapes]
+        return [
+            torch.from_numpy(part.copy()).reshape(shape)
+            for part, shape in zip(parts, wanted, strict=True)
+        ]
+
+
+def _arguments(example: Any, torch: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """An example as positional and keyword arguments."""
+    if isinstance(example, Mapping):
+        return (), dict(example)
+    if isinstance(example, tuple) and example and all(type(n) is int for n in example):
+        if min(example) < 1:
+            raise ModelImportError(
+                f"example_input is the shape {example}; expected sizes from 1 on"
+            )
+        if math.prod(example) > MAX_INPUTS:
+            raise ModelImportError(
+                f"example_input is the shape {tuple(example)}; at most {MAX_INPUTS} numbers are "
+                "supported"
+            )
+        return (torch.zeros(example),), {}
+    if isinstance(example, (tuple, list)) and any(
+        isinstance(part, (torch.Tensor, np.ndarray, Mapping)) for part in example
+    ):
+        return tuple(example), {}
+    return (example,), {}
+
+
+def _example_tensor(leaf: Any, torch: Any, kind: Any) -> Any:
+    try:
+        example = torch.as_tensor(leaf).detach().cpu().to(kind)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise ModelImportError(f"example_input is not a tensor: {error}") from None
+    if example.ndim == 0 or example.numel() == 0:
+        raise ModelImportError(
+            f"example_input has shape {tuple(example.shape)}; expected a batch of examples, or one "
+            "flat example"
+        )
+    return example[:1].clone() if example.ndim > 1 else example
+
+
+def _example_of(module: Any, torch: Any) -> Any:
+    """An input for a module that begins with a linear layer."""
+    for part in module.modules():
+        if isinstance(part, torch.nn.Linear):
+            return torch.zeros(1, part.in_features)
+        if next(part.parameters(recurse=False), None) is not None:
+            break
+    raise ModelImportError(
+        f"the shape of the input of the module {type(module).__name__} can't be inferred; give an "
+        "example: tropicell.from_torch(module, example_input)"
+    )
 
 
 def _first_that_works(
     program: Any,
-    shape: tuple[int, ...],
     run: Callable[[FloatArray], FloatArray],
     what: str,
     how: tuple[list[tuple[str, FloatArray]], float],
@@ -138,6 +384,7 @@ def _first_that_works(
 
     torch's own decompositions make some operators readable that the table does not have, and
     others unreadable (they write softshrink with comparisons), so the plain graph comes first.
+    An operator that is known and refused is refused at once.
     """
     groups, tolerance = how
     first: ModelImportError | None = None
@@ -150,12 +397,14 @@ def _first_that_works(
         try:
             graph = from_exported(_quietly(prepare))
             in_place = any(call.in_place for call in graph.calls)
-            network = torch_graph.build(graph, shape)
+            network = torch_graph.build(graph)
             allowed = max(tolerance, FLOAT32_TOLERANCE) if torch_graph.rounds(graph) else tolerance
             compare(network, run, what=what, tolerance=allowed, groups=groups)
             return network, allowed
         except UnsupportedOperatorError as error:
             first = first or error
+            if error.advice != UNKNOWN_ADVICE:
+                break
         except ImportMismatchError as error:
             if not in_place:  # else a view was overwritten; the next graph has none
                 raise
@@ -193,40 +442,33 @@ def from_pt2(path: str | Path, *, tolerance: float = FLOAT64_TOLERANCE) -> Netwo
     check_file(file)
 
     def run(points: FloatArray) -> FloatArray:
-        rows = torch.from_numpy(points).reshape(len(points), *shape)
-        return np.stack([torch_graph.evaluate(graph, row.clone()).numpy().ravel() for row in rows])
+        ends = np.cumsum([math.prod(shape) for shape in graph.inputs.values()])[:-1]
+        outputs = []
+        for row in points:
+            parts = zip(np.split(row, ends), graph.inputs.values(), strict=True)
+            inputs = [torch.from_numpy(part.copy()).reshape(shape) for part, shape in parts]
+            outputs.append(torch_graph.evaluate(graph, inputs))
+        return _rows(outputs)
 
     with in_file(file):
-        graph, shape = read_pt2(file)
-        network = torch_graph.build(graph, shape)
+        graph = read_pt2(file)
+        network = torch_graph.build(graph)
         compare(network, run, what="the model", tolerance=tolerance)
     return network
 
 
-def _example(example_input: Any, torch: Any) -> Any:
-    if isinstance(example_input, (tuple, list)) and any(
-        isinstance(part, torch.Tensor) for part in example_input
-    ):
-        raise ModelImportError(
-            f"example_input holds {len(example_input)} tensors; expected one. Wrap a module with "
-            "several inputs in one that takes a single tensor and splits it"
-        )
-    try:
-        example = torch.as_tensor(example_input).detach().cpu().double()
-    except (TypeError, ValueError, RuntimeError) as error:
-        raise ModelImportError(f"example_input is not a tensor: {error}") from None
-    if example.ndim == 0 or example.numel() == 0:
-        raise ModelImportError(
-            f"example_input has shape {tuple(example.shape)}; expected a batch of examples, or one "
-            "flat example"
-        )
-    return example[:1].clone() if example.ndim > 1 else example
-
-
-def _refuse_training(module: Any, torch: Any) -> None:
-    """Refuse what is random, or depends on the batch, before torch trips over it."""
+def _refuse_modules(module: Any, torch: Any) -> None:
+    """Refuse what is random, quantised or depends on the batch, before torch trips over it."""
+    norms = torch.nn.utils.parametrizations._SpectralNorm
+    old_norm = require("torch.nn.utils.spectral_norm", extra="torch", why="importing").SpectralNorm
     for name, part in module.named_modules():
         kind, where = type(part).__name__, f"module {name!r}" if name else "the module itself"
+        if "quantized" in type(part).__module__ or kind == "QuantStub":
+            raise UnsupportedOperatorError(
+                f"{kind} (quantised)",
+                where,
+                "it rounds, so it jumps; import the module before quantisation",
+            )
         if isinstance(part, torch.nn.modules.batchnorm._BatchNorm) and (
             part.training or part.running_mean is None
         ):
@@ -242,41 +484,68 @@ def _refuse_training(module: Any, torch: Any) -> None:
                 where,
                 "its output is random; call .eval() on the module first",
             )
+        spectral = isinstance(part, norms) or any(
+            isinstance(hook, old_norm) for hook in part._forward_pre_hooks.values()
+        )
+        if spectral and part.training:
+            raise UnsupportedOperatorError(
+                "spectral norm (training mode)",
+                where,
+                "its weights change with every call; call .eval() on the module first",
+            )
 
 
-def _export(module: Any, example: Any, torch: Any) -> Any:
+class _MixedPrecisionError(ModelImportError):
+    """A module whose forward insists on float32 in one place, and can't run in float64."""
+
+
+def _export(module: Any, inputs: _Inputs, torch: Any) -> Any:
     shapes = require("torch.fx.experimental.symbolic_shapes", extra="torch", why="exporting")
+    name = type(module).__name__
+    args, kwargs = inputs.examples
     try:
-        return torch.export.export(module, (example,), strict=False)
+        return torch.export.export(module, args, kwargs, strict=False)
     except shapes.GuardOnDataDependentSymNode as error:
         raise UnsupportedOperatorError(
             "data-dependent control flow",
-            f"module {type(module).__name__}",
+            f"module {name}",
             "which branch is taken depends on the input; write it with relu, clamp, maximum or "
             "minimum",
         ) from error
     except Exception as error:  # torch raises many kinds here
-        raise ModelImportError(
-            f"torch.export could not export the module {type(module).__name__} with an input of "
-            f"shape {tuple(example.shape)}: {str(error).strip().splitlines()[0]}"
+        message = str(error).strip() or type(error).__name__
+        for path, part in module.named_modules():
+            if isinstance(part, (torch.nn.Embedding, torch.nn.EmbeddingBag)) and (
+                "indices" in message or "Embedding" in message or "embedding" in message
+            ):
+                raise UnsupportedOperatorError(
+                    type(part).__name__,
+                    f"module {path!r}" if path else "the module itself",
+                    EMBEDDING_ADVICE,
+                ) from error
+        kind = _MixedPrecisionError if "type" in message else ModelImportError
+        shape = ", ".join(str(shape) for shape in inputs.shapes)
+        raise kind(
+            f"torch.export could not export the module {name} with an input of "
+            f"shape {shape}: {message.splitlines()[0]}. torch.export.export(module, (example,)) "
+            "says more; a forward must work on tensors only, whatever their numbers"
         ) from error
 
 
 def _check_batch(
-    network: Network, module: Any, shape: tuple[int, ...], what: str, tolerance: float
+    network: Network, module: Any, inputs: _Inputs, what: str, tolerance: float
 ) -> None:
     """A module whose rows influence each other is not a function of one example."""
     torch = require("torch", extra="torch", why="importing a torch module")
     points = np.concatenate([points for _, points in sample_points(network.n_inputs)])
-    batch = torch.from_numpy(points).reshape(len(points), *shape[1:])
     try:
         with torch.no_grad():
-            rows = _tensor(module(batch))
+            parts = _tensors(inputs.call(module, inputs.split(points)))
     except Exception:  # a forward that is written for one example is fine
         return
-    if rows.ndim == 0 or rows.shape[0] != len(points):
+    if any(part.ndim == 0 or part.shape[0] != len(points) for part in parts):
         return
-    expected = rows.reshape(len(points), -1).numpy()
+    expected = np.concatenate([part.reshape(len(points), -1).numpy() for part in parts], axis=1)
     if expected.shape[1] != network.n_outputs:
         return
     try:

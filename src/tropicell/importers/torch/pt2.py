@@ -22,7 +22,7 @@ from tropicell._runtime.npz import ZIP_ERRORS, refuse_bomb
 from tropicell.errors import ModelFileError, ModelImportError, UnsupportedOperatorError, require
 from tropicell.importers.expressions import MAX_ENTRIES, MAX_VALUES, Shape, check_shape
 from tropicell.importers.operators import UNKNOWN_ADVICE
-from tropicell.importers.torch.graph import Call, Graph, Ref, bind, one_input, one_output
+from tropicell.importers.torch.graph import Call, Graph, Ref, bind, named_outputs
 
 #: torch's numbers for the kinds of scalars in an archive, and their NumPy names.
 _DTYPES = {
@@ -44,8 +44,8 @@ _ARITHMETIC = {
 }
 
 
-def read_pt2(path: Path) -> tuple[Graph, Shape]:
-    """The graph of a ``.pt2`` file, and the shape of its input with a batch of one."""
+def read_pt2(path: Path) -> Graph:
+    """The graph of a ``.pt2`` file, its inputs with a batch of one."""
     try:
         with zipfile.ZipFile(path) as archive:
             return _Archive(archive, path).graph()
@@ -79,9 +79,9 @@ class _Archive:
         self.root, _, self.model = models[0].split("/")
         self.model = self.model.removesuffix(".json")
         self.symbols: dict[str, Any] = {}
-        self.sizes: dict[str, list[Any]] = {}
+        self.shapes: dict[str, Shape] = {}
 
-    def graph(self) -> tuple[Graph, Shape]:
+    def graph(self) -> Graph:
         module = self.read_json(f"models/{self.model}.json")["graph_module"]
         body, signature = module["graph"], module["signature"]
         weights = self.read_tensors("weights")
@@ -91,6 +91,8 @@ class _Archive:
         for spec in signature["input_specs"]:
             ((kind, content),) = spec.items()
             if kind == "user_input":
+                if "as_tensor" not in content["arg"]:
+                    raise ModelImportError("the model has an input that is not a tensor")
                 inputs.append(content["arg"]["as_tensor"]["name"])
             elif kind in ("parameter", "buffer", "tensor_constant"):
                 key = content[f"{kind}_name"]
@@ -98,13 +100,13 @@ class _Archive:
             else:
                 raise ModelFileError(f"{self.path}: the model takes an input of kind {kind!r}")
         outputs = [s["user_output"]["arg"] for s in signature["output_specs"] if "user_output" in s]
-        graph = Graph(stored, one_input(inputs))
-        graph.output = one_output([o.get("as_tensor", {}).get("name") for o in outputs])
-        shape = self.input_shape(body["tensor_values"][graph.input]["sizes"])
-        self.shape, self.input = shape, graph.input
+        sizes = body["tensor_values"]
+        self.shapes = {name: self.input_shape(sizes[name]["sizes"]) for name in inputs}
+        graph = Graph(stored, self.shapes)
+        graph.outputs = named_outputs([o.get("as_tensor", {}).get("name") for o in outputs])
         for node in body["nodes"]:
             self.add(graph, node)
-        return graph, shape
+        return graph
 
     def input_shape(self, sizes: list[dict[str, Any]]) -> Shape:
         shape = [size.get("as_int") for size in sizes]
@@ -129,11 +131,12 @@ class _Archive:
             raise UnsupportedOperatorError(target, where, UNKNOWN_ADVICE)
         name, overload = found.groups()
         if name == "sym_size":
-            if arguments["self"] != Ref(self.input):
+            shape = self.shapes.get(getattr(arguments["self"], "name", ""))
+            if shape is None:
                 raise UnsupportedOperatorError(
                     target, where, "export the module with fixed shapes (no dynamic batch)"
                 )
-            self.symbols[names[0]] = self.shape[arguments["dim"]]
+            self.symbols[names[0]] = shape[arguments["dim"]]
             return
         if name in ("_assert_scalar", "_assert_tensor_metadata", "sym_constrain_range_for_size"):
             return
@@ -154,7 +157,9 @@ class _Archive:
             return [Ref(v["as_tensor"]["name"]) if "as_tensor" in v else None for v in value]
         if kind == "as_none":
             return None
-        if kind in ("as_int", "as_ints", "as_float", "as_floats", "as_bool", "as_bools",
+        if kind == "as_float":
+            return float(value)  # infinity is written as a string
+        if kind in ("as_int", "as_ints", "as_floats", "as_bool", "as_bools",
                     "as_string", "as_strings"):  # fmt: skip
             return value
         if kind == "as_scalar_type":

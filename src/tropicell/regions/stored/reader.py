@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from tropicell._runtime.checksums import CheckedStream
 from tropicell._runtime.paths import reason, shown
 from tropicell.errors import InvalidInputError, ModelFileError, TropicellError
-from tropicell.network.domains import Domain
-from tropicell.network.network import Network
-from tropicell.regions.columns import PackedPatterns
+from tropicell.network.quotient import Quotient
+from tropicell.regions.columns import PackedPatterns, sure_areas
 from tropicell.regions.regions import Regions
 from tropicell.regions.stored.manifest import Manifest, Part
 from tropicell.regions.stored.places import FolderPlace
@@ -39,8 +38,8 @@ class RegionReader:
         The folder.
     manifest : Manifest
         What the folder says of itself.
-    network : Network
-    domain : Domain
+    quotient : Quotient
+        What was searched, and the inputs that are stored.
     filters : tuple
         Callables, or expressions of pyarrow; see `StoredRegions.filter`.
     """
@@ -49,19 +48,18 @@ class RegionReader:
         self,
         place: FolderPlace,
         manifest: Manifest,
-        network: Network,
-        domain: Domain,
+        quotient: Quotient,
         filters: tuple[Any, ...] = (),
     ) -> None:
-        self.network, self.domain = network, domain
+        self.quotient = quotient
         self.manifest, self.filters = manifest, filters
-        self.bits = PackedPatterns.bits_for(network.pieces)
+        self.bits = PackedPatterns.bits_for(quotient.network.pieces)
         self._place = place
 
     def filtered_by(self, chosen: Filter | Any) -> RegionReader:
         """The same with one filter more."""
         filters = (*self.filters, chosen)
-        return RegionReader(self._place, self.manifest, self.network, self.domain, filters)
+        return RegionReader(self._place, self.manifest, self.quotient, filters)
 
     def url_of(self, part: Part) -> str:
         """Where a file is."""
@@ -109,8 +107,8 @@ class RegionReader:
                 f"there is no column {unknown[0]!r}; choose from {', '.join(COLUMNS)}"
             )
         there = [name for name in columns if name in self.manifest.columns]
-        words = PackedPatterns.words_for(self.network.n_neurons, self.bits)
-        return names_of(there, self.network.n_inputs, words)
+        words = PackedPatterns.words_for(self.quotient.network.n_neurons, self.bits)
+        return names_of(there, self.quotient.inputs.tolist(), words)
 
     @contextmanager
     def _parquet(self, part: Part) -> Iterator[Any]:
@@ -135,15 +133,21 @@ class RegionReader:
         self.manifest.check_contents(self._place)
 
     def _regions(self, table: pyarrow.Table) -> Regions:
-        network = self.network
+        network, inputs = self.quotient.network, self.quotient.inputs.tolist()
         try:
-            packed, columns = from_table(table, network.n_neurons, self.bits, network.n_inputs)
+            packed, columns = from_table(table, network.n_neurons, self.bits, inputs)
         except (ValueError, TypeError, OverflowError, IndexError) as error:
             raise ModelFileError(f"{shown(self._place.url)}: is damaged: {error}") from None
         witnesses = columns.pop("witnesses", None)
         if witnesses is None:
             witnesses = np.full((len(packed), network.n_inputs), np.nan)
-        return Regions(network, self.domain, packed, witnesses, complete=False, **columns)
+        if not self.quotient.is_trivial:  # these are those of the regions in all coordinates
+            columns = {k: c for k, c in columns.items() if k not in ("bounded", "volumes")}
+        if sure_areas(columns.get("volumes"), network.n_inputs) is None:
+            columns.pop("volumes", None)
+        domain = self.quotient.domain
+        found = Regions(network, domain, packed, witnesses, complete=False, **columns)
+        return found.lifted(self.quotient)
 
     def _filtered(self, table: pyarrow.Table) -> pyarrow.Table:
         for chosen in self.filters:

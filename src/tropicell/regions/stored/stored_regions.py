@@ -12,8 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from tropicell._runtime.arrays import FloatArray
 from tropicell._runtime.paths import shown
 from tropicell.errors import InvalidInputError, ModelFileError
-from tropicell.network.domains import Domain
-from tropicell.network.network import Network
+from tropicell.network.quotient import Quotient
 from tropicell.regions import comfort
 from tropicell.regions.columns import PackedPatterns, Ragged
 from tropicell.regions.files import load_regions
@@ -40,57 +39,59 @@ def rows(regions: Regions, numbers: NDArray[np.int64]) -> Regions:
 
     Examples
     --------
-    >>> from tropicell import enumerate_regions
+    >>> from tropicell import Network, enumerate_regions
     >>> regions = enumerate_regions(Network.mlp([[[1.0], [2.0]], [[1.0, 1.0]]], [[0, 1], [0]]))
     >>> rows(regions, np.array([2, 0])).texts() == [regions.texts()[2], regions.texts()[0]]
     True
     """
+    inner = regions.reduced
     columns: dict[str, Any] = {}
     for name in _COLUMNS:
-        column = regions.known(name)
+        column = inner.known(name)
         if isinstance(column, Ragged):
             parts = [column[int(k)] for k in numbers]
             values = np.concatenate(parts) if parts else column.values[:0]
             columns[name] = Ragged.from_counts(values, column.counts[numbers])
         elif column is not None:
             columns[name] = column[numbers]
-    packed = regions.packed
+    packed = inner.packed
     return Regions(
-        regions.network,
-        regions.domain,
+        inner.network,
+        inner.domain,
         PackedPatterns(packed.words[numbers], packed.neurons, packed.bits),
-        regions.witnesses[numbers],
+        inner.witnesses[numbers],
         complete=False,
         **columns,
-    )
+    ).lifted(regions.quotient)
 
 
-def joined(network: Network, domain: Domain, parts: Sequence[Regions]) -> Regions:
-    """Batches as one object; a column that one of them does not know is left out."""
+def joined(quotient: Quotient, parts: Sequence[Regions], **known: Any) -> Regions:
+    """Batches as one object; a column that one of them does not know is left out.
+
+    What is `known` beyond the columns: ``complete`` and ``stats``.
+    """
+    network, domain = quotient.network, quotient.domain
+    inner = [part.reduced for part in parts]
     bits = PackedPatterns.bits_for(network.pieces)
-    if not parts:
-        packed = PackedPatterns.pack(np.empty((0, network.n_neurons), np.uint8), bits)
-        return Regions(network, domain, packed, np.empty((0, network.n_inputs)), complete=False)
+    words = PackedPatterns.pack(np.empty((0, network.n_neurons), np.uint8), bits).words
+    witnesses = np.empty((0, network.n_inputs))
     columns: dict[str, Any] = {}
-    for name in _COLUMNS:
-        known = [part.known(name) for part in parts]
-        if any(column is None for column in known):
-            continue
-        if isinstance(known[0], Ragged):
-            values = np.concatenate([column.values for column in known])
-            counts = np.concatenate([column.counts for column in known])
-            columns[name] = Ragged.from_counts(values, counts)
-        else:
-            columns[name] = np.concatenate(known)
-    words = np.concatenate([part.packed.words for part in parts])
-    return Regions(
-        network,
-        domain,
-        PackedPatterns(words, network.n_neurons, bits),
-        np.concatenate([part.witnesses for part in parts]),
-        complete=False,
-        **columns,
-    )
+    if inner:
+        words = np.concatenate([part.packed.words for part in inner])
+        witnesses = np.concatenate([part.witnesses for part in inner])
+        for name in _COLUMNS:
+            found = [part.known(name) for part in inner]
+            if any(column is None for column in found):
+                continue
+            if isinstance(found[0], Ragged):
+                values = np.concatenate([column.values for column in found])
+                counts = np.concatenate([column.counts for column in found])
+                columns[name] = Ragged.from_counts(values, counts)
+            else:
+                columns[name] = np.concatenate(found)
+    packed = PackedPatterns(words, network.n_neurons, bits)
+    known = {"complete": False} | known
+    return Regions(network, domain, packed, witnesses, **columns, **known).lifted(quotient)
 
 
 #: Memory that `to_regions` takes unasked, in bytes.
@@ -142,8 +143,8 @@ class StoredRegions:
     """
 
     def __init__(self, reader: RegionReader) -> None:
-        self.network = reader.network
-        self.domain = reader.domain
+        self.network = reader.quotient.whole
+        self.domain = reader.quotient.around
         self.complete = reader.manifest.complete and not reader.filters
         self.stats = dict(reader.manifest.stats)
         self._reader = reader
@@ -177,7 +178,7 @@ class StoredRegions:
                 raise ModelFileError(f"{where}: can't be read: {error}") from None
         if manifest.identity.get("network") != empty.network.fingerprint:
             raise ModelFileError(f"{where}: is not the network of these regions")
-        return cls(RegionReader(place, manifest, empty.network, empty.domain))
+        return cls(RegionReader(place, manifest, empty.quotient))
 
     # --- what there is ------------------------------------------------------------------------
 
@@ -293,7 +294,7 @@ class StoredRegions:
             first, last = np.searchsorted(wanted, [start, start + len(batch)])
             if last > first:
                 found.append(rows(batch, wanted[first:last] - start))
-        return joined(self.network, self.domain, found)
+        return joined(self._reader.quotient, found)
 
     def __getitem__(self, index: int) -> Region:
         """One region; only a part of one file is read."""
@@ -412,9 +413,7 @@ class StoredRegions:
                     f"the first {count} regions take {size} bytes, more than max_bytes={max_bytes};"
                     " use filter, sample or batches, or allow more"
                 )
-        regions = joined(self.network, self.domain, parts)
-        regions.complete, regions.stats = self.complete, dict(self.stats)
-        return regions
+        return joined(self._reader.quotient, parts, complete=self.complete, stats=self.stats)
 
     def dataset(self) -> pyarrow.dataset.Dataset:
         """All files as a pyarrow dataset, without the filters.

@@ -3,7 +3,7 @@
 The columns are made for queries: ``pattern_0``, ``pattern_1``, … (64 bits of the pattern each, the
 first neuron in the lowest bits), ``x1``, ``x2``, … (the witness), ``bounded``, ``volume``,
 ``corners_x1``, …, ``corners_w`` (lists; 1 for a vertex, 0 for a ray) and ``facets`` (a list of
-lines, see `tropicell.network.inequalities`).
+lines, see `tropicell.network.inequalities`). Where some inputs are enough, there are only these.
 """
 
 from __future__ import annotations
@@ -32,8 +32,21 @@ def arrow(module: str = "pyarrow") -> Any:
     return require(module, extra="arrow", why="a folder of regions")
 
 
-def to_table(parts: Sequence[Columns], wanted: Sequence[str] = COLUMNS) -> pyarrow.Table:
-    """Batches of regions as one table; a column that one of them lacks is left out."""
+def axes_of(inputs: Sequence[int] | int) -> list[str]:
+    """The names of some inputs, or of so many: these count from 1."""
+    return [f"x{k + 1}" for k in (range(inputs) if isinstance(inputs, int) else inputs)]
+
+
+def to_table(
+    parts: Sequence[Columns],
+    wanted: Sequence[str] = COLUMNS,
+    inputs: Sequence[int] | None = None,
+) -> pyarrow.Table:
+    """Batches of regions as one table; a column that one of them lacks is left out.
+
+    If `inputs` are given, witnesses and corners have these coordinates alone: all others are 0, and
+    regions are unbounded along directions that are not there (`tropicell.network.quotient`).
+    """
     pa = arrow()
     words = _joined([part.packed.words for part in parts])
     found: dict[str, Any] = {f"pattern_{k}": _flat(words[:, k]) for k in range(words.shape[1])}
@@ -45,14 +58,17 @@ def to_table(parts: Sequence[Columns], wanted: Sequence[str] = COLUMNS) -> pyarr
         return name in wanted and joined[name] is not None
 
     if has("witnesses"):
-        found |= {f"x{k + 1}": _flat(c) for k, c in enumerate(joined["witnesses"].T)}
+        columns = joined["witnesses"].T
+        axes = axes_of(len(columns) if inputs is None else inputs)
+        found |= {axis: _flat(c) for axis, c in zip(axes, columns, strict=True)}
     if has("bounded"):
-        found["bounded"] = joined["bounded"]
+        found["bounded"] = joined["bounded"] if inputs is None else np.zeros(len(words), np.bool_)
     if has("volumes"):
-        found["volume"] = joined["volumes"]
+        found["volume"] = joined["volumes"] if inputs is None else np.full(len(words), np.inf)
     if has("corners"):
         ends = _ends(joined["corner_counts"])
-        names = [*(f"corners_x{k + 1}" for k in range(joined["corners"].shape[1] - 1)), "corners_w"]
+        axes = axes_of(joined["corners"].shape[1] - 1 if inputs is None else inputs)
+        names = [*(f"corners_{axis}" for axis in axes), "corners_w"]
         for name, column in zip(names, joined["corners"].T, strict=True):
             found[name] = pa.ListArray.from_arrays(ends, _flat(column))
     if has("facet_lines"):
@@ -66,10 +82,10 @@ def load_arrow() -> None:
     arrow("pyarrow").table({"x": np.zeros(1)})
 
 
-def names_of(wanted: Sequence[str], inputs: int, words: int) -> list[str]:
+def names_of(wanted: Sequence[str], inputs: Sequence[int], words: int) -> list[str]:
     """The names of the table's columns that hold the patterns and what is wanted."""
     names = [f"pattern_{k}" for k in range(words)]
-    axes = [f"x{k + 1}" for k in range(inputs)]
+    axes = axes_of(inputs)
     kinds = {
         "witnesses": axes,
         "bounded": ["bounded"],
@@ -81,7 +97,7 @@ def names_of(wanted: Sequence[str], inputs: int, words: int) -> list[str]:
 
 
 def from_table(
-    table: pyarrow.Table, neurons: int, bits: int, inputs: int
+    table: pyarrow.Table, neurons: int, bits: int, inputs: Sequence[int]
 ) -> tuple[PackedPatterns, dict[str, Any]]:
     """Patterns, and the other columns that there are.
 
@@ -97,16 +113,17 @@ def from_table(
     for k in range(width):
         words[:, k] = _numbers(table, f"pattern_{k}", np.uint64)
     columns: dict[str, Any] = {}
-    if {f"x{k + 1}" for k in range(inputs)} <= there:
-        columns["witnesses"] = np.empty((count, inputs))
-        for k in range(inputs):
-            columns["witnesses"][:, k] = _numbers(table, f"x{k + 1}", np.float64)
+    axes = axes_of(inputs)
+    if set(axes) <= there:
+        columns["witnesses"] = np.empty((count, len(axes)))
+        for k, axis in enumerate(axes):
+            columns["witnesses"][:, k] = _numbers(table, axis, np.float64)
     if "bounded" in there:
         columns["bounded"] = _numbers(table, "bounded", np.bool_)
     if "volume" in there:
         columns["volumes"] = _numbers(table, "volume", np.float64)
     if "corners_w" in there:
-        names = [*(f"corners_x{k + 1}" for k in range(inputs)), "corners_w"]
+        names = [*(f"corners_{axis}" for axis in axes), "corners_w"]
         lists = [_lists(table, name, np.float64) for name in names]
         if any(not np.array_equal(lists[0].ends, column.ends) for column in lists[1:]):
             raise ValueError("the corners' coordinates are not of the same number")

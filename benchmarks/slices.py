@@ -1,0 +1,130 @@
+"""Planes through real classifiers: regions a second, with and without a focus on the neurons that can change.
+
+    python -m benchmarks.slices [--seconds S]
+    python -m benchmarks.slices --again    the section anew from slices.json, without measuring
+
+Set OPENBLAS_NUM_THREADS=1, and TROPICELL_MODELS and TROPICELL_DATA to the folders of networks and images (see CONTRIBUTING.md);
+what is not there is left out. Times are CPU seconds of one thread, exact arithmetic, counting; what is made once for a network is left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import time
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+
+import tropicell
+from benchmarks import sections
+from tropicell import Box, Network, Slice
+from tropicell.engines.cells import focus
+from tropicell.engines.cells.task import CellTask
+from tropicell.engines.scheduler import UnitRun
+
+HERE = Path(__file__).parent
+STORE = HERE / "slices.json"
+TITLE = "Planes through real classifiers"
+
+#: Networks, their images, and half the side of the square, in parts of the way from one image to another.
+CASES = [
+    ("mnist_cnn", "mnist", 0.05),
+    ("mnist_cnn", "mnist", 0.2),
+    ("mnist_cnn", "mnist", 1.0),
+    ("cifar_resnet_3b", "cifar10_gray", 0.02),
+    ("cifar_resnet_3b", "cifar10_gray", 0.1),
+    ("cifar_resnet_3b", "cifar10_gray", 1.0),
+]
+
+Row = dict[str, Any]
+
+
+def plane(data: str, inputs: int, half: float) -> Slice | None:
+    """The plane through the first three images of a test set, around the first one."""
+    file = Path(os.environ.get("TROPICELL_DATA", "")) / f"{data}.npz"
+    if not file.is_file():
+        return None
+    flat = np.load(file)["x_test"][:3].reshape(3, -1) / 255.0
+    images = np.tile(flat, inputs // flat.shape[1])
+    return Slice(images[0], images[1:] - images[0], Box(-half, half))
+
+
+def speed(network: Network, domain: Slice, seconds: float) -> tuple[int, float, bool]:
+    """Regions, CPU seconds, and whether these are all."""
+    fresh = Network(network.n_inputs, network.layers, network.output)
+    task = CellTask(fresh, domain, store=False)
+    run = UnitRun(task, max_seconds=seconds)
+    started = time.thread_time()
+    for _ in run.batches():
+        pass
+    return run.count, time.thread_time() - started, run.complete
+
+
+def measured(seconds: float) -> list[Row]:
+    rows = []
+    for name, data, half in CASES:
+        file = Path(os.environ.get("TROPICELL_MODELS", "")) / f"{name}.onnx"
+        network = tropicell.load(file) if file.is_file() else None
+        domain = None if network is None else plane(data, network.n_inputs, half)
+        if network is None or domain is None:
+            continue
+        speed(network, domain, 0.2)
+        row: Row = {"network": name, "neurons": network.n_neurons, "half": half}
+        row["regions"], row["seconds"], row["complete"] = speed(network, domain, seconds)
+        with patch.object(focus, "_is_heavy", lambda _: False):
+            row["plain_regions"], row["plain_seconds"], complete = speed(network, domain, seconds)
+        row["equal"] = (
+            row["regions"] == row["plain_regions"] if complete and row["complete"] else None
+        )
+        print(row, flush=True)
+        rows.append(row)
+    return rows
+
+
+def report(data: dict[str, Any]) -> str:
+    """The section."""
+    about = data["about"]
+    lines = [
+        "Squares in the plane through the first three images of a test set, around the first one, counted exactly by one thread: by a search that looks at all neurons on every cell, and by one that "
+        f"looks at those that can change (`engines/cells/focus.py`). At most {about['seconds']:g} s each; ≥: not complete then. "
+        f"tropicell {about['version']}, Python {about['python']}, {about['machine']}, load {about['load']}.",
+        "",
+        "| network | neurons | half the side | regions | regions/s | all neurons on every cell, regions/s | ratio | same count |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | --- |",
+    ]
+    for row in data["rows"]:
+        now, plain = row["regions"] / row["seconds"], row["plain_regions"] / row["plain_seconds"]
+        same = {None: "–", True: "yes", False: "**no**"}[row["equal"]]
+        lines.append(
+            f"| {row['network']} | {row['neurons']:,} | {row['half']:g} | {'' if row['complete'] else '≥ '}{row['regions']:,} | {now:,.0f} | {plain:,.0f} | {now / plain:.1f} | {same} |"
+        )
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--seconds", type=float, default=20.0, help="the most for one search")
+    parser.add_argument("--again", action="store_true", help="write the section anew")
+    arguments = parser.parse_args()
+    if not arguments.again:
+        about = {
+            "version": tropicell.__version__,
+            "python": platform.python_version(),
+            "machine": platform.machine(),
+            "load": round(os.getloadavg()[0], 1),
+            "seconds": arguments.seconds,
+        }
+        rows = measured(arguments.seconds)
+        STORE.write_text(json.dumps({"about": about, "rows": rows}, indent=1) + "\n")
+    sections.put(HERE / "RESULTS.md", TITLE, report(json.loads(STORE.read_text())))
+
+
+if __name__ == "__main__":
+    main()

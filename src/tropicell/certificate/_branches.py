@@ -1,0 +1,198 @@
+"""The tree of all patterns: what floating point with error bounds can prove about its cells."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tropicell._runtime.parts import in_parts
+from tropicell.certificate._filter import hinted, usual_scale
+from tropicell.certificate._flat import PatternTable, filter_network, in_whole_numbers, new_state
+from tropicell.geometry.arithmetic import to_floats
+from tropicell.regions.columns import PackedPatterns
+
+if TYPE_CHECKING:
+    from tropicell.certificate._tree import TreeProof
+    from tropicell.regions.regions import Regions
+
+#: Regions of a part.
+_AT_ONCE = 2048
+
+
+@dataclass(frozen=True, eq=False)
+class TreeProofs:
+    """What proves that no region is missing: see `tropicell.certificate._tree`.
+
+    Attributes
+    ----------
+    bases : ndarray, shape (bases, inputs)
+        Lines, as in `tropicell.network.inequalities`, filled up with 0.
+    counts : ndarray
+        How many of them each cell has, cell by cell in the order of the tree; cells in which
+        nothing has to be proved are left out.
+
+    Examples
+    --------
+    >>> from tropicell import Box, Network, enumerate_regions
+    >>> network = Network.mlp([[[1.0, 0.0, 0.0], [1.0, 1.0, 0.0]], [[1.0, 1.0]]], [[0, 9], [0]])
+    >>> regions = enumerate_regions(network, Box(-1, 1), engine="halfspaces")
+    >>> regions.certify().proofs.counts.tolist()  # the second neuron is on, by the box
+    [1]
+    """
+
+    bases: NDArray[np.int32]
+    counts: NDArray[np.int32]
+
+
+class Claim(NamedTuple):
+    """An inequality that should follow from those of a cell: a region in it, lines of both."""
+
+    region: int
+    line: int
+    path: NDArray[np.int32]
+
+
+class TreeFound(NamedTuple):
+    """What was proved.
+
+    Attributes
+    ----------
+    proofs : TreeProofs
+    doubts : dict of int to list of Claim
+        What was not, by its cell's place in ``proofs.counts``.
+    inside : ndarray of bool, shape (regions,)
+        Whether witnesses are inside.
+    signs : int
+        Signs that were decided.
+    """
+
+    proofs: TreeProofs
+    doubts: dict[int, list[Claim]]
+    inside: NDArray[np.bool_]
+    signs: int
+
+    def with_bases(self, more: dict[int, list[list[int]]]) -> TreeProofs:
+        """The proofs, and more bases for some cells."""
+        counts, bases = self.proofs.counts.copy(), self.proofs.bases
+        rows = [basis + [0] * (bases.shape[1] - len(basis)) for at in more for basis in more[at]]
+        where = np.repeat(np.cumsum(counts)[list(more)], [len(some) for some in more.values()])
+        for at, some in more.items():
+            counts[at] += len(some)
+        return TreeProofs(np.insert(bases, where, rows, axis=0) if rows else bases, counts)
+
+
+def suits(regions: Regions) -> bool:
+    """Whether the tree is the cheaper proof."""
+    network = regions.network
+    if network.n_inputs < 2 or not len(regions) or not network.depth:
+        return False
+    # In the plane, corners and facets that an engine hands over make the other proof cheaper.
+    return network.n_inputs > 2 or hinted(regions, "facet_lines") is None
+
+
+def prove_tree(regions: Regions, workers: int) -> TreeFound | None:
+    """Prove as much of the tree as floating point can; None if it can't be used.
+
+    Parameters
+    ----------
+    regions : Regions
+        With patterns that are all different.
+    workers : int
+        Number of threads.
+    """
+    from tropicell._runtime.jit import Entry  # noqa: PLC0415 - Numba
+    from tropicell.certificate._signs import fine_signs  # noqa: PLC0415 - Numba
+    from tropicell.certificate._tree import (  # noqa: PLC0415 - Numba
+        DONE,
+        FULL,
+        SIGNS,
+        SortedRegions,
+        gather_bits,
+        new_tree,
+        new_tree_proof,
+        prove_cells,
+    )
+
+    exact = regions.witnesses.dtype == object
+    witnesses = to_floats(regions.witnesses)
+    scale = usual_scale(witnesses)
+    flat = filter_network(regions.network, regions.domain, scale)
+    if flat is None or not np.isfinite(witnesses).all():
+        return None
+    order = sorted_order(regions.packed)
+    words = np.ascontiguousarray(regions.packed.words[order])
+    count, inputs = len(words), regions.network.n_inputs
+    ands, ors = np.empty((2, 2 * count, words.shape[1]), np.uint64)
+    gather_bits(words, ands, ors)
+    table = PatternTable(words, regions.packed.bits, np.zeros(1, np.int64))
+    columns = SortedRegions(table, ands, ors, witnesses[order], 1.0 / scale)
+    whole, moduli = in_whole_numbers(flat, regions.network)
+    mine, entry = threading.local(), Entry(prove_cells)
+    parts: dict[int, TreeProof] = {}
+
+    def work(part: slice) -> None:
+        if not hasattr(mine, "room"):
+            fine = fine_signs(flat, whole, moduli)
+            mine.room = new_state(flat), new_tree(flat, words.shape[1], fine)
+        room, size = 2 * (part.stop - part.start) + 1024, part.stop - part.start
+        ended = FULL
+        while ended == FULL:
+            proof = new_tree_proof(size, inputs, room)
+            ended = entry(flat, *mine.room, columns, proof, part.start, part.stop)
+            room *= 2
+        if ended == DONE:
+            parts[part.start] = _trimmed(proof)
+
+    in_parts(work, count, workers, _AT_ONCE)
+    if len(parts) < -(-count // _AT_ONCE):
+        return None
+    found = [parts[start] for start in sorted(parts)]
+    inside = np.empty(count, np.bool_)
+    inside[order] = np.concatenate([part.inside for part in found]) & (not exact)
+    proofs = TreeProofs(
+        np.concatenate([part.bases for part in found]),
+        np.concatenate([part.counts for part in found]),
+    )
+    signs = sum(int(part.used[SIGNS]) for part in found)
+    return TreeFound(proofs, _doubts(found, order), inside, signs)
+
+
+def sorted_order(packed: PackedPatterns) -> NDArray[np.intp]:
+    """How to sort patterns, neuron by neuron."""
+    from tropicell.certificate._tree import sort_keys  # noqa: PLC0415 - Numba
+
+    words = np.ascontiguousarray(packed.words)
+    keys = np.empty_like(words)
+    sort_keys(words, packed.bits, packed.neurons, keys)
+    return np.lexsort(keys.T[::-1])
+
+
+def _trimmed(proof: TreeProof) -> TreeProof:
+    """Only what is used of a part's proof."""
+    from tropicell.certificate._tree import BASES, COUNTS, DOUBTS, PATHS  # noqa: PLC0415 - Numba
+
+    used = proof.used
+    return proof._replace(
+        bases=proof.bases[: used[BASES]].copy(),
+        counts=proof.counts[: used[COUNTS]].copy(),
+        doubts=proof.doubts[: used[DOUBTS]].copy(),
+        paths=proof.paths[: used[PATHS]].copy(),
+    )
+
+
+def _doubts(parts: list[TreeProof], order: NDArray[np.intp]) -> dict[int, list[Claim]]:
+    """`TreeFound.doubts`."""
+    found: dict[int, list[Claim]] = {}
+    cells = 0
+    for part in parts:
+        begin = 0
+        for at, region, line, end in part.doubts.tolist():
+            claim = Claim(int(order[region]), line, part.paths[begin:end])
+            found.setdefault(cells + at, []).append(claim)
+            begin = end
+        cells += len(part.counts)
+    return found

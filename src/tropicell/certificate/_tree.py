@@ -1,0 +1,704 @@
+"""The filter for regions of which only patterns and witnesses are known: a tree of cells.
+
+The patterns, sorted, are the leaves of a tree: its root is the domain, and a cell is cut by the
+first boundary of the current layer on both sides of which there are patterns. Where all patterns of
+a cell are on one side of a boundary, the inequality of that side must follow from those that made
+the cell, its *path*: then no pattern is missing there. A small linear program in float64 finds d
+inequalities of the path, a *basis*, of which the one in question should be a combination; that it
+is one, with factors that are not negative, is then proved with error bounds, and by
+`tropicell.certificate._signs` where they do not suffice. docs/certificate-proof.md, "The tree".
+"""
+
+# mypy: disable-error-code="no-untyped-def"
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tropicell._runtime.jit import kernel
+from tropicell.certificate._cone import _invert, _prove_vertex
+from tropicell.certificate._flat import COVER_MORE, FilterNetwork, PatternTable
+from tropicell.certificate._kernels import ERROR, OFFSET, _piece, doubtful, go_to, scaled
+from tropicell.certificate._signs import (
+    INFINITY,
+    FineSigns,
+    find_spans,
+    fine_sign,
+    is_spanned,
+    meet,
+    surely_positive,
+    turn,
+)
+from tropicell.geometry.rounding import ROUND
+
+#: Ranges of patterns up to this are looked at one by one.
+_FEW = 24
+
+#: Pivots of a linear program, and numbers that are taken for 0 there: nothing is proved by it.
+_PIVOTS, _NOTHING = 400, 1e-11
+
+#: Inequalities are moved outwards by about so much there, each by something else.
+_MOVED = 1e-9
+
+#: In a basis: no inequality yet. First in a basis: start from the witness.
+_FREE, _RESTART = -1, -2
+
+#: Columns of `TreeRoom.nodes`.
+_BEGIN, _END, _LAYER, _PATH, _TRAIL, _LINE, _NODE = range(7)
+
+#: What `TreeProof.used` counts.
+BASES, COUNTS, DOUBTS, PATHS, SIGNS, _USED = range(6)
+
+#: Columns of `TreeProof.doubts`.
+AT, REGION, CLAIM, PATH_END, _DOUBT = range(5)
+
+# What `prove_cells` says.
+DONE, FULL, WRONG = 0, 1, 2
+
+
+class SortedRegions(NamedTuple):
+    """Regions, sorted by their patterns, neuron by neuron.
+
+    Attributes
+    ----------
+    patterns : PatternTable
+        Its hash table is not read.
+    ands, ors : ndarray of uint64, shape (2 regions, words)
+        Bits that all, or any, of the patterns of a part have: node k has the parts 2 k and 2 k + 1,
+        and the patterns themselves are the last ones.
+    witnesses : ndarray, shape (regions, inputs)
+    unscale : ndarray, shape (inputs,)
+        What makes the kernels' coordinates of them.
+    """
+
+    patterns: PatternTable
+    ands: NDArray[np.uint64]
+    ors: NDArray[np.uint64]
+    witnesses: NDArray[np.float64]
+    unscale: NDArray[np.float64]
+
+
+class TreeProof(NamedTuple):
+    """What is found for the cells whose first patterns are in a part of the list.
+
+    Attributes
+    ----------
+    used : ndarray, shape (5,)
+        How much of the arrays is used; and how many signs were decided.
+    bases : ndarray, shape (bases, d)
+        Lines.
+    counts : ndarray
+        The number of bases of each cell in which lines get known.
+    doubts : ndarray, shape (doubts, 4)
+        What could not be proved: the place in `counts`, a region, the line of the inequality, and
+        where the lines of the cell's path end in `paths`.
+    paths : ndarray
+    inside : ndarray of bool, shape (regions of the part,)
+        Whether the witness is surely inside.
+    """
+
+    used: NDArray[np.int64]
+    bases: NDArray[np.int32]
+    counts: NDArray[np.int32]
+    doubts: NDArray[np.int64]
+    paths: NDArray[np.int32]
+    inside: NDArray[np.bool_]
+
+
+def new_tree_proof(regions: int, dimension: int, room: int) -> TreeProof:
+    """Room for a part of the list."""
+    return TreeProof(
+        used=np.zeros(_USED, np.int64),
+        bases=np.zeros((4 * room, dimension), np.int32),
+        counts=np.zeros(4 * room, np.int32),
+        doubts=np.zeros((room, _DOUBT), np.int64),
+        paths=np.zeros(16 * room, np.int32),
+        inside=np.zeros(regions, np.bool_),
+    )
+
+
+class TreeRoom(NamedTuple):
+    """Room for one thread.
+
+    Attributes
+    ----------
+    nodes : ndarray, shape (nodes, 6)
+        Cells that wait: their patterns, the layer, the rows of their paths and of `trail` that are
+        known before, and the line that cuts them out, or 0.
+    node_bases, node_edges, node_points : ndarray
+        For each of them where the linear program starts.
+    rows, offsets, lines : ndarray
+        The path: rows as those of `gather`, offsets of the linear program, lines.
+    central : ndarray of bool
+        Which rows go through the origin for sure.
+    known, trail : ndarray
+        Whether a line is in the path or follows from it; these lines in order.
+    claims : ndarray
+        The inequalities that must follow.
+    ands, ors : ndarray of uint64, shape (words,)
+    basis, edges, point, values, falls, goal, costs : ndarray
+        The linear program: places in the path, edges as rows, the point, the path's values there
+        and how fast they change along an edge; the inequality, and how it changes along edges.
+    taken : ndarray of bool
+        Which rows of the path are in the basis.
+    table, swaps, vertex, columns, shares, wholes, fine : ndarray, FineSigns
+        The proof: as in `tropicell.certificate._cone`, for one basis.
+    """
+
+    nodes: NDArray[np.int64]
+    node_bases: NDArray[np.int64]
+    node_edges: NDArray[np.float64]
+    node_points: NDArray[np.float64]
+    rows: NDArray[np.float64]
+    offsets: NDArray[np.float64]
+    lines: NDArray[np.int64]
+    central: NDArray[np.bool_]
+    known: NDArray[np.bool_]
+    trail: NDArray[np.int64]
+    claims: NDArray[np.int64]
+    ands: NDArray[np.uint64]
+    ors: NDArray[np.uint64]
+    basis: NDArray[np.int64]
+    edges: NDArray[np.float64]
+    point: NDArray[np.float64]
+    values: NDArray[np.float64]
+    falls: NDArray[np.float64]
+    goal: NDArray[np.float64]
+    costs: NDArray[np.float64]
+    taken: NDArray[np.bool_]
+    table: NDArray[np.float64]
+    swaps: NDArray[np.int64]
+    vertex: NDArray[np.float64]
+    columns: NDArray[np.float64]
+    shares: NDArray[np.float64]
+    wholes: NDArray[np.float64]
+    witness: NDArray[np.float64]
+    fine: FineSigns
+
+
+def new_tree(flat: FilterNetwork, words: int, fine: FineSigns) -> TreeRoom:
+    """Room for one thread."""
+    d, lines = flat.inputs.shape[1] - 1, len(flat.neurons)
+    most, nodes = lines + 1, 2 * lines + len(flat.starts) + 2
+    return TreeRoom(
+        nodes=np.zeros((nodes, _NODE), np.int64),
+        node_bases=np.zeros((nodes, d), np.int64),
+        node_edges=np.zeros((nodes, d, d)),
+        node_points=np.zeros((nodes, d)),
+        rows=np.zeros((most, d + 2)),
+        offsets=np.zeros(most),
+        lines=np.zeros(most, np.int64),
+        central=np.zeros(most, np.bool_),
+        known=np.zeros(most, np.bool_),
+        trail=np.zeros(most, np.int64),
+        claims=np.zeros(most, np.int64),
+        ands=np.zeros(words, np.uint64),
+        ors=np.zeros(words, np.uint64),
+        basis=np.zeros(d, np.int64),
+        edges=np.zeros((d, d)),
+        point=np.zeros(d),
+        values=np.zeros(most),
+        falls=np.zeros(most),
+        goal=np.zeros(d + 1),
+        costs=np.zeros(d),
+        taken=np.zeros(most, np.bool_),
+        table=np.zeros((d, d)),
+        swaps=np.zeros(d, np.int64),
+        vertex=np.zeros(d),
+        columns=np.zeros((d + 1, d + 1)),
+        shares=np.zeros(d + 1),
+        wholes=np.zeros(d + 1),
+        witness=np.zeros(d),
+        fine=fine,
+    )
+
+
+# --- patterns -------------------------------------------------------------------------------------
+
+
+@kernel
+def sort_keys(words, bits, neurons, keys):  # pragma: no cover - compiled
+    """Write patterns such that they are sorted as whole numbers, first words first."""
+    for i in range(len(words)):
+        for w in range(keys.shape[1]):
+            keys[i, w] = np.uint64(0)
+        for j in range(neurons):
+            piece = np.uint64(_piece(words[i], bits, j))
+            for b in range(bits):
+                at = j * bits + bits - 1 - b  # the highest bit of a neuron comes first
+                bit = (piece >> np.uint64(b)) & np.uint64(1)
+                keys[i, at >> 6] |= bit << np.uint64(63 - (at & 63))
+
+
+@kernel
+def gather_bits(words, ands, ors):  # pragma: no cover - compiled
+    """Fill the trees of `SortedRegions`."""
+    n = len(words)
+    for w in range(words.shape[1]):
+        for i in range(n):
+            ands[n + i, w] = ors[n + i, w] = words[i, w]
+        for i in range(n - 1, 0, -1):
+            ands[i, w] = ands[2 * i, w] & ands[2 * i + 1, w]
+            ors[i, w] = ors[2 * i, w] | ors[2 * i + 1, w]
+
+
+@kernel(inner=True)
+def _common_bits(regions, room, begin, end):  # pragma: no cover - compiled
+    """Which bits all patterns from `begin` to `end` have, and which any of them has."""
+    words, ands, ors = regions.patterns.words, room.ands, room.ors
+    n = len(words)
+    for w in range(words.shape[1]):
+        every, some = words[begin, w], words[begin, w]
+        if end - begin <= _FEW:
+            for i in range(begin + 1, end):
+                every &= words[i, w]
+                some |= words[i, w]
+        else:
+            a, b = begin + n, end + n
+            while a < b:
+                if a & 1:
+                    every &= regions.ands[a, w]
+                    some |= regions.ors[a, w]
+                    a += 1
+                if b & 1:
+                    b -= 1
+                    every &= regions.ands[b, w]
+                    some |= regions.ors[b, w]
+                a >>= 1
+                b >>= 1
+        ands[w], ors[w] = every, some
+
+
+@kernel(inner=True)
+def _first_above(regions, neuron, piece, begin, end):  # pragma: no cover - compiled
+    """The first of sorted patterns whose piece of a neuron is higher."""
+    words, bits = regions.patterns.words, regions.patterns.bits
+    while begin < end:
+        middle = (begin + end) >> 1
+        if _piece(words[middle], bits, neuron) > piece:
+            end = middle
+        else:
+            begin = middle + 1
+    return begin
+
+
+# --- the path -------------------------------------------------------------------------------------
+
+
+@kernel(inner=True)
+def _append(flat, state, room, place, line, count):  # pragma: no cover - compiled
+    """Append an inequality to the path."""
+    found, d, row = state.inequalities, flat.inputs.shape[1] - 1, room.rows[count]
+    largest = 0.0
+    for c in range(d + 1):
+        largest = max(largest, abs(found.rows[c, place]))
+    for c in range(d + 1):
+        row[c] = found.rows[c, place] / largest
+    row[ERROR] = found.bounds[place] / largest + 4.0 * ROUND
+    share = 0.6180339887498949 * (line + 1)
+    room.offsets[count] = row[OFFSET] + _MOVED * (1.0 + share - np.floor(share))
+    room.lines[count] = line
+    room.central[count] = _is_central(flat, state, place)
+
+
+@kernel(inner=True)
+def _is_central(flat, state, place):  # pragma: no cover - compiled
+    """Whether an inequality's hyperplane goes through the origin for sure."""
+    found, d = state.inequalities, flat.inputs.shape[1] - 1
+    if found.rows[d, place] != 0.0:
+        return False
+    if place < len(flat.domain):
+        return True
+    line = found.lines[place]
+    neuron = flat.neurons[line]
+    exact = state.errors[flat.layers[neuron], d] == 0.0
+    return exact and flat.breakpoints[neuron, line - flat.first_lines[neuron]] == 0.0
+
+
+# --- the linear program ---------------------------------------------------------------------------
+
+
+@kernel(sums="fused", inner=True)
+def _start(room, count):  # pragma: no cover - compiled
+    """Make the linear program ready: at the witness, if there is nothing better."""
+    d = len(room.basis)
+    if room.basis[0] == _RESTART:
+        for i in range(d):
+            room.basis[i] = _FREE
+            room.point[i] = room.witness[i]
+            for j in range(d):
+                room.edges[i, j] = 1.0 if i == j else 0.0
+    for k in range(count):
+        value = room.offsets[k]
+        for j in range(d):
+            value += room.rows[k, j] * room.point[j]
+        room.values[k] = max(value, 0.0)
+        room.taken[k] = False
+    for i in range(d):
+        if room.basis[i] >= 0:
+            room.taken[room.basis[i]] = True
+            room.values[room.basis[i]] = 0.0
+
+
+@kernel(sums="fused", inner=True)
+def _blocking(room, count, slot, sign):  # pragma: no cover - compiled
+    """The first row of the path that is met along an edge, or -1."""
+    d, edge = len(room.basis), room.edges[slot]
+    size = 0.0
+    for j in range(d):
+        size += abs(edge[j])
+    best, least = -1, np.inf
+    for k in range(count):
+        if room.taken[k]:
+            continue
+        fall = 0.0
+        for j in range(d):
+            fall += room.rows[k, j] * edge[j]
+        fall *= sign
+        room.falls[k] = fall
+        if fall < -_NOTHING * size and room.values[k] < -fall * least:
+            best, least = k, room.values[k] / -fall
+    return best
+
+
+@kernel(sums="fused", inner=True)
+def _pivot(room, count, slot, sign, entering):  # pragma: no cover - compiled
+    """Go along an edge to where a row of the path is met."""
+    d, edges, row = len(room.basis), room.edges, room.rows[entering]
+    step = room.values[entering] / -room.falls[entering]
+    for j in range(d):
+        room.point[j] += sign * step * edges[slot, j]
+    for k in range(count):
+        if not room.taken[k]:
+            room.values[k] = max(room.values[k] + step * room.falls[k], 0.0)
+    if room.basis[slot] >= 0:
+        room.taken[room.basis[slot]] = False
+        room.values[room.basis[slot]] = step
+    room.basis[slot] = entering
+    room.taken[entering] = True
+    room.values[entering] = 0.0
+    scale = sign / room.falls[entering]
+    cost = room.costs[slot] * scale
+    for j in range(d):
+        edges[slot, j] *= scale
+    for i in range(d):
+        if i == slot:
+            continue
+        product = 0.0
+        for j in range(d):
+            product += row[j] * edges[i, j]
+        for j in range(d):
+            edges[i, j] -= product * edges[slot, j]
+        room.costs[i] -= product * cost
+    room.costs[slot] = cost
+
+
+@kernel(sums="fused", inner=True)
+def _minimise(room, count):  # pragma: no cover - compiled
+    """Find the basis where ``room.goal`` is smallest on the path's cell; False if there is none."""
+    d = len(room.basis)
+    for i in range(d):
+        room.costs[i] = 0.0
+        for j in range(d):
+            room.costs[i] += room.goal[j] * room.edges[i, j]
+    for _ in range(_PIVOTS):
+        slot, steepest, free = -1, 0.0, -1
+        for i in range(d):
+            size = 0.0
+            for j in range(d):
+                size += abs(room.edges[i, j])
+            fall = -room.costs[i] / size
+            if room.basis[i] == _FREE:
+                free, fall = i, abs(fall)
+                fall = fall + 1e6 if fall > _NOTHING else 0.0  # these leave first
+            if fall > _NOTHING and fall > steepest:
+                slot, steepest = i, fall
+        if slot < 0 and free < 0:
+            return True
+        if slot < 0:
+            slot = free
+        sign = -1.0 if room.basis[slot] == _FREE and room.costs[slot] > 0.0 else 1.0
+        entering = _blocking(room, count, slot, sign)
+        if entering < 0 and slot == free and not steepest > 0.0:
+            sign = -sign
+            entering = _blocking(room, count, slot, sign)
+        if entering < 0:
+            return False
+        _pivot(room, count, slot, sign, entering)
+    return False
+
+
+# --- the proof ------------------------------------------------------------------------------------
+
+
+@kernel(sums="fused", inner=True)
+def _prove_basis(flat, room):  # pragma: no cover - compiled
+    """Work out the point and the edges of a basis with bounds on their errors; False in doubt."""
+    d = len(room.basis)
+    for i in range(d):
+        for j in range(d):
+            room.table[i, j] = room.edges[j, i]
+    error, edge_error, sharp = _prove_vertex(
+        room.rows, room.basis, room.table, room.vertex, flat.rounding
+    )
+    if not sharp:
+        if not _invert(room.rows, room.basis, room.table, room.swaps, 0.0):
+            return False
+        error, edge_error, _ = _prove_vertex(
+            room.rows, room.basis, room.table, room.vertex, flat.rounding
+        )
+        for i in range(d):
+            for j in range(d):
+                room.edges[j, i] = room.table[i, j]
+    if not error < np.inf:
+        return False
+    columns, size = room.columns, 1.0
+    for j in range(d):
+        columns[d, j] = room.vertex[j]
+        size += abs(room.vertex[j])
+    columns[d, d] = 1.0
+    room.shares[d], room.wholes[d] = error, COVER_MORE * (size + d * error)
+    for i in range(d):
+        size = 0.0
+        for j in range(d):
+            columns[i, j] = room.table[j, i]
+            size += abs(room.table[j, i])
+        columns[i, d] = 0.0
+        room.shares[i], room.wholes[i] = edge_error, COVER_MORE * (size + d * edge_error)
+    return True
+
+
+@kernel(sums="fused", inner=True)
+def _follows(flat, state, room, place, sharp):  # pragma: no cover - compiled
+    """Whether an inequality surely follows from the basis.
+
+    It is not negative at the point of the basis, and along its edges: these are the constant and
+    the factors of the combination. `sharp` says whether doubtful signs are worked out.
+    """
+    found, d, columns = state.inequalities, len(room.basis), room.columns
+    for column in range(d + 1):
+        value = 0.0
+        for i in range(d + 1):
+            value += found.rows[i, place] * columns[column, i]
+        slack = found.sizes[place] * room.shares[column] + found.bounds[place] * room.wholes[column]
+        if value > slack:
+            continue
+        if value < -slack or not sharp or not _is_positive(flat, state, room, place, column):
+            return False
+    return True
+
+
+@kernel(inner=True)
+def _is_positive(flat, state, room, place, column):  # pragma: no cover - compiled
+    """Whether an inequality is surely not negative at the point (column d), or along an edge."""
+    d, fine = len(room.basis), room.fine
+    if column == d and _is_central(flat, state, place):
+        central = True
+        for i in range(d):
+            central = central and room.central[room.basis[i]]
+        if central:
+            return True  # it is 0
+    for i in range(d):
+        fine.places[i] = state.places[room.lines[room.basis[i]]]
+        if fine.places[i] < 0:
+            return False
+    reference = INFINITY
+    if column < d:
+        reference = fine.places[column]
+        fine.places[column] = INFINITY
+    if find_spans(flat, state, fine) and is_spanned(flat, state, fine, place):
+        return True
+    if not fine.usable[0]:
+        return False
+    meet(flat, state, fine)
+    # The point's weight is positive; along an edge the inequality that is left grows.
+    sign = fine_sign(flat, state, fine, reference)
+    if sign == -1:
+        turn(fine)
+    elif sign != 1:
+        return False
+    return fine_sign(flat, state, fine, place) in (0, 1)
+
+
+@kernel(inner=True)
+def _prove_claims(flat, state, room, proof, count, claims, region):  # pragma: no cover - compiled
+    """Prove that inequalities follow from the path, or note that it is in doubt."""
+    found, used, d = state.inequalities, proof.used, len(room.basis)
+    before = used[BASES]
+    if claims > 0:
+        _start(room, count)
+    for c in range(claims):
+        place = room.claims[c]
+        if place < 0:
+            continue
+        largest = 0.0
+        for j in range(d):
+            largest = max(largest, abs(found.rows[j, place]))
+        largest = largest if largest > 0.0 else 1.0
+        for j in range(d + 1):
+            room.goal[j] = found.rows[j, place] / largest
+        if (
+            _minimise(room, count)
+            and _prove_basis(flat, room)
+            and _follows(flat, state, room, place, True)
+        ):
+            for j in range(d):
+                proof.bases[used[BASES], j] = room.lines[room.basis[j]]
+            used[BASES] += 1
+            used[SIGNS] += d + 1
+            for k in range(c + 1, claims):
+                if room.claims[k] >= 0 and _follows(flat, state, room, room.claims[k], False):
+                    room.claims[k] = -1
+                    used[SIGNS] += d + 1
+            continue
+        doubt = proof.doubts[used[DOUBTS]]
+        doubt[AT], doubt[REGION], doubt[CLAIM] = used[COUNTS], region, found.lines[place]
+        for k in range(count):
+            proof.paths[used[PATHS] + k] = room.lines[k]
+        used[PATHS] += count
+        doubt[PATH_END] = used[PATHS]
+        used[DOUBTS] += 1
+    proof.counts[used[COUNTS]] = used[BASES] - before
+    used[COUNTS] += 1
+
+
+# --- the tree -------------------------------------------------------------------------------------
+
+
+@kernel(inner=True)
+def _push(room, top, begin, end, layer, count, trail, line):  # pragma: no cover - compiled
+    """Let a cell wait; how many do."""
+    node = room.nodes[top]
+    node[_BEGIN], node[_END], node[_LAYER] = begin, end, layer
+    node[_PATH], node[_TRAIL], node[_LINE] = count, trail, line
+    for i in range(len(room.basis)):
+        room.node_bases[top, i], room.node_points[top, i] = room.basis[i], room.point[i]
+        for j in range(len(room.basis)):
+            room.node_edges[top, i, j] = room.edges[i, j]
+    return top + 1
+
+
+@kernel(inner=True)
+def _enter(flat, state, room, count, line):  # pragma: no cover - compiled
+    """Append the line that cuts out a cell to its path; False if its pattern has no such line."""
+    place = state.places[line]
+    if place < 0:
+        return False
+    _append(flat, state, room, place, line, count)
+    if room.basis[0] != _RESTART:
+        value = room.offsets[count]
+        for j in range(len(room.point)):
+            value += room.rows[count, j] * room.point[j]
+        if value < 0.0:
+            room.basis[0] = _RESTART
+    return True
+
+
+@kernel(inner=True)
+def _find_claims(flat, state, room, layer, bits, trail):  # pragma: no cover - compiled
+    """List what must follow from the path; how many, the end of the trail, a neuron that varies."""
+    claims, varying, most = 0, -1, flat.breakpoints.shape[1]
+    for j in range(flat.starts[layer] - flat.starts[1], flat.starts[layer + 1] - flat.starts[1]):
+        if _piece(room.ands, bits, j) != _piece(room.ors, bits, j):
+            varying = j if varying < 0 else varying
+            continue
+        for b in range(state.pattern[j] - 1, state.pattern[j] + 1):
+            if b < 0 or b >= most or flat.breakpoints[j, b] == np.inf:
+                continue
+            line = flat.first_lines[j] + b
+            if room.known[line]:
+                continue
+            room.known[line] = True
+            room.trail[trail] = line
+            trail += 1
+            if state.places[line] >= 0:  # else the neuron is constant, and on its piece
+                room.claims[claims] = state.places[line]
+                claims += 1
+    return claims, trail, varying
+
+
+@kernel(inner=True)
+def _is_inside(flat, state, room):  # pragma: no cover - compiled
+    """Whether the witness is strictly inside the region."""
+    found, size = state.inequalities, 1.0
+    for i in range(len(room.witness)):
+        size += abs(room.witness[i])
+    if doubtful(found, room.witness, 1.0, 0.0, COVER_MORE * size) == 0:
+        return True
+    for layer in range(len(found.begins)):
+        for place in range(found.begins[layer], found.ends[layer]):
+            if not surely_positive(flat, state, room.fine, place, room.witness):
+                return False
+    return True
+
+
+@kernel(sums="fused")
+def prove_cells(flat, state, room, regions, proof, first, last):  # pragma: no cover - compiled
+    """Prove all cells whose first patterns are in a part of the list, in the order of the tree.
+
+    Parameters are a `FilterNetwork`, `PatternState`, `TreeRoom`, `SortedRegions` and `TreeProof`;
+    `first` and `last` say which part.
+
+    Returns
+    -------
+    int
+        `DONE`; `FULL`, if there is not enough room for the proof; `WRONG`, if a pattern is.
+    """
+    layers, d, used = len(flat.starts) - 2, flat.inputs.shape[1] - 1, proof.used
+    bits, count = regions.patterns.bits, flat.domain_lines
+    used[:] = 0
+    room.known[:] = False
+    for k in range(count):
+        _append(flat, state, room, k, k + 1, k)
+    room.basis[0] = _RESTART
+    top, trail = _push(room, 0, 0, len(regions.patterns.words), 1, count, 0, 0), 0
+    while top > 0:
+        top -= 1
+        node = room.nodes[top]
+        begin, end, layer = node[_BEGIN], node[_END], node[_LAYER]
+        count, line = node[_PATH], node[_LINE]
+        while trail > node[_TRAIL]:
+            trail -= 1
+            room.known[room.trail[trail]] = False
+        for i in range(d):
+            room.basis[i], room.point[i] = room.node_bases[top, i], room.node_points[top, i]
+            for j in range(d):
+                room.edges[i, j] = room.node_edges[top, i, j]
+        signs = go_to(flat, state, regions.patterns, begin)
+        if signs < 0 or end == begin:
+            return WRONG
+        if line > 0:
+            if not _enter(flat, state, room, count, line):
+                return WRONG
+            room.known[line], room.trail[trail] = True, line
+            count, trail = count + 1, trail + 1
+        _common_bits(regions, room, begin, end)
+        before = trail
+        claims, trail, varying = _find_claims(flat, state, room, layer, bits, trail)
+        scaled(regions.witnesses[begin], regions.unscale, room.witness)
+        if begin >= first and trail > before:
+            if (
+                used[BASES] + claims > len(proof.bases)
+                or used[COUNTS] == len(proof.counts)
+                or used[DOUBTS] + claims > len(proof.doubts)
+                or used[PATHS] + claims * count > len(proof.paths)
+            ):
+                return FULL
+            _prove_claims(flat, state, room, proof, count, claims, begin)
+        if varying >= 0:
+            piece = state.pattern[varying]
+            line = flat.first_lines[varying] + piece
+            middle = _first_above(regions, varying, piece, begin, end)
+            if middle < last and end > first:
+                top = _push(room, top, middle, end, layer, count, trail, line)
+            if middle > first:
+                top = _push(room, top, begin, middle, layer, count, trail, line)
+        elif layer < layers:
+            top = _push(room, top, begin, end, layer + 1, count, trail, 0)
+        elif begin >= first:
+            proof.inside[begin - first] = _is_inside(flat, state, room)
+            used[SIGNS] += signs
+    return DONE

@@ -1,0 +1,184 @@
+"""The rays and facets of cones: rows, where d of them meet, and values of rows there.
+
+For the columns of rays and of rows see `_state`; steps are those of docs/error-bound.md.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tropicell._runtime.jit import kernel, template
+from tropicell.engines.cells._bounds import (
+    minors_error,
+    scaled_corner_error,
+    to_below_1,
+    unit_row_error,
+    unit_sign_bound,
+)
+from tropicell.engines.cells._state import (
+    INFINITE,
+    NONE,
+    TERM_COLUMN,
+    TERM_MINOR,
+    TERM_ROW,
+    TERM_SIGN,
+    TERM_SMALLER,
+)
+
+#: Squares of lengths between these lose no digits.
+_LEAST_SQUARE, _MOST_SQUARE = 1e-250, 1e250
+
+
+@template
+def row_value(rows: Any, at: int, rays: Any, ray: int, d: int) -> Any:
+    """A row's value at a ray."""
+    i, k = np.uint64(at), np.uint64(ray)
+    s = rows[i, d] * rays[k, d]
+    for c in range(d):
+        s += rows[i, c] * rays[k, c]
+    return s
+
+
+@kernel(inner=True, inlined=True)
+def facet_row(lines: Any, before: Any, label: int, exact: bool, table: Any, k: int, d: int) -> None:
+    """Write the row of a facet, step 2; the sign of its label says which side is inside."""
+    line = abs(label) - 1
+    row = lines.line_row[line]
+    error = 0.0
+    square = 0.0
+    for c in range(d + 1):
+        if row < 0:
+            x = lines.domain_rows[line, c]
+        else:
+            x = before[c, row]
+            if c == d:
+                x -= lines.line_at[line]
+        table[k, c] = x
+        square += x * x
+    if row >= 0 and exact:
+        error = before[d + 1, row]
+    if not (square > _LEAST_SQUARE and square < _MOST_SQUARE):
+        largest, square = 0.0, 0.0
+        for c in range(d + 1):
+            largest = max(largest, abs(table[k, c]))
+        for c in range(d + 1):
+            table[k, c] /= largest
+            square += table[k, c] * table[k, c]
+        error /= largest
+    factor = to_below_1(np.sqrt(square))
+    table[k, d + 1] = unit_row_error(error, factor, np.sqrt(d + 1.0))
+    if label < 0:
+        factor = -factor
+    for c in range(d + 1):
+        table[k, c] *= factor
+
+
+@kernel(sums="fused", inner=True, inlined=True)
+def meet(stack: Any, d: int, ray: int) -> None:
+    """Write the ray in which the facets of its basis meet, up to sign, with its error: step 2.
+
+    It is the vector of the d × d minors of their rows.
+    """
+    table, basis, rays = stack.table, stack.bases[np.uint64(ray)], stack.rays
+    errors = 0.0
+    for j in range(d):
+        errors += table[np.uint64(basis[j]), d + 1]
+    if d == 3:
+        _minors_3(table, basis, rays, ray)
+    elif d == 4:
+        _minors_4(table, basis, rays, ray)
+    else:
+        _minors(stack, d, basis, ray)
+    at = np.uint64(ray)
+    size, product = 0.0, 1.0
+    for c in range(d + 1):
+        size += abs(rays[at, c])
+    for j in range(2, d + 1):
+        product *= j
+    bound = minors_error(errors, d, np.sqrt(product))
+    factor = to_below_1(size)
+    for c in range(d + 1):
+        rays[at, c] *= factor
+    # Minors that may all be 0 make every sign doubtful.
+    rays[at, d + 1] = scaled_corner_error(bound, 1.0 / factor) if size > 0.0 else np.inf
+
+
+@template
+def _minors_3(table: Any, basis: Any, rays: Any, ray: int) -> None:
+    """The minors of three rows, with alternating signs."""
+    i, j, k = np.uint64(basis[0]), np.uint64(basis[1]), np.uint64(basis[2])
+    to = np.uint64(ray)
+    a0, a1, a2, a3 = table[i, 0], table[i, 1], table[i, 2], table[i, 3]
+    b0, b1, b2, b3 = table[j, 0], table[j, 1], table[j, 2], table[j, 3]
+    c0, c1, c2, c3 = table[k, 0], table[k, 1], table[k, 2], table[k, 3]
+    m01, m02, m03 = a0 * b1 - a1 * b0, a0 * b2 - a2 * b0, a0 * b3 - a3 * b0
+    m12, m13, m23 = a1 * b2 - a2 * b1, a1 * b3 - a3 * b1, a2 * b3 - a3 * b2
+    rays[to, 0] = c1 * m23 - c2 * m13 + c3 * m12
+    rays[to, 1] = c2 * m03 - c0 * m23 - c3 * m02
+    rays[to, 2] = c0 * m13 - c1 * m03 + c3 * m01
+    rays[to, 3] = c1 * m02 - c0 * m12 - c2 * m01
+
+
+@template
+def _minors_4(table: Any, basis: Any, rays: Any, ray: int) -> None:
+    """The minors of four rows, with alternating signs: products of those of two and two rows."""
+    i, j, k, m = np.uint64(basis[0]), np.uint64(basis[1]), np.uint64(basis[2]), np.uint64(basis[3])
+    to = np.uint64(ray)
+    a0, a1, a2, a3, a4 = table[i, 0], table[i, 1], table[i, 2], table[i, 3], table[i, 4]
+    b0, b1, b2, b3, b4 = table[j, 0], table[j, 1], table[j, 2], table[j, 3], table[j, 4]
+    m01, m02, m03, m04 = a0 * b1 - a1 * b0, a0 * b2 - a2 * b0, a0 * b3 - a3 * b0, a0 * b4 - a4 * b0
+    m12, m13, m14 = a1 * b2 - a2 * b1, a1 * b3 - a3 * b1, a1 * b4 - a4 * b1
+    m23, m24, m34 = a2 * b3 - a3 * b2, a2 * b4 - a4 * b2, a3 * b4 - a4 * b3
+    a0, a1, a2, a3, a4 = table[k, 0], table[k, 1], table[k, 2], table[k, 3], table[k, 4]
+    b0, b1, b2, b3, b4 = table[m, 0], table[m, 1], table[m, 2], table[m, 3], table[m, 4]
+    n01, n02, n03, n04 = a0 * b1 - a1 * b0, a0 * b2 - a2 * b0, a0 * b3 - a3 * b0, a0 * b4 - a4 * b0
+    n12, n13, n14 = a1 * b2 - a2 * b1, a1 * b3 - a3 * b1, a1 * b4 - a4 * b1
+    n23, n24, n34 = a2 * b3 - a3 * b2, a2 * b4 - a4 * b2, a3 * b4 - a4 * b3
+    rays[to, 0] = m12 * n34 - m13 * n24 + m14 * n23 + m23 * n14 - m24 * n13 + m34 * n12
+    rays[to, 1] = -(m02 * n34 - m03 * n24 + m04 * n23 + m23 * n04 - m24 * n03 + m34 * n02)
+    rays[to, 2] = m01 * n34 - m03 * n14 + m04 * n13 + m13 * n04 - m14 * n03 + m34 * n01
+    rays[to, 3] = -(m01 * n24 - m02 * n14 + m04 * n12 + m12 * n04 - m14 * n02 + m24 * n01)
+    rays[to, 4] = m01 * n23 - m02 * n13 + m03 * n12 + m12 * n03 - m13 * n02 + m23 * n01
+
+
+@template
+def _minors(stack: Any, d: int, basis: Any, ray: int) -> None:
+    """The minors of d rows, with alternating signs, row by row."""
+    table, minors, terms = stack.table, stack.minors, stack.terms
+    for m in range(1, 1 << (d + 1)):
+        minors[m] = 0.0
+    minors[0] = 1.0
+    for t in range(len(terms)):
+        x = table[basis[terms[t, TERM_ROW]], terms[t, TERM_COLUMN]] * minors[terms[t, TERM_SMALLER]]
+        if terms[t, TERM_SIGN] > 0:
+            minors[terms[t, TERM_MINOR]] += x
+        else:
+            minors[terms[t, TERM_MINOR]] -= x
+    everything = (1 << (d + 1)) - 1
+    for c in range(d + 1):
+        x = minors[everything ^ (1 << c)]
+        stack.rays[ray, c] = x if c % 2 == 0 else -x
+
+
+@template
+def orient(stack: Any, ray: int, common: Any, facet: int, d: int) -> bool:
+    """Give a new ray its sign: step 2. False if that is in doubt.
+
+    It is positive where `facet` is; and unless it lies at infinity, so is w.
+    """
+    rays, table, k = stack.rays, stack.table, np.uint64(ray)
+    eps = rays[k, d + 1]
+    value = rays[k, d]
+    if not (abs(value) > eps and common & INFINITE == NONE):
+        at = abs(facet) - 1
+        value = row_value(table, at, rays, ray, d)
+        if not abs(value) > unit_sign_bound(1.0001, table[at, d + 1], eps, d):
+            return False
+        if facet < 0:
+            value = -value
+    if value < 0.0:
+        for c in range(d + 1):
+            rays[k, c] = -rays[k, c]
+    return True

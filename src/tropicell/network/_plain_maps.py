@@ -1,0 +1,292 @@
+"""The rows of layers in float64 alone, with bounds that are known before a search begins.
+
+Most searches need no more than that: where a sign is in doubt, the rows are worked out again with
+twice the digits (`_layer_maps`), for that cell alone. It is for networks whose slopes are 0 and 1,
+without intercepts, so that an output is a row or nothing; and for so few layers that the bounds,
+which hold for every pattern, are tiny. They are step 1 of docs/error-bound.md, too.
+
+Loops run over whole blocks of `BLOCK` neurons. What they write behind the last neuron of a layer
+belongs to later layers, whose rows are summed anew before they are read.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from tropicell._runtime.jit import kernel, template
+from tropicell.geometry.norms import frobenius_norm, spectral_norm
+from tropicell.geometry.rounding import INFLATE, ROUND, TINY
+from tropicell.network._layer_maps import enter_layer, spare
+from tropicell.network.flat import BLOCK, COLUMNS_AT, IS_SPARSE, SOURCE, WEIGHTS_AT, MapArrays
+
+#: After so many changes of single neurons a layer's rows are summed anew.
+_MOST_CHANGES = 16
+
+#: Rows are summed plainly if their errors are at most this part of the size that they usually have.
+_SMALL = 1e-11
+
+#: Matrices with more numbers get a bound on their norms that is made faster.
+_LARGE_MATRIX = 1 << 16
+
+
+class PlainMaps(NamedTuple):
+    """The affine maps of all layers on the current cell, before activations.
+
+    Attributes
+    ----------
+    before : ndarray, shape (d + 2, rows and more)
+        Slopes, offset, and a bound on their errors: as in `LayerMaps`.
+    pattern : ndarray of uint8, shape (neurons,)
+        The pieces to which they belong.
+    changes : ndarray, shape (depth + 2,)
+        As in `LayerMaps`.
+    active : ndarray, shape (depth + 2,)
+        How many neurons that a layer reads are on.
+    sources : ndarray, shape (widest layer,)
+        Scratch: neurons that change.
+    errors : ndarray, shape (rows,)
+        Bounds on the errors of the rows, for every pattern. Empty: rows are not summed plainly, and
+        the first two arrays are those of `LayerMaps`.
+    """
+
+    before: NDArray[np.float64]
+    pattern: NDArray[np.uint8]
+    changes: NDArray[np.int64]
+    active: NDArray[np.int64]
+    sources: NDArray[np.int64]
+    errors: NDArray[np.float64]
+
+
+def plain_maps(maps: MapArrays, *, exact: bool, free: Any = lambda array: array) -> PlainMaps:
+    """Room for them; for `free` see `tropicell._runtime.memory.Blueprint`."""
+    d, row_start = maps.dimension, maps.row_start
+    layers, rows = len(row_start), int(row_start[-1])
+    widest = int(np.diff(row_start).max(initial=1))
+    errors = plain_errors(maps, exact=exact)
+    return PlainMaps(
+        before=free(np.zeros((d + 2, rows + spare(rows)))),
+        pattern=np.zeros(rows - int(row_start[1]), np.uint8),
+        changes=np.full(layers, -1),
+        active=np.zeros(layers, np.int64),
+        sources=np.zeros(widest + 1, np.int64),
+        errors=np.zeros(0) if errors is None else errors,
+    )
+
+
+def plain_errors(maps: MapArrays, *, exact: bool) -> NDArray[np.float64] | None:
+    """Bounds on the errors of plain rows, whatever the pattern; None if they are of no use.
+
+    In float arithmetic they are 0: nothing is proved.
+    """
+    rows = int(maps.row_start[-1])
+    if not maps.unit.all():
+        return None
+    if not exact:
+        return np.zeros(rows)
+    errors, starts = np.zeros(rows), maps.row_start.tolist()
+    # Of the columns of a layer's outputs: their greatest length, that of their errors, the usual.
+    sizes = [_column_length(maps.input_rows)]
+    wrong = [_column_length(maps.input_low)]
+    usual = [sizes[0]]
+    scaled = _is_scaled(maps.input_rows)
+    with np.errstate(all="ignore"):  # infinity proves nothing
+        for layer in range(1, len(starts) - 1):
+            part = slice(starts[layer], starts[layer + 1])
+            bias = np.abs(maps.bias[part])
+            size, error, likely = bias.copy(), np.zeros_like(bias), np.zeros_like(bias)
+            total, off, summands = float(np.linalg.norm(bias)), 0.0, 0
+            mine = range(maps.term_start[layer], maps.term_start[layer + 1])
+            sources = maps.terms[mine.start : mine.stop, SOURCE]
+            for term in mine:
+                source, matrix = int(maps.terms[term, SOURCE]), _matrix(maps, term, layer)
+                lengths = np.sqrt(_squares(matrix)) * INFLATE
+                norm = (spectral_norm if matrix.size < _LARGE_MATRIX else frobenius_norm)(matrix)
+                summands += 2 * matrix.shape[1] + 4
+                size += lengths * sizes[source]
+                error += lengths * wrong[source]
+                share = max(matrix.shape[1], 1) * (1 if source == 0 else 2)
+                likely += (lengths * usual[source]) ** 2 / share
+                total += norm * sizes[source]
+                off += norm * wrong[source]
+            rounding = (summands + 4 * _MOST_CHANGES + 8) * ROUND * size * INFLATE
+            if scaled and summands and (sources == 0).all():
+                rounding[:] = 0.0  # one product by a power of two in each sum
+            errors[part] = (error + rounding + TINY) * INFLATE
+            rounded = float(np.linalg.norm(rounding))
+            sizes.append((total + rounded) * INFLATE)
+            wrong.append((off + rounded + TINY) * INFLATE)
+            usual.append(float(np.sqrt(likely.sum())))
+            if not rounded and not off:
+                errors[part] = 0.0
+                wrong[-1] = 0.0
+            if not np.median(errors[part]) <= _SMALL * np.median(np.sqrt(likely)):
+                return None
+    return errors
+
+
+def _is_scaled(rows: NDArray[np.float64]) -> bool:
+    """Whether layer 0 is the input itself, each coordinate times a power of two."""
+    n, d = len(rows), rows.shape[1] - 1
+    if n != d or np.count_nonzero(rows) != d or not rows.diagonal().all():
+        return False
+    return bool((np.abs(np.frexp(rows.diagonal())[0]) == 0.5).all())
+
+
+def _column_length(rows: NDArray[np.float64]) -> float:
+    with np.errstate(all="ignore"):  # infinity proves nothing
+        return float(np.linalg.norm(rows, axis=0).max(initial=0.0)) * INFLATE
+
+
+def _squares(matrix: Any) -> NDArray[np.float64]:
+    """The sums of the squares of the rows of a matrix."""
+    squares = matrix.multiply(matrix) if isinstance(matrix, sp.csr_array) else matrix * matrix
+    return np.asarray(squares.sum(axis=1), dtype=np.float64).ravel()
+
+
+def _matrix(maps: MapArrays, term: int, layer: int) -> Any:
+    """The matrix of a term."""
+    starts, entry = maps.row_start, maps.terms[term]
+    source, at = int(entry[SOURCE]), int(entry[WEIGHTS_AT])
+    height = int(starts[layer + 1] - starts[layer])
+    width = int(starts[source + 1] - starts[source])
+    if not entry[IS_SPARSE]:
+        return maps.weights[at : at + width * height].reshape(width, height).T
+    ends = maps.columns[int(entry[COLUMNS_AT]) : int(entry[COLUMNS_AT]) + width + 1]
+    numbers = slice(at, at + int(ends[-1]))
+    return sp.csr_array(
+        sp.csc_array((maps.weights[numbers], maps.targets[numbers], ends), shape=(height, width))
+    )
+
+
+# --- kernels --------------------------------------------------------------------------------------
+
+
+@kernel(inner=True)
+def enter_all_plainly(maps: Any, rows: Any, pieces: Any, layers: int, d: int) -> None:
+    """Make the maps of the first layers anew, from the pieces of all of them."""
+    for layer in range(layers):
+        rows.changes[layer + 1] = -1
+        enter_plainly(maps, rows, layer, pieces, maps.row_start[layer] - maps.row_start[1], d)
+
+
+@kernel(inner=True, inlined=True)
+def enter_plainly(maps: Any, rows: Any, layer: int, pieces: Any, at: int, d: int) -> None:
+    """Fix the pieces of `layer`, and bring the rows of the next layer up to date.
+
+    As `tropicell.network._layer_maps.enter_layer`; `d` is the dimension.
+    """
+    before, changes, active, sources = rows.before, rows.changes, rows.active, rows.sources
+    begin, target = maps.row_start[layer], maps.row_start[layer + 1]
+    width, n = target - begin, maps.row_start[layer + 2] - target
+    changes[layer + 2] = -1
+    if layer > 0:
+        first = begin - maps.row_start[1]
+        own, new = rows.pattern[first : first + width], pieces[at : at + width]
+        flips = 0
+        for place in range(width):
+            sources[np.uint64(flips)] = place
+            flips += own[place] != new[place]
+        made = changes[layer + 1]
+        if made >= 0 and active[layer + 1] > 0 and made + flips <= _MOST_CHANGES:
+            changes[layer + 1] = made + flips
+            for k in range(flips):
+                j: Any = np.uint64(sources[k])
+                row: Any = np.uint64(begin) + j
+                sign = maps.slopes[row, new[j]] - maps.slopes[row, own[j]]
+                own[j] = new[j]
+                if sign != 0.0:
+                    for term in range(maps.term_start[layer + 1], maps.term_start[layer + 2]):
+                        if maps.terms[term, SOURCE] == layer:
+                            active[layer + 1] += int(sign)
+                            _add_output(maps, before, term, target, n, int(row), sign, d)
+            if active[layer + 1] > 0:
+                return
+        else:
+            for k in range(flips):
+                own[sources[k]] = new[sources[k]]
+    _sum_plainly(maps, rows, layer + 1, d)
+
+
+@kernel(inner=True)
+def _sum_plainly(maps: Any, rows: Any, layer: int, d: int) -> None:
+    """Sum the rows of a layer anew."""
+    before, bias, slopes = rows.before, maps.bias, maps.slopes
+    begin, end = maps.row_start[layer], maps.row_start[layer + 1]
+    for c in range(d):
+        for row in range(begin, end):
+            before[np.uint64(c), np.uint64(row)] = 0.0
+    for row in range(begin, end):
+        before[np.uint64(d), np.uint64(row)] = bias[np.uint64(row)]
+    active = 0
+    for term in range(maps.term_start[layer], maps.term_start[layer + 1]):
+        source = maps.terms[term, SOURCE]
+        for row in range(maps.row_start[source], maps.row_start[source + 1]):
+            on = source == 0 or slopes[row, rows.pattern[row - maps.row_start[1]]] != 0.0
+            if on:
+                active += 1
+                _add_output(maps, before, term, begin, end - begin, row, 1.0, d)
+    rows.active[layer] = active
+    rows.changes[layer] = 0
+    # Where nothing was added to the biases, nothing was rounded.
+    for row in range(begin, end):
+        before[np.uint64(d + 1), np.uint64(row)] = rows.errors[np.uint64(row)] if active else 0.0
+
+
+@kernel(sums="fused", inner=True, inlined=True)
+def _add_output(
+    maps: Any, before: Any, term: int, begin: int, n: int, row: int, sign: float, d: int
+) -> None:
+    """Add the output of a neuron, times `sign`, to the rows of a layer, which begin at `begin`."""
+    source = maps.terms[term, SOURCE]
+    place = row - maps.row_start[source]
+    if maps.terms[term, IS_SPARSE]:
+        at = maps.terms[term, WEIGHTS_AT]
+        column = maps.terms[term, COLUMNS_AT] + place
+        for k in range(at + maps.columns[column], at + maps.columns[column + 1]):
+            to, weight = begin + maps.targets[k], maps.weights[k]
+            for c in range(d + 1):
+                before[c, to] += weight * (sign * _output(maps, before, source, row, c))
+        return
+    at = maps.terms[term, WEIGHTS_AT] + place * n
+    more = (n + BLOCK - 1) // BLOCK * BLOCK
+    w = maps.weights[at : at + more]
+    if d == 3:
+        f0 = sign * _output(maps, before, source, row, 0)
+        f1 = sign * _output(maps, before, source, row, 1)
+        f2 = sign * _output(maps, before, source, row, 2)
+        f3 = sign * _output(maps, before, source, row, 3)
+        r0, r1 = before[0, begin : begin + more], before[1, begin : begin + more]
+        r2, r3 = before[2, begin : begin + more], before[3, begin : begin + more]
+        for r in range(more):
+            r0[r] += w[r] * f0
+            r1[r] += w[r] * f1
+            r2[r] += w[r] * f2
+            r3[r] += w[r] * f3
+        return
+    for c in range(d + 1):
+        f = sign * _output(maps, before, source, row, c)
+        out = before[c, begin : begin + more]
+        for r in range(more):
+            out[r] += w[r] * f
+
+
+@template
+def _output(maps: Any, before: Any, source: int, row: int, c: int) -> Any:
+    """A column of the output of a neuron that is on, or of an input."""
+    return maps.input_rows[row, c] if source == 0 else before[c, row]
+
+
+@kernel(inner=True)
+def bring_up(maps: Any, current: Any, pattern: Any, layer: int) -> None:
+    """Let the rows of `LayerMaps` up to a layer be those of a pattern."""
+    first = maps.row_start[1]
+    for k in range(layer):
+        differs = current.changes[k + 1] < 0
+        for j in range(max(maps.row_start[k] - first, 0), maps.row_start[k + 1] - first):
+            differs = differs or current.pattern[j] != pattern[j]
+        if differs:
+            enter_layer(maps, current, k, pattern, maps.row_start[k] - first, True)

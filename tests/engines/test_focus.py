@@ -1,0 +1,196 @@
+"""Searches of large networks by the few neurons that can change on a unit's cells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from searching import assert_same_columns, tuned
+from strategies import KINDS, random_network
+from tropicell import Box, Network, Polytope, Slice, WholeSpace, count_regions, enumerate_regions
+from tropicell.engines.cells import focus as focusing
+from tropicell.engines.cells.focus import FocusMaker
+from tropicell.network.domains import Domain, resolve
+from tropicell.network.flat import flatten
+from tropicell.paper.algorithm2 import traverse
+
+some = settings(
+    deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+)
+
+
+@contextmanager
+def focused(yes: bool = True) -> Iterator[None]:
+    """All networks get a focus, or none."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(focusing, "_is_heavy", lambda _: yes)
+        yield
+
+
+def relus(seed: int, kind: str, depth: int, width: int) -> Network:
+    return random_network(seed, kind, 2, depth, width, relu=True)
+
+
+def patterns(network: Network, domain: Domain, **options: object) -> list[bytes]:
+    found = enumerate_regions(network, domain, engine="cells", **options)
+    assert found.complete
+    return sorted(row.tobytes() for row in found.patterns)
+
+
+def copy(network: Network) -> Network:
+    """The same network, of which nothing is remembered."""
+    return Network(network.n_inputs, network.layers, network.output)
+
+
+@some
+@given(
+    st.integers(0, 10**6),
+    st.sampled_from(KINDS),
+    st.integers(2, 4),
+    st.sampled_from(["box", "small box", "polytope", "plane"]),
+)
+def test_the_same_regions_as_the_oracle(seed: int, kind: str, depth: int, where: str) -> None:
+    network = relus(seed, kind, depth, 5)
+    domain: Domain = {
+        "box": Box(-2, 2),
+        "small box": Box([0.1, -0.3], [0.15, -0.2]),
+        "polytope": Polytope([[1, 1], [-1, 0.5], [0, -1], [1, 1]], [1, 1, 1, 1]),
+        "plane": WholeSpace(),
+    }[where]
+    expected = sorted(pattern.tobytes() for pattern, _ in traverse(network, domain))
+    with focused(), tuned(limits=(1, 2, 3), focus_grain=2):
+        network = copy(network)
+        assert patterns(network, domain) == expected
+        assert count_regions(network, domain, engine="cells") == len(expected)
+
+
+def convolutional(seed: int, size: int = 10, channels: int = 3) -> Network:
+    """Two convolutions and a dense layer, as matrices of which most numbers are 0."""
+    rng = np.random.default_rng(seed)
+
+    def convolution(sources: int) -> np.ndarray:
+        kernel = rng.normal(size=(channels, sources, 3, 3)) / np.sqrt(4.5 * sources)
+        matrix = np.zeros((channels, size, size, sources, size, size))
+        for y in range(size):
+            for x in range(size):
+                for i in range(max(0, y - 1), min(size, y + 2)):
+                    for j in range(max(0, x - 1), min(size, x + 2)):
+                        matrix[:, y, x, :, i, j] = kernel[:, :, i - y + 1, j - x + 1]
+        return matrix.reshape(channels * size * size, sources * size * size)
+
+    weights = [convolution(1), convolution(channels), convolution(channels)]
+    weights += [rng.normal(size=(20, weights[2].shape[0])) / 15, rng.normal(size=(1, 20))]
+    return Network.mlp(weights, [rng.normal(size=len(w)) * 0.1 for w in weights], skips=[(1, 3)])
+
+
+@pytest.mark.parametrize("arithmetic", ["exact", "float"])
+def test_convolutions_have_the_same_regions_with_and_without(arithmetic: str) -> None:
+    network = convolutional(0)
+    rng = np.random.default_rng(1)
+    plane = Slice(rng.normal(size=100), rng.normal(size=(2, 100)), Box(-0.1, 0.1))
+    with focused(False):
+        expected = enumerate_regions(copy(network), plane, arithmetic=arithmetic)
+    assert len(expected) > 300
+    for limits, workers in [((2, 8, 128), 1), ((1, 2, 4), 1), ((1, 2, 4), 2)]:
+        with focused(), tuned(limits=limits):
+            found = enumerate_regions(copy(network), plane, arithmetic=arithmetic, workers=workers)
+        assert found.stats["tests"] < expected.stats["tests"] / 3  # few neurons were looked at
+        order = [
+            np.lexsort(np.ascontiguousarray(regions.patterns).T) for regions in (found, expected)
+        ]
+        assert (found.patterns[order[0]] == expected.patterns[order[1]]).all()
+        assert np.allclose(found.volumes[order[0]], expected.volumes[order[1]], rtol=1e-7)
+        assert found.volumes.sum() == pytest.approx(0.04)
+
+
+def test_the_result_does_not_depend_on_the_workers() -> None:
+    network = convolutional(3)
+    rng = np.random.default_rng(2)
+    plane = Slice(rng.normal(size=100), rng.normal(size=(2, 100)), Box(-0.05, 0.05))
+    with focused(), tuned(limits=(1, 2, 4)):
+        one = enumerate_regions(copy(network), plane)
+        assert_same_columns(enumerate_regions(copy(network), plane, workers=3), one)
+    assert one.certify().ok
+
+
+# --- what a focus promises ------------------------------------------------------------------------
+
+
+@some
+@given(st.integers(0, 10**6), st.sampled_from(KINDS), st.integers(2, 5))
+def test_bases_and_weights_are_within_their_bounds(seed: int, kind: str, depth: int) -> None:
+    network = relus(seed, kind, depth, 7)
+    rng = np.random.default_rng(seed)
+    low = rng.normal(size=2)
+    box = Box(low, low + 10.0 ** rng.uniform(-6, 0))
+    network, domain = resolve(network, box)
+    flat = flatten(network, domain)
+    scale = flat.lines.scale
+    needed = rng.integers(2, flat.rows, size=2)
+    focus = FocusMaker(network, flat).focus(box.low * scale, box.high * scale, needed=needed)
+    assert focus is not None
+    assert set(needed.tolist()) <= set(focus.rows.tolist())
+    # Exact rows of all neurons, as maps of the scaled coordinates, 1, and outputs in the focus.
+    place = {int(row): k for k, row in enumerate(focus.rows)}
+    columns = 3 + len(focus.rows)
+    zero = [Fraction(0)] * columns
+    outputs = [[zero.copy() for _ in range(2)]]
+    for c in range(2):
+        outputs[0][c][c] = 1 / Fraction(float(scale[c]))
+    row = 2
+    for ell, layer in enumerate(network.layers, start=1):
+        after, errors = [], zero.copy()
+        begin, size = int(focus.start[ell]), int(focus.start[ell + 1] - focus.start[ell])
+        for i in range(layer.width):
+            exact = zero.copy()
+            exact[2] = Fraction(float(layer.affine.bias[i]))
+            for source, matrix in layer.affine.terms.items():
+                for weight, read in zip(matrix[i].tolist(), outputs[source], strict=True):
+                    if weight:
+                        exact = [a + Fraction(weight) * b for a, b in zip(exact, read, strict=True)]
+            if row in place:
+                k = place[row]
+                for c in range(3):
+                    made = Fraction(float(focus.base[c, k])) + Fraction(float(focus.base[3 + c, k]))
+                    errors[c] += (made - exact[c]) ** 2
+                for j in range(begin):
+                    at = int(focus.weights_at[ell]) + j * size + k - begin
+                    parts = float(focus.weights[at]), float(focus.weights_low[at])
+                    errors[3 + j] += (sum(map(Fraction, parts)) - exact[3 + j]) ** 2
+                after.append([Fraction(c == 3 + k) for c in range(columns)])
+            else:
+                after.append(exact if focus.fixed[row - 2] else zero)
+            row += 1
+        outputs.append(after)
+        for c in range(3):
+            assert errors[c] <= Fraction(float(focus.base_error[ell, c])) ** 2
+        assert sum(errors[3:]) <= Fraction(float(focus.weights_error[ell])) ** 2
+
+
+@some
+@given(st.integers(0, 10**6), st.sampled_from(KINDS), st.integers(2, 5))
+def test_fixed_neurons_are_fixed(seed: int, kind: str, depth: int) -> None:
+    network = relus(seed, kind, depth, 8)
+    rng = np.random.default_rng(seed)
+    low = rng.normal(size=2)
+    box = Box(low, low + 10.0 ** rng.uniform(-6, 0.5))
+    flat = flatten(network, box)
+    focus = FocusMaker(network, flat).focus(box.low * flat.lines.scale, box.high * flat.lines.scale)
+    assert focus is not None
+    fixed = np.ones(network.n_neurons, np.bool_)
+    fixed[focus.rows - 2] = False
+    for pattern, _ in traverse(network, box):
+        assert (pattern[fixed] == focus.fixed[fixed]).all()
+
+
+def test_a_box_with_many_neurons_has_no_focus() -> None:
+    rng = np.random.default_rng(0)
+    network = Network.mlp([rng.normal(size=(600, 2)), rng.normal(size=(5, 600)), np.ones((1, 5))])
+    flat = flatten(network, Box(-1, 1))
+    assert FocusMaker(network, flat).focus(-flat.lines.scale, flat.lines.scale) is None
