@@ -4,7 +4,7 @@ VENV := .venv
 PIP := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 RUN := $(VENV)/bin/python -m
 
-.PHONY: setup demo test tests lint bench bench-scale bench-gpu zoo fuzz docs wheel clean
+.PHONY: setup demo test tests lint bench bench-scale bench-gpu zoo fuzz docs web wheel clean
 
 setup: $(VENV)/.docs  ## .venv with everything that the other targets need
 
@@ -21,6 +21,8 @@ lint: $(VENV)/.dev
 	$(RUN) ruff format --check .
 	$(RUN) mypy
 	$(VENV)/bin/lint-imports --no-cache
+	@if [ -x web/node_modules/.bin/tsc ]; then npm --prefix web run --silent check; \
+	else echo "TypeScript is not checked: make web installs what that takes (needs node and npm)"; fi
 
 # The peers other than relucent are measured if EDGE_SUBDIVISION and SPLINECAM (folders of checkouts) and
 # SPLINECAM_PYTHON (a Python with graph-tool and PyTorch) are set.
@@ -57,6 +59,10 @@ docs: $(VENV)/.docs  ## the site, in build/site; runs the gallery; any warning i
 	$(RUN) tropicell.importers.operators_page docs/operators.md
 	$(RUN) sphinx -W --keep-going -q -b html docs build/site
 
+web: web/node_modules/.package-lock.json  ## the pages' scripts, from TypeScript; needs node and npm
+	npm --prefix web run --silent check
+	npm --prefix web run --silent build
+
 wheel: $(VENV)/.dev  ## the wheel and the source archive, in dist; tried in an empty environment
 	rm -rf dist build/smoke
 	$(RUN) build --outdir dist
@@ -65,7 +71,7 @@ wheel: $(VENV)/.dev  ## the wheel and the source archive, in dist; tried in an e
 	cd build/smoke && bin/tropicell --version && bin/python $(CURDIR)/tests/smoke.py
 
 clean:
-	rm -rf $(VENV) $(VENV)-relucent demo-output build dist
+	rm -rf $(VENV) $(VENV)-relucent web/node_modules demo-output build dist
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -80,6 +86,10 @@ $(VENV)/.dev: $(VENV)/bin/python pyproject.toml constraints.txt
 
 $(VENV)/.docs: $(VENV)/.dev
 	$(PIP) -e ".[docs]"
+	touch $@
+
+web/node_modules/.package-lock.json: web/package-lock.json
+	npm --prefix web ci --silent --ignore-scripts
 	touch $@
 
 $(VENV)-relucent/.done: constraints.txt

@@ -23,21 +23,6 @@ from tropicell.errors import InvalidInputError
 from tropicell.explorer.data import check, encode, first_view, frame, outline
 from tropicell.regions.regions import Regions
 
-#: The page's scripts; each uses only what comes before it.
-SCRIPTS = (
-    "data.js",
-    "network.js",
-    "colours.js",
-    "picture.js",
-    "draw.js",
-    "panel.js",
-    "state.js",
-    "overlay.js",
-    "save.js",
-    "input.js",
-    "main.js",
-)
-
 
 def explore(
     regions: Regions | Sequence[Regions],
@@ -163,7 +148,7 @@ def _beside(
     parts = {
         "title": escape(" / ".join(map(str, names))),
         "frames": frames,
-        "script": _read("side.js"),
+        "script": _read("assets/side.js"),
     }
     return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], _read("side.html"))
 
@@ -213,19 +198,12 @@ def _assemble(title: str, about: dict[str, Any], blocks: list[bytes]) -> str:
     )
     parts = {
         "title": escape(title),
-        "style": _read("page.css"),
+        "style": _read("assets/explorer.css"),
         "about": header,
         "data": data,
-        "script": script(),
+        "script": _read("assets/explorer.js"),
     }
     return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], _read("page.html"))
-
-
-def script() -> str:
-    """All scripts as one: they are modules, whose imports are not needed once they are together."""
-    text = "\n".join(_read(name) for name in SCRIPTS)
-    text = re.sub(r"^import [^;]*;\n", "", text, flags=re.MULTILINE)
-    return re.sub(r"^export ", "", text, flags=re.MULTILINE)
 
 
 def _read(name: str) -> str:

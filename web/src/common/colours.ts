@@ -1,7 +1,10 @@
 // Colours: a palette for patterns, a ramp for numbers, one colour for each layer.
 
-// OKLCH to sRGB bytes, so that all colours of a palette look equally strong.
-export function oklch(lightness, chroma, hue) {
+/** Red, green and blue, 0 … 255. */
+export type Colour = [number, number, number];
+
+/** OKLCH to sRGB bytes, so that all colours of a palette look equally strong. */
+export function oklch(lightness: number, chroma: number, hue: number): Colour {
   const a = chroma * Math.cos(hue);
   const b = chroma * Math.sin(hue);
   const l = (lightness + 0.3963377774 * a + 0.2158037573 * b) ** 3;
@@ -12,14 +15,15 @@ export function oklch(lightness, chroma, hue) {
     -1.2684380046 * l + 2.6097574011 * m - 0.3413193965 * s,
     -0.0041960863 * l - 0.7034186147 * m + 1.707614701 * s,
   ];
-  return linear.map((v) => {
+  const byte = (v: number): number => {
     const gamma = v <= 0.0031308 ? 12.92 * v : 1.055 * v ** (1 / 2.4) - 0.055;
     return Math.round(255 * Math.min(1, Math.max(0, gamma)));
-  });
+  };
+  return [byte(linear[0]), byte(linear[1]), byte(linear[2])];
 }
 
-// 1,024 colours for hashes of patterns.
-export function patternPalette(dark) {
+/** 1,024 colours for hashes of patterns. */
+export function patternPalette(dark: boolean): Uint8Array<ArrayBuffer> {
   const palette = new Uint8Array(4 * 1024);
   for (let i = 0; i < 1024; i++) {
     const hue = 2 * Math.PI * ((i * 0.6180339887) % 1);
@@ -30,15 +34,15 @@ export function patternPalette(dark) {
   return palette;
 }
 
-// Layer `k` of `count`, from 1 on; 0 is the domain.
-export function layerColour(k, count, dark) {
+/** Layer `k` of `count`, from 1 on; 0 is the domain. */
+export function layerColour(k: number, count: number, dark: boolean): Colour {
   if (k === 0) return dark ? [150, 150, 160] : [110, 110, 120];
   const hue = 0.5 + (5 * (k - 1)) / Math.max(1, count);
   return oklch(dark ? 0.78 : 0.55, 0.16, hue);
 }
 
-// Viridis as a polynomial (after Matt Zucker, public domain), 256 colours.
-export function ramp() {
+/** Viridis as a polynomial (after Matt Zucker, public domain), 256 colours. */
+export function ramp(): Uint8Array<ArrayBuffer> {
   const c = [
     [0.2777273272, 0.0054073445, 0.3340998053], [0.1050930431, 1.4046135299, 1.3845901626],
     [-0.3308618287, 0.2148475595, 0.095095163], [-4.634230499, -5.7991009734, -19.3324409563],

@@ -1,5 +1,18 @@
 // WebGL2: all polygons in one draw call, edges in one (or one a layer).
-import { layerColour, ramp } from "./colours.js";
+import { type Colour, layerColour, ramp } from "../common/colours.ts";
+import type { Picture, Shades } from "./picture.ts";
+import type { Edges, View } from "./state.ts";
+
+/** How regions are drawn. */
+export interface DrawOptions {
+  layer: number;
+  edges: Edges;
+  dark: boolean;
+  background: Colour;
+}
+
+type BufferName = "corner" | "colour" | "value" | "triangles" | "edges";
+type UniformName = "view" | "range" | "mode" | "single";
 
 const VERTEX = `#version 300 es
 in vec2 corner;
@@ -30,16 +43,25 @@ void main() {
 }`;
 
 export class Painter {
-  constructor(canvas) {
+  private readonly gl: WebGL2RenderingContext;
+  private readonly program: WebGLProgram;
+  private readonly uniforms: Record<UniformName, WebGLUniformLocation | null>;
+  private readonly buffers: Record<BufferName, WebGLBuffer>;
+  private picture!: Picture;
+  private triangleCount = 0;
+  private edgeEnds: Uint32Array = new Uint32Array(1);
+  shades: Shades = {};
+
+  constructor(canvas: HTMLCanvasElement) {
     const gl = canvas.getContext("webgl2", { antialias: true, alpha: false });
     if (!gl) throw new Error("this page needs WebGL 2, which the browser does not offer");
     this.gl = gl;
     this.program = link(gl);
     gl.useProgram(this.program);
-    this.uniforms = {};
-    for (const name of ["view", "range", "mode", "single"]) {
-      this.uniforms[name] = gl.getUniformLocation(this.program, name);
-    }
+    const uniform = (name: UniformName) => gl.getUniformLocation(this.program, name);
+    this.uniforms = {
+      view: uniform("view"), range: uniform("range"), mode: uniform("mode"), single: uniform("single"),
+    };
     gl.enable(gl.BLEND);
     gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
     gl.bindTexture(gl.TEXTURE_2D, gl.createTexture());
@@ -55,7 +77,7 @@ export class Painter {
     this.attribute("value", 1, gl.FLOAT, false);
   }
 
-  attribute(name, size, type, normalised) {
+  private attribute(name: BufferName, size: number, type: number, normalised: boolean): void {
     const { gl } = this;
     const place = gl.getAttribLocation(this.program, name);
     gl.bindBuffer(gl.ARRAY_BUFFER, this.buffers[name]);
@@ -63,12 +85,12 @@ export class Painter {
     gl.vertexAttribPointer(place, size, type, normalised, 0, 0);
   }
 
-  fill(name, data, target = this.gl.ARRAY_BUFFER) {
+  private fill(name: BufferName, data: AllowSharedBufferSource, target: number = this.gl.ARRAY_BUFFER): void {
     this.gl.bindBuffer(target, this.buffers[name]);
     this.gl.bufferData(target, data, this.gl.STATIC_DRAW);
   }
 
-  show(picture) {
+  show(picture: Picture): void {
     const elements = this.gl.ELEMENT_ARRAY_BUFFER;
     this.picture = picture;
     const triangles = picture.triangles();
@@ -80,19 +102,19 @@ export class Painter {
     this.edgeEnds = ends;
   }
 
-  shade(shades) {
+  shade(shades: Shades): void {
     const corners = this.picture.sides.length;
     this.shades = shades;
     this.fill("colour", shades.colours ?? new Uint32Array(corners));
     this.fill("value", shades.values ?? new Float32Array(corners));
   }
 
-  // `view`: { x, y, zoom } with zoom in device pixels a unit.
-  draw(view, { layer, edges, dark, background }) {
+  /** The zoom of `view` is in device pixels a unit. */
+  draw(view: View, { layer, edges, dark, background }: DrawOptions): void {
     const { gl, uniforms, picture } = this;
     const { width, height } = gl.canvas;
     gl.viewport(0, 0, width, height);
-    gl.clearColor(...background.map((v) => v / 255), 1);
+    gl.clearColor(background[0] / 255, background[1] / 255, background[2] / 255, 1);
     gl.clear(gl.COLOR_BUFFER_BIT);
     const [fx, fy] = [(2 * view.zoom) / width, (2 * view.zoom) / height];
     const { centre, scale } = picture;
@@ -106,44 +128,44 @@ export class Painter {
     if (edges === "none" || strength === 0) return;
     gl.uniform1i(uniforms.mode, 2);
     gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, this.buffers.edges);
-    const ink = dark ? [0, 0, 0] : values ? [255, 255, 255] : [40, 40, 60];
+    const ink: Colour = dark ? [0, 0, 0] : values ? [255, 255, 255] : [40, 40, 60];
     for (let k = edges === "layers" ? 0 : layer; k <= layer; k++) {
       const from = edges === "layers" && k > 0 ? this.edgeEnds[k - 1] : 0;
       const colour = edges === "layers" ? layerColour(k, picture.depth, dark) : ink;
       const alpha = edges === "layers" ? Math.max(strength, 0.5) : 0.6 * strength;
-      gl.uniform4f(uniforms.single, ...colour.map((v) => v / 255), alpha);
+      gl.uniform4f(uniforms.single, colour[0] / 255, colour[1] / 255, colour[2] / 255, alpha);
       gl.drawElements(gl.LINES, 2 * (this.edgeEnds[k] - from), gl.UNSIGNED_INT, 8 * from);
     }
   }
 
-  // Edges fade, and then vanish, as regions get only a few pixels wide: they would hide all colours.
-  edgeStrength(view, layer) {
+  /** Edges fade, and then vanish, as regions get only a few pixels wide: they would hide all colours. */
+  private edgeStrength(view: View, layer: number): number {
     const share = this.edgeEnds[layer] / Math.max(1, this.edgeEnds[this.picture.depth]);
     const drawn = Math.max(1, this.picture.count * share * share);
     const across = (2 * this.picture.scale * view.zoom) / Math.sqrt(drawn);
     return across < 2.5 * (window.devicePixelRatio || 1) ? 0 : Math.min(1, across / 14);
   }
 
-  // Milliseconds until everything is drawn. Reading a pixel waits for it.
-  measure(...what) {
+  /** Milliseconds until everything is drawn. Reading a pixel waits for it. */
+  measure(view: View, options: DrawOptions): number {
     const { gl } = this;
     const start = performance.now();
-    this.draw(...what);
+    this.draw(view, options);
     gl.readPixels(0, 0, 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, new Uint8Array(4));
     return performance.now() - start;
   }
 }
 
-function link(gl) {
+function link(gl: WebGL2RenderingContext): WebGLProgram {
   const program = gl.createProgram();
-  for (const [type, source] of [[gl.VERTEX_SHADER, VERTEX], [gl.FRAGMENT_SHADER, FRAGMENT]]) {
-    const shader = gl.createShader(type);
+  for (const [type, source] of [[gl.VERTEX_SHADER, VERTEX], [gl.FRAGMENT_SHADER, FRAGMENT]] as const) {
+    const shader = gl.createShader(type)!;
     gl.shaderSource(shader, source);
     gl.compileShader(shader);
-    if (!gl.getShaderParameter(shader, gl.COMPILE_STATUS)) throw new Error(gl.getShaderInfoLog(shader));
+    if (!gl.getShaderParameter(shader, gl.COMPILE_STATUS)) throw new Error(gl.getShaderInfoLog(shader) ?? "shader");
     gl.attachShader(program, shader);
   }
   gl.linkProgram(program);
-  if (!gl.getProgramParameter(program, gl.LINK_STATUS)) throw new Error(gl.getProgramInfoLog(program));
+  if (!gl.getProgramParameter(program, gl.LINK_STATUS)) throw new Error(gl.getProgramInfoLog(program) ?? "program");
   return program;
 }

@@ -1,13 +1,14 @@
 // On top of the regions: what is chosen, the decision boundary, data points.
-import { $, canvas, page, state, toScreen } from "./state.js";
+import { input } from "../common/dom.ts";
+import { canvas, page, state, toScreen } from "./state.ts";
 
-function path(pen, region) {
+function path(pen: CanvasRenderingContext2D, region: number): void {
   pen.beginPath();
   for (const point of state.picture.polygon(region)) pen.lineTo(...toScreen(point));
   pen.closePath();
 }
 
-export function paintChosen(pen) {
+export function paintChosen(pen: CanvasRenderingContext2D): void {
   pen.lineJoin = "round";
   const ink = state.dark ? "#ffffff" : "#101018";
   if (state.pinned >= 0) {
@@ -45,8 +46,8 @@ export function paintChosen(pen) {
   }
 }
 
-export function paintDecisions(pen) {
-  if (!$("decision").checked) return;
+export function paintDecisions(pen: CanvasRenderingContext2D): void {
+  if (!input("decision").checked) return;
   const ends = state.picture.decisionBoundary;
   pen.beginPath();
   for (let k = 0; k < ends.length; k += 4) {
@@ -62,8 +63,8 @@ export function paintDecisions(pen) {
   pen.stroke();
 }
 
-export function paintPoints(pen) {
-  if (!$("points").checked) return;
+export function paintPoints(pen: CanvasRenderingContext2D): void {
+  if (!input("points").checked) return;
   pen.fillStyle = state.dark ? "#ffffff" : "#101018";
   pen.strokeStyle = state.dark ? "#14151a" : "#ffffff";
   pen.lineWidth = 1;

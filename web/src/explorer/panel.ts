@@ -1,39 +1,38 @@
 // The panel's text. Everything from a model goes through textContent, never through HTML.
+import type { Point } from "../common/data.ts";
+import { element } from "../common/dom.ts";
+import { number } from "../common/numbers.ts";
+import type { Picture } from "./picture.ts";
+import type { PictureFacts } from "./state.ts";
 
-export function number(value, digits = 5) {
-  if (value === Infinity) return "unbounded";
-  if (value === 0) return "0";
-  const text = Number(value).toPrecision(digits);
-  return (text.includes("e") ? Number(text).toExponential() : String(Number(text))).replace(/-/g, "−");
-}
-
-export function affineText(map, output) {
+export function affineText(map: Float64Array, output: number): string {
   const [a, b, c] = map.subarray(3 * output, 3 * output + 3);
-  const join = (value) => (value < 0 ? ` − ${number(-value)}` : ` + ${number(value)}`);
+  const join = (value: number): string => (value < 0 ? ` − ${number(-value)}` : ` + ${number(value)}`);
   return `y${output + 1} = ${number(a)}·x1${join(b)}·x2${join(c)}`;
 }
 
-export function layerName(about, layer) {
+export function layerName(about: PictureFacts, layer: number): string {
   const name = about.names[layer - 1];
   return name ? `layer ${layer} (${name})` : `layer ${layer}`;
 }
 
-function element(tag, text, className) {
-  const node = document.createElement(tag);
-  if (text !== undefined) node.textContent = text;
-  if (className) node.className = className;
-  return node;
-}
-
-function row(list, name, ...values) {
+function row(list: HTMLElement, name: string, ...values: (Node | string)[]): void {
   list.append(element("dt", name));
   const cell = element("dd");
   cell.append(...values);
   list.append(cell);
 }
 
-// Describe a region; `choose(region)` is called when a neighbour is clicked.
-export function describe(target, picture, region, { layer, pinned, choose }) {
+interface DescribeOptions {
+  layer: number;
+  pinned: boolean;
+  choose: (region: number) => void;
+}
+
+/** Describe a region; `choose(region)` is called when a neighbour is clicked. */
+export function describe(
+  target: HTMLElement, picture: Picture, region: number, { layer, pinned, choose }: DescribeOptions,
+): void {
   target.replaceChildren();
   if (region < 0) {
     target.append(element("p", "Move over the picture, or type a point or a pattern above.", "hint"));
@@ -56,7 +55,7 @@ export function describe(target, picture, region, { layer, pinned, choose }) {
   target.append(element("h3", "Facets"), facetList(picture, region, choose));
 }
 
-function patternTable(picture, region, layer) {
+function patternTable(picture: Picture, region: number, layer: number): HTMLElement {
   const pattern = picture.pattern(region);
   const table = element("div", undefined, "pattern");
   for (let k = 0; k < picture.depth; k++) {
@@ -70,7 +69,7 @@ function patternTable(picture, region, layer) {
   return table;
 }
 
-function facetList(picture, region, choose) {
+function facetList(picture: Picture, region: number, choose: (region: number) => void): HTMLElement {
   const list = element("ul", undefined, "facets");
   for (const facet of picture.facets(region)) {
     const item = element("li");
@@ -93,14 +92,15 @@ function facetList(picture, region, choose) {
 
 // A pattern as typed: a digit (or a letter, from piece 10 on) for each neuron; bars and spaces
 // between layers do not matter.
-export function parsePattern(text, neurons) {
+export function parsePattern(text: string, neurons: number): Uint8Array | null {
   const digits = text.toLowerCase().replace(/[^0-9a-z]/g, "");
   return digits.length === neurons ? Uint8Array.from(digits, (digit) => parseInt(digit, 36)) : null;
 }
 
 // A point as typed: two numbers.
-export function parsePoint(text) {
+export function parsePoint(text: string): Point | null {
   const parts = text.replace(/−/g, "-").trim().replace(/^[([]|[)\]]$/g, "").trim().split(/[\s,;]+/);
   const point = parts.map(Number);
-  return point.length === 2 && parts.every((p) => p !== "") && point.every(Number.isFinite) ? point : null;
+  return point.length === 2 && parts.every((p) => p !== "") && point.every(Number.isFinite)
+    ? [point[0], point[1]] : null;
 }

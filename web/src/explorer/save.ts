@@ -1,10 +1,12 @@
 // Pictures to keep: PNG as it is on the screen, SVG with one path for every region in view.
-import { ramp } from "./colours.js";
-import { $, canvas, sheet, state, toScreen } from "./state.js";
+import { ramp } from "../common/colours.ts";
+import { $ } from "../common/dom.ts";
+import type { Shades } from "./picture.ts";
+import { canvas, sheet, state, toScreen } from "./state.ts";
 
 const MOST_PATHS = 50000;
 
-function download(blob, name) {
+function download(blob: Blob, name: string): void {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(blob);
   link.download = name;
@@ -12,19 +14,19 @@ function download(blob, name) {
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
 
-export function savePng() {
+export function savePng(): void {
   const copy = document.createElement("canvas");
   [copy.width, copy.height] = [canvas.width, canvas.height];
-  const pen = copy.getContext("2d");
+  const pen = copy.getContext("2d")!;
   pen.drawImage(sheet, 0, 0);
   pen.drawImage(canvas, 0, 0);
-  copy.toBlob((blob) => download(blob, "regions.png"));
+  copy.toBlob((blob) => { if (blob) download(blob, "regions.png"); });
 }
 
 // Regions are written with one colour each: that of their mean value, if values are shown.
-export function saveSvg(shades) {
+export function saveSvg(shades: Shades): void {
   const [width, height] = [canvas.clientWidth, canvas.clientHeight];
-  const paths = [];
+  const paths: string[] = [];
   const colour = flatColours(shades);
   for (let region = 0; region < state.picture.count; region++) {
     const points = state.picture.polygon(region).map(toScreen);
@@ -48,17 +50,18 @@ export function saveSvg(shades) {
   download(new Blob([text.join("\n")], { type: "image/svg+xml" }), "regions.svg");
 }
 
-function flatColours(shades) {
+function flatColours(shades: Shades): (region: number) => string {
   const { starts } = state.picture;
   if (shades.colours) {
     const bytes = new Uint8Array(shades.colours.buffer);
     return (region) => `rgb(${bytes.slice(4 * starts[region], 4 * starts[region] + 3).join()})`;
   }
   const colours = ramp();
+  const { values: all = new Float32Array(), low = 0, high = 1 } = shades;
   return (region) => {
-    const values = shades.values.subarray(starts[region], starts[region + 1]);
+    const values = all.subarray(starts[region], starts[region + 1]);
     const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
-    const share = (mean - shades.low) / (shades.high - shades.low || 1);
+    const share = (mean - low) / (high - low || 1);
     const at = 4 * Math.round(255 * Math.min(1, Math.max(0, share)));
     return `rgb(${colours.slice(at, at + 3).join()})`;
   };

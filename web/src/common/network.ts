@@ -1,13 +1,37 @@
 // The network itself: patterns at points, affine maps of patterns, and a table to find patterns.
+import type { Arrays, NetworkFacts, Numbers } from "./data.ts";
 
 // Columns are flat arrays with `size` numbers for each neuron: values at a point (size 1), or the
 // coefficients of x1, x2 and 1 (size 3). The last column carries biases and intercepts.
+interface Term {
+  source: number;
+  sparse: boolean;
+  columns: number;
+  data: Numbers;
+  index?: Numbers;
+  ends?: Numbers;
+}
+
+interface LayerNumbers {
+  bias: Numbers;
+  terms: Term[];
+  breakpoints: Numbers;
+  slopes: Numbers;
+  intercepts: Numbers;
+}
+
 export class Network {
-  constructor(about, arrays) {
+  readonly widths: number[];
+  readonly outputs: number;
+  readonly neurons: number;
+  readonly starts: number[] = [];
+  readonly embedding: Numbers;
+  readonly layers: LayerNumbers[];
+
+  constructor(about: NetworkFacts, arrays: Arrays) {
     this.widths = about.widths;
     this.outputs = about.outputs;
     this.neurons = about.widths.reduce((sum, width) => sum + width, 0);
-    this.starts = [];
     let start = 0;
     for (const width of about.widths) {
       this.starts.push(start);
@@ -28,13 +52,13 @@ export class Network {
     }));
   }
 
-  // The pattern at a point, computed as Python's forward pass does it.
-  patternAt(x, y) {
+  /** The pattern at a point, computed as Python's forward pass does it. */
+  patternAt(x: number, y: number): Uint8Array {
     const pattern = new Uint8Array(this.neurons);
     const e = this.embedding;
     const input = new Float64Array(e.length / 3);
     for (let i = 0; i < input.length; i++) input[i] = e[3 * i] * x + e[3 * i + 1] * y + e[3 * i + 2];
-    const values = [input];
+    const values: Numbers[] = [input];
     for (let k = 0; k < this.widths.length; k++) {
       const before = affine(this.layers[k], values, 1);
       const part = pattern.subarray(this.starts[k], this.starts[k] + this.widths[k]);
@@ -49,11 +73,13 @@ export class Network {
     return pattern;
   }
 
-  // A function from patterns to affine maps: outputs × (x1, x2, 1). Layers whose pattern and
-  // whose predecessors' are those of the call before are not computed again.
-  mapper() {
-    const columns = [Float64Array.from(this.embedding)];
-    let last = null;
+  /**
+   * A function from patterns to affine maps: outputs × (x1, x2, 1). Layers whose pattern and
+   * whose predecessors' are those of the call before are not computed again.
+   */
+  mapper(): (pattern: Uint8Array) => Float64Array {
+    const columns: Numbers[] = [Float64Array.from(this.embedding)];
+    let last: Uint8Array | null = null;
     return (pattern) => {
       let k = 0;
       if (last) while (k < this.widths.length && this.sameLayer(k, last, pattern)) k++;
@@ -66,14 +92,14 @@ export class Network {
     };
   }
 
-  sameLayer(k, one, two) {
+  private sameLayer(k: number, one: Uint8Array, two: Uint8Array): boolean {
     const end = this.starts[k] + this.widths[k];
     for (let i = this.starts[k]; i < end; i++) if (one[i] !== two[i]) return false;
     return true;
   }
 }
 
-function affine(layer, columns, size) {
+function affine(layer: LayerNumbers, columns: Numbers[], size: 1 | 3): Float64Array {
   const rows = layer.bias.length;
   const total = new Float64Array(rows * size);
   for (let i = 0; i < rows; i++) total[i * size + size - 1] = layer.bias[i];
@@ -85,12 +111,13 @@ function affine(layer, columns, size) {
 }
 
 // Where row i of a matrix begins and ends in its data.
-function span(term, i) {
+function span(term: Term, i: number): [number, number] {
   if (!term.sparse) return [i * term.columns, (i + 1) * term.columns];
-  return [i ? term.ends[i - 1] : 0, term.ends[i]];
+  return [i ? term.ends![i - 1] : 0, term.ends![i]];
 }
 
-function addValues(total, { data, index, ...term }, source, rows) {
+function addValues(total: Float64Array, term: Term, source: Numbers, rows: number): void {
+  const { data, index } = term;
   for (let i = 0; i < rows; i++) {
     const [from, to] = span(term, i);
     let sum = 0;
@@ -99,7 +126,8 @@ function addValues(total, { data, index, ...term }, source, rows) {
   }
 }
 
-function addMaps(total, { data, index, ...term }, source, rows) {
+function addMaps(total: Float64Array, term: Term, source: Numbers, rows: number): void {
+  const { data, index } = term;
   for (let i = 0; i < rows; i++) {
     const [from, to] = span(term, i);
     let [x, y, one] = [0, 0, 0];
@@ -116,7 +144,7 @@ function addMaps(total, { data, index, ...term }, source, rows) {
   }
 }
 
-function activate(layer, before, pattern, size) {
+function activate(layer: LayerNumbers, before: Float64Array, pattern: Uint8Array, size: 1 | 3): Float64Array {
   const after = new Float64Array(before.length);
   const pieces = layer.slopes.length / pattern.length;
   for (let i = 0; i < pattern.length; i++) {
@@ -128,12 +156,13 @@ function activate(layer, before, pattern, size) {
   return after;
 }
 
-// All patterns, a few bits a neuron, with an open-addressing hash table.
+/** All patterns, a few bits a neuron, with an open-addressing hash table. */
 export class PatternTable {
-  constructor(columns, count, neurons, bits) {
-    this.count = count;
-    this.neurons = neurons;
-    this.bits = bits;
+  private readonly size: number;
+  private readonly bytes: Uint8Array;
+  private readonly slots: Int32Array;
+
+  constructor(columns: Numbers, count: number, readonly neurons: number, readonly bits: number) {
     this.size = Math.ceil((neurons * bits) / 8);
     this.bytes = new Uint8Array(count * this.size);
     for (let b = 0; b < this.size; b++) {
@@ -153,7 +182,7 @@ export class PatternTable {
     }
   }
 
-  unpack(region, into = new Uint8Array(this.neurons)) {
+  unpack(region: number, into = new Uint8Array(this.neurons)): Uint8Array {
     const start = region * this.size;
     for (let i = 0; i < this.neurons; i++) {
       let piece = 0;
@@ -166,7 +195,8 @@ export class PatternTable {
     return into;
   }
 
-  find(pattern) {
+  /** The region with a pattern, or -1. */
+  find(pattern: Uint8Array): number {
     const query = new Uint8Array(this.size);
     for (let i = 0; i < this.neurons; i++) {
       for (let b = 0; b < this.bits; b++) {
@@ -185,14 +215,14 @@ export class PatternTable {
     return -1;
   }
 
-  // A hash of the first neurons of a region's pattern: the same for all regions of one prefix.
-  prefixHash(region, neurons) {
+  /** A hash of the first neurons of a region's pattern: the same for all regions of one prefix. */
+  prefixHash(region: number, neurons: number): number {
     return hash(this.bytes, region * this.size, neurons * this.bits);
   }
 }
 
 // FNV-1a over the first bits, then mixed.
-function hash(bytes, start, bits) {
+function hash(bytes: Uint8Array, start: number, bits: number): number {
   let value = 0x811c9dc5;
   const whole = bits >> 3;
   for (let k = 0; k < whole; k++) value = Math.imul(value ^ bytes[start + k], 0x01000193);

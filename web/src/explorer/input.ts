@@ -1,11 +1,22 @@
 // Mouse, fingers and keys on the picture.
-import { canvas, state, toPlane, view } from "./state.js";
+import type { Point } from "../common/data.ts";
+import { canvas, state, toPlane, view } from "./state.ts";
 
-// `act`: what can be done: home, hover, leave, move, pin, redraw, zoomAt.
-export function listenToPointers(act) {
-  const down = new Map();
+/** What can be done to the picture. */
+export interface Actions {
+  home(this: void): void;
+  hover(this: void, x: number, y: number): void;
+  leave(this: void): void;
+  move(this: void, dx: number, dy: number): void;
+  pin(this: void, region: number, place: Point | null): void;
+  redraw(this: void): void;
+  zoomAt(this: void, sx: number, sy: number, factor: number): void;
+}
+
+export function listenToPointers(act: Actions): void {
+  const down = new Map<number, Point>();
   let moved = 0;
-  const at = (event) => {
+  const at = (event: MouseEvent): Point => {
     const box = canvas.getBoundingClientRect();
     return [event.clientX - box.left, event.clientY - box.top];
   };
@@ -24,8 +35,8 @@ export function listenToPointers(act) {
     moved += Math.hypot(now[0] - before[0], now[1] - before[1]);
     const other = [...down].find(([id]) => id !== event.pointerId)?.[1];
     if (other) {
-      const spread = (p) => Math.hypot(p[0] - other[0], p[1] - other[1]);
-      const middle = [(now[0] + other[0]) / 2, (now[1] + other[1]) / 2];
+      const spread = (p: Point): number => Math.hypot(p[0] - other[0], p[1] - other[1]);
+      const middle: Point = [(now[0] + other[0]) / 2, (now[1] + other[1]) / 2];
       act.zoomAt(...middle, spread(now) / Math.max(1, spread(before)));
       act.move((before[0] - now[0]) / 2 / view.zoom, (now[1] - before[1]) / 2 / view.zoom);
     } else if (moved > 4) {
@@ -33,7 +44,7 @@ export function listenToPointers(act) {
     }
     down.set(event.pointerId, now);
   });
-  const up = (event) => {
+  const up = (event: PointerEvent): void => {
     const clicked = down.size === 1 && moved <= 4 && event.type === "pointerup";
     down.delete(event.pointerId);
     if (!clicked) return;
@@ -51,10 +62,10 @@ export function listenToPointers(act) {
   }, { passive: false });
 }
 
-export function listenToKeys(act) {
-  const middle = () => [canvas.clientWidth / 2, canvas.clientHeight / 2];
+export function listenToKeys(act: Actions): void {
+  const middle = (): Point => [canvas.clientWidth / 2, canvas.clientHeight / 2];
   const step = () => 60 / view.zoom;
-  const actions = {
+  const actions: Record<string, (() => void) | undefined> = {
     ArrowLeft: () => act.move(-step(), 0), ArrowRight: () => act.move(step(), 0),
     ArrowUp: () => act.move(0, step()), ArrowDown: () => act.move(0, -step()),
     "+": () => act.zoomAt(...middle(), 1.25), "=": () => act.zoomAt(...middle(), 1.25),
