@@ -1,4 +1,4 @@
-"""The pages' scripts: what is in the package is what the TypeScript sources make, and it is typed."""
+"""The pages' scripts: typed, and those in the package are what the TypeScript sources make."""
 
 from __future__ import annotations
 
