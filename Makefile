@@ -35,6 +35,7 @@ bench: $(VENV)/.dev $(VENV)-relucent/.done  ## side by side with the peers; writ
 	$(RUN) benchmarks.answers
 	RELUCENT_PYTHON=$(VENV)-relucent/bin/python $(RUN) benchmarks.dual_graph
 	$(RUN) benchmarks.wide
+	RELUCENT_PYTHON=$(VENV)-relucent/bin/python $(RUN) benchmarks.near
 	$(RUN) benchmarks.slices
 
 bench-gpu: $(VENV)/.dev  ## needs an NVIDIA GPU and CuPy in .venv; writes benchmarks/GPU.md

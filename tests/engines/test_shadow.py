@@ -207,6 +207,18 @@ def test_units_threads_and_checkpoints(tmp_path):
         assert {p.tobytes() for p in regions.packed[:]} == {p.tobytes() for p in expected.packed[:]}
 
 
+def test_parts_of_a_search_without_regions_are_no_mistake():
+    """A corner of the box around the shadow has many candidates, and no image among them."""
+    rows = np.array([[1.0] * 6, [1.0, 1.0, 1.0, -1.0, -1.0, -1.0]])
+    cuts = [[1.0, 1.0]] * 20 + [[1.0, 0.5], [0.25, 1.0]]  # x1 + x2 + x3 is at most 3
+    biases = [*(-9.125 - 0.125 * np.arange(20)), -3.0, -4.0]
+    network = Network.mlp([rows, cuts, np.ones((1, 22))], [[0.0, 3.0], biases, [0.0]])
+    with small_units(1):
+        found, stats = shadows(network, Box(0, 1))
+    assert found == oracle(network, Box(0, 1))
+    assert stats["candidates"] > 20 > len(found)
+
+
 def test_regions_in_all_coordinates():
     network, box = default_network((12, 3, 4, 2), 0), Box(0, 1)
     regions = enumerate_regions(network, box, engine="shadow")

@@ -106,16 +106,18 @@ class Outcome:
     """What became of a unit.
 
     `left` are the units that remain, in order; None if the worker was told to stop: then `columns`
-    and `count` are a part of what the unit has.
+    and `count` are a part of what the unit has. `passed` counts regions that were found and passed
+    over, since they are none of those that are asked for.
     """
 
     columns: list[Columns]
     count: int
     left: list[Unit] | None
+    passed: int = 0
 
 
 def check_outcome(unit: Unit, outcome: Outcome) -> None:
-    """Raise unless each cell of a unit became a region, or is left: none of them vanishes.
+    """Raise unless each cell of a unit became a region or is left, or was passed over.
 
     So a search that has ended has found at least one region of each cell that it ever had.
 
@@ -126,7 +128,7 @@ def check_outcome(unit: Unit, outcome: Outcome) -> None:
     """
     if outcome.left is None:  # it was told to stop, and says so
         return
-    found = outcome.count + sum(part.least for part in outcome.left)
+    found = outcome.count + outcome.passed + sum(part.least for part in outcome.left)
     if found < unit.least:
         raise InternalError(
             f"a part of a search with at least {unit.least} regions ended with {found} of them"

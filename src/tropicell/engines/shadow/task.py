@@ -297,7 +297,7 @@ class ShadowWorker:
                     count += self._take(part, slice(start, start + _AT_ONCE), columns)
         except TimeLimitError:
             left = None
-        return Outcome(columns, count, left)
+        return Outcome(columns, count, left, passed=outcome.count - count)
 
     def _take(self, part: Columns, some: slice, columns: list[Columns]) -> int:
         """Decide some candidates; the number of regions among them.
