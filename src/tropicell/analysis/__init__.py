@@ -1,6 +1,10 @@
 """Exact answers from regions: neighbours, volumes, extrema, integrals, comparisons, data.
 
 `graph`          neighbours and merged regions
+`complex`        all faces of all regions, and what is cut out of them
+`faces`          how these faces are found
+`cuts`           level sets, sublevel sets and other parts of a complex
+`topology`       components, Betti numbers, homology
 `measure`        volumes, Lipschitz constants, extrema, integrals, decision boundaries
 `best_regions`   largest values of outputs on regions without corners
 `comparison`     the difference of two networks
@@ -22,6 +26,8 @@
 `_combinations`  sums of pre-activations, backwards through the layers
 `_relaxations`   proved linear bounds in a ball
 `_flips`         neighbours by flipping neurons, as kernels
+`_faces`         facets, corners and faces of regions, as kernels
+`_reduction`     pairs of cells that homology does not see, as kernels
 `_level_signs`   where two outputs are equal, as kernels
 `_hamming`       distances between patterns, as kernels
 `_moments`       moments of polytopes, as kernels

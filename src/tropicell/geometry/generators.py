@@ -57,17 +57,47 @@ def generators(rows: Sequence[Row], dimension: int) -> Generators:
     >>> quadrant.vertices, sorted(quadrant.rays), quadrant.lineality
     ([(0, 0, 1)], [(0, 1), (1, 0)], [])
     """
-    size = dimension + 1
-    lines: list[Vector] = [tuple(int(i == j) for j in range(size)) for i in range(size)]
-    rays: list[tuple[Vector, int]] = []  # with the set of rows that are zero on it, as bits
-    at_infinity: Row = (0,) * dimension + (1,)
-    for index, row in enumerate([at_infinity, *rows]):
-        lines, rays = _add(row, 1 << index, lines, rays)
+    lines, rays = _described(rows, dimension)
     vertices = [ray for ray, _ in rays if ray[-1] > 0]
     directions = [ray[:-1] for ray, _ in rays if ray[-1] == 0]
     if dimension == 2 and not directions and not lines:
         vertices = _counter_clockwise(vertices)
     return Generators(vertices, directions, [line[:-1] for line in lines])
+
+
+def extreme_rays(rows: Sequence[Row], dimension: int) -> list[tuple[Vector, int]]:
+    """Vertices and rays of a cell in homogeneous coordinates, and on which rows each of them lies.
+
+    Parameters
+    ----------
+    rows : sequence of Row
+    dimension : int
+
+    Returns
+    -------
+    list of tuple
+        A vertex with its denominator last, or a ray with 0 last; and a set of bits: the first one
+        for infinity, then one for each row.
+
+    Examples
+    --------
+    >>> extreme_rays([(2, -1), (-1, 3)], 1)
+    [((1, 2), 2), ((3, 1), 4)]
+    """
+    return _described(rows, dimension)[1]
+
+
+def _described(
+    rows: Sequence[Row], dimension: int
+) -> tuple[list[Vector], list[tuple[Vector, int]]]:
+    """Lines of a cell's cone, and rays with the sets of rows that are zero on them, as bits."""
+    size = dimension + 1
+    lines: list[Vector] = [tuple(int(i == j) for j in range(size)) for i in range(size)]
+    rays: list[tuple[Vector, int]] = []
+    at_infinity: Row = (0,) * dimension + (1,)
+    for index, row in enumerate([at_infinity, *rows]):
+        lines, rays = _add(row, 1 << index, lines, rays)
+    return lines, rays
 
 
 def simplices(

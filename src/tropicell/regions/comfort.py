@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from tropicell.analysis.complex import Complex
     from tropicell.analysis.graph import Merged, Neighbours
     from tropicell.analysis.measure import Extrema, Norm
     from tropicell.certificate.prover import Certificate
@@ -42,6 +43,13 @@ def facet_lines(regions: Regions, **options: Any) -> Ragged:
     from tropicell.analysis import graph  # noqa: PLC0415
 
     return graph.facet_lines(regions, **options)
+
+
+def make_complex(regions: Regions, **options: Any) -> Complex:
+    """See `tropicell.Regions.complex`."""
+    from tropicell.analysis.complex import complex_of  # noqa: PLC0415
+
+    return complex_of(regions, **options)
 
 
 def merge(regions: Regions) -> Merged:

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     import pandas
     import pyarrow
 
+    from tropicell.analysis.complex import Complex
     from tropicell.analysis.graph import Merged, Neighbours
     from tropicell.certificate.prover import Certificate
     from tropicell.explorer.page import Inline
@@ -541,6 +542,40 @@ class Regions:
     def merged(self) -> Merged:
         """Maximal connected unions of regions with one and the same output map."""
         return comfort.merge(self)
+
+    def complex(self, *, workers: int = 1, progress: bool | None = None) -> Complex:
+        """All faces of all regions, vertices, edges and so on, with their incidences.
+
+        Parameters
+        ----------
+        workers : int
+            Number of threads; the complex does not depend on it.
+        progress : bool, optional
+            Show a progress bar if it takes longer than two seconds; default: if standard error is a
+            terminal.
+
+        Returns
+        -------
+        Complex
+            Its cells are these regions, in their order. Sub-complexes (level sets, decision
+            boundaries, …) and topology are its methods.
+
+        Notes
+        -----
+        Which faces are the same is decided by the boundaries that they lie on, exactly, not by
+        coordinates: see docs/exactness.md, "Faces".
+
+        Examples
+        --------
+        >>> from tropicell import Box, Network, enumerate_regions
+        >>> network = Network.mlp([[[1.0, 1.0], [1.0, -1.0]], [[1.0, 1.0]]])
+        >>> complex = enumerate_regions(network, Box(-1, 1)).complex()
+        >>> complex
+        Complex(5 vertices, 8 edges, 4 cells)
+        >>> complex.sublevel_set(0, 0.5).betti()
+        (1, 0, 0)
+        """
+        return comfort.make_complex(self, workers=workers, progress=progress)
 
     def certify(
         self, *, volumes: bool = False, workers: int = 1, progress: bool | None = None

@@ -1,0 +1,712 @@
+"""`Complex`: all faces of all regions with their incidences, and what is cut out of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+import scipy.sparse as sp
+from flint import fmpq_mat
+from numpy.typing import ArrayLike, NDArray
+
+from tropicell._runtime.arrays import FloatArray
+from tropicell._runtime.interruption import check
+from tropicell.analysis.faces import Faces, Sides, all_faces
+from tropicell.errors import InvalidInputError
+from tropicell.geometry.arithmetic import to_fractions, to_rationals
+from tropicell.network.inequalities import Lines
+from tropicell.regions.columns import Ragged
+
+if TYPE_CHECKING:
+    from tropicell.analysis.topology import Homology
+    from tropicell.network.quotient import Quotient
+    from tropicell.regions.regions import Regions
+
+#: What happens at infinity, where faces are unbounded.
+Unbounded = Literal["truncate", "point", "open"]
+
+#: At most so many cuts can be made one after the other.
+_MOST_CUTS = 60
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """A function of the outputs, minus a value: ``weights · outputs - value``.
+
+    Attributes
+    ----------
+    weights : ndarray, shape (outputs,)
+    value : float
+
+    Examples
+    --------
+    >>> Level(np.array([1.0, -1.0]), 0.5).text
+    'output 0 - output 1 - 0.5'
+    """
+
+    weights: FloatArray
+    value: float
+
+    @property
+    def text(self) -> str:
+        """The function in words."""
+        found = ""
+        for k in np.flatnonzero(self.weights).tolist():
+            w = float(self.weights[k])
+            found += (" - " if w < 0 else " + ") if found else ("-" if w < 0 else "")
+            found += f"output {k}" if abs(w) == 1 else f"{abs(w):g} * output {k}"
+        if self.value:
+            found += f"{' - ' if self.value > 0 else ' + '}{abs(self.value):g}"
+        return found or "0"
+
+    def negative(self) -> Level:
+        """The same function, times -1."""
+        return Level(-self.weights, -self.value)
+
+
+@dataclass(frozen=True, eq=False)
+class Complex:
+    """Faces of every dimension, and which of them bound which: see `tropicell.Regions.complex`.
+
+    Faces of dimension k are numbered from 0; columns of one dimension are as long as there are
+    faces of it. A sub-complex (`select`, `level_set`, `sublevel_set`, `decision_boundary`, …) is a
+    complex again. Its faces lie in faces of the whole one: `carriers` says in which.
+
+    Attributes
+    ----------
+    faces : Faces
+        The whole complex that this one lies in.
+    vertices : ndarray, shape (vertices, inputs)
+        Coordinates, in the inputs that matter (`quotient` says which these are).
+    radii : ndarray, shape (vertices, inputs)
+        How far they may be off: a proved bound.
+    sides : list of Sides
+        For each dimension from 0 on the faces that bound each face, with signs.
+    unbounded : list of ndarray of bool
+        Which faces are unbounded.
+    carriers : list of tuple of ndarray
+        For each dimension: the dimension of the face of the whole complex that each face lies in,
+        and its number.
+    on_levels : list of ndarray of uint64
+        For each dimension: on which of the `levels` each face lies, as bits, where a cut made it.
+    directions : ndarray, shape (edges, inputs)
+        Where an unbounded edge leads to; 0 for others.
+    direction_errors : ndarray, shape (edges,)
+        How far coordinates of that may be off; infinite where nobody knows.
+    levels : tuple of Level
+        The functions by which this complex was cut out.
+
+    Examples
+    --------
+    Two crossing lines cut a square into four regions:
+
+    >>> from tropicell import Box, Network, enumerate_regions
+    >>> network = Network.mlp([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0]]])
+    >>> complex = enumerate_regions(network, Box(-1, 1)).complex()
+    >>> complex
+    Complex(9 vertices, 12 edges, 4 cells)
+    >>> complex.f_vector, complex.euler_characteristic
+    ((9, 12, 4), 1)
+
+    The edges of a region, with their orientations, and the vertices of these edges:
+
+    >>> complex.boundary(2)[:, [0]].data.tolist()
+    [1, 1, 1, 1]
+    >>> (complex.boundary(1) @ complex.boundary(2)).nnz
+    0
+
+    Where an output has a value is a complex again:
+
+    >>> line = complex.level_set(0, 0.5)
+    >>> line, line.betti()
+    (Complex(4 vertices, 3 edges), (1, 0))
+    """
+
+    faces: Faces
+    vertices: FloatArray
+    radii: FloatArray
+    sides: list[Sides]
+    unbounded: list[NDArray[np.bool_]]
+    carriers: list[tuple[NDArray[np.int8], NDArray[np.int64]]]
+    on_levels: list[NDArray[np.uint64]]
+    directions: FloatArray
+    direction_errors: FloatArray
+    levels: tuple[Level, ...] = field(default=())
+
+    # --- what there is ------------------------------------------------------------------------
+
+    @property
+    def dimension(self) -> int:
+        """The largest dimension of a face; -1 if there is none."""
+        return len(self.f_vector) - 1
+
+    @cached_property
+    def f_vector(self) -> tuple[int, ...]:
+        """How many faces there are of each dimension."""
+        counts = [len(sides.ends) for sides in self.sides]
+        while counts and not counts[-1]:
+            counts.pop()
+        return tuple(counts)
+
+    def __len__(self) -> int:
+        return sum(self.f_vector)
+
+    def __repr__(self) -> str:
+        if not len(self):
+            return "Complex(empty)"
+        counts, named = self.f_vector, []
+        for k, count in enumerate(counts):
+            top = k == self.faces.vertices.shape[1] and k > 1
+            one = "cell" if top else {0: "vertex", 1: "edge"}.get(k, f"{k}-face")
+            many = {"vertex": "vertices"}.get(one, one + "s")
+            named.append(f"{count} {one if count == 1 else many}")
+        return f"Complex({', '.join(named)})"
+
+    @property
+    def regions(self) -> Regions:
+        """The regions, in the inputs that matter; cells of the whole complex have their numbers."""
+        return self.faces.regions
+
+    @property
+    def quotient(self) -> Quotient:
+        """Which inputs matter: the complex is that of these, times a linear space."""
+        return self.faces.quotient
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether this is the complex of all regions."""
+        return self.sides is self.faces.sides
+
+    def boundary(self, k: int, *, infinity: bool = False) -> sp.csc_array:
+        """Which faces of dimension k - 1 bound those of dimension k, with signs.
+
+        Parameters
+        ----------
+        k : int
+        infinity : bool
+            Of edges: one more vertex, the last one, where all unbounded edges end.
+
+        Returns
+        -------
+        scipy.sparse.csc_array of int8, shape (faces of dimension k - 1, faces of dimension k)
+            1 and -1 where a face bounds another. The product of two following ones is 0, except
+            where vertices at infinity are missing.
+        """
+        if not 1 <= k < max(2, len(self.sides)):
+            raise InvalidInputError(
+                f"the dimension must be from 1 to {len(self.sides) - 1}, not {k}"
+            )
+        if k >= len(self.sides):
+            return sp.csc_array((self._count(k - 1), 0), dtype=np.int8)
+        sides = self.sides[k]
+        if infinity and k == 1:
+            sides = self._closed_edges()
+        shape = (self._count(k - 1) + int(infinity and k == 1), self._count(k))
+        starts = np.concatenate([[0], sides.ends])
+        found = sp.csc_array((sides.signs, sides.faces, starts), shape=shape)
+        found.sort_indices()
+        return found
+
+    def _closed_edges(self) -> Sides:
+        """The ends of edges, with one vertex more for those at infinity."""
+        sides, open_ones = self.sides[1], np.flatnonzero(self.unbounded[1])
+        counts = np.diff(sides.ends, prepend=0)
+        owner = np.concatenate([np.repeat(np.arange(len(counts)), counts), open_ones])
+        order = np.argsort(owner, kind="stable")
+        # An unbounded edge has one vertex.
+        opposite = -sides.signs[sides.ends[open_ones] - 1]
+        faces = np.concatenate([sides.faces, np.full(len(open_ones), self._count(0))])
+        signs = np.concatenate([sides.signs, opposite])
+        counts = counts + self.unbounded[1]
+        return Sides(np.cumsum(counts), faces[order], signs[order].astype(np.int8))
+
+    def _count(self, k: int) -> int:
+        return len(self.sides[k].ends) if 0 <= k < len(self.sides) else 0
+
+    def incidence(self, low: int, high: int) -> sp.csc_array:
+        """Which faces of a lower dimension lie in which of a higher one.
+
+        Parameters
+        ----------
+        low, high : int
+
+        Returns
+        -------
+        scipy.sparse.csc_array of bool, shape (faces of dimension low, faces of dimension high)
+
+        Examples
+        --------
+        >>> from tropicell import Box, Network, enumerate_regions
+        >>> network = Network.mlp([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0]]])
+        >>> complex = enumerate_regions(network, Box(-1, 1)).complex()
+        >>> complex.incidence(0, 2).sum(axis=0)
+        array([4, 4, 4, 4])
+        """
+        if not 0 <= low <= high < max(1, len(self.sides)):
+            raise InvalidInputError(
+                f"dimensions must be from 0 to {len(self.sides) - 1}, the lower one first, "
+                f"not {low} and {high}"
+            )
+        found = sp.eye_array(self._count(low), dtype=np.bool_, format="csc")
+        for k in range(low + 1, high + 1):
+            step = self.boundary(k)
+            found = sp.csc_array(found @ step.astype(np.bool_))
+        return found
+
+    def owners(self, k: int) -> NDArray[np.int64]:
+        """For every face of dimension k a region that it lies in."""
+        dims, numbers = self.carriers[k]
+        found = np.empty(len(dims), np.int64)
+        for dim in np.unique(dims):
+            which = dims == dim
+            found[which] = self.faces.owners[dim][numbers[which]]
+        return found
+
+    def polygons(self) -> Ragged:
+        """The vertices of each face of dimension 2, in order, as their orientation says.
+
+        Unbounded ones have none.
+
+        Examples
+        --------
+        >>> from tropicell import Box, Network, enumerate_regions
+        >>> network = Network.mlp([[[1.0, 0.0]], [[1.0]]])
+        >>> complex = enumerate_regions(network, Box(-1, 1)).complex()
+        >>> complex.polygons().counts
+        array([4, 4])
+        """
+        from tropicell.analysis import _faces  # noqa: PLC0415 - imports Numba
+
+        if len(self.sides) < 3:
+            return Ragged(np.empty(0, np.int64), np.empty(0, np.int64))
+        closed = np.flatnonzero(~self.unbounded[2])
+        sides = self.sides[2]
+        own = Ragged(sides.faces, sides.ends)
+        places, counts = own.places(closed), own.counts[closed]
+        edges = np.zeros((self._count(1), 2), np.int64)
+        ends = self.sides[1]
+        edge = np.repeat(np.arange(len(ends.ends)), np.diff(ends.ends, prepend=0))
+        edges[edge, (ends.signs > 0).astype(np.int64)] = ends.faces
+        found = np.empty(len(places), np.int64)
+        wrong = _faces.loops(
+            np.cumsum(counts), sides.faces[places], sides.signs[places], edges, found
+        )
+        if wrong >= 0:
+            raise InvalidInputError(f"face {closed[wrong]} of dimension 2 is not closed")
+        all_counts = np.zeros(self._count(2), np.int64)
+        all_counts[closed] = counts
+        return Ragged.from_counts(found, all_counts)
+
+    # --- exact numbers ------------------------------------------------------------------------
+
+    def exact_vertices(self, some: Sequence[int] | NDArray[Any] | None = None) -> NDArray[Any]:
+        """Vertices in rationals, shape (vertices, inputs): all of them, or some.
+
+        Examples
+        --------
+        >>> from tropicell import Box, Network, enumerate_regions
+        >>> network = Network.mlp([[[3.0]], [[1.0]]], [[-1.0], [0.0]])
+        >>> complex = enumerate_regions(network, Box(0, 1)).complex()
+        >>> sorted(map(str, complex.exact_vertices().ravel()))
+        ['0', '1', '1/3']
+        """
+        which = np.arange(self._count(0)) if some is None else np.asarray(some, dtype=np.int64)
+        d = self.faces.vertices.shape[1]
+        found = np.empty((len(which), d), dtype=object)
+        order = np.argsort(self.owners(0)[which], kind="stable")
+        rows = ExactRows(self)
+        for i in order.tolist():
+            check()
+            found[i] = rows.vertex(int(which[i]))
+        return found
+
+    def exact_direction(self, edge: int) -> NDArray[Any]:
+        """Where an unbounded edge leads to, in rationals; its length means nothing."""
+        return ExactRows(self).direction(edge)
+
+    @property
+    def lines(self) -> Lines:
+        """What the numbers of boundaries stand for."""
+        return self.regions.lines
+
+    # --- figures ------------------------------------------------------------------------------
+
+    @property
+    def euler_characteristic(self) -> int:
+        """The alternating sum of the numbers of faces.
+
+        Faces that are unbounded count as open ones: the characteristic with compact support. It is
+        1 for all regions of a bounded domain, and (-1)^n for those of all of R^n.
+        """
+        return sum((-1) ** k * count for k, count in enumerate(self.f_vector))
+
+    @property
+    def bounded_characteristic(self) -> int:
+        """The Euler characteristic of the bounded faces, which is that of the set as it is."""
+        return sum(
+            (-1) ** k * int((~open_ones).sum()) for k, open_ones in enumerate(self.unbounded)
+        )
+
+    @property
+    def expected_characteristic(self) -> int:
+        """What Euler's relation says that `euler_characteristic` of all regions is."""
+        domain = self.regions.domain
+        d = self.faces.vertices.shape[1]
+        matrix, offset = domain.inequalities(self.regions.network.n_inputs)
+        del offset
+        rows = (
+            np.asarray(matrix)[np.asarray(matrix).any(axis=1)] if len(matrix) else np.empty((0, d))
+        )
+        if not self.unbounded[-1].any():
+            return 1
+        if not len(rows):
+            return int((-1) ** d)
+        # A cone of directions that is a linear space of dimension l counts (-1)^l, any other 0.
+        from scipy.optimize import linprog  # noqa: PLC0415 - slow to import
+
+        one_way = linprog(rows.sum(axis=0), A_ub=rows, b_ub=np.zeros(len(rows)), bounds=(-1, 1))
+        if float(one_way.fun or 0.0) < -1e-9:
+            return 0
+        return int((-1) ** (d - np.linalg.matrix_rank(rows)))
+
+    @cached_property
+    def stats(self) -> Mapping[str, Any]:
+        """Figures: faces, Euler's relation, and the mean number of neighbours with its bound 2 d.
+
+        Examples
+        --------
+        >>> from tropicell import Network, enumerate_regions
+        >>> network = Network.mlp([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0]]])
+        >>> complex = enumerate_regions(network).complex()
+        >>> complex.stats["mean_degree"], complex.stats["mean_degree_bound"]
+        (2.0, 4)
+        """
+        d = self.faces.vertices.shape[1]
+        found: dict[str, Any] = {
+            "faces": self.f_vector,
+            "unbounded": tuple(int(open_ones.sum()) for open_ones in self.unbounded),
+            "euler_characteristic": self.euler_characteristic,
+            "bytes": self.nbytes,
+        }
+        if self.is_whole:
+            found["expected_characteristic"] = self.expected_characteristic
+            if d:
+                inner = np.bincount(self.sides[d].faces, minlength=self._count(d - 1)) == 2
+                found["mean_degree"] = 2 * int(inner.sum()) / self._count(d)
+                found["mean_degree_bound"] = 2 * d
+        return found
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the columns, in bytes."""
+        arrays: list[Any] = [self.vertices, self.radii, self.directions, *self.unbounded]
+        arrays += [array for sides in self.sides for array in sides]
+        arrays += [array for pair in self.carriers for array in pair] + list(self.on_levels)
+        if self.is_whole:
+            arrays += [*self.faces.owners, *self.faces.lines]
+        return sum(int(array.nbytes) for array in arrays)
+
+    # --- sub-complexes ------------------------------------------------------------------------
+
+    def select(self, faces: Mapping[int, ArrayLike] | ArrayLike) -> Complex:
+        """The smallest sub-complex with some faces: they, and all faces of them.
+
+        Parameters
+        ----------
+        faces : array_like or mapping
+            Cells, as a mask or as numbers; or such an array for each dimension.
+
+        Examples
+        --------
+        >>> from tropicell import Box, Network, enumerate_regions
+        >>> network = Network.mlp([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0]]])
+        >>> regions = enumerate_regions(network, Box(-1, 1))
+        >>> regions.complex().select(regions.patterns.sum(axis=1) == 1)
+        Complex(7 vertices, 8 edges, 2 cells)
+        """
+        from tropicell.analysis.cuts import closure  # noqa: PLC0415 - imports this module
+
+        return closure(self, faces if isinstance(faces, Mapping) else {len(self.sides) - 1: faces})
+
+    def bounded_part(self) -> Complex:
+        """The bounded faces: unbounded ones can be drawn back to them, so nothing is lost."""
+        from tropicell.analysis.cuts import closure  # noqa: PLC0415 - imports this module
+
+        return closure(self, {k: ~open_ones for k, open_ones in enumerate(self.unbounded)})
+
+    def level_set(self, output: int | ArrayLike = 0, value: float = 0.0) -> Complex:
+        """Where an output has a value; or a combination of outputs.
+
+        Parameters
+        ----------
+        output : int or array_like
+            An output, or the weights of all outputs.
+        value : float
+
+        Returns
+        -------
+        Complex
+            Oriented as the boundary of the set where the function is less than the value.
+        """
+        from tropicell.analysis.cuts import cut  # noqa: PLC0415 - imports this module
+
+        return cut(self, self._level(output, value), "zero")
+
+    def sublevel_set(self, output: int | ArrayLike = 0, value: float = 0.0) -> Complex:
+        """Where an output, or a combination of outputs, is at most some value."""
+        from tropicell.analysis.cuts import cut  # noqa: PLC0415 - imports this module
+
+        return cut(self, self._level(output, value), "below")
+
+    def superlevel_set(self, output: int | ArrayLike = 0, value: float = 0.0) -> Complex:
+        """Where an output, or a combination of outputs, is at least some value."""
+        from tropicell.analysis.cuts import cut  # noqa: PLC0415 - imports this module
+
+        return cut(self, self._level(output, value).negative(), "below")
+
+    def cut(self, output: int | ArrayLike = 0, value: float = 0.0) -> Complex:
+        """The same set, with all faces cut in two along a level set."""
+        from tropicell.analysis.cuts import cut  # noqa: PLC0415 - imports this module
+
+        return cut(self, self._level(output, value), "both")
+
+    def _level(self, output: int | ArrayLike, value: float) -> Level:
+        outputs = self.regions.network.n_outputs
+        if isinstance(output, int | np.integer):
+            if not 0 <= output < outputs:
+                raise InvalidInputError(f"there are {outputs} outputs, no number {output}")
+            weights = np.zeros(outputs)
+            weights[output] = 1.0
+        else:
+            weights = np.array(output, dtype=np.float64)
+            if weights.shape != (outputs,) or not np.isfinite(weights).all():
+                raise InvalidInputError(
+                    f"weights must be {outputs} finite numbers, one for each output, not "
+                    f"an array of shape {weights.shape}"
+                )
+        if not np.isfinite(value):
+            raise InvalidInputError(f"the value of a level set must be finite, not {value}")
+        if len(self.levels) >= _MOST_CUTS:
+            raise InvalidInputError(f"a complex can be cut at most {_MOST_CUTS} times")
+        return Level(weights, float(value))
+
+    def decision_region(self, label: int, *, threshold: float = 0.0) -> Complex:
+        """Where an output is the largest; of a network with one output where it is on one side.
+
+        Parameters
+        ----------
+        label : int
+            The output; with one output 0 for values up to the threshold, 1 for values from it on.
+        threshold : float
+            Of a network with one output.
+        """
+        outputs = self.regions.network.n_outputs
+        most = max(2, outputs)
+        if not (isinstance(label, int | np.integer) and 0 <= label < most):
+            raise InvalidInputError(f"classes are 0 to {most - 1}, there is no {label!r}")
+        if outputs == 1:
+            return (self.superlevel_set if label else self.sublevel_set)(0, threshold)
+        found = self
+        for other in range(outputs):
+            if other != label:
+                found = found.superlevel_set(self._difference(int(label), other))
+        return found
+
+    def _difference(self, first: int, second: int) -> FloatArray:
+        weights = np.zeros(self.regions.network.n_outputs)
+        weights[first], weights[second] = 1.0, -1.0
+        return weights
+
+    def decision_boundary(
+        self, first: int = 0, second: int = 1, *, threshold: float = 0.0
+    ) -> Complex:
+        """Where two outputs are equal, and no other one is larger.
+
+        Parameters
+        ----------
+        first, second : int
+            Outputs.
+        threshold : float
+            Of a network with one output: where that has this value.
+
+        Examples
+        --------
+        >>> from tropicell import Box, Network, enumerate_regions
+        >>> network = Network.mlp([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [0.0, 1.0]]])
+        >>> complex = enumerate_regions(network, Box(-1, 1)).complex()
+        >>> complex.decision_boundary(0, 1)  # a quadrant where both are 0, and a diagonal
+        Complex(5 vertices, 5 edges, 1 cell)
+        """
+        outputs = self.regions.network.n_outputs
+        if outputs == 1:
+            return self.level_set(0, threshold)
+        if first == second or not all(0 <= k < outputs for k in (first, second)):
+            raise InvalidInputError(
+                f"a decision boundary is between two of {outputs} outputs, not {first} and {second}"
+            )
+        found = self.level_set(self._difference(first, second))
+        for other in range(outputs):
+            if other not in (first, second):
+                found = found.superlevel_set(self._difference(first, other))
+        return found
+
+    # --- topology -----------------------------------------------------------------------------
+
+    def betti(self, *, unbounded: Unbounded = "truncate") -> tuple[int, ...]:
+        """Betti numbers over the field with two elements, from dimension 0 on.
+
+        Parameters
+        ----------
+        unbounded : {"truncate", "point", "open"}
+            What becomes of unbounded faces. "truncate": the set as it is, whose unbounded faces end
+            somewhere far out; "point": they all meet in one point at infinity; "open": they have no
+            end (Borel and Moore's homology).
+
+        Examples
+        --------
+        >>> from tropicell import Network, enumerate_regions
+        >>> network = Network.mlp([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0]]])
+        >>> complex = enumerate_regions(network).complex()
+        >>> [complex.betti(unbounded=way) for way in ("truncate", "point", "open")]
+        [(1, 0, 0), (1, 0, 1), (0, 0, 1)]
+        """
+        from tropicell.analysis.topology import betti_numbers  # noqa: PLC0415 - imports this module
+
+        return betti_numbers(self, unbounded=unbounded)
+
+    def homology(self, *, unbounded: Unbounded = "truncate") -> Homology:
+        """Homology over the integers, with torsion; see `tropicell.analysis.topology.homology`."""
+        from tropicell.analysis.topology import homology  # noqa: PLC0415 - imports this module
+
+        return homology(self, unbounded=unbounded)
+
+    def components(self) -> NDArray[np.int64]:
+        """For every vertex the connected component that it belongs to, numbered from 0.
+
+        Examples
+        --------
+        >>> from tropicell import Box, Network, enumerate_regions
+        >>> complex = enumerate_regions(Network.mlp([[[1.0]], [[1.0]]]), Box(-1, 1)).complex()
+        >>> complex.select({0: [0, 1, 2]}).components(), complex.components()
+        (array([0, 1, 2]), array([0, 0, 0]))
+        """
+        from tropicell.analysis.topology import components  # noqa: PLC0415 - imports this module
+
+        return components(self)
+
+
+def check_unbounded(unbounded: str) -> None:
+    """Refuse what is not a way to treat unbounded faces.
+
+    Examples
+    --------
+    >>> check_unbounded("no")
+    Traceback (most recent call last):
+    tropicell.errors.InvalidInputError: unbounded must be 'truncate', 'point' or 'open', not 'no'
+    """
+    if unbounded not in get_args(Unbounded):
+        raise InvalidInputError(
+            f"unbounded must be 'truncate', 'point' or 'open', not {unbounded!r}"
+        )
+
+
+def complex_of(regions: Regions, *, workers: int = 1, progress: bool | None = None) -> Complex:
+    """The complex of all regions: see `tropicell.Regions.complex`."""
+    faces = all_faces(regions, workers=workers, progress=progress)
+    carriers = [
+        (np.full(len(sides.ends), k, np.int8), np.arange(len(sides.ends)))
+        for k, sides in enumerate(faces.sides)
+    ]
+    on_levels = [np.zeros(len(sides.ends), np.uint64) for sides in faces.sides]
+    return Complex(
+        faces,
+        faces.vertices,
+        faces.radii,
+        faces.sides,
+        faces.unbounded,
+        carriers,
+        on_levels,
+        faces.directions,
+        faces.direction_errors,
+    )
+
+
+class ExactRows:
+    """Rows of faces in rationals: those of a region's facets, and of levels."""
+
+    def __init__(self, complex_: Complex) -> None:
+        self._complex = complex_
+        self._region = -1
+        self._rows: dict[Any, NDArray[Any]] = {}
+        self._map: Any = None
+
+    def _load(self, region: int) -> None:
+        if region == self._region:
+            return
+        self._region, self._map = region, None
+        inequalities = self._complex.regions[region].inequalities
+        self._rows = {}
+        for source, a, b in zip(inequalities.sources, inequalities.A, inequalities.b, strict=True):
+            self._rows[source] = np.array([*a, -b], dtype=object)
+
+    def rows_of(self, k: int, face: int) -> tuple[int, list[NDArray[Any]]]:
+        """The region of a face, and rows ``a·x + c`` that are 0 on it (c last)."""
+        complex_ = self._complex
+        dims, numbers = complex_.carriers[k]
+        dim, number = int(dims[face]), int(numbers[face])
+        region = int(complex_.faces.owners[dim][number])
+        self._load(region)
+        names = (complex_.lines.boundary(int(n)) for n in complex_.faces.lines[dim][number])
+        rows = [self._rows[name] for name in names]
+        active = int(complex_.on_levels[k][face])
+        rows += [self.level_row(lv) for i, lv in enumerate(complex_.levels) if active >> i & 1]
+        return region, rows
+
+    def level_row(self, level: Level) -> NDArray[Any]:
+        """A level as a row of the region that was looked at last."""
+        if self._map is None:
+            self._map = self._complex.regions[self._region].affine_map
+        weights = to_fractions(to_rationals(level.weights))
+        slopes = (weights @ self._map.matrix)[: self._complex.faces.vertices.shape[1]]
+        return np.array([*slopes, weights @ self._map.offset - Fraction(level.value)], dtype=object)
+
+    def row_in(self, region: int, level: Level) -> NDArray[Any]:
+        """A level as a row of a region."""
+        self._load(region)
+        return self.level_row(level)
+
+    def vertex(self, vertex: int) -> NDArray[Any]:
+        """A vertex in rationals."""
+        d = self._complex.faces.vertices.shape[1]
+        _, rows = self.rows_of(0, vertex)
+        if not d:
+            return np.empty(0, dtype=object)
+        matrix = fmpq_mat([to_rationals(row).tolist() for row in rows])
+        reduced, rank = matrix.rref()
+        if rank != d:
+            raise InvalidInputError(f"vertex {vertex} is not a point: rank {rank}")
+        return to_fractions(np.array([-reduced[i, d] for i in range(d)], dtype=object))
+
+    def direction(self, edge: int) -> NDArray[Any]:
+        """The direction of an unbounded edge in rationals."""
+        complex_ = self._complex
+        d = complex_.faces.vertices.shape[1]
+        about = complex_.directions[edge]
+        if d == 1:
+            return np.array([Fraction(1 if about[0] > 0 else -1)], dtype=object)
+        _, rows = self.rows_of(1, edge)
+        reduced, rank = fmpq_mat([to_rationals(row[:-1]).tolist() for row in rows]).rref()
+        if rank != d - 1:
+            raise InvalidInputError(f"edge {edge} is not a line: rank {rank}")
+        pivots = [next(j for j in range(d) if reduced[i, j] != 0) for i in range(rank)]
+        free = next(j for j in range(d) if j not in pivots)
+        found = np.full(d, Fraction(0), dtype=object)
+        found[free] = Fraction(1)
+        for i, j in enumerate(pivots):
+            found[j] = -to_fractions(np.array([reduced[i, free]], dtype=object))[0]
+        same_way = float(found.astype(np.float64) @ about) > 0
+        return found if same_way else -found
