@@ -160,11 +160,9 @@ def domain_text(domain: Domain) -> str:
 
 def read_slice(path: str) -> Slice:
     """A slice from an ``.npz`` file; see the help text of ``tropicell count``."""
-    from tropicell._runtime.npz import read_npz  # noqa: PLC0415
-    from tropicell._runtime.paths import in_file  # noqa: PLC0415 - keeps --help fast
+    from tropicell.importers.files import load_slice  # noqa: PLC0415 - keeps --help fast
 
-    with in_file(Path(path)):
-        return _slice_of(read_npz(path), path)
+    return load_slice(path)
 
 
 def read_ball(path: str) -> Ball:
@@ -184,30 +182,6 @@ def read_ball(path: str) -> Ball:
             raise ModelFileError(f"{path}: the radius of a ball file is one number")
         norm: Any = str(arrays.get("norm", "linf"))
         return Ball(arrays["center"], float(arrays["radius"].item()), norm)
-
-
-def _slice_of(arrays: dict[str, Any], path: str) -> Slice:
-    import numpy as np  # noqa: PLC0415
-
-    from tropicell.network.domains import Box, Slice  # noqa: PLC0415
-
-    known = {"origin", "directions", "points", "low", "high"}
-    if unknown := sorted(set(arrays) - known):
-        raise ModelFileError(
-            f"{path}: unknown arrays {', '.join(unknown)} in a slice file; it has origin and "
-            "directions, or points, and optionally low and high"
-        )
-    inside = None
-    if "low" in arrays or "high" in arrays:
-        inside = Box(arrays.get("low", -np.inf), arrays.get("high", np.inf))
-    if "points" in arrays and not {"origin", "directions"} & set(arrays):
-        return Slice.through(arrays["points"], inside)
-    if {"origin", "directions"} <= set(arrays) and "points" not in arrays:
-        return Slice(arrays["origin"], arrays["directions"], inside)
-    raise ModelFileError(
-        f"{path}: a slice file has either origin and directions, or points, "
-        f"this one has {', '.join(sorted(arrays)) or 'nothing'}"
-    )
 
 
 def is_folder(path: str) -> bool:

@@ -292,7 +292,7 @@ def encode(
     }
     if network.n_outputs <= _FEW_OUTPUTS:
         arrays["maps"] = regions.affine_maps.astype(np.float32)
-    fields, block = _block(arrays)
+    fields, data = block(arrays)
     about = {
         "label": label,
         "regions": len(regions),
@@ -308,7 +308,7 @@ def encode(
         "terms": terms,
         "arrays": fields,
     }
-    return about, _compressed(block, len(regions), bar)
+    return about, _compressed(data, len(regions), bar)
 
 
 def _compressed(block: bytes, regions: int, bar: Any) -> bytes:
@@ -324,7 +324,7 @@ def _compressed(block: bytes, regions: int, bar: Any) -> bytes:
     return b"".join([*parts, compressor.flush()])
 
 
-def _block(arrays: dict[str, NDArray[Any]]) -> tuple[dict[str, list[Any]], bytes]:
+def block(arrays: dict[str, NDArray[Any]]) -> tuple[dict[str, list[Any]], bytes]:
     """Arrays one after the other, each at a multiple of 8 bytes; name: [type, offset, length]."""
     fields: dict[str, list[Any]] = {}
     parts: list[bytes] = []

@@ -23,6 +23,7 @@ from tropicell._runtime.npz import read_npz, write_npz
 from tropicell._runtime.paths import check_file, in_file, path_of
 from tropicell.errors import InvalidInputError, ModelFileError, require
 from tropicell.network import layout
+from tropicell.network.domains import Box, Slice
 from tropicell.network.network import Network
 
 #: Where a .safetensors file of `save` has the checksum of all its arrays.
@@ -194,3 +195,51 @@ def _checksum(arrays: Mapping[str, NDArray[Any]], header: str) -> str:
         digest.update(f"\0{name}\0{array.dtype.str}\0{array.shape}\0".encode())
         digest.update(np.ascontiguousarray(array).tobytes())
     return digest.hexdigest()
+
+
+#: The arrays of a file with a slice.
+SLICE_ARRAYS = frozenset({"origin", "directions", "points", "low", "high"})
+
+
+def load_slice(path: str | os.PathLike[str]) -> Slice:
+    """A slice from an ``.npz`` file.
+
+    Parameters
+    ----------
+    path : str or path-like
+        It has ``origin`` and ``directions``, or ``points`` (`Slice.through`); and optionally
+        ``low`` and ``high``, a box in the coordinates of the slice.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is missing, damaged, or has other arrays.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.savez(folder + "/plane.npz", points=[[0.0, 0, 0], [1.0, 0, 0], [0.0, 0, 2.0]])
+    ...     load_slice(folder + "/plane.npz").directions.tolist()
+    [[1.0, 0.0, 0.0], [0.0, 0.0, 2.0]]
+    """
+    file = path_of(path)
+    with in_file(file):
+        arrays = read_npz(file)
+    if unknown := sorted(set(arrays) - SLICE_ARRAYS):
+        raise ModelFileError(
+            f"{path}: unknown arrays {', '.join(unknown)} in a slice file; it has origin and "
+            "directions, or points, and optionally low and high"
+        )
+    inside = None
+    if "low" in arrays or "high" in arrays:
+        inside = Box(arrays.get("low", -np.inf), arrays.get("high", np.inf))
+    if "points" in arrays and not {"origin", "directions"} & set(arrays):
+        return Slice.through(arrays["points"], inside)
+    if {"origin", "directions"} <= set(arrays) and "points" not in arrays:
+        return Slice(arrays["origin"], arrays["directions"], inside)
+    raise ModelFileError(
+        f"{path}: a slice file has either origin and directions, or points, "
+        f"this one has {', '.join(sorted(arrays)) or 'nothing'}"
+    )

@@ -1,0 +1,197 @@
+"""Points in the plane to learn: the usual sets, the paper's functions, and one's own."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import dataclass
+
+import numpy as np
+
+from tropicell._runtime.arrays import FloatArray
+from tropicell.errors import InvalidInputError
+from tropicell.lab.functions import FUNCTIONS, RADIUS
+from tropicell.playground.settings import MOST_POINTS, Settings
+
+#: Half of the side of the box around data with two classes.
+_HALF = 1.5
+
+
+@dataclass(frozen=True, eq=False)
+class PointSet:
+    """Points with labels, for training and for testing.
+
+    Attributes
+    ----------
+    x, x_test : ndarray, shape (points, 2)
+    y, y_test : ndarray, shape (points,)
+        Classes -1 and 1, or numbers.
+    low, high : ndarray, shape (2,)
+        The box in which regions are shown.
+    """
+
+    x: FloatArray
+    y: FloatArray
+    x_test: FloatArray
+    y_test: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+
+def make_data(settings: Settings) -> PointSet:
+    """The points that settings ask for; the same settings give the same points.
+
+    Examples
+    --------
+    >>> points = make_data(Settings(data="xor", samples=50))
+    >>> points.x.shape, sorted(set(points.y.tolist())), points.high
+    ((50, 2), [-1.0, 1.0], array([1.5, 1.5]))
+    """
+    rng = np.random.default_rng([settings.seed, 1])
+    n = settings.samples
+    if settings.data == "own":
+        rows = np.array(settings.points, dtype=np.float64).reshape(-1, 3)
+        low, high = _box_around(rows[:, :2])
+        empty = np.empty((0, 3))
+        train, test = (rows, empty) if len(rows) < 50 else (rows[np.arange(len(rows)) % 5 > 0], rows[::5])
+        sets = [train, test]
+    elif settings.data in _FUNCTIONS:
+        function = _FUNCTIONS[settings.data]
+        sets = []
+        for _ in range(2):
+            x = rng.uniform(-RADIUS, RADIUS, size=(n, 2))
+            y = function(x) + settings.noise * rng.normal(size=n)
+            sets.append(np.column_stack([x, y]))
+        low, high = np.full(2, -RADIUS), np.full(2, RADIUS)
+    else:
+        sets = [_CLASSES[settings.data](rng, n, settings.noise) for _ in range(2)]
+        low, high = np.full(2, -_HALF), np.full(2, _HALF)
+    centre, half = (low + high) / 2, (high - low) / 2 * settings.reach
+    train, test = sets
+    return PointSet(
+        train[:, :2], train[:, 2], test[:, :2], test[:, 2], centre - half, centre + half
+    )
+
+
+def _box_around(points: FloatArray) -> tuple[FloatArray, FloatArray]:
+    if not len(points):
+        return np.full(2, -_HALF), np.full(2, _HALF)
+    low, high = points.min(axis=0), points.max(axis=0)
+    centre, half = (low + high) / 2, (high - low).max() / 2
+    half = max(1.25 * half, 1e-3 * float(np.abs(centre).max()), 1e-3)
+    if np.abs(points).max() <= _HALF and half > _HALF / 4:  # drawn by hand: the box stays
+        return np.full(2, -_HALF), np.full(2, _HALF)
+    return centre - half, centre + half
+
+
+def _classes(rng: np.random.Generator, n: int) -> FloatArray:
+    labels: FloatArray = np.where(np.arange(n) % 2 == 0, -1.0, 1.0)
+    return labels
+
+
+def _moons(rng: np.random.Generator, n: int, noise: float) -> FloatArray:
+    y = _classes(rng, n)
+    angle = rng.uniform(0, np.pi, size=n)
+    x = np.where(y < 0, np.cos(angle) - 0.5, 0.5 - np.cos(angle))
+    z = np.where(y < 0, np.sin(angle) - 0.25, 0.25 - np.sin(angle))
+    points = 0.8 * np.column_stack([x, z]) + 0.8 * noise * rng.normal(size=(n, 2))
+    return np.column_stack([points, y])
+
+
+def _circles(rng: np.random.Generator, n: int, noise: float) -> FloatArray:
+    y = _classes(rng, n)
+    radius = np.where(y > 0, rng.uniform(0, 0.5, size=n), rng.uniform(0.8, 1.2, size=n))
+    angle = rng.uniform(0, 2 * np.pi, size=n)
+    points = radius[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
+    return np.column_stack([points + 0.5 * noise * rng.normal(size=(n, 2)), y])
+
+
+def _spirals(rng: np.random.Generator, n: int, noise: float) -> FloatArray:
+    y = _classes(rng, n)
+    way = np.sqrt(rng.uniform(0.01, 1, size=n))
+    angle = 1.75 * 2 * np.pi * way + np.where(y > 0, 0, np.pi)
+    points = 1.2 * way[:, None] * np.column_stack([np.sin(angle), np.cos(angle)])
+    return np.column_stack([points + 0.2 * noise * rng.normal(size=(n, 2)), y])
+
+
+def _xor(rng: np.random.Generator, n: int, noise: float) -> FloatArray:
+    points = rng.uniform(-1.2, 1.2, size=(n, 2))
+    points += np.where(points > 0, 0.08, -0.08)
+    y = np.where(points[:, 0] * points[:, 1] >= 0, 1.0, -1.0)
+    return np.column_stack([points + 0.5 * noise * rng.normal(size=(n, 2)), y])
+
+
+_CLASSES = {"moons": _moons, "circles": _circles, "spirals": _spirals, "xor": _xor}
+_FUNCTIONS = {f"phi{i}": function for i, function in enumerate(FUNCTIONS, start=1)}
+
+
+def read_csv(text: str) -> tuple[tuple[float, float, float], ...]:
+    """Points and labels from the text of a CSV file.
+
+    Parameters
+    ----------
+    text : str
+        Rows of x, y and a label; a first row of names is left out. Two different labels, words or
+        numbers, are two classes; more different numbers are learnt as they are.
+
+    Returns
+    -------
+    tuple of (x, y, label)
+        Classes are -1 and 1.
+
+    Raises
+    ------
+    InvalidInputError
+        Names the row that can't be read.
+
+    Examples
+    --------
+    >>> read_csv("x,y,kind\\n0,0,cat\\n1,0.5,dog\\n")
+    ((0.0, 0.0, -1.0), (1.0, 0.5, 1.0))
+    >>> read_csv("0,0,1\\n1,z,2\\n")
+    Traceback (most recent call last):
+    ...
+    tropicell.errors.InvalidInputError: row 2 of the CSV file: expected two numbers and a label...
+    """
+    try:
+        rows = [row for row in csv.reader(io.StringIO(text), skipinitialspace=True) if row]
+    except csv.Error as error:
+        raise InvalidInputError(f"the CSV file can't be read: {error}") from None
+    if len(rows) > MOST_POINTS + 1:
+        raise InvalidInputError(f"the CSV file has {len(rows):,} rows; at most {MOST_POINTS:,}")
+    places: list[tuple[float, float]] = []
+    labels: list[str] = []
+    for number, row in enumerate(rows, start=1):
+        try:
+            x, y, label = row
+            place = float(x), float(y)
+        except ValueError:
+            if number == 1:  # the names of the columns
+                continue
+            raise InvalidInputError(
+                f"row {number} of the CSV file: expected two numbers and a label (x,y,label), "
+                f"got {','.join(row)[:60]!r}"
+            ) from None
+        places.append(place)
+        labels.append(label.strip())
+    if not places:
+        raise InvalidInputError("the CSV file has no points: expected rows of x,y,label")
+    kinds = sorted(set(labels), key=_as_number)
+    if len(kinds) <= 2:
+        values = [1.0 if label == kinds[-1] and len(kinds) == 2 else -1.0 for label in labels]
+    else:
+        values = [_as_number(label)[1] for label in labels]
+        if any(_as_number(label)[0] for label in labels):
+            raise InvalidInputError(
+                f"the CSV file has {len(kinds)} different labels that are not all numbers; "
+                "expected two classes, or numbers"
+            )
+    return tuple((x, y, value) for (x, y), value in zip(places, values, strict=True))
+
+
+def _as_number(text: str) -> tuple[bool, float, str]:
+    """Whether it is none, its value, and itself: numbers come first, in their order."""
+    try:
+        return False, float(text), text
+    except ValueError:
+        return True, 0.0, text

@@ -1,0 +1,321 @@
+"""What a run leaves behind: a film, pictures that move, a script, a notebook, a network."""
+
+from __future__ import annotations
+
+import io
+import json
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tropicell._runtime.arrays import FloatArray
+from tropicell.errors import InvalidInputError, require
+from tropicell.explorer.page import page
+from tropicell.importers.files import save
+from tropicell.network.domains import Box
+from tropicell.network.network import Network
+from tropicell.playground.training import Learner, Plan, Training
+from tropicell.regions.regions import Regions
+from tropicell.search.enumeration import enumerate_regions
+
+#: What can be kept, and the file that it becomes.
+KEPT = {
+    "film": "film.html",
+    "film-plain": "film-without-skips.html",
+    "gif": "training.gif",
+    "mp4": "training.mp4",
+    "script": "training.py",
+    "notebook": "training.ipynb",
+    "network": "network.npz",
+}
+
+#: Colours of the pictures, as on the page: low, middle, high values; pixels of a picture's side.
+LOW, MIDDLE, HIGH = (47, 109, 180), (246, 244, 239), (221, 120, 41)
+_INK, _PAPER, _SIDE = (38, 44, 58), (255, 255, 255), 320
+
+#: Pictures of a GIF or MP4, and how long one of them is seen.
+_MOST_PICTURES, _MILLISECONDS = 120, 80
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Shot:
+    """One picture of a film: the networks of a run at one step."""
+
+    step: int
+    networks: dict[str, tuple[Plan, FloatArray]]
+    losses: dict[str, float]
+
+
+def keep(
+    what: str, training: Training, shots: Sequence[Shot], colouring: str, progress: Progress
+) -> tuple[str, bytes]:
+    """A file's name and its content.
+
+    Parameters
+    ----------
+    what : str
+        One of `KEPT`.
+    training : Training
+    shots : sequence of Shot
+        What was recorded; films need it.
+    colouring : str
+        Of pictures: ``"decision"``, ``"pattern"``, or by value.
+    progress : callable
+        Is told how many pictures are done, of how many.
+    """
+    name = KEPT[what]
+    if what in ("script", "notebook"):
+        text = script(training) if what == "script" else notebook(training)
+        return name, text.encode()
+    if what == "network":
+        with tempfile.TemporaryDirectory() as folder:
+            save(training.network(), Path(folder) / name)
+            return name, (Path(folder) / name).read_bytes()
+    if not shots:
+        raise InvalidInputError("there is no film yet: record some of the training first")
+    if what.startswith("film"):
+        which = "plain" if what == "film-plain" else "skips"
+        return name, film(training, shots, which, progress).encode()
+    images = _images(training, shots, colouring, progress)
+    return name, _gif(images) if what == "gif" else _mp4(images)
+
+
+def _box(training: Training) -> Box:
+    return Box(training.data.low, training.data.high)
+
+
+def film(training: Training, shots: Sequence[Shot], which: str, progress: Progress) -> str:
+    """The recorded pictures as one page of the explorer, with a slider for the time."""
+    chosen = [shot for shot in shots if which in shot.networks]
+    if not chosen:
+        raise InvalidInputError("the film has no network without skips: choose to compare first")
+    regions = []
+    for done, shot in enumerate(chosen):
+        progress(done, len(chosen))
+        plan, vector = shot.networks[which]
+        regions.append(_regions(plan.network(vector), _box(training)))
+    labels = [f"step {shot.step:,}" for shot in chosen]
+    return page(regions, labels=labels, points=training.data.x, progress=False)
+
+
+def _regions(network: Network, box: Box) -> Regions:
+    return enumerate_regions(network, box, engine="cells", progress=False)
+
+
+def _images(
+    training: Training, shots: Sequence[Shot], colouring: str, progress: Progress
+) -> list[Any]:
+    """All pictures, thinned out to so many that a file stays small."""
+    stride = -(-len(shots) // _MOST_PICTURES)
+    chosen = [*shots[:-1:stride], shots[-1]]
+    pictures = []
+    for done, shot in enumerate(chosen):
+        progress(done, len(chosen))
+        pictures.append(draw(training, shot, colouring))
+    return pictures
+
+
+def draw(training: Training, shot: Shot, colouring: str = "value", side: int = _SIDE) -> Any:
+    """The networks of a shot beside each other, as an image of Pillow."""
+    pil: Any = require("PIL.Image", extra="play", why="drawing pictures")
+    drawing: Any = require("PIL.ImageDraw", extra="play", why="drawing pictures")
+    room, top = side // 20, side // 9
+    width = len(shot.networks) * (side + room) + room
+    sheet = pil.new("RGB", (width, side + top + room), _PAPER)
+    pen = drawing.Draw(sheet)
+    for place, (name, (plan, vector)) in enumerate(shot.networks.items()):
+        regions = _regions(plan.network(vector), _box(training))
+        image = _plane(training, plan, vector, regions, colouring, 2 * side)
+        left = room + place * (side + room)
+        sheet.paste(image.resize((side, side), pil.Resampling.LANCZOS), (left, top))
+        title = {"skips": "with skips" if plan.skips else "network", "plain": "without skips"}
+        text = f"{title[name]}: {len(regions):,} regions"
+        pen.text((left, top * 0.22), text, fill=_INK, font_size=top * 0.46)
+    text = f"step {shot.step:,}"
+    size = top * 0.38
+    pen.text((width - room, top * 0.27), text, fill=(120, 126, 138), font_size=size, anchor="ra")
+    return sheet
+
+
+def _plane(
+    training: Training,
+    plan: Plan,
+    vector: FloatArray,
+    regions: Regions,
+    colouring: str,
+    side: int,
+) -> Any:
+    """One network in its box: values at every pixel, exact regions as lines, and the points."""
+    pil: Any = require("PIL.Image", extra="play", why="drawing pictures")
+    drawing: Any = require("PIL.ImageDraw", extra="play", why="drawing pictures")
+    low, high = training.data.low, training.data.high
+    axes = [low[i] + (np.arange(side // 2) + 0.5) / (side // 2) * (high[i] - low[i]) for i in (0, 1)]
+    x, y = np.meshgrid(axes[0], axes[1][::-1])
+    points = np.column_stack([x.ravel(), y.ravel()])
+    embedding = None if plan.embedding is None else plan.network(vector).float_embedding
+    inside = points if embedding is None else embedding(points)
+    _, slopes, out = Learner(plan, vector).forward(inside)
+    if colouring == "pattern":
+        keys = np.concatenate(slopes, axis=1) @ np.random.default_rng(0).normal(
+            size=sum(plan.widths[1:-1])
+        )
+        _, index = np.unique(keys.round(9), return_inverse=True)
+        colours = np.random.default_rng(1).integers(150, 245, size=(index.max() + 1, 3))[index]
+    else:
+        value = out[:, 0] if out.shape[1] == 1 else out[:, 1] - out[:, 0]
+        colours = ramp(np.sign(value) * 0.75 if colouring == "decision" else value / span(value))
+    pixels = colours.reshape(side // 2, side // 2, 3).astype(np.uint8)
+    image = pil.fromarray(pixels).resize((side, side), pil.Resampling.BILINEAR)
+    pen = drawing.Draw(image)
+    scale = side / (high - low)
+    corners = regions.corners
+    flat = (corners.values[:, :2].astype(np.float64) - low) * scale
+    flat[:, 1] = side - flat[:, 1]
+    for row in range(len(corners)):
+        first = corners.ends[row - 1] if row else 0
+        ring = flat[first : corners.ends[row]]
+        pen.line([*map(tuple, ring.tolist()), tuple(ring[0].tolist())], fill=_INK, width=2)
+    data = (training.data.x - low) * scale
+    colours = ramp(np.clip(training.data.y / span(training.data.y), -1, 1) * 1.25)
+    for (px, py), colour in zip(data.tolist(), colours.astype(int).tolist(), strict=True):
+        spot = (px - 6, side - py - 6, px + 6, side - py + 6)
+        pen.ellipse(spot, fill=tuple(colour), outline=_PAPER, width=2)
+    return image
+
+
+def span(values: FloatArray) -> float:
+    """The value at which a colour is strongest: beyond it are a few only."""
+    if not values.size:
+        return 1.0
+    return float(max(np.quantile(np.abs(values), 0.98), 1e-9))
+
+
+def ramp(values: FloatArray) -> NDArray[np.float64]:
+    """Colours from blue over paper to orange for values from -1 to 1.
+
+    Examples
+    --------
+    >>> ramp(np.array([-1.0, 0.0, 1.0])).astype(int).tolist()
+    [[47, 109, 180], [246, 244, 239], [221, 120, 41]]
+    """
+    t = np.clip(values, -1.25, 1.25)[:, None]
+    ends = np.where(t < 0, np.array(LOW), np.array(HIGH))
+    mixed = np.array(MIDDLE) + np.abs(t) * (ends - np.array(MIDDLE))
+    return np.asarray(np.clip(mixed, 0, 255))
+
+
+def _gif(images: Sequence[Any]) -> bytes:
+    pil: Any = require("PIL.Image", extra="play", why="a GIF")
+    # one palette for all of them, or colours would flicker
+    some = images[:: max(1, len(images) // 4)]
+    sheet = pil.new("RGB", (max(i.width for i in some), sum(i.height for i in some)))
+    at = 0
+    for image in some:
+        sheet.paste(image, (0, at))
+        at += image.height
+    palette = sheet.quantize(96)
+    frames = [image.quantize(palette=palette, dither=pil.Dither.NONE) for image in images]
+    stream = io.BytesIO()
+    times = [_MILLISECONDS] * (len(frames) - 1) + [1500]
+    frames[0].save(
+        stream, "GIF", save_all=True, append_images=frames[1:], duration=times, loop=0, optimize=True
+    )
+    return stream.getvalue()
+
+
+def _mp4(images: Sequence[Any]) -> bytes:
+    ffmpeg: Any = require("imageio_ffmpeg", extra="play", why="an MP4 film")
+    width, height = (size - size % 2 for size in images[0].size)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "film.mp4"
+        rate = 1000 / _MILLISECONDS
+        writer = ffmpeg.write_frames(
+            str(path), (width, height), fps=rate, macro_block_size=2, ffmpeg_log_level="error"
+        )
+        writer.send(None)
+        for image in images:
+            writer.send(image.crop((0, 0, width, height)).tobytes())
+        writer.close()
+        return path.read_bytes()
+
+
+_TEXT = '''"""Repeats a run of `tropicell play`: the same data, weights and batches."""
+
+{imports}
+from tropicell import Box, count_regions, enumerate_regions
+from tropicell.playground.settings import Settings
+from tropicell.playground.training import Training
+
+settings = Settings(
+{settings}
+)
+{begin}
+training.advance({steps})
+
+box = Box(training.data.low, training.data.high)
+for name in training.learners:
+    network = training.network(name)
+    regions = enumerate_regions(network, box)
+    print(name, network, training.measures(name))
+    print(f"  {{len(regions)}} regions in the box, {{count_regions(network)}} over R²")
+'''
+
+
+def script(training: Training) -> str:
+    """A Python script that repeats a run.
+
+    Examples
+    --------
+    >>> from tropicell.playground.settings import Settings
+    >>> text = script(Training(Settings(seed=7)))
+    >>> "seed=7" in text
+    True
+    """
+    changed = training.settings.differences()
+    lines = "\n".join(f"    {name}={value!r}," for name, value in changed.items())
+    begin, imports = "training = Training(settings)", ""
+    if training.given is not None:
+        imports = "import tropicell as tc\n"
+        begin = "training = Training(settings, tc.load('network.npz'))  # the network that was loaded"
+    return _TEXT.format(
+        imports=imports, settings=lines or "    # all as it is by default", begin=begin, steps=training.step
+    ).replace("\n\n\nfrom", "\n\nfrom")
+
+
+def notebook(training: Training) -> str:
+    """The same as a notebook, with a picture."""
+    text = script(training)
+    code = text.partition('"""\n\n')[2]
+    draw_it = (
+        "import matplotlib.pyplot as plt\n\nfrom tropicell.plotting import plot_regions\n\n"
+        "plot_regions(enumerate_regions(training.network(), box), color='value')\nplt.show()"
+    )
+    cells = [
+        {
+            "cell_type": "markdown",
+            "metadata": {},
+            "id": "about",
+            "source": "# A run of `tropicell play`\n\nThe same data, weights and batches.",
+        },
+        *(
+            {
+                "cell_type": "code",
+                "metadata": {},
+                "id": f"cell-{number}",
+                "outputs": [],
+                "execution_count": None,
+                "source": source.strip(),
+            }
+            for number, source in enumerate((code, draw_it))
+        ),
+    ]
+    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    book = {"cells": cells, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
+    return json.dumps(book, indent=1)

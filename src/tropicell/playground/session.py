@@ -1,0 +1,430 @@
+"""What happens on one page: commands come in, frames and messages go out, a thread trains."""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from tropicell._runtime import interruption
+from tropicell._runtime.arrays import FloatArray
+from tropicell.errors import InvalidInputError, TropicellError
+from tropicell.importers.files import SLICE_ARRAYS, load, load_slice
+from tropicell.network.activations import BY_NAME
+from tropicell.network.domains import Slice
+from tropicell.network.network import Network
+from tropicell.playground import settings as limits
+from tropicell.playground.data import read_csv
+from tropicell.playground.frames import frame_of, packed
+from tropicell.playground.keep import KEPT, Shot, keep
+from tropicell.playground.settings import Settings
+from tropicell.playground.training import Plan, Training
+
+#: Frames a second at most, and frames that may be on their way to the page.
+_PACE, _AHEAD = 60.0, 2
+
+#: Frames of a film: with more, every other one is left out.
+_MOST_SHOTS = 240
+
+#: Settings that need other weights, so that the run begins again.
+_ANEW = ("widths", "activation", "init", "scale", "seed")
+
+#: Steps after which a command is looked for.
+_CHUNK = 10
+
+
+class Viewer(Protocol):
+    """A page that looks at a session."""
+
+    def send(self, message: dict[str, Any] | bytes) -> None:
+        """Hand over a message; returns at once."""
+
+
+@dataclass
+class _Looking:
+    """A page, and how many more frames it can take now."""
+
+    viewer: Viewer
+    room: int = _AHEAD
+
+
+class Session:
+    """One run, its commands, and the thread that does both.
+
+    Parameters
+    ----------
+    settings : Settings
+    network : Network, optional
+        What to begin with, instead of what settings say about layers and weights.
+
+    Examples
+    --------
+    >>> session = Session(Settings(widths=(4, 4), skips=(), data="xor"))
+    >>> session.do({"do": "step", "steps": 5}).result()
+    >>> session.training.step
+    5
+    >>> session.close()
+    """
+
+    def __init__(self, settings: Settings, network: Network | None = None) -> None:
+        self._commands: deque[tuple[Mapping[str, Any], bytes, Future[None]]] = deque()
+        self._woken = threading.Condition()
+        self._closed = False
+        self._page: _Looking | None = None
+        self._stale = True
+        self._shots: list[Shot] = []
+        self._every = 1  # of the frames, how many go into the film
+        self._frames = 0
+        self.recording = False
+        self.running = False
+        self.training = Training(_fitting(settings, network), network)
+        self._thread = threading.Thread(target=self._work, name="tropicell-play", daemon=True)
+        self._thread.start()
+
+    # --- from other threads -------------------------------------------------------------------
+
+    def do(self, command: Mapping[str, Any], data: bytes = b"") -> Future[None]:
+        """Have a command carried out, after those that came before it."""
+        done: Future[None] = Future()
+        with self._woken:
+            if self._closed:
+                raise InvalidInputError("the page is closed")
+            self._commands.append((command, data, done))
+            self._woken.notify()
+        return done
+
+    def attach(self, viewer: Viewer) -> Viewer | None:
+        """Show this session on a page; returns the page that had it before."""
+        with self._woken:
+            before, self._page = self._page, _Looking(viewer)
+        self.do({"do": "hello"})
+        return None if before is None else before.viewer
+
+    def detach(self, viewer: Viewer) -> None:
+        """The page is gone: nobody looks, so nothing is trained."""
+        with self._woken:
+            if self._page is None or self._page.viewer is not viewer or self._closed:
+                return
+            self._page = None
+        self.do({"do": "pause"})
+
+    def close(self) -> None:
+        """End the thread, and wait until it has ended."""
+        with self._woken:
+            self._closed = True
+            self._woken.notify()
+        self._thread.join()
+
+    # --- the thread ---------------------------------------------------------------------------
+
+    def _work(self) -> None:
+        due = 0.0
+        while True:
+            with self._woken:
+                while not (self._closed or self._commands or self._has_work()):
+                    self._woken.wait()
+                wait = due - time.perf_counter()
+                if self.running and not self._commands and not self._closed and wait > 0:
+                    self._woken.wait(wait)
+                if self._closed:
+                    return
+            self._obey()
+            now = time.perf_counter()
+            if now < due:
+                continue
+            due = now + 1 / _PACE
+            if self.running:
+                self._guarded(self._train)
+            if self._stale and self._has_room():
+                self._guarded(self._show)
+
+    def _has_work(self) -> bool:
+        return self.running or (self._stale and self._has_room())
+
+    def _has_room(self) -> bool:
+        return self._page is not None and self._page.room > 0
+
+    def _obey(self) -> None:
+        while True:
+            with self._woken:
+                if not self._commands or self._closed:
+                    return
+                command, data, done = self._commands.popleft()
+            try:
+                self._carry_out(command, data)
+                done.set_result(None)
+            except TropicellError as error:
+                self._tell({"error": str(error)})
+                done.set_exception(error)
+            except Exception as error:
+                # a defect of ours: the page lives on, and says what to report
+                self._tell({"error": f"{type(error).__name__}: {error}"})
+                done.set_exception(error)
+
+    def _guarded(self, work: Callable[[], None]) -> None:
+        try:
+            work()
+        except (TropicellError, MemoryError) as error:
+            self.running = self._stale = False
+            self._tell({"error": str(error), "running": False})
+
+    def _train(self) -> None:
+        left = self.training.settings.speed
+        while left and not self._commands:
+            now = min(left, _CHUNK)
+            self.training.advance(now)
+            left -= now
+        self._stale = True
+
+    def _show(self) -> None:
+        page = self._page
+        if page is None:
+            return
+        self._stale = False
+        self._shoot()
+        frame = frame_of(
+            self.training,
+            running=self.running,
+            recording=self.recording,
+            film=len(self._shots),
+        )
+        page.room -= 1
+        page.viewer.send(frame)
+
+    def _shoot(self) -> None:
+        """One more picture of the film, unless it has this one."""
+        training = self.training
+        if not self.recording or (self._shots and self._shots[-1].step == training.step):
+            return
+        self._frames += 1
+        if self._frames % self._every:
+            return
+        if len(self._shots) >= _MOST_SHOTS:
+            self._shots = self._shots[::2]
+            self._every *= 2
+        networks: dict[str, tuple[Plan, FloatArray]] = {
+            name: (each.plan, each.vector.copy()) for name, each in training.learners.items()
+        }
+        losses = {name: training.measures(name)["loss"] for name in networks}
+        self._shots.append(Shot(training.step, networks, losses))
+
+    def _tell(self, message: dict[str, Any] | bytes) -> None:
+        page = self._page
+        if page is not None:
+            page.viewer.send(message)
+
+    # --- commands -----------------------------------------------------------------------------
+
+    def _carry_out(self, command: Mapping[str, Any], data: bytes) -> None:
+        name = command.get("do") if isinstance(command, Mapping) else None
+        action = _COMMANDS.get(name) if isinstance(name, str) else None
+        if action is None:
+            raise InvalidInputError(
+                f"there is no command {str(name)[:40]!r}; there are {', '.join(_COMMANDS)}"
+            )
+        action(self, command, data)
+
+    def _hello(self, _: Mapping[str, Any], __: bytes) -> None:
+        self._describe()
+
+    def _drawn(self, _: Mapping[str, Any], __: bytes) -> None:
+        if self._page is not None:
+            self._page.room = min(self._page.room + 1, _AHEAD)
+
+    def _play(self, _: Mapping[str, Any], __: bytes) -> None:
+        self.running = True
+
+    def _pause(self, _: Mapping[str, Any], __: bytes) -> None:
+        self.running, self._stale = False, True
+
+    def _step(self, command: Mapping[str, Any], _: bytes) -> None:
+        steps = command.get("steps", 1)
+        if isinstance(steps, bool) or not isinstance(steps, int) or not 0 < steps <= 100_000:
+            raise InvalidInputError("steps: expected a whole number from 1 to 100,000")
+        self.running, self._stale = False, True
+        for _ in range(0, steps, _CHUNK):
+            if self._closed:
+                return
+            self.training.advance(min(_CHUNK, steps))
+            steps -= _CHUNK
+
+    def _reset(self, _: Mapping[str, Any], __: bytes) -> None:
+        self._begin(self.training.settings, self.training.given)
+
+    def _settings(self, command: Mapping[str, Any], _: bytes) -> None:
+        before = self.training.settings
+        values = command.get("values")
+        base = Settings() if command.get("all") is True else before
+        settings = base.changed(values if isinstance(values, Mapping) else {})
+        given = self.training.given
+        if command.get("all") is True or any(
+            getattr(before, key) != getattr(settings, key) for key in _ANEW
+        ):
+            structure = ("widths", "activation", "init", "scale")
+            same = all(getattr(before, key) == getattr(settings, key) for key in structure)
+            self._begin(settings, given if same and command.get("all") is not True else None)
+            return
+        self.training.change(settings)
+        self._describe()
+
+    def _weight(self, command: Mapping[str, Any], _: bytes) -> None:
+        name, place, value = (command.get(key) for key in ("network", "place", "value"))
+        if not isinstance(name, str) or type(place) is not int or type(value) not in (int, float):
+            raise InvalidInputError("weight: expected a network, a place and a number")
+        self.training.set_weight(name, place, float(value))  # type: ignore[arg-type]
+        self._stale = True
+
+    def _record(self, command: Mapping[str, Any], _: bytes) -> None:
+        on = command.get("on") is True
+        if on and not self.recording:
+            self._shots, self._every, self._frames = [], 1, 0
+        self.recording, self._stale = on, True
+        if on:
+            self._shoot()
+
+    def _keep(self, command: Mapping[str, Any], _: bytes) -> None:
+        what = command.get("what")
+        if what not in KEPT:
+            raise InvalidInputError(f"keep: expected one of {', '.join(KEPT)}")
+        colouring = command.get("colouring", "value")
+        file, kept = keep(str(what), self.training, self._shots, str(colouring), self._progress)
+        self._tell({"busy": None})
+        self._tell(packed({"file": file}, kept))
+
+    def _progress(self, done: int, of: int) -> None:
+        self._tell({"busy": [done, of]})
+        if self._closed:
+            raise InvalidInputError("the page is closed")
+
+    def _upload(self, command: Mapping[str, Any], data: bytes) -> None:
+        """A CSV file, a model, or a slice for the model that is there."""
+        name = command.get("name")
+        if not isinstance(name, str) or not data:
+            raise InvalidInputError("upload: expected a file's name and its content")
+        suffix = Path(name).suffix.lower()
+        settings = self.training.settings
+        if suffix in (".csv", ".txt", ".tsv"):
+            try:
+                text = data.decode("utf-8-sig")
+            except UnicodeDecodeError:
+                raise InvalidInputError(f"{name}: not a text in UTF-8") from None
+            points = read_csv(text)
+            self.training.change(settings.changed({"points": points, "data": "own"}))
+            self._describe()
+            return
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / f"model{suffix}"
+            path.write_bytes(data)
+            with interruption.time_limit(60):
+                self._open(path, name)
+
+    def _open(self, path: Path, name: str) -> None:
+        given = self.training.given
+        note = f"{name}: "
+        try:
+            if path.suffix == ".npz" and SLICE_ARRAYS & set(np.load(path).files):
+                if given is None:
+                    raise InvalidInputError(f"{name} is a slice: load the network first")
+                network = whole_of(given).restrict(load_slice(path))
+            else:
+                network = load(path)
+        except (ValueError, OSError) as error:
+            raise InvalidInputError(str(error).replace(str(path), name)) from None
+        if network.n_inputs != 2:
+            note += f"{network.n_inputs} inputs, shown on the plane of the first two; "
+            network = first_plane(network)
+        settings = self.training.settings
+        self._begin(_fitting(settings, network), network)
+        self._tell({"note": note + repr(network)})
+
+    def _begin(self, settings: Settings, network: Network | None) -> None:
+        self.training = Training(settings, network)
+        self.running = False
+        self._shots, self.recording = [], False
+        self._describe()
+
+    def _describe(self) -> None:
+        """Tell the page what it looks at, and have it drawn."""
+        self._stale = True
+        self._tell(describe(self.training))
+
+
+_COMMANDS: dict[str, Callable[[Session, Mapping[str, Any], bytes], None]] = {
+    "hello": Session._hello,
+    "drawn": Session._drawn,
+    "play": Session._play,
+    "pause": Session._pause,
+    "step": Session._step,
+    "reset": Session._reset,
+    "settings": Session._settings,
+    "weight": Session._weight,
+    "record": Session._record,
+    "keep": Session._keep,
+    "upload": Session._upload,
+}
+
+
+def describe(training: Training) -> dict[str, Any]:
+    """What the page must know besides frames: settings, layers, matrices, points."""
+    plan, data = training.learners["skips"].plan, training.data
+    return {
+        "settings": training.settings.plain(),
+        "given": None if training.given is None else repr(training.given),
+        "widths": plan.widths,
+        "activations": [activation.name for activation in plan.activations],
+        "terms": [
+            [[t.source, t.slot.start, t.slot.rows, t.slot.columns, t.size] for t in terms]
+            for terms in plan.terms
+        ],
+        "biases": [bias.start for bias in plan.biases],
+        "low": data.low.tolist(),
+        "high": data.high.tolist(),
+        "points": np.column_stack([data.x, data.y]).ravel().round(6).tolist(),
+        "loss": training.settings.resolved_loss,
+        "choices": {
+            "activation": list(BY_NAME),
+            "init": limits.INITIALISATIONS,
+            "data": limits.DATA,
+            "optimiser": limits.OPTIMISERS,
+            "penalty": limits.PENALTIES,
+            "loss": limits.LOSSES,
+        },
+        "most": [limits.MOST_LAYERS, limits.MOST_WIDE, limits.MOST_NEURONS],
+    }
+
+
+def first_plane(network: Network) -> Network:
+    """A network on the plane of its first two inputs, the others are 0.
+
+    Examples
+    --------
+    >>> first_plane(Network.mlp([[[1.0, 2.0, 3.0]], [[1.0]]])).n_inputs
+    2
+    """
+    if network.n_inputs < 2:
+        raise InvalidInputError("the page shows the plane, and this network has one input only")
+    return network.restrict(Slice(np.zeros(network.n_inputs), np.eye(2, network.n_inputs)))
+
+
+def whole_of(network: Network) -> Network:
+    """A network without its embedding: all inputs that it has."""
+    inputs = network.layers[0].affine.terms[0].shape[1] if network.layers else network.n_inputs
+    return Network(inputs, network.layers, network.output)
+
+
+def _fitting(settings: Settings, network: Network | None) -> Settings:
+    """Settings that say what a given network is, as far as they can."""
+    if network is None:
+        return settings
+    try:
+        return replace(settings, widths=network.widths, skips=tuple(sorted(network.skips)))
+    except InvalidInputError:  # larger than what the page builds
+        return replace(settings, skips=())
