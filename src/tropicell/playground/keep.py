@@ -19,6 +19,7 @@ from tropicell.explorer.page import page
 from tropicell.importers.files import save
 from tropicell.network.domains import Box
 from tropicell.network.network import Network
+from tropicell.playground.settings import Settings
 from tropicell.playground.training import Learner, Plan, Training
 from tropicell.regions.regions import Regions
 from tropicell.search.enumeration import enumerate_regions
@@ -257,7 +258,7 @@ settings = Settings(
 {settings}
 )
 {begin}
-training.advance({steps})
+{run}
 
 box = Box(training.data.low, training.data.high)
 for name in training.learners:
@@ -273,20 +274,38 @@ def script(training: Training) -> str:
 
     Examples
     --------
-    >>> from tropicell.playground.settings import Settings
     >>> text = script(Training(Settings(seed=7)))
     >>> "seed=7" in text
     True
     """
-    changed = training.settings.differences()
-    lines = "\n".join(f"    {name}={value!r}," for name, value in changed.items())
+    lines = _arguments(training.first_settings, Settings())
     begin, imports = "training = Training(settings)", ""
     if training.given is not None:
         imports = "import tropicell as tc\n"
-        begin = "training = Training(settings, tc.load('network.npz'))  # the network that was loaded"
-    return _TEXT.format(
-        imports=imports, settings=lines or "    # all as it is by default", begin=begin, steps=training.step
-    ).replace("\n\n\nfrom", "\n\nfrom")
+        begin = "# the network that was loaded\ntraining = Training(settings, tc.load('network.npz'))"
+    run, at, settings = [], 0, training.first_settings
+    for step, name, arguments in training.events:
+        if step > at:
+            run.append(f"training.advance({step - at})")
+            at = step
+        if name == "change":
+            changes = _arguments(arguments[0], settings).replace("\n    ", " ").strip().rstrip(",")
+            run.append(f"training.change(replace(training.settings, {changes}))")
+            settings = arguments[0]
+        else:
+            run.append(f"training.{name}({', '.join(map(repr, arguments))})")
+    if training.step > at:
+        run.append(f"training.advance({training.step - at})")
+    if any(name == "change" for _, name, _ in training.events):
+        imports = "from dataclasses import replace\n\n" + imports
+    text = _TEXT.format(imports=imports, settings=lines, begin=begin, run="\n".join(run))
+    return text.replace('"""\n\n\nfrom', '"""\n\nfrom')
+
+
+def _arguments(settings: Settings, base: Settings) -> str:
+    """What differs from other settings, one line each."""
+    changed = settings.differences(base)
+    return "\n".join(f"    {name}={value!r}," for name, value in changed.items()) or "    # defaults"
 
 
 def notebook(training: Training) -> str:

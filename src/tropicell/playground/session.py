@@ -397,6 +397,7 @@ def describe(training: Training) -> dict[str, Any]:
             "penalty": limits.PENALTIES,
             "loss": limits.LOSSES,
         },
+        "defaults": Settings().plain(),
         "most": [limits.MOST_LAYERS, limits.MOST_WIDE, limits.MOST_NEURONS],
     }
 

@@ -203,16 +203,16 @@ class Settings:
         """
         return asdict(self)
 
-    def differences(self) -> dict[str, Any]:
-        """What is not the default.
+    def differences(self, base: Settings | None = None) -> dict[str, Any]:
+        """What is not as in other settings, or not the default.
 
         Examples
         --------
         >>> Settings(seed=7).differences()
         {'seed': 7}
         """
-        default = Settings()
-        return {n: v for n, v in self.plain().items() if v != getattr(default, n)}
+        other = Settings() if base is None else base
+        return {n: v for n, v in self.plain().items() if v != getattr(other, n)}
 
 
 _ORDER = [field.name for field in fields(Settings)]

@@ -371,6 +371,10 @@ class Training:
     ----------
     learners : dict from str to Learner
         ``"skips"`` is the network, ``"plain"`` the one without skips.
+    first_settings : Settings
+        What it began with.
+    events : list of (step, name, arguments)
+        The calls of `change` and `set_weight` since then: with them, the run can be repeated.
 
     Examples
     --------
@@ -388,7 +392,8 @@ class Training:
     """
 
     def __init__(self, settings: Settings, network: Network | None = None) -> None:
-        self.settings = settings
+        self.settings = self.first_settings = settings
+        self.events: list[tuple[int, str, tuple[Any, ...]]] = []
         self.step = 0
         self.given = network
         self.data: PointSet = make_data(settings)
@@ -475,6 +480,8 @@ class Training:
     def change(self, settings: Settings) -> None:
         """Go on with other data, rates or skips; the layers must be the same ones."""
         before, self.settings = self.settings, settings
+        if settings != before:
+            self.events.append((self.step, "change", (settings,)))
         keys = ("data", "samples", "noise", "points", "reach", "seed")
         if any(getattr(before, key) != getattr(settings, key) for key in keys):
             self.data = make_data(settings)
@@ -496,6 +503,7 @@ class Training:
         if not 0 <= place < len(vector) or not abs(value) < 1e6:
             raise InvalidInputError(f"weight {place}: expected a number of at most a million")
         vector[place] = value
+        self.events.append((self.step, "set_weight", (name, place, value)))
 
     def network(self, name: str = "skips") -> Network:
         """A network as it is now."""

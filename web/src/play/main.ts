@@ -1,0 +1,489 @@
+// The playground: build a network, train it, and watch its exact regions.
+import { Diagram, type Skip, type WeightBlock, type WeightPlace } from "../common/diagram.ts";
+import { $, element, input, select } from "../common/dom.ts";
+import { number } from "../common/numbers.ts";
+import { Chart, type Series } from "./charts.ts";
+import { Controls } from "./controls.ts";
+import { fromFragment, toFragment } from "./link.ts";
+import { type Colouring, type Look, Plane } from "./plane.ts";
+import { type Description, type Frame, type Notice, type Picture, Wire } from "./wire.ts";
+
+type Name = Picture["name"];
+
+/** One network on the page. */
+interface View {
+  name: Name;
+  figure: HTMLElement;
+  title: HTMLButtonElement;
+  counts: HTMLElement;
+  facts: HTMLElement;
+  corners: [HTMLElement, HTMLElement];
+  plane: Plane;
+}
+
+const look: Look = {
+  colouring: "value", layer: 1, edges: "layers", points: true,
+  dark: window.matchMedia("(prefers-color-scheme: dark)").matches,
+};
+const views = new Map<Name, View>();
+let about: Description | null = null;
+let frame: Frame | null = null;
+let shown: Name = "skips";
+let greeted = false;
+let frames: number[] = [];
+let editing: { name: Name; place: number } | null = null;
+/** The last pointer over a plane, so that what it points at follows the training. */
+let pointer: { view: View; x: number; y: number } | null = null;
+
+const wire = new Wire({ described, framed, noticed, received, ended });
+const controls = new Controls((values) => wire.change(values));
+const diagram = new Diagram($("diagram"), {
+  onNeuron: (neuron) => {
+    const index = neuron && about ? firstOf(neuron.layer) + neuron.index : null;
+    for (const view of views.values()) view.plane.pointAtNeuron(index);
+  },
+  onSkip: toggle,
+  onWeight: edit,
+});
+const lossChart = new Chart($("loss-chart") as HTMLCanvasElement, "loss", [], true);
+const regionChart = new Chart($("region-chart") as HTMLCanvasElement, "regions", [], false);
+
+// --- what comes from the server ---------------------------------------------------------------
+
+function described(message: Description): void {
+  const first = !greeted;
+  greeted = true;
+  about = message;
+  if (first && location.hash.length > 1) {
+    const { values, view } = fromFragment(location.hash, message.settings);
+    readView(view);
+    if (Object.keys(values).length) {
+      wire.do("settings", { values, all: true });
+      return;
+    }
+  }
+  controls.show(message);
+  const layers = message.widths.length - 2;
+  input("layer").max = String(Math.max(1, layers));
+  look.layer = Math.min(look.layer, Math.max(1, layers));
+  diagram.setNetwork({
+    widths: message.widths,
+    skips: message.settings.skips,
+    possible: message.given === null ? possible(layers) : message.settings.skips,
+    labels: message.widths.map((_, layer) =>
+      layer === 0 ? "input" : layer === layers + 1 ? "output" : `layer ${layer}`),
+  });
+  for (const view of views.values()) {
+    view.plane.describe(message);
+    corners(view, message);
+  }
+  writeLink();
+  document.documentElement.dataset.ready = "yes";
+}
+
+function framed(now: Frame): void {
+  if (!about) return;
+  if (!frame || now.step < frame.step || now.step === 0) {
+    lossChart.clear();
+    regionChart.clear();
+  }
+  frame = now;
+  frames = [...frames.slice(-29), performance.now()];
+  const names = now.pictures.map((picture) => picture.name);
+  for (const [name, view] of views) {
+    if (!names.includes(name)) {
+      view.figure.remove();
+      views.delete(name);
+      if (shown === name) shown = "skips";
+    }
+  }
+  $("planes").classList.toggle("single", names.length === 1);
+  for (const picture of now.pictures) {
+    const view = views.get(picture.name) ?? build(picture.name);
+    view.plane.show(picture);
+    caption(view, picture, names.length > 1);
+  }
+  weights();
+  point();
+  curves(now);
+  $("count-step").textContent = now.step.toLocaleString("en");
+  $("count-epoch").textContent = number(now.epoch, 3);
+  const span = frames[frames.length - 1] - frames[0];
+  $("count-fps").textContent = now.running && span ? ((1000 * (frames.length - 1)) / span).toFixed(0) : "–";
+  if (!now.running) frames = [];
+  pressed("play", now.running);
+  pressed("record", now.recording);
+  $("record").title = now.recording ? `${now.film} pictures: stop recording` : "Record a film";
+  document.documentElement.dataset.step = String(now.step);
+  document.documentElement.dataset.running = String(now.running);
+  document.documentElement.dataset.film = String(now.film);
+}
+
+let hide = 0;
+
+function noticed(message: Notice): void {
+  if (message.running === false) pressed("play", false);
+  const busy = message.busy;
+  if (busy === null) {
+    $("notice").hidden = true;
+    return;
+  }
+  say(busy ? `Working: ${busy[0]} of ${busy[1]} …` : message.error ?? message.note ?? "", Boolean(message.error));
+}
+
+function say(text: string, bad = false): void {
+  if (!text) return;
+  const box = $("notice");
+  box.textContent = text;
+  box.classList.toggle("bad", bad);
+  box.hidden = false;
+  window.clearTimeout(hide);
+  hide = window.setTimeout(() => { box.hidden = true; }, bad ? 9000 : 5000);
+}
+
+function received(name: string, content: Blob): void {
+  download(content, name);
+  say(`${name}: ${(content.size / 1024).toFixed(0)} kB`);
+}
+
+function ended(): void {
+  pressed("play", false);
+  if ($("notice").hidden) say("The server has ended. Start it again with: tropicell play", true);
+  document.documentElement.dataset.ended = "yes";
+}
+
+// --- the picture ------------------------------------------------------------------------------
+
+function build(name: Name): View {
+  const figure = element("figure");
+  figure.dataset.name = name;
+  const title = element("button", undefined, "name");
+  title.title = "Show the weights of this one in the diagram";
+  const counts = element("span");
+  const caption = element("figcaption");
+  caption.append(title, counts);
+  const box = element("div", undefined, "box");
+  const [canvas, sheet] = [element("canvas"), element("canvas", undefined, "sheet")];
+  const places: [HTMLElement, HTMLElement] = [
+    element("div", undefined, "corner from"), element("div", undefined, "corner to"),
+  ];
+  box.append(canvas, sheet, ...places);
+  const facts = element("p", undefined, "facts");
+  figure.append(caption, box, facts);
+  if (name === "skips") $("planes").prepend(figure);
+  else $("planes").append(figure);
+  const view: View = { name, figure, title, counts, facts, corners: places, plane: new Plane(canvas, sheet, look) };
+  view.plane.describe(about!);
+  corners(view, about!);
+  title.addEventListener("click", () => { shown = name; weights(); mark(); });
+  sheet.addEventListener("pointermove", (event) => {
+    pointer = { view, x: event.clientX, y: event.clientY };
+    point();
+  });
+  sheet.addEventListener("pointerleave", () => { pointer = null; point(); });
+  sheet.addEventListener("click", (event) => draw(view, event));
+  new ResizeObserver(() => view.plane.draw()).observe(box);
+  views.set(name, view);
+  return view;
+}
+
+function corners(view: View, { low, high }: Description): void {
+  view.corners[0].textContent = `(${number(low[0], 3)}, ${number(low[1], 3)})`;
+  view.corners[1].textContent = `(${number(high[0], 3)}, ${number(high[1], 3)})`;
+}
+
+function caption(view: View, picture: Picture, pair: boolean): void {
+  view.title.textContent = pair ? (picture.name === "skips" ? "with skips" : "without skips") : "network";
+  const count = (value: number, complete: boolean) => (complete ? "" : "≥ ") + value.toLocaleString("en");
+  const part = (value: string, text: string) => {
+    const span = element("span");
+    span.append(element("b", value), ` ${text}`);
+    return span;
+  };
+  const numbers = [
+    part(count(picture.regions, picture.complete), "regions in the box"),
+    part(count(picture.whole, picture.wholeComplete), "over R²"),
+    part(picture.loss === null ? "–" : number(picture.loss, 3), "loss"),
+  ];
+  if (about!.loss === "logistic" && picture.accuracy !== null) {
+    numbers.push(part(`${Math.round(100 * picture.accuracy)}%`, "right"));
+  }
+  view.title.parentElement!.replaceChildren(view.title, ...numbers);
+  view.figure.dataset.regions = String(picture.regions);
+  view.figure.dataset.whole = String(picture.whole);
+  mark();
+}
+
+function mark(): void {
+  for (const view of views.values()) {
+    view.title.setAttribute("aria-pressed", String(views.size > 1 && view.name === shown));
+  }
+}
+
+function picture(name: Name): Picture | undefined {
+  return frame?.pictures.find((each) => each.name === name);
+}
+
+/** The weights of the network that is shown, in the diagram. */
+function weights(): void {
+  const vector = picture(shown)?.vector;
+  if (!vector || !about) return;
+  const blocks: WeightBlock[] = about.terms.flatMap((terms, layer) =>
+    terms.slice(0, 1).map(([source, start, rows, columns, used]) => ({
+      from: source, to: layer + 1, rows, columns: used, stride: columns,
+      values: vector.subarray(start, start + rows * columns),
+    })));
+  diagram.setWeights(blocks);
+}
+
+/** Show what is under the pointer: a region in both planes, its neurons in the diagram. */
+function point(): void {
+  if (!about || !pointer || !views.has(pointer.view.name)) {
+    for (const view of views.values()) {
+      view.plane.pointAtRegion(-1);
+      view.facts.textContent = "";
+    }
+    diagram.setPattern(null);
+    return;
+  }
+  const [x, y] = pointer.view.plane.toPlane(pointer.x, pointer.y);
+  for (const view of views.values()) {
+    const region = view.plane.regionAt(x, y);
+    view.plane.pointAtRegion(region);
+    describeRegion(view, region, x, y);
+    if (view === pointer.view) diagram.setPattern(region < 0 ? null : view.plane.pattern(region));
+  }
+}
+
+function describeRegion(view: View, region: number, x: number, y: number): void {
+  view.figure.dataset.region = String(region);
+  if (region < 0 || !view.plane.picture) {
+    view.facts.textContent = "";
+    return;
+  }
+  const [a, b, c] = view.plane.picture.maps.subarray(3 * region, 3 * region + 3);
+  const pieces = view.plane.pattern(region);
+  const active = pieces.filter((piece) => piece > 0).length;
+  let at = 0;
+  const layers = about!.widths.slice(1, -1).map((width) => {
+    const part = pieces.subarray(at, at + width);
+    at += width;
+    return part.join("");
+  });
+  const sign = (value: number) => (value < 0 ? "−" : "+");
+  const map = `${number(a, 3)} x ${sign(b)} ${number(Math.abs(b), 3)} y ${sign(c)} ${number(Math.abs(c), 3)}`;
+  view.facts.replaceChildren(
+    `${active} of ${pieces.length} neurons active, output ${number(a * x + b * y + c, 3)} = ${map} `,
+    element("code", layers.join(" ")),
+  );
+}
+
+function curves(now: Frame): void {
+  const style = getComputedStyle(document.documentElement);
+  const colour = { skips: style.getPropertyValue("--skips").trim(), plain: style.getPropertyValue("--plain").trim() };
+  const pair = now.pictures.length > 1;
+  const name = (each: Picture) => (pair ? (each.name === "skips" ? "with" : "without") : "network");
+  const test = now.pictures.some((each) => each.test !== null);
+  const losses: Series[] = [];
+  const values: (number | null)[] = [];
+  const counts: Series[] = [];
+  const regions: number[] = [];
+  for (const each of now.pictures) {
+    losses.push({ name: name(each), colour: colour[each.name] });
+    values.push(each.loss);
+    if (test) {
+      losses.push({ name: "test", colour: colour[each.name], dashed: true });
+      values.push(each.test);
+    }
+    counts.push({ name: name(each), colour: colour[each.name] });
+    counts.push({ name: "R²", colour: colour[each.name], dashed: true });
+    regions.push(each.regions, each.whole);
+  }
+  lossChart.add(now.step, values);
+  regionChart.add(now.step, regions);
+  lossChart.draw(losses);
+  regionChart.draw(counts);
+}
+
+// --- what people do ---------------------------------------------------------------------------
+
+function possible(layers: number): Skip[] {
+  const all: Skip[] = [];
+  for (let to = 2; to <= layers + 1; to++) for (let from = 0; from < to - 1; from++) all.push([from, to]);
+  return all;
+}
+
+function toggle([from, to]: Skip): void {
+  if (!about) return;
+  const there = about.settings.skips.some((skip) => skip[0] === from && skip[1] === to);
+  const others = about.settings.skips.filter((skip) => skip[0] !== from || skip[1] !== to);
+  wire.change({ skips: there ? others : [...others, [from, to]] });
+}
+
+function firstOf(layer: number): number {
+  return about!.widths.slice(1, layer).reduce((sum, width) => sum + width, 0);
+}
+
+function edit({ from, to, row, column, value, x, y }: WeightPlace): void {
+  const term = about?.terms[to - 1][0];
+  if (!term) return;
+  editing = { name: shown, place: term[1] + row * term[3] + column };
+  const form = $("weight");
+  const source = from === 0 ? `input ${column + 1}` : `layer ${from}, neuron ${column + 1}`;
+  const target = to === about!.widths.length - 1 ? "output" : `layer ${to}, neuron`;
+  $("weight-name").textContent = `${source} → ${target} ${row + 1}`;
+  input("weight-range").value = String(value);
+  input("weight-value").value = number(value, 4).replace("−", "-");
+  form.hidden = false;
+  form.style.left = `${Math.max(8, Math.min(x - 40, window.innerWidth - form.offsetWidth - 8))}px`;
+  form.style.top = `${Math.min(y + 14, window.innerHeight - form.offsetHeight - 8)}px`;
+}
+
+function setWeight(value: number): void {
+  if (editing && Number.isFinite(value)) {
+    wire.do("weight", { network: editing.name, place: editing.place, value });
+  }
+}
+
+/** With one's own data, a click puts a point there; near one, it takes it away. */
+function draw(view: View, event: MouseEvent): void {
+  if (about?.settings.data !== "own") return;
+  const [x, y] = view.plane.toPlane(event.clientX, event.clientY);
+  const near = (about.high[0] - about.low[0]) * 0.012;
+  const { points } = about.settings;
+  const rest = points.filter((point) => Math.hypot(point[0] - x, point[1] - y) > near);
+  const label = Number(document.querySelector<HTMLInputElement>("input[name=class]:checked")!.value);
+  const kept: [number, number, number][] = rest.length < points.length ? rest
+    : [...points, [Number(x.toPrecision(6)), Number(y.toPrecision(6)), event.shiftKey ? -label : label]];
+  wire.change({ points: kept });
+}
+
+function pressed(id: string, on: boolean): void {
+  $(id).setAttribute("aria-pressed", String(on));
+}
+
+function download(blob: Blob, name: string): void {
+  const anchor = element("a");
+  anchor.href = URL.createObjectURL(blob);
+  anchor.download = name;
+  anchor.click();
+  setTimeout(() => URL.revokeObjectURL(anchor.href), 1000);
+}
+
+function keep(what: string): void {
+  ($("keep") as HTMLDetailsElement).open = false;
+  const view = views.get(shown);
+  if (what === "png" && view) {
+    const copy = element("canvas");
+    [copy.width, copy.height] = [view.plane.canvas.width, view.plane.canvas.height];
+    const pen = copy.getContext("2d")!;
+    pen.drawImage(view.plane.canvas, 0, 0);
+    pen.drawImage(view.plane.sheet, 0, 0);
+    copy.toBlob((blob) => { if (blob) download(blob, "regions.png"); });
+  } else if (what === "svg" && view) {
+    download(new Blob([view.plane.svg()], { type: "image/svg+xml" }), "regions.svg");
+  } else {
+    wire.do("keep", { what, colouring: look.colouring });
+  }
+}
+
+function writeLink(): void {
+  if (!about) return;
+  const view: Record<string, string | number | boolean> = {};
+  if (look.colouring !== "value") view.colours = look.colouring;
+  if (look.colouring === "layer") view.layer = look.layer;
+  if (look.edges !== "layers") view.edges = look.edges;
+  if (!look.points) view.points = false;
+  const fragment = toFragment(about.settings, about.defaults, view);
+  history.replaceState(null, "", `${location.pathname}${location.search}${fragment ? `#${fragment}` : ""}`);
+}
+
+function readView(view: Map<string, string>): void {
+  const colours = view.get("colours");
+  if (colours && document.querySelector(`#colouring [data-value="${CSS.escape(colours)}"]`)) {
+    look.colouring = colours as Colouring;
+  }
+  look.layer = Math.max(1, Number(view.get("layer") ?? 1) || 1);
+  const edges = view.get("edges");
+  if (edges === "plain" || edges === "none") look.edges = edges;
+  look.points = view.get("points") !== "false";
+  restyle();
+}
+
+function restyle(): void {
+  document.documentElement.dataset.theme = look.dark ? "dark" : "light";
+  for (const button of document.querySelectorAll<HTMLElement>("#colouring button")) {
+    button.setAttribute("aria-checked", String(button.dataset.value === look.colouring));
+  }
+  $("layer-label").hidden = look.colouring !== "layer";
+  input("layer").value = String(look.layer);
+  $("layer-out").textContent = String(look.layer);
+  select("edges").value = look.edges;
+  input("points").checked = look.points;
+  for (const view of views.values()) view.plane.restyle(look);
+  diagram.refresh();
+  if (frame) curves(frame);
+  writeLink();
+}
+
+function listen(): void {
+  $("play").addEventListener("click", () => {
+    wire.do($("play").getAttribute("aria-pressed") === "true" ? "pause" : "play");
+  });
+  $("step").addEventListener("click", () => wire.do("step"));
+  $("reset").addEventListener("click", () => wire.do("reset"));
+  $("record").addEventListener("click", () => {
+    wire.do("record", { on: $("record").getAttribute("aria-pressed") !== "true" });
+  });
+  for (const button of document.querySelectorAll<HTMLElement>("[data-keep]")) {
+    button.addEventListener("click", () => keep(button.dataset.keep!));
+  }
+  $("link").addEventListener("click", () => {
+    writeLink();
+    navigator.clipboard.writeText(location.href).then(
+      () => say("The link is in the clipboard."), () => say(location.href));
+  });
+  $("theme").addEventListener("click", () => { look.dark = !look.dark; restyle(); });
+  for (const button of document.querySelectorAll<HTMLElement>("#colouring button")) {
+    button.addEventListener("click", () => { look.colouring = button.dataset.value as Colouring; restyle(); });
+  }
+  $("layer").addEventListener("input", () => { look.layer = Number(input("layer").value); restyle(); });
+  $("edges").addEventListener("change", () => { look.edges = select("edges").value as Look["edges"]; restyle(); });
+  $("points").addEventListener("change", () => { look.points = input("points").checked; restyle(); });
+  $("file").addEventListener("change", () => {
+    const chosen = [...(input("file").files ?? [])].sort((a, b) => b.size - a.size);
+    void chosen.reduce((before, file) => before.then(() => wire.upload(file)), Promise.resolve());
+    input("file").value = "";
+  });
+  $("weight-range").addEventListener("input", () => {
+    input("weight-value").value = input("weight-range").value;
+    setWeight(Number(input("weight-range").value));
+  });
+  $("weight-value").addEventListener("change", () => setWeight(Number(input("weight-value").value)));
+  $("weight").addEventListener("submit", (event) => {
+    event.preventDefault();
+    setWeight(Number(input("weight-value").value));
+    $("weight").hidden = true;
+  });
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") {
+      $("weight").hidden = true;
+      ($("keep") as HTMLDetailsElement).open = false;
+    }
+    const field = event.target instanceof Element && event.target.closest("input, select, button, summary, g");
+    if (field || event.ctrlKey || event.metaKey || event.altKey) return;
+    const button = { " ": "play", s: "step", r: "reset" }[event.key];
+    if (button) {
+      event.preventDefault();
+      $(button).click();
+    }
+  });
+  window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", (event) => {
+    look.dark = event.matches;
+    restyle();
+  });
+}
+
+listen();
+restyle();
+Object.assign(window, { play: { views, look, frame: () => frame, about: () => about, frames: () => frames } });
