@@ -58,6 +58,7 @@ if _TYPE_CHECKING:  # the same as `_MODULES`, for tools that read code; a test c
     from tropicell.network.network import Network
     from tropicell.paper.algorithm1 import find_region
     from tropicell.paper.recurrences import TropicalRationalMap, recurrences
+    from tropicell.playground.server import Player, play
     from tropicell.predict.cached import CachedPredictor
     from tropicell.predict.export.c import compile_to_c
     from tropicell.predict.export.onnx import to_onnx
@@ -113,6 +114,7 @@ _MODULES = {
         "tropicell.network.network": "Network",
         "tropicell.paper.algorithm1": "find_region",
         "tropicell.paper.recurrences": "TropicalRationalMap recurrences",
+        "tropicell.playground.server": "Player play",
         "tropicell.plotting": "plotting",
         "tropicell.predict.cached": "CachedPredictor",
         "tropicell.predict.export.c": "compile_to_c",
@@ -186,6 +188,7 @@ __all__ = [
     "Network",
     "Path",
     "PathRegions",
+    "Player",
     "Polytope",
     "Region",
     "RegionFolder",
@@ -222,6 +225,7 @@ __all__ = [
     "local_complexity",
     "nearest_boundary",
     "occupancy",
+    "play",
     "plotting",
     "recurrences",
     "regions_around",

@@ -276,6 +276,50 @@ def certify(arguments: argparse.Namespace) -> int:
     return DONE if certificate.complete else NOT_COMPLETE
 
 
+def play(arguments: argparse.Namespace) -> int:
+    """The live page, until Ctrl-C."""
+    import webbrowser  # noqa: PLC0415
+
+    from tropicell.cli.options import read_slice  # noqa: PLC0415
+    from tropicell.playground.server import play as open_page  # noqa: PLC0415
+
+    domain = None if arguments.slice is None else read_slice(arguments.slice)
+    player = open_page(
+        arguments.model,
+        _data_of(arguments.data),
+        domain=domain,
+        port=arguments.port,
+        open_browser=False,
+    )
+    url = player.url
+    if arguments.link is not None:
+        url += "#" + arguments.link.rpartition("#")[2]
+    if arguments.json:
+        output.write_json({"url": url})
+    else:
+        output.write(f"{url}\nCtrl-C ends it.")
+    try:
+        if not arguments.no_browser:
+            webbrowser.open(url)
+        player.wait()
+    except KeyboardInterrupt:
+        pass
+    finally:
+        player.close()
+    return DONE
+
+
+def _data_of(text: str | None) -> Any:
+    """The name of a set, or the rows of a CSV file."""
+    if text is None or not text.lower().endswith((".csv", ".txt")):
+        return text
+    from tropicell._runtime.paths import in_file  # noqa: PLC0415
+    from tropicell.playground.data import read_csv  # noqa: PLC0415
+
+    with in_file(Path(text)):
+        return [list(row) for row in read_csv(Path(text).read_text("utf-8-sig"))]
+
+
 def compare(arguments: argparse.Namespace) -> int:
     """The largest difference of two networks."""
     from tropicell.analysis.comparison import compare as compared  # noqa: PLC0415

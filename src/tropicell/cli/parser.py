@@ -76,6 +76,7 @@ def build_parser() -> argparse.ArgumentParser:
         _certify,
         _plot,
         _explore,
+        _play,
         _compare,
         _near,
         _robustness,
@@ -248,6 +249,27 @@ def _explore(commands: Any) -> None:
     parser.add_argument("--open", action="store_true", help="open the page in the browser")
     add_domain(parser)
     add_search(parser)
+
+
+def _play(commands: Any) -> None:
+    text = "open a live page: build and train a network, and watch its exact regions"
+    examples = ["", "net.npz --data moons", "mnist.onnx --slice plane.npz", "--data points.csv"]
+    more = "Ctrl-C ends it. Needs the extra play: pip install 'tropicell[play]'\n\n" + SLICE_HELP
+    parser = _command(commands, "play", text, examples, more)
+    parser.add_argument(
+        "model", metavar="MODEL", nargs="?", help=f"{_MODEL_HELP} (default: the page builds one)"
+    )
+    parser.add_argument(
+        "--data",
+        metavar="SET",
+        help="moons, circles, spirals, xor, phi1 to phi4, or a CSV file of x,y,label",
+    )
+    parser.add_argument(
+        "--slice", metavar="FILE", help="the plane in which a larger network is looked at"
+    )
+    parser.add_argument("--link", metavar="URL", help="a link of an earlier page: its settings")
+    parser.add_argument("--port", type=int, default=0, metavar="N", help="default: a free one")
+    parser.add_argument("--no-browser", action="store_true", help="only print the address")
 
 
 def _compare(commands: Any) -> None:

@@ -53,7 +53,9 @@ def make_data(settings: Settings) -> PointSet:
         rows = np.array(settings.points, dtype=np.float64).reshape(-1, 3)
         low, high = _box_around(rows[:, :2])
         empty = np.empty((0, 3))
-        train, test = (rows, empty) if len(rows) < 50 else (rows[np.arange(len(rows)) % 5 > 0], rows[::5])
+        train, test = (
+            (rows, empty) if len(rows) < 50 else (rows[np.arange(len(rows)) % 5 > 0], rows[::5])
+        )
         sets = [train, test]
     elif settings.data in _FUNCTIONS:
         function = _FUNCTIONS[settings.data]
@@ -126,7 +128,7 @@ _FUNCTIONS = {f"phi{i}": function for i, function in enumerate(FUNCTIONS, start=
 
 
 def read_csv(text: str) -> tuple[tuple[float, float, float], ...]:
-    """Points and labels from the text of a CSV file.
+    r"""Points and labels from the text of a CSV file.
 
     Parameters
     ----------
@@ -146,9 +148,9 @@ def read_csv(text: str) -> tuple[tuple[float, float, float], ...]:
 
     Examples
     --------
-    >>> read_csv("x,y,kind\\n0,0,cat\\n1,0.5,dog\\n")
+    >>> read_csv("x,y,kind\n0,0,cat\n1,0.5,dog\n")
     ((0.0, 0.0, -1.0), (1.0, 0.5, 1.0))
-    >>> read_csv("0,0,1\\n1,z,2\\n")
+    >>> read_csv("0,0,1\n1,z,2\n")
     Traceback (most recent call last):
     ...
     tropicell.errors.InvalidInputError: row 2 of the CSV file: expected two numbers and a label...

@@ -157,7 +157,9 @@ def _plane(
     pil: Any = require("PIL.Image", extra="play", why="drawing pictures")
     drawing: Any = require("PIL.ImageDraw", extra="play", why="drawing pictures")
     low, high = training.data.low, training.data.high
-    axes = [low[i] + (np.arange(side // 2) + 0.5) / (side // 2) * (high[i] - low[i]) for i in (0, 1)]
+    axes = [
+        low[i] + (np.arange(side // 2) + 0.5) / (side // 2) * (high[i] - low[i]) for i in (0, 1)
+    ]
     x, y = np.meshgrid(axes[0], axes[1][::-1])
     points = np.column_stack([x.ravel(), y.ravel()])
     embedding = None if plan.embedding is None else plan.network(vector).float_embedding
@@ -168,7 +170,7 @@ def _plane(
             size=sum(plan.widths[1:-1])
         )
         _, index = np.unique(keys.round(9), return_inverse=True)
-        colours = np.random.default_rng(1).integers(150, 245, size=(index.max() + 1, 3))[index]
+        colours = np.random.default_rng(1).uniform(150, 245, size=(index.max() + 1, 3))[index]
     else:
         value = out[:, 0] if out.shape[1] == 1 else out[:, 1] - out[:, 0]
         colours = ramp(np.sign(value) * 0.75 if colouring == "decision" else value / span(value))
@@ -226,13 +228,19 @@ def _gif(images: Sequence[Any]) -> bytes:
     stream = io.BytesIO()
     times = [_MILLISECONDS] * (len(frames) - 1) + [1500]
     frames[0].save(
-        stream, "GIF", save_all=True, append_images=frames[1:], duration=times, loop=0, optimize=True
+        stream,
+        "GIF",
+        save_all=True,
+        append_images=frames[1:],
+        duration=times,
+        loop=0,
+        optimize=True,
     )
     return stream.getvalue()
 
 
 def _mp4(images: Sequence[Any]) -> bytes:
-    ffmpeg: Any = require("imageio_ffmpeg", extra="play", why="an MP4 film")
+    ffmpeg: Any = require("imageio_ffmpeg", extra="mp4", why="an MP4 film")
     width, height = (size - size % 2 for size in images[0].size)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "film.mp4"
@@ -282,7 +290,9 @@ def script(training: Training) -> str:
     begin, imports = "training = Training(settings)", ""
     if training.given is not None:
         imports = "import tropicell as tc\n"
-        begin = "# the network that was loaded\ntraining = Training(settings, tc.load('network.npz'))"
+        begin = (
+            "# the network that was loaded\ntraining = Training(settings, tc.load('network.npz'))"
+        )
     run, at, settings = [], 0, training.first_settings
     for step, name, arguments in training.events:
         if step > at:
@@ -305,7 +315,9 @@ def script(training: Training) -> str:
 def _arguments(settings: Settings, base: Settings) -> str:
     """What differs from other settings, one line each."""
     changed = settings.differences(base)
-    return "\n".join(f"    {name}={value!r}," for name, value in changed.items()) or "    # defaults"
+    return (
+        "\n".join(f"    {name}={value!r}," for name, value in changed.items()) or "    # defaults"
+    )
 
 
 def notebook(training: Training) -> str:

@@ -17,6 +17,7 @@ import time
 import webbrowser
 from collections import deque
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -79,10 +80,8 @@ class _Page:
         self._wake()
 
     def _wake(self) -> None:
-        try:
+        with suppress(RuntimeError):  # the server has ended
             self._loop.call_soon_threadsafe(self._news.set)
-        except RuntimeError:  # the server has ended
-            pass
 
     async def messages(self) -> list[dict[str, Any] | bytes | None]:
         """All that waits; comes back when there is something."""
@@ -124,9 +123,7 @@ class _Doors:
         if scope["type"] == "websocket" and not origins:  # every browser says where it comes from
             return False
         tokens = parse_qs(scope.get("query_string", b"").decode("latin-1")).get("token", [])
-        return len(tokens) == 1 and secrets.compare_digest(
-            tokens[0].encode(), self._token.encode()
-        )
+        return len(tokens) == 1 and secrets.compare_digest(tokens[0].encode(), self._token.encode())
 
 
 def page_text(nonce: str) -> str:
@@ -240,7 +237,11 @@ class Player:
     >>> player.network
     Network(2 → 6 → 6 → 1, skips 1→3)
     >>> player.set(learning_rate=0.05)
+    >>> player.start()
+    >>> player.pause()
+    >>> player.reset()
     >>> player.close()
+    >>> player.wait()  # for its end, which has come
     """
 
     def __init__(self, session: Session, port: int = 0) -> None:
@@ -280,7 +281,7 @@ class Player:
     @property
     def network(self) -> Network:
         """The network as it is now."""
-        return self.session.training.network()
+        return self.session.call(lambda: self.session.training.network()).result()
 
     @property
     def settings(self) -> Settings:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -37,8 +37,10 @@ _MOST_SHOTS = 240
 #: Settings that need other weights, so that the run begins again.
 _ANEW = ("widths", "activation", "init", "scale", "seed")
 
-#: Steps after which a command is looked for.
-_CHUNK = 10
+#: Steps after which a command is looked for, and commands that may wait.
+_CHUNK, _MOST_WAITING = 10, 1000
+
+T = TypeVar("T")
 
 
 class Viewer(Protocol):
@@ -75,7 +77,7 @@ class Session:
     """
 
     def __init__(self, settings: Settings, network: Network | None = None) -> None:
-        self._commands: deque[tuple[Mapping[str, Any], bytes, Future[None]]] = deque()
+        self._commands: deque[tuple[Callable[[], Any], Future[Any]]] = deque()
         self._woken = threading.Condition()
         self._closed = False
         self._page: _Looking | None = None
@@ -93,12 +95,19 @@ class Session:
 
     def do(self, command: Mapping[str, Any], data: bytes = b"") -> Future[None]:
         """Have a command carried out, after those that came before it."""
-        done: Future[None] = Future()
+        return self.call(lambda: self._carry_out(command, data))
+
+    def call(self, work: Callable[[], T]) -> Future[T]:
+        """Have something done by the thread, between two steps; at once if it has ended."""
+        done: Future[T] = Future()
         with self._woken:
-            if self._closed:
-                raise InvalidInputError("the page is closed")
-            self._commands.append((command, data, done))
-            self._woken.notify()
+            if not self._closed:
+                if len(self._commands) >= _MOST_WAITING:
+                    raise InvalidInputError("too many commands at a time")
+                self._commands.append((work, done))
+                self._woken.notify()
+                return done
+        done.set_result(work())
         return done
 
     def attach(self, viewer: Viewer) -> Viewer | None:
@@ -122,6 +131,8 @@ class Session:
             self._closed = True
             self._woken.notify()
         self._thread.join()
+        for _, done in self._commands:
+            done.cancel()
 
     # --- the thread ---------------------------------------------------------------------------
 
@@ -157,10 +168,9 @@ class Session:
             with self._woken:
                 if not self._commands or self._closed:
                     return
-                command, data, done = self._commands.popleft()
+                work, done = self._commands.popleft()
             try:
-                self._carry_out(command, data)
-                done.set_result(None)
+                done.set_result(work())
             except TropicellError as error:
                 self._tell({"error": str(error)})
                 done.set_exception(error)
@@ -250,7 +260,7 @@ class Session:
         if isinstance(steps, bool) or not isinstance(steps, int) or not 0 < steps <= 100_000:
             raise InvalidInputError("steps: expected a whole number from 1 to 100,000")
         self.running, self._stale = False, True
-        for _ in range(0, steps, _CHUNK):
+        for _step in range(0, steps, _CHUNK):
             if self._closed:
                 return
             self.training.advance(min(_CHUNK, steps))

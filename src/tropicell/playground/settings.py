@@ -234,7 +234,7 @@ def _check_widths(widths: tuple[int, ...]) -> None:
 
 def _check_skips(skips: tuple[tuple[int, int], ...], depth: int) -> None:
     for source, target in skips:
-        if not (0 <= source and source + 2 <= target <= depth + 1):
+        if not (source >= 0 and source + 2 <= target <= depth + 1):
             raise InvalidInputError(
                 f"skips: {source}→{target} is none: expected k→ℓ with 0 ≤ k and k + 2 ≤ ℓ ≤ "
                 f"{depth + 1} (the output)"

@@ -8,6 +8,7 @@ no weights of their own: with and without them a network has the same vector.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -139,7 +140,7 @@ def plan_of(settings: Settings) -> Plan:
     """
     widths = (2, *settings.widths, 1)
     terms, biases, start = [], [], 0
-    for layer, (columns, rows) in enumerate(zip(widths, widths[1:], strict=False)):
+    for layer, (columns, rows) in enumerate(pairwise(widths)):
         slot = Slot(start, rows, columns)
         start += rows * columns
         terms.append((Term(layer, slot, columns),))
@@ -171,7 +172,8 @@ def plan_of_network(network: Network) -> tuple[Plan, FloatArray]:
             f"{_MOST_WEIGHTS:,}. Look at it with tropicell.explore"
         )
     terms: list[tuple[Term, ...]] = []
-    biases, values, start = [], [], 0
+    values: list[NDArray[Any]] = []
+    biases, start = [], 0
     for layer in range(1, network.depth + 2):
         affine = network.affine(layer)
         row: list[Term] = []
@@ -331,7 +333,7 @@ def _activate(activation: Activation, z: FloatArray) -> tuple[FloatArray, FloatA
 
 def _chosen(out: FloatArray) -> NDArray[np.bool_]:
     """Of two outputs or more: whether it is the second class."""
-    return out.argmax(axis=1) == 1
+    return np.asarray(out.argmax(axis=1) == 1)
 
 
 def _losses(out: FloatArray, y: FloatArray, loss: str) -> FloatArray:

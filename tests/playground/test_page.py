@@ -1,0 +1,303 @@
+"""The playground in a browser: build, train, point, switch, record, and come back by a link."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import numpy as np
+import pytest
+
+from tropicell import Box, count_regions, play
+
+pytest.importorskip("starlette", reason="starlette is not installed")
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+pytestmark = pytest.mark.skipif(
+    CHROMIUM is None, reason="no chromium on the PATH: install it to run this"
+)
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-background-networking",
+    "--use-gl=angle",
+    "--use-angle=swiftshader",
+    "--enable-unsafe-swiftshader",
+]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with playwright.sync_playwright() as driver:
+        chromium = driver.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def player() -> Iterator[Any]:
+    served = play(widths=(5, 5, 5), skips=[], samples=80, open_browser=False)
+    yield served
+    served.close()
+
+
+@pytest.fixture
+def tab(browser: Any, player: Any) -> Iterator[Any]:
+    """The page; at the end there must have been no error, and no request to another host."""
+    context = browser.new_context(viewport={"width": 1280, "height": 960}, accept_downloads=True)
+    opened = context.new_page()
+    opened.set_default_timeout(60_000)
+    problems: list[str] = []
+    hosts: set[str] = set()
+    opened.on("console", lambda message: problems.append(message.text))
+    opened.on("pageerror", lambda error: problems.append(str(error)))
+    opened.on("request", lambda request: hosts.add(urlsplit(request.url).netloc))
+    opened.on("websocket", lambda socket: hosts.add(urlsplit(socket.url).netloc))
+    opened.goto(player.url)
+    ready(opened)
+    yield opened
+    assert problems == []
+    assert hosts - {""} == {urlsplit(player.url).netloc}
+    context.close()
+
+
+def ready(tab: Any) -> None:
+    tab.wait_for_selector("html[data-step]")
+
+
+def settled(tab: Any, step: int) -> None:
+    """A frame of this step is there, and nothing moves."""
+    tab.wait_for_function(
+        "(n) => document.documentElement.dataset.step === String(n)"
+        " && document.documentElement.dataset.running === 'false'",
+        arg=step,
+    )
+
+
+def counts(tab: Any) -> dict[str, tuple[int, int]]:
+    found = tab.evaluate(
+        "() => [...document.querySelectorAll('figure')]"
+        ".map((f) => [f.dataset.name, +f.dataset.regions, +f.dataset.whole])"
+    )
+    return {name: (inside, whole) for name, inside, whole in found}
+
+
+def agree(tab: Any, player: Any) -> None:
+    """The numbers on the page are those of `count_regions`, for the very same weights."""
+    training = player.session.training
+    box = Box(training.data.low, training.data.high)
+    expected = {}
+    for name in training.learners:
+        network = training.network(name)
+        expected[name] = (count_regions(network, box), count_regions(network))
+    assert counts(tab) == expected
+
+
+def skip(tab: Any, name: str, on: bool) -> None:
+    arc = tab.locator(f"[data-skip='{name}']")
+    arc.focus()
+    tab.keyboard.press("Enter")
+    tab.wait_for_selector(f"[data-skip='{name}'][aria-checked='{str(on).lower()}']")
+
+
+def step(tab: Any, player: Any) -> None:
+    before = player.session.training.step
+    tab.click("#step")
+    settled(tab, before + 1)
+
+
+def test_the_paper_s_question(tab: Any, player: Any, tmp_path: Path) -> None:
+    # build: two skips, and with them a second picture
+    assert set(counts(tab)) == {"skips"}
+    tab.select_option("#data", "circles")
+    skip(tab, "1-3", on=True)
+    skip(tab, "0-4", on=True)
+    tab.wait_for_selector("figure[data-name=plain]")
+    assert player.settings.skips == ((0, 4), (1, 3))
+    agree(tab, player)
+    vectors = [learner.vector for learner in player.session.training.learners.values()]
+    assert vectors[0].tobytes() == vectors[1].tobytes()
+
+    # train and record, then pause
+    tab.click("#record")
+    tab.click("#play")
+    tab.wait_for_function("() => +document.documentElement.dataset.step > 60")
+    tab.click("#play")
+    tab.wait_for_selector("html[data-running=false]")
+    player.pause()
+    settled(tab, player.session.training.step)
+    agree(tab, player)
+
+    # point: the region under the pointer, and its neurons
+    point_at_regions(tab, player)
+    point_at_neurons(tab)
+
+    # toggle a skip, step by step
+    for on in (False, True):
+        skip(tab, "1-3", on=on)
+        step(tab, player)
+        agree(tab, player)
+
+    # the film
+    tab.click("#keep summary")
+    with tab.expect_download() as download:
+        tab.click("[data-keep=film]")
+    film = tmp_path / "film.html"
+    download.value.save_as(film)
+    look_at_film(tab, film)
+
+    # and back by the link, in another tab
+    link = tab.evaluate("() => location.href")
+    chosen = player.settings
+    player.set(widths=(3,), skips=[], data="moons")
+    other = tab.context.new_page()
+    other.goto(link)
+    other.wait_for_selector("figure[data-name=plain]")
+    assert player.settings == chosen
+    settled(other, 0)
+    agree(other, player)
+    other.close()
+
+
+def point_at_regions(tab: Any, player: Any) -> None:
+    sheet = tab.locator("figure[data-name=skips] .sheet")
+    box = sheet.bounding_box()
+    network = player.network
+    for x, y in np.random.default_rng(1).uniform(0.1, 0.9, size=(6, 2)):
+        place = box["x"] + x * box["width"], box["y"] + y * box["height"]
+        tab.mouse.move(*place)
+        point = tab.evaluate("(p) => play.views.get('skips').plane.toPlane(...p)", list(place))
+        pattern = network.patterns([point])[0]
+        shown = tab.locator("figure[data-name=skips] .facts code").inner_text()
+        assert shown.replace(" ", "") == "".join(map(str, pattern))
+        active = tab.locator("#diagram .neuron.on").count()
+        assert active == pattern.sum()
+        value = tab.evaluate(
+            "([x, y]) => { const { plane } = play.views.get('skips');"
+            " const i = plane.regionAt(x, y); const [a, b, c] = plane.picture.maps.slice(3 * i);"
+            " return a * x + b * y + c; }",
+            point,
+        )
+        assert value == pytest.approx(network(point)[0], rel=1e-3, abs=1e-3)
+    tab.mouse.move(2, 2)
+    assert tab.locator("#diagram .neuron.on").count() == 0
+
+
+def point_at_neurons(tab: Any) -> None:
+    before = tab.locator("figure[data-name=skips] .sheet").screenshot()
+    lengths = tab.evaluate(
+        "() => Array.from({ length: 15 },"
+        " (_, i) => play.views.get('skips').plane.boundaryLength(i))"
+    )
+    neuron = int(np.argmax(lengths[5:10]))
+    tab.locator(f"#diagram [data-layer='2'][data-index='{neuron}']").hover()
+    after = tab.locator("figure[data-name=skips] .sheet").screenshot()
+    assert before != after
+    tab.mouse.move(2, 2)
+    assert tab.locator("figure[data-name=skips] .sheet").screenshot() == before
+
+
+def look_at_film(tab: Any, film: Path) -> None:
+    page = tab.context.new_page()
+    page.goto(film.as_uri())
+    page.wait_for_selector("html[data-ready]")
+    assert "linear regions" in page.title()
+    page.close()
+
+
+def test_weights_points_and_looks(tab: Any, player: Any, tmp_path: Path) -> None:
+    # click on a weight, and change it
+    box = tab.locator("#diagram").bounding_box()
+    first = tab.locator("#diagram [data-layer='3'][data-index='0']").bounding_box()
+    last = tab.locator("#diagram [data-layer='4'][data-index='0']").bounding_box()
+    middle = [
+        (first[k] + last[k] + (first[s] + last[s]) / 2) / 2
+        for k, s in (("x", "width"), ("y", "height"))
+    ]
+    assert box["x"] < middle[0]
+    tab.mouse.click(*middle)
+    tab.wait_for_selector("#weight:not([hidden])")
+    tab.fill("#weight-value", "1.75")
+    tab.keyboard.press("Enter")
+    tab.wait_for_selector("#weight", state="hidden")
+    player.pause()
+    assert player.network.output.terms[3][0, 0] == 1.75
+    # points by hand
+    tab.select_option("#data", "own")
+    tab.click("#clear")
+    for name, (x, y) in (("1", (0.25, 0.25)), ("-1", (0.75, 0.75)), ("1", (0.25, 0.75))):
+        tab.check(f"input[name=class][value='{name}']")
+        count = len(player.settings.points)
+        sheet = tab.locator("figure[data-name=skips] .sheet")
+        size = sheet.bounding_box()["width"]
+        sheet.click(position={"x": x * size, "y": y * size})
+        tab.wait_for_function("(n) => play.about().settings.points.length === n", arg=count + 1)
+    assert [label for _, _, label in player.settings.points] == [1.0, -1.0, 1.0]
+    np.testing.assert_allclose(player.settings.points[0][:2], [-0.75, 0.75], atol=0.02)
+    # looks
+    shots = set()
+    for colours in ("value", "decision", "gradient", "pattern", "layer"):
+        tab.click(f"#colouring [data-value={colours}]")
+        tab.wait_for_timeout(50)
+        shots.add(tab.locator("figure[data-name=skips] .box").screenshot())
+    assert len(shots) == 5
+    assert "view.colours=layer" in tab.url
+    # pictures
+    for what, begin in (("png", b"\x89PNG"), ("svg", b"<svg")):
+        tab.click("#keep summary")
+        with tab.expect_download() as download:
+            tab.click(f"[data-keep={what}]")
+        download.value.save_as(tmp_path / what)
+        assert (tmp_path / what).read_bytes().startswith(begin)
+    assert (tmp_path / "svg").read_text().count("<path") == counts(tab)["skips"][0]
+
+
+def test_nonsense_on_the_page(tab: Any, player: Any) -> None:
+    before = player.settings
+    tab.fill("#learning_rate", "-3")
+    tab.keyboard.press("Tab")
+    tab.wait_for_selector("#notice.bad:not([hidden])")
+    assert "learning_rate" in tab.inner_text("#notice")
+    assert player.settings == before
+    tab.goto(player.url + "#widths=9999&learning_rate=nonsense")
+    tab.reload()
+    ready(tab)
+    tab.wait_for_selector("#notice.bad:not([hidden])")
+    step(tab, player)
+    agree(tab, player)
+
+
+def test_leaving_the_page_ends_the_training(tab: Any, player: Any) -> None:
+    tab.click("#play")
+    tab.wait_for_function("() => +document.documentElement.dataset.step > 4")
+    tab.goto("about:blank")
+    for _ in range(600):
+        if not player.session.running:
+            break
+        tab.wait_for_timeout(50)
+    assert not player.session.running
+
+
+def test_a_stranger_s_page_gets_nothing(browser: Any, player: Any, tmp_path: Path) -> None:
+    """A page of another origin that even knows the token."""
+    page = tmp_path / "evil.html"
+    page.write_text("<!doctype html><title>evil</title>")
+    context = browser.new_context()
+    tab = context.new_page()
+    tab.goto(page.as_uri())
+    socket = player.url.replace("http:", "ws:").replace("/?", "/socket?")
+    attempt = """async ([url, socket]) => {
+      const page = await fetch(url).then((r) => r.text(), () => "refused");
+      const talk = await new Promise((done) => {
+        const s = new WebSocket(socket);
+        s.onmessage = () => done("talks");
+        s.onerror = s.onclose = () => done("refused");
+      });
+      return [page, talk];
+    }"""
+    assert tab.evaluate(attempt, [player.url, socket]) == ["refused", "refused"]
+    assert json.dumps(player.settings.plain())
+    context.close()

@@ -1,0 +1,310 @@
+"""The server: strangers get nothing, nonsense a message, and a closed tab ends the training."""
+
+from __future__ import annotations
+
+import io
+import json
+import runpy
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import numpy as np
+import pytest
+
+from tropicell import Box, InvalidInputError, Network, count_regions, load, play, save
+from tropicell.cli.parser import build_parser
+from tropicell.playground.frames import packed, unpacked
+
+pytest.importorskip("starlette", reason="starlette is not installed")
+pytest.importorskip("uvicorn", reason="uvicorn is not installed")
+client = pytest.importorskip("websockets.sync.client", reason="websockets is not installed")
+exceptions = pytest.importorskip("websockets.exceptions")
+
+#: Seconds after which something that must come has not.
+PATIENCE = 60.0
+
+
+@pytest.fixture
+def player() -> Iterator[Any]:
+    served = play(data="xor", widths=(4, 4), skips=[(1, 3)], samples=50, open_browser=False)
+    yield served
+    served.close()
+
+
+def parts(player: Any) -> tuple[str, str]:
+    address = urlsplit(player.url)
+    return address.netloc, parse_qs(address.query)["token"][0]
+
+
+def get(player: Any, path: str, **headers: str) -> tuple[int, bytes, dict[str, str]]:
+    host, _ = parts(player)
+    connection = HTTPConnection(host, timeout=PATIENCE)
+    connection.putrequest("GET", path, skip_host=True)
+    for name, value in ({"Host": host} | headers).items():
+        connection.putheader(name, value)
+    connection.endheaders()
+    answer = connection.getresponse()
+    content = answer.read()
+    connection.close()
+    return answer.status, content, dict(answer.getheaders())
+
+
+@contextmanager
+def talk(player: Any, **changes: Any) -> Iterator[Any]:
+    host, token = parts(player)
+    options = {"origin": f"http://{host}", "token": token, "headers": {}} | changes
+    url = f"ws://{host}/socket?token={options['token']}"
+    with client.connect(
+        url,
+        origin=options["origin"],
+        additional_headers=options["headers"],
+        max_size=2**26,
+        proxy=None,
+        open_timeout=PATIENCE,
+    ) as socket:
+        yield socket
+
+
+def listen(socket: Any, wanted: Any) -> Any:
+    """The next message for which `wanted` gives something; frames are answered as drawn."""
+    until = time.monotonic() + PATIENCE
+    while time.monotonic() < until:
+        message = socket.recv(timeout=PATIENCE)
+        if isinstance(message, bytes):
+            header, data = unpacked(message)
+            if "step" in header:
+                socket.send(json.dumps({"do": "drawn"}))
+            found = wanted(header, data)
+        else:
+            found = wanted(json.loads(message), b"")
+        if found is not None:
+            return found
+    raise AssertionError("nothing came")
+
+
+def frame(header: Any, _: bytes) -> Any:
+    return header if "pictures" in header else None
+
+
+def error(header: Any, _: bytes) -> Any:
+    return header.get("error")
+
+
+def file(header: Any, data: bytes) -> Any:
+    return data if "file" in header else None
+
+
+def test_the_page_is_whole_and_asks_nobody(player: Any) -> None:
+    _, token = parts(player)
+    status, content, headers = get(player, f"/?token={token}")
+    text = content.decode()
+    assert status == 200
+    assert "Tropicell <span>play" in text
+    assert "{{" not in text
+    assert 'src="' not in text.replace("data:", "")
+    assert "default-src 'none'" in headers["content-security-policy"]
+    assert get(player, f"/other?token={token}")[0] == 404
+
+
+def test_strangers_get_nothing(player: Any) -> None:
+    host, token = parts(player)
+    port = host.rpartition(":")[2]
+    refused = [
+        ("/", {}),
+        ("/?token=", {}),
+        ("/?token=wrong", {}),
+        (f"/?token={token}&token={token}", {}),
+        (f"/?token={token}", {"Host": f"evil.example:{port}"}),
+        (f"/?token={token}", {"Host": "127.0.0.1"}),
+        (f"/?token={token}", {"Origin": "http://evil.example"}),
+        (f"/?token={token}", {"Origin": "null"}),
+        ("/socket", {}),
+    ]
+    for path, headers in refused:
+        status, content, _ = get(player, path, **headers)
+        assert (status, content) == (403, b"Forbidden"), (path, headers)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"token": "wrong"},
+        {"token": ""},
+        {"origin": "http://evil.example"},
+        {"origin": None},
+        {"headers": {"Origin": "http://127.0.0.1"}, "origin": None},
+    ],
+)
+def test_strangers_get_no_socket(player: Any, changes: dict[str, Any]) -> None:
+    with (
+        pytest.raises(exceptions.InvalidStatus, match="403"),
+        talk(player, **changes) as socket,
+    ):
+        socket.recv(timeout=1)
+
+
+def test_nonsense_gets_a_message_and_nothing_breaks(player: Any) -> None:
+    nonsense = [
+        "{",
+        "[]",
+        "null",
+        "[" * 100_000,
+        "x" * 2_000_000,
+        b"",
+        b"\xff\xff\xff\xff",
+        packed({"do": "upload", "name": "net.onnx"}, b"no model"),
+        packed({"do": "upload", "name": "net.npz"}, b"no model"),
+        packed({"do": "upload", "name": "net.pkl"}, b"\x80\x04."),
+        packed({"do": "upload", "name": "data.csv"}, b"\xff\xfe\xfa"),
+        packed({"do": "upload", "name": "data.csv"}, b"a,b\n1,2\n"),
+        packed({"do": "upload", "name": 7}, b"x"),
+        {"do": "dance"},
+        {"do": ["play"]},
+        {"do": "step", "steps": -1},
+        {"do": "step", "steps": 1e99},
+        {"do": "settings", "values": {"widths": [100, 100, 100, 9700]}},
+        {"do": "settings", "values": {"widths": [64] * 8}},
+        '{"do": "settings", "values": {"learning_rate": NaN}}',
+        '{"do": "settings", "values": {"learning_rate": Infinity}}',
+        {"do": "settings", "values": {"skips": [[2, 1]]}},
+        {"do": "settings", "values": {"seed": "1; import os"}},
+        {"do": "weight", "network": "skips", "place": 10**9, "value": 1},
+        {"do": "weight", "network": "skips", "place": 0, "value": "1"},
+        '{"do": "weight", "network": "skips", "place": 0, "value": NaN}',
+        {"do": "weight", "network": "../etc", "place": 0, "value": 1},
+        {"do": "keep", "what": "../../secret"},
+        {"do": "keep", "what": "gif"},
+    ]
+    with talk(player) as socket:
+        for message in nonsense:
+            socket.send(json.dumps(message) if isinstance(message, dict) else message)
+            said = listen(socket, error)
+            assert isinstance(said, str), message
+            assert said
+            assert "Traceback" not in said
+        before = player.session.training.step
+        socket.send(json.dumps({"do": "step"}))
+        assert listen(socket, lambda h, _: h if h.get("step", 0) > before else None)
+
+
+def test_counts_are_those_of_the_library(player: Any) -> None:
+    with talk(player) as socket:
+        for steps in (1, 9, 40):
+            at = player.session.training.step + steps
+            socket.send(json.dumps({"do": "step", "steps": steps}))
+            got = listen(socket, lambda h, _, at=at: h if h.get("step") == at else None)
+            for picture in got["pictures"]:
+                network = player.session.training.network(picture["name"])
+                assert picture["whole"] == count_regions(network)
+                assert picture["regions"] == count_regions(network, Box(-1.5, 1.5))
+
+
+def test_a_closed_tab_ends_the_training(player: Any) -> None:
+    with talk(player) as socket:
+        socket.send(json.dumps({"do": "play"}))
+        listen(socket, lambda h, _: h if h.get("step", 0) > 8 else None)
+        assert player.session.running
+    until = time.monotonic() + PATIENCE
+    while player.session.running and time.monotonic() < until:
+        time.sleep(0.01)
+    assert not player.session.running
+    step = player.session.training.step
+    time.sleep(0.2)
+    assert player.session.training.step == step
+    player.step(3)  # and Python can go on
+    assert player.session.training.step == step + 3
+
+
+def test_another_tab_takes_over(player: Any) -> None:
+    with talk(player) as first:
+        listen(first, frame)
+        with talk(player) as second:
+            assert "elsewhere" in listen(first, error)
+            with pytest.raises(exceptions.ConnectionClosed):
+                listen(first, error)
+            second.send(json.dumps({"do": "play"}))
+            assert listen(second, lambda h, _: h if h.get("step", 0) > 1 else None)
+
+
+def test_what_is_kept(player: Any, tmp_path: Path) -> None:
+    with talk(player) as socket:
+        socket.send(json.dumps({"do": "record", "on": True}))
+        for _ in range(3):
+            at = player.session.training.step + 10
+            socket.send(json.dumps({"do": "step", "steps": 10}))
+            listen(socket, lambda h, _, at=at: h if h.get("step") == at else None)
+        kept = {}
+        for what in ("film", "film-plain", "gif", "script", "notebook", "network"):
+            socket.send(json.dumps({"do": "keep", "what": what}))
+            kept[what] = listen(socket, file)
+    assert kept["film"].startswith(b"<!")
+    assert b"step 30" in kept["film"]
+    assert kept["film-plain"] != kept["film"]
+    image = pytest.importorskip("PIL.Image").open(io.BytesIO(kept["gif"]))
+    assert image.n_frames == player.session.training.step // 10 + 1
+    (tmp_path / "net.npz").write_bytes(kept["network"])
+    assert load(tmp_path / "net.npz") == player.network
+    (tmp_path / "run.py").write_bytes(kept["script"])
+    assert runpy.run_path(str(tmp_path / "run.py"))["training"].network() == player.network
+    assert json.loads(kept["notebook"])["nbformat"] == 4
+
+
+def test_files_of_ones_own(player: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    small = Network.mlp([rng.normal(size=(5, 2)), rng.normal(size=(1, 5))])
+    large = Network.mlp([rng.normal(size=(5, 4)), rng.normal(size=(3, 5))])
+    save(small, tmp_path / "small.npz")
+    large.to_onnx(tmp_path / "large.onnx")
+    np.savez(tmp_path / "plane.npz", points=rng.normal(size=(3, 4)))
+
+    def upload(socket: Any, name: str, content: bytes) -> Any:
+        socket.send(packed({"do": "upload", "name": name}, content))
+        return listen(socket, lambda h, _: h if "settings" in h or "error" in h else None)
+
+    with talk(player) as socket:
+        listen(socket, frame)
+        about = upload(socket, "points.csv", b"x,y,l\n0,0,red\n5,1,blue\n")
+        assert about["settings"]["points"] == [[0.0, 0.0, 1.0], [5.0, 1.0, -1.0]]
+        assert upload(socket, "small.npz", (tmp_path / "small.npz").read_bytes())["given"]
+        assert player.network == small
+        assert upload(socket, "large.onnx", (tmp_path / "large.onnx").read_bytes())["given"]
+        x = np.array([[0.5, -0.25]])
+        np.testing.assert_allclose(player.network(x), large([[0.5, -0.25, 0, 0]]))
+        upload(socket, "plane.npz", (tmp_path / "plane.npz").read_bytes())
+        points = np.load(tmp_path / "plane.npz")["points"]
+        np.testing.assert_allclose(player.network([[1.0, 0.0]]), large([points[1]]), rtol=1e-6)
+        socket.send(json.dumps({"do": "step", "steps": 5}))
+        assert listen(socket, lambda h, _: h if h.get("step") == 5 else None)
+
+
+def test_from_python(tmp_path: Path) -> None:
+    network = Network.mlp([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0]]])
+    player = play(network, ([[0.0, 0.0], [1.0, 1.0]], ["a", "b"]), open_browser=False)
+    try:
+        assert player.network == network
+        assert player.settings.points == ((0.0, 0.0, -1.0), (1.0, 1.0, 1.0))
+        assert player.url in player._repr_html_().replace("&amp;", "&")
+        player.step(2)
+        assert player.network != network
+        with pytest.raises(InvalidInputError, match="learning_rate"):
+            player.set(learning_rate=-1.0)
+        port = int(urlsplit(player.url).port or 0)
+        with pytest.raises(InvalidInputError, match=f"port {port}"):
+            play(open_browser=False, port=port)
+    finally:
+        player.close()
+    for data in ([[0.0, 1.0]], ([[0.0, 0.0]], [1, 2]), "planets"):
+        with pytest.raises(InvalidInputError):
+            play(data=data, open_browser=False)
+    with pytest.raises(InvalidInputError, match="3 inputs"):
+        play(Network.mlp([[[1.0, 0.0, 2.0]], [[1.0]]]), open_browser=False)
+
+
+def test_the_command_has_its_options() -> None:
+    arguments = build_parser().parse_args(["play", "net.npz", "--data", "moons", "--no-browser"])
+    assert (arguments.action, arguments.model, arguments.data) == ("play", "net.npz", "moons")
