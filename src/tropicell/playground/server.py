@@ -281,7 +281,7 @@ class Player:
     @property
     def network(self) -> Network:
         """The network as it is now."""
-        return self.session.call(lambda: self.session.training.network()).result()
+        return self.session.call(self.session.network).result()
 
     @property
     def settings(self) -> Settings:

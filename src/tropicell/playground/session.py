@@ -242,6 +242,10 @@ class Session:
             )
         action(self, command, data)
 
+    def network(self) -> Network:
+        """The network of the run that is on now; for `call`."""
+        return self.training.network()
+
     def _hello(self, _: Mapping[str, Any], __: bytes) -> None:
         self._describe()
 
