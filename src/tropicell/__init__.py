@@ -57,6 +57,8 @@ if _TYPE_CHECKING:  # the same as `_MODULES`, for tools that read code; a test c
     from tropicell.network.maps import AffineMap
     from tropicell.network.network import Network
     from tropicell.paper.algorithm1 import find_region
+    from tropicell.paper.expansion import TropicalNetwork
+    from tropicell.paper.polynomials import TropicalPolynomial, TropicalRationalFunction
     from tropicell.paper.recurrences import TropicalRationalMap, recurrences
     from tropicell.playground.server import Player, play
     from tropicell.predict.cached import CachedPredictor
@@ -113,6 +115,8 @@ _MODULES = {
         "tropicell.network.maps": "AffineMap",
         "tropicell.network.network": "Network",
         "tropicell.paper.algorithm1": "find_region",
+        "tropicell.paper.expansion": "TropicalNetwork",
+        "tropicell.paper.polynomials": "TropicalPolynomial TropicalRationalFunction",
         "tropicell.paper.recurrences": "TropicalRationalMap recurrences",
         "tropicell.playground.server": "Player play",
         "tropicell.plotting": "plotting",
@@ -199,6 +203,9 @@ __all__ = [
     "Slice",
     "StoredRegions",
     "TimeLimitError",
+    "TropicalNetwork",
+    "TropicalPolynomial",
+    "TropicalRationalFunction",
     "TropicalRationalMap",
     "TropicellError",
     "UnsupportedOperatorError",

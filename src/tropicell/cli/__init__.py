@@ -8,6 +8,7 @@
 `near`         ``tropicell near``, ``robustness`` and ``path``
 `output`       text, JSON and tables on standard output
 `picture`      ``tropicell plot``
+`paper`        ``tropicell paper``
 `lab`          ``tropicell lab``
 `completion`   completion for shells
 `warmup`       kernels that are compiled ahead of time

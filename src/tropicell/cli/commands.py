@@ -442,6 +442,13 @@ def demo(arguments: argparse.Namespace) -> int:
     return DONE
 
 
+def paper(arguments: argparse.Namespace) -> int:
+    """The gain of each idea, or a network as polynomials."""
+    from tropicell.cli.paper import run  # noqa: PLC0415
+
+    return run(arguments)
+
+
 def lab(arguments: argparse.Namespace) -> int:
     """An experiment, or all of them."""
     from tropicell.cli.lab import run  # noqa: PLC0415

@@ -62,6 +62,8 @@ def table(rows: Sequence[Sequence[str]], *, header: Sequence[str] | None = None)
 
 
 def _is_number(text: str) -> bool:
+    if text == "–":  # none
+        return True
     try:
         float(text.replace(",", ""))
     except ValueError:

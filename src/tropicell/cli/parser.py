@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import Any, NoReturn
 
-from tropicell.cli import lab, output
+from tropicell.cli import lab, output, paper
 from tropicell.cli.completion import subcommands
 from tropicell.cli.options import SLICE_HELP, add_domain, add_search, numbers
 from tropicell.cli.warmup import PARTS, USUAL
@@ -81,6 +81,7 @@ def build_parser() -> argparse.ArgumentParser:
         _near,
         _robustness,
         _path,
+        _paper,
         _lab,
         _demo,
         _warmup,
@@ -377,6 +378,11 @@ def _warmup(commands: Any) -> None:
     parser.add_argument(
         "--workers", type=int, metavar="N", help="processes side by side (default: processors)"
     )
+
+
+def _paper(commands: Any) -> None:
+    text = "Algorithm 2 and what came after it, and networks as tropical polynomials"
+    paper.add_options(_command(commands, "paper", text, paper.EXAMPLES, paper.names_help()))
 
 
 def _lab(commands: Any) -> None:

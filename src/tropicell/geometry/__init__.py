@@ -6,6 +6,7 @@
 `_double`          sums and products of floats without error, for kernels
 `polyhedra`        convex cells in integers: interior points, facets, redundant inequalities
 `exact_programs`   linear programs and nearest points in rationals, with factors that prove them
+`upper_hulls`      which of many affine functions are ever the largest
 `generators`       their vertices, rays and lineality, and volumes
 `float_geometry`   the same questions in float64, with margins
 

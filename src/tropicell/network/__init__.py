@@ -15,6 +15,7 @@
 `_point_patterns`  the patterns of points in kernels
 `quotient`         fewer inputs with the same regions
 `shadow`           what a network sees of a box
+`comfort`          calls that look upward: `Network.tropical`
 `families`         networks whose number of regions is known
 `count_bounds`     bounds on the number of regions, without a search
 `export`           a network as a torch module or an ONNX model

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -31,6 +31,9 @@ from tropicell.network.fingerprint import fingerprint
 from tropicell.network.layers import Affine, Layer, mlp_parts, shared
 from tropicell.network.maps import AffineMap, NetworkMaps
 from tropicell.network.patterns import PatternArray, PatternLike
+
+if TYPE_CHECKING:
+    from tropicell.paper.expansion import TropicalNetwork
 
 _MOST_REMEMBERED = 8
 #: Well below the largest float64.
@@ -485,6 +488,64 @@ class Network:
         maps = self.maps(arithmetic)
         columns = maps.arithmetic.public(maps.of_pattern(self.parse_pattern(pattern)))
         return AffineMap(columns[:, :-1], columns[:, -1])
+
+    def tropical(
+        self,
+        layer: int | None = None,
+        *,
+        form: Literal["paper", "polynomial"] = "polynomial",
+        reduce: bool = True,
+        cancel: bool = False,
+        max_monomials: int = 20_000,
+    ) -> TropicalNetwork:
+        """F, G and H of every neuron, and the outputs F ⊘ G, as tropical polynomials.
+
+        Parameters
+        ----------
+        layer : int, optional
+            Up to which layer; default: all of them, and the outputs.
+        form : {"polynomial", "paper"}
+            How skip connections enter; see `recurrences`. With ``"polynomial"`` F, G and H are
+            tropical polynomials, convex functions; with ``"paper"`` those behind a skip are
+            fractions.
+        reduce : bool
+            Whether redundant monomials are removed, exactly, as soon as they arise.
+        cancel : bool
+            Whether what numerator and denominator share is taken out of both at every neuron. H ⊘ G
+            and F ⊘ G stay the same functions, with fewer monomials.
+        max_monomials : int
+            The most monomials of a product before redundant ones are removed.
+
+        Returns
+        -------
+        TropicalNetwork
+
+        Raises
+        ------
+        InvalidInputError
+            If more monomials are needed, with their number and the neuron, before they are made.
+
+        Notes
+        -----
+        Without `reduce` the numbers of monomials grow doubly exponentially with depth; with it,
+        they are the numbers of linear regions of F, G and H. A network 2-8-8-1 takes seconds.
+
+        Examples
+        --------
+        >>> network = Network.mlp([[[1.0], [-1.0]], [[1.0, -2.0]]])
+        >>> print(network.tropical().output[0])
+        (x1^2 ⊕ x1^3) ⊘ (0 ⊕ x1^2)
+        """
+        from tropicell.network import comfort  # noqa: PLC0415 - looks upward
+
+        return comfort.tropical(
+            self,
+            layer,
+            form=form,
+            reduce=reduce,
+            cancel=cancel,
+            max_monomials=max_monomials,
+        )
 
     def parse_pattern(self, pattern: PatternLike) -> PatternArray:
         """A pattern in any form, checked and made flat; see `tropicell.network.patterns`.

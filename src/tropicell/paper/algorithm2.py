@@ -62,7 +62,7 @@ def traverse(network: Network, domain: Domain | None = None) -> Iterator[tuple[P
     >>> [pattern.tolist() for pattern, _ in traverse(network)]
     [[0, 0], [1, 0], [1, 1]]
     """
-    return _Traversal(network).run(start_cell(network, domain))
+    return Traversal(network).run(start_cell(network, domain))
 
 
 def start_cell(network: Network, domain: Domain | None) -> Cell:
@@ -82,7 +82,9 @@ def start_cell(network: Network, domain: Domain | None) -> Cell:
     return cell
 
 
-class _Traversal:
+class Traversal:
+    """A walk through the tree of patterns; the layers and pieces so far are its state."""
+
     def __init__(self, network: Network) -> None:
         self.depth = network.depth
         self.maps = network.maps("exact")
@@ -101,14 +103,14 @@ class _Traversal:
             return
         # 11, 12: for each assignment of the next layer's neurons whose region is not empty …
         before = self.maps.before(layer, self.columns, self.one)
-        for part in self._assignments(layer, before, 0, cell):
+        for part in self.assignments(layer, before, 0, cell):
             pieces = np.array(self.pattern[-len(before) :], dtype=np.uint8)
             self.columns.append(self.maps.after(layer, before, pieces, self.one))
             # 14: … go one layer deeper.
             yield from self.run(part)
             self.columns.pop()
 
-    def _assignments(
+    def assignments(
         self, layer: int, before: NDArray[Any], neuron: int, cell: Cell
     ) -> Iterator[Cell]:
         """Every assignment of pieces to the neurons of a layer whose region is not empty.
@@ -119,14 +121,14 @@ class _Traversal:
             yield cell
             return
         for piece in range(self.counts[layer - 1][neuron]):
-            part = self._on_piece(layer, before[neuron], neuron, piece, cell)
+            part = self.on_piece(layer, before[neuron], neuron, piece, cell)
             # 5, 6 and 15, 16: turn back where the region is empty, here after every neuron.
             if part is not None:
                 self.pattern.append(piece)
-                yield from self._assignments(layer, before, neuron + 1, part)
+                yield from self.assignments(layer, before, neuron + 1, part)
                 self.pattern.pop()
 
-    def _on_piece(
+    def on_piece(
         self, layer: int, row: NDArray[Any], neuron: int, piece: int, cell: Cell
     ) -> Cell | None:
         """The part of a cell where a neuron's pre-activation z lies on one piece."""

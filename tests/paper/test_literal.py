@@ -1,0 +1,71 @@
+"""Algorithm 2 as printed and all that came after it find the same regions; their costs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from strategies import networks
+from tropicell import Box, InvalidInputError, Network
+from tropicell.paper.algorithm2 import traverse
+from tropicell.paper.example import walkthrough
+from tropicell.paper.literal import Printed, gains
+
+#: These take tens of milliseconds an example.
+FEW = settings(max_examples=max(1, settings().max_examples // 3))
+
+
+@FEW
+@given(networks(max_inputs=2, max_depth=2, max_width=3))
+def test_all_ways_find_what_the_oracle_finds(network: Network) -> None:
+    """`gains` compares the regions of all ways with each other."""
+    found = gains(network, Box(-3, 3))
+    assert found[-1].regions == len(list(traverse(network, Box(-3, 3))))
+
+
+def test_every_pattern_is_tried_in_a_last_layer_that_can_fail() -> None:
+    run = Printed(walkthrough())
+    assert (len(run.results), run.calls, run.tests) == (9, 16, 32)
+    # With a third layer, failures of layers before it end the loops over it.
+    rng = np.random.default_rng(0)
+    deep = Network.mlp([rng.normal(size=s) for s in ((3, 2), (3, 3), (3, 3), (1, 3))])
+    run = Printed(deep)
+    assert len(run.results) < run.calls < 2**9
+    patterns = {tuple(v.tolist()) for v, _ in traverse(deep)}
+    assert set(run.results) == patterns
+
+
+def test_a_failure_above_ends_the_loop_below() -> None:
+    """Layer 1 has three of four assignments: the fourth costs one call for each of layer 2."""
+    network = Network.mlp(
+        [[[1.0], [1.0]], [[1.0, 1.0], [1.0, -1.0]], [[1.0, 1.0]]], [[0.0, -1.0], [5.0, 5.0], [0.0]]
+    )
+    run = Printed(network)
+    # "01" is empty at layer 1 (index 0), found at depth 2, and ends the loop at depth 1 at once.
+    assert run.calls == 3 * 4 + 1
+
+
+def test_costs_fall() -> None:
+    rng = np.random.default_rng(1)
+    network = Network.mlp(
+        [rng.normal(size=s) for s in ((3, 2), (3, 3), (3, 3), (1, 3))],
+        [rng.normal(size=n) for n in (3, 3, 3, 1)],
+        skips=[(1, 3)],
+    )
+    every, printed, layer, neuron, cells, lists = gains(network)
+    assert every.calls == 512 > printed.calls > printed.regions
+    assert printed.tests > layer.tests > neuron.tests > cells.questions
+    assert cells.tests == lists.tests == 0
+    assert lists.questions > 0
+
+
+def test_large_networks_skip_what_is_exponential() -> None:
+    rng = np.random.default_rng(0)
+    network = Network.mlp(
+        [rng.normal(size=(18, 1)), rng.normal(size=(1, 18))], [rng.normal(size=18), None]
+    )
+    names = [gain.name for gain in gains(network)]
+    assert names == ["every pattern", "prune per neuron", "cells", "conflict lists"]
+    with pytest.raises(InvalidInputError, match="262,144 patterns"):
+        Printed(network)

@@ -1,0 +1,163 @@
+"""Tropical polynomials and fractions: their algebra, and that they are functions."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tropicell import InvalidInputError, TropicalPolynomial, TropicalRationalFunction
+
+#: These take tens of milliseconds an example.
+FEW = settings(max_examples=max(1, settings().max_examples // 3))
+NUMBERS = st.fractions(-3, 3, max_denominator=4)
+
+
+@st.composite
+def polynomials(draw: st.DrawFn, variables: int = 2, most: int = 3) -> TropicalPolynomial:
+    rows = st.lists(
+        st.lists(NUMBERS, min_size=variables + 1, max_size=variables + 1), min_size=1, max_size=most
+    )
+    found = draw(rows)
+    return TropicalPolynomial([row[0] for row in found], [row[1:] for row in found])
+
+
+@st.composite
+def pairs(draw: st.DrawFn) -> tuple[TropicalPolynomial, TropicalPolynomial]:
+    variables = draw(st.integers(1, 2))
+    return draw(polynomials(variables)), draw(polynomials(variables))
+
+
+def points(f: TropicalPolynomial, count: int = 6) -> np.ndarray:
+    rng = np.random.default_rng(len(f))
+    rows = [
+        [Fraction(int(n), 3) for n in row] for row in rng.integers(-20, 21, (count, f.n_variables))
+    ]
+    return np.array(rows, dtype=object)
+
+
+@given(pairs(), st.fractions(0, 3, max_denominator=3))
+def test_operations_are_those_of_numbers(two: tuple[TropicalPolynomial, ...], k: Fraction) -> None:
+    f, g = two
+    x = points(f)
+    a, b = f.evaluate(x), g.evaluate(x)
+    assert ((f + g).evaluate(x) == np.maximum(a, b)).all()
+    assert ((f * g).evaluate(x) == a + b).all()
+    assert ((f**k).evaluate(x) == k * a).all()
+    assert ((f / g).evaluate(x) == a - b).all()
+    assert (((f / g) ** -k).evaluate(x) == k * (b - a)).all()
+    assert ((f / g + g / f).evaluate(x) == np.maximum(a - b, b - a)).all()
+    assert ((f / g / (f + g)).evaluate(x) == a - b - np.maximum(a, b)).all()
+    np.testing.assert_allclose((f / g)(x.astype(float)), (a - b).astype(float), atol=1e-12)
+
+
+@FEW
+@given(pairs())
+def test_equality_is_that_of_functions(two: tuple[TropicalPolynomial, ...]) -> None:
+    f, g = two
+    assert f.reduced() == f
+    assert hash(f.reduced()) == hash(f)
+    assert (f + g) ** 2 == f**2 + f * g + g**2
+    assert (f * g) / g == f
+    assert hash(f * g / g) == hash(TropicalRationalFunction(f, f**0))
+    assert (f == g) == (
+        len(f.reduced()) == len((f.reduced() + g.reduced()).reduced()) == len(g.reduced())
+        and bool((f.evaluate(points(f, 40)) == g.evaluate(points(f, 40))).all())
+    )
+    assert f != f * 1
+    assert len(f.reduced()) <= len(f)
+
+
+@FEW
+@given(pairs())
+def test_what_is_reduced_is_least(two: tuple[TropicalPolynomial, ...]) -> None:
+    f = two[0].reduced()
+    for i in range(len(f)):
+        others = [j for j in range(len(f)) if j != i]
+        if others:
+            assert TropicalPolynomial(f.coefficients[others], f.exponents[others]) != f
+
+
+@FEW
+@given(pairs())
+def test_quotients_are_found(two: tuple[TropicalPolynomial, ...]) -> None:
+    f, g = two
+    product = f * g
+    assert product.quotient(g) == f
+    found = f.quotient(g)
+    if found is not None:
+        assert found * g == f
+    assert (product / g).simplified().denominator == 0
+    assert (product / g).simplified() == f
+
+
+@FEW
+@given(pairs())
+def test_simplified_fractions_are_the_same_function(two: tuple[TropicalPolynomial, ...]) -> None:
+    f, g = two
+    x = TropicalPolynomial.variables(f.n_variables)[0]
+    shared = (x + 1) ** 3
+    found = (f * shared / (g * shared)).simplified()
+    assert found == f / g
+    assert len(found.numerator) <= len(f.reduced())
+    assert len(found.denominator) <= len(g.reduced())
+
+
+@FEW
+@given(pairs())
+def test_a_subdivision_is_dual_to_its_cells(two: tuple[TropicalPolynomial, ...]) -> None:
+    f = two[0]
+    found = f.subdivision()
+    g = found.polynomial
+    assert len(found.cells) == len(g) == len(f.reduced())
+    for point, members in zip(found.points, found.polytopes, strict=True):
+        values = [m.evaluate([point])[0] for m in g]
+        assert [i for i, value in enumerate(values) if value == max(values)] == list(members)
+    for i, j in found.pairs:  # both are largest somewhere on the common side, and nothing else is
+        assert i < j
+        assert (g.monomial(i) + g.monomial(j)) == TropicalPolynomial(
+            g.coefficients[[i, j]], g.exponents[[i, j]]
+        )
+    if g.n_variables == 1:
+        assert found.pairs == [(i, i + 1) for i in range(len(g) - 1)]
+        assert len(found.points) == len(g) - 1 or len(g) == 1
+
+
+def test_euler_holds_in_the_plane() -> None:
+    """Vertices - edges + polygons of the dual subdivision of a polygon is 1."""
+    rng = np.random.default_rng(0)
+    f = TropicalPolynomial(rng.integers(-9, 10, 20), rng.integers(0, 5, (20, 2)))
+    found = f.subdivision()
+    assert len(found.cells) - len(found.pairs) + len(found.points) == 1
+    assert set(found.newton_vertices) <= set(range(len(found.cells)))
+
+
+@FEW
+@given(pairs())
+def test_numbers_of_regions_bound_each_other(two: tuple[TropicalPolynomial, ...]) -> None:
+    f, g = two
+    found = (f / g).region_numbers()
+    assert max(found.numerator, found.denominator) <= found.overlay
+    assert found.overlay <= found.numerator * found.denominator
+    assert found.pieces <= found.overlay
+    assert (f * g / g).region_numbers().pieces == len(f.reduced())
+
+
+def test_bad_input_is_refused() -> None:
+    x, y = TropicalPolynomial.variables(2)
+    with pytest.raises(InvalidInputError, match="at least one"):
+        TropicalPolynomial([], [])
+    with pytest.raises(InvalidInputError, match="finite"):
+        TropicalPolynomial([float("nan")], [[1]])
+    with pytest.raises(InvalidInputError, match="2 and 1 variables"):
+        x + TropicalPolynomial.variables(1)[0]
+    big = TropicalPolynomial(np.zeros(1000), np.arange(1000)[:, None] ** 2)
+    with pytest.raises(InvalidInputError, match="would have 1,000,000"):
+        big * big
+    with pytest.raises(TypeError):
+        x + "y"
+    assert x != y
+    assert str(x / y) == "x1 ⊘ x2"
