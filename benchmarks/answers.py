@@ -36,6 +36,7 @@ from benchmarks.deep_networks import DeepCase
 from tropicell import DataRegions, Regions, TimeLimitError, enumerate_regions, time_limit
 from tropicell.analysis.measure import decision_boundary, extrema, integral, lipschitz
 from tropicell.explorer import data as explorer_data
+from tropicell.explorer import shapes as explorer_shapes
 
 HERE = Path(__file__).parent
 STORE = HERE / "answers.json"
@@ -128,7 +129,7 @@ def plot(color: str, regions: Regions, _: Any = None) -> None:
 
 
 def explore(regions: Regions, _: Any = None) -> None:
-    shape = explorer_data.outline(regions)
+    shape = explorer_shapes.outline(regions)
     explorer_data.encode(regions, shape, centre=np.zeros(2), scale=1.0, label="")
 
 

@@ -11,7 +11,6 @@ const top = fileURLToPath(new URL("..", import.meta.url));
 // Source → asset. A page whose sources are not there yet is left out.
 const ASSETS = {
   "src/explorer/main.ts": "src/tropicell/explorer/assets/explorer.js",
-  "src/explorer/side.ts": "src/tropicell/explorer/assets/side.js",
   "src/explorer/page.css": "src/tropicell/explorer/assets/explorer.css",
   "src/play/main.ts": "src/tropicell/playground/assets/play.js",
   "src/play/page.css": "src/tropicell/playground/assets/play.css",

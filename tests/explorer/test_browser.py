@@ -14,6 +14,7 @@ import pytest
 import scipy.sparse as sp
 
 from tropicell import Affine, Box, Layer, Network, Regions, Slice, enumerate_regions, explore
+from tropicell.explorer import Mesh
 from tropicell.network.patterns import to_text
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -80,6 +81,20 @@ def pixels(tab: Any) -> bytes:
     return bytes(tab.locator("#stage").screenshot())
 
 
+def on_page(tab: Any, point: list[float]) -> list[float]:
+    """Where a point of the plane is on the page."""
+    return list(
+        tab.evaluate(
+            """(point) => {
+                const box = document.getElementById("regions").getBoundingClientRect();
+                const [x, y] = tropicell.toScreen(point);
+                return [x + box.left, y + box.top];
+            }""",
+            point,
+        )
+    )
+
+
 def shown_region(tab: Any) -> int:
     match = re.match(r"Region ([\d,]+)", tab.locator("#panel h2").inner_text())
     assert match
@@ -89,12 +104,14 @@ def shown_region(tab: Any) -> int:
 def test_hover_and_click_show_the_region(tab: Any, film: list[Regions]) -> None:
     regions = film[0]
     for point in np.random.default_rng(5).uniform(-2, 2, size=(25, 2)):
-        x, y = tab.evaluate("(p) => tropicell.toScreen(p)", point.tolist())
-        tab.mouse.move(x, y)
-        exact = tab.evaluate("([x, y]) => tropicell.toPlane(x, y)", [x, y])
-        assert shown_region(tab) == regions.locate([exact])[0]
+        tab.mouse.move(*on_page(tab, point.tolist()))
+        exact = tab.evaluate("() => tropicell.panes[0].over")
+        index = regions.locate([exact])[0]
+        assert shown_region(tab) == index
+        told = tab.locator(".tooltip").inner_text()
+        assert told.startswith(f"Region {index}\n")
     index = int(regions.locate([[0.5, 0.25]])[0])
-    tab.mouse.click(*tab.evaluate("() => tropicell.toScreen([0.5, 0.25])"))
+    tab.mouse.click(*on_page(tab, [0.5, 0.25]))
     assert tab.locator("#panel .badge").inner_text() == "pinned"
     assert shown_region(tab) == index
     facts = tab.locator("#panel dd").all_inner_texts()
@@ -144,8 +161,9 @@ def test_controls_change_the_picture(tab: Any, film: list[Regions]) -> None:
     for colour in ("value", "gradient", "area", "bends"):
         tab.select_option("#colour", colour)
         seen.append(pixels(tab))
-    tab.select_option("#output", "1")
+    assert not tab.locator("#output").is_visible()
     tab.select_option("#colour", "value")
+    tab.select_option("#output", "1")
     seen.append(pixels(tab))
     tab.check("#decision")
     seen.append(pixels(tab))
@@ -166,7 +184,7 @@ def test_controls_change_the_picture(tab: Any, film: list[Regions]) -> None:
 
 def test_film(tab: Any, film: list[Regions]) -> None:
     before = pixels(tab)
-    tab.mouse.click(*tab.evaluate("() => tropicell.toScreen([0.5, 0.25])"))
+    tab.mouse.click(*on_page(tab, [0.5, 0.25]))
     tab.focus("#time")
     tab.keyboard.press("ArrowRight")
     tab.get_by_text(f"{len(film[1])} linear regions").wait_for()
@@ -198,7 +216,7 @@ def test_keys_wheel_and_download(tab: Any, film: list[Regions]) -> None:
     tab.mouse.move(340, 320, steps=4)
     tab.mouse.up()
     assert tab.evaluate("() => tropicell.view.zoom") > start["zoom"]
-    assert tab.evaluate("() => tropicell.state.pinned") == -1
+    assert tab.evaluate("() => tropicell.state.place") is None
     with tab.expect_download() as download:
         tab.click("#png")
     assert Path(download.value.path()).read_bytes().startswith(b"\x89PNG")
@@ -225,45 +243,280 @@ def test_unusual_networks(browser: Any, kind: str, tmp_path: Path) -> None:
     maps = tab.evaluate("() => [...tropicell.picture.maps]")
     np.testing.assert_allclose(np.reshape(maps, regions.affine_maps.shape), regions.affine_maps)
     points = regions.witnesses.astype(np.float64).tolist()
-    found = tab.evaluate("(points) => points.map((p) => tropicell.picture.locate(...p))", points)
+    found = tab.evaluate("(points) => points.map((p) => tropicell.picture.locate(p))", points)
     assert found == list(range(len(regions)))
     tab.close()
 
 
-def test_two_pages_side_by_side_are_linked(
+class Page:
+    """A page that is open, with all that it complains about."""
+
+    def __init__(self, browser: Any, file: Path, address: str = "", **options: Any) -> None:
+        self.problems: list[str] = []
+        self.context = browser.new_context(**options)
+        self.tab = self.context.new_page()
+        self.tab.set_default_timeout(10_000)
+        self.tab.on("console", lambda message: self.problems.append(message.text))
+        self.tab.on("pageerror", lambda error: self.problems.append(str(error)))
+        self.tab.goto(file.as_uri() + address)
+        self.tab.wait_for_selector("html[data-ready]")
+
+    def __enter__(self) -> Any:
+        return self.tab
+
+    def __exit__(self, kind: object, *rest: object) -> None:
+        if kind is None:
+            assert self.problems == []
+            assert self.tab.evaluate("() => window.evil === undefined")
+        self.context.close()
+
+
+def test_pictures_side_by_side_share_controls(
     browser: Any, film: list[Regions], tmp_path: Path
 ) -> None:
     file = explore(film, tmp_path / "two.html", labels=["with", EVIL], side_by_side=True)
-    context = browser.new_context(viewport={"width": 1400, "height": 700})
-    opened = context.new_page()
-    problems: list[str] = []
-    opened.on("console", lambda message: problems.append(message.text))
-    opened.on("pageerror", lambda error: problems.append(str(error)))
-    opened.goto(file.as_uri())
-    left, right = (opened.frame_locator("iframe").nth(i) for i in (0, 1))
-    for frame in (left, right):
-        frame.locator("html[data-ready]").wait_for(state="attached", timeout=10_000)
-    assert [int(re.sub(r"\D", "", f.locator("#title").inner_text())) for f in (left, right)] == [
-        len(film[0]),
-        len(film[1]),
-    ]
-    # Choose a place and a colour on the right: the left shows the region there, coloured alike.
-    place = film[1].witnesses[7]
-    right.locator("#regions").hover()
-    right.locator("#query").fill(f"{place[0]}, {place[1]}")
-    right.locator("#query").press("Enter")
-    right.locator("#colour").select_option("area")
-    expected = int(film[0].locate(place[None])[0])
-    script = """() => {
-        const frames = [...document.querySelectorAll("iframe")];
-        const pages = frames.map((frame) => frame.contentWindow.tropicell);
-        return pages.map((p) => [p.state.pinned, p.state.colour, p.view.x, p.view.zoom]);
-    }"""
-    opened.wait_for_function(f"() => ({script})()[0][1] === 'area'")
-    one, two = opened.evaluate(script)
-    assert two[0] == 7
-    assert one == [expected, *two[1:]]
-    opened.screenshot(path=str(tmp_path / "two.png"))
-    assert problems == []
-    assert opened.evaluate("() => window.evil === undefined")
-    context.close()
+    with Page(browser, file, viewport={"width": 1400, "height": 700}) as tab:
+        assert tab.locator("#colour").count() == 1
+        captions = tab.locator(".pane figcaption").all_inner_texts()
+        assert captions == [f"with {len(film[0])} regions", f"{EVIL} {len(film[1])} regions"]
+        place = film[1].witnesses[7].astype(np.float64)
+        tab.fill("#query", f"{place[0]}, {place[1]}")
+        tab.press("#query", "Enter")
+        expected = [int(regions.locate(place[None])[0]) for regions in film]
+        assert tab.evaluate("() => tropicell.panes.map((pane) => pane.pinned)") == expected
+        headings = tab.locator("#panel h2").all_inner_texts()
+        assert [int(text.split()[1]) for text in headings] == expected
+        # One ramp for both: its ends are the smallest and the largest of all values.
+        tab.select_option("#colour", "value")
+        ranges = tab.evaluate("() => tropicell.panes.map(({shades}) => [shades.low, shades.high])")
+        assert ranges[0] == ranges[1]
+        values = np.concatenate(
+            [(regions.network(regions.corners.values[:, :2]))[:, 0] for regions in film]
+        )
+        np.testing.assert_allclose(ranges[0], [values.min(), values.max()], rtol=1e-5)
+        # Both are moved by dragging one of them.
+        before = tab.evaluate("() => tropicell.view.x")
+        tab.mouse.move(*on_page(tab, [0.0, 0.0]))
+        tab.mouse.down()
+        tab.mouse.move(300, 300, steps=3)
+        tab.mouse.up()
+        assert tab.evaluate("() => tropicell.view.x") != before
+        drawn = tab.evaluate("() => tropicell.panes.map(({drawn}) => [drawn.x, drawn.y])")
+        assert drawn[0] == drawn[1]
+
+
+def test_the_address_keeps_the_view(browser: Any, film: list[Regions], tmp_path: Path) -> None:
+    file = explore(film, tmp_path / "page.html", settings={"colour": "value"})
+    size = {"width": 1000, "height": 700}
+    with Page(browser, file, viewport=size) as tab:
+        assert tab.locator("#colour").input_value() == "value"
+        tab.select_option("#edges", "layers")
+        tab.select_option("#output", "2")
+        tab.click("#zoom-in")
+        tab.mouse.click(*on_page(tab, [0.5, 0.25]))
+        tab.focus("#time")
+        tab.keyboard.press("ArrowRight")
+        tab.wait_for_function("() => location.hash.includes('time=2')")
+        tab.mouse.move(5, 5)
+        address = tab.evaluate("() => location.hash")
+        seen = pixels(tab)
+        told = tab.locator("#panel h2").inner_text()
+    with Page(browser, file, address, viewport=size) as tab:
+        assert tab.locator("#panel h2").inner_text() == told
+        assert pixels(tab) == seen
+    # Nonsense in an address is ignored.
+    nonsense = (
+        "#view=1,nan,3&colour=%3Cb%3E&layer=-3&time=99&output=1e9&place=1&camera=a,b,c&cut=x9,7"
+    )
+    with Page(browser, file, nonsense, viewport=size) as tab:
+        assert tab.locator("#colour").input_value() == "value"
+
+
+def test_menus_that_do_nothing_are_hidden(browser: Any, tmp_path: Path) -> None:
+    network = Network.mlp([[[1.0, 0.5], [0.5, -1.0]], [[1.0, 1.0]]], [[0.0, 0.0], [1.0]])
+    file = explore(enumerate_regions(network, Box(-1, 1)), tmp_path / "page.html")
+    with Page(browser, file) as tab:
+        hidden = ["#output", "#layer", "#decision", "#points", "#film", "#cut", "#apart", "#mesh"]
+        assert [name for name in hidden if tab.locator(name).is_visible()] == []
+        options = tab.locator("#colour option:not([hidden])").all_inner_texts()
+        assert options == ["pattern", "value", "gradient norm", "area"]
+
+
+def test_numbers_are_rounded_as_people_write_them(browser: Any, tmp_path: Path) -> None:
+    rows = [[0.1 + 0.2 - 0.3, 1.0], [3e-7, 12345.678]]
+    network = Network(2, [Layer(Affine({0: np.eye(2)}), "relu")], Affine({1: np.array(rows)}))
+    file = explore(enumerate_regions(network, Box(-1, 1)), tmp_path / "page.html")
+    with Page(browser, file) as tab:
+        tab.fill("#query", "0.5, 0.5")
+        tab.press("#query", "Enter")
+        maps = [text.replace("\u00a0", " ") for text in tab.locator(".formula").all_inner_texts()]
+        assert maps == ["y1 = x2", "y2 = 3·10⁻⁷ x1 + 12,350 x2"]
+
+
+def test_points_have_the_colours_of_their_labels(
+    browser: Any, film: list[Regions], tmp_path: Path
+) -> None:
+    points = [[0.0, 0.0], [1.0, 1.0], [-1.0, 1.0]]
+    options: Any = {"points": points, "point_labels": ["cat", EVIL, "cat"]}
+    file = explore(film[0], tmp_path / "page.html", settings={"edges": "none"}, **options)
+    with Page(browser, file) as tab:
+        assert tab.locator("#key .item", has=tab.locator(".dot")).all_inner_texts() == [EVIL, "cat"]
+        tones = tab.evaluate(
+            """(points) => {
+                const canvas = document.getElementById("regions");
+                const { width, height, clientWidth } = canvas;
+                const image = canvas.getContext("2d").getImageData(0, 0, width, height).data;
+                return points.map((point) => {
+                    const at = (v) => Math.round(v * width / clientWidth);
+                    const [x, y] = tropicell.toScreen(point).map(at);
+                    return [...image.slice(4 * (y * width + x), 4 * (y * width + x) + 4)].join();
+                });
+            }""",
+            points,
+        )
+        assert tones[0] == tones[2] != tones[1]
+
+
+def test_a_pin_leaves_the_colour_of_its_region(
+    browser: Any, film: list[Regions], tmp_path: Path
+) -> None:
+    area = np.asarray(film[0].volumes)
+    largest = film[0][int(area.argmax())]
+    middle = largest.vertices.astype(np.float64).mean(axis=0).tolist()
+    file = explore(film[0], tmp_path / "page.html", settings={"colour": "value", "edges": "none"})
+    with Page(browser, file) as tab:
+        pixel = """async (point) => {
+            await new Promise(requestAnimationFrame);
+            const canvas = document.getElementById("regions");
+            const ratio = canvas.width / canvas.clientWidth;
+            const [x, y] = tropicell.toScreen(point).map((v) => v * ratio);
+            return canvas.getContext("2d").getImageData(x, y, 1, 1).data[3];
+        }"""
+        tab.fill("#query", largest.text)
+        tab.press("#query", "Enter")
+        assert tab.locator(".badge").is_visible()
+        assert tab.evaluate(pixel, middle) == 0  # nothing is drawn over it
+
+
+def test_the_diagram_shows_the_pattern(browser: Any, film: list[Regions], tmp_path: Path) -> None:
+    file = explore(film[0], tmp_path / "page.html")
+    with Page(browser, file) as tab:
+        tab.fill("#query", film[0].texts()[7])
+        tab.press("#query", "Enter")
+        on = tab.locator("#diagrams circle.hidden").evaluate_all(
+            "(all) => all.map((c) => c.classList.contains('off') ? 0 : 1)"
+        )
+        assert on == (film[0].patterns[7] > 0).astype(int).tolist()
+        tab.click("#home")
+        before = pixels(tab)
+        tab.locator("#diagrams circle.hidden").first.hover()
+        assert tab.evaluate("() => tropicell.state.neuron") == {"layer": 1, "index": 0}
+        assert pixels(tab) != before
+
+
+def test_surface(browser: Any, film: list[Regions], tmp_path: Path) -> None:
+    file = explore(film[0], tmp_path / "page.html")
+    with Page(browser, file, viewport={"width": 900, "height": 600}) as tab:
+        tab.select_option("#colour", "value")
+        tab.click("#surface-view")
+        before = pixels(tab)
+        box = tab.locator("#regions").bounding_box()
+        found = 0
+        for dx, dy in [(0.5, 0.5), (0.4, 0.6), (0.6, 0.6), (0.55, 0.45)]:
+            tab.mouse.move(box["x"] + dx * box["width"], box["y"] + dy * box["height"])
+            seen = tab.evaluate("() => [tropicell.panes[0].hovered, tropicell.panes[0].over]")
+            if seen[0] >= 0:  # what the page says is under the mouse is where Python finds it
+                found += 1
+                assert seen[0] == film[0].locate([seen[1]])[0]
+        assert found
+        tab.mouse.down()
+        tab.mouse.move(box["x"] + 200, box["y"] + 200, steps=3)
+        tab.mouse.up()
+        assert pixels(tab) != before
+        tab.click("#plane-view")
+
+
+@pytest.fixture(scope="module")
+def cells() -> Regions:
+    rng = np.random.default_rng(3)
+    weights = [rng.normal(size=(5, 3)), rng.normal(size=(4, 5)), rng.normal(size=(1, 4))]
+    biases = [0.3 * rng.normal(size=5), 0.3 * rng.normal(size=4), [0.0]]
+    return enumerate_regions(Network.mlp(weights, biases), Box(-1, 1))
+
+
+def test_cells_cut_open(browser: Any, cells: Regions, tmp_path: Path) -> None:
+    triangle = Mesh(np.eye(3), [[0, 1, 2]], label="a triangle")
+    file = explore(cells, tmp_path / "cells.html", meshes=triangle)
+    with Page(browser, file, viewport={"width": 900, "height": 600}) as tab:
+        points = cells.witnesses.astype(np.float64).tolist()
+        found = tab.evaluate("(all) => all.map((p) => tropicell.picture.locate(p))", points)
+        assert found == list(range(len(cells)))
+        maps = np.reshape(tab.evaluate("() => [...tropicell.picture.maps]"), (len(cells), 1, 4))
+        np.testing.assert_allclose(maps, cells.affine_maps, rtol=1e-5, atol=1e-5)
+        seen = [pixels(tab)]
+        tab.select_option("#cut", "1")
+        seen.append(pixels(tab))
+        # What a plane shows of the cells is all of the plane, and each cell's share is right.
+        areas = tab.evaluate(
+            """() => {
+                const cells = tropicell.picture;
+                const shader = cells.shader("pattern", tropicell.state);
+                const { positions, triangles, owners } = cells.caps(shader, 0, 1, 0.25);
+                const areas = Array(cells.count).fill(0);
+                for (let t = 0; t < triangles.length; t += 3) {
+                    const [a, b, c] = [0, 1, 2].map((k) => 3 * triangles[t + k]);
+                    const side = (p, k) => positions[p + k] - positions[a + k];
+                    areas[owners[triangles[t]] - 1] +=
+                        Math.abs(side(b, 0) * side(c, 2) - side(b, 2) * side(c, 0)) / 2;
+                }
+                return areas;
+            }"""
+        )
+        plane = Slice([0.0, 0.25, 0.0], [[1.0, 0, 0], [0, 0, 1.0]], inside=Box(-1, 1))
+        cut = enumerate_regions(cells.network, plane)
+        expected = np.zeros(len(cells))
+        expected[[cells.find(pattern) for pattern in cut.patterns]] = cut.volumes
+        np.testing.assert_allclose(areas, expected, atol=1e-5)
+        box = tab.locator("#regions").bounding_box()
+        tab.mouse.move(box["x"] + box["width"] / 2, box["y"] + 0.55 * box["height"])
+        region, point = tab.evaluate("() => [tropicell.panes[0].hovered, tropicell.panes[0].over]")
+        inside = cells[region].vertices.astype(np.float64).mean(axis=0)
+        assert cells.locate([np.array(point) + 1e-6 * (inside - point)])[0] == region
+        tab.locator("#apart").fill("0.5")
+        seen.append(pixels(tab))
+        tab.uncheck("#mesh")
+        seen.append(pixels(tab))
+        assert len(set(seen)) == len(seen)
+
+
+def test_images_on_a_slice(browser: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    images = rng.random((3, 8, 8))
+    network = Network.mlp([rng.normal(size=(6, 64)), rng.normal(size=(2, 6))])
+    regions = enumerate_regions(network, Slice.through(images, inside=Box(-1, 2)))
+    file = explore(regions, tmp_path / "page.html")
+    with Page(browser, file) as tab:
+        tab.fill("#query", "1, 0")
+        tab.press("#query", "Enter")
+        shown = tab.evaluate(
+            """() => [...document.getElementById("image").getContext("2d")
+                .getImageData(0, 0, 8, 8).data].filter((_, i) => i % 4 === 0)"""
+        )
+        np.testing.assert_allclose(np.reshape(shown, (8, 8)) / 255, images[1], atol=0.003)
+
+
+def test_small_screens(browser: Any, film: list[Regions], tmp_path: Path) -> None:
+    file = explore(film, tmp_path / "page.html")
+    with Page(browser, file, viewport={"width": 360, "height": 640}, has_touch=True) as tab:
+        wide = tab.evaluate("() => document.documentElement.scrollWidth")
+        assert wide <= 360
+        picture = tab.locator("#regions").bounding_box()
+        assert picture["width"] > 280
+        assert picture["height"] > 150
+        # Key and film are beside the picture, not on it.
+        for name in ("#key", "#film"):
+            assert tab.locator(name).bounding_box()["y"] >= picture["y"] + picture["height"]
+        tab.touchscreen.tap(picture["x"] + 100, picture["y"] + 100)
+        assert tab.locator(".badge").count() == 1
+        tab.click("#panel-toggle")
+        assert not tab.locator("aside").is_visible()

@@ -23,7 +23,8 @@ from tropicell import (
     explore,
 )
 from tropicell.explorer import page
-from tropicell.explorer.data import neighbours_of_sides, outline
+from tropicell.explorer.data import neighbours_of_sides
+from tropicell.explorer.shapes import outline
 
 
 def random_network(sizes: list[int], seed: int = 0, activation: str = "relu") -> Network:
@@ -132,8 +133,8 @@ def test_nothing_is_fetched(regions: Regions) -> None:
 
 
 def test_errors(regions: Regions, tmp_path: Any) -> None:
-    with pytest.raises(InvalidInputError, match="2 inputs, this one has 3"):
-        page(enumerate_regions(random_network([3, 3, 1]), Box(-1, 1)))
+    with pytest.raises(InvalidInputError, match="2 or 3 inputs, this one has 4"):
+        page(enumerate_regions(random_network([4, 3, 1]), Box(-1, 1)))
     with pytest.raises(InvalidInputError, match="empty list"):
         page([])
     with pytest.raises(InvalidInputError, match="2 Regions but 1 labels"):

@@ -30,6 +30,8 @@ from tropicell.search.enumeration import count_regions, enumerate_regions
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from tropicell.explorer.page import Inline
+
 
 @dataclass(frozen=True)
 class Snapshot:
@@ -377,8 +379,10 @@ class RegionTracker:
             pyplot.close(figure)
         return file
 
-    def explore(self, path: str | Path, **options: Any) -> Path:
+    def explore(self, path: str | Path | None = None, **options: Any) -> Path | Inline:
         """Write the explorer's page with a slider over the steps; see `tropicell.explore`.
+
+        Without a path, notebooks show it.
 
         Examples
         --------
@@ -388,7 +392,8 @@ class RegionTracker:
         >>> tracker = RegionTracker(lambda: network, Box(-1, 1), every=10)
         >>> _ = tracker.record(0), tracker.record(10)
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     tracker.explore(folder + "/training.html").name
+        ...     page = tracker.explore(folder + "/training.html")
+        >>> page.name
         'training.html'
         """
         labels = [f"step {s.step}" for s in self.snapshots]

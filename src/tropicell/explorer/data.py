@@ -11,8 +11,6 @@ point and works out affine maps in float64.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,18 +18,10 @@ from numpy.typing import NDArray
 
 from tropicell._runtime import interruption
 from tropicell.analysis.graph import behind_one_neuron
-from tropicell.errors import InvalidInputError
-from tropicell.geometry.arithmetic import to_floats
-from tropicell.network.domains import Box, Domain, Polytope
-from tropicell.network.inequalities import Lines
+from tropicell.explorer.shapes import Outline
 from tropicell.network.layers import Affine
 from tropicell.network.network import Network
-from tropicell.regions.columns import Ragged
 from tropicell.regions.regions import Regions
-from tropicell.search.enumeration import all_regions
-
-#: Room around the outermost corners when regions are unbounded, as a share of their extent.
-_MARGIN = 0.1
 
 #: Of compression: 9 takes ten times as long as 4 and saves a hundredth.
 _LEVEL = 4
@@ -43,121 +33,9 @@ _PART = 2**21
 _FEW_OUTPUTS = 2
 
 
-@dataclass(frozen=True, eq=False)
-class Outline:
-    """Regions as polygons, in the order of the regions.
-
-    Attributes
-    ----------
-    corners : Ragged
-        Corners in order around each region, shape (corners, 2).
-    sides : ndarray
-        For every corner the line (see `tropicell.network.inequalities`) of the side that starts
-        there.
-    lines : Lines
-        What the numbers in `sides` stand for.
-    """
-
-    corners: Ragged
-    sides: NDArray[np.int64]
-    lines: Lines
-
-    @property
-    def extent(self) -> NDArray[np.float64]:
-        """Smallest and largest coordinates, shape (2, 2)."""
-        return np.stack([self.corners.values.min(axis=0), self.corners.values.max(axis=0)])
-
-
-def check(regions: Regions) -> None:
-    """Refuse what can't be drawn."""
-    if regions.network.n_inputs != 2:
-        raise InvalidInputError(
-            f"the explorer shows networks with 2 inputs, this one has {regions.network.n_inputs}; "
-            "enumerate its regions on a Slice"
-        )
-    if not len(regions):
-        raise InvalidInputError("there are no regions to explore")
-
-
-def outline(regions: Regions, border: Box | None = None) -> Outline:
-    """The polygons of regions with two inputs; unbounded ones are cut off by a border (a `frame`).
-
-    Examples
-    --------
-    >>> from tropicell import enumerate_regions
-    >>> network = Network.mlp([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0]]])
-    >>> outline(enumerate_regions(network)).corners.counts
-    array([4, 4, 4, 4])
-    """
-    check(regions)
-    bounded = bool(regions.bounded.all())
-    if bounded and regions.stats.get("engine") == "cells":
-        return Outline(_flat(regions.corners), regions.facet_lines.values, regions.lines)
-    if not regions.complete:
-        raise InvalidInputError(
-            "these regions are not complete, and some are unbounded or without corners in order: "
-            "enumerate them in a Box with the engine 'cells'"
-        )
-    domain = regions.domain
-    if not bounded:
-        domain = _within(domain, frame([regions]) if border is None else border)
-    again = all_regions(regions.network, domain, engine="cells", progress=False)
-    rows = again.packed.find(regions.patterns)
-    if (rows < 0).any():
-        raise InvalidInputError(
-            f"{(rows < 0).sum()} regions could not be cut off by a frame: enumerate them in a Box"
-        )
-    corners, sides = again.corners, again.facet_lines
-    order = corners.places(rows)
-    cut = Ragged.from_counts(corners.values[order], corners.counts[rows])
-    return Outline(_flat(cut), sides.values[order], again.lines)
-
-
-def _flat(corners: Ragged) -> Ragged:
-    return Ragged(corners.values[:, :2].astype(np.float64), corners.ends)
-
-
-def _landmarks(regions: Regions) -> NDArray[np.float64]:
-    """All vertices, and the witnesses of regions without any."""
-    corners = regions.corners
-    vertex = corners.values[:, 2] != 0
-    with_vertex = np.zeros(len(regions), dtype=np.bool_)
-    with_vertex[corners.owners()[vertex]] = True
-    witnesses = to_floats(regions.witnesses[~with_vertex])
-    points = np.concatenate([corners.values[vertex, :2], witnesses])
-    finite = np.isfinite(points).all(axis=1)  # some may be beyond what float64 can hold
-    return np.asarray(points[finite])
-
-
-def frame(pictures: Sequence[Regions]) -> Box:
-    """A box with a point of every region, and all corners, inside."""
-    points = np.concatenate([_landmarks(regions) for regions in pictures])
-    low, high = points.min(axis=0), points.max(axis=0)
-    room = _MARGIN * np.maximum((high - low).max(), 1.0)
-    return Box(low - room, high + room)
-
-
-def first_view(pictures: Sequence[Regions], extent: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What the page shows at first: everything, or where most corners are if there is no border.
-
-    Two lines that are almost parallel meet far away, and the frame must reach until there.
-    """
-    if all(bool(regions.bounded.all()) for regions in pictures):
-        return extent
-    points = np.concatenate([_landmarks(regions) for regions in pictures])
-    low, high = np.quantile(points, [0.1, 0.9], axis=0)
-    room = np.maximum(0.5 * (high - low).max(), 1e-3 * (extent[1] - extent[0]).max())
-    return np.stack([np.maximum(low - room, extent[0]), np.minimum(high + room, extent[1])])
-
-
-def _within(domain: Domain, box: Box) -> Polytope:
-    parts = [domain.inequalities(2), box.inequalities(2)]
-    return Polytope(np.concatenate([a for a, _ in parts]), np.concatenate([b for _, b in parts]))
-
-
 def neighbours_of_sides(regions: Regions, shape: Outline) -> NDArray[np.int64]:
     """For every side the region behind it, -1 where there is none."""
-    owner, lines = shape.corners.owners(), shape.lines
+    owner, lines = shape.owners(), shape.lines
     inner = np.flatnonzero(shape.sides >= lines.first)
     line = shape.sides[inner] - lines.first
     neuron, breakpoint = lines.neuron[line], lines.breakpoint[line]
@@ -197,7 +75,7 @@ def regions_after_layers(regions: Regions) -> list[int]:
 
     Examples
     --------
-    >>> from tropicell import enumerate_regions
+    >>> from tropicell import Box, enumerate_regions
     >>> network = Network.mlp([[[1.0, 0.0]], [[1.0]], [[1.0]]], [[0.0], [-1.0], [0.0]])
     >>> regions_after_layers(enumerate_regions(network, Box(-2, 2)))
     [2, 3]
@@ -274,12 +152,12 @@ def encode(
         A progress bar that counts regions.
     """
     network, lines = regions.network, shape.lines
-    owner = shape.corners.owners()
+    owner = shape.owners()
     behind = neighbours_of_sides(regions, shape)
     offsets = np.where(behind >= 0, behind - owner, 0)  # no region is its own neighbour
     few = lines.count <= np.iinfo(np.uint16).max
     arrays, terms = weights(network)
-    arrays |= {
+    arrays |= shape.arrays() | {
         "corners": ((shape.corners.values - centre) / scale).astype(np.float32),
         "counts": shape.corners.counts.astype(np.uint16),
         "sides": shape.sides.astype(np.uint16 if few else np.uint32),
@@ -299,6 +177,7 @@ def encode(
         "complete": regions.complete,
         "network": repr(network),
         "domain": repr(regions.domain),
+        "inputs": network.n_inputs,
         "widths": list(network.widths),
         "after": regions_after_layers(regions),
         "names": [layer.name for layer in network.layers],
@@ -309,6 +188,12 @@ def encode(
         "arrays": fields,
     }
     return about, _compressed(data, len(regions), bar)
+
+
+def compressed_block(arrays: dict[str, NDArray[Any]]) -> tuple[dict[str, list[Any]], bytes]:
+    """Arrays as one compressed block, and where each of them is in it."""
+    fields, block = _block(arrays)
+    return fields, _compressed(block, 0, None)
 
 
 def _compressed(block: bytes, regions: int, bar: Any) -> bytes:

@@ -110,14 +110,14 @@ def certify(regions: Regions, **options: Any) -> Certificate:
     return certify(regions, **options)
 
 
-def inline_page(regions: Regions, points: Any, height: int) -> Inline:
+def inline_page(regions: Regions, **options: Any) -> Inline:
     """The explorer's page for a notebook; see `tropicell.Regions.explore`."""
-    from tropicell.explorer.page import Inline, page  # noqa: PLC0415
+    from tropicell.explorer.page import explore  # noqa: PLC0415
 
-    return Inline(page(regions, points=points), height)
+    return explore(regions, None, **options)
 
 
-def explore(regions: Any, path: str | Path, **options: Any) -> Path:
+def explore(regions: Any, path: str | Path | None, **options: Any) -> Path | Inline:
     """See `tropicell.explore`."""
     from tropicell.explorer.page import explore  # noqa: PLC0415
 

@@ -671,17 +671,21 @@ class Regions:
 
         return to_shapely(self)
 
-    def explore(self, *, points: ArrayLike | None = None, height: int = 640) -> Inline:
+    def explore(
+        self, *, points: ArrayLike | None = None, height: int = 640, **options: Any
+    ) -> Inline:
         """The explorer in a notebook; `tropicell.explore` writes it to a file.
 
         Parameters
         ----------
-        points : array_like, shape (points, 2), optional
+        points : array_like, shape (points, inputs), optional
             Data points that are drawn on top.
         height : int
             Height of the frame in pixels.
+        **options
+            More options of `tropicell.explore`.
         """
-        return comfort.inline_page(self, points, height)
+        return comfort.inline_page(self, points=points, height=height, **options)
 
     @staticmethod
     def open(path: str | os.PathLike[str]) -> StoredRegions:

@@ -59,3 +59,18 @@ export function ramp(): Uint8Array<ArrayBuffer> {
   }
   return bytes;
 }
+
+const LABELS: Colour[] = [
+  [0, 114, 178], [230, 97, 0], [0, 158, 115], [204, 82, 160], [240, 190, 30],
+  [86, 180, 233], [120, 70, 30], [110, 110, 110], [130, 60, 190], [170, 200, 60],
+];
+
+/** The colour of points with the label of this number; people with any colour vision tell the first ones apart. */
+export function labelColour(index: number): Colour {
+  return LABELS[index % LABELS.length];
+}
+
+/** A colour for CSS and canvases. */
+export function css([r, g, b]: Colour, alpha = 1): string {
+  return alpha === 1 ? `rgb(${r},${g},${b})` : `rgba(${r},${g},${b},${alpha})`;
+}

@@ -26,6 +26,7 @@ export interface TermFacts {
 
 /** What the page knows of a network besides its numbers. */
 export interface NetworkFacts {
+  inputs: number;
   widths: number[];
   outputs: number;
   names: string[];

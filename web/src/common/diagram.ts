@@ -90,6 +90,7 @@ export class Diagram {
   private blocks: readonly WeightBlock[] = [];
   private neurons: SVGCircleElement[][] = [];
   private lines: Line[] = [];
+  private pattern: { pieces: ArrayLike<number> | null; counts?: ArrayLike<number> } = { pieces: null };
   private size: [number, number] = [0, 0];
   private due = 0;
 
@@ -131,6 +132,7 @@ export class Diagram {
 
   /** The active piece of every hidden neuron, layer after layer; with how many pieces each has. */
   setPattern(pieces: ArrayLike<number> | null, pieceCounts?: ArrayLike<number>): void {
+    this.pattern = { pieces, counts: pieceCounts };
     let at = 0;
     for (let layer = 1; layer < this.neurons.length - 1; layer++) {
       for (const circle of this.neurons[layer]) {
@@ -210,6 +212,7 @@ export class Diagram {
       text.textContent = label;
       this.svg.append(text);
     });
+    this.setPattern(this.pattern.pieces, this.pattern.counts);
     this.drawWeights();
   }
 

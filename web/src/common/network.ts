@@ -2,7 +2,7 @@
 import type { Arrays, NetworkFacts, Numbers } from "./data.ts";
 
 // Columns are flat arrays with `size` numbers for each neuron: values at a point (size 1), or the
-// coefficients of x1, x2 and 1 (size 3). The last column carries biases and intercepts.
+// coefficients of x1, …, xn and 1 (size n + 1). The last column carries biases and intercepts.
 interface Term {
   source: number;
   sparse: boolean;
@@ -25,6 +25,9 @@ export class Network {
   readonly outputs: number;
   readonly neurons: number;
   readonly starts: number[] = [];
+  /** Coordinates of a point: 2 or 3. */
+  readonly inputs: number;
+  /** From these coordinates to the network's own inputs, row by row: matrix and offset. */
   readonly embedding: Numbers;
   readonly layers: LayerNumbers[];
 
@@ -37,7 +40,8 @@ export class Network {
       this.starts.push(start);
       start += width;
     }
-    this.embedding = arrays.embedding ?? Float64Array.of(1, 0, 0, 0, 1, 0);
+    this.inputs = about.inputs;
+    this.embedding = arrays.embedding ?? identity(about.inputs);
     this.layers = about.terms.map((terms, k) => ({
       bias: arrays[`bias${k + 1}`],
       terms: terms.map((term) => ({
@@ -52,13 +56,23 @@ export class Network {
     }));
   }
 
-  /** The pattern at a point, computed as Python's forward pass does it. */
-  patternAt(x: number, y: number): Uint8Array {
-    const pattern = new Uint8Array(this.neurons);
+  /** The network's own inputs at a point: an image's pixels, say, if this is a slice. */
+  inputsAt(point: readonly number[]): Float64Array {
     const e = this.embedding;
-    const input = new Float64Array(e.length / 3);
-    for (let i = 0; i < input.length; i++) input[i] = e[3 * i] * x + e[3 * i + 1] * y + e[3 * i + 2];
-    const values: Numbers[] = [input];
+    const size = this.inputs + 1;
+    const input = new Float64Array(e.length / size);
+    for (let i = 0; i < input.length; i++) {
+      let sum = 0;
+      for (let k = 0; k < this.inputs; k++) sum += e[size * i + k] * point[k];
+      input[i] = sum + e[size * i + this.inputs];
+    }
+    return input;
+  }
+
+  /** The pattern at a point, computed as Python's forward pass does it. */
+  patternAt(point: readonly number[]): Uint8Array {
+    const pattern = new Uint8Array(this.neurons);
+    const values: Numbers[] = [this.inputsAt(point)];
     for (let k = 0; k < this.widths.length; k++) {
       const before = affine(this.layers[k], values, 1);
       const part = pattern.subarray(this.starts[k], this.starts[k] + this.widths[k]);
@@ -74,10 +88,11 @@ export class Network {
   }
 
   /**
-   * A function from patterns to affine maps: outputs × (x1, x2, 1). Layers whose pattern and
+   * A function from patterns to affine maps: outputs × (x1, …, xn, 1). Layers whose pattern and
    * whose predecessors' are those of the call before are not computed again.
    */
   mapper(): (pattern: Uint8Array) => Float64Array {
+    const size = this.inputs + 1;
     const columns: Numbers[] = [Float64Array.from(this.embedding)];
     let last: Uint8Array | null = null;
     return (pattern) => {
@@ -85,10 +100,10 @@ export class Network {
       if (last) while (k < this.widths.length && this.sameLayer(k, last, pattern)) k++;
       for (; k < this.widths.length; k++) {
         const part = pattern.subarray(this.starts[k], this.starts[k] + this.widths[k]);
-        columns[k + 1] = activate(this.layers[k], affine(this.layers[k], columns, 3), part, 3);
+        columns[k + 1] = activate(this.layers[k], affine(this.layers[k], columns, size), part, size);
       }
       last = pattern.slice();
-      return affine(this.layers[this.widths.length], columns, 3);
+      return affine(this.layers[this.widths.length], columns, size);
     };
   }
 
@@ -99,12 +114,12 @@ export class Network {
   }
 }
 
-function affine(layer: LayerNumbers, columns: Numbers[], size: 1 | 3): Float64Array {
+function affine(layer: LayerNumbers, columns: Numbers[], size: number): Float64Array {
   const rows = layer.bias.length;
   const total = new Float64Array(rows * size);
   for (let i = 0; i < rows; i++) total[i * size + size - 1] = layer.bias[i];
   for (const term of layer.terms) {
-    if (size === 3) addMaps(total, term, columns[term.source], rows);
+    if (size > 1) addMaps(total, term, columns[term.source], rows, size);
     else addValues(total, term, columns[term.source], rows);
   }
   return total;
@@ -126,25 +141,28 @@ function addValues(total: Float64Array, term: Term, source: Numbers, rows: numbe
   }
 }
 
-function addMaps(total: Float64Array, term: Term, source: Numbers, rows: number): void {
+function addMaps(total: Float64Array, term: Term, source: Numbers, rows: number, size: number): void {
   const { data, index } = term;
+  const sum = new Float64Array(size);
   for (let i = 0; i < rows; i++) {
     const [from, to] = span(term, i);
-    let [x, y, one] = [0, 0, 0];
+    sum.fill(0);
     for (let j = from; j < to; j++) {
-      const at = 3 * (index ? index[j] : j - from);
+      const at = size * (index ? index[j] : j - from);
       const weight = data[j];
-      x += weight * source[at];
-      y += weight * source[at + 1];
-      one += weight * source[at + 2];
+      for (let c = 0; c < size; c++) sum[c] += weight * source[at + c];
     }
-    total[3 * i] += x;
-    total[3 * i + 1] += y;
-    total[3 * i + 2] += one;
+    for (let c = 0; c < size; c++) total[size * i + c] += sum[c];
   }
 }
 
-function activate(layer: LayerNumbers, before: Float64Array, pattern: Uint8Array, size: 1 | 3): Float64Array {
+function identity(size: number): Float64Array {
+  const rows = new Float64Array(size * (size + 1));
+  for (let k = 0; k < size; k++) rows[k * (size + 1) + k] = 1;
+  return rows;
+}
+
+function activate(layer: LayerNumbers, before: Float64Array, pattern: Uint8Array, size: number): Float64Array {
   const after = new Float64Array(before.length);
   const pieces = layer.slopes.length / pattern.length;
   for (let i = 0; i < pattern.length; i++) {

@@ -1,24 +1,31 @@
-// Mouse, fingers and keys on the picture.
+// Mouse, fingers and keys on a picture.
 import type { Point } from "../common/data.ts";
-import { canvas, state, toPlane, view } from "./state.ts";
+import { inSpace, type Pane } from "./pane.ts";
+import { state, view } from "./state.ts";
 
-/** What can be done to the picture. */
+/** What can be done to the pictures. */
 export interface Actions {
   home(this: void): void;
-  hover(this: void, x: number, y: number): void;
+  hover(this: void, pane: Pane, sx: number, sy: number, tell: boolean): void;
   leave(this: void): void;
   move(this: void, dx: number, dy: number): void;
-  pin(this: void, region: number, place: Point | null): void;
+  turn(this: void, dx: number, dy: number): void;
+  pin(this: void, place: number[] | null): void;
   redraw(this: void): void;
-  zoomAt(this: void, sx: number, sy: number, factor: number): void;
+  zoomAt(this: void, pane: Pane, sx: number, sy: number, factor: number): void;
 }
 
-export function listenToPointers(act: Actions): void {
+export function listenToPointers(pane: Pane, act: Actions): void {
+  const { canvas } = pane;
   const down = new Map<number, Point>();
   let moved = 0;
   const at = (event: MouseEvent): Point => {
     const box = canvas.getBoundingClientRect();
     return [event.clientX - box.left, event.clientY - box.top];
+  };
+  const drag = (dx: number, dy: number): void => {
+    if (inSpace()) act.turn(dx, dy);
+    else act.move(-dx / view.zoom, dy / view.zoom);
   };
   canvas.addEventListener("pointerdown", (event) => {
     canvas.setPointerCapture(event.pointerId);
@@ -29,18 +36,19 @@ export function listenToPointers(act: Actions): void {
     const now = at(event);
     const before = down.get(event.pointerId);
     if (!before) {
-      act.hover(...toPlane(...now));
+      act.hover(pane, ...now, event.pointerType !== "touch");
       return;
     }
+    pane.quiet();
     moved += Math.hypot(now[0] - before[0], now[1] - before[1]);
     const other = [...down].find(([id]) => id !== event.pointerId)?.[1];
     if (other) {
       const spread = (p: Point): number => Math.hypot(p[0] - other[0], p[1] - other[1]);
       const middle: Point = [(now[0] + other[0]) / 2, (now[1] + other[1]) / 2];
-      act.zoomAt(...middle, spread(now) / Math.max(1, spread(before)));
-      act.move((before[0] - now[0]) / 2 / view.zoom, (now[1] - before[1]) / 2 / view.zoom);
+      act.zoomAt(pane, ...middle, spread(now) / Math.max(1, spread(before)));
+      drag((now[0] - before[0]) / 2, (now[1] - before[1]) / 2);
     } else if (moved > 4) {
-      act.move((before[0] - now[0]) / view.zoom, (now[1] - before[1]) / view.zoom);
+      drag(now[0] - before[0], now[1] - before[1]);
     }
     down.set(event.pointerId, now);
   });
@@ -48,9 +56,8 @@ export function listenToPointers(act: Actions): void {
     const clicked = down.size === 1 && moved <= 4 && event.type === "pointerup";
     down.delete(event.pointerId);
     if (!clicked) return;
-    const point = toPlane(...at(event));
-    const region = state.picture.locate(...point);
-    act.pin(region === state.pinned ? -1 : region, point);
+    const { region, point } = pane.at(...at(event));
+    act.pin(region < 0 || region === pane.pinned ? null : point);
   };
   canvas.addEventListener("pointerup", up);
   canvas.addEventListener("pointercancel", up);
@@ -58,33 +65,33 @@ export function listenToPointers(act: Actions): void {
   canvas.addEventListener("wheel", (event) => {
     event.preventDefault();
     const lines = event.deltaMode === 1 ? 20 : 1;
-    act.zoomAt(...at(event), Math.exp(-0.0018 * lines * event.deltaY));
+    act.zoomAt(pane, ...at(event), Math.exp(-0.0018 * lines * event.deltaY));
   }, { passive: false });
 }
 
-export function listenToKeys(act: Actions): void {
+export function listenToKeys(pane: Pane, act: Actions): void {
+  const { canvas } = pane;
   const middle = (): Point => [canvas.clientWidth / 2, canvas.clientHeight / 2];
-  const step = () => 60 / view.zoom;
+  const go = (x: number, y: number): void => {
+    if (inSpace()) act.turn(-24 * x, 24 * y);
+    else act.move((60 * x) / view.zoom, (60 * y) / view.zoom);
+  };
   const actions: Record<string, (() => void) | undefined> = {
-    ArrowLeft: () => act.move(-step(), 0), ArrowRight: () => act.move(step(), 0),
-    ArrowUp: () => act.move(0, step()), ArrowDown: () => act.move(0, -step()),
-    "+": () => act.zoomAt(...middle(), 1.25), "=": () => act.zoomAt(...middle(), 1.25),
-    "-": () => act.zoomAt(...middle(), 0.8), 0: act.home,
-    Enter: () => act.pin(state.picture.locate(view.x, view.y), [view.x, view.y]),
+    ArrowLeft: () => go(-1, 0), ArrowRight: () => go(1, 0), ArrowUp: () => go(0, 1), ArrowDown: () => go(0, -1),
+    "+": () => act.zoomAt(pane, ...middle(), 1.25), "=": () => act.zoomAt(pane, ...middle(), 1.25),
+    "-": () => act.zoomAt(pane, ...middle(), 0.8), 0: act.home,
+    Enter: () => act.pin(pane.at(...middle()).point),
   };
   canvas.addEventListener("keydown", (event) => {
     const action = actions[event.key];
     if (!action || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
     action();
-    act.hover(view.x, view.y);
+    act.hover(pane, ...middle(), false);
     state.marked = [view.x, view.y];
   });
   canvas.addEventListener("blur", () => {
     state.marked = null;
     act.redraw();
-  });
-  document.addEventListener("keydown", (event) => {
-    if (event.key === "Escape") act.pin(-1, null);
   });
 }

@@ -1,14 +1,24 @@
 // The panel's text. Everything from a model goes through textContent, never through HTML.
-import type { Point } from "../common/data.ts";
 import { element } from "../common/dom.ts";
 import { number } from "../common/numbers.ts";
-import type { Picture } from "./picture.ts";
-import type { PictureFacts } from "./state.ts";
+import type { Cells } from "./cells.ts";
+import { page, type PictureFacts, state } from "./state.ts";
 
-export function affineText(map: Float64Array, output: number): string {
-  const [a, b, c] = map.subarray(3 * output, 3 * output + 3);
-  const join = (value: number): string => (value < 0 ? ` − ${number(-value)}` : ` + ${number(value)}`);
-  return `y${output + 1} = ${number(a)}·x1${join(b)}·x2${join(c)}`;
+/** Pieces are drawn as boxes of so many pixels, with gaps. */
+const BOX = 7;
+const FEW_FACETS = 60;
+
+export function affineText(map: Float64Array, output: number, inputs: number): string {
+  const row = map.subarray((inputs + 1) * output, (inputs + 1) * (output + 1));
+  const size = Math.max(...row.map(Math.abs));
+  let text = "";
+  row.forEach((value, k) => {
+    const shown = number(Math.abs(value), 4, size);
+    if (shown === "0") return;
+    const name = k < inputs ? (shown === "1" ? page.axes[k] : `${shown}\u00a0${page.axes[k]}`) : shown;
+    text += text ? (value < 0 ? ` − ${name}` : ` + ${name}`) : value < 0 ? `−${name}` : name;
+  });
+  return `y${output + 1} = ${text || "0"}`;
 }
 
 export function layerName(about: PictureFacts, layer: number): string {
@@ -24,58 +34,113 @@ function row(list: HTMLElement, name: string, ...values: (Node | string)[]): voi
 }
 
 interface DescribeOptions {
-  layer: number;
   pinned: boolean;
+  /** The name of the picture, where there are several. */
+  name: string;
+  /** Called when a neighbour is clicked. */
   choose: (region: number) => void;
 }
 
-/** Describe a region; `choose(region)` is called when a neighbour is clicked. */
+/** Describe a region. */
 export function describe(
-  target: HTMLElement, picture: Picture, region: number, { layer, pinned, choose }: DescribeOptions,
+  target: HTMLElement, cells: Cells, region: number, { pinned, name, choose }: DescribeOptions,
 ): void {
+  const scrolled = target.querySelector(".pattern")?.scrollTop ?? 0;
   target.replaceChildren();
+  if (name) target.append(element("h3", name, "whose"));
   if (region < 0) {
-    target.append(element("p", "Move over the picture, or type a point or a pattern above.", "hint"));
+    const text = name ? "No region here." : "Move over the picture, or type a point or a pattern above.";
+    target.append(element("p", text, "hint"));
     return;
   }
-  const { about } = picture;
+  const { about } = cells;
   const heading = element("h2", `Region ${region.toLocaleString("en")}`);
   if (pinned) heading.append(element("span", "pinned", "badge"));
   target.append(heading);
   const facts = element("dl");
-  const map = picture.map(region);
+  const map = cells.map(region);
   const shown = Math.min(about.outputs, 12);
-  const maps = Array.from({ length: shown }, (_, k) => element("div", affineText(map, k), "formula"));
+  const text = (k: number): string => affineText(map, k, cells.inputs);
+  const maps = Array.from({ length: shown }, (_, k) => element("div", text(k), "formula"));
   if (about.outputs > shown) maps.push(element("div", `… and ${about.outputs - shown} more`));
   row(facts, "map", ...maps);
-  row(facts, "area", number(picture.areas[region]));
-  row(facts, "neighbours", String(picture.neighbours(region).length));
+  row(facts, cells.inputs === 3 ? "volume" : "area", number(cells.areas[region], 5));
+  row(facts, "neighbours", String(cells.neighbours(region).length));
   target.append(facts);
-  target.append(element("h3", "Pattern"), patternTable(picture, region, layer));
-  target.append(element("h3", "Facets"), facetList(picture, region, choose));
+  if (cells.depth) {
+    const table = patternTable(cells, region);
+    target.append(patternHeading(cells, region), table);
+    table.scrollTop = scrolled;
+  }
+  target.append(element("h3", "Facets"), facetList(cells, region, choose));
 }
 
-function patternTable(picture: Picture, region: number, layer: number): HTMLElement {
-  const pattern = picture.pattern(region);
+function patternHeading(cells: Cells, region: number): HTMLElement {
+  const heading = element("h3", "Pattern");
+  const button = element("button", "Copy", "small");
+  button.type = "button";
+  button.setAttribute("aria-label", "copy the pattern");
+  button.addEventListener("click", () => {
+    const pattern = cells.pattern(region);
+    const text = cells.network.widths.map((width, k) => digits(pattern, cells.network.starts[k], width)).join("|");
+    void navigator.clipboard?.writeText(text).then(() => { button.textContent = "Copied"; }, () => undefined);
+  });
+  heading.append(button);
+  return heading;
+}
+
+function digits(pattern: Uint8Array, start: number, width: number): string {
+  return Array.from(pattern.subarray(start, start + width), (piece) => piece.toString(36)).join("");
+}
+
+// One line for each layer: its name, how many neurons are in which piece, and a box for every neuron.
+function patternTable(cells: Cells, region: number): HTMLElement {
+  const pattern = cells.pattern(region);
   const table = element("div", undefined, "pattern");
-  for (let k = 0; k < picture.depth; k++) {
-    const start = picture.network.starts[k];
-    const part = pattern.subarray(start, start + picture.network.widths[k]);
-    const line = element("div", undefined, k < layer ? "" : "later");
-    line.append(element("span", layerName(picture.about, k + 1), "name"));
-    line.append(element("code", Array.from(part, (piece) => piece.toString(36)).join("")));
+  table.tabIndex = 0;
+  for (let k = 0; k < cells.depth; k++) {
+    const start = cells.network.starts[k];
+    const width = cells.network.widths[k];
+    const part = pattern.subarray(start, start + width);
+    const line = element("div", undefined, k < state.layer ? "" : "later");
+    const pieces = cells.network.layers[k].slopes.length / width;
+    const count = part.reduce((sum, piece) => sum + (piece > 0 ? 1 : 0), 0);
+    line.append(element("span", layerName(cells.about, k + 1), "name"));
+    const told = element("span", pieces === 2 ? `${count} of ${width}` : `${pieces} pieces`, "count");
+    if (pieces === 2) told.title = `${count} of ${width} neurons are active`;
+    line.append(boxes(part, pieces), told, element("code", digits(pattern, start, width), "spoken"));
     table.append(line);
   }
   return table;
 }
 
-function facetList(picture: Picture, region: number, choose: (region: number) => void): HTMLElement {
+function boxes(part: Uint8Array, pieces: number): HTMLElement {
+  const canvas = element("canvas", undefined, "boxes");
+  const across = Math.min(part.length, 36);
+  const down = Math.ceil(part.length / across);
+  [canvas.width, canvas.height] = [2 * across * (BOX + 1), 2 * down * (BOX + 2)];
+  [canvas.style.width, canvas.style.height] = [`${canvas.width / 2}px`, `${canvas.height / 2}px`];
+  const pen = canvas.getContext("2d")!;
+  pen.scale(2, 2);
+  part.forEach((piece, i) => {
+    const share = piece / Math.max(1, pieces - 1);
+    pen.fillStyle = share === 0
+      ? (state.dark ? "#3a3e4b" : "#e1e2e6")
+      : state.dark ? `rgba(143,176,255,${0.45 + 0.55 * share})` : `rgba(47,91,208,${0.4 + 0.6 * share})`;
+    pen.fillRect((i % across) * (BOX + 1), Math.floor(i / across) * (BOX + 2), BOX, BOX + 1);
+  });
+  canvas.setAttribute("aria-hidden", "true");
+  return canvas;
+}
+
+function facetList(cells: Cells, region: number, choose: (region: number) => void): HTMLElement {
   const list = element("ul", undefined, "facets");
-  for (const facet of picture.facets(region)) {
+  const facets = cells.facets(region);
+  for (const facet of facets.slice(0, FEW_FACETS)) {
     const item = element("li");
     const text = facet.neurons.map((neuron) => {
       const bend = neuron.bend ? `, breakpoint ${neuron.bend}` : "";
-      return `${layerName(picture.about, neuron.layer)}, neuron ${neuron.index}${bend}`;
+      return `${layerName(cells.about, neuron.layer)}, neuron ${neuron.index}${bend}`;
     });
     item.append(element("span", text.join(" and ") || "edge of the domain or the frame"));
     if (facet.behind >= 0) {
@@ -87,20 +152,22 @@ function facetList(picture: Picture, region: number, choose: (region: number) =>
     }
     list.append(item);
   }
+  if (facets.length > FEW_FACETS) list.append(element("li", `… and ${facets.length - FEW_FACETS} more`));
   return list;
 }
 
-// A pattern as typed: a digit (or a letter, from piece 10 on) for each neuron; bars and spaces
-// between layers do not matter.
+/**
+ * A pattern as typed: a digit (or a letter, from piece 10 on) for each neuron; bars and spaces
+ * between layers do not matter.
+ */
 export function parsePattern(text: string, neurons: number): Uint8Array | null {
-  const digits = text.toLowerCase().replace(/[^0-9a-z]/g, "");
-  return digits.length === neurons ? Uint8Array.from(digits, (digit) => parseInt(digit, 36)) : null;
+  const typed = text.toLowerCase().replace(/[^0-9a-z]/g, "");
+  return typed.length === neurons ? Uint8Array.from(typed, (digit) => parseInt(digit, 36)) : null;
 }
 
-// A point as typed: two numbers.
-export function parsePoint(text: string): Point | null {
+/** A point as typed: so many numbers. */
+export function parsePoint(text: string, inputs: number): number[] | null {
   const parts = text.replace(/−/g, "-").trim().replace(/^[([]|[)\]]$/g, "").trim().split(/[\s,;]+/);
   const point = parts.map(Number);
-  return point.length === 2 && parts.every((p) => p !== "") && point.every(Number.isFinite)
-    ? [point[0], point[1]] : null;
+  return point.length === inputs && parts.every((p) => p !== "") && point.every(Number.isFinite) ? point : null;
 }

@@ -1,7 +1,5 @@
-// What is shown, and where: shared by everything that follows.
+// What is shown, and how: shared by all pictures on the page.
 import { type Field, type NetworkFacts, type Point, readJson } from "../common/data.ts";
-import { $ } from "../common/dom.ts";
-import type { Picture } from "./picture.ts";
 
 /** What Python says about one picture; its arrays are apart. */
 export interface PictureFacts extends NetworkFacts {
@@ -15,32 +13,72 @@ export interface PictureFacts extends NetworkFacts {
   arrays: Record<string, Field>;
 }
 
-/** What Python says about the page. */
+/** A triangle mesh that is shown in space. */
+export interface MeshFacts {
+  label: string;
+  arrays: Record<string, Field>;
+}
+
+/** Images of which a point of the slice is one: height, width, 1 or 3 channels, and what is black and white. */
+export interface ImageFacts {
+  height: number;
+  width: number;
+  channels: number;
+  low: number;
+  high: number;
+}
+
+/** What Python says about the page. Points have two coordinates, or three. */
 export interface PageFacts {
-  centre: Point;
+  title: string;
+  inputs: number;
+  axes: string[];
+  centre: number[];
   scale: number;
-  low: Point;
-  high: Point;
+  low: number[];
+  high: number[];
   first: [Point, Point];
-  points: Point[];
+  points: number[][];
+  pointLabels: number[];
+  labelNames: string[];
+  image: ImageFacts | null;
   pictures: PictureFacts[];
+  meshes: MeshFacts[];
+  /** For each pane the pictures of its film. */
+  panes: number[][];
+  names: string[];
+  settings: Record<string, string>;
 }
 
 export type Edges = "plain" | "layers" | "none";
 
-export interface State {
+export interface Settings {
+  /** The picture of the film. */
   index: number;
   layer: number;
   colour: string;
   output: number;
   edges: Edges;
   dark: boolean;
-  hovered: number;
-  pinned: number;
-  place: Point | null;
+  decision: boolean;
+  points: boolean;
+  mesh: boolean;
+  /** Whether the output is shown as a surface over the plane. */
+  surface: boolean;
+  /** The plane that cuts cells open: its axis (or -1), and where, from 0 to 1. */
+  cutAxis: number;
+  cutAt: number;
+  /** How far cells are apart, from 0 to 1. */
+  apart: number;
+  /** The chosen place; its regions are pinned. */
+  place: number[] | null;
+  /** A cross is drawn here. */
   marked: Point | null;
+  /** A neuron whose boundary is drawn. */
+  neuron: { layer: number; index: number } | null;
   playing: number | null;
-  picture: Picture;
+  /** Whether the panel beside the pictures is shown. */
+  panel: boolean;
 }
 
 /** The point in the middle, and pixels a unit. */
@@ -50,32 +88,14 @@ export interface View {
   zoom: number;
 }
 
-/** On top: what is chosen, points; takes mouse, fingers and keys. */
-export const canvas = $("regions") as HTMLCanvasElement;
-/** Below: all regions, drawn with WebGL. */
-export const sheet = $("sheet") as HTMLCanvasElement;
 export const page = readJson("about") as PageFacts;
 export const view: View = { x: 0, y: 0, zoom: 1 };
-export const state: State = {
+export const state: Settings = {
   index: 0, layer: 1, colour: "pattern", output: 0, edges: "plain", dark: false,
-  hovered: -1, pinned: -1, place: null, marked: null, playing: null,
-  picture: null as unknown as Picture, // set before anything is drawn
+  decision: false, points: true, mesh: true, surface: false, cutAxis: -1, cutAt: 0.5, apart: 0,
+  place: null, marked: null, neuron: null, playing: null, panel: true,
 };
 
 export function ratio(): number {
   return window.devicePixelRatio || 1;
-}
-
-export function toScreen([x, y]: Point): Point {
-  return [
-    canvas.clientWidth / 2 + (x - view.x) * view.zoom,
-    canvas.clientHeight / 2 - (y - view.y) * view.zoom,
-  ];
-}
-
-export function toPlane(sx: number, sy: number): Point {
-  return [
-    view.x + (sx - canvas.clientWidth / 2) / view.zoom,
-    view.y - (sy - canvas.clientHeight / 2) / view.zoom,
-  ];
 }
