@@ -192,8 +192,8 @@ def encode(
 
 def compressed_block(arrays: dict[str, NDArray[Any]]) -> tuple[dict[str, list[Any]], bytes]:
     """Arrays as one compressed block, and where each of them is in it."""
-    fields, block = _block(arrays)
-    return fields, _compressed(block, 0, None)
+    fields, data = block(arrays)
+    return fields, _compressed(data, 0, None)
 
 
 def _compressed(block: bytes, regions: int, bar: Any) -> bytes:
