@@ -11,7 +11,13 @@ from numpy.typing import NDArray
 
 from tropicell._runtime.parts import in_parts
 from tropicell.certificate._filter import hinted, usual_scale
-from tropicell.certificate._flat import PatternTable, filter_network, in_whole_numbers, new_state
+from tropicell.certificate._flat import (
+    FilterNetwork,
+    PatternTable,
+    filter_network,
+    in_whole_numbers,
+    new_state,
+)
 from tropicell.geometry.arithmetic import to_floats
 from tropicell.regions.columns import PackedPatterns
 
@@ -21,6 +27,12 @@ if TYPE_CHECKING:
 
 #: Regions of a part.
 _AT_ONCE = 2048
+
+#: Regions in space whose cells say what the tree takes: one of so many, at most so many in all.
+_PROBED, _MOST_PROBED = 16, 256
+
+#: What a basis of the tree takes, in signs of an inequality at a corner of a region.
+_BASIS = 150
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +107,7 @@ def suits(regions: Regions) -> bool:
 
 
 def prove_tree(regions: Regions, workers: int) -> TreeFound | None:
-    """Prove as much of the tree as floating point can; None if it can't be used.
+    """Prove as much of the tree as floating point can; None if it can't be used, or another is cheaper.
 
     Parameters
     ----------
@@ -147,6 +159,12 @@ def prove_tree(regions: Regions, workers: int) -> TreeFound | None:
         if ended == DONE:
             parts[part.start] = _trimmed(proof)
 
+    if _has_facets(regions, flat):
+        size = min(_MOST_PROBED, max(1, count // _PROBED))
+        work(slice(start := (count - size) // 2, start + size))
+        probe = parts.pop(start, None)
+        if probe is None or _facets_are_cheaper(regions, len(probe.bases) / size):
+            return None
     in_parts(work, count, workers, _AT_ONCE)
     if len(parts) < -(-count // _AT_ONCE):
         return None
@@ -159,6 +177,24 @@ def prove_tree(regions: Regions, workers: int) -> TreeFound | None:
     )
     signs = sum(int(part.used[SIGNS]) for part in found)
     return TreeFound(proofs, _doubts(found, order), inside, signs)
+
+
+def _has_facets(regions: Regions, flat: FilterNetwork) -> bool:
+    """Whether regions in space could be proved by facets and corners that an engine handed over.
+
+    Twins are 0 at many corners, which takes that proof long.
+    """
+    known = hinted(regions, "facet_lines") is not None and hinted(regions, "corners") is not None
+    twins = (flat.twins[1:] != np.arange(1, len(flat.twins))).any()
+    return regions.network.n_inputs == 3 and known and not twins
+
+
+def _facets_are_cheaper(regions: Regions, bases: float) -> bool:
+    """Whether all inequalities at all corners take less than so many bases of the tree a region."""
+    corners = hinted(regions, "corners")
+    assert corners is not None
+    signs = len(corners.values) / len(regions) * regions.network.n_neurons
+    return signs < _BASIS * bases
 
 
 def sorted_order(packed: PackedPatterns) -> NDArray[np.intp]:

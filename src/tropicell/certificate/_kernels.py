@@ -439,9 +439,17 @@ def flip(flipped, bits, neuron, piece):  # pragma: no cover - compiled
             flipped[place] &= ~bit
 
 
+@kernel(inner=True)
+def lines_of_layer(flat, layer):  # pragma: no cover - compiled
+    """The first of the lines of a layer, and the first one after them."""
+    end, count = flat.starts[layer + 1] - flat.starts[1], len(flat.first_lines)
+    last = flat.first_lines[end] if end < count else len(flat.neurons)
+    return flat.first_lines[flat.starts[layer] - flat.starts[1]], last
+
+
 @kernel(sums="fused", inner=True)
 def behind(flat, pattern, patterns, region, line, flipped):  # pragma: no cover - compiled
-    """The region that differs in the neuron of one line alone: its row; -1 if there is none.
+    """The region that differs in the neuron of one line, or in it and its twins: its row, or -1.
 
     `pattern` is that of the given region, unpacked; `flipped` is room for a packed one.
     """
@@ -451,7 +459,19 @@ def behind(flat, pattern, patterns, region, line, flipped):  # pragma: no cover 
     for place in range(len(flipped)):
         flipped[place] = words[region, place]
     flip(flipped, bits, neuron, breakpoint if pattern[neuron] > breakpoint else breakpoint + 1)
-    return find_row(patterns.table, words, flipped)
+    other = find_row(patterns.table, words, flipped)
+    if other >= 0:
+        return other
+    first, last = lines_of_layer(flat, flat.layers[neuron])
+    twins = 0
+    for twin in range(first, last):
+        if flat.twins[twin] == flat.twins[line] and flat.neurons[twin] != neuron:
+            neighbour = flat.neurons[twin]
+            at = twin - flat.first_lines[neighbour]
+            if pattern[neighbour] == at or pattern[neighbour] == at + 1:
+                flip(flipped, bits, neighbour, 2 * at + 1 - pattern[neighbour])
+                twins += 1
+    return find_row(patterns.table, words, flipped) if twins > 0 else -1
 
 
 @kernel(sums="fused", inner=True)

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tropicell._runtime.jit import kernel
-from tropicell.certificate._flat import COVER, FilterNetwork
+from tropicell.certificate._flat import COVER, COVER_MORE, FilterNetwork
 from tropicell.certificate._kernels import (
     ERROR,
     behind,
@@ -29,6 +29,7 @@ from tropicell.certificate._kernels import (
     gather,
     go_to,
     is_inside,
+    lines_of_layer,
     scaled,
     set_aside,
 )
@@ -62,6 +63,7 @@ class Polygon(NamedTuple):
     """Room for one region."""
 
     lines: NDArray[np.int64]  # of its facets
+    aside: NDArray[np.int64]  # the same, and their twins
     saved: NDArray[np.float64]  # bounds of facets that are set aside
     facets: NDArray[np.float64]  # as they come
     in_order: NDArray[np.float64]  # by the direction of their normals
@@ -87,7 +89,8 @@ def new_polygon(flat: FilterNetwork, words: int, fine: FineSigns) -> Polygon:
     most, units = len(flat.domain) + 2 * len(flat.bias), int(flat.starts[-1])
     return Polygon(
         np.zeros(_MOST, np.int64),
-        np.zeros(_MOST),
+        np.zeros(_MOST + most, np.int64),
+        np.zeros(_MOST + most),
         np.zeros((_MOST, _PARTS)),
         np.zeros((_MOST, _PARTS)),
         np.zeros(_MOST, np.int64),
@@ -359,6 +362,31 @@ def _write(  # pragma: no cover - compiled
     return complete
 
 
+@kernel(inner=True)
+def _with_twins(flat, state, room, count, has_twins):  # pragma: no cover - compiled
+    """List facets, and twins of them that are surely positive at the witness: they follow."""
+    found, size = state.inequalities, 1.0 + abs(room.witness[0]) + abs(room.witness[1])
+    listed = count
+    for k in range(count):
+        room.aside[k] = room.lines[k]
+    for k in range(count if has_twins else 0):
+        line = room.lines[k]
+        if line <= flat.domain_lines or line >= len(flat.neurons):
+            continue
+        first, last = lines_of_layer(flat, flat.layers[flat.neurons[line]])
+        for twin in range(first, last):
+            place = state.places[twin]
+            if flat.twins[twin] != flat.twins[line] or twin == line or place < 0:
+                continue
+            value = found.rows[2, place]
+            for column in range(2):
+                value += found.rows[column, place] * room.witness[column]
+            if value > COVER_MORE * size * found.bounds[place]:
+                room.aside[listed] = twin
+                listed += 1
+    return listed
+
+
 @kernel(sums="fused")
 def check_polygons(  # pragma: no cover - compiled
     flat, state, room, regions, proofs, begin, end
@@ -370,7 +398,9 @@ def check_polygons(  # pragma: no cover - compiled
     added = len(flat.domain) - flat.domain_lines  # lines of the second input, if it is none
     nobody = len(state.places) - 2
     lines, facets, order, corners = room.lines, room.facets, room.order, room.corners
-    signs = 0
+    signs, has_twins = 0, False
+    for line in range(1, len(flat.twins)):
+        has_twins = has_twins or flat.twins[line] != line
     for region in range(begin, end):
         first = regions.line_ends[region - 1] if region else 0
         count = regions.line_ends[region] - first + added
@@ -389,12 +419,13 @@ def check_polygons(  # pragma: no cover - compiled
         sure = found > 0 and is_inside(facets[:count], room.witness, flat.rounding)
         if sure:
             # All others must be positive at all corners: then they follow from the facets.
-            set_aside(state, lines[:count], room.saved)
+            aside = room.aside[: _with_twins(flat, state, room, count, has_twins)]
+            set_aside(state, aside, room.saved)
             doubts = 0
             for k in range(found):
                 corner = corners[k]
                 doubts += doubtful(state.inequalities, corner[:_W], corner[_W], corner[ERROR], 1.0)
-            bring_back(state, lines[:count], room.saved)
+            bring_back(state, aside, room.saved)
             sure = doubts == 0
         complete = sure and _write(flat, state, room, regions, proofs, region, count, False)
         inside = True

@@ -486,21 +486,26 @@ def _follows(flat, state, room, place, sharp):  # pragma: no cover - compiled
         slack = found.sizes[place] * room.shares[column] + found.bounds[place] * room.wholes[column]
         if value > slack:
             continue
+        if column == d and _meet_at_origin(flat, state, room, place):
+            continue  # it is 0
         if value < -slack or not sharp or not _is_positive(flat, state, room, place, column):
             return False
     return True
 
 
 @kernel(inner=True)
+def _meet_at_origin(flat, state, room, place):  # pragma: no cover - compiled
+    """Whether an inequality and the rows of the basis all go through the origin for sure."""
+    central = _is_central(flat, state, place)
+    for i in range(len(room.basis)):
+        central = central and room.central[room.basis[i]]
+    return central
+
+
+@kernel(inner=True)
 def _is_positive(flat, state, room, place, column):  # pragma: no cover - compiled
     """Whether an inequality is surely not negative at the point (column d), or along an edge."""
     d, fine = len(room.basis), room.fine
-    if column == d and _is_central(flat, state, place):
-        central = True
-        for i in range(d):
-            central = central and room.central[room.basis[i]]
-        if central:
-            return True  # it is 0
     for i in range(d):
         fine.places[i] = state.places[room.lines[room.basis[i]]]
         if fine.places[i] < 0:

@@ -1,6 +1,7 @@
 """Which engine ``engine="auto"`` stands for: the one that is likely to be faster on this task.
 
-Up to four inputs that is `cells`, beyond ten `halfspaces`, in balls and for many inputs in boxes
+Up to four inputs that is `cells` (but to count few regions in all of R^4, which it would first cut
+into cells with corners), beyond ten `halfspaces`, in balls and for many inputs in boxes
 `wide`, or `shadow` if the network sees few combinations of these, and for networks with few regions
 a rule decides: a probe would take as long as they do. In all other cases a short probe of each
 engine counts what a region costs there (cells cut and corners, linear programs and pivots,
@@ -30,7 +31,7 @@ from tropicell.engines.units import Outcome, Task, Unit, growth_of
 from tropicell.engines.wide.reduction import reduce_network
 from tropicell.errors import TimeLimitError
 from tropicell.geometry.arithmetic import ArithmeticName
-from tropicell.network.domains import Ball, Box, Domain
+from tropicell.network.domains import Ball, Box, Domain, WholeSpace
 from tropicell.network.network import Network
 from tropicell.network.shadow import shadow_of
 
@@ -51,6 +52,9 @@ _MOST_IN_SHADOW, _FEW_FOR_SHADOWS = 16, 8
 
 #: A network that is expected to have no more regions is not worth a probe.
 _FEW_REGIONS = 50_000.0
+
+#: Up to so many neurons and expected regions, all of R^4 is not worth its first cuts.
+_FEW_NEURONS, _FEW_EVERYWHERE = 64, 1_000.0
 
 #: Weights repeat if each occurs so often, on average; and are few if they do so often.
 _REPEATED, _FEW_WEIGHTS = 2.0, 8.0
@@ -235,6 +239,8 @@ def by_shape(
         return Choice("wide", f"a bounded box with {_WIDE} inputs or more")
     if reduced is not None and len(reduced.neurons) <= _FEW_OPEN * network.n_neurons:
         return Choice("wide", "most neurons are fixed on the box")
+    if inputs == FEW_INPUTS and not store and _is_small_everywhere(network, domain):
+        return Choice("halfspaces", f"few regions in all of R^{inputs} are counted without corners")
     if inputs <= FEW_INPUTS:
         return Choice("cells", f"up to {FEW_INPUTS} inputs cells have few corners")
     if inputs > MANY_INPUTS:
@@ -245,6 +251,13 @@ def by_shape(
     if inputs == FEW_INPUTS + 1 and network.depth == 1 and isinstance(domain, Box) and not store:
         return Choice("cells", "one layer: regions are counted without cuts")
     return None
+
+
+def _is_small_everywhere(network: Network, domain: Domain | None) -> bool:
+    """Whether the domain is all of R^n, and few regions are expected there."""
+    everywhere = domain is None or isinstance(domain, WholeSpace)
+    few = network.n_neurons <= _FEW_NEURONS
+    return everywhere and few and _expected(network) <= _FEW_EVERYWHERE
 
 
 def by_rule(network: Network, arithmetic: str = "exact", *, store: bool = False) -> Choice:
