@@ -13,6 +13,7 @@ import pytest
 
 from strategies import random_network
 from tropicell import Box, Network, WholeSpace, enumerate_regions
+from tropicell.certificate._branches import TreeProofs
 from tropicell.certificate._flat import (
     FilterNetwork,
     PatternTable,
@@ -29,6 +30,7 @@ from tropicell.certificate._signs import (
     fine_signs,
     is_spanned,
 )
+from tropicell.certificate.prover import RegionProofs
 from tropicell.network import activations
 from tropicell.network.domains import Domain
 from tropicell.regions.regions import Regions
@@ -247,3 +249,44 @@ def test_deep_and_degenerate_networks_need_next_to_no_integers(
         if len(regions) < 150:
             certificate.save(tmp_path / "proof.npz")
             assert verify(tmp_path / "proof.npz")["complete"]
+
+
+@pytest.mark.parametrize(
+    ("widths", "how", "kind"),
+    [
+        ([5] * 9, "generic", RegionProofs),
+        ([16, 12], "generic", TreeProofs),
+        ([8, 6, 6], "twins", TreeProofs),
+    ],
+)
+def test_in_space_deep_networks_are_proved_by_facets(
+    widths: list[int], how: str, kind: type, tmp_path: Path
+) -> None:
+    regions = enumerate_regions(chain(3, widths, how), Box(-3, 3), engine="cells")
+    certificate = regions.certify()
+    assert certificate.ok
+    assert isinstance(certificate.proofs, kind)
+    certificate.save(tmp_path / "proof.npz")
+    assert len(regions) > 400 or verify(tmp_path / "proof.npz")["complete"]
+    some = regions[np.arange(len(regions)) != len(regions) // 2]
+    some.complete = True
+    missed = some.certify()
+    assert not missed.ok
+    assert missed.failures
+
+
+def test_twins_in_the_plane_flip_together_without_integers() -> None:
+    for seed in range(4):
+        network = chain(2, [10, 8, 6], "twins", seed)
+        regions = enumerate_regions(network, Box(-3, 3), engine="cells")
+        certificate = regions.certify()
+        assert certificate.complete
+        assert certificate.counts["signs_exact"] == 0
+        proofs = certificate.proofs
+        assert isinstance(proofs, RegionProofs)
+        owners = np.repeat(np.arange(len(regions)), proofs.facets.counts)
+        inner = proofs.neighbours >= 0
+        ours = regions.patterns[owners[inner]]
+        changed = (ours != regions.patterns[proofs.neighbours[inner]]).sum(axis=1)
+        assert (changed >= 1).all()
+        assert (changed > 1).any()

@@ -107,7 +107,7 @@ def suits(regions: Regions) -> bool:
 
 
 def prove_tree(regions: Regions, workers: int) -> TreeFound | None:
-    """Prove as much of the tree as floating point can; None if it can't be used, or another is cheaper.
+    """Prove as much of the tree as floating point can; None if another proof is better.
 
     Parameters
     ----------
