@@ -120,10 +120,27 @@ def _table(head: list[str], rows: list[list[str]]) -> list[str]:
     return [*lines, *("| " + " | ".join(row) + " |" for row in rows), ""]
 
 
+def _about() -> dict[str, Any]:
+    return {
+        "version": tropicell.__version__,
+        "python": platform.python_version(),
+        "machine": platform.machine(),
+        "load": round(os.getloadavg()[0], 1),
+    }
+
+
+def _with(data: dict[str, Any], part: str) -> str:
+    """What a part was measured with, in words."""
+    about = data["about"].get(part, {})
+    version, python = about.get("version", "–"), about.get("python", "–")
+    machine, load = about.get("machine", "–"), about.get("load", "–")
+    return f"Tropicell {version}, Python {python}, {machine}; load of the machine {load}."
+
+
 def report(data: dict[str, Any]) -> str:
     """All that was measured, as a section."""
     lines = [
-        f"`python -m benchmarks.dual_graph --large` with Tropicell {data['version']}, Python {data['python']}, {data['machine']}; load of the machine {data.get('load', '–')}.",
+        f"`python -m benchmarks.dual_graph` with {_with(data, 'small')}",
         "The pairs of regions that share a facet, from the regions on. One core, one run, each contestant in a process of its own.",
         "",
     ]
@@ -170,6 +187,8 @@ def report(data: dict[str, Any]) -> str:
         big = data["large"]
         degrees = np.repeat(np.arange(len(big["degrees"])), big["degrees"])
         lines += [
+            f"`python -m benchmarks.dual_graph --large` with {_with(data, 'large')}",
+            "",
             f"**{big['network']}**: {big['regions']:,} regions, {big['edges']:,} edges; {2 * big['edges'] / big['regions']:.2f} neighbours a region "
             f"(at least {degrees.min()}, at most {degrees.max()}, median {int(np.median(degrees))}); connected parts: {big['components']}.",
             f"Found in {big['neighbours, CPU s']:.0f} s of CPU time on one core, {1e6 * big['neighbours, CPU s'] / big['regions']:.1f} µs a region "
@@ -194,13 +213,9 @@ def main() -> None:
     store = arguments.out.with_name(STORE.name)
     data = json.loads(store.read_text(encoding="utf-8")) if store.exists() else {}
     if not arguments.again:
-        data |= {
-            "version": tropicell.__version__,
-            "python": platform.python_version(),
-            "machine": platform.machine(),
-            "load": round(os.getloadavg()[0], 1),
-        }
+        about = data.setdefault("about", {})
         if not arguments.only_large:
+            about["small"] = _about()
             data["small"] = [
                 {
                     "case": case.name,
@@ -213,6 +228,7 @@ def main() -> None:
                 for case in SMALL
             ]
         if arguments.large or arguments.only_large:
+            about["large"] = _about()
             data["large"] = large()
         store.write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     sections.put(arguments.out, TITLE, report(data))
