@@ -21,10 +21,11 @@ def test_the_report_follows_from_the_data() -> None:
     ours = {"regions": 10, "edges": 12, "seconds": 1e-3, "graph_seconds": 1e-3, "complete": True}
     theirs = ours | {"seconds": 0.5, "graph_seconds": 0.1}
     data = {
-        "version": "0", "python": "3", "machine": "m",
+        "about": {"small": {"version": "0", "python": "3", "machine": "m", "load": 1.5}},
         "small": [{"case": "a", "results": {"Tropicell": ours, "relucent": theirs}}],
     }  # fmt: skip
     page = dual_graph.report(data)
+    assert "with Tropicell 0, Python 3, m; load of the machine 1.5." in page
     assert "| a | relucent | 10 | 12 | 50,000.0 | 10,000.0 | 300 |" in page
     assert "agree where both are complete: a." in page
     theirs["edges"] = 13
