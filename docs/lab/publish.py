@@ -1,7 +1,11 @@
-"""Copy small files of finished runs to this folder: ``python docs/lab/publish.py FOLDER …``."""
+"""Copy small files of finished runs to this folder: ``python docs/lab/publish.py FOLDER …``.
+
+The page of this folder gets a list of all runs, and of all verdicts on the paper's sentences.
+"""
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import sys
@@ -51,12 +55,29 @@ def list_runs() -> None:
         settings = re.search(r"^- settings: (.*)$", text, re.MULTILINE)
         about = "" if settings is None or settings[1] == "–" else f" ({settings[1]})"
         lines.append(f"- [{title}]({report.parent.name}/report.md){about}\n")
+    _renew("runs", "".join(lines))
+
+
+def list_claims() -> None:
+    """Renew the table of verdicts in README.md."""
+    lines = ["| the paper | verdict | evidence | run |\n", "| --- | --- | --- | --- |\n"]
+    for file in sorted(PLACE.glob("*/numbers.json")):
+        run = file.parent.name
+        for claim in json.loads(file.read_text(encoding="utf-8")).get("claims", ()):
+            text = f"{claim['text']} ({claim['where']})"
+            cells = [text, f"**{claim['verdict']}**", claim["evidence"]]
+            shown = " | ".join(cell.replace("|", "\\|") for cell in cells)
+            lines.append(f"| {shown} | [{run}]({run}/report.md) |\n")
+    _renew("claims", "".join(lines))
+
+
+def _renew(name: str, text: str) -> None:
+    """Replace what stands between the marks of a part of README.md."""
     page = PLACE / "README.md"
-    old = page.read_text(encoding="utf-8")
     new = re.sub(
-        r"(<!-- runs -->\n).*(<!-- end of runs -->)",
-        lambda match: match[1] + "".join(lines) + match[2],
-        old,
+        rf"(<!-- {name} -->\n).*(<!-- end of {name} -->)",
+        lambda match: match[1] + text + match[2],
+        page.read_text(encoding="utf-8"),
         flags=re.DOTALL,
     )
     page.write_text(new, encoding="utf-8")
@@ -67,3 +88,4 @@ if __name__ == "__main__":
         for file in publish(Path(name)):
             print(f"{name}: {file} is too large, left out")
     list_runs()
+    list_claims()

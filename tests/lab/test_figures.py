@@ -9,9 +9,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tropicell import Box, count_regions
+from tropicell import Box, Network, count_regions
 from tropicell.cli import main
-from tropicell.lab import Options, Run, fig2, fig3
+from tropicell.lab import Options, Run, fig2, fig3, overfitting, run_experiment
 from tropicell.lab.functions import FUNCTIONS, grid
 from tropicell.lab.trained import ClassifierJob, trained
 from tropicell.lab.training import Schedule, TrainingTask
@@ -60,9 +60,12 @@ def test_both_walkthroughs(tmp_path):
     numbers = numbers_of(tmp_path)
     assert numbers["printed"]["empty_at_layer"] == 2
     assert numbers["mended"]["corners_as_published"] is True
+    assert numbers["h_b"]["printed"] == ["5", "61/4"]
+    claims = json.loads((tmp_path / "numbers.json").read_text())["claims"]
+    assert [claim["verdict"] for claim in claims] == ["does not hold", "holds"]
     assert numbers["mended"]["inequalities"][3] == ["2", "-10", "-1"]
     report = (tmp_path / "report.md").read_text()
-    assert "| layer 2, neuron 1 | 2x - 10y ≤ -1 | 2x - 10y ≤ -19/4 | **no** |" in report
+    assert "| layer 2, neuron 2 | 2x - 10y ≤ -1 | 2x - 10y ≤ -19/4 | **no** |" in report
 
 
 # --- training that is kept ----------------------------------------------------------------------
@@ -138,6 +141,10 @@ def test_figure_2(tmp_path, monkeypatch):
         assert found["explained"] == pytest.approx(1 - found["loss"] / found["variance"])
     assert len(list(tmp_path.glob("explore-phi*.html"))) == 8
     assert "epoch 12" in (tmp_path / "explore-phi4-2-layers.html").read_text()
+    again = tmp_path / "again"
+    assert main(["lab", "fig2", "--tables", str(tmp_path), "--out", str(again)]) == 0
+    assert (again / "numbers.json").read_bytes() == (tmp_path / "numbers.json").read_bytes()
+    assert (again / "training.csv").read_bytes() == (tmp_path / "training.csv").read_bytes()
 
 
 def test_figure_3(tmp_path, monkeypatch):
@@ -167,3 +174,54 @@ def test_figure_3(tmp_path, monkeypatch):
         network = found.networks[times.index(int(row["epoch"]))][int(row["network"])]
         assert int(row["regions in the box"]) == count_regions(network, BOX)
         assert int(row["regions in R²"]) == count_regions(network)
+
+    again = tmp_path / "again"
+    assert main(["lab", "fig3", "--tables", str(tmp_path), "--out", str(again)]) == 0
+    assert (again / "numbers.json").read_bytes() == (tmp_path / "numbers.json").read_bytes()
+    assert (again / "networks.csv").read_bytes() == (tmp_path / "networks.csv").read_bytes()
+    assert len(numbers["spearman"]["box"]) == 4 * 3
+
+
+def test_tables_of_another_experiment_are_refused(tmp_path, capsys):
+    assert main(["lab", "fig1", "--out", str(tmp_path / "fig1")]) == 0
+    folder = str(tmp_path / "fig1")
+    assert main(["lab", "fig3", "--tables", folder, "--out", str(tmp_path / "x")]) == 2
+    assert "holds a run of fig1" in capsys.readouterr().err
+    assert main(["lab", "fig1", "--tables", folder, "--out", str(tmp_path / "x")]) == 2
+    assert "can't be written from tables" in capsys.readouterr().err
+    assert main(["lab", "fig3", "--tables", str(tmp_path), "--out", str(tmp_path / "x")]) == 2
+    assert "expected what an earlier run wrote" in capsys.readouterr().err
+
+
+# --- overfitting ----------------------------------------------------------------------------------
+
+
+def test_overfitting(tmp_path):
+    small = overfitting.OverfittingSettings(
+        networks=3, epochs=5, many=2.5, few=5.0, test=5.0, wide=6
+    )
+    run = run_experiment(overfitting.EXPERIMENT, tmp_path, Options(workers=1), small)
+    with (tmp_path / "networks.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 4 * 2 * 4 * 3
+    own = [r for r in rows if (r["function"], r["points"]) == ("φ4", "many")]
+    deep = [r for r in own if (r["layers"], r["neurons"]) == ("5", "5")]
+    found = run.numbers["samples"]["φ4 many 5×5"]
+    assert found["regions"] == pytest.approx(np.mean([int(r["regions"]) for r in deep]))
+    assert {claim.key for claim in run.claims} >= {"regions mean overfitting", "phi4 overfits"}
+
+
+def test_a_network_that_is_a_function_has_all_its_patterns():
+    """φ3's hills and valleys at the right places are found, and only those."""
+    (phi3,) = [function for function in FUNCTIONS if function.name == "φ3"]
+    centre = np.zeros((1, 2))
+    flat = Network.mlp([np.zeros((1, 2)), np.zeros((1, 1))], [[0.0], phi3(centre)])
+    assert overfitting.patterns_learnt(flat, phi3) == 5  # hills, not valleys
+
+
+def test_boundaries_of_folded_planes_have_several_curves():
+    # | |x| - 4 | - 2: four parallel lines
+    fold = [[[1.0, 0.0], [-1.0, 0.0]], [[1.0, 1.0], [-1.0, -1.0]], [[1.0, 1.0]], [[1.0]]]
+    network = Network.mlp(fold, [[0.0, 0.0], [-4.0, 4.0], [-2.0], [0.0]])
+    curves = overfitting.boundary_curves(network, 81)
+    assert [values.tolist() for values in curves] == [[1.0, 1.0], [2.0, 2.0], [4.0]]

@@ -14,7 +14,7 @@ import pytest
 from tropicell.cli import main
 from tropicell.errors import IncompleteError, InvalidInputError
 from tropicell.lab import EXPERIMENTS, Experiment, Options, Run, experiment, run_experiment
-from tropicell.lab.run import Report, ResultStore, code, literal
+from tropicell.lab.run import Report, ResultStore, code, literal, verdict_of
 from tropicell.lab.texts import figure
 
 
@@ -115,6 +115,28 @@ def test_another_seed_is_other_work(tmp_path):
 def test_quick_takes_the_quick_settings(tmp_path):
     run = run_experiment(_experiment([]), tmp_path, Options(quick=True))
     assert len(run.numbers["values"]) == 1
+
+
+def test_claims_are_written_for_people_and_scripts(tmp_path):
+    def work(run: Run, settings: _Settings) -> None:
+        run.claim("big", "Sect. 1", "All are big.", verdict_of(2, 3), "two of   three")
+
+    judge = Experiment("judge", "Judge", work, full=_Settings(), quick=_Settings())
+    run_experiment(judge, tmp_path)
+    kept = json.loads((tmp_path / "numbers.json").read_text())
+    assert kept["claims"] == [
+        {
+            "key": "big",
+            "where": "Sect. 1",
+            "text": "All are big.",
+            "verdict": "holds in part",
+            "evidence": "two of three",
+        }
+    ]
+    report = (tmp_path / "report.md").read_text()
+    assert "| All are big. (Sect. 1) | **holds in part** | two of three |" in report
+    with pytest.raises(InvalidInputError, match="no verdict 'maybe'"):
+        Run("x", "X", tmp_path, Options()).claim("a", "b", "c", "maybe", "d")
 
 
 @pytest.mark.parametrize(

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+import data_sets
 from tropicell import Box, Network, Slice, count_regions, save
 from tropicell.cli import main
 from tropicell.errors import InvalidInputError
 from tropicell.lab import Options, Run, custom, run_experiment, skips
 from tropicell.lab.custom import user_networks, user_points
 from tropicell.lab.random_networks import random_network, random_parameters
-from tropicell.lab.skip_sets import SKIP_SETS, without_skips
-from tropicell.lab.skips import SkipCell, SkipResults
-from tropicell.lab.statistics import paired_ratio
+from tropicell.lab.run import read_table
+from tropicell.lab.skip_sets import (
+    SKIP_SETS,
+    distinct_sets,
+    same_set,
+    with_projections,
+    without_skips,
+)
+from tropicell.lab.skips_report import crossing_bounds
 
 
 def test_skip_sets_by_hand():
@@ -31,10 +37,10 @@ def test_all_skip_sets_agree_with_one_where_they_are_the_same():
     assert SKIP_SETS["one"](3) == SKIP_SETS["residual"](3) == SKIP_SETS["dense"](3)
 
 
-@pytest.mark.parametrize("kind", ["pytorch", "he zero", "he random"])
+@pytest.mark.parametrize("kind", ["pytorch", "he zero", "he random", "he uniform", "glorot"])
 def test_initialisations_have_their_variances(kind):
     weights, biases = random_parameters([50, 400, 300], np.random.default_rng(0), kind)
-    expected = 1 / 3 if kind == "pytorch" else 2
+    expected = {"pytorch": 1 / 3, "glorot": 1}.get(kind, 2)
     assert weights[1].var() * 400 == pytest.approx(expected, rel=0.02)
     assert weights[0].var() * 50 == pytest.approx(expected, rel=0.05)
     if kind == "he zero":
@@ -65,76 +71,122 @@ def test_without_skips_on_a_slice():
     assert first.fingerprint == without_skips(network).restrict(plane).fingerprint
 
 
-def test_paired_ratio_by_hand():
-    # means 3 and 2, ratio 3/2; a - ratio b is -1/2, 1/2 with deviation √(1/2), over √2 and 2
-    ratio, error = paired_ratio([1.0, 5.0], [1.0, 3.0])
-    assert ratio == 1.5
-    assert error == pytest.approx(0.25)
-    with pytest.raises(InvalidInputError, match="pairs"):
-        paired_ratio([1.0], [1.0, 2.0])
+def test_equal_sets_are_counted_once():
+    depths = (3, 4, 6, 10)
+    assert sum(len(distinct_sets(depth)) - 1 for depth in depths) * 2 == 18
+    for depth in depths:
+        for name in SKIP_SETS:
+            assert SKIP_SETS[same_set(name, depth)](depth) == SKIP_SETS[name](depth)
 
 
-def test_half_radius_is_interpolated():
-    cell = SkipCell("pytorch", 4, 3, "none")
-    counts = np.array([[10, 10], [40, 40], [80, 80], [100, 100]])  # shares .1, .4, .8
-    found = SkipResults((1.0, 10.0, 100.0), {cell: counts}, {}).half_radius(cell)
-    assert found == pytest.approx(10 ** (1 + 0.25))
-    late = SkipResults((1.0,), {cell: np.array([[10], [100]])}, {}).half_radius(cell)
-    assert np.isnan(late)
+def test_projections_are_matrices_on_the_way():
+    rng = np.random.default_rng(3)
+    weights, biases = random_parameters([2, 5, 4, 3, 1], rng)
+    matrix = rng.normal(size=(4, 5))
+    network = with_projections(weights, biases, {(1, 3): matrix})
+    x = rng.normal(size=(20, 2))
+    first = np.maximum(x @ weights[0].T + biases[0], 0)
+    second = np.maximum(first @ weights[1].T + biases[1], 0)
+    third = np.maximum((second + first @ matrix.T) @ weights[2].T + biases[2], 0)
+    np.testing.assert_allclose(network(x), third @ weights[3].T + biases[3], atol=1e-12)
+
+
+def test_rescaled_networks_vary_as_wanted():
+    parameters = random_parameters([2, 6, 6, 6, 6, 1], np.random.default_rng(0))
+    points = np.random.default_rng(1).uniform(-10, 10, size=(100, 2))
+    wanted = skips.variations(Network.mlp(*parameters, skips=SKIP_SETS["dense"](4)), points)
+    plain = skips.variations(Network.mlp(*parameters), points)
+    assert wanted[3] > 1.5 * plain[3]
+    found = skips.variations(skips.rescaled(parameters, (), wanted, points), points)
+    np.testing.assert_allclose(found, wanted, rtol=1e-9)
+
+
+def test_bounds_on_boundaries_by_hand():
+    # σ² = 2: factor 1 a layer; residual: d = 1, 1, 2, 2, 4 times σ/√2 = 1
+    bounds = crossing_bounds(2.0, SKIP_SETS["residual"](5), 4, 5, 2, 3.0)
+    assert bounds == pytest.approx([4.0, *(3 * 4 * 2 / 2 * d for d in (1, 2, 2, 4))])
+
+
+@pytest.mark.parametrize("name", ["none", "dense"])
+def test_boundaries_on_a_segment_keep_to_the_bound(name, tmp_path):
+    run = Run("skips", "", tmp_path, Options())
+    shape = skips.Shape("pytorch", 2, 6, 5)
+    found = skips._cross(run, shape, name, 60)["crossings"]
+    assert (found.mean(axis=1) <= crossing_bounds(1 / 3, SKIP_SETS[name](5), 6, 5, 2, 20.0)).all()
+    network = shape.networks(run, name, 3)[2]
+    assert found[:, 2].sum() == count_regions(network, skips.SEGMENT) - 1
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     place = tmp_path_factory.mktemp("skips")
+    data = tmp_path_factory.mktemp("data")
+    data_sets.write_npz(data)
     small = skips.SkipSettings(
-        networks=3, widths=(3,), depths=(3, 4), radii=(1.0, 10.0), layer_networks=2
+        networks=4,
+        widths=(3,),
+        depths=(3, 4),
+        radii=(1.0, 10.0),
+        radius_networks=2,
+        controls=(4,),
+        control_networks=3,
+        trained=2,
+        classifiers=2,
+        epochs=10,
+        step=4.0,
+        images=100,
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(skips, "EXPERIMENT", replace(skips.EXPERIMENT, quick=small))
-        assert main(["lab", "skips", "--quick", "--out", str(place)]) == 0
+        command = ["lab", "skips", "--quick", "--out", str(place), "--data", str(data)]
+        assert main(command) == 0
     return place
 
 
-def test_skips_counts_the_named_networks(folder):
-    with (folder / "counts.csv").open() as file:
-        rows = list(csv.DictReader(file))
-    assert len(rows) == 3 * 2 * 4 * 3
+@pytest.mark.parametrize("inputs", [2, 3])
+def test_skips_counts_the_named_networks(folder, inputs):
+    rows = read_table(folder, f"counts-{inputs}-inputs")
+    assert len(rows) == 4 * 2 * 4
     run = Run("skips", "", folder, Options())
-    for row in rows[::5]:
-        cell = SkipCell(
-            row["initialisation"],  # type: ignore[arg-type]
-            int(row["width"]),
-            int(row["depth"]),
-            row["skips"],
-        )
-        network = skips._networks(run, cell, 3)[int(row["network"])]
-        assert count_regions(network) == int(row["R²"])
-        assert count_regions(network, Box(-10, 10)) == int(row["r = 10"])
-        assert count_regions(network, Box(-1, 1)) == int(row["r = 1"])
+    for row in rows[::3]:
+        kind, depth, draw = row["initialisation"], int(row["depth"]), int(row["draw"])
+        shape = skips.Shape(kind, inputs, 3, depth)  # type: ignore[arg-type]
+        for name in SKIP_SETS:
+            if same_set(name, depth) != name:
+                assert row[f"{name} all"] == ""
+                continue
+            network = shape.networks(run, name, 4)[draw]
+            assert count_regions(network) == int(row[f"{name} all"])
+            assert count_regions(network, Box(-10, 10)) == int(row[f"{name} box"])
 
 
 def test_skips_uses_the_same_weights_for_all_sets(folder):
     run = Run("skips", "", folder, Options())
-    cells = [SkipCell("pytorch", 3, 4, name) for name in SKIP_SETS]
-    prints = {without_skips(skips._networks(run, cell, 1)[0]).fingerprint for cell in cells}
+    shape = skips.Shape("pytorch", 2, 3, 4)
+    prints = {without_skips(shape.networks(run, n, 1)[0]).fingerprint for n in SKIP_SETS}
     assert len(prints) == 1
 
 
-def test_layers_end_with_the_whole_network(folder):
-    with (folder / "layers.csv").open() as file:
-        rows = [row for row in csv.DictReader(file) if row["layer"] == "4"]
-    assert len(rows) == 2 * 4
-    run = Run("skips", "", folder, Options())
-    cell = SkipCell("he random", 3, 4, "dense")
-    expected = np.mean([count_regions(network) for network in skips._networks(run, cell, 2)])
-    (row,) = [r for r in rows if (r["initialisation"], r["skips"]) == ("he random", "dense")]
-    assert float(row["mean over R²"]) == pytest.approx(expected)
-
-
-def test_skips_report_has_all_figures(folder):
-    report = (folder / "report.md").read_text()
-    for name in ("radii", "depths", "layers", "distributions"):
-        assert f"({name}.png)" in report
+def test_the_report_follows_from_the_tables(folder, tmp_path):
+    for name in ("effects", "boundaries", "radii", "controls"):
+        assert f"({name}.png)" in (folder / "report.md").read_text()
+    assert main(["lab", "skips", "--tables", str(folder), "--out", str(tmp_path)]) == 0
+    first, again = (json.loads((f / "numbers.json").read_text()) for f in (folder, tmp_path))
+    assert first["claims"] == again["claims"]
+    first["numbers"].pop("data_sets_left_out")
+    assert first == again
+    assert {claim["key"] for claim in first["claims"]} >= {"skips more expressive"}
+    effects = read_table(folder, "effects")
+    counts = read_table(folder, "counts-2-inputs")
+    own = [row for row in counts if (row["initialisation"], row["depth"]) == ("glorot", "4")]
+    logs = [np.log(int(row["dense box"]) / int(row["none box"])) for row in own]
+    (found,) = [
+        row
+        for row in effects
+        if (row["group"], row["networks"], row["skips"], row["where"])
+        == ("2 inputs", "glorot 3 4", "dense", "box")
+    ]
+    assert float(found["factor"]) == pytest.approx(np.exp(np.mean(logs)), abs=1e-4)
 
 
 # --- models of the user -------------------------------------------------------------------------
@@ -180,6 +232,9 @@ def test_custom_compares_with_and_without_skips(module, tmp_path):
     for kind, members in (("as it is", networks), ("without skips", map(without_skips, networks))):
         expected = [count_regions(network, view.domain(10.0)) for network in members]
         assert found[kind]["r = 10"] == expected == run.numbers["by_layer"][kind][-1]
+    a, b = (np.array(found[kind]["r = 10"]) for kind in ("as it is", "without skips"))
+    effect = run.numbers["effects"]["r = 10"]
+    assert effect["factor"] == pytest.approx(np.exp(np.log(a / b).mean()))
     assert (out / "explore.html").exists()
     again = run_experiment(custom.EXPERIMENT, out, options, settings)
     assert again.computed == 0

@@ -107,13 +107,86 @@ def test_equal_counts_have_no_gamma_fit():
 def test_power_is_the_level_without_a_difference_and_grows_with_it():
     rng = np.random.default_rng(2)
     sample = rng.normal(size=2000)
-    assert st.power(sample, sample, 50, rng, trials=4000) == pytest.approx(0.05, abs=0.015)
+    same = st.power(sample, sample, 50, rng, trials=4000)
+    assert same.value == pytest.approx(0.05, abs=0.015)
+    assert same.low <= same.value <= same.high
     # for a shift of half a deviation, Noether's formula gives about 0.79
-    assert st.power(sample + 0.5, sample, 50, rng, trials=4000) == pytest.approx(0.79, abs=0.04)
-    assert st.power(sample + 0.5, sample, 50, rng, tail="less", trials=500) < 0.01
+    more = st.power(sample + 0.5, sample, 50, rng, trials=4000)
+    assert more.value == pytest.approx(0.79, abs=0.04)
+    assert st.power(sample + 0.5, sample, 50, rng, tail="less", trials=500).value < 0.01
 
 
 @pytest.mark.parametrize("bad", [[], [1.0, math.nan], [math.inf]])
 def test_what_is_no_sample_is_refused(bad):
     with pytest.raises(InvalidInputError, match="finite"):
         st.summary(bad)
+
+
+def test_paired_effects_by_hand():
+    a, b = np.array([2.0, 8.0, 4.0, 1.0]), np.array([1.0, 2.0, 4.0, 2.0])
+    effect = st.paired_effect(a, b)
+    logs = np.log([2, 4, 1, 0.5])
+    assert effect.factor == pytest.approx(math.sqrt(2))
+    half = stats.t.ppf(0.975, 3) * logs.std(ddof=1) / 2
+    assert np.log([effect.low, effect.high]) == pytest.approx(logs.mean() + np.array([-half, half]))
+    assert effect.more == 2.5 / 4
+    assert st.paired_effect(a, a).p == 1.0
+    with pytest.raises(InvalidInputError, match="pairs"):
+        st.paired_effect([1.0], [1.0, 2.0])
+    with pytest.raises(InvalidInputError, match="positive"):
+        st.paired_effect([0.0], [1.0])
+
+
+def test_intervals_of_paired_effects_hold_the_truth_as_often_as_they_say():
+    rng = np.random.default_rng(0)
+    held = 0
+    for _ in range(400):
+        b = rng.lognormal(size=30)
+        effect = st.paired_effect(1.5 * b * rng.lognormal(sigma=0.4, size=30), b)
+        held += effect.low < 1.5 < effect.high
+    assert held / 400 == pytest.approx(0.95, abs=0.035)
+
+
+def test_holm_by_hand():
+    assert st.holm([0.01, 0.03, 0.02, 0.9]) == pytest.approx([0.04, 0.06, 0.06, 0.9])
+    assert st.holm([0.6, 0.5]) == pytest.approx([1.0, 1.0])
+
+
+def test_rank_correlations_have_intervals():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=80)
+    found = st.spearman(x, -x + 0.5 * rng.normal(size=80), rng)
+    assert found.low < found.value < found.high < -0.6
+    none = st.spearman(x, rng.normal(size=80), rng)
+    assert none.low < 0 < none.high
+    assert math.isnan(st.spearman([1, 1, 1], [1, 2, 3], rng).value)
+
+
+def test_slopes_have_intervals():
+    rng = np.random.default_rng(0)
+    x = np.log([3.0, 4.0, 6.0, 10.0])
+    samples = [2 * value + 0.3 * rng.normal(size=100) for value in x]
+    found = st.slope(x, samples, rng)
+    assert found.low < 2 < found.high
+    assert found.high - found.low < 0.3
+
+
+def test_the_bootstrap_takes_the_fitting_into_account():
+    """The naive p-value of a fitted distribution is too large; that of the bootstrap is uniform."""
+    rng = np.random.default_rng(1)
+    naive, honest = [], []
+    for _ in range(12):
+        values = rng.gamma(3.0, 20.0, size=40)
+        fit = st.gamma_fit(values)
+        naive.append(fit.p)
+        honest.append(st.gamma_bootstrap(values, fit, rng, 19))
+    assert np.mean(naive) > 0.7
+    assert 0.25 < np.mean(honest) < 0.75
+    two = np.concatenate([rng.normal(10, 1, 60), rng.normal(90, 1, 60)])
+    assert st.gamma_bootstrap(two, st.gamma_fit(two), rng, 19) == 0.05
+
+
+def test_the_best_family_is_that_of_the_sample():
+    rng = np.random.default_rng(0)
+    assert st.best_family(rng.lognormal(sigma=1.0, size=800)) == "lognormal"
+    assert st.best_family(rng.gamma(2.0, size=2000)) == "gamma"

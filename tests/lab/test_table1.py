@@ -9,10 +9,11 @@ import pytest
 
 from tropicell import Box, count_regions
 from tropicell.cli import main
-from tropicell.lab import Options, Run
+from tropicell.lab import Options, Run, readings, run_experiment
+from tropicell.lab.run import read_table
 from tropicell.lab.table1 import EXPERIMENT, PUBLISHED, Table1Settings, _counts, _network
 
-SMALL = Table1Settings(networks=6, large=8, trials=50)
+SMALL = Table1Settings(networks=6, large=8, trials=50, bootstrap=3)
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +45,8 @@ def test_every_row_has_published_and_measured_numbers(folder):
         found = numbers["rows"][row.name]
         assert found["published"]["means"] == list(row.means)
         assert found["plane"]["mean_without"] >= found["box"]["mean_without"]
-        assert 0 <= found["power"] <= 1
+        assert 0 <= found["power"]["low"] <= found["power"]["value"] <= found["power"]["high"] <= 1
+        assert all(0 < p <= 1 for p in found["gamma_bootstrap"])
         assert 0 <= found["box"]["u"] <= 36
     assert numbers["published_p_is_two_tailed"] == [row.name for row in PUBLISHED]
 
@@ -62,3 +64,26 @@ def test_a_report_is_there_for_people(folder):
     assert "Over the whole plane" in text
     assert (folder / "report.html").exists()
     assert (folder / "box-and-plane.pdf").exists()
+
+
+def test_verdicts_follow_from_the_numbers(folder):
+    kept = json.loads((folder / "numbers.json").read_text())
+    claims = {claim["key"]: claim for claim in kept["claims"]}
+    rejected = kept["numbers"]["rejected_in_box"]
+    expected = {0: "does not hold", 6: "holds"}.get(len(rejected), "holds in part")
+    assert claims["table1 tests"]["verdict"] == expected
+    assert f"{len(rejected)} of 6" in claims["table1 tests"]["evidence"]
+    assert "judged by these numbers" in (folder / "report.md").read_text()
+
+
+def test_readings_are_compared_with_what_was_published(tmp_path):
+    small = replace(readings.EXPERIMENT.quick, networks=2)
+    run = run_experiment(readings.EXPERIMENT, tmp_path, Options(workers=1), small)
+    fits = run.numbers["fits"]
+    assert len(fits) == len(readings.readings())
+    assert [fit["chi_squared"] for fit in fits] == sorted(fit["chi_squared"] for fit in fits)
+    rows = read_table(tmp_path, "readings")
+    own = [row for row in rows if [row[n] for n in readings._NAMES] == fits[0]["reading"]]
+    assert sum(float(row["z"]) ** 2 for row in own) == pytest.approx(fits[0]["chi_squared"])
+    (claim,) = run.claims
+    assert claim.verdict in ("holds", "holds in part", "does not hold")

@@ -14,6 +14,7 @@ import data_sets
 from tropicell.cli import main
 from tropicell.lab import Options, experiment, run_experiment
 from tropicell.lab.fig4 import spread
+from tropicell.lab.statistics import Interval
 from tropicell.lab.table2 import KINDS, PUBLISHED, CachingComparison
 
 pytest.importorskip("torch")
@@ -91,11 +92,16 @@ def test_missing_data_sets_are_left_out_or_said(folder, tmp_path, capsys) -> Non
 def test_statistics_of_a_row_by_hand() -> None:
     def sample(cached: list[float]) -> dict[str, np.ndarray]:
         values = np.array(cached)
-        return {"accuracy": values / 10, "cached": values, "regions": values + 1}
+        return {
+            "accuracy": values / 10,
+            "cached": values,
+            "regions": values + 1,
+            "right_cached": values,
+        }
 
     row = PUBLISHED[0]
     found = CachingComparison.of(
-        row, {"with": sample([1, 2, 3]), "without": sample([2, 4, 6])}, 0.5
+        row, {"with": sample([1, 2, 3]), "without": sample([2, 4, 6])}, Interval(0.5, 0.4, 0.6)
     )
     # pairs in which 'with' is larger: 3 > 2; ties: 2 = 2
     assert found.test.u == 1.5

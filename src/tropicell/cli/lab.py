@@ -16,6 +16,7 @@ EXAMPLES = (
     "table1 --quick",
     "table1 --networks 1000 --out table1-1000",
     "fig2 --device cuda",
+    "fig3 --tables docs/lab/fig3",
     "custom --model my_module.py:build",
     "all --out lab-output",
 )
@@ -51,6 +52,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--workers", type=int, default=2, metavar="N", help="threads (default: 2)")
     parser.add_argument(
         "--certify", action="store_true", help="prove every count (table1), which takes longer"
+    )
+    parser.add_argument(
+        "--tables",
+        type=Path,
+        metavar="DIR",
+        help="write the report of an earlier run anew, from the tables in its folder",
     )
     parser.add_argument(
         "--model",
@@ -101,6 +108,7 @@ def _one(
         workers=arguments.workers,
         certify=arguments.certify,
         model=arguments.model,
+        tables=arguments.tables,
     )
     found = experiment(name)
     asked = {"networks": arguments.networks, "epochs": arguments.epochs}

@@ -8,8 +8,12 @@
 `fig4`              test images in regions that also hold a training image
 `table1`            counts with and without skip connections
 `table2`            predictions from a cache
+`readings`          which reading of the first table fits its numbers
+`overfitting`       do networks with more regions overfit; underfitting, depth, folding
 `regions784`        beyond the paper: every region of the smallest classifiers of `table2`
-`skips`             beyond the paper: where skip connections add regions
+`skips`             beyond the paper: what skip connections do to the number of regions
+`skips_report`      what the tables of `skips` show, in words
+`skips_figures`     and in pictures
 `custom`            the same for a model of your own
 `training`          trains many networks of one shape at once
 `trained`           trained networks, kept

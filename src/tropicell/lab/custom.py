@@ -26,8 +26,16 @@ from tropicell.importers.sklearn import from_sklearn
 from tropicell.importers.torch.importer import from_torch
 from tropicell.lab.run import Experiment, LabRun, code
 from tropicell.lab.skip_sets import without_skips
-from tropicell.lab.statistics import mann_whitney, paired_ratio, summary
-from tropicell.lab.texts import WITH, WITHOUT, figure, mean_text, p_text, skips_text
+from tropicell.lab.statistics import holm, paired_effect, summary
+from tropicell.lab.texts import (
+    WITH,
+    WITHOUT,
+    figure,
+    layer_axis,
+    mean_text,
+    p_text,
+    skips_text,
+)
 from tropicell.network.domains import Box, Domain, Slice, WholeSpace
 from tropicell.network.network import Network
 from tropicell.plotting import plot_regions
@@ -296,19 +304,26 @@ def _write(
         + (f"{len(networks)} networks, made with the seeds 0, 1, …. " if many else "")
         + f"Regions counted exactly in {view.text}, and everywhere there."
     )
-    rows = []
-    for i, name in enumerate(names):
-        samples = {kind: values[i] for kind, values in counts.items()}
-        row = [name, *(_mean(values) for values in samples.values())]
-        if len(samples) == 2:
-            a, b = samples.values()
-            row += [f"{a.mean() / b.mean():.2f}"]
-            if many:
-                row[-1] += f" ± {paired_ratio(a, b)[1]:.2f}"
-                row += [p_text(mann_whitney(a, b).p)]
-        rows.append(row)
+    rows = [
+        [name, *(_mean(values[i]) for values in counts.values())] for i, name in enumerate(names)
+    ]
     header = ["where", *counts]
-    header += ["ratio"] * (len(counts) == 2) + ["U test, p"] * (len(counts) == 2 and many)
+    if len(counts) == 2:
+        a, b = counts.values()
+        effects = [paired_effect(a[i], b[i]) for i in range(len(names))]
+        adjusted = holm([effect.p for effect in effects])
+        header.append("factor")
+        for row, effect, p in zip(rows, effects, adjusted, strict=True):
+            row.append(f"×{effect.factor:.2f}")
+            if many:
+                row[-1] += f" ({effect.low:.2f}–{effect.high:.2f})"
+                row += [f"{100 * effect.more:.0f} %", p_text(p)]
+        if many:
+            header += ["networks with more", "signed-rank test, p"]
+        run.numbers["effects"] = {
+            name: vars(effect) | {"corrected_p": p}
+            for name, effect, p in zip(names, effects, adjusted, strict=True)
+        }
     run.report.table(
         header,
         rows,
@@ -316,6 +331,12 @@ def _write(
         + (" (mean ± standard error)" if many else "")
         + (
             ". Without skips: the same weights, connections that jump over layers left out."
+            + (
+                " Factor: geometric mean over networks with a 95 % interval; p: Wilcoxon's "
+                "signed-rank test of the pairs, two-sided, corrected for the number of rows (Holm)."
+                if many
+                else ""
+            )
             if len(counts) == 2
             else ". The model has no skip connections, so there is nothing to compare with."
         ),
@@ -363,6 +384,7 @@ def _draw_counts(
     axes[0, 0].set_ylabel("regions")
     axes[0, 0].legend(frameon=False)
     axes[0, 1].set_xlabel("layers")
+    layer_axis(axes[0, 1], max(map(len, layers.values())))
     axes[0, 1].set_ylabel("regions of the first layers")
     run.picture(
         made,

@@ -18,6 +18,8 @@ EXPERIMENTS = {
     "table1": "regions of random networks with and without skips, tested",
     "fig4": "which test images lie in a region with a training image, drawn",
     "table2": "test images in regions with training images, with and without skips, tested",
+    "readings": "which reading of the first table fits its numbers",
+    "overfitting": "do networks with more regions overfit; underfitting, depth, folding",
     "regions784": "beyond the paper: every region of the classifiers of Table 2, over all of R^n",
     "skips": "beyond the paper: when do skips add regions, and where",
     "custom": "the same analysis for a model of your own",

@@ -6,14 +6,18 @@ points make a batch; here an epoch is one step on all of them.
 
 from __future__ import annotations
 
+import json
+import shutil
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from tropicell.errors import ModelFileError
 from tropicell.explorer import explore
 from tropicell.lab.functions import FUNCTIONS, RADIUS, Function, grid
-from tropicell.lab.run import Experiment, LabRun
+from tropicell.lab.run import Experiment, LabRun, read_table, verdict_of
 from tropicell.lab.texts import figure
 from tropicell.lab.trained import ClassifierJob, Trained, trained
 from tropicell.lab.training import Schedule, TrainingTask
@@ -60,11 +64,13 @@ class FunctionPanel:
 
     function: Function
     depth: int
-    film: list[Network]
     loss: Any
     counts: Any
     counts_plane: Any
-    regions: Regions
+    merged: int
+    central: float
+    film: list[Network] | None = None
+    regions: Regions | None = None
 
     @property
     def name(self) -> str:
@@ -77,11 +83,11 @@ class FunctionPanel:
         number = FUNCTIONS.index(self.function) + 1
         return f"explore-phi{number}-{self.depth}-layers.html"
 
-    @property
-    def central(self) -> float:
-        """Share of the regions that have their witness in the middle quarter of the box."""
-        inside = (np.abs(self.regions.witnesses.astype(np.float64)) <= RADIUS / 2).all(axis=1)
-        return float(inside.mean())
+
+def central(regions: Regions) -> float:
+    """Share of the regions that have their witness in the middle quarter of the box."""
+    inside = (np.abs(regions.witnesses.astype(np.float64)) <= RADIUS / 2).all(axis=1)
+    return float(inside.mean())
 
 
 def checkpoints(epochs: int) -> list[int]:
@@ -110,10 +116,42 @@ def run(run: LabRun, settings: Fig2Settings) -> None:
         )
     ]
     for panel in panels:
-        pictures = [all_regions(network, BOX, progress=False) for network in panel.film]
+        pictures = [all_regions(network, BOX, progress=False) for network in panel.film or ()]
         explore(pictures, run.folder / panel.file, labels=[f"epoch {t:,}" for t in times])
     _write(run, settings, panels, times)
-    _draw(run, settings, panels, times)
+    _draw(run, settings, panels)
+    _draw_training(run, settings, panels, times)
+
+
+def again(run: LabRun, settings: Fig2Settings, folder: Path) -> None:
+    """The report from the tables of an earlier run, and its picture of the regions."""
+    rows = read_table(folder, "training")
+    numbers = json.loads((folder / "numbers.json").read_text(encoding="utf-8"))["numbers"]
+    times = sorted({int(row["epoch"]) for row in rows})
+    panels = []
+    for function in FUNCTIONS:
+        for depth in settings.depths:
+            own = [r for r in rows if (r["function"], r["layers"]) == (function.name, str(depth))]
+            kept = numbers[f"{function.name}, {depth} layers"]
+            panels.append(
+                FunctionPanel(
+                    function,
+                    depth,
+                    np.array([float(row["loss"]) for row in own]),
+                    np.array([int(row["regions in the box"]) for row in own]),
+                    np.array([int(row["regions in the plane"]) for row in own]),
+                    kept["merged"],
+                    kept["central"],
+                )
+            )
+    _write(run, settings, panels, times)
+    picture = folder / "fig2.png"
+    if not picture.is_file():
+        raise ModelFileError(f"{picture}: expected the picture of an earlier run")
+    if picture.resolve() != (run.folder / picture.name).resolve():
+        shutil.copyfile(picture, run.folder / picture.name)
+    run.report.picture(picture.name, _caption(settings))
+    _draw_training(run, settings, panels, times)
 
 
 def _job(run: LabRun, settings: Fig2Settings, function: Function, depth: int) -> ClassifierJob:
@@ -132,14 +170,17 @@ def _panel(
 ) -> FunctionPanel:
     film = [networks[0] for networks in found.networks]
     workers = run.options.workers
+    regions = all_regions(film[-1], BOX, progress=False)
     return FunctionPanel(
         function,
         depth,
-        film,
         found.train_loss[:, 0],
         count_many(film, BOX, workers=workers, progress=False),
         count_many(film, workers=workers, progress=False),
-        all_regions(film[-1], BOX, progress=False),
+        len(regions.merged()),
+        central(regions),
+        film,
+        regions,
     )
 
 
@@ -164,9 +205,9 @@ def _write(
             "loss": panel.loss[-1],
             "variance": variance,
             "explained": explained,
-            "regions": len(panel.regions),
+            "regions": panel.counts[-1],
             "regions_plane": panel.counts_plane[-1],
-            "merged": len(panel.regions.merged()),
+            "merged": panel.merged,
             "central": panel.central,
         }
         rows.append(
@@ -174,8 +215,8 @@ def _write(
                 panel.name,
                 f"{panel.loss[-1]:.2g}",
                 f"{100 * explained:.0f} %",
-                len(panel.regions),
-                len(panel.regions.merged()),
+                panel.counts[-1],
+                panel.merged,
                 panel.counts_plane[-1],
                 f"{100 * panel.central:.0f} %",
             ]
@@ -204,16 +245,37 @@ def _write(
         "same affine map count once. Middle quarter: regions around points of [-5, 5]², a quarter "
         "of the area. The paper prints pictures only, no numbers to compare with.",
     )
-    run.report.bullets(_observations(settings, panels))
+    run.report.bullets(_observations(run, settings, panels))
 
 
-def _observations(settings: Fig2Settings, panels: list[FunctionPanel]) -> list[str]:
+def _observations(run: LabRun, settings: Fig2Settings, panels: list[FunctionPanel]) -> list[str]:
     """The paper's remarks on its figure, against these networks."""
     by = {(panel.function.name, panel.depth): panel for panel in panels}
     shallow, deep = settings.depths
     better = [f.name for f in FUNCTIONS if by[f.name, deep].loss[-1] < by[f.name, shallow].loss[-1]]
     middle = {f.name: by[f.name, deep].central for f in FUNCTIONS}
     most = max(middle, key=lambda name: middle[name])
+    explained = {
+        depth: 1
+        - run.numbers[by["φ4", depth].name]["loss"] / run.numbers[by["φ4", depth].name]["variance"]
+        for depth in settings.depths
+    }
+    run.claim(
+        "figure 2, depth",
+        "Sect. 5, Figure 2",
+        "Deeper networks position the boundaries of regions more effectively (read as: smaller "
+        f"training loss with {deep} layers than with {shallow}).",
+        verdict_of(len(better), len(FUNCTIONS)),
+        f"for {', '.join(better) or 'no function'}; one network a panel",
+    )
+    run.claim(
+        "figure 2, overfitting",
+        "Sect. 5, Figure 2",
+        "The networks overfit φ4 (which needs that they learn it: at least half of the training "
+        "points' variance).",
+        "does not hold" if max(explained.values()) < 0.5 else "not decided",
+        ", ".join(f"{depth} layers explain {100 * x:.0f} %" for depth, x in explained.items()),
+    )
     return [
         f"*Deeper networks place boundaries better.* Here the {deep}-layer network has the smaller "
         f"loss for {', '.join(better) or 'no function'}"
@@ -222,14 +284,23 @@ def _observations(settings: Fig2Settings, panels: list[FunctionPanel]) -> list[s
         f"Here {100 * middle['φ4']:.0f} % of its regions are in the middle quarter of the box with "
         f"{deep} layers; the function with the largest share is {most} "
         f"({100 * middle[most]:.0f} %).",
-        "One network a panel is a small sample: another seed (`--seed`) gives other pictures, and "
-        "now and then a network whose last layers are dead, with few regions.",
+        "*φ4 is expected to induce overfitting.* Here "
+        + " and ".join(f"{100 * x:.0f} % ({depth} layers)" for depth, x in explained.items())
+        + " of its variance at the training points are explained: "
+        + ("that is underfitting." if max(explained.values()) < 0.5 else "it is learnt."),
+        "One network a panel is a small sample; `tropicell lab overfitting` trains several of each "
+        "size, with test points.",
     ]
 
 
-def _draw(
-    run: LabRun, settings: Fig2Settings, panels: list[FunctionPanel], times: list[int]
-) -> None:
+def _caption(settings: Fig2Settings) -> str:
+    return (
+        f"Left: the functions. Middle and right: all regions after {settings.epochs:,} epochs. "
+        "Colours are arbitrary."
+    )
+
+
+def _draw(run: LabRun, settings: Fig2Settings, panels: list[FunctionPanel]) -> None:
     made, axes = figure(len(FUNCTIONS), 3, size=(3.6, 3.6))
     pairs = iter(panels)
     for row, function in zip(axes, FUNCTIONS, strict=True):
@@ -240,17 +311,18 @@ def _draw(
         row[0].set_title(f"{function.name} = {function.formula}", fontsize=9)
         for ax in row[1:]:
             panel = next(pairs)
-            plot_regions(panel.regions, ax)
-            ax.set_title(f"{panel.depth} layers: {len(panel.regions)} regions", fontsize=9)
+            if panel.regions is not None:
+                plot_regions(panel.regions, ax)
+            ax.set_title(f"{panel.depth} layers: {panel.counts[-1]} regions", fontsize=9)
         for ax in row:
             ax.set_xlabel("")
             ax.set_ylabel("")
-    run.picture(
-        made,
-        "fig2",
-        f"Left: the functions. Middle and right: all regions after {settings.epochs:,} epochs. "
-        "Colours are arbitrary.",
-    )
+    run.picture(made, "fig2", _caption(settings))
+
+
+def _draw_training(
+    run: LabRun, settings: Fig2Settings, panels: list[FunctionPanel], times: list[int]
+) -> None:
     made, axes = figure(2, len(FUNCTIONS), size=(3.0, 2.5), sharex=True, sharey="row")
     for k, function in enumerate(FUNCTIONS):
         for panel in panels:
@@ -280,4 +352,5 @@ EXPERIMENT = Experiment(
     run=run,
     full=Fig2Settings(),
     quick=Fig2Settings(epochs=300, step=0.5),
+    again=again,
 )

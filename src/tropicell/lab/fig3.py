@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from tropicell._runtime.arrays import FloatArray
 from tropicell.lab.functions import FUNCTIONS, RADIUS, Function
-from tropicell.lab.run import Experiment, LabRun
-from tropicell.lab.statistics import mann_whitney, summary
-from tropicell.lab.texts import WITH, WITHOUT, figure, mean_text, p_text, skips_text
+from tropicell.lab.run import Experiment, LabRun, read_table, verdict_of
+from tropicell.lab.statistics import Interval, holm, mann_whitney, spearman, summary
+from tropicell.lab.texts import (
+    WITH,
+    WITHOUT,
+    epoch_axis,
+    figure,
+    interval_text,
+    mean_text,
+    p_text,
+    skips_text,
+)
 from tropicell.lab.trained import ClassifierJob, Trained, trained
 from tropicell.lab.training import Schedule, TrainingTask
 from tropicell.network.domains import Box, WholeSpace
@@ -114,6 +124,31 @@ def run(run: LabRun, settings: Fig3Settings) -> None:
     _draw(run, curves, times)
 
 
+def again(run: LabRun, settings: Fig3Settings, folder: Path) -> None:
+    """The report from the table of an earlier run."""
+    rows = read_table(folder, "networks")
+    times = sorted({int(row["epoch"]) for row in rows})
+    networks = 1 + max(int(row["network"]) for row in rows)
+    shape = (len(FUNCTIONS), len(times), networks)
+    values: dict[str, dict[str, Any]] = {
+        kind: {
+            measure: np.empty(shape, np.int64 if measure in DOMAINS else np.float64)
+            for measure in MEASURES
+        }
+        for kind in KINDS
+    }
+    names = [function.name for function in FUNCTIONS]
+    for row in rows:
+        place = names.index(row["function"]), times.index(int(row["epoch"])), int(row["network"])
+        for measure, column in MEASURES.items():
+            kind = int if measure in DOMAINS else float
+            values[row["skips"]][measure][place] = kind(row[column])
+    curves = {kind: Curves(found) for kind, found in values.items()}
+    _write_files(run, curves, times)
+    _report(run, settings, curves, times)
+    _draw(run, curves, times)
+
+
 def _job(run: LabRun, settings: Fig3Settings, function: Function, kind: str) -> ClassifierJob:
     points, values = function.samples(settings.step)
     tests, test_values = function.samples(settings.step, settings.step / 2)
@@ -208,6 +243,60 @@ def _report(
         "± standard error. One-tailed Mann-Whitney U test of 'with skips more' or 'less'.",
     )
     run.report.bullets(_observations(run, curves, times))
+    _correlations(run, curves)
+
+
+def _correlations(run: LabRun, curves: dict[str, Curves]) -> None:
+    """Regions against test loss after training, network by network."""
+    found: dict[str, dict[str, Interval]] = {place: {} for place in DOMAINS}
+    rows = []
+    for f, function in enumerate(FUNCTIONS):
+        for kind in (*KINDS, "both"):
+            kinds = list(KINDS) if kind == "both" else [kind]
+            losses = np.concatenate([curves[k].values["test"][f, -1] for k in kinds])
+            name = f"{function.name}, {'all' if kind == 'both' else kind + ' skips'}"
+            for place in DOMAINS:
+                counts = np.concatenate([curves[k].values[place][f, -1] for k in kinds])
+                found[place][name] = spearman(counts, losses, run.rng("spearman", name, place))
+            rows.append([name, len(losses), *(interval_text(found[p][name]) for p in DOMAINS)])
+    run.report.heading("Regions and test loss")
+    run.report.table(
+        ["networks", "number", *(MEASURES[place] for place in DOMAINS)],
+        rows,
+        "Spearman's rank correlation of the number of regions and the test loss after training, "
+        "with a 95 % interval (resampled networks). Negative: the more regions, the smaller the "
+        "loss.",
+    )
+    run.numbers["spearman"] = {
+        place: {name: vars(each) for name, each in values.items()}
+        for place, values in found.items()
+    }
+    each = [found["box"][f"{function.name}, all"] for function in FUNCTIONS]
+    below, above = sum(x.high < 0 for x in each), sum(x.low > 0 for x in each)
+    run.report.text(
+        f"Over all networks of a function, the correlation in the box is surely negative for "
+        f"{below} of {len(each)} functions and surely positive for {above}."
+    )
+    run.claim(
+        "regions mean overfitting, figure 3",
+        "abstract, Sect. 5",
+        "A network that overfits divides the input space into many small regions (read as: among "
+        "networks that learn the same function, those with more regions have the larger test "
+        "loss).",
+        _overfitting(below, above, len(each)),
+        "Spearman's correlation of regions in the box and test loss: "
+        + ", ".join(
+            f"{function.name} {interval_text(x)}"
+            for function, x in zip(FUNCTIONS, each, strict=True)
+        ),
+    )
+
+
+def _overfitting(below: int, above: int, cases: int) -> str:
+    """The verdict, if the correlation is surely negative or positive in so many cases."""
+    if above:
+        return verdict_of(above, cases)
+    return "does not hold" if below == cases else "not decided"
 
 
 def _observations(run: LabRun, curves: dict[str, Curves], times: list[int]) -> list[str]:
@@ -222,6 +311,19 @@ def _observations(run: LabRun, curves: dict[str, Curves], times: list[int]) -> l
             f"{words}: at {above} of {len(times)} recorded epochs; at the end "
             f"{100 * (a[-1] / b[-1] - 1):+.0f} %, at the start {100 * (a[0] / b[0] - 1):+.0f} %."
         )
+    total = sum(run.numbers[f"more_{place}"][0] for place in DOMAINS)
+    tests = run.numbers["tests"]
+    ends = holm([tests[f"{place} after training"]["p"] for place in DOMAINS])
+    run.claim(
+        "more regions during training",
+        "Sect. 6.1, Figure 3",
+        "Networks with skips have more linear regions throughout all stages of training.",
+        verdict_of(total, 2 * len(times)),
+        f"the mean is larger at {run.numbers['more_box'][0]} of {len(times)} recorded epochs in "
+        f"the box and at {run.numbers['more_plane'][0]} over R²; after training p = "
+        + " and ".join(p_text(p) for p in ends)
+        + " (one-tailed U tests, corrected for two)",
+    )
     losses = {kind: curves[kind].mean_and_error("test") for kind in KINDS}
     (a, a_error), (b, b_error) = losses["with"], losses["without"]
     apart = abs(a[-1] - b[-1]) > 2 * np.hypot(a_error[-1], b_error[-1])
@@ -243,6 +345,7 @@ def _draw(run: LabRun, curves: dict[str, Curves], times: list[int]) -> None:
                 times, mean - 2 * error, mean + 2 * error, color=COLORS[kind], alpha=0.2, lw=0
             )
         ax.set_ylabel(MEASURES[measure])
+        epoch_axis(ax, times[-1])
     axes[0, 0].legend(frameon=False)
     for ax in axes[1]:
         ax.set_xlabel("epoch")
@@ -261,6 +364,7 @@ def _draw(run: LabRun, curves: dict[str, Curves], times: list[int]) -> None:
         axes[0, f].set_title(function.name, fontsize=10)
         axes[1, f].set_xlabel("epoch")
         axes[1, f].set_yscale("log")
+        epoch_axis(axes[1, f], times[-1])
     axes[0, 0].set_ylabel(MEASURES["box"])
     axes[1, 0].set_ylabel(MEASURES["test"])
     run.picture(
@@ -274,4 +378,5 @@ EXPERIMENT = Experiment(
     run=run,
     full=Fig3Settings(),
     quick=Fig3Settings(networks=2, epochs=200, step=1.0, looks=4),
+    again=again,
 )

@@ -8,17 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import stats
 
 from tropicell._runtime.arrays import FloatArray
 from tropicell.errors import require
 from tropicell.lab.data import DataSet
-from tropicell.lab.run import Experiment, LabRun, literal
-from tropicell.lab.table2 import SHAPES, ClassifierShape
-from tropicell.lab.texts import figure
+from tropicell.lab.run import Experiment, LabRun, literal, verdict_of
+from tropicell.lab.statistics import LEVEL, Interval, holm, mean_difference
+from tropicell.lab.table2 import LARGE, MEDIUM, SHAPES, ClassifierShape
+from tropicell.lab.texts import figure, interval_text
 from tropicell.lab.trained import (
     CachedCounts,
     ImageSettings,
@@ -30,7 +33,7 @@ from tropicell.lab.training import StackPart, TrainingTask
 
 # --- what is said and drawn about Figure 4 --------------------------------------------------------
 
-_CACHED, _UNCACHED, _TRAINING = "#2166ac", "#d6302b", "#c9c9c9"
+_CACHED, _UNCACHED, _TRAINING = "#2166ac", "#d6302b", "#a9a9a9"
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +49,16 @@ class ImagePanel:
     def name(self) -> str:
         """Data set and shape, for people."""
         return f"{self.data.title} {self.shape.name}"
+
+    def class_test(self) -> float:
+        """p-value of 'all classes are cached at the same rate' (χ² test); 1 if all or none are."""
+        y = self.data.y_test
+        there = [c for c in self.classes if (y == c).any()]
+        table = [[self.hits[y == c].sum(), (~self.hits[y == c]).sum()] for c in there]
+        columns = np.array(table).sum(axis=0)
+        if not columns.all() or len(there) < 2:
+            return 1.0
+        return float(stats.chi2_contingency(np.array(table)).pvalue)
 
     def shares(self) -> FloatArray:
         """Share of cached test images of each class."""
@@ -151,19 +164,96 @@ def _overview(run: LabRun, panels: Sequence[ImagePanel], places: Mapping[str, Ma
         "Accuracy on all test images, and on those that are cached or not. Distance: mean distance "
         "in the picture to the mean of the image's class.",
     )
-    compared = [
-        found
-        for panel in panels
-        if (found := run.numbers[f"{panel.data.name} {panel.shape.name}"])
-        and np.isfinite([found["distance_cached"], found["distance_uncached"]]).all()
-    ]
-    nearer = sum(found["distance_cached"] < found["distance_uncached"] for found in compared)
-    better = sum(found["accuracy_cached"] > found["accuracy_uncached"] for found in compared)
+    _distances(run, panels, places)
+    _claims(run, panels)
+
+
+def _distances(run: LabRun, panels: Sequence[ImagePanel], places: Mapping[str, MapPlace]) -> None:
+    """Whether uncached images are farther from the mean of their class."""
+    found: dict[str, Interval] = {}
+    better = 0
+    for panel in panels:
+        if panel.hits.all() or not panel.hits.any():
+            continue
+        away = places[panel.data.name].distances(panel.data)
+        rng = run.rng("distances", panel.name)
+        found[panel.name] = mean_difference(away[~panel.hits], away[panel.hits], rng, 500)
+        better += bool(panel.right[panel.hits].mean() > panel.right[~panel.hits].mean())
+    run.numbers["uncached_less_cached_distance"] = {k: vars(v) for k, v in found.items()}
+    farther = [name for name, each in found.items() if each.low > 0]
+    nearer = [name for name, each in found.items() if each.high < 0]
     run.report.text(
-        f"Cached images lie nearer to the mean of their class in {nearer} of the {len(compared)} "
-        "networks that have both kinds, as the paper observes, and are classified rightly more "
-        f"often in {better} of them."
+        f"Of the {len(found)} networks that have both kinds, uncached images lie farther from the "
+        f"mean of their class than cached ones in {len(farther)} ({', '.join(farther) or 'none'}) "
+        f"and nearer in {len(nearer)} ({', '.join(nearer) or 'none'}); in the others the 95 % "
+        f"interval of the difference holds 0. Cached images are classified rightly more often in "
+        f"{better} of {len(found)}."
     )
+    middle = [panel.name for panel in panels if panel.shape == MEDIUM and panel.name in found]
+    run.claim(
+        "uncached far from centroids",
+        "Sect. 7.1, b",
+        "In the middle column uncached instances tend to appear further away from class centroids "
+        "than cached ones.",
+        verdict_of(sum(name in farther for name in middle), len(middle)),
+        "distance of the uncached less that of the cached: "
+        + ", ".join(f"{name} {interval_text(found[name], sign=True)}" for name in middle)
+        + f"; farther in {len(farther)} and nearer in {len(nearer)} of all {len(found)} networks",
+    )
+
+
+def _claims(run: LabRun, panels: Sequence[ImagePanel]) -> None:
+    """The paper's other observations on its figure."""
+    p_values = holm([panel.class_test() for panel in panels])
+    uneven = sum(p < LEVEL for p in p_values)
+    run.claim(
+        "caching by class",
+        "Sect. 7.1, a",
+        "Rates of caching are not uniform across classes.",
+        verdict_of(uneven, len(panels)),
+        f"a χ² test rejects equal rates for {uneven} of {len(panels)} networks (Holm, {LEVEL})",
+    )
+    for panel in panels:
+        if panel.data.name == "mnist" and panel.shape == LARGE:
+            rates = dict(zip(panel.data.labels, panel.shares(), strict=True))
+            mean = float(panel.hits.mean())
+            agree = [rates["9"] > mean, rates["1"] > mean, rates["2"] < mean, rates["3"] < mean]
+            run.claim(
+                "caching of digits",
+                "Sect. 7.1, a",
+                "MNIST, 3 layers of 32: the labels 9 and 1 have high rates of caching, 2 and 3 "
+                "much lower ones.",
+                verdict_of(sum(agree), len(agree)),
+                f"overall {_share(mean)}; "
+                + ", ".join(f"{label}: {_share(rates[label])}" for label in "9123"),
+            )
+    cached = {(panel.data.name, panel.shape.name): float(panel.hits.mean()) for panel in panels}
+    names = list(dict.fromkeys(panel.data.name for panel in panels))
+    falling = [
+        name
+        for name in names
+        if all(cached[name, a.name] > cached[name, b.name] for a, b in pairwise(SHAPES))
+    ]
+    run.claim(
+        "caching and size",
+        "Sect. 7.1, c",
+        "The larger the network, the less likely two points lie in the same region: fewer test "
+        "instances are cached.",
+        verdict_of(len(falling), len(names)),
+        "; ".join(
+            f"{name}: " + ", ".join(_share(cached[name, shape.name]) for shape in SHAPES)
+            for name in names
+        ),
+    )
+    if {"mnist", "cifar10"} <= set(names):
+        more = sum(cached["mnist", s.name] > cached["cifar10", s.name] for s in SHAPES)
+        run.claim(
+            "caching and data",
+            "Sect. 7.1, d",
+            "More test data is cached on MNIST than on CIFAR-10.",
+            verdict_of(more, len(SHAPES)),
+            f"for {more} of {len(SHAPES)} shapes",
+        )
 
 
 def _classes(run: LabRun, panels: Sequence[ImagePanel]) -> None:
@@ -213,12 +303,13 @@ def draw(run: LabRun, panels: Sequence[ImagePanel], places: Mapping[str, MapPlac
 
 def _panel(ax: Any, panel: ImagePanel, place: MapPlace, run: LabRun) -> None:
     low, high = _frame(place)
-    ax.scatter(*place.train.T, s=0.6, color=_TRAINING, linewidths=0, rasterized=True)
+    # large and below the others, so that they are seen around and between them
+    ax.scatter(*place.train.T, s=13, color=_TRAINING, linewidths=0, rasterized=True)
     # in a random order, so that neither colour hides the other
     order = run.rng("order", panel.name).permutation(len(place.test))
     colors = np.where(panel.hits, _CACHED, _UNCACHED)[order]
-    size = 2.2 if len(order) > 4000 else 5
-    ax.scatter(*place.test[order].T, s=size, c=colors, linewidths=0, alpha=0.7, rasterized=True)
+    size = 1.6 if len(order) > 4000 else 5
+    ax.scatter(*place.test[order].T, s=size, c=colors, linewidths=0, alpha=0.8, rasterized=True)
     ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
     ax.set_title(f"{panel.name}: {_share(float(panel.hits.mean()))} cached", fontsize=10)

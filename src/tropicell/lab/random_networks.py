@@ -12,7 +12,16 @@ from numpy.typing import NDArray
 from tropicell.errors import InvalidInputError
 from tropicell.network.network import Network
 
-Initialisation = Literal["pytorch", "he zero", "he random"]
+Initialisation = Literal["pytorch", "glorot", "he random", "he zero", "he uniform"]
+
+#: Variance of a weight times the number of inputs.
+GAINS: dict[Initialisation, float] = {
+    "pytorch": 1 / 3,
+    "glorot": 1.0,
+    "he random": 2.0,
+    "he zero": 2.0,
+    "he uniform": 2.0,
+}
 
 Parameters = tuple[list[NDArray[Any]], list[NDArray[Any]]]
 
@@ -27,11 +36,13 @@ def random_parameters(
     sizes : sequence of int
         Inputs, hidden layers, outputs.
     rng : Generator
-    initialisation : {"pytorch", "he zero", "he random"}
+    initialisation : {"pytorch", "glorot", "he random", "he zero", "he uniform"}
         ``"pytorch"``: what `torch.nn.Linear` does unless told otherwise (its name there is Kaiming
         uniform with a = √5), weights and biases uniform in ±1/√inputs. ``"he zero"``: He's normal
         initialisation, weights with variance 2/inputs, biases 0. ``"he random"``: the same with
-        the biases of PyTorch.
+        the biases of PyTorch; ``"he uniform"``: the same with uniform weights. ``"glorot"``:
+        normal weights with variance 1/inputs, which is what Glorot's rule gives between layers of
+        one size, with the biases of PyTorch.
 
     Examples
     --------
@@ -47,10 +58,12 @@ def random_parameters(
     weights, biases = [], []
     for inputs, outputs in pairwise(sizes):
         bound = inputs**-0.5
-        if initialisation == "pytorch":
-            matrix = rng.uniform(-bound, bound, size=(outputs, inputs))
+        if initialisation in ("pytorch", "he uniform"):
+            width = bound if initialisation == "pytorch" else bound * 6**0.5
+            matrix = rng.uniform(-width, width, size=(outputs, inputs))
         else:
-            matrix = rng.normal(scale=(2 / inputs) ** 0.5, size=(outputs, inputs))
+            deviation = (GAINS[initialisation] / inputs) ** 0.5
+            matrix = rng.normal(scale=deviation, size=(outputs, inputs))
         bias = rng.uniform(-bound, bound, size=outputs)
         weights.append(_as_float32(matrix))
         biases.append(_as_float32(np.zeros(outputs) if initialisation == "he zero" else bias))

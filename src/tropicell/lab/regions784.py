@@ -484,7 +484,7 @@ def _draw(run: LabRun, found: Results, data: Mapping[str, DataSet]) -> None:
         ax.set_xscale("log")
         ax.set_yscale("log")
         for axis in (ax.xaxis, ax.yaxis):
-            axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+            axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=20))
             axis.set_major_formatter(EngFormatter(sep=""))
             axis.set_minor_formatter(NullFormatter())
         ax.set_title(each.title, fontsize=10)

@@ -349,6 +349,63 @@ def _spans(text: str) -> str:
     return re.sub(r"\*([^*\s][^*]*)\*", r"<em>\1</em>", text)
 
 
+# --- what the paper says, and what the numbers say about it ---------------------------------------
+
+#: What can come out of a check of a claim.
+VERDICTS = ("holds", "holds in part", "does not hold", "not decided", "not tested here")
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence of the paper, and what the numbers of a run say about it.
+
+    Attributes
+    ----------
+    key : str
+        Its name for scripts.
+    where : str
+        The place in the paper.
+    text : str
+        What is said there.
+    verdict : str
+        One of `VERDICTS`; follows from the numbers.
+    evidence : str
+        These numbers, in a sentence.
+    """
+
+    key: str
+    where: str
+    text: str
+    verdict: str
+    evidence: str
+
+    def __post_init__(self) -> None:
+        if self.verdict not in VERDICTS:
+            raise InvalidInputError(
+                f"there is no verdict {self.verdict!r}; there are {', '.join(VERDICTS)}"
+            )
+
+
+def verdict_of(agree: int, cases: int) -> str:
+    """The verdict on a claim that is checked case by case.
+
+    Parameters
+    ----------
+    agree, cases : int
+        In how many cases it is so, of how many.
+
+    Examples
+    --------
+    >>> verdict_of(9, 9), verdict_of(4, 9), verdict_of(0, 9), verdict_of(0, 0)
+    ('holds', 'holds in part', 'does not hold', 'not tested here')
+    """
+    if not cases:
+        return "not tested here"
+    if agree == cases:
+        return "holds"
+    return "holds in part" if agree else "does not hold"
+
+
 T = TypeVar("T")
 
 #: Packages whose versions a report names, if they are installed.
@@ -379,6 +436,8 @@ class LabOptions:
         ``file.py:function`` or a file of a network, for the experiment ``custom``.
     progress : bool, optional
         Show progress; default: if standard error is a terminal.
+    tables : Path, optional
+        Folder of an earlier run: write its report anew from its tables.
     """
 
     quick: bool = False
@@ -390,6 +449,7 @@ class LabOptions:
     certify: bool = False
     model: str | None = None
     progress: bool | None = None
+    tables: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -405,6 +465,9 @@ class Experiment:
         ``run(run, settings)``; writes into ``run.report`` and ``run.numbers``.
     full, quick : dataclass
         Its settings.
+    again : callable, optional
+        ``again(run, settings, folder)``; does the same from the tables (CSV) that an earlier run
+        wrote into a folder, without computing what is in them.
     """
 
     name: str
@@ -412,6 +475,7 @@ class Experiment:
     run: Callable[[LabRun, Any], None]
     full: Any
     quick: Any
+    again: Callable[[LabRun, Any, Path], None] | None = None
 
 
 class LabRun:
@@ -426,6 +490,8 @@ class LabRun:
         What people will read.
     numbers : dict
         What scripts will read: the measured values, the same for the same seed and settings.
+    claims : list of Claim
+        Sentences of the paper that were judged.
     """
 
     def __init__(self, name: str, title: str, folder: Path, options: LabOptions) -> None:
@@ -434,11 +500,16 @@ class LabRun:
         self.folder = folder
         self.report = Report(title)
         self.numbers: dict[str, Any] = {}
+        self.claims: list[Claim] = []
         fixed = {"experiment": name, "seed": options.seed, "tropicell": _version("tropicell")}
         self.store = ResultStore(folder / "finished", fixed)
         self.computed = 0
         self.reused = 0
         self._earlier = 0.0
+
+    def claim(self, key: str, where: str, text: str, verdict: str, evidence: str) -> None:
+        """Judge a sentence of the paper; the report ends with all of them."""
+        self.claims.append(Claim(key, where, text, verdict, " ".join(evidence.split())))
 
     def rng(self, *key: str | int) -> np.random.Generator:
         """Random numbers for one purpose: the same whatever else is drawn, in whatever order.
@@ -554,6 +625,8 @@ def run_experiment(
         If the experiment does not have a setting that is to be changed.
     """
     asked = options or LabOptions()
+    if asked.tables is not None:
+        asked, settings = _earlier(experiment, asked, asked.tables)
     chosen = settings if settings is not None else _settings(experiment, asked)
     chosen = _changed(experiment, chosen, changes)
     place = path_of(folder)
@@ -561,7 +634,10 @@ def run_experiment(
     run = LabRun(experiment.name, experiment.title, place, asked)
     started = time.perf_counter()
     try:
-        experiment.run(run, chosen)
+        if asked.tables is not None and experiment.again is not None:
+            experiment.again(run, chosen, asked.tables)
+        else:
+            experiment.run(run, chosen)
     except IncompleteError:  # Ctrl-C during a count
         raise KeyboardInterrupt from None
     _write(run, chosen, time.perf_counter() - started)
@@ -570,6 +646,49 @@ def run_experiment(
 
 def _settings(experiment: Experiment, options: LabOptions) -> Any:
     return experiment.quick if options.quick else experiment.full
+
+
+def _earlier(experiment: Experiment, options: LabOptions, folder: Path) -> tuple[LabOptions, Any]:
+    """Seed and settings of the run whose tables are in a folder."""
+    if experiment.again is None:
+        raise InvalidInputError(
+            f"{experiment.name} can't be written from tables alone: run it without --tables"
+        )
+    file = folder / "numbers.json"
+    try:
+        kept = json.loads(file.read_text(encoding="utf-8"))
+        settings, seed = dict(kept["settings"]), int(kept["seed"])
+        name = str(kept["experiment"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ModelFileError(f"{file}: expected what an earlier run wrote: {error!r}") from None
+    if name != experiment.name:
+        raise InvalidInputError(f"{folder} holds a run of {name}, not of {experiment.name}")
+    known = {field.name for field in dataclasses.fields(experiment.full)}
+    tuples = {key: _as_tuple(value) for key, value in settings.items() if key in known}
+    return (
+        dataclasses.replace(options, seed=seed),
+        dataclasses.replace(experiment.full, **tuples),
+    )
+
+
+def _as_tuple(value: Any) -> Any:
+    return tuple(map(_as_tuple, value)) if isinstance(value, list) else value
+
+
+def read_table(folder: Path, name: str) -> list[dict[str, str]]:
+    """The rows of ``name.csv`` in a folder, by their columns' names.
+
+    Raises
+    ------
+    ModelFileError
+        If there is no such table.
+    """
+    file = folder / f"{name}.csv"
+    try:
+        with file.open(encoding="utf-8", newline="") as lines:
+            return list(csv.DictReader(lines))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise ModelFileError(f"{file}: expected a table of an earlier run: {error}") from None
 
 
 def _changed(experiment: Experiment, settings: Any, changes: Mapping[str, Any]) -> Any:
@@ -589,7 +708,14 @@ def _write(run: LabRun, settings: Any, seconds: float) -> None:
     """The files that every experiment has."""
     chosen: dict[str, Any] = dataclasses.asdict(settings)
     asked = {"experiment": run.name, "seed": run.options.seed, "settings": chosen}
-    write_json(run.folder / "numbers.json", asked | {"numbers": run.numbers})
+    claims = [dataclasses.asdict(claim) for claim in run.claims]
+    write_json(run.folder / "numbers.json", asked | {"claims": claims, "numbers": run.numbers})
+    if claims:
+        run.report.heading("The paper's sentences, judged by these numbers")
+        run.report.table(
+            ["the paper", "verdict", "evidence"],
+            [[f"{c.text} ({c.where})", f"**{c.verdict}**", c.evidence] for c in run.claims],
+        )
     about = {
         "settings": ", ".join(f"{k} = {_shown(v)}" for k, v in chosen.items()) or "–",
         "seed": str(run.options.seed),
@@ -610,6 +736,8 @@ def write_json(file: Path, value: Any) -> None:
 
 
 def _time_text(run: LabRun, seconds: float) -> str:
+    if run.options.tables is not None:
+        return "written from the tables of an earlier run"
     text = f"{seconds:.1f} s"
     if run.options.device != "cpu":
         text += f" (training on {run.options.device})"

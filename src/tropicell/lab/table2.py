@@ -17,13 +17,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tropicell.lab.data import DataSet
-from tropicell.lab.run import Experiment, LabRun, literal
+from tropicell.lab.run import Experiment, LabRun, literal, verdict_of
 from tropicell.lab.statistics import (
     LEVEL,
+    Interval,
     RankTest,
     Summary,
+    holm,
     mann_whitney,
+    mean_difference,
     power,
+    spearman,
     standardised_difference,
     summary,
 )
@@ -31,9 +35,11 @@ from tropicell.lab.texts import (
     WITH,
     WITHOUT,
     figure,
+    interval_text,
     mean_text,
     p_text,
     percent,
+    share_text,
     skips_text,
     yes_no,
 )
@@ -53,8 +59,14 @@ PAPER_NETWORKS = 50
 
 KINDS = ("with", "without")
 
-#: Accuracy (%), cached test examples, regions with training examples.
-QUANTITIES = ("accuracy", "cached", "regions")
+#: What is measured of every network: accuracy (%), cached test examples, regions with training
+#: examples, cached test examples that are classified rightly; and the tables' names for them.
+QUANTITIES = {
+    "accuracy": "accuracy",
+    "cached": "cached",
+    "regions": "regions with training examples",
+    "right_cached": "right among the cached",
+}
 
 #: The quantities by name, with a value for every network.
 Sample = dict[str, NDArray[np.float64]]
@@ -136,10 +148,10 @@ class CachingComparison:
     cached: tuple[Summary, Summary]
     regions: tuple[Summary, Summary]
     test: RankTest
-    power: float
+    power: Interval
 
     @classmethod
-    def of(cls, row: Table2Row, samples: dict[str, Sample], power: float) -> CachingComparison:
+    def of(cls, row: Table2Row, samples: dict[str, Sample], power: Interval) -> CachingComparison:
         """All statistics of the networks of a row."""
         a, b = (samples[kind] for kind in KINDS)
         return cls(
@@ -174,7 +186,7 @@ class CachingComparison:
     def numbers(self) -> dict[str, Any]:
         """Everything, for scripts."""
         found: dict[str, Any] = {"networks": self.cached[0].n}
-        for quantity in QUANTITIES:
+        for quantity in ("accuracy", "cached", "regions"):
             for kind, sample in zip(KINDS, getattr(self, quantity), strict=True):
                 found[f"{quantity}_{kind}"] = sample.mean
                 found[f"{quantity}_{kind}_error"] = sample.error
@@ -182,7 +194,9 @@ class CachingComparison:
             "u": self.test.u,
             "p": self.test.p,
             "reject": self.test.reject,
-            "power": self.power,
+            "power": self.power.value,
+            "power_low": self.power.low,
+            "power_high": self.power.high,
         }
 
 
@@ -203,6 +217,7 @@ _CLOSE = (0.01, 0.2)
 def write_report(
     run: LabRun,
     results: Sequence[CachingComparison],
+    samples: Mapping[str, Mapping[str, Sample]],
     data: Mapping[str, DataSet],
     missing: Sequence[str],
     epochs: int,
@@ -231,8 +246,12 @@ def write_report(
     _verdicts(run, results, titles)
     run.report.heading("Regions with training images")
     _regions(run, results, titles)
+    run.report.heading("Do skips generalise? Cached and uncached images")
+    tests = {name: len(found.x_test) for name, found in data.items()}
+    _generalisation(run, results, samples, tests, titles)
     run.report.heading("The data and the training")
-    _protocol(run, data, missing, epochs)
+    fits = whole and not (run.numbers["accuracy_far"] or run.numbers["cached_far"])
+    _protocol(run, data, missing, epochs, fits)
 
 
 def _label(found: CachingComparison, titles: Mapping[str, str]) -> str:
@@ -309,13 +328,13 @@ def _tests(run: LabRun, results: Sequence[CachingComparison], titles: Mapping[st
                 p_text(found.test.p),
                 yes_no(found.row.p < LEVEL),
                 yes_no(found.test.reject),
-                f"{100 * found.power:.0f} %",
+                share_text(found.power),
             ]
             for found in results
         ],
         "U: Mann-Whitney test, one-tailed, of 'fewer cached with skips', rejected at "
         f"{LEVEL}. Power: how often {PAPER_NETWORKS} + {PAPER_NETWORKS} networks reject, resampled "
-        "from the measured ones.",
+        "from the measured ones, with a 95 % interval for their own luck.",
     )
 
 
@@ -328,6 +347,23 @@ def _direction(run: LabRun, results: Sequence[CachingComparison]) -> None:
         f"With skips, fewer test images are cached on average in {fewer} of {len(results)} rows, "
         f"and the accuracy is higher in {better} of {len(results)}."
     )
+    rejected = sum(found.test.reject for found in results)
+    agree = sum(found.test.reject == (found.row.p < LEVEL) for found in results)
+    run.claim(
+        "table2 tests",
+        "Sect. 7.2, Table 2",
+        "Fewer test images are cached with skips: the null hypothesis is rejected for all but one "
+        "model and data set.",
+        verdict_of(agree, len(results)),
+        f"{rejected} of {len(results)} are rejected, and {agree} verdicts are as published",
+    )
+    run.claim(
+        "table2 accuracy",
+        "Sect. 7.2",
+        "Networks with skips have greater or equal average accuracy.",
+        verdict_of(better, len(results)),
+        f"the mean accuracy is higher with skips in {better} of {len(results)} rows",
+    )
 
 
 def _verdicts(run: LabRun, results: Sequence[CachingComparison], titles: Mapping[str, str]) -> None:
@@ -335,7 +371,7 @@ def _verdicts(run: LabRun, results: Sequence[CachingComparison], titles: Mapping
         found.row.name: f"{titles[found.row.data]} {found.row.shape.name}" for found in results
     }
     differ = [f for f in results if f.test.reject != (f.row.p < LEVEL)]
-    unsure = [f for f in results if _SURE[0] < f.power < _SURE[1]]
+    unsure = [f for f in results if _SURE[0] < f.power.value < _SURE[1]]
     run.numbers["verdicts_that_differ"] = [found.row.name for found in differ]
     run.numbers["verdicts_that_depend_on_the_sample"] = [found.row.name for found in unsure]
     rejected = sum(found.test.reject for found in results)
@@ -343,21 +379,17 @@ def _verdicts(run: LabRun, results: Sequence[CachingComparison], titles: Mapping
     if unsure:
         text += (
             "Some verdicts depend on the sample: "
-            + ", ".join(f"{names[f.row.name]} ({100 * f.power:.0f} %)" for f in unsure)
+            + ", ".join(f"{names[f.row.name]} ({share_text(f.power)})" for f in unsure)
             + f" reject only in that share of all runs with {PAPER_NETWORKS} + {PAPER_NETWORKS} "
             "networks, so one run, the published one included, says little there. "
-        )
-    if any(found.row is PUBLISHED[0] for found in unsure):
-        text += (
-            "With 4 layers of 8 neurons nearly all test images of MNIST are cached either way, so "
-            "there is little to tell the two kinds apart. "
         )
     close = [f for f in results if f not in unsure and _CLOSE[0] < f.row.p < _CLOSE[1]]
     if close:
         text += (
             "The power is resampled from these networks and so shares their luck: "
             + ", ".join(f"{names[f.row.name]} (p = {p_text(f.row.p)})" for f in close)
-            + " was a close call in the published run, and may be one again with other seeds. "
+            + f" {'was' if len(close) == 1 else 'were'} close to the level in the published run, "
+            "and may be again with other seeds. "
         )
     if differ:
         text += (
@@ -383,15 +415,194 @@ def _regions(run: LabRun, results: Sequence[CachingComparison], titles: Mapping[
         "Mean number of regions that hold at least one training image: the size of the cache.",
     )
     more = sum(found.regions[0].mean > found.regions[1].mean for found in results)
+    run.numbers["rows_with_more_regions_with_images"] = more
     run.report.text(
-        f"With skips the same images fall into more regions in {more} of {len(results)} rows: the "
-        "more regions, the fewer test images meet a training image. The paper does not give these "
-        "numbers."
+        f"With skips the training images fall into more regions in {more} of {len(results)} rows. "
+        "The paper does not give these numbers."
+    )
+
+
+def parts_of(sample: Mapping[str, NDArray[np.float64]], tests: int) -> dict[str, Any]:
+    """Accuracies of every network on cached and on uncached images, where there are any.
+
+    Parameters
+    ----------
+    sample : mapping
+        Values of `QUANTITIES`.
+    tests : int
+        Number of test images.
+
+    Returns
+    -------
+    dict
+        ``cached`` and ``uncached``: accuracies in per cent, without the networks that have no such
+        images; ``from_uncached``: share of the right predictions that are on uncached images.
+
+    Examples
+    --------
+    >>> sample = {"accuracy": np.array([70.0]), "cached": np.array([50.0]),
+    ...           "right_cached": np.array([40.0])}
+    >>> found = parts_of(sample, 100)
+    >>> {name: float(values[0]) for name, values in found.items()}
+    {'cached': 80.0, 'uncached': 60.0, 'from_uncached': 42.857142857142854}
+    """
+    right = np.rint(sample["accuracy"] * tests / 100)
+    cached, hits = sample["cached"], sample["right_cached"]
+    inside, outside = cached > 0, cached < tests
+    return {
+        "cached": 100 * hits[inside] / cached[inside],
+        "uncached": 100 * (right - hits)[outside] / (tests - cached)[outside],
+        "from_uncached": 100 * (right - hits) / np.maximum(right, 1),
+    }
+
+
+def _generalisation(
+    run: LabRun,
+    results: Sequence[CachingComparison],
+    samples: Mapping[str, Mapping[str, Sample]],
+    tests: Mapping[str, int],
+    titles: Mapping[str, str],
+) -> None:
+    """Accuracy of cached and uncached images, with and without skips."""
+    rows, numbers = [], {}
+    p_values: dict[str, list[float]] = {"cached": [], "uncached": []}
+    differences: dict[str, list[Interval]] = {"cached": [], "uncached": []}
+    gaps, shares = [], []
+    for found in results:
+        name, total = found.row.name, tests[found.row.data]
+        parts = {kind: parts_of(samples[name][kind], total) for kind in KINDS}
+        cells = [f"{titles[found.row.data]} {found.row.shape.name}"]
+        about: dict[str, Any] = {}
+        for part, p_list in p_values.items():
+            a, b = (parts[kind][part] for kind in KINDS)
+            cells += [mean_text(summary(x)) if len(x) else "–" for x in (a, b)]
+            if min(len(a), len(b)) < 2:
+                cells.append("–")
+                continue
+            away = mean_difference(a, b, run.rng("generalisation", name, part))
+            test = min(mann_whitney(a, b, tail=tail).p for tail in ("greater", "less"))
+            p_list.append(min(1.0, 2 * test))
+            differences[part].append(away)
+            cells.append(interval_text(away, 1, sign=True))
+            about[part] = {"with": a.mean(), "without": b.mean(), "difference": vars(away)}
+        shares.append(float(np.mean(parts["with"]["from_uncached"])))
+        about["from_uncached"] = shares[-1]
+        cells.append(f"{shares[-1]:.1f} %")
+        known, new = (np.concatenate([parts[k][p] for k in KINDS]) for p in ("cached", "uncached"))
+        if min(len(known), len(new)) > 1:
+            gaps.append(mean_difference(known, new, run.rng("gap", name)))
+            about["cached_less_uncached"] = vars(gaps[-1])
+        numbers[name] = about
+        rows.append(cells)
+    run.numbers["generalisation"] = numbers
+    run.report.table(
+        [
+            "row",
+            "cached: with skips",
+            "without",
+            "difference",
+            "uncached: with skips",
+            "without",
+            "difference",
+            "right predictions on uncached images, with skips",
+        ],
+        rows,
+        "Accuracy in per cent on the test images that are cached and on the others, mean over "
+        "networks ± standard error, and the difference with a 95 % interval (resampled networks). "
+        "Last column: share of all right predictions.",
+    )
+    sure = {
+        part: [
+            away.value
+            for away, p in zip(differences[part], holm(p_values[part]), strict=True)
+            if p < LEVEL
+        ]
+        for part in p_values
+        if p_values[part]
+    }
+    text = ""
+    for part, values in sure.items():
+        text += (
+            f"On {part} images networks with skips are more accurate in "
+            f"{sum(value > 0 for value in values)} of {len(differences[part])} rows and less "
+            f"accurate in {sum(value < 0 for value in values)}, by two-sided U tests corrected for "
+            f"their number (Holm, {LEVEL}). "
+        )
+    higher = sum(gap.low > 0 for gap in gaps)
+    text += (
+        f"With and without skips together, cached images are classified better than uncached ones "
+        f"in {higher} of {len(gaps)} rows (95 % intervals), worse in "
+        f"{sum(gap.high < 0 for gap in gaps)}."
+    )
+    run.report.text(text)
+    _correlations(run, results, samples, titles)
+    half = sum(share > 50 for share in shares)
+    run.claim(
+        "accuracy from uncached",
+        "Sect. 7.2",
+        "The accuracy of networks with skips comes from uncached data.",
+        verdict_of(half, len(shares)),
+        f"more than half of the right predictions are on uncached images in {half} of "
+        f"{len(shares)} rows ({min(shares):.1f} to {max(shares):.1f} %)",
+    )
+    gained = sum(value > 0 for value in sure.get("uncached", []))
+    lost = sum(value < 0 for value in sure.get("uncached", []))
+    run.claim(
+        "skips generalise",
+        "Sect. 7.2, conclusion",
+        "Skips allow a network to generalise to unseen data more effectively.",
+        verdict_of(gained, len(differences["uncached"])) if gained or lost else "not decided",
+        f"accuracy on uncached images is surely higher with skips in {gained} of "
+        f"{len(differences['uncached'])} rows and lower in {lost}; differences "
+        + ", ".join(f"{away.value:+.1f}" for away in differences["uncached"])
+        + " percentage points",
+    )
+
+
+def _correlations(
+    run: LabRun,
+    results: Sequence[CachingComparison],
+    samples: Mapping[str, Mapping[str, Sample]],
+    titles: Mapping[str, str],
+) -> None:
+    """Regions with training images against accuracy, network by network."""
+    rows, found = [], {}
+    for result in results:
+        name = result.row.name
+        values = {}
+        for kind in KINDS:
+            each = samples[name][kind]
+            rng = run.rng("spearman", name, kind)
+            values[kind] = spearman(each["regions"], each["accuracy"], rng)
+        found[name] = {kind: vars(value) for kind, value in values.items()}
+        rows.append(
+            [
+                f"{titles[result.row.data]} {result.row.shape.name}",
+                *(interval_text(values[kind]) for kind in KINDS),
+            ]
+        )
+    run.numbers["spearman"] = found
+    run.report.table(
+        ["row", "with skips", "without"],
+        rows,
+        "Spearman's rank correlation of the number of regions that hold training images and the "
+        "accuracy on test images, over networks of the same kind, with 95 % intervals.",
+    )
+    correlations = [value for both in found.values() for value in both.values()]
+    up, down = sum(v["low"] > 0 for v in correlations), sum(v["high"] < 0 for v in correlations)
+    run.claim(
+        "regions mean overfitting, table 2",
+        "abstract, Sect. 5",
+        "A network that overfits divides the input space into many small regions (read as: among "
+        "networks of one kind, those with more regions are less accurate).",
+        verdict_of(down, len(correlations)) if down else ("does not hold" if up else "not decided"),
+        f"of {len(correlations)} rank correlations of regions and test accuracy {up} are surely "
+        f"positive and {down} surely negative",
     )
 
 
 def _protocol(
-    run: LabRun, data: Mapping[str, DataSet], missing: Sequence[str], epochs: int
+    run: LabRun, data: Mapping[str, DataSet], missing: Sequence[str], epochs: int, fits: bool
 ) -> None:
     notes = [f"{found.origin}." for found in data.values()]
     if missing:
@@ -400,8 +611,8 @@ def _protocol(
         f"Training: {epochs} epoch{'' if epochs == 1 else 's'} of Adam with learning rate 5·10⁻⁴ "
         "and cross-entropy, batches of 64 (the last one of an epoch is shorter), a fresh order of "
         "the images for every network and epoch, pixels as x / 127.5 - 1, PyTorch's "
-        "default initialisation, float32. The paper leaves batch size, scaling and colours open; "
-        "these fit its numbers.",
+        "default initialisation, float32. The paper leaves batch size, scaling and colours open"
+        + ("; with these, all means fit its numbers." if fits else "."),
         "A neuron is active where its pre-activation is positive, computed in float32 as in the "
         "training.",
     ]
@@ -495,7 +706,7 @@ def run(run: LabRun, settings: Table2Settings) -> None:
     samples = {name: _joined(found) for name, found in parts.items()}
     results = [_comparison(run, settings, row, samples[row.name]) for row in rows]
     _write_files(run, results, samples)
-    write_report(run, results, data, missing, settings.epochs)
+    write_report(run, results, samples, data, missing, settings.epochs)
     draw(run, results, samples, {name: found.title for name, found in data.items()})
 
 
@@ -516,6 +727,7 @@ def _unit(
     what = asked(run, settings, data) | {
         "shape": [row.shape.layers, row.shape.neurons, row.shape.skips],
         "networks": [networks.start, networks.stop],
+        "quantities": list(QUANTITIES),
     }
     name = f"{row.data} {row.shape.layers}x{row.shape.neurons} {networks.start}"
     return run.unit(name, what, lambda: _measure(run, settings, row, data, networks))
@@ -546,6 +758,7 @@ def _measure(
             found[f"accuracy {kind}"][place] = 100 * look.right.mean(axis=1)
             found[f"cached {kind}"][place] = look.hits.sum(axis=1)
             found[f"regions {kind}"][place] = look.regions
+            found[f"right_cached {kind}"][place] = (look.right & look.hits).sum(axis=1)
 
     train_and_look_up(run, settings, data, tasks, finished)
     return found
@@ -571,7 +784,7 @@ def _write_files(
     """Every network and the statistics of every row, for scripts."""
     run.table(
         "networks",
-        ["row", "skips", "network", "accuracy", "cached", "regions with training examples"],
+        ["row", "skips", "network", *QUANTITIES.values()],
         [
             [name, kind, index, *values]
             for name, both in samples.items()

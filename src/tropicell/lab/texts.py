@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tropicell._runtime.durable import replacing
 from tropicell.errors import require
-from tropicell.lab.statistics import Summary
+from tropicell.lab.statistics import Interval, Summary
 
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -47,6 +47,33 @@ def p_text(p: float) -> str:
         return f"{p:.3f}" if p >= 0.01 else f"{p:.4f}"
     digits, _, power = f"{p:.1e}".partition("e")
     return f"{digits}·10{str(int(power)).translate(_SUPERSCRIPTS)}"
+
+
+def interval_text(found: Interval, digits: int = 2, sign: bool = False) -> str:
+    """A number with its confidence interval.
+
+    Examples
+    --------
+    >>> interval_text(Interval(-0.5, -0.7, -0.25)), interval_text(Interval(*[math.nan] * 3))
+    ('-0.50 (-0.70 to -0.25)', '–')
+    """
+    if math.isnan(found.value):
+        return "–"
+    plus = "+" if sign else ""
+    value, low, high = (f"{x:{plus}.{digits}f}" for x in (found.value, found.low, found.high))
+    return f"{value} ({low} to {high})"
+
+
+def share_text(found: Interval) -> str:
+    """A share in per cent with its confidence interval.
+
+    Examples
+    --------
+    >>> share_text(Interval(0.785, 0.7, 0.86)), share_text(Interval(1.0, 1.0, 1.0))
+    ('78 % (70–86)', '100 %')
+    """
+    value, low, high = (f"{100 * x:.0f}" for x in (found.value, found.low, found.high))
+    return f"{value} %" if low == high else f"{value} % ({low}–{high})"
 
 
 def skips_text(skips: Iterable[tuple[int, int]]) -> str:
@@ -113,6 +140,18 @@ def figure(
     for ax in np.ravel(axes):
         ax.spines[["top", "right"]].set_visible(False)
     return made, axes
+
+
+def epoch_axis(ax: Any, last: int) -> None:
+    """Few ticks, so that the numbers of long trainings do not collide."""
+    ticks = [0, last // 2, last]
+    ax.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
+
+
+def layer_axis(ax: Any, layers: int) -> None:
+    """Whole layers only."""
+    step = max(1, layers // 5)
+    ax.set_xticks(range(1, layers + 1, step))
 
 
 def write_figure(made: Any, folder: Path, name: str, *, dpi: int = 130) -> None:
