@@ -80,12 +80,12 @@ class SkipSettings:
     radii: tuple[float, ...] = (1.0, 3.0, 10.0, 30.0, 100.0, 1e3, 1e4)
     radius_networks: int = 50
     controls: tuple[int, ...] = (6, 10)
-    control_networks: int = 100
+    control_networks: int = 60
     trained: int = 10
     classifiers: int = 8
     epochs: int = 1000
-    step: float = 0.5
-    images: int = 12_800
+    step: float = 0.8
+    images: int = 6_400
 
 
 @dataclass(frozen=True)
@@ -313,10 +313,15 @@ def rescaled(
     A layer that does not vary at all stays as it is.
     """
     weights, biases = list(parameters[0]), parameters[1]
-    for layer in range(1, len(weights) - 1):
-        found = variations(Network.mlp(weights, biases, skips=skips), points)[layer]
-        if found > 0 and wanted[layer] > 0:
+    values = [points]
+    for layer in range(len(weights) - 1):
+        into = values[-1] + sum(values[k] for k, end in skips if end == layer + 1)
+        signal = into @ weights[layer].T
+        found = float(np.sqrt(signal.var(axis=0).mean()))
+        if layer and found > 0 and wanted[layer] > 0:
             weights[layer] = weights[layer] * (wanted[layer] / found)
+            signal = into @ weights[layer].T
+        values.append(np.maximum(signal + biases[layer], 0))
     return Network.mlp(weights, biases, skips=skips)
 
 
