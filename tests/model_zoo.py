@@ -63,8 +63,10 @@ class Basic(nn.Module):
         return F.relu(y + self.short(x))
 
 
-def resnet18(width: int, channels: int = 3) -> nn.Sequential:
-    parts: list[nn.Module] = [block(channels, width), nn.MaxPool2d(3, 2, 1)]
+def resnet18(width: int, channels: int = 3, *, pool: bool = True) -> nn.Sequential:
+    """With `pool` for large images; without for those of CIFAR."""
+    parts: list[nn.Module] = [block(channels, width)]
+    parts += [nn.MaxPool2d(3, 2, 1)] if pool else []
     for index, stride in enumerate([1, 2, 2, 2]):
         now, before = width * 2**index, width * 2 ** max(index - 1, 0)
         parts += [Basic(before, now, stride), Basic(now, now)]

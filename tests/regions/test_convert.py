@@ -80,6 +80,29 @@ def test_graphs_and_tables(data: st.DataObject, network: Network) -> None:
         assert arrow[name].to_pylist() == table[name].tolist()
 
 
+def test_polars_and_geopandas() -> None:
+    network = Network.mlp([np.array([[1.0, 2.0], [-3.0, 1.0], [1.0, 0.0]]), np.ones((2, 3))])
+    regions = enumerate_regions(network, Box(-1, 1))
+    table, frame, shapes = regions.to_arrow(), regions.to_polars(), regions.to_geopandas()
+    assert frame.columns == table.column_names
+    assert frame.to_dict(as_series=False) == table.to_pydict()
+    assert shapes.drop(columns="geometry").equals(regions.to_dataframe())
+    np.testing.assert_allclose(shapes.area, regions.volumes)
+
+
+def test_notebooks_show_networks_and_regions() -> None:
+    network = Network.mlp([np.eye(3), np.ones((10, 3))], [np.zeros(3), np.arange(10.0)])
+    shown = network._repr_html_()
+    assert "3 in 1 layers" in shown
+    assert "relu" in shown
+    region = enumerate_regions(network)[0]._repr_html_()
+    assert "y1 = 0" in region
+    assert "… 2 more" in region
+    assert "WholeSpace()" in region
+    part = enumerate_regions(network, max_regions=2)
+    assert "at least 2" in part._repr_html_()
+
+
 @given(networks(max_inputs=2))
 def test_shapes(network: Network) -> None:
     regions = enumerate_regions(network, Box(-1, 1))

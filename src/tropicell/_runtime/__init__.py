@@ -13,7 +13,7 @@
 `paths`          paths that users give, and errors that name them
 `_hashing`       hash tables of patterns, as kernels
 `arrays`         the types of arrays that signatures name
-`plain`          values as JSON, and names that were almost right
+`plain`          values as JSON and as tables for notebooks, and names that were almost right
 `old_names`      modules under the names that they had before
 
 May import `tropicell.errors`, and no other room.

@@ -1,11 +1,12 @@
-"""Values as what JSON knows, and names that were almost right."""
+"""Values as what JSON knows and as tables for notebooks, and names that were almost right."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from fractions import Fraction
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -48,3 +49,42 @@ def did_you_mean(name: object, known: Iterable[str]) -> str:
     near = get_close_matches(str(name), names, 1)
     there = f"here are: {', '.join(names)}"
     return f"; did you mean {near[0]!r}? T{there}" if near else f"; t{there}"
+
+
+def html_table(title: str, rows: Mapping[str, str]) -> str:
+    """Names and values as a table; values with several lines keep them.
+
+    Examples
+    --------
+    >>> html_table("Box", {"low": "<0"})[:53]
+    "<table><caption>Box</caption><tr><th style='text-alig"
+    """
+    cells = []
+    for name, value in rows.items():
+        text = escape(value)
+        text = f"<pre style='margin:0'>{text}</pre>" if "\n" in value else text
+        cells.append(f"<tr><th style='text-align:left'>{escape(name)}</th><td>{text}</td></tr>")
+    return f"<table><caption>{escape(title)}</caption>{''.join(cells)}</table>"
+
+
+def few(texts: Sequence[str], most: int) -> list[str]:
+    """The first of some texts, and how many more there are.
+
+    Examples
+    --------
+    >>> few(["a", "b", "c"], 2)
+    ['a', 'b', '… 1 more']
+    """
+    rest = len(texts) - most
+    return [*texts[:most], f"… {rest:,} more"] if rest > 0 else list(texts)
+
+
+def shortened(text: str, most: int) -> str:
+    """A text, or its beginning.
+
+    Examples
+    --------
+    >>> shortened("pattern", 3)
+    'pat…'
+    """
+    return text if len(text) <= most else f"{text[:most]}…"

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.sparse import issparse
 
 from tropicell._runtime.interruption import alarm
 from tropicell._runtime.paths import is_folder as folder_at
@@ -86,10 +85,10 @@ def info(arguments: argparse.Namespace) -> int:
 
 
 def _weights(network: Network) -> int:
-    """Weights and biases other than 0: convolutions are matrices full of zeros here."""
+    """Weights and biases other than 0; those of small convolutions, which are matrices, often."""
     parts = [network.affine(layer) for layer in range(1, network.depth + 2)]
-    arrays = [array for part in parts for array in (part.bias, *part.terms.values())]
-    return sum(int(a.count_nonzero() if issparse(a) else np.count_nonzero(a)) for a in arrays)
+    arrays = [array for part in parts for array in (part.bias, *part.operators.values())]
+    return sum(int(np.count_nonzero(a if isinstance(a, np.ndarray) else a.data)) for a in arrays)
 
 
 def warmup(arguments: argparse.Namespace) -> int:

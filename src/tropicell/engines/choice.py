@@ -321,8 +321,8 @@ def _repeats(network: Network) -> float:
     """How often a weight occurs, up to its sign, on average; without those that are 0."""
     parts = []
     for layer in range(1, network.depth + 1):
-        for m in network.affine(layer).terms.values():
-            parts.append(abs(m.data if sp.issparse(m) else np.asarray(m)).ravel())
+        for m in network.affine(layer).operators.values():
+            parts.append(abs(np.asarray(m) if isinstance(m, np.ndarray) else m.data).ravel())
     found = np.concatenate([np.empty(0), *parts])
     found = found[found > 0]
     return len(found) / max(1, len(np.unique(found)))

@@ -2,6 +2,7 @@
 
 `arithmetic`       float64 and exact rationals behind one interface
 `rounding`         the constants of float64 that all proved bounds are made of
+`convolutions`     convolutions as matrices that are never written out
 `norms`            proved upper bounds on norms of matrices, and norms of numbers of any size
 `_double`          sums and products of floats without error, for kernels
 `polyhedra`        convex cells in integers: interior points, facets, redundant inequalities

@@ -19,8 +19,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from tropicell._runtime.interruption import check
 from tropicell.errors import InvalidInputError
+from tropicell.geometry.convolutions import Convolution
 
 Matrix = NDArray[np.float64] | sp.csr_array
+#: What a layer applies to another one: a matrix, or a convolution that stands for one.
+Operator = Matrix | Convolution
 ArithmeticName = Literal["exact", "float"]
 
 #: From this many scalar products on, FLINT's matrix product beats NumPy's loop over objects.
@@ -44,8 +47,8 @@ class Arithmetic(Protocol):
     def array(self, values: ArrayLike) -> NDArray[Any]:
         """Float or rational numbers as an array of this arithmetic, without rounding if exact."""
 
-    def matrix(self, matrix: Matrix) -> Any:
-        """A float64 matrix, dense or sparse, in the form that `matmul` is fast with."""
+    def matrix(self, matrix: Operator) -> Any:
+        """A float64 matrix, or a convolution, in the form that `matmul` is fast with."""
 
     def matmul(self, matrix: Any, columns: NDArray[Any]) -> NDArray[Any]:
         """Product of what `matrix` made and an array of this arithmetic."""
@@ -62,7 +65,7 @@ class FloatArithmetic:
     def array(self, values: ArrayLike) -> NDArray[Any]:
         return np.asarray(values, dtype=np.float64)
 
-    def matrix(self, matrix: Matrix) -> Any:
+    def matrix(self, matrix: Operator) -> Any:
         return matrix
 
     def matmul(self, matrix: Any, columns: NDArray[Any]) -> NDArray[Any]:
@@ -80,7 +83,9 @@ class ExactArithmetic:
     def array(self, values: ArrayLike) -> NDArray[Any]:
         return to_rationals(values)
 
-    def matrix(self, matrix: Matrix) -> Any:
+    def matrix(self, matrix: Operator) -> Any:
+        if isinstance(matrix, Convolution):
+            return _RationalConvolution(matrix)
         if isinstance(matrix, sp.csr_array):
             return _SparseRationals(matrix)
         rationals = to_rationals(matrix)
@@ -143,6 +148,27 @@ class _SparseRationals:
             products = self._data[first:last, None] * columns[indices[first:last]]
             result[rows] = np.add.reduceat(products, starts[rows] - first, axis=0)
         return result
+
+
+class _RationalConvolution:
+    """A convolution with rational filters; it only knows how to multiply."""
+
+    def __init__(self, convolution: Convolution) -> None:
+        self._convolution = convolution
+        self._taps = [
+            (places, sources, _DenseRationals(to_rationals(taps)))
+            for places, sources, taps in convolution.taps()
+        ]
+
+    def __matmul__(self, columns: NDArray[Any]) -> NDArray[Any]:
+        filters, channels = self._convolution.filters, self._convolution.channels
+        places, m = self._convolution.shape[0] // filters, columns.shape[1]
+        seen = columns.reshape(channels, len(columns) // channels, m)
+        total = to_rationals(np.zeros((filters, places, m)))
+        for at, sources, taps in self._taps:
+            product = taps @ seen[:, sources].reshape(channels, len(sources) * m)
+            total[:, at] += product.reshape(filters, len(sources), m)
+        return total.reshape(filters * places, m)
 
 
 FLOAT: Arithmetic = FloatArithmetic()

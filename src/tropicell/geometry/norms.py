@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tropicell._runtime.arrays import FloatArray
+from tropicell.geometry.convolutions import Convolution
 from tropicell.geometry.rounding import ROUND
 
 #: Matrices whose smaller side is longer get a bound that takes less time, and is less sharp.
@@ -28,6 +29,8 @@ def frobenius_norm(matrix: Any) -> float:
     >>> 5.0 <= frobenius_norm(np.array([[3.0], [4.0]])) < 5.00001
     True
     """
+    if isinstance(matrix, Convolution):
+        return _up(float(np.sqrt(np.sum(matrix.squares().sum(axis=1)))))
     return _length(matrix.data if _is_sparse(matrix) else matrix)
 
 
@@ -57,6 +60,8 @@ def largest_row(matrix: Any) -> float:
     >>> 5.0 <= largest_row(np.array([[3.0, 4.0], [1.0, 1.0]])) < 5.00001
     True
     """
+    if isinstance(matrix, Convolution):
+        return _up(float(np.sqrt(np.max(matrix.squares().sum(axis=1)))))
     squares = matrix.multiply(matrix) if _is_sparse(matrix) else np.square(matrix)
     return _up(float(np.sqrt(np.max(squares.sum(axis=1), initial=0.0))))
 
@@ -74,6 +79,8 @@ def spectral_norm(matrix: Any) -> float:
     >>> 2.0 <= spectral_norm(np.diag([2.0, 1.0])) < 2.01
     True
     """
+    if isinstance(matrix, Convolution):
+        return _of_filters(matrix)
     numbers = matrix.data if _is_sparse(matrix) else np.asarray(matrix, dtype=np.float64)
     if not numbers.size or not numbers.any():
         return 0.0
@@ -85,6 +92,29 @@ def spectral_norm(matrix: Any) -> float:
         return simple * scale
     dense = (matrix.toarray() if _is_sparse(matrix) else numbers) / scale
     return min(simple, _by_squaring(dense if dense.shape[0] >= dense.shape[1] else dense.T)) * scale
+
+
+def _of_filters(convolution: Convolution) -> float:
+    """The same for a convolution.
+
+    With zeros around its input, and all places, it can only become longer: then it is, at each
+    frequency ω, the matrix Σ W(t) exp(i ω·t) over its taps t. That is a product of the filters as
+    one matrix, with the taps along its rows or its columns, axis by axis, and one whose norm is the
+    root of the number of taps.
+    """
+    weight = convolution.weight
+    axes = range(2, weight.ndim)
+    found = []
+    for choice in range(1 << len(axes)):
+        down = [axis for axis in axes if choice >> (axis - 2) & 1]
+        order = (0, *down, 1, *(axis for axis in axes if axis not in down))
+        rows = weight.shape[0] * int(np.prod([weight.shape[axis] for axis in down]))
+        found.append(spectral_norm(weight.transpose(order).reshape(rows, -1)))
+    taps = int(np.prod(weight.shape[2:]))
+    sizes = abs(convolution)
+    rows, columns = float(sizes.sum(axis=1).max()), float(sizes.sum(axis=0).max())
+    simple = _up(float(np.sqrt(_up(rows) * _up(columns))))
+    return min(_up(float(np.sqrt(taps)) * min(found)), simple)
 
 
 def _by_squaring(matrix: FloatArray) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tropicell.errors import ModelImportError
-from tropicell.geometry.arithmetic import Matrix
+from tropicell.geometry.arithmetic import Operator
 from tropicell.importers.expressions import (
     MAX_INPUTS,
     Expression,
@@ -62,7 +62,7 @@ class Builder:
         self.inputs: list[Expression] = []
         for end, shape, size in zip(np.cumsum(sizes).tolist(), shapes, sizes, strict=True):
             if ledger is not None:
-                self.inputs.append(Outline(shape, ledger))
+                self.inputs.append(Outline(shape, ledger, whole=len(shapes) == 1))
                 continue
             rows = sp.eye_array(size, self.n_inputs, k=end - size, format="csr")
             self.inputs.append(Expression(shape, {0: sp.csr_array(rows)}, np.zeros(size)))
@@ -75,7 +75,7 @@ class Builder:
         if before.size == 0:
             return before
         if self.ledger is not None:
-            return Outline(before.shape, self.ledger)
+            return Outline(before.shape, self.ledger, whole=True)
         self.layers.append(Layer(_affine(before), activation, name))
         return Expression.of_layer(len(self.layers), before.shape)
 
@@ -84,10 +84,10 @@ class Builder:
         if self.ledger is not None:
             self.ledger.add(numbers)
 
-    def matrices(self) -> Iterator[Matrix]:
+    def matrices(self) -> Iterator[Operator]:
         """The matrices of all layers so far."""
         for layer in self.layers:
-            yield from layer.affine.terms.values()
+            yield from layer.affine.operators.values()
 
     def finish(self, output: Value) -> Network:
         """The network with this output; layers that do not reach it are left out."""
@@ -102,10 +102,10 @@ class Builder:
 
 
 def _affine(value: Expression) -> Affine:
-    terms: dict[int, Matrix] = {}
+    terms: dict[int, Operator] = {}
     for layer, matrix in value.terms.items():
         kept = tidy(matrix)
-        if kept.nnz if isinstance(kept, sp.csr_array) else np.any(kept):
+        if np.any(kept if isinstance(kept, np.ndarray) else kept.data):
             terms[layer] = kept
     return Affine(terms, value.bias)
 
@@ -130,4 +130,6 @@ def _renumbered_layer(layer: Layer, number: dict[int, int]) -> Layer:
 def _renumbered(affine: Affine, number: dict[int, int]) -> Affine:
     if all(number[layer] == layer for layer in affine.terms):
         return affine  # matrices are large: no copy where nothing was left out
-    return Affine({number[layer]: matrix for layer, matrix in affine.terms.items()}, affine.bias)
+    return Affine(
+        {number[layer]: matrix for layer, matrix in affine.operators.items()}, affine.bias
+    )

@@ -111,7 +111,7 @@ def compare(
 def _term_size(output: Affine, values: Sequence[FloatArray]) -> float:
     """The largest sum of the sizes of an output's terms."""
     total = np.abs(output.bias)[None, :]
-    for source, matrix in output.terms.items():
+    for source, matrix in output.operators.items():
         total = total + (abs(matrix) @ np.abs(values[source]).T).T
     return float(total.max())
 

@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 
 from tropicell._runtime.arrays import FloatArray, IndexArray
 from tropicell.errors import ModelImportError, UnsupportedOperatorError
-from tropicell.geometry.arithmetic import Matrix
+from tropicell.geometry.arithmetic import Matrix, Operator
+from tropicell.geometry.convolutions import Convolution
 from tropicell.network.activations import Activation
 
 Shape = tuple[int, ...]
@@ -61,7 +62,7 @@ class Expression:
     ----------
     shape : tuple of int
     terms : mapping from layer to matrix
-        Matrices of shape (entries, width of the layer), dense or CSR.
+        Matrices of shape (entries, width of the layer), dense or CSR; or large convolutions.
     bias : ndarray, shape (entries,)
 
     Examples
@@ -73,7 +74,7 @@ class Expression:
            [1., 0., 0.]])
     """
 
-    def __init__(self, shape: Shape, terms: Mapping[int, Matrix], bias: FloatArray) -> None:
+    def __init__(self, shape: Shape, terms: Mapping[int, Operator], bias: FloatArray) -> None:
         self.shape = check_shape(shape)
         self.terms = dict(terms)
         self.bias = bias
@@ -102,7 +103,12 @@ class Expression:
         """The same entries in another shape; one -1 is allowed."""
         return Expression(_fill_shape(self, shape), self.terms, self.bias)
 
-    def apply(self, operator: Matrix, shape: Shape) -> Expression:
+    @property
+    def whole(self) -> bool:
+        """Whether the entries are those of a layer, or of several added up, plus constants."""
+        return all(map(is_identity, self.terms.values()))
+
+    def apply(self, operator: Operator, shape: Shape) -> Expression:
         """The linear map with this matrix, applied to the flattened entries."""
         terms = {layer: multiply(operator, matrix) for layer, matrix in self.terms.items()}
         return Expression(shape, terms, np.asarray(operator @ self.bias))
@@ -153,6 +159,8 @@ class Outline(Expression):
     shape : tuple of int
     ledger : Ledger
         Where the sizes of the matrices are added up that would be made.
+    whole : bool
+        Whether it is the output of a layer, or such outputs added up, as far as one can tell.
 
     Examples
     --------
@@ -161,16 +169,20 @@ class Outline(Expression):
     ((3, 2), (4, 2, 3))
     """
 
-    def __init__(self, shape: Shape, ledger: Ledger) -> None:
+    def __init__(self, shape: Shape, ledger: Ledger, whole: bool = False) -> None:
         size = math.prod(check_shape(shape))
         super().__init__(shape, {}, np.broadcast_to(np.float64(0.0), (size,)))
-        self.ledger = ledger
+        self.ledger, self._whole = ledger, whole
+
+    @property
+    def whole(self) -> bool:
+        return self._whole
 
     def reshape(self, shape: Sequence[int]) -> Outline:
         """The same entries in another shape; one -1 is allowed."""
-        return Outline(_fill_shape(self, shape), self.ledger)
+        return Outline(_fill_shape(self, shape), self.ledger, self.whole)
 
-    def apply(self, operator: Matrix, shape: Shape) -> Outline:
+    def apply(self, operator: Operator, shape: Shape) -> Outline:
         """A linear map, of which only the size is written down."""
         self.ledger.add(stored_numbers(operator))
         return Outline(shape, self.ledger)
@@ -291,7 +303,7 @@ def finite(values: object, what: str) -> FloatArray:
     return array
 
 
-def is_identity(matrix: Matrix) -> bool:
+def is_identity(matrix: Operator) -> bool:
     """Whether a sparse matrix is the identity (products with it are skipped)."""
     if not isinstance(matrix, sp.csr_array) or matrix.shape[0] != matrix.shape[1]:
         return False
@@ -304,8 +316,18 @@ def is_identity(matrix: Matrix) -> bool:
     )
 
 
-def tidy(matrix: Matrix) -> Matrix:
-    """Dense if small or rather full, else CSR without stored zeros."""
+def written(operator: Operator) -> Matrix:
+    """A convolution as a matrix, if it is not too large; matrices as they are."""
+    if not isinstance(operator, Convolution):
+        return operator
+    check_stored(operator.size)
+    return operator.tocsr(MAX_STORED)
+
+
+def tidy(matrix: Operator) -> Operator:
+    """Dense if small or rather full, else CSR without stored zeros; convolutions as they are."""
+    if isinstance(matrix, Convolution):
+        return matrix
     rows, columns = matrix.shape
     if isinstance(matrix, sp.csr_array):
         if not matrix.data.all():
@@ -319,12 +341,13 @@ def tidy(matrix: Matrix) -> Matrix:
     return matrix
 
 
-def multiply(left: Matrix, right: Matrix) -> Matrix:
+def multiply(left: Operator, right: Operator) -> Operator:
     """Product of two matrices, dense or sparse."""
     if is_identity(right):
         return left
     if is_identity(left):
         return right
+    left, right = written(left), written(right)
     if isinstance(left, sp.csr_array) and isinstance(right, sp.csr_array):
         return sp.csr_array(left @ right)
     check_stored(left.shape[0] * right.shape[1])
@@ -340,8 +363,10 @@ def check_stored(numbers: int) -> None:
         )
 
 
-def stored_numbers(matrix: Matrix) -> int:
-    """How many numbers a matrix keeps."""
+def stored_numbers(matrix: Operator) -> int:
+    """How many numbers a matrix or a convolution keeps."""
+    if isinstance(matrix, Convolution):
+        return int(matrix.weight.size)
     return int(matrix.nnz) if isinstance(matrix, sp.csr_array) else int(matrix.size)
 
 
@@ -356,7 +381,7 @@ def check_alive(values: Iterable[Any]) -> None:
     for value in values:
         parts = [value.bias, *value.terms.values()] if isinstance(value, Expression) else [value]
         for part in parts:
-            if isinstance(part, (np.ndarray, sp.csr_array)):
+            if isinstance(part, (np.ndarray, sp.csr_array, Convolution)):
                 seen[id(part)] = stored_numbers(part)
     if sum(seen.values()) > MAX_TOTAL:
         raise ModelImportError(
@@ -436,7 +461,7 @@ def _rows(value: Expression, positions: IndexArray) -> Expression:
     rows = positions.ravel()
     if rows.size == value.size and bool((rows == np.arange(rows.size)).all()):
         return Expression(shape, value.terms, value.bias)
-    terms = {layer: _matrix_rows(matrix, rows) for layer, matrix in value.terms.items()}
+    terms = {layer: _matrix_rows(written(matrix), rows) for layer, matrix in value.terms.items()}
     return Expression(shape, terms, value.bias[rows])
 
 
@@ -454,7 +479,7 @@ def _stacked(parts: Sequence[Expression]) -> Expression:
     terms: dict[int, Matrix] = {}
     for layer, width in widths.items():
         blocks = [
-            sp.csr_array(part.terms[layer])
+            sp.csr_array(written(part.terms[layer]))
             if layer in part.terms
             else sp.csr_array((part.size, width))
             for part in parts
@@ -493,10 +518,12 @@ def add(left: Value, right: Value, scale: float = 1.0) -> Value:
     shape = np.broadcast_shapes(left.shape, right.shape)
     ledger = ledger_of((left, right))
     if ledger is not None:
-        result: Expression = Outline(shape, ledger)
+        parts = [value for value in (left, right) if isinstance(value, Expression)]
+        whole = scale == 1.0 and all(part.whole and part.shape == shape for part in parts)
+        result: Expression = Outline(shape, ledger, whole)
     else:
         a, b = as_expression(broadcast(left, shape)), as_expression(broadcast(right, shape))
-        terms = dict(a.terms)
+        terms: dict[int, Any] = dict(a.terms)
         for layer, matrix in b.terms.items():
             scaled = matrix if scale == 1.0 else matrix * scale
             terms[layer] = _sum(terms[layer], scaled) if layer in terms else scaled
@@ -533,14 +560,20 @@ def scale(value: Value, factors: NDArray[Any]) -> Value:
     return result
 
 
-def _scaled_rows(matrix: Matrix, factors: FloatArray) -> Matrix:
+def _scaled_rows(matrix: Operator, factors: FloatArray) -> Operator:
+    if isinstance(matrix, Convolution):
+        each = factors.reshape(matrix.filters, -1)
+        if (each == each[:, :1]).all():
+            return matrix.scaled(each[:, 0])
+        matrix = written(matrix)
     if isinstance(matrix, sp.csr_array):
         data = matrix.data * np.repeat(factors, np.diff(matrix.indptr))
         return sp.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
     return np.asarray(matrix * factors[:, None])
 
 
-def _sum(left: Matrix, right: Matrix) -> Matrix:
+def _sum(left: Operator, right: Operator) -> Matrix:
+    left, right = written(left), written(right)
     if isinstance(left, sp.csr_array) and isinstance(right, sp.csr_array):
         return sp.csr_array(left + right)
     a = left.toarray() if isinstance(left, sp.csr_array) else left

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from tropicell._runtime.arrays import FloatArray, IndexArray
 from tropicell.errors import ModelImportError
 from tropicell.geometry.arithmetic import Matrix
+from tropicell.geometry.convolutions import LARGE_CONVOLUTION, Convolution
 from tropicell.importers.expressions import (
     Expression,
     Outline,
@@ -255,7 +256,12 @@ def convolution(
 
     lead = () if batched is not x else (batch,)
     stored = batch * math.prod(places) * numbers.size
-    result: Value = _applied(x, (*lead, filters, *shape), stored, matrix_of_all)
+    result: Value
+    if stored >= LARGE_CONVOLUTION and x.whole and batch == groups == 1 and not transposed:
+        parts = numbers, spatial, window.stride, window.pads, window.dilation
+        result = x.apply(Convolution(*parts), check_shape((*lead, filters, *shape)))
+    else:
+        result = _applied(x, (*lead, filters, *shape), stored, matrix_of_all)
     if bias is None:
         return result
     return add(result, finite(bias, "the bias of a convolution").reshape(-1, *[1] * dims))

@@ -35,6 +35,7 @@ from tropicell.importers.expressions import (
     join,
     scale,
     take,
+    written,
 )
 from tropicell.importers.lowering import Window, adaptive_spans, reduce, window_counts, windows
 from tropicell.network import activations
@@ -374,7 +375,7 @@ def exact_rows(value: Expression) -> Iterator[dict[tuple[int, int] | None, Fract
     >>> next(exact_rows(add(Expression.of_layer(0, (1,)), np.array([0.5]))))
     {(0, 0): Fraction(1, 1), None: Fraction(1, 2)}
     """
-    terms = {layer: sp.csr_array(matrix) for layer, matrix in value.terms.items()}
+    terms = {layer: sp.csr_array(written(matrix)) for layer, matrix in value.terms.items()}
     for index in range(value.size):
         row: dict[tuple[int, int] | None, Fraction] = {}
         for layer, matrix in terms.items():

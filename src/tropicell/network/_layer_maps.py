@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from tropicell._runtime.jit import fma, kernel
 from tropicell.geometry._double import exact_product, exact_sum
 from tropicell.geometry.rounding import INFLATE, ROUND, TINY
-from tropicell.network.flat import BLOCK, COLUMNS_AT, IS_SPARSE, SOURCE, WEIGHTS_AT
+from tropicell.network.flat import BLOCK, COLUMNS_AT, FILTERS, IS_SPARSE, SOURCE, WEIGHTS_AT
 
 #: After so many changes of single neurons a layer's rows are summed anew.
 MOST_CHANGES = 120
@@ -432,9 +432,13 @@ def _settle(maps: Any, current: Any, layer: int) -> None:
 def _add(maps: Any, current: Any, term: int, layer: int, count: int, exact: bool) -> None:
     """Add the factors of the neurons in ``current.sources`` times their weights of a term."""
     begin, end = maps.row_start[layer], maps.row_start[layer + 1]
-    if maps.terms[term, IS_SPARSE]:
+    kind = maps.terms[term, IS_SPARSE]
+    if kind:
         for i in range(count):
-            _add_column(maps, current, term, begin, i, exact)
+            if kind == FILTERS:
+                _add_filters(maps, current, term, begin, i, exact)
+            else:
+                _add_column(maps, current, term, begin, i, exact)
         return
     d, before, low = maps.dimension, current.before, current.low
     sources, factors = current.sources, current.factors
@@ -483,6 +487,33 @@ def _add_column(maps: Any, current: Any, term: int, begin: int, i: int, exact: b
                 before[c, target] = b
             else:
                 before[c, target] += weight * factors[c, i]
+
+
+@kernel(inner=True)
+def _add_filters(maps: Any, current: Any, term: int, begin: int, i: int, exact: bool) -> None:
+    """The same for a source neuron that filters of a convolution look at; see `FILTERS`."""
+    d, before, low, factors = maps.dimension, current.before, current.low, current.factors
+    table = maps.columns[maps.terms[term, COLUMNS_AT] :]
+    positions, places, filters, taps = table[0], table[1], table[2], table[3]
+    neuron = current.sources[i] - maps.row_start[maps.terms[term, SOURCE]]
+    channel, position = neuron // positions, neuron % positions
+    pairs = table[4 + positions + 1 :]
+    for k in range(table[4 + position], table[5 + position]):
+        at = maps.terms[term, WEIGHTS_AT] + (channel * taps + pairs[2 * k]) * filters
+        first = begin + pairs[2 * k + 1]
+        for c in range(d + 1):
+            f, rest = factors[c, i], 0.0
+            if exact:
+                rest = factors[d + 1 + c, i]
+            for j in range(filters):
+                weight, target = maps.weights[at + j], first + j * places
+                a = before[c, target]
+                if exact:
+                    b = fma(weight, f, a)
+                    low[c, target] += fma(weight, rest, fma(weight, f, a - b))
+                    before[c, target] = b
+                else:
+                    before[c, target] = a + weight * f
 
 
 @kernel(sums="fused", inner=True, inlined=True)

@@ -21,7 +21,15 @@ from tropicell._runtime.jit import kernel, template
 from tropicell.geometry.norms import frobenius_norm, spectral_norm
 from tropicell.geometry.rounding import INFLATE, ROUND, TINY
 from tropicell.network._layer_maps import enter_layer, spare
-from tropicell.network.flat import BLOCK, COLUMNS_AT, IS_SPARSE, SOURCE, WEIGHTS_AT, MapArrays
+from tropicell.network.flat import (
+    BLOCK,
+    COLUMNS_AT,
+    FILTERS,
+    IS_SPARSE,
+    SOURCE,
+    WEIGHTS_AT,
+    MapArrays,
+)
 
 #: After so many changes of single neurons a layer's rows are summed anew.
 _MOST_CHANGES = 16
@@ -83,7 +91,7 @@ def plain_errors(maps: MapArrays, *, exact: bool) -> NDArray[np.float64] | None:
     In float arithmetic they are 0: nothing is proved.
     """
     rows = int(maps.row_start[-1])
-    if not maps.unit.all():
+    if not maps.unit.all() or (maps.terms[:, IS_SPARSE] == FILTERS).any():
         return None
     if not exact:
         return np.zeros(rows)

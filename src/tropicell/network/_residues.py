@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from tropicell._runtime.arrays import FloatArray, IntArray
 from tropicell._runtime.jit import fma, kernel
-from tropicell.network.flat import COLUMNS_AT, IS_SPARSE, SOURCE, WEIGHTS_AT, FlatNetwork
+from tropicell.network.flat import COLUMNS_AT, FILTERS, IS_SPARSE, SOURCE, WEIGHTS_AT, FlatNetwork
 
 #: Primes are between two powers of two; a product of n of them has more than n BITS bits.
 BITS = 49
@@ -360,6 +360,9 @@ def _sum(maps: Any, moduli: Any, rows: Any, k: int, layer: int) -> None:
                 off = off and rows.after[k, c, row] == 0.0
             if off:
                 continue
+            if maps.terms[term, IS_SPARSE] == FILTERS:
+                _add_filters(maps, moduli, rows, k, term, row - first, begin)
+                continue
             if maps.terms[term, IS_SPARSE]:
                 column = maps.terms[term, COLUMNS_AT] + row - first
                 for i in range(at + maps.columns[column], at + maps.columns[column + 1]):
@@ -377,6 +380,31 @@ def _sum(maps: Any, moduli: Any, rows: Any, k: int, layer: int) -> None:
             for c in range(d + 1):
                 t = multiply(factor, rows.after[k, c, row], p, inverse)
                 _add_all(weights, t, p, inverse, rows.before[k, c, begin:end])
+
+
+@kernel(inner=True)
+def _add_filters(
+    maps: Any, moduli: Any, rows: Any, k: int, term: int, neuron: int, begin: int
+) -> None:
+    """Add the output of a neuron that filters of a convolution look at."""
+    p, inverse, d = moduli.primes[k], moduli.inverses[k], maps.dimension
+    factor = power_of_two(moduli.term_power[term], p, inverse)
+    table = maps.columns[maps.terms[term, COLUMNS_AT] :]
+    positions, places, filters, taps = table[0], table[1], table[2], table[3]
+    channel, position = neuron // positions, neuron % positions
+    source = maps.row_start[maps.terms[term, SOURCE]] + neuron
+    pairs, weights = table[4 + positions + 1 :], rows.weights[:filters]
+    for pair in range(table[4 + position], table[5 + position]):
+        at = maps.terms[term, WEIGHTS_AT] + (channel * taps + pairs[2 * pair]) * filters
+        numbers = maps.weights[at : at + filters]
+        _reduce_all(numbers, moduli.term_scale[term], p, inverse, weights)
+        first = begin + pairs[2 * pair + 1]
+        for c in range(d + 1):
+            t = multiply(factor, rows.after[k, c, source], p, inverse)
+            for j in range(filters):
+                target = first + j * places
+                product = multiply(weights[j], t, p, inverse)
+                rows.before[k, c, target] = add(rows.before[k, c, target], product, p)
 
 
 @kernel(inner=True)

@@ -33,7 +33,7 @@ def check_layers(
         where = "the output" if index == len(layers) + 1 else f"layer {index}"
         if affine.width == 0:
             raise InvalidNetworkError(f"{where} has no neurons")
-        for source, matrix in affine.terms.items():
+        for source, matrix in affine.operators.items():
             if not 0 <= source < index:
                 raise InvalidNetworkError(
                     f"{where} takes its input from layer {source}, which is not before it"

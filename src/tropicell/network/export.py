@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from tropicell._runtime.arrays import FloatArray
 from tropicell.errors import require
 from tropicell.geometry.arithmetic import Matrix
+from tropicell.geometry.convolutions import Convolution
 from tropicell.network.activations import Activation
 from tropicell.network.layers import Affine
 
@@ -41,6 +42,23 @@ def network_to_torch(network: Network) -> Any:
     """
     torch = require("torch", extra="torch", why="making a torch module")
 
+    class Filters(torch.nn.Module):  # type: ignore[name-defined, misc]
+        """A convolution of flat rows."""
+
+        def __init__(self, convolution: Convolution) -> None:
+            super().__init__()
+            self.weight = torch.nn.Parameter(torch.tensor(convolution.weight))
+            self.stride, self.dilation = convolution.stride, convolution.dilation
+            self.pads = [n for pair in reversed(convolution.pads) for n in pair]
+            self.shape = (convolution.channels, *convolution.spatial)
+            axes = len(convolution.spatial)
+            self.convolve = getattr(torch.nn.functional, f"conv{axes}d")
+
+        def forward(self, x: Any) -> Any:
+            padded = torch.nn.functional.pad(x.reshape(-1, *self.shape), self.pads)
+            how = {"stride": self.stride, "dilation": self.dilation}
+            return self.convolve(padded, self.weight, **how).flatten(1)
+
     class Affines(torch.nn.Module):  # type: ignore[name-defined, misc]
         """A sum of matrices applied to layers, plus a bias."""
 
@@ -50,7 +68,15 @@ def network_to_torch(network: Network) -> Any:
             self.terms = torch.nn.ParameterDict(
                 {
                     str(source): torch.nn.Parameter(torch.tensor(_dense(matrix)))
-                    for source, matrix in affine.terms.items()
+                    for source, matrix in affine.operators.items()
+                    if not isinstance(matrix, Convolution)
+                }
+            )
+            self.filters = torch.nn.ModuleDict(
+                {
+                    str(source): Filters(matrix)
+                    for source, matrix in affine.operators.items()
+                    if isinstance(matrix, Convolution)
                 }
             )
 
@@ -58,6 +84,8 @@ def network_to_torch(network: Network) -> Any:
             total = self.bias.expand(len(values[0]), -1)
             for source, matrix in self.terms.items():
                 total = total + values[int(source)] @ matrix.T
+            for source, filters in self.filters.items():
+                total = total + filters(values[int(source)])
             return total
 
     class Bends(torch.nn.Module):  # type: ignore[name-defined, misc]
@@ -237,10 +265,27 @@ def forward_pass(graph: GraphWriter, network: Network, x: str, *, watched: bool 
 
 def _affine(graph: GraphWriter, affine: Affine, layers: list[str]) -> str:
     total = graph.constant(affine.bias[None])
-    terms = affine.terms or {0: np.zeros((affine.width, 0))}
+    terms = affine.operators or {0: np.zeros((affine.width, 0))}
     for source, matrix in terms.items():
+        if isinstance(matrix, Convolution):
+            total = graph.add("Add", _filters(graph, matrix, layers[source]), total)
+            continue
         total = graph.add("Gemm", layers[source], graph.constant(_dense(matrix).T), total)
     return total
+
+
+def _filters(graph: GraphWriter, convolution: Convolution, x: str) -> str:
+    """A convolution of flat rows."""
+    shape = graph.constant([-1, convolution.channels, *convolution.spatial], np.int64)
+    found = graph.add(
+        "Conv",
+        graph.add("Reshape", x, shape),
+        graph.constant(convolution.weight),
+        strides=convolution.stride,
+        dilations=convolution.dilation,
+        pads=[n for side in zip(*convolution.pads, strict=True) for n in side],
+    )
+    return graph.add("Flatten", found, axis=1)
 
 
 def _activation(graph: GraphWriter, activation: Activation, z: str) -> str:

@@ -10,6 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from tropicell.geometry.convolutions import MOST_WRITTEN, Convolution
+
 if TYPE_CHECKING:
     from tropicell.geometry.arithmetic import Matrix
     from tropicell.network.network import Network
@@ -19,7 +21,8 @@ def fingerprint(network: Network) -> str:
     """SHA-256 of everything that the network computes with, in hexadecimal digits.
 
     Names do not count, nor whether a matrix is stored dense or sparse; every bit of every number
-    does (but -0.0 is 0.0).
+    does (but -0.0 is 0.0). Nor does it count whether a convolution is written out as a matrix,
+    unless that would be too large.
 
     Parameters
     ----------
@@ -47,10 +50,10 @@ def fingerprint_arrays(network: Network) -> Iterator[NDArray[Any]]:
     """The arrays that the fingerprint is made of, in their order, which say all of a network.
 
     Depth and number of inputs; matrix and offset of an embedding, if there is one (as text, where
-    float64 can't hold it); then for each
-    layer and for the output the bias and for each source: the source and the shape of its matrix,
-    rows and columns of the entries that are not 0, and these; and for each layer the breakpoints,
-    slopes and intercepts of all its neurons.
+    float64 can't hold it); then for each layer and for the output the bias and for each source: the
+    source and the shape of its matrix, rows and columns of the entries that are not 0, and these
+    (of a convolution that is too large for that: its input's shape, strides, padding and dilation,
+    and the filters); and for each layer the breakpoints, slopes and intercepts of all its neurons.
     """
     yield np.array([network.depth, network.n_inputs], dtype="<i8")
     if network.embedding is not None:
@@ -59,8 +62,12 @@ def fingerprint_arrays(network: Network) -> Iterator[NDArray[Any]]:
     for index in range(1, network.depth + 2):
         affine = network.affine(index)
         yield _numbers(affine.bias)
-        for source, matrix in affine.terms.items():
-            rows, columns, values = _entries(matrix)
+        for source, matrix in affine.operators.items():
+            if isinstance(matrix, Convolution) and matrix.size > MOST_WRITTEN:
+                yield np.array([source, *matrix.shape], dtype="<i8")
+                yield from _filters(matrix)
+                continue
+            rows, columns, values = _entries(affine.terms[source])
             yield np.array([source, *matrix.shape], dtype="<i8")
             yield np.ascontiguousarray(np.stack([rows, columns]), dtype="<i8")
             yield np.ascontiguousarray(values, dtype="<f8")
@@ -69,6 +76,13 @@ def fingerprint_arrays(network: Network) -> Iterator[NDArray[Any]]:
             yield _numbers(activation.breakpoints)
             yield _numbers(activation.slopes)
             yield _numbers(activation.intercepts)
+
+
+def _filters(convolution: Convolution) -> Iterator[NDArray[Any]]:
+    """What a convolution is."""
+    how = [convolution.spatial, convolution.stride, *zip(*convolution.pads, strict=True)]
+    yield np.array([*how, convolution.dilation], dtype="<i8")
+    yield _numbers(convolution.weight)
 
 
 def _numbers(array: NDArray[Any]) -> NDArray[Any]:

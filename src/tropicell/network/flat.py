@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 
 from tropicell._runtime.arrays import FloatArray, IntArray
 from tropicell.geometry.arithmetic import nearest_float, to_floats, to_rationals
+from tropicell.geometry.convolutions import Convolution
 from tropicell.geometry.norms import frobenius_norm, largest_row, spectral_norm
 from tropicell.geometry.rounding import ROUND
 from tropicell.network.domains import Domain
@@ -58,8 +59,8 @@ def is_tame(network: Network, domain: Domain) -> bool:
     """
     arrays: list[Any] = [*domain.inequalities(network.n_inputs), embedding_of(network)]
     for layer in network.layers:
-        matrices = layer.affine.terms.values()
-        arrays += [m.data if isinstance(m, sp.csr_array) else m for m in matrices]
+        matrices = layer.affine.operators.values()
+        arrays += [m if isinstance(m, np.ndarray) else m.data for m in matrices]
         activation = layer.activation
         arrays += [layer.affine.bias, activation.slopes, activation.intercepts]
         arrays.append(activation.breakpoints[np.isfinite(activation.breakpoints)])
@@ -98,9 +99,14 @@ _SPARSE_BELOW = 0.3
 
 # Columns of `MapArrays.terms`.
 SOURCE = 0  # the layer that is read
-IS_SPARSE = 1  # 1 if its matrix is kept as compressed columns
+IS_SPARSE = 1  # 1 if its matrix is kept as compressed columns, `FILTERS` if it is a convolution
 WEIGHTS_AT = 2  # where its numbers begin in `weights`
 COLUMNS_AT = 3  # where its column pointers begin in `columns` (sparse only)
+
+#: What a convolution has in place of compressed columns: its weights as (channel, tap, filter), and
+#: in `columns` the numbers of positions, places, filters and taps, then for each position where its
+#: pairs begin, then these pairs: a tap, and the place from which it sees the position.
+FILTERS = 2
 
 #: Roundings beyond one per summand that the error bound of a sum leaves room for.
 EXTRA_ROUNDINGS = 160
@@ -305,7 +311,7 @@ class FlatNetwork(NamedTuple):
         return int(np.diff(self.lines.line_start).max(initial=1))
 
 
-def flatten(network: Network, domain: Domain) -> FlatNetwork:
+def flatten(network: Network, domain: Domain, *, filters: bool = True) -> FlatNetwork:
     """Flat arrays for a network on a domain; slices must have been resolved before.
 
     Parameters
@@ -313,6 +319,8 @@ def flatten(network: Network, domain: Domain) -> FlatNetwork:
     network : Network
     domain : Domain
         Not a `Slice`; see `tropicell.network.domains.resolve`.
+    filters : bool
+        Whether the kernels can read convolutions (`FILTERS`); if not, these become matrices.
 
     Returns
     -------
@@ -341,7 +349,7 @@ def flatten(network: Network, domain: Domain) -> FlatNetwork:
         slopes=neurons.slopes,
         intercepts=neurons.intercepts,
         input_rows=_input_rows(network, scale),
-        **_terms(network),
+        **_terms(network, filters),
         input_low=_input_low(network, scale),
         intercepts_low=intercepts_low,
         whole=whole and not rounds_layer_0(network),
@@ -421,7 +429,7 @@ def _norms(network: Network) -> dict[str, Any]:
         for layer in network.layers:
             known = _known_norms.setdefault(layer.affine, {})
             if norm not in known:
-                known[norm] = [norm(matrix) for matrix in layer.affine.terms.values()]
+                known[norm] = [norm(matrix) for matrix in layer.affine.operators.values()]
             found += known[norm]
         return np.array(found)
 
@@ -435,7 +443,7 @@ def _scale(network: Network) -> FloatArray:
     largest = np.zeros(network.n_inputs + 1)
     for layer in network.layers:
         if 0 in layer.affine.terms:
-            product = np.abs(layer.affine.terms[0] @ columns)
+            product = np.abs(layer.affine.operators[0] @ columns)
             product[:, -1] += np.abs(layer.affine.bias)
             largest = np.maximum(largest, product.max(axis=0))
     return _powers_of_two(largest)
@@ -467,13 +475,15 @@ def _gammas(network: Network) -> FloatArray:
     rounded = 1.001 * ROUND * rounds_layer_0(network)
     gammas = [rounded]
     for layer in network.layers:
-        summands = 1 + sum(_most_per_row(m) for m in layer.affine.terms.values())
+        summands = 1 + sum(_most_per_row(m) for m in layer.affine.operators.values())
         gamma = (summands + EXTRA_ROUNDINGS) * ROUND * 1.001
         gammas.append(gamma + rounded if 0 in layer.affine.terms else gamma)
     return np.array(gammas)
 
 
 def _most_per_row(matrix: Any) -> int:
+    if isinstance(matrix, Convolution):
+        return matrix.most_per_row
     if isinstance(matrix, sp.csr_array):
         return int(np.diff(matrix.indptr).max(initial=0))
     return int(matrix.shape[1])
@@ -485,7 +495,20 @@ def is_sparse(matrix: Any) -> bool:
     return bool(nonzero < _SPARSE_BELOW * matrix.shape[0] * matrix.shape[1])
 
 
-def _terms(network: Network) -> dict[str, Any]:
+def _seen_from(convolution: Convolution) -> IntArray:
+    """Who sees what: see `FILTERS`."""
+    sources = convolution.sources
+    places, taps = np.nonzero(sources >= 0)
+    positions = sources[places, taps]
+    order = np.argsort(positions, kind="stable")
+    count = convolution.shape[1] // convolution.channels
+    starts = np.searchsorted(positions[order], np.arange(count + 1))
+    pairs = np.stack([taps[order], places[order]], axis=1).ravel()
+    sizes = [count, len(sources), convolution.filters, sources.shape[1]]
+    return np.concatenate([sizes, starts, pairs]).astype(np.int64)
+
+
+def _terms(network: Network, filters: bool) -> dict[str, Any]:
     starts = [0, 0]
     terms: list[tuple[int, int, int, int]] = []
     weights: list[FloatArray] = []
@@ -493,7 +516,15 @@ def _terms(network: Network) -> dict[str, Any]:
     targets: list[IntArray] = []
     n_weights = n_columns = 0
     for layer in network.layers:
-        for source, matrix in layer.affine.terms.items():
+        operators = layer.affine.operators if filters else layer.affine.terms
+        for source, matrix in operators.items():
+            if isinstance(matrix, Convolution):
+                terms.append((source, FILTERS, n_weights, n_columns))
+                weights.append(np.ascontiguousarray(matrix.kernels.transpose(1, 2, 0)).ravel())
+                targets.append(np.zeros(weights[-1].size, np.int64))
+                columns.append(_seen_from(matrix))
+                n_weights, n_columns = n_weights + weights[-1].size, n_columns + len(columns[-1])
+                continue
             few = is_sparse(matrix)
             terms.append((source, int(few), n_weights, n_columns))
             if few:

@@ -259,7 +259,7 @@ _known_twins: WeakKeyDictionary[Layer, NDArray[np.int64]] = WeakKeyDictionary()
 def _twins_of(layer: Layer) -> NDArray[np.int64]:
     affine, breakpoints = layer.affine, layer.activation.breakpoints
     rows, which = np.nonzero(np.isfinite(breakpoints))
-    if affine.width * sum(m.shape[1] for m in affine.terms.values()) > _LARGE:
+    if affine.width * sum(m.shape[1] for m in affine.operators.values()) > _LARGE:
         return np.arange(len(rows))
     parts = [m.toarray() if isinstance(m, sp.csr_array) else m for m in affine.terms.values()]
     numbers = np.concatenate([*parts, affine.bias[:, None]], axis=1)[rows]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, cast
 
@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike
 
 from tropicell._runtime.arrays import FloatArray
 from tropicell.errors import InvalidNetworkError
-from tropicell.geometry.arithmetic import Matrix
+from tropicell.geometry.arithmetic import Matrix, Operator
+from tropicell.geometry.convolutions import Convolution
 from tropicell.network.activations import Activation, as_activation
 
 
@@ -23,14 +24,16 @@ class Affine:
     ----------
     terms : mapping from layer to matrix
         For every source layer (0 is the input) a matrix of shape (outputs, width of the source),
-        dense or `scipy.sparse`.
+        dense or `scipy.sparse`, or a `tropicell.geometry.convolutions.Convolution`.
     bias : array_like, shape (outputs,), optional
         Default: zeros.
 
     Attributes
     ----------
-    terms, bias : dict, ndarray
+    operators, bias : dict, ndarray
         As given; they can't be written to.
+    terms : mapping from layer to matrix
+        The same, where convolutions are written out as sparse matrices when they are asked for.
     numbers : ndarray
         All dense matrices, one after the other, and the bias: the others are views of it.
 
@@ -43,7 +46,9 @@ class Affine:
     """
 
     def __init__(
-        self, terms: Mapping[int, ArrayLike | sp.sparray], bias: ArrayLike | None = None
+        self,
+        terms: Mapping[int, ArrayLike | sp.sparray | Convolution],
+        bias: ArrayLike | None = None,
     ) -> None:
         matrices = {int(source): _matrix(matrix) for source, matrix in sorted(terms.items())}
         if bias is None:
@@ -54,21 +59,29 @@ class Affine:
         if offsets.ndim != 1:
             raise InvalidNetworkError(f"a bias must be flat, got shape {offsets.shape}")
         self.numbers = _joined([*matrices.values(), offsets])
-        self.terms: dict[int, Matrix] = {}
+        self.operators: dict[int, Operator] = {}
         start = 0
         for source, matrix in matrices.items():
             own = matrix
-            if not sp.issparse(matrix):
+            if isinstance(matrix, np.ndarray):
                 own = self.numbers[start : start + matrix.size].reshape(matrix.shape)
                 start += matrix.size
-            self.terms[source] = own
+            self.operators[source] = own
         self.bias: FloatArray = self.numbers[start:]
+        written = any(isinstance(m, Convolution) for m in matrices.values())
+        kept = _Matrices(self.operators) if written else self.operators
+        self._matrices = cast(Mapping[int, Matrix], kept)
         for source, matrix in matrices.items():
             if matrix.shape[0] != self.width:
                 raise InvalidNetworkError(
                     f"the matrix from layer {source} has {matrix.shape[0]} rows, "
                     f"but the bias has {self.width} entries"
                 )
+
+    @property
+    def terms(self) -> Mapping[int, Matrix]:
+        """For every source layer its matrix."""
+        return self._matrices
 
     @property
     def width(self) -> int:
@@ -78,9 +91,29 @@ class Affine:
     def __call__(self, values: Sequence[FloatArray]) -> FloatArray:
         """Value for the outputs of the layers 0, 1, …, each of shape (points, width)."""
         total = np.broadcast_to(self.bias, (values[0].shape[0], self.width))
-        for source, matrix in self.terms.items():
+        for source, matrix in self.operators.items():
             total = total + (matrix @ values[source].T).T
         return np.asarray(total)
+
+
+class _Matrices(Mapping[int, Matrix]):
+    """Operators as matrices: convolutions are written out when they are asked for."""
+
+    def __init__(self, operators: Mapping[int, Operator]) -> None:
+        self._operators = operators
+
+    def __getitem__(self, source: int) -> Matrix:
+        operator = self._operators[source]
+        return operator.tocsr() if isinstance(operator, Convolution) else operator
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._operators)
+
+    def __len__(self) -> int:
+        return len(self._operators)
+
+    def __contains__(self, source: object) -> bool:
+        return source in self._operators
 
 
 class Layer:
@@ -112,7 +145,7 @@ class Layer:
         self.affine = affine
         self.activation = as_activation(activation).expand(affine.width)
         self.name = name
-        sources = [(source, m.shape, type(m)) for source, m in affine.terms.items()]
+        sources = [(source, m.shape, type(m)) for source, m in affine.operators.items()]
         self.kind = shared((self.activation, *sources))
 
     @property
@@ -127,9 +160,9 @@ def shared(kind: tuple[Any, ...]) -> tuple[Any, ...]:
     return kind
 
 
-def _joined(arrays: Sequence[Matrix]) -> FloatArray:
+def _joined(arrays: Sequence[Operator]) -> FloatArray:
     """A copy of the numbers of all dense arrays that can't be written to."""
-    joined = np.concatenate([np.ravel(a) for a in arrays if not sp.issparse(a)])
+    joined = np.concatenate([np.ravel(a) for a in arrays if isinstance(a, np.ndarray)])
     joined.setflags(write=False)
     return joined
 
@@ -166,9 +199,11 @@ def _check_rows(matrix: sp.csr_array) -> None:
         raise InvalidNetworkError("a sparse matrix has entries beyond its last column")
 
 
-def _matrix(matrix: ArrayLike | sp.sparray) -> Matrix:
+def _matrix(matrix: ArrayLike | sp.sparray | Convolution) -> Operator:
+    if isinstance(matrix, Convolution):
+        return matrix
     if sp.issparse(matrix):
-        result = sp.csr_array(matrix).astype(np.float64)
+        result = sp.csr_array(cast(Any, matrix)).astype(np.float64)
         _check_rows(result)
         result.sum_duplicates()
         finite_numbers(result.data, "matrix")

@@ -13,14 +13,19 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from tropicell.errors import InvalidNetworkError, ModelFileError
-from tropicell.geometry.arithmetic import Matrix
+from tropicell.geometry.arithmetic import Operator
+from tropicell.geometry.convolutions import Convolution
 from tropicell.network.activations import Activation, piecewise
 from tropicell.network.layers import Affine, Layer, finite_numbers
 from tropicell.network.maps import AffineMap
 from tropicell.network.network import Network
 
-#: The second version has the map of a slice of a slice as text in its header; see `to_arrays`.
-FORMAT, VERSION, EXACT_VERSION = "tropicell-network", 1, 2
+#: The second version has the map of a slice of a slice as text in its header, the third one
+#: convolutions that are not written out; see `to_arrays`.
+FORMAT, VERSION, EXACT_VERSION, FILTER_VERSION = "tropicell-network", 1, 2, 3
+
+#: Longest side of the input of a convolution in a file, and largest stride, padding and dilation.
+_MOST_ON_AN_AXIS = 2**20
 
 #: Sparse matrices could claim any number of columns.
 MAX_INPUTS = 2**26
@@ -44,7 +49,7 @@ def to_arrays(network: Network) -> tuple[dict[str, NDArray[Any]], str]:
         layers.append({"name": layer.name, "activation": layer.activation.name, "sources": sources})
     header: dict[str, Any] = {
         "format": FORMAT,
-        "version": VERSION,
+        "version": FILTER_VERSION if _has_filters(network) else VERSION,
         "n_inputs": network.n_inputs,
         "layers": layers,
         "output": {"sources": _put_affine(arrays, "output", network.output)},
@@ -56,7 +61,7 @@ def to_arrays(network: Network) -> tuple[dict[str, NDArray[Any]], str]:
             arrays["embedding.matrix"] = np.ascontiguousarray(embedding.matrix)
             arrays["embedding.offset"] = np.ascontiguousarray(embedding.offset)
         else:  # float64 can't hold it: a version of its own, which older programs refuse
-            header["version"] = EXACT_VERSION
+            header["version"] = max(header["version"], EXACT_VERSION)
             columns = np.column_stack([embedding.matrix, embedding.offset])
             header["embedding"] = [[_to_text(x) for x in row] for row in columns]
     return arrays, json.dumps(header)
@@ -89,16 +94,26 @@ def _exact_embedding(header: dict[str, Any], where: str) -> AffineMap:
 
 def _put_affine(arrays: dict[str, NDArray[Any]], prefix: str, affine: Affine) -> list[int]:
     arrays[f"{prefix}.bias"] = affine.bias
-    for source, matrix in affine.terms.items():
+    for source, matrix in affine.operators.items():
         key = f"{prefix}.from{source}"
-        if isinstance(matrix, sp.csr_array):
+        if isinstance(matrix, Convolution):
+            sides = [matrix.spatial, matrix.stride, *zip(*matrix.pads, strict=True)]
+            arrays[f"{key}.filters"] = matrix.weight
+            arrays[f"{key}.window"] = np.array([*sides, matrix.dilation], np.int64)
+        elif isinstance(matrix, sp.csr_array):
             arrays[f"{key}.data"] = matrix.data
             arrays[f"{key}.indices"] = matrix.indices
             arrays[f"{key}.indptr"] = matrix.indptr
             arrays[f"{key}.shape"] = np.array(matrix.shape)
         else:
             arrays[key] = np.ascontiguousarray(matrix)
-    return list(affine.terms)
+    return list(affine.operators)
+
+
+def _has_filters(network: Network) -> bool:
+    layers = range(1, network.depth + 2)
+    operators = (m for layer in layers for m in network.affine(layer).operators.values())
+    return any(isinstance(operator, Convolution) for operator in operators)
 
 
 def _put_activation(arrays: dict[str, NDArray[Any]], prefix: str, activation: Activation) -> None:
@@ -174,10 +189,10 @@ def _general(arrays: Arrays, where: str) -> Network:
         raise ModelFileError(f"{where}: the header is not JSON: {error}") from None
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise ModelFileError(f"{where}: the header does not say {FORMAT!r}")
-    if header.get("version") not in (VERSION, EXACT_VERSION):
+    if header.get("version") not in (VERSION, EXACT_VERSION, FILTER_VERSION):
         raise ModelFileError(
             f"{where}: version {header.get('version')!r} of the layout is not known; this version "
-            f"of tropicell reads {VERSION} and {EXACT_VERSION}"
+            f"of tropicell reads {VERSION} to {FILTER_VERSION}"
         )
     layers = []
     for index, entry in enumerate(header["layers"], start=1):
@@ -198,7 +213,7 @@ def _general(arrays: Arrays, where: str) -> Network:
             finite_numbers(arrays["embedding.matrix"], "embedding's matrix"),
             finite_numbers(arrays["embedding.offset"], "embedding's offset"),
         )
-    elif header["version"] == EXACT_VERSION:
+    elif "embedding" in header and header["version"] != VERSION:
         embedding = _exact_embedding(header, where)
     inputs = int(header["n_inputs"])
     if inputs > MAX_INPUTS:
@@ -207,10 +222,12 @@ def _general(arrays: Arrays, where: str) -> Network:
 
 
 def _affine(arrays: Arrays, prefix: str, sources: list[int]) -> Affine:
-    terms: dict[int, Matrix] = {}
+    terms: dict[int, Operator] = {}
     for source in sources:
         key = f"{prefix}.from{int(source)}"
-        if f"{key}.data" in arrays:
+        if f"{key}.filters" in arrays:
+            terms[int(source)] = _convolution(arrays, key)
+        elif f"{key}.data" in arrays:
             parts = (arrays[f"{key}.data"], arrays[f"{key}.indices"], arrays[f"{key}.indptr"])
             rows, columns = (int(n) for n in arrays[f"{key}.shape"])
             matrix = sp.csr_array(parts, shape=(rows, columns))
@@ -219,3 +236,23 @@ def _affine(arrays: Arrays, prefix: str, sources: list[int]) -> Affine:
         else:
             terms[int(source)] = arrays[key]
     return Affine(terms, arrays[f"{prefix}.bias"])
+
+
+def _convolution(arrays: Arrays, key: str) -> Convolution:
+    """The convolution in two of the arrays, checked: a few bytes could claim any size."""
+    weight = finite_numbers(arrays[f"{key}.filters"], "filters of a convolution")
+    window = np.asarray(arrays[f"{key}.window"])
+    if window.dtype != np.int64 or window.shape != (5, weight.ndim - 2) or weight.ndim < 3:
+        raise InvalidNetworkError(
+            f"a convolution has filters of shape {weight.shape} and a window of shape "
+            f"{window.shape}; expected (filters, channels, …) and (5, axes) whole numbers"
+        )
+    sides = [[int(n) for n in row] for row in window.tolist()]
+    if any(not 0 <= n <= _MOST_ON_AN_AXIS for row in sides for n in row):
+        raise InvalidNetworkError(f"the window {sides} of a convolution is not one")
+    spatial, stride, before, after, dilation = sides
+    pads = list(zip(before, after, strict=True))
+    found = Convolution(weight, spatial, stride, pads, dilation)
+    if max(found.shape) > MAX_INPUTS:
+        raise InvalidNetworkError(f"a convolution of shape {found.shape} is too large")
+    return found

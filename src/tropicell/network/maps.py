@@ -267,7 +267,7 @@ class NetworkMaps:
         for layer, pieces in enumerate(split_layers(pattern, self.network.widths), start=1):
             affine = self.network.affine(layer)
             before = np.abs(affine.bias)[:, None] * one
-            for source, matrix in affine.terms.items():
+            for source, matrix in affine.operators.items():
                 before = before + abs(matrix) @ columns[source]
             sizes.append(before.sum(axis=1))
             _, slopes, intercepts = self.activation(layer)
@@ -277,7 +277,7 @@ class NetworkMaps:
         return sizes
 
     def _numbers(self, affine: Affine) -> tuple[list[tuple[int, Any]], NDArray[Any]]:
-        terms = [(source, self.arithmetic.matrix(m)) for source, m in affine.terms.items()]
+        terms = [(source, self.arithmetic.matrix(m)) for source, m in affine.operators.items()]
         return terms, self.arithmetic.array(affine.bias)
 
 

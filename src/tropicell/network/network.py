@@ -19,6 +19,7 @@ from tropicell._runtime.arrays import FloatArray
 from tropicell._runtime.durable import replacing
 from tropicell._runtime.parts import in_parts
 from tropicell._runtime.paths import path_of
+from tropicell._runtime.plain import html_table
 from tropicell.errors import InvalidDomainError
 from tropicell.geometry.arithmetic import ArithmeticName, get_arithmetic, to_floats
 from tropicell.network import patterns as _patterns
@@ -201,7 +202,7 @@ class Network:
         >>> Network.mlp([[[1.0], [2.0]], [[3.0, 4.0]]]).n_weights
         2
         """
-        return sum(int(m.size) for layer in self.layers for m in layer.affine.terms.values())
+        return sum(int(m.size) for layer in self.layers for m in layer.affine.operators.values())
 
     @property
     def pieces(self) -> NDArray[np.intp]:
@@ -453,7 +454,7 @@ class Network:
             for index in range(1, self.depth + 2):
                 affine = self.affine(index)
                 sums = np.abs(affine.bias)
-                for source, matrix in affine.terms.items():
+                for source, matrix in affine.operators.items():
                     absolute: Any = abs(matrix)
                     sums = sums + growths[source] * absolute.sum(axis=1)
                 growth = float(sums.max())
@@ -676,6 +677,15 @@ class Network:
 
     def __repr__(self) -> str:
         return f"Network({summary(self)})"
+
+    def _repr_html_(self) -> str:
+        """A short table for notebooks."""
+        rows = {
+            "inputs, outputs": f"{self.n_inputs:,}, {self.n_outputs:,}",
+            "neurons": f"{self.n_neurons:,} in {self.depth} layers",
+            "layers": self.diagram(),
+        }
+        return html_table("Network", rows)
 
 
 def _close_to(exact: NDArray[Any]) -> FloatArray:

@@ -27,6 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tropicell._runtime.arrays import FloatArray
 from tropicell.geometry.arithmetic import Matrix, to_fractions, to_rationals
+from tropicell.geometry.convolutions import Convolution
 from tropicell.network.domains import Box, Domain, Polytope, WholeSpace
 from tropicell.network.layers import Affine, Layer
 from tropicell.network.maps import AffineMap
@@ -98,7 +99,9 @@ class Quotient:
             return Network(width, whole.layers, whole.output, embedding=embedding)
 
         def narrow(affine: Affine) -> Affine:
-            terms = {k: m[:, kept] if k == 0 else m for k, m in affine.terms.items()}
+            terms = {
+                k: affine.terms[k][:, kept] if k == 0 else m for k, m in affine.operators.items()
+            }
             return affine if 0 not in terms else Affine(terms, affine.bias)
 
         layers = [Layer(narrow(x.affine), x.activation, x.name) for x in whole.layers]
@@ -241,11 +244,12 @@ def _choose(network: Network, domain: Domain) -> NDArray[np.int64]:
 
 def _reads(network: Network, domain: Domain) -> Any:
     """All matrices that read the input, on top of each other; behind a slice's map rounded."""
-    parts: list[Any] = [x.affine.terms[0] for x in network.layers if 0 in x.affine.terms]
+    parts: list[Any] = [x.affine.operators[0] for x in network.layers if 0 in x.affine.operators]
     if network.float_embedding is not None:
         matrix = network.float_embedding.matrix
         with np.errstate(over="ignore", invalid="ignore"):
             parts = [np.nan_to_num(np.asarray(part @ matrix)) for part in parts]
+    parts = [part.tocsr() if isinstance(part, Convolution) else part for part in parts]
     parts.append(domain.inequalities(network.n_inputs)[0])
     if any(sp.issparse(part) for part in parts):
         return sp.csr_array(sp.vstack([sp.csr_array(part) for part in parts]))

@@ -275,7 +275,9 @@ def _fill_rows(
     network, sizes = regions.network, np.empty(len(rows))
     if not len(rows):
         return sizes
-    maps = flatten(network, WholeSpace()).maps._replace(input_rows=embedding_of(network))
+    maps = flatten(network, WholeSpace(), filters=False).maps._replace(
+        input_rows=embedding_of(network)
+    )
     order = np.argsort(prefix, kind="stable")
     ends = np.searchsorted(prefix[order], np.arange(len(prefixes) + 1))
     table = np.column_stack([prefixes, ends[:-1], ends[1:]])

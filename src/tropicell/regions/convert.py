@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +9,7 @@ from numpy.typing import NDArray
 
 from tropicell._runtime.interruption import check
 from tropicell._runtime.memory import no_collection
+from tropicell._runtime.plain import html_table
 from tropicell._runtime.progress import bar_of
 from tropicell.errors import InvalidInputError, require
 from tropicell.geometry.arithmetic import to_floats
@@ -17,8 +17,10 @@ from tropicell.network.patterns import to_characters
 from tropicell.regions.columns import Ragged
 
 if TYPE_CHECKING:
+    import geopandas
     import networkx
     import pandas
+    import polars
     import pyarrow
 
     from tropicell.regions.regions import Regions
@@ -191,6 +193,31 @@ def to_arrow(regions: Regions, *, workers: int = 1, progress: bool | None = None
     return pa.table(columns)
 
 
+def to_polars(
+    regions: Regions, *, workers: int = 1, progress: bool | None = None
+) -> polars.DataFrame:
+    """The table of `to_arrow` as a polars data frame; numbers are not copied.
+
+    Parameters
+    ----------
+    regions : Regions
+    workers, progress
+        As for `to_arrow`.
+
+    Examples
+    --------
+    >>> from tropicell import Box, Network, enumerate_regions
+    >>> frame = to_polars(enumerate_regions(Network.mlp([[[1.0]], [[1.0]]]), Box(-1, 1)))
+    >>> frame.shape, frame["volume"].sum()
+    ((2, 8), 2.0)
+    """
+    module: Any = require("polars", extra="arrow", why="a polars data frame")
+    frame: polars.DataFrame = module.from_arrow(
+        to_arrow(regions, workers=workers, progress=progress)
+    )
+    return frame
+
+
 def _arrow_texts(pa: Any, regions: Regions) -> Any:
     """Patterns as Arrow's strings, without a string of Python for each."""
     network = regions.network
@@ -237,17 +264,38 @@ def to_shapely(regions: Regions) -> list[Any]:
     return shapes
 
 
+def to_geopandas(
+    regions: Regions, *, workers: int = 1, progress: bool | None = None
+) -> geopandas.GeoDataFrame:
+    """The table of `to_dataframe` with the polygons of `to_shapely` as its geometry.
+
+    Parameters
+    ----------
+    regions : Regions
+        Of a network with two inputs, on a bounded domain.
+    workers, progress
+        As for `to_dataframe`.
+
+    Examples
+    --------
+    >>> from tropicell import Box, Network, enumerate_regions
+    >>> network = Network.mlp([[[1.0, 0.0]], [[1.0]]])
+    >>> to_geopandas(enumerate_regions(network, Box(-1, 1))).area.tolist()
+    [2.0, 2.0]
+    """
+    module: Any = require("geopandas", extra="graph", why="a table with polygons")
+    shapes = to_shapely(regions)
+    frame = to_dataframe(regions, workers=workers, progress=progress)
+    return module.GeoDataFrame(frame, geometry=shapes)
+
+
 def to_html(regions: Regions) -> str:
     """A short table for notebooks."""
     rows = {
         "network": repr(regions.network),
         "domain": repr(regions.domain),
-        "regions": f"{len(regions):,}" + ("" if regions.complete else " (not complete)"),
+        "regions": f"{'' if regions.complete else 'at least '}{len(regions):,}",
         "memory": f"{regions.nbytes:,} bytes",
     }
     rows.update({str(key): str(value) for key, value in regions.stats.items()})
-    cells = "".join(
-        f"<tr><th style='text-align:left'>{escape(key)}</th><td>{escape(value)}</td></tr>"
-        for key, value in rows.items()
-    )
-    return f"<table><caption>Regions</caption>{cells}</table>"
+    return html_table("Regions", rows)

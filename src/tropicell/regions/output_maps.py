@@ -58,7 +58,7 @@ def output_maps(network: Network, patterns: PatternArray) -> FloatArray:
     # For every layer that the output depends on: how it does, shape (patterns, outputs, width).
     reached: dict[int, FloatArray] = {}
     offset = np.tile(network.output.bias, (count, 1))
-    _hand_back(network.output.terms, np.tile(np.eye(outputs), (count, 1, 1)), reached)
+    _hand_back(network.output.operators, np.tile(np.eye(outputs), (count, 1, 1)), reached)
     parts = split_layers(patterns, network.widths)
     for index in range(network.depth, 0, -1):
         after = reached.pop(index, None)
@@ -69,7 +69,7 @@ def output_maps(network: Network, patterns: PatternArray) -> FloatArray:
         offset += np.einsum("pow,pw->po", after, layer.activation.intercepts[rows, piece])
         before = after * layer.activation.slopes[rows, piece][:, None, :]
         offset += before @ layer.affine.bias
-        _hand_back(layer.affine.terms, before, reached)
+        _hand_back(layer.affine.operators, before, reached)
     maps = np.zeros((count, outputs, network.n_inputs + 1))
     if 0 in reached:
         linear = reached[0]

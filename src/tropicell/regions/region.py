@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tropicell._runtime.parts import in_parts
+from tropicell._runtime.plain import few, html_table, shortened
 from tropicell.errors import InvalidInputError, InvalidPatternError
 from tropicell.geometry import float_geometry
 from tropicell.geometry.arithmetic import ArithmeticName, to_floats, to_fractions, to_rationals
@@ -42,6 +43,9 @@ from tropicell.network.maps import AffineMap
 from tropicell.network.network import Network
 from tropicell.network.patterns import PatternArray, PatternLike, split_layers, to_text
 from tropicell.network.quotient import Quotient, quotient_of
+
+#: Inputs and outputs, and characters of a pattern, that a notebook shows.
+_MOST_SHOWN, _LONGEST_TEXT = 8, 80
 
 #: Values of inequalities at points that are worked out at a time.
 _VALUES = 2**20
@@ -340,6 +344,22 @@ class Region:
     def __repr__(self) -> str:
         return f"Region({self.text})"
 
+    def _repr_html_(self) -> str:
+        """A short table for notebooks."""
+        here = self.network.affine_map(self.pattern, arithmetic="float")
+        outputs = [
+            _formula(row, float(offset), f"y{k}")
+            for k, (row, offset) in enumerate(zip(here.matrix, here.offset, strict=True), start=1)
+        ]
+        point = [f"{float(x):.6g}" for x in self.witness]
+        rows = {
+            "pattern": shortened(self.text, _LONGEST_TEXT),
+            "domain": repr(self.domain),
+            "a point inside": ", ".join(few(point, _MOST_SHOWN)),
+            "the network there": "\n".join(few(outputs, _MOST_SHOWN)),
+        }
+        return html_table("Region", rows)
+
     @cached_property
     def _rows(self) -> tuple[tuple[Row, ...], list[int]]:
         """Integer rows of the inequalities that are not constant, and their indices."""
@@ -421,3 +441,19 @@ class Region:
         for i, vector in enumerate(vectors):
             array[i] = vector
         return array if self.arithmetic == "exact" else to_floats(array)
+
+
+def _formula(row: NDArray[np.float64], offset: float, name: str) -> str:
+    """An affine function as one reads it.
+
+    Examples
+    --------
+    >>> _formula(np.array([1.0, 0.0, -0.5]), 2.0, "y1")
+    'y1 = 2 + x1 - 0.5 x3'
+    """
+    text = f"{offset:.4g}"
+    terms = [(k, a) for k, a in enumerate(row.tolist(), start=1) if a]
+    for k, a in terms[:_MOST_SHOWN]:
+        size = "" if abs(a) == 1.0 else f"{abs(a):.4g} "
+        text += f" {'-' if a < 0 else '+'} {size}x{k}"
+    return f"{name} = {text}" + (" + …" if len(terms) > _MOST_SHOWN else "")

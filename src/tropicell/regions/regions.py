@@ -31,8 +31,10 @@ from tropicell.regions.region import Region
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import geopandas
     import networkx
     import pandas
+    import polars
     import pyarrow
 
     from tropicell.analysis.complex import Complex
@@ -664,6 +666,20 @@ class Regions:
         from tropicell.regions.convert import to_arrow  # noqa: PLC0415
 
         return to_arrow(self, workers=workers, progress=progress)
+
+    def to_polars(self, *, workers: int = 1, progress: bool | None = None) -> polars.DataFrame:
+        """The table of `to_arrow` as a polars data frame."""
+        from tropicell.regions.convert import to_polars  # noqa: PLC0415
+
+        return to_polars(self, workers=workers, progress=progress)
+
+    def to_geopandas(
+        self, *, workers: int = 1, progress: bool | None = None
+    ) -> geopandas.GeoDataFrame:
+        """The table of `to_dataframe` with the polygons of `to_shapely` as its geometry."""
+        from tropicell.regions.convert import to_geopandas  # noqa: PLC0415
+
+        return to_geopandas(self, workers=workers, progress=progress)
 
     def to_shapely(self) -> list[Any]:
         """The regions of a 2-D network on a bounded domain as shapely polygons."""

@@ -8,6 +8,7 @@
 `_search`        the loop in it that takes cells from a stack and cuts them
 `_plane`         how polygons are cut
 `_focus`         the maps of layers for a focus
+`_filters`       the part of convolutions in it
 `_cone`          how cells in other dimensions are cut
 `_rays`          their rays: corners from facets, and what is known of them
 `_cone_count`    how many regions a last layer makes of one, without cutting it

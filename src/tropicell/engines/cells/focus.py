@@ -18,12 +18,14 @@ from numpy.typing import NDArray
 
 from tropicell._runtime.arrays import FloatArray, IntArray
 from tropicell._runtime.interruption import check
+from tropicell.engines.cells._filters import add_filters
 from tropicell.engines.cells._focus import Focus, add_terms, settle
 from tropicell.engines.cells._state import AT_INFINITY, ERROR, LAYER, W, X, Y
 from tropicell.engines.units import Unit
-from tropicell.geometry.norms import frobenius_norm, largest_row
+from tropicell.geometry.convolutions import Convolution
+from tropicell.geometry.norms import frobenius_norm, largest_row, spectral_norm
 from tropicell.geometry.rounding import INFLATE, ROUND, TINY
-from tropicell.network.flat import IS_SPARSE, SOURCE, WEIGHTS_AT, FlatNetwork
+from tropicell.network.flat import FILTERS, IS_SPARSE, SOURCE, WEIGHTS_AT, FlatNetwork
 from tropicell.network.network import Network
 
 #: Networks with fewer weights, or fewer layers, are searched as they are.
@@ -32,15 +34,21 @@ _FEW_WEIGHTS, _DEEP = 100_000, 4
 #: A focus has at most so many neurons, and no layer more numbers than this.
 _MOST_NEURONS, _MOST_NUMBERS = 512, 2**23
 
+#: So many products are summed between two looks at the clock.
+_SUMMED_AT_ONCE = 2**27
+
 #: More than the length of a vector whose squares underflow.
 _UNDERFLOW = 1e-140
 
 
 class _Term(NamedTuple):
-    """A matrix that a layer reads: its source, its compressed rows, and bounds on its norms."""
+    """A matrix that a layer reads: its source, its compressed rows, and bounds on its norms.
+
+    A convolution: where its taps look, and their numbers, (taps, channels, filters).
+    """
 
     source: int
-    matrix: tuple[IntArray, IntArray, FloatArray]
+    matrix: tuple[Any, ...]
     spectral_norm: float
     largest_row: float
     most: int  # numbers in a row
@@ -140,12 +148,18 @@ class FocusMaker:
         term = 0
         for layer in network.layers:
             terms = []
-            for source, matrix in layer.affine.terms.items():
-                rows = sp.csr_array(matrix)
-                arrays = rows.indptr.astype(np.int64), rows.indices.astype(np.int64), rows.data
-                norm = min(maps.spectral_norm[term], _simple_norm(rows))
-                most = int(np.diff(rows.indptr).max(initial=0))
-                terms.append(_Term(source, arrays, norm, maps.largest_row[term], most))
+            for source, matrix in layer.affine.operators.items():
+                norm, row = maps.spectral_norm[term], maps.largest_row[term]
+                if isinstance(matrix, Convolution):
+                    taps = np.ascontiguousarray(matrix.kernels.transpose(2, 1, 0))
+                    arrays: Any = matrix.sources, taps
+                    norm, most = min(norm, spectral_norm(matrix)), matrix.most_per_row
+                else:
+                    rows = sp.csr_array(matrix)
+                    arrays = rows.indptr.astype(np.int64), rows.indices.astype(np.int64), rows.data
+                    norm = min(norm, _simple_norm(rows))
+                    most = int(np.diff(rows.indptr).max(initial=0))
+                terms.append(_Term(source, arrays, norm, row, most))
                 term += 1
             self._terms.append(terms)
         # Who still reads a layer, so that others can be forgotten.
@@ -286,7 +300,10 @@ class FocusMaker:
         low[:, d] = bias - (high[:, d] - anchors[d])
         for term in self._terms[layer]:
             read = outputs[term.source]
-            add_terms(term.matrix, read.alive, read.high, read.low, high, low)
+            if len(term.matrix) == 2:
+                _convolve(term.matrix, read, high, low)
+            else:
+                add_terms(term.matrix, read.alive, read.high, read.low, high, low)
         settle(anchors, high, low)
         rounding = 2.0 * ROUND * ROUND * anchors * (most * (0.5 * most + 4.0) + 8.0)
         errors += np.sqrt(end - begin) * np.where(growth > 0.0, rounding, 0.0)
@@ -334,6 +351,18 @@ class FocusMaker:
             sources=np.zeros(total, np.int64),
             factors=np.zeros((2 * d + 2, total)),
         )
+
+
+def _convolve(filters: Any, read: _Outputs, high: FloatArray, low: FloatArray) -> None:
+    """Add a convolution times rows, some places at a time: a clock may be waiting."""
+    sources, numbers = filters
+    width = read.high.shape[1]
+    room = np.zeros((2, width, numbers.shape[2]))
+    step = max(1, _SUMMED_AT_ONCE // (sources.shape[1] * numbers[0].size * width))
+    arrays = read.alive, read.high, read.low
+    for first in range(0, len(sources), step):
+        check()
+        add_filters(filters, arrays, high, low, room, first, min(first + step, len(sources)))
 
 
 def focus_of(maker: FocusMaker, flat: FlatNetwork, unit: Unit) -> Focus | None:
@@ -397,6 +426,8 @@ def _is_heavy(flat: FlatNetwork) -> bool:
     terms, total = flat.maps.terms, len(flat.maps.weights)
     inner = terms[:, SOURCE] > 0  # what reads layer 0 is summed once
     sizes = np.diff(np.append(terms[:, WEIGHTS_AT], total))
+    if (terms[:, IS_SPARSE] == FILTERS).any():
+        return True
     many = bool(terms[inner, IS_SPARSE].any() and sizes[inner].sum() >= _FEW_WEIGHTS)
     return many and flat.depth >= _DEEP
 
