@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -347,6 +348,11 @@ def test_help_has_examples_and_the_parser_knows_all_commands(
 
 def test_completion(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert "bashcompinit" in answer(capsys, "completion", "zsh")
+    fish = answer(capsys, "completion", "fish")
+    assert "-l engine" in fish
+    assert "__fish_use_subcommand -f -a count" in fish
+    if program := shutil.which("fish"):
+        subprocess.run([program, "--no-execute"], input=fish, text=True, check=True, timeout=60)
     script = tmp_path / "completion.sh"
     script.write_text(answer(capsys, "completion", "bash"), encoding="utf-8")
     lines = (

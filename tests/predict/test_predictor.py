@@ -402,6 +402,36 @@ def test_parameters_and_clones() -> None:
     assert cached_steps(again) == [2, 3]
 
 
+#: Checks of scikit-learn that do not hold, and why: the network was trained before, and decides.
+NOT_FOR_US = {
+    "check_do_not_raise_errors_in_init_or_set_params": "what is no network is refused at once",
+    "check_n_features_in": "the number of inputs is known before fit",
+    "check_n_features_in_after_fitting": "a wrong number of inputs is refused in our own words",
+    "check_dtype_object": "what is no number is refused by float's own words",
+    "check_estimators_empty_data_messages": "no points at all leave an empty cache",
+    "check_estimators_nan_inf": "points that are not finite go through the network itself",
+    "check_regressors_train": "labels are ignored, however many there are",
+    "check_regressor_multioutput": "the outputs are the network's, not those of the labels",
+    "check_dict_unchanged": "predictions fill the cache",
+    "check_fit2d_predict1d": "needs a network with three inputs and one with one",
+    "check_array_api_input": "skipped where SciPy is told nothing of other arrays",
+}
+
+
+@pytest.mark.filterwarnings("ignore")  # of checks, about what they do
+def test_checks_of_scikit_learn() -> None:
+    """Each wants a number of inputs of its own: what holds for one network is enough."""
+    from sklearn.utils.estimator_checks import check_estimator
+
+    passed, others = set(), set()
+    for inputs in (1, 2, 3, 4, 5, 10):
+        network = Network.mlp([np.eye(4, inputs) - 0.5, np.ones((1, 4))])
+        found = check_estimator(CachedPredictor(network), on_fail=None, on_skip=None)
+        passed |= {check["check_name"] for check in found if check["status"] == "passed"}
+        others |= {check["check_name"] for check in found if check["status"] != "passed"}
+    assert others - passed == set(NOT_FOR_US)
+
+
 def test_the_last_step_of_a_pipeline() -> None:
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler

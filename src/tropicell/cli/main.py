@@ -31,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Examples
     --------
-    >>> main(["completion", "fish"])
+    >>> main(["completion", "ash"])
     2
     """
     for stream in (sys.stdout, sys.stderr):  # a terminal without ≤ and → still gets an answer

@@ -392,6 +392,10 @@ def _lab(commands: Any) -> None:
 
 def _completion(commands: Any) -> None:
     text = "print a script that completes commands and options in your shell"
-    examples = ["bash >> ~/.bashrc", "zsh >> ~/.zshrc"]
+    examples = [
+        "bash >> ~/.bashrc",
+        "zsh >> ~/.zshrc",
+        "fish > ~/.config/fish/completions/tropicell.fish",
+    ]
     parser = _command(commands, "completion", text, examples)
-    parser.add_argument("shell", choices=("bash", "zsh"))
+    parser.add_argument("shell", choices=("bash", "zsh", "fish"))

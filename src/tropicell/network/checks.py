@@ -64,8 +64,17 @@ def checked_points(
     Traceback (most recent call last):
     tropicell.errors.InvalidInputError: expected points of shape (points, 2), got (2,)
     """
+    if hasattr(points, "toarray"):
+        raise InvalidInputError(
+            "sparse input is not supported: expected points as a dense array; use .toarray()"
+        )
     try:
-        x = np.asarray(points) if exact else np.asarray(points, dtype=np.float64)
+        x = np.asarray(points)
+        if x.dtype.kind == "c":
+            raise InvalidInputError("Complex data not supported: points must be real numbers")
+        x = x if exact else x.astype(np.float64, copy=False)
+    except InvalidInputError:
+        raise
     except (TypeError, ValueError) as error:
         raise InvalidInputError(f"points must be numbers: {error}") from None
     if x.ndim != 2 or x.shape[1] != n_inputs:

@@ -257,6 +257,11 @@ class CachedPredictor(Estimator):
         self.policy = policy
         self._start_again()
 
+    @property
+    def n_features_in_(self) -> int:
+        """Number of inputs, as scikit-learn calls it."""
+        return self.network.n_inputs
+
     # --- Algorithm 3 --------------------------------------------------------------------------
 
     def predict(self, X: ArrayLike) -> FloatArray:

@@ -668,7 +668,14 @@ class Regions:
         return to_arrow(self, workers=workers, progress=progress)
 
     def to_polars(self, *, workers: int = 1, progress: bool | None = None) -> polars.DataFrame:
-        """The table of `to_arrow` as a polars data frame."""
+        """The table of `to_arrow` as a polars data frame.
+
+        Examples
+        --------
+        >>> from tropicell import Box, Network, enumerate_regions
+        >>> enumerate_regions(Network.mlp([[[1.0]], [[1.0]]]), Box(-1, 1)).to_polars().height
+        2
+        """
         from tropicell.regions.convert import to_polars  # noqa: PLC0415
 
         return to_polars(self, workers=workers, progress=progress)
@@ -676,7 +683,15 @@ class Regions:
     def to_geopandas(
         self, *, workers: int = 1, progress: bool | None = None
     ) -> geopandas.GeoDataFrame:
-        """The table of `to_dataframe` with the polygons of `to_shapely` as its geometry."""
+        """The table of `to_dataframe` with the polygons of `to_shapely` as its geometry.
+
+        Examples
+        --------
+        >>> from tropicell import Box, Network, enumerate_regions
+        >>> network = Network.mlp([[[1.0, 0.0]], [[1.0]]])
+        >>> enumerate_regions(network, Box(-1, 1)).to_geopandas().area.sum()
+        np.float64(4.0)
+        """
         from tropicell.regions.convert import to_geopandas  # noqa: PLC0415
 
         return to_geopandas(self, workers=workers, progress=progress)
