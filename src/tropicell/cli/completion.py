@@ -81,7 +81,7 @@ def _fish(parser: argparse.ArgumentParser) -> str:
     >>> _ = count.add_argument("--engine", choices=["cells"], help="how")
     >>> print(script(parser, "fish"))
     # Completion for tropicell. Put this line into your config.fish: ...
-    complete -c tropicell -n __fish_use_subcommand -f -a count -d 'Count.'
+    complete -c tropicell -n __fish_use_subcommand -f -a count -d Count.
     complete -c tropicell -n '__fish_seen_subcommand_from count' -l engine -d how -x -a cells
     """
     lines = [

@@ -52,7 +52,8 @@ OPERATORS: tuple[Operator, ...] = (
         "affine",
         ("conv1d", "conv2d", "conv3d", "convolution"),
         ("Conv",),
-        "a sparse matrix, or filters if that would be large; stride, padding, dilation and groups; weight constant",
+        "a sparse matrix, or filters if that would be large; stride, padding, dilation and groups; "
+        "weight constant",
     ),
     Operator(
         "transposed convolution",

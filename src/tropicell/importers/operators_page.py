@@ -34,9 +34,9 @@ matrix may have 2^27 numbers and all of a model 2^29 (about 6 GB). A convolution
 have 2^21 numbers or more stays a convolution if it reads the outputs of layers as they are (it has
 one group, and nothing but a batch normalisation, a sum or a reshape stands between): it is kept by
 its filters, and outputs, patterns and the regions of planes through such a network never need the
-matrix. What needs it, such as the engines for many inputs and certificates, writes it out up to 2^24
-numbers. Smaller convolutions are sparse matrices. [Models that were tried](models.md) is a list of
-examples.
+matrix. What needs it, such as the engines for many inputs and certificates, writes it out, up to
+2^24 numbers. Smaller convolutions are sparse matrices. [Models that were tried](models.md) is a
+list of examples.
 
 After every import the network's outputs are compared with the model's own, on random inputs of
 scales 0.1, 1 and 10: within 1e-9 (relative) in float64. ONNX models are run in float64 for
