@@ -23,9 +23,8 @@ pytestmark = pytest.mark.skipif(
 ARGUMENTS = [
     "--no-sandbox",
     "--disable-background-networking",
-    "--use-gl=angle",
-    "--use-angle=swiftshader",
-    "--enable-unsafe-swiftshader",
+    "--disable-gpu",
+    "--enable-unsafe-swiftshader",  # for the film, which is a page of the explorer
 ]
 
 
@@ -187,17 +186,17 @@ def point_at_regions(tab: Any, player: Any) -> None:
 
 
 def point_at_neurons(tab: Any) -> None:
-    before = tab.locator("figure[data-name=skips] .sheet").screenshot()
+    pixels = "() => document.querySelector('figure[data-name=skips] .sheet').toDataURL()"
+    before = tab.evaluate(pixels)
     lengths = tab.evaluate(
         "() => Array.from({ length: 15 },"
         " (_, i) => play.views.get('skips').plane.boundaryLength(i))"
     )
     neuron = int(np.argmax(lengths[5:10]))
     tab.locator(f"#diagram [data-layer='2'][data-index='{neuron}']").hover()
-    after = tab.locator("figure[data-name=skips] .sheet").screenshot()
-    assert before != after
+    tab.wait_for_function(f"(before) => ({pixels})() !== before", arg=before)
     tab.mouse.move(2, 2)
-    assert tab.locator("figure[data-name=skips] .sheet").screenshot() == before
+    tab.wait_for_function(f"(before) => ({pixels})() === before", arg=before)
 
 
 def look_at_film(tab: Any, film: Path) -> None:

@@ -72,7 +72,9 @@ export const DIAGRAM_STYLE = `
 
 const SVG = "http://www.w3.org/2000/svg";
 /** Lines that are drawn at most: of more, the strongest. */
-const MOST_LINES = 2500;
+const MOST_LINES = 1500;
+/** Strengths that look different. */
+const LEVELS = 10;
 /** Pixels around a line in which a click means it. */
 const NEAR = 5;
 
@@ -92,6 +94,7 @@ export class Diagram {
   private lines: Line[] = [];
   private pattern: { pieces: ArrayLike<number> | null; counts?: ArrayLike<number> } = { pieces: null };
   private size: [number, number] = [0, 0];
+  private top = 14;
   private due = 0;
 
   constructor(host: HTMLElement, private readonly events: DiagramEvents = {}) {
@@ -127,7 +130,8 @@ export class Diagram {
   /** The matrices, those of `from` = `to` - 1 are drawn; skips that share a matrix need none. */
   setWeights(blocks: readonly WeightBlock[]): void {
     this.blocks = blocks;
-    if (!this.due) this.due = requestAnimationFrame(() => this.drawWeights());
+    // ten times a second is what eyes can follow here
+    if (!this.due) this.due = window.setTimeout(() => this.drawWeights(), 100);
   }
 
   /** The active piece of every hidden neuron, layer after layer; with how many pieces each has. */
@@ -159,7 +163,7 @@ export class Diagram {
 
   destroy(): void {
     this.observer.disconnect();
-    cancelAnimationFrame(this.due);
+    window.clearTimeout(this.due);
     this.frame.remove();
   }
 
@@ -175,7 +179,7 @@ export class Diagram {
     ];
   }
 
-  private top(): number {
+  private room(): number {
     const spans = this.arcs().map((arc) => arc.span);
     return spans.length ? Math.min(18 + 13 * Math.max(...spans), 0.42 * this.size[1]) : 14;
   }
@@ -187,14 +191,14 @@ export class Diagram {
 
   private y(layer: number, index: number): number {
     const width = this.network.widths[layer];
-    const top = this.top();
+    const { top } = this;
     const bottom = this.size[1] - (this.network.labels ? 26 : 12);
     const step = Math.min(30, (bottom - top) / Math.max(1, width));
     return (top + bottom) / 2 + (index - (width - 1) / 2) * step;
   }
 
   private radius(layer: number): number {
-    const step = (this.size[1] - this.top() - 20) / Math.max(1, this.network.widths[layer]);
+    const step = (this.size[1] - this.top - 20) / Math.max(1, this.network.widths[layer]);
     return Math.max(1.5, Math.min(8, 0.38 * step, (this.size[0] - 44) / (4 * this.network.widths.length)));
   }
 
@@ -202,6 +206,7 @@ export class Diagram {
     this.size = [this.frame.clientWidth, this.frame.clientHeight];
     if (!this.size[0] || !this.network.widths.length) return;
     const [width, height] = this.size;
+    this.top = this.room();
     this.svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
     this.svg.replaceChildren();
     for (const arc of this.arcs()) this.svg.append(this.arc(arc.skip, arc.on));
@@ -218,7 +223,7 @@ export class Diagram {
 
   private arc([from, to]: Skip, on: boolean): SVGElement {
     const [x1, x2] = [this.x(from), this.x(to)];
-    const base = this.top() - 6;
+    const base = this.top - 6;
     const high = Math.max(4, base - Math.min(13 * (to - from), base - 4));
     const path = `M${x1} ${base} C${x1 + 0.12 * (x2 - x1)} ${high} ${x2 - 0.12 * (x2 - x1)} ${high} ${x2} ${base}`;
     const group = make("g", { "data-skip": `${from}-${to}` });
@@ -269,16 +274,21 @@ export class Diagram {
     ];
     this.lines = this.visible();
     const largest = Math.max(1e-12, ...this.blocks.map(largestOf));
+    // lines of about the same strength are one path: thousands of strokes would take longer than all the rest
+    const paths = Array.from({ length: 2 * LEVELS }, () => new Path2D());
     for (const line of this.lines) {
-      const strength = Math.min(1, Math.abs(line.value) / largest);
+      const level = Math.min(LEVELS - 1, Math.floor((LEVELS * Math.abs(line.value)) / largest));
+      const path = paths[2 * level + (line.value > 0 ? 1 : 0)];
+      path.moveTo(line.x, line.y);
+      path.lineTo(line.x2, line.y2);
+    }
+    paths.forEach((path, place) => {
+      const strength = (Math.floor(place / 2) + 0.5) / LEVELS;
       pen.globalAlpha = 0.12 + 0.88 * strength;
       pen.lineWidth = 0.4 + 2.6 * strength;
-      pen.strokeStyle = colours[line.value > 0 ? 1 : 0];
-      pen.beginPath();
-      pen.moveTo(line.x, line.y);
-      pen.lineTo(line.x2, line.y2);
-      pen.stroke();
-    }
+      pen.strokeStyle = colours[place % 2];
+      pen.stroke(path);
+    });
   }
 
   private visible(): Line[] {

@@ -100,18 +100,19 @@ export class Chart {
     pen.textAlign = "left";
     pen.fillStyle = ink;
     pen.fillText(this.title, 0, 9);
-    let at = Math.max(left, pen.measureText(this.title).width + 14);
-    for (const line of this.series) {
-      pen.strokeStyle = line.colour;
-      pen.lineWidth = 2;
+    let at = Math.max(left + 6, pen.measureText(this.title).width + 14);
+    const dashed = this.series.filter((line) => line.dashed).slice(0, 1);   // they mean the same for all
+    for (const line of [...this.series.filter((each) => !each.dashed), ...dashed]) {
+      pen.strokeStyle = line.dashed ? ink : line.colour;
+      pen.lineWidth = line.dashed ? 1.25 : 2;
       pen.setLineDash(line.dashed ? [4, 3] : []);
       pen.beginPath();
       pen.moveTo(at, 9);
-      pen.lineTo(at + 16, 9);
+      pen.lineTo(at + 14, 9);
       pen.stroke();
       pen.setLineDash([]);
-      pen.fillText(line.name, at + 21, 9);
-      at += 33 + pen.measureText(line.name).width;
+      pen.fillText(line.name, at + 19, 9);
+      at += 29 + pen.measureText(line.name).width;
     }
   }
 

@@ -31,6 +31,7 @@ let frame: Frame | null = null;
 let shown: Name = "skips";
 let greeted = false;
 let frames: number[] = [];
+let drawn = 0;
 let editing: { name: Name; place: number } | null = null;
 /** The last pointer over a plane, so that what it points at follows the training. */
 let pointer: { view: View; x: number; y: number } | null = null;
@@ -88,6 +89,7 @@ function framed(now: Frame): void {
     regionChart.clear();
   }
   frame = now;
+  drawn++;
   frames = [...frames.slice(-29), performance.now()];
   const names = now.pictures.map((picture) => picture.name);
   for (const [name, view] of views) {
@@ -203,7 +205,7 @@ function caption(view: View, picture: Picture, pair: boolean): void {
   const numbers = [
     part(count(picture.regions, picture.complete), "regions in the box"),
     part(count(picture.whole, picture.wholeComplete), "over R²"),
-    part(picture.loss === null ? "–" : number(picture.loss, 3), "loss"),
+    part(picture.loss === null ? "–" : number(picture.loss, 2), "loss"),
   ];
   if (about!.loss === "logistic" && picture.accuracy !== null) {
     numbers.push(part(`${Math.round(100 * picture.accuracy)}%`, "right"));
@@ -296,7 +298,7 @@ function curves(now: Frame): void {
       values.push(each.test);
     }
     counts.push({ name: name(each), colour: colour[each.name] });
-    counts.push({ name: "R²", colour: colour[each.name], dashed: true });
+    counts.push({ name: "over R²", colour: colour[each.name], dashed: true });
     regions.push(each.regions, each.whole);
   }
   lossChart.add(now.step, values);
@@ -486,4 +488,4 @@ function listen(): void {
 
 listen();
 restyle();
-Object.assign(window, { play: { views, look, frame: () => frame, about: () => about, frames: () => frames } });
+Object.assign(window, { play: { views, look, frame: () => frame, about: () => about, drawn: () => drawn } });

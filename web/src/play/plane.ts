@@ -1,5 +1,6 @@
-// One network's regions in the box: polygons by WebGL, data and what is pointed at on a sheet above.
+// One network's regions in the box, pixel by pixel; data and what is pointed at on a sheet above.
 import { layerColour, oklch, patternPalette } from "../common/colours.ts";
+import { packed, rampOf, Raster } from "./raster.ts";
 import type { Description, Picture } from "./wire.ts";
 
 export type Colouring = "decision" | "value" | "gradient" | "pattern" | "layer";
@@ -17,71 +18,18 @@ export interface Look {
 /** Of a hidden neuron: its number among all. */
 export type Neuron = number | null;
 
-const VERTEX = `#version 300 es
-in vec2 corner;
-in float value;
-in vec4 colour;
-in float layer;
-uniform vec4 view;
-uniform float size;
-out float vValue;
-flat out vec4 vColour;
-flat out float vLayer;
-void main() {
-  gl_Position = vec4(corner * view.xy + view.zw, 0.0, 1.0);
-  vValue = value / size;
-  vColour = colour;
-  vLayer = layer;
-}`;
-
-// Values are linear on every region, so what is interpolated between corners is what the network says.
-const FRAGMENT = `#version 300 es
-precision highp float;
-in float vValue;
-flat in vec4 vColour;
-flat in float vLayer;
-uniform int mode;          // 0: sides of the boundary, 1: values, 2: colours, 3: edges
-uniform vec3 low, middle, high, ink;
-uniform vec3 layers[9];
-uniform float shown, strength;
-uniform bool coloured, cut;
-out vec4 result;
-vec3 ramp(float t) {
-  float s = 1.0 - exp(-1.2 * abs(t));   // near the boundary steep, and never quite at its end
-  return mix(middle, t < 0.0 ? low : high, s);
-}
-void main() {
-  if (mode == 3) {
-    if (vLayer > shown) discard;
-    vec3 colour = coloured ? layers[int(clamp(vLayer, 0.0, 8.0))] : ink;
-    result = vec4(colour * strength, strength);
-    return;
-  }
-  vec3 colour = vColour.rgb;
-  float step = max(fwidth(vValue), 1e-7);
-  if (mode == 0) colour = mix(ramp(-0.9), ramp(0.9), clamp(vValue / step + 0.5, 0.0, 1.0));
-  if (mode == 1) colour = ramp(vValue);
-  if (cut) colour = mix(ink, colour, clamp(abs(vValue) / (1.25 * step), 0.0, 1.0));
-  result = vec4(colour, 1.0);
-}`;
-
 const COLOURS = {
   light: { low: [47, 109, 180], middle: [246, 244, 239], high: [221, 120, 41], ink: [28, 33, 45] },
   dark: { low: [84, 148, 222], middle: [32, 35, 42], high: [232, 140, 66], ink: [236, 238, 243] },
 };
 
-/** Bytes of a vertex: two coordinates, a value, a colour, a layer. */
-const STRIDE = 20;
+/** Near 0 steep, and never quite at its end. */
+const soft = (t: number): number => Math.sign(t) * (1 - Math.exp(-1.2 * Math.abs(t)));
 
 export class Plane {
-  private readonly gl: WebGL2RenderingContext;
-  private readonly program: WebGLProgram;
-  private readonly places = new Map<string, WebGLUniformLocation | null>();
-  private readonly vertexBuffer: WebGLBuffer;
-  private readonly triangleBuffer: WebGLBuffer;
-  private readonly edgeBuffer: WebGLBuffer;
-  private triangles = 0;
-  private edges = 0;
+  private readonly pen: CanvasRenderingContext2D;
+  private raster: Raster | null = null;
+  private ramps: { dark: boolean; value: Uint32Array; decision: Uint32Array } | null = null;
   private size = 1;
   picture: Picture | null = null;
   private about: Description | null = null;
@@ -90,25 +38,7 @@ export class Plane {
   private region = -1;
 
   constructor(readonly canvas: HTMLCanvasElement, readonly sheet: HTMLCanvasElement, public look: Look) {
-    const gl = canvas.getContext("webgl2", { antialias: true, alpha: false, preserveDrawingBuffer: true });
-    if (!gl) throw new Error("this page needs WebGL 2, which the browser does not offer");
-    this.gl = gl;
-    this.program = link(gl);
-    gl.useProgram(this.program);
-    gl.enable(gl.BLEND);
-    gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
-    [this.vertexBuffer, this.triangleBuffer, this.edgeBuffer] =
-      [gl.createBuffer(), gl.createBuffer(), gl.createBuffer()];
-    gl.bindBuffer(gl.ARRAY_BUFFER, this.vertexBuffer);
-    const attribute = (name: string, size: number, type: number, normalised: boolean, offset: number) => {
-      const place = gl.getAttribLocation(this.program, name);
-      gl.enableVertexAttribArray(place);
-      gl.vertexAttribPointer(place, size, type, normalised, STRIDE, offset);
-    };
-    attribute("corner", 2, gl.FLOAT, false, 0);
-    attribute("value", 1, gl.FLOAT, false, 8);
-    attribute("colour", 4, gl.UNSIGNED_BYTE, true, 12);
-    attribute("layer", 1, gl.UNSIGNED_BYTE, false, 16);
+    this.pen = canvas.getContext("2d", { alpha: false, willReadFrequently: true })!;
   }
 
   /** The network that frames are of. */
@@ -126,7 +56,7 @@ export class Plane {
   show(picture: Picture): void {
     this.picture = picture;
     this.region = -1;
-    this.load();
+    this.size = this.strength();
     this.draw();
   }
 
@@ -199,49 +129,16 @@ export class Plane {
     ];
   }
 
-  private load(): void {
-    const { gl, picture } = this;
-    if (!picture) return;
-    const { corners, counts, starts, sides, maps } = picture;
-    const count = corners.length / 2;
-    const buffer = new ArrayBuffer(count * STRIDE);
-    const [floats, words] = [new Float32Array(buffer), new Uint32Array(buffer)];
-    const colours = this.colours();
-    const triangles = new Uint32Array(3 * Math.max(0, count - 2 * counts.length));
-    const edges = new Uint32Array(2 * count);
-    const sizes: number[] = [];
-    let [t, e] = [0, 0];
+  /** A value that is large in this picture: seven of ten regions begin with a smaller one. */
+  private strength(): number {
+    const { corners, counts, starts, maps } = this.picture!;
+    const sizes = new Float32Array(counts.length);
     for (let region = 0; region < counts.length; region++) {
-      const [from, to] = [starts[region], starts[region + 1]];
-      const [a, b, c] = [maps[3 * region], maps[3 * region + 1], maps[3 * region + 2]];
-      for (let i = from; i < to; i++) {
-        const [x, y] = [corners[2 * i], corners[2 * i + 1]];
-        const value = a * x + b * y + c;
-        floats[5 * i] = x;
-        floats[5 * i + 1] = y;
-        floats[5 * i + 2] = value;
-        words[5 * i + 3] = colours[region];
-        words[5 * i + 4] = sides[i] < 0 ? 0 : this.layerOf[sides[i]];
-        edges[e++] = i + 1 < to ? i + 1 : from;
-        edges[e++] = i;   // the last corner of a line decides about its colour: where the side begins
-        if (i > from + 1) {
-          triangles[t++] = from;
-          triangles[t++] = i - 1;
-          triangles[t++] = i;
-        }
-      }
-      if (to > from) sizes.push(Math.abs(floats[5 * from + 2]));
+      const [x, y] = [corners[2 * starts[region]], corners[2 * starts[region] + 1]];
+      sizes[region] = Math.abs(maps[3 * region] * x + maps[3 * region + 1] * y + maps[3 * region + 2]);
     }
-    sizes.sort((p, q) => p - q);
-    this.size = Math.max(sizes[Math.floor(0.7 * (sizes.length - 1))] ?? 1, 1e-6);
-    gl.bindBuffer(gl.ARRAY_BUFFER, this.vertexBuffer);
-    gl.bufferData(gl.ARRAY_BUFFER, buffer, gl.STREAM_DRAW);
-    gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, this.triangleBuffer);
-    gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, triangles, gl.STREAM_DRAW);
-    gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, this.edgeBuffer);
-    gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, edges, gl.STREAM_DRAW);
-    this.triangles = t;
-    this.edges = e;
+    sizes.sort();
+    return Math.max(sizes[Math.floor(0.7 * (sizes.length - 1))] || 0, 1e-6);
   }
 
   /** A colour for every region; only what the colouring needs. */
@@ -280,58 +177,73 @@ export class Plane {
   /** Colours and lines anew, for another look. */
   restyle(look: Look): void {
     this.look = look;
-    this.load();
     this.draw();
   }
 
   draw(): void {
-    const { gl, about, look } = this;
+    const { about, look, picture } = this;
     this.resize();
     const { width, height } = this.canvas;
-    if (!about || !width || !this.picture) return;
-    gl.viewport(0, 0, width, height);
+    if (!about || !width || !picture) return;
+    if (this.raster?.width !== width || this.raster.height !== height) this.raster = new Raster(width, height);
     const colours = COLOURS[look.dark ? "dark" : "light"];
-    gl.clearColor(colours.middle[0] / 255, colours.middle[1] / 255, colours.middle[2] / 255, 1);
-    gl.clear(gl.COLOR_BUFFER_BIT);
-    const { low, high } = about;
-    const [sx, sy] = [2 / (high[0] - low[0]), 2 / (high[1] - low[1])];
-    gl.uniform4f(this.place("view"), sx, sy, -1 - low[0] * sx, -1 - low[1] * sy);
-    gl.uniform1f(this.place("size"), this.size);
-    for (const name of ["low", "middle", "high", "ink"] as const) {
-      const [r, g, b] = colours[name];
-      gl.uniform3f(this.place(name), r / 255, g / 255, b / 255);
+    if (this.ramps?.dark !== look.dark) {
+      const ramp = (rule: (t: number) => number) => rampOf(colours.low, colours.middle, colours.high, rule);
+      this.ramps = { dark: look.dark, value: ramp(soft), decision: ramp((t) => 0.66 * Math.sign(t)) };
     }
-    const mode = look.colouring === "decision" ? 0 : look.colouring === "value" ? 1 : 2;
-    gl.uniform1i(this.place("mode"), mode);
-    gl.uniform1i(this.place("cut"), look.colouring === "layer" ? 0 : 1);
-    gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, this.triangleBuffer);
-    gl.drawElements(gl.TRIANGLES, this.triangles, gl.UNSIGNED_INT, 0);
-    this.drawEdges(width);
+    this.raster.clear(packed(colours.middle));
+    this.paint(this.raster);
+    this.pen.putImageData(this.raster.image, 0, 0);
     this.drawSheet();
   }
 
-  private drawEdges(width: number): void {
-    const { gl, look, about } = this;
-    const depth = about!.widths.length - 2;
-    const across = width / Math.sqrt(Math.max(1, this.picture!.regions));
-    const strength = Math.min(1, across / 12) * (look.edges === "layers" ? 0.75 : 0.4);
-    if (look.edges === "none" || across < 2.5) return;
-    const table = new Float32Array(27);
-    for (let layer = 0; layer < 9; layer++) {
-      table.set(layerColour(layer, depth, look.dark).map((part) => part / 255), 3 * layer);
+  private paint(raster: Raster): void {
+    const { about, look, picture, ramps } = this;
+    const { corners, counts, starts, maps } = picture!;
+    const { low, high } = about!;
+    const [fx, fy] = [raster.width / (high[0] - low[0]), raster.height / (high[1] - low[1])];
+    const screen = new Float64Array(corners.length);
+    for (let i = 0; i < corners.length; i += 2) {
+      screen[i] = (corners[i] - low[0]) * fx;
+      screen[i + 1] = (high[1] - corners[i + 1]) * fy;
     }
-    gl.uniform3fv(this.place("layers[0]"), table);
-    gl.uniform1i(this.place("mode"), 3);
-    gl.uniform1i(this.place("coloured"), look.edges === "layers" ? 1 : 0);
-    gl.uniform1f(this.place("shown"), look.colouring === "layer" ? look.layer : 255);
-    gl.uniform1f(this.place("strength"), strength);
-    gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, this.edgeBuffer);
-    gl.drawElements(gl.LINES, this.edges, gl.UNSIGNED_INT, 0);
+    const flat = look.colouring !== "value" && look.colouring !== "decision" ? this.colours() : null;
+    const ramp = look.colouring === "decision" ? ramps!.decision : ramps!.value;
+    const ink = look.colouring === "layer" ? null : packed(COLOURS[look.dark ? "dark" : "light"].ink);
+    for (let region = 0; region < counts.length; region++) {
+      const [a, b, c] = [maps[3 * region], maps[3 * region + 1], maps[3 * region + 2]];
+      raster.shade(
+        screen.subarray(2 * starts[region], 2 * starts[region + 1]), counts[region],
+        a / fx / this.size, -b / fy / this.size, (a * low[0] + b * high[1] + c) / this.size,
+        ramp, flat ? flat[region] : -1, ink,
+      );
+    }
+    this.paintEdges(raster, screen);
   }
 
-  private place(name: string): WebGLUniformLocation | null {
-    if (!this.places.has(name)) this.places.set(name, this.gl.getUniformLocation(this.program, name));
-    return this.places.get(name)!;
+  private paintEdges(raster: Raster, screen: Float64Array): void {
+    const { look, about, layerOf } = this;
+    const { counts, starts, sides } = this.picture!;
+    const across = raster.width / Math.sqrt(Math.max(1, counts.length));
+    if (look.edges === "none" || across < 2.5) return;
+    const coloured = look.edges === "layers";
+    const alpha = Math.min(1, across / 12) * (coloured ? 0.8 : 0.5);
+    const depth = about!.widths.length - 2;
+    const ink = packed(COLOURS[look.dark ? "dark" : "light"].ink);
+    const table = Array.from({ length: depth + 1 }, (_, layer) =>
+      coloured ? packed(layerColour(layer, depth, look.dark)) : ink);
+    const shown = look.colouring === "layer" ? look.layer : depth;
+    for (let region = 0; region < counts.length; region++) {
+      const [from, to] = [starts[region], starts[region + 1]];
+      for (let i = from; i < to; i++) {
+        const layer = sides[i] < 0 ? 0 : layerOf[sides[i]];
+        if (layer === 0 || layer > shown) continue;
+        const j = i + 1 < to ? i + 1 : from;
+        const [x1, y1, x2, y2] = [screen[2 * i], screen[2 * i + 1], screen[2 * j], screen[2 * j + 1]];
+        // the regions on both sides have this line, in opposite directions: one of them draws it
+        if (x1 < x2 || (x1 === x2 && y1 < y2)) raster.line(x1, y1, x2, y2, table[layer], alpha);
+      }
+    }
   }
 
   private drawSheet(): void {
@@ -345,7 +257,11 @@ export class Plane {
     const y = (value: number) => height - ((value - low[1]) / (high[1] - low[1])) * height;
     pen.setTransform(scale, 0, 0, scale, 0, 0);
     pen.clearRect(0, 0, width, height);
-    if (this.neuron !== null) this.drawNeuron(pen, x, y);
+    if (this.neuron !== null) {
+      pen.save();
+      this.drawNeuron(pen, x, y);
+      pen.restore();
+    }
     if (look.points) drawPoints(pen, about, x, y, look.dark);
     if (this.region >= 0) {
       pen.strokeStyle = look.dark ? "#fff" : "#101828";
@@ -452,8 +368,9 @@ function drawPoints(
   const { points } = about;
   let most = 1e-9;
   for (let i = 2; i < points.length; i += 3) most = Math.max(most, Math.abs(points[i]));
-  const radius = points.length > 1500 ? 2 : 3.5;
-  pen.lineWidth = 1;
+  const width = x(about.high[0]);
+  const radius = Math.min(points.length > 1500 ? 2 : 3.5, 0.5 + width / 130);
+  pen.lineWidth = Math.min(1, width / 300);
   for (let i = 0; i < points.length; i += 3) {
     pen.beginPath();
     pen.arc(x(points[i]), y(points[i + 1]), radius, 0, 2 * Math.PI);
@@ -462,11 +379,6 @@ function drawPoints(
     pen.strokeStyle = dark ? "#0d0f13" : "#fff";
     pen.stroke();
   }
-}
-
-/** As the shader's ramp. */
-function soft(t: number): number {
-  return Math.sign(t) * (1 - Math.exp(-1.2 * Math.abs(t)));
 }
 
 function mixed(t: number, dark: boolean): number[] {
@@ -486,17 +398,4 @@ function gradientTable(dark: boolean): Uint32Array {
     bytes.set([...oklch(lightness, 0.02 + 0.13 * strength, turn), 255], 4 * i);
   }
   return table;
-}
-
-function link(gl: WebGL2RenderingContext): WebGLProgram {
-  const program = gl.createProgram();
-  for (const [kind, source] of [[gl.VERTEX_SHADER, VERTEX], [gl.FRAGMENT_SHADER, FRAGMENT]] as const) {
-    const shader = gl.createShader(kind)!;
-    gl.shaderSource(shader, source);
-    gl.compileShader(shader);
-    gl.attachShader(program, shader);
-  }
-  gl.linkProgram(program);
-  if (!gl.getProgramParameter(program, gl.LINK_STATUS)) throw new Error(gl.getProgramInfoLog(program) ?? "WebGL");
-  return program;
 }
