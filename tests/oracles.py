@@ -13,6 +13,7 @@ import z3
 
 from tropicell import Network, Region
 from tropicell.network.domains import Domain
+from tropicell.network.output_sets import Part
 
 
 def has_interior(region: Region) -> bool:
@@ -114,3 +115,29 @@ def equal_pieces(regions: Iterable[Region], first: int, second: int) -> set[froz
         if len(ends) >= len(slopes):
             pieces.add(frozenset([min(ends), max(ends)]))  # all of them lie on one line
     return pieces
+
+
+def is_met(region: Region, part: Part) -> bool:
+    """Whether a closed region has a point where functions of the outputs are 0, or not negative."""
+    solver = z3.SimpleSolver()
+    x = [z3.Real(f"x{i}") for i in range(region.network.n_inputs)]
+
+    def linear(row: Any, constant: Fraction) -> Any:
+        return z3.Sum([_real(a) * xi for a, xi in zip(row, x, strict=True)] + [_real(constant)])
+
+    rows, affine = region.inequalities, region.affine_map
+    for row, bound in zip(rows.A, rows.b, strict=True):
+        if row.any():
+            solver.add(linear(row, -bound) <= 0)
+    for functions, holds in ((part.equal, lambda z: z == 0), (part.at_least, lambda z: z >= 0)):
+        for function in functions:
+            factors = [Fraction(float(factor)) for factor in function]
+            slopes = sum(
+                (f * row for f, row in zip(factors, affine.matrix, strict=False)),
+                np.array([Fraction(0)] * len(x), dtype=object),
+            )
+            constant = sum(f * b for f, b in zip(factors, affine.offset, strict=False))
+            solver.add(holds(linear(slopes, constant + factors[-1])))
+    answer = solver.check()
+    assert answer != z3.unknown
+    return bool(answer == z3.sat)

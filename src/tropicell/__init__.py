@@ -56,6 +56,13 @@ if _TYPE_CHECKING:  # the same as `_MODULES`, for tools that read code; a test c
     from tropicell.network.layers import Affine, Layer
     from tropicell.network.maps import AffineMap
     from tropicell.network.network import Network
+    from tropicell.network.output_sets import (
+        DecisionBoundary,
+        DecisionRegion,
+        Level,
+        Sublevel,
+        Superlevel,
+    )
     from tropicell.paper.algorithm1 import find_region
     from tropicell.paper.expansion import TropicalNetwork
     from tropicell.paper.polynomials import TropicalPolynomial, TropicalRationalFunction
@@ -114,6 +121,9 @@ _MODULES = {
         "tropicell.network.layers": "Affine Layer",
         "tropicell.network.maps": "AffineMap",
         "tropicell.network.network": "Network",
+        "tropicell.network.output_sets": (
+            "DecisionBoundary DecisionRegion Level Sublevel Superlevel"
+        ),
         "tropicell.paper.algorithm1": "find_region",
         "tropicell.paper.expansion": "TropicalNetwork",
         "tropicell.paper.polynomials": "TropicalPolynomial TropicalRationalFunction",
@@ -170,6 +180,8 @@ __all__ = [
     "CheckpointWarning",
     "Comparison",
     "DataRegions",
+    "DecisionBoundary",
+    "DecisionRegion",
     "DeviceWarning",
     "EmptyRegion",
     "Estimate",
@@ -185,6 +197,7 @@ __all__ = [
     "InvalidPatternError",
     "LastRegionPredictor",
     "Layer",
+    "Level",
     "MissingDependencyError",
     "ModelFileError",
     "ModelImportError",
@@ -202,6 +215,8 @@ __all__ = [
     "Robustness",
     "Slice",
     "StoredRegions",
+    "Sublevel",
+    "Superlevel",
     "TimeLimitError",
     "TropicalNetwork",
     "TropicalPolynomial",

@@ -7,6 +7,7 @@
 `patterns`         patterns in all their forms: text, the paper's v, rows of pieces
 `maps`             the affine maps of one pattern, in float64 and in rationals
 `domains`          `WholeSpace`, `Box`, `Polytope`, `Slice`
+`output_sets`      sets of inputs by the outputs there: levels, sublevels, decisions
 `inequalities`     the inequalities of a region, and the numbers of all boundaries (lines)
 `flat`             the one flat form of a network that kernels read
 `_layer_maps`      the affine maps of layers in kernels, with the bounds on their rounding

@@ -32,6 +32,7 @@ from tropicell.errors import (
     TropicellError,
 )
 from tropicell.network.domains import Ball, Domain
+from tropicell.network.output_sets import OutputSet
 from tropicell.network.quotient import Quotient
 from tropicell.regions.columns import Columns, PackedPatterns
 from tropicell.search.unit_states import units_from_arrays, units_to_arrays
@@ -338,7 +339,14 @@ def begun_with(checkpoint: str | os.PathLike[str] | Checkpoint) -> dict[str, Any
     return {}
 
 
-def identity(quotient: Quotient, engine: str, arithmetic: str, *, store: bool) -> dict[str, Any]:
+def identity(
+    quotient: Quotient,
+    engine: str,
+    arithmetic: str,
+    *,
+    store: bool,
+    where: OutputSet | None = None,
+) -> dict[str, Any]:
     """What makes two enumerations the same.
 
     Examples
@@ -360,7 +368,7 @@ def identity(quotient: Quotient, engine: str, arithmetic: str, *, store: bool) -
         "domain": f"{type(domain).__name__} {digest.hexdigest()[:16]}",
         "engine": engine,
         "arithmetic": arithmetic,
-        "kind": "regions" if store else "count",
+        "kind": ("regions" if store else "count") + (f" where {where}" if where else ""),
         "tropicell": version("tropicell"),
     }
     return found if quotient.is_trivial else found | {"inputs": quotient.inputs.tolist()}

@@ -13,6 +13,7 @@ from tropicell.errors import IncompleteError, IncompleteWarning
 from tropicell.geometry.arithmetic import ArithmeticName
 from tropicell.network.domains import Domain
 from tropicell.network.network import Network
+from tropicell.network.output_sets import OutputSet
 from tropicell.regions.regions import Regions
 from tropicell.search.checkpoint import Checkpoint
 from tropicell.search.search import Device, EngineBackend, EngineName, Search, SearchOptions
@@ -39,6 +40,7 @@ class _KeywordOptions(TypedDict, total=False):
     engine_backend: EngineBackend
     address: str | None
     progress: bool | None
+    where: OutputSet | None
 
 
 @overload
@@ -77,6 +79,7 @@ def enumerate_regions(
     engine_backend: EngineBackend = "threads",
     address: str | None = None,
     progress: bool | None = None,
+    where: OutputSet | None = None,
 ) -> Regions | StoredRegions:
     """Find every linear region of a network.
 
@@ -127,6 +130,11 @@ def enumerate_regions(
         that is more than 1, else with all.
     progress : bool, optional
         Show a progress bar; default: if standard error is a terminal.
+    where : Level, Sublevel, Superlevel, DecisionBoundary or DecisionRegion, optional
+        Find the regions that this set meets, and no others: those that have a point in common with
+        it, if only a corner. Cells on which bounds exclude it are left out early, so a level set
+        costs what lies along it. ``complete`` then means: all regions that the set meets. For
+        the engine ``"cells"`` in exact arithmetic, that is, for few inputs.
 
     Returns
     -------
@@ -158,6 +166,7 @@ def enumerate_regions(
         engine_backend=engine_backend,
         address=address,
         progress=progress,
+        where=where,
     )
     if out is not None:
         return _to_folder(network, domain, options, out)
@@ -260,6 +269,7 @@ def count_regions(
     engine_backend: EngineBackend = "threads",
     address: str | None = None,
     progress: bool | None = None,
+    where: OutputSet | None = None,
 ) -> int:
     """Count the linear regions of a network, in constant memory.
 
@@ -287,6 +297,7 @@ def count_regions(
         engine_backend=engine_backend,
         address=address,
         progress=progress,
+        where=where,
     )
     search = Search(network, domain, options)
     if (found := search.count_at_once()) is not None:
@@ -309,6 +320,7 @@ def iter_regions(
     workers: int = 1,
     device: Device = "cpu",
     progress: bool | None = None,
+    where: OutputSet | None = None,
 ) -> Iterator[Regions]:
     """Find the linear regions of a network batch by batch, in constant memory.
 
@@ -334,6 +346,7 @@ def iter_regions(
         workers=workers,
         device=device,
         progress=progress,
+        where=where,
     )
     return _batched(Search(network, domain, options))
 

@@ -29,6 +29,7 @@ from tropicell.geometry.arithmetic import ArithmeticName
 from tropicell.importers.models import as_network
 from tropicell.network.domains import Ball, Domain, Polytope, resolve
 from tropicell.network.network import Network
+from tropicell.network.output_sets import OutputSet
 from tropicell.network.quotient import Quotient, quotient_of, spans
 from tropicell.paper.algorithm2 import start_cell
 from tropicell.regions.columns import (
@@ -74,6 +75,7 @@ class SearchOptions:
     engine_backend: EngineBackend = "threads"
     address: str | None = None
     progress: bool | None = None
+    where: OutputSet | None = None
 
     def check(self) -> None:
         """Refuse what makes no sense, before the work starts."""
@@ -101,6 +103,8 @@ class SearchOptions:
                     raise InvalidInputError(
                         f"{name} is for the CPU: leave it out, or device={self.device!r}"
                     )
+        if self.where is not None:
+            self._check_where(self.where)
         if self.out is not None and self.checkpoint is not None:
             raise InvalidInputError(
                 "out and checkpoint do not go together: the folder of out is a checkpoint"
@@ -109,6 +113,24 @@ class SearchOptions:
             raise InvalidInputError(
                 "engine_backend='ray' does not go together with checkpoints; use out"
             )
+
+    def _check_where(self, where: Any) -> None:
+        """Only the cells engine, in exact arithmetic on this machine, leaves cells out."""
+        if not isinstance(where, OutputSet):
+            raise InvalidInputError(
+                "where must be a set by the outputs, such as Level(0.0) or DecisionBoundary(0, 1), "
+                f"not {where!r}"
+            )
+        for name, value, only in (
+            ("engine", self.engine, ("auto", "cells")),
+            ("arithmetic", self.arithmetic, ("exact",)),
+            ("device", self.device, ("cpu",)),
+            ("engine_backend", self.engine_backend, ("threads",)),
+        ):
+            if value not in only:
+                raise InvalidInputError(
+                    f"where does not go together with {name}={value!r}: leave {name} out, or where"
+                )
 
 
 #: The options that are one of a few words.
@@ -149,6 +171,13 @@ class Search:
                 f"the engine {options.engine!r} is not for balls in the norm {self.domain.norm}: "
                 "they have no list of inequalities; use 'wide' or 'auto'"
             )
+        if options.where is not None:
+            if isinstance(self.domain, Ball):
+                raise InvalidDomainError(
+                    f"where is for boxes, polytopes, slices and the whole space, not for balls in "
+                    f"the norm {self.domain.norm}: take a box around the ball"
+                )
+            options.where.parts(self.network.n_outputs)  # refuses outputs that are not there
         self._before = self._begun()
         self.quotient = self._quotient()
         self._inner, self._inside = self.quotient.network, self.quotient.domain
@@ -169,7 +198,7 @@ class Search:
             return None
         if given.workers != 1 or given.device != "cpu" or given.engine_backend != "threads":
             return None
-        if given.progress or isinstance(self.domain, Ball):
+        if given.progress or given.where is not None or isinstance(self.domain, Ball):
             return None
         from tropicell.engines import table  # noqa: PLC0415 - Numba is slow to import
 
@@ -190,6 +219,8 @@ class Search:
         if self.options.engine == "auto" and self._before.get("engine") in table.ENGINES:
             choice = table.Choice(self._before["engine"], "what the search was begun with")
         arithmetic = self.options.arithmetic
+        if self.options.where is not None:
+            choice = table.Choice("cells", "the engine that leaves out what a set does not meet")
         choice = choice or table.choose(
             self.options.engine, self._inner, self._inside, arithmetic, store=store
         )
@@ -220,7 +251,8 @@ class Search:
         Algorithm 2 is left as it is: it is what all others are compared with.
         """
         network, domain, kept = self.network, self.domain, self._before.get("inputs")
-        if self.options.engine == "traverse":
+        reads_input = self.options.where is not None and 0 in network.output.terms
+        if self.options.engine == "traverse" or reads_input:
             return Quotient.trivial(network, domain)
         if not self._before:
             return quotient_of(network, domain)
@@ -267,7 +299,8 @@ class Search:
         budget = _RegionBudget(most, sys.maxsize if unlimited else cast(int, options.max_bytes))
         if options.out is not None:
             budget.regions = run.count
-        bar = RegionBar(show and engine.task is not None, self._guess)
+        guess = self._guess if options.where is None else lambda: 0
+        bar = RegionBar(show and engine.task is not None, guess)
         driver = _Driver(run, budget, self.keeper, ending)
         self._driver = driver
         try:
@@ -288,6 +321,8 @@ class Search:
                 "arithmetic": options.arithmetic,
                 "seconds": time.perf_counter() - started,
             }
+            if options.where is not None:
+                self.stats["where"] = repr(options.where)
             if not self.quotient.is_trivial:
                 self.stats["quotient"] = self.quotient.dimension
             if not self.complete:
@@ -299,10 +334,11 @@ class Search:
     def _check(self, counted: int, handed_out: int) -> None:
         """Raise unless a search that has ended may be right: all counts and results pass here.
 
-        Each domain has a region, and what was counted is what was handed out. (That no cell got
-        lost on the way is checked for every unit: `tropicell.engines.units.check_outcome`.)
+        Each domain has a region (but a wanted set may meet none), and what was counted is what was
+        handed out. (That no cell got lost on the way is checked for every unit:
+        `tropicell.engines.units.check_outcome`.)
         """
-        if self.complete and counted < 1:
+        if self.complete and counted < 1 and self.options.where is None:
             raise InternalError("the search has ended and found no region")
         if self.complete and counted != handed_out:
             raise InternalError(f"{counted} regions were counted and {handed_out} handed out")
@@ -345,7 +381,8 @@ class Search:
                     f"the engine {engine.name!r} has no {what}; use 'cells' or 'halfspaces'"
                 )
             return engine.run(network, domain, options.arithmetic, halt)
-        task = engine.task(network, domain, options.arithmetic, store=store)
+        wanted = {} if options.where is None else {"where": options.where}
+        task = engine.task(network, domain, options.arithmetic, store=store, **wanted)
         if options.checkpoint is None and options.out is None:
             # All will be in memory anyway, if nothing limits it.
             unlimited = options.max_regions is None and options.max_bytes is None
@@ -386,7 +423,8 @@ class Search:
 
     def _identity(self, engine: str, *, store: bool) -> dict[str, Any]:
         """What is enumerated: checkpoints and folders of anything else are refused."""
-        return identity(self.quotient, engine, self.options.arithmetic, store=store)
+        options = self.options
+        return identity(self.quotient, engine, options.arithmetic, store=store, where=options.where)
 
     def _keeper(self, engine: Engine, task: Task, *, store: bool) -> Keeper:
         options = self.options

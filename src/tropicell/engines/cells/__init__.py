@@ -3,6 +3,7 @@
 `task`           a search: its network as flat arrays, and its first cells
 `worker`         does units of it; what a kernel leaves in doubt goes through exact arithmetic
 `focus`          the neurons that can change on a unit's cells, where these are few
+`where`          the set that regions have to meet, if any
 `saved`          cells that wait, in files: checked before a kernel sees them
 `_units`         what a worker calls: a kernel that does a whole unit
 `_search`        the loop in it that takes cells from a stack and cuts them
@@ -13,6 +14,7 @@
 `_rays`          their rays: corners from facets, and what is known of them
 `_cone_count`    how many regions a last layer makes of one, without cutting it
 `_volume`        how large they are
+`_where`         cells that a wanted set surely does not meet
 `_bounds`        the proved bounds on rounding errors
 `_signs`         signs that these leave in doubt: twice the digits, then modulo primes
 `_exact_cells`   what is still in doubt, decided with integers

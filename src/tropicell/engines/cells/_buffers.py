@@ -35,6 +35,7 @@ from tropicell.engines.cells._state import (
     Seeds,
     Unsure,
 )
+from tropicell.engines.cells._where import where_room
 from tropicell.network._layer_maps import layer_maps, spare
 from tropicell.network._plain_maps import PlainMaps, plain_maps
 from tropicell.network._residues import Moduli, moduli_of
@@ -81,9 +82,18 @@ UnsureCell = tuple[int, bytes, bytearray, list[int], list[int]]
 
 
 def room_for(
-    flat: FlatNetwork, exact: bool, store: bool, bits: int, *, residues: bool = True
+    flat: FlatNetwork,
+    exact: bool,
+    store: bool,
+    bits: int,
+    *,
+    residues: bool = True,
+    functions: int = 0,
 ) -> Blueprint[CellRoom]:
-    """How to make what a worker needs; `residues`: whether its rows may be known modulo primes.
+    """How to make what a worker needs.
+
+    `residues`: whether its rows may be known modulo primes; `functions`: how many describe the
+    wanted set.
 
     Kernels write numbers before they read them. With float arithmetic they read error bounds of 0
     that nobody writes; and places of other things are 0 at first, so that a unit from a damaged
@@ -104,6 +114,7 @@ def room_for(
             ),
             out=CellBatch(*map(unused, batch_arrays(flat, store, bits))),
             unsure=Unsure(*map(unused, unsure_arrays(flat))),
+            where=where_room(d, flat.rows, flat.width, functions),
             state=np.zeros(STATE_SIZE, np.int64),
             result=np.zeros(RESULT_SIZE, np.int64),
         )

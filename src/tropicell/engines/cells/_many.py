@@ -48,6 +48,7 @@ from tropicell.engines.cells._state import (
     Y,
 )
 from tropicell.engines.cells._units import CellOptions
+from tropicell.engines.cells._where import nowhere
 from tropicell.geometry.rounding import INFLATE, ROUND, TINY
 from tropicell.network.domains import Domain
 from tropicell.network.flat import (
@@ -155,6 +156,7 @@ class Counting:
             volumes=False,
             few=1.0,
             growth=np.ones(0),
+            where=nowhere(),
         )
         self.kernel = Entry(count_some)
         self._numbers = Blueprint(lambda _: _new_numbers(shape))

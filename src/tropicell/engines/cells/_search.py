@@ -17,6 +17,7 @@ from tropicell._runtime.jit import (
 from tropicell.engines._unit_kernels import pack_pattern
 from tropicell.engines.cells import _cone as cone
 from tropicell.engines.cells import _plane as plane
+from tropicell.engines.cells import _where as sets
 from tropicell.engines.cells._state import (
     BATCH_FULL,
     CONFLICT_AT,
@@ -30,6 +31,7 @@ from tropicell.engines.cells._state import (
     GROW,
     IN_DOUBT,
     LAYER,
+    LEFT_OUT,
     MOST_CONFLICTS,
     MOST_PIECES,
     N_CONFLICTS,
@@ -66,6 +68,8 @@ class CellShape(NamedTuple):
         How many facets a cell has, and the label of one.
     emit, sharpen
         Store the geometry of a finished cell; work it out with more digits.
+    points
+        Take down the corners of a cell, for the wanted set.
     """
 
     seed_fits: Any
@@ -80,6 +84,7 @@ class CellShape(NamedTuple):
     facet_label: Any
     emit: Any
     sharpen: Any
+    points: Any
 
 
 POLYGONS = CellShape(
@@ -95,6 +100,7 @@ POLYGONS = CellShape(
     facet_label=plane.facet_label,
     emit=plane.emit,
     sharpen=plane.sharpen,
+    points=sets.polygon_points,
 )
 
 
@@ -111,6 +117,7 @@ CONES = CellShape(
     facet_label=cone.facet_label,
     emit=cone.emit,
     sharpen=cone.sharpen,
+    points=sets.cone_points,
 )
 
 
@@ -135,8 +142,8 @@ def search_polygons(
     int
         Why it stopped: `DONE`, `BATCH_FULL`, `UNSURE_FULL` or `GROW`.
     """
-    pattern = room.maps.pattern
-    return _search(POLYGONS, flat, room, pattern, seeds, options, most_regions, most_steps)
+    known = room.maps.before, room.maps.pattern
+    return _search(POLYGONS, flat, room, known, seeds, options, most_regions, most_steps)
 
 
 @template
@@ -144,8 +151,8 @@ def search_cones(
     flat: Any, room: Any, seeds: Any, options: Any, most_regions: int, most_steps: int
 ) -> int:
     """The search in any dimension; see `search_polygons`."""
-    pattern = room.stack.rows.pattern
-    return _search(CONES, flat, room, pattern, seeds, options, most_regions, most_steps)
+    known = room.stack.rows.before, room.stack.rows.pattern
+    return _search(CONES, flat, room, known, seeds, options, most_regions, most_steps)
 
 
 @template
@@ -153,7 +160,7 @@ def _search(
     shape: Any,
     flat: Any,
     room: Any,
-    pattern: Any,
+    known: Any,
     seeds: Any,
     options: Any,
     most_regions: int,
@@ -161,9 +168,11 @@ def _search(
 ) -> int:
     """Cut cells until all is done, a buffer is full, or a budget is spent.
 
-    `pattern`: where the pieces of the layers before that of the top cell are.
+    `known`: where the maps of the layers up to that of the top cell are, and the pieces of those
+    before it.
     """
     lines, state = flat.lines, room.state
+    before, pattern = known
     current, stack, out = room.maps, room.stack, room.out
     records, exact = stack.records, options.exact
     depth, neurons = lines.depth, lines.row_start[lines.depth + 1] - lines.row_start[1]
@@ -214,6 +223,15 @@ def _search(
                     return BATCH_FULL
                 if n > len(stack.old_corners):
                     return GROW
+                if options.where.on:
+                    found = _verdict(shape, flat, room, before, pattern, record, options)
+                    if found == sets.OUTSIDE:
+                        state[LEFT_OUT] += 1
+                        _pop(state, record)
+                        continue
+                    if found == sets.UNKNOWN:
+                        record[IN_DOUBT] = 1
+                        continue
                 if _store(shape, flat, room, pattern, record, options):
                     state[COUNT] += 1
                     _pop(state, record)
@@ -222,7 +240,43 @@ def _search(
                 continue
             shape.enter(flat, current, layer, stack, record[PIECES_AT], exact)
             target = layer + 1
+        if options.where.on:
+            record = records[state[TOP] - 1]
+            if _is_outside(shape, flat, room, before, pattern, record, target, options):
+                state[LEFT_OUT] += 1
+                _pop(state, record)
+                continue
         shape.start_layer(flat, current, target, stack, options, state)
+
+
+@template
+def _is_outside(
+    shape: Any,
+    flat: Any,
+    room: Any,
+    before: Any,
+    pattern: Any,
+    record: Any,
+    layer: int,
+    options: Any,
+) -> bool:
+    """Whether the wanted set surely does not meet the top cell, which enters a layer."""
+    n, d = record[N_CORNERS], flat.lines.dimension
+    if not shape.points(room.stack, record[CORNER_AT], n, d, room.where):
+        return False
+    return not sets.can_meet(flat, options.where, room.where, before, pattern, layer, n)
+
+
+@template
+def _verdict(
+    shape: Any, flat: Any, room: Any, before: Any, pattern: Any, record: Any, options: Any
+) -> int:
+    """What is known of the wanted set and the top cell, which is finished."""
+    n, d, own = record[N_CORNERS], flat.lines.dimension, room.stack.patterns
+    if not shape.points(room.stack, record[CORNER_AT], n, d, room.where):
+        return sets.UNKNOWN
+    at = record[PIECES_AT]
+    return sets.meets(flat, options.where, room.where, before, pattern, own, at, n)
 
 
 @template

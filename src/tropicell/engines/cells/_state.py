@@ -6,7 +6,7 @@ What the columns and places of the arrays mean is said here, once; kernels use t
 =====================  =============================================================================
 array                  what its places are
 =====================  =============================================================================
-`CellRoom.state`       how much of every array is in use, and counters: `TOP` … `OUT_FACETS`
+`CellRoom.state`       how much of every array is in use, and counters: `TOP` … `LEFT_OUT`
 `records`              one row for every cell on the stack, the top one last: `LAYER` … `SIMPLE`
 corners of polygons    `X`, `Y`, `W`, `ERROR`, `AT_INFINITY` of a corner, and `EDGE_X`, `EDGE_Y`,
                        `EDGE_W`, `EDGE_ERROR` of the edge from it to the next corner
@@ -49,7 +49,8 @@ SPLITS = 12  # cells that were cut
 STEPS = 13  # steps of the driver
 FACETS = 14  # used part of the stack's facets (cones only)
 OUT_FACETS = 15  # facets of the regions in the batch
-STATE_SIZE = 16
+LEFT_OUT = 16  # cells that the wanted set does not meet
+STATE_SIZE = 17
 
 # What a kernel returns.
 DONE, BATCH_FULL, UNSURE_FULL, GROW = 0, 1, 2, 3
@@ -377,8 +378,9 @@ class CellRoom(NamedTuple):
     stack : PlaneStack or ConeStack
     out : CellBatch
     unsure : Unsure
+    where : WhereRoom
     state : ndarray
-        See `TOP` … `OUT_FACETS`.
+        See `TOP` … `LEFT_OUT`.
     result : ndarray
         What a unit's kernel says of itself, see `_unit_kernels`.
     """
@@ -387,5 +389,6 @@ class CellRoom(NamedTuple):
     stack: Any
     out: CellBatch
     unsure: Unsure
+    where: Any
     state: NDArray[np.int64]
     result: NDArray[np.int64]

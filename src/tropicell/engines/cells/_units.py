@@ -29,6 +29,7 @@ from tropicell.engines.cells._state import (
     FACET_AT,
     FACETS,
     LAYER,
+    LEFT_OUT,
     N_CONFLICTS,
     N_CORNERS,
     N_FACETS,
@@ -47,6 +48,7 @@ from tropicell.engines.cells._state import (
     CellRoom,
     ConeStack,
 )
+from tropicell.engines.cells._where import Where
 
 #: See `guessed_cells`; this is what fits random networks.
 _INSIDE = 0.5
@@ -63,6 +65,8 @@ class CellOptions(NamedTuple):
         Whether regions are stored, with how many bits a neuron, and with volumes.
     few, growth
         See `tropicell.engines.tuning.Tuning` and `tropicell.engines.units.growth_of`.
+    where
+        The set that regions have to meet, if any.
     """
 
     exact: bool
@@ -72,6 +76,7 @@ class CellOptions(NamedTuple):
     volumes: bool
     few: float
     growth: NDArray[np.float64]
+    where: Where
 
 
 class CellNodes(NamedTuple):
@@ -278,7 +283,7 @@ def _put(row_start: Any, stack: Any, state: Any, nodes: Any, first: int, last: i
     _copy_rows(stack.table, nodes.table, 0, n_table)
     _copy(stack.table_labels, nodes.table_labels, 0, n_table)
     for k in range(STATE_SIZE):
-        if k not in (TESTS, SPLITS, OUT, OUT_CORNERS, OUT_FACETS):
+        if k not in (TESTS, SPLITS, OUT, OUT_CORNERS, OUT_FACETS, LEFT_OUT):
             state[k] = 0
     state[TOP] = top
     state[CORNERS] = n_corners

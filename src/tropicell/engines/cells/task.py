@@ -26,7 +26,9 @@ from tropicell.engines.cells._buffers import cone_seeds, plane_seeds, room_for
 from tropicell.engines.cells._exact_cells import ExactCell, ExactCells
 from tropicell.engines.cells._state import CellRoom, Seeds
 from tropicell.engines.cells._units import CellOptions, cone_unit, plane_unit
+from tropicell.engines.cells._where import nowhere
 from tropicell.engines.cells.focus import FocusMaker
+from tropicell.engines.cells.where import WantedSet
 from tropicell.engines.cells.worker import CellWorker
 from tropicell.engines.units import (
     Arrays,
@@ -41,6 +43,7 @@ from tropicell.geometry.arithmetic import ArithmeticName
 from tropicell.network.domains import Domain, resolve
 from tropicell.network.flat import FlatNetwork, flatten, is_tame
 from tropicell.network.network import Network
+from tropicell.network.output_sets import OutputSet
 from tropicell.regions.columns import PackedPatterns
 
 #: With more inputs cells may have so many corners that cutting one takes long; and even more do
@@ -72,7 +75,7 @@ class _CellPlan(NamedTuple):
     bits: int
     growth: NDArray[np.float64]
     focus: FocusMaker | None
-    rooms: dict[tuple[bool, bool], Blueprint[CellRoom]]  # exact? are regions stored?
+    rooms: dict[tuple[bool, bool, int], Blueprint[CellRoom]]  # exact? stored? wanted functions
     seeds: dict[bool, Seeds]  # of the root, or of nothing: kernels only read them
 
 
@@ -119,6 +122,8 @@ class CellTask:
     volumes : bool, optional
         Whether to compute volumes; default: up to three dimensions. Otherwise those
         of bounded regions are ``nan``.
+    where : OutputSet, optional
+        The set that regions have to meet. In exact arithmetic only.
 
     Examples
     --------
@@ -137,6 +142,7 @@ class CellTask:
         tolerance: CellTolerance | None = None,
         store: bool = True,
         volumes: bool | None = None,
+        where: OutputSet | None = None,
     ) -> None:
         network, domain = resolve(network, domain)
         if network.n_inputs > _MOST_INPUTS:
@@ -150,11 +156,18 @@ class CellTask:
         self.exact_cells = plan.exact
         self.arithmetic = arithmetic
         self.tolerance = (tolerance or CellTolerance()).relative
-        self.store = store
-        self.focus = plan.focus
-        self.grain = _grain(plan.flat, store, plan.focus is not None)
+        self.where = None if where is None else WantedSet(network, plan.flat, where)
+        self.handed_out = store
+        # What is left out is not counted without being looked at.
+        self.store = store = store or self.where is not None
+        self.focus = None if self.where is not None else plan.focus
+        self.grain = _grain(plan.flat, store, self.focus is not None)
         self.volumes = network.n_inputs <= 3 if volumes is None else volumes
         self.tame = arithmetic == "float" or plan.tame
+        if self.where is not None:
+            if arithmetic != "exact":
+                raise InvalidInputError("where is decided in exact arithmetic only")
+            self.tame &= self.where.is_tame
         self.plane = network.n_inputs == 2
         self.bits = plan.bits
         self.slow = network.n_inputs > _MANY_INPUTS
@@ -167,15 +180,18 @@ class CellTask:
             volumes=self.volumes,
             few=tuning.current.few * self.grain,
             growth=plan.growth,
+            where=nowhere() if self.where is None else self.where.arrays,
         )
         self._plan = plan
 
     @property
     def room(self) -> Blueprint[CellRoom]:
         """What every worker needs for itself."""
-        rooms, key = self._plan.rooms, (self.options.exact, self.store)
+        functions = len(self.options.where.bias)
+        rooms, key = self._plan.rooms, (self.options.exact, self.store, functions)
         if key not in rooms:
-            rooms[key] = room_for(self.flat, *key, self.bits)
+            exact, store = self.options.exact, self.store
+            rooms[key] = room_for(self.flat, exact, store, self.bits, functions=functions)
         return rooms[key]
 
     @property

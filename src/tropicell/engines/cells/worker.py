@@ -17,6 +17,7 @@ from tropicell.engines.cells._state import (
     COUNT,
     DONE,
     GROW,
+    LEFT_OUT,
     MOST_SEED_FACETS,
     OUT,
     OUT_CORNERS,
@@ -67,6 +68,8 @@ class CellStats:
     unproved_witnesses : int
         Regions so thin that their witness, rounded to float64, may not be inside. A `Region` works
         out an exact one when asked.
+    left_out : int
+        Cells that the wanted set does not meet.
     """
 
     tests: int = 0
@@ -74,6 +77,7 @@ class CellStats:
     unsure_cells: int = 0
     exact_decisions: int = 0
     unproved_witnesses: int = 0
+    left_out: int = 0
 
 
 class CellWorker:
@@ -119,15 +123,21 @@ class CellWorker:
         state = self._state
         self._stats.tests, self._stats.splits = int(state[TESTS]), int(state[SPLITS])
         self._stats.exact_decisions = self._exact.decisions
+        self._stats.left_out = int(state[LEFT_OUT])
         return asdict(self._stats)
 
     def run(self, unit: Unit, limit: int, stop: Callable[[], bool]) -> Outcome:
         """Cut cells until `limit` regions are found, or all of the unit's."""
+        left_out = int(self._state[LEFT_OUT])
         try:
-            return self._run(unit, limit, stop)
+            outcome = self._run(unit, limit, stop)
         except TimeLimitError:  # in the middle of an exact decision
             with using(None):
-                return Outcome(self._take_all(), int(self._state[COUNT]), None)
+                outcome = Outcome(self._take_all(), int(self._state[COUNT]), None)
+        outcome.passed = int(self._state[LEFT_OUT]) - left_out
+        if not self._task.handed_out:
+            outcome.columns = []
+        return outcome
 
     def _run(self, unit: Unit, limit: int, stop: Callable[[], bool]) -> Outcome:
         self._finished, self._found = [], []
@@ -201,7 +211,7 @@ class CellWorker:
 
     def _empty(self) -> None:
         """Nothing is on the stack, and nothing found."""
-        kept = [TESTS, SPLITS, OUT, OUT_CORNERS, OUT_FACETS]
+        kept = [TESTS, SPLITS, OUT, OUT_CORNERS, OUT_FACETS, LEFT_OUT]
         numbers = self._state[kept]
         self._state[:] = 0
         self._state[kept] = numbers
@@ -266,6 +276,10 @@ class CellWorker:
                 return
 
     def _keep(self, cell: ExactCell) -> None:
+        wanted = self._task.where
+        if wanted is not None and not wanted.meets(cell):
+            self._state[LEFT_OUT] += 1
+            return
         self._state[COUNT] += 1
         if self._task.store:
             self._take_batch()  # first what the kernel found before it
