@@ -18,6 +18,7 @@ if _TYPE_CHECKING:  # the same as `_MODULES`, for tools that read code; a test c
     from tropicell.analysis.boundary_certificate import BoundaryCertificate
     from tropicell.analysis.comparison import Comparison, compare
     from tropicell.analysis.data_regions import DataRegions, auroc, occupancy
+    from tropicell.analysis.graph_statistics import GraphStatistics, graph_statistics
     from tropicell.analysis.local_complexity import local_complexity
     from tropicell.analysis.nearest import NearestBoundary, nearest_boundary
     from tropicell.analysis.paths import Path, PathRegions
@@ -70,6 +71,7 @@ if _TYPE_CHECKING:  # the same as `_MODULES`, for tools that read code; a test c
     from tropicell.playground.server import Player, play
     from tropicell.predict.cached import CachedPredictor
     from tropicell.predict.export.c import compile_to_c
+    from tropicell.predict.export.control import PiecewiseAffine, piecewise_affine
     from tropicell.predict.export.onnx import to_onnx
     from tropicell.predict.locator import LastRegionPredictor, RegionLocator
     from tropicell.regions.files import load_regions
@@ -96,6 +98,7 @@ _MODULES = {
         "tropicell.analysis.boundary_certificate": "BoundaryCertificate",
         "tropicell.analysis.comparison": "Comparison compare",
         "tropicell.analysis.data_regions": "DataRegions auroc occupancy",
+        "tropicell.analysis.graph_statistics": "GraphStatistics graph_statistics",
         "tropicell.analysis.local_complexity": "local_complexity",
         "tropicell.analysis.nearest": "NearestBoundary nearest_boundary",
         "tropicell.analysis.paths": "Path PathRegions",
@@ -132,6 +135,7 @@ _MODULES = {
         "tropicell.plotting": "plotting",
         "tropicell.predict.cached": "CachedPredictor",
         "tropicell.predict.export.c": "compile_to_c",
+        "tropicell.predict.export.control": "PiecewiseAffine piecewise_affine",
         "tropicell.predict.export.onnx": "to_onnx",
         "tropicell.predict.locator": "LastRegionPredictor RegionLocator",
         "tropicell.regions.files": "load_regions",
@@ -186,6 +190,7 @@ __all__ = [
     "EmptyRegion",
     "Estimate",
     "FileWriteError",
+    "GraphStatistics",
     "ImportMismatchError",
     "IncompleteError",
     "IncompleteWarning",
@@ -206,6 +211,7 @@ __all__ = [
     "Path",
     "PathRegions",
     "Player",
+    "PiecewiseAffine",
     "Polytope",
     "Region",
     "RegionFolder",
@@ -240,6 +246,7 @@ __all__ = [
     "from_onnx",
     "from_sklearn",
     "from_torch",
+    "graph_statistics",
     "integrated_gradients",
     "iter_regions",
     "load",
@@ -248,6 +255,7 @@ __all__ = [
     "nearest_boundary",
     "occupancy",
     "play",
+    "piecewise_affine",
     "plotting",
     "recurrences",
     "regions_around",

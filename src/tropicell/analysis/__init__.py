@@ -5,6 +5,7 @@
 `faces`          how these faces are found
 `cuts`           level sets, sublevel sets and other parts of a complex
 `topology`       components, Betti numbers, homology
+`graph_statistics`  degrees, distances and spectrum of the graph of neighbours
 `measure`        volumes, Lipschitz constants, extrema, integrals, decision boundaries
 `best_regions`   largest values of outputs on regions without corners
 `comparison`     the difference of two networks

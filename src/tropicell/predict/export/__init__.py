@@ -1,5 +1,6 @@
 """The explicit piecewise-affine function in other languages.
 
-`c`      C99
-`onnx`   an ONNX graph
+`c`        C99
+`onnx`     an ONNX graph
+`control`  files of control toolboxes, MPT3 and PPOPT
 """

@@ -1,0 +1,113 @@
+"""Files for MPT3 and PPOPT: read again by other code, they are the network."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.io import loadmat
+
+from searching import random_network
+from strategies import networks
+from tropicell import (
+    Box,
+    InvalidInputError,
+    Level,
+    Network,
+    enumerate_regions,
+    piecewise_affine,
+)
+
+
+def values(polyhedra, x):
+    """What the maps of the polyhedra say at a point that lies in them; a little outside counts."""
+    return [f @ x + g for a, b, f, g in polyhedra if (a @ x <= b + 1e-9).all()]
+
+
+@settings(max_examples=20, deadline=None)
+@given(network=networks(max_depth=2), seed=st.integers(0, 99))
+def test_polyhedra_fill_the_domain_with_the_network(network, seed):
+    domain = Box(-1, 1)
+    regions = enumerate_regions(network, domain)
+    pieces = piecewise_affine(regions)
+    assert len(pieces) == len(regions)
+    assert [len(b) for b in pieces.b] == [len(region.facets) for region in regions]
+    assert np.array_equal(pieces.merged, regions.merged.labels)
+    together = list(zip(pieces.A, pieces.b, pieces.F, pieces.g, strict=True))
+    for x in np.random.default_rng(seed).uniform(-1, 1, size=(10, network.n_inputs)):
+        found = values(together, x)
+        assert found
+        for value in found:
+            np.testing.assert_allclose(value, network(x), rtol=1e-6, atol=1e-6)
+
+
+def test_matlab_files(tmp_path):
+    network = random_network([2, 5, 4, 2], seed=4)
+    pieces = piecewise_affine(enumerate_regions(network, Box(-1, 1)))
+    pieces.save(tmp_path / "law.m")
+    data = loadmat(tmp_path / "law.mat")
+    assert data["A"].shape == (len(pieces), 1)
+    for k in range(len(pieces)):
+        assert np.array_equal(data["A"][k, 0], pieces.A[k])
+        assert np.array_equal(data["b"][k, 0].ravel(), pieces.b[k])
+        assert np.array_equal(data["F"][k, 0], pieces.F[k])
+        assert np.array_equal(data["g"][k, 0].ravel(), pieces.g[k])
+    assert np.array_equal(data["merged"].ravel(), pieces.merged + 1)
+    script = (tmp_path / "law.m").read_text(encoding="ascii")
+    assert script.startswith("function [U, merged] = law()\n")
+    assert re.search(r"Polyhedron\('A', data\.A\{k\}, 'b', data\.b\{k\}\)", script)
+    assert f"{len(pieces)} polyhedra" in script
+
+
+def test_ppopt_files(tmp_path):
+    network = random_network([2, 5, 4, 2], seed=4)
+    pieces = piecewise_affine(enumerate_regions(network, Box(-1, 1)))
+    pieces.save(tmp_path / "law.npz")
+    with np.load(tmp_path / "law.npz") as data:
+        for k in range(len(pieces)):
+            # x(θ) = A θ + b where E θ <= f, columns: as PPOPT's CriticalRegion has it
+            assert data[f"A{k}"].shape == (2, 2)
+            assert data[f"b{k}"].shape == (2, 1)
+            assert data[f"f{k}"].shape == (len(data[f"E{k}"]), 1)
+        x = np.array([[0.3], [-0.2]])
+        inside = [k for k in range(len(pieces)) if (data[f"E{k}"] @ x < data[f"f{k}"]).all()]
+        assert len(inside) == 1
+        value = data[f"A{inside[0]}"] @ x + data[f"b{inside[0]}"]
+    np.testing.assert_allclose(value.ravel(), network(x.ravel()), rtol=1e-9)
+
+
+def test_ppopt_reads_them(tmp_path):
+    pytest.importorskip("ppopt")
+    from tropicell.predict.export.control import read_ppopt  # noqa: PLC0415
+
+    network = random_network([2, 5, 4, 2], seed=4)
+    piecewise_affine(enumerate_regions(network, Box(-1, 1))).save(tmp_path / "law.npz")
+    solution = read_ppopt(tmp_path / "law.npz")
+    for x in np.random.default_rng(0).uniform(-1, 1, size=(20, 2)):
+        found = solution.evaluate(x[:, None])
+        np.testing.assert_allclose(found.ravel(), network(x), rtol=1e-9)
+
+
+def test_merged_regions_that_are_not_convex():
+    # The output is 0 in three of four quadrants: one merged region, which is not convex.
+    network = Network.mlp(
+        [np.eye(2), [[1.0, 1.0]], [[1.0]]], [np.zeros(2), [-10.0], [0.0]]
+    )
+    pieces = piecewise_affine(enumerate_regions(network, Box(-1, 1)))
+    assert len(pieces) == 4
+    assert pieces.convex.tolist() == [False]
+
+
+def test_refusals(tmp_path):
+    network = random_network([2, 3, 1])
+    for options in ({"max_regions": 2}, {"where": Level(0.0)}):
+        with pytest.raises(InvalidInputError, match="all regions"):
+            piecewise_affine(enumerate_regions(network, Box(-1, 1), **options))
+    pieces = piecewise_affine(enumerate_regions(network, Box(-1, 1)))
+    with pytest.raises(InvalidInputError, match=r"\.m and \.mat"):
+        pieces.save(tmp_path / "law.txt")
+    with pytest.raises(InvalidInputError, match="MATLAB function"):
+        pieces.save(tmp_path / "my law.m")
