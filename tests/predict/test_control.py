@@ -81,7 +81,7 @@ def test_ppopt_files(tmp_path):
 
 def test_ppopt_reads_them(tmp_path):
     pytest.importorskip("ppopt")
-    from tropicell.predict.export.control import read_ppopt  # noqa: PLC0415
+    from tropicell.predict.export.control import read_ppopt
 
     network = random_network([2, 5, 4, 2], seed=4)
     piecewise_affine(enumerate_regions(network, Box(-1, 1))).save(tmp_path / "law.npz")
@@ -93,9 +93,7 @@ def test_ppopt_reads_them(tmp_path):
 
 def test_merged_regions_that_are_not_convex():
     # The output is 0 in three of four quadrants: one merged region, which is not convex.
-    network = Network.mlp(
-        [np.eye(2), [[1.0, 1.0]], [[1.0]]], [np.zeros(2), [-10.0], [0.0]]
-    )
+    network = Network.mlp([np.eye(2), [[1.0, 1.0]], [[1.0]]], [np.zeros(2), [-10.0], [0.0]])
     pieces = piecewise_affine(enumerate_regions(network, Box(-1, 1)))
     assert len(pieces) == 4
     assert pieces.convex.tolist() == [False]

@@ -3,6 +3,8 @@
 `graph`          neighbours and merged regions
 `complex`        all faces of all regions, and what is cut out of them
 `faces`          how these faces are found
+`meshes`         polygons with shared vertices, and files of them
+`left_out`       facets behind which a search has left out what is there
 `cuts`           level sets, sublevel sets and other parts of a complex
 `topology`       components, Betti numbers, homology
 `graph_statistics`  degrees, distances and spectrum of the graph of neighbours

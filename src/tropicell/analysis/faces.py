@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from tropicell._runtime.arrays import FloatArray
@@ -21,6 +22,7 @@ from tropicell._runtime.interruption import check
 from tropicell._runtime.parts import in_parts
 from tropicell._runtime.progress import bar_of
 from tropicell.analysis.graph import flip_lines, pattern_behind
+from tropicell.analysis.left_out import leads_to_one_flip
 from tropicell.errors import InternalError, InvalidInputError
 from tropicell.geometry.arithmetic import nearest_float
 from tropicell.geometry.generators import Vector, extreme_rays
@@ -227,6 +229,10 @@ def _matched(
         elif other[other[h]] != h:
             other[h] = _faces.UNSURE
     unsure = np.flatnonzero(other == _faces.UNSURE)
+    if unsure.size and "where" in regions.stats:  # what is not there was left out
+        left = leads_to_one_flip(regions, flat, facets, unsure)
+        other[unsure[left]] = _faces.OUTSIDE
+        unsure = unsure[~left]
     if unsure.size:
         _match_exactly(regions, facets, other, unsure)
     return other, facets
@@ -257,7 +263,7 @@ def _match_exactly(
             else:
                 pattern = pattern_behind(maps, cell, int(h - starts[owner]))
                 behind[h] = int(regions.packed.find(pattern[None])[0])
-                if behind[h] < 0:
+                if behind[h] < 0 and "where" not in regions.stats:
                     raise InternalError(f"region {owner} has a facet that leads to no region")
         return behind[h]
 
@@ -743,15 +749,32 @@ def _numbered(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.in
 
 
 def _turn(faces: Faces) -> None:
-    """Orient regions as space is: all are turned over if one of them is the wrong way."""
+    """Orient regions as space is: all that hang together are turned over if one is wrong."""
     d = faces.vertices.shape[1]
-    best, sign = 0.0, 1.0
-    for region in np.linspace(0, len(faces.regions) - 1, 8).astype(int).tolist():
-        size, own = _flag_sign(faces, d, region)
-        if size > best:
-            best, sign = size, own
-    if sign < 0:
-        np.negative(faces.sides[d].signs, out=faces.sides[d].signs)
+    for some in _connected(faces, d):
+        best, sign = 0.0, 1.0
+        for region in some[np.linspace(0, len(some) - 1, 8).astype(int)].tolist():
+            size, own = _flag_sign(faces, d, region)
+            if size > best:
+                best, sign = size, own
+        if sign < 0:
+            ends, below, signs = faces.sides[d]
+            signs[Ragged(below, ends).places(some)] *= -1
+
+
+def _connected(faces: Faces, d: int) -> list[NDArray[np.int64]]:
+    """The regions, in parts between which no facet leads: one part if the regions are all."""
+    from scipy.sparse import csgraph  # noqa: PLC0415 - slow to import
+
+    if "where" not in faces.regions.stats:
+        return [np.arange(len(faces.regions))]
+    ends, below, _ = faces.sides[d]
+    starts = np.concatenate([[0], ends])
+    shape = (len(ends), int(below.max(initial=-1)) + 1)
+    sides = sp.csr_array((np.ones(len(below)), below, starts), shape=shape)
+    labels = csgraph.connected_components(sides @ sides.T, directed=False)[1]
+    order = np.argsort(labels, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(labels[order])) + 1)
 
 
 def _flag_sign(faces: Faces, d: int, region: int) -> tuple[float, float]:

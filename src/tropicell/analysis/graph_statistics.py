@@ -81,7 +81,7 @@ class GraphStatistics:
         return int(csgraph.connected_components(self.adjacency, directed=False)[0])
 
     def distances(self, start: int) -> NDArray[np.int64]:
-        """How many facets have to be crossed from a region to each other one; -1: no way leads there.
+        """How many facets one crosses from a region to each other one; -1: no way leads there.
 
         Examples
         --------
@@ -119,8 +119,8 @@ class GraphStatistics:
     def diameter(self) -> tuple[int, int]:
         """The largest distance, from below and from above: equal where all distances are known.
 
-        Of large graphs: the eccentricity of a region far from all others, and twice the smallest one
-        that was seen. Of what is reachable, if the graph is not connected.
+        Of large graphs: the eccentricity of a region far from all others, and twice the smallest
+        one that was seen. Of what is reachable, if the graph is not connected.
         """
         counts = self.distance_counts
         if counts is not None:

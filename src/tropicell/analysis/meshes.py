@@ -106,8 +106,8 @@ class Mesh:
     @cached_property
     def triangles(self) -> NDArray[np.int64]:
         """The polygons cut into triangles, shape (triangles, 3): vertices, in the same order."""
-        first = np.repeat(self.polygons.values[self.polygons.ends - self.polygons.counts], self._cut)
         at = np.repeat(self.polygons.ends - self.polygons.counts, self._cut)
+        first = self.polygons.values[at]
         skipped = np.repeat(np.cumsum(self._cut) - self._cut, self._cut)
         at += np.arange(len(first)) - skipped + 1
         values = self.polygons.values
@@ -319,9 +319,7 @@ def surface_mesh(
     return mesh_of(_surface(found, where, workers, progress))
 
 
-def _surface(
-    regions: Regions, where: OutputSet, workers: int, progress: bool | None
-) -> Complex:
+def _surface(regions: Regions, where: OutputSet, workers: int, progress: bool | None) -> Complex:
     whole = complex_of(regions, workers=workers, progress=progress)
     if isinstance(where, Level):
         return whole.level_set(where.output, where.value)

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from tropicell.analysis.complex import Complex
     from tropicell.analysis.graph import Merged, Neighbours
+    from tropicell.analysis.meshes import Mesh
     from tropicell.certificate.prover import Certificate
     from tropicell.explorer.page import Inline
     from tropicell.predict.locator import RegionFinder
@@ -544,6 +545,22 @@ class Regions:
     def merged(self) -> Merged:
         """Maximal connected unions of regions with one and the same output map."""
         return comfort.merge(self)
+
+    def to_mesh(self, *, workers: int = 1, progress: bool | None = None) -> Mesh:
+        """The regions of a network with two inputs as polygons with shared vertices, for files.
+
+        See Also
+        --------
+        Complex.to_mesh, tropicell.surface_mesh : level sets and decision boundaries in space.
+
+        Examples
+        --------
+        >>> from tropicell import Box, Network, enumerate_regions
+        >>> network = Network.mlp([[[1.0, 1.0], [1.0, -1.0]], [[1.0, 1.0]]])
+        >>> enumerate_regions(network, Box(-1, 1)).to_mesh()
+        Mesh(5 vertices, 4 polygons in the plane)
+        """
+        return self.complex(workers=workers, progress=progress).to_mesh()
 
     def complex(self, *, workers: int = 1, progress: bool | None = None) -> Complex:
         """All faces of all regions, vertices, edges and so on, with their incidences.

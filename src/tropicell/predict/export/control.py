@@ -60,7 +60,7 @@ class PiecewiseAffine:
         Parameters
         ----------
         path : str or path-like
-            ``.mat``: for MATLAB, cells ``A``, ``b``, ``F``, ``g`` and the numbers ``merged``, from 1 on;
+            ``.mat``: for MATLAB, cells ``A``, ``b``, ``F``, ``g``, numbers ``merged`` from 1 on;
             ``.m``: a MATLAB function that reads that file, which is written next to it, and returns
             MPT3's ``PolyUnion`` of ``Polyhedron`` objects with the function ``'primal'``;
             ``.npz``: what PPOPT calls a critical region, ``A0``, ``b0``, ``E0``, ``f0``, … (the map
