@@ -68,6 +68,7 @@ ORDER = (
     "pruned",
     "out_of_distribution",
     "acas_xu",
+    "surface_mesh",
     "cells_3d",
     "sawtooth",
     "near",

@@ -101,6 +101,7 @@ def main() -> None:
     save(from_page("start.md", slice(0, 6, 5)), "start")  # PyTorch, and the picture
     save(from_page("how-to/slices.md", slice(2)), "plane")
     save(from_gallery("training_film"), "training")
+    save(from_gallery("surface_mesh"), "surface-mesh")
     for name in ("merged", "near", "pruned", "robustness", "tropical"):
         save(from_gallery(name), name)
     regions = tc.enumerate_regions(demo_network(), DOMAIN)

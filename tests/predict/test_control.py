@@ -35,7 +35,7 @@ def test_polyhedra_fill_the_domain_with_the_network(network, seed):
     pieces = piecewise_affine(regions)
     assert len(pieces) == len(regions)
     assert [len(b) for b in pieces.b] == [len(region.facets) for region in regions]
-    assert np.array_equal(pieces.merged, regions.merged.labels)
+    assert np.array_equal(pieces.merged, regions.merged().labels)
     together = list(zip(pieces.A, pieces.b, pieces.F, pieces.g, strict=True))
     for x in np.random.default_rng(seed).uniform(-1, 1, size=(10, network.n_inputs)):
         found = values(together, x)

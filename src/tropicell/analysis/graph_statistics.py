@@ -92,7 +92,7 @@ class GraphStatistics:
         """
         if not 0 <= start < len(self):
             raise InvalidInputError(f"regions are 0 to {len(self) - 1}, there is no {start!r}")
-        return self._distances(np.array([start]))[0]
+        return np.asarray(self._distances(np.array([start]))[0])
 
     def _distances(self, starts: NDArray[np.int64]) -> NDArray[np.int64]:
         from scipy.sparse import csgraph  # noqa: PLC0415 - slow to import

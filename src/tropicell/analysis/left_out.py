@@ -88,7 +88,8 @@ def _is_alone(
     size = np.linalg.norm(rows, axis=2)
     wrong = np.linalg.norm(errors, axis=2) + 4 * size * off + 64 * ROUND * size
     same = twin[:, None] == twin[own][None, :]
-    return sure & (same | (rest > 2 * wrong + TINY)).all(axis=0)
+    alone = sure & (same | (rest > 2 * wrong + TINY)).all(axis=0)
+    return np.asarray(alone)
 
 
 def _all_rows(network: Network, patterns: PatternArray) -> tuple[FloatArray, FloatArray]:

@@ -2,6 +2,7 @@
 
 `plane`     regions, boundaries and decision boundaries of networks with two inputs
 `graphs`    curves and surfaces
+`meshes`    meshes in space
 `panels`    several pictures together: the walkthrough, slices
 `frame`     unbounded regions cut off at the frame
 `colors`    colours for regions
@@ -11,6 +12,7 @@ May import `predict` and what is below it.
 """
 
 from tropicell.plotting.graphs import plot_function, plot_surface
+from tropicell.plotting.meshes import plot_mesh
 from tropicell.plotting.panels import plot_slices, plot_walkthrough
 from tropicell.plotting.plane import (
     plot_boundaries,
@@ -23,6 +25,7 @@ __all__ = [
     "plot_boundaries",
     "plot_decision_boundary",
     "plot_function",
+    "plot_mesh",
     "plot_points",
     "plot_regions",
     "plot_slices",

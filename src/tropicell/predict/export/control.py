@@ -52,7 +52,7 @@ class PiecewiseAffine:
     @property
     def convex(self) -> NDArray[np.bool_]:
         """Whether a merged region is one polyhedron."""
-        return np.bincount(self.merged) == 1
+        return np.asarray(np.bincount(self.merged) == 1)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write them for MPT3 or PPOPT; the ending of the file says which.
@@ -83,15 +83,16 @@ class PiecewiseAffine:
         from scipy.io import savemat  # noqa: PLC0415 - slow to import
 
         cells: dict[str, Any] = {}
-        columns = {"A": self.A, "b": [x[:, None] for x in self.b], "F": self.F}
-        for name, values in (columns | {"g": self.g[:, :, None]}).items():
+        columns: dict[str, Any] = {"A": self.A, "b": [x[:, None] for x in self.b]}
+        columns |= {"F": self.F, "g": self.g[:, :, None]}
+        for name, values in columns.items():
             cell = np.empty((len(self), 1), dtype=object)
             for k, value in enumerate(values):
                 cell[k, 0] = np.asarray(value, dtype=np.float64)
             cells[name] = cell
         cells["merged"] = (self.merged + 1.0)[:, None]
-        with replacing(file) as temporary, temporary.open("wb") as out:
-            savemat(out, cells, do_compression=True)
+        with replacing(file) as temporary:
+            savemat(str(temporary), cells, do_compression=True)
 
     def _save_script(self, file: Path) -> None:
         name = file.stem
@@ -183,7 +184,7 @@ def piecewise_affine(regions: Regions, *, progress: bool | None = None) -> Piece
             matrices.append(to_floats(affine.matrix))
             offsets.append(to_floats(affine.offset))
             bar.update(1)
-    merged = regions.merged.labels
+    merged = regions.merged().labels
     return PiecewiseAffine(rows, right, np.array(matrices), np.array(offsets), merged)
 
 
