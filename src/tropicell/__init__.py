@@ -20,7 +20,7 @@ if _TYPE_CHECKING:  # the same as `_MODULES`, for tools that read code; a test c
     from tropicell.analysis.data_regions import DataRegions, auroc, occupancy
     from tropicell.analysis.graph_statistics import GraphStatistics, graph_statistics
     from tropicell.analysis.local_complexity import local_complexity
-    from tropicell.analysis.meshes import Mesh, surface_mesh
+    from tropicell.analysis.meshes import PolygonMesh, surface_mesh
     from tropicell.analysis.nearest import NearestBoundary, nearest_boundary
     from tropicell.analysis.paths import Path, PathRegions
     from tropicell.analysis.robustness import Robustness, robustness
@@ -101,7 +101,7 @@ _MODULES = {
         "tropicell.analysis.data_regions": "DataRegions auroc occupancy",
         "tropicell.analysis.graph_statistics": "GraphStatistics graph_statistics",
         "tropicell.analysis.local_complexity": "local_complexity",
-        "tropicell.analysis.meshes": "Mesh surface_mesh",
+        "tropicell.analysis.meshes": "PolygonMesh surface_mesh",
         "tropicell.analysis.nearest": "NearestBoundary nearest_boundary",
         "tropicell.analysis.paths": "Path PathRegions",
         "tropicell.analysis.robustness": "Robustness robustness",
@@ -205,7 +205,6 @@ __all__ = [
     "LastRegionPredictor",
     "Layer",
     "Level",
-    "Mesh",
     "MissingDependencyError",
     "ModelFileError",
     "ModelImportError",
@@ -215,6 +214,7 @@ __all__ = [
     "PathRegions",
     "PiecewiseAffine",
     "Player",
+    "PolygonMesh",
     "Polytope",
     "Region",
     "RegionFolder",

@@ -22,7 +22,7 @@ from tropicell.network.inequalities import Lines
 from tropicell.regions.columns import Ragged
 
 if TYPE_CHECKING:
-    from tropicell.analysis.meshes import Mesh
+    from tropicell.analysis.meshes import PolygonMesh
     from tropicell.analysis.topology import Homology
     from tropicell.network.quotient import Quotient
     from tropicell.regions.regions import Regions
@@ -302,7 +302,7 @@ class Complex:
         all_counts[closed] = counts
         return Ragged.from_counts(found, all_counts)
 
-    def to_mesh(self) -> Mesh:
+    def to_mesh(self) -> PolygonMesh:
         """Its bounded faces of dimension 2 as a mesh with shared vertices, for files and programs.
 
         For level sets and decision boundaries in space, and for all regions in the plane.
@@ -313,7 +313,7 @@ class Complex:
         >>> network = Network.mlp([[[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0]], [[1.0, 1.0]]])
         >>> complex = enumerate_regions(network, Box(-1, 1)).complex()
         >>> complex.level_set(0, 0.5).to_mesh()  # two squares
-        Mesh(8 vertices, 2 polygons in space)
+        PolygonMesh(8 vertices, 2 polygons in space)
         """
         from tropicell.analysis.meshes import mesh_of  # noqa: PLC0415 - imports this module
 

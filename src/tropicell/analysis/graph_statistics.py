@@ -121,6 +121,13 @@ class GraphStatistics:
 
         Of large graphs: the eccentricity of a region far from all others, and twice the smallest
         one that was seen. Of what is reachable, if the graph is not connected.
+
+        Examples
+        --------
+        >>> from tropicell import Network, enumerate_regions
+        >>> network = Network.mlp([[[1.0], [1.0]], [[1.0, 1.0]]], [[0.0, -1.0], [0.0]])
+        >>> graph_statistics(enumerate_regions(network)).diameter
+        (2, 2)
         """
         counts = self.distance_counts
         if counts is not None:
@@ -168,7 +175,15 @@ class GraphStatistics:
         return np.maximum(np.sort(found), 0.0)
 
     def summary(self) -> dict[str, Any]:
-        """The figures as plain numbers."""
+        """The figures as plain numbers.
+
+        Examples
+        --------
+        >>> from tropicell import Network, enumerate_regions
+        >>> network = Network.mlp([[[1.0], [1.0]], [[1.0, 1.0]]], [[0.0, -1.0], [0.0]])
+        >>> graph_statistics(enumerate_regions(network)).summary()["edges"]
+        2
+        """
         return {
             "regions": len(self),
             "edges": int(self.adjacency.nnz // 2),

@@ -36,7 +36,7 @@ _AT_ONCE = 1 << 14
 
 
 @dataclass(frozen=True, eq=False)
-class Mesh:
+class PolygonMesh:
     """Convex polygons with shared vertices, in the plane or in space.
 
     Made by `Complex.to_mesh`, `Regions.to_mesh` and `surface_mesh`.
@@ -57,25 +57,25 @@ class Mesh:
     >>> network = Network.mlp([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0]]])
     >>> mesh = enumerate_regions(network, Box(-1, 1)).to_mesh()
     >>> mesh, mesh.triangles.shape
-    (Mesh(9 vertices, 4 polygons in the plane), (8, 3))
+    (PolygonMesh(9 vertices, 4 polygons in the plane), (8, 3))
     """
 
     vertices: FloatArray
     polygons: Ragged
     regions: NDArray[np.int64]
-    _complex: Complex
+    _complex: Complex | None
     _numbers: NDArray[np.int64]
 
     def __repr__(self) -> str:
         where = "in the plane" if self.vertices.shape[1] == 2 else "in space"
-        return f"Mesh({len(self.vertices)} vertices, {len(self.polygons)} polygons {where})"
+        return f"PolygonMesh({len(self.vertices)} vertices, {len(self.polygons)} polygons {where})"
 
     def __len__(self) -> int:
         return len(self.polygons)
 
     @property
-    def complex(self) -> Complex:
-        """The complex that it is made of."""
+    def complex(self) -> Complex | None:
+        """The complex that it is made of; None if a surface has no points in the domain."""
         return self._complex
 
     # --- numbers ------------------------------------------------------------------------------
@@ -83,25 +83,46 @@ class Mesh:
     @property
     def radii(self) -> FloatArray:
         """How far each coordinate may be off: a proved bound."""
+        if self._complex is None:
+            return np.zeros_like(self.vertices)
         return self._complex.radii[self._numbers]
 
     def exact_vertices(self, some: Sequence[int] | NDArray[Any] | None = None) -> NDArray[Any]:
         """Vertices in rationals: all of them, or some.
 
-        On each polygon of a level set, these satisfy "output = value" without rounding.
+        Those of a level set satisfy "output = value" without rounding.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from tropicell import Box, Network, surface_mesh
+        >>> rows = np.concatenate([np.eye(3), -np.eye(3)])
+        >>> network = Network.mlp([rows, np.full((1, 6), 3.0)], [np.zeros(6), [-1.0]])
+        >>> mesh = surface_mesh(network, Box(-1, 1))
+        >>> sorted({str(x) for x in mesh.exact_vertices().ravel()})
+        ['-1/3', '0', '1/3']
         """
+        if self._complex is None:
+            return np.empty(self.vertices.shape, dtype=object)
         which = self._numbers if some is None else self._numbers[np.asarray(some, dtype=np.int64)]
         return self._complex.exact_vertices(which)
 
-    def sharpened(self) -> Mesh:
+    def sharpened(self) -> PolygonMesh:
         """The same mesh with the float64 numbers nearest to the exact coordinates.
 
         It works out all of them in rationals, which takes a millisecond or more for each.
+
+        Examples
+        --------
+        >>> from tropicell import Box, Network, enumerate_regions
+        >>> mesh = enumerate_regions(Network.mlp([[[3.0, 1.0]], [[1.0]]]), Box(-1, 1)).to_mesh()
+        >>> mesh.sharpened()
+        PolygonMesh(6 vertices, 2 polygons in the plane)
         """
         exact = self.exact_vertices()
         nearest = np.array([[float(x) for x in row] for row in exact], dtype=np.float64)
         nearest = nearest.reshape(self.vertices.shape)
-        return Mesh(nearest, self.polygons, self.regions, self._complex, self._numbers)
+        return PolygonMesh(nearest, self.polygons, self.regions, self._complex, self._numbers)
 
     @cached_property
     def triangles(self) -> NDArray[np.int64]:
@@ -128,6 +149,13 @@ class Mesh:
         """Whether each edge belongs to two polygons, which pass it in opposite directions.
 
         A level set that leaves the domain ends there, and is not; nor is a mesh in the plane.
+
+        Examples
+        --------
+        >>> from tropicell import Box, Network, enumerate_regions
+        >>> network = Network.mlp([[[1.0, 0.0]], [[1.0]]])
+        >>> enumerate_regions(network, Box(-1, 1)).to_mesh().is_watertight
+        False
         """
         here, there = self._edges()
         n = len(self.vertices)
@@ -170,7 +198,7 @@ class Mesh:
         >>> network = Network.mlp([rows, np.ones((1, 6))], [np.zeros(6), [-1.0]])
         >>> mesh = surface_mesh(network, Box(-2, 2))
         >>> mesh, mesh.is_watertight, round(mesh.volume, 12)
-        (Mesh(6 vertices, 8 polygons in space), True, 1.333333333333)
+        (PolygonMesh(6 vertices, 8 polygons in space), True, 1.333333333333)
         """
         if self.vertices.shape[1] != 3 or not self.is_watertight:
             raise InvalidInputError("only a watertight mesh in space has a volume")
@@ -187,12 +215,28 @@ class Mesh:
     # --- other programs -----------------------------------------------------------------------
 
     def to_trimesh(self) -> Any:
-        """As a `trimesh.Trimesh`, with the vertices as they are (extra ``mesh``)."""
+        """As a `trimesh.Trimesh`, with the vertices as they are (extra ``mesh``).
+
+        Examples
+        --------
+        >>> from tropicell import Box, Network, enumerate_regions
+        >>> network = Network.mlp([[[1.0, 0.0]], [[1.0]]])
+        >>> float(enumerate_regions(network, Box(-1, 1)).to_mesh().to_trimesh().area)
+        4.0
+        """
         trimesh: Any = require("trimesh", extra="mesh", why="meshes of trimesh")
         return trimesh.Trimesh(self._in_space(), self.triangles, process=False)
 
     def to_meshio(self) -> Any:
-        """As a `meshio.Mesh`, with the region of each triangle (extra ``mesh``)."""
+        """As a `meshio.Mesh`, with the region of each triangle (extra ``mesh``).
+
+        Examples
+        --------
+        >>> from tropicell import Box, Network, enumerate_regions
+        >>> network = Network.mlp([[[1.0, 0.0]], [[1.0]]])
+        >>> enumerate_regions(network, Box(-1, 1)).to_mesh().to_meshio().cell_data["region"][0]
+        array([0, 0, 1, 1])
+        """
         meshio: Any = require("meshio", extra="mesh", why="meshes of meshio")
         data = {"region": [self.triangle_regions]}
         return meshio.Mesh(self._in_space(), [("triangle", self.triangles)], cell_data=data)
@@ -208,10 +252,18 @@ class Mesh:
         Parameters
         ----------
         path : str or path-like
-            ``.ply`` (polygons, float64), ``.obj`` (polygons, all digits), ``.geojson`` (polygons in
+            ``.ply`` (triangles, float64), ``.obj`` (polygons, all digits), ``.geojson`` (polygons of
             the plane, with their regions); with the extra ``mesh`` also ``.glb`` (glTF: triangles,
             float32, as that format has it), ``.vtk`` and ``.vtu`` (triangles, float64,
             with their regions) and ``.stl`` (triangles).
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from tropicell import Box, Network, enumerate_regions
+        >>> mesh = enumerate_regions(Network.mlp([[[1.0, 0.0]], [[1.0]]]), Box(-1, 1)).to_mesh()
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     mesh.save(folder + "/plane.ply")
         """
         file = path_of(path)
         write = _WRITERS.get(file.suffix.lower())
@@ -227,7 +279,7 @@ class Mesh:
 _NO_FACES = np.empty((0, 3), np.int64)
 
 
-def mesh_of(complex_: Complex) -> Mesh:
+def mesh_of(complex_: Complex) -> PolygonMesh:
     """The polygons of a complex as a mesh: see `Complex.to_mesh`."""
     d = complex_.faces.vertices.shape[1]
     if not complex_.quotient.is_trivial or d not in (2, 3):
@@ -245,7 +297,7 @@ def mesh_of(complex_: Complex) -> Mesh:
     values, counts = polygons.values, polygons.counts[kept]
     numbers, values = np.unique(values, return_inverse=True)
     owners = complex_.owners(2)[kept] if len(kept) else np.empty(0, np.int64)
-    return Mesh(
+    return PolygonMesh(
         np.ascontiguousarray(complex_.vertices[numbers]),
         Ragged.from_counts(values.astype(np.int64), counts),
         owners,
@@ -261,7 +313,7 @@ def surface_mesh(
     *,
     workers: int = 1,
     progress: bool | None = None,
-) -> Mesh:
+) -> PolygonMesh:
     """The mesh of a level set or decision boundary of a network with three inputs.
 
     Regions that the surface does not meet are not even enumerated. Each polygon lies exactly on the
@@ -282,13 +334,16 @@ def surface_mesh(
 
     Returns
     -------
-    Mesh
-        Without the unbounded polygons of a surface that goes on for ever.
+    PolygonMesh
+        Without the unbounded polygons of a surface that goes on for ever. Empty if the surface has
+        no points in the domain.
 
     Raises
     ------
     IncompleteError
         If something ended the search.
+    InvalidInputError
+        If the output has the value on a whole region: that is no surface.
 
     Examples
     --------
@@ -316,6 +371,9 @@ def surface_mesh(
             f"a surface lies in space: the network must have three inputs, or the domain must be "
             f"a slice with three directions, not {found.network.n_inputs}"
         )
+    if not len(found):
+        nothing = np.empty(0, np.int64)
+        return PolygonMesh(np.empty((0, 3)), Ragged(nothing, nothing), nothing, None, nothing)
     return mesh_of(_surface(found, where, workers, progress))
 
 
@@ -332,40 +390,24 @@ def _surface(regions: Regions, where: OutputSet, workers: int, progress: bool | 
 # --- files ----------------------------------------------------------------------------------------
 
 
-def _write_ply(mesh: Mesh, path: Path) -> None:
-    counts = mesh.polygons.counts
-    if counts.max(initial=0) > 255:
-        raise InvalidInputError("a PLY file has at most 255 corners a polygon: take .obj")
+def _write_ply(mesh: PolygonMesh, path: Path) -> None:
+    triangles = mesh.triangles
     header = (
         "ply\nformat binary_little_endian 1.0\ncomment Tropicell\n"
         f"element vertex {len(mesh.vertices)}\n"
         "property double x\nproperty double y\nproperty double z\n"
-        f"element face {len(mesh.polygons)}\n"
-        "property list uchar int vertex_indices\nproperty int region\nend_header\n"
+        f"element face {len(triangles)}\n"
+        "property list uchar int vertex_indices\nend_header\n"
     )
+    faces = np.empty(len(triangles), dtype=[("count", "u1"), ("vertices", "<i4", (3,))])
+    faces["count"], faces["vertices"] = 3, triangles
     with path.open("wb") as file:
         file.write(header.encode("ascii"))
         file.write(np.ascontiguousarray(mesh._in_space(), dtype="<f8").tobytes())
-        # A face is a byte, so many numbers of four bytes, and the region.
-        sizes = 4 * counts + 5
-        starts = np.cumsum(sizes) - sizes
-        room = np.zeros(int(sizes.sum()), np.uint8)
-        room[starts] = counts
-        first = mesh.polygons.ends - counts
-        inside = np.arange(len(mesh.polygons.values)) - np.repeat(first, counts)
-        _put(room, np.repeat(starts, counts) + 1 + 4 * inside, mesh.polygons.values)
-        _put(room, starts + 1 + 4 * counts, mesh.regions)
-        file.write(room.tobytes())
+        file.write(faces.tobytes())
 
 
-def _put(room: NDArray[np.uint8], places: NDArray[np.int64], numbers: NDArray[np.int64]) -> None:
-    """Write numbers of four bytes to their places."""
-    own = np.ascontiguousarray(numbers, dtype="<i4").view(np.uint8).reshape(-1, 4)
-    for k in range(4):
-        room[places + k] = own[:, k]
-
-
-def _write_obj(mesh: Mesh, path: Path) -> None:
+def _write_obj(mesh: PolygonMesh, path: Path) -> None:
     with path.open("w", encoding="ascii", newline="\n") as file:
         file.write("# Tropicell\n")
         for start in range(0, len(mesh.vertices), _AT_ONCE):
@@ -379,7 +421,7 @@ def _write_obj(mesh: Mesh, path: Path) -> None:
                 file.write("f " + " ".join(map(str, part.tolist())) + "\n")
 
 
-def _write_geojson(mesh: Mesh, path: Path) -> None:
+def _write_geojson(mesh: PolygonMesh, path: Path) -> None:
     if mesh.vertices.shape[1] != 2:
         raise InvalidInputError("GeoJSON is for the plane: take .ply or .obj for meshes in space")
     with path.open("w", encoding="utf-8", newline="\n") as file:
@@ -395,21 +437,21 @@ def _write_geojson(mesh: Mesh, path: Path) -> None:
         file.write("\n]}\n")
 
 
-def _by_trimesh(kind: str) -> Callable[[Mesh, Path], None]:
-    def write(mesh: Mesh, path: Path) -> None:
+def _by_trimesh(kind: str) -> Callable[[PolygonMesh, Path], None]:
+    def write(mesh: PolygonMesh, path: Path) -> None:
         path.write_bytes(mesh.to_trimesh().export(file_type=kind))
 
     return write
 
 
-def _by_meshio(kind: str) -> Callable[[Mesh, Path], None]:
-    def write(mesh: Mesh, path: Path) -> None:
+def _by_meshio(kind: str) -> Callable[[PolygonMesh, Path], None]:
+    def write(mesh: PolygonMesh, path: Path) -> None:
         mesh.to_meshio().write(path, file_format=kind)
 
     return write
 
 
-_WRITERS: dict[str, Callable[[Mesh, Path], None]] = {
+_WRITERS: dict[str, Callable[[PolygonMesh, Path], None]] = {
     ".ply": _write_ply,
     ".obj": _write_obj,
     ".geojson": _write_geojson,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tropicell.analysis.meshes import PolygonMesh
 from tropicell.errors import InvalidInputError
 from tropicell.explorer.data import compressed_block
 
@@ -85,6 +86,13 @@ class Mesh:
         if self.colors is not None:
             arrays["colours"] = self.colors
         return compressed_block(arrays)
+
+
+def solid_of(mesh: Mesh | PolygonMesh) -> Mesh:
+    """A mesh as the explorer shows it."""
+    if isinstance(mesh, PolygonMesh):
+        return Mesh(mesh.vertices, mesh.triangles, label=f"{len(mesh):,} polygons")
+    return mesh
 
 
 def _bytes(colors: ArrayLike | None, vertices: int) -> NDArray[np.uint8] | None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, cast, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,15 +20,17 @@ from numpy.typing import ArrayLike, NDArray
 from tropicell._runtime.durable import replacing
 from tropicell._runtime.paths import path_of
 from tropicell._runtime.progress import bar_of
+from tropicell.analysis.meshes import PolygonMesh
 from tropicell.errors import InvalidInputError
 from tropicell.explorer.data import encode
-from tropicell.explorer.mesh import Mesh
+from tropicell.explorer.mesh import Mesh, solid_of
 from tropicell.explorer.shapes import check, first_view, frame, outline
 from tropicell.plotting.frame import input_name
 from tropicell.regions.regions import Regions
 
 #: What one page shows: regions, the pictures of a film, or for each side one of these; or meshes.
-Shown = Regions | Mesh | Sequence[Regions] | Sequence[Mesh] | Sequence[Sequence[Regions]]
+Solid = Mesh | PolygonMesh
+Shown = Regions | Solid | Sequence[Regions] | Sequence[Solid] | Sequence[Sequence[Regions]]
 
 #: Names of settings that a page can start with, as they are in its address.
 SETTINGS = (
@@ -61,7 +63,7 @@ def explore(
     points: ArrayLike | None = ...,
     point_labels: ArrayLike | None = ...,
     side_by_side: bool = ...,
-    meshes: Mesh | Sequence[Mesh] = ...,
+    meshes: Solid | Sequence[Solid] = ...,
     image_shape: Sequence[int] | None = ...,
     settings: Mapping[str, object] | None = ...,
     open_browser: bool = ...,
@@ -77,7 +79,7 @@ def explore(
     points: ArrayLike | None = ...,
     point_labels: ArrayLike | None = ...,
     side_by_side: bool = ...,
-    meshes: Mesh | Sequence[Mesh] = ...,
+    meshes: Solid | Sequence[Solid] = ...,
     image_shape: Sequence[int] | None = ...,
     settings: Mapping[str, object] | None = ...,
     open_browser: bool = ...,
@@ -94,7 +96,7 @@ def explore(
     points: ArrayLike | None = None,
     point_labels: ArrayLike | None = None,
     side_by_side: bool = False,
-    meshes: Mesh | Sequence[Mesh] = (),
+    meshes: Solid | Sequence[Solid] = (),
     image_shape: Sequence[int] | None = None,
     settings: Mapping[str, object] | None = None,
     open_browser: bool = False,
@@ -123,7 +125,7 @@ def explore(
         Show two or more Regions (or films of the same length) beside each other, with one set of
         controls: they move together, and the same place is chosen in all of them. For example a
         network with and without its skip connections.
-    meshes : Mesh or sequence of Mesh
+    meshes : Mesh or PolygonMesh, or a sequence of them
         Shown together with the cells of a network with 3 inputs.
     image_shape : sequence of int, optional
         On a slice through images: their shape, (height, width) or (channels, height, width); the
@@ -193,7 +195,7 @@ def page(
     points: ArrayLike | None = None,
     point_labels: ArrayLike | None = None,
     side_by_side: bool = False,
-    meshes: Mesh | Sequence[Mesh] = (),
+    meshes: Solid | Sequence[Solid] = (),
     image_shape: Sequence[int] | None = None,
     settings: Mapping[str, object] | None = None,
     progress: bool | None = None,
@@ -245,18 +247,19 @@ def page(
 
 
 def _shown(
-    regions: Shown, *, side_by_side: bool, meshes: Mesh | Sequence[Mesh]
+    regions: Shown, *, side_by_side: bool, meshes: Solid | Sequence[Solid]
 ) -> tuple[list[list[Regions]], list[Mesh]]:
     """For each side its film, and the meshes."""
-    solids = [meshes] if isinstance(meshes, Mesh) else list(meshes)
-    if isinstance(regions, Mesh):
-        return [[]], [regions, *solids]
+    one = isinstance(meshes, Mesh | PolygonMesh)
+    solids = [solid_of(each) for each in (cast(Any, [meshes] if one else meshes))]
+    if isinstance(regions, Mesh | PolygonMesh):
+        return [[]], [solid_of(regions), *solids]
     if isinstance(regions, Regions):
         sides: list[Any] = [regions]
     else:
         sides = list(regions)
-    if sides and all(isinstance(each, Mesh) for each in sides):
-        return [[]], [*sides, *solids]
+    if sides and all(isinstance(each, Mesh | PolygonMesh) for each in sides):
+        return [[]], [*map(solid_of, sides), *solids]
     if not sides:
         raise InvalidInputError("expected regions to explore, got an empty list")
     if not side_by_side:

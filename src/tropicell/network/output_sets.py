@@ -105,7 +105,13 @@ class Level(_OneOutput):
     """
 
     def parts(self, outputs: int) -> list[Part]:
-        """One: the output less the value is 0."""
+        """One: the output less the value is 0.
+
+        Examples
+        --------
+        >>> Level(0.5).parts(2)[0].equal
+        array([[ 1. ,  0. , -0.5]])
+        """
         return [Part(self._function(outputs, 1.0), _nothing(outputs))]
 
 
@@ -127,7 +133,13 @@ class Sublevel(_OneOutput):
     """
 
     def parts(self, outputs: int) -> list[Part]:
-        """One: the value less the output is not negative."""
+        """One: the value less the output is not negative.
+
+        Examples
+        --------
+        >>> Sublevel(0.5).parts(2)[0].at_least
+        array([[-1. ,  0. ,  0.5]])
+        """
         return [Part(_nothing(outputs), self._function(outputs, -1.0))]
 
 
@@ -147,7 +159,13 @@ class Superlevel(_OneOutput):
     """
 
     def parts(self, outputs: int) -> list[Part]:
-        """One: the output less the value is not negative."""
+        """One: the output less the value is not negative.
+
+        Examples
+        --------
+        >>> Superlevel(0.5).parts(2)[0].at_least
+        array([[ 1. ,  0. , -0.5]])
+        """
         return [Part(_nothing(outputs), self._function(outputs, 1.0))]
 
 
@@ -173,7 +191,13 @@ class DecisionBoundary(OutputSet):
     second: int | None = None
 
     def parts(self, outputs: int) -> list[Part]:
-        """One for each pair of classes."""
+        """One for each pair of classes.
+
+        Examples
+        --------
+        >>> [part.equal.tolist() for part in DecisionBoundary(1).parts(3)]
+        [[[1.0, -1.0, 0.0, 0.0]], [[0.0, 1.0, -1.0, 0.0]]]
+        """
         if outputs < 2:
             raise InvalidInputError(
                 "a decision boundary needs at least two outputs, and this network has one: use "
@@ -216,7 +240,14 @@ class DecisionRegion(OutputSet):
     winner: int
 
     def parts(self, outputs: int) -> list[Part]:
-        """One: the winner's output less each other one is not negative."""
+        """One: the winner's output less each other one is not negative.
+
+        Examples
+        --------
+        >>> DecisionRegion(0).parts(3)[0].at_least
+        array([[ 1., -1.,  0.,  0.],
+               [ 1.,  0., -1.,  0.]])
+        """
         if outputs < 2:
             raise InvalidInputError(
                 "a class wins among at least two outputs, and this network has one: use "

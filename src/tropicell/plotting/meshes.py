@@ -12,14 +12,14 @@ from tropicell.plotting.frame import colormap, new_axes
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from tropicell.analysis.meshes import Mesh
+    from tropicell.analysis.meshes import PolygonMesh
 
 #: Where the light comes from.
 _LIGHT = np.array([0.4, -0.6, 0.7])
 
 
 def plot_mesh(
-    mesh: Mesh,
+    mesh: PolygonMesh,
     ax: Axes | None = None,
     *,
     color: Literal["height", "region"] = "height",
@@ -30,7 +30,7 @@ def plot_mesh(
 
     Parameters
     ----------
-    mesh : Mesh
+    mesh : PolygonMesh
     ax : Axes, optional
         With ``projection="3d"``; default: new ones.
     color : {"height", "region"}

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from tropicell.analysis.complex import Complex
     from tropicell.analysis.graph import Merged, Neighbours
-    from tropicell.analysis.meshes import Mesh
+    from tropicell.analysis.meshes import PolygonMesh
     from tropicell.certificate.prover import Certificate
     from tropicell.explorer.page import Inline
     from tropicell.predict.locator import RegionFinder
@@ -546,7 +546,7 @@ class Regions:
         """Maximal connected unions of regions with one and the same output map."""
         return comfort.merge(self)
 
-    def to_mesh(self, *, workers: int = 1, progress: bool | None = None) -> Mesh:
+    def to_mesh(self, *, workers: int = 1, progress: bool | None = None) -> PolygonMesh:
         """The regions of a network with two inputs as polygons with shared vertices, for files.
 
         See Also
@@ -558,7 +558,7 @@ class Regions:
         >>> from tropicell import Box, Network, enumerate_regions
         >>> network = Network.mlp([[[1.0, 1.0], [1.0, -1.0]], [[1.0, 1.0]]])
         >>> enumerate_regions(network, Box(-1, 1)).to_mesh()
-        Mesh(5 vertices, 4 polygons in the plane)
+        PolygonMesh(5 vertices, 4 polygons in the plane)
         """
         return self.complex(workers=workers, progress=progress).to_mesh()
 

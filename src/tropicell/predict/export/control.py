@@ -38,6 +38,14 @@ class PiecewiseAffine:
         The maximal connected union with one and the same map that each belongs to.
     convex : ndarray of bool, shape (merged regions,)
         Whether a merged region is one polyhedron.
+
+    Examples
+    --------
+    >>> from tropicell import Box, Network, enumerate_regions
+    >>> network = Network.mlp([[[2.0]], [[1.0]]], [[-1.0], [0.0]])
+    >>> pieces = piecewise_affine(enumerate_regions(network, Box(0, 1)))
+    >>> [(a.tolist(), b.tolist()) for a, b in zip(pieces.A, pieces.b)]
+    [([[-1.0], [1.0]], [0.0, 0.5]), ([[1.0], [-1.0]], [1.0, -0.5])]
     """
 
     A: list[FloatArray]
@@ -65,6 +73,17 @@ class PiecewiseAffine:
             MPT3's ``PolyUnion`` of ``Polyhedron`` objects with the function ``'primal'``;
             ``.npz``: what PPOPT calls a critical region, ``A0``, ``b0``, ``E0``, ``f0``, … (the map
             ``A x + b`` where ``E x <= f``); `read_ppopt` makes a PPOPT solution of it.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> from tropicell import Box, Network, enumerate_regions
+        >>> network = Network.mlp([[[1.0]], [[1.0]]])
+        >>> pieces = piecewise_affine(enumerate_regions(network, Box(-1, 1)))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     pieces.save(folder + "/law.m")
+        ...     sorted(os.listdir(folder))
+        ['law.m', 'law.mat']
         """
         file = path_of(path)
         if file.suffix == ".npz":
