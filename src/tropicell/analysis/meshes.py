@@ -252,9 +252,9 @@ class PolygonMesh:
         Parameters
         ----------
         path : str or path-like
-            ``.ply`` (triangles, float64), ``.obj`` (polygons, all digits), ``.geojson`` (polygons of
-            the plane, with their regions); with the extra ``mesh`` also ``.glb`` (glTF: triangles,
-            float32, as that format has it), ``.vtk`` and ``.vtu`` (triangles, float64,
+            ``.ply`` (triangles, float64), ``.obj`` (polygons, all digits), ``.geojson`` (polygons
+            in the plane, with their regions); with the extra ``mesh`` also ``.glb`` (glTF:
+            triangles, float32, as that format has it), ``.vtk`` and ``.vtu`` (triangles, float64,
             with their regions) and ``.stl`` (triangles).
 
         Examples

@@ -79,11 +79,11 @@ class _CellPlan(NamedTuple):
     seeds: dict[bool, Seeds]  # of the root, or of nothing: kernels only read them
 
 
-def _plan(network: Network, domain: Domain) -> _CellPlan:
+def _plan(network: Network, domain: Domain, *, filters: bool) -> _CellPlan:
     a, b = domain.inequalities(network.n_inputs)
 
     def make() -> _CellPlan:
-        flat = flatten(network, domain)
+        flat = flatten(network, domain, filters=filters)
         exact = ExactCells(network, domain, flat)
         bits = PackedPatterns.bits_for(network.pieces)
         lines = np.diff(flat.lines.line_start).tolist()
@@ -92,7 +92,8 @@ def _plan(network: Network, domain: Domain) -> _CellPlan:
         focus = FocusMaker(network, flat) if tame and FocusMaker.pays(flat) else None
         return _CellPlan(flat, exact, exact.root(), tame, bits, growth, focus, {}, {})
 
-    plan: _CellPlan = network.remember(("cells", a.tobytes(), b.tobytes()), make)
+    key = "cells", filters, a.tobytes(), b.tobytes()
+    plan: _CellPlan = network.remember(key, make)
     return plan
 
 
@@ -150,7 +151,7 @@ class CellTask:
                 f"the engine 'cells' is for up to {_MOST_INPUTS} inputs, not {network.n_inputs}: "
                 "what it needs doubles with each of them; use 'halfspaces'"
             )
-        plan = _plan(network, domain)
+        plan = _plan(network, domain, filters=where is None)
         self.network = network
         self.flat = plan.flat
         self.exact_cells = plan.exact

@@ -57,7 +57,8 @@ class WantedSet:
                 last_reader[source] = max(last_reader[source], layer)
         numbers = [functions]
         for source, matrix in network.output.terms.items():
-            dense = matrix.toarray() if sp.issparse(matrix) else np.asarray(matrix)
+            known = matrix.tocsr() if hasattr(matrix, "tocsr") else matrix
+            dense = known.toarray() if sp.issparse(known) else np.asarray(known)
             weights[:, start[source] : start[source + 1]] = functions[:, :-1] @ dense
             last_reader[source] = network.depth + 1
             numbers.append(dense)
