@@ -58,7 +58,7 @@ class WantedSet:
         numbers = [functions]
         for source, matrix in network.output.terms.items():
             known = matrix.tocsr() if hasattr(matrix, "tocsr") else matrix
-            dense = known.toarray() if sp.issparse(known) else np.asarray(known)
+            dense = known.toarray() if isinstance(known, sp.csr_array) else np.asarray(known)
             weights[:, start[source] : start[source + 1]] = functions[:, :-1] @ dense
             last_reader[source] = network.depth + 1
             numbers.append(dense)
