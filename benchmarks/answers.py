@@ -338,15 +338,29 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     return [*lines, *("| " + " | ".join(row) + " |" for row in rows), ""]
 
 
+def _runs(data: dict[str, Any]) -> list[dict[str, Any]]:
+    """What rows were measured with, each once: rows that are not measured anew stay what they were."""
+    found: list[dict[str, Any]] = []
+    for row in data["rows"]:
+        run = row.get("run", data["about"])
+        if run not in found:
+            found.append(run)
+    return found
+
+
 def report(data: dict[str, Any]) -> str:
     """All that was measured, as a section."""
-    about, rows = data["about"], data["rows"]
+    rows, runs = data["rows"], _runs(data)
     lines = [
-        f"`python -m benchmarks.answers` with Tropicell {about['version']}, Python {about['python']}, {about['machine']}; load of the machine {about['load']}.",
-        f"CPU time on one thread, best of {about['rounds']} rounds in turn (one round from {LARGE:,} regions on); He's initialisation, biases N(0, ½), box [-3, 3]ⁿ. The ratio is to `enumerate_regions`,",
-        f'which stores the same regions, in the same run. ">": ended after {about.get("limit", LIMIT):g} s.',
+        "`python -m benchmarks.answers`, CPU time on one thread; He's initialisation, biases N(0, ½), box [-3, 3]ⁿ. The ratio is to `enumerate_regions`, which stores the same regions,",
+        f'in the same run. From {LARGE:,} regions on one round is enough. ">": ended after a limit of seconds.',
         "",
     ]
+    for number, run in enumerate(runs, 1):
+        lines += [
+            f"Run {number}: Tropicell {run['version']}, Python {run['python']}, {run['machine']}, load {run['load']}, best of {run['rounds']} rounds in turn, limit {run.get('limit', LIMIT):g} s.",
+            "",
+        ]
     verdicts, figures = [], []
     for answer in ANSWERS:
         own = [row for row in rows if row["answer_name"] == answer.name]
@@ -381,6 +395,7 @@ def report(data: dict[str, Any]) -> str:
                     f"{more}{row['answer'] / row['enumerate']:.2f}",
                     times,
                     memory,
+                    str(runs.index(row.get("run", data["about"])) + 1),
                 ]
             )  # fmt: skip
     lines += _table(["answer", "target", "reached", "furthest from it"], verdicts)
@@ -393,6 +408,7 @@ def report(data: dict[str, Any]) -> str:
         "ratio",
         "of the library's own",
         "MB",
+        "run",
     ]
     return "\n".join([*lines, *_table(head, figures)])
 
@@ -432,10 +448,15 @@ def main() -> None:
             continue
         ours = [answer for answer in asked if case.sizes[0] in answer.inputs]
         if ours:
-            rows += measure(case, ours, arguments.rounds, arguments.most, arguments.seconds)
+            new_rows = measure(case, ours, arguments.rounds, arguments.most, arguments.seconds)
+            rows += [row | {"run": about} for row in new_rows]
         if not arguments.quick:
             new = {(row["network"], row["answer_name"]) for row in rows}
-            kept = [row for row in known["rows"] if (row["network"], row["answer_name"]) not in new]
+            kept = [
+                row | {"run": row.get("run", known["about"])}
+                for row in known["rows"]
+                if (row["network"], row["answer_name"]) not in new
+            ]
             data = {"rows": kept + rows, "about": about}
             text = json.dumps(data, indent=1, ensure_ascii=False) + "\n"
             store.write_text(text, encoding="utf-8")
