@@ -68,6 +68,13 @@ def neighbours_exactly(regions: Regions, index: int) -> set[int]:
     return found
 
 
+def edges_exactly(case: Case) -> int:
+    """The number of edges of a small graph in rationals, each boundary of each region by itself."""
+    regions = enumerate_regions(Network.mlp(*case.arrays()), WholeSpace(), progress=False)
+    found = (len(neighbours_exactly(regions, index)) for index in range(len(regions)))
+    return sum(found) // 2  # each edge is found from both of its ends
+
+
 def large() -> dict[str, Any]:
     """Figures of the large graph, and what was checked."""
     weights, biases = LARGE.arrays()
@@ -179,6 +186,18 @@ def report(data: dict[str, Any]) -> str:
         if len(done := [r for r in entry["results"].values() if r.get("complete")]) > 1
         and len({(r["regions"], r["edges"]) for r in done}) == 1
     ]
+    for entry in data.get("small", []):
+        right = entry.get("edges in rationals")
+        done = {n: r["edges"] for n, r in entry["results"].items() if r.get("complete")}
+        if right is not None:
+            said = ", ".join(
+                f"{name} has {edges - right:+,}" if edges != right else f"{name} has these"
+                for name, edges in done.items()
+            )
+            lines += [
+                f"{entry['case']}: {right:,} edges in rationals; {said or 'none is complete'}.",
+                "",
+            ]
     lines += [
         f"Regions and edges agree where both are complete: {', '.join(agree) or 'nowhere'}.",
         "",
@@ -219,6 +238,7 @@ def main() -> None:
             data["small"] = [
                 {
                     "case": case.name,
+                    "edges in rationals": edges_exactly(case),
                     "results": {
                         c.name: c.run(case, arguments.seconds)
                         for c in contestants()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from benchmarks import dual_graph
 
 from strategies import KINDS, random_network
@@ -20,7 +22,7 @@ def test_neighbours_boundary_by_boundary_are_those_of_the_graph() -> None:
 def test_the_report_follows_from_the_data() -> None:
     ours = {"regions": 10, "edges": 12, "seconds": 1e-3, "graph_seconds": 1e-3, "complete": True}
     theirs = ours | {"seconds": 0.5, "graph_seconds": 0.1}
-    data = {
+    data: dict[str, Any] = {
         "about": {"small": {"version": "0", "python": "3", "machine": "m", "load": 1.5}},
         "small": [{"case": "a", "results": {"Tropicell": ours, "relucent": theirs}}],
     }  # fmt: skip
@@ -30,5 +32,8 @@ def test_the_report_follows_from_the_data() -> None:
     assert "agree where both are complete: a." in page
     theirs["edges"] = 13
     assert "agree where both are complete: nowhere." in dual_graph.report(data)
+    data["small"][0]["edges in rationals"] = 12
+    said = "a: 12 edges in rationals; Tropicell has these, relucent has +1."
+    assert said in dual_graph.report(data)
     theirs["complete"] = False
     assert "10 †" in dual_graph.report(data)
