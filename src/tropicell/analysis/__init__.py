@@ -33,6 +33,7 @@
 `_reduction`     pairs of cells that homology does not see, as kernels
 `_level_signs`   where two outputs are equal, as kernels
 `_hamming`       distances between patterns, as kernels
+`hoffman`        Hoffman constants and effective radii of tropical functions
 `_moments`       moments of polytopes, as kernels
 `_group_bounds`  bounds on outputs on whole groups of regions
 `_programs`      bounds on outputs by small linear programs, as kernels

@@ -137,7 +137,7 @@ def to_polymake(f: TropicalPolynomial) -> str:
     >>> print(to_polymake(TropicalPolynomial([0, 0.5], [[0, 0], [1, 2]])))
     # 2 monomials in 2 variables, max convention.
     use application "tropical";
-    $f = new Hypersurface<Max>(
+    my $f = new Hypersurface<Max>(
       MONOMIALS=>[[3,0,0],[0,1,2]],
       COEFFICIENTS=>["0","1/2"]);
     <BLANKLINE>
@@ -149,7 +149,7 @@ def to_polymake(f: TropicalPolynomial) -> str:
     coefficients = ",".join(f'"{c}"' for c in whole.coefficients)
     return (
         _comment(f, whole, "#")
-        + 'use application "tropical";\n$f = new Hypersurface<Max>(\n'
+        + 'use application "tropical";\nmy $f = new Hypersurface<Max>(\n'
         + f"  MONOMIALS=>[{monomials}],\n  COEFFICIENTS=>[{coefficients}]);\n"
     )
 

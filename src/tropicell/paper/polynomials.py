@@ -17,8 +17,10 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from flint import fmpq, fmpz_mat
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse.csgraph import connected_components
 
 from tropicell._runtime.arrays import FloatArray
 from tropicell._runtime.interruption import check
@@ -346,7 +348,7 @@ class TropicalPolynomial:
             raise InvalidInputError(f"expected a TropicalPolynomial, got {type(other).__name__}")
         f, g = self.reduced(), divisor.reduced()
         # Where a quotient is convex and f affine, g is affine: one point of each cell says which.
-        at = [_inside(cell) for cell in f.subdivision().cells]
+        at = f.subdivision().inside()
         which = g.active(np.array(at, dtype=object).reshape(len(f), self.n_variables))
         c, a = f._c - g._c[which], f._a - g._a[which]
         q = TropicalPolynomial.of(*_sorted(c, a)).reduced()
@@ -578,6 +580,36 @@ class TropicalRationalFunction:
         common = TropicalPolynomial.of(-G._c[:1], -shared[None, :], is_reduced=True)
         return TropicalRationalFunction(F * common, G * common)
 
+    def pieces(self) -> tuple[TropicalPolynomial, NDArray[np.intp]]:
+        """The cells of F and G together, and for each of them its linear region, numbered.
+
+        Returns
+        -------
+        both : TropicalPolynomial
+            F ⊗ G without redundant monomials: one for each cell.
+        labels : ndarray
+            Neighbouring cells on which F ⊘ G is the same affine function have the same number.
+
+        Examples
+        --------
+        >>> x = TropicalPolynomial.variables(1)[0]
+        >>> both, labels = ((0 + x) * (1 + x) / (0 + x)).pieces()
+        >>> len(both), labels
+        (3, array([0, 0, 1]))
+        """
+        F, G = self.numerator.reduced(), self.denominator.reduced()
+        both = (F * G).reduced()
+        found = both.subdivision()
+        at = np.array(found.inside(), dtype=object)
+        i, j = F.active(at), G.active(at)
+        maps = [
+            (c, *a) for c, a in zip(F._c[i] - G._c[j], (F._a[i] - G._a[j]).tolist(), strict=True)
+        ]
+        same = [(k, m) for k, m in found.pairs if maps[k] == maps[m]]
+        ones, pairs = np.ones(len(same)), np.array(same, dtype=np.intp).reshape(-1, 2)
+        graph = sp.coo_array((ones, (pairs[:, 0], pairs[:, 1])), (len(both), len(both)))
+        return both, connected_components(graph, directed=False)[1].astype(np.intp)
+
     def region_numbers(self) -> RegionNumbers:
         """How many linear regions F, G, both together and F ⊘ G have, exactly.
 
@@ -588,25 +620,8 @@ class TropicalRationalFunction:
         RegionNumbers(numerator=3, denominator=2, overlay=4, pieces=3)
         """
         F, G = self.numerator.reduced(), self.denominator.reduced()
-        both = (F * G).reduced()
-        found = both.subdivision()
-        at = np.array([_inside(cell) for cell in found.cells], dtype=object)
-        i, j = F.active(at), G.active(at)
-        maps = [
-            (c, *a) for c, a in zip(F._c[i] - G._c[j], (F._a[i] - G._a[j]).tolist(), strict=True)
-        ]
-        joined = list(range(len(both)))
-
-        def first(k: int) -> int:
-            while joined[k] != k:
-                k = joined[k]
-            return k
-
-        for k, m in found.pairs:
-            if maps[k] == maps[m]:
-                joined[first(k)] = first(m)
-        pieces = sum(joined[k] == k for k in range(len(both)))
-        return RegionNumbers(len(F), len(G), len(both), pieces)
+        both, labels = self.pieces()
+        return RegionNumbers(len(F), len(G), len(both), int(labels.max()) + 1)
 
     def __str__(self) -> str:
         above, below = str(self.numerator), str(self.denominator)
@@ -669,6 +684,16 @@ class TropicalSubdivision:
     points: list[tuple[Fraction, ...]]
     polytopes: list[tuple[int, ...]]
     pairs: list[tuple[int, int]]
+
+    def inside(self) -> list[list[Fraction]]:
+        """A point strictly inside every cell.
+
+        Examples
+        --------
+        >>> TropicalPolynomial([0, 0], [[0], [1]]).subdivision().inside()
+        [[Fraction(-1, 1)], [Fraction(1, 1)]]
+        """
+        return [_inside(cell) for cell in self.cells]
 
     @property
     def newton_vertices(self) -> list[int]:

@@ -4,6 +4,7 @@
 `graphs`    curves and surfaces
 `meshes`    meshes in space
 `panels`    several pictures together: the walkthrough, slices
+`tropical`  tropical polynomials, their hypersurfaces and dual subdivisions
 `frame`     unbounded regions cut off at the frame
 `colors`    colours for regions
 `_coloring` their choice, in a kernel
@@ -20,6 +21,7 @@ from tropicell.plotting.plane import (
     plot_points,
     plot_regions,
 )
+from tropicell.plotting.tropical import plot_tropical
 
 __all__ = [
     "plot_boundaries",
@@ -30,5 +32,6 @@ __all__ = [
     "plot_regions",
     "plot_slices",
     "plot_surface",
+    "plot_tropical",
     "plot_walkthrough",
 ]

@@ -1,0 +1,102 @@
+"""Tropical polynomials as text: what people read, and what other programs make of it."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tropicell import TropicalPolynomial
+from tropicell.paper import notation
+from tropicell.paper.example import walkthrough
+
+NUMBERS = st.fractions(-3, 3, max_denominator=3)
+ROWS = st.lists(st.tuples(NUMBERS, NUMBERS, NUMBERS), min_size=1, max_size=4)
+
+
+def numerator() -> TropicalPolynomial:
+    return walkthrough().tropical().output[0].numerator
+
+
+def test_text_and_latex_of_the_walkthrough() -> None:
+    f = walkthrough().tropical(cancel=True).output[0]
+    assert str(f.numerator) == "16⊗x1^31⊗x2^(63/4) ⊕ 12⊗x1^51⊗x2^(19/4) ⊕ 3⊗x1^63⊗x2^(31/4)"
+    shown = f.latex(["x", "y"])
+    assert r"16 \otimes x^{\otimes 31} \otimes y^{\otimes \frac{63}{4}} \oplus" in shown
+    assert r"\right) \oslash \left(" in shown
+    assert shown.count("{") == shown.count("}")
+    assert f._repr_latex_().startswith("$")
+    assert "4 monomials" in f.denominator.latex(most=2)
+
+
+@given(ROWS)
+def test_oscar_has_the_same_function(rows: list[tuple[Fraction, ...]]) -> None:
+    """Its grammar is that of ``T(c)*x1^a*…``: read back, it is the polynomial, scaled and moved."""
+    f = TropicalPolynomial([r[0] for r in rows], [r[1:] for r in rows])
+    text = notation.to_oscar(f)
+    terms = re.search(r"^f = (.*)$", text, re.MULTILINE)[1].split(" + ")
+    coefficients, exponents = [], []
+    for term in terms:
+        first, *powers = term.split("*")
+        coefficients.append(
+            Fraction(re.fullmatch(r"T\((-?\d+(?://\d+)?)\)", first)[1].replace("//", "/"))
+        )
+        row = [0, 0]
+        for power in powers:
+            name, a = re.fullmatch(r"x([12])(?:\^(\d+))?", power).groups()
+            row[int(name) - 1] = int(a or 1)
+        exponents.append(row)
+    scale = int((re.search(r"multiplied by (\d+)", text) or [0, 1])[1])
+    back = TropicalPolynomial(
+        coefficients, [[Fraction(a, scale) for a in row] for row in exponents]
+    )
+    moved = f.exponents.min(axis=0)
+    assert back * TropicalPolynomial([0], [moved.tolist()]) == f
+    assert (back.exponents >= 0).all()
+
+
+def run(program: list[str], given: str) -> str:
+    if shutil.which(program[0]) is None:
+        pytest.skip(f"{program[0]} is not installed")
+    done = subprocess.run(
+        program, input=given, capture_output=True, text=True, timeout=240, check=True
+    )
+    return done.stdout
+
+
+def test_gfan_finds_the_same_vertices() -> None:
+    f = numerator()
+    fan = run(["gfan", "_tropicalhypersurface"], notation.to_gfan(f))
+    rays = re.search(r"RAYS\n(.*?)\n\n", fan, re.DOTALL)[1]
+    rows = [[int(n) for n in line.split("#")[0].split()] for line in rays.splitlines()]
+    # Exponents of t are twice the coefficients, those of x four times the exponents.
+    found = {(Fraction(4 * a, 2 * t), Fraction(4 * b, 2 * t)) for t, a, b in rows if t > 0}
+    assert found == set(f.subdivision().points)
+
+
+def test_polymake_finds_the_same_subdivision(tmp_path) -> None:
+    f = numerator()
+    script = tmp_path / "f.pl"
+    ask = (
+        'print $f->DUAL_SUBDIVISION->N_MAXIMAL_CELLS, " ", $f->N_MAXIMAL_POLYTOPES, "\n";'
+        "print $f->VERTICES;"
+    )
+    script.write_text(notation.to_polymake(f) + ask, encoding="utf-8")
+    first, *rows = run(["polymake", "--script", str(script)], "").strip().splitlines()
+    found = f.subdivision()
+    assert first.split() == [str(len(found.points)), str(len(found.pairs))]
+    vertices = {tuple(4 * Fraction(n) for n in row.split()[2:]) for row in rows if row[0] == "1"}
+    assert vertices == set(found.points)
+
+
+def test_macaulay2_finds_the_same_monomials(tmp_path) -> None:
+    """All monomials are needed, so all are vertices of the lifted Newton polytope."""
+    f = numerator()
+    script = tmp_path / "f.m2"
+    script.write_text(notation.to_macaulay2(f) + "print numColumns vertices P\n", encoding="utf-8")
+    assert run(["M2", "--script", str(script)], "").split() == [str(len(f))]

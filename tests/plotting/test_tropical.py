@@ -1,0 +1,56 @@
+"""Pictures of tropical polynomials show all cells, in the colours of their dual vertices."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tropicell import Box, InvalidInputError, TropicalPolynomial
+from tropicell.paper.example import walkthrough
+from tropicell.plotting import plot_tropical
+
+pytest.importorskip("matplotlib").use("Agg")
+
+
+def area(polygon: np.ndarray) -> float:
+    x, y = polygon.T
+    return abs(float(x @ np.roll(y, 1) - y @ np.roll(x, 1))) / 2
+
+
+def test_cells_fill_the_frame_and_have_their_vertex_s_colour() -> None:
+    f = walkthrough().tropical().output[0].numerator
+    cells, dual = plot_tropical(f, window=Box([0, -0.5], [1.2, 1.2]))
+    assert sum(area(patch.get_xy()[:-1]) for patch in cells.patches) == pytest.approx(1.2 * 1.7)
+    assert len(cells.patches) == 5
+    points = dual.collections[0]
+    exponents = f.exponents.astype(float)
+    assert (points.get_offsets() == exponents).all()
+    for patch, color, slope in zip(cells.patches, points.get_facecolors(), exponents, strict=True):
+        assert patch.get_facecolor() == pytest.approx(tuple(color))
+        middle = patch.get_xy()[:-1].mean(axis=0)
+        assert f.exponents[f.active([middle])[0]].astype(float) == pytest.approx(slope)
+    assert len(dual.lines) == len(f.subdivision().pairs)
+
+
+def test_a_fraction_has_five_panels() -> None:
+    axes = plot_tropical(walkthrough().tropical().output[0])
+    assert [ax.get_title() for ax in axes] == [
+        "F: 5 cells",
+        "dual subdivision: 2 polygons",
+        "G: 4 cells",
+        "dual subdivision: 1 polygon",
+        "F ⊘ G: 8 linear regions in 8 cells of both",
+    ]
+
+
+def test_space() -> None:
+    x, y, z = TropicalPolynomial.variables(3)
+    left, right = plot_tropical(0 + x + y + z, window=Box(-1, 1))
+    assert left.get_title() == "6 faces between 4 cells"
+    assert right.get_title() == "dual subdivision: 1 polytopes"
+    with pytest.raises(InvalidInputError, match="2 or 3 variables"):
+        plot_tropical(TropicalPolynomial.variables(1)[0])
+    with pytest.raises(InvalidInputError, match="2 variables"):
+        plot_tropical(x / (0 + y))
+    with pytest.raises(InvalidInputError, match="expected 2 axes"):
+        plot_tropical(x + y, [None])
