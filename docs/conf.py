@@ -74,6 +74,9 @@ ORDER = (
     "near",
     "robustness",
     "tropical",
+    "tropical_duality",
+    "zonotope_pruning",
+    "distillation",
 )
 
 

@@ -1,16 +1,17 @@
-"""The tour runs top to bottom."""
+"""The notebooks run top to bottom."""
 
 from pathlib import Path
 
 import pytest
 
-TOUR = Path(__file__).parents[1] / "examples" / "tour.ipynb"
+EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
+@pytest.mark.parametrize("name", ["tour", "paper"])
 @pytest.mark.filterwarnings("ignore")
-def test_the_tour_runs(tmp_path):
+def test_notebooks_run(name, tmp_path):
     client = pytest.importorskip("nbclient", reason="the notebook runner is part of the docs extra")
-    notebook = pytest.importorskip("nbformat").read(TOUR, as_version=4)
+    notebook = pytest.importorskip("nbformat").read(EXAMPLES / f"{name}.ipynb", as_version=4)
     pytest.importorskip("ipykernel")
     client.NotebookClient(
         notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}}

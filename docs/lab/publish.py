@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -89,3 +90,5 @@ if __name__ == "__main__":
             print(f"{name}: {file} is too large, left out")
     list_runs()
     list_claims()
+    # The notes on the paper collect the verdicts of all runs.
+    subprocess.run([sys.executable, PLACE.parent / "make_paper.py"], check=True)

@@ -2,9 +2,9 @@
 Cells and dual subdivisions of a network
 ========================================
 
-A network is a fraction F ⊘ G of two tropical polynomials. Each of them cuts the plane into cells, one
-for every monomial that is needed, and the exponents of the monomials subdivide a polygon, dual to
-it: same colour and number, same monomial. On the right are the linear regions of the network
+A network is a fraction F ⊘ G of two tropical polynomials. Each of them cuts the plane into cells,
+one for every monomial that is needed, and the exponents of the monomials subdivide a polygon, dual
+to it: same colour and number, same monomial. On the right are the linear regions of the network
 itself, on cells of both. The network is that of the paper's walkthrough.
 """
 

@@ -76,6 +76,6 @@ panels[1].invert_xaxis()
 panels[1].legend(frameon=False)
 for x, y, n in zip(counts, merged, regions, strict=True):
     panels[1].annotate(
-        f"{n}", (x, y), xytext=(0, -14), textcoords="offset points", fontsize=8, ha="center"
+        f"{n}", (x, y), xytext=(0, 7), textcoords="offset points", fontsize=8, ha="center"
     )
-panels[1].set_title(f"{tc.count_regions(whole, box)} regions become …")
+panels[1].set_title(f"regions left, of {tc.count_regions(whole, box)}, next to the curve")

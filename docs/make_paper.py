@@ -1,0 +1,299 @@
+"""Write the tables of docs/paper.md anew: ``python docs/make_paper.py``.
+
+Statements are checked while the page is written, on the walkthrough, on a network with skips and on
+random ones, in exact arithmetic. What the lab decides is read from ``docs/lab/*/numbers.json``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from itertools import pairwise, product
+from pathlib import Path
+
+import numpy as np
+
+import tropicell as tc
+from tropicell.geometry.generators import volume
+from tropicell.paper.algorithm2 import traverse
+from tropicell.paper.example import walkthrough
+from tropicell.paper.literal import Printed
+from tropicell.paper.recurrences import negative_part, positive_part
+
+PLACE = Path(__file__).parent
+PAGE = PLACE / "paper.md"
+
+#: A verdict, and what it rests on.
+Verdict = tuple[str, str]
+
+
+def networks() -> Iterator[tc.Network]:
+    """The walkthrough, the same with a skip, and random networks with skips and without."""
+    yield walkthrough()
+    yield walkthrough(skips=[(0, 2)])
+    for seed, skips in ((0, []), (1, [(1, 3)]), (2, [(1, 3), (2, 4)])):
+        rng = np.random.default_rng(seed)
+        sizes = [2, 3, 3, 3, 1]
+        shapes = list(pairwise(sizes))
+        yield tc.Network.mlp(
+            [rng.integers(-4, 5, (n, m)) / 2 for m, n in shapes],
+            [rng.integers(-4, 5, n) / 2 for _, n in shapes],
+            skips=skips,
+        )
+
+
+def points(count: int = 7) -> list[list[float]]:
+    """Points with short coordinates."""
+    return (np.random.default_rng(5).integers(-16, 17, (count, 2)) / 8).tolist()
+
+
+def judged(checks: list[bool], what: str) -> Verdict:
+    """A verdict from many checks, each exact."""
+    right = sum(checks)
+    word = "holds" if right == len(checks) else "does not hold" if not right else "holds in part"
+    return word, f"{right} of {len(checks)} {what}, exactly"
+
+
+def decomposition() -> Verdict:
+    """A = A₊ − A₋."""
+    matrices = [
+        m for n in networks() for k in range(1, n.depth + 2) for m in n.affine(k).terms.values()
+    ]
+    checks = [bool((positive_part(m) - negative_part(m) == m).all()) for m in matrices]
+    return judged(checks, "weight matrices")
+
+
+def leaky() -> Verdict:
+    """LeakyReLU(x, a) = ReLU(x) − a ReLU(−x)."""
+    x = np.array(points())[:, :1]
+    leaky = tc.Network.mlp([[[1.0]], [[1.0]]], activation=tc.activations.leaky_relu(0.25))
+    relus = tc.Network.mlp([[[1.0], [-1.0]], [[1.0, -0.25]]])
+    return judged((leaky.evaluate(x) == relus.evaluate(x)).ravel().tolist(), "points")
+
+
+def proposition() -> Verdict:
+    """The fraction, multiplied out, is the network."""
+    checks = []
+    for network in networks():
+        found = network.tropical()
+        values = np.stack([f.evaluate(points()) for f in found.output], axis=1)
+        checks += (values == network.evaluate(points())).ravel().tolist()
+    return judged(checks, "values of F ⊘ G, multiplied out, are the network's")
+
+
+def recurrence(form: str) -> Verdict:
+    """F − G of the last layer, on the pattern of a point, is the layer's output."""
+    checks = []
+    for network in networks():
+        if form == "paper" and not network.skips:
+            continue
+        patterns = network.patterns(points(), arithmetic="exact")
+        for x, v in zip(points(), patterns, strict=True):
+            layers = tc.recurrences(network, v, form="paper")
+            last = network.first_layers(network.depth).evaluate([x])[0]
+            at = np.array([*(Fraction(q) for q in x), Fraction(1)], dtype=object)
+            checks.append(bool(((layers[-1].F - layers[-1].G_after) @ at == last).all()))
+    return judged(checks, "points: F - G of layer L is its output")
+
+
+def initial() -> Verdict:
+    """The values that the recurrences start from."""
+    checks = []
+    for network in networks():
+        first = tc.recurrences(network, [0] * network.n_neurons)[0]
+        (matrix,) = network.affine(1).terms.values()
+        checks.append(bool((positive_part(matrix) == first.H_A).all()))
+        checks.append(bool((negative_part(matrix) == first.G_A).all()))
+    return judged(checks, "matrices of layer 1 are A₊ and A₋")
+
+
+def theorem() -> Verdict:
+    """Patterns specify regions, and these tile the plane."""
+    checks = []
+    for network in networks():
+        every = list(product(*(range(n) for n in network.pieces)))
+        cells = dict.fromkeys(every, Fraction(0))
+        for pattern, cell in traverse(network, tc.Box(-2, 2)):
+            area = volume(cell.rows, 2)
+            cells[tuple(pattern.tolist())] = Fraction(int(area.p), int(area.q))
+        some = every[:: max(1, len(every) // 64)]
+        found = [bool(tc.find_region(network, v, tc.Box(-2, 2))) for v in some]
+        checks.append(sum(cells.values()) == 16 and found == [cells[v] > 0 for v in some])
+    return judged(checks, "networks: the regions of all patterns fill a square without overlap")
+
+
+def one_region() -> Verdict:
+    """The region of the walkthrough has the corners of the figure."""
+    corners = {tuple(v) for v in tc.find_region(walkthrough(), "11|10").vertices.tolist()}
+    printed = {("51/178", "14/89"), ("21/38", "4/19"), ("5/8", "1/2"), ("37/64", "11/16")}
+    as_printed = {tuple(Fraction(q) for q in corner) for corner in printed}
+    return judged([corner in corners for corner in as_printed], "corners of Figure 1")
+
+
+def all_regions() -> Verdict:
+    """Algorithm 2 finds all regions."""
+    checks = []
+    for network in networks():
+        patterns = {tuple(r.pattern.tolist()) for r in tc.enumerate_regions(network)}
+        checks.append(set(Printed(network).results) == patterns)
+    return judged(checks, "networks: Algorithm 2 as printed finds what the engines find")
+
+
+def fewer() -> Verdict:
+    """Algorithm 2 tries fewer patterns than there are."""
+    runs = [(Printed(network), 2**network.n_neurons) for network in networks()]
+    shares = ", ".join(f"{run.calls:,} of {every:,}" for run, every in runs)
+    better = sum(run.calls < every for run, every in runs)
+    word = "holds" if better == len(runs) else "holds in part" if better else "does not hold"
+    return word, f"patterns tried: {shares}"
+
+
+def convex() -> Verdict:
+    """F, G and H behind a skip, as printed, are tropical polynomials."""
+    deep = tc.Network.mlp([[[1.0, -2.0], [3.0, 1.0]]] * 5, skips=[(2, 4)])
+    layer = deep.tropical(form="paper").layers[3]
+    kinds = [
+        isinstance(f, tc.TropicalPolynomial) or f.numerator.quotient(f.denominator) is not None
+        for f in (*layer.F, *layer.G, *layer.H)
+    ]
+    word = "holds" if all(kinds) else "does not hold"
+    return word, f"{sum(kinds)} of {len(kinds)} of F, G and H behind a skip 2→4 are polynomials"
+
+
+def cached() -> Verdict:
+    """The cache predicts what the network does."""
+    checks = []
+    for network in networks():
+        x = np.array(points(40))
+        predictor = tc.CachedPredictor(network)
+        predictor.predict(x)
+        checks += (predictor.predict(x) == network(x)).ravel().tolist()
+    return judged(
+        checks, "predictions from the cache are the network's (these weights do not round)"
+    )
+
+
+def on_a_page() -> Verdict:
+    """Another page has the numbers."""
+    return "see the page", "measured there"
+
+
+#: What the paper states, where it is here, and how it is judged: a check, or runs of the lab.
+STATEMENTS: list[tuple[str, str, Callable[[], Verdict] | str]] = [
+    ("Sect. 2: A = A₊ − A₋", "`paper/recurrences.py`", decomposition),
+    ("Sect. 2: LeakyReLU from ReLUs", "`network/activations.py`", leaky),
+    (
+        "Sect. 2: ⊕, ⊗, ⊘; Proposition 2.1: F, G, H",
+        "[`Network.tropical`](tropical.md)",
+        proposition,
+    ),
+    ("Sect. 2: decomposed recurrences F_A, f_b, …", "`recurrences`", lambda: recurrence("any")),
+    ("Sect. 2: initial values", "`recurrences`", initial),
+    ("Theorem 2.2: a pattern gives a region", "`find_region`", theorem),
+    ("Algorithm 1 and the walkthrough (with the bias that fits)", "`find_region`", one_region),
+    ("Algorithm 2, as printed", "`paper/literal.py`", all_regions),
+    ("Sect. 3: fewer than all 2ᴺ patterns are tried", "`tropicell paper algorithm2`", fewer),
+    ("Figure 1", "[`lab fig1`](lab/fig1/report.md)", "fig1"),
+    (
+        "Sect. 4: recurrences with skips",
+        '`recurrences(…, form="paper")`',
+        lambda: recurrence("paper"),
+    ),
+    (
+        "Sect. 4, read on: these F, G, H are tropical polynomials",
+        '`tropical(form="paper")`',
+        convex,
+    ),
+    ("Sect. 5: φ1 … φ4, Figure 2", "[`lab fig2`](lab/fig2/report.md)", "fig2"),
+    ("Sect. 6.1: Figure 3", "[`lab fig3`](lab/fig3/report.md)", "fig3"),
+    ("Sect. 6.2: Table 1", "[`lab table1`](lab/table1/report.md)", "table1"),
+    ("Sect. 6.3: why skips add regions", "[`lab skips`](lab/skips/report.md)", "skips"),
+    ("Algorithm 3", "`paper/algorithm3.py`", cached),
+    (
+        "Sect. 7: the cache makes predictions quicker",
+        "[when caching pays](when-caching-pays.md)",
+        on_a_page,
+    ),
+    ("Sect. 7.1: Figure 4", "[`lab fig4`](lab/fig4/report.md)", "fig4"),
+    (
+        "Sect. 7.1: path lengths tell foreign data",
+        "[data far away](out-of-distribution.md)",
+        on_a_page,
+    ),
+    ("Sect. 7.1: knowledge distillation", "[an example](gallery/plot_distillation)", on_a_page),
+    ("Sect. 7.2: Table 2", "[`lab table2`](lab/table2/report.md)", "table2"),
+]
+
+
+def claims() -> list[tuple[str, dict[str, str]]]:
+    """All claims that committed runs of the lab judge, with the run."""
+    found = []
+    for file in sorted((PLACE / "lab").glob("*/numbers.json")):
+        numbers = json.loads(file.read_text(encoding="utf-8"))
+        found += [(file.parent.name, claim) for claim in numbers.get("claims", [])]
+    return found
+
+
+def of_a_run(name: str) -> Verdict:
+    """What the claims of a run come to."""
+    verdicts = Counter(claim["verdict"] for run, claim in claims() if run == name)
+    if not verdicts:
+        return "see the report", "published and measured numbers side by side"
+    if len(verdicts) == 1:
+        ((word, count),) = verdicts.items()
+        return word, f"{count} claim{'s' if count > 1 else ''}, below"
+    return "mixed", ", ".join(f"{word}: {n}" for word, n in sorted(verdicts.items()))
+
+
+def statement_rows() -> list[tuple[str, str, str, str]]:
+    """The table of statements."""
+    rows = []
+    for what, where, how in STATEMENTS:
+        word, evidence = of_a_run(how) if isinstance(how, str) else how()
+        rows.append((what, where, word, evidence))
+    return rows
+
+
+def claim_rows() -> list[tuple[str, str, str, str]]:
+    """The table of claims."""
+    return [
+        (
+            f"{c['text']} ({c['where']})",
+            f"[`lab {run}`](lab/{run}/report.md)",
+            c["verdict"],
+            c["evidence"],
+        )
+        for run, c in claims()
+    ]
+
+
+def table(rows: list[tuple[str, str, str, str]]) -> str:
+    """Rows as Markdown."""
+    cells = [[cell.replace("|", "\\|") for cell in row] for row in rows]
+    lines = [f"| {a} | {b} | **{c}** | {d} |" for a, b, c, d in cells]
+    return "\n".join(
+        ["| in the paper | where | verdict | evidence |", "| --- | --- | --- | --- |", *lines]
+    )
+
+
+def replaced(page: str, name: str, text: str) -> str:
+    """The page with another text between two marks."""
+    pattern = rf"(<!-- {name} -->\n).*?(<!-- end of {name} -->)"
+    return re.sub(pattern, lambda m: f"{m[1]}{text}\n{m[2]}", page, flags=re.DOTALL)
+
+
+def write() -> None:
+    """Renew both tables."""
+    page = PAGE.read_text(encoding="utf-8")
+    page = replaced(page, "statements", table(statement_rows()))
+    judged_claims = claim_rows()
+    if judged_claims:
+        page = replaced(page, "claims", table(judged_claims))
+    PAGE.write_text(page, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write()
