@@ -153,14 +153,27 @@ def fewer() -> Verdict:
 
 def convex() -> Verdict:
     """F, G and H behind a skip, as printed, are tropical polynomials."""
-    deep = tc.Network.mlp([[[1.0, -2.0], [3.0, 1.0]]] * 5, skips=[(2, 4)])
-    layer = deep.tropical(form="paper").layers[3]
-    kinds = [
-        isinstance(f, tc.TropicalPolynomial) or f.numerator.quotient(f.denominator) is not None
-        for f in (*layer.F, *layer.G, *layer.H)
-    ]
+    mixed = tc.Network.mlp([[[1.0, -2.0], [3.0, 1.0]]] * 5, skips=[(2, 4)])
+    weights = [
+        [[1.0]],
+        [[-1.0]],
+        [[0.0]],
+        [[-1.0]],
+        [[1.0]],
+    ]  # layer 3 is dead: only the skip is left
+    bare = tc.Network.mlp(weights, [[0.0], [1.0], [0.0], [2.0], [0.0]], skips=[(2, 4)])
+    kinds = []
+    for network in (mixed, bare):
+        layer = network.tropical(form="paper").layers[3]
+        kinds += [
+            isinstance(f, tc.TropicalPolynomial) or f.numerator.quotient(f.denominator) is not None
+            for f in (*layer.F, *layer.G, *layer.H)
+        ]
     word = "holds" if all(kinds) else "does not hold"
-    return word, f"{sum(kinds)} of {len(kinds)} of F, G and H behind a skip 2→4 are polynomials"
+    return (
+        word,
+        f"{sum(kinds)} of {len(kinds)} of F, G and H behind skips 2→4 are polynomials, exactly",
+    )
 
 
 def cached() -> Verdict:
