@@ -34,6 +34,7 @@ bench: $(VENV)/.dev $(VENV)-relucent/.done  ## side by side with the peers; writ
 	$(RUN) benchmarks.depth
 	$(RUN) benchmarks.answers
 	RELUCENT_PYTHON=$(VENV)-relucent/bin/python $(RUN) benchmarks.dual_graph
+	RELUCENT_PYTHON=$(VENV)-relucent/bin/python $(RUN) benchmarks.complex
 	$(RUN) benchmarks.wide
 	RELUCENT_PYTHON=$(VENV)-relucent/bin/python $(RUN) benchmarks.near
 	$(RUN) benchmarks.slices

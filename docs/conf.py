@@ -71,6 +71,7 @@ ORDER = (
     "surface_mesh",
     "cells_3d",
     "sawtooth",
+    "topology",
     "near",
     "robustness",
     "tropical",

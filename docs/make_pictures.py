@@ -100,6 +100,8 @@ def main() -> None:
     save(shadow_of_a_box(), "shadow")
     save(from_page("start.md", slice(0, 6, 5)), "start")  # PyTorch, and the picture
     save(from_page("how-to/slices.md", slice(2)), "plane")
+    save(from_page("how-to/faces.md", slice(4)), "faces")
+    save(from_page("how-to/topology.md", slice(3)), "topology")
     save(from_gallery("training_film"), "training")
     save(from_gallery("surface_mesh"), "surface-mesh")
     for name in ("merged", "near", "pruned", "robustness", "tropical"):

@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 import z3
+from flint import fmpq_mat
 
 from tropicell import Network, Region
+from tropicell.geometry.arithmetic import to_rationals
 from tropicell.network.domains import Domain
 from tropicell.network.output_sets import Part
 
@@ -141,3 +143,77 @@ def is_met(region: Region, part: Part) -> bool:
     answer = solver.check()
     assert answer != z3.unknown
     return bool(answer == z3.sat)
+
+
+def sign_vectors(regions: Sequence[Region]) -> list[set[tuple[int, ...]]]:
+    """The sign vectors of all faces of regions, by dimension: from rationals, the slow way.
+
+    A face is the convex hull of some corners plus a cone of some rays; inside of it lies the mean
+    of the corners plus the sum of the rays. Signs are those of the domain's inequalities, and of
+    all neurons at all breakpoints.
+    """
+    dimension = regions[0].network.n_inputs
+    found: list[set[tuple[int, ...]]] = [set() for _ in range(dimension + 1)]
+    for region in regions:
+        points = [(tuple(v), True) for v in region.vertices] + [
+            (tuple(r), False) for r in region.rays
+        ]
+        assert not len(region.lineality)
+        rows = [
+            (a, b)
+            for a, b in zip(region.inequalities.A, region.inequalities.b, strict=True)
+            if any(a)
+        ]
+        on = [
+            frozenset(
+                i
+                for i, (x, finite) in enumerate(points)
+                if sum(p * q for p, q in zip(a, x, strict=True)) == (b if finite else 0)
+            )
+            for a, b in rows
+        ]
+        faces = {frozenset(range(len(points)))}
+        ahead = list(faces)
+        while ahead:
+            face = ahead.pop()
+            for side in on:
+                if face & side not in faces:
+                    faces.add(face & side)
+                    ahead.append(face & side)
+        for face in faces:
+            corners = [points[i][0] for i in face if points[i][1]]
+            rays = [points[i][0] for i in face if not points[i][1]]
+            if not corners:
+                continue
+            spanned = [[p - q for p, q in zip(x, corners[0], strict=True)] for x in corners[1:]]
+            spanned += [list(ray) for ray in rays]
+            k = int(fmpq_mat(to_rationals(np.array(spanned)).tolist()).rank()) if spanned else 0
+            inside = [sum(x) / Fraction(len(corners)) for x in zip(*corners, strict=True)]
+            inside = [x + sum(ray[i] for ray in rays) for i, x in enumerate(inside)]
+            found[k].add(signs_at(region, inside))
+    return found
+
+
+def signs_at(region: Region, point: Sequence[Fraction]) -> tuple[int, ...]:
+    """On which sides of the domain's inequalities and of all breakpoints a point lies."""
+    network = region.network
+    matrix, offset = region.domain.inequalities(network.n_inputs)
+    signs = []
+    for a, b in zip(matrix, offset, strict=True):
+        value = Fraction(float(b)) - sum(
+            Fraction(float(p)) * x for p, x in zip(a, point, strict=True)
+        )
+        signs.append((value > 0) - (value < 0))
+    maps = network.maps("exact")
+    columns, unit = maps.values(np.array([point], dtype=object))
+    layers = [columns]
+    for layer in range(1, network.depth + 1):
+        before = maps.before(layer, layers, unit)
+        pieces = np.zeros(len(before), dtype=np.uint8)
+        for neuron, breakpoints in enumerate(maps.activation(layer)[0]):
+            own = [t for t in breakpoints if t is not None]
+            value = before[neuron, 0]
+            signs += [int(value > t) - int(value < t) for t in own]
+            pieces[neuron] = sum(value > t for t in own)
+        layers.append(maps.after(layer, before, pieces, unit))
+    return tuple(signs)

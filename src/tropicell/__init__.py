@@ -17,6 +17,7 @@ if _TYPE_CHECKING:  # the same as `_MODULES`, for tools that read code; a test c
     from tropicell.analysis.attribution import IntegratedGradients, integrated_gradients
     from tropicell.analysis.boundary_certificate import BoundaryCertificate
     from tropicell.analysis.comparison import Comparison, compare
+    from tropicell.analysis.complex import Complex
     from tropicell.analysis.data_regions import DataRegions, auroc, occupancy
     from tropicell.analysis.graph_statistics import GraphStatistics, graph_statistics
     from tropicell.analysis.local_complexity import local_complexity
@@ -24,6 +25,7 @@ if _TYPE_CHECKING:  # the same as `_MODULES`, for tools that read code; a test c
     from tropicell.analysis.nearest import NearestBoundary, nearest_boundary
     from tropicell.analysis.paths import Path, PathRegions
     from tropicell.analysis.robustness import Robustness, robustness
+    from tropicell.analysis.topology import Homology, Persistence
     from tropicell.analysis.tracking import RegionTracker
     from tropicell.certificate.prover import Certificate
     from tropicell.errors import (
@@ -98,6 +100,7 @@ _MODULES = {
         "tropicell.analysis.attribution": "IntegratedGradients integrated_gradients",
         "tropicell.analysis.boundary_certificate": "BoundaryCertificate",
         "tropicell.analysis.comparison": "Comparison compare",
+        "tropicell.analysis.complex": "Complex",
         "tropicell.analysis.data_regions": "DataRegions auroc occupancy",
         "tropicell.analysis.graph_statistics": "GraphStatistics graph_statistics",
         "tropicell.analysis.local_complexity": "local_complexity",
@@ -105,6 +108,7 @@ _MODULES = {
         "tropicell.analysis.nearest": "NearestBoundary nearest_boundary",
         "tropicell.analysis.paths": "Path PathRegions",
         "tropicell.analysis.robustness": "Robustness robustness",
+        "tropicell.analysis.topology": "Homology Persistence",
         "tropicell.analysis.tracking": "RegionTracker",
         "tropicell.certificate.prover": "Certificate",
         "tropicell.errors": (
@@ -185,6 +189,7 @@ __all__ = [
     "CheckpointError",
     "CheckpointWarning",
     "Comparison",
+    "Complex",
     "DataRegions",
     "DecisionBoundary",
     "DecisionRegion",
@@ -193,6 +198,7 @@ __all__ = [
     "Estimate",
     "FileWriteError",
     "GraphStatistics",
+    "Homology",
     "ImportMismatchError",
     "IncompleteError",
     "IncompleteWarning",
@@ -212,6 +218,7 @@ __all__ = [
     "Network",
     "Path",
     "PathRegions",
+    "Persistence",
     "PiecewiseAffine",
     "Player",
     "PolygonMesh",

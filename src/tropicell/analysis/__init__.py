@@ -6,8 +6,9 @@
 `meshes`         polygons with shared vertices, and files of them
 `left_out`       facets behind which a search has left out what is there
 `cuts`           level sets, sublevel sets and other parts of a complex
-`topology`       components, Betti numbers, homology
 `graph_statistics`  degrees, distances and spectrum of the graph of neighbours
+`signs`          on which side of each boundary a face lies
+`topology`       components, Betti numbers, homology, persistence
 `measure`        volumes, Lipschitz constants, extrema, integrals, decision boundaries
 `best_regions`   largest values of outputs on regions without corners
 `comparison`     the difference of two networks
@@ -30,6 +31,8 @@
 `_relaxations`   proved linear bounds in a ball
 `_flips`         neighbours by flipping neurons, as kernels
 `_faces`         facets, corners and faces of regions, as kernels
+`_sign_vectors`  boundaries through vertices, as kernels
+`_level_rows`    one function of the outputs on many regions, as kernels
 `_reduction`     pairs of cells that homology does not see, as kernels
 `_level_signs`   where two outputs are equal, as kernels
 `_hamming`       distances between patterns, as kernels

@@ -23,7 +23,7 @@ from tropicell.regions.columns import Ragged
 
 if TYPE_CHECKING:
     from tropicell.analysis.meshes import PolygonMesh
-    from tropicell.analysis.topology import Homology
+    from tropicell.analysis.topology import Homology, Persistence
     from tropicell.network.quotient import Quotient
     from tropicell.regions.regions import Regions
 
@@ -125,6 +125,22 @@ class Complex:
     >>> line = complex.level_set(0, 0.5)
     >>> line, line.betti()
     (Complex(4 vertices, 3 edges), (1, 0))
+    >>> line.carriers[0][0]  # its vertices lie on edges
+    array([1, 1, 1, 1], dtype=int8)
+    >>> len(complex.sublevel_set(0, 0.5).owners(2)), complex.superlevel_set(0, 0.5).f_vector[2]
+    (4, 3)
+    >>> complex.cut(0, 0.5), complex.decision_region(1, threshold=0.5).betti()
+    (Complex(13 vertices, 19 edges, 7 cells), (1, 0, 0))
+    >>> print(complex.homology())
+    Z, 0, 0
+
+    On all of R^n some faces are unbounded:
+
+    >>> complex = enumerate_regions(network).complex()
+    >>> [open_ones.tolist() for open_ones in complex.unbounded[:2]], complex.bounded_part()
+    ([[False], [True, True, True, True]], Complex(1 vertex))
+    >>> sorted(tuple(map(int, complex.exact_direction(edge))) for edge in range(4))
+    [(-1, 0), (0, -1), (0, 1), (1, 0)]
     """
 
     faces: Faces
@@ -346,10 +362,41 @@ class Complex:
         """Where an unbounded edge leads to, in rationals; its length means nothing."""
         return ExactRows(self).direction(edge)
 
+    # --- signs --------------------------------------------------------------------------------
+
     @property
     def lines(self) -> Lines:
-        """What the numbers of boundaries stand for."""
+        """What the columns of `signs` stand for: line i + 1 is column i."""
         return self.regions.lines
+
+    def signs(self, k: int, some: Sequence[int] | NDArray[Any] | None = None) -> NDArray[np.int8]:
+        """The sign vectors of faces: on which side of each boundary each of them lies.
+
+        Parameters
+        ----------
+        k : int
+            The dimension.
+        some : sequence of int, optional
+            Which faces of it; default: all.
+
+        Returns
+        -------
+        ndarray of int8, shape (faces, lines - 1)
+            1, 0 or -1: inside of the face the neuron of a line is larger than its breakpoint,
+            equal to it, or smaller. The first columns are the inequalities of the domain: 0 where
+            the face lies on it, else 1. See `lines`.
+
+        Examples
+        --------
+        >>> from tropicell import Network, enumerate_regions
+        >>> network = Network.mlp([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0]]])
+        >>> complex = enumerate_regions(network).complex()
+        >>> complex.signs(0), sorted(complex.signs(1).tolist())
+        (array([[0, 0]], dtype=int8), [[-1, 0], [0, -1], [0, 1], [1, 0]])
+        """
+        from tropicell.analysis.signs import face_signs  # noqa: PLC0415 - imports this module
+
+        return face_signs(self, k, some)
 
     # --- figures ------------------------------------------------------------------------------
 
@@ -359,6 +406,14 @@ class Complex:
 
         Faces that are unbounded count as open ones: the characteristic with compact support. It is
         1 for all regions of a bounded domain, and (-1)^n for those of all of R^n.
+
+        Examples
+        --------
+        >>> from tropicell import Box, Network, enumerate_regions
+        >>> network = Network.mlp([[[1.0]], [[1.0]]])
+        >>> [enumerate_regions(network, domain).complex().euler_characteristic
+        ...  for domain in (Box(-1, 1), None)]
+        [1, -1]
         """
         return sum((-1) ** k * count for k, count in enumerate(self.f_vector))
 
@@ -616,6 +671,25 @@ class Complex:
 
         return components(self)
 
+    def persistence(self, output: int | ArrayLike = 0) -> Persistence:
+        """How homology changes from one sublevel set of an output to the next.
+
+        Parameters
+        ----------
+        output : int or array_like
+            An output, or the weights of all outputs.
+
+        Examples
+        --------
+        >>> from tropicell import Box, Network, enumerate_regions
+        >>> network = Network.mlp([[[1.0], [-1.0], [1.0]], [[-1.0, -1.0, 2.0]]], [[0, 0, -1], [0]])
+        >>> enumerate_regions(network, Box(-2, 3)).complex().persistence().pairs(0).tolist()
+        [[-2.0, inf], [-1.0, 0.0]]
+        """
+        from tropicell.analysis.topology import persistence  # noqa: PLC0415 - imports this module
+
+        return persistence(self, output)
+
 
 def check_unbounded(unbounded: str) -> None:
     """Refuse what is not a way to treat unbounded faces.
@@ -662,7 +736,8 @@ class ExactRows:
         self._rows: dict[Any, NDArray[Any]] = {}
         self._map: Any = None
 
-    def _load(self, region: int) -> None:
+    def load(self, region: int) -> None:
+        """Look at a region."""
         if region == self._region:
             return
         self._region, self._map = region, None
@@ -677,7 +752,7 @@ class ExactRows:
         dims, numbers = complex_.carriers[k]
         dim, number = int(dims[face]), int(numbers[face])
         region = int(complex_.faces.owners[dim][number])
-        self._load(region)
+        self.load(region)
         names = (complex_.lines.boundary(int(n)) for n in complex_.faces.lines[dim][number])
         rows = [self._rows[name] for name in names]
         active = int(complex_.on_levels[k][face])
@@ -692,9 +767,13 @@ class ExactRows:
         slopes = (weights @ self._map.matrix)[: self._complex.faces.vertices.shape[1]]
         return np.array([*slopes, weights @ self._map.offset - Fraction(level.value)], dtype=object)
 
+    def line(self, line: int) -> NDArray[Any] | None:
+        """The row of a line in the region that was looked at last; None: it is far from there."""
+        return self._rows.get(self._complex.lines.boundary(line))
+
     def row_in(self, region: int, level: Level) -> NDArray[Any]:
         """A level as a row of a region."""
-        self._load(region)
+        self.load(region)
         return self.level_row(level)
 
     def vertex(self, vertex: int) -> NDArray[Any]:

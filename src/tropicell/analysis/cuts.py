@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
@@ -26,7 +27,8 @@ from tropicell.analysis.residues import fingerprints, residues
 from tropicell.errors import InvalidInputError
 from tropicell.geometry.arithmetic import to_floats, to_fractions, to_rationals
 from tropicell.geometry.rounding import INFLATE, ROUND
-from tropicell.network.flat import is_tame
+from tropicell.network.flat import flatten, is_tame
+from tropicell.network.network import Network
 from tropicell.regions.columns import Ragged
 
 #: What is known of a face: the function is positive somewhere, negative somewhere; it grows along
@@ -38,6 +40,9 @@ Part = Literal["zero", "below", "both"]
 
 #: Regions whose maps are worked out at once.
 _AT_ONCE = 1 << 16
+
+#: So many regions with one map are looked at together.
+_FEW = 4
 
 
 # --- closures -------------------------------------------------------------------------------------
@@ -137,7 +142,7 @@ def level_signs(complex_: Complex, level: Level) -> LevelSigns:
         values = terms.sum(axis=1) + rows[:, -1]
         sizes = np.abs(terms).sum(axis=1) + np.abs(rows[:, -1])
         bound = (np.abs(rows[:, :-1]) * radii).sum(axis=1)
-        bound += (errors[:, :1] * (np.abs(x) + radii)).sum(axis=1) + errors[:, 1]
+        bound += (errors[:, :-1] * (np.abs(x) + radii)).sum(axis=1) + errors[:, -1]
         bound += (x.shape[1] + 4) * ROUND * sizes
         bound = bound * INFLATE + 1e-300
         sure = np.abs(values) > bound
@@ -191,36 +196,61 @@ class _LevelMaps:
         tame = is_tame(regions.network, regions.domain) and has_tame_outputs(regions.network)
         d = complex_.faces.vertices.shape[1]
         self._known = np.full(len(regions), -1, np.int64)
-        self._rows, self._errors = np.empty((0, d + 1)), np.empty((0, 2))
+        self._rows, self._errors = np.empty((2, 0, d + 1))
         self._tame = tame and regions.stats.get("arithmetic") == "exact"
+        plain = np.abs(level.weights[level.weights != 0])
+        # The kernel has room for the roundings of a sum of two outputs.
+        few = len(plain) <= 2 and bool((plain == 1).all()) and regions.network.depth > 0
+        self._make = self._walk if few and self._tame and d else self._sum
         self._add(np.unique(owners))
 
     def _add(self, some: NDArray[np.int64]) -> None:
-        regions, level = self._complex.regions, self._level
         rows, errors = [self._rows], [self._errors]
         for start in range(0, len(some), _AT_ONCE):
             check()
-            part = some[start : start + _AT_ONCE]
-            maps = output_bounds(regions.network, regions.packed.take(part))
-            w = level.weights
-            with np.errstate(over="ignore", invalid="ignore"):
-                slopes, offsets = maps.slopes @ w, maps.offsets @ w - level.value
-                # A sum of products rounds by at most so much of all of them.
-                share = (len(w) + 2) * ROUND
-                sizes = (np.abs(maps.slopes) @ np.abs(w)).max(axis=1, initial=0.0)
-                wrong = maps.slope_error @ np.abs(w) + share * sizes
-                sizes = np.abs(maps.offsets) @ np.abs(w) + abs(level.value)
-                off = maps.offset_error @ np.abs(w) + share * sizes
-            slopes = slopes[:, : self._rows.shape[1] - 1]
-            rows.append(np.concatenate([slopes, offsets[:, None]], axis=1))
-            errors.append(np.stack([wrong, off], axis=1) * INFLATE)
+            own, wrong = self._make(some[start : start + _AT_ONCE])
+            rows.append(own)
+            errors.append(wrong)
         self._known[some] = len(self._rows) + np.arange(len(some))
         self._rows, self._errors = np.concatenate(rows), np.concatenate(errors)
         if not self._tame:
             self._errors[:] = np.inf
 
+    def _walk(self, some: NDArray[np.int64]) -> tuple[FloatArray, FloatArray]:
+        """Rows and errors of some regions, from one to the next."""
+        from tropicell.analysis import _level_rows, _level_signs  # noqa: PLC0415 - imports Numba
+
+        regions, level = self._complex.regions, self._level
+        network = regions.network
+        flat = flatten(network, regions.domain)
+        output = _level_signs.Difference(*_as_sum(network, level, flat.maps.row_start))
+        words = np.ascontiguousarray(regions.packed.words[some], dtype=np.uint64)
+        rows, errors = np.empty((2, len(some), network.n_inputs + 1))
+        room = _level_signs.sign_room(flat.maps)
+        packed = words, regions.packed.bits
+        _level_rows.level_rows(flat.maps, output, packed, flat.lines.scale, room, rows, errors)
+        sizes = np.abs(level.weights) @ np.abs(network.output.bias) + abs(level.value)
+        errors[:, -1] += 4 * ROUND * sizes
+        return rows, errors
+
+    def _sum(self, some: NDArray[np.int64]) -> tuple[FloatArray, FloatArray]:
+        """The same from the maps of all outputs."""
+        regions, level = self._complex.regions, self._level
+        maps = output_bounds(regions.network, regions.packed.take(some))
+        w, d = level.weights, self._rows.shape[1] - 1
+        with np.errstate(over="ignore", invalid="ignore"):
+            slopes, offsets = maps.slopes @ w, maps.offsets @ w - level.value
+            # A sum of products rounds by at most so much of all of them.
+            share = (len(w) + 2) * ROUND
+            sizes = (np.abs(maps.slopes) @ np.abs(w)).max(axis=1, initial=0.0)
+            wrong = maps.slope_error @ np.abs(w) + share * sizes
+            sizes = np.abs(maps.offsets) @ np.abs(w) + abs(level.value)
+            off = maps.offset_error @ np.abs(w) + share * sizes
+        rows = np.concatenate([slopes[:, :d], offsets[:, None]], axis=1)
+        return rows, np.concatenate([np.tile(wrong[:, None], (1, d)), off[:, None]], 1) * INFLATE
+
     def of(self, owners: NDArray[np.int64]) -> tuple[FloatArray, FloatArray]:
-        """Rows and errors (of slopes, of the offset) of some regions."""
+        """Rows of some regions, and what their numbers may be wrong by."""
         new = np.unique(owners[self._known[owners] < 0])
         if new.size:
             self._add(new)
@@ -228,34 +258,57 @@ class _LevelMaps:
         return self._rows[at], self._errors[at]
 
 
+def _as_sum(
+    network: Network, level: Level, row_start: NDArray[np.int64]
+) -> tuple[FloatArray, FloatArray, float]:
+    """A function of the outputs: weights of all neurons, their length in each layer, the bias."""
+    weights, lengths = np.zeros(int(row_start[-1])), np.zeros(network.depth + 1)
+    for source, matrix in network.output.terms.items():
+        own = np.asarray(level.weights @ matrix).ravel()
+        weights[row_start[source] : row_start[source + 1]] = own
+        lengths[source] = np.sqrt((own**2).sum()) * (1 + 1e-9) + 1e-140
+    return weights, lengths, float(level.weights @ network.output.bias - level.value)
+
+
 def _vanishing(
     complex_: Complex, level: Level, owners: NDArray[np.int64], sure: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
-    """Vertices of regions on which the function surely is 0 throughout.
+    """Vertices of regions on which the function surely is 0 throughout."""
+    found = np.zeros(len(sure), np.bool_)
+    constants = constant_values(complex_, level, np.unique(owners[~sure]))
+    zero = np.array([region for region, value in constants.items() if value == 0], np.int64)
+    found[~sure] = np.isin(owners[~sure], zero)
+    return found
+
+
+def constant_values(
+    complex_: Complex, level: Level, some: NDArray[np.int64]
+) -> dict[int, Fraction]:
+    """Regions among some on which a function is constant, and its value there.
 
     Regions with one and the same map are found by residues, and one of them is looked at in
-    rationals.
+    rationals; those whose maps are all different are left out.
     """
+    if len(some) < _FEW:
+        return {}
     regions = complex_.regions
-    found = np.zeros(len(sure), np.bool_)
-    some = np.unique(owners[~sure])
-    if len(some) < 8:
-        return found
     packed = regions.packed.take(some)
     prints = fingerprints(regions.network, packed)
     _, first, group = np.unique(prints, axis=0, return_index=True, return_inverse=True)
     group = group.ravel()
-    if len(first) > len(some) // 2:
-        return found
-    same = np.ones(len(some), np.bool_)
+    many = np.bincount(group) >= _FEW
+    if not many.any():
+        return {}
+    same = many[group]
     for maps in residues(regions.network, packed):
         check()
         same &= (maps == maps[first[group]]).all(axis=(1, 2))
-    exact = ExactRows(complex_)
-    zero = np.array([not exact.row_in(int(some[i]), level).any() for i in first], np.bool_)
-    vanishes = np.zeros(len(regions), np.bool_)
-    vanishes[some[same & zero[group]]] = True
-    found[~sure] = vanishes[owners[~sure]]
+    exact, found = ExactRows(complex_), dict[int, Fraction]()
+    for g in np.flatnonzero(many).tolist():
+        row = exact.row_in(int(some[first[g]]), level)
+        if not row[:-1].any():
+            own = some[same & (group == g)]
+            found |= dict.fromkeys(own.tolist(), row[-1])
     return found
 
 
@@ -275,7 +328,7 @@ def _slopes(
         rates[edges] = (rows[:, :-1] * directions).sum(axis=1)
         wrong = complex_.direction_errors[edges]
         bound = np.abs(rows[:, :-1]).sum(axis=1) * wrong
-        bound += errors[:, 0] * (np.abs(directions).sum(axis=1) + wrong * directions.shape[1])
+        bound += (errors[:, :-1] * (np.abs(directions) + wrong[:, None])).sum(axis=1)
         bound += (directions.shape[1] + 4) * ROUND * np.abs(rows[:, :-1] * directions).sum(axis=1)
         sure = np.abs(rates[edges]) > bound * INFLATE + 1e-300
     slopes[edges[sure]] = np.sign(rates[edges[sure]])

@@ -14,15 +14,22 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from flint import fmpz_mat, nmod_mat
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from tropicell._runtime.arrays import FloatArray
 from tropicell._runtime.interruption import check
-from tropicell.analysis.complex import Complex, Unbounded, check_unbounded
+from tropicell.analysis.complex import Complex, ExactRows, Level, Unbounded, check_unbounded
+from tropicell.analysis.cuts import LevelSigns, constant_values, level_signs
 from tropicell.errors import InternalError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 #: Critical cells in a boundary to begin with.
 _ROOM = 1024
@@ -211,6 +218,11 @@ class Homology:
         The rank of each group, from dimension 0 on.
     torsion : tuple of tuple of int
         Orders of its cyclic parts, each dividing the next.
+
+    Examples
+    --------
+    >>> print(Homology((1, 2), ((), (2,))))
+    Z, Z^2 + Z/2
     """
 
     ranks: tuple[int, ...]
@@ -283,3 +295,327 @@ def components(complex_: Complex) -> NDArray[np.int64]:
         while (parent[parent] != parent).any():
             parent = parent[parent]
     return np.unique(parent, return_inverse=True)[1].astype(np.int64)
+
+
+# --- persistence ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Persistence:
+    """How the homology of sublevel sets changes from one to the next.
+
+    A class of dimension k is born where the sublevel set gets a new component, hole or void, and
+    dies where that is filled or joined to an older one.
+
+    Attributes
+    ----------
+    dims : ndarray of int8
+        The dimension of each class.
+    births, deaths : ndarray
+        Values at which it is there, and no more; a class that stays has the death inf, and one
+        that always was there (the function has no lower bound) the birth -inf.
+    birth_vertices, death_vertices : ndarray of int64
+        Vertices where that happens: the critical points of the function; -1 at infinity.
+    dimension : int
+        The largest dimension that a class can have.
+
+    Examples
+    --------
+    A function with a high plateau around a basin:
+
+    >>> from tropicell import Box, Network, enumerate_regions
+    >>> network = Network.mlp([[[1.0], [-1.0], [1.0]], [[-1.0, -1.0, 2.0]]], [[0, 0, -1], [0]])
+    >>> found = enumerate_regions(network, Box(-2, 3)).complex().persistence()
+    >>> found.pairs(0).tolist(), found.betti_curve(0, [-3, -1.5, -0.5, 5]).tolist()
+    ([[-2.0, inf], [-1.0, 0.0]], [0, 1, 2, 1])
+    >>> len(found.critical_points())  # two minima, and the maximum between them
+    3
+    >>> found.plot().get_xlabel(), found.plot_betti_curves().get_xlabel()
+    ('birth', 'value')
+    """
+
+    dims: NDArray[np.int8]
+    births: FloatArray
+    deaths: FloatArray
+    birth_vertices: NDArray[np.int64]
+    death_vertices: NDArray[np.int64]
+    dimension: int
+
+    def __len__(self) -> int:
+        return len(self.dims)
+
+    def pairs(self, k: int) -> FloatArray:
+        """Births and deaths of the classes of dimension k, shape (classes, 2)."""
+        mine = self.dims == k
+        found = np.stack([self.births[mine], self.deaths[mine]], axis=1)
+        return found[np.lexsort((found[:, 1], found[:, 0]))]
+
+    def betti_curve(self, k: int, values: ArrayLike) -> NDArray[np.int64]:
+        """The Betti numbers of dimension k of the sublevel sets at some values."""
+        at = np.atleast_1d(np.asarray(values, dtype=np.float64))
+        found = self.pairs(k)
+        born = np.searchsorted(np.sort(found[:, 0]), at, side="right")
+        return np.asarray(born - np.searchsorted(np.sort(found[:, 1]), at, side="right"))
+
+    def critical_points(self) -> NDArray[np.int64]:
+        """Vertices where homology changes and their indices, shape (points, 2), sorted.
+
+        The index is 0 for a minimum; for two inputs 1 for a saddle and 2 for a maximum. A vertex
+        may be there several times. Of vertices with exactly the same value those with the smaller
+        numbers come first, and classes that die at the value where they were born are left out.
+        """
+        born = np.stack([self.birth_vertices, self.dims], axis=1)
+        dead = np.stack([self.death_vertices, self.dims + 1], axis=1)[np.isfinite(self.deaths)]
+        found = np.concatenate([born, dead]).astype(np.int64)
+        found = found[found[:, 0] >= 0]
+        return found[np.lexsort((found[:, 1], found[:, 0]))]
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """The persistence diagram: a point for every class, its birth and its death."""
+        import matplotlib.pyplot as plt  # noqa: PLC0415 - an extra
+
+        if ax is None:
+            ax = plt.figure(figsize=(4.6, 4.4), layout="constrained").add_subplot()
+        finite = np.concatenate([self.births, self.deaths])
+        finite = finite[np.isfinite(finite)]
+        low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)
+        space = 0.08 * (high - low or 1.0)
+        top = high + 2 * space
+        ax.plot([low - space, top], [low - space, top], color="0.6", linewidth=0.8)
+        ax.axhline(top, color="0.6", linewidth=0.8, linestyle=":")
+        ax.annotate("∞", (low - space, top), textcoords="offset points", xytext=(3, 3), color="0.4")
+        for k in range(self.dimension + 1):
+            found = self.pairs(k)
+            if not len(found):
+                continue
+            found = np.clip(np.where(np.isinf(found) & (found > 0), top, found), low - space, None)
+            label = ("components", "loops", "voids")[k] if k < 3 else f"dimension {k}"
+            ax.scatter(found[:, 0], found[:, 1], s=22, alpha=0.75, label=label, linewidth=0)
+        ax.set_xlabel("birth")
+        ax.set_ylabel("death")
+        ax.set_xlim(low - space, top)
+        ax.set_ylim(low - space, top + space)
+        ax.legend(loc="lower right", frameon=False)
+        return ax
+
+    def plot_betti_curves(self, ax: Axes | None = None) -> Axes:
+        """The Betti numbers of all sublevel sets."""
+        import matplotlib.pyplot as plt  # noqa: PLC0415 - an extra
+
+        if ax is None:
+            ax = plt.figure(figsize=(5.2, 3.4), layout="constrained").add_subplot()
+        finite = np.concatenate([self.births, self.deaths])
+        at = np.unique(finite[np.isfinite(finite)])
+        if not len(at):
+            at = np.array([0.0])
+        space = 0.05 * (at[-1] - at[0] or 1.0)
+        at = np.concatenate([[at[0] - space], at, [at[-1] + space]])
+        for k in range(self.dimension + 1):
+            curve = self.betti_curve(k, at)
+            if curve.any():
+                ax.step(at, curve, where="post", label=f"$b_{k}$", linewidth=1.4)
+        ax.set_xlabel("value")
+        ax.set_ylabel("Betti number")
+        ax.legend(frameon=False)
+        return ax
+
+
+def persistence(complex_: Complex, output: int | ArrayLike = 0) -> Persistence:
+    """Persistent homology of the sublevel sets of an output, over the field with two elements.
+
+    Parameters
+    ----------
+    complex_ : Complex
+    output : int or array_like
+        An output, or the weights of all outputs.
+
+    Returns
+    -------
+    Persistence
+
+    Notes
+    -----
+    On a complex on whose faces the function is affine, sublevel sets change at vertices alone, by
+    their *lower stars*: faces whose largest vertex they are. Unbounded faces end far out, in faces
+    at infinity where the function is infinite, or what it is along their edges. The order of the
+    values is exact.
+    """
+    level = complex_._level(output, 0.0)
+    at = level_signs(complex_, level)
+    chains, values, vertex_of = _closed_chains(complex_, at)
+    n = int(chains.starts[1])
+    top = max(len(complex_.sides) - 1, 0)
+    none = np.empty(0, np.int64)
+    if not n:
+        return Persistence(none.astype(np.int8), np.empty(0), np.empty(0), none, none, top)
+    classes = _exact_classes(complex_, level, at, values, vertex_of)
+    order = np.lexsort((np.arange(n), classes))
+    rank = np.empty(len(chains.ends), np.int64)
+    rank[order] = np.arange(n)
+    for k in range(1, len(chains.starts) - 1):
+        first, last = int(chains.starts[k]), int(chains.starts[k + 1])
+        if first == last:
+            continue
+        ends = chains.ends[first:last]
+        begin = int(chains.ends[first - 1])
+        starts = np.concatenate([[0], ends[:-1] - begin])
+        rank[first:last] = np.maximum.reduceat(rank[chains.faces[begin : ends[-1]]], starts)
+    cells = np.argsort(rank, kind="stable")  # by dimension within a lower star
+    groups = np.searchsorted(rank[cells], np.arange(n + 1))
+    morse = _Morse(chains, cells, groups)
+    found = _pairs(morse)
+    vertex = order[rank[morse.cells]]  # where each critical cell comes in
+    rows = []
+    for birth, death in found:
+        a, b = int(vertex[birth]), int(vertex[death]) if death >= 0 else -1
+        born, dead = float(values[a]), float(values[b]) if death >= 0 else np.inf
+        if (death >= 0 and classes[a] == classes[b]) or born == np.inf:
+            continue
+        places = vertex_of[a], vertex_of[b] if np.isfinite(dead) else -1
+        rows.append((int(morse.dims[birth]), born, dead, *map(int, places)))
+    rows.sort()
+    columns = list(zip(*rows, strict=True)) if rows else [()] * 5
+    return Persistence(
+        np.array(columns[0], np.int8),
+        np.array(columns[1], np.float64),
+        np.array(columns[2], np.float64),
+        np.array(columns[3], np.int64),
+        np.array(columns[4], np.int64),
+        top,
+    )
+
+
+def _closed_chains(
+    complex_: Complex, at: LevelSigns
+) -> tuple[_Chains, FloatArray, NDArray[np.int64]]:
+    """The cells with their ends far out; values of all vertices; and which of these are finite.
+
+    An unbounded face F of dimension k + 1 ends in a face of dimension k, whose sides are the ends
+    of the unbounded sides of F.
+    """
+    sides, open_ones = complex_.sides, complex_.unbounded
+    counts = [len(own.ends) for own in sides]
+    ended = [np.cumsum(mask) - 1 for mask in open_ones]  # numbers of ends
+    extra = [int(mask.sum()) for mask in open_ones[1:]] + [0]
+    totals = [n + e for n, e in zip(counts, extra, strict=True)]
+    starts = np.concatenate([[0], np.cumsum(totals)]).astype(np.int64)
+    ends, faces, signs, before = [], [], [], 0
+    for k in range(len(sides)):
+        owners: list[NDArray[Any]] = [np.empty(0, np.int64)]
+        below: list[NDArray[Any]] = [np.empty(0, np.int64)]
+        factors: list[NDArray[Any]] = [np.empty(0, np.int64)]
+        if k:
+            owner = np.repeat(np.arange(counts[k]), np.diff(sides[k].ends, prepend=0))
+            owners.append(owner)
+            below.append(sides[k].faces)
+            factors.append(sides[k].signs)
+            mine = np.flatnonzero(open_ones[k])
+            owners.append(mine)
+            below.append(counts[k - 1] + np.arange(len(mine)))
+            factors.append(_turns(complex_, k)[mine])
+        if k and k + 1 < len(sides):
+            up = sides[k + 1]
+            owner = np.repeat(np.arange(counts[k + 1]), np.diff(up.ends, prepend=0))
+            some = open_ones[k + 1][owner] & open_ones[k][up.faces]
+            owners.append(counts[k] + ended[k + 1][owner[some]])
+            below.append(counts[k - 1] + ended[k][up.faces[some]])
+            factors.append(-up.signs[some] * _turns(complex_, k)[up.faces[some]])
+        owner = np.concatenate(owners)
+        order = np.argsort(owner, kind="stable")
+        ends.append(before + np.cumsum(np.bincount(owner, minlength=totals[k])))
+        faces.append(np.concatenate(below)[order] + starts[max(k - 1, 0)])
+        signs.append(np.concatenate(factors)[order].astype(np.int8))
+        before += len(owner)
+    chains = _Chains(starts, np.concatenate(ends), np.concatenate(faces), np.concatenate(signs))
+    values, vertex_of = at.values, np.arange(counts[0])
+    if len(sides) > 1 and extra[0]:
+        edges = np.flatnonzero(open_ones[1])
+        start = sides[1].faces[sides[1].ends[edges] - 1]
+        far = np.where(at.slopes[edges] > 0, np.inf, -np.inf)
+        far = np.where(at.slopes[edges] == 0, at.values[start], far)
+        values = np.concatenate([values, far])
+        vertex_of = np.concatenate([vertex_of, np.where(at.slopes[edges] == 0, start, -1)])
+    return chains, values, vertex_of
+
+
+def _turns(complex_: Complex, k: int) -> NDArray[np.int64]:
+    """The sign of the end of each unbounded face of dimension k."""
+    sides = complex_.sides[k]
+    if k > 1:
+        return np.ones(len(sides.ends), np.int64)
+    return -sides.signs[np.maximum(sides.ends - 1, 0)].astype(np.int64)
+
+
+def _exact_classes(
+    complex_: Complex,
+    level: Level,
+    at: LevelSigns,
+    values: FloatArray,
+    vertex_of: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    """Numbers of the different values of vertices in increasing order, as exact comparison says."""
+    n = len(values)
+    errors = np.where(vertex_of >= 0, at.errors[np.maximum(vertex_of, 0)], 0.0)
+    with np.errstate(invalid="ignore"):
+        low, high = values - errors, values + errors
+    low, high = np.nan_to_num(low, nan=-np.inf), np.nan_to_num(high, nan=np.inf)
+    low[vertex_of < 0], high[vertex_of < 0] = values[vertex_of < 0], values[vertex_of < 0]
+    order = np.argsort(low, kind="stable")
+    reached = np.maximum.accumulate(high[order])
+    new = np.ones(n, np.bool_)
+    new[1:] = low[order][1:] > reached[:-1]
+    cluster = np.empty(n, np.int64)
+    cluster[order] = np.cumsum(new) - 1
+    sizes = np.bincount(cluster)
+    unclear = np.flatnonzero((sizes[cluster] > 1) & (vertex_of >= 0))
+    inner = np.zeros(n, np.int64)
+    if unclear.size:
+        exact = _exact_values(complex_, level, np.unique(vertex_of[unclear]))
+        keys = [(int(cluster[i]), exact[int(vertex_of[i])]) for i in unclear.tolist()]
+        ranks = {key: r for r, key in enumerate(sorted(set(keys)))}
+        inner[unclear] = [ranks[key] for key in keys]
+    return np.unique(np.stack([cluster, inner], axis=1), axis=0, return_inverse=True)[1].ravel()
+
+
+def _exact_values(complex_: Complex, level: Level, some: NDArray[np.int64]) -> dict[int, Fraction]:
+    """A function at some vertices, in rationals."""
+    owners = complex_.owners(0)[some]
+    constants = constant_values(complex_, level, np.unique(owners))
+    rows, found = ExactRows(complex_), dict[int, Fraction]()
+    for i in np.argsort(owners, kind="stable").tolist():
+        check()
+        vertex, owner = int(some[i]), int(owners[i])
+        if owner in constants:
+            found[vertex] = constants[owner]
+            continue
+        point = rows.vertex(vertex)
+        row = rows.level_row(level)
+        found[vertex] = row[:-1] @ point + row[-1]
+    return found
+
+
+def _pairs(morse: _Morse) -> list[tuple[int, int]]:
+    """Which critical cells give birth to classes, and which of them end these (-1: none)."""
+    place = {int(c): i for i, c in enumerate(morse.cells)}
+    columns: dict[int, set[int]] = {}
+    ends: dict[int, int] = {}
+    cleared: set[int] = set()
+    for k in range(int(morse.dims.max(initial=0)), 0, -1):
+        by_last: dict[int, int] = {}
+        for i in np.flatnonzero(morse.dims == k).tolist():
+            if i in cleared:
+                continue
+            check()
+            cells, factors = morse.boundary(int(morse.cells[i]))
+            column = {place[int(c)] for c in cells[factors % 2 != 0]}
+            while column:
+                last = max(column)
+                if last not in by_last:
+                    by_last[last] = i
+                    columns[i] = column
+                    ends[last] = i
+                    cleared.add(last)
+                    break
+                column = column ^ columns[by_last[last]]
+    killers = set(ends.values())
+    return [(i, ends.get(i, -1)) for i in range(len(morse.cells)) if i not in killers]

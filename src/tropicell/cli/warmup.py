@@ -80,6 +80,14 @@ def _certify_far() -> None:
     _regions(6).certify()
 
 
+def _complex() -> None:
+    for inputs in (2, 3):
+        complex_ = _regions(inputs).complex()
+        complex_.signs(1)
+        complex_.level_set().polygons()
+        complex_.betti()
+
+
 #: The parts: what each is for, and the work that makes it be compiled. Long ones come first.
 PARTS: dict[str, tuple[str, Callable[[], Any]]] = {
     "halfspaces": ("searches with 6 inputs and more", lambda: _regions(6)),
@@ -93,6 +101,7 @@ PARTS: dict[str, tuple[str, Callable[[], Any]]] = {
     "wide": ("searches near a point", _wide),
     "predict": ("prediction", _predict),
     "many": ("counts of many networks", _many),
+    "complex": ("faces of regions", _complex),
     "analysis": ("answers from regions", _analysis),
 }
 

@@ -1,0 +1,134 @@
+"""Sign vectors of faces: on which side of each boundary a face lies, or on it.
+
+A neuron is affine on every region. So it is at a breakpoint all over a face if it is so at the
+vertices of the face, and does not change along its unbounded edges. At vertices float64 decides
+where a bound proves it, rationals elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tropicell._runtime.interruption import check
+from tropicell.analysis.complex import Complex, ExactRows
+from tropicell.analysis.graph import flip_lines
+from tropicell.errors import InvalidInputError
+from tropicell.network.domains import resolve
+from tropicell.network.flat import flatten, is_tame
+from tropicell.regions.columns import Ragged
+
+#: Vertices that are looked at in one go.
+_AT_ONCE = 1 << 16
+
+
+def face_signs(
+    complex_: Complex, k: int, some: Sequence[int] | NDArray[Any] | None = None
+) -> NDArray[np.int8]:
+    """The sign vectors of faces of dimension k: see `Complex.signs`."""
+    if not 0 <= k < len(complex_.sides):
+        raise InvalidInputError(f"there are no faces of dimension {k}")
+    count = len(complex_.sides[k].ends)
+    which = np.arange(count) if some is None else np.asarray(some, dtype=np.int64)
+    if which.size and not 0 <= which.min() <= which.max() < count:
+        raise InvalidInputError(f"faces of dimension {k} are 0 to {count - 1}")
+    zero = _on_lines(complex_, k, which)
+    signs = np.ones(zero.shape, np.int8)
+    lines, regions = complex_.lines, complex_.regions
+    if len(which):
+        pieces = regions.packed[complex_.owners(k)[which]]
+        beyond = pieces[:, lines.neuron] > lines.breakpoint
+        signs[:, lines.first - 1 :] = np.where(beyond, 1, -1)
+    signs[zero] = 0
+    return signs
+
+
+def _on_lines(complex_: Complex, k: int, which: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which lines some faces of dimension k lie on, shape (faces, lines - 1)."""
+    if k == 0:
+        return _at_vertices(complex_, which)
+    sides = Ragged(complex_.sides[k].faces, complex_.sides[k].ends)
+    below, back = np.unique(sides.values[sides.places(which)], return_inverse=True)
+    lower = _on_lines(complex_, k - 1, below)
+    counts = sides.counts[which]
+    starts = np.cumsum(counts) - counts
+    if not len(which):
+        return np.zeros((0, complex_.lines.count - 1), np.bool_)
+    found = np.logical_and.reduceat(lower[back.ravel()], starts, axis=0)
+    if k == 1:
+        _along_rays(complex_, which, found)
+    return found
+
+
+def _at_vertices(complex_: Complex, which: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which lines go through some vertices."""
+    from tropicell.analysis import _flips  # noqa: PLC0415 - imports Numba
+    from tropicell.analysis import _sign_vectors as kernels  # noqa: PLC0415
+
+    regions, lines = complex_.regions, complex_.lines
+    found = np.zeros((len(which), lines.count), np.uint8)
+    owners = complex_.owners(0)[which]
+    if len(which) and complex_.faces.vertices.shape[1] and is_tame(regions.network, regions.domain):
+        flat = flatten(*resolve(regions.network, regions.domain))
+        flips = flip_lines(regions, flat)
+        words = np.ascontiguousarray(regions.packed.words, dtype=np.uint64)
+        room = _flips.flip_room(flat, words.shape[1])
+        order = np.argsort(owners, kind="stable")
+        for start in range(0, len(order), _AT_ONCE):
+            check()
+            part = order[start : start + _AT_ONCE]
+            own = _carrier_lines(complex_, which[part])
+            here = np.empty((len(part), lines.count), np.uint8)
+            points = complex_.vertices[which[part]], complex_.radii[which[part]]
+            given = owners[part], *points, own.values, own.ends
+            patterns = words, regions.packed.bits
+            kernels.lines_at(flat, flips, patterns, given, room, here)
+            found[part] = here
+    else:
+        found[:] = kernels.DOUBTFUL
+    rows = ExactRows(complex_)
+    found[:, 0] = 0
+    for i in np.flatnonzero((found == kernels.DOUBTFUL).any(axis=1)).tolist():
+        check()
+        point = rows.vertex(int(which[i]))
+        for line in np.flatnonzero(found[i] == kernels.DOUBTFUL).tolist():
+            row = rows.line(line)
+            at = row is not None and row[:-1][: len(point)] @ point + row[-1] == 0
+            found[i, line] = kernels.THROUGH if at else kernels.APART
+    return np.asarray(found[:, 1:] == kernels.THROUGH)
+
+
+def _carrier_lines(complex_: Complex, which: NDArray[np.int64]) -> Ragged:
+    """The facets on which some vertices lie, as lines."""
+    dims, numbers = (column[which] for column in complex_.carriers[0])
+    counts = np.zeros(len(which), np.int64)
+    parts: list[tuple[NDArray[np.int64], NDArray[Any]]] = []
+    for dim in np.unique(dims):
+        mine = np.flatnonzero(dims == dim)
+        lines = complex_.faces.lines[dim]
+        counts[mine] = lines.counts[numbers[mine]]
+        places = lines.places(numbers[mine])
+        parts.append((np.repeat(mine, counts[mine]), lines.values[places]))
+    if not parts:
+        return Ragged(np.empty(0, np.int64), np.empty(0, np.int64))
+    owner = np.concatenate([part[0] for part in parts])
+    values = np.concatenate([part[1] for part in parts])
+    return Ragged.from_counts(values[np.argsort(owner, kind="stable")].astype(np.int64), counts)
+
+
+def _along_rays(complex_: Complex, which: NDArray[np.int64], found: NDArray[np.bool_]) -> None:
+    """Of unbounded edges, leave those lines that do not change along them."""
+    rows = ExactRows(complex_)
+    known = complex_.owners(1)
+    for i in np.flatnonzero(complex_.unbounded[1][which]).tolist():
+        if not found[i].any():
+            continue
+        check()
+        direction = rows.direction(int(which[i]))
+        rows.load(int(known[which[i]]))
+        for line in np.flatnonzero(found[i]).tolist():
+            row = rows.line(line + 1)
+            found[i, line] = row is not None and row[:-1] @ direction == 0

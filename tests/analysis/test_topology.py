@@ -1,0 +1,199 @@
+"""Homology and persistence of complexes, against dense linear algebra, GUDHI and known shapes."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.ndimage import label
+
+from strategies import KINDS, random_network
+from tropicell import Box, Network, WholeSpace, enumerate_regions
+from tropicell.analysis.complex import Complex
+from tropicell.analysis.topology import homology
+from tropicell.errors import InvalidInputError
+
+
+def rank_modulo_2(matrix: np.ndarray) -> int:
+    """By elimination, row by row."""
+    rows = matrix.astype(np.int64) % 2
+    rank = 0
+    for column in range(rows.shape[1]):
+        below = np.flatnonzero(rows[rank:, column]) + rank
+        if not below.size:
+            continue
+        rows[[rank, below[0]]] = rows[[below[0], rank]]
+        others = np.flatnonzero(rows[:, column])
+        rows[others[others != rank]] ^= rows[rank]
+        rank += 1
+    return rank
+
+
+def slow_betti(complex_: Complex, *, infinity: bool) -> tuple[int, ...]:
+    """The ranks of all boundaries, as they are; with a vertex at infinity or without."""
+    counts = [len(sides.ends) for sides in complex_.sides]
+    if infinity and len(counts) > 1 and complex_.unbounded[1].any():
+        counts[0] += 1
+    ranks = [0]
+    for k in range(1, len(counts)):
+        ranks.append(rank_modulo_2(complex_.boundary(k, infinity=infinity).toarray()))
+    ranks.append(0)
+    return tuple(n - ranks[k] - ranks[k + 1] for k, n in enumerate(counts))
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 2**32 - 1), st.sampled_from(KINDS), st.integers(1, 3), st.booleans())
+def test_betti_numbers_are_those_of_plain_ranks(
+    seed: int, kind: str, inputs: int, bounded: bool
+) -> None:
+    network = random_network(seed, kind, inputs, 2, 3, relu=True)
+    complex_ = enumerate_regions(network, Box(-1, 1) if bounded else WholeSpace()).complex()
+    mask = np.random.default_rng(seed).random(len(complex_.sides[-1].ends)) < 0.5
+    if not mask.any():
+        return
+    part = complex_.select(mask)
+    assert part.betti() == slow_betti(part.bounded_part(), infinity=False)[: len(part.betti())] + (
+        0,
+    ) * (len(part.betti()) - len(part.bounded_part().sides))
+    assert part.betti(unbounded="open") == slow_betti(part, infinity=False)
+    assert part.betti(unbounded="point") == slow_betti(part, infinity=True)
+    assert homology(part).ranks == part.betti()  # sets in R^3 have no torsion
+    assert len(np.unique(part.components())) == part.betti()[0]
+
+
+@settings(max_examples=15)
+@given(st.integers(0, 2**32 - 1), st.sampled_from(KINDS), st.integers(1, 3))
+def test_persistence_is_that_of_gudhi(seed: int, kind: str, inputs: int) -> None:
+    """GUDHI gets the barycentric subdivision: chains of faces, with the largest of their values."""
+    gudhi = pytest.importorskip("gudhi")
+    network = random_network(seed, kind, inputs, 2, 3, relu=True)
+    complex_ = enumerate_regions(network, Box(-1, 1)).complex()
+    found = complex_.persistence()
+    level = complex_._level(0, 0.0)
+    exact = complex_.exact_vertices()
+    values = [np.empty(len(exact))]
+    for i, owner in enumerate(complex_.owners(0).tolist()):
+        affine = complex_.regions[owner].affine_map
+        values[0][i] = float(affine.matrix[0] @ exact[i] + affine.offset[0])
+    assert level.value == 0.0
+    tree, starts = gudhi.SimplexTree(), np.cumsum([0, *complex_.f_vector])
+    for k in range(1, len(complex_.sides)):
+        sides = complex_.sides[k]
+        values.append(
+            np.maximum.reduceat(
+                values[-1][sides.faces], sides.ends - np.diff(sides.ends, prepend=0)
+            )
+        )
+    every = np.concatenate(values)
+
+    def chains(k: int, face: int) -> list[list[int]]:
+        own = [int(starts[k]) + face]
+        if not k:
+            return [own]
+        sides = complex_.sides[k]
+        lower = sides.faces[(sides.ends[face - 1] if face else 0) : sides.ends[face]]
+        return [own + chain for side in lower.tolist() for chain in chains(k - 1, side)]
+
+    for cell in range(complex_.f_vector[-1]):
+        for chain in chains(len(complex_.sides) - 1, cell):
+            tree.insert(chain)
+    for simplex, _ in list(tree.get_simplices()):
+        tree.assign_filtration(simplex, float(every[simplex].max()))
+    tree.compute_persistence(homology_coeff_field=2, min_persistence=0, persistence_dim_max=True)
+    for k in range(inputs + 1):
+        expected = np.array(tree.persistence_intervals_in_dimension(k)).reshape(-1, 2)
+        expected = expected[expected[:, 1] - expected[:, 0] > 1e-9]
+        own = found.pairs(k)
+        own = own[own[:, 1] - own[:, 0] > 1e-9]
+        order = np.lexsort((expected[:, 1], expected[:, 0]))
+        assert len(own) == len(expected)
+        assert np.allclose(np.sort(own, axis=0), np.sort(expected[order], axis=0))
+
+
+@settings(max_examples=15)
+@given(st.integers(0, 2**32 - 1), st.sampled_from(KINDS), st.integers(1, 3), st.booleans())
+def test_betti_curves_are_betti_numbers_of_sublevel_sets(
+    seed: int, kind: str, inputs: int, bounded: bool
+) -> None:
+    network = random_network(seed, kind, inputs, 2, 3, relu=True)
+    complex_ = enumerate_regions(network, Box(-1, 1) if bounded else WholeSpace()).complex()
+    if not complex_.quotient.is_trivial:
+        return
+    found = complex_.persistence()
+    finite = np.concatenate([found.births, found.deaths])
+    at = np.unique(finite[np.isfinite(finite)])
+    middles = (at[1:] + at[:-1]) / 2 if len(at) > 1 else np.array([0.125])
+    for value in middles[:4]:  # a value itself may have been rounded
+        betti = complex_.sublevel_set(0, float(value)).betti()
+        betti += (0,) * (inputs + 1 - len(betti))
+        for k, number in enumerate(betti):
+            assert found.betti_curve(k, value).tolist() == [number]
+
+
+def ring() -> Network:
+    """|‖(x, y)‖∞ - 2| + |z|, a torus of squares around it at small levels."""
+    axes = np.array([[1.0, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0], [0, 0, 1], [0, 0, -1]])
+    # max(a, b) = a + relu(b - a) with a = |x|, b = |y|
+    first = np.array([[1.0, 1, 0, 0, 0, 0], [-1, -1, 1, 1, 0, 0], [0, 0, 0, 0, 1, 1]])
+    second = np.array([[1.0, 1, 0], [-1, -1, 0], [0, 0, 1]])
+    return Network.mlp(
+        [axes, first, second, np.ones((1, 3))],
+        [np.zeros(6), np.zeros(3), [-2.0, 2.0, 0.0], np.zeros(1)],
+    )
+
+
+def test_a_torus() -> None:
+    complex_ = enumerate_regions(ring(), Box(-4, 4)).complex()
+    assert complex_.sublevel_set(0, 1.0).betti() == (1, 1, 0, 0)
+    torus = complex_.level_set(0, 1.0)
+    assert torus.betti() == (1, 2, 1)
+    assert str(torus.homology()) == "Z, Z^2, Z"
+    assert torus.euler_characteristic == 0
+    assert not torus.boundary(2).astype(int).sum(axis=1).any()
+    assert complex_.superlevel_set(0, 1.0).betti() == (1, 1, 1, 0)
+    # The whole ring of minima is there at 0; at 2 the hole is filled.
+    found = complex_.persistence()
+    assert found.pairs(0).tolist() == [[0.0, np.inf]]
+    assert found.pairs(1).tolist() == [[0.0, 2.0]]
+
+
+def test_against_a_grid() -> None:
+    """Components of sublevel sets, and of their complements, of pixels."""
+    rng = np.random.default_rng(3)
+    sizes = [2, 12, 12, 1]
+    weights = [rng.normal(size=(b, a)) for a, b in pairwise(sizes)]
+    network = Network.mlp(weights, [rng.normal(size=len(w)) for w in weights])
+    complex_ = enumerate_regions(network, Box(-2, 2)).complex()
+    axis = np.linspace(-2, 2, 601)
+    values = network(np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)).reshape(601, 601)
+    for value in np.quantile(values, [0.1, 0.35, 0.5, 0.8]):
+        low = complex_.sublevel_set(0, float(value))
+        assert low.betti()[0] == label(values <= value, np.ones((3, 3)))[1]
+        assert complex_.superlevel_set(0, float(value)).betti()[0] == label(values >= value)[1]
+
+
+def test_critical_points_of_a_tent() -> None:
+    """A hat on the plane: one maximum, and minima on the sides of the box."""
+    network = Network.mlp([[[1.0], [1.0], [1.0]], [[1.0, -2.0, 1.0]]], [[1.0, 0.0, -1.0], [0.0]])
+    complex_ = enumerate_regions(network, Box(-2, 2)).complex()
+    found = complex_.persistence()
+    assert found.pairs(0).tolist() == [[0.0, 1.0], [0.0, np.inf]]
+    points = [(float(complex_.vertices[v, 0]), int(i)) for v, i in found.critical_points()]
+    assert (0.0, 1) in points
+    assert len(points) == 3
+    axes = found.plot()
+    assert axes.get_xlabel() == "birth"
+    assert found.plot_betti_curves().get_ylabel() == "Betti number"
+
+
+def test_functions_without_bounds() -> None:
+    found = enumerate_regions(Network.mlp([[[1.0], [-1.0]], [[1.0, -1.0]]])).complex().persistence()
+    assert found.pairs(0).tolist() == [[-np.inf, np.inf]]  # the identity
+    saddle = Network.mlp([[[1.0, 0], [-1, 0], [0, 1], [0, -1]], [[1.0, 1, -1, -1]]])
+    found = enumerate_regions(saddle).complex().persistence()
+    assert found.pairs(0).tolist() == [[-np.inf, 0.0], [-np.inf, np.inf]]
+    with pytest.raises(InvalidInputError, match="truncate"):
+        enumerate_regions(saddle).complex().betti(unbounded="closed")  # type: ignore[arg-type]
