@@ -71,9 +71,9 @@ by torch, mostly.
 
 def names() -> list[str]:
     """All models: those of the tests, and the ONNX files that are there."""
-    from model_zoo import MODELS
+    from model_zoo import LARGE, MODELS
 
-    found = [model.name for model in MODELS]
+    found = [model.name for model in (*MODELS, *LARGE)]
     folder = os.environ.get("TROPICELL_MODELS")
     if folder:
         files = sorted(Path(folder).glob("**/*.onnx"))
@@ -96,10 +96,10 @@ def prepare() -> None:
 def measure(name: str) -> dict[str, Any]:
     """Import one model, in this process."""
 
-    from model_zoo import MODELS, made
+    from model_zoo import LARGE, MODELS, made
     from tropicell import TropicellError, from_torch, load
 
-    known = {model.name: model for model in MODELS}
+    known = {model.name: model for model in (*MODELS, *LARGE)}
     result: dict[str, Any] = {"name": name, "kind": "torch" if name in known else "ONNX"}
     module = made(known[name]) if name in known else None
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

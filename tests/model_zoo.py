@@ -73,6 +73,15 @@ def resnet18(width: int, channels: int = 3, *, pool: bool = True) -> nn.Sequenti
     return nn.Sequential(*parts, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(8 * width, 10))
 
 
+def vgg11() -> nn.Sequential:
+    """With strides in place of its pools."""
+    widths, strides = (64, 128, 256, 256, 512, 512, 512, 512), (2, 2, 1, 2, 1, 2, 1, 2)
+    parts: list[nn.Module] = []
+    for before, now, stride in zip((3, *widths), widths, strides, strict=False):
+        parts += [nn.Conv2d(before, now, 3, stride, 1), nn.BatchNorm2d(now), nn.ReLU()]
+    return nn.Sequential(*parts, nn.Flatten(), nn.Linear(512, 10))
+
+
 class DenseBlock(nn.Module):
     def __init__(self) -> None:
         super().__init__()
@@ -272,6 +281,13 @@ MODELS = (
           "data-dependent"),
     Model("argmax", lambda: Function(lambda x: x.argmax(1)), (1, 3), "aten.argmax"),
 )  # fmt: skip
+
+#: Models of the size that people have: `benchmarks.models` tries them, too.
+LARGE = (
+    Model("ResNet-18, 11 million parameters", lambda: resnet18(64, pool=False), (1, 3, 32, 32)),
+    Model("ResNet-18 with a max pool, 11 million", lambda: resnet18(64), (1, 3, 32, 32)),
+    Model("VGG-11 without pools", vgg11, (1, 3, 32, 32)),
+)
 
 
 def made(model: Model) -> nn.Module:
