@@ -121,11 +121,16 @@ def report(data: dict[str, Any]) -> str:
     ]
     for row in data["rows"]:
         now, plain = row["regions"] / row["seconds"], row["plain_regions"] / row["plain_seconds"]
+        ratio = f"{now / plain:.1f}" if now and plain else "–"
         same = {None: "–", True: "yes", False: "**no**"}[row["equal"]]
         lines.append(
-            f"| {row['network']} | {row['neurons']:,} | {row['half']:g} | {'' if row['complete'] else '≥ '}{row['regions']:,} | {now:,.0f} | {plain:,.0f} | {now / plain:.1f} | {same} | {row['limit']:g} |"
+            f"| {row['network']} | {row['neurons']:,} | {row['half']:g} | {'' if row['complete'] else '≥ '}{row['regions']:,} | {_rate(now)} | {_rate(plain)} | {ratio} | {same} | {row['limit']:g} |"
         )
     return "\n".join(lines)
+
+
+def _rate(number: float) -> str:
+    return f"{number:,.0f}" if number >= 10 else f"{number:.2g}"
 
 
 def main() -> None:

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -405,3 +406,32 @@ def test_bounds_of_large_networks_are_numbers_one_can_read() -> None:
     assert bounds.logarithm10(10**5000) == pytest.approx(5000)
     assert bounds.upper_bound(Network.mlp([np.ones((1, 2))])) == 1
     assert bounds.lower_bound(Network.mlp([np.zeros((3, 2)), np.ones((1, 3))])) == 1
+
+
+@pytest.mark.filterwarnings("default")
+def test_warnings_are_one_line_without_code(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    tropicell.save(Network.mlp([np.eye(2), np.ones((1, 2))]), tmp_path / "net.npz")
+    with mock.patch("tropicell.engines.table.cuda_backend", return_value="there is none"):
+        status = main(["count", str(tmp_path / "net.npz"), "--box", "-1", "1", "--device", "cuda"])
+    assert status == 0
+    said = capsys.readouterr().err
+    assert said.startswith("tropicell: device='cuda' is not used")
+    assert ".py" not in said
+
+
+def test_a_part_of_the_regions_is_at_least_so_many(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    tropicell.save(Network.mlp([np.eye(2), np.ones((1, 2))]), tmp_path / "net.npz")
+    regions = str(tmp_path / "regions.npz")
+    net = str(tmp_path / "net.npz")
+    for command in (
+        ["count", net, "--max-regions", "2"],
+        ["enumerate", net, "--max-regions", "2", "--out", regions],
+        ["show", regions],
+    ):
+        main(command)
+        assert "at least 2" in capsys.readouterr().out
+    assert repr(load_regions(regions)).startswith("Regions(at least 2 of")

@@ -158,8 +158,7 @@ def count(arguments: argparse.Namespace) -> int:
         }
         output.write_json(result | ({"merged": merged} if arguments.merged else {}))
     else:
-        least = "" if complete else "at least "
-        output.write(f"{least}{output.regions_text(found)} in {domain_text(domain)}")
+        output.write(f"{output.regions_text(found, complete=complete)} in {domain_text(domain)}")
         if merged is not None:
             output.write(f"{merged:,} merged regions (pieces with one and the same map)")
     return max(_ended(complete), NEGATIVE if arguments.merged and merged is None else DONE)
@@ -197,8 +196,9 @@ def enumerate_(arguments: argparse.Namespace) -> int:
     if arguments.json:
         output.write_json(summary(regions) | {"file": arguments.out})
     else:
+        found = output.regions_text(len(regions), complete=regions.complete)
         output.write(
-            f"{output.regions_text(len(regions))} in {domain_text(domain)}, found in "
+            f"{found} in {domain_text(domain)}, found in "
             f"{regions.stats['seconds']:.2f} s ({regions.stats['engine']} engine, "
             f"{regions.stats['arithmetic']})\nengine: {engine_text(regions.stats)}\n"
             f"regions: {arguments.out}"
@@ -217,8 +217,9 @@ def _stream(arguments: argparse.Namespace) -> int:
     if arguments.json:
         output.write_json(folder_summary(stored) | {"folder": arguments.out})
     else:
+        found = output.regions_text(len(stored), complete=stored.complete)
         output.write(
-            f"{output.regions_text(len(stored))} in {domain_text(domain)}, {stored.nbytes:,} bytes "
+            f"{found} in {domain_text(domain)}, {stored.nbytes:,} bytes "
             f"in {len(stored.files):,} files\nregions: {arguments.out}"
         )
     return _ended(stored.complete)
@@ -344,7 +345,7 @@ def compare(arguments: argparse.Namespace) -> int:
         where = f" at {output.point_text(found.point)}" if np.isfinite(found.point).all() else ""
         output.write(
             f"largest difference in {domain_text(domain)}: {largest:.10g}{where}, "
-            f"output {found.output}"
+            f"output y{found.output + 1}"
         )
     if beyond:
         output.note(f"the difference is beyond the tolerance {arguments.tolerance:g}")
@@ -378,7 +379,9 @@ def _written(regions: Regions, arguments: argparse.Namespace, kind: str) -> int:
     if arguments.json:
         output.write_json(summary(regions) | {kind: arguments.out})
     else:
-        shown = f"{output.regions_text(len(regions))} in {where(regions)}"
+        shown = (
+            f"{output.regions_text(len(regions), complete=regions.complete)} in {where(regions)}"
+        )
         output.write(f"{shown}\n{kind}: {arguments.out}")
     return _ended(regions.complete)
 

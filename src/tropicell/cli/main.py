@@ -51,6 +51,7 @@ def _run(parsed: argparse.Namespace) -> int:
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", IncompleteWarning)  # commands say it in their own way
+            warnings.showwarning = _say
             status: int = getattr(commands, parsed.action)(parsed)
         sys.stdout.flush()
     except KeyboardInterrupt:
@@ -69,6 +70,11 @@ def _run(parsed: argparse.Namespace) -> int:
         output.note(str(error) or type(error).__name__)
         return 2
     return status
+
+
+def _say(message: Warning | str, *_: object, **__: object) -> None:
+    """Show a warning in one line, without the place in the code that raised it."""
+    output.note(str(message))
 
 
 def _with_negative_numbers(arguments: list[str]) -> list[str]:

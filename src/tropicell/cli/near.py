@@ -182,7 +182,7 @@ def path(arguments: argparse.Namespace) -> int:
         order = np.argsort(-np.abs(values), kind="stable")[:_SHOWN]
         rows = [[f"x{i + 1}", f"{values[i]:.6g}"] for i in order.tolist()]
         output.write(output.table(rows, header=["input", "attribution"]))
-        output.write(f"output {found.outputs[0]} changes by {found.differences[0]:.9g} in all")
+        output.write(f"output y{found.outputs[0] + 1} changes by {found.differences[0]:.9g} in all")
         return 0
     way = Way(points).regions(network)
     if arguments.json:

@@ -85,15 +85,15 @@ def shortened(text: str, width: int = 40) -> str:
     return f"{text[: width - 1 - end]}…{text[-end:]}"
 
 
-def regions_text(count: int) -> str:
+def regions_text(count: int, *, complete: bool = True) -> str:
     """How many regions.
 
     Examples
     --------
-    >>> regions_text(1), regions_text(1234)
-    ('1 linear region', '1,234 linear regions')
+    >>> regions_text(1), regions_text(1234, complete=False)
+    ('1 linear region', 'at least 1,234 linear regions')
     """
-    return f"{count:,} linear region{'' if count == 1 else 's'}"
+    return f"{'' if complete else 'at least '}{count:,} linear region{'' if count == 1 else 's'}"
 
 
 def number_text(value: Any, *, exact: bool = False) -> str:

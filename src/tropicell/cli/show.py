@@ -48,7 +48,7 @@ def _show_stored(stored: StoredRegions, arguments: argparse.Namespace) -> int:
         output.write_json(about)
         return DONE
     about |= {
-        "regions": f"{len(stored):,}" + ("" if stored.complete else " (not complete)"),
+        "regions": f"{'' if stored.complete else 'at least '}{len(stored):,}",
         "bytes": f"{stored.nbytes:,}",
         "columns": ", ".join(["patterns", *stored.columns]),
         "engine": engine_text(stored.stats),
@@ -130,7 +130,7 @@ def _show_all(regions: Regions, arguments: argparse.Namespace) -> int:
     rows = [
         ["network", about["network"]],
         ["domain", about["domain"]],
-        ["regions", f"{len(regions):,}" + ("" if regions.complete else " (not complete)")],
+        ["regions", f"{'' if regions.complete else 'at least '}{len(regions):,}"],
         ["bounded", "–" if about["bounded"] is None else f"{about['bounded']:,}"],
         ["engine", engine_text(regions.stats)],
     ]

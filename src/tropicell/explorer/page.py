@@ -305,7 +305,8 @@ def _title(films: list[list[Regions]], meshes: list[Mesh]) -> str:
         return meshes[0].label or f"{len(meshes[0].triangles):,} triangles"
     if len(films) > 1 or len(films[0]) > 1:
         return f"{len(films) * len(films[0])} × linear regions"
-    return f"{len(films[0][0]):,} linear regions"
+    only = films[0][0]
+    return f"{'' if only.complete else 'at least '}{len(only):,} linear regions"
 
 
 def _numbered(films: list[list[Regions]]) -> list[list[int]]:

@@ -774,8 +774,8 @@ class Regions:
         return sum(seen.values())
 
     def __repr__(self) -> str:
-        kind = "" if self.complete else ", not complete"
-        return f"Regions({len(self)} of {self.network!r} on {self.domain!r}{kind})"
+        least = "" if self.complete else "at least "
+        return f"Regions({least}{len(self)} of {self.network!r} on {self.domain!r})"
 
     def _repr_html_(self) -> str:
         from tropicell.regions.convert import to_html  # noqa: PLC0415

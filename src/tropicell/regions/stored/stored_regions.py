@@ -205,8 +205,8 @@ class StoredRegions:
 
     def __repr__(self) -> str:
         count = "some" if self._count is None else str(self._count)
-        kind = "" if self.complete else ", not complete"
-        return f"StoredRegions({count} of {self.network!r} on {self.domain!r}{kind})"
+        least = "" if self.complete else "at least "
+        return f"StoredRegions({least}{count} of {self.network!r} on {self.domain!r})"
 
     # --- reading ------------------------------------------------------------------------------
 
