@@ -1,6 +1,6 @@
 """Deep, real and degenerate networks: what exact arithmetic costs there; writes a section of RESULTS.md.
 
-    python -m benchmarks.depth [--quick] [--only generic threads …] [--models FOLDER]
+    python -m benchmarks.depth [--quick] [--only generic threads …] [--networks NAME …] [--models FOLDER]
     python -m benchmarks.depth --again      the section anew from depth.json, without measuring
     python -m benchmarks.depth --fit        prices for tropicell/engines/choice.py, by which "auto" chooses
 
@@ -326,10 +326,19 @@ def groups(models: Path | None) -> dict[str, list[tuple[str, list[Job]]]]:
 PARTS = ("generic", "small", "bias-free", "degenerate", "threads", "auto", "certify")
 
 
-def run(parts: Sequence[str], effort: Effort, models: Path | None) -> dict[str, Any]:
-    """Measure; the rows of every part."""
+def run(
+    parts: Sequence[str], effort: Effort, models: Path | None, names: Sequence[str] = ("",)
+) -> dict[str, Any]:
+    """Measure; the rows of every part, for networks whose names begin as one of `names`."""
     data: dict[str, Any] = {}
-    families = groups(models)
+    families = {
+        part: [(name, jobs) for name, jobs in members if name.startswith(tuple(names))]
+        for part, members in groups(models).items()
+    }
+
+    def chosen(cases: Sequence[DeepCase]) -> list[tuple[DeepCase, Network]]:
+        some = [case for case in cases if case.name.startswith(tuple(names))]
+        return list(available(some, models, _quiet))
 
     def add(part: str, rows: Sequence[Row]) -> None:
         data.setdefault(part, []).extend(rows)
@@ -343,10 +352,10 @@ def run(parts: Sequence[str], effort: Effort, models: Path | None) -> dict[str, 
                 if part == "small":
                     add(part, [many(name, jobs, effort)])
     if "threads" in parts:
-        for case, network in available(THREADED, models, _quiet):
+        for case, network in chosen(THREADED):
             add("threads", [threads(case, network, effort)])
     if "auto" in parts:
-        for case, network in available(HELD_OUT, models, _quiet):
+        for case, network in chosen(HELD_OUT):
             add("auto", auto(case, network, effort))
     if "certify" in parts:
         for members in families.values():
@@ -642,12 +651,42 @@ def _modes_table(rows: Sequence[Row]) -> list[str]:
 def _later(data: dict[str, Any]) -> list[str]:
     """What was measured by itself after all the rest, and with what."""
     lines = []
-    for part, about in data.get("later", {}).items():
-        lines += [
-            f"The part {part!r} was measured by itself: Python {about['python']}, {about['machine']}, load {about['load']}, {about['seconds']:g} s.",
-            "",
-        ]
+    for part in PARTS:
+        runs: list[tuple[Row, list[str]]] = []
+        for row in data.get(part, []):
+            about = row.get("later")
+            if about is None:
+                continue
+            same = next((names for run, names in runs if run == about), None)
+            if same is None:
+                runs.append((about, same := []))
+            if row["name"] not in same:
+                same.append(row["name"])
+        whole = {row["name"] for row in data.get(part, [])}
+        for about, names in runs:
+            what = "all networks" if set(names) == whole else "; ".join(names)
+            lines += [
+                f"Measured later, of the part {part!r}, with Python {about['python']}, {about['machine']}, load {about['load']}, {about['rounds']} rounds of at most {about['seconds']:g} s: {what}.",
+                "",
+            ]
     return lines
+
+
+def merged(known: dict[str, Any], data: dict[str, Any], about: Row) -> dict[str, Any]:
+    """Rows that were measured anew in place of known ones of the same network; each says with what."""
+    result = dict(known)
+    for part, measured in data.items():
+        rows = [row | {"later": about} for row in measured]
+        anew = {row["name"] for row in rows}
+        found: list[Row] = []
+        for row in known.get(part, []):
+            if row["name"] not in anew:
+                found.append(row)
+                continue
+            found += [other for other in rows if other["name"] == row["name"]]
+            rows = [other for other in rows if other["name"] != row["name"]]
+        result[part] = found + rows
+    return result
 
 
 def report(data: dict[str, Any]) -> str:
@@ -730,6 +769,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="less time for each, nothing written")
     parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS, help="some parts alone")
+    parser.add_argument("--networks", nargs="+", help="networks whose names begin so")
     parser.add_argument("--models", type=Path, help="folder of models; default: TROPICELL_MODELS")
     parser.add_argument("--seconds", type=float, help="after which a count is broken off")
     parser.add_argument("--rounds", type=int, help="of which the best counts")
@@ -755,7 +795,7 @@ def main() -> None:
     for cases in (GENERIC, HELD_OUT):
         available(cases, arguments.models, left_out.append)
     print(*left_out, sep="\n")
-    data = run(arguments.only, effort, arguments.models)
+    data = run(arguments.only, effort, arguments.models, arguments.networks or [""])
     about = {
         "version": tropicell.__version__,
         "python": platform.python_version(),
@@ -768,15 +808,8 @@ def main() -> None:
     if arguments.quick:
         print(report(data | {"about": about}))
         return
-    if known and set(arguments.only) < set(
-        PARTS
-    ):  # the other parts stay what they were measured with
-        later = known.get("later", {}) | dict.fromkeys(arguments.only, about)
-        data |= {"later": later}
-        about = known["about"]
-    else:
-        known = {}
-    data = known | data | {"about": about}
+    whole = arguments.networks is None and set(arguments.only) == set(PARTS)
+    data = data | {"about": about} if whole or not known else merged(known, data, about)
     store.write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     sections.put(arguments.out, TITLE, report(data))
 

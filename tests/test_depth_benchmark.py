@@ -114,6 +114,17 @@ def test_verdicts_are_computed_from_what_was_measured() -> None:
     assert "All complete counts in exact arithmetic agree" in page
 
 
+def test_rows_that_are_measured_anew_take_the_place_of_others_and_say_so() -> None:
+    known = {"certify": [{"name": "a", "x": 1}, {"name": "b", "x": 2}, {"name": "b", "x": 3}]}
+    about = {"python": "3", "machine": "m", "load": 2.5, "rounds": 4, "seconds": 1.0}
+    new = {"certify": [{"name": "c", "x": 6}, {"name": "b", "x": 4}, {"name": "b", "x": 5}]}
+    found = depth.merged(known, new, about)["certify"]
+    assert [row["x"] for row in found] == [1, 4, 5, 6]
+    assert ["later" in row for row in found] == [False, True, True, True]
+    said = " ".join(depth._later({"certify": found}))
+    assert "'certify', with Python 3, m, load 2.5, 4 rounds of at most 1 s: b; c." in said
+
+
 def test_a_count_that_was_broken_off_is_not_taken_for_a_count() -> None:
     """On a busy machine a call may end before the first region, after others that were complete."""
     fine, nothing = depth.Rate(478, True, 1e5), depth.Rate(0, False, 0.0)
