@@ -6,8 +6,12 @@ import os
 import warnings
 from importlib.metadata import version as installed_version
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
+
+from tropicell import enumerate_regions, explore
+from tropicell.cli.demo import DOMAIN, demo_network
 
 mpl.use("Agg")
 # One line that Numba may print while kernels compile is of no use on a page.
@@ -102,6 +106,23 @@ sphinx_gallery_conf = {
     "show_memory": False,
     "write_computation_times": False,
 }
+
+
+# --- live pages -----------------------------------------------------------------------------------
+def write_live_pages(app: Any, problem: Exception | None) -> None:
+    """The explorer's page that the first page of the site shows."""
+    if problem is None and app.builder.format == "html":
+        folder = Path(app.outdir) / "live"
+        folder.mkdir(exist_ok=True)
+        regions = enumerate_regions(demo_network(), DOMAIN)
+        settings = {"colour": "value", "panel": False}
+        explore(regions, folder / "explorer.html", settings=settings)
+
+
+def setup(app: Any) -> None:
+    """Sphinx calls this."""
+    app.connect("build-finished", write_live_pages)
+
 
 # --- looks ----------------------------------------------------------------------------------------
 html_theme = "furo"

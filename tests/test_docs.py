@@ -153,6 +153,8 @@ def leads_somewhere(page, target):
         return True
     if (parts := Path(target).parts)[-2:-1] == ("gallery",):  # pages that the site makes
         return parts[-1] == "index" or (GALLERY / parts[-1]).with_suffix(".py").is_file()
+    if target.startswith("live/"):  # written while the site is built
+        return Path(target).name in (ROOT / "docs" / "conf.py").read_text("utf-8")
     return (page.parent / target).exists()
 
 

@@ -3,7 +3,7 @@ Cells in three dimensions
 =========================
 
 With three inputs the regions are polyhedra. Each knows its corners; here they are drawn a
-little apart.
+little apart, and below in the explorer, where a plane cuts them open.
 """
 
 import matplotlib.pyplot as plt
@@ -30,3 +30,9 @@ for region, colour in zip(regions, colours, strict=True):
     axes.add_collection3d(Poly3DCollection(triangles, facecolor=colour, alpha=0.9, linewidths=0))
 axes.set(xlim=(-1.5, 1.5), ylim=(-1.5, 1.5), zlim=(-1.5, 1.5))
 axes.set_title(f"{len(regions)} cells, volumes add up to {regions.volumes.sum():.12g}")
+
+# %%
+# The same to turn and to cut: drag it, and open the panel (☰) to move the plane.
+
+# sphinx_gallery_capture_repr_block = ("_repr_html_",)
+tc.explore(regions, height=560, settings={"cut": "x2,0.55", "apart": 0.12, "panel": False})

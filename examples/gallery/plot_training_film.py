@@ -3,7 +3,7 @@ A training film
 ===============
 
 A tracker counts regions while a network learns, and keeps the networks. At the end it draws the
-counts, and `film` and `explore` write an animation and a page with a slider.
+counts, and `explore` shows the whole training as a film, to pause, zoom and search.
 """
 
 import matplotlib.pyplot as plt
@@ -35,8 +35,15 @@ for _ in range(301):
 tracker.plot()
 
 # %%
-# Four pictures of the film. ``tracker.film("film.gif")`` and ``tracker.explore("film.html")``
-# write all of it.
+# The film: press ▶, or move the slider. A region that you click stays chosen, and the panel (☰)
+# tells what becomes of it. ``tracker.explore("film.html")`` writes it as one file that needs
+# nothing but itself.
+
+# sphinx_gallery_capture_repr_block = ("_repr_html_",)
+tracker.explore(height=600, settings={"colour": "value", "panel": False})
+
+# %%
+# Four pictures of it, for paper. ``tracker.film("film.gif")`` writes all of them as an animation.
 
 regions = tracker.regions()
 figure, panels = plt.subplots(2, 2, figsize=(8, 8), layout="constrained")

@@ -6,11 +6,14 @@ import json
 import re
 import zlib
 from base64 import b64decode
+from collections import Counter
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tropicell import (
     Affine,
@@ -19,12 +22,13 @@ from tropicell import (
     Layer,
     Network,
     Regions,
+    Slice,
     enumerate_regions,
     explore,
 )
-from tropicell.explorer import page
+from tropicell.explorer import Mesh, page
 from tropicell.explorer.data import neighbours_of_sides
-from tropicell.explorer.shapes import outline
+from tropicell.explorer.shapes import Polyhedra, outline
 
 
 def random_network(sizes: list[int], seed: int = 0, activation: str = "relu") -> Network:
@@ -141,6 +145,20 @@ def test_errors(regions: Regions, tmp_path: Any) -> None:
         explore([regions, regions], tmp_path / "x.html", labels=["one"])
     with pytest.raises(InvalidInputError, match="finite points"):
         page(regions, points=[[1.0, 2.0, 3.0]])
+    with pytest.raises(InvalidInputError, match="2 points but 3 point_labels"):
+        page(regions, points=[[1.0, 2.0], [0.0, 0.0]], point_labels=[1, 2, 3])
+    with pytest.raises(InvalidInputError, match="need points"):
+        page(regions, point_labels=[1])
+    with pytest.raises(InvalidInputError, match="no setting 'color'; there are view, colour"):
+        page(regions, settings={"color": "value"})
+    with pytest.raises(InvalidInputError, match="two or more Regions"):
+        page(regions, side_by_side=True)
+    with pytest.raises(InvalidInputError, match="same length, got 2 of lengths"):
+        page([[regions, regions], [regions]], side_by_side=True)
+    with pytest.raises(InvalidInputError, match="on a Slice through images"):
+        page(regions, image_shape=(8, 8))
+    with pytest.raises(InvalidInputError, match="meshes are shown with networks of 3 inputs"):
+        page(regions, meshes=Mesh(np.eye(3), [[0, 1, 2]]))
     with pytest.raises(InvalidInputError, match="not complete"):
         page(enumerate_regions(random_network([2, 8, 1]), engine="traverse", max_regions=5))
     assert not list(tmp_path.iterdir())
@@ -166,3 +184,99 @@ def test_unbounded_pictures_of_a_film_share_a_border() -> None:
     assert (np.array(about["low"]) <= low).all()
     assert (low < high).all()
     assert (high <= about["high"]).all()
+
+
+@given(
+    sizes=st.lists(st.integers(1, 5), min_size=1, max_size=3),
+    seed=st.integers(0, 2**31),
+    integer=st.booleans(),
+    bounded=st.booleans(),
+)
+@settings(max_examples=25, deadline=None)
+def test_polyhedra_are_closed(sizes: list[int], seed: int, *, integer: bool, bounded: bool) -> None:
+    rng = np.random.default_rng(seed)
+    pairs = list(pairwise([3, *sizes, 1]))
+    draw = (lambda *n: rng.integers(-2, 3, size=n)) if integer else (lambda *n: rng.normal(size=n))
+    network = Network.mlp(
+        [draw(n, m).astype(float) for m, n in pairs], [draw(n).astype(float) for _, n in pairs]
+    )
+    found = enumerate_regions(network, Box(-2, 3) if bounded else None)
+    shape = outline(found)
+    assert isinstance(shape, Polyhedra)
+    owner, starts = shape.owners(), shape.corners.ends - shape.corners.counts
+    volumes = np.zeros(len(found))
+    for facet, region in enumerate(owner):
+        corners = shape.corners.values[starts[region] + shape.faces[facet]]
+        assert len(corners) >= 3
+        middle = shape.corners[region].mean(axis=0)
+        fan = corners - middle
+        cone = sum(np.linalg.det([fan[0], fan[k], fan[k + 1]]) for k in range(1, len(fan) - 1))
+        volumes[region] += abs(cone) / 6
+    # Cones over facets in the right order fill each region, and all regions the frame.
+    low, high = shape.extent
+    assert volumes.sum() == pytest.approx(np.prod(high - low), rel=1e-6)
+    if bounded:
+        np.testing.assert_allclose(volumes, found.volumes, rtol=1e-6, atol=1e-9)
+    # Every edge of a polyhedron belongs to two of its facets (or four, if one is but an edge:
+    # the frame is rounded, so that corners may have the same coordinates).
+    for region in range(len(found)):
+        edges: Counter[frozenset[tuple[float, ...]]] = Counter()
+        for facet in np.flatnonzero(owner == region):
+            corners = shape.corners.values[starts[region] + shape.faces[int(facet)]]
+            face = [tuple(corner) for corner in corners.round(9).tolist()]
+            edges.update(frozenset(pair) for pair in zip(face, face[1:] + face[:1], strict=True))
+        assert all(count % 2 == 0 for edge, count in edges.items() if len(edge) == 2)
+
+
+def test_meshes_come_back() -> None:
+    vertices = [[0.0, 0.0, 0.0], [4.0, 0.0, 0.0], [0.0, 2.0, 0.0]]
+    mesh = Mesh(vertices, [[0, 1, 2]], colors=np.eye(3), label="</script>")
+    html = page(mesh)
+    header = re.search(r'id="about">(.*?)</script>', html, re.DOTALL)
+    block = re.search(r'id="mesh-0">(.*?)</script>', html)
+    assert header
+    assert block
+    about = json.loads(header[1])
+    assert about["title"] == "</script>"
+    data = zlib.decompress(b64decode(block[1]))
+    kind, offset, length = about["meshes"][0]["arrays"]["vertices"]
+    places = np.frombuffer(data, dtype=kind, count=length, offset=offset).reshape(-1, 3)
+    np.testing.assert_allclose(places * about["scale"] + about["centre"], vertices)
+    kind, offset, length = about["meshes"][0]["arrays"]["colours"]
+    colours = np.frombuffer(data, dtype=kind, count=length, offset=offset)
+    assert colours.reshape(3, 3).tolist() == (255 * np.eye(3)).tolist()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([[0.0, 0.0]], [[0, 0, 0]]), "shape \\(vertices, 3\\), got \\(1, 2\\)"),
+        (([[0.0, 0.0, np.nan]], [[0, 0, 0]]), "finite vertices"),
+        ((np.eye(3), [[0, 1]]), "triangles as integers"),
+        ((np.eye(3), [[0.0, 1.0, 2.0]]), "triangles as integers"),
+        ((np.eye(3), [[0, 1, 3]]), "from 0 to 2"),
+        ((np.eye(3), [[0, 1, 2]], np.ones((2, 3))), "each of its 3 vertices"),
+        ((np.eye(3), [[0, 1, 2]], 2 * np.eye(3)), "floats from 0 to 1"),
+    ],
+)
+def test_bad_meshes_are_refused(arguments: tuple[Any, ...], message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        Mesh(*arguments)
+
+
+def test_image_shapes() -> None:
+    rng = np.random.default_rng(0)
+
+    def about(size: int, shape: Any = None) -> Any:
+        network = Network.mlp([rng.normal(size=(3, size)), rng.normal(size=(1, 3))])
+        plane = Slice.through(rng.random((3, size)), inside=Box(-1, 1))
+        html = page(enumerate_regions(network, plane), image_shape=shape)
+        return decoded(html)[0]["image"]
+
+    square = {"height": 8, "width": 8, "channels": 1, "low": 0.0, "high": 1.0}
+    assert about(64) == square
+    assert about(192) == square | {"channels": 3}
+    assert about(65) is None
+    assert about(128, (8, 16)) == square | {"width": 16}
+    with pytest.raises(InvalidInputError, match="128 numbers in all, got \\(3, 8, 8\\)"):
+        about(128, (3, 8, 8))

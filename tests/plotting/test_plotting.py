@@ -160,13 +160,33 @@ def test_more_neighbours_than_colours() -> None:
     assert len(color_names(numbers)) == len(regions)
 
 
-@pytest.mark.parametrize("color", ["value", "gradient", "area", "neighbours"])
+@given(seed=st.integers(0, 2**31))
+@settings(max_examples=15)
+def test_values_are_shaded_as_they_are(seed: int) -> None:
+    network = random_network([2, 5, 4, 2], seed)
+    shown = plot_regions(enumerate_regions(network, Box(-2, 2)), color="value", output=1)
+    mesh = shown.collections[0]
+    (x, y), values = (mesh._triangulation.x, mesh._triangulation.y), mesh.get_array()
+    corners = np.stack([x, y], axis=1).reshape(-1, 3, 2)
+    at_corners = values.reshape(-1, 3)
+    expected = network(corners.reshape(-1, 2))[:, 1].reshape(-1, 3)
+    np.testing.assert_allclose(at_corners, expected, rtol=1e-9, atol=1e-9)
+    # The value is linear on each triangle, so that nothing else can be seen between its corners.
+    middle = network(corners.mean(axis=1))[:, 1]
+    np.testing.assert_allclose(at_corners.mean(axis=1), middle, rtol=1e-9, atol=1e-9)
+    edges = np.diff(corners, axis=1)
+    area = np.abs(edges[:, 0, 0] * edges[:, 1, 1] - edges[:, 0, 1] * edges[:, 1, 0]).sum() / 2
+    assert area == pytest.approx(16)
+    assert np.ptp(at_corners, axis=1).max() <= np.ptp(values) / 12 * (1 + 1e-9)
+    matplotlib.pyplot.close(shown.figure)
+
+
+@pytest.mark.parametrize("color", ["gradient", "area", "neighbours"])
 def test_colours_are_the_numbers_they_stand_for(color: str) -> None:
     network = Network.mlp([[[3.0, 4.0]], [[1.0]]])
     regions = enumerate_regions(network)
     values = plot_regions(regions, color=color).collections[0].get_array()
     expected = {
-        "value": network(regions.witnesses)[:, 0],
         "gradient": [0.0, 5.0] if regions.patterns[0, 0] == 0 else [5.0, 0.0],
         "neighbours": [1, 1],
     }

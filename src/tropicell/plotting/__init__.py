@@ -7,6 +7,7 @@
 `tropical`  tropical polynomials, their hypersurfaces and dual subdivisions
 `frame`     unbounded regions cut off at the frame
 `colors`    colours for regions
+`shading`   values that change within a region
 `_coloring` their choice, in a kernel
 
 May import `predict` and what is below it.

@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 from tropicell._runtime.arrays import FloatArray
 from tropicell._runtime.interruption import check
 from tropicell.errors import InvalidInputError, require
-from tropicell.geometry.arithmetic import to_floats
 from tropicell.network.domains import Box
 from tropicell.network.network import Network
 from tropicell.plotting.colors import color_numbers, color_values
@@ -25,6 +24,7 @@ from tropicell.plotting.frame import (
     thresholds,
     window_of,
 )
+from tropicell.plotting.shading import shaded
 from tropicell.regions.columns import Ragged
 from tropicell.regions.regions import Regions
 
@@ -210,7 +210,7 @@ def level_segments(polygons: Ragged, forms: FloatArray) -> FloatArray:
 Color = Literal["pattern", "value", "gradient", "area", "neighbours"]
 
 _LABELS = {
-    "value": "output {output} at the witness",
+    "value": "output {output}",
     "gradient": "gradient norm of output {output}",
     "area": "area (logarithm to base 10)",
     "neighbours": "number of neighbours",
@@ -241,8 +241,8 @@ def plot_regions(
         Where to draw; default: new axes.
     color : {"pattern", "value", "gradient", "area", "neighbours"}
         ``"pattern"``: neighbours have different colours, the same in every run. The others: the
-        network's value at the witness, the norm of its gradient, the area (grey where unbounded),
-        the number of neighbours.
+        network's value, shaded as it changes within a region, the norm of its gradient, the area
+        (grey where unbounded), the number of neighbours.
     output : int
         Which of the network's outputs gives value and gradient.
     window : Box, optional
@@ -272,21 +272,28 @@ def plot_regions(
     """
     found = regions_in(regions, window, 2)
     collections: Any = require("matplotlib.collections", extra="plot", why="drawing regions")
-    values = None if color == "pattern" else _values(found, color, check_output(found, output))
+    check_output(found, output)
+    values = None if color in ("pattern", "value") else _values(found, color, output)
     low, high = window_of(found, window)
     shown, rows = polygons_in(found, low, high)
-    ax = new_axes(ax, figsize=(6, 6) if values is None or not colorbar else (7, 6))
+    ax = new_axes(ax, figsize=(6, 6) if color == "pattern" or not colorbar else (7, 6))
     width = min(0.6, 11 / np.sqrt(1 + len(shown))) if linewidth is None else linewidth
     style = {"edgecolors": edgecolor, "linewidths": width}
-    if values is None:
+    if color == "pattern":
         names = color_values(color_numbers(found)[rows])
         ax.add_collection(collections.PathCollection(paths_of(shown), facecolors=names, **style))
     else:
-        array = np.ma.masked_invalid(values[rows])
         colors = colormap(cmap).with_extremes(bad="0.85")
-        cells = collections.PathCollection(paths_of(shown), array=array, cmap=colors, **style)
-        ax.add_collection(cells)
-        if colorbar and array.count():
+        if values is None:
+            cells = shaded(shown, _corner_values(found, shown, rows, output), cmap=colors)
+            ax.add_collection(cells)
+            edges = collections.PathCollection(paths_of(shown), facecolors="none", **style)
+            ax.add_collection(edges)
+        else:
+            array = np.ma.masked_invalid(values[rows])
+            cells = collections.PathCollection(paths_of(shown), array=array, cmap=colors, **style)
+            ax.add_collection(cells)
+        if colorbar and np.ma.count(cells.get_array()):
             label = _LABELS[color].format(output=output)
             ax.figure.colorbar(cells, ax=ax, label=label, shrink=0.8)
     show_frame(ax, found.network, low, high)
@@ -306,12 +313,17 @@ def paths_of(polygons: Ragged) -> list[Any]:
     return found
 
 
+def _corner_values(
+    regions: Regions, polygons: Ragged, rows: NDArray[np.intp], output: int
+) -> FloatArray:
+    """The network's value at the corners of some regions."""
+    with np.errstate(over="ignore", invalid="ignore"):  # some regions are beyond float64
+        maps = regions.affine_maps[:, output][rows[polygons.owners()]]
+        return np.asarray((maps[:, :-1] * polygons.values).sum(axis=1) + maps[:, -1])
+
+
 def _values(regions: Regions, color: str, output: int) -> FloatArray:
     """A number for every region."""
-    if color == "value":
-        with np.errstate(over="ignore", invalid="ignore"):  # some regions are beyond float64
-            maps, points = regions.affine_maps[:, output], to_floats(regions.witnesses)
-            return np.asarray((maps[:, :-1] * points).sum(axis=1) + maps[:, -1])
     if color == "gradient":
         return np.asarray(np.linalg.norm(regions.affine_maps[:, output, :-1], axis=1))
     if color == "area":

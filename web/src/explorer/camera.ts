@@ -4,7 +4,7 @@ export type Vector = [number, number, number];
 
 const LEAST_DISTANCE = 0.6;
 const MOST_DISTANCE = 12;
-const HOME = { azimuth: -0.95, elevation: 0.5, distance: 5 };
+const HOME = { azimuth: -0.95, elevation: 0.5, distance: 4.8 };
 
 export class Camera {
   azimuth = HOME.azimuth;

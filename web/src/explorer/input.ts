@@ -62,7 +62,12 @@ export function listenToPointers(pane: Pane, act: Actions): void {
   canvas.addEventListener("pointerup", up);
   canvas.addEventListener("pointercancel", up);
   canvas.addEventListener("pointerleave", act.leave);
+  // Inside another page the wheel belongs to that page, until somebody clicks here.
+  let awake = window.parent === window;
+  canvas.addEventListener("pointerdown", () => { awake = true; });
+  canvas.addEventListener("pointerleave", () => { awake = window.parent === window; });
   canvas.addEventListener("wheel", (event) => {
+    if (!awake && !event.ctrlKey) return;
     event.preventDefault();
     const lines = event.deltaMode === 1 ? 20 : 1;
     act.zoomAt(pane, ...at(event), Math.exp(-0.0018 * lines * event.deltaY));
