@@ -33,6 +33,7 @@ bench: $(VENV)/.dev $(VENV)-relucent/.done  ## side by side with the peers; writ
 	$(RUN) benchmarks.certify
 	$(RUN) benchmarks.depth
 	$(RUN) benchmarks.answers
+	$(RUN) benchmarks.meshes
 	RELUCENT_PYTHON=$(VENV)-relucent/bin/python $(RUN) benchmarks.dual_graph
 	RELUCENT_PYTHON=$(VENV)-relucent/bin/python $(RUN) benchmarks.complex
 	$(RUN) benchmarks.wide

@@ -30,19 +30,20 @@ class DistanceNetwork(torch.nn.Module):
         return self.last(torch.relu(self.third(torch.cat([h, x], dim=1))))
 
 
-torch.manual_seed(1)
-points = torch.rand(6000, 3) * 2 - 1
-around = (points[:, 0] ** 2 + points[:, 1] ** 2).sqrt() - 0.6
-distance = (around**2 + points[:, 2] ** 2).sqrt() - 0.28
+torch.manual_seed(0)
 model = DistanceNetwork()
 optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
-for step in range(500):
-    if step == 350:
-        optimizer.param_groups[0]["lr"] = 0.002
+schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.05, 1500)
+for _ in range(1500):
+    points = torch.rand(500, 3) * 2 - 1
+    points[:, 2] *= 0.6
+    around = (points[:, 0] ** 2 + points[:, 1] ** 2).sqrt() - 0.65
+    distance = (around**2 + points[:, 2] ** 2).sqrt() - 0.25
     loss = (model(points).ravel() - distance).abs().mean()
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
+    schedule.step()
 
 network = tc.from_torch(model, torch.zeros(1, 3))
 mesh = tc.surface_mesh(network, tc.Box(-1, 1))
@@ -51,9 +52,9 @@ figure = plt.figure(figsize=(9, 4.2), layout="constrained")
 for k, how in enumerate(("height", "region")):
     axes = figure.add_subplot(1, 2, k + 1, projection="3d")
     tc.plotting.plot_mesh(mesh, axes, color=how, edges=how == "region")
-    axes.view_init(elev=38, azim=-60)
+    axes.view_init(elev=48, azim=-60)
 closed = "watertight" if mesh.is_watertight else "not closed"
 figure.suptitle(
     f"{len(mesh)} polygons, {closed}, Euler characteristic {mesh.euler_characteristic}; "
-    f"volume {mesh.volume:.3f}, of the torus {2 * np.pi**2 * 0.6 * 0.28**2:.3f}"
+    f"volume {mesh.volume:.3f}, of the torus {2 * np.pi**2 * 0.65 * 0.25**2:.3f}"
 )
