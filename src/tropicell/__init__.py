@@ -19,7 +19,11 @@ if _TYPE_CHECKING:  # the same as `_MODULES`, for tools that read code; a test c
     from tropicell.analysis.comparison import Comparison, compare
     from tropicell.analysis.complex import Complex
     from tropicell.analysis.data_regions import DataRegions, auroc, occupancy
-    from tropicell.analysis.graph_statistics import GraphStatistics, graph_statistics
+    from tropicell.analysis.graph_statistics import (
+        GraphStatistics,
+        f_vectors,
+        graph_statistics,
+    )
     from tropicell.analysis.local_complexity import local_complexity
     from tropicell.analysis.meshes import PolygonMesh, surface_mesh
     from tropicell.analysis.nearest import NearestBoundary, nearest_boundary
@@ -102,7 +106,7 @@ _MODULES = {
         "tropicell.analysis.comparison": "Comparison compare",
         "tropicell.analysis.complex": "Complex",
         "tropicell.analysis.data_regions": "DataRegions auroc occupancy",
-        "tropicell.analysis.graph_statistics": "GraphStatistics graph_statistics",
+        "tropicell.analysis.graph_statistics": "GraphStatistics f_vectors graph_statistics",
         "tropicell.analysis.local_complexity": "local_complexity",
         "tropicell.analysis.meshes": "PolygonMesh surface_mesh",
         "tropicell.analysis.nearest": "NearestBoundary nearest_boundary",
@@ -250,6 +254,7 @@ __all__ = [
     "enumerate_regions",
     "estimate_regions",
     "explore",
+    "f_vectors",
     "families",
     "find_region",
     "from_keras",

@@ -10,7 +10,15 @@ from hypothesis import strategies as st
 
 from searching import random_network
 from strategies import domains, networks
-from tropicell import Box, InvalidInputError, Level, enumerate_regions, graph_statistics
+from tropicell import (
+    Box,
+    InvalidInputError,
+    Level,
+    RegionTracker,
+    enumerate_regions,
+    f_vectors,
+    graph_statistics,
+)
 from tropicell.analysis import graph_statistics as module
 
 
@@ -52,6 +60,30 @@ def test_large_graphs_get_bounds_and_a_sparse_spectrum(monkeypatch):
     assert bounds.diameter[0] >= low - 2
     assert bounds.diameter[1] < 2 * high
     np.testing.assert_allclose(bounds.spectrum(5), exact.spectrum(5), atol=1e-8)
+
+
+def test_faces_layer_by_layer():
+    network = random_network([2, 5, 4, 1], seed=3)
+    regions = enumerate_regions(network, Box(-1, 1))
+    found = f_vectors(regions)
+    assert found[-1] == regions.complex().f_vector
+    first = enumerate_regions(network.first_layers(1), Box(-1, 1))
+    assert found[0] == first.complex().f_vector
+    assert [vertices - edges + cells for vertices, edges, cells in found] == [1, 1]
+
+
+def test_faces_while_training():
+    networks = iter([random_network([2, 4, 1], seed=1), random_network([2, 6, 1], seed=2)])
+    tracker = RegionTracker(lambda: next(networks), Box(-1, 1), faces=True)
+    for step in range(2):
+        values = tracker.record(step).values
+        assert values["faces_2"] == tracker.counts[-1]
+        assert values["faces_0"] - values["faces_1"] + values["faces_2"] == 1
+    short = RegionTracker(
+        lambda: random_network([2, 30, 30, 1]), Box(-1, 1), faces=True, max_seconds=0.0
+    )
+    assert not short.record(0).complete
+    assert not short.record(0).values
 
 
 def test_a_part_is_refused():

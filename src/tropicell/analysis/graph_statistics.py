@@ -1,4 +1,4 @@
-"""The dual graph of regions in figures: degrees, distances, spectrum."""
+"""Regions in figures: degrees, distances and spectrum of their graph; faces, layer by layer."""
 
 from __future__ import annotations
 
@@ -223,11 +223,7 @@ def graph_statistics(
     >>> graph.degree_counts, graph.distance_counts
     (array([0, 2, 1]), array([3, 2, 1]))
     """
-    if not (regions.complete and len(regions)) or "where" in regions.stats:
-        raise InvalidInputError(
-            "figures of the graph need all regions of the domain: enumerate them without a budget "
-            "and without where"
-        )
+    _check_all(regions)
     regions.prepare({"neighbours"}, workers=workers, progress=progress)
     pairs, n = regions.neighbours.pairs, len(regions)
     pairs = np.unique(np.sort(pairs, axis=1), axis=0)
@@ -235,3 +231,49 @@ def graph_statistics(
     ones = np.ones(len(both), np.int64)
     adjacency = sp.csr_array((ones, (both[:, 0], both[:, 1])), shape=(n, n))
     return GraphStatistics(adjacency, regions.quotient.dimension)
+
+
+def _check_all(regions: Regions) -> None:
+    """Refuse a part of the regions."""
+    if not (regions.complete and len(regions)) or "where" in regions.stats:
+        raise InvalidInputError(
+            "these figures need all regions of the domain: enumerate them without a budget and "
+            "without where"
+        )
+
+
+def f_vectors(
+    regions: Regions, *, workers: int = 1, progress: bool | None = None
+) -> list[tuple[int, ...]]:
+    """The numbers of faces of every dimension, layer by layer: how each layer refines them.
+
+    Parameters
+    ----------
+    regions : Regions
+        All regions of a network on a domain.
+    workers : int
+        Number of threads.
+    progress : bool, optional
+        Show progress bars if it takes longer than two seconds; default: if standard error is a
+        terminal.
+
+    Returns
+    -------
+    list of tuple of int
+        For the subdivisions by the first 1, 2, … layers, vertices first. In the inputs that matter
+        to these layers: over all of R^n, few neurons may see fewer of them than there are.
+
+    Examples
+    --------
+    >>> from tropicell import Box, Network, enumerate_regions
+    >>> network = Network.mlp([[[1.0, 0.0]], [[1.0]], [[1.0]]], [[0.0], [-0.5], [0.0]])
+    >>> f_vectors(enumerate_regions(network, Box(-1, 1)))
+    [(6, 7, 2), (8, 10, 3)]
+    """
+    _check_all(regions)
+    found = []
+    for layer in range(1, regions.network.depth + 1):
+        whole = layer == regions.network.depth
+        part = regions if whole else regions.after_layer(layer)
+        found.append(part.complex(workers=workers, progress=progress).f_vector)
+    return found

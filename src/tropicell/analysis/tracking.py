@@ -91,6 +91,10 @@ class RegionTracker:
         boundary as ``boundary_distance``.
     radius : float, optional
         The radius of the balls around `points`.
+    faces : bool
+        Count the faces of every dimension, too: they are kept as the values ``faces_0``, …, from
+        vertices to regions. All regions have to be in memory for that; a snapshot that is not
+        ``complete`` has none.
     writer : SummaryWriter, optional
         Of TensorBoard, or anything with ``add_scalar(name, value, step)``: counts are logged to it
         under ``regions``.
@@ -139,6 +143,7 @@ class RegionTracker:
         keep: bool = True,
         points: ArrayLike | None = None,
         radius: float | None = None,
+        faces: bool = False,
         writer: Any = None,
     ) -> None:
         if every < 1:
@@ -154,6 +159,7 @@ class RegionTracker:
         self.max_share = max_share
         self.max_seconds = max_seconds
         self.keep = keep
+        self.faces = faces
         self.writer = writer
         self.snapshots: list[Snapshot] = []
         self.put_off = 0
@@ -218,17 +224,17 @@ class RegionTracker:
         >>> tracker = RegionTracker(lambda: network, Box(-1, 1), points=[[0.5, 5.0]], radius=1.0)
         >>> tracker.record(0).values
         {'local_regions': 2.0, 'boundary_distance': 0.5}
+
+        With the numbers of vertices, edges and regions:
+
+        >>> RegionTracker(lambda: network, Box(-1, 1), faces=True).record(0).values
+        {'faces_0': 9.0, 'faces_1': 12.0, 'faces_2': 4.0}
         """
         started = time.perf_counter()
         network = self._read()
-        try:
-            count = count_regions(
-                network, self.domain, max_seconds=self.max_seconds, progress=False
-            )
-            complete = True
-        except IncompleteError as error:
-            count, complete = error.count, False
         kept = {name: float(value) for name, value in values.items()}
+        count, complete, faces = self._counted(network)
+        kept |= {f"faces_{k}": float(number) for k, number in enumerate(faces)}
         if self.points is not None and self.radius is not None:
             table = local_complexity(network, self.points, self.radius, progress=False)
             kept["local_regions"] = float(table["regions"].mean())
@@ -241,10 +247,28 @@ class RegionTracker:
         self._due = step - step % self.every + self.every
         if self.writer is not None:
             self.writer.add_scalar("regions", count, step)
-            for name in ("local_regions", "boundary_distance"):
+            names = [f"faces_{k}" for k in range(len(faces))]
+            for name in ("local_regions", "boundary_distance", *names):
                 if name in kept:
                     self.writer.add_scalar(name, kept[name], step)
         return snapshot
+
+    def _counted(self, network: Network) -> tuple[int, bool, tuple[int, ...]]:
+        """How many regions there are, whether these are all, and the faces of each dimension."""
+        if self.faces:
+            regions = enumerate_regions(
+                network, self.domain, max_seconds=self.max_seconds, progress=False
+            )
+            if not regions.complete:
+                return len(regions), False, ()
+            return len(regions), True, regions.complex(progress=False).f_vector
+        try:
+            count = count_regions(
+                network, self.domain, max_seconds=self.max_seconds, progress=False
+            )
+        except IncompleteError as error:
+            return error.count, False, ()
+        return count, True, ()
 
     # --- afterwards ---------------------------------------------------------------------------
 
