@@ -435,3 +435,22 @@ def test_a_part_of_the_regions_is_at_least_so_many(
         main(command)
         assert "at least 2" in capsys.readouterr().out
     assert repr(load_regions(regions)).startswith("Regions(at least 2 of")
+
+
+def test_paper(net: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    small = str(tmp_path / "small.npz")
+    tropicell.save(Network.mlp([[[1.0], [1.0]], [[1.0, 1.0]]], [[0.0, -1.0], None]), small)
+    text = answer(capsys, "paper", "algorithm2", small)
+    assert "3 regions" in text
+    assert "Algorithm 2 as printed" in text
+    (rows,) = json_of(capsys, "paper", "algorithm2", small).values()
+    assert [row["name"] for row in rows][-1] == "conflict lists"
+    assert {row["regions"] for row in rows} == {3}
+    assert rows[0]["calls"] == 4
+    assert "output" in answer(capsys, "paper", "tropical", small)
+    for to in ("text", "latex", "polymake", "oscar", "macaulay2", "gfan"):
+        assert answer(capsys, "paper", "tropical", small, "--to", to).strip()
+    assert json_of(capsys, "paper", "tropical", small, "--layer", "1")["sizes"][0]["symbol"] == "F"
+    assert "leave out --layer" in complaint(
+        capsys, "paper", "tropical", net, "--layer", "1", "--to", "text"
+    )
