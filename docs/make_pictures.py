@@ -8,6 +8,7 @@ import warnings
 from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
+from shutil import which
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
@@ -18,6 +19,9 @@ import tropicell as tc
 from tropicell import plotting
 from tropicell.cli.demo import DOMAIN, demo_network
 from tropicell.network.shadow import shadow_of
+from tropicell.playground import keep
+from tropicell.playground.settings import Settings
+from tropicell.playground.training import Training
 
 mpl.use("Agg")
 
@@ -95,8 +99,65 @@ def shadow_of_a_box() -> object:
     return ax
 
 
+def training_gif() -> None:
+    """Training with and without skips, for the first screen of the README."""
+    settings = Settings(
+        widths=(12, 12, 12), skips=((1, 3), (2, 4)), data="spirals", seed=3, samples=160, noise=0.05
+    )
+    training, shots = Training(settings), []
+    for step in np.unique(np.geomspace(6, 766, 28).astype(int)) - 6:
+        training.advance(int(step) - training.step)
+        networks = {n: (one.plan, one.vector.copy()) for n, one in training.learners.items()}
+        shots.append(keep.Shot(training.step, networks, {}))
+    content = keep.gif([keep.draw(training, shot, side=240) for shot in shots])
+    (FOLDER / "training.gif").write_bytes(content)
+    print(f"training.gif: {len(content) / 1000:.0f} kB")
+
+
+#: Pictures of the live page: name, width and height, dark or not, what it begins with, colours.
+PAGES = (
+    ("play", (1360, 900), False, {"data": "spirals", "widths": (12, 12, 12)}, "value"),
+    ("play-dark", (1360, 900), True, {"data": "circles", "skips": [(0, 3), (1, 3)]}, "pattern"),
+    ("play-phone", (400, 840), False, {"data": "moons"}, "decision"),
+)
+
+
+def live_pages() -> None:
+    """The live page on a desk, in the dark and on a phone."""
+    from playwright.sync_api import sync_playwright  # noqa: PLC0415
+
+    with sync_playwright() as driver:
+        arguments = ["--no-sandbox", "--disable-gpu"]
+        browser = driver.chromium.launch(executable_path=which("chromium"), args=arguments)
+        for name, (width, height), dark, options, colours in PAGES:
+            player = tc.play(open_browser=False, **options)
+            context = browser.new_context(
+                viewport={"width": width, "height": height},
+                color_scheme="dark" if dark else "light",
+                device_scale_factor=2 if width < 600 else 1,
+            )
+            tab = context.new_page()
+            tab.goto(player.url)
+            tab.wait_for_selector("html[data-step]")
+            tab.click(f"#colouring [data-value={colours}]")
+            for steps in (5, 10, 20, 40, 80, 120, 120):  # so that there are curves
+                player.step(steps)
+                tab.wait_for_timeout(400)
+            box = tab.locator("figure[data-name=skips] .sheet").bounding_box()
+            tab.mouse.move(box["x"] + 0.6 * box["width"], box["y"] + 0.42 * box["height"])
+            tab.wait_for_timeout(400)
+            image = Image.open(BytesIO(tab.screenshot())).convert("RGB").quantize(256)
+            image.save(FOLDER / f"{name}.png", optimize=True)
+            print(f"{name}.png")
+            context.close()
+            player.close()
+        browser.close()
+
+
 def main() -> None:
     """All pictures."""
+    training_gif()
+    live_pages()
     save(shadow_of_a_box(), "shadow")
     save(from_page("start.md", slice(0, 6, 5)), "start")  # PyTorch, and the picture
     save(from_page("how-to/slices.md", slice(2)), "plane")

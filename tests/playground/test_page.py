@@ -64,7 +64,7 @@ def tab(browser: Any, player: Any) -> Iterator[Any]:
 
 
 def ready(tab: Any) -> None:
-    tab.wait_for_selector("html[data-step]")
+    tab.wait_for_selector("html[data-step]", timeout=240_000)  # kernels may be compiled first
 
 
 def settled(tab: Any, step: int) -> None:

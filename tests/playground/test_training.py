@@ -208,6 +208,14 @@ def test_frames_say_what_the_library_says(widths: tuple[int, ...], activation: s
         assert area == pytest.approx(9.0, rel=1e-5)
 
 
+def test_a_frame_that_takes_too_long_is_not_complete(monkeypatch: pytest.MonkeyPatch) -> None:
+    training = Training(Settings(widths=(6, 6), skips=()))
+    for name, value in (("MOST_REGIONS", 5), ("MOST_REGIONS", 40_000), ("MOST_SECONDS", 1e-9)):
+        monkeypatch.setattr(f"tropicell.playground.frames.{name}", value)
+        picture = unpacked(frame_of(training))[0]["pictures"][0]
+        assert picture["complete"] == picture["wholeComplete"] == (value == 40_000)
+
+
 def test_a_loaded_network_with_matrices_of_its_own() -> None:
     rng = np.random.default_rng(0)
     first = Affine({0: rng.normal(size=(4, 3))}, rng.normal(size=4))

@@ -75,6 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         pyplot.savefig(temporary, dpi=200, bbox_inches="tight")
     print(f"picture: {picture}")
     print(f"explorer: {explore(regions, out / 'explorer.html')} (open it in a browser)")
+    print("live: tropicell play (train a network and watch its regions; needs the extra 'play')")
 
 
 if __name__ == "__main__":

@@ -199,8 +199,13 @@ def page(
     image_shape: Sequence[int] | None = None,
     settings: Mapping[str, object] | None = None,
     progress: bool | None = None,
+    moments: Sequence[str] | None = None,
 ) -> str:
-    """The page as text; parameters are those of `explore`."""
+    """The page as text; parameters are those of `explore`.
+
+    Of films beside each other, `labels` are the names of the sides, and `moments` those of the
+    pictures.
+    """
     films, solids = _shown(regions, side_by_side=side_by_side, meshes=meshes)
     pictures = [each for film in films for each in film]
     names = _names(films, labels, side_by_side=side_by_side)
@@ -232,7 +237,7 @@ def page(
         "settings": _settings(settings),
         **_points(points, point_labels, inputs),
     }
-    inner = [str(i + 1) for i in range(len(films[0]))] if side_by_side else names
+    inner = (moments or [str(i + 1) for i in range(len(films[0]))]) if side_by_side else names
     with bar_of(sum(map(len, pictures)), " regions", progress) as bar:
         for number, (each, shape) in enumerate(zip(pictures, shapes, strict=True)):
             label = inner[number % len(inner)]

@@ -69,7 +69,7 @@ def arrays_of(regions: Regions) -> dict[str, NDArray[Any]]:
     neuron = np.concatenate([np.full(lines.first, -1), lines.neuron]).astype(np.int16)
     size = -(-regions.packed.neurons * regions.packed.bits // 8)
     words = np.ascontiguousarray(regions.packed.words)
-    patterns = words.view(np.uint8).reshape(len(words), -1)[:, :size]
+    patterns = words.view(np.uint8).reshape(len(words), 8 * words.shape[1])[:, :size]
     maps = regions.affine_maps
     value = maps[:, 0] if maps.shape[1] == 1 else maps[:, 1] - maps[:, 0]
     return {

@@ -27,7 +27,6 @@ from tropicell.search.enumeration import enumerate_regions
 #: What can be kept, and the file that it becomes.
 KEPT = {
     "film": "film.html",
-    "film-plain": "film-without-skips.html",
     "gif": "training.gif",
     "mp4": "training.mp4",
     "script": "training.py",
@@ -37,7 +36,10 @@ KEPT = {
 
 #: Colours of the pictures, as on the page: low, middle, high values; pixels of a picture's side.
 LOW, MIDDLE, HIGH = (47, 109, 180), (246, 244, 239), (221, 120, 41)
-_INK, _PAPER, _SIDE = (38, 44, 58), (255, 255, 255), 320
+_INK, _LINE, _PAPER, _SIDE = (38, 44, 58), (96, 104, 122), (255, 255, 255), 320
+
+#: Shades of either side.
+_BANDS = 6
 
 #: Pictures of a GIF or MP4, and how long one of them is seen.
 _MOST_PICTURES, _MILLISECONDS = 120, 80
@@ -81,29 +83,37 @@ def keep(
             return name, (Path(folder) / name).read_bytes()
     if not shots:
         raise InvalidInputError("there is no film yet: record some of the training first")
-    if what.startswith("film"):
-        which = "plain" if what == "film-plain" else "skips"
-        return name, film(training, shots, which, progress).encode()
+    if what == "film":
+        return name, film(training, shots, progress).encode()
     images = _images(training, shots, colouring, progress)
-    return name, _gif(images) if what == "gif" else _mp4(images)
+    return name, gif(images) if what == "gif" else _mp4(images)
 
 
 def _box(training: Training) -> Box:
     return Box(training.data.low, training.data.high)
 
 
-def film(training: Training, shots: Sequence[Shot], which: str, progress: Progress) -> str:
-    """The recorded pictures as one page of the explorer, with a slider for the time."""
-    chosen = [shot for shot in shots if which in shot.networks]
-    if not chosen:
-        raise InvalidInputError("the film has no network without skips: choose to compare first")
-    regions = []
-    for done, shot in enumerate(chosen):
-        progress(done, len(chosen))
-        plan, vector = shot.networks[which]
-        regions.append(_regions(plan.network(vector), _box(training)))
-    labels = [f"step {shot.step:,}" for shot in chosen]
-    return page(regions, labels=labels, points=training.data.x, progress=False)
+def film(training: Training, shots: Sequence[Shot], progress: Progress) -> str:
+    """The recorded pictures as one page of the explorer, with a slider for the time.
+
+    If the network without skips was there all the time, both are beside each other.
+    """
+    names = [n for n in ("skips", "plain") if all(n in shot.networks for shot in shots)]
+    films: list[list[Regions]] = [[] for _ in names]
+    for done, shot in enumerate(shots):
+        progress(done, len(shots))
+        for name, regions in zip(names, films, strict=True):
+            plan, vector = shot.networks[name]
+            regions.append(_regions(plan.network(vector), _box(training)))
+    data = training.data
+    classes = None if training.settings.learns_numbers else data.y.astype(int)
+    shown: dict[str, Any] = {"points": data.x, "point_labels": classes} if len(data.x) else {}
+    shown |= {"settings": {"colour": "value"}, "progress": False}
+    moments = [f"step {shot.step:,}" for shot in shots]
+    if len(films) == 1:
+        return page(films[0], labels=moments, **shown)
+    sides = ["with skips", "without skips"]
+    return page(films, side_by_side=True, labels=sides, moments=moments, **shown)
 
 
 def _regions(network: Network, box: Box) -> Regions:
@@ -173,9 +183,18 @@ def _plane(
         colours = np.random.default_rng(1).uniform(150, 245, size=(index.max() + 1, 3))[index]
     else:
         value = out[:, 0] if out.shape[1] == 1 else out[:, 1] - out[:, 0]
-        colours = ramp(np.sign(value) * 0.75 if colouring == "decision" else value / span(value))
+        # in bands: a GIF is ten times smaller than with every shade
+        size = max(float(np.quantile(np.abs(value), 0.7)), 1e-9)
+        share = np.sign(value) * (1 - np.exp(-1.2 * np.abs(value) / size))
+        share = (np.floor(_BANDS * share) + 0.5) / _BANDS
+        colours = ramp(np.sign(value) * 0.66 if colouring == "decision" else share)
+        above = (value > 0).reshape(side // 2, side // 2)
+        edge = np.zeros_like(above)
+        edge[:, 1:] |= above[:, 1:] != above[:, :-1]
+        edge[1:] |= above[1:] != above[:-1]
+        colours[edge.ravel()] = _INK
     pixels = colours.reshape(side // 2, side // 2, 3).astype(np.uint8)
-    image = pil.fromarray(pixels).resize((side, side), pil.Resampling.BILINEAR)
+    image = pil.fromarray(pixels).resize((side, side), pil.Resampling.NEAREST)
     pen = drawing.Draw(image)
     scale = side / (high - low)
     corners = regions.corners
@@ -184,11 +203,11 @@ def _plane(
     for row in range(len(corners)):
         first = corners.ends[row - 1] if row else 0
         ring = flat[first : corners.ends[row]]
-        pen.line([*map(tuple, ring.tolist()), tuple(ring[0].tolist())], fill=_INK, width=2)
+        pen.line([*map(tuple, ring.tolist()), tuple(ring[0].tolist())], fill=_LINE, width=1)
     data = (training.data.x - low) * scale
     colours = ramp(np.clip(training.data.y / span(training.data.y), -1, 1) * 1.25)
     for (px, py), colour in zip(data.tolist(), colours.astype(int).tolist(), strict=True):
-        spot = (px - 6, side - py - 6, px + 6, side - py + 6)
+        spot = (px - 5, side - py - 5, px + 5, side - py + 5)
         pen.ellipse(spot, fill=tuple(colour), outline=_PAPER, width=2)
     return image
 
@@ -214,7 +233,8 @@ def ramp(values: FloatArray) -> NDArray[np.float64]:
     return np.asarray(np.clip(mixed, 0, 255))
 
 
-def _gif(images: Sequence[Any]) -> bytes:
+def gif(images: Sequence[Any]) -> bytes:
+    """Images of Pillow, one after the other, as the bytes of a GIF."""
     pil: Any = require("PIL.Image", extra="play", why="a GIF")
     # one palette for all of them, or colours would flicker
     some = images[:: max(1, len(images) // 4)]
@@ -223,7 +243,7 @@ def _gif(images: Sequence[Any]) -> bytes:
     for image in some:
         sheet.paste(image, (0, at))
         at += image.height
-    palette = sheet.quantize(96)
+    palette = sheet.quantize(40)
     frames = [image.quantize(palette=palette, dither=pil.Dither.NONE) for image in images]
     stream = io.BytesIO()
     times = [_MILLISECONDS] * (len(frames) - 1) + [1500]

@@ -182,9 +182,10 @@ class Session:
     def _guarded(self, work: Callable[[], None]) -> None:
         try:
             work()
-        except (TropicellError, MemoryError) as error:
+        except Exception as error:  # whatever it is, the page lives on
             self.running = self._stale = False
-            self._tell({"error": str(error), "running": False})
+            text = str(error) if isinstance(error, TropicellError) else repr(error)
+            self._tell({"error": text, "running": False})
 
     def _train(self) -> None:
         left = self.training.settings.speed

@@ -80,6 +80,11 @@ function described(message: Description): void {
   }
   writeLink();
   document.documentElement.dataset.ready = "yes";
+  if (first) {
+    window.setTimeout(() => {
+      if (!frame) say("Preparing the engine: the first time after an installation this takes some seconds …");
+    }, 1500);
+  }
 }
 
 function framed(now: Frame): void {
