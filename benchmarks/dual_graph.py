@@ -188,11 +188,11 @@ def report(data: dict[str, Any]) -> str:
     ]
     for entry in data.get("small", []):
         right = entry.get("edges in rationals")
-        done = {n: r["edges"] for n, r in entry["results"].items() if r.get("complete")}
+        theirs = {n: r["edges"] for n, r in entry["results"].items() if r.get("complete")}
         if right is not None:
             said = ", ".join(
                 f"{name} has {edges - right:+,}" if edges != right else f"{name} has these"
-                for name, edges in done.items()
+                for name, edges in theirs.items()
             )
             lines += [
                 f"{entry['case']}: {right:,} edges in rationals; {said or 'none is complete'}.",

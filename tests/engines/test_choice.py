@@ -100,6 +100,20 @@ def test_small_networks_are_not_probed(
         assert found.reason
 
 
+def test_few_regions_in_all_of_four_dimensions_are_counted_by_halfspaces() -> None:
+    small, large = he([4, 6, 4, 1]), he([4, 12, 10, 1])
+    for network, domain, store, engine in (
+        (small, WholeSpace(), False, "halfspaces"),
+        (small, None, False, "halfspaces"),
+        (small, WholeSpace(), True, "cells"),
+        (small, Box(-3, 3), False, "cells"),
+        (large, WholeSpace(), False, "cells"),
+    ):
+        found = table.choose("auto", network, domain, "exact", store=store)
+        assert found is not None
+        assert found.engine == engine
+
+
 def test_larger_networks_in_between_are_probed() -> None:
     for sizes in ([5, 26, 1], [6, 10, 10, 1], [8, 20, 1], [10, 20, 1]):
         for store in (False, True):
