@@ -15,7 +15,7 @@ from tropicell.cli import main
 from tropicell.lab import Options, experiment, run_experiment
 from tropicell.lab.fig4 import spread
 from tropicell.lab.statistics import Interval
-from tropicell.lab.table2 import KINDS, PUBLISHED, CachingComparison
+from tropicell.lab.table2 import KINDS, PUBLISHED, CachingComparison, parts_of
 
 pytest.importorskip("torch")
 
@@ -59,6 +59,25 @@ def test_quick_table2_on_the_command_line(folder, tmp_path, capsys) -> None:
     assert main([*command, "--networks", "3"]) == 0
     assert {file: file.stat().st_mtime_ns for file in (out / "finished").iterdir()} == before
     assert (out / "numbers.json").read_bytes() == first
+    again = tmp_path / "again"
+    command = ["lab", "table2", "--tables", str(out), "--data", str(folder), "--out", str(again)]
+    assert main(command) == 0
+    assert (again / "numbers.json").read_bytes() == first
+    found = json.loads(first)
+    parts = found["numbers"]["generalisation"]["mnist 3×32"]
+    assert 0 <= parts["from_uncached"] <= 100
+    assert {claim["key"] for claim in found["claims"]} >= {"skips generalise", "table2 tests"}
+
+
+def test_accuracies_inside_and_outside_add_up() -> None:
+    rng = np.random.default_rng(0)
+    cached = rng.integers(1, 60, size=20).astype(float)
+    hits = np.floor(cached * rng.random(20))
+    right = hits + np.floor((60 - cached) * rng.random(20))
+    sample = {"accuracy": 100 * right / 60, "cached": cached, "right_cached": hits}
+    found = parts_of(sample, 60)
+    total = found["cached"] * cached + found["uncached"] * (60 - cached)
+    np.testing.assert_allclose(total / 60, sample["accuracy"])
 
 
 def test_networks_learn_and_the_seed_decides(folder, tmp_path) -> None:

@@ -59,12 +59,12 @@ class OverfittingSettings:
         Neurons of a layer of the wide networks; the paper's have 5.
     """
 
-    networks: int = 8
+    networks: int = 6
     epochs: int = 3000
-    many: float = 0.5
+    many: float = 0.8
     few: float = 1.25
     test: float = 0.4
-    wide: int = 24
+    wide: int = 20
 
 
 @dataclass(frozen=True)

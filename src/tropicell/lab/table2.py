@@ -11,13 +11,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tropicell.lab.data import DataSet
-from tropicell.lab.run import Experiment, LabRun, literal, verdict_of
+from tropicell.lab.run import Experiment, LabRun, literal, read_table, verdict_of
 from tropicell.lab.statistics import (
     LEVEL,
     Interval,
@@ -248,7 +249,9 @@ def write_report(
     _regions(run, results, titles)
     run.report.heading("Do skips generalise? Cached and uncached images")
     tests = {name: len(found.x_test) for name, found in data.items()}
-    _generalisation(run, results, samples, tests, titles)
+    if all("right_cached" in sample for both in samples.values() for sample in both.values()):
+        _generalisation(run, results, samples, tests, titles)
+    _correlations(run, results, samples, titles)
     run.report.heading("The data and the training")
     fits = whole and not (run.numbers["accuracy_far"] or run.numbers["cached_far"])
     _protocol(run, data, missing, epochs, fits)
@@ -535,7 +538,6 @@ def _generalisation(
         f"{sum(gap.high < 0 for gap in gaps)}."
     )
     run.report.text(text)
-    _correlations(run, results, samples, titles)
     half = sum(share > 50 for share in shares)
     run.claim(
         "accuracy from uncached",
@@ -710,6 +712,28 @@ def run(run: LabRun, settings: Table2Settings) -> None:
     draw(run, results, samples, {name: found.title for name, found in data.items()})
 
 
+def again(run: LabRun, settings: Table2Settings, folder: Path) -> None:
+    """The report from the table of an earlier run; the data sets tell what the images are."""
+    data, missing = load_images(run, settings)
+    table = read_table(folder, "networks")
+    there = {line["row"] for line in table}
+    rows = [row for row in PUBLISHED if row.data in data and row.name in there]
+    samples: dict[str, dict[str, Sample]] = {}
+    for row in rows:
+        samples[row.name] = {}
+        for kind in KINDS:
+            own = [line for line in table if (line["row"], line["skips"]) == (row.name, kind)]
+            samples[row.name][kind] = {
+                quantity: np.array([float(line[column]) for line in own])
+                for quantity, column in QUANTITIES.items()
+                if own and column in own[0]
+            }
+    results = [_comparison(run, settings, row, samples[row.name]) for row in rows]
+    _write_files(run, results, samples)
+    write_report(run, results, samples, data, missing, settings.epochs)
+    draw(run, results, samples, {name: found.title for name, found in data.items()})
+
+
 def _joined(parts: list[dict[str, Any]]) -> dict[str, Sample]:
     return {
         kind: {
@@ -782,15 +806,16 @@ def _write_files(
     run: LabRun, results: list[CachingComparison], samples: dict[str, dict[str, Sample]]
 ) -> None:
     """Every network and the statistics of every row, for scripts."""
+    known = list(next(iter(samples.values()))[KINDS[0]])
     run.table(
         "networks",
-        ["row", "skips", "network", *QUANTITIES.values()],
+        ["row", "skips", "network", *(QUANTITIES[quantity] for quantity in known)],
         [
             [name, kind, index, *values]
             for name, both in samples.items()
             for kind in KINDS
             for index, values in enumerate(
-                zip(*(both[kind][quantity] for quantity in QUANTITIES), strict=True)
+                zip(*(both[kind][quantity] for quantity in known), strict=True)
             )
         ],
     )
@@ -821,4 +846,5 @@ EXPERIMENT = Experiment(
     run=run,
     full=Table2Settings(),
     quick=Table2Settings(networks=6, epochs=1, train=6400, test=2000, trials=500),
+    again=again,
 )
