@@ -776,7 +776,9 @@ def _conclusion(
         f"have {plain['width']} neurons, at any depth (proved; "
         f"{1 + plain['crossings'].sum():.1f} measured at depth {plain['depth']}). Skips raise the "
         "factor by which boundaries thin out from layer to layer, and so the number of regions "
-        "near the origin. They do not raise the number of regions as such: over all inputs there "
+        "near the origin. "
+        + ("They do not raise the number of regions as such: o" if tally["fewer"] else "O")
+        + "ver all inputs there "
         f"are more in {tally['more']} and fewer in {tally['fewer']} of {tally['comparisons']} "
         "comparisons."
     )
