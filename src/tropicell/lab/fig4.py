@@ -35,6 +35,9 @@ from tropicell.lab.training import StackPart, TrainingTask
 
 _CACHED, _UNCACHED, _TRAINING = "#2166ac", "#d6302b", "#a9a9a9"
 
+#: Means of fewer images than this are not compared: an interval would be one of chance alone.
+_FEWEST = 20
+
 
 @dataclass(frozen=True, eq=False)
 class ImagePanel:
@@ -173,7 +176,7 @@ def _distances(run: LabRun, panels: Sequence[ImagePanel], places: Mapping[str, M
     found: dict[str, Interval] = {}
     better = 0
     for panel in panels:
-        if panel.hits.all() or not panel.hits.any():
+        if min(panel.hits.sum(), (~panel.hits).sum()) < _FEWEST:
             continue
         away = places[panel.data.name].distances(panel.data)
         rng = run.rng("distances", panel.name)
@@ -183,7 +186,8 @@ def _distances(run: LabRun, panels: Sequence[ImagePanel], places: Mapping[str, M
     farther = [name for name, each in found.items() if each.low > 0]
     nearer = [name for name, each in found.items() if each.high < 0]
     run.report.text(
-        f"Of the {len(found)} networks that have both kinds, uncached images lie farther from the "
+        f"{len(found)} of {len(panels)} networks have at least {_FEWEST} images of both kinds. Of "
+        f"these, uncached images lie farther from the "
         f"mean of their class than cached ones in {len(farther)} ({', '.join(farther) or 'none'}) "
         f"and nearer in {len(nearer)} ({', '.join(nearer) or 'none'}); in the others the 95 % "
         f"interval of the difference holds 0. Cached images are classified rightly more often in "
