@@ -23,12 +23,14 @@ from tropicell import (
     Level,
     Network,
     Region,
+    RegionLocator,
     Slice,
     Sublevel,
     Superlevel,
     count_regions,
     enumerate_regions,
     iter_regions,
+    load_regions,
 )
 from tropicell.errors import IncompleteError
 
@@ -176,6 +178,29 @@ def test_checkpoints_know_the_set(tmp_path):
         rest = enumerate_regions(network, domain, where=where, checkpoint=folder)
     assert rest.complete
     assert sorted(map(bytes, rest.packed.words)) == sorted(map(bytes, whole.packed.words))
+
+
+def test_these_are_not_all_regions_of_the_domain(tmp_path):
+    """What needs all of them treats regions of a set as a part: no proof, no locator."""
+    network = searching.random_network([2, 12, 12, 1])
+    some = enumerate_regions(network, Box(-2, 2), where=Level(float(network([0.5, 0.5])[0])))
+    assert some.complete
+    assert not some.covers
+    assert 0 < len(some) < count_regions(network, Box(-2, 2))
+    certificate = some.certify()
+    assert certificate.ok
+    assert not certificate.complete
+    assert len(some.neighbours) > 0
+    with pytest.raises(InvalidInputError, match="without where"):
+        RegionLocator(some)
+    points = np.random.default_rng(0).uniform(-2, 2, (200, 2))
+    found = some.locate(points)
+    np.testing.assert_array_equal(
+        network.patterns(points)[found >= 0], some.patterns[found[found >= 0]]
+    )
+    assert (found < 0).any()
+    some.save(tmp_path / "some.npz")
+    assert not load_regions(tmp_path / "some.npz").covers
 
 
 def test_folders(tmp_path):

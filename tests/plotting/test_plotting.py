@@ -321,7 +321,8 @@ def test_bad_requests_are_refused() -> None:
 def test_every_picture_function_has_an_image_in_the_docs() -> None:
     docs = Path(__file__).parents[2] / "docs"
     page = (docs / "pictures.md").read_text(encoding="utf-8")
-    script = (docs / "make_pictures.py").read_text(encoding="utf-8")
+    scripts = [docs / "make_pictures.py", *(docs.parent / "examples/gallery").glob("*.py")]
+    script = "".join(file.read_text(encoding="utf-8") for file in scripts)
     for name in set(plotting.__all__) - {"plot_points"}:  # drawn with plot_regions(points=…)
         assert name in page
         assert f"plotting.{name}(" in script

@@ -363,7 +363,7 @@ def _behind_shared_boundaries(
             if index >= 0:
                 pairs.append((int(owner), index))
                 changes.append(np.flatnonzero(pattern != region.pattern))
-            elif pattern is not None and regions.complete:
+            elif pattern is not None and regions.covers:
                 raise TropicellError(
                     f"region {owner} has a facet that leads to no region of the list, although "
                     "the list is marked as complete: please report this network"

@@ -235,7 +235,7 @@ def graph_statistics(
 
 def _check_all(regions: Regions) -> None:
     """Refuse a part of the regions."""
-    if not (regions.complete and len(regions)) or "where" in regions.stats:
+    if not (regions.covers and len(regions)):
         raise InvalidInputError(
             "these figures need all regions of the domain: enumerate them without a budget and "
             "without where"

@@ -126,7 +126,7 @@ def _cells_know_more(regions: Regions, sizes: FloatArray) -> bool:
 
 def _can_be_found_again(regions: Regions) -> bool:
     """Whether the cells engine would find these regions, and no others."""
-    return regions.complete and all(count > 0 for count in regions.packed.words.shape)
+    return regions.covers and all(count > 0 for count in regions.packed.words.shape)
 
 
 def _by_cells(regions: Regions, workers: int) -> FloatArray:

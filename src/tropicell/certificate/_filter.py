@@ -86,7 +86,7 @@ def filter_regions(regions: Regions, workers: int) -> Filtered:
     corners = hinted(regions, "corners") if inputs > 2 else None
     hints = lines is not None and (inputs <= 2 or corners is not None)
     exact = regions.witnesses.dtype == object  # what is proved must hold for them, not rounded ones
-    if not count or exact or (regions.complete and not hints):
+    if not count or exact or (regions.covers and not hints):
         return nothing
     witnesses = np.ascontiguousarray(regions.witnesses, dtype=np.float64)
     scale = usual_scale(witnesses)
@@ -109,7 +109,7 @@ def filter_regions(regions: Regions, workers: int) -> Filtered:
         corner_ends=corners.ends,
     )
     job = _FilterJob(flat, *in_whole_numbers(flat, regions.network), columns, workers)
-    if not regions.complete:
+    if not regions.covers:
         return job.witnesses(nothing)
     return job.polygons() if inputs <= 2 else job.polytopes()
 

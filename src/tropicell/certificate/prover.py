@@ -238,12 +238,12 @@ def certify(
     job = _ProofJob(regions, workers, sys.stderr.isatty() if progress is None else progress)
     started = time.perf_counter()
     job.run(facets=volumes)
-    proofs = job.columns() if regions.complete and not job.failures else None
+    proofs = job.columns() if regions.covers and not job.failures else None
     volume = job.volume(proofs) if volumes and isinstance(proofs, RegionProofs) else None
     ok = not job.failures
     certificate = Certificate(
         ok,
-        ok and regions.complete,
+        ok and regions.covers,
         tuple(job.failures),
         regions.network,
         regions.domain,
@@ -329,11 +329,11 @@ class _ProofJob:
         """
         regions = self.regions
         self.failures += wrong_patterns(regions.packed, regions.network, self.workers)
-        if regions.complete and not len(regions):
+        if regions.covers and not len(regions):
             self.failures.append("there are no regions, but a domain with interior has some")
         if self.failures:
             return
-        if regions.complete and not facets and suits(regions):
+        if regions.covers and not facets and suits(regions):
             self.tree = prove_tree(regions, self.workers)
         if self.tree is not None:
             inside = self.tree.inside
@@ -343,7 +343,7 @@ class _ProofJob:
             return
         self.filtered = filter_regions(regions, self.workers)
         left = np.flatnonzero(~(self.filtered.proved & self.filtered.inside))
-        self._prove_exactly(left, closed=regions.complete)
+        self._prove_exactly(left, closed=regions.covers)
 
     def _prove_exactly(self, indices: NDArray[np.intp], closed: bool) -> None:
         regions, filtered = self.regions, self.filtered

@@ -118,7 +118,7 @@ def outline(regions: Regions, border: Box | None = None) -> Outline:
         facets = regions.facet_lines
         shape = Outline(_flat(regions.corners, inputs), facets.values, regions.lines)
         return shape if inputs == 2 else polyhedra(shape, facets, network, regions.domain)
-    if not regions.complete:
+    if not regions.covers:
         raise InvalidInputError(
             "these regions are not complete, and some are unbounded or without corners in order: "
             "enumerate them in a Box with the engine 'cells'"

@@ -161,6 +161,8 @@ class Outline(Expression):
         Where the sizes of the matrices are added up that would be made.
     whole : bool
         Whether it is the output of a layer, or such outputs added up, as far as one can tell.
+    unwritten : int
+        Numbers of a convolution that stays one, unless something else is done with its output.
 
     Examples
     --------
@@ -169,10 +171,12 @@ class Outline(Expression):
     ((3, 2), (4, 2, 3))
     """
 
-    def __init__(self, shape: Shape, ledger: Ledger, whole: bool = False) -> None:
+    def __init__(
+        self, shape: Shape, ledger: Ledger, whole: bool = False, unwritten: int = 0
+    ) -> None:
         size = math.prod(check_shape(shape))
         super().__init__(shape, {}, np.broadcast_to(np.float64(0.0), (size,)))
-        self.ledger, self._whole = ledger, whole
+        self.ledger, self._whole, self.unwritten = ledger, whole, unwritten
 
     @property
     def whole(self) -> bool:
@@ -180,12 +184,18 @@ class Outline(Expression):
 
     def reshape(self, shape: Sequence[int]) -> Outline:
         """The same entries in another shape; one -1 is allowed."""
-        return Outline(_fill_shape(self, shape), self.ledger, self.whole)
+        return Outline(_fill_shape(self, shape), self.ledger, self.whole, self.unwritten)
+
+    def moved(self, shape: Shape, numbers: int = 0, unwritten: int = 0) -> Outline:
+        """What a linear map with so many numbers makes of it."""
+        self.ledger.add(self.unwritten)
+        self.ledger.add(numbers)
+        return Outline(shape, self.ledger, unwritten=unwritten)
 
     def apply(self, operator: Operator, shape: Shape) -> Outline:
         """A linear map, of which only the size is written down."""
-        self.ledger.add(stored_numbers(operator))
-        return Outline(shape, self.ledger)
+        unwritten = operator.size if isinstance(operator, Convolution) else 0
+        return self.moved(shape, stored_numbers(operator), unwritten)
 
 
 class Ledger:
@@ -405,7 +415,7 @@ def take(value: Value, move: Callable[[NDArray[Any]], NDArray[Any]]) -> Value:
     if not isinstance(value, Expression):
         return np.asarray(move(value))
     if isinstance(value, Outline):
-        return Outline(np.shape(move(_nowhere(value.shape))), value.ledger)
+        return value.moved(np.shape(move(_nowhere(value.shape))))
     positions = move(np.arange(value.size).reshape(value.shape))
     return _rows(value, np.asarray(positions))
 
@@ -520,7 +530,8 @@ def add(left: Value, right: Value, scale: float = 1.0) -> Value:
     if ledger is not None:
         parts = [value for value in (left, right) if isinstance(value, Expression)]
         whole = scale == 1.0 and all(part.whole and part.shape == shape for part in parts)
-        result: Expression = Outline(shape, ledger, whole)
+        unwritten = sum(part.unwritten for part in parts if isinstance(part, Outline))
+        result: Expression = Outline(shape, ledger, whole, unwritten)
     else:
         a, b = as_expression(broadcast(left, shape)), as_expression(broadcast(right, shape))
         terms: dict[int, Any] = dict(a.terms)
@@ -549,7 +560,7 @@ def scale(value: Value, factors: NDArray[Any]) -> Value:
     factors = finite(factors, "a factor")
     shape = np.broadcast_shapes(value.shape, factors.shape)
     if isinstance(value, Outline):
-        result: Expression = Outline(shape, value.ledger)
+        result: Expression = Outline(shape, value.ledger, unwritten=value.unwritten)
     else:
         wide = as_expression(broadcast(value, shape))
         flat = np.broadcast_to(factors, shape).ravel()

@@ -227,19 +227,19 @@ def load_slice(path: str | os.PathLike[str]) -> Slice:
     file = path_of(path)
     with in_file(file):
         arrays = read_npz(file)
-    if unknown := sorted(set(arrays) - SLICE_ARRAYS):
+        if unknown := sorted(set(arrays) - SLICE_ARRAYS):
+            raise ModelFileError(
+                f"{path}: unknown arrays {', '.join(unknown)} in a slice file; it has origin and "
+                "directions, or points, and optionally low and high"
+            )
+        inside = None
+        if "low" in arrays or "high" in arrays:
+            inside = Box(arrays.get("low", -np.inf), arrays.get("high", np.inf))
+        if "points" in arrays and not {"origin", "directions"} & set(arrays):
+            return Slice.through(arrays["points"], inside)
+        if {"origin", "directions"} <= set(arrays) and "points" not in arrays:
+            return Slice(arrays["origin"], arrays["directions"], inside)
         raise ModelFileError(
-            f"{path}: unknown arrays {', '.join(unknown)} in a slice file; it has origin and "
-            "directions, or points, and optionally low and high"
+            f"{path}: a slice file has either origin and directions, or points, "
+            f"this one has {', '.join(sorted(arrays)) or 'nothing'}"
         )
-    inside = None
-    if "low" in arrays or "high" in arrays:
-        inside = Box(arrays.get("low", -np.inf), arrays.get("high", np.inf))
-    if "points" in arrays and not {"origin", "directions"} & set(arrays):
-        return Slice.through(arrays["points"], inside)
-    if {"origin", "directions"} <= set(arrays) and "points" not in arrays:
-        return Slice(arrays["origin"], arrays["directions"], inside)
-    raise ModelFileError(
-        f"{path}: a slice file has either origin and directions, or points, "
-        f"this one has {', '.join(sorted(arrays)) or 'nothing'}"
-    )

@@ -88,8 +88,7 @@ def _applied(x: Expression, shape: Shape, stored: int, make: Callable[[], Matrix
     """A linear map, of which an outline only writes down the size."""
     check_stored(stored)
     if isinstance(x, Outline):
-        x.ledger.add(stored)
-        return Outline(shape, x.ledger)
+        return x.moved(shape, stored)
     return x.apply(make(), check_shape(shape))
 
 

@@ -65,6 +65,7 @@ def with_projections(
 
     Examples
     --------
+    >>> import numpy as np
     >>> weights = [np.ones((3, 2)), np.ones((2, 3)), np.ones((2, 2)), np.ones((1, 2))]
     >>> biases = [np.zeros(len(w)) for w in weights]
     >>> with_projections(weights, biases, {(1, 3): np.ones((2, 3))})

@@ -93,10 +93,10 @@ class CutTree:
         """
         from tropicell.predict import _cut_tree  # noqa: PLC0415 - Numba is slow to import
 
-        if not regions.complete or len(regions) == 0:
+        if not regions.covers or len(regions) == 0:
             raise InvalidInputError(
                 "points can be located among all regions only, and these are not complete: "
-                "enumerate them without a budget"
+                "enumerate them without a budget, and without where"
             )
         network = regions.network
         bits, word_start = _layer_bits(regions)

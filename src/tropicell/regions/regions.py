@@ -439,7 +439,7 @@ class Regions:
         """Whether every point of the domain surely is in one of these regions."""
         exact = self.stats.get("arithmetic") == "exact"
         few = self.quotient.is_trivial or self.network.n_inputs <= _FEW_INPUTS
-        return self.complete and len(self) > 0 and exact and few
+        return self.covers and len(self) > 0 and exact and few
 
     def __getstate__(self) -> dict[str, Any]:
         """All but what is quickly made anew."""
@@ -763,6 +763,22 @@ class Regions:
         2
         """
         comfort.save(self, path)
+
+    @property
+    def covers(self) -> bool:
+        """Whether these are all regions of the domain: complete, and found without ``where``.
+
+        Examples
+        --------
+        >>> from tropicell import Box, Level, Network, enumerate_regions
+        >>> network = Network.mlp([[[1.0], [1.0]], [[1.0, 1.0]]], [[0.0, -1.0], [0.0]])
+        >>> enumerate_regions(network, Box(-2, 2)).covers
+        True
+        >>> some = enumerate_regions(network, Box(-2, 2), where=Level(2.0))
+        >>> some.complete, some.covers
+        (True, False)
+        """
+        return self.complete and "where" not in self.stats
 
     @property
     def nbytes(self) -> int:

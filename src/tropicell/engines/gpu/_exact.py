@@ -179,5 +179,5 @@ class ExactPart:
         }
         if self._worker is not None:
             for key, value in self._worker.stats().items():
-                total[key] += value
+                total[key] = total.get(key, 0) + value
         return total

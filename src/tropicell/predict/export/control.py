@@ -184,7 +184,7 @@ def piecewise_affine(regions: Regions, *, progress: bool | None = None) -> Piece
     """
     from tropicell._runtime.progress import bar_of  # noqa: PLC0415
 
-    if not regions.complete or "where" in regions.stats:
+    if not regions.covers:
         raise InvalidInputError(
             "an explicit function needs all regions of its domain: enumerate them without a budget "
             "and without where"
