@@ -35,7 +35,7 @@ _MOST_CUTS = 60
 
 
 @dataclass(frozen=True, eq=False)
-class Level:
+class CutFunction:
     """A function of the outputs, minus a value: ``weights · outputs - value``.
 
     Attributes
@@ -45,7 +45,7 @@ class Level:
 
     Examples
     --------
-    >>> Level(np.array([1.0, -1.0]), 0.5).text
+    >>> CutFunction(np.array([1.0, -1.0]), 0.5).text
     'output 0 - output 1 - 0.5'
     """
 
@@ -64,9 +64,9 @@ class Level:
             found += f"{' - ' if self.value > 0 else ' + '}{abs(self.value):g}"
         return found or "0"
 
-    def negative(self) -> Level:
+    def negative(self) -> CutFunction:
         """The same function, times -1."""
-        return Level(-self.weights, -self.value)
+        return CutFunction(-self.weights, -self.value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +98,7 @@ class Complex:
         Where an unbounded edge leads to; 0 for others.
     direction_errors : ndarray, shape (edges,)
         How far coordinates of that may be off; infinite where nobody knows.
-    levels : tuple of Level
+    levels : tuple of CutFunction
         The functions by which this complex was cut out.
 
     Examples
@@ -152,7 +152,7 @@ class Complex:
     on_levels: list[NDArray[np.uint64]]
     directions: FloatArray
     direction_errors: FloatArray
-    levels: tuple[Level, ...] = field(default=())
+    levels: tuple[CutFunction, ...] = field(default=())
 
     # --- what there is ------------------------------------------------------------------------
 
@@ -547,7 +547,7 @@ class Complex:
 
         return cut(self, self._level(output, value), "both")
 
-    def _level(self, output: int | ArrayLike, value: float) -> Level:
+    def _level(self, output: int | ArrayLike, value: float) -> CutFunction:
         outputs = self.regions.network.n_outputs
         if isinstance(output, int | np.integer):
             if not 0 <= output < outputs:
@@ -565,7 +565,7 @@ class Complex:
             raise InvalidInputError(f"the value of a level set must be finite, not {value}")
         if len(self.levels) >= _MOST_CUTS:
             raise InvalidInputError(f"a complex can be cut at most {_MOST_CUTS} times")
-        return Level(weights, float(value))
+        return CutFunction(weights, float(value))
 
     def decision_region(self, label: int, *, threshold: float = 0.0) -> Complex:
         """Where an output is the largest; of a network with one output where it is on one side.
@@ -759,7 +759,7 @@ class ExactRows:
         rows += [self.level_row(lv) for i, lv in enumerate(complex_.levels) if active >> i & 1]
         return region, rows
 
-    def level_row(self, level: Level) -> NDArray[Any]:
+    def level_row(self, level: CutFunction) -> NDArray[Any]:
         """A level as a row of the region that was looked at last."""
         if self._map is None:
             self._map = self._complex.regions[self._region].affine_map
@@ -771,7 +771,7 @@ class ExactRows:
         """The row of a line in the region that was looked at last; None: it is far from there."""
         return self._rows.get(self._complex.lines.boundary(line))
 
-    def row_in(self, region: int, level: Level) -> NDArray[Any]:
+    def row_in(self, region: int, level: CutFunction) -> NDArray[Any]:
         """A level as a row of a region."""
         self.load(region)
         return self.level_row(level)

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tropicell._runtime.arrays import FloatArray
 from tropicell._runtime.interruption import check
-from tropicell.analysis.complex import Complex, ExactRows, Level
+from tropicell.analysis.complex import Complex, CutFunction, ExactRows
 from tropicell.analysis.faces import Sides
 from tropicell.analysis.map_bounds import has_tame_outputs, output_bounds
 from tropicell.analysis.residues import fingerprints, residues
@@ -130,7 +130,7 @@ class LevelSigns:
     rates: FloatArray
 
 
-def level_signs(complex_: Complex, level: Level) -> LevelSigns:
+def level_signs(complex_: Complex, level: CutFunction) -> LevelSigns:
     """The signs of a function on a complex, all of them proved."""
     _check_outputs(complex_, level)
     owners = complex_.owners(0)
@@ -167,7 +167,7 @@ def level_signs(complex_: Complex, level: Level) -> LevelSigns:
     return LevelSigns(signs, values, bound, slopes, rates)
 
 
-def _check_outputs(complex_: Complex, level: Level) -> None:
+def _check_outputs(complex_: Complex, level: CutFunction) -> None:
     """Refuse a function that changes along directions that no boundary sees."""
     quotient = complex_.quotient
     network = quotient.whole
@@ -190,7 +190,7 @@ def _check_outputs(complex_: Complex, level: Level) -> None:
 class _LevelMaps:
     """The rows of a level on regions, with bounds on their errors."""
 
-    def __init__(self, complex_: Complex, level: Level, owners: NDArray[np.int64]) -> None:
+    def __init__(self, complex_: Complex, level: CutFunction, owners: NDArray[np.int64]) -> None:
         regions = complex_.regions
         self._complex, self._level = complex_, level
         tame = is_tame(regions.network, regions.domain) and has_tame_outputs(regions.network)
@@ -259,7 +259,7 @@ class _LevelMaps:
 
 
 def _as_sum(
-    network: Network, level: Level, row_start: NDArray[np.int64]
+    network: Network, level: CutFunction, row_start: NDArray[np.int64]
 ) -> tuple[FloatArray, FloatArray, float]:
     """A function of the outputs: weights of all neurons, their length in each layer, the bias."""
     weights, lengths = np.zeros(int(row_start[-1])), np.zeros(network.depth + 1)
@@ -271,7 +271,7 @@ def _as_sum(
 
 
 def _vanishing(
-    complex_: Complex, level: Level, owners: NDArray[np.int64], sure: NDArray[np.bool_]
+    complex_: Complex, level: CutFunction, owners: NDArray[np.int64], sure: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
     """Vertices of regions on which the function surely is 0 throughout."""
     found = np.zeros(len(sure), np.bool_)
@@ -282,7 +282,7 @@ def _vanishing(
 
 
 def constant_values(
-    complex_: Complex, level: Level, some: NDArray[np.int64]
+    complex_: Complex, level: CutFunction, some: NDArray[np.int64]
 ) -> dict[int, Fraction]:
     """Regions among some on which a function is constant, and its value there.
 
@@ -314,7 +314,7 @@ def constant_values(
 
 def _slopes(
     complex_: Complex,
-    level: Level,
+    level: CutFunction,
     maps: _LevelMaps,
     slopes: NDArray[np.int8],
     rates: FloatArray,
@@ -349,13 +349,13 @@ def _slopes(
 # --- cuts -----------------------------------------------------------------------------------------
 
 
-def cut(complex_: Complex, level: Level, part: Part) -> Complex:
+def cut(complex_: Complex, level: CutFunction, part: Part) -> Complex:
     """What a function cuts out of a complex.
 
     Parameters
     ----------
     complex_ : Complex
-    level : Level
+    level : CutFunction
     part : {"zero", "below", "both"}
         Where the function is 0; at most 0; or everything, with faces cut in two.
     """
@@ -363,7 +363,7 @@ def cut(complex_: Complex, level: Level, part: Part) -> Complex:
 
 
 class _Cut:
-    def __init__(self, complex_: Complex, level: Level, part: Part) -> None:
+    def __init__(self, complex_: Complex, level: CutFunction, part: Part) -> None:
         self.old, self.level, self.part = complex_, level, part
         self.at = level_signs(complex_, level)
         self.flags = self._flags()

@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tropicell._runtime.arrays import FloatArray
 from tropicell._runtime.interruption import check
-from tropicell.analysis.complex import Complex, ExactRows, Level, Unbounded, check_unbounded
+from tropicell.analysis.complex import Complex, CutFunction, ExactRows, Unbounded, check_unbounded
 from tropicell.analysis.cuts import LevelSigns, constant_values, level_signs
 from tropicell.errors import InternalError
 
@@ -548,7 +548,7 @@ def _turns(complex_: Complex, k: int) -> NDArray[np.int64]:
 
 def _exact_classes(
     complex_: Complex,
-    level: Level,
+    level: CutFunction,
     at: LevelSigns,
     values: FloatArray,
     vertex_of: NDArray[np.int64],
@@ -577,7 +577,9 @@ def _exact_classes(
     return np.unique(np.stack([cluster, inner], axis=1), axis=0, return_inverse=True)[1].ravel()
 
 
-def _exact_values(complex_: Complex, level: Level, some: NDArray[np.int64]) -> dict[int, Fraction]:
+def _exact_values(
+    complex_: Complex, level: CutFunction, some: NDArray[np.int64]
+) -> dict[int, Fraction]:
     """A function at some vertices, in rationals."""
     owners = complex_.owners(0)[some]
     constants = constant_values(complex_, level, np.unique(owners))
