@@ -21,7 +21,7 @@ class TropicellError(Exception):
     ...     Box(1, -1)
     ... except TropicellError as error:
     ...     print(error)
-    Box: every low bound must be below its high bound, got low=1, high=-1
+    Box: every low bound must be below its high bound, got low=1.0, high=-1.0
     """
 
 

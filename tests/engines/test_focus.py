@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,7 +16,10 @@ from searching import assert_same_columns, tuned
 from strategies import KINDS, random_network
 from tropicell import Box, Network, Polytope, Slice, WholeSpace, count_regions, enumerate_regions
 from tropicell.engines.cells import focus as focusing
+from tropicell.engines.cells._focus import Focus
+from tropicell.engines.cells._state import LAYER, TOP
 from tropicell.engines.cells.focus import FocusMaker
+from tropicell.engines.cells.task import CellTask
 from tropicell.network.domains import Domain, resolve
 from tropicell.network.flat import flatten
 from tropicell.paper.algorithm2 import traverse
@@ -122,6 +126,63 @@ def test_the_result_does_not_depend_on_the_workers() -> None:
 # --- what a focus promises ------------------------------------------------------------------------
 
 
+def square(box: Box, scale: np.ndarray) -> np.ndarray:
+    """The corners of a box, in scaled coordinates."""
+    low, high = box.low * scale, box.high * scale
+    return np.array([[x, y] for x in (low[0], high[0]) for y in (low[1], high[1])])
+
+
+def neurons(focus: Focus, level: int) -> np.ndarray:
+    """The rows of the neurons of a level."""
+    return focus.rows[focus.start[level, 0] : focus.start[level, -1]]
+
+
+def check_bounds(
+    network: Network, scale: np.ndarray, focus: Focus, level: int, pieces: np.ndarray
+) -> None:
+    """Compare base and weights of a level with exact ones.
+
+    `pieces` are those of the neurons that are not of the level.
+    """
+    # Exact rows of all neurons, as maps of the scaled coordinates, 1, and outputs of the level.
+    place = {int(row): k for k, row in enumerate(neurons(focus, level))}
+    columns = 3 + len(place)
+    zero = [Fraction(0)] * columns
+    outputs = [[zero.copy() for _ in range(2)]]
+    for c in range(2):
+        outputs[0][c][c] = 1 / Fraction(float(scale[c]))
+    row, start = 2, focus.start[level] - focus.start[level, 0]
+    first = int(focus.first[level]) if level else 0
+    for ell, layer in enumerate(network.layers, start=1):
+        after, errors = [], zero.copy()
+        begin, size = int(start[ell]), int(start[ell + 1] - start[ell])
+        for i in range(layer.width):
+            exact = zero.copy()
+            exact[2] = Fraction(float(layer.affine.bias[i]))
+            for source, matrix in layer.affine.terms.items():
+                for weight, read in zip(matrix[i].tolist(), outputs[source], strict=True):
+                    if weight:
+                        exact = [a + Fraction(weight) * b for a, b in zip(exact, read, strict=True)]
+            if row in place:
+                k = place[row]
+                at = int(focus.start[level, 0]) + k
+                for c in range(3 if ell > first else 0):
+                    halves = float(focus.base[c, at]), float(focus.base[3 + c, at])
+                    errors[c] += (sum(map(Fraction, halves)) - exact[c]) ** 2
+                for j in range(begin if ell > first else 0):
+                    at = int(focus.weights_at[level, ell]) + j * size + k - begin
+                    halves = float(focus.weights[at]), float(focus.weights_low[at])
+                    errors[3 + j] += (sum(map(Fraction, halves)) - exact[3 + j]) ** 2
+                after.append([Fraction(c == 3 + k) for c in range(columns)])
+            else:
+                after.append(exact if pieces[row - 2] else zero)
+            row += 1
+        outputs.append(after)
+        for c in range(3):
+            assert errors[c] <= Fraction(float(focus.base_error[level, ell, c])) ** 2
+        assert sum(errors[3:]) <= Fraction(float(focus.weights_error[level, ell])) ** 2
+
+
 @some
 @given(st.integers(0, 10**6), st.sampled_from(KINDS), st.integers(2, 5))
 def test_bases_and_weights_are_within_their_bounds(seed: int, kind: str, depth: int) -> None:
@@ -133,44 +194,29 @@ def test_bases_and_weights_are_within_their_bounds(seed: int, kind: str, depth: 
     flat = flatten(network, domain)
     scale = flat.lines.scale
     needed = rng.integers(2, flat.rows, size=2)
-    focus = FocusMaker(network, flat).focus(box.low * scale, box.high * scale, needed=needed)
+    focus = FocusMaker(network, flat).focus(square(box, scale), needed=needed)
     assert focus is not None
-    assert set(needed.tolist()) <= set(focus.rows.tolist())
-    # Exact rows of all neurons, as maps of the scaled coordinates, 1, and outputs in the focus.
-    place = {int(row): k for k, row in enumerate(focus.rows)}
-    columns = 3 + len(focus.rows)
-    zero = [Fraction(0)] * columns
-    outputs = [[zero.copy() for _ in range(2)]]
-    for c in range(2):
-        outputs[0][c][c] = 1 / Fraction(float(scale[c]))
-    row = 2
-    for ell, layer in enumerate(network.layers, start=1):
-        after, errors = [], zero.copy()
-        begin, size = int(focus.start[ell]), int(focus.start[ell + 1] - focus.start[ell])
-        for i in range(layer.width):
-            exact = zero.copy()
-            exact[2] = Fraction(float(layer.affine.bias[i]))
-            for source, matrix in layer.affine.terms.items():
-                for weight, read in zip(matrix[i].tolist(), outputs[source], strict=True):
-                    if weight:
-                        exact = [a + Fraction(weight) * b for a, b in zip(exact, read, strict=True)]
-            if row in place:
-                k = place[row]
-                for c in range(3):
-                    made = Fraction(float(focus.base[c, k])) + Fraction(float(focus.base[3 + c, k]))
-                    errors[c] += (made - exact[c]) ** 2
-                for j in range(begin):
-                    at = int(focus.weights_at[ell]) + j * size + k - begin
-                    parts = float(focus.weights[at]), float(focus.weights_low[at])
-                    errors[3 + j] += (sum(map(Fraction, parts)) - exact[3 + j]) ** 2
-                after.append([Fraction(c == 3 + k) for c in range(columns)])
-            else:
-                after.append(exact if focus.fixed[row - 2] else zero)
-            row += 1
-        outputs.append(after)
-        for c in range(3):
-            assert errors[c] <= Fraction(float(focus.base_error[ell, c])) ** 2
-        assert sum(errors[3:]) <= Fraction(float(focus.weights_error[ell])) ** 2
+    assert set(needed.tolist()) <= set(neurons(focus, 0).tolist())
+    check_bounds(network, scale, focus, 0, focus.fixed)
+
+
+@some
+@given(st.integers(0, 10**6), st.sampled_from(KINDS), st.integers(3, 5), st.integers(1, 20))
+def test_those_of_further_levels_are_too(seed: int, kind: str, depth: int, most: int) -> None:
+    network = relus(seed, kind, depth, 12)
+    with focused(), tuned(narrowed=(1, 1)):
+        task = CellTask(copy(network), Box(-1, 1), store=False)
+        worker = task.worker()
+        worker.run(task.root(), most, lambda: False)
+    room, lines = worker._room, task.flat.lines
+    focus, top = room.stack.focus, int(room.state[TOP])
+    for level in range(1, int(focus.now[0]) + 1 if top else 0):
+        # The pieces of layers that cells of the level have left are known.
+        if room.stack.records[top - 1, LAYER] > focus.first[level]:
+            known = int(lines.row_start[focus.first[level] + 1]) - 2
+            pieces = np.concatenate([room.maps.pattern[:known], focus.fixed[known:]])
+            assert set(neurons(focus, level)) < set(neurons(focus, level - 1))
+            check_bounds(task.network, lines.scale, focus, level, pieces)
 
 
 @some
@@ -181,16 +227,47 @@ def test_fixed_neurons_are_fixed(seed: int, kind: str, depth: int) -> None:
     low = rng.normal(size=2)
     box = Box(low, low + 10.0 ** rng.uniform(-6, 0.5))
     flat = flatten(network, box)
-    focus = FocusMaker(network, flat).focus(box.low * flat.lines.scale, box.high * flat.lines.scale)
+    focus = FocusMaker(network, flat).focus(square(box, flat.lines.scale))
     assert focus is not None
     fixed = np.ones(network.n_neurons, np.bool_)
-    fixed[focus.rows - 2] = False
+    fixed[neurons(focus, 0) - 2] = False
     for pattern, _ in traverse(network, box):
         assert (pattern[fixed] == focus.fixed[fixed]).all()
 
 
 def test_a_box_with_many_neurons_has_no_focus() -> None:
     rng = np.random.default_rng(0)
-    network = Network.mlp([rng.normal(size=(600, 2)), rng.normal(size=(5, 600)), np.ones((1, 5))])
+    network = Network.mlp([rng.normal(size=(1200, 2)), rng.normal(size=(5, 1200)), np.ones((1, 5))])
     flat = flatten(network, Box(-1, 1))
-    assert FocusMaker(network, flat).focus(-flat.lines.scale, flat.lines.scale) is None
+    assert FocusMaker(network, flat).focus(square(Box(-1, 1), flat.lines.scale)) is None
+
+
+# --- as often as it comes -------------------------------------------------------------------------
+
+
+@some
+@given(st.integers(0, 10**6), st.sampled_from(KINDS), st.integers(2, 6), st.integers(1, 4))
+def test_the_same_regions_with_levels(seed: int, kind: str, depth: int, few: int) -> None:
+    network = relus(seed, kind, depth, 9)
+    expected = enumerate_regions(network, Box(-1, 1), engine="cells")
+    with focused(), tuned(narrowed=(few, 1), limits=(3, 20, 1000), focus_grain=1):
+        found = enumerate_regions(copy(network), Box(-1, 1), engine="cells")
+        assert count_regions(copy(network), Box(-1, 1), engine="cells") == len(expected)
+    assert sorted(map(bytes, found.patterns)) == sorted(map(bytes, expected.patterns))
+    assert found.volumes.sum() == pytest.approx(4.0)
+
+
+def test_searches_go_on_after_a_checkpoint(tmp_path: Path) -> None:
+    network = convolutional(4)
+    rng = np.random.default_rng(3)
+    plane = Slice(rng.normal(size=100), rng.normal(size=(2, 100)), Box(-0.08, 0.08))
+    file = tmp_path / "search.npz"
+    with focused(), tuned(limits=(1, 2, 40), focus_grain=1, narrowed=(1, 1)):
+        expected = enumerate_regions(copy(network), plane)
+        part = enumerate_regions(copy(network), plane, max_regions=60, checkpoint=file)
+        assert not part.complete
+        assert 60 <= len(part) < len(expected)
+        assert_same_columns(enumerate_regions(copy(network), plane, checkpoint=file), expected)
+        two = enumerate_regions(copy(network), plane, workers=2)
+        assert_same_columns(two, expected)
+        assert count_regions(copy(network), plane) == len(expected)

@@ -241,6 +241,130 @@ def test_an_entry_point_that_is_loaded_while_an_inner_kernel_is_compiled(tmp_pat
     assert run_python("-c", both, env=environment).stdout == "4 2\n"
 
 
+# --- late kernels ---------------------------------------------------------------------------------
+
+_LATE = """
+from __future__ import annotations
+from threading import Thread
+from typing import NamedTuple
+import numpy as np
+from tropicell._runtime.jit import kernel
+
+class Room(NamedTuple):
+    numbers: object
+    name: int
+
+@kernel(late=True)
+def rare(room, n: int, factor=2.0) -> int:
+    for i in range(n):
+        room.numbers[i] += factor
+    return int(room.numbers.sum())
+
+@kernel(late=True)
+def bad(x) -> int:
+    return x.no_such_thing
+
+@kernel(late=True)
+def note(to) -> None:
+    to[0] = 5.0
+
+@kernel(late=True)
+def half(x) -> float:
+    return x
+
+@kernel(inner=True)
+def between(room, n):
+    return rare(room, n) + rare(room, n=1, factor=1.0) if n > 1 else 0
+
+@kernel
+def outer(room, n):
+    return between(room, n)
+
+@kernel
+def wrong(x):
+    return bad(x) if x > 0 else -1
+
+@kernel
+def both(to, n):
+    note(to)
+    return half(n) / 2
+
+def room():
+    return Room(np.zeros(3), 1)
+
+def say(*what):
+    print(*what, flush=True)
+"""
+
+_LATE_CALLS = """
+from late import *
+say(outer(room(), 1), len(rare.overloads), wrong(-1), len(bad.overloads))
+found = []
+threads = [Thread(target=lambda: found.append(outer(room(), 2))) for _ in range(3)]
+[one.start() for one in threads], [one.join() for one in threads]
+say(found, len(rare.overloads), sum(rare.stats.cache_hits.values()))
+to = np.zeros(1)
+say(both(to, 3), to)
+"""
+
+
+@pytest.fixture
+def late(tmp_path: Path) -> Callable[[str], Any]:
+    """Run a script beside a module with late kernels."""
+    (tmp_path / "late.py").write_text(_LATE)
+    places = os.pathsep.join([str(tmp_path), str(Path(tropicell.__file__).parents[1])])
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": places}
+    return lambda script: run_python("-c", script, env=environment)
+
+
+def test_late_kernels_are_compiled_when_they_are_called(late: Callable[[str], Any]) -> None:
+    first, second = late(_LATE_CALLS), late(_LATE_CALLS)
+    assert first.stdout == "0 0 -1 0\n[9, 9, 9] 2 0\n1.5 [5.]\n"
+    assert second.stdout == "0 0 -1 0\n[9, 9, 9] 2 2\n1.5 [5.]\n"  # from the disk
+    assert not first.stderr
+
+
+def test_a_late_kernel_that_can_not_be_compiled(late: Callable[[str], Any]) -> None:
+    found = late("""
+from late import *
+try:
+    wrong(1)
+except RuntimeError as error:
+    say(error)
+""")
+    assert found.stdout == "bad could not be compiled\n"
+    assert "no_such_thing" in found.stderr
+
+
+def test_ctrl_c_while_a_late_kernel_is_compiled(late: Callable[[str], Any]) -> None:
+    found = late("""
+from late import *
+def interrupted(_):
+    raise KeyboardInterrupt
+compile, rare.compile = rare.compile, interrupted
+try:
+    outer(room(), 2)
+except KeyboardInterrupt:
+    say("stopped")
+rare.compile = compile
+say(outer(room(), 2))
+""")
+    assert found.stdout == "stopped\n9\n"
+
+
+def test_options_of_kernels_are_compared_as_before() -> None:
+    """What Numba calls equal stays equal."""
+    flags: Any = numba.core.compiler.Flags
+    one, same, other, unset = flags(), flags(), flags(), flags()
+    one.release_gil = same.release_gil = True
+    other.release_gil = False
+    assert one == same
+    assert hash(one) == hash(same) == hash(tuple(sorted(one.values())))
+    assert one != other
+    assert other == unset  # that is the default
+    assert one != 1
+
+
 # --- kernels that are called with the same types again and again ---------------------------------
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -24,6 +25,8 @@ from tropicell import (
     enumerate_regions,
     iter_regions,
 )
+from tropicell._runtime import memory
+from tropicell.engines import column_store
 from tropicell.engines import table as runs
 from tropicell.engines.cells import task as cells
 
@@ -251,3 +254,32 @@ def test_domains_without_interior_are_refused(engine: str) -> None:
     flat = Polytope([[1.0, 0.0], [-1.0, 0.0]], [0.0, 0.0])
     with pytest.raises(InvalidDomainError, match="no interior"):
         enumerate_regions(Network.mlp([np.eye(2), np.eye(2)]), flat, engine=engine)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_memory_that_is_nearly_full_ends_an_enumeration(
+    workers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    network = default_network([2, 16, 16, 1], seed=3)
+    left = [2**40, 2**40, 2**20]
+    monkeypatch.setattr(column_store, "_LOOK_EVERY", 1000)
+    monkeypatch.setattr(memory, "free_memory", lambda: left.pop(0) if left else 2**20)
+    with small_units(20), pytest.warns(IncompleteWarning, match="count_regions needs hardly any"):
+        regions = enumerate_regions(network, workers=workers)
+    assert not regions.complete
+    assert regions.stats["ended_by"] == "MemoryError"
+    assert 0 < len(regions) < count_regions(network)
+
+
+def test_free_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    meminfo = tmp_path / "meminfo"
+    monkeypatch.setattr(memory, "_MEMINFO", meminfo)
+    monkeypatch.setattr(memory, "_CONTAINER", tmp_path)
+    assert memory.free_memory() is None
+    meminfo.write_text("MemTotal:  9000 kB\nMemAvailable:  5000 kB\n")
+    assert memory.free_memory() == 5000 * 1024
+    (tmp_path / "memory.max").write_text("max\n")
+    (tmp_path / "memory.current").write_text("4000\n")
+    assert memory.free_memory() == 5000 * 1024
+    (tmp_path / "memory.max").write_text("5000\n")
+    assert memory.free_memory() == 1000

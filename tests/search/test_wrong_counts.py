@@ -60,7 +60,7 @@ def test_no_part_of_a_search_gets_lost(engine: str, monkeypatch: pytest.MonkeyPa
         return []
 
     monkeypatch.setattr(MODULES[engine], "children", forget)
-    single = {"cone_grain": (1, 1), "halfspace_grain": (1, 1), "few": 1e9}
+    single = {"cone_grain": (1, 1), "halfspace_grain": (1, 1), "few": 1e9, "at_once": 0}
     with tuned(limits=(1, 1), last_limit=1, **single), pytest.raises(InternalError, match="ended"):
         enumerate_regions(random_network([3, 8, 8, 1]), engine=engine)
     assert forgotten

@@ -18,14 +18,21 @@ compiled anew in each process, which users are told once.
 
 The time that compiling takes is not taken from any budget: clocks stand still.
 
+**Late kernels.** Numba compiles a kernel with all that it may call. Kernels that few searches need
+(such as those for signs that float64 can't tell) would make everyone wait for them. They are marked
+as `late`: the code of their callers asks for them when they are called for the first time, and they
+are compiled, kept and loaded by themselves.
+
 **Debuggers.** With ``NUMBA_DISABLE_JIT=1`` kernels are plain Python functions, slow and open to
 every breakpoint.
 """
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import hashlib
+import importlib
 import os
 import pickle
 import re
@@ -42,11 +49,14 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, Literal, TypeVar, cast, overload
 
+import llvmlite.binding as llvm
 import numba
 import numpy as np
 from llvmlite import ir
 from numba import _dispatcher, types
-from numba.core import caching, codegen, event
+from numba.core import caching, cgutils, codegen, event, serialize, targetconfig
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.typing.templates import make_concrete_template
 from numba.extending import intrinsic
 
 from tropicell._runtime import bundles as _bundles  # noqa: F401 - tells Numba of tuples
@@ -67,6 +77,10 @@ _numba: Any = caching
 _numba_event: Any = event
 _unliteral: Any = types.unliteral
 _numba_dispatcher: Any = _dispatcher
+_cgutils: Any = cgutils
+_serialize: Any = serialize
+_make_template: Any = make_concrete_template
+_llvm: Any = llvm
 
 #: Seconds of compiling after which users are told what they wait for.
 _PATIENCE = 1.5
@@ -159,7 +173,12 @@ def kernel(function: Function, /) -> Function: ...
 
 @overload
 def kernel(
-    *, sums: Sums = ..., inner: bool = ..., inlined: bool = ..., allocates: bool = ...
+    *,
+    sums: Sums = ...,
+    inner: bool = ...,
+    inlined: bool = ...,
+    late: bool = ...,
+    allocates: bool = ...,
 ) -> Callable[[Function], Function]: ...
 
 
@@ -170,6 +189,7 @@ def kernel(
     sums: Sums = "as written",
     inner: bool = False,
     inlined: bool = False,
+    late: bool = False,
     allocates: bool = False,
 ) -> Any:
     """Compile a kernel with Numba, and keep what was compiled wherever that works.
@@ -186,6 +206,10 @@ def kernel(
         of the state, and take longer to compile than the function itself.
     inlined : bool
         It is small, and copied into the kernels that call it.
+    late : bool
+        Only kernels call it, and most searches never do: it is compiled when it is called for the
+        first time. Its result is what its annotation says: ``int``, ``float``, ``bool``, ``None``.
+        A call takes as long as handing over all arrays in its arguments, some 100 ns.
     allocates : bool
         It makes arrays, so reference counts are kept.
 
@@ -198,20 +222,24 @@ def kernel(
     3
     """
     if function is None:
-        chosen: Any = {"sums": sums, "inner": inner, "inlined": inlined, "allocates": allocates}
-        return lambda function: _compiled(function, **chosen)
-    return _compiled(function, sums, inner, inlined, allocates)
+        return lambda function: _compiled(function, sums, inner, inlined, late, allocates)
+    return _compiled(function, sums, inner, inlined, late, allocates)
 
 
 def _compiled(
-    function: Callable[..., Any], sums: Sums, inner: bool, inlined: bool, allocates: bool
+    function: Callable[..., Any],
+    sums: Sums,
+    inner: bool,
+    inlined: bool,
+    late: bool,
+    allocates: bool,
 ) -> Any:
     if not _COMPILED:
         return np.errstate(all="ignore")(function)  # what overflows is silent in compiled code
     options = dict(_OPTIONS)
     if _FASTMATH[sums]:
         options["fastmath"] = _FASTMATH[sums]
-    if inner:
+    if inner or late:
         options["no_cpython_wrapper"] = True
     if inlined:
         options["forceinline"] = True
@@ -226,6 +254,10 @@ def _compiled(
     dispatcher._cache = _cache_of(function)
     with suppress(AttributeError):
         dispatcher._cache._cache_file._source_stamp = _stamp(Path(function.__code__.co_filename))
+    dispatcher.compile = _with_room(dispatcher.compile)
+    if late:
+        _make_late(dispatcher)
+        return dispatcher
     # Kernels that call it need no entry point from Python.
     twin = cast(Any, numba.njit)(**options, no_cpython_wrapper=True)(function)
     twin.is_inner = True
@@ -247,6 +279,124 @@ def _forget_literals(dispatcher: Any, called: Any) -> None:
 
     dispatcher.get_call_template = get_call_template
     dispatcher.get_overload = lambda signature: found[1](tuple(map(_unliteral, signature)))
+
+
+def _with_room(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Call a method that calls many others, on a stack that has room for all of them.
+
+    Python's stack consists of pieces of 16 KB, and the last one is given back to the system when it
+    is empty. A loop that calls functions just where a new one begins takes and gives it each time,
+    which made up a quarter of the time of compiling. A frame that is large gets a large piece, with
+    room behind it.
+    """
+
+    def call(*given: Any) -> Any:
+        return method(*given)
+
+    with suppress(Exception):  # what does not help does not hurt
+        call.__code__ = call.__code__.replace(co_stacksize=_LARGE_FRAME)
+    return call
+
+
+#: Numbers in a frame; Python rounds their size, here 0.8 MB, up to a power of two.
+_LARGE_FRAME = 100_000
+
+
+# --- late kernels ---------------------------------------------------------------------------------
+
+#: The result of a late kernel, by its annotation.
+_RESULTS = {"int": types.int64, "float": types.float64, "bool": types.boolean, "None": types.none}
+
+#: What `_find_late` returns in place of an address: an error, or Ctrl-C, while it was compiled.
+_FAILED, _INTERRUPTED = 0, 1
+
+#: The name by which machine code knows `_find_late`.
+_FIND = "tropicell_find_late_kernel"
+
+
+def _make_late(dispatcher: Any) -> None:
+    """Where other kernels call this one, have it looked for instead of compiling it."""
+    known = set()
+    annotation = dispatcher.py_func.__annotations__["return"]
+    result = _RESULTS[getattr(annotation, "__name__", str(annotation))]
+
+    def get_call_template(args: Any, kws: Any) -> Any:
+        named = {name: _unliteral(one) for name, one in kws.items()}
+        pysig, args = dispatcher._compiler.fold_argument_types(tuple(map(_unliteral, args)), named)
+        name = f"CallTemplate({dispatcher.py_func.__name__})"
+        one = _make_template(name, name, [result(*args)])
+        return one, pysig, args, {}
+
+    def get_overload(signature: Any) -> Any:
+        args = tuple(map(_unliteral, signature))
+        key = dispatcher, args
+        if key not in known:
+            known.add(key)
+            dispatcher.targetctx.insert_func_defn([(_late_call(dispatcher, args), key, args)])
+        return key
+
+    dispatcher.result = result
+    dispatcher.get_call_template = get_call_template
+    dispatcher.get_overload = get_overload
+
+
+def _late_call(dispatcher: Any, args: Any) -> Any:
+    """What a call of a late kernel becomes: its address is asked for once, and then remembered."""
+    function = dispatcher.py_func
+    what = _serialize.dumps((function.__module__, function.__qualname__, args))
+
+    def lowered(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        module, number, call = builder.module, ir.IntType(64), context.call_conv
+        slot: Any = ir.GlobalVariable(module, number, module.get_unique_name(f"{_FIND}.slot"))
+        slot.linkage, slot.initializer = "internal", ir.Constant(number, _FAILED)
+        address = builder.load_atomic(slot, "acquire", 8)
+        place = _cgutils.alloca_once_value(builder, address)
+        with _cgutils.if_unlikely(builder, _cgutils.is_null(builder, address)):
+            text = context.insert_const_bytes(module, what)
+            kind = ir.FunctionType(number, [text.type, number])
+            find = _cgutils.get_or_insert_function(module, kind, _FIND)
+            found = builder.call(find, [text, ir.Constant(number, len(what))])
+            for code, error in ((_FAILED, RuntimeError), (_INTERRUPTED, KeyboardInterrupt)):
+                failed = builder.icmp_unsigned("==", found, ir.Constant(number, code))
+                with _cgutils.if_unlikely(builder, failed):
+                    told = (f"{function.__qualname__} could not be compiled",)
+                    call.return_user_exc(builder, error, told if error is RuntimeError else None)
+            builder.store_atomic(found, slot, "release", 8)
+            builder.store(found, place)
+        kind = call.get_function_type(signature.return_type, signature.args)
+        pointer = builder.inttoptr(builder.load(place), kind.as_pointer())
+        status, value = call.call_function(
+            builder, pointer, signature.return_type, signature.args, values
+        )
+        with _cgutils.if_unlikely(builder, status.is_error):
+            call.return_status_propagate(builder, status)
+        return value
+
+    return lowered
+
+
+def _find_late(text: int, length: int) -> int:
+    """The address of a late kernel, compiled or loaded; called by the code of other kernels."""
+    try:
+        module, name, args = pickle.loads(ctypes.string_at(text, length))
+        dispatcher: Any = importlib.import_module(module)
+        for part in name.split("."):
+            dispatcher = getattr(dispatcher, part)
+        with cast(Any, global_compiler_lock), _once.machine_code():
+            dispatcher.compile(dispatcher.result(*args))
+            compiled = dispatcher.overloads[args]
+            address = compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name)
+        return int(address)
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    except BaseException:
+        sys.excepthook(*cast(Any, sys.exc_info()))
+        return _FAILED
+
+
+#: Kept, since machine code calls it.
+_FINDER: Any = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)(_find_late)
+_llvm.add_symbol(_FIND, ctypes.cast(_FINDER, ctypes.c_void_p).value)
 
 
 def template(function: Function) -> Function:
@@ -459,7 +609,7 @@ class _Notice(event.Listener):
         self._what = ""
         self._parts: set[Any] = set()
         self._done: set[Any] = set()
-        self._collecting = gc.get_threshold()
+        self._collecting = gc.isenabled()
 
     def on_start(self, given: Any) -> None:
         """A kernel is being compiled."""
@@ -471,8 +621,8 @@ class _Notice(event.Listener):
         clock.stop()
         # Compiling makes millions of objects that live on: looking for garbage among them again
         # and again takes a tenth of the time.
-        self._collecting = gc.get_threshold()
-        gc.set_threshold(200_000, *self._collecting[1:])
+        self._collecting = gc.isenabled()
+        gc.disable()
         function = given.data["dispatcher"].py_func
         self._what, self._parts, self._done = _purpose(function), _parts_of(function), set()
         if not self._said or _is_terminal():
@@ -488,7 +638,8 @@ class _Notice(event.Listener):
         self._open -= 1
         self._done.add(given.data["dispatcher"].py_func)
         if self._open == 0:
-            gc.set_threshold(*self._collecting)
+            if self._collecting:
+                gc.enable()
             clock.go_on()
             self._timer.cancel()
             self._show("")
@@ -496,9 +647,17 @@ class _Notice(event.Listener):
             self._show(self._text())
 
     def _text(self) -> str:
+        """What is said: all of it if there is room, in a narrow terminal the figures."""
         when = "" if _said_not_kept.is_set() else ", once after an installation"
         done = f"{len(self._done & self._parts)} of {len(self._parts)}"
-        return f"tropicell: compiling kernels, {done}, for {self._what}{when} …"
+        texts = (
+            f"tropicell: compiling kernels, {done}, for {self._what}{when} …",
+            f"tropicell: compiling kernels, {done}, for {self._what} …",
+            f"tropicell: compiling kernels, {done} …",
+            f"compiling {done} …",
+        )
+        room = shutil.get_terminal_size().columns if _is_terminal() else len(texts[0]) + 1
+        return next((text for text in texts if len(text) < room), texts[-1])
 
     def _say(self) -> None:
         self._said = True
@@ -530,6 +689,7 @@ def _is_terminal() -> bool:
 #: What kernels are for, by where they are: the names of modules begin with these.
 _PURPOSES = {
     "engines.cells._units.plane_unit": "searches with 2 inputs",
+    "engines.cells._units.focus_unit": "searches of large networks with 2 inputs",
     "engines.cells._units.cone_unit": "searches with few inputs, but not 2",
     "engines.cells": "searches with few inputs",
     "engines.halfspaces": "searches with many inputs",
@@ -564,7 +724,7 @@ def _parts_of(function: Callable[..., Any]) -> set[Any]:
             value = one.__globals__.get(name)
             for kernel_ in value if isinstance(value, tuple) else (value,):
                 inner = getattr(kernel_, "py_func", None)
-                if inner is not None:
+                if inner is not None and not hasattr(kernel_, "result"):
                     ahead.append(inner)
                     if not kernel_.targetoptions.get("inline"):
                         found.add(inner)
@@ -638,6 +798,33 @@ class _Once(_numba_event.Listener):  # type: ignore[misc]
 
 _once = _Once()
 cast(Any, event).register("numba:compile", _once)
+
+
+def _compare_options_quickly() -> None:
+    """Have Numba compare the options of what it compiles without asking for all of them first.
+
+    It does so each time it looks up the type of a call, which is a tenth of the time of compiling.
+    What is equal stays the same, and so do the numbers by which it is found.
+    """
+    options: Any = targetconfig.TargetConfig
+    equal = options.__eq__
+
+    def is_equal(self: Any, other: Any) -> Any:
+        if type(self) is type(other) and self._values == other._values:
+            return True
+        return equal(self, other)
+
+    @cache
+    def number_of(kind: Any) -> int:
+        return hash(tuple(sorted(kind.options)))
+
+    empty = options()
+    if hasattr(empty, "_values") and hash(empty) == number_of(options):
+        number: Any = number_of
+        options.__eq__, options.__hash__ = is_equal, lambda self: number(type(self))
+
+
+_compare_options_quickly()
 
 
 def _bit_count(typing_context: Any, bits: Any) -> Any:

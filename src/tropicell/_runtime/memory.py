@@ -1,6 +1,7 @@
 """Arrays that every worker needs for itself: described once, then made in a few blocks of memory.
 
-And a pause of Python's collection of garbage, for code that makes very many objects.
+And a pause of Python's collection of garbage, for code that makes very many objects; and how much
+memory is left, for code that fills it.
 
 Workers are made while Python's global lock is held, one after the other. With dozens of arrays
 each, many threads would wait longer for their workers than a small search takes. And what two
@@ -13,6 +14,7 @@ import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Generic, TypeVar, cast
 
 import numpy as np
@@ -33,6 +35,35 @@ _empty = np.empty  # tests have one that makes arrays full of nonsense
 
 #: Where an array lies: in the block of those whose contents matter, in that of the others, alone.
 _KNOWN, _FREE, _ALONE = range(3)
+
+
+#: Where Linux says how much memory there is; and, in a container, how much of it may be used, is.
+_MEMINFO, _CONTAINER = Path("/proc/meminfo"), Path("/sys/fs/cgroup")
+
+
+def free_memory() -> int | None:
+    """Bytes that are still to be had, or None where nobody says so.
+
+    Linux hands out more memory than there is, and kills the process that uses it: no error is
+    raised. So whoever fills memory has to look.
+
+    Examples
+    --------
+    >>> free = free_memory()
+    >>> free is None or free > 0
+    True
+    """
+    try:
+        lines = _MEMINFO.read_text().splitlines()
+        free = next(1024 * int(line.split()[1]) for line in lines if line[:12] == "MemAvailable")
+    except (OSError, ValueError, IndexError, StopIteration):
+        return None
+    try:
+        most = int((_CONTAINER / "memory.max").read_text())  # "max" where there is no limit
+        used = int((_CONTAINER / "memory.current").read_text())
+    except (OSError, ValueError):
+        return free
+    return max(0, min(free, most - used))
 
 
 @dataclass(slots=True)

@@ -1,11 +1,14 @@
-"""A progress bar that finds out, after a while, how far there is to go."""
+"""Progress bars on standard error, as wide as the terminal is at the moment.
+
+Those that nobody asked for appear after a while: what is soon done prints nothing.
+"""
 
 from __future__ import annotations
 
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any
 
@@ -13,8 +16,11 @@ from tqdm import tqdm
 
 from tropicell._runtime.interruption import Halt, using
 
-#: Seconds before an estimate is worth its time.
+#: Seconds before an estimate is worth its time, and before most bars appear.
 _PATIENCE = 2.0
+
+#: Seconds before the bar of a search appears, unless it was asked for.
+_SOON = 0.5
 
 
 def bar_of(total: int, unit: str, show: bool | None, *, patience: float | None = None) -> Any:
@@ -35,9 +41,19 @@ def bar_of(total: int, unit: str, show: bool | None, *, patience: float | None =
     ...     _ = bar.update(10)
     """
     shown = sys.stderr.isatty() if show is None else show
-    return tqdm(
-        total=total, unit=unit, disable=not shown, delay=_PATIENCE if patience is None else patience
-    )
+    delay = _PATIENCE if patience is None else patience
+    return tqdm(total=total, unit=unit, disable=not shown, delay=delay, dynamic_ncols=True)
+
+
+def each(items: Iterable[Any], unit: str, show: bool) -> Any:
+    """Some items one after the other, with a bar that appears after a while.
+
+    Examples
+    --------
+    >>> list(each([1, 2], " things", False))
+    [1, 2]
+    """
+    return tqdm(items, unit=unit, disable=not show, delay=_PATIENCE, dynamic_ncols=True)
 
 
 class RegionBar:
@@ -49,6 +65,8 @@ class RegionBar:
     guess : callable
         About how many regions there are in all; asked once, after two seconds, in a thread beside
         the search, which never waits for it. It ends with the bar.
+    at_once : bool
+        Whether it was asked for, and appears at once.
 
     Examples
     --------
@@ -57,8 +75,9 @@ class RegionBar:
     >>> bar.close()
     """
 
-    def __init__(self, show: bool, guess: Callable[[], int]) -> None:
-        self._bar = tqdm(unit=" regions") if show else None
+    def __init__(self, show: bool, guess: Callable[[], int], *, at_once: bool = False) -> None:
+        delay = 0.0 if at_once else _SOON
+        self._bar = tqdm(unit=" regions", delay=delay, dynamic_ncols=True) if show else None
         self._guess: Callable[[], int] | None = guess
         self._guessed: list[int] = []
         self._halt = Halt()

@@ -20,9 +20,9 @@ import numpy as np
 import scipy.sparse as sp
 from flint import fmpq_mat
 from numpy.typing import NDArray
-from tqdm import tqdm
 
 from tropicell._runtime.parts import check_workers, in_parts
+from tropicell._runtime.progress import each
 from tropicell.certificate._branches import TreeFound, TreeProofs, prove_tree, suits
 from tropicell.certificate._exact import ProofError, RegionProof, RegionProver, follow
 from tropicell.certificate._filter import Filtered, filter_regions, hinted
@@ -348,7 +348,7 @@ class _ProofJob:
     def _prove_exactly(self, indices: NDArray[np.intp], closed: bool) -> None:
         regions, filtered = self.regions, self.filtered
         hints = hinted(regions, "facet_lines")
-        for index in tqdm(indices.tolist(), unit=" regions", disable=not self.show):
+        for index in each(indices.tolist(), " regions", self.show):
             hint = None if hints is None else hints[index].tolist()
             witness = regions.witnesses[index]
             pattern, proved = regions.packed[index], bool(filtered.proved[index])
@@ -375,7 +375,7 @@ class _ProofJob:
         if self.failures:
             return
         regions = self.regions
-        for at, claims in tqdm(self.tree.doubts.items(), unit=" cells", disable=not self.show):
+        for at, claims in each(self.tree.doubts.items(), " cells", self.show):
             found = self.more_bases.setdefault(at, [])
             for region, line, path in claims:
                 pattern = regions.packed[region]

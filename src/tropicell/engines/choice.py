@@ -66,12 +66,15 @@ _FLOAT_MEETS, _NO_BIASES, _LAYERS_MEET, _LAYERS = 7, 6, 5, 3
 #: In nanoseconds, by arithmetic and whether regions are stored: where `halfspaces` needs less for a
 #: region with so many inputs, `cells` never does, and there is nothing to probe.
 _LEAST_FOR_CELLS: dict[tuple[str, bool], dict[int, float]] = {
-    ("exact", False): {5: 1_000.0, 6: 7_000.0, 7: 15_000.0, 8: 50_000.0},
+    ("exact", False): {5: 600.0, 6: 7_000.0, 7: 15_000.0, 8: 50_000.0},
     ("exact", True): {5: 7_000.0, 6: 17_000.0, 7: 60_000.0, 8: 500_000.0},
-    ("float", False): {5: 1_000.0, 6: 3_000.0, 7: 5_000.0, 8: 20_000.0},
+    ("float", False): {5: 600.0, 6: 3_000.0, 7: 5_000.0, 8: 20_000.0},
     ("float", True): {5: 2_000.0, 6: 4_500.0, 7: 6_500.0, 8: 20_000.0},
 }
 _LEAST_BEYOND = 50_000.0
+
+#: Up to so many inputs corners are worked out by straight code.
+_FEW_INPUTS = 5
 
 #: A probe begins at the root, and goes on with parts of what is left, at these places.
 _PLACES = (0.618, 0.236, 0.854)
@@ -86,12 +89,16 @@ _MOST_LOOKS = 8
 #: `features`; made by ``python -m benchmarks.depth --fit``.
 COSTS: dict[tuple[str, str, bool], dict[str, float]] = {
     ("cells", "exact", False): {
-        "cubes": 21.4,
-        "squares": 0.279,
-        "cuts": 6130.0,
-        "corners": 57.7,
-        "pairs": 2.02,
-        "tests": 0.309,
+        "few regions": 667.0,
+        "few pairs": 0.407,
+        "few tests": 0.42,
+        "few proofs": 0.395,
+        "many cubes": 21.4,
+        "many squares": 0.279,
+        "many cuts": 6130.0,
+        "many corners": 57.7,
+        "many pairs": 2.02,
+        "many tests": 0.309,
         "start": 240000.0,
         "exact": 1000000.0,
     },
@@ -104,12 +111,15 @@ COSTS: dict[tuple[str, str, bool], dict[str, float]] = {
         "exact": 1000000.0,
     },
     ("cells", "float", False): {
-        "regions": 502.0,
-        "cubes": 27.7,
-        "squares": 0.0325,
-        "cuts": 1240.0,
-        "pairs": 0.481,
-        "tests": 0.318,
+        "few regions": 351.0,
+        "few tests": 0.351,
+        "few proofs": 0.754,
+        "many regions": 502.0,
+        "many cubes": 27.7,
+        "many squares": 0.0325,
+        "many cuts": 1240.0,
+        "many pairs": 0.481,
+        "many tests": 0.318,
         "start": 140000.0,
         "exact": 1000000.0,
     },
@@ -385,17 +395,17 @@ def features(engine: str, network: Network, probe: Probe) -> dict[str, float]:
 
     For `cells`: the region; the corners of a cube, and their pairs (the last layer is counted
     without cuts); cuts, corners of cells that are cut, pairs of these; coordinates of corners that
-    are tested; corners of a cell, times those of a cube (what proves where they are);
-    decisions at the start. For `halfspaces`: the region; nodes; numbers that change when a
-    layer is entered, by pivots, and by linear programs; decisions with more digits. For both: exact
-    decisions.
+    are tested; corners of a cell, times those of a cube (what proves where they are); all that also
+    as it is with few inputs, and with many (else 0), since kernels differ; decisions at the start.
+    For `halfspaces`: the region; nodes; numbers that change when a layer is entered, by pivots, and
+    by linear programs; decisions with more digits. For both: exact decisions.
     """
     counters, inputs, depth = probe.counters, network.n_inputs, network.depth
     regions = max(1, probe.regions)
     exact = counters["exact_decisions"] / regions
     if engine == "cells":
         cuts = counters["splits"] / regions
-        return {
+        found = {
             "regions": 1.0,
             "cubes": 2.0**inputs,
             "squares": 4.0**inputs,
@@ -404,6 +414,12 @@ def features(engine: str, network: Network, probe: Probe) -> dict[str, float]:
             "pairs": cuts * probe.corners**2,
             "tests": counters["tests"] * (inputs + 1) / regions,
             "proofs": probe.corners * 2.0**inputs,
+        }
+        few = float(inputs <= _FEW_INPUTS)
+        return {
+            **found,
+            **{f"few {name}": few * value for name, value in found.items()},
+            **{f"many {name}": (1.0 - few) * value for name, value in found.items()},
             "start": probe.start / max(_expected(network), regions),
             "exact": exact,
         }

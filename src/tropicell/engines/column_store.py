@@ -7,11 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from tropicell._runtime import memory
 from tropicell._runtime.parts import in_parts
 from tropicell.engines import tuning
 from tropicell.regions.columns import Columns, Ragged
 
 _NAMES = ("words", *Columns._fields[1:])
+
+#: Each time that so many bytes were added, one looks how much memory is left; so many have to be.
+_LOOK_EVERY, _RESERVE = 2**26, 2**28
 
 
 class Store:
@@ -37,11 +41,25 @@ class Store:
     def __init__(self, workers: int = 1) -> None:
         self._workers = workers
         self._batches: list[tuple[Any, ...]] = []
+        self._unseen = 0  # bytes since the last look at memory
         self.regions = 0
 
     def add(self, columns: Columns) -> None:
-        """Regions that come next."""
-        self._batches.append((columns.packed.words, *columns[1:]))
+        """Regions that come next.
+
+        Raises
+        ------
+        MemoryError
+            If there is hardly any memory left.
+        """
+        arrays = columns.packed.words, *columns[1:]
+        self._unseen += sum(array.nbytes for array in arrays if array is not None)
+        if self._unseen > _LOOK_EVERY:
+            free = memory.free_memory()
+            if free is not None and free < _RESERVE + tuning.current.spare_each * self.regions:
+                raise MemoryError
+            self._unseen = 0
+        self._batches.append(arrays)
         self.regions += len(columns.packed)
 
     def join(self) -> dict[str, Any]:

@@ -252,8 +252,9 @@ def load(name: str | None, inputs: int) -> None:
     engine = ENGINES[name]
     if engine.task is None or engine.kernels is None or is_loaded(engine.kernels(inputs)):
         return
-    # Those of cells are compiled apart for some numbers of inputs; five stand for all others.
-    tiny = Network.mlp([np.ones((1, min(inputs, 5))), [[1.0]]])
+    # Those of cells are compiled apart for some numbers of inputs; five stand for all others. No
+    # corner of the box lies on the boundary: late kernels are left for those who need them.
+    tiny = Network.mlp([0.5 ** np.arange(min(inputs, 5))[None], [[1.0]]], [[0.3], [0.0]])
     task = engine.task(tiny, Box(-1, 1), "exact", store=True)
     worker, units = task.worker(), [task.root()]
     while units:  # of one region each, so that what cuts them is there too

@@ -28,6 +28,9 @@ class Tuning:
     few : float
         What is left of a unit becomes no more units than one for so many regions expected, times
         the `grain`.
+    at_once : int
+        In three dimensions or more, a cell of the last layer that is expected to have no more
+        regions is not cut: they are stored all at once.
     small, medium : int
         A search that is expected to have no more regions, times the `grain`, begins with a later
         generation: it is done sooner than its parts could be handed out.
@@ -40,6 +43,9 @@ class Tuning:
     focus_grain : int
         The grain where units have a focus (`tropicell.engines.cells.focus`), which takes as long as
         thousands of regions.
+    narrowed : pair of int
+        Inside of a cell fewer neurons are looked at (`tropicell.engines.cells._narrow`) if at least
+        so many boundaries cross it, and so many neurons of later layers can change.
     price : int
         What is decided in exact arithmetic takes as long as so many regions, and counts like them.
     most_waiting : int
@@ -73,13 +79,15 @@ class Tuning:
     late: int = 32
     last_limit: int = 2048
     few: float = 32.0
+    at_once: int = 192
     small: int = 64
     medium: int = 4096
     plane_grain: tuple[int, int] = (8, 16)
     cone_grain: tuple[int, int] = (5, 16)
     halfspace_grain: tuple[int, int] = (18, 20)
     plane_width: int = 1024
-    focus_grain: int = 16
+    focus_grain: int = 128
+    narrowed: tuple[int, int] = (3, 12)
     price: int = 50
     most_waiting: int = 256 * 2**20
     front_every: int = 4

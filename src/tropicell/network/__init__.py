@@ -9,6 +9,7 @@
 `domains`          `WholeSpace`, `Box`, `Polytope`, `Slice`
 `output_sets`      sets of inputs by the outputs there: levels, sublevels, decisions
 `inequalities`     the inequalities of a region, and the numbers of all boundaries (lines)
+`integer_maps`     maps and values in integers: exact, and fast for thousands of patterns or points
 `flat`             the one flat form of a network that kernels read
 `_layer_maps`      the affine maps of layers in kernels, with the bounds on their rounding
 `_plain_maps`      the same in float64 alone, where bounds are known before the search

@@ -19,13 +19,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tropicell._runtime.jit import fma, kernel
+from tropicell._runtime.jit import fma, kernel, template
 from tropicell.geometry._double import exact_product, exact_sum
 from tropicell.geometry.rounding import INFLATE, ROUND, TINY
 from tropicell.network.flat import BLOCK, COLUMNS_AT, FILTERS, IS_SPARSE, SOURCE, WEIGHTS_AT
 
 #: After so many changes of single neurons a layer's rows are summed anew.
 MOST_CHANGES = 120
+
+#: Exponents of float64 below this can be 3 larger.
+_LARGEST_EXPONENT = 2043
 
 #: More than the length of a vector whose squares underflow.
 _UNDERFLOW = 1e-140
@@ -38,7 +41,7 @@ class LayerMaps(NamedTuple):
     ----------
     before : ndarray, shape (d + 2, rows and more)
         Of every neuron before its activation: slopes, offset, and a bound on their errors.
-    low : ndarray, shape (d + 1, rows)
+    low : ndarray, shape (d + 1, rows and more)
         Second halves of slopes and offset.
     after : ndarray, shape (d + 2, rows)
         Slopes and offset after it, and the largest absolute value.
@@ -87,7 +90,7 @@ def layer_maps(
     bounds = layers if exact else 0
     return LayerMaps(
         before=free(np.zeros((d + 2, rows + spare(rows)))),
-        low=free(np.zeros((d + 1, fine))),
+        low=free(np.zeros((d + 1, fine + (spare(fine) if exact else 0)))),
         after=free(np.zeros((d + 2, rows))),
         after_low=free(np.zeros((d + 1, fine))),
         pattern=np.zeros(rows - int(row_start[1]), np.uint8),
@@ -369,10 +372,23 @@ def _anchor_changes(maps: Any, current: Any, layer: int, term: int, count: int) 
             current.rounding[layer, c] += _sum_rounding(count, anchor)
         if not maps.unit[source]:  # the changes are differences, 4 u² (|new| + |old|) off
             current.rounding[layer, c] += maps.largest_row[term] * 4.0 * ROUND * ROUND * size
-        for row in range(maps.row_start[layer], maps.row_start[layer + 1]):
-            start = anchor + before[c, row]
-            low[c, row] += before[c, row] - (start - anchor)
-            before[c, row] = start
+        begin, width = _whole_blocks(maps, layer)
+        high, rest = before[c, begin : begin + width], low[c, begin : begin + width]
+        for r in range(width):
+            start = anchor + high[r]
+            rest[r] += high[r] - (start - anchor)
+            high[r] = start
+
+
+@template
+def _whole_blocks(maps: Any, layer: int) -> Any:
+    """Where the rows of a layer begin, and how many there are, up to whole blocks.
+
+    With so many, loops become vector code also for narrow layers. What is written behind the last
+    row belongs to the next layer, which is summed anew before it is read.
+    """
+    begin = maps.row_start[layer]
+    return begin, (maps.row_start[layer + 1] - begin + BLOCK - 1) // BLOCK * BLOCK
 
 
 @kernel(inner=True, inlined=True)
@@ -384,6 +400,9 @@ def _length(squares: float, largest: float) -> float:
 @kernel(inner=True, inlined=True)
 def _anchor(total: float) -> float:
     """1.5 2^k with 2^(k - 2) above the sums: with it they stay between 2^k and 2^(k + 1)."""
+    bits = np.float64(total).view(np.int64) >> 52
+    if bits > 0 and bits < _LARGEST_EXPONENT:  # read off the bits, which is faster
+        return float(np.int64((bits + 3) << 52 | 1 << 51).view(np.float64))
     _, exponent = frexp(total)
     return ldexp(1.5, exponent + 2)
 
@@ -398,20 +417,20 @@ def _sum_rounding(n: int, anchor: float) -> float:
 def _settle(maps: Any, current: Any, layer: int) -> None:
     """Take the anchors off, make two halves of each number, and bound the errors."""
     d, before, low = maps.dimension, current.before, current.low
-    begin, end = maps.row_start[layer], maps.row_start[layer + 1]
-    error = before[d + 1, begin:end]
-    for r in range(end - begin):
+    begin, n = _whole_blocks(maps, layer)
+    error = before[d + 1, begin : begin + n]
+    for r in range(n):
         error[r] = 0.0
     largest = 0.0
-    width = float(end - begin)
+    width = float(maps.row_start[layer + 1] - begin)
     for c in range(d + 1):
         anchor = current.anchor[c]
-        high, rest = before[c, begin:end], low[c, begin:end]
-        for r in range(end - begin):
+        high, rest = before[c, begin : begin + n], low[c, begin : begin + n]
+        for r in range(n):
             h, t = exact_sum(high[r] - anchor, rest[r])
             high[r] = h
             rest[r] = t
-        for r in range(end - begin):
+        for r in range(n):
             error[r] = max(error[r], abs(rest[r]))
         total = np.sqrt(width) * current.rounding[layer, c]
         for term in range(maps.term_start[layer], maps.term_start[layer + 1]):
@@ -421,7 +440,7 @@ def _settle(maps: Any, current: Any, layer: int) -> None:
             total = (total + TINY) * INFLATE
         current.error[layer, c] = total
         largest = max(largest, total)
-    for r in range(end - begin):
+    for r in range(n):
         error[r] = (error[r] + largest) * INFLATE
 
 
@@ -442,7 +461,7 @@ def _add(maps: Any, current: Any, term: int, layer: int, count: int, exact: bool
         return
     d, before, low = maps.dimension, current.before, current.low
     sources, factors = current.sources, current.factors
-    width = end - begin
+    width, whole = end - begin, _whole_blocks(maps, layer)[1]
     weights_at = maps.terms[term, WEIGHTS_AT] - maps.row_start[maps.terms[term, SOURCE]] * width
     for i in range(0, count, 4):
         # A block that is not full repeats its last neuron, with factor 0.
@@ -462,9 +481,8 @@ def _add(maps: Any, current: Any, term: int, layer: int, count: int, exact: bool
             if exact:
                 f = factors[d + 1 + c]
                 rest = f[i], f[i1] * o1, f[i2] * o2, f[i3] * o3
-                _add_four_exactly(
-                    maps.weights, at, high, rest, before[c, begin:end], low[c, begin:end]
-                )
+                to, lower = before[c, begin : begin + whole], low[c, begin : begin + whole]
+                _add_four_exactly(maps.weights, at, high, rest, to, lower)
             else:
                 _add_four(maps.weights, at, high, before[c, begin:end])
 
@@ -535,7 +553,7 @@ def _add_four_exactly(weights: Any, at: Any, high: Any, rest: Any, out: Any, low
     are rounded. So the difference of two of them is a float; what a product lacks of it is worked
     out with one more rounding, far down, and goes to ``low``.
     """
-    width = len(out)
+    width = len(out) // BLOCK * BLOCK  # which it is
     f0, f1, f2, f3 = high
     g0, g1, g2, g3 = rest
     w0, w1 = weights[at[0] : at[0] + width], weights[at[1] : at[1] + width]

@@ -34,8 +34,9 @@ from tropicell.network.flat import (
 #: After so many changes of single neurons a layer's rows are summed anew.
 _MOST_CHANGES = 16
 
-#: Rows are summed plainly if their errors are at most this part of the size that they usually have.
-_SMALL = 1e-11
+#: Rows are summed plainly if their errors are at most this part of the size that they usually have:
+#: in any domain; and on the whole space and in boxes that are not small and far from 0.
+_SMALL, _SMALL_IN_BOXES = 1e-11, 1e-8
 
 #: Matrices with more numbers get a bound on their norms that is made faster.
 _LARGE_MATRIX = 1 << 16
@@ -69,12 +70,21 @@ class PlainMaps(NamedTuple):
     errors: NDArray[np.float64]
 
 
-def plain_maps(maps: MapArrays, *, exact: bool, free: Any = lambda array: array) -> PlainMaps:
-    """Room for them; for `free` see `tropicell._runtime.memory.Blueprint`."""
+def plain_maps(
+    maps: MapArrays,
+    *,
+    exact: bool,
+    free: Any = lambda array: array,
+    domain: NDArray[np.float64] | None = None,
+) -> PlainMaps:
+    """Room for them; for `free` see `tropicell._runtime.memory.Blueprint`.
+
+    `domain`: the rows of its inequalities, for how small errors have to be.
+    """
     d, row_start = maps.dimension, maps.row_start
     layers, rows = len(row_start), int(row_start[-1])
     widest = int(np.diff(row_start).max(initial=1))
-    errors = plain_errors(maps, exact=exact)
+    errors = plain_errors(maps, exact=exact, small=_small_enough(domain))
     return PlainMaps(
         before=free(np.zeros((d + 2, rows + spare(rows)))),
         pattern=np.zeros(rows - int(row_start[1]), np.uint8),
@@ -85,7 +95,37 @@ def plain_maps(maps: MapArrays, *, exact: bool, free: Any = lambda array: array)
     )
 
 
-def plain_errors(maps: MapArrays, *, exact: bool) -> NDArray[np.float64] | None:
+def _small_enough(domain: NDArray[np.float64] | None) -> float:
+    """The part of their usual size that errors of rows may be.
+
+    In a box that is small and far from 0 rows do not change much, and neither do signs: there,
+    errors must be smaller. This decides about the time that a search takes, and nothing else.
+
+    Examples
+    --------
+    >>> rows = np.array([[0, 1.0], [1, 3], [-1, 3]])  # infinity, and -3 <= x <= 3
+    >>> _small_enough(rows), _small_enough(rows + [[0, 0], [0, -6], [0, 0.01]])  # 3 <= x <= 3.01
+    (1e-08, 1e-11)
+    """
+    if domain is None:
+        return _SMALL
+    d, width = domain.shape[1] - 1, 1.0
+    rows = domain[np.abs(domain[:, :d]).sum(axis=1) > 0.0]
+    if not len(rows):
+        return _SMALL_IN_BOXES
+    for c in range(d):
+        alone = (rows[:, c] != 0.0) & (np.count_nonzero(rows[:, :d], axis=1) == 1)
+        with np.errstate(over="ignore"):
+            ends = -rows[alone, d] / rows[alone, c]
+        if alone.sum() != 2 or len(rows) != 2 * d or not np.isfinite(ends).all():
+            return _SMALL
+        width = min(width, float(np.ptp(ends) / max(np.abs(ends).max(), 1e-300)))
+    return max(_SMALL_IN_BOXES * width**2, _SMALL)
+
+
+def plain_errors(
+    maps: MapArrays, *, exact: bool, small: float = _SMALL
+) -> NDArray[np.float64] | None:
     """Bounds on the errors of plain rows, whatever the pattern; None if they are of no use.
 
     In float arithmetic they are 0: nothing is proved.
@@ -131,7 +171,7 @@ def plain_errors(maps: MapArrays, *, exact: bool) -> NDArray[np.float64] | None:
             if not rounded and not off:
                 errors[part] = 0.0
                 wrong[-1] = 0.0
-            if not np.median(errors[part]) <= _SMALL * np.median(np.sqrt(likely)):
+            if not np.median(errors[part]) <= small * np.median(np.sqrt(likely)):
                 return None
     return errors
 

@@ -96,6 +96,14 @@ def _signs(
     return np.array([float((value > 0) - (value < 0)) for value in left])
 
 
+def _numbers(values: ArrayLike, what: str) -> FloatArray:
+    """A copy as an array of floats."""
+    try:
+        return np.array(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidDomainError(f"{what}: expected numbers: {error}") from None
+
+
 class WholeSpace(Domain):
     """All of R^n.
 
@@ -130,10 +138,9 @@ class Box(Domain):
     """
 
     def __init__(self, low: ArrayLike, high: ArrayLike) -> None:
+        lower, upper = _numbers(low, "Box: low"), _numbers(high, "Box: high")
         try:
-            lows, highs = np.broadcast_arrays(
-                np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)
-            )
+            lows, highs = np.broadcast_arrays(lower, upper)
         except ValueError as error:
             raise InvalidDomainError(f"Box: low and high do not fit together: {error}") from None
         if lows.ndim > 1 or lows.size == 0:
@@ -142,7 +149,8 @@ class Box(Domain):
             )
         if not (lows < highs).all():
             raise InvalidDomainError(
-                f"Box: every low bound must be below its high bound, got low={low!r}, high={high!r}"
+                "Box: every low bound must be below its high bound, got "
+                f"low={lows.tolist()}, high={highs.tolist()}"
             )
         self.low = lows.copy()
         self.high = highs.copy()
@@ -194,8 +202,8 @@ class Polytope(Domain):
     """
 
     def __init__(self, A: ArrayLike, b: ArrayLike) -> None:
-        self.A = np.array(A, dtype=np.float64, ndmin=2)
-        self.b = np.array(b, dtype=np.float64, ndmin=1)
+        self.A = np.atleast_2d(_numbers(A, "Polytope: A"))
+        self.b = np.atleast_1d(_numbers(b, "Polytope: b"))
         if self.A.ndim != 2 or self.b.shape != self.A.shape[:1] or self.A.shape[1] == 0:
             raise InvalidDomainError(
                 f"Polytope: expected A of shape (rows, inputs) and b of shape (rows,), "
@@ -238,8 +246,8 @@ class Ball(Domain):
     """
 
     def __init__(self, center: ArrayLike, radius: float, norm: Norm = "linf") -> None:
-        self.center = np.array(center, dtype=np.float64).ravel()
-        self.radius = float(radius)
+        self.center = _numbers(center, "Ball: the center").ravel()
+        self.radius = float(_numbers(radius, "Ball: the radius").reshape(()))
         self.norm: Norm = norm
         if norm not in NORMS:
             raise InvalidDomainError(f"Ball: norm must be 'linf', 'l1' or 'l2', not {norm!r}")
@@ -326,8 +334,8 @@ class Slice(Domain):
     def __init__(
         self, origin: ArrayLike, directions: ArrayLike, inside: Domain | None = None
     ) -> None:
-        self.origin = np.array(origin, dtype=np.float64).ravel()
-        self.directions = np.array(directions, dtype=np.float64, ndmin=2)
+        self.origin = _numbers(origin, "Slice: the origin").ravel()
+        self.directions = np.atleast_2d(_numbers(directions, "Slice: directions"))
         self.inside = WholeSpace() if inside is None else inside
         if isinstance(self.inside, Slice):
             raise InvalidDomainError("Slice: inside must be a box, polytope or the whole space")
@@ -361,7 +369,7 @@ class Slice(Domain):
         >>> Slice.through([[0, 0, 0], [1, 0, 0], [0, 0, 2]]).embed([[1.0, 0.5]])
         array([[1., 0., 1.]])
         """
-        flat = np.asarray(points, dtype=np.float64)
+        flat = _numbers(points, "Slice: points")
         if flat.ndim < 2 or flat.shape[0] < 2:
             raise InvalidDomainError(
                 f"Slice.through: expected at least two points, got an array of shape {flat.shape}"

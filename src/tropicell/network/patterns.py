@@ -118,6 +118,8 @@ def parse(pattern: PatternLike, widths: Sequence[int], pieces: NDArray[np.intp])
     >>> parse("11|10", [2, 2], np.array([2, 2, 2, 2]))
     array([1, 1, 1, 0], dtype=uint8)
     """
+    if not isinstance(pattern, Iterable):
+        raise InvalidPatternError(f"expected a pattern such as '10|01', got {pattern!r}")
     layers = _layers_of(pattern)
     flat = [index for layer in layers for index in layer]
     if len(layers) != 1 and [len(layer) for layer in layers] != list(widths):

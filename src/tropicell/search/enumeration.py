@@ -220,8 +220,13 @@ _UNASKED = ("SIGINT", "SIGTERM", "MemoryError")
 def _say_if_cut_off(stats: Mapping[str, Any]) -> None:
     """Warn if regions are missing for a reason that is not in the call."""
     if stats.get("ended_by") in _UNASKED:
+        advice = ""
+        if stats["ended_by"] == "MemoryError":
+            advice = (
+                "; count_regions needs hardly any memory, out=FOLDER writes regions to the disk"
+            )
         warnings.warn(
-            f"{stats['ended_by']} ended the search: the result is not complete",
+            f"{stats['ended_by']} ended the search: the result is not complete{advice}",
             IncompleteWarning,
             stacklevel=3,
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -11,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from tqdm import tqdm
 
 from tropicell._runtime.interruption import check
 from tropicell._runtime.parts import check_workers, in_turn
+from tropicell._runtime.progress import bar_of
 from tropicell.errors import (
     IncompleteError,
     InternalError,
@@ -86,13 +85,14 @@ def count_many(
     >>> count_many(nets, Box(-10, 10))[:5]
     array([6, 6, 6, 6, 6])
     """
-    networks = list(networks)
-    networks = _as_networks(networks)
+    if not isinstance(networks, Iterable):
+        raise InvalidInputError(f"expected a list of networks, not {type(networks).__name__}")
+    networks = _as_networks(list(networks))
     check_workers(workers)
     workers = min(workers, max(1, len(networks)))
     counts = np.full(len(networks), -1, dtype=np.int64)
-    show = sys.stderr.isatty() if progress is None else progress
-    with tqdm(total=len(networks), unit=" networks", disable=not show) as bar:
+    patience = 0.0 if progress else None
+    with bar_of(len(networks), " networks", progress, patience=patience) as bar:
         if engine in ("auto", "cells") and arithmetic in ("exact", "float"):
             _count_alike(networks, domain, arithmetic, counts, workers, bar)
         _count_others(networks, domain, arithmetic, engine, counts, workers, bar)

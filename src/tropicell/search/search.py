@@ -300,7 +300,7 @@ class Search:
         if options.out is not None:
             budget.regions = run.count
         guess = self._guess if options.where is None else lambda: 0
-        bar = RegionBar(show and engine.task is not None, guess)
+        bar = RegionBar(show and engine.task is not None, guess, at_once=bool(options.progress))
         driver = _Driver(run, budget, self.keeper, ending)
         self._driver = driver
         try:

@@ -9,10 +9,12 @@
 `_search`        the loop in it that takes cells from a stack and cuts them
 `_plane`         how polygons are cut
 `_focus`         the maps of layers for a focus
-`_filters`       the part of convolutions in it
+`_narrow`        fewer neurons inside of single cells
+`_sparse_rows`   the rows of all neurons, which a focus is made of
 `_cone`          how cells in other dimensions are cut
 `_rays`          their rays: corners from facets, and what is known of them
 `_cone_count`    how many regions a last layer makes of one, without cutting it
+`_cone_regions`  what these are, all at once, where they are stored
 `_volume`        how large they are
 `_where`         cells that a wanted set surely does not meet
 `_bounds`        the proved bounds on rounding errors

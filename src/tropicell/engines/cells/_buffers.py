@@ -20,6 +20,7 @@ from tropicell.engines.cells._state import (
     CONE_SIDES_ROWS,
     INFINITE,
     MASK_ROWS,
+    MOST_AT_ONCE,
     MOST_COUNTED,
     MOST_FACETS,
     POLYGON_SIZE,
@@ -28,6 +29,7 @@ from tropicell.engines.cells._state import (
     STATE_SIZE,
     TERM_PLACES,
     UNSURE,
+    Arrangement,
     CellBatch,
     CellRoom,
     ConeStack,
@@ -66,6 +68,7 @@ _FIXED = (
     "square",
     "axes",
     "fine",
+    "arrangement",
     "focus",
     "halt",
 )
@@ -110,11 +113,17 @@ def room_for(
             stack=(
                 plane_stack(flat, moduli, free)
                 if d == 2
-                else cone_stack(flat, moduli, plain_maps(flat.maps, exact=exact, free=free), free)
+                else cone_stack(
+                    flat,
+                    moduli,
+                    plain_maps(flat.maps, exact=exact, free=free, domain=flat.lines.domain_rows),
+                    Arrangement(*map(unused, arrangement_arrays(d, store))),
+                    free,
+                )
             ),
             out=CellBatch(*map(unused, batch_arrays(flat, store, bits))),
             unsure=Unsure(*map(unused, unsure_arrays(flat))),
-            where=where_room(d, flat.rows, flat.width, functions),
+            where=where_room(d, flat.rows, flat.width, flat.depth, functions),
             state=np.zeros(STATE_SIZE, np.int64),
             result=np.zeros(RESULT_SIZE, np.int64),
         )
@@ -157,7 +166,11 @@ def joined(room: CellRoom) -> CellRoom:
 
 
 def cone_stack(
-    flat: FlatNetwork, moduli: Moduli, rows: PlainMaps, free: Callable[[Any], Any]
+    flat: FlatNetwork,
+    moduli: Moduli,
+    rows: PlainMaps,
+    arrangement: Arrangement,
+    free: Callable[[Any], Any],
 ) -> ConeStack:
     """Stack of the cone kernel; it grows when the kernel asks for it. For `free`: `Blueprint`."""
     zeros = np.zeros
@@ -214,8 +227,39 @@ def cone_stack(
         faces=zeros((d + 3, rays), np.int64),
         square=zeros((d, d)),
         fine=fine_room(flat, moduli, _minor_terms(d), free),
+        arrangement=arrangement,
         axes=tuple(range(d)) if d in _COMPILED_FOR else (),
         halt=zeros(1, np.uint8),
+    )
+
+
+def arrangement_arrays(d: int, store: bool) -> Arrangement:
+    """Room for what boundaries make of a cell; none if regions are not stored."""
+    regions = points = MOST_AT_ONCE if store else 0
+    corners = 16 * regions
+
+    def numbers(*shape: int) -> Any:
+        return np.zeros(shape, np.int64)
+
+    def sets(*shape: int) -> Any:
+        return np.zeros(shape, np.uint64)
+
+    return Arrangement(
+        rays=numbers(points),
+        tags=sets(points),
+        sides=sets(points, BIT_WORDS),
+        joined=numbers(points, 2 * d),
+        degrees=numbers(points),
+        places=np.zeros((points, d + 1)),
+        rows=numbers(MOST_COUNTED),
+        table=numbers(1 << (4 * regions).bit_length()),
+        keys=sets(regions),
+        ends=numbers(regions),
+        order=numbers(regions),
+        spare=numbers(regions),
+        owners=numbers(corners),
+        corners=numbers(corners),
+        corner_tags=sets(corners),
     )
 
 

@@ -47,6 +47,7 @@ from tropicell.engines.cells._signs import (
     fine_sign,
     is_facet,
     is_zero_there,
+    late_sign,
     sign_of_bias,
     sources_vanish,
     zero_columns,
@@ -105,7 +106,7 @@ from tropicell.network.flat import BLOCK
 
 #: Vertices of stored regions are at least this sharp, relative to the scaled coordinates; and so
 #: sharp, if their rays have been sharpened and each coordinate is rounded by itself: step 6.
-_SHARP, _SHARPENED = 1e-11, 1e-3
+SHARP, SHARPENED = 1e-11, 1e-3
 
 #: What `_cut_edges` returns instead of a number.
 _DOUBT = -1
@@ -123,7 +124,7 @@ _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
 @template
-def _dimension(lines: Any, stack: Any) -> int:
+def dimension_of(lines: Any, stack: Any) -> int:
     """The dimension d: a constant where kernels are compiled for it."""
     return len(stack.axes) if len(stack.axes) > 0 else lines.dimension
 
@@ -142,7 +143,7 @@ def seed_fits(stack: Any, seeds: Any, k: int) -> bool:
 def plant(flat: Any, current: Any, stack: Any, seeds: Any, options: Any, state: Any) -> None:
     """Put the next seed on the empty stack; the maps are those of its pattern."""
     lines = flat.lines
-    d = _dimension(lines, stack)
+    d = dimension_of(lines, stack)
     k, record, before = state[SEED], stack.records[0], stack.rows.before
     if options.exact and options.store:
         bring_up(flat.maps, current, stack.rows.pattern, seeds.layers[k])
@@ -198,7 +199,7 @@ def facet_label(stack: Any, record: Any, i: int) -> int:
 def enter_all(flat: Any, current: Any, stack: Any, pieces: Any, layers: int, exact: bool) -> None:
     """Make the maps of the first layers anew, from the pieces of all of them."""
     if len(stack.rows.errors) > 0:
-        d = _dimension(flat.lines, stack)
+        d = dimension_of(flat.lines, stack)
         enter_all_plainly(flat.maps, stack.rows, pieces, layers, d)
         # What is brought up later must not depend on what was there before.
         for layer in range(len(current.changes)):
@@ -211,7 +212,7 @@ def enter_all(flat: Any, current: Any, stack: Any, pieces: Any, layers: int, exa
 def enter(flat: Any, current: Any, layer: int, stack: Any, at: int, exact: bool) -> None:
     """Fix the pieces of a layer, ``stack.patterns[at]`` …, and make the rows of the next one."""
     if len(stack.rows.errors) > 0:
-        d = _dimension(flat.lines, stack)
+        d = dimension_of(flat.lines, stack)
         enter_plainly(flat.maps, stack.rows, layer, stack.patterns, at, d)
     else:
         enter_layer(flat.maps, current, layer, stack.patterns, at, exact)
@@ -225,7 +226,7 @@ def start_layer(flat: Any, current: Any, layer: int, stack: Any, options: Any, s
     last layer, if regions are only counted.
     """
     lines = flat.lines
-    d = _dimension(lines, stack)
+    d = dimension_of(lines, stack)
     record = stack.records[state[TOP] - 1]
     conflict, at = record[CONFLICT_AT], record[PIECES_AT]
     begin = lines.row_start[layer]
@@ -268,7 +269,7 @@ def _make_frame(
     `sharp`: of rows that are rounded once, as the vertices of stored regions need them.
     """
     lines = flat.lines
-    d = _dimension(lines, stack)
+    d = dimension_of(lines, stack)
     before = stack.rows.before
     if sharp:
         bring_up(flat.maps, current, stack.rows.pattern, layer)
@@ -555,7 +556,7 @@ def resume(flat: Any, current: Any, stack: Any, state: Any, options: Any) -> Non
     The maps are those of the top cell, and so those of every layer with cells.
     """
     lines, before, exact = flat.lines, stack.rows.before, options.exact
-    d = _dimension(lines, stack)
+    d = dimension_of(lines, stack)
     if exact and options.store:
         bring_up(flat.maps, current, stack.rows.pattern, stack.records[state[TOP] - 1, LAYER])
         before = current.before
@@ -642,14 +643,14 @@ def _decide_all(
             rest = (ONE << np.uint64(size - w * _WORD)) - ONE
         rest &= ~(bits[ray, k + POSITIVE_BITS] | bits[ray, k + NEGATIVE_BITS])
         if rest != NONE:
-            more, less, zero = _decide(flat, current, stack, first + w * _WORD, rest, ray, d)
+            more, less, zero = decide(flat, current, stack, first + w * _WORD, rest, ray, d)
             bits[ray, k + POSITIVE_BITS] |= more
             bits[ray, k + NEGATIVE_BITS] |= less
             bits[ray, k + ZERO_BITS] = zero
 
 
 @kernel(inner=True)
-def _decide(flat: Any, current: Any, stack: Any, first: int, asked: Any, ray: int, d: int) -> Any:
+def decide(flat: Any, current: Any, stack: Any, first: int, asked: Any, ray: int, d: int) -> Any:
     """The same as `_signs`, and those that it lies on, with as many digits as it takes: steps 6, 7.
 
     What is in none of the three words is still in doubt.
@@ -690,14 +691,14 @@ def _decide(flat: Any, current: Any, stack: Any, first: int, asked: Any, ray: in
                 below |= bit
     if asked == NONE:
         return above, below, on
-    turn = _fine_ray(lines, current, stack, ray, d)
+    turn = _late_ray(lines, current, stack, ray, d)
     if turn == 0:
         return above, below, on
     while asked != NONE:
         b = lowest_bit(asked)
         bit = asked & (~asked + ONE)
         asked ^= bit
-        sign = fine_sign(flat, current, fine, stack.frame_lines[first + b])
+        sign = late_sign(flat, current, fine, stack.frame_lines[first + b])
         if sign == 0:
             on |= bit
         elif sign == turn:
@@ -730,8 +731,14 @@ def _fine_ray(lines: Any, current: Any, stack: Any, ray: int, d: int) -> int:
     return 1 if value > 0.0 else -1
 
 
+@kernel(late=True)
+def _late_ray(lines: Any, current: Any, stack: Any, ray: int, d: int) -> int:
+    """The same, compiled when it is asked for."""
+    return _fine_ray(lines, current, stack, ray, d)
+
+
 @template
-def _between(
+def between(
     p_above: Any, p_below: Any, p_zero: Any, q_above: Any, q_below: Any, q_zero: Any
 ) -> Any:
     """Sides of all points between two rays that follow from those of the rays: step 4."""
@@ -772,7 +779,7 @@ def split(flat: Any, current: Any, stack: Any, options: Any, state: Any) -> bool
     Where only the number of regions is wanted, the last layer's are counted without cutting.
     """
     lines = flat.lines
-    d, top = _dimension(lines, stack), state[TOP] - 1
+    d, top = dimension_of(lines, stack), state[TOP] - 1
     record, other = stack.records[top], stack.records[top + 1]
     layer, start, n = record[LAYER], record[CORNER_AT], record[N_CORNERS]
     conflict, count, at = record[CONFLICT_AT], record[N_CONFLICTS], record[PIECES_AT]
@@ -928,12 +935,12 @@ def _cut_edges(
                 # A facet of ray j that is not one of ray i is positive on the edge between them.
                 apart = low[j] & ~high[i] & FACET_BITS
                 facet = stack.facets[record[FACET_AT] + lowest_bit(apart)]
-                if not orient(stack, ray, common, facet, d) and not _fine_meet(
+                if not orient(stack, ray, common, facet, d) and not fine_meet(
                     flat, current, stack, record[LAYER], ray, facet, d
                 ):
                     return _DOUBT
             else:
-                _blend(stack, first + place, above[i], below[j], ray, options.tolerance, d)
+                blend(stack, first + place, above[i], below[j], ray, options.tolerance, d)
             _inherit(flat, current, stack, first, words, (above[i], below[j], ray), exact, d)
             made += 1
     return made
@@ -1004,7 +1011,7 @@ def _basis(stack: Any, record: Any, common: Any, simple: bool, ray: int, d: int)
 
 
 @kernel(inner=True)
-def _blend(stack: Any, row: int, p: int, q: int, ray: int, tolerance: float, d: int) -> None:
+def blend(stack: Any, row: int, p: int, q: int, ray: int, tolerance: float, d: int) -> None:
     """Write the ray between two others where a row of the frame is 0: float arithmetic."""
     rays = stack.rays
     a = row_value(stack.frame, row, rays, p, d)
@@ -1035,7 +1042,7 @@ def _inherit(
         k = np.uint64(BIT_WORDS * w)
         above_at, below_at = k + np.uint64(POSITIVE_BITS), k + np.uint64(NEGATIVE_BITS)
         zero_at = k + np.uint64(ZERO_BITS)
-        above, below, zero = _between(
+        above, below, zero = between(
             bits[i, above_at],
             bits[i, below_at],
             bits[i, zero_at],
@@ -1053,7 +1060,7 @@ def _inherit(
                 zero |= rest
             elif rest != NONE:
                 at = first + w * _WORD
-                more, less, on = _decide(flat, current, stack, at, rest, ray, d)
+                more, less, on = decide(flat, current, stack, at, rest, ray, d)
                 above |= more
                 below |= less
                 zero |= on
@@ -1223,8 +1230,8 @@ def is_halted(stack: Any) -> bool:
 # --- rays in twice the digits ---------------------------------------------------------------------
 
 
-@kernel(inner=True)
-def _fine_meet(
+@kernel(late=True)
+def fine_meet(
     flat: Any, current: Any, stack: Any, layer: int, ray: int, facet: int, d: int
 ) -> bool:
     """The same with as many digits as it takes, and the ray itself: steps 6, 7."""
@@ -1267,39 +1274,85 @@ def emit(
     lines: Any, stack: Any, record: Any, out: Any, options: Any, state: Any, sharpened: bool
 ) -> bool:
     """Store the geometry of the top cell as that of a region; False if it needs more digits."""
-    d, limit = _dimension(lines, stack), _SHARPENED if sharpened else _SHARP
-    k, c, o = state[OUT], state[OUT_CORNERS], state[OUT_FACETS]
-    scale, witness = lines.scale, out.witnesses[k]
-    compress(stack.tags, stack.facets, record, d)
+    d, simple = dimension_of(lines, stack), record[SIMPLE] != 0
     n, start = record[N_CORNERS], record[CORNER_AT]
-    rays, tags, vertices = stack.rays, stack.tags[start : start + n], out.vertices[c : c + n]
-    finite, sharp = 0, True
-    for i in range(n):
-        finite += tags[i] & INFINITE == NONE
-    share = 1.0 / finite if finite else 0.0
-    for j in range(d):
-        witness[j] = 0.0
+    if not simple:
+        compress(stack.tags, stack.facets, record, d)
+    tags, limit = stack.tags[start : start + n], SHARPENED if sharpened else SHARP
+    vertices, sharp = out.vertices[state[OUT_CORNERS] :], True
     for i in range(n):
         ray = np.uint64(stack.corners[start + i])
-        infinite = tags[i] & INFINITE != NONE
-        w = 1.0 if infinite else rays[ray, d]
-        sharp = sharp and (infinite or rays[ray, d + 1] < limit * w)
-        for j in range(d):
-            x = rays[ray, j] / w
-            vertices[i, j] = x
-            witness[j] += x if infinite else x * share
-        vertices[i, d] = 0.0 if infinite else 1.0
-    if options.exact and not (sharp and _is_inside(stack, record, d, witness)):
+        sharp = sharp and is_sharp(stack.rays, ray, tags[i], limit, d)
+        write_point(stack.rays, ray, tags[i] & INFINITE != NONE, vertices[i], d)
+    facets = record[FACET_AT], record[N_FACETS]
+    if (sharp or not options.exact) and write_region(
+        lines, stack, tags, facets, simple, out, options, state
+    ):
+        return True
+    if simple:  # exact arithmetic is given facets alone
+        compress(stack.tags, stack.facets, record, d)
+    return False
+
+
+@template
+def write_point(rays: Any, ray: Any, infinite: bool, point: Any, d: int) -> None:
+    """Write the coordinates of a ray as they are handed out, but scaled."""
+    w = 1.0 if infinite else rays[ray, d]
+    for j in range(d):
+        point[j] = rays[ray, j] / w
+    point[d] = 0.0 if infinite else 1.0
+
+
+@kernel(inner=True, inlined=True)
+def write_region(
+    lines: Any,
+    stack: Any,
+    tags: Any,
+    among: Any,
+    simple: bool,
+    out: Any,
+    options: Any,
+    state: Any,
+) -> bool:
+    """Write the geometry of a finished cell; False if its witness needs more digits.
+
+    Its vertices are in their place already, in scaled coordinates.
+
+    Parameters
+    ----------
+    lines, stack, out, options, state
+        See `emit`.
+    tags : ndarray
+        The facets that the vertices lie on, as bits.
+    among : tuple of int
+        Where those facets begin in ``stack.facets`` that the bits stand for, and how many these
+        are. In a simple cell, one that no vertex lies on is none.
+    simple : bool
+        Whether every vertex lies on d facets only.
+    """
+    d, n = dimension_of(lines, stack), len(tags)
+    k, c, o = state[OUT], state[OUT_CORNERS], state[OUT_FACETS]
+    witness, vertices = out.witnesses[k], out.vertices[c : c + n]
+    finite, used = 0, NONE
+    for i in range(n):
+        finite += tags[i] & INFINITE == NONE
+        used |= tags[i]
+    used &= FACET_BITS
+    _middle(vertices, 1.0 / finite if finite else 0.0, witness, d)
+    if options.exact and not _is_inside(stack, among[0], used, d, witness):
         return False
     # Scales are powers of two, which round nothing.
     for j in range(d):
-        factor = 1.0 / scale[j]
-        witness[j] *= factor
-        for i in range(n):
-            vertices[i, j] *= factor
-    facets = 0
-    for f in range(record[N_FACETS]):
-        line = abs(facet_label(stack, record, f)) - 1
+        factor = 1.0 / lines.scale[j]
+        if factor != 1.0:
+            witness[j] *= factor
+            for i in range(n):
+                vertices[i, j] *= factor
+    facets, rest = 0, used
+    while rest != NONE:
+        facet = stack.facets[np.uint64(among[0] + lowest_bit(rest))]
+        line = abs(stack.table_labels[np.uint64(abs(facet) - 1)]) - 1
+        rest &= rest - ONE
         if line != 0:  # not infinity
             out.lines[o + facets] = line
             facets += 1
@@ -1308,46 +1361,99 @@ def emit(
     out.bounded[k] = bounded
     out.volumes[k] = np.nan if bounded else np.inf
     if bounded and options.volumes:
-        simple = record[SIMPLE] != 0
         if d == 3 and simple:
-            out.volumes[k] = volume_3(vertices, tags, stack.faces[0])
+            out.volumes[k] = volume_3(vertices, tags, stack.faces[0], stack.faces[1])
         else:
-            count, faces, square = record[N_FACETS], stack.faces, stack.square
-            out.volumes[k] = volume(vertices, tags, count, simple, faces, square)
+            out.volumes[k] = volume(vertices, tags, among[1], simple, stack.faces, stack.square)
     return True
 
 
 @template
-def _is_inside(stack: Any, record: Any, d: int, point: Any) -> bool:
-    """Whether a point, in scaled coordinates, is surely inside the cell: step 6."""
+def _middle(vertices: Any, share: float, witness: Any, d: int) -> None:
+    """Write the sum of rays at infinity and of the others times `share`."""
+    n = len(vertices)
+    if d == 3:
+        x, y, z = 0.0, 0.0, 0.0
+        for i in range(n):
+            part = share if vertices[i, 3] > 0.0 else 1.0
+            x += vertices[i, 0] * part
+            y += vertices[i, 1] * part
+            z += vertices[i, 2] * part
+        witness[0], witness[1], witness[2] = x, y, z
+        return
+    if d == 4:
+        x, y, z, u = 0.0, 0.0, 0.0, 0.0
+        for i in range(n):
+            part = share if vertices[i, 4] > 0.0 else 1.0
+            x += vertices[i, 0] * part
+            y += vertices[i, 1] * part
+            z += vertices[i, 2] * part
+            u += vertices[i, 3] * part
+        witness[0], witness[1], witness[2], witness[3] = x, y, z, u
+        return
+    for j in range(d):
+        total = 0.0
+        for i in range(n):
+            total += vertices[i, j] * (share if vertices[i, d] > 0.0 else 1.0)
+        witness[j] = total
+
+
+@template
+def _is_inside(stack: Any, at: int, used: Any, d: int, point: Any) -> bool:
+    """Whether a point, in scaled coordinates, is surely inside the cell: step 6.
+
+    `used`: its facets, as bits; they stand for those from ``stack.facets[at]`` on.
+    """
     table, inside = stack.table, True
     size = 1.0
     for j in range(d):
         size += abs(point[j])
-    for f in range(record[N_FACETS]):
-        facet = stack.facets[record[FACET_AT] + f]
-        at = np.uint64(abs(facet) - 1)
-        value = table[at, d]
+    while used != NONE:
+        facet = stack.facets[np.uint64(at + lowest_bit(used))]
+        used &= used - ONE
+        place = np.uint64(abs(facet) - 1)
+        value = table[place, d]
         total = abs(value)
         for j in range(d):
-            value += table[at, j] * point[j]
-            total += abs(table[at, j] * point[j])
+            value += table[place, j] * point[j]
+            total += abs(table[place, j] * point[j])
         if facet < 0:
             value = -value
-        bound = inside_bound(table[at, d + 1], size, total, cone_roundings(d))
+        bound = inside_bound(table[place, d + 1], size, total, cone_roundings(d))
         inside = inside and value > bound
     return inside
 
 
-@kernel(inner=True)
+@kernel(late=True)
 def sharpen(flat: Any, current: Any, stack: Any, record: Any) -> bool:
-    """Work out the rays of the top cell with twice the digits: step 6. False if that is no use."""
-    lines = flat.lines
-    d = _dimension(lines, stack)
-    bring_up(flat.maps, current, stack.rows.pattern, record[LAYER])
-    for i in range(record[CORNER_AT], record[CORNER_AT] + record[N_CORNERS]):
+    """Work out rays of the top cell with twice the digits: step 6. False if that is no use.
+
+    Those that are not sharp; or else all, since the witness needs them. So what becomes of a ray
+    does not depend on which of the cells around it comes first.
+    """
+    d, rays, layer = dimension_of(flat.lines, stack), stack.rays, record[LAYER]
+    begin, end = record[CORNER_AT], record[CORNER_AT] + record[N_CORNERS]
+    blurred = 0
+    for i in range(begin, end):
+        blurred += not is_sharp(rays, stack.corners[i], stack.tags[i], SHARP, d)
+    for i in range(begin, end):
         ray = stack.corners[i]
-        turn = _fine_ray(lines, current, stack, ray, d)
-        if turn == 0 or not _write_fine(stack, ray, float(turn), d):
+        if blurred and is_sharp(rays, ray, stack.tags[i], SHARP, d):
+            continue
+        if not sharpen_ray(flat, current, stack, layer, ray, d):
             return False
     return True
+
+
+@kernel(inner=True)
+def sharpen_ray(flat: Any, current: Any, stack: Any, layer: int, ray: int, d: int) -> bool:
+    """Work out a ray with twice the digits; False if that is no use."""
+    bring_up(flat.maps, current, stack.rows.pattern, layer)
+    turn = _fine_ray(flat.lines, current, stack, ray, d)
+    return turn != 0 and _write_fine(stack, ray, float(turn), d)
+
+
+@template
+def is_sharp(rays: Any, ray: Any, tag: Any, limit: float, d: int) -> bool:
+    """Whether a ray is known well enough for a vertex; one at infinity always is."""
+    return bool(tag & INFINITE != NONE or rays[ray, d + 1] < limit * rays[ray, d])

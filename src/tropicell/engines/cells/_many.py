@@ -155,6 +155,7 @@ class Counting:
             bits=1,
             volumes=False,
             few=1.0,
+            at_once=0.0,
             growth=np.ones(0),
             where=nowhere(),
         )

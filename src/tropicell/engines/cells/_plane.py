@@ -224,15 +224,34 @@ def is_constant(lines: Any, before: Any, line: int) -> bool:
     return bool(before[X, row] == 0.0 and before[Y, row] == 0.0 and before[ERROR, row] == 0.0)
 
 
+# What `in_doubt` is asked for.
+_SIDES_OF_LINE, _SIGNS_OF_LINE, _OTHERS_OF_LAYER = 0, 1, 2
+
+
+@kernel(late=True)
+def in_doubt(
+    flat: Any, current: Any, stack: Any, asked: int, number: int, start: int, n: int
+) -> int:
+    """What float64 leaves in doubt, compiled when a search gets there: steps 6 and 7.
+
+    `number` is that of a boundary for `_decide` and `_decide_signs`, of a layer for `_copy_others`.
+    """
+    if asked == _SIDES_OF_LINE:
+        return _decide(flat, current, stack, number, start, n)
+    if asked == _SIGNS_OF_LINE:
+        return int(_decide_signs(flat, current, stack, number, start, n))
+    return _copy_others(flat, current, stack, number, start, n)
+
+
 @kernel(inner=True)
-def decide(flat: Any, current: Any, stack: Any, line: int, start: int, n: int) -> int:
+def _decide(flat: Any, current: Any, stack: Any, line: int, start: int, n: int) -> int:
     """The same where a sign is in doubt, with as many digits as it takes: steps 6 and 7.
 
     `DOUBTFUL` is left only where even that does not suffice.
     """
     seen = 0
     for i in range(n):
-        s = corner_sign(flat, current, stack, line, start, n, i)
+        s = _corner_sign(flat, current, stack, line, start, n, i)
         if s == UNKNOWN:
             seen |= DOUBTFUL
         elif s != 0:
@@ -243,7 +262,7 @@ def decide(flat: Any, current: Any, stack: Any, line: int, start: int, n: int) -
 
 
 @kernel(inner=True)
-def corner_sign(flat: Any, current: Any, stack: Any, line: int, start: int, n: int, i: int) -> int:
+def _corner_sign(flat: Any, current: Any, stack: Any, line: int, start: int, n: int, i: int) -> int:
     """The sign of a boundary's row at corner i of a cell: step 3, and 6 or 7 where needed."""
     lines, poly, fine, k = flat.lines, stack.corners, stack.fine, start + i
     m0, m1, m2, error = _row(lines, current.before, line, True)
@@ -339,10 +358,10 @@ def signs(lines: Any, before: Any, line: int, stack: Any, start: int, n: int, ex
 
 
 @kernel(inner=True)
-def decide_signs(flat: Any, current: Any, stack: Any, line: int, start: int, n: int) -> bool:
+def _decide_signs(flat: Any, current: Any, stack: Any, line: int, start: int, n: int) -> bool:
     """The same where a sign is in doubt; False if one can't be worked out."""
     for i in range(n):
-        s = corner_sign(flat, current, stack, line, start, n, i)
+        s = _corner_sign(flat, current, stack, line, start, n, i)
         if s == UNKNOWN:
             return False
         stack.values[i] = float(s)
@@ -363,6 +382,20 @@ def _row(lines: Any, before: Any, line: int, exact: bool) -> tuple[float, float,
 @kernel(inner=True)
 def enter_all(flat: Any, current: Any, stack: Any, pieces: Any, layers: int, exact: bool) -> None:
     """Make the maps of the first layers anew, from the pieces of all of them."""
+    enter_layers(flat.maps, current, pieces, layers, exact)
+
+
+@kernel(inner=True)
+def enter(flat: Any, current: Any, layer: int, stack: Any, at: int, exact: bool) -> None:
+    """Fix the pieces of a layer, ``stack.patterns[at]`` …, and make the rows of the next one."""
+    enter_layer(flat.maps, current, layer, stack.patterns, at, exact)
+
+
+@kernel(inner=True)
+def enter_all_focused(
+    flat: Any, current: Any, stack: Any, pieces: Any, layers: int, exact: bool
+) -> None:
+    """`enter_all` for the neurons in the focus, if there is one."""
     if not stack.focus.on:
         enter_layers(flat.maps, current, pieces, layers, exact)
         return
@@ -373,11 +406,8 @@ def enter_all(flat: Any, current: Any, stack: Any, pieces: Any, layers: int, exa
 
 
 @kernel(inner=True)
-def enter(flat: Any, current: Any, layer: int, stack: Any, at: int, exact: bool) -> None:
-    """Fix the pieces of a layer, ``stack.patterns[at]`` …, and make the rows of the next one.
-
-    Of all neurons, or of those in the focus.
-    """
+def enter_focused(flat: Any, current: Any, layer: int, stack: Any, at: int, exact: bool) -> None:
+    """`enter` for the neurons in the focus, if there is one."""
     if stack.focus.on:
         enter_focus(flat.maps, current, stack.focus, layer, stack.patterns, at, exact)
     else:
@@ -401,7 +431,10 @@ def start_layer(flat: Any, current: Any, layer: int, stack: Any, options: Any, s
         fixed = focus.fixed[begin - lines.row_start[1] :]
         for j in range(width):
             pieces[j] = fixed[j]
-        at, last = focus.start[layer], first + focus.start[layer + 1] - focus.start[layer]
+        at, last = focus.start[focus.now[0], layer], focus.start[focus.now[0], layer + 1]
+        for k in range(at, last):
+            pieces[focus.rows[k] - begin] = 0
+        last = first + last - at
         scan_focus(focus, layer, stack, stack.corners, start, n)
     else:
         at = 0
@@ -421,7 +454,7 @@ def start_layer(flat: Any, current: Any, layer: int, stack: Any, options: Any, s
         if exact and seen & DOUBTFUL:
             if others < 0:
                 # Nearly always a layer has no doubt, so only now.
-                others = _copy_others(flat, current, stack, layer, start, n)
+                others = in_doubt(flat, current, stack, _OTHERS_OF_LAYER, layer, start, n)
                 if plain and 0 < others < n:
                     if focused:
                         scan_focus(focus, layer, stack, stack.old_corners, 0, others)
@@ -435,7 +468,7 @@ def start_layer(flat: Any, current: Any, layer: int, stack: Any, options: Any, s
             elif others < n:
                 seen = side(lines, before, line, stack.old_corners, 0, others, exact)
             if seen & DOUBTFUL:
-                seen = decide(flat, current, stack, line, start, n)
+                seen = in_doubt(flat, current, stack, _SIDES_OF_LINE, line, start, n)
         if seen == POSITIVE:
             pieces[lines.line_row[line] - begin] += 1
         elif seen & CROSSES == CROSSES:
@@ -464,7 +497,8 @@ def start_layer(flat: Any, current: Any, layer: int, stack: Any, options: Any, s
 @kernel(inner=True)
 def scan_focus(focus: Any, layer: int, stack: Any, poly: Any, start: int, n: int) -> None:
     """`scan` for the neurons of a layer that are in the focus."""
-    begin, end = focus.start[layer], focus.start[layer + 1]
+    level = focus.now[0]
+    begin, end = focus.start[level, layer], focus.start[level, layer + 1]
     rows = (
         focus.compact[X, begin:end],
         focus.compact[Y, begin:end],
@@ -493,7 +527,7 @@ def split(flat: Any, current: Any, stack: Any, options: Any, state: Any) -> bool
     neuron = lines.line_row[line] - begin
     state[TESTS] += n
     certain = signs(lines, before, line, stack, start, n, exact)
-    if exact and not certain and not decide_signs(flat, current, stack, line, start, n):
+    if exact and not certain and not in_doubt(flat, current, stack, _SIGNS_OF_LINE, line, start, n):
         record[IN_DOUBT] = 1
         return True
     if not exact and not certain:
@@ -526,15 +560,15 @@ def split(flat: Any, current: Any, stack: Any, options: Any, state: Any) -> bool
             seen = side(lines, before, line, stack.corners, start, np_, exact)
             seen_n = side(lines, before, line, stack.corners, start + np_, nn, exact)
             if seen & DOUBTFUL:
-                seen = decide(flat, current, stack, line, start, np_)
+                seen = in_doubt(flat, current, stack, _SIDES_OF_LINE, line, start, np_)
             if seen_n & DOUBTFUL:
-                seen_n = decide(flat, current, stack, line, start + np_, nn)
+                seen_n = in_doubt(flat, current, stack, _SIDES_OF_LINE, line, start + np_, nn)
         else:
             # Step 4: the boundary crosses the whole cell but not the cut, so exactly one of the
             # halves, and the other one lies on the side of the cut.
             seen = side(lines, before, line, stack.corners, start + 1, np_ - 2, exact)
             if seen & DOUBTFUL and exact:
-                seen = decide(flat, current, stack, line, start, np_)
+                seen = in_doubt(flat, current, stack, _SIDES_OF_LINE, line, start, np_)
             if (seen | ends) & CROSSES == CROSSES:
                 seen, seen_n = CROSSES, ends
             elif seen & DOUBTFUL:
@@ -824,7 +858,7 @@ def _witness(stack: Any, start: int, n: int, exact: bool) -> tuple[bool, float, 
     return sharp, x, y
 
 
-@kernel(inner=True)
+@kernel(late=True)
 def sharpen(flat: Any, current: Any, stack: Any, record: Any) -> bool:
     """Work out the top cell's rows and corners again, with twice the digits: step 6.
 

@@ -89,6 +89,8 @@ def meet(stack: Any, d: int, ray: int) -> None:
         _minors_3(table, basis, rays, ray)
     elif d == 4:
         _minors_4(table, basis, rays, ray)
+    elif d == 5:
+        _minors_5(table, basis, rays, ray)
     else:
         _minors(stack, d, basis, ray)
     at = np.uint64(ray)
@@ -144,6 +146,73 @@ def _minors_4(table: Any, basis: Any, rays: Any, ray: int) -> None:
 
 
 @template
+def _minors_5(table: Any, basis: Any, rays: Any, ray: int) -> None:
+    """The minors of five rows, with alternating signs, from those of two and two, then of four."""
+    i, j, k, m = np.uint64(basis[0]), np.uint64(basis[1]), np.uint64(basis[2]), np.uint64(basis[3])
+    n, to = np.uint64(basis[4]), np.uint64(ray)
+    a0, a1, a2 = table[i, 0], table[i, 1], table[i, 2]
+    a3, a4, a5 = table[i, 3], table[i, 4], table[i, 5]
+    b0, b1, b2 = table[j, 0], table[j, 1], table[j, 2]
+    b3, b4, b5 = table[j, 3], table[j, 4], table[j, 5]
+    p01, p02, p03 = a0 * b1 - a1 * b0, a0 * b2 - a2 * b0, a0 * b3 - a3 * b0
+    p04, p05 = a0 * b4 - a4 * b0, a0 * b5 - a5 * b0
+    p12, p13, p14 = a1 * b2 - a2 * b1, a1 * b3 - a3 * b1, a1 * b4 - a4 * b1
+    p15 = a1 * b5 - a5 * b1
+    p23, p24, p25 = a2 * b3 - a3 * b2, a2 * b4 - a4 * b2, a2 * b5 - a5 * b2
+    p34, p35 = a3 * b4 - a4 * b3, a3 * b5 - a5 * b3
+    p45 = a4 * b5 - a5 * b4
+    a0, a1, a2 = table[k, 0], table[k, 1], table[k, 2]
+    a3, a4, a5 = table[k, 3], table[k, 4], table[k, 5]
+    b0, b1, b2 = table[m, 0], table[m, 1], table[m, 2]
+    b3, b4, b5 = table[m, 3], table[m, 4], table[m, 5]
+    q01, q02, q03 = a0 * b1 - a1 * b0, a0 * b2 - a2 * b0, a0 * b3 - a3 * b0
+    q04, q05 = a0 * b4 - a4 * b0, a0 * b5 - a5 * b0
+    q12, q13, q14 = a1 * b2 - a2 * b1, a1 * b3 - a3 * b1, a1 * b4 - a4 * b1
+    q15 = a1 * b5 - a5 * b1
+    q23, q24, q25 = a2 * b3 - a3 * b2, a2 * b4 - a4 * b2, a2 * b5 - a5 * b2
+    q34, q35 = a3 * b4 - a4 * b3, a3 * b5 - a5 * b3
+    q45 = a4 * b5 - a5 * b4
+    r0123 = p01 * q23 - p02 * q13 + p03 * q12
+    r0123 += p12 * q03 - p13 * q02 + p23 * q01
+    r0124 = p01 * q24 - p02 * q14 + p04 * q12
+    r0124 += p12 * q04 - p14 * q02 + p24 * q01
+    r0125 = p01 * q25 - p02 * q15 + p05 * q12
+    r0125 += p12 * q05 - p15 * q02 + p25 * q01
+    r0134 = p01 * q34 - p03 * q14 + p04 * q13
+    r0134 += p13 * q04 - p14 * q03 + p34 * q01
+    r0135 = p01 * q35 - p03 * q15 + p05 * q13
+    r0135 += p13 * q05 - p15 * q03 + p35 * q01
+    r0145 = p01 * q45 - p04 * q15 + p05 * q14
+    r0145 += p14 * q05 - p15 * q04 + p45 * q01
+    r0234 = p02 * q34 - p03 * q24 + p04 * q23
+    r0234 += p23 * q04 - p24 * q03 + p34 * q02
+    r0235 = p02 * q35 - p03 * q25 + p05 * q23
+    r0235 += p23 * q05 - p25 * q03 + p35 * q02
+    r0245 = p02 * q45 - p04 * q25 + p05 * q24
+    r0245 += p24 * q05 - p25 * q04 + p45 * q02
+    r0345 = p03 * q45 - p04 * q35 + p05 * q34
+    r0345 += p34 * q05 - p35 * q04 + p45 * q03
+    r1234 = p12 * q34 - p13 * q24 + p14 * q23
+    r1234 += p23 * q14 - p24 * q13 + p34 * q12
+    r1235 = p12 * q35 - p13 * q25 + p15 * q23
+    r1235 += p23 * q15 - p25 * q13 + p35 * q12
+    r1245 = p12 * q45 - p14 * q25 + p15 * q24
+    r1245 += p24 * q15 - p25 * q14 + p45 * q12
+    r1345 = p13 * q45 - p14 * q35 + p15 * q34
+    r1345 += p34 * q15 - p35 * q14 + p45 * q13
+    r2345 = p23 * q45 - p24 * q35 + p25 * q34
+    r2345 += p34 * q25 - p35 * q24 + p45 * q23
+    a0, a1, a2 = table[n, 0], table[n, 1], table[n, 2]
+    a3, a4, a5 = table[n, 3], table[n, 4], table[n, 5]
+    rays[to, 0] = a1 * r2345 - a2 * r1345 + a3 * r1245 - a4 * r1235 + a5 * r1234
+    rays[to, 1] = a2 * r0345 - a0 * r2345 - a3 * r0245 + a4 * r0235 - a5 * r0234
+    rays[to, 2] = a0 * r1345 - a1 * r0345 + a3 * r0145 - a4 * r0135 + a5 * r0134
+    rays[to, 3] = a1 * r0245 - a0 * r1245 - a2 * r0145 + a4 * r0125 - a5 * r0124
+    rays[to, 4] = a0 * r1235 - a1 * r0235 + a2 * r0135 - a3 * r0125 + a5 * r0123
+    rays[to, 5] = a1 * r0234 - a0 * r1234 - a2 * r0134 + a3 * r0124 - a4 * r0123
+
+
+@template
 def _minors(stack: Any, d: int, basis: Any, ray: int) -> None:
     """The minors of d rows, with alternating signs, row by row."""
     table, minors, terms = stack.table, stack.minors, stack.terms
@@ -151,11 +220,11 @@ def _minors(stack: Any, d: int, basis: Any, ray: int) -> None:
         minors[m] = 0.0
     minors[0] = 1.0
     for t in range(len(terms)):
-        x = table[basis[terms[t, TERM_ROW]], terms[t, TERM_COLUMN]] * minors[terms[t, TERM_SMALLER]]
-        if terms[t, TERM_SIGN] > 0:
-            minors[terms[t, TERM_MINOR]] += x
-        else:
-            minors[terms[t, TERM_MINOR]] -= x
+        at = np.uint64(t)
+        row = np.uint64(basis[np.uint64(terms[at, TERM_ROW])])
+        x = table[row, np.uint64(terms[at, TERM_COLUMN])]
+        x *= minors[np.uint64(terms[at, TERM_SMALLER])]
+        minors[np.uint64(terms[at, TERM_MINOR])] += x * float(terms[at, TERM_SIGN])
     everything = (1 << (d + 1)) - 1
     for c in range(d + 1):
         x = minors[everything ^ (1 << c)]

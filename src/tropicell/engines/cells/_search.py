@@ -16,6 +16,8 @@ from tropicell._runtime.jit import (
 )
 from tropicell.engines._unit_kernels import pack_pattern
 from tropicell.engines.cells import _cone as cone
+from tropicell.engines.cells import _cone_regions as at_once
+from tropicell.engines.cells import _narrow as narrowing
 from tropicell.engines.cells import _plane as plane
 from tropicell.engines.cells import _where as sets
 from tropicell.engines.cells._state import (
@@ -61,6 +63,8 @@ class CellShape(NamedTuple):
     enter_all, enter, start_layer
         Make the maps of the first layers; make those of the next one; let the top cell enter a
         layer: find the boundaries that cross it.
+    widen
+        Return to the neurons that can change on the top cell, after others.
     split, cut_steps, is_halted
         Cut the top cell by the last boundary of its conflict list; as how many steps more that of a
         cell of so many corners counts; whether another thread wants the kernel to come back.
@@ -77,6 +81,7 @@ class CellShape(NamedTuple):
     enter_all: Any
     enter: Any
     start_layer: Any
+    widen: Any
     split: Any
     cut_steps: Any
     is_halted: Any
@@ -87,12 +92,18 @@ class CellShape(NamedTuple):
     points: Any
 
 
+@template
+def _as_before(levels: Any, state: Any) -> None:
+    """All neurons are looked at."""
+
+
 POLYGONS = CellShape(
     seed_fits=plane.seed_fits,
     plant=plane.plant,
     enter_all=plane.enter_all,
     enter=plane.enter,
     start_layer=plane.start_layer,
+    widen=_as_before,
     split=plane.split,
     cut_steps=plane.cut_steps,
     is_halted=plane.is_halted,
@@ -103,6 +114,14 @@ POLYGONS = CellShape(
     points=sets.polygon_points,
 )
 
+#: Polygons of large networks, with a focus where there is one.
+FOCUSED = POLYGONS._replace(
+    enter_all=plane.enter_all_focused,
+    enter=plane.enter_focused,
+    widen=narrowing.widen,
+    split=narrowing.split,
+)
+
 
 CONES = CellShape(
     seed_fits=cone.seed_fits,
@@ -110,6 +129,7 @@ CONES = CellShape(
     enter_all=cone.enter_all,
     enter=cone.enter,
     start_layer=cone.start_layer,
+    widen=_as_before,
     split=cone.split,
     cut_steps=cone.cut_steps,
     is_halted=cone.is_halted,
@@ -121,7 +141,7 @@ CONES = CellShape(
 )
 
 
-@template
+@kernel(inner=True)
 def search_polygons(
     flat: Any, room: Any, seeds: Any, options: Any, most_regions: int, most_steps: int
 ) -> int:
@@ -142,16 +162,25 @@ def search_polygons(
     int
         Why it stopped: `DONE`, `BATCH_FULL`, `UNSURE_FULL` or `GROW`.
     """
-    known = room.maps.before, room.maps.pattern
+    known = room.maps.before, room.maps.pattern, room.state
     return _search(POLYGONS, flat, room, known, seeds, options, most_regions, most_steps)
 
 
-@template
+@kernel(inner=True)
+def search_focused(
+    flat: Any, room: Any, seeds: Any, options: Any, most_regions: int, most_steps: int
+) -> int:
+    """The search in the plane, with a focus; see `search_polygons`."""
+    known = room.maps.before, room.maps.pattern, room.stack.focus
+    return _search(FOCUSED, flat, room, known, seeds, options, most_regions, most_steps)
+
+
+@kernel(inner=True)
 def search_cones(
     flat: Any, room: Any, seeds: Any, options: Any, most_regions: int, most_steps: int
 ) -> int:
     """The search in any dimension; see `search_polygons`."""
-    known = room.stack.rows.before, room.stack.rows.pattern
+    known = room.stack.rows.before, room.stack.rows.pattern, room.state
     return _search(CONES, flat, room, known, seeds, options, most_regions, most_steps)
 
 
@@ -168,11 +197,11 @@ def _search(
 ) -> int:
     """Cut cells until all is done, a buffer is full, or a budget is spent.
 
-    `known`: where the maps of the layers up to that of the top cell are, and the pieces of those
-    before it.
+    `known`: where the maps of the layers up to that of the top cell are, the pieces of those before
+    it, and the levels of the focus, where there is one.
     """
     lines, state = flat.lines, room.state
-    before, pattern = known
+    before, pattern, levels = known
     current, stack, out = room.maps, room.stack, room.out
     records, exact = stack.records, options.exact
     depth, neurons = lines.depth, lines.row_start[lines.depth + 1] - lines.row_start[1]
@@ -182,6 +211,7 @@ def _search(
             state[STEPS] += steps
             return BATCH_FULL
         steps += 1
+        shape.widen(levels, state)
         top = state[TOP]
         if top == 0:
             k = state[SEED]
@@ -204,7 +234,20 @@ def _search(
                 state[COUNT] += 1 + count
                 _pop(state, record)
                 continue
+            if options.where.on and _is_beyond(shape, flat, room, record, options):
+                state[LEFT_OUT] += 1
+                _pop(state, record)
+                continue
             if count > 0:
+                # In the plane, cells are cut one by one.
+                if layer == depth and options.store and lines.dimension != 2:
+                    found = at_once.store_regions(flat, room, pattern, record, options)
+                    if found == at_once.NO_PLACE:
+                        return BATCH_FULL
+                    if found == at_once.STORED:
+                        steps += cone.cut_steps(n) * count
+                        _pop(state, record)
+                        continue
                 if (
                     top + 1 >= len(records)
                     or state[CONFLICTS] + 2 * stack.margin[MOST_CONFLICTS] > len(stack.conflicts)
@@ -242,11 +285,22 @@ def _search(
             target = layer + 1
         if options.where.on:
             record = records[state[TOP] - 1]
-            if _is_outside(shape, flat, room, before, pattern, record, target, options):
+            if (top == 0 or not sets.was_same(room.where, target)) and _is_outside(
+                shape, flat, room, before, pattern, record, target, options
+            ):
                 state[LEFT_OUT] += 1
                 _pop(state, record)
                 continue
         shape.start_layer(flat, current, target, stack, options, state)
+
+
+@template
+def _is_beyond(shape: Any, flat: Any, room: Any, record: Any, options: Any) -> bool:
+    """Whether the wanted set surely does not meet the top cell, by what is known around it."""
+    n, d = record[N_CORNERS], flat.lines.dimension
+    if not shape.points(room.stack, record[CORNER_AT], n, d, room.where):
+        return False
+    return not sets.can_still_meet(options.where, room.where, record[LAYER], n)
 
 
 @template
@@ -263,6 +317,7 @@ def _is_outside(
     """Whether the wanted set surely does not meet the top cell, which enters a layer."""
     n, d = record[N_CORNERS], flat.lines.dimension
     if not shape.points(room.stack, record[CORNER_AT], n, d, room.where):
+        sets.forget(room.where, layer)
         return False
     return not sets.can_meet(flat, options.where, room.where, before, pattern, layer, n)
 

@@ -353,6 +353,12 @@ def fine_sign(flat: Any, current: Any, fine: Any, line: int) -> int:
     return _exact_sign(flat, current, fine, line, size)
 
 
+@kernel(late=True)
+def late_sign(flat: Any, current: Any, fine: Any, line: int) -> int:
+    """The same, compiled when it is asked for."""
+    return fine_sign(flat, current, fine, line)
+
+
 # --- all digits -----------------------------------------------------------------------------------
 
 

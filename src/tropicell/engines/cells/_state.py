@@ -6,7 +6,7 @@ What the columns and places of the arrays mean is said here, once; kernels use t
 =====================  =============================================================================
 array                  what its places are
 =====================  =============================================================================
-`CellRoom.state`       how much of every array is in use, and counters: `TOP` … `LEFT_OUT`
+`CellRoom.state`       how much of every array is in use, and counters: `TOP` … `CUT_FROM`
 `records`              one row for every cell on the stack, the top one last: `LAYER` … `SIMPLE`
 corners of polygons    `X`, `Y`, `W`, `ERROR`, `AT_INFINITY` of a corner, and `EDGE_X`, `EDGE_Y`,
                        `EDGE_W`, `EDGE_ERROR` of the edge from it to the next corner
@@ -50,7 +50,8 @@ STEPS = 13  # steps of the driver
 FACETS = 14  # used part of the stack's facets (cones only)
 OUT_FACETS = 15  # facets of the regions in the batch
 LEFT_OUT = 16  # cells that the wanted set does not meet
-STATE_SIZE = 17
+CUT_FROM = 17  # where the cell lies whose parts are to be cut one by one, counted from 1; or 0
+STATE_SIZE = 18
 
 # What a kernel returns.
 DONE, BATCH_FULL, UNSURE_FULL, GROW = 0, 1, 2, 3
@@ -126,6 +127,9 @@ CONE_SIDES_ROWS = 4
 #: Regions of a last layer are counted without cutting if no more boundaries cross the cell: so many
 #: that it does not take long, for there is no way to stop in between.
 MOST_COUNTED = 20
+
+#: Of regions that are stored all at once there may be so many, and as many points (`Arrangement`).
+MOST_AT_ONCE = 1536
 
 # --- facets of cones, and signs -------------------------------------------------------------------
 
@@ -230,6 +234,51 @@ class PlaneStack(NamedTuple):
     focus: Any
 
 
+class Arrangement(NamedTuple):
+    """What boundaries make of a cell, all at once: see `tropicell.engines.cells._cone_regions`.
+
+    Attributes
+    ----------
+    rays : ndarray, shape (points,)
+        The points where boundaries and facets meet, rays of the cell included: their places in the
+        pool.
+    tags : ndarray of uint64, shape (points,)
+        The facets, and then the boundaries, that they lie on.
+    sides : ndarray of uint64, shape (points, BIT_WORDS)
+        The boundaries that they lie above, below, and on.
+    joined, degrees : ndarray, shapes (points, 2 d) and (points,)
+        The points at the other ends of their edges, and how many these are.
+    places : ndarray, shape (points, d + 1)
+        Their coordinates as they are handed out, but scaled.
+    rows : ndarray, shape (boundaries,)
+        Places of the boundaries in the frame.
+    table : ndarray
+        The hash table by which regions are found from the boundaries that they lie above.
+    keys, ends, order, spare : ndarray, shape (regions,)
+        These boundaries, as bits; where the corners of a region end; regions as they are handed
+        out; scratch. The last two are lists of points at first.
+    owners, corners, corner_tags : ndarray, shape (corners,)
+        To which regions a point belongs, for point after point (at first: pairs of points); and the
+        points that are corners of regions, region after region.
+    """
+
+    rays: NDArray[np.int64]
+    tags: NDArray[np.uint64]
+    sides: NDArray[np.uint64]
+    joined: NDArray[np.int64]
+    degrees: NDArray[np.int64]
+    places: NDArray[np.float64]
+    rows: NDArray[np.int64]
+    table: NDArray[np.int64]
+    keys: NDArray[np.uint64]
+    ends: NDArray[np.int64]
+    order: NDArray[np.int64]
+    spare: NDArray[np.int64]
+    owners: NDArray[np.int64]
+    corners: NDArray[np.int64]
+    corner_tags: NDArray[np.uint64]
+
+
 class ConeStack(NamedTuple):
     """The stack of cones, and scratch space; for what is not said here see `PlaneStack`.
 
@@ -281,6 +330,8 @@ class ConeStack(NamedTuple):
         Scratch of `tropicell.engines.cells._volume.volume`.
     fine : Fine
         See `PlaneStack`.
+    arrangement : Arrangement
+        For the regions that the boundaries of a last layer make of a cell.
     axes : tuple
         Its length is the dimension, or 0. So kernels are compiled for a dimension, if that pays.
     halt : ndarray of uint8
@@ -327,6 +378,7 @@ class ConeStack(NamedTuple):
     faces: NDArray[np.int64]
     square: NDArray[np.float64]
     fine: Any
+    arrangement: Arrangement
     axes: tuple[int, ...]
     halt: NDArray[np.uint8]
 
@@ -380,7 +432,7 @@ class CellRoom(NamedTuple):
     unsure : Unsure
     where : WhereRoom
     state : ndarray
-        See `TOP` … `LEFT_OUT`.
+        See `TOP` … `CUT_FROM`.
     result : ndarray
         What a unit's kernel says of itself, see `_unit_kernels`.
     """

@@ -18,7 +18,7 @@ from tropicell._runtime.jit import (
 from tropicell.engines._unit_kernels import ENDED, TOO_SMALL, cut_into_groups, guessed_cells
 from tropicell.engines.cells import _cone as cone
 from tropicell.engines.cells import _plane as plane
-from tropicell.engines.cells._search import search_cones, search_polygons
+from tropicell.engines.cells._search import search_cones, search_focused, search_polygons
 from tropicell.engines.cells._state import (
     CONFLICT_AT,
     CONFLICTS,
@@ -48,7 +48,7 @@ from tropicell.engines.cells._state import (
     CellRoom,
     ConeStack,
 )
-from tropicell.engines.cells._where import Where
+from tropicell.engines.cells._where import Where, forget
 
 #: See `guessed_cells`; this is what fits random networks.
 _INSIDE = 0.5
@@ -63,7 +63,7 @@ class CellOptions(NamedTuple):
         Whether signs are proved; what float arithmetic takes for zero.
     store, bits, volumes
         Whether regions are stored, with how many bits a neuron, and with volumes.
-    few, growth
+    few, at_once, growth
         See `tropicell.engines.tuning.Tuning` and `tropicell.engines.units.growth_of`.
     where
         The set that regions have to meet, if any.
@@ -75,6 +75,7 @@ class CellOptions(NamedTuple):
     bits: int
     volumes: bool
     few: float
+    at_once: float
     growth: NDArray[np.float64]
     where: Where
 
@@ -184,6 +185,32 @@ def plane_unit(
 
 
 @kernel
+def focus_unit(
+    flat: Any,
+    room: Any,
+    seeds: Any,
+    options: Any,
+    nodes: Any,
+    most_regions: int,
+    most_steps: int,
+) -> int:
+    """The same with a focus, if there is one: see `tropicell.engines.cells._focus`."""
+    return _unit(
+        search_focused,
+        _put_polygons,
+        plane.enter_all_focused,
+        _nothing,
+        flat,
+        room,
+        seeds,
+        options,
+        nodes,
+        most_regions,
+        most_steps,
+    )
+
+
+@kernel
 def cone_unit(
     flat: Any,
     room: Any,
@@ -238,10 +265,13 @@ def _unit(
         layer = stack.records[state[TOP] - 1, LAYER]
         enter_all(flat, room.maps, stack, nodes.arrays.pattern, layer, options.exact)
         prepare(flat, room.maps, stack, state, options)
+        if options.where.on:  # what is known is that of other cells
+            for one in range(lines.depth + 2):
+                forget(room.where, one)
     code = search(flat, room, seeds, options, most_regions, most_steps)
     if state[UNSURE] or not (code == DONE or state[COUNT] >= most_regions):
         return int(code)
-    group_cells(lines, room, options)
+    _group_cells(lines, room, options)
     return ENDED
 
 
@@ -345,8 +375,8 @@ def _copy_rows(to: Any, rows: Any, first: int, n: int) -> None:
             to[i, c] = rows[first + i, c]
 
 
-@kernel
-def group_cells(lines: Any, room: Any, options: Any) -> None:
+@kernel(inner=True)
+def _group_cells(lines: Any, room: Any, options: Any) -> None:
     """Cut what is on the stack into groups for new units; see `cut_into_groups`."""
     records, top, d = room.stack.records, room.state[TOP], lines.dimension
     weights = room.stack.values[:top]  # there are as many as corners, which every cell has

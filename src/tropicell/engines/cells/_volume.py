@@ -81,7 +81,7 @@ def volume(points: Any, tight: Any, facets: int, simple: bool, faces: Any, squar
 
 
 @kernel(inner=True)
-def volume_3(points: Any, tight: Any, first: Any) -> float:
+def volume_3(points: Any, tight: Any, first: Any, ends: Any) -> float:
     """Volume of a simple polytope in three dimensions, from its edges.
 
     Every edge and a corner of a facet on either side make a triangle: the same fan.
@@ -90,8 +90,8 @@ def volume_3(points: Any, tight: Any, first: Any) -> float:
     ----------
     points, tight : ndarray
         See `volume`.
-    first : ndarray
-        Room for the first vertex of every facet.
+    first, ends : ndarray
+        Room for the first vertex of every facet, and for as many numbers as there are vertices.
     """
     n = len(points)
     for k in range(n - 1, 0, -1):
@@ -102,21 +102,25 @@ def volume_3(points: Any, tight: Any, first: Any) -> float:
     x, y, z = points[0, 0], points[0, 1], points[0, 2]
     total = 0.0
     for i in range(1, n):
+        mine, count = tight[i], 0
+        # Every pair is written, and stays if the list grows: no jumps.
         for j in range(i + 1, n):
-            common = tight[i] & tight[j]
-            if bit_count(common) < 2:
-                continue
-            a0, a1, a2 = points[i, 0] - x, points[i, 1] - y, points[i, 2] - z
-            b0, b1, b2 = points[j, 0] - x, points[j, 1] - y, points[j, 2] - z
-            c0, c1, c2 = a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0
+            ends[np.uint64(count)] = j
+            count += int(bit_count(mine & tight[np.uint64(j)]) >= 2)
+        a0, a1, a2 = points[i, 0] - x, points[i, 1] - y, points[i, 2] - z
+        for e in range(count):
+            q = np.uint64(ends[e])
             # Facets with the first vertex of all on them are seen edge-on from there.
-            common &= ~tight[0]
-            while common != _NONE:
-                f = np.uint64(first[np.uint64(lowest_bit(common))])
-                common &= common - _ONE
-                total += abs(
-                    c0 * (points[f, 0] - x) + c1 * (points[f, 1] - y) + c2 * (points[f, 2] - z)
-                )
+            common = mine & tight[q] & ~tight[0]
+            more = common & (common - _ONE) if common != _NONE else _NONE
+            b0, b1, b2 = points[q, 0] - x, points[q, 1] - y, points[q, 2] - z
+            c0, c1, c2 = a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0
+            f = np.uint64(first[np.uint64(lowest_bit(common))] if common != _NONE else 0)
+            size = abs(c0 * (points[f, 0] - x) + c1 * (points[f, 1] - y) + c2 * (points[f, 2] - z))
+            total += size if common != _NONE else 0.0
+            g = np.uint64(first[np.uint64(lowest_bit(more))] if more != _NONE else 0)
+            size = abs(c0 * (points[g, 0] - x) + c1 * (points[g, 1] - y) + c2 * (points[g, 2] - z))
+            total += size if more != _NONE else 0.0
     return total / 6.0
 
 

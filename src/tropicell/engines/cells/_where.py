@@ -47,6 +47,8 @@ class Where(NamedTuple):
         The set is a union of parts; these are the functions of each.
     is_equal : ndarray of bool, shape (functions,)
         Whether a function has to be 0 (then it is the first one of its part), or not negative.
+    first_row : int
+        Neurons before this one (row of the flat network) have no weight.
     last_reader : ndarray, shape (depth + 1,)
         The last layer that reads each layer's outputs; depth + 1 for the functions.
     first_line : ndarray, shape (rows + 1,)
@@ -58,6 +60,7 @@ class Where(NamedTuple):
     bias: FloatArray
     part_start: IntArray
     is_equal: NDArray[np.bool_]
+    first_row: int
     last_reader: IntArray
     first_line: IntArray
 
@@ -75,6 +78,8 @@ class WhereRoom(NamedTuple):
         Whether r is a constant.
     low, high, value, spread : ndarray, shape (widest layer or functions,)
         The least and largest values on the cell; scratch.
+    sources : ndarray, shape (rows,)
+        Neurons that a layer reads and that are not 0 on the cell.
     points : ndarray, shape (MOST_POINTS, d)
         Corners of the cell.
     off, reach : ndarray, shape (d + 1,)
@@ -83,6 +88,11 @@ class WhereRoom(NamedTuple):
         At the corners of a finished cell.
     wrong : ndarray, shape (functions,)
         By how much these may be off.
+    kept : ndarray, shape (depth + 2, functions, 2 d + 3)
+        For every layer the functions m and r of the cell that entered it last, and the size of
+        both: all cells that lie in it have them, too. The size is infinite if there are none.
+    loose : ndarray, shape (depth + 2,)
+        For every layer how many of its neurons may be on several pieces on that cell.
     """
 
     middle: FloatArray
@@ -93,20 +103,23 @@ class WhereRoom(NamedTuple):
     high: FloatArray
     value: FloatArray
     spread: FloatArray
+    sources: IntArray
     points: FloatArray
     off: FloatArray
     reach: FloatArray
     values: FloatArray
     wrong: FloatArray
+    kept: FloatArray
+    loose: IntArray
 
 
 def nowhere() -> Where:
     """No set: all regions are wanted."""
     none = np.zeros(0, np.int64)
-    return Where(False, np.zeros((0, 0)), np.zeros(0), none, np.zeros(0, np.bool_), none, none)
+    return Where(False, np.zeros((0, 0)), np.zeros(0), none, np.zeros(0, np.bool_), 0, none, none)
 
 
-def where_room(dimension: int, rows: int, width: int, functions: int) -> WhereRoom:
+def where_room(dimension: int, rows: int, width: int, depth: int, functions: int) -> WhereRoom:
     """Room for one thread; without functions there is none."""
     d, used = dimension, functions > 0
     total, widest = (rows + functions) * used, max(width, functions) * used
@@ -120,18 +133,21 @@ def where_room(dimension: int, rows: int, width: int, functions: int) -> WhereRo
         high=np.zeros(widest),
         value=np.zeros(widest),
         spread=np.zeros(widest),
+        sources=np.zeros(rows * used, np.int64),
         points=np.zeros((points, d)),
         off=np.zeros(d + 1),
         reach=np.zeros(d + 1),
         values=np.zeros((functions, points)),
         wrong=np.zeros(functions),
+        kept=np.full((depth + 2, functions, 2 * d + 3), np.inf),
+        loose=np.ones(depth + 2, np.int64),
     )
 
 
 # --- corners --------------------------------------------------------------------------------------
 
 
-@kernel(inner=True)
+@kernel(late=True)
 def polygon_points(stack: Any, start: int, n: int, d: int, room: Any) -> bool:
     """Take down the corners of a polygon; False if it is not bounded, or they are too many."""
     if n > MOST_POINTS:
@@ -145,7 +161,7 @@ def polygon_points(stack: Any, start: int, n: int, d: int, room: Any) -> bool:
     return True
 
 
-@kernel(inner=True)
+@kernel(late=True)
 def cone_points(stack: Any, start: int, n: int, d: int, room: Any) -> bool:
     """The same for a cell by its rays."""
     if n > MOST_POINTS:
@@ -188,6 +204,67 @@ def _measure(n: int, d: int, room: Any) -> None:
 
 
 @kernel(inner=True)
+def forget(room: Any, layer: int) -> None:
+    """Nothing is known of the cell that enters a layer."""
+    for f in range(room.kept.shape[1]):
+        room.kept[layer, f, room.kept.shape[2] - 1] = np.inf
+    room.loose[layer] = 1
+
+
+@kernel(inner=True)
+def was_same(room: Any, layer: int) -> bool:
+    """Whether the cell that enters a layer is the one that entered the layer before, uncut.
+
+    Then nothing new can be known of it; what is known is handed on.
+    """
+    if room.loose[layer - 1] != 0:
+        return False
+    for f in range(room.kept.shape[1]):
+        for c in range(room.kept.shape[2]):
+            room.kept[layer, f, c] = room.kept[layer - 1, f, c]
+    return True
+
+
+@kernel(late=True)
+def can_still_meet(where: Any, room: Any, layer: int, n: int) -> bool:
+    """Whether a set may meet a part of the cell that entered `layer`, by what was known of that.
+
+    The n corners of the part are in `room`.
+    """
+    d = room.points.shape[1]
+    for f in range(len(where.bias)):
+        row = room.kept[layer, f]
+        size = row[2 * d + 2]
+        if not size < _HUGE:
+            return True
+        low, high = np.inf, -np.inf
+        for i in range(n):
+            value, spread = row[d], row[2 * d + 1]
+            for c in range(d):
+                value += row[c] * room.points[i, c]
+                spread += row[d + 1 + c] * room.points[i, c]
+            low, high = min(low, value - spread), max(high, value + spread)
+        wrong = (2.0 * d + 12.0) * ROUND * size
+        for c in range(d):
+            wrong += (abs(row[c]) + abs(row[d + 1 + c])) * room.off[c]
+        room.low[f], room.high[f] = low - wrong * 1.0001, high + wrong * 1.0001
+    return _is_possible(where, room)
+
+
+@kernel(inner=True)
+def _is_possible(where: Any, room: Any) -> bool:
+    """Whether a part of the set may be met, given the least and largest values of functions."""
+    for part in range(len(where.part_start) - 1):
+        possible = True
+        for f in range(where.part_start[part], where.part_start[part + 1]):
+            if room.high[f] < 0.0 or (where.is_equal[f] and room.low[f] > 0.0):
+                possible = False
+        if possible:
+            return True
+    return False
+
+
+@kernel(late=True)
 def can_meet(
     flat: Any, where: Any, room: Any, before: Any, pattern: Any, layer: int, n: int
 ) -> bool:
@@ -203,7 +280,9 @@ def can_meet(
     pattern : ndarray of uint8
         The pieces of all layers before it.
     """
-    maps = flat.maps
+    maps, d = flat.maps, flat.maps.dimension
+    for one in range(layer, flat.lines.depth + 1):
+        forget(room, one)
     _known_outputs(maps, where, room, before, pattern, layer)
     for one in range(layer, flat.lines.depth + 1):
         begin, end = maps.row_start[one], maps.row_start[one + 1]
@@ -211,26 +290,26 @@ def can_meet(
             _load_rows(maps, room, before, begin, end)
         else:
             _sum_rows(maps, room, one)
-        if not _ranges(room, begin, end, n, maps.dimension):
+        if not _ranges(room, begin, end, n, d):
             return True
+        loose = 0
         for row in range(begin, end):
-            _relax(flat, where, room, row, room.low[row - begin], room.high[row - begin])
+            loose += _relax(flat, where, room, row, room.low[row - begin], room.high[row - begin])
+        room.loose[one] = loose
     begin = maps.row_start[len(maps.row_start) - 1]
     end = begin + len(where.bias)
     _sum_functions(maps, where, room, begin)
-    if not _ranges(room, begin, end, n, maps.dimension):
+    if not _ranges(room, begin, end, n, d):
         return True
-    for part in range(len(where.part_start) - 1):
-        possible = True
-        for f in range(where.part_start[part], where.part_start[part + 1]):
-            if room.high[f] < 0.0 or (where.is_equal[f] and room.low[f] > 0.0):
-                possible = False
-        if possible:
-            return True
-    return False
+    for f in range(len(where.bias)):
+        for c in range(d + 1):
+            room.kept[layer, f, c] = room.middle[c, begin + f]
+            room.kept[layer, f, d + 1 + c] = room.radius[c, begin + f]
+        room.kept[layer, f, 2 * d + 2] = room.size[begin + f]
+    return _is_possible(where, room)
 
 
-@kernel(inner=True)
+@kernel(late=True)
 def meets(
     flat: Any, where: Any, room: Any, before: Any, pattern: Any, own: Any, at: int, n: int
 ) -> int:
@@ -375,6 +454,46 @@ def _load_rows(maps: Any, room: Any, before: Any, begin: int, end: int) -> None:
 
 
 @kernel(sums="fused", inner=True)
+def _add(to: Any, weights: Any, sources: Any, first: int, values: Any) -> None:
+    """Add the values of some neurons, times their weights; four at once, which saves time."""
+    width, n = len(to), len(sources)
+    for i in range(0, n - 3, 4):
+        a, b, c, d = sources[i], sources[i + 1], sources[i + 2], sources[i + 3]
+        e, f, g, h = values[a], values[b], values[c], values[d]
+        p = weights[(a - first) * width : (a - first + 1) * width]
+        q = weights[(b - first) * width : (b - first + 1) * width]
+        r = weights[(c - first) * width : (c - first + 1) * width]
+        s = weights[(d - first) * width : (d - first + 1) * width]
+        for j in range(width):
+            to[j] += p[j] * e + q[j] * f + r[j] * g + s[j] * h
+    for i in range(n - n % 4, n):
+        k, value = (sources[i] - first) * width, values[sources[i]]
+        p = weights[k : k + width]
+        for j in range(width):
+            to[j] += p[j] * value
+
+
+@kernel(sums="fused", inner=True)
+def _add_sizes(to: Any, weights: Any, sources: Any, first: int, values: Any) -> None:
+    """The same with the absolute values of the weights."""
+    width, n = len(to), len(sources)
+    for i in range(0, n - 3, 4):
+        a, b, c, d = sources[i], sources[i + 1], sources[i + 2], sources[i + 3]
+        e, f, g, h = values[a], values[b], values[c], values[d]
+        p = weights[(a - first) * width : (a - first + 1) * width]
+        q = weights[(b - first) * width : (b - first + 1) * width]
+        r = weights[(c - first) * width : (c - first + 1) * width]
+        s = weights[(d - first) * width : (d - first + 1) * width]
+        for j in range(width):
+            to[j] += abs(p[j]) * e + abs(q[j]) * f + abs(r[j]) * g + abs(s[j]) * h
+    for i in range(n - n % 4, n):
+        k, value = (sources[i] - first) * width, values[sources[i]]
+        p = weights[k : k + width]
+        for j in range(width):
+            to[j] += abs(p[j]) * value
+
+
+@kernel(sums="fused", inner=True)
 def _sum_rows(maps: Any, room: Any, layer: int) -> None:
     """The rows of a layer from the outputs of those that it reads."""
     d, middle, radius, size = maps.dimension, room.middle, room.radius, room.size
@@ -386,18 +505,14 @@ def _sum_rows(maps: Any, room: Any, layer: int) -> None:
             radius[c, row] = 0.0
     for row in range(begin, end):
         size[row] = abs(maps.bias[row])
-        room.is_flat[row] = False
-    total = size[begin:end]
+        room.is_flat[row] = True
     for term in range(maps.term_start[layer], maps.term_start[layer + 1]):
         source = maps.terms[term, SOURCE]
         first, last = maps.row_start[source], maps.row_start[source + 1]
         count += last - first
         at = maps.terms[term, WEIGHTS_AT]
-        for k in range(first, last):
-            if size[k] == 0.0:
-                continue
-            slopes = 0 if not room.is_flat[k] else d
-            if maps.terms[term, IS_SPARSE]:
+        if maps.terms[term, IS_SPARSE]:
+            for k in range(first, last):
                 column = maps.terms[term, COLUMNS_AT] + k - first
                 for p in range(at + maps.columns[column], at + maps.columns[column + 1]):
                     row, weight = begin + maps.targets[p], maps.weights[p]
@@ -405,19 +520,26 @@ def _sum_rows(maps: Any, room: Any, layer: int) -> None:
                         middle[c, row] += weight * middle[c, k]
                         radius[c, row] += abs(weight) * radius[c, k]
                     size[row] += abs(weight) * size[k]
+                    room.is_flat[row] &= room.is_flat[k]
+            continue
+        # Those whose r is not a constant come first.
+        sources, loose, used = room.sources, 0, 0
+        for k in range(first, last):
+            if size[k] == 0.0:
                 continue
-            weights = maps.weights[at + (k - first) * width : at + (k - first + 1) * width]
-            for c in range(d + 1):
-                f, own = middle[c, k], middle[c, begin:end]
-                for j in range(width):
-                    own[j] += weights[j] * f
-            for c in range(slopes, d + 1):
-                f, own = radius[c, k], radius[c, begin:end]
-                for j in range(width):
-                    own[j] += abs(weights[j]) * f
-            f = size[k]
-            for j in range(width):
-                total[j] += abs(weights[j]) * f
+            sources[used] = k
+            if not room.is_flat[k]:
+                sources[used], sources[loose] = sources[loose], k
+                loose += 1
+            used += 1
+        weights = maps.weights[at : at + (last - first) * width]
+        for c in range(d + 1):
+            _add(middle[c, begin:end], weights, sources[:used], first, middle[c])
+            some = used if c == d else loose
+            _add_sizes(radius[c, begin:end], weights, sources[:some], first, radius[c])
+        _add_sizes(size[begin:end], weights, sources[:used], first, size)
+        if loose:
+            room.is_flat[begin:end] = False
     for row in range(begin, end):
         size[row] = size[row] * 1.0001 + TINY
         radius[d, row] += (count + 8.0) * ROUND * size[row]
@@ -433,7 +555,7 @@ def _sum_functions(maps: Any, where: Any, room: Any, begin: int) -> None:
             middle[c, row], radius[c, row] = 0.0, 0.0
         middle[d, row], size[row] = where.bias[f], abs(where.bias[f])
         room.is_flat[row] = False
-        for k in range(begin):
+        for k in range(where.first_row, begin):
             weight = where.weights[f, k]
             if weight == 0.0:
                 continue
@@ -455,30 +577,40 @@ def _ranges(room: Any, begin: int, end: int, n: int, d: int) -> bool:
         low[j], high[j] = np.inf, -np.inf
         if not room.size[begin + j] < _HUGE:
             return False
-    middle, radius = room.middle[:, begin:end], room.radius[:, begin:end]
+    middle, radius, loose = room.middle, room.radius, False
+    for row in range(begin, end):
+        loose |= not room.is_flat[row]
     for i in range(n):
+        # Rows that are cut out one by one have no gaps: loops over them are quick.
+        m, r = middle[d, begin:end], radius[d, begin:end]
         for j in range(width):
-            value[j], spread[j] = middle[d, j], radius[d, j]
+            value[j] = m[j]
+            spread[j] = r[j]
         for c in range(d):
-            x, m, r = room.points[i, c], middle[c], radius[c]
+            x, m, r = room.points[i, c], middle[c, begin:end], radius[c, begin:end]
             for j in range(width):
                 value[j] += m[j] * x
-                spread[j] += r[j] * x
+            if loose:
+                for j in range(width):
+                    spread[j] += r[j] * x
         for j in range(width):
             low[j] = min(low[j], value[j] - spread[j])
             high[j] = max(high[j], value[j] + spread[j])
     for j in range(width):
         wrong = (2.0 * d + 12.0) * ROUND * room.size[begin + j]
         for c in range(d):
-            wrong += (abs(middle[c, j]) + abs(radius[c, j])) * room.off[c]
+            wrong += (abs(middle[c, begin + j]) + abs(radius[c, begin + j])) * room.off[c]
         low[j] -= wrong * 1.0001
         high[j] += wrong * 1.0001
     return True
 
 
 @kernel(inner=True)
-def _relax(flat: Any, where: Any, room: Any, row: int, low: float, high: float) -> None:
-    """Make the output of a neuron from its row, which lies between two numbers."""
+def _relax(flat: Any, where: Any, room: Any, row: int, low: float, high: float) -> int:
+    """Make the output of a neuron from its row, which lies between two numbers.
+
+    Returns 0 if that is on one piece, else 1.
+    """
     maps, at = flat.maps, flat.lines.line_at
     d, first, last = maps.dimension, where.first_line[row], where.first_line[row + 1]
     p, q = 0, 0
@@ -487,8 +619,13 @@ def _relax(flat: Any, where: Any, room: Any, row: int, low: float, high: float) 
         q += at[line] < high
     if p >= q:
         s, t = maps.slopes[row, q], maps.intercepts[row, q]
-        _between_lines(room, row, s, t, s, t, d)
-        return
+        if s == 0.0 and t == 0.0:
+            for c in range(d + 1):
+                room.middle[c, row], room.radius[c, row] = 0.0, 0.0
+            room.size[row], room.is_flat[row] = 0.0, True
+        elif s != 1.0 or t != 0.0:
+            _between_lines(room, row, s, t, s, t, d)
+        return 0
     rising = falling = True
     for k in range(p, q):
         rising &= maps.slopes[row, k] <= maps.slopes[row, k + 1]
@@ -505,7 +642,7 @@ def _relax(flat: Any, where: Any, room: Any, row: int, low: float, high: float) 
             least, most = min(least, value), max(most, value)
         size *= 16.0 * ROUND
         _between_lines(room, row, 0.0, least - size, 0.0, most + size, d)
-        return
+        return 1
     # The chord, and the line of the piece in the middle: the activation lies between the two.
     chord = (end - start) / (high - low)
     a, b = start - chord * low, end - chord * high
@@ -519,6 +656,7 @@ def _relax(flat: Any, where: Any, room: Any, row: int, low: float, high: float) 
         _between_lines(room, row, s, t - size, chord, max(a, b) + size, d)
     else:
         _between_lines(room, row, chord, min(a, b) - size, s, t + size, d)
+    return 1
 
 
 @kernel(inner=True, inlined=True)

@@ -18,8 +18,26 @@ from numpy.typing import NDArray
 
 from tropicell._runtime.arrays import FloatArray, IntArray
 from tropicell._runtime.interruption import check
-from tropicell.engines.cells._filters import add_filters
-from tropicell.engines.cells._focus import Focus, add_terms, settle
+from tropicell.engines import tuning
+from tropicell.engines.cells._focus import Focus, NarrowRoom
+from tropicell.engines.cells._narrow import (
+    COLUMN_PLACES,
+    FORM_PLACES,
+    MOST_CORNERS,
+    MOST_LEVELS,
+    MOST_NARROWED,
+)
+from tropicell.engines.cells._sparse_rows import (
+    OFF,
+    ROW,
+    SparseRows,
+    SumRoom,
+    add_filters,
+    add_squares,
+    add_terms,
+    bound,
+    settle,
+)
 from tropicell.engines.cells._state import AT_INFINITY, ERROR, LAYER, W, X, Y
 from tropicell.engines.units import Unit
 from tropicell.geometry.convolutions import Convolution
@@ -28,14 +46,17 @@ from tropicell.geometry.rounding import INFLATE, ROUND, TINY
 from tropicell.network.flat import FILTERS, IS_SPARSE, SOURCE, WEIGHTS_AT, FlatNetwork
 from tropicell.network.network import Network
 
-#: Networks with fewer weights, or fewer layers, are searched as they are.
-_FEW_WEIGHTS, _DEEP = 100_000, 4
+#: Networks with fewer weights are searched as they are.
+_FEW_WEIGHTS = 100_000
 
 #: A focus has at most so many neurons, and no layer more numbers than this.
-_MOST_NEURONS, _MOST_NUMBERS = 512, 2**23
+_MOST_NEURONS, _MOST_NUMBERS = 1024, 2**24
 
 #: So many products are summed between two looks at the clock.
 _SUMMED_AT_ONCE = 2**27
+
+#: Of more corners a box is taken.
+_MOST_CORNERS = 64
 
 #: More than the length of a vector whose squares underflow.
 _UNDERFLOW = 1e-140
@@ -54,16 +75,39 @@ class _Term(NamedTuple):
     most: int  # numbers in a row
 
 
-class _Outputs(NamedTuple):
-    """Outputs of a layer as maps of the coordinates, 1, and the neurons in the focus so far.
+class _Rows(NamedTuple):
+    """Rows of a layer or its outputs, as maps of the coordinates, 1, and the neurons in the focus.
 
     `error` bounds the lengths of the vectors of the errors of the columns.
     """
 
-    high: FloatArray
-    low: FloatArray
-    alive: NDArray[np.bool_]
+    numbers: SparseRows
     error: FloatArray
+
+    def written_out(self, which: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Some of the rows with all of their columns, and their second halves."""
+        rows, d = self.numbers, self.numbers.base.shape[1]
+        high = np.zeros((len(which), len(self.error)))
+        low = np.zeros_like(high)
+        high[:, :d], low[:, :d] = rows.base[which], rows.base_low[which]
+        counts = rows.end[which] - rows.begin[which]
+        skipped = rows.begin[which] - (np.cumsum(counts) - counts)
+        place = np.arange(counts.sum()) + np.repeat(skipped, counts)
+        row = np.repeat(np.arange(len(which)), counts)
+        high[row, d + rows.columns[place]] = rows.high[place]
+        low[row, d + rows.columns[place]] = rows.low[place]
+        return high, low
+
+
+class _Place(NamedTuple):
+    """Where some cells are: corners of a polygon around them, what these may be off by, and sizes.
+
+    `x` bounds the absolute values of the coordinates, with 1 behind them.
+    """
+
+    corners: FloatArray
+    off: float
+    x: FloatArray
 
 
 class _Forms:
@@ -136,8 +180,8 @@ class FocusMaker:
     >>> rng = np.random.default_rng(0)
     >>> network = Network.mlp([rng.normal(size=s) for s in [(99, 2), (99, 99), (1, 99)]])
     >>> maker = FocusMaker(network, flatten(network, Box(-1, 1)))
-    >>> focus = maker.focus(np.array([0.1, 0.1]), np.array([0.101, 0.101]))
-    >>> len(focus.rows) < 20
+    >>> focus = maker.focus(np.array([[0.1, 0.1], [0.101, 0.1], [0.1, 0.101]]))
+    >>> int(focus.start[0, -1]) < 20
     True
     """
 
@@ -195,18 +239,20 @@ class FocusMaker:
 
     def focus(
         self,
-        low: FloatArray,
-        high: FloatArray,
+        corners: FloatArray,
+        off: float = 0.0,
         pattern: NDArray[np.uint8] | None = None,
         known_layers: int = 0,
         needed: Iterable[int] = (),
     ) -> Focus | None:
-        """The focus for cells inside a box.
+        """The focus for cells inside a polygon.
 
         Parameters
         ----------
-        low, high : ndarray
-            The box, in scaled coordinates.
+        corners : ndarray, shape (corners, d)
+            Those of the polygon, in scaled coordinates.
+        off : float
+            What these may be off by.
         pattern : ndarray of uint8, optional
             Pieces of the first layers, which are known.
         known_layers : int
@@ -222,147 +268,200 @@ class FocusMaker:
         flat, maps = self._flat, self._flat.maps
         starts = maps.row_start
         wanted = np.unique(np.fromiter(needed, np.int64))
-        corner = np.append(0.5 * (low + high), 1.0)
-        half = np.append((0.5 * (high - low)) * INFLATE + TINY, 0.0)
-        forms = _Forms(flat.dimension + 1)
+        place, forms = _place(corners, off), _Forms(flat.dimension + 1)
         outputs: list[Any] = [self._input()]
         fixed = np.zeros(flat.neurons, np.uint8)
         parts: list[Any] = []
         for layer in range(1, flat.depth + 1):
             check()
             begin, end = int(starts[layer]), int(starts[layer + 1])
-            rows = self._rows(layer, outputs, forms)
+            rows = self._rows(layer, outputs, len(forms.factor))
             if rows is None or not np.isfinite(rows.error).all():
                 return None
             mine = wanted[(wanted >= begin) & (wanted < end)] - begin
             first = begin - int(starts[1])
-            low_z, high_z = _intervals(rows, corner, half, forms)
+            low, high = _intervals(rows, place, forms)
             if layer <= known_layers and pattern is not None:
                 on = pattern[first : first + end - begin] != 0
                 changing, known = mine, on[mine].astype(np.float64)
-                found = _forms(rows, corner, half, forms, mine)
+                written = rows.written_out(mine)
+                found = _forms(rows, written[0], place, forms)
             else:
-                on = low_z > 0.0
-                open_ = ~on & ~(high_z < 0.0)
+                on = low > 0.0
+                open_ = ~on & ~(high < 0.0)
                 open_[mine] = True
                 changing = np.flatnonzero(open_)
-                if len(changing) > 4 * _MOST_NEURONS:
+                if len(forms.factor) + len(changing) > 3 * _MOST_NEURONS:
                     return None
-                found = _forms(rows, corner, half, forms, changing)
+                written = rows.written_out(changing)
+                found = _forms(rows, written[0], place, forms)
                 on[changing] = found.low > 0.0
                 keep = ~(on[changing] | (found.high < 0.0)) | np.isin(changing, mine)
                 changing, found = changing[keep], found.part(keep)
+                written = written[0][keep], written[1][keep]
                 known = np.full(len(changing), -1.0)
             if len(forms.factor) + len(changing) > _MOST_NEURONS:
                 return None
-            parts.append((begin + changing, rows.high[changing], rows.low[changing], rows.error))
-            found = found.within(low_z[changing], high_z[changing])
-            forms.append(found, known)
-            fixed[first : first + end - begin] = on
-            fixed[first + changing] = 0
-            on[changing] = False
-            outputs.append(_outputs(rows, on, changing))
+            parts.append((begin + changing, *written, rows.error))
+            kind = np.where(on, ROW, OFF)
+            kind[changing] = len(forms.factor) + np.arange(len(changing))
+            forms.append(found.within(low[changing], high[changing]), known)
+            fixed[first : first + end - begin] = kind == ROW
+            error = np.append(rows.error, np.zeros(len(changing)))
+            outputs.append(_Rows(rows.numbers._replace(kind=kind), error))
             for source in range(layer):
                 if self._last[source] <= layer:
                     outputs[source] = None
         return self._packed(parts, fixed)
 
-    def _input(self) -> _Outputs:
+    def _input(self) -> _Rows:
         maps = self._flat.maps
         rounded = maps.input_low != 0.0
         total = (np.abs(maps.input_rows) * rounded).sum(axis=0)
-        error = 2.0 * ROUND * ROUND * total * INFLATE
-        alive = np.ones(len(maps.input_rows), np.bool_)
-        return _Outputs(maps.input_rows, maps.input_low, alive, error)
+        rows = _no_weights(maps.input_rows, maps.input_low)
+        return _Rows(rows, 2.0 * ROUND * ROUND * total * INFLATE)
 
-    def _rows(self, layer: int, outputs: list[Any], forms: _Forms) -> _Outputs | None:
+    def _rows(self, layer: int, outputs: list[Any], known: int) -> _Rows | None:
         """The rows of a layer, in twice the digits: step 1 of docs/error-bound.md."""
         maps, d = self._flat.maps, self._flat.dimension
         begin, end = int(maps.row_start[layer]), int(maps.row_start[layer + 1])
-        columns = d + 1 + len(forms.factor)
-        if (end - begin) * columns > _MOST_NUMBERS:
-            return None
+        columns = d + 1 + known
         growth, errors, most = np.zeros(columns), np.zeros(columns), 0
         for term in self._terms[layer]:
             read = outputs[term.source]
-            squares = np.einsum("ij,ij->j", read.high, read.high)
-            length = np.sqrt(squares) * INFLATE + _UNDERFLOW * read.high.any(axis=0)
-            growth[: len(length)] += term.largest_row * length
-            errors[: len(length)] += term.spectral_norm * read.error
-            most += min(term.most, int(np.count_nonzero(read.alive)))
+            squares, largest = np.zeros(columns), np.zeros(columns)
+            alive = add_squares(read.numbers, squares, largest)
+            growth += term.largest_row * (np.sqrt(squares) * INFLATE + _UNDERFLOW * (largest > 0))
+            errors[: len(read.error)] += term.spectral_norm * read.error
+            most += min(term.most, alive)
         bias = maps.bias[begin:end]
         total = growth.copy()
         total[d] += maps.biggest_bias[layer]
         anchors = np.ldexp(1.5, np.frexp(total * INFLATE)[1] + 2)
-        high = np.tile(anchors, (end - begin, 1))
+        high = np.tile(anchors[: d + 1], (end - begin, 1))
         low = np.zeros_like(high)
         high[:, d] += bias
         low[:, d] = bias - (high[:, d] - anchors[d])
+        rows: SparseRows | None = _no_weights(high, low)
         for term in self._terms[layer]:
-            read = outputs[term.source]
-            if len(term.matrix) == 2:
-                _convolve(term.matrix, read, high, low)
-            else:
-                add_terms(term.matrix, read.alive, read.high, read.low, high, low)
-        settle(anchors, high, low)
+            rows = rows and _added(term, outputs[term.source].numbers, rows, anchors)
+        if rows is None:
+            return None
+        settle(anchors, rows)
         rounding = 2.0 * ROUND * ROUND * anchors * (most * (0.5 * most + 4.0) + 8.0)
         errors += np.sqrt(end - begin) * np.where(growth > 0.0, rounding, 0.0)
-        errors = np.where(errors > 0.0, (errors + TINY) * INFLATE, 0.0)
-        return _Outputs(high, low, np.ones(end - begin, np.bool_), errors)
+        return _Rows(rows, np.where(errors > 0.0, (errors + TINY) * INFLATE, 0.0))
 
     def _packed(self, parts: list[Any], fixed: NDArray[np.uint8]) -> Focus:
-        """The arrays of the kernels."""
+        """The arrays of the kernels: level 0, and room for more."""
         d, depth = self._flat.dimension, self._flat.depth
+        levels = min(MOST_LEVELS, 4 + depth)
         counts = [0, 0, *(len(rows) for rows, *_ in parts)]
-        start = np.cumsum(counts)[: depth + 2].astype(np.int64)
-        total = int(start[-1])
-        base = np.zeros((2 * d + 2, total))
-        bounds = {name: np.zeros(depth + 2) for name in ("wrong", "norm", "row")}
-        base_error, largest_base = np.zeros((depth + 2, d + 1)), np.zeros((depth + 2, d + 1))
-        weights: list[FloatArray] = []
-        weights_low: list[FloatArray] = []
-        weights_at = [0]
-        for layer, (_, high, low, error) in enumerate(parts, start=1):
-            own = slice(start[layer], start[layer + 1])
-            weights_at.append(sum(part.size for part in weights))
+        start = np.zeros((levels, depth + 2), np.int64)
+        start[0] = np.cumsum(counts)[: depth + 2]
+        total, widest = int(start[0, -1]), max(counts)
+        weights_at = np.zeros((levels, depth + 2), np.int64)
+        sizes = [len(rows) * (weights.shape[1] - d - 1) for rows, weights, *_ in parts]
+        weights_at[0, 1:-1] = np.cumsum([0, *sizes[:-1]])[:depth]
+        weights_at[0, -1] = sum(sizes)
+        most = min(MOST_NARROWED, total)
+        room = (levels - 1) * most
+        base = np.zeros((2 * d + 2, total + room))
+        bounds = {name: np.zeros((levels, depth + 2)) for name in ("wrong", "norm", "row")}
+        base_error, largest_base = np.zeros((2, levels, depth + 2, d + 1))
+        weights = np.zeros((2, sum(sizes) + room * most // 2))
+        rows = np.zeros(total + room, np.int64)
+        for layer, (own_rows, high, low, error) in enumerate(parts, start=1):
+            own = slice(start[0, layer], start[0, layer + 1])
+            rows[own] = own_rows
             base[: d + 1, own], base[d + 1 :, own] = high[:, : d + 1].T, low[:, : d + 1].T
-            weights.append(np.ascontiguousarray(high[:, d + 1 :].T).ravel())
-            weights_low.append(np.ascontiguousarray(low[:, d + 1 :].T).ravel())
-            base_error[layer] = error[: d + 1]
-            largest_base[layer] = np.abs(high[:, : d + 1]).max(axis=0, initial=0.0)
-            bounds["wrong"][layer] = frobenius_norm(error[d + 1 :])
-            bounds["norm"][layer] = frobenius_norm(high[:, d + 1 :]) * INFLATE
-            bounds["row"][layer] = largest_row(high[:, d + 1 :]) * INFLATE
+            at = slice(weights_at[0, layer], weights_at[0, layer] + sizes[layer - 1])
+            weights[0, at], weights[1, at] = high[:, d + 1 :].T.ravel(), low[:, d + 1 :].T.ravel()
+            base_error[0, layer] = error[: d + 1]
+            largest_base[0, layer] = np.abs(high[:, : d + 1]).max(axis=0, initial=0.0)
+            bounds["wrong"][0, layer] = frobenius_norm(error[d + 1 :])
+            bounds["norm"][0, layer] = frobenius_norm(high[:, d + 1 :]) * INFLATE
+            bounds["row"][0, layer] = largest_row(high[:, d + 1 :]) * INFLATE
         return Focus(
             on=True,
+            now=np.zeros(1, np.int64),
+            cell=np.zeros(levels, np.int64),
+            first=np.ones(levels, np.int64),
+            tried=np.full(levels, len(rows)),
+            worth=np.array(tuning.current.narrowed),
             start=start,
-            rows=np.concatenate([np.zeros(0, np.int64), *(rows for rows, *_ in parts)]),
+            rows=rows,
             fixed=fixed,
             base=base,
-            weights=np.concatenate([np.zeros(0), *weights]),
-            weights_low=np.concatenate([np.zeros(0), *weights_low]),
-            weights_at=np.array(weights_at + [0] * (depth + 2 - len(weights_at)), np.int64),
+            weights=weights[0],
+            weights_low=weights[1],
+            weights_at=weights_at,
             base_error=base_error,
             weights_error=bounds["wrong"],
             weights_norm=bounds["norm"],
             largest_row=bounds["row"],
             largest_base=largest_base,
-            compact=np.zeros((2 * d + 3, total)),
+            compact=np.zeros((2 * d + 3, total + room)),
             sources=np.zeros(total, np.int64),
             factors=np.zeros((2 * d + 2, total)),
+            room=NarrowRoom(
+                sums=np.zeros((d + 1 + most, widest)),
+                sums_low=np.zeros((d + 1 + most, widest)),
+                folded=np.zeros((total, d + 1 + most)),
+                folded_low=np.zeros((total, d + 1 + most)),
+                extent=np.zeros(total, np.int64),
+                columns=np.zeros((COLUMN_PLACES, d + 1 + most)),
+                forms=np.zeros((FORM_PLACES, most)),
+                own=np.zeros((FORM_PLACES, widest)),
+                corners=np.zeros((2, MOST_CORNERS)),
+            ),
         )
 
 
-def _convolve(filters: Any, read: _Outputs, high: FloatArray, low: FloatArray) -> None:
-    """Add a convolution times rows, some places at a time: a clock may be waiting."""
-    sources, numbers = filters
-    width = read.high.shape[1]
-    room = np.zeros((2, width, numbers.shape[2]))
-    step = max(1, _SUMMED_AT_ONCE // (sources.shape[1] * numbers[0].size * width))
-    arrays = read.alive, read.high, read.low
-    for first in range(0, len(sources), step):
+def _no_weights(base: FloatArray, low: FloatArray) -> SparseRows:
+    """Rows that read no neuron in a focus."""
+    n = len(base)
+    begin, end, columns = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(0, np.int32)
+    return SparseRows(np.full(n, ROW), base, low, begin, end, columns, np.zeros(0), np.zeros(0))
+
+
+def _added(
+    term: _Term, read: SparseRows, rows: SparseRows, anchors: FloatArray
+) -> SparseRows | None:
+    """Rows plus what a term reads, some at a time: a clock may be waiting. None: no room."""
+    known = len(anchors) - rows.base.shape[1]
+    if len(term.matrix) == 2:  # a convolution
+        sources, numbers = term.matrix
+        add: Any = add_filters
+        filters, count = numbers.shape[2], len(sources)
+        shape, work = (len(anchors), filters), sources.shape[1] * numbers[0].size
+        high, low = np.empty(shape), np.empty(shape)
+    else:
+        add, filters, count, work = add_terms, 1, len(rows.kind), max(1, term.most)
+        high, low = anchors[None, rows.base.shape[1] :].copy(), np.zeros((1, known))
+    room = SumRoom(anchors, high, low, np.zeros(known, np.bool_))
+    step = max(1, _SUMMED_AT_ONCE // (work * len(anchors)))
+    n = len(rows.kind)
+    size = len(rows.columns) + len(read.columns) + 4 * n + 2 * filters * len(anchors)
+    weights = np.empty(size, np.int32), np.empty(size), np.empty(size)
+    begin, end = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    new = SparseRows(rows.kind, rows.base, rows.base_low, begin, end, *weights)
+    place, used = 0, 0
+    while place < count:
         check()
-        add_filters(filters, arrays, high, low, room, first, min(first + step, len(sources)))
+        last = min(place + step, count)
+        place, used = add(term.matrix, read, rows, new, room, used, place, last)
+        if place < last:
+            size *= 2
+            if size > _MOST_NUMBERS:
+                return None
+            weights = new.columns, new.high, new.low
+            new = new._replace(
+                columns=np.concatenate([weights[0], np.empty_like(weights[0])]),
+                high=np.concatenate([weights[1], np.empty_like(weights[1])]),
+                low=np.concatenate([weights[2], np.empty_like(weights[2])]),
+            )
+    return new
 
 
 def focus_of(maker: FocusMaker, flat: FlatNetwork, unit: Unit) -> Focus | None:
@@ -371,43 +470,52 @@ def focus_of(maker: FocusMaker, flat: FlatNetwork, unit: Unit) -> Focus | None:
         nodes = unit.nodes
         cells = nodes.arrays.part(nodes.first, nodes.last)
         layer, pattern = int(cells.records[0, LAYER]), cells.pattern
-        box, labels, lines = _box_of_corners(cells.corners), cells.tags, cells.conflicts
+        polygon, labels, lines = _around(cells.corners), cells.tags, cells.conflicts
     elif unit.cells and all(cell.cone.pointed for cell in unit.cells):
         one = unit.cells[0]
         layer = one.layer if len(unit.cells) == 1 else 1
         pattern = np.frombuffer(one.pattern, np.uint8)
-        box = _box_of_rays([ray for cell in unit.cells for ray in cell.cone.rays], flat.lines.scale)
+        rays = [ray for cell in unit.cells for ray in cell.cone.rays]
+        polygon = _around_rays(rays, flat.lines.scale)
         labels = np.array([label for cell in unit.cells for label in cell.cone.labels], np.int64)
         lines = labels[:0]
     else:
         return None
-    if box is None:
+    if polygon is None:
         return None
     rows = flat.lines.line_row[np.concatenate([np.abs(labels) - 1, lines])]
-    return maker.focus(*box, pattern, layer - 1, rows[rows >= 0].tolist())
+    return maker.focus(*polygon, pattern, layer - 1, rows[rows >= 0].tolist())
 
 
-def _box_of_corners(corners: FloatArray) -> tuple[FloatArray, FloatArray] | None:
-    """A box around corners of polygons, whatever they are off by."""
+def _around(corners: FloatArray) -> tuple[FloatArray, float] | None:
+    """Corners of polygons, and what they may be off by."""
     w, error = corners[:, W], corners[:, ERROR]
     if (corners[:, AT_INFINITY] != 0.0).any() or not (w > 2.0 * error).all():
         return None
     points = corners[:, [X, Y]] / w[:, None]
     # |x / w - x̂ / ŵ| <= (ε + ε |x̂ / ŵ|) / (ŵ - ε)
     off = (error / (w - error))[:, None] * (1.0 + np.abs(points)) + 4.0 * ROUND * np.abs(points)
-    return (points - off * INFLATE).min(axis=0), (points + off * INFLATE).max(axis=0)
+    return points, float(off.max() * INFLATE)
 
 
-def _box_of_rays(rays: Any, scale: FloatArray) -> tuple[FloatArray, FloatArray] | None:
-    """A box around exact corners, in scaled coordinates."""
+def _around_rays(rays: Any, scale: FloatArray) -> tuple[FloatArray, float] | None:
+    """The same for exact corners, in scaled coordinates."""
     if not all(ray[-1] for ray in rays):
         return None
     try:
         points = np.array([[x / ray[-1] for x in ray[:-1]] for ray in rays]) * scale
     except OverflowError:
         return None
-    off = 4.0 * ROUND * np.abs(points) + TINY
-    return (points - off).min(axis=0), (points + off).max(axis=0)
+    return points, float((4.0 * ROUND * np.abs(points)).max() + TINY)
+
+
+def _place(corners: FloatArray, off: float) -> _Place:
+    """Where cells are; of many corners, those of a box around them are taken."""
+    low, high = corners.min(axis=0), corners.max(axis=0)
+    if len(corners) > _MOST_CORNERS and len(low) == 2:
+        corners = np.array([[x, y] for x in (low[0], high[0]) for y in (low[1], high[1])])
+    x = np.append((np.maximum(np.abs(low), np.abs(high)) + off) * INFLATE, 1.0)
+    return _Place(np.ascontiguousarray(corners), off, x)
 
 
 def _simple_norm(matrix: Any) -> float:
@@ -418,72 +526,48 @@ def _simple_norm(matrix: Any) -> float:
 
 
 def _is_heavy(flat: FlatNetwork) -> bool:
-    """Whether most of the time of a search goes to sums: those of many weights, most of them 0.
-
-    The layer after one in which a neuron changes is brought up to date by what has changed, and
-    that is soon done: it is those behind it that are summed anew.
-    """
+    """Whether most of the time of a search goes to sums: those of many weights, most of them 0."""
     terms, total = flat.maps.terms, len(flat.maps.weights)
     inner = terms[:, SOURCE] > 0  # what reads layer 0 is summed once
     sizes = np.diff(np.append(terms[:, WEIGHTS_AT], total))
     if (terms[:, IS_SPARSE] == FILTERS).any():
         return True
-    many = bool(terms[inner, IS_SPARSE].any() and sizes[inner].sum() >= _FEW_WEIGHTS)
-    return many and flat.depth >= _DEEP
-
-
-def _outputs(rows: _Outputs, on: NDArray[np.bool_], changing: IntArray) -> _Outputs:
-    """Outputs of a layer: some rows as they are, those in the focus by themselves, others 0."""
-    count, columns = rows.high.shape
-    high, low = (
-        np.zeros((count, columns + len(changing))),
-        np.zeros((count, columns + len(changing))),
-    )
-    high[on, :columns], low[on, :columns] = rows.high[on], rows.low[on]
-    high[changing, columns + np.arange(len(changing))] = 1.0
-    alive = on.copy()
-    alive[changing] = True
-    return _Outputs(high, low, alive, np.append(rows.error, np.zeros(len(changing))))
+    return bool(terms[inner, IS_SPARSE].any() and sizes[inner].sum() >= _FEW_WEIGHTS)
 
 
 # --- what neurons can be on a box -----------------------------------------------------------------
 
 
-def _intervals(
-    rows: _Outputs, corner: FloatArray, half: FloatArray, forms: _Forms
-) -> tuple[FloatArray, FloatArray]:
+def _intervals(rows: _Rows, place: _Place, forms: _Forms) -> tuple[FloatArray, FloatArray]:
     """Smallest and largest values of all neurons of a layer, by what the outputs can be."""
-    base, weights = rows.high[:, : len(corner)], rows.high[:, len(corner) :]
-    sizes = np.abs(base), np.abs(weights)
-    middle, radius = 0.5 * (forms.low + forms.high), 0.5 * (forms.high - forms.low)
-    value = base @ corner + weights @ middle
-    off = sizes[0] @ half + sizes[1] @ radius
-    off += _slack(rows, sizes, np.abs(corner) + half, forms.high)
-    return value - off * INFLATE, value + off * INFLATE
+    n, outputs = len(rows.numbers.kind), np.array([forms.low, forms.high])
+    low, high = np.zeros(n), np.zeros(n)
+    wrong = _wrong(rows, place.x, forms.high)
+    bound(rows.numbers, place.corners, place.x, place.off, outputs, wrong, low, high)
+    return low, high
 
 
-def _forms(
-    rows: _Outputs, corner: FloatArray, half: FloatArray, forms: _Forms, which: IntArray
-) -> _Bounds:
-    """Smallest and largest values of some neurons, by forms."""
-    own = rows.high[which]
-    base, weights = own[:, : len(corner)], own[:, len(corner) :]
-    steps, x = weights * forms.factor, np.abs(corner) + half
+def _forms(rows: _Rows, own: FloatArray, place: _Place, forms: _Forms) -> _Bounds:
+    """Smallest and largest values of some neurons, by forms; `own` are their rows."""
+    x = place.x
+    base, weights = own[:, : len(x)], own[:, len(x) :]
+    steps = weights * forms.factor
     a = base + steps @ forms.rows
     a[:, -1] += weights @ forms.middle
     g = steps @ forms.generators + weights * forms.middle
-    sizes = np.abs(base), np.abs(weights)
     reach = np.abs(forms.rows) @ x + np.abs(forms.generators).sum(axis=1) + 2.0 * forms.middle
-    wrong = np.abs(steps) @ forms.wrong + _slack(rows, sizes, x, reach + forms.high)
-    value, off = a @ corner, np.abs(a) @ half + np.abs(g).sum(axis=1)
+    reach += forms.high
     n = len(x) + len(reach)
-    off += wrong + 8.0 * (n + 20) * ROUND * (np.abs(a) @ x + off)
-    return _Bounds(value - off * INFLATE, value + off * INFLATE, a, g, wrong * INFLATE)
+    rounded = 8.0 * (n + 20) * ROUND * (np.abs(base) @ x + np.abs(weights) @ reach)
+    wrong = np.abs(steps) @ forms.wrong + rounded + _wrong(rows, x, reach)
+    values = a[:, :-1] @ place.corners.T
+    low, high = (end + a[:, -1] for end in (values.min(axis=1), values.max(axis=1)))
+    spread = np.abs(g).sum(axis=1)
+    off = spread + np.abs(a[:, :-1]).sum(axis=1) * place.off
+    off += wrong + 8.0 * (n + 20) * ROUND * (np.abs(a) @ x + spread)
+    return _Bounds(low - off * INFLATE, high + off * INFLATE, a, g, wrong * INFLATE)
 
 
-def _slack(rows: _Outputs, sizes: Any, x: FloatArray, outputs: FloatArray) -> FloatArray:
-    """More than what is rounded in sums of these sizes, and than what the rows are off by."""
-    n = len(x) + len(outputs)
-    rounded = 8.0 * (n + 20) * ROUND * (sizes[0] @ x + sizes[1] @ outputs)
-    wrong = float(rows.error[: len(x)] @ x + rows.error[len(x) :] @ outputs)
-    return np.asarray(rounded + 2.0 * wrong + TINY)
+def _wrong(rows: _Rows, x: FloatArray, outputs: FloatArray) -> float:
+    """More than what the errors of the rows can make of a neuron."""
+    return 2.0 * float(rows.error[: len(x)] @ x + rows.error[len(x) :] @ outputs) + TINY

@@ -25,7 +25,7 @@ from tropicell.engines.cells import saved
 from tropicell.engines.cells._buffers import cone_seeds, plane_seeds, room_for
 from tropicell.engines.cells._exact_cells import ExactCell, ExactCells
 from tropicell.engines.cells._state import CellRoom, Seeds
-from tropicell.engines.cells._units import CellOptions, cone_unit, plane_unit
+from tropicell.engines.cells._units import CellOptions, cone_unit, focus_unit, plane_unit
 from tropicell.engines.cells._where import nowhere
 from tropicell.engines.cells.focus import FocusMaker
 from tropicell.engines.cells.where import WantedSet
@@ -172,7 +172,8 @@ class CellTask:
         self.plane = network.n_inputs == 2
         self.bits = plan.bits
         self.slow = network.n_inputs > _MANY_INPUTS
-        self.kernel = Entry(plane_unit if self.plane else cone_unit)
+        focused = focus_unit if self.focus is not None else plane_unit
+        self.kernel = Entry(focused if self.plane else cone_unit)
         self.options = CellOptions(
             exact=arithmetic == "exact",
             tolerance=self.tolerance,
@@ -180,6 +181,7 @@ class CellTask:
             bits=plan.bits,
             volumes=self.volumes,
             few=tuning.current.few * self.grain,
+            at_once=float(tuning.current.at_once),
             growth=plan.growth,
             where=nowhere() if self.where is None else self.where.arrays,
         )

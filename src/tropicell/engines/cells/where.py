@@ -75,6 +75,7 @@ class WantedSet:
             bias=bias,
             part_start=ends.astype(np.int64),
             is_equal=np.array([kind for part in kinds for kind in part], np.bool_),
+            first_row=int(np.flatnonzero(weights.any(axis=0))[:1].sum()),
             last_reader=last_reader,
             first_line=np.searchsorted(flat.lines.line_row, rows).astype(np.int64),
         )

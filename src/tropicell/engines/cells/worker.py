@@ -31,7 +31,7 @@ from tropicell.engines.cells._state import (
     UNSURE_CORNERS,
     UNSURE_FULL,
 )
-from tropicell.engines.cells._units import CellNodes, group_cells
+from tropicell.engines.cells._units import CellNodes
 from tropicell.engines.cells.focus import focus_of
 from tropicell.engines.units import Nodes, Outcome, Unit, children, chunks
 from tropicell.errors import TimeLimitError
@@ -47,11 +47,15 @@ def _steps(width: int) -> int:
     return now.steps * now.wide_layer // max(now.wide_layer, width)
 
 
-def _largest_apart(unit: Unit, nodes: Nodes) -> list[Unit]:
-    """The cells of a unit without the first one on its stack, the largest; and that one alone."""
-    cut, half = nodes.first + 1, unit.weight / 2
-    rest = unit._replace(nodes=nodes._replace(first=cut), weight=half)
-    return [rest, unit._replace(nodes=nodes._replace(last=cut), weight=half)]
+def _parts(unit: Unit, nodes: Nodes) -> list[Unit]:
+    """The upper half of a unit's stack, the lower half, and its first cell, the largest, alone."""
+    middle, alone = (nodes.first + nodes.last + 1) // 2, nodes.first + 1
+    cuts = [(middle, nodes.last), (alone, middle), (nodes.first, alone)]
+    cuts = [(first, last) for first, last in cuts if first < last]
+    return [
+        unit._replace(nodes=nodes._replace(first=first, last=last), weight=unit.weight / len(cuts))
+        for first, last in cuts
+    ]
 
 
 @dataclass
@@ -144,7 +148,7 @@ class CellWorker:
         self._doubtful = unit.doubtful
         if self._task.focus is not None and not self._look_closer(unit):
             if unit.nodes is not None and unit.nodes.last - unit.nodes.first > 1:
-                return Outcome([], 0, _largest_apart(unit, unit.nodes))
+                return Outcome([], 0, _parts(unit, unit.nodes))
             limit = 1  # what is left are smaller cells
         self._waiting = list(unit.cells)
         if self._planted:
@@ -169,7 +173,7 @@ class CellWorker:
         found = focus_of(task.focus, task.flat, unit)
         stack = self._room.stack._replace(focus=found or no_focus())
         self._room = self._room._replace(stack=stack)
-        self._steps = _steps(task.flat.width if found is None else len(found.rows))
+        self._steps = _steps(task.flat.width if found is None else found.start[0, -1])
         return found is not None
 
     def _go_on(self, unit: Unit, limit: int, stop: Callable[[], bool]) -> Outcome:
@@ -218,7 +222,8 @@ class CellWorker:
 
     def _left(self, generation: int) -> list[Unit]:
         """What remains to be done, as new units, in the order in which it would be done."""
-        group_cells(self._task.flat.lines, self._room, self._task.options)
+        if self._state[TOP]:
+            self._call(0)  # which cuts no cell, but groups those that are there
         units = self._children(int(self._state[TOP]), generation)
         waiting = self._waiting + self._planted[int(self._state[SEED]) :][::-1]
         units += [

@@ -1,0 +1,564 @@
+"""Storing the regions that the boundaries of a last layer make of a cell, without cutting it.
+
+Cutting one cell after the other would find most points where boundaries meet several times, once
+in each cell on the way. Here every point is worked out once: boundary after boundary is laid
+through all that those before it made, where it crosses edges. A point lies above some boundaries,
+below others and on the rest, so it belongs to the regions that lie above the former and on either
+side of the latter: a region is the set of boundaries that it lies above, and its corners are the
+points that are found to belong to it.
+
+That is for simple cells, where no point lies on more hyperplanes than it must. Where one does, or a
+sign is in doubt, cells are cut one by one. Points, regions and their corners are the same as then,
+in the same order: docs/error-bound.md has the same steps for both.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tropicell._runtime.jit import bit_count, kernel, lowest_bit, template
+from tropicell.engines._unit_kernels import guessed_cells, pack_pattern
+from tropicell.engines.cells._bounds import unit_sign_bound
+from tropicell.engines.cells._cone import (
+    SHARP,
+    SHARPENED,
+    between,
+    blend,
+    decide,
+    dimension_of,
+    fine_meet,
+    is_sharp,
+    sharpen_ray,
+    write_point,
+    write_region,
+)
+from tropicell.engines.cells._rays import meet, orient, row_value
+from tropicell.engines.cells._state import (
+    BIT_WORDS,
+    CONFLICT_AT,
+    CORNER_AT,
+    COUNT,
+    CUT_FROM,
+    FACET_AT,
+    FACET_BITS,
+    INFINITE,
+    LAYER,
+    MOST_COUNTED,
+    MOST_FACETS,
+    N_CONFLICTS,
+    N_CORNERS,
+    N_FACETS,
+    NEGATIVE_BITS,
+    NONE,
+    ONE,
+    OUT,
+    OUT_CORNERS,
+    OUT_FACETS,
+    PIECES_AT,
+    POSITIVE_BITS,
+    RAY_END,
+    SIMPLE,
+    SPLITS,
+    TABLE_END,
+    TESTS,
+    TOP,
+    ZERO_BITS,
+)
+
+#: What `store_regions` returns: nothing was done, there is no room for the regions, all are stored.
+CUT_IT, NO_PLACE, STORED = 0, 1, 2
+
+#: What kernels return instead of a number: a sign is in doubt; there are too many points.
+_DOUBT, _TOO_MANY = -1, -2
+
+#: For `guessed_cells`: rather too many than too few.
+_INSIDE = 0.6
+
+#: Boundaries of a word of bits; the factor of a hash; a pair of points is one number: i * this + j.
+_WORD, _SPREAD, _CODE = 64, np.uint64(0x9E3779B97F4A7C15), 1 << 20
+
+
+@kernel(late=True)
+def store_regions(flat: Any, room: Any, pattern: Any, record: Any, options: Any) -> int:
+    """Store all regions of the top cell, which has entered the last layer.
+
+    `pattern`: the pieces of the layers before. Returns `CUT_IT` if it must be cut one by one,
+    `NO_PLACE` if the regions that are stored must be taken away before, or `STORED`.
+    """
+    lines, stack, state, out = flat.lines, room.stack, room.state, room.out
+    d, count = dimension_of(lines, stack), record[N_CONFLICTS]
+    if state[CUT_FROM] > 0:
+        if state[TOP] >= state[CUT_FROM]:
+            return CUT_IT
+        state[CUT_FROM] = 0
+    if (
+        d < 3
+        or record[SIMPLE] == 0
+        or options.where.on
+        or count > MOST_COUNTED
+        or record[N_FACETS] + count >= MOST_FACETS
+        or record[FACET_AT] + record[N_FACETS] + count > len(stack.facets)
+        or record[TABLE_END] + count > len(stack.table)
+        or record[N_CORNERS] > len(stack.arrangement.rays) // 2
+        or guessed_cells(count, d, _INSIDE) > options.at_once
+    ):
+        return CUT_IT
+    points = _arrange(flat, room.maps, stack, record, options, d)
+    if points == _TOO_MANY or points > stack.faces.shape[1]:
+        return CUT_IT
+    if points < 0:
+        state[CUT_FROM] = state[TOP]
+        return CUT_IT
+    if not _locate(flat, room.maps, stack, record[LAYER], points, options, d):
+        state[CUT_FROM] = state[TOP]
+        return CUT_IT
+    regions = _gather(stack.arrangement, points, count)
+    if regions < 0:
+        return CUT_IT
+    corners = stack.arrangement.ends[regions - 1]
+    if (
+        state[OUT] + regions > len(out.words)
+        or state[OUT_CORNERS] + corners > len(out.vertices)
+        or state[OUT_FACETS] + corners > len(out.lines)
+    ):
+        # If that can't be helped by taking them away, they are cut one by one.
+        fits = 2 * regions <= len(out.words) and 2 * corners <= min(
+            len(out.vertices), len(out.lines)
+        )
+        return NO_PLACE if fits else CUT_IT
+    before = state[OUT], state[OUT_CORNERS], state[OUT_FACETS]
+    if not _write_all(flat, room, pattern, record, options, regions):
+        state[OUT], state[OUT_CORNERS], state[OUT_FACETS] = before
+        state[CUT_FROM] = state[TOP]
+        return CUT_IT
+    state[COUNT] += regions
+    state[SPLITS] += regions - 1
+    state[TESTS] += points * count
+    return STORED
+
+
+# --- points ---------------------------------------------------------------------------------------
+
+
+@kernel(inner=True, inlined=True)
+def _arrange(flat: Any, current: Any, stack: Any, record: Any, options: Any, d: int) -> int:
+    """Find all points where boundaries and facets of a simple cell meet.
+
+    The boundaries are laid through the cell from the last one of its conflict list to the first,
+    and a new point is written for every edge that they cross, as when cells are cut. Returns the
+    number of points, `_DOUBT` or `_TOO_MANY`.
+    """
+    found, lines = stack.arrangement, flat.lines
+    n, count, facets = record[N_CORNERS], record[N_CONFLICTS], record[N_FACETS]
+    first, at, new = lines.line_start[record[LAYER]], record[FACET_AT], record[TABLE_END]
+    for k in range(count):
+        line = stack.conflicts[record[CONFLICT_AT] + k]
+        row, step = first + stack.places[line], count - 1 - k
+        found.rows[k] = row
+        for c in range(d + 2):
+            stack.table[new + step, c] = stack.frame[row, c]
+        stack.table_labels[new + step] = line + 1
+        stack.facets[at + facets + step] = new + step + 1
+    if not _take_rays(stack, record, first):
+        return _DOUBT
+    joined, degrees, edges = found.joined, found.degrees, found.owners
+    if count > 1 and not _join_rays(found, n, d):
+        return _DOUBT
+    points = n
+    for step in range(count):
+        boundary = np.uint64(count - 1 - step)
+        old = points
+        crossed = (
+            _crossed_edges(found, old, boundary, d) if count > 1 else _crossed_pairs(found, n, d)
+        )
+        if old + crossed > len(found.rays) or record[RAY_END] + old + crossed - n > len(stack.rays):
+            return _TOO_MANY
+        for i in range(crossed):
+            p, q = edges[i] // _CODE, edges[i] % _CODE
+            if not _write_point(flat, current, stack, record, options, (p, q, points), step, d):
+                return _DOUBT
+            if step + 1 < count:
+                _put_between(joined, degrees, p, q, points, d)
+            points += 1
+        if step + 1 < count and not _join(found, old, points, boundary, d):
+            return _DOUBT
+    return int(points)
+
+
+@template
+def _take_rays(stack: Any, record: Any, first: int) -> bool:
+    """Let the first points be the rays of the cell; False if one is on a boundary, or in doubt."""
+    found, bits = stack.arrangement, stack.bits
+    n, count, start = record[N_CORNERS], record[N_CONFLICTS], record[CORNER_AT]
+    every = (ONE << np.uint64(count)) - ONE
+    for i in range(n):
+        ray = np.uint64(stack.corners[start + i])
+        above, below = NONE, NONE
+        for k in range(count):
+            place = found.rows[k] - first
+            word, shift = np.uint64(BIT_WORDS * (place // _WORD)), np.uint64(place % _WORD)
+            above |= ((bits[ray, word + np.uint64(POSITIVE_BITS)] >> shift) & ONE) << np.uint64(k)
+            below |= ((bits[ray, word + np.uint64(NEGATIVE_BITS)] >> shift) & ONE) << np.uint64(k)
+        if above | below != every:
+            return False
+        found.rays[i] = ray
+        found.tags[i] = stack.tags[start + i]
+        found.sides[i, POSITIVE_BITS] = above
+        found.sides[i, NEGATIVE_BITS] = below
+        found.sides[i, ZERO_BITS] = NONE
+    return True
+
+
+@template
+def _join_rays(found: Any, n: int, d: int) -> bool:
+    """Join the rays of the cell that share an edge; False if it is not simple."""
+    tags, joined, degrees, pairs = found.tags, found.joined, found.degrees, found.owners
+    if n * d > len(pairs):
+        return False
+    count = 0
+    for i in range(n):
+        degrees[i] = 0
+        mine = tags[np.uint64(i)] & FACET_BITS
+        # Every pair is written, and stays if the list grows: no jumps.
+        for j in range(i + 1, n):
+            pairs[np.uint64(count)] = i * _CODE + j
+            count += int(bit_count(mine & tags[np.uint64(j)]) >= d - 1)
+        if 2 * count > n * d:
+            return False
+    for e in range(count):
+        i, j = pairs[e] // _CODE, pairs[e] % _CODE
+        if degrees[i] >= d or degrees[j] >= d:
+            return False
+        joined[i, degrees[i]], joined[j, degrees[j]] = j, i
+        degrees[i] += 1
+        degrees[j] += 1
+    return 2 * count == n * d
+
+
+@template
+def _crossed_edges(found: Any, points: int, k: Any, d: int) -> int:
+    """List the edges that boundary k crosses: by their end above, then by that below."""
+    sides, joined, degrees = found.sides, found.joined, found.degrees
+    above, edges = found.order, found.owners
+    n, count = 0, 0
+    for i in range(points):
+        above[np.uint64(n)] = i
+        n += int((sides[np.uint64(i), POSITIVE_BITS] >> k) & ONE)
+    for i in range(n):
+        p = above[i]
+        for e in range(degrees[p]):
+            q = joined[p, e]
+            edges[np.uint64(count)] = p * _CODE + q
+            count += int((sides[np.uint64(q), NEGATIVE_BITS] >> k) & ONE)
+    for i in range(1, count):
+        edge, place = edges[i], i
+        while place > 0 and edges[place - 1] > edge:
+            edges[place] = edges[place - 1]
+            place -= 1
+        edges[place] = edge
+    return count
+
+
+@template
+def _crossed_pairs(found: Any, n: int, d: int) -> int:
+    """The same for the only boundary, of the rays of a cell."""
+    sides, tags, above, below = found.sides, found.tags, found.order, found.spare
+    edges = found.owners
+    n_above, n_below, count = 0, 0, 0
+    for i in range(n):
+        above[np.uint64(n_above)] = i
+        below[np.uint64(n_below)] = i
+        is_above = int(sides[np.uint64(i), POSITIVE_BITS] & ONE)
+        n_above += is_above
+        n_below += 1 - is_above
+    for i in range(n_above):
+        p = above[i]
+        mine = tags[p] & FACET_BITS
+        for j in range(n_below):
+            q = below[np.uint64(j)]
+            edges[np.uint64(count)] = p * _CODE + q
+            count += int(bit_count(mine & tags[np.uint64(q)]) >= d - 1)
+    return count
+
+
+@template
+def _put_between(joined: Any, degrees: Any, p: int, q: int, v: int, d: int) -> None:
+    """Put a new point on the edge between two others.
+
+    Places behind the last neighbour may hold anything; so all are looked at, without jumps.
+    """
+    i, j, to = np.uint64(p), np.uint64(q), np.uint64(v)
+    for e in range(2 * d):
+        joined[i, e] = v if joined[i, e] == q else joined[i, e]
+    for e in range(2 * d):
+        joined[j, e] = v if joined[j, e] == p else joined[j, e]
+    joined[to, 0], joined[to, 1], degrees[to] = p, q, 2
+
+
+@template
+def _write_point(
+    flat: Any, current: Any, stack: Any, record: Any, options: Any, places: Any, step: int, d: int
+) -> bool:
+    """Write the point where a boundary crosses the edge between two others; False if in doubt.
+
+    `places`: of the ends above and below, and of the new point. See `_cut_edges` in `_cone`.
+    """
+    found = stack.arrangement
+    p, q, v = places
+    tags, sides = found.tags, found.sides
+    count, facets, at = record[N_CONFLICTS], record[N_FACETS], record[FACET_AT]
+    ray = record[RAY_END] + v - record[N_CORNERS]
+    common = tags[p] & tags[q]
+    k = count - 1 - step
+    if options.exact:
+        rest = common & FACET_BITS
+        if bit_count(rest) != d - 1:
+            return False
+        for j in range(d - 1):
+            stack.bases[ray, j] = abs(stack.facets[at + lowest_bit(rest)]) - 1
+            rest &= rest - ONE
+        stack.bases[ray, d - 1] = record[TABLE_END] + step
+        meet(stack, d, ray)
+        # A facet of the end below that is not one of the end above is positive on the edge; so is
+        # a boundary, if the end above lies above it.
+        apart = lowest_bit(tags[q] & ~tags[p] & FACET_BITS)
+        facet = stack.facets[at + apart]
+        if apart >= facets:
+            other = np.uint64(count - 1 - (apart - facets))
+            if (sides[p, NEGATIVE_BITS] >> other) & ONE != NONE:
+                facet = -facet
+        if not orient(stack, ray, common, facet, d) and not fine_meet(
+            flat, current, stack, record[LAYER], ray, facet, d
+        ):
+            return False
+    else:
+        ends = found.rays[p], found.rays[q]
+        blend(stack, found.rows[k], ends[0], ends[1], ray, options.tolerance, d)
+    above, below, _ = between(
+        sides[p, POSITIVE_BITS],
+        sides[p, NEGATIVE_BITS],
+        sides[p, ZERO_BITS],
+        sides[q, POSITIVE_BITS],
+        sides[q, NEGATIVE_BITS],
+        sides[q, ZERO_BITS],
+    )
+    rest = ((ONE << np.uint64(k)) - ONE) & ~(above | below)
+    while rest != NONE:
+        bit = rest & (~rest + ONE)
+        side = _side(flat, current, stack, record, found.rows[lowest_bit(rest)], ray, options, d)
+        if side == 0:
+            return False
+        if side > 0:
+            above |= bit
+        else:
+            below |= bit
+        rest ^= bit
+    found.rays[v] = ray
+    tags[v] = common | ONE << np.uint64(facets + step)
+    sides[v, POSITIVE_BITS] = above
+    sides[v, NEGATIVE_BITS] = below
+    sides[v, ZERO_BITS] = sides[p, ZERO_BITS] & sides[q, ZERO_BITS] | ONE << np.uint64(k)
+    return True
+
+
+@template
+def _side(
+    flat: Any, current: Any, stack: Any, record: Any, row: int, ray: int, options: Any, d: int
+) -> int:
+    """On which side of a boundary of the frame a new ray lies: 1 or -1; 0 if on it, or in doubt."""
+    frame = stack.frame
+    value = row_value(frame, row, stack.rays, ray, d)
+    bound = unit_sign_bound(frame[row, d + 2], frame[row, d + 1], stack.rays[ray, d + 1], d)
+    if value > bound:
+        return 1
+    if value < -bound:
+        return -1
+    if not options.exact:
+        return 0
+    first = flat.lines.line_start[record[LAYER]]
+    word, shift = (row - first) // _WORD, np.uint64((row - first) % _WORD)
+    asked = ONE << shift
+    above, below, _ = decide(flat, current, stack, first + word * _WORD, asked, ray, d)
+    if above != NONE:
+        return 1
+    return -1 if below != NONE else 0
+
+
+@template
+def _join(found: Any, begin: int, end: int, k: Any, d: int) -> bool:
+    """Join the points of a boundary, `begin` … `end` - 1, that are the ends of an edge on it.
+
+    They lie on one line, and no boundary that was laid before this one, number k, separates them.
+    """
+    tags, sides, joined, degrees = found.tags, found.sides, found.joined, found.degrees
+    pairs, room = found.owners, len(found.owners) - (end - begin)
+    count = 0
+    for i in range(begin, end):
+        p = np.uint64(i)
+        mine = tags[p] & FACET_BITS
+        above, below = sides[p, POSITIVE_BITS] >> k, sides[p, NEGATIVE_BITS] >> k
+        if count > room:
+            return False
+        for j in range(i + 1, end):
+            q = np.uint64(j)
+            apart = above & (sides[q, NEGATIVE_BITS] >> k) | below & (sides[q, POSITIVE_BITS] >> k)
+            pairs[np.uint64(count)] = i * _CODE + j
+            count += int((bit_count(mine & tags[q]) >= d - 1) & (apart == NONE))
+    for e in range(count):
+        i, j = pairs[e] // _CODE, pairs[e] % _CODE
+        if degrees[i] >= 2 * d or degrees[j] >= 2 * d:
+            return False
+        joined[i, degrees[i]], joined[j, degrees[j]] = j, i
+        degrees[i] += 1
+        degrees[j] += 1
+    return True
+
+
+@kernel(inner=True, inlined=True)
+def _locate(
+    flat: Any, current: Any, stack: Any, layer: int, points: int, options: Any, d: int
+) -> bool:
+    """Work out the coordinates of all points, as sharp as they have to be; False if that fails."""
+    found, rays = stack.arrangement, stack.rays
+    for v in range(points):
+        ray, tag = np.uint64(found.rays[v]), found.tags[v]
+        if options.exact and not is_sharp(rays, ray, tag, SHARP, d):
+            if not sharpen_ray(flat, current, stack, layer, found.rays[v], d):
+                return False
+            if not is_sharp(rays, ray, tag, SHARPENED, d):
+                return False
+        write_point(rays, ray, tag & INFINITE != NONE, found.places[np.uint64(v)], d)
+    return True
+
+
+# --- regions --------------------------------------------------------------------------------------
+
+
+@kernel(inner=True, inlined=True)
+def _gather(found: Any, points: int, count: int) -> int:
+    """Find the regions that points belong to, and the corners of each, in their order.
+
+    Returns the number of regions, or `_TOO_MANY`. They are handed out as they are when cells are
+    cut: what lies below the boundary that is laid first comes first.
+    """
+    table, keys, ends, owners = found.table, found.keys, found.ends, found.owners
+    bits = 6
+    while (1 << bits) < 4 * points and (2 << bits) <= len(table):
+        bits += 1
+    mask, shift = (1 << bits) - 1, np.uint64(64 - bits)
+    for i in range(mask + 1):
+        table[i] = 0
+    regions, used = 0, 0
+    for v in range(points):
+        on, above = found.sides[v, ZERO_BITS], found.sides[v, POSITIVE_BITS]
+        if used + (1 << bit_count(on)) > len(owners):
+            return _TOO_MANY
+        some = on
+        while True:
+            key = above | some
+            place = np.int64((key * _SPREAD) >> shift)
+            while table[place] != 0 and keys[table[place] - 1] != key:
+                place = (place + 1) & mask
+            owner = table[place] - 1
+            if owner < 0:
+                owner = regions
+                if 2 * regions > mask or regions >= len(keys):
+                    return _TOO_MANY
+                keys[owner], ends[owner] = key, 0
+                regions += 1
+                table[place] = regions
+            ends[owner] += 1
+            owners[used] = owner
+            used += 1
+            if some == NONE:
+                break
+            some = (some - ONE) & on
+    total = 0
+    for r in range(regions):
+        total += ends[r]
+        ends[r] = total - ends[r]  # where it begins, for now
+    used = 0
+    for v in range(points):
+        for _ in range(1 << bit_count(found.sides[v, ZERO_BITS])):
+            owner = owners[used]
+            used += 1
+            to = np.uint64(ends[owner])
+            found.corners[to] = v
+            found.corner_tags[to] = found.tags[v]
+            ends[owner] += 1
+    _sort(found, regions, count)
+    return regions
+
+
+@template
+def _sort(found: Any, regions: int, count: int) -> None:
+    """Put regions in the order of their keys: those without a bit first, from low to high bits."""
+    order, spare, keys = found.order, found.spare, found.keys
+    for r in range(regions):
+        order[r] = r
+    for k in range(count):
+        bit = ONE << np.uint64(k)
+        low, high = 0, 0
+        for r in range(regions):
+            owner = order[r]
+            is_high = int(keys[owner] & bit != NONE)
+            order[low] = owner
+            spare[high] = owner
+            low += 1 - is_high
+            high += is_high
+        for r in range(high):
+            order[low + r] = spare[r]
+
+
+@kernel(inner=True, inlined=True)
+def _write_all(flat: Any, room: Any, pattern: Any, record: Any, options: Any, regions: int) -> bool:
+    """Write all regions; False if one needs exact arithmetic."""
+    lines, stack, state, out = flat.lines, room.stack, room.state, room.out
+    found, layer = stack.arrangement, record[LAYER]
+    count, facets, at = record[N_CONFLICTS], record[N_FACETS], record[FACET_AT]
+    among = at, facets + count
+    d, prefix = dimension_of(lines, stack), lines.row_start[layer] - lines.row_start[1]
+    width = lines.row_start[layer + 1] - lines.row_start[layer]
+    neurons = prefix + width
+    for j in range(prefix):
+        out.pattern[j] = pattern[j]
+    for j in range(width):
+        out.pattern[prefix + j] = stack.patterns[record[PIECES_AT] + j]
+    for r in range(regions):
+        owner = found.order[r]
+        key = found.keys[owner]
+        start = found.ends[owner - 1] if owner > 0 else 0
+        corners = found.corners[start : found.ends[owner]]
+        tags = found.corner_tags[start : found.ends[owner]]
+        for k in range(count):
+            step = count - 1 - k
+            is_above = (key >> np.uint64(k)) & ONE != NONE
+            label = record[TABLE_END] + step + 1
+            stack.facets[at + facets + step] = label if is_above else -label
+        n, begin = len(corners), state[OUT_CORNERS]
+        vertices = out.vertices[begin : begin + n]
+        for i in range(n):
+            point = found.places[np.uint64(corners[i])]
+            for j in range(d + 1):
+                vertices[i, j] = point[j]
+        if not write_region(lines, stack, tags, among, True, out, options, state):
+            return False
+        rest = key
+        while rest != NONE:
+            line = stack.conflicts[record[CONFLICT_AT] + lowest_bit(rest)]
+            out.pattern[lines.line_row[line] - lines.row_start[1]] += 1
+            rest &= rest - ONE
+        pack_pattern(out.pattern, neurons, options.bits, out.words[state[OUT]])
+        rest = key
+        while rest != NONE:
+            line = stack.conflicts[record[CONFLICT_AT] + lowest_bit(rest)]
+            out.pattern[lines.line_row[line] - lines.row_start[1]] -= 1
+            rest &= rest - ONE
+        k = state[OUT]
+        out.vertex_counts[k] = len(corners)
+        state[OUT] += 1
+        state[OUT_CORNERS] += out.vertex_counts[k]
+        state[OUT_FACETS] += out.facet_counts[k]
+    return True
