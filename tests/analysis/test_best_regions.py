@@ -161,6 +161,26 @@ def test_volumes_and_integrals_are_those_of_rationals(
     check_integral(regions)
 
 
+@settings(max_examples=20)
+@given(st.sampled_from(KINDS), st.integers(0, 999), st.integers(3, 4), st.integers(1, 3))
+def test_polygons_measure_what_hulls_do(kind: str, seed: int, inputs: int, depth: int) -> None:
+    """Every region in 3-D and 4-D, and its centroid; nan is left to others."""
+    network = random_network(seed, kind, inputs, depth, 5)
+    regions = enumerate_regions(network, Box(-1, 1), engine="cells")
+    with bar_of(0, "", False) as bar:
+        sizes, centres = measure._moments(regions, 1, bar, centred=True)
+        alone, _ = measure._moments(regions, 2, bar, centred=False)
+    np.testing.assert_array_equal(sizes, alone)
+    known = np.flatnonzero(~np.isnan(sizes))
+    for i in known.tolist():
+        size, centre = measure._polytope(np.asarray(regions.corners[i])[:, :-1])
+        np.testing.assert_allclose(sizes[i], size, rtol=1e-9, atol=1e-13)
+        if size > 1e-9:
+            np.testing.assert_allclose(centres[i], centre, atol=1e-7)
+    if kind == "generic":
+        assert len(known) == len(regions)
+
+
 def walked(regions: Any) -> Any:
     """What the walk from corner to corner knows of volumes: nan, where it proves nothing."""
     n = len(regions)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -70,6 +72,11 @@ def test_faces_are_those_of_rationals(seed: int, kind: str, inputs: int, where: 
         assert set(map(tuple, signs.tolist())) == faces
     exact = complex_.exact_vertices()
     assert (np.abs(exact.astype(float) - complex_.vertices) <= complex_.radii).all()
+    points, radii = complex_.faces.sharp
+    assert (radii <= complex_.radii).all()
+    for row, point, radius in zip(exact, points, radii, strict=True):
+        for x, near, off in zip(row, point, radius, strict=True):
+            assert off == np.inf or abs(x - Fraction(float(near))) <= Fraction(float(off))
 
 
 @settings(max_examples=15)

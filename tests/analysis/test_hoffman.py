@@ -51,6 +51,18 @@ def test_the_constant_is_attained() -> None:
     assert hoffman_constant([[0, 0]]) == 0
 
 
+def test_values_of_tropicalnn() -> None:
+    """What the tests of TropicalNN.jl expect; its `prune` is our `reduced`."""
+    simplex = [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
+    assert hoffman_constant(simplex) == 1
+    assert hoffman_constant([*simplex, [-1, -1, -1]]) == 3
+    assert hoffman_constant([*simplex, [-1, 0, 0], [0, -1, 0], [0, 0, -1]]) == 1
+    one = TropicalPolynomial([0], [[0, 0]])
+    assert (hoffman_constant(one), effective_radius(one)) == (0, 0)
+    bent = TropicalPolynomial([0, -1, 0], [[0], [1], [2]])  # x - 1 is never larger than max(0, 2x)
+    assert (hoffman_constant(bent), effective_radius(bent)) == (Fraction(1, 2), 0)
+
+
 @FEW
 @given(networks(max_inputs=2, max_depth=1, max_width=3))
 def test_every_region_meets_the_box(network: Network) -> None:

@@ -197,3 +197,44 @@ def test_functions_without_bounds() -> None:
     assert found.pairs(0).tolist() == [[-np.inf, 0.0], [-np.inf, np.inf]]
     with pytest.raises(InvalidInputError, match="truncate"):
         enumerate_regions(saddle).complex().betti(unbounded="closed")  # type: ignore[arg-type]
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.sampled_from(KINDS), st.integers(1, 3), st.booleans())
+def test_cells_that_come_one_after_the_other(
+    seed: int, kind: str, inputs: int, bounded: bool
+) -> None:
+    """At every value the Betti numbers are those of the cells that are there."""
+    network = random_network(seed, kind, inputs, 2, 3, relu=True)
+    complex_ = enumerate_regions(network, Box(-1, 1) if bounded else WholeSpace()).complex()
+    cells = complex_.f_vector[-1]
+    values = np.random.default_rng(seed).integers(0, 4, cells).astype(float)
+    values[values == 3] = np.inf
+    found = complex_.persistence_of_cells(values)
+    for value in (0.0, 1.0, 2.0):
+        here = complex_.select(values <= value)
+        numbers = (*here.betti(), *[0] * complex_.dimension)
+        for k in range(complex_.dimension + 1):
+            assert found.betti_curve(k, [value])[0] == (
+                numbers[k] if (values <= value).any() else 0
+            )
+    with pytest.raises(InvalidInputError, match="one number for each"):
+        complex_.persistence_of_cells([0.0] * (cells + 1))
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.sampled_from(KINDS), st.integers(1, 3))
+def test_the_boundary_of_a_neuron(seed: int, kind: str, inputs: int) -> None:
+    """It is where the neuron, as the output of a smaller network, is at its breakpoint."""
+    network = random_network(seed, kind, inputs, 2, 3, relu=True)
+    complex_ = enumerate_regions(network, Box(-1, 1)).complex()
+    for layer in (1, 2):
+        boundary = complex_.neuron_boundary(layer, 0)
+        whole = Network(inputs, network.layers[: layer - 1], network.affine(layer))
+        level = enumerate_regions(whole, Box(-1, 1)).complex().level_set(0, 0.0)
+        assert boundary.euler_characteristic == level.euler_characteristic
+        size = max(boundary.dimension, level.dimension) + 1
+        numbers = [(*part.betti(), *[0] * size)[:size] for part in (boundary, level)]
+        assert numbers[0] == numbers[1]
+    with pytest.raises(InvalidInputError, match="no neuron"):
+        complex_.neuron_boundary(3, 0)

@@ -86,7 +86,7 @@ def test_a_count_that_takes_too_long_is_a_lower_bound():
         weights = [rng.normal(size=(n, m)) for m, n in pairwise(sizes)]
         return Network.mlp(weights, [rng.normal(size=n) for n in sizes[1:]])
 
-    tracker = RegionTracker(large, BOX, max_seconds=0.2)
+    tracker = RegionTracker(large, BOX, max_seconds=0.7)
     tracker.step()
     assert not tracker.snapshots[0].complete
     assert tracker.counts[0] > 0

@@ -47,7 +47,12 @@ def test_space() -> None:
     x, y, z = TropicalPolynomial.variables(3)
     left, right = plot_tropical(0 + x + y + z, window=Box(-1, 1))
     assert left.get_title() == "6 faces between 4 cells"
-    assert right.get_title() == "dual subdivision: 1 polytopes"
+    assert right.get_title() == "dual subdivision: 1 polytope"
+    # faces to which other monomials are parallel: their distance was a rounding error over another
+    left, right = plot_tropical((0 + x + y + z) * (1 + -1 * x * y + 2 * z))
+    assert left.get_title() == "20 faces between 10 cells"
+    assert right.get_title() == "dual subdivision: 4 polytopes"
+    assert np.isfinite(left.get_xlim()).all()
     with pytest.raises(InvalidInputError, match="2 or 3 variables"):
         plot_tropical(TropicalPolynomial.variables(1)[0])
     with pytest.raises(InvalidInputError, match="2 variables"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from strategies import networks, random_network
@@ -52,6 +52,32 @@ def test_sparse_unused_and_embedded() -> None:
     check(network, patterns)
     check(network.restrict(Slice(rng.normal(size=8), rng.normal(size=(3, 8)))), patterns)
     check(Network(8, layers, Affine({}, [1.0])), patterns)
+
+
+@settings(max_examples=10)
+@given(st.integers(0, 2**32 - 1), st.booleans())
+def test_maps_of_wide_layers_do_not_depend_on_the_patterns_before(seed: int, skips: bool) -> None:
+    """Layers are sums of sums, of which those stay in which no neuron changed."""
+    rng = np.random.default_rng(seed)
+    widths = [3, 40, 21, 33]
+    layers = []
+    for k, width in enumerate(widths[1:], start=1):
+        sources = range(k) if skips else [k - 1]
+        terms = {s: rng.normal(size=(width, widths[s])) / widths[s] ** 0.5 for s in sources}
+        layers.append(Layer(Affine(terms, rng.normal(size=width))))
+    network = Network(3, layers, Affine({3: rng.normal(size=(2, 33))}))
+    rows = [rng.integers(0, 2, network.n_neurons).astype(np.uint8)]
+    for _ in range(19):  # few neurons change, in one layer and the next, or in the last alone
+        after = rows[-1].copy()
+        after[rng.integers(rng.integers(network.n_neurons), network.n_neurons, 3)] ^= 1
+        rows.append(after)
+    patterns = np.array(rows)
+    check(network, patterns)
+    packed = PackedPatterns.pack(patterns, 1)
+    together = packed_maps(network, packed)
+    for i in range(len(patterns)):
+        alone = packed_maps(network, PackedPatterns.pack(patterns[i : i + 1], 1))
+        assert (alone[0] == together[i]).all()
 
 
 def test_modules_predict_and_have_gradients() -> None:

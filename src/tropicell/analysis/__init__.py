@@ -2,6 +2,7 @@
 
 `graph`          neighbours and merged regions
 `complex`        all faces of all regions, and what is cut out of them
+`exact_vertices` vertices of complexes in rationals, all of them in one go
 `faces`          how these faces are found
 `meshes`         polygons with shared vertices, and files of them
 `left_out`       facets behind which a search has left out what is there
@@ -38,6 +39,7 @@
 `_hamming`       distances between patterns, as kernels
 `hoffman`        Hoffman constants and effective radii of tropical functions
 `_moments`       moments of polytopes, as kernels
+`_solids`        the same in 3-D and 4-D, polygon by polygon
 `_group_bounds`  bounds on outputs on whole groups of regions
 `_programs`      bounds on outputs by small linear programs, as kernels
 `_vertices`      corners of regions from one another, as kernels

@@ -279,6 +279,61 @@ def prove_corners(
         proved[region] = good
 
 
+@kernel
+def sharpen_vertices(
+    flat: Any, flips: Any, patterns: Any, vertices: Any, part: Any, found: Any
+) -> None:
+    """Vertices that are given by d lines of a region, as sharp as float64 can have them.
+
+    Parameters
+    ----------
+    flat : FlatNetwork
+    flips : FlipLines
+    patterns : tuple
+        Packed patterns of all regions, and the bits of a neuron.
+    vertices : tuple
+        Which vertices, in the order of their regions; the regions of all vertices; their lines,
+        shape (vertices, d).
+    part : tuple
+        Which of them (the first one, and the one after the last); a `CornerRoom`.
+    found : tuple
+        Points and their radii, which become smaller where that is proved.
+    """
+    words, bits = patterns
+    order, owners, lines = vertices
+    first, last, room = part
+    points, radii = found
+    flip, d, scale = room.flip, len(room.point), flat.lines.scale
+    flip.maps.changes[:] = -1
+    for i in range(first, last):
+        v = order[i]
+        region = owners[v]
+        if i == first or region != owners[order[i - 1]]:
+            load_pattern(flat, words[region], bits, i == first, flip)
+            count = write_rows(flat, flips, flip)
+            for k in range(count):
+                room.place[flip.lines[k]] = k
+        for j in range(d):
+            k = room.place[lines[v, j]]
+            room.chosen[j], room.errors[j] = j, flip.errors[k]
+            room.point[j] = points[v, j] * scale[j]
+            for c in range(d):
+                room.matrix[j, c] = flip.rows[k, c]
+            room.offsets[j] = flip.rows[k, d]
+        if not _locate(room, 1.0, d):
+            continue
+        better = True
+        for c in range(d):
+            radius = (room.apart[c] + 2.0 * ROUND * abs(room.point[c])) / scale[c] * INFLATE
+            better = better and radius < radii[v, c]
+        if better:
+            for c in range(d):
+                points[v, c] = room.point[c] / scale[c]
+                radii[v, c] = (
+                    (room.apart[c] + 2.0 * ROUND * abs(room.point[c])) / scale[c] * INFLATE
+                )
+
+
 @kernel(inner=True)
 def _same(masks: Any, i: int, j: int) -> bool:
     for w in range(masks.shape[1]):
@@ -295,7 +350,7 @@ def _prove_corner(room: Any, corner: Any, scale: Any, m: int) -> bool:
     coordinate is 1 or -1. As in docs/exactness.md, "Volumes".
     """
     rows, errors, x, chosen = room.rows, room.errors, room.point, room.chosen
-    matrix, inverse, offsets, apart = room.matrix, room.inverse, room.offsets, room.apart
+    matrix, offsets, apart = room.matrix, room.offsets, room.apart
     d = len(x)
     w = corner[d]
     largest, pivot = 0.0, 0
@@ -335,6 +390,40 @@ def _prove_corner(room: Any, corner: Any, scale: Any, m: int) -> bool:
             matrix[d - 1, c] = 0.0
         matrix[d - 1, pivot] = 1.0
         offsets[d - 1] = -1.0 if x[pivot] > 0.0 else 1.0
+    if not _locate(room, w, need):
+        return False
+    reach = abs(w)
+    for c in range(d):
+        reach += abs(x[c])
+    for f in range(m):
+        on = False
+        for j in range(need):
+            on |= chosen[j] == f
+        if on:
+            continue
+        value = rows[f, d] * w
+        size = abs(value)
+        for c in range(d):
+            term = rows[f, c] * x[c]
+            value += term
+            size += abs(term)
+        error = errors[f] * reach + (d + 4) * ROUND * size
+        for c in range(d):
+            error += (abs(rows[f, c]) + errors[f]) * apart[c]
+        if not value > _APART * error * INFLATE:
+            return False
+    return True
+
+
+@kernel(inner=True)
+def _locate(room: Any, w: float, need: int) -> bool:
+    """Go to where all rows of `matrix` are 0, and say how far from there the point may be.
+
+    The first `need` rows are those of the facets in `chosen`, and have their errors.
+    """
+    errors, x, chosen = room.errors, room.point, room.chosen
+    matrix, inverse, offsets, apart = room.matrix, room.inverse, room.offsets, room.apart
+    d = len(x)
     if not _invert(matrix, inverse):
         return False
     for _ in range(2):  # two steps nearer to it
@@ -373,23 +462,6 @@ def _prove_corner(room: Any, corner: Any, scale: Any, m: int) -> bool:
         for i in range(d):
             total += abs(inverse[c, i])
         apart[c] = total * gap / (1.0 - defect) * INFLATE
-    for f in range(m):
-        on = False
-        for j in range(need):
-            on |= chosen[j] == f
-        if on:
-            continue
-        value = rows[f, d] * w
-        size = abs(value)
-        for c in range(d):
-            term = rows[f, c] * x[c]
-            value += term
-            size += abs(term)
-        error = errors[f] * reach + (d + 4) * ROUND * size
-        for c in range(d):
-            error += (abs(rows[f, c]) + errors[f]) * apart[c]
-        if not value > _APART * error * INFLATE:
-            return False
     return True
 
 
@@ -441,7 +513,14 @@ def _invert(matrix: Any, inverse: Any) -> bool:
 
 @kernel
 def glue_corners(
-    twin: Any, other: Any, owner: Any, corners: Any, facets: Any, parent: Any, doubtful: Any
+    twin: Any,
+    other: Any,
+    owner: Any,
+    corners: Any,
+    facets: Any,
+    parent: Any,
+    doubtful: Any,
+    room: Any,
 ) -> int:
     """Join the corners of half-facets that are one, where they lie on the same lines.
 
@@ -459,6 +538,8 @@ def glue_corners(
         The forest of classes.
     doubtful : ndarray of bool, shape (half-facets,)
         Gets the smaller of two halves whose corners lie on different lines.
+    room : tuple
+        Scratch: a number for every line, 0 to begin with, and one mask.
 
     Returns
     -------
@@ -467,6 +548,8 @@ def glue_corners(
     """
     masks, ends = corners
     lines, line_ends = facets
+    # Of lines the bit of the second region's facet; a corner's mask, as that region would have it.
+    place, seen = room
     left = 0
     for h in range(len(other)):
         g = other[h]
@@ -474,19 +557,20 @@ def glue_corners(
         if g < h:
             continue
         a, b = owner[h], owner[g]
-        bit_a = h - (line_ends[a - 1] if a else 0) + 1
-        bit_b = g - (line_ends[b - 1] if b else 0) + 1
+        at_a, at_b = line_ends[a - 1] if a else 0, line_ends[b - 1] if b else 0
+        bit_a, bit_b = h - at_a + 1, g - at_b + 1
         first_b, last_b = ends[b - 1] if b else 0, ends[b]
+        for i in range(at_b, line_ends[b]):
+            place[twin[lines[i]]] = i - at_b + 1
         good, count = True, 0
         for i in range(ends[a - 1] if a else 0, ends[a]):
             if not _has(masks, i, bit_a):
                 continue
             count += 1
+            n = _translate(twin, masks[i], lines, at_a, line_ends[a], place, seen)
             match = -1
             for j in range(first_b, last_b):
-                if _has(masks, j, bit_b) and _on_same_lines(
-                    twin, masks, lines, line_ends, (a, b), (i, j)
-                ):
+                if _has(masks, j, bit_b) and _on_same_lines(seen, n, masks[j]):
                     match = j
                     break
             if match < 0:
@@ -495,6 +579,8 @@ def glue_corners(
             _join(parent, i, match)
         for j in range(first_b, last_b):
             count -= _has(masks, j, bit_b)
+        for i in range(at_b, line_ends[b]):
+            place[twin[lines[i]]] = 0
         if not good:
             doubtful[h] = True
             left += 1
@@ -509,29 +595,33 @@ def _has(masks: Any, i: int, bit: int) -> bool:
 
 
 @kernel(inner=True)
-def _on_same_lines(
-    twin: Any, masks: Any, lines: Any, line_ends: Any, regions: Any, pair: Any
-) -> bool:
+def _translate(
+    twin: Any, mask: Any, lines: Any, first: int, last: int, place: Any, seen: Any
+) -> int:
+    """Write a corner's mask with the bits of another region; returns how many it has itself."""
+    n = int(mask[0] & _ONE)
+    for w in range(len(seen)):
+        seen[w] = _NONE
+    seen[0] = mask[0] & _ONE
+    for f in range(1, last - first + 1):
+        if mask[f >> 6] >> np.uint64(f & 63) & _ONE:
+            n += 1
+            bit = place[twin[lines[first + f - 1]]]
+            if bit:
+                seen[bit >> 6] |= _ONE << np.uint64(bit & 63)
+    return n
+
+
+@kernel(inner=True)
+def _on_same_lines(seen: Any, n: int, mask: Any) -> bool:
     """Whether all lines of one corner are lines of the other: on a common facet they are one."""
-    i, j = pair
-    if masks[i, 0] & _ONE != masks[j, 0] & _ONE:
+    if seen[0] & _ONE != mask[0] & _ONE:
         return False
-    at_i = line_ends[regions[0] - 1] if regions[0] else 0
-    at_j = line_ends[regions[1] - 1] if regions[1] else 0
-    n_i, n_j, common = 0, 0, 0
-    for w in range(masks.shape[1]):
-        n_i += bit_count(masks[i, w])
-        n_j += bit_count(masks[j, w])
-    for f in range(line_ends[regions[0]] - at_i):
-        if not _has(masks, i, f + 1):
-            continue
-        line = twin[lines[at_i + f]]
-        for g in range(line_ends[regions[1]] - at_j):
-            if twin[lines[at_j + g]] == line and _has(masks, j, g + 1):
-                common += 1
-    if masks[i, 0] & _ONE:
-        common += 1
-    return bool(common == min(n_i, n_j))
+    own, common = 0, 0
+    for w in range(len(mask)):
+        own += bit_count(mask[w])
+        common += bit_count(mask[w] & seen[w])
+    return bool(common == min(n, own))
 
 
 # --- all faces of a region ------------------------------------------------------------------------
@@ -716,6 +806,59 @@ def _number(sets: Any, counts: Any, level: int, face: Any) -> int:
 
 
 @kernel
+def gather(ends: Any, sides: Any, below: Any, found: Any) -> None:
+    """What faces have from their sides.
+
+    Parameters
+    ----------
+    ends, sides : ndarray
+        The sides of each face.
+    below : tuple
+        Of the sides: masks, whether they are unbounded, regions.
+    found : tuple
+        Gets the same of the faces: what all masks have in common, whether one is unbounded, the
+        region.
+    """
+    masks, rays, owners = below
+    to, is_open, regions = found
+    at = 0
+    for face in range(len(ends)):
+        regions[face] = owners[sides[at]]
+        is_open[face] = False
+        for w in range(masks.shape[1]):
+            to[face, w] = masks[sides[at], w]
+        while at < ends[face]:
+            side = sides[at]
+            is_open[face] |= rays[side]
+            for w in range(masks.shape[1]):
+                to[face, w] &= masks[side, w]
+            at += 1
+
+
+@kernel
+def count_lines(masks: Any, counts: Any) -> None:
+    """How many facets masks have."""
+    for i in range(len(masks)):
+        total = -int(masks[i, 0] & _ONE)
+        for w in range(masks.shape[1]):
+            total += bit_count(masks[i, w])
+        counts[i] = total
+
+
+@kernel
+def write_lines(masks: Any, owners: Any, lines: Any, line_ends: Any, to: Any) -> None:
+    """Write the lines of the facets that masks have, one mask after the other."""
+    at = 0
+    for i in range(len(masks)):
+        region = owners[i]
+        first = line_ends[region - 1] if region else 0
+        for f in range(line_ends[region] - first):
+            if _has(masks, i, f + 1):
+                to[at] = lines[first + f]
+                at += 1
+
+
+@kernel
 def two_smallest(ends: Any, sides: Any, ids: Any, keys: Any) -> None:
     """For each face the two smallest numbers of its sides; they are those of no other face."""
     at = 0
@@ -734,8 +877,18 @@ def two_smallest(ends: Any, sides: Any, ids: Any, keys: Any) -> None:
 # --- orientation ----------------------------------------------------------------------------------
 
 
+def ridge_room(count: int) -> tuple[NDArray[Any], ...]:
+    """Scratch of `orient`: in which two sides each of them is, its signs, the face."""
+    return (
+        np.empty(count, np.int32),
+        np.empty(count, np.int32),
+        np.empty(count, np.int8),
+        np.empty(count, np.int64),
+    )
+
+
 @kernel
-def orient(ends: Any, sides: Any, below: Any, signs: Any, scratch: Any) -> int:
+def orient(ends: Any, sides: Any, below: Any, signs: Any, scratch: Any, ridges: Any) -> int:
     """Signs of the sides of each face, such that the boundary of its boundary is 0.
 
     The first side of each face has the sign 1.
@@ -749,6 +902,8 @@ def orient(ends: Any, sides: Any, below: Any, signs: Any, scratch: Any) -> int:
     signs : ndarray of int8
         Gets the signs.
     scratch : ndarray, shape (at least the most sides of a face,)
+    ridges : tuple of ndarray
+        Scratch for the sides of sides (`ridge_room`).
 
     Returns
     -------
@@ -756,12 +911,26 @@ def orient(ends: Any, sides: Any, below: Any, signs: Any, scratch: Any) -> int:
         A face whose sides do not close; -1: there is none.
     """
     low_ends, low, low_signs = below
+    first, second, turn, stamp = ridges
+    stamp[:] = -1
     for face in range(len(ends)):
         begin, end = ends[face - 1] if face else 0, ends[face]
         if begin == end:
             continue
+        # Each side of a side is one of two sides of the face.
         for i in range(begin, end):
             signs[i] = 0
+            p = sides[i]
+            for r in range(low_ends[p - 1] if p else 0, low_ends[p]):
+                ridge = low[r]
+                if stamp[ridge] != face:
+                    stamp[ridge] = face
+                    first[ridge], second[ridge], turn[ridge] = i - begin, -1, -low_signs[r]
+                elif second[ridge] < 0:
+                    second[ridge] = i - begin
+                    turn[ridge] *= low_signs[r]
+                else:
+                    return face
         signs[begin] = 1
         scratch[0] = begin
         done, known = 0, 1
@@ -770,20 +939,19 @@ def orient(ends: Any, sides: Any, below: Any, signs: Any, scratch: Any) -> int:
             done += 1
             p = sides[i]
             for r in range(low_ends[p - 1] if p else 0, low_ends[p]):
-                for j in range(begin, end):
-                    if j == i:
-                        continue
-                    q = sides[j]
-                    for s in range(low_ends[q - 1] if q else 0, low_ends[q]):
-                        if low[s] != low[r]:
-                            continue
-                        sign = -signs[i] * low_signs[r] * low_signs[s]
-                        if signs[j] == 0:
-                            signs[j] = sign
-                            scratch[known] = j
-                            known += 1
-                        elif signs[j] != sign:
-                            return face
+                ridge = low[r]
+                if second[ridge] < 0:
+                    continue  # unbounded: the rest is at infinity
+                j = begin + first[ridge]
+                if j == i:
+                    j = begin + second[ridge]
+                sign = signs[i] * turn[ridge]
+                if signs[j] == 0:
+                    signs[j] = sign
+                    scratch[known] = j
+                    known += 1
+                elif signs[j] != sign:
+                    return face
         if known != end - begin:
             return face
     return -1

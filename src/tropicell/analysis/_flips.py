@@ -143,7 +143,7 @@ def flip_room(flat: FlatNetwork, words: int, free: Any = lambda array: array) ->
 
 
 @kernel(inner=True)
-def _piece(words: Any, neuron: int, bits: int) -> int:
+def piece_of(words: Any, neuron: int, bits: int) -> int:
     """The piece of a neuron in a packed pattern."""
     at, shift = (neuron * bits) >> 6, np.uint64((neuron * bits) & 63)
     piece = words[at] >> shift
@@ -170,7 +170,7 @@ def _behind(flips: Any, known: Any, region: int, line: int, query: Any) -> int:
     for k in range(flips.start[line], flips.start[line + 1]):
         at = flips.members[k] - flips.first
         neuron, b = flips.neuron[at], flips.breakpoint[at]
-        old = _piece(query, neuron, bits)
+        old = piece_of(query, neuron, bits)
         _change(query, neuron, bits, np.uint64(old ^ (b if old > b else b + 1)))
     return int(find_row(known.table, words, query))
 
@@ -346,6 +346,49 @@ def facets_of_patterns(
     return total
 
 
+@kernel
+def alone_on_facets(
+    flat: Any, flips: Any, patterns: Any, facets: Any, part: Any, alone: Any
+) -> None:
+    """Which facets of regions surely lie on no boundary but that of their line and its twins.
+
+    Parameters
+    ----------
+    flat : FlatNetwork
+    flips : FlipLines
+    patterns : tuple
+        Packed patterns of all regions, and the bits of a neuron.
+    facets : tuple
+        Lines of facets, and the regions that they belong to, ascending.
+    part : tuple
+        Which facets (the first one, and the one after the last); a `FlipRoom`.
+    alone : ndarray of bool, shape (facets,)
+        Gets what is proved.
+    """
+    words, bits = patterns
+    lines, owners = facets
+    first, last, room = part
+    room.maps.changes[:] = -1
+    domain, count = flips.first - 1, 0
+    for i in range(first, last):
+        region = owners[i]
+        if i == first or region != owners[i - 1]:
+            load_pattern(flat, words[region], bits, i == first, room)
+            count = write_rows(flat, flips, room)
+        line = flips.twin[lines[i]]
+        alone[i] = False
+        # Lines are ascending; those far from the pattern are not there.
+        low, high = domain, count
+        while low < high:
+            middle = (low + high) // 2
+            if room.lines[middle] < line:
+                low = middle + 1
+            else:
+                high = middle
+        if low < count and room.lines[low] == line:
+            alone[i] = not _may_be_others(flips, room, domain, count, low)
+
+
 @kernel(inner=True)
 def load_pattern(flat: Any, words: Any, bits: int, anew: bool, room: Any) -> None:
     """Bring the maps of all layers to a pattern; layers before the first change stay."""
@@ -353,7 +396,7 @@ def load_pattern(flat: Any, words: Any, bits: int, anew: bool, room: Any) -> Non
     depth, base = flat.lines.depth, maps.row_start[1]
     changed = 0 if anew else depth
     for neuron in range(len(pieces)):
-        piece = np.uint8(_piece(words, neuron, bits))
+        piece = np.uint8(piece_of(words, neuron, bits))
         if piece != pieces[neuron]:
             pieces[neuron] = piece
             if changed == depth:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tropicell._runtime.arrays import FloatArray, IntArray
 from tropicell._runtime.jit import kernel
-from tropicell.analysis._flips import FlipRoom, load_pattern, write_rows
+from tropicell.analysis._flips import FlipRoom, load_pattern, piece_of, write_rows
 from tropicell.analysis._programs import ProgramRoom, program_room, solve, upper_bound
 from tropicell.geometry.rounding import INFLATE, ROUND, TINY
 
@@ -60,6 +60,10 @@ class GroupRoom(NamedTuple):
     stack : ndarray, shape (regions, 2)
         Parts of a group that are to be looked at.
     wanted : ndarray of bool, shape (objectives,)
+    errors : ndarray, shape (lines,)
+        What the rows of a group may be wrong by.
+    written : ndarray, shape (1,)
+        How many rows it has.
     """
 
     program: ProgramRoom
@@ -70,6 +74,8 @@ class GroupRoom(NamedTuple):
     twice: NDArray[np.uint64]
     stack: IntArray
     wanted: NDArray[np.bool_]
+    errors: FloatArray
+    written: IntArray
 
 
 def group_room(flip: FlipRoom, width: int, objectives: int, regions: int) -> GroupRoom:
@@ -83,6 +89,8 @@ def group_room(flip: FlipRoom, width: int, objectives: int, regions: int) -> Gro
         twice=np.zeros_like(flip.query),
         stack=np.zeros((regions + 1, 2), np.int64),
         wanted=np.zeros(objectives, np.bool_),
+        errors=np.zeros_like(flip.errors),
+        written=np.zeros(1, np.int64),
     )
 
 
@@ -160,12 +168,17 @@ def bound_groups(
         while end < last and _is_same(words[begin], words[end], before):
             end += 1
         programs, wanted = _wanted(asked[1], begin, end, room, upper)
-        count = _find_open(flat, words, bits, begin, end, room)
-        if programs > _WORTH * (2 * count + wanted):
-            load_pattern(flat, words[begin], bits, anew, room.program.flip)
+        if programs > _WORTH * wanted:
+            count = _find_open(flat, words, bits, begin, end, room)
+            _write_rows(flat, flips, words[begin], bits, anew, room)
             anew = False
-            _bound_neurons(flat, flips, bits, asked[0], (count, room))
-            _bound_parts(flat, flips, regions, asked, output, (begin, end, room), upper)
+            _bound_neurons(flat, flips, regions, asked[0], (begin, count, room), False)
+            node = begin, end, count, room
+            _bound_part(flat, flips, regions, asked, output, node, upper)
+            programs, wanted = _wanted(asked[1], begin, end, room, upper)
+            if programs > _WORTH * (2 * count + wanted):
+                _bound_neurons(flat, flips, regions, asked[0], (begin, count, room), True)
+                _bound_parts(flat, flips, regions, asked, output, (begin, end, room), upper)
         begin = end
 
 
@@ -200,7 +213,6 @@ def _bound_parts(
             continue
         count = _find_open(flat, words, bits, begin, end, room)
         if begin + 1 == end or programs > wanted:
-            load_pattern(flat, words[begin], bits, False, room.program.flip)
             node = begin, end, count, room
             _bound_part(flat, flips, regions, asked, output, node, upper)
             programs, _ = _wanted(asked[1], begin, end, room, upper)
@@ -272,21 +284,55 @@ def _has_changed(changed: Any, neuron: int, bits: int) -> bool:
 
 
 @kernel(inner=True)
-def _write_shared_rows(flat: Any, flips: Any, bits: int, room: Any) -> tuple[int, int]:
-    """The rows that all regions of a part have; where those of neurons begin, and how many."""
+def _write_rows(flat: Any, flips: Any, words: Any, bits: int, anew: bool, room: Any) -> None:
+    """The rows of a pattern."""
+    flip = room.program.flip
+    load_pattern(flat, words, bits, anew, flip)
+    room.written[0] = write_rows(flat, flips, flip)
+    for k in range(room.written[0]):
+        room.errors[k] = flip.errors[k]
+
+
+@kernel(inner=True)
+def _share_rows(flat: Any, flips: Any, words: Any, bits: int, room: Any) -> tuple[int, int]:
+    """The rows that all regions of a part have; where those of neurons begin, and how many.
+
+    The part's first pattern is `words`. From one pattern of a group to another, rows of neurons
+    with one breakpoint change their signs, and no others change.
+    """
     flip, domain = room.program.flip, flips.first - 1
-    rows = write_rows(flat, flips, flip)
-    for k in range(domain, rows):
-        if _has_changed(room.changed, flips.neuron[flip.lines[k] - flips.first], bits):
-            flip.errors[k] = np.inf
+    if bits > 1:
+        _write_rows(flat, flips, words, bits, False, room)
+    depth, d = flat.lines.depth, flat.lines.dimension
+    first = flat.maps.row_start[depth] - flat.maps.row_start[1]
+    rows = room.written[0]
+    for k in range(rows - 1, domain - 1, -1):
+        neuron = flips.neuron[flip.lines[k] - flips.first]
+        if neuron < first:  # all that are left are the same throughout
+            break
+        piece = piece_of(words, neuron, bits)
+        if piece != flip.pieces[neuron]:
+            flip.pieces[neuron] = piece
+            for c in range(d + 1):
+                flip.rows[k, c] = -flip.rows[k, c]
+        same = not _has_changed(room.changed, neuron, bits)
+        flip.errors[k] = room.errors[k] if same else np.inf
     return domain, rows
 
 
 @kernel(inner=True)
-def _bound_neurons(flat: Any, flips: Any, bits: int, objectives: Any, group: Any) -> None:
-    """Bounds on the open neurons of a group, whose first pattern is loaded."""
-    count, room = group
-    domain, rows = _write_shared_rows(flat, flips, bits, room)
+def _bound_neurons(
+    flat: Any, flips: Any, regions: Any, objectives: Any, group: Any, programs: bool
+) -> None:
+    """Bounds on the open neurons of a group.
+
+    By linear programs, or without: then they hold on the whole box.
+    """
+    words, bits, _, _ = regions
+    begin, count, room = group
+    domain, rows = 0, 0
+    if programs:
+        domain, rows = _share_rows(flat, flips, words[begin], bits, room)
     work = room.program, domain, rows
     first = flat.maps.row_start[flat.lines.depth]
     for j in range(count):
@@ -299,11 +345,11 @@ def _bound_neurons(flat: Any, flips: Any, bits: int, objectives: Any, group: Any
 def _bound_part(
     flat: Any, flips: Any, regions: Any, asked: Any, output: Any, group: Any, upper: Any
 ) -> None:
-    """All objectives on a part of a group, whose first pattern is loaded."""
-    _, bits, _, maps = regions
+    """All objectives on a part of a group."""
+    words, bits, _, maps = regions
     objectives, enough, slope_error, offset_error = asked
     begin, end, count, room = group
-    domain, rows = _write_shared_rows(flat, flips, bits, room)
+    domain, rows = _share_rows(flat, flips, words[begin], bits, room)
     work = room.program, domain, rows
     for k in range(len(enough)):
         if room.wanted[k]:

@@ -171,6 +171,44 @@ def signs_at_corners(
             verdicts[region] = DOUBTFUL
 
 
+@kernel
+def have_both_signs(
+    maps: Any, errors: Any, corners: Any, where: Any, part: Any, found: Any
+) -> None:
+    """Whether affine functions may be 0 somewhere on their regions.
+
+    Parameters
+    ----------
+    maps : ndarray, shape (regions, inputs + 1)
+        The function of each region, the offset last.
+    errors : tuple
+        What each slope, and the offset, may be wrong by.
+    corners, where : tuple
+        As in `signs_at_corners`, but with the last coordinate.
+    part : tuple
+        The first of the regions, and the one after the last.
+    found : ndarray of bool, shape (regions,)
+    """
+    points, ends = corners
+    scale, off = where
+    slope_error, offset_error = errors
+    d = len(scale)
+    for region in range(part[0], part[1]):
+        above, below = True, True
+        for k in range(ends[region - 1] if region else 0, ends[region]):
+            value, bound, size = maps[region, d], offset_error, abs(maps[region, d])
+            for c in range(d):
+                x, slope = points[k, c], maps[region, c]
+                far = off * (1.0 / scale[c] + abs(x))
+                value += slope * x
+                size += abs(slope * x)
+                bound += abs(slope) * far + slope_error * (abs(x) + far)
+            bound = (bound + (2 * d + 8) * ROUND * size) * 1.000001 + 1e-150
+            above = above and value > bound  # not if it is nan
+            below = below and value < -bound
+        found[region] = not (above or below)
+
+
 @kernel(inner=True)
 def _clear(values: Any, start: int, end: int, largest: float) -> None:
     """Values that are nearly 0 on a region's scale become 0."""

@@ -11,6 +11,7 @@ weight
 
 over its facets F ∩ g without the apex. All summands are positive; each face is worked out once,
 however many chains go through it. (All corners must lie on d facets only; others are left out.)
+With three and four inputs most polytopes are small, and `_solids` is faster.
 """
 
 from __future__ import annotations
@@ -22,6 +23,13 @@ from numpy.typing import NDArray
 
 from tropicell._runtime.arrays import FloatArray, IntArray
 from tropicell._runtime.jit import kernel, lowest_bit
+from tropicell.analysis._solids import (
+    MOST_CORNERS,
+    SolidRoom,
+    find_corners,
+    solid_room,
+    weigh_polygons,
+)
 from tropicell.geometry.rounding import ROUND
 from tropicell.network._layer_maps import LayerMaps, enter_layer, layer_maps
 from tropicell.network.flat import FlatNetwork
@@ -31,6 +39,9 @@ _APART = 1e-3
 
 #: The row is good enough if it is even less than this part of it, or what rounding makes of 0.
 _ACCURATE, _ROUNDED = 1e-10, 2.0**-44
+
+#: What rounding may make of a weight by polygons: this part of it.
+_DOUBT = 1e-11
 
 #: Polytopes with so many facets have a bit for each.
 MOST_FACETS = 60
@@ -139,6 +150,7 @@ class MomentRoom(NamedTuple):
         Where a face is found, and when that was written; how often something was looked for.
     links : ndarray
         For each face and each of its facets the face of the next dimension that leaves it out.
+    solid : SolidRoom
     """
 
     maps: LayerMaps
@@ -158,6 +170,7 @@ class MomentRoom(NamedTuple):
     stamps: IntArray
     turn: IntArray
     links: IntArray
+    solid: SolidRoom
 
 
 def moment_room(
@@ -187,6 +200,7 @@ def moment_room(
         stamps=np.zeros(size, np.int64),
         turn=np.zeros(1, np.int64),
         links=np.zeros(faces * d, np.int64),
+        solid=solid_room(d, MOST_FACETS, free),
     )
 
 
@@ -222,11 +236,13 @@ def polytopes(
     unit = 1.0
     for c in range(d):
         unit *= scale[c] * (c + 1)
+    loaded = -1
     for region in range(first, last):
         begin, end = ends[region - 1] if region else 0, ends[region]
         if not _is_bounded(points, begin, end):
             continue
-        _load(flat, words[region], bits, region == first, room)
+        _load(flat, words, (region, loaded), bits, room)
+        loaded = region
         sizes[region] = np.nan
         start, stop = line_ends[region - 1] if region else 0, line_ends[region]
         n, m = end - begin, stop - start
@@ -238,6 +254,20 @@ def polytopes(
             if line >= first_line:
                 piece = int(room.pieces[neuron[line - first_line]]) - breakpoint[line - first_line]
             _take_row(flat, line, first_line, 1.0 if piece > 0 else -1.0, room, f)
+        if d <= 4 and n <= MOST_CORNERS:
+            solid = room.solid
+            for c in range(d):
+                for i in range(n):
+                    solid.points[c, i] = points[begin + i, c] * scale[c]
+            if find_corners(room.rows, solid, n, m, _ROUNDED, _APART):
+                weight, doubt = weigh_polygons(room.rows, solid, n, m, centred)
+                if weight > 0.0 and doubt <= _DOUBT * weight:
+                    sizes[region], doubts[region] = weight / unit, doubt / unit
+                    if centred:
+                        for c in range(d):
+                            centre = solid.whole[c] / ((d + 1) * weight)
+                            centroids[region, c] = points[begin, c] + centre / scale[c]
+                    continue
         for i in range(n):
             for c in range(d):
                 room.points[i, c] = points[begin + i, c] * scale[c]
@@ -254,24 +284,36 @@ def polytopes(
 
 
 @kernel(inner=True)
-def _load(flat: Any, words: Any, bits: int, anew: bool, room: Any) -> None:
-    """Bring the maps of all layers to a pattern; layers before the first change stay."""
+def _load(flat: Any, words: Any, which: Any, bits: int, room: Any) -> None:
+    """Bring the maps of all layers to a pattern; layers before the first change stay.
+
+    ``which`` says the number of the pattern, and that of the one before (-1: none).
+    """
     maps, pieces = flat.maps, room.pieces
     depth, base = flat.lines.depth, maps.row_start[1]
-    changed = 0 if anew else depth
+    region, loaded = which
+    changed = depth if loaded >= 0 else 0
     mask = (_ONE << np.uint64(bits)) - _ONE
-    for neuron in range(len(pieces)):
-        place, shift = (neuron * bits) >> 6, np.uint64((neuron * bits) & 63)
-        piece = words[place] >> shift
-        if shift + np.uint64(bits) > np.uint64(64):
-            piece |= words[place + 1] << (np.uint64(64) - shift)
-        piece &= mask
-        if piece != pieces[neuron]:
-            pieces[neuron] = piece
-            if changed == depth:
-                changed = 1
-                while neuron >= maps.row_start[changed + 1] - base:
-                    changed += 1
+    for place in range(words.shape[1]):
+        different = words[region, place]
+        if loaded >= 0:
+            different ^= words[loaded, place]
+        else:
+            different = ~_NONE
+        while different != _NONE:
+            neuron = (64 * place + lowest_bit(different)) // bits
+            different &= different - _ONE
+            if neuron >= len(pieces):
+                break
+            at, shift = (neuron * bits) >> 6, np.uint64((neuron * bits) & 63)
+            piece = words[region, at] >> shift
+            if shift + np.uint64(bits) > np.uint64(64):
+                piece |= words[region, at + 1] << (np.uint64(64) - shift)
+            pieces[neuron] = piece & mask
+            layer = 1
+            while changed == depth and neuron >= maps.row_start[layer + 1] - base:
+                layer += 1
+            changed = min(changed, layer)
     for layer in range(changed, depth):
         enter_layer(maps, room.maps, layer, pieces, maps.row_start[layer] - base, False)
 
@@ -291,9 +333,9 @@ def _take_row(flat: Any, line: int, first_line: int, sign: float, room: Any, f: 
     square = 0.0
     for c in range(d):
         square += row[c] * row[c]
-    length = np.sqrt(square)
+    share = 1.0 / np.sqrt(square) if square > 0.0 else np.nan
     for c in range(d + 1):
-        row[c] = row[c] / length if length > 0.0 else np.nan
+        row[c] *= share
 
 
 @kernel(inner=True)

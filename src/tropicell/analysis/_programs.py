@@ -76,8 +76,12 @@ class ProgramRoom(NamedTuple):
         The function's, scaled.
     basis : ndarray, shape (inputs,)
         Rows that are 0 at the current corner.
-    inverse : ndarray, shape (inputs, inputs)
-        The inverse of their matrix.
+    used : ndarray, shape (inputs + lines,)
+        The rows of the linear program, from place `inputs` on: those that are known well enough.
+    table : ndarray, shape (inputs, inputs + lines)
+        All inputs, and then these rows, as combinations of the rows in the basis.
+    value : ndarray, shape (inputs + lines,)
+        What they are at the current corner.
     duals, column : ndarray, shape (inputs,)
         Factors of the rows in the basis; those of the row that comes in.
     """
@@ -85,19 +89,23 @@ class ProgramRoom(NamedTuple):
     flip: FlipRoom
     slopes: FloatArray
     basis: IntArray
-    inverse: FloatArray
+    used: IntArray
+    table: FloatArray
+    value: FloatArray
     duals: FloatArray
     column: FloatArray
 
 
 def program_room(flip: FlipRoom) -> ProgramRoom:
     """Room for one thread."""
-    d = len(flip.point)
+    d, lines = len(flip.point), len(flip.lines)
     return ProgramRoom(
         flip,
         slopes=np.zeros(d),
         basis=np.zeros(d, np.int64),
-        inverse=np.zeros((d, d)),
+        used=np.zeros(d + lines, np.int64),
+        table=np.zeros((d, d + lines)),
+        value=np.zeros(d + lines),
         duals=np.zeros(d),
         column=np.zeros(d),
     )
@@ -198,7 +206,7 @@ def _lower_bound(scale: Any, asked: Any, work: Any, where: Any) -> float:
     return -np.inf
 
 
-@kernel(inner=True)
+@kernel(sums="fused", inner=True)
 def solve(objectives: Any, work: Any, offset: float, enough: float) -> bool:
     """The dual simplex method; False if it ended before the best point was found.
 
@@ -206,73 +214,98 @@ def solve(objectives: Any, work: Any, offset: float, enough: float) -> bool:
     make: their factors, with which they add up to minus the slopes, are not negative.
     """
     room, domain, count = work
-    rows, errors, x = room.flip.rows, room.flip.errors, room.flip.point
-    basis, inverse, duals, column = room.basis, room.inverse, room.duals, room.column
+    basis, duals, column = room.basis, room.duals, room.column
+    table, value, x = room.table, room.value, room.flip.point
     d = len(x)
-    # Negative numbers are sides of the box: first those from below, then those from above.
-    for i in range(d):
-        up = room.slopes[i] > 0.0
-        basis[i] = -1 - i if not up else -1 - d - i
-        duals[i] = abs(room.slopes[i])
-        x[i] = objectives.high[i] if up else objectives.low[i]
-        for c in range(d):
-            inverse[i, c] = 0.0
-        inverse[i, i] = -1.0 if up else 1.0
+    n = _begin(objectives, room, domain, count)
     reach = 1.0
     for c in range(d):
         reach = max(reach, abs(objectives.low[c]), abs(objectives.high[c]))
+    solved = False
     for _ in range(_STEPS):
         best = offset
         for c in range(d):
-            best += room.slopes[c] * x[c]
+            best += room.slopes[c] * value[c]
         if best < enough:
-            return False
-        entering, least = count, -_NOTHING * reach
-        for i in range(domain, count):
-            if not errors[i] < np.inf:
-                continue
-            value, _ = value_of(rows, i, x, d)
-            if value < least:
-                entering, least = i, value
+            break
+        entering, least = n, -_NOTHING * reach
+        for k in range(d, n):
+            if value[k] < least:
+                entering, least = k, value[k]
+        # Negative numbers are sides of the box: first those from below, then those from above.
         for c in range(d):
-            if x[c] - objectives.low[c] < least:
-                entering, least = -1 - c, x[c] - objectives.low[c]
-            if objectives.high[c] - x[c] < least:
-                entering, least = -1 - d - c, objectives.high[c] - x[c]
-        if entering == count:
-            return True
+            if value[c] - objectives.low[c] < least:
+                entering, least = -1 - c, value[c] - objectives.low[c]
+            if objectives.high[c] - value[c] < least:
+                entering, least = -1 - d - c, objectives.high[c] - value[c]
+        if entering == n:
+            solved = True
+            break
         # The row that comes in as a combination of those in the basis.
-        for i in range(d):
-            total = 0.0
-            if entering < 0:
-                c = (-1 - entering) % d
-                total = inverse[c, i] if entering >= -d else -inverse[c, i]
-            else:
-                for c in range(d):
-                    total += rows[entering, c] * inverse[c, i]
-            column[i] = total
+        place = entering if entering >= 0 else (-1 - entering) % d
+        sign = -1.0 if entering < -d else 1.0
         leaving, ratio = -1, np.inf
         for i in range(d):
+            column[i] = sign * table[i, place]
             if column[i] > 1e-9:
                 this = max(duals[i], 0.0) / column[i]
                 if this < ratio or (this == ratio and column[i] > column[leaving]):
                     leaving, ratio = i, this
         if leaving < 0:
-            return False
+            break
         for i in range(d):
             duals[i] -= ratio * column[i]
         duals[leaving] = ratio
-        basis[leaving] = entering
-        factor = 1.0 / column[leaving]
+        basis[leaving] = room.used[entering] if entering >= 0 else entering
+        _exchange(room, n, leaving, least)
+    for c in range(d):
+        x[c] = value[c]
+    return solved
+
+
+@kernel(inner=True)
+def _begin(objectives: Any, room: Any, domain: int, count: int) -> int:
+    """The table of the best corner of the box; how many inputs and rows it has."""
+    rows, errors, used = room.flip.rows, room.flip.errors, room.used
+    table, value, d = room.table, room.value, len(room.slopes)
+    n = d
+    for i in range(domain, count):
+        if errors[i] < np.inf:
+            used[n] = i
+            n += 1
+    for j in range(d):
+        up = room.slopes[j] > 0.0
+        room.basis[j] = -1 - j if not up else -1 - d - j
+        room.duals[j] = abs(room.slopes[j])
+        value[j] = objectives.high[j] if up else objectives.low[j]
         for c in range(d):
-            inverse[c, leaving] *= factor
-            # The point moves to where the row that comes in is 0.
-            x[c] -= least * inverse[c, leaving]
-        for i in range(d):
-            if i != leaving and column[i] != 0.0:
-                for c in range(d):
-                    inverse[c, i] -= column[i] * inverse[c, leaving]
-    return False
+            table[j, c] = 0.0
+        table[j, j] = -1.0 if up else 1.0
+    for k in range(d, n):
+        row = rows[used[k]]
+        total = row[d]
+        for c in range(d):
+            total += row[c] * value[c]
+            table[c, k] = row[c] * table[c, c]
+        value[k] = total
+    return n
+
+
+@kernel(sums="fused", inner=True)
+def _exchange(room: Any, n: int, leaving: int, least: float) -> None:
+    """Let the row in ``room.column`` take a place in the basis, and move to where it is 0."""
+    table, value, column = room.table, room.value[:n], room.column
+    pivot, factor = table[leaving, :n], 1.0 / column[leaving]
+    for k in range(n):
+        pivot[k] *= factor
+    for k in range(n):
+        value[k] -= least * pivot[k]
+    for i in range(len(column)):
+        share = column[i]
+        if i != leaving and share != 0.0:
+            line = table[i, :n]
+            for k in range(n):
+                line[k] -= share * pivot[k]
 
 
 @kernel(inner=True)

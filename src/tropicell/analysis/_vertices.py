@@ -201,7 +201,7 @@ def _start(flips: Any, objectives: Any, room: Any, count: int) -> bool:
         room.bases[0, i] = which
         room.moments.points[0, i] = flip.point[i]
         for c in range(d):
-            room.inverses[0, c, i] = program.inverse[c, i]
+            room.inverses[0, c, i] = program.table[i, c]
     return True
 
 

@@ -36,6 +36,7 @@ from tropicell.errors import InvalidInputError, InvalidNetworkError, TimeLimitEr
 from tropicell.geometry.arithmetic import to_floats, to_rationals
 from tropicell.geometry.norms import euclidean
 from tropicell.geometry.rounding import INFLATE, ROUND, TINY
+from tropicell.importers.models import as_network
 from tropicell.network.domains import WholeSpace
 from tropicell.network.inequalities import twin_lines
 from tropicell.network.layers import Layer
@@ -134,6 +135,7 @@ def regions_around(
     >>> regions_around(network, [3.0, 1.0], flips=1).texts()
     ['11', '10', '01']
     """
+    network = as_network(network)
     if flips is not None and not (isinstance(flips, int) and flips >= 0):
         raise InvalidInputError(f"flips must be a whole number from 0 on, not {flips!r}")
     if radius is not None and not radius > 0:

@@ -21,6 +21,7 @@ from tropicell.analysis.paths import Path, PathRegions
 from tropicell.errors import InvalidInputError
 from tropicell.geometry.arithmetic import ArithmeticName, get_arithmetic, to_rationals
 from tropicell.geometry.rounding import INFLATE, ROUND, TINY
+from tropicell.importers.models import as_network
 from tropicell.network.network import Network
 from tropicell.network.patterns import split_layers
 
@@ -122,6 +123,7 @@ def integrated_gradients(
     >>> found.attributions.shape, bool(abs(found.completeness).max() < 1e-14)
     ((5, 3), True)
     """
+    network = as_network(network)
     kind = get_arithmetic(arithmetic)
     points = network.check_points(np.atleast_2d(np.asarray(x, np.float64)), finite=True)
     try:

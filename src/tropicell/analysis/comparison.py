@@ -12,6 +12,7 @@ from tropicell._runtime.arrays import FloatArray
 from tropicell.analysis.measure import extrema
 from tropicell.errors import InvalidNetworkError
 from tropicell.geometry.arithmetic import Matrix
+from tropicell.importers.models import as_network
 from tropicell.network.domains import Domain
 from tropicell.network.layers import Affine, Layer
 from tropicell.network.network import Network
@@ -63,6 +64,7 @@ def difference(a: Network, b: Network) -> Network:
     >>> difference(a, b)([[3.0]])
     array([[3.]])
     """
+    a, b = as_network(a), as_network(b)
     if (a.n_inputs, a.n_outputs) != (b.n_inputs, b.n_outputs):
         raise InvalidNetworkError(
             f"networks of {a.n_inputs} inputs and {a.n_outputs} outputs and of {b.n_inputs} inputs "
@@ -113,7 +115,14 @@ def _exact_difference(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatAr
     return np.where(fits, total, a), np.where(fits, rest, -b)
 
 
-def compare(a: Network, b: Network, domain: Domain | None = None) -> Comparison:
+def compare(
+    a: Network,
+    b: Network,
+    domain: Domain | None = None,
+    *,
+    workers: int = 1,
+    progress: bool | None = None,
+) -> Comparison:
     """The exact largest difference of two networks over a domain, and where it is.
 
     Parameters
@@ -122,6 +131,10 @@ def compare(a: Network, b: Network, domain: Domain | None = None) -> Comparison:
         With the same inputs and outputs.
     domain : Domain, optional
         A box, polytope or slice; default: all of R^n.
+    workers : int
+        Threads.
+    progress : bool, optional
+        Whether to show bars; default: in a terminal.
 
     Notes
     -----
@@ -137,8 +150,8 @@ def compare(a: Network, b: Network, domain: Domain | None = None) -> Comparison:
     >>> found.largest, found.point
     (1.0, array([1.]))
     """
-    regions = all_regions(difference(a, b), domain)
-    found = extrema(regions)
+    regions = all_regions(difference(a, b), domain, workers=workers, progress=progress)
+    found = extrema(regions, workers=workers, progress=progress)
     sizes = np.maximum(found.maximum, 0.0 - found.minimum)
     output = int(np.argmax(sizes))
     upper = found.maximum[output] >= -found.minimum[output]

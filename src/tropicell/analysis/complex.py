@@ -15,10 +15,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from tropicell._runtime.arrays import FloatArray
 from tropicell._runtime.interruption import check
+from tropicell.analysis.exact_vertices import exact_vertices
 from tropicell.analysis.faces import Faces, Sides, all_faces
 from tropicell.errors import InvalidInputError
 from tropicell.geometry.arithmetic import to_fractions, to_rationals
 from tropicell.network.inequalities import Lines
+from tropicell.network.integer_maps import IntegerMaps
 from tropicell.regions.columns import Ragged
 
 if TYPE_CHECKING:
@@ -29,6 +31,9 @@ if TYPE_CHECKING:
 
 #: What happens at infinity, where faces are unbounded.
 Unbounded = Literal["truncate", "point", "open"]
+
+#: Faces whose signs are worked out in one go.
+_AT_ONCE = 1 << 16
 
 #: At most so many cuts can be made one after the other.
 _MOST_CUTS = 60
@@ -349,6 +354,8 @@ class Complex:
         ['0', '1', '1/3']
         """
         which = np.arange(self._count(0)) if some is None else np.asarray(some, dtype=np.int64)
+        if IntegerMaps.fits(self.regions.network):
+            return exact_vertices(self, which)
         d = self.faces.vertices.shape[1]
         found = np.empty((len(which), d), dtype=object)
         order = np.argsort(self.owners(0)[which], kind="stable")
@@ -357,6 +364,28 @@ class Complex:
             check()
             found[i] = rows.vertex(int(which[i]))
         return found
+
+    def exact_outputs(self, some: Sequence[int] | NDArray[Any] | None = None) -> NDArray[Any]:
+        """The network's outputs at vertices in rationals, shape (vertices, outputs).
+
+        The exact vertices are put into the network, layer by layer: whatever regions they were
+        worked out from is not asked. Inputs that do not matter (`quotient`) are 0 there.
+
+        Examples
+        --------
+        >>> from tropicell import Box, Network, enumerate_regions
+        >>> network = Network.mlp([[[3.0]], [[1.0]]], [[-1.0], [0.0]])
+        >>> level = enumerate_regions(network, Box(0, 1)).complex().level_set(0, 0.1)
+        >>> level.exact_outputs().tolist() == [[Fraction(0.1)]]
+        True
+        """
+        network, points = self.regions.network, self.exact_vertices(some)
+        # The network keeps its inputs if none of them matters.
+        missing = (len(points), network.n_inputs - points.shape[1])
+        points = np.concatenate([points, np.full(missing, Fraction(0), dtype=object)], axis=1)
+        if IntegerMaps.fits(network):
+            return IntegerMaps(network).outputs_at(points)
+        return to_fractions(network.maps("exact").at_points(points)[1])
 
     def exact_direction(self, edge: int) -> NDArray[Any]:
         """Where an unbounded edge leads to, in rationals; its length means nothing."""
@@ -504,6 +533,38 @@ class Complex:
         from tropicell.analysis.cuts import closure  # noqa: PLC0415 - imports this module
 
         return closure(self, faces if isinstance(faces, Mapping) else {len(self.sides) - 1: faces})
+
+    def neuron_boundary(self, layer: int, neuron: int) -> Complex:
+        """The faces on which a neuron is at a breakpoint: its boundary, bent by earlier layers.
+
+        Parameters
+        ----------
+        layer : int
+            From 1 on.
+        neuron : int
+
+        Examples
+        --------
+        >>> from tropicell import Box, Network, enumerate_regions
+        >>> weights = [[[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0]], [[1.0]]]
+        >>> network = Network.mlp(weights, [[0, 0], [-1], [0]])
+        >>> complex = enumerate_regions(network, Box(-2, 2)).complex()
+        >>> complex.neuron_boundary(1, 0), complex.neuron_boundary(2, 0)  # a line, and a bent one
+        (Complex(4 vertices, 3 edges), Complex(4 vertices, 3 edges))
+        """
+        widths, lines = self.regions.network.widths, self.lines
+        if not 1 <= layer <= len(widths) or not 0 <= neuron < widths[layer - 1]:
+            raise InvalidInputError(f"there is no neuron {neuron} in a layer {layer}")
+        mine = (lines.layer == layer) & (lines.index == neuron)
+        own = lines.first - 1 + np.flatnonzero(mine)
+        found = {}
+        for k in range(len(self.sides)):
+            masks = [np.zeros(0, np.bool_)]
+            for start in range(0, self._count(k), _AT_ONCE):
+                some = np.arange(start, min(start + _AT_ONCE, self._count(k)))
+                masks.append((self.signs(k, some)[:, own] == 0).any(axis=1))
+            found[k] = np.concatenate(masks)
+        return self.select(found)
 
     def bounded_part(self) -> Complex:
         """The bounded faces: unbounded ones can be drawn back to them, so nothing is lost."""
@@ -689,6 +750,26 @@ class Complex:
         from tropicell.analysis.topology import persistence  # noqa: PLC0415 - imports this module
 
         return persistence(self, output)
+
+    def persistence_of_cells(self, values: ArrayLike) -> Persistence:
+        """How homology changes while cells come in: by any number that each of them has.
+
+        See `tropicell.analysis.topology.persistence_of_cells`.
+
+        Examples
+        --------
+        Cells on which a neuron is active come first:
+
+        >>> from tropicell import Box, Network, enumerate_regions
+        >>> network = Network.mlp([[[1.0], [1.0], [-1.0]], [[1.0] * 3]], [[0, -1, -1], [0]])
+        >>> regions = enumerate_regions(network, Box(-2, 2))
+        >>> outside = regions.patterns[:, 1] == regions.patterns[:, 2]
+        >>> regions.complex().persistence_of_cells(outside).pairs(0).tolist()
+        [[0.0, 1.0], [0.0, inf]]
+        """
+        from tropicell.analysis.topology import persistence_of_cells  # noqa: PLC0415
+
+        return persistence_of_cells(self, values)
 
 
 def check_unbounded(unbounded: str) -> None:

@@ -130,13 +130,21 @@ class LevelSigns:
     rates: FloatArray
 
 
-def level_signs(complex_: Complex, level: CutFunction) -> LevelSigns:
-    """The signs of a function on a complex, all of them proved."""
+def level_signs(complex_: Complex, level: CutFunction, *, sharp: bool = False) -> LevelSigns:
+    """The signs of a function on a complex, all of them proved.
+
+    `sharp`: the values are wanted as exact as float64 can have them, too.
+    """
     _check_outputs(complex_, level)
     owners = complex_.owners(0)
     maps = _LevelMaps(complex_, level, owners)
     rows, errors = maps.of(owners)
     x, radii = complex_.vertices, complex_.radii
+    if sharp:
+        old = complex_.carriers[0][0] == 0
+        which, (points, off) = complex_.carriers[0][1][old], complex_.faces.sharp
+        x, radii = x.copy(), radii.copy()
+        x[old], radii[old] = points[which], off[which]
     with np.errstate(over="ignore", invalid="ignore"):
         terms = rows[:, :-1] * x
         values = terms.sum(axis=1) + rows[:, -1]

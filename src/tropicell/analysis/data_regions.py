@@ -20,6 +20,7 @@ from tropicell._runtime.parts import check_workers, in_parts, in_turn
 from tropicell._runtime.progress import bar_of
 from tropicell.analysis import graph
 from tropicell.errors import InvalidInputError, require
+from tropicell.importers.models import as_network
 from tropicell.network.network import Network
 from tropicell.network.patterns import to_texts
 from tropicell.regions.columns import PackedPatterns
@@ -86,6 +87,7 @@ class DataRegions:
         workers: int = 1,
         progress: bool | None = None,
     ) -> None:
+        network = as_network(network)
         x = network.check_points(points, finite=True)
         if not len(x):
             raise InvalidInputError("there are no data points; expected at least one row")
@@ -297,6 +299,7 @@ def occupancy(
     a           2        1    0     1.0
     b           2        2    1     0.5
     """
+    network = as_network(network)
     module: Any = require("pandas", extra="graph", why="a table of regions")
     if by not in ("region", "class"):
         raise InvalidInputError(f"by must be 'region' or 'class', not {by!r}")

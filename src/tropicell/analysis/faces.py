@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -104,6 +104,14 @@ class Faces:
     lines: list[Ragged]
     directions: FloatArray
     direction_errors: FloatArray
+
+    @cached_property
+    def sharp(self) -> tuple[FloatArray, FloatArray]:
+        """Vertices, and how far they may be off, as sharp as float64 can have them.
+
+        Those of polygons are at first as sharp as the search has them.
+        """
+        return _sharpened(self)
 
 
 NO_SIDES = Sides(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int8))
@@ -230,7 +238,7 @@ def _matched(
             other[h] = _faces.UNSURE
     unsure = np.flatnonzero(other == _faces.UNSURE)
     if unsure.size and "where" in regions.stats:  # what is not there was left out
-        left = leads_to_one_flip(regions, flat, facets, unsure)
+        left = leads_to_one_flip(regions, flat, flips, facets, unsure, workers=workers)
         other[unsure[left]] = _faces.OUTSIDE
         unsure = unsure[~left]
     if unsure.size:
@@ -360,6 +368,31 @@ def _of_polygons(
         directions,
         np.full(n_edges, np.inf),
     )
+
+
+def _sharpened(faces: Faces) -> tuple[FloatArray, FloatArray]:
+    """Vertices of polygons from the rows of the two lines on which they lie."""
+    from tropicell.analysis import _faces, _flips  # noqa: PLC0415 - imports Numba
+
+    regions, d = faces.regions, faces.vertices.shape[1]
+    if d != 2 or not np.isfinite(faces.radii).all():
+        return faces.vertices, faces.radii
+    flat = flatten(*resolve(regions.network, regions.domain))
+    words = np.ascontiguousarray(regions.packed.words, dtype=np.uint64)
+    points, radii = faces.vertices.copy(), faces.radii.copy()
+    order = np.argsort(faces.owners[0], kind="stable")
+    lines = np.ascontiguousarray(faces.lines[0].values.reshape(-1, 2))
+    room = _faces.corner_room(_flips.flip_room(flat, words.shape[1]), 2)
+    vertices, patterns = (order, faces.owners[0], lines), (words, regions.packed.bits)
+    flips = flip_lines(regions, flat)
+
+    def work(part: slice) -> None:
+        check()
+        here = part.start, part.stop, room
+        _faces.sharpen_vertices(flat, flips, patterns, vertices, here, (points, radii))
+
+    in_parts(work, len(order), 1, _AT_ONCE * 4)
+    return points, radii
 
 
 def _no_sides(count: int) -> Sides:
@@ -505,7 +538,8 @@ def _of_cells(
     owner = facets.owners()
     parent, doubtful = np.arange(len(corners.points)), np.zeros(len(other), np.bool_)
     masks, sides = (corners.masks, corners.ends), (facets.values, facets.ends)
-    left = _faces.glue_corners(flips.twin, other, owner, masks, sides, parent, doubtful)
+    room = np.zeros(len(flips.twin), np.int64), np.zeros(corners.words, np.uint64)
+    left = _faces.glue_corners(flips.twin, other, owner, masks, sides, parent, doubtful, room)
     if left < 0:
         raise InternalError(f"the halves of a facet of region {owner[-1 - left]} differ")
     if left:
@@ -560,7 +594,7 @@ class _Levels:
         self.d, self.corners, self.facets, self.labels = d, corners, facets, labels
         #: For each dimension from 1 on: where the sides of each face end, and the sides.
         self.ends: list[NDArray[np.int64]] = [np.empty(0, np.int64)] * d
-        self.sides: list[NDArray[np.int64]] = [np.empty(0, np.int64)] * d
+        self.sides: list[NDArray[np.int32]] = [np.empty(0, np.int32)] * d
         if d > 1:
             self._list()
 
@@ -572,8 +606,8 @@ class _Levels:
         most_corners, most_facets = int(counts.max()), int(self.facets.counts.max())
         faces, room_faces = 8 * _AT_ONCE * d, 4 * (most_corners + most_facets)
         sides = 4 * faces
-        parts: list[tuple[list[NDArray[np.int64]], list[NDArray[np.int64]]]] = []
-        offsets = np.zeros(d, np.int64)
+        parts: list[list[tuple[NDArray[np.int64], NDArray[np.int32]]]] = [[] for _ in range(d)]
+        offsets, written = np.zeros((2, d), np.int64)
         start = 0
         while start < len(ends):
             check()
@@ -587,20 +621,29 @@ class _Levels:
             if done < stop:
                 faces, sides, room_faces = 2 * faces, 2 * sides, 2 * room_faces
                 continue
-            own_ends, own_sides = [], []
             base = int(ends[start - 1]) if start else 0
             for k in range(1, d):
-                own_ends.append(found_ends[k, : totals[k, 0]].copy())
                 shift = base if k == 1 else offsets[k - 1]
-                own_sides.append(found[k, : totals[k, 1]] + shift)
+                self._check_count(int(shift + totals[k, 1]))
+                parts[k].append(
+                    (
+                        found_ends[k, : totals[k, 0]] + written[k],
+                        (found[k, : totals[k, 1]] + shift).astype(np.int32),
+                    )
+                )
             offsets += totals[:, 0]
-            parts.append((own_ends, own_sides))
+            written += totals[:, 1]
             start = stop
         for k in range(1, d):
-            own = [part[0][k - 1] for part in parts]
-            before = np.cumsum([0, *(part[1][k - 1].size for part in parts)])
-            self.ends[k] = np.concatenate([e + b for e, b in zip(own, before, strict=False)])
-            self.sides[k] = np.concatenate([part[1][k - 1] for part in parts])
+            self.ends[k] = np.concatenate([own for own, _ in parts[k]])
+            self.sides[k] = np.concatenate([own for _, own in parts[k]])
+            parts[k].clear()
+
+    @staticmethod
+    def _check_count(count: int) -> None:
+        """Numbers of faces, as regions see them, must fit into 32 bits."""
+        if count >= 2**31:
+            raise InternalError("there are too many faces")
 
     def faces(
         self,
@@ -630,12 +673,14 @@ class _Levels:
         for k in range(1, d):
             check()
             ends, own = self.ends[k], self.sides[k]
+            # They are needed here for the last time.
+            self.ends[k], self.sides[k] = self.ends[k][:0], self.sides[k][:0]
             counts = np.diff(ends, prepend=0)
-            face = np.repeat(np.arange(len(ends)), counts)
-            starts = ends - counts
-            masks = np.bitwise_and.reduceat(masks[own], starts, axis=0)
-            open_ones = np.bitwise_or.reduceat(open_ones[own], starts)
-            instance_owner = instance_owner[own[starts]]
+            seen = masks, open_ones, instance_owner
+            masks = np.empty((len(ends), corners.words), np.uint64)
+            open_ones, instance_owner = np.empty(len(ends), np.bool_), np.empty(len(ends), np.int64)
+            _faces.gather(ends, own, seen, (masks, open_ones, instance_owner))
+            del seen
             if k == d - 1:
                 number = np.empty(len(ends), np.int64)
                 halves = np.flatnonzero((other < 0) | (other > np.arange(len(other))))
@@ -648,7 +693,7 @@ class _Levels:
                 if len(ids) and int(ids.max()) >= 2**31:
                     raise InternalError("there are too many faces")
                 halves, number = _numbered(keys[:, 0] << 32 | keys[:, 1])
-            del face
+                del keys
             chosen = Ragged(own, ends).places(halves)
             below = ids[own[chosen]]
             chosen_ends = np.cumsum(counts[halves])
@@ -674,7 +719,8 @@ class _Levels:
             else:
                 signs = np.empty(len(below), np.int8)
                 scratch = np.empty(int(counts.max()), np.int64)
-                wrong = _faces.orient(chosen_ends, below, tuple(sides[-1]), signs, scratch)
+                ridges = _faces.ridge_room(len(sides[-2].ends))
+                wrong = _faces.orient(chosen_ends, below, tuple(sides[-1]), signs, scratch, ridges)
                 if wrong >= 0:
                     raise InternalError(
                         f"face {wrong} of dimension {k} has sides that do not close"
@@ -689,7 +735,8 @@ class _Levels:
         else:
             signs = np.empty(len(ids), np.int8)
             scratch = np.empty(int(facets.counts.max()), np.int64)
-            wrong = _faces.orient(facets.ends, ids, tuple(sides[-1]), signs, scratch)
+            ridges = _faces.ridge_room(len(sides[-2].ends))
+            wrong = _faces.orient(facets.ends, ids, tuple(sides[-1]), signs, scratch, ridges)
             queue, turned = np.empty(len(regions), np.int64), np.zeros(len(regions), np.int8)
             if wrong < 0:
                 half_owner = facets.owners()
@@ -731,12 +778,13 @@ class _Levels:
 
     def _lines_of(self, masks: NDArray[np.uint64], owners: NDArray[np.int64]) -> Ragged:
         """The lines of masks of some regions."""
-        starts = (self.facets.ends - self.facets.counts)[owners]
-        data = np.ascontiguousarray(masks).view(np.uint8)
-        bits = np.unpackbits(data, axis=1, bitorder="little")[:, 1:]
-        rows, places = np.nonzero(bits)
-        values = self.facets.values[starts[rows] + places]
-        return Ragged.from_counts(values, np.bincount(rows, minlength=len(masks)))
+        from tropicell.analysis import _faces  # noqa: PLC0415 - imports Numba
+
+        counts = np.empty(len(masks), np.int64)
+        _faces.count_lines(masks, counts)
+        values = np.empty(int(counts.sum()), np.int64)
+        _faces.write_lines(masks, owners, self.facets.values, self.facets.ends, values)
+        return Ragged.from_counts(values, counts)
 
 
 def _numbered(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from tropicell._runtime.arrays import FloatArray
 from tropicell._runtime.interruption import check
 from tropicell.errors import InvalidInputError
+from tropicell.regions.given import as_regions
 
 if TYPE_CHECKING:
     from tropicell.regions.regions import Regions
@@ -223,6 +224,7 @@ def graph_statistics(
     >>> graph.degree_counts, graph.distance_counts
     (array([0, 2, 1]), array([3, 2, 1]))
     """
+    regions = as_regions(regions)
     _check_all(regions)
     regions.prepare({"neighbours"}, workers=workers, progress=progress)
     pairs, n = regions.neighbours.pairs, len(regions)
@@ -270,6 +272,7 @@ def f_vectors(
     >>> f_vectors(enumerate_regions(network, Box(-1, 1)))
     [(6, 7, 2), (8, 10, 3)]
     """
+    regions = as_regions(regions)
     _check_all(regions)
     found = []
     for layer in range(1, regions.network.depth + 1):

@@ -25,15 +25,17 @@ from tropicell._runtime.parts import in_parts
 from tropicell._runtime.progress import bar_of
 from tropicell.analysis.best_regions import has_bounds, objectives_of
 from tropicell.analysis.graph import flip_lines, pattern_along
-from tropicell.analysis.map_bounds import has_tame_outputs, output_bounds
+from tropicell.analysis.map_bounds import has_tame_outputs, largest_errors, output_bounds
 from tropicell.analysis.residues import fingerprints, residues
 from tropicell.geometry.arithmetic import to_floats, to_rationals
 from tropicell.geometry.rounding import INFLATE, ROUND
-from tropicell.network.flat import flatten, is_tame
+from tropicell.network.flat import embedding_of, flatten, is_tame
 from tropicell.network.inequalities import domain_inequalities
+from tropicell.network.layers import Affine
 from tropicell.network.network import Network
 from tropicell.regions.columns import PackedPatterns, Ragged
 from tropicell.regions.exact_columns import exact_vertices
+from tropicell.regions.output_maps import packed_maps
 from tropicell.regions.regions import Regions
 
 if TYPE_CHECKING:
@@ -46,6 +48,10 @@ _OFF_ELSEWHERE = 2e-3
 
 #: Regions that a thread looks at in one go, and of how many it solves linear programs.
 _AT_ONCE, _PROGRAMS_AT_ONCE = 8192, 256
+
+#: Maps in float64 are made for all regions if they say enough of all but one of so many in a
+#: sample of about so many.
+_WORTH, _SAMPLE = 8, 256
 
 
 def equal_outputs(
@@ -195,11 +201,12 @@ def _flat_level_sets(
 def _by_signs(
     regions: Regions, first: int, second: int, workers: int, bar: Any
 ) -> tuple[FloatArray, NDArray[np.int64], NDArray[np.int64]]:
-    """What the difference of two outputs is at all corners, in float64.
+    """What the difference of two outputs is at the corners of regions, in float64.
 
     Returns
     -------
     values : ndarray, shape (corners,)
+        For regions where the outputs change places, or may do so.
     crossed, doubtful : ndarray of int
         Regions in which the outputs surely change places, and those of which nothing is sure.
     """
@@ -212,25 +219,86 @@ def _by_signs(
         bar.update(len(regions))
         return values, np.empty(0, np.int64), np.arange(len(regions))
     flat = flatten(network, regions.domain)
-    output = kernels.Difference(*_difference(network, first, second, flat.maps.row_start))
-    packed = np.ascontiguousarray(regions.packed.words, dtype=np.uint64), regions.packed.bits
-    points = np.ascontiguousarray(corners.values[:, :-1], dtype=np.float64)
-    places = points, np.ascontiguousarray(corners.ends, dtype=np.int64)
     where = flat.lines.scale, _OFF.get(network.n_inputs, _OFF_ELSEWHERE)
-    verdicts = np.empty(len(regions), np.uint8)
+    some = _by_plain_maps(regions, (first, second), where, workers)
+    bar.update(len(regions) - len(some))
+    output = kernels.Difference(*_difference(network, first, second, flat.maps.row_start))
+    own = corners.places(some)
+    packed = regions.packed.take(some)
+    words = np.ascontiguousarray(packed.words, dtype=np.uint64), packed.bits
+    places = np.ascontiguousarray(corners.values[own, :-1]), np.cumsum(corners.counts[some])
+    here, verdicts = np.empty(len(own)), np.empty(len(some), np.uint8)
     room = Blueprint(lambda free: kernels.sign_room(flat.maps, free))
     mine = threading.local()
 
     def work(part: slice) -> None:
         if not hasattr(mine, "room"):
             mine.room = room.build()
-        some = part.start, part.stop, mine.room
-        kernels.signs_at_corners(flat.maps, output, packed, places, where, some, values, verdicts)
+        rows = part.start, part.stop, mine.room
+        kernels.signs_at_corners(flat.maps, output, words, places, where, rows, here, verdicts)
         bar.update(part.stop - part.start)
 
-    in_parts(work, len(regions), workers, _AT_ONCE)
-    crossed, doubtful = (np.flatnonzero(verdicts == k) for k in (kernels.CROSSED, kernels.DOUBTFUL))
+    in_parts(work, len(some), workers, _AT_ONCE)
+    values[own] = here
+    crossed, doubtful = (some[verdicts == k] for k in (kernels.CROSSED, kernels.DOUBTFUL))
     return values, crossed, doubtful
+
+
+def _by_plain_maps(
+    regions: Regions, pair: tuple[int, int], where: tuple[FloatArray, float], workers: int
+) -> NDArray[np.int64]:
+    """Regions in which two outputs may be equal, by maps in float64 and bounds for all patterns.
+
+    All regions, if these bounds say little.
+    """
+    sample = np.arange(0, len(regions), max(1, len(regions) // _SAMPLE))
+    for some in (sample, np.arange(len(regions))):
+        may_be = _may_be_equal(regions, some, pair, where, workers)
+        if may_be.sum() * _WORTH > len(some):
+            return np.arange(len(regions))
+    return np.flatnonzero(may_be)
+
+
+def _may_be_equal(
+    regions: Regions,
+    some: NDArray[np.int64],
+    pair: tuple[int, int],
+    where: tuple[FloatArray, float],
+    workers: int,
+) -> NDArray[np.bool_]:
+    """Whether the difference of two outputs does not surely have one sign on some regions."""
+    from tropicell.analysis._level_signs import have_both_signs  # noqa: PLC0415 - imports Numba
+
+    network, corners = regions.network, regions.corners
+    whole = len(some) == len(regions)
+    weights = {k: _row(m, pair[0]) - _row(m, pair[1]) for k, m in network.output.terms.items()}
+    bias = network.output.bias[list(pair)]
+    between = Network(
+        len(embedding_of(network)),
+        network.layers,
+        Affine(weights, bias[:1] - bias[1:]),
+        embedding=network.embedding,
+    )
+    packed = regions.packed if whole else regions.packed.take(some)
+    maps = packed_maps(between, packed, workers=workers)[:, 0]
+    # Twice: weights and bias of the difference were rounded once, much less than their sums.
+    errors = tuple(2 * float(error[0]) for error in largest_errors(between))
+    own = corners.values if whole else corners.values[corners.places(some)]
+    points = np.ascontiguousarray(own, dtype=np.float64)
+    ends = np.cumsum(corners.counts[some])
+    found = np.empty(len(some), np.bool_)
+
+    def work(part: slice) -> None:
+        have_both_signs(maps, errors, (points, ends), where, (part.start, part.stop), found)
+
+    in_parts(work, len(some), workers, _AT_ONCE)
+    return found
+
+
+def _row(matrix: Any, row: int) -> FloatArray:
+    """One row of a matrix, dense."""
+    found = matrix[[row]]
+    return found if isinstance(found, np.ndarray) else np.asarray(found.toarray())
 
 
 def _by_programs(

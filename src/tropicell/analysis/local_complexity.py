@@ -12,6 +12,7 @@ from tropicell._runtime.progress import bar_of
 from tropicell.analysis.around import regions_around
 from tropicell.analysis.nearest import nearest_boundary
 from tropicell.errors import InvalidInputError, require
+from tropicell.importers.models import as_network
 from tropicell.network.network import Network
 from tropicell.network.patterns import split_layers
 
@@ -74,6 +75,7 @@ def local_complexity(
     >>> table[["regions", "distance", "layer_1"]].values.tolist()
     [[2.0, 0.5, 1.0], [4.0, 0.1, 2.0]]
     """
+    network = as_network(network)
     pandas: Any = require("pandas", extra="graph", why="a table of points")
     check_workers(workers)
     if not radius > 0:

@@ -23,6 +23,7 @@ from tropicell.analysis.map_bounds import bounded_maps
 from tropicell.errors import InvalidInputError, require
 from tropicell.geometry.arithmetic import to_floats, to_rationals
 from tropicell.geometry.rounding import INFLATE, ROUND, TINY
+from tropicell.importers.models import as_network
 from tropicell.network.inequalities import Boundary
 from tropicell.network.network import Network
 from tropicell.network.patterns import PatternArray
@@ -144,6 +145,7 @@ def nearest_boundary(
     >>> len(nearest), bool((nearest.distances > 0).all())
     (100, True)
     """
+    network = as_network(network)
     if norm not in ("l2", "linf", "l1"):
         raise InvalidInputError(f"norm must be 'l2', 'linf' or 'l1', not {norm!r}")
     check_workers(workers)

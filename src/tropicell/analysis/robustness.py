@@ -32,6 +32,7 @@ from tropicell.geometry.arithmetic import to_floats, to_fractions, to_rationals
 from tropicell.geometry.exact_programs import nearest_point
 from tropicell.geometry.norms import euclidean
 from tropicell.geometry.rounding import INFLATE, ROUND, UNDERFLOW
+from tropicell.importers.models import as_network
 from tropicell.network.network import Network
 from tropicell.network.patterns import split_layers
 
@@ -202,6 +203,7 @@ def robustness(
     >>> found.complete, found.lower <= found.upper <= 1.001 * found.lower
     (True, True)
     """
+    network = as_network(network)
     if norm not in ("linf", "l2", "l1"):
         raise InvalidInputError(f"norm must be 'linf', 'l2' or 'l1', not {norm!r}")
     if not 0 <= gap < 1:

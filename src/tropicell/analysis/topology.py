@@ -26,7 +26,7 @@ from tropicell._runtime.arrays import FloatArray
 from tropicell._runtime.interruption import check
 from tropicell.analysis.complex import Complex, CutFunction, ExactRows, Unbounded, check_unbounded
 from tropicell.analysis.cuts import LevelSigns, constant_values, level_signs
-from tropicell.errors import InternalError
+from tropicell.errors import InternalError, InvalidInputError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -441,7 +441,7 @@ def persistence(complex_: Complex, output: int | ArrayLike = 0) -> Persistence:
     values is exact.
     """
     level = complex_._level(output, 0.0)
-    at = level_signs(complex_, level)
+    at = level_signs(complex_, level, sharp=True)
     chains, values, vertex_of = _closed_chains(complex_, at)
     n = int(chains.starts[1])
     top = max(len(complex_.sides) - 1, 0)
@@ -471,10 +471,69 @@ def persistence(complex_: Complex, output: int | ArrayLike = 0) -> Persistence:
         born, dead = float(values[a]), float(values[b]) if death >= 0 else np.inf
         if (death >= 0 and classes[a] == classes[b]) or born == np.inf:
             continue
-        places = vertex_of[a], vertex_of[b] if np.isfinite(dead) else -1
-        rows.append((int(morse.dims[birth]), born, dead, *map(int, places)))
-    rows.sort()
-    columns = list(zip(*rows, strict=True)) if rows else [()] * 5
+        first, last = int(vertex_of[a]), int(vertex_of[b]) if np.isfinite(dead) else -1
+        rows.append((int(morse.dims[birth]), born, dead, first, last))
+    return _as_persistence(rows, top)
+
+
+def persistence_of_cells(complex_: Complex, values: ArrayLike) -> Persistence:
+    """How homology changes while cells come in, one value after the other.
+
+    Parameters
+    ----------
+    complex_ : Complex
+    values : array_like
+        A number for each cell (face of the largest dimension): when it comes, with all its faces.
+        Those with inf never come.
+
+    Returns
+    -------
+    Persistence
+        Over the field with two elements; without vertices, since it is cells that change homology.
+
+    Examples
+    --------
+    Cells by their distances to data:
+
+    >>> from tropicell import Box, Network, enumerate_regions
+    >>> network = Network.mlp([[[1.0], [1.0]], [[1.0, 1.0]]], [[0.5, -0.5], [0.0]])
+    >>> regions = enumerate_regions(network, Box(-2, 2))
+    >>> data = np.array([-1.25, 1.25])
+    >>> away = np.abs(regions.witnesses - data).min(axis=1)
+    >>> persistence_of_cells(regions.complex(), away).pairs(0).tolist()
+    [[0.0, 1.25], [0.0, inf]]
+    """
+    top = max(len(complex_.sides) - 1, 0)
+    given = np.asarray(values, dtype=np.float64)
+    cells = len(complex_.sides[top].ends) if complex_.sides else 0
+    if given.shape != (cells,) or np.isnan(given).any():
+        raise InvalidInputError(
+            f"values must be one number for each of {cells} cells, none of them nan, not an array "
+            f"of shape {given.shape}"
+        )
+    chains = _closed_cells(complex_)
+    known = np.full(len(chains.ends), np.inf)
+    known[chains.starts[top] : chains.starts[top] + cells] = given
+    for k in range(top, 0, -1):
+        first, last = int(chains.starts[k]), int(chains.starts[k + 1])
+        begin, end = int(chains.ends[first - 1]), int(chains.ends[last - 1]) if last else 0
+        counts = np.diff(chains.ends[first:last], prepend=begin)
+        np.minimum.at(known, chains.faces[begin:end], np.repeat(known[first:last], counts))
+    levels, rank = np.unique(known, return_inverse=True)
+    order = np.lexsort((chains.dims, rank))
+    morse = _Morse(chains, order, np.searchsorted(rank[order], np.arange(len(levels) + 1)))
+    rows = []
+    for birth, death in _pairs(morse):
+        born, dead = rank[morse.cells[birth]], rank[morse.cells[death]] if death >= 0 else -1
+        if born != dead and levels[born] < np.inf:
+            end_ = float(levels[dead]) if death >= 0 else np.inf
+            rows.append((int(morse.dims[birth]), float(levels[born]), end_, -1, -1))
+    return _as_persistence(rows, top)
+
+
+def _as_persistence(rows: list[tuple[int, float, float, int, int]], top: int) -> Persistence:
+    """Classes as columns: dimensions, births, deaths, and vertices of both."""
+    columns = list(zip(*sorted(rows), strict=True)) if rows else [()] * 5
     return Persistence(
         np.array(columns[0], np.int8),
         np.array(columns[1], np.float64),
@@ -488,7 +547,21 @@ def persistence(complex_: Complex, output: int | ArrayLike = 0) -> Persistence:
 def _closed_chains(
     complex_: Complex, at: LevelSigns
 ) -> tuple[_Chains, FloatArray, NDArray[np.int64]]:
-    """The cells with their ends far out; values of all vertices; and which of these are finite.
+    """The cells with their ends far out; values of all vertices; and which of these are finite."""
+    sides, open_ones = complex_.sides, complex_.unbounded
+    values, vertex_of = at.values, np.arange(len(sides[0].ends))
+    if len(sides) > 1 and open_ones[1].any():
+        edges = np.flatnonzero(open_ones[1])
+        start = sides[1].faces[sides[1].ends[edges] - 1]
+        far = np.where(at.slopes[edges] > 0, np.inf, -np.inf)
+        far = np.where(at.slopes[edges] == 0, at.values[start], far)
+        values = np.concatenate([values, far])
+        vertex_of = np.concatenate([vertex_of, np.where(at.slopes[edges] == 0, start, -1)])
+    return _closed_cells(complex_), values, vertex_of
+
+
+def _closed_cells(complex_: Complex) -> _Chains:
+    """The cells with their ends far out.
 
     An unbounded face F of dimension k + 1 ends in a face of dimension k, whose sides are the ends
     of the unbounded sides of F.
@@ -526,16 +599,7 @@ def _closed_chains(
         faces.append(np.concatenate(below)[order] + starts[max(k - 1, 0)])
         signs.append(np.concatenate(factors)[order].astype(np.int8))
         before += len(owner)
-    chains = _Chains(starts, np.concatenate(ends), np.concatenate(faces), np.concatenate(signs))
-    values, vertex_of = at.values, np.arange(counts[0])
-    if len(sides) > 1 and extra[0]:
-        edges = np.flatnonzero(open_ones[1])
-        start = sides[1].faces[sides[1].ends[edges] - 1]
-        far = np.where(at.slopes[edges] > 0, np.inf, -np.inf)
-        far = np.where(at.slopes[edges] == 0, at.values[start], far)
-        values = np.concatenate([values, far])
-        vertex_of = np.concatenate([vertex_of, np.where(at.slopes[edges] == 0, start, -1)])
-    return chains, values, vertex_of
+    return _Chains(starts, np.concatenate(ends), np.concatenate(faces), np.concatenate(signs))
 
 
 def _turns(complex_: Complex, k: int) -> NDArray[np.int64]:

@@ -14,6 +14,7 @@ from tropicell.network.domains import Box
 from tropicell.network.inequalities import Lines
 from tropicell.network.network import Network
 from tropicell.regions.columns import Ragged
+from tropicell.regions.given import as_regions
 from tropicell.regions.regions import Regions
 from tropicell.search.enumeration import all_regions
 
@@ -47,6 +48,8 @@ def colormap(name: str) -> Any:
 
 def regions_in(source: Regions | Network, window: Box | None, inputs: int) -> Regions:
     """The regions to draw: those given, or those of a network in the window."""
+    if not isinstance(source, Network):
+        source = as_regions(source)
     network = source if isinstance(source, Network) else source.network
     if network.n_inputs != inputs:
         raise InvalidInputError(

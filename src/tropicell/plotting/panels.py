@@ -13,6 +13,7 @@ from tropicell._runtime.arrays import FloatArray
 from tropicell.errors import InvalidInputError, require
 from tropicell.geometry.arithmetic import to_floats
 from tropicell.geometry.polyhedra import Cell
+from tropicell.importers.models import as_network
 from tropicell.network.domains import Box, Slice
 from tropicell.network.inequalities import Inequalities, cut_by
 from tropicell.network.network import Network
@@ -67,6 +68,7 @@ def plot_walkthrough(
     ['layer 1, neuron 0\nactive', 'layer 1, neuron 1\nactive',
      'layer 2, neuron 0\nactive', 'layer 2, neuron 1\ninactive']
     """
+    network = as_network(network)
     if network.n_inputs != 2:
         raise InvalidInputError(f"the walkthrough needs 2 inputs, not {network.n_inputs}")
     region = Region(network, pattern)
@@ -201,6 +203,7 @@ def plot_slices(
     >>> [len(ax.collections[0].get_paths()) for ax in axes]
     [1, 2]
     """
+    network = as_network(network)
     if network.n_inputs != 3:
         raise InvalidInputError(f"slices are drawn for 3 inputs, not {network.n_inputs}")
     if axis not in (0, 1, 2):

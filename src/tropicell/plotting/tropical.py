@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 #: Up to so many cells are numbered.
 _NUMBERED = 30
 
+#: A plane whose normal is this close to another one's, relatively, is parallel to it.
+_PARALLEL = 1e-9
+
 
 def plot_tropical(
     source: TropicalPolynomial | TropicalRationalFunction,
@@ -183,9 +186,10 @@ def _dual(ax: Axes, found: TropicalSubdivision, name: str = "") -> None:
     ax.margins(0.15)
     ax.set_aspect("equal", adjustable="datalim")  # so that what is perpendicular looks so
     ax.set(xlabel="exponent of x1", ylabel="exponent of x2")
-    count = len(found.polytopes) if f.n_variables == 2 and len(found.pairs) >= len(f) else 0
-    kind = f"dual subdivision: {count:,} polygon{'s' if count != 1 else ''}"
-    ax.set_title(f"{name}{kind if count else 'dual subdivision: a path'}")
+    count = len(found.polytopes) if len(found.pairs) >= len(f) else 0
+    flat = "a path" if found.pairs else "a point"
+    kind = f"{count:,} polygon{'s' if count != 1 else ''}" if count else flat
+    ax.set_title(f"{name}dual subdivision: {kind}")
 
 
 def _fraction(source: TropicalRationalFunction, axes: Any, window: Box | None) -> NDArray[Any]:
@@ -207,13 +211,21 @@ def _fraction(source: TropicalRationalFunction, axes: Any, window: Box | None) -
     for found, color in zip(parts, ("#1f4e9c", "#c0392b"), strict=True):
         for i, polygon in enumerate(_polygons(found.polynomial, low, high)):
             if len(polygon) >= 3:
-                closed = np.concatenate([polygon, polygon[:1]])
                 label = ("F" if found is parts[0] else "G") if i == 0 else None
-                ax.plot(closed[:, 0], closed[:, 1], color=color, linewidth=1.4, label=label)
+                ax.plot(*_bends(polygon, low, high).T, color=color, linewidth=1.4, label=label)
     _frame(ax, low, high)
     ax.legend(frameon=True, loc="upper right", title="bends of")
     ax.set_title(f"F ⊘ G: {pieces:,} linear regions in {len(both):,} cells of both")
     return panels
+
+
+def _bends(polygon: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
+    """The sides of a cell without those of the frame: points, with gaps between the lines."""
+    found = []
+    for start, end in zip(polygon, np.roll(polygon, -1, axis=0), strict=True):
+        if not any(((start == side) & (end == side)).any() for side in (low, high)):
+            found += [start, end, np.full(2, np.nan)]
+    return np.array(found).reshape(-1, 2)
 
 
 # --- three variables ------------------------------------------------------------------------------
@@ -249,13 +261,21 @@ def _face(f: TropicalPolynomial, i: int, j: int, low: FloatArray, high: FloatArr
     basis = np.linalg.svd(normal[None])[2][1:]
     reach = 2.0 * float(np.linalg.norm(high - low)) + float(np.linalg.norm(origin - middle))
     polygon = rectangle(np.full(2, -reach), np.full(2, reach))
-    rows = [(np.eye(3)[k], high[k]) for k in range(3)] + [
-        (-np.eye(3)[k], -low[k]) for k in range(3)
+    sides = [
+        (sign * np.eye(3)[k], sign * end[k])
+        for sign, end in ((1, high), (-1, low))
+        for k in range(3)
     ]
-    rows += [(a[k] - a[i], float(c[i] - c[k])) for k in range(len(c)) if k not in (i, j)]
-    for row, bound in rows:
-        if len(polygon):
-            polygon = cut(polygon, basis @ row, float(bound - row @ origin))
+    rows = [(a[k] - a[i], float(c[i] - c[k])) for k in range(len(c)) if k not in (i, j)]
+    for number, (row, bound) in enumerate([*sides, *rows]):
+        within, room = basis @ row, float(bound - row @ origin)
+        if np.linalg.norm(within) <= _PARALLEL * np.linalg.norm(row):
+            # A side of the box that is parallel to the face shows it or not. Monomials that are
+            # equal on a parallel plane do not reach a face, which is known to be there.
+            if number < len(sides) and room < -_PARALLEL * max(1.0, abs(bound)):
+                return np.empty((0, 3))
+        elif len(polygon):
+            polygon = cut(polygon, within, room)
     return np.asarray(origin + polygon @ basis) if len(polygon) else np.empty((0, 3))
 
 
@@ -267,5 +287,7 @@ def _dual_solid(ax: Any, found: TropicalSubdivision) -> None:
     ax.scatter(*a.T, c=_colors(len(f)), edgecolors="0.15", s=55, depthshade=False)
     for k, name in enumerate("xyz"):
         getattr(ax, f"set_{name}label")(f"exponent of x{k + 1}")
+        ax.locator_params(axis=name, nbins=4)  # labels of more ticks run into each other
     ax.set_box_aspect(None, zoom=0.85)
-    ax.set_title(f"dual subdivision: {len(found.polytopes):,} polytopes")
+    count = len(found.polytopes)
+    ax.set_title(f"dual subdivision: {count:,} polytope{'s' if count != 1 else ''}")

@@ -15,6 +15,7 @@ from tropicell.errors import InvalidInputError
 from tropicell.geometry.arithmetic import to_floats
 from tropicell.predict.cut_tree import CutTree, domain_table
 from tropicell.regions.columns import Ragged
+from tropicell.regions.given import as_regions
 from tropicell.regions.regions import Regions
 
 Outside = Literal["network", "nan", "error"]
@@ -139,6 +140,7 @@ class RegionLocator(RegionFinder):
         outside: Outside = "network",
         weights: ArrayLike | None = None,
     ) -> None:
+        regions = as_regions(regions)
         if outside not in ("network", "nan", "error"):
             raise InvalidInputError(f"outside must be 'network', 'nan' or 'error', not {outside!r}")
         self.outside: Outside = outside

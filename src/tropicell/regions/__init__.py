@@ -6,6 +6,7 @@
 `exact_columns`   columns that the engine did not give, worked out in rationals
 `output_maps`     the affine maps of many patterns at once
 `_pattern_maps`   the same as a kernel
+`given`           whatever is given where regions are expected
 `files`           regions in one `.npz` file
 `stored`          regions in a folder of Parquet files
 `convert`         regions for networkx, pandas, Arrow, shapely and notebooks

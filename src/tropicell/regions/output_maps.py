@@ -15,6 +15,7 @@ import numpy as np
 
 from tropicell._runtime.arrays import FloatArray
 from tropicell._runtime.parts import in_parts
+from tropicell._runtime.progress import bar_of
 from tropicell.network.domains import WholeSpace
 from tropicell.network.layers import Affine, Layer
 from tropicell.network.network import Network
@@ -81,7 +82,9 @@ def output_maps(network: Network, patterns: PatternArray) -> FloatArray:
     return maps
 
 
-def packed_maps(network: Network, packed: PackedPatterns, *, workers: int = 1) -> FloatArray:
+def packed_maps(
+    network: Network, packed: PackedPatterns, *, workers: int = 1, progress: bool | None = False
+) -> FloatArray:
     """The maps of packed patterns, made from the input on.
 
     Parameters
@@ -90,6 +93,9 @@ def packed_maps(network: Network, packed: PackedPatterns, *, workers: int = 1) -
     packed : PackedPatterns
     workers : int
         Number of threads; the maps do not depend on it.
+    progress : bool, optional
+        Show a progress bar if it takes longer than two seconds; None: if standard error is a
+        terminal.
 
     Examples
     --------
@@ -99,8 +105,7 @@ def packed_maps(network: Network, packed: PackedPatterns, *, workers: int = 1) -
     [[[1.0, 5.0]], [[-1.0, 7.0]]]
     """
     from tropicell._runtime.memory import Blueprint  # noqa: PLC0415
-    from tropicell.network._layer_maps import layer_maps  # noqa: PLC0415 - imports Numba
-    from tropicell.regions._pattern_maps import maps_of_patterns  # noqa: PLC0415
+    from tropicell.regions._pattern_maps import maps_of_patterns, pattern_room  # noqa: PLC0415
 
     fill: Any = maps_of_patterns
     flat = _flat_with_output(network)
@@ -108,14 +113,16 @@ def packed_maps(network: Network, packed: PackedPatterns, *, workers: int = 1) -
     found = np.empty((len(packed), network.n_outputs, size))
     words, mine = np.ascontiguousarray(packed.words, dtype=np.uint64), threading.local()
     output = _output_rows(network, flat)
-    room = Blueprint(lambda free: layer_maps(size - 1, flat.row_start, exact=False, free=free))
+    room = Blueprint(lambda free: pattern_room(flat, free))
 
     def work(part: slice) -> None:
         if not hasattr(mine, "room"):
             mine.room = room.build()
         fill(flat, output, words[part], packed.bits, mine.room, found[part])
+        bar.update(part.stop - part.start)
 
-    in_parts(work, len(packed), workers, _PART)
+    with bar_of(len(packed), " maps", progress) as bar:
+        in_parts(work, len(packed), workers, _PART)
     return found
 
 

@@ -481,7 +481,7 @@ class Regions:
     @cached_property
     def affine_maps(self) -> FloatArray:
         """The maps of all regions, shape (regions, outputs, inputs + 1), offsets last."""
-        return packed_maps(self.network, self.packed)
+        return packed_maps(self.network, self.packed, progress=None)
 
     def prepare(
         self,
@@ -517,7 +517,9 @@ class Regions:
         array([-2.,  0.,  1.,  0.])
         """
         ways: dict[str, Callable[[], Any]] = {
-            "affine_maps": lambda: packed_maps(self.network, self.packed, workers=workers),
+            "affine_maps": lambda: packed_maps(
+                self.network, self.packed, workers=workers, progress=progress
+            ),
             "volumes": lambda: comfort.volumes(self, workers=workers, progress=progress),
             "facet_lines": lambda: comfort.facet_lines(self, workers=workers, progress=progress),
             "neighbours": lambda: comfort.neighbours(self, workers=workers, progress=progress),

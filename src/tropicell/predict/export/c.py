@@ -19,6 +19,7 @@ from tropicell.geometry.arithmetic import Matrix
 from tropicell.network.activations import Activation
 from tropicell.network.network import Network
 from tropicell.predict.cut_tree import CutTree, largest_size, single_precision, split_domain
+from tropicell.regions.given import as_regions
 from tropicell.regions.regions import Regions
 
 # --- which names a function in C can have ---------------------------------------------------------
@@ -331,6 +332,7 @@ def compile_to_c(
     >>> "long control(const double *x, double *y)" in code
     True
     """
+    regions = as_regions(regions)
     check_name(name)
     if number not in ("double", "float"):
         raise InvalidInputError(f"number must be 'double' or 'float', not {number!r}")

@@ -21,6 +21,7 @@ from tropicell._runtime.interruption import check
 from tropicell._runtime.paths import path_of
 from tropicell.errors import InvalidInputError
 from tropicell.geometry.arithmetic import to_floats
+from tropicell.regions.given import as_regions
 from tropicell.regions.regions import Regions
 
 
@@ -184,6 +185,7 @@ def piecewise_affine(regions: Regions, *, progress: bool | None = None) -> Piece
     """
     from tropicell._runtime.progress import bar_of  # noqa: PLC0415
 
+    regions = as_regions(regions)
     if not regions.covers:
         raise InvalidInputError(
             "an explicit function needs all regions of its domain: enumerate them without a budget "

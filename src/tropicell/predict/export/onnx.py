@@ -12,6 +12,7 @@ from tropicell._runtime.paths import path_of
 from tropicell.errors import InvalidInputError
 from tropicell.network.export import GraphWriter, Number, forward_pass
 from tropicell.predict.cut_tree import CutTree, largest_size, single_precision, split_domain
+from tropicell.regions.given import as_regions
 from tropicell.regions.regions import Regions
 
 
@@ -60,6 +61,7 @@ def to_onnx(
     >>> [output.name for output in model.graph.output]
     ['y', 'region']
     """
+    regions = as_regions(regions)
     if number not in ("double", "float"):
         raise InvalidInputError(f"number must be 'double' or 'float', not {number!r}")
     model = _Model(regions, number, forward).model()
