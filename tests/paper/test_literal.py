@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -34,6 +37,25 @@ def test_every_pattern_is_tried_in_a_last_layer_that_can_fail() -> None:
     assert len(run.results) < run.calls < 2**9
     patterns = {tuple(v.tolist()) for v, _ in traverse(deep)}
     assert set(run.results) == patterns
+
+
+@FEW
+@given(networks(max_inputs=2, max_depth=3, max_width=3))
+def test_the_number_of_patterns_has_a_formula(network: Network) -> None:
+    inner = range(1, network.depth)
+    regions = [1, *(len(list(traverse(network.first_layers(k)))) for k in inner)][: network.depth]
+    choices = [math.prod(layer.activation.pieces.tolist()) for layer in network.layers]
+    assert Printed(network).calls == 1 + sum(
+        (count - 1) * r for count, r in zip(choices, regions, strict=True)
+    )
+
+
+def test_407_of_4096() -> None:
+    rng = np.random.default_rng(4)
+    sizes = pairwise([2, 3, 3, 3, 3, 1])
+    drawn = [(rng.standard_normal((n, m)), rng.standard_normal(n)) for m, n in sizes]
+    run = Printed(Network.mlp([w for w, _ in drawn], [b for _, b in drawn]))
+    assert (run.calls, 2**run.network.n_neurons, len(run.results)) == (407, 4096, 47)
 
 
 def test_a_failure_above_ends_the_loop_below() -> None:

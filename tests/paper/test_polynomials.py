@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -104,6 +105,61 @@ def test_simplified_fractions_are_the_same_function(two: tuple[TropicalPolynomia
     assert found == f / g
     assert len(found.numerator) <= len(f.reduced())
     assert len(found.denominator) <= len(g.reduced())
+
+
+@FEW
+@given(pairs(), pairs())
+def test_common_factors_are_found_whatever_they_are(
+    two: tuple[TropicalPolynomial, ...], more: tuple[TropicalPolynomial, ...]
+) -> None:
+    f, g = (each.reduced() for each in two)
+    shared = more[0].reduced()
+    if shared.n_variables != f.n_variables or len(f) * len(g) * len(shared) ** 2 > 400:
+        return
+    a, b = f * shared, g * shared
+    factor = a.common_factor(b)
+    above, below = a.over(factor), b.over(factor)
+    assert above / below == f / g
+    assert len(above.common_factor(below)) == 1  # nothing is left
+    if len(shared) > 1:
+        assert len(factor) > 1
+    if f.n_variables == 1:  # there it is unique
+        assert factor.quotient(shared) is not None
+
+
+def test_numbers_beside_polynomials() -> None:
+    x, y = TropicalPolynomial.variables(2)
+    two = TropicalPolynomial.constant(2, 2)
+    assert len({two, 2, Fraction(2), two / 0, two * x / x}) == 1  # equal, so equal hashes
+    assert sum([x, y], -math.inf) == x + y
+    assert (x / y) + -math.inf == x / y
+    with pytest.raises(InvalidInputError, match="finite"):
+        x * -math.inf
+    with pytest.raises(InvalidInputError, match="finite"):
+        (x / y) ** math.inf
+    with pytest.raises(TypeError, match="unsupported operand"):
+        x**y
+
+
+def test_what_is_shared_may_have_many_monomials() -> None:
+    x, y = TropicalPolynomial.variables(2)
+    triangle, square = 0 + x + y, (0 + x) * (0 + 3 * y)
+    fraction = triangle * square / (triangle**2 * (x + 7 * y)).reduced()
+    found = fraction.simplified()
+    assert found == fraction
+    assert (len(found.numerator), len(found.denominator)) == (len(square), 5)
+    # both bend along a half-line, but no factor does
+    assert triangle.common_factor(0 + x) == 0
+    # a hexagon is a sum of three segments, and one of two triangles
+    hexagon = (0 + x) * (0 + y) * (x + y)
+    assert hexagon == triangle * (x + y + x * y)
+    assert hexagon.common_factor(triangle**3) == triangle
+    assert hexagon.common_factor((0 + x) ** 2 * (x + y)) == (0 + x) * (x + y)
+    assert (hexagon / triangle).simplified().denominator == 0
+    with pytest.raises(InvalidInputError, match="not divisible"):
+        triangle.over(square)
+    with pytest.raises(InvalidInputError, match="expected a TropicalPolynomial"):
+        triangle.common_factor("x")  # type: ignore[arg-type]
 
 
 @FEW

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tropicell.lab.random_networks import Initialisation, random_network
-from tropicell.lab.run import Experiment, LabRun
+from tropicell.lab.run import Experiment, LabRun, copy_tables, read_table
 from tropicell.lab.statistics import LEVEL, chi_squared, standardised_difference, summary
 from tropicell.lab.table1 import KINDS, PAPER_NETWORKS, PUBLISHED, Table1Row
 from tropicell.lab.texts import p_text
@@ -93,25 +94,34 @@ def readings() -> list[Reading]:
 
 
 def run(run: LabRun, settings: ReadingSettings) -> None:
-    """Count under every reading and compare."""
+    """Count under every reading, write it down, then compare."""
     rows = []
-    fits: list[tuple[float, float, int, Reading]] = []
     for reading in run.steps(readings(), "reading the table"):
-        differences = []
         for row in PUBLISHED:
             for kind, published in zip(KINDS, row.means, strict=True):
-                counts = _counts(run, reading, row, kind, settings.networks)
-                found = summary(counts)
+                found = summary(_counts(run, reading, row, kind, settings.networks))
                 z = standardised_difference(found, published, PAPER_NETWORKS)
                 rows.append([*reading.words, row.name, kind, published, found.mean, found.error, z])
-                differences.append(z)
-        finite = [z for z in differences if np.isfinite(z)]
-        fits.append((*chi_squared(finite), len(finite), reading))
     run.table(
         "readings",
         [*_NAMES, "row", "skips", "published", "mean", "standard error", "z"],
         rows,
     )
+    again(run, settings, run.folder)
+
+
+def again(run: LabRun, settings: ReadingSettings, folder: Path) -> None:
+    """The report from the table in a folder."""
+    by_words = {tuple(reading.words): reading for reading in readings()}
+    differences: dict[Reading, list[float]] = {}
+    for row in read_table(folder, "readings"):
+        reading = by_words[tuple(row[name] for name in _NAMES)]
+        differences.setdefault(reading, []).append(float(row["z"] or "nan"))
+    copy_tables(run, folder)
+    fits: list[tuple[float, float, int, Reading]] = []
+    for reading, values in differences.items():
+        finite = [z for z in values if np.isfinite(z)]
+        fits.append((*chi_squared(finite), len(finite), reading))
     _write(run, settings, sorted(fits, key=lambda fit: fit[0]))
 
 
@@ -200,4 +210,5 @@ EXPERIMENT = Experiment(
     run=run,
     full=ReadingSettings(),
     quick=ReadingSettings(networks=8),
+    again=again,
 )

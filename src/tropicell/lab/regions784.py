@@ -9,9 +9,11 @@ larger networks have too many regions; their number is estimated.
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,7 +21,7 @@ from numpy.typing import NDArray
 
 from tropicell.errors import InvalidInputError
 from tropicell.lab.data import DataSet
-from tropicell.lab.run import Experiment, LabRun, literal
+from tropicell.lab.run import Experiment, LabRun, literal, read_table
 from tropicell.lab.statistics import LEVEL, mann_whitney, summary
 from tropicell.lab.table2 import KINDS, MEDIUM, SMALL, ClassifierShape
 from tropicell.lab.texts import WITH, WITHOUT, figure, mean_text, p_text, percent, skips_text
@@ -98,6 +100,34 @@ def run(run: LabRun, settings: Regions784Settings) -> None:
             ]
             guesses[name, kind] = {key: np.array([part[key] for part in parts]) for key in parts[0]}
     _write_files(run, found, guesses)
+    run.numbers["seconds"] = {key: _seconds(found, f"seconds_{key}") for key in _TIMED}
+    _report(run, settings, found, guesses, data, missing)
+    _draw(run, found, data)
+
+
+def again(run: LabRun, settings: Regions784Settings, folder: Path) -> None:
+    """The report from the tables of an earlier run; the data sets tell what the images are."""
+    data, missing = load_images(run, settings)
+    numbers = json.loads((folder / "numbers.json").read_text(encoding="utf-8"))["numbers"]
+    table, classes = (read_table(folder, name) for name in ("networks", "classes"))
+    found: Results = {}
+    guesses: Results = {}
+    for name in data:
+        for kind in KINDS:
+            own = [row for row in table if (row["data"], row["skips"]) == (name, kind)]
+            means = [row for row in classes if (row["data"], row["skips"]) == (name, kind)]
+            found[name, kind] = {
+                key: np.array([(int if key in _WHOLE else float)(row[key] or "nan") for row in own])
+                for key in _COLUMNS
+            } | {
+                key: np.array([[float(row[column]) for row in means]])
+                for key, column in _BY_CLASS.items()
+            }
+            estimates = numbers["estimates"].get(f"{name} {kind} skips")
+            if estimates is not None:
+                guesses[name, kind] = {key: np.array(values) for key, values in estimates.items()}
+    _write_files(run, found, guesses)
+    run.numbers["seconds"] = numbers["seconds"]
     _report(run, settings, found, guesses, data, missing)
     _draw(run, found, data)
 
@@ -260,7 +290,7 @@ def _estimate(
 
 
 def _write_files(run: LabRun, found: Results, guesses: Results) -> None:
-    columns = [*QUANTITIES, "pure"]
+    columns = _COLUMNS
     run.table(
         "networks",
         ["data", "skips", "network", *columns],
@@ -272,7 +302,7 @@ def _write_files(run: LabRun, found: Results, guesses: Results) -> None:
     )
     run.table(
         "classes",
-        ["data", "skips", "class", "regions with training images", "regions with test images"],
+        ["data", "skips", "class", *_BY_CLASS.values()],
         [
             [name, kind, label, *(values[key].mean(axis=0)[label] for key in _BY_CLASS)]
             for (name, kind), values in found.items()
@@ -289,7 +319,15 @@ def _write_files(run: LabRun, found: Results, guesses: Results) -> None:
     }
 
 
-_BY_CLASS = ("train_by_class", "test_by_class")
+#: What is known of every network, and of every class.
+_COLUMNS = (*QUANTITIES, "pure")
+_WHOLE = ("regions", "pixels", "train", "test", "both", "cached")
+_BY_CLASS = {
+    "train_by_class": "regions with training images",
+    "test_by_class": "regions with test images",
+}
+#: What was timed.
+_TIMED = ("regions", "pixels")
 
 
 def _report(
@@ -369,12 +407,12 @@ def _report(
     if guesses:
         _write_guesses(run, settings, guesses, data)
     report.heading("How it was done")
+    times = {key: _time_text(seconds) for key, seconds in run.numbers["seconds"].items()}
     notes = [
         "A region is counted once, whatever its size: these are all activation patterns that occur "
         "on an open set of Rⁿ, near images or not. No rounding decides whether one is there.",
-        f"Finding and storing all regions of a network took {_seconds(found, 'seconds_regions')} "
-        "seconds of processor time, all threads together; counting those in the pixel box "
-        f"{_seconds(found, 'seconds_pixels')}.",
+        f"Finding and storing all regions of a network took {times['regions']} seconds of "
+        f"processor time, all threads together; counting those in the pixel box {times['pixels']}.",
         "Images are located by their patterns in float64, with the training's own float32 inputs.",
     ]
     if missing:
@@ -401,9 +439,17 @@ def _outside(values: Mapping[str, NDArray[Any]], images: int) -> str:
     return f"{right:.1f} % of {int(counts.sum()):,}"
 
 
-def _seconds(found: Results, key: str) -> str:
+def _seconds(found: Results, key: str) -> dict[str, float]:
     seconds = np.concatenate([values[key] for values in found.values()])
-    return f"{np.median(seconds):.1f} (median; {seconds.min():.1f} to {seconds.max():.1f})"
+    return {
+        "median": float(np.median(seconds)),
+        "least": float(seconds.min()),
+        "most": float(seconds.max()),
+    }
+
+
+def _time_text(seconds: Mapping[str, float]) -> str:
+    return f"{seconds['median']:.1f} (median; {seconds['least']:.1f} to {seconds['most']:.1f})"
 
 
 def _findings(run: LabRun, found: Results, data: Mapping[str, DataSet]) -> list[str]:
@@ -504,4 +550,5 @@ EXPERIMENT = Experiment(
     run=run,
     full=Regions784Settings(),
     quick=Regions784Settings(networks=2, epochs=1, train=3200, test=1000, estimated=1, seconds=2.0),
+    again=again,
 )

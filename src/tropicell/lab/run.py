@@ -691,6 +691,14 @@ def read_table(folder: Path, name: str) -> list[dict[str, str]]:
         raise ModelFileError(f"{file}: expected a table of an earlier run: {error}") from None
 
 
+def copy_tables(run: LabRun, folder: Path) -> None:
+    """The tables of an earlier run go with the report that is written from them."""
+    if folder.resolve() != run.folder.resolve():
+        for file in sorted(folder.glob("*.csv")):
+            with replacing(run.folder / file.name) as temporary:
+                temporary.write_bytes(file.read_bytes())
+
+
 def _changed(experiment: Experiment, settings: Any, changes: Mapping[str, Any]) -> Any:
     known = {field.name for field in dataclasses.fields(settings)}
     for name in changes:

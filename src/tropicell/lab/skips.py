@@ -78,14 +78,14 @@ class SkipSettings:
     widths: tuple[int, ...] = (4, 8)
     depths: tuple[int, ...] = (3, 4, 6, 10)
     radii: tuple[float, ...] = (1.0, 3.0, 10.0, 30.0, 100.0, 1e3, 1e4)
-    radius_networks: int = 50
+    radius_networks: int = 200
     controls: tuple[int, ...] = (6, 10)
-    control_networks: int = 60
-    trained: int = 10
-    classifiers: int = 8
-    epochs: int = 1000
-    step: float = 0.8
-    images: int = 6_400
+    control_networks: int = 200
+    trained: int = 100
+    classifiers: int = 100
+    epochs: int = 3000
+    step: float = 0.4
+    images: int = 60_000
 
 
 @dataclass(frozen=True)

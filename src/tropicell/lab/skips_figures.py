@@ -148,7 +148,10 @@ def draw_controls(run: LabRun, shares: Sequence[Mapping[str, Any]]) -> None:
         "none scaled": ("no skips, signals as with", "#b4561f"),
         "skips scaled": ("skips, signals as without", "0.45"),
     }
-    labels = [f"{e['initialisation']}\n{e['depth']}, {e['skips']}" for e in shares]
+    labels = [
+        f"{NAMES[e['initialisation']].split()[0].rstrip(',')}\n{e['depth']}, {e['skips']}"
+        for e in shares
+    ]
     for ax, where in zip(axes[0], PLACES, strict=True):
         for shift, (kind, (label, color)) in zip((-0.2, 0.0, 0.2), kinds.items(), strict=True):
             effects = [e[f"{kind} {where}"] for e in shares]

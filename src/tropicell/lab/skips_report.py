@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tropicell._runtime.arrays import FloatArray
 from tropicell.lab.functions import RADIUS
 from tropicell.lab.random_networks import GAINS
-from tropicell.lab.run import LabRun, read_table, verdict_of
+from tropicell.lab.run import LabRun, copy_tables, read_table, verdict_of
 from tropicell.lab.skip_sets import SKIP_SETS, distinct_sets, same_set
 from tropicell.lab.skips_figures import (
     NAMES,
@@ -71,7 +71,7 @@ def write(run: LabRun, folder: Path) -> None:
     found = _corrected(found)
     trained = _trained(read_table(folder, "functions"))
     classifiers = _classifiers(read_table(folder, "classifiers"))
-    _copy(run, folder)
+    copy_tables(run, folder)
     _write_effects(run, found, trained, classifiers)
     laws = {name: _laws(run, name, cells) for name, cells in (("2", two), ("3", three))}
     shares = _shares(run, controls)
@@ -106,13 +106,6 @@ def _cells(rows: Rows, keys: int) -> Cells:
         }
         for key, members in groups.items()
     }
-
-
-def _copy(run: LabRun, folder: Path) -> None:
-    """The tables go with the report."""
-    if folder.resolve() != run.folder.resolve():
-        for file in sorted(folder.glob("*.csv")):
-            (run.folder / file.name).write_bytes(file.read_bytes())
 
 
 def _places(key: tuple[str, ...]) -> Sequence[str]:
@@ -292,19 +285,51 @@ def _after(found: Sequence[Found], where: str) -> list[Found]:
     return [each for each in found if each.key[1] == "after" and each.where == where]
 
 
+#: Initialisations in a sentence.
+_WEIGHTS = {
+    "pytorch": "PyTorch's default",
+    "glorot": "Glorot's weights",
+    "he random": "He's weights",
+}
+
+
 def _share_text(shares: Sequence[Mapping[str, Any]]) -> str:
-    """How much of the effect the size of signals explains, with PyTorch's default."""
-    own = [each for each in shares if each["initialisation"] == "pytorch"]
-    if not own:
-        return ""
-    given = [each["given"].value for each in own]
-    taken = [each["taken"].value for each in own]
-    return (
-        "If the layers' weights are rescaled so that signals vary as much as with skips, networks "
-        f"without skips get {100 * min(given):.0f} to {100 * max(given):.0f} % of the effect in "
-        "the box (on a logarithmic scale); if the signals of networks with skips are made as small "
-        f"as without, {100 * min(taken):.0f} to {100 * max(taken):.0f} % of it goes."
-    )
+    """How much of the effect the size of signals explains, one initialisation after the other."""
+    texts: list[str] = []
+    explained: dict[bool, list[str]] = {True: [], False: []}
+    for kind, words in _WEIGHTS.items():
+        own = [each for each in shares if each["initialisation"] == kind and _is_clear(each)]
+        if not own:
+            continue
+        given, taken = ([each[key].value for each in own] for key in ("given", "taken"))
+        explained[all(0.5 <= value <= 1.5 for value in [*given, *taken])].append(words)
+        if not texts:
+            texts.append(
+                f"With {words}, if the layers' weights are rescaled so that signals vary as much "
+                f"as with skips, networks without skips get {_range(given)} % of the effect in the "
+                "box (on a logarithmic scale); if the signals of networks with skips are made as "
+                f"small as without, {_range(taken)} % of it goes."
+            )
+        else:
+            texts.append(f"With {words} these are {_range(given)} % and {_range(taken)} %.")
+    if texts:
+        yes, no = (" and ".join(explained[each]) or "none of these" for each in (True, False))
+        texts.append(
+            f"So the size of signals explains the effect with {yes} (all shares between 50 and "
+            f"150 %), not with {no}."
+        )
+    return " ".join(texts)
+
+
+def _is_clear(each: Mapping[str, Any]) -> bool:
+    """Whether there is an effect in the box to take a share of: its interval does not hold 1."""
+    effect: PairedEffect = each["skips box"]
+    return not effect.low <= 1 <= effect.high
+
+
+def _range(values: Sequence[float]) -> str:
+    low, high = (f"{100 * value:.0f}" for value in (min(values), max(values)))
+    return low if low == high else f"{low} to {high}"
 
 
 def _design(run: LabRun, two: Cells, three: Cells, controls: Cells, radii: Rows) -> None:
@@ -333,9 +358,9 @@ def _design(run: LabRun, two: Cells, three: Cells, controls: Cells, radii: Rows)
             f"**Counts** are exact, in the paper's box [-{RADIUS:g}, {RADIUS:g}]ⁿ and over all "
             "inputs. Without biases all regions are cones, so both are the same.",
             "**Statistics.** The effect is the geometric mean of the ratios with / without skips, "
-            "with a 95 % interval; the test is Wilcoxon's, two-sided; p-values are corrected by "
-            "Holm's method for all comparisons of random networks together. 'More' and 'fewer' "
-            f"mean: at {LEVEL}, corrected.",
+            "with a 95 % interval; the test is Wilcoxon's signed-rank test of their logarithms, "
+            "two-sided; p-values are corrected by Holm's method for all comparisons of random "
+            f"networks together. 'More' and 'fewer' mean: at {LEVEL}, corrected.",
         ]
     )
 
@@ -701,9 +726,8 @@ def _factor(effect: PairedEffect) -> str:
 
 
 def _percentages(each: Mapping[str, Any], key: str) -> str:
-    effect: PairedEffect = each["skips box"]
     share: Interval = each[key]
-    if effect.low <= 1 <= effect.high:
+    if not _is_clear(each):
         return "–"
     return f"{100 * share.value:.0f} % ({100 * share.low:.0f}–{100 * share.high:.0f})"
 
@@ -736,6 +760,7 @@ def _trained_report(run: LabRun, trained: Sequence[Found], classifiers: Sequence
         "with the same first weights: factor with / without skips before and after training, 95 % "
         "interval; bold: surely different from 1, corrected for all of this table.",
     )
+    _warn_of_few(run, trained)
     if classifiers:
         found = {(e.key, e.skips): e for e in classifiers}
         report.table(
@@ -751,9 +776,22 @@ def _trained_report(run: LabRun, trained: Sequence[Found], classifiers: Sequence
             "Classifiers of images with 4 layers of 6 neurons, skips 1→3 and 2→4, all their "
             "regions over Rⁿ (784 or 1,024 inputs).",
         )
+        _warn_of_few(run, classifiers)
     left = run.numbers.get("data_sets_left_out")
     if left:
         report.text("Not all data sets were there when this was run.")
+
+
+def _warn_of_few(run: LabRun, found: Sequence[Found]) -> None:
+    """Say so if there are too few pairs for any difference to be sure."""
+    pairs = min(each.effect.n for each in found)
+    least = len(found) * 2.0 ** (1 - pairs)  # all pairs differ in one direction
+    if least >= LEVEL:
+        run.report.text(
+            f"**{pairs} pairs are too few** for {len(found)} comparisons: even if all differed in "
+            f"the same direction, the corrected p-value would be {min(1.0, least):.2f}, so no "
+            "difference in this table can be sure."
+        )
 
 
 def _conclusion(
@@ -775,9 +813,11 @@ def _conclusion(
         f"length {2 * RADIUS:g} meets at most {1 + limit:.0f} regions in expectation when layers "
         f"have {plain['width']} neurons, at any depth (proved; "
         f"{1 + plain['crossings'].sum():.1f} measured at depth {plain['depth']}). Skips raise the "
-        "factor by which boundaries thin out from layer to layer, and so the number of regions "
-        "near the origin. "
-        + ("They do not raise the number of regions as such: o" if tally["fewer"] else "O")
+        "factor by which the bound shrinks from layer to layer, and in the box there are "
+        f"{_tally_text(_of(random, 'pytorch', 'box'))}. With He's weights the bound does not "
+        "shrink even without skips, and in the box there are "
+        f"{_tally_text(_of(random, 'he random', 'box'))}. "
+        + ("Skips do not raise the number of regions as such: o" if tally["fewer"] else "O")
         + "ver all inputs there "
         f"are more in {tally['more']} and fewer in {tally['fewer']} of {tally['comparisons']} "
         "comparisons."

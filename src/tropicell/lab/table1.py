@@ -7,7 +7,9 @@ counted in [-10, 10]², layers are hidden layers, and the initialisation is PyTo
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +17,7 @@ from numpy.typing import NDArray
 
 from tropicell._runtime.threads import ThreadPool
 from tropicell.lab.random_networks import random_network
-from tropicell.lab.run import Experiment, LabRun, verdict_of
+from tropicell.lab.run import Experiment, LabRun, read_table, verdict_of
 from tropicell.lab.statistics import (
     LEVEL,
     GammaFit,
@@ -602,6 +604,37 @@ def run(run: LabRun, settings: Table1Settings) -> None:
         _prove(run, settings, box)
 
 
+def again(run: LabRun, settings: Table1Settings, folder: Path) -> None:
+    """The report from the tables of an earlier run; what was resampled is in its numbers."""
+    numbers = json.loads((folder / "numbers.json").read_text(encoding="utf-8"))["numbers"]
+    table = read_table(folder, "counts")
+
+    def counts(column: str) -> dict[str, dict[str, Counts]]:
+        return {
+            row.name: {
+                kind: np.array(
+                    [int(r[column]) for r in table if (r["row"], r["skips"]) == (row.name, kind)]
+                )
+                for kind in KINDS
+            }
+            for row in PUBLISHED
+        }
+
+    kept = {row.name: numbers["rows"][row.name] for row in PUBLISHED}
+    results = Table1Results.of(
+        counts("regions in the box"),
+        counts("regions in the plane"),
+        {name: Interval(**row["power"]) for name, row in kept.items()},
+        {name: tuple(row["gamma_bootstrap"]) for name, row in kept.items()},
+        {name: row["p_large"] for name, row in kept.items()},
+    )
+    _write_files(run, results)
+    write_report(run, results, settings.radius)
+    draw(run, results)
+    if "proofs" in numbers:
+        write_proofs(run, **numbers["proofs"])
+
+
 def _gamma(run: LabRun, name: str, counts: dict[str, Counts], trials: int) -> tuple[float, float]:
     """p-values of the gamma fits of a row, with and without skips."""
 
@@ -728,4 +761,5 @@ EXPERIMENT = Experiment(
     run=run,
     full=Table1Settings(),
     quick=Table1Settings(networks=20, large=40, trials=500, bootstrap=19),
+    again=again,
 )

@@ -7,6 +7,7 @@ import numpy as np
 from tropicell.geometry.arithmetic import ArithmeticName
 from tropicell.geometry.float_geometry import Tolerance, interior_point
 from tropicell.geometry.polyhedra import Cell
+from tropicell.importers.models import as_network
 from tropicell.network.domains import Domain, resolve
 from tropicell.network.inequalities import cut_by, domain_inequalities, layer_inequalities
 from tropicell.network.network import Network
@@ -52,6 +53,7 @@ def find_region(
     >>> find_region(network, "01").layer
     1
     """
+    network = as_network(network)
     network, inside = resolve(network, domain)
     v = network.parse_pattern(pattern)
     if arithmetic == "float":

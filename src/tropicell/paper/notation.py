@@ -187,6 +187,10 @@ def to_oscar(f: TropicalPolynomial) -> str:
 def to_gfan(f: TropicalPolynomial) -> str:
     """Input for ``gfan_tropicalhypersurface``: an ordinary polynomial with one more variable t.
 
+    Exponents are multiplied by the smallest D, coefficients (powers of t) by the smallest C that
+    make them whole, so that with t = 1 the programs' y is C / D times x. `to_macaulay2` has the
+    same polynomial, and says C and D in a comment; gfan does not read comments.
+
     Examples
     --------
     >>> from tropicell import TropicalPolynomial
@@ -195,7 +199,7 @@ def to_gfan(f: TropicalPolynomial) -> str:
     {1+t*x1*x2^2}
     <BLANKLINE>
     """
-    names, terms = _homogenised(f)
+    names, terms, _ = _homogenised(f)
     return f"Q[{','.join(names)}]\n{{{'+'.join(terms)}}}\n"
 
 
@@ -207,6 +211,7 @@ def to_macaulay2(f: TropicalPolynomial) -> str:
     >>> from tropicell import TropicalPolynomial
     >>> print(to_macaulay2(TropicalPolynomial([0, 0.5], [[0, 0], [1, 2]])))
     -- 2 monomials in 2 variables, max convention.
+    -- Exponents are multiplied by 1, coefficients (powers of t) by 2: at t = 1, y = 2 x.
     needsPackage "Polyhedra"
     R = QQ[t,x1,x2]
     f = 1+t*x1*x2^2
@@ -214,16 +219,23 @@ def to_macaulay2(f: TropicalPolynomial) -> str:
     F = normalFan P
     <BLANKLINE>
     """
-    names, terms = _homogenised(f)
+    names, terms, (own, heights) = _homogenised(f)
+    scales = (
+        f"-- Exponents are multiplied by {own}, coefficients (powers of t) by {heights}: at t = 1, "
+        f"y = {Fraction(heights, own)} x.\n"
+        if (own, heights) != (1, 1)
+        else ""
+    )
     return (
         _comment(f, _Whole([], [], 1), "--")
+        + scales
         + f'needsPackage "Polyhedra"\nR = QQ[{",".join(names)}]\nf = {"+".join(terms)}\n'
         + "P = newtonPolytope f\nF = normalFan P\n"
     )
 
 
-def _homogenised(f: TropicalPolynomial) -> tuple[list[str], list[str]]:
-    """Variables and terms of the ordinary polynomial Σ t^(C c) x^(D a), C and D as needed."""
+def _homogenised(f: TropicalPolynomial) -> tuple[list[str], list[str], tuple[int, int]]:
+    """Variables and terms of the ordinary polynomial Σ t^(C c) x^(D a); then D and C as needed."""
     own = lcm(*(a.denominator for a in f.exponents.ravel().tolist()))
     heights = lcm(*(c.denominator for c in f.coefficients.tolist()))
     c = [int(value * heights) for value in f.coefficients.tolist()]
@@ -235,7 +247,7 @@ def _homogenised(f: TropicalPolynomial) -> tuple[list[str], list[str]]:
     for row in rows:
         factors = list(_powers(names, [n - low for n, low in zip(row, lowest, strict=True)]))
         terms.append("*".join(factors) or "1")
-    return names, terms
+    return names, terms, (own, heights)
 
 
 def _powers(names: Sequence[str], exponents: Iterable[int]) -> list[str]:

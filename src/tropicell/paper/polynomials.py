@@ -9,6 +9,7 @@ weights of networks are not.
 
 from __future__ import annotations
 
+import math
 import numbers
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from flint import fmpq, fmpz_mat
+from flint import fmpq, fmpq_mat, fmpz_mat
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse.csgraph import connected_components
 
@@ -26,6 +27,7 @@ from tropicell._runtime.arrays import FloatArray
 from tropicell._runtime.interruption import check
 from tropicell.errors import InvalidInputError
 from tropicell.geometry.arithmetic import to_floats, to_fractions, to_rationals
+from tropicell.geometry.exact_programs import solved, zeros
 from tropicell.geometry.generators import Generators, generators
 from tropicell.geometry.polyhedra import Row, integer_row
 from tropicell.geometry.upper_hulls import needed
@@ -57,6 +59,9 @@ class TropicalPolynomial:
     times), and ``f / g`` is ⊘, a `TropicalRationalFunction`. A number stands for a constant:
     ``2 * x`` is 2 + x. ``f == g`` asks whether both are the same *function*, and is exact.
     ``f(points)`` is vectorised in float64, ``f.evaluate(points)`` exact.
+
+    -∞ is neutral for ⊕, so ``sum(polynomials, -math.inf)`` is the ⊕ of all of them. (Without it,
+    Python's ``sum`` begins with 0, which is a constant here.)
 
     See Also
     --------
@@ -220,6 +225,8 @@ class TropicalPolynomial:
 
     def __add__(self, other: Any) -> TropicalPolynomial:
         """The maximum of both, ⊕."""
+        if _is_zero(other):
+            return self
         if (g := self._other(other)) is None:
             return NotImplemented
         joined = np.concatenate([self._c, g._c]), np.concatenate([self._a, g._a])
@@ -269,7 +276,8 @@ class TropicalPolynomial:
         As a function f ⊗ f is 2 f, so a power has no more monomials than its base, and exponents
         may be any rationals.
         """
-        k = to_rationals([exponent])[0]
+        if (k := _exponent(exponent)) is None:
+            return NotImplemented
         if k < 0 and len(self) > 1:
             return TropicalRationalFunction(self._power(fmpq(0)), self._power(-k))
         return self._power(k)
@@ -330,7 +338,7 @@ class TropicalPolynomial:
     def __hash__(self) -> int:
         """From values at a few points, which are equal for equal functions."""
         probes = (np.arange(3 * self.n_variables).reshape(3, -1) * 7 + 3) % 11 - 5
-        return hash(tuple(self.evaluate(probes).tolist()))
+        return _hash(self.evaluate(probes).tolist())
 
     def quotient(self, other: TropicalPolynomial) -> TropicalPolynomial | None:
         """The polynomial q with ``q * other == self``, or None if there is none.
@@ -353,6 +361,64 @@ class TropicalPolynomial:
         c, a = f._c - g._c[which], f._a - g._a[which]
         q = TropicalPolynomial.of(*_sorted(c, a)).reduced()
         return q if q * g == f else None
+
+    def over(self, other: TropicalPolynomial) -> TropicalPolynomial:
+        """The quotient by a polynomial that divides this one.
+
+        Raises
+        ------
+        InvalidInputError
+            If it does not.
+
+        Examples
+        --------
+        >>> x, y = TropicalPolynomial.variables(2)
+        >>> print(((x + y) * (x + 2)).over(x + y))
+        2 ⊕ x1
+        """
+        found = self.quotient(other)
+        if found is None:
+            raise InvalidInputError("the polynomial is not divisible by the other one")
+        return found
+
+    def common_factor(self, other: TropicalPolynomial) -> TropicalPolynomial:
+        """A polynomial that divides both, such that the quotients have no common factor left.
+
+        Parameters
+        ----------
+        other : TropicalPolynomial
+
+        Returns
+        -------
+        TropicalPolynomial
+            One monomial, 0, if there is none.
+
+        Raises
+        ------
+        InvalidInputError
+            If the product of both would have more than 200,000 monomials.
+
+        Notes
+        -----
+        A common factor p bends only where both polynomials do, and there at most as much as either.
+        With the cells of both together, that makes it a linear program: one number for every wall
+        that both have, between 0 and the smaller bend, and around every closed path of cells the
+        changes cancel. Its optimum has no room for a further factor. It is solved in rationals. In
+        one variable the factor is unique but for a monomial, in more there can be several.
+
+        Examples
+        --------
+        >>> x, y = TropicalPolynomial.variables(2)
+        >>> f, g = (0 + x + y) * (x + 1), (0 + x + y) * (y + 5)
+        >>> print(f.common_factor(g))
+        0 ⊕ x2 ⊕ x1
+        """
+        divisor = self._other(other)
+        if divisor is None:
+            raise InvalidInputError(f"expected a TropicalPolynomial, got {type(other).__name__}")
+        found = _common_factor(self.reduced(), divisor.reduced())
+        first = TropicalPolynomial.of(found._c[:1], found._a.min(axis=0)[None, :], is_reduced=True)
+        return found * first._power(fmpq(-1))
 
     # --- geometry -------------------------------------------------------------------------------
 
@@ -490,6 +556,8 @@ class TropicalRationalFunction:
 
     def __add__(self, other: Any) -> TropicalRationalFunction:
         """The maximum of both, ⊕."""
+        if _is_zero(other):
+            return self
         if (g := self._other(other)) is None:
             return NotImplemented
         left, right = self.numerator * g.denominator, g.numerator * self.denominator
@@ -520,7 +588,8 @@ class TropicalRationalFunction:
 
     def __pow__(self, exponent: Any) -> TropicalRationalFunction:
         """So many times itself; negative exponents turn the fraction over."""
-        k = to_rationals([exponent])[0]
+        if (k := _exponent(exponent)) is None:
+            return NotImplemented
         parts = (self.numerator, self.denominator) if k >= 0 else (self.denominator, self.numerator)
         return TropicalRationalFunction(*(part ** (k if k >= 0 else -k) for part in parts))
 
@@ -533,7 +602,7 @@ class TropicalRationalFunction:
 
     def __hash__(self) -> int:
         probes = (np.arange(3 * self.n_variables).reshape(3, -1) * 7 + 3) % 11 - 5
-        return hash(tuple(self.evaluate(probes).tolist()))
+        return _hash(self.evaluate(probes).tolist())
 
     def reduced(self) -> TropicalRationalFunction:
         """The same fraction without redundant monomials above and below.
@@ -549,15 +618,24 @@ class TropicalRationalFunction:
     def simplified(self) -> TropicalRationalFunction:
         """The same function with what numerator and denominator share taken out.
 
-        If one of them divides the other, nothing is left of it. Otherwise factors with two
-        monomials that divide both (hyperplanes along which both bend) are cancelled, each as often
-        as both have it; so are common monomials. In one variable, and for networks with one
-        hidden layer, these are all common factors.
+        If one of them divides the other, nothing is left of it. Otherwise a largest common factor
+        is cancelled (`TropicalPolynomial.common_factor`), and a common monomial. What is left
+        has no common factor with two or more monomials, in any number of variables.
+
+        Raises
+        ------
+        InvalidInputError
+            If F ⊗ G would have more than 200,000 monomials.
+
+        Notes
+        -----
+        In two and more variables fractions in lowest terms are not unique: the same function may
+        have several, which differ in more than a monomial.
 
         Examples
         --------
         >>> x, y = TropicalPolynomial.variables(2)
-        >>> shared = (x + y) ** 3
+        >>> shared = (x + y + 0) * (x + y) ** 3
         >>> print((shared * (x + 1) / (shared * (y + 0))).simplified())
         (1 ⊕ x1) ⊘ (0 ⊕ x2)
         """
@@ -567,15 +645,8 @@ class TropicalRationalFunction:
             return TropicalRationalFunction(whole, one)
         if (whole := G.quotient(F)) is not None:
             return TropicalRationalFunction(one, whole)
-        for factor in _binomials(G):
-            check()
-            most = min(_times_in(F, factor), _times_in(G, factor))
-            if most == 0:
-                continue
-            power = factor**most
-            above, below = F.quotient(power), G.quotient(power)
-            if above is not None and below is not None:
-                F, G = above, below
+        factor = F.common_factor(G)
+        F, G = F.over(factor), G.over(factor)
         shared = np.concatenate([F._a, G._a]).min(axis=0)
         common = TropicalPolynomial.of(-G._c[:1], -shared[None, :], is_reduced=True)
         return TropicalRationalFunction(F * common, G * common)
@@ -725,6 +796,25 @@ def _numbers(values: ArrayLike) -> Numbers:
     return found
 
 
+def _exponent(value: Any) -> fmpq | None:
+    """The rational that a power asks for; None for what is no number."""
+    if not isinstance(value, (numbers.Real, fmpq)):
+        return None
+    one: list[Any] = [value]
+    found: fmpq = to_rationals(_numbers(one))[0]
+    return found
+
+
+def _hash(values: Sequence[Fraction]) -> int:
+    """From values at a few points; constants have the hash of their number, which they equal."""
+    return hash(values[0]) if len(set(values)) == 1 else hash(tuple(values))
+
+
+def _is_zero(other: Any) -> bool:
+    """Whether this is -∞, which ⊕ does not see."""
+    return isinstance(other, float) and other == -math.inf
+
+
 def _sorted(c: Numbers, a: Numbers) -> tuple[Numbers, Numbers]:
     """Monomials in the order of their exponents; of equal ones the largest coefficient."""
     best: dict[tuple[Any, ...], Any] = {}
@@ -793,28 +883,115 @@ def _inside(cell: Generators) -> list[Fraction]:
     return middle
 
 
-def _binomials(f: TropicalPolynomial) -> list[TropicalPolynomial]:
-    """The hyperplanes along which a polynomial bends, as polynomials with two monomials."""
-    found: dict[Row, TropicalPolynomial] = {}
-    for i, j in f.subdivision().pairs:
-        c, a = f._c[j] - f._c[i], f._a[j] - f._a[i]
-        row = integer_row([*a, c])
-        if next(n for n in row if n) < 0:
-            row = tuple(-n for n in row)
-        if row not in found:
-            found[row] = TropicalPolynomial([0, row[-1]], [[0] * f.n_variables, list(row[:-1])])
-    return list(found.values())
+class _Shared(NamedTuple):
+    """A common wall of the cells of two polynomials, between parts where factors are affine.
+
+    Attributes
+    ----------
+    left, right : int
+        The parts, numbered.
+    row : tuple of int
+        What a factor's monomial changes by from left to right is a multiple of this.
+    most : rational
+        The largest such multiple: more of it and one of the quotients would not be convex.
+    """
+
+    left: int
+    right: int
+    row: Row
+    most: fmpq
 
 
-def _times_in(f: TropicalPolynomial, factor: TropicalPolynomial) -> fmpq:
-    """How often a factor with two monomials can be in a polynomial at most."""
-    slope, constant = factor._a[1] - factor._a[0], factor._c[1] - factor._c[0]
-    k = next(k for k, s in enumerate(slope) if s != 0)
-    most = None
-    for i, j in f.subdivision().pairs:
-        a, c = f._a[j] - f._a[i], f._c[j] - f._c[i]
-        times = a[k] / slope[k]
-        if times != 0 and c == times * constant and (a == times * slope).all():
-            times = abs(times)
-            most = times if most is None or times < most else most
-    return fmpq(0) if most is None else most
+def _shared_walls(f: TropicalPolynomial, g: TropicalPolynomial) -> list[_Shared]:
+    """Where a common factor of two reduced polynomials may bend.
+
+    A factor is affine wherever the polynomial is: f = p ⊗ q with p and q convex, and where a sum
+    of convex functions is affine, both are. So a common factor is one affine function on every cell
+    of f and on every cell of g, and the same on two of them that overlap.
+    """
+    both = (f * g).reduced().subdivision()
+    at = np.array(both.inside(), dtype=object).reshape(len(both.cells), f.n_variables)
+    i, j = f.active(at), g.active(at)
+    size = len(f) + len(g)
+    overlap = sp.coo_array((np.ones(len(i)), (i, len(f) + j)), (size, size))
+    part = connected_components(overlap, directed=False)[1][i].tolist()
+    most: dict[tuple[int, int, Row], fmpq] = {}
+    for m, k in both.pairs:
+        if part[m] == part[k]:
+            continue
+        a, b = (m, k) if part[m] < part[k] else (k, m)
+        row = integer_row([*(f._a[i[b]] - f._a[i[a]]), f._c[i[b]] - f._c[i[a]]])
+        place = next(d for d, value in enumerate(row) if value)
+        times = min((h._a[n[b]] - h._a[n[a]])[place] / row[place] for h, n in ((f, i), (g, j)))
+        key = (part[a], part[b], row)
+        most[key] = min(times, most.get(key, times))
+    return [_Shared(*key, times) for key, times in most.items()]
+
+
+def _common_factor(f: TropicalPolynomial, g: TropicalPolynomial) -> TropicalPolynomial:
+    """The factor whose bends are the largest shares of what f and g allow, in sum."""
+    walls = _shared_walls(f, g)
+    size = f.n_variables + 1
+    paths, closed = _paths(walls)
+    # Around every closed path of parts the changes of the factor's monomial cancel.
+    equations = fmpq_mat(len(closed) * size, len(walls))
+    for place, path in enumerate(closed):
+        for wall, sign in path.items():
+            for d in range(size):
+                equations[place * size + d, wall] = sign * walls[wall].row[d]
+    bends = _largest(equations, [wall.most for wall in walls])
+    monomials = to_rationals(np.zeros((len(paths), size), dtype=np.int64))
+    for place, path in enumerate(paths.values()):
+        for wall, sign in path.items():
+            monomials[place] += to_rationals(np.array(walls[wall].row, dtype=object)) * (
+                sign * bends[wall]
+            )
+    return TropicalPolynomial.of(*_sorted(monomials[:, -1], monomials[:, :-1])).reduced()
+
+
+def _paths(walls: Sequence[_Shared]) -> tuple[dict[int, dict[int, int]], list[dict[int, int]]]:
+    """From part 0 to each part the walls on the way, with signs; and closed paths, a basis."""
+    doors: dict[int, list[tuple[int, int, int]]] = {}
+    for number, wall in enumerate(walls):
+        doors.setdefault(wall.left, []).append((number, wall.right, 1))
+        doors.setdefault(wall.right, []).append((number, wall.left, -1))
+    paths: dict[int, dict[int, int]] = {0: {}}
+    tree, todo = set(), [0]
+    for part in todo:
+        for number, other, sign in doors.get(part, ()):
+            if other not in paths:
+                paths[other] = paths[part] | {number: sign}
+                tree.add(number)
+                todo.append(other)
+    closed = []
+    for number, wall in enumerate(walls):
+        if number not in tree:
+            path = dict(paths[wall.left])
+            for step, sign in [*((s, -x) for s, x in paths[wall.right].items()), (number, 1)]:
+                path[step] = path.get(step, 0) + sign
+            closed.append({step: sign for step, sign in path.items() if sign})
+    return paths, closed
+
+
+def _largest(equations: fmpq_mat, most: Sequence[fmpq]) -> list[fmpq]:
+    """Numbers from 0 to their most that solve equations, the sum of their shares largest."""
+    count = len(most)
+    solved_form, rank = equations.rref() if equations.nrows() else (equations, 0)
+    pivots = [next(k for k in range(count) if solved_form[r, k] != 0) for r in range(int(rank))]
+    free = [k for k in range(count) if k not in set(pivots)]
+    # t = from_free · (the free ones)
+    from_free = to_rationals(np.zeros((count, len(free)), dtype=np.int64))
+    for place, k in enumerate(free):
+        from_free[k, place] = fmpq(1)
+        for r, pivot in enumerate(pivots):
+            from_free[pivot, place] = -solved_form[r, k]
+    limits = np.empty(count, dtype=object)
+    limits[:] = list(most)
+    bound = [k for k in pivots if any(value != 0 for value in from_free[k].tolist())]
+    if not free:
+        return [fmpq(0)] * count
+    rows = np.concatenate([from_free[bound], -from_free[bound]])
+    offsets = np.concatenate([zeros(len(bound)), limits[bound]])
+    objective = (from_free / limits[:, None]).sum(axis=0)
+    found = solved(rows, offsets, objective, zeros(len(free)), limits[free])
+    return list(from_free @ found.point)

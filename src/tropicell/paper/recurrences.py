@@ -30,6 +30,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tropicell.errors import InvalidInputError
 from tropicell.geometry.arithmetic import ArithmeticName, Matrix
+from tropicell.importers.models import as_network
 from tropicell.network.network import Network
 from tropicell.network.patterns import PatternArray, PatternLike, split_layers
 
@@ -224,6 +225,7 @@ def recurrences(
     array([[4., 0.],
            [4., 1.]])
     """
+    network = as_network(network)
     recurrence = Recurrence(network, arithmetic, form)
     recurrence.start(*recurrence.maps.coordinates())
     public = recurrence.maps.arithmetic.public
