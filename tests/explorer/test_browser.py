@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from tropicell import Affine, Box, Layer, Network, Regions, Slice, enumerate_regions, explore
 from tropicell.explorer import Mesh
 from tropicell.network.patterns import to_text
+from tropicell.plotting.plane import pre_activations
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -221,10 +222,67 @@ def test_keys_wheel_and_download(tab: Any, film: list[Regions]) -> None:
         tab.click("#png")
     assert Path(download.value.path()).read_bytes().startswith(b"\x89PNG")
     tab.click("#home")
+    drawing = saved_svg(tab)
+    assert len(drawing.findall(".//{*}g[@class='regions']/{*}path")) == len(film[0])
+    assert len(drawing.findall(".//{*}path[@class='edges']")) == 1
+
+
+def saved_svg(tab: Any) -> ElementTree.Element:
     with tab.expect_download() as download:
         tab.click("#svg")
-    drawing = ElementTree.parse(download.value.path()).getroot()
-    assert len(drawing.findall(".//{*}path")) == len(film[0])
+    return ElementTree.parse(download.value.path()).getroot()
+
+
+def texts(element: ElementTree.Element, where: str) -> list[str]:
+    return [text.text or "" for text in element.findall(f"{where}//{{*}}text")]
+
+
+def test_a_saved_picture_has_axes_and_key(
+    browser: Any, film: list[Regions], tmp_path: Path
+) -> None:
+    labels = ["a < b", "-1", "c", "c", "c"]
+    points = film[0].witnesses[:5].astype(np.float64)
+    file = explore(
+        film,
+        tmp_path / "two.html",
+        labels=["one", "two"],
+        side_by_side=True,
+        points=points,
+        point_labels=labels,
+        settings={"colour": "value"},
+    )
+    size = {"width": 1400, "height": 700}
+    with Page(browser, file, viewport=size, accept_downloads=True) as tab:
+        tab.select_option("#edges", "layers")
+        tab.check("#decision")
+        drawing = saved_svg(tab)
+        regions = drawing.findall(".//{*}g[@class='regions']")
+        assert [len(each) for each in regions] == [len(each) for each in film]
+        # the numbers along the axes are round, and where the picture has them
+        for axis, name in (("axis-x", "x1"), ("axis-y", "x2")):
+            for found in drawing.findall(f".//{{*}}g[@class='{axis}']"):
+                words = texts(found, ".")
+                assert words[-1] == name
+                ticks = [float(word.replace("−", "-")) for word in words[:-1]]
+                assert len(ticks) >= 3
+                np.testing.assert_allclose(np.diff(ticks), ticks[1] - ticks[0])
+        # edges: one path for the domain and for each layer, in the colours of the key
+        colours = {
+            path.get("data-layer"): path.get("stroke")
+            for path in drawing.findall(".//{*}path[@class='edges']")
+        }
+        assert set(colours) == {"0", "1", "2"}
+        boxes = {rect.get("fill") for rect in drawing.findall("./{*}rect")}
+        assert {colours["1"], colours["2"]} <= boxes
+        words = texts(drawing, ".")
+        for word in ("value of y1", "layer 1", "layer 2", "a < b", "−1", "c", "decision boundary"):
+            assert word in words
+        assert any(word.startswith("one ") for word in words)
+        key = tab.locator("#key").inner_text().split("\n")
+        assert set(key) <= set(words)  # as on the page
+        with tab.expect_download() as download:
+            tab.click("#png")
+        assert Path(download.value.path()).read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.parametrize("kind", ["sparse network on a slice", "no layers"])
@@ -317,6 +375,7 @@ def test_the_address_keeps_the_view(browser: Any, film: list[Regions], tmp_path:
         tab.focus("#time")
         tab.keyboard.press("ArrowRight")
         tab.wait_for_function("() => location.hash.includes('time=2')")
+        assert "layers" in tab.evaluate("() => location.hash")
         tab.mouse.move(5, 5)
         address = tab.evaluate("() => location.hash")
         seen = pixels(tab)
@@ -433,6 +492,10 @@ def test_surface(browser: Any, film: list[Regions], tmp_path: Path) -> None:
         tab.mouse.move(box["x"] + 200, box["y"] + 200, steps=3)
         tab.mouse.up()
         assert pixels(tab) != before
+        before = pixels(tab)
+        tab.select_option("#edges", "layers")
+        assert pixels(tab) != before
+        assert "layer 2" in tab.locator("#key").inner_text()
         tab.click("#plane-view")
 
 
@@ -489,6 +552,38 @@ def test_cells_cut_open(browser: Any, cells: Regions, tmp_path: Path) -> None:
         assert len(set(seen)) == len(seen)
 
 
+def test_edges_in_space_have_the_colour_of_their_layer(
+    browser: Any, cells: Regions, tmp_path: Path
+) -> None:
+    file = explore(cells, tmp_path / "cells.html", settings={"edges": "layers"})
+    with Page(browser, file, viewport={"width": 900, "height": 600}) as tab:
+        assert tab.locator("#key .line").count() == 2
+        batches = tab.evaluate(
+            """() => {
+                const cells = tropicell.picture;
+                const shader = cells.shader("pattern", tropicell.state);
+                return [cells.faces(shader, 0), cells.caps(shader, 0, 1, 0.25)].map(
+                    ({ positions, lines, lineEnds }) => [[...positions], [...lines], lineEnds]);
+            }"""
+        )
+        for positions, lines, ends in batches:
+            corners = np.reshape(positions, (-1, 3))  # the box is the cube of the page
+            middles = corners[np.reshape(lines, (-1, 2))].mean(axis=1)
+            shown = np.searchsorted(ends, np.arange(len(middles)), side="right")
+            zero = np.abs(pre_activations(cells.network, middles)) < 1e-5
+            layers = np.repeat([1, 2], cells.network.widths)
+            expected = np.where(zero, layers, 0).max(axis=1)
+            np.testing.assert_array_equal(shown, expected)
+            assert set(expected) >= {1, 2}
+        seen = [pixels(tab)]
+        tab.select_option("#edges", "plain")
+        seen.append(pixels(tab))
+        tab.select_option("#edges", "layers")
+        tab.locator("#layer").fill("1")
+        seen.append(pixels(tab))
+        assert len(set(seen)) == len(seen)
+
+
 def test_images_on_a_slice(browser: Any, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     images = rng.random((3, 8, 8))
@@ -514,8 +609,10 @@ def test_small_screens(browser: Any, film: list[Regions], tmp_path: Path) -> Non
         assert picture["width"] > 280
         assert picture["height"] > 150
         # Key and film are beside the picture, not on it.
+        axis = tab.locator(".axis-x").bounding_box()
+        assert axis["y"] >= picture["y"] + picture["height"]
         for name in ("#key", "#film"):
-            assert tab.locator(name).bounding_box()["y"] >= picture["y"] + picture["height"]
+            assert tab.locator(name).bounding_box()["y"] >= axis["y"] + axis["height"]
         tab.touchscreen.tap(picture["x"] + 100, picture["y"] + 100)
         assert tab.locator(".badge").count() == 1
         tab.click("#panel-toggle")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
+import threading
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -254,12 +256,23 @@ def test_weights_points_and_looks(tab: Any, player: Any, tmp_path: Path) -> None
     assert (tmp_path / "svg").read_text().count("<path") == counts(tab)["skips"][0]
 
 
-def test_nonsense_on_the_page(tab: Any, player: Any) -> None:
+def test_nonsense_on_the_page(tab: Any, player: Any, tmp_path: Path) -> None:
     before = player.settings
     tab.fill("#learning_rate", "-3")
     tab.keyboard.press("Tab")
     tab.wait_for_selector("#notice.bad:not([hidden])")
     assert "learning_rate" in tab.inner_text("#notice")
+    assert player.settings == before
+    # files: a bad line of a CSV, and one that is too large to send
+    for name, content, said in (
+        ("bad.csv", b"x,y,label\n0,0,a\n1,z,b\n", "line 3"),
+        ("large.onnx", bytes(2**26), "large.onnx is too large"),
+    ):
+        (tmp_path / name).write_bytes(content)
+        tab.set_input_files("#file", tmp_path / name)
+        tab.wait_for_function(
+            "(t) => document.querySelector('#notice').innerText.includes(t)", arg=said
+        )
     assert player.settings == before
     tab.goto(player.url + "#widths=9999&learning_rate=nonsense")
     tab.reload()
@@ -278,6 +291,40 @@ def test_leaving_the_page_ends_the_training(tab: Any, player: Any) -> None:
             break
         tab.wait_for_timeout(50)
     assert not player.session.running
+
+
+def test_in_a_notebook(browser: Any, player: Any) -> None:
+    """Inside a page of another origin, as notebooks show it; driven from Python."""
+    shown = f"<!doctype html><title>notebook</title>{player._repr_html_()}".encode()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(shown)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    tab = browser.new_page()
+    try:
+        tab.goto(f"http://localhost:{server.server_port}/")
+        inside = tab.frame_locator("iframe")
+        inside.locator("html[data-step='0']").wait_for(state="attached", timeout=240_000)
+        player.step(7)
+        inside.locator("html[data-step='7']").wait_for(state="attached")
+        player.set(data="xor", learning_rate=0.5)
+        assert inside.locator("#learning_rate").input_value() == "0.5"
+        inside.locator("#step").click()
+        inside.locator("html[data-step='8']").wait_for(state="attached")
+        assert player.session.training.step == 8
+    finally:
+        tab.close()
+        server.shutdown()
+        server.server_close()
 
 
 def test_a_stranger_s_page_gets_nothing(browser: Any, player: Any, tmp_path: Path) -> None:

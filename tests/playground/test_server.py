@@ -5,10 +5,12 @@ from __future__ import annotations
 import io
 import json
 import runpy
+import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.client import HTTPConnection
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -18,7 +20,9 @@ import pytest
 
 from tropicell import Box, InvalidInputError, Network, count_regions, load, play, save
 from tropicell.cli.parser import build_parser
+from tropicell.playground import keep
 from tropicell.playground.frames import packed, unpacked
+from tropicell.playground.keep import _STILL
 
 pytest.importorskip("starlette", reason="starlette is not installed")
 pytest.importorskip("uvicorn", reason="uvicorn is not installed")
@@ -27,6 +31,14 @@ exceptions = pytest.importorskip("websockets.exceptions")
 
 #: Seconds after which something that must come has not.
 PATIENCE = 60.0
+
+#: A request for a websocket.
+UPGRADE = {
+    "Connection": "Upgrade",
+    "Upgrade": "websocket",
+    "Sec-WebSocket-Version": "13",
+    "Sec-WebSocket-Key": "dHJvcGljZWxsLXBsYXkhIQ==",
+}
 
 
 @pytest.fixture
@@ -128,6 +140,11 @@ def test_strangers_get_nothing(player: Any) -> None:
     for path, headers in refused:
         status, content, _ = get(player, path, **headers)
         assert (status, content) == (403, b"Forbidden"), (path, headers)
+    # the same name rebound to this machine, with the token and an origin that fits
+    evil = {"Host": f"evil.example:{port}", "Origin": f"http://evil.example:{port}"}
+    for headers in (evil, evil | {"Host": host}, {}):
+        status, content, _ = get(player, f"/socket?token={token}", **UPGRADE, **headers)
+        assert (status, content) == (403, b""), headers
 
 
 @pytest.mark.parametrize(
@@ -149,6 +166,8 @@ def test_strangers_get_no_socket(player: Any, changes: dict[str, Any]) -> None:
 
 
 def test_nonsense_gets_a_message_and_nothing_breaks(player: Any) -> None:
+    wide = io.BytesIO()  # ten thousand neurons
+    np.savez(wide, W0=np.ones((10_000, 2)), b0=np.ones(10_000), W1=np.ones((1, 10_000)))
     nonsense = [
         "{",
         "[]",
@@ -160,7 +179,10 @@ def test_nonsense_gets_a_message_and_nothing_breaks(player: Any) -> None:
         packed({"do": "upload", "name": "net.onnx"}, b"no model"),
         packed({"do": "upload", "name": "net.npz"}, b"no model"),
         packed({"do": "upload", "name": "net.pkl"}, b"\x80\x04."),
+        packed({"do": "upload", "name": "net.npz"}, b"PK\x03\x04" + bytes(100)),
+        packed({"do": "upload", "name": "wide.npz"}, wide.getvalue()),
         packed({"do": "upload", "name": "data.csv"}, b"\xff\xfe\xfa"),
+        packed({"do": "upload", "name": "data.csv"}, b"nan,0,a\n1,1,b\n"),
         packed({"do": "upload", "name": "data.csv"}, b"a,b\n1,2\n"),
         packed({"do": "upload", "name": 7}, b"x"),
         {"do": "dance"},
@@ -171,7 +193,14 @@ def test_nonsense_gets_a_message_and_nothing_breaks(player: Any) -> None:
         {"do": "settings", "values": {"widths": [64] * 8}},
         '{"do": "settings", "values": {"learning_rate": NaN}}',
         '{"do": "settings", "values": {"learning_rate": Infinity}}',
+        {"do": "settings", "values": {"widths": [10**4000]}},
+        {"do": "settings", "values": {"widths": [1e308] * 5000}},
         {"do": "settings", "values": {"skips": [[2, 1]]}},
+        {"do": "settings", "values": [["seed", 1]]},
+        {"do": "settings", "values": {"points": [[1, 2]]}},
+        '{"do": "settings", "values": {"skips": [[1e999, 3]]}}',
+        {"do": "weight", "network": "skips", "place": 0, "value": 10**400},
+        {"do": "weight", "network": "skips", "place": 0, "value": True},
         {"do": "settings", "values": {"seed": "1; import os"}},
         {"do": "weight", "network": "skips", "place": 10**9, "value": 1},
         {"do": "weight", "network": "skips", "place": 0, "value": "1"},
@@ -185,7 +214,7 @@ def test_nonsense_gets_a_message_and_nothing_breaks(player: Any) -> None:
             socket.send(json.dumps(message) if isinstance(message, dict) else message)
             said = listen(socket, error)
             assert isinstance(said, str), message
-            assert said
+            assert 0 < len(said) <= 500
             assert "Traceback" not in said
         before = player.session.training.step
         socket.send(json.dumps({"do": "step"}))
@@ -220,6 +249,28 @@ def test_a_closed_tab_ends_the_training(player: Any) -> None:
     assert player.session.training.step == step + 3
 
 
+def test_a_closed_tab_ends_what_it_asked_for(player: Any) -> None:
+    with talk(player) as socket:
+        listen(socket, frame)
+        socket.send(json.dumps({"do": "step", "steps": 100_000}))
+        until = time.monotonic() + PATIENCE
+        while player.session.training.step == 0 and time.monotonic() < until:
+            time.sleep(0.001)
+    player.pause()  # comes after it
+    assert 0 < player.session.training.step < 100_000
+
+
+def test_a_message_that_is_too_large_ends_the_connection_only(player: Any) -> None:
+    with talk(player) as socket:
+        listen(socket, frame)
+        with suppress(exceptions.ConnectionClosed):
+            socket.send(bytes(2**26 + 1))
+        with pytest.raises(exceptions.ConnectionClosed):
+            listen(socket, error)
+    with talk(player) as socket:
+        listen(socket, frame)
+
+
 def test_another_tab_takes_over(player: Any) -> None:
     with talk(player) as first:
         listen(first, frame)
@@ -239,19 +290,60 @@ def test_what_is_kept(player: Any, tmp_path: Path) -> None:
             socket.send(json.dumps({"do": "step", "steps": 10}))
             listen(socket, lambda h, _, at=at: h if h.get("step") == at else None)
         kept = {}
-        for what in ("film", "gif", "script", "notebook", "network"):
+        for what in ("film", "gif", "script", "notebook", "network", *MP4):
             socket.send(json.dumps({"do": "keep", "what": what}))
             kept[what] = listen(socket, file)
     assert kept["film"].startswith(b"<!")
     assert b"step 30" in kept["film"]
     assert b"without skips" in kept["film"]
     image = pytest.importorskip("PIL.Image").open(io.BytesIO(kept["gif"]))
-    assert image.n_frames == player.session.training.step // 10 + 1
+    shots = player.session.training.step // 10 + 1
+    assert image.n_frames == shots
+    for film in MP4:
+        assert kept[film][4:8] == b"ftyp"
+        assert frames_of(kept[film], tmp_path / "film.mp4") == shots + _STILL
     (tmp_path / "net.npz").write_bytes(kept["network"])
     assert load(tmp_path / "net.npz") == player.network
     (tmp_path / "run.py").write_bytes(kept["script"])
     assert runpy.run_path(str(tmp_path / "run.py"))["training"].network() == player.network
     assert json.loads(kept["notebook"])["nbformat"] == 4
+
+
+#: Whether there is a library for it.
+MP4 = ["mp4"] if find_spec("imageio_ffmpeg") else []
+
+
+def frames_of(film: bytes, path: Path) -> int:
+    """How many pictures an MP4 has."""
+    path.write_bytes(film)
+    return int(pytest.importorskip("imageio_ffmpeg").count_frames_and_secs(str(path))[0])
+
+
+def test_without_a_library_for_mp4(player: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
+    drawn: list[Any] = []
+    monkeypatch.setattr(keep, "draw", lambda *arguments: drawn.append(arguments))
+    with talk(player) as socket:
+        socket.send(json.dumps({"do": "record", "on": True}))
+        socket.send(json.dumps({"do": "keep", "what": "mp4"}))
+        said = listen(socket, error)
+    assert "pip install 'tropicell[mp4]'" in said
+    assert not drawn  # it says so at once
+
+
+def test_a_long_film_is_thinned_out(player: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keep, "_MOST_FILM", 100)
+    training = player.session.training
+    shots = []
+    for _ in range(12):
+        networks = {name: (each.plan, each.vector) for name, each in training.learners.items()}
+        shots.append(keep.Shot(training.step, networks, {}))
+        player.step()
+    page = keep.film(training, shots, lambda *_: None)
+    shown = [step for step in range(12) if f'"step {step}"' in page]
+    assert 1 < len(shown) < 12
+    assert shown[0] == 0
+    assert shown[-1] == 11
 
 
 def test_files_of_ones_own(player: Any, tmp_path: Path) -> None:

@@ -155,13 +155,17 @@ def test_settings_that_make_no_sense(values: dict[str, Any], message: str) -> No
 
 def test_csv_files() -> None:
     assert read_csv("x,y,label\n0,1,1\n2,3,0\n")[1] == (2.0, 3.0, -1.0)
+    assert read_csv("\nx;y;label\n0;1;1\n\n2;3;0\n")[1] == (2.0, 3.0, -1.0)
+    assert read_csv("0\t1\tcat\n2\t3\tdog\n")[1] == (2.0, 3.0, 1.0)
     assert read_csv("0,1,0.5\n2,3,0.25\n4,4,7\n")[2] == (4.0, 4.0, 7.0)
     for text, message in [
         ("", "no points"),
         ("0,0,a\n0,0,b\n0,0,c\n", "3 different labels"),
-        ("0,0,1\n0,0\n", "row 2"),
+        ("0,0,1\n0,0\n", "line 2"),
+        ("0,0,1\n\n0,z,1\n", "line 3"),
+        ("0,z,1\n0,0,1\n", "line 1"),
         ("0,0,1\n" * 6000, "6,000 rows"),
-        ("0,0,1\n\0,\0,\0\n", "row 2|can't be read"),
+        ("0,0,1\n\0,\0,\0\n", "line 2|can't be read"),
     ]:
         with pytest.raises(InvalidInputError, match=message):
             read_csv(text)

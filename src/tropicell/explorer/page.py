@@ -7,7 +7,7 @@ import math
 import re
 import webbrowser
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
@@ -26,6 +26,7 @@ from tropicell.explorer.data import encode
 from tropicell.explorer.mesh import Mesh, solid_of
 from tropicell.explorer.shapes import check, first_view, frame, outline
 from tropicell.plotting.frame import input_name
+from tropicell.regions.given import as_regions
 from tropicell.regions.regions import Regions
 
 #: What one page shows: regions, the pictures of a film, or for each side one of these; or meshes.
@@ -259,10 +260,10 @@ def _shown(
     solids = [solid_of(each) for each in (cast(Any, [meshes] if one else meshes))]
     if isinstance(regions, Mesh | PolygonMesh):
         return [[]], [solid_of(regions), *solids]
-    if isinstance(regions, Regions):
-        sides: list[Any] = [regions]
+    if isinstance(regions, Iterable) and not isinstance(regions, (str, Regions)):
+        sides: list[Any] = list(regions)
     else:
-        sides = list(regions)
+        sides = [as_regions(regions)]
     if sides and all(isinstance(each, Mesh | PolygonMesh) for each in sides):
         return [[]], [*map(solid_of, sides), *solids]
     if not sides:

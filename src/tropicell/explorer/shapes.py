@@ -90,13 +90,18 @@ class Polyhedra(Outline):
         }
 
 
+def check_inputs(inputs: int) -> None:
+    """Refuse networks that can't be drawn."""
+    if inputs not in (2, 3):
+        raise InvalidInputError(
+            f"the explorer shows networks with 2 or 3 inputs, this one has {inputs}; enumerate its "
+            "regions on a Slice (on the command line: --slice), a plane or a space of 3 dimensions"
+        )
+
+
 def check(regions: Regions) -> None:
     """Refuse what can't be drawn."""
-    if regions.network.n_inputs not in (2, 3):
-        raise InvalidInputError(
-            "the explorer shows networks with 2 or 3 inputs, this one has "
-            f"{regions.network.n_inputs}; enumerate its regions on a Slice"
-        )
+    check_inputs(regions.network.n_inputs)
     if not len(regions):
         raise InvalidInputError("there are no regions to explore")
 

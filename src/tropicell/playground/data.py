@@ -133,8 +133,9 @@ def read_csv(text: str) -> tuple[tuple[float, float, float], ...]:
     Parameters
     ----------
     text : str
-        Rows of x, y and a label; a first row of names is left out. Two different labels, words or
-        numbers, are two classes; more different numbers are learnt as they are.
+        Rows of x, y and a label, with commas, semicolons or tabs between them; a first row of
+        names is left out. Two different labels, words or numbers, are two classes; more different
+        numbers are learnt as they are.
 
     Returns
     -------
@@ -144,7 +145,7 @@ def read_csv(text: str) -> tuple[tuple[float, float, float], ...]:
     Raises
     ------
     InvalidInputError
-        Names the row that can't be read.
+        Names the line that can't be read.
 
     Examples
     --------
@@ -153,25 +154,29 @@ def read_csv(text: str) -> tuple[tuple[float, float, float], ...]:
     >>> read_csv("0,0,1\n1,z,2\n")
     Traceback (most recent call last):
     ...
-    tropicell.errors.InvalidInputError: row 2 of the CSV file: expected two numbers and a label...
+    tropicell.errors.InvalidInputError: line 2 of the CSV file: expected two numbers and a label...
     """
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    reader = csv.reader(
+        io.StringIO(text), delimiter=max(",;\t", key=first.count), skipinitialspace=True
+    )
     try:
-        rows = [row for row in csv.reader(io.StringIO(text), skipinitialspace=True) if row]
+        rows = [(reader.line_num, row) for row in reader if any(part.strip() for part in row)]
     except csv.Error as error:
         raise InvalidInputError(f"the CSV file can't be read: {error}") from None
     if len(rows) > MOST_POINTS + 1:
         raise InvalidInputError(f"the CSV file has {len(rows):,} rows; at most {MOST_POINTS:,}")
     places: list[tuple[float, float]] = []
     labels: list[str] = []
-    for number, row in enumerate(rows, start=1):
+    for number, (line, row) in enumerate(rows):
+        if number == 0 and not any(map(_is_number, row[:2])):  # the names of the columns
+            continue
         try:
             x, y, label = row
             place = float(x), float(y)
         except ValueError:
-            if number == 1:  # the names of the columns
-                continue
             raise InvalidInputError(
-                f"row {number} of the CSV file: expected two numbers and a label (x,y,label), "
+                f"line {line} of the CSV file: expected two numbers and a label (x,y,label), "
                 f"got {','.join(row)[:60]!r}"
             ) from None
         places.append(place)
@@ -189,6 +194,10 @@ def read_csv(text: str) -> tuple[tuple[float, float, float], ...]:
                 "expected two classes, or numbers"
             )
     return tuple((x, y, value) for (x, y), value in zip(places, values, strict=True))
+
+
+def _is_number(text: str) -> bool:
+    return not _as_number(text)[0]
 
 
 def _as_number(text: str) -> tuple[bool, float, str]:

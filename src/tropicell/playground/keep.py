@@ -18,7 +18,7 @@ from tropicell.errors import InvalidInputError, require
 from tropicell.explorer.page import page
 from tropicell.importers.files import save
 from tropicell.network.domains import Box
-from tropicell.network.network import Network
+from tropicell.playground.frames import MOST_REGIONS
 from tropicell.playground.settings import Settings
 from tropicell.playground.training import Learner, Plan, Training
 from tropicell.regions.regions import Regions
@@ -43,6 +43,12 @@ _BANDS = 6
 
 #: Pictures of a GIF or MP4, and how long one of them is seen.
 _MOST_PICTURES, _MILLISECONDS = 120, 80
+
+#: How often the last picture of an MP4 is shown again, so that one sees it: a second and a half.
+_STILL = 1500 // _MILLISECONDS
+
+#: Regions of all pictures of a film together: about 30 MB; of more, pictures are left out.
+_MOST_FILM = 500_000
 
 Progress = Callable[[int, int], None]
 
@@ -85,26 +91,26 @@ def keep(
         raise InvalidInputError("there is no film yet: record some of the training first")
     if what == "film":
         return name, film(training, shots, progress).encode()
+    if what == "mp4":
+        require_mp4()  # before all pictures are drawn
     images = _images(training, shots, colouring, progress)
     return name, gif(images) if what == "gif" else _mp4(images)
-
-
-def _box(training: Training) -> Box:
-    return Box(training.data.low, training.data.high)
 
 
 def film(training: Training, shots: Sequence[Shot], progress: Progress) -> str:
     """The recorded pictures as one page of the explorer, with a slider for the time.
 
-    If the network without skips was there all the time, both are beside each other.
+    If the network without skips was there all the time, both are beside each other. Of very many
+    regions every second, third, … picture is taken, so that the page stays small.
     """
     names = [n for n in ("skips", "plain") if all(n in shot.networks for shot in shots)]
+    ends = [_regions(*shot.networks[n], training) for shot in (shots[0], shots[-1]) for n in names]
+    shots = _thinned(shots, len(shots) * sum(map(len, ends)) // 2, _MOST_FILM)
     films: list[list[Regions]] = [[] for _ in names]
     for done, shot in enumerate(shots):
         progress(done, len(shots))
         for name, regions in zip(names, films, strict=True):
-            plan, vector = shot.networks[name]
-            regions.append(_regions(plan.network(vector), _box(training)))
+            regions.append(_regions(*shot.networks[name], training))
     data = training.data
     classes = None if training.settings.learns_numbers else data.y.astype(int)
     shown: dict[str, Any] = {"points": data.x, "point_labels": classes} if len(data.x) else {}
@@ -116,16 +122,25 @@ def film(training: Training, shots: Sequence[Shot], progress: Progress) -> str:
     return page(films, side_by_side=True, labels=sides, moments=moments, **shown)
 
 
-def _regions(network: Network, box: Box) -> Regions:
-    return enumerate_regions(network, box, engine="cells", progress=False)
+def _regions(plan: Plan, vector: FloatArray, training: Training) -> Regions:
+    """All regions of a recorded network in the box of the data; at most as many as on the page."""
+    box = Box(training.data.low, training.data.high)
+    return enumerate_regions(
+        plan.network(vector), box, engine="cells", max_regions=MOST_REGIONS, progress=False
+    )
+
+
+def _thinned(shots: Sequence[Shot], size: int, most: int) -> list[Shot]:
+    """Every n-th picture and the last one, if all of them are too large together."""
+    stride = max(1, -(-size // most))
+    return [*shots[:-1:stride], shots[-1]]
 
 
 def _images(
     training: Training, shots: Sequence[Shot], colouring: str, progress: Progress
 ) -> list[Any]:
     """All pictures, thinned out to so many that a file stays small."""
-    stride = -(-len(shots) // _MOST_PICTURES)
-    chosen = [*shots[:-1:stride], shots[-1]]
+    chosen = _thinned(shots, len(shots), _MOST_PICTURES)
     pictures = []
     for done, shot in enumerate(chosen):
         progress(done, len(chosen))
@@ -142,7 +157,7 @@ def draw(training: Training, shot: Shot, colouring: str = "value", side: int = _
     sheet = pil.new("RGB", (width, side + top + room), _PAPER)
     pen = drawing.Draw(sheet)
     for place, (name, (plan, vector)) in enumerate(shot.networks.items()):
-        regions = _regions(plan.network(vector), _box(training))
+        regions = _regions(plan, vector, training)
         image = _plane(training, plan, vector, regions, colouring, 2 * side)
         left = room + place * (side + room)
         sheet.paste(image.resize((side, side), pil.Resampling.LANCZOS), (left, top))
@@ -259,8 +274,14 @@ def gif(images: Sequence[Any]) -> bytes:
     return stream.getvalue()
 
 
+def require_mp4() -> Any:
+    """The library that writes MP4 films; says how to install it if it is not there."""
+    return require("imageio_ffmpeg", extra="mp4", why="an MP4 film (a GIF needs nothing more)")
+
+
 def _mp4(images: Sequence[Any]) -> bytes:
-    ffmpeg: Any = require("imageio_ffmpeg", extra="mp4", why="an MP4 film")
+    """Images of Pillow, one after the other, as the bytes of an MP4 (H.264)."""
+    ffmpeg = require_mp4()
     width, height = (size - size % 2 for size in images[0].size)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "film.mp4"
@@ -269,7 +290,7 @@ def _mp4(images: Sequence[Any]) -> bytes:
             str(path), (width, height), fps=rate, macro_block_size=2, ffmpeg_log_level="error"
         )
         writer.send(None)
-        for image in images:
+        for image in [*images, *[images[-1]] * _STILL]:
             writer.send(image.crop((0, 0, width, height)).tobytes())
         writer.close()
         return path.read_bytes()

@@ -32,7 +32,7 @@ from tropicell.network.domains import Slice
 from tropicell.network.network import Network
 from tropicell.playground.data import read_csv
 from tropicell.playground.frames import unpacked
-from tropicell.playground.session import Session
+from tropicell.playground.session import Session, shortened
 from tropicell.playground.settings import DATA, Settings
 
 if TYPE_CHECKING:
@@ -212,9 +212,9 @@ async def _receive_all(websocket: WebSocket, page: _Page, session: Session) -> N
             page.send({"error": f"a message that is none: {str(error)[:80]}"})
             continue
         try:
-            session.do(command, content)
+            session.do(command, content, page)
         except TropicellError as error:
-            page.send({"error": str(error)})
+            page.send({"error": shortened(error)})
 
 
 class Player:

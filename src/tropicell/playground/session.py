@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 import threading
 import time
+import zipfile
 from collections import deque
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
@@ -39,6 +40,9 @@ _ANEW = ("widths", "activation", "init", "scale", "seed")
 
 #: Steps after which a command is looked for, and commands that may wait.
 _CHUNK, _MOST_WAITING = 10, 1000
+
+#: Characters of an error on the page.
+_MOST_WORDS = 500
 
 T = TypeVar("T")
 
@@ -81,6 +85,7 @@ class Session:
         self._woken = threading.Condition()
         self._closed = False
         self._page: _Looking | None = None
+        self._asking: Viewer | None = None  # the page whose command is carried out
         self._stale = True
         self._shots: list[Shot] = []
         self._every = 1  # of the frames, how many go into the film
@@ -93,9 +98,24 @@ class Session:
 
     # --- from other threads -------------------------------------------------------------------
 
-    def do(self, command: Mapping[str, Any], data: bytes = b"") -> Future[None]:
-        """Have a command carried out, after those that came before it."""
-        return self.call(lambda: self._carry_out(command, data))
+    def do(
+        self, command: Mapping[str, Any], data: bytes = b"", viewer: Viewer | None = None
+    ) -> Future[None]:
+        """Have a command carried out, after those that came before it.
+
+        Parameters
+        ----------
+        command, data
+            As `_COMMANDS` knows them.
+        viewer : Viewer, optional
+            The page that wants it: if it goes away, the command ends, too.
+        """
+
+        def carry_out() -> None:
+            self._asking = viewer
+            self._carry_out(command, data)
+
+        return self.call(carry_out)
 
     def call(self, work: Callable[[], T]) -> Future[T]:
         """Have something done by the thread, between two steps; at once if it has ended."""
@@ -149,11 +169,10 @@ class Session:
                     return
             self._obey()
             now = time.perf_counter()
-            if now < due:
-                continue
-            due = now + 1 / _PACE
-            if self.running:
+            if self.running and now >= due:
+                due = now + 1 / _PACE
                 self._guarded(self._train)
+            # at once if there was no room for a frame before: the page waits for it
             if self._stale and self._has_room():
                 self._guarded(self._show)
 
@@ -172,11 +191,12 @@ class Session:
             try:
                 done.set_result(work())
             except TropicellError as error:
-                self._tell({"error": str(error)})
+                self._tell({"error": shortened(error)})
                 done.set_exception(error)
             except Exception as error:
                 # a defect of ours: the page lives on, and says what to report
-                self._tell({"error": f"{type(error).__name__}: {error}"})
+                text = f"{type(error).__name__}: {shortened(error)}"
+                self._tell({"error": text})
                 done.set_exception(error)
 
     def _guarded(self, work: Callable[[], None]) -> None:
@@ -184,12 +204,12 @@ class Session:
             work()
         except Exception as error:  # whatever it is, the page lives on
             self.running = self._stale = False
-            text = str(error) if isinstance(error, TropicellError) else repr(error)
+            text = shortened(error) if isinstance(error, TropicellError) else repr(error)
             self._tell({"error": text, "running": False})
 
     def _train(self) -> None:
         left = self.training.settings.speed
-        while left and not self._commands:
+        while left and not self._commands and not self._closed:
             now = min(left, _CHUNK)
             self.training.advance(now)
             left -= now
@@ -266,7 +286,7 @@ class Session:
             raise InvalidInputError("steps: expected a whole number from 1 to 100,000")
         self.running, self._stale = False, True
         for _step in range(0, steps, _CHUNK):
-            if self._closed:
+            if self._nobody_waits():
                 return
             self.training.advance(min(_CHUNK, steps))
             steps -= _CHUNK
@@ -276,9 +296,8 @@ class Session:
 
     def _settings(self, command: Mapping[str, Any], _: bytes) -> None:
         before = self.training.settings
-        values = command.get("values")
         base = Settings() if command.get("all") is True else before
-        settings = base.changed(values if isinstance(values, Mapping) else {})
+        settings = base.changed(command.get("values", {}))
         given = self.training.given
         if command.get("all") is True or any(
             getattr(before, key) != getattr(settings, key) for key in _ANEW
@@ -292,9 +311,9 @@ class Session:
 
     def _weight(self, command: Mapping[str, Any], _: bytes) -> None:
         name, place, value = (command.get(key) for key in ("network", "place", "value"))
-        if not isinstance(name, str) or type(place) is not int or type(value) not in (int, float):
+        if not isinstance(name, str) or type(place) is not int:
             raise InvalidInputError("weight: expected a network, a place and a number")
-        self.training.set_weight(name, place, float(value))  # type: ignore[arg-type]
+        self.training.set_weight(name, place, limits.as_number("weight", value))
         self._stale = True
 
     def _record(self, command: Mapping[str, Any], _: bytes) -> None:
@@ -316,8 +335,13 @@ class Session:
 
     def _progress(self, done: int, of: int) -> None:
         self._tell({"busy": [done, of]})
-        if self._closed:
+        if self._nobody_waits():
             raise InvalidInputError("the page is closed")
+
+    def _nobody_waits(self) -> bool:
+        """Whether what is being done is for a page that has gone, or all is over."""
+        page = None if self._page is None else self._page.viewer
+        return self._closed or (self._asking is not None and self._asking is not page)
 
     def _upload(self, command: Mapping[str, Any], data: bytes) -> None:
         """A CSV file, a model, or a slice for the model that is there."""
@@ -345,14 +369,15 @@ class Session:
         given = self.training.given
         note = f"{name}: "
         try:
-            if path.suffix == ".npz" and SLICE_ARRAYS & set(np.load(path).files):
+            if path.suffix == ".npz" and SLICE_ARRAYS & _names(path):
                 if given is None:
                     raise InvalidInputError(f"{name} is a slice: load the network first")
                 network = whole_of(given).restrict(load_slice(path))
             else:
                 network = load(path)
-        except (ValueError, OSError) as error:
-            raise InvalidInputError(str(error).replace(str(path), name)) from None
+        except (ValueError, OSError, zipfile.BadZipFile) as error:
+            text = str(error).replace(str(path), name)
+            raise InvalidInputError(text if name in text else f"{name}: {text}") from None
         if network.n_inputs != 2:
             note += f"{network.n_inputs} inputs, shown on the plane of the first two; "
             network = first_plane(network)
@@ -385,6 +410,24 @@ _COMMANDS: dict[str, Callable[[Session, Mapping[str, Any], bytes], None]] = {
     "keep": Session._keep,
     "upload": Session._upload,
 }
+
+
+def shortened(error: Exception) -> str:
+    """What an error says, in as many words as fit on a page.
+
+    Examples
+    --------
+    >>> len(shortened(ValueError("9" * 10_000)))
+    500
+    """
+    text = str(error)
+    return text if len(text) <= _MOST_WORDS else text[: _MOST_WORDS - 1] + "…"
+
+
+def _names(path: Path) -> set[str]:
+    """The arrays of an npz file."""
+    with zipfile.ZipFile(path) as file:
+        return {name.removesuffix(".npy") for name in file.namelist()}
 
 
 def describe(training: Training) -> dict[str, Any]:

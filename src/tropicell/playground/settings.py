@@ -219,7 +219,7 @@ _ORDER = [field.name for field in fields(Settings)]
 
 
 def _check_widths(widths: tuple[int, ...]) -> None:
-    neurons = sum(widths)
+    neurons = sum(min(width, 10**9) for width in widths)  # longer numbers are nothing to read
     if neurons > MOST_NEURONS:
         raise InvalidInputError(
             f"widths: {neurons:,} neurons are more than the page can show; expected at most "
@@ -228,7 +228,7 @@ def _check_widths(widths: tuple[int, ...]) -> None:
     if not 1 <= len(widths) <= MOST_LAYERS or not all(1 <= w <= MOST_WIDE for w in widths):
         raise InvalidInputError(
             f"widths: expected 1 to {MOST_LAYERS} layers of 1 to {MOST_WIDE} neurons each, "
-            f"got {list(widths)}"
+            f"got {_short(list(widths))}"
         )
 
 
@@ -248,7 +248,7 @@ def _typed(name: str, value: Any) -> Any:
     if name in _INTEGERS:
         return _integer(name, value)
     if name in _FLOATS:
-        return _number(name, value)
+        return as_number(name, value)
     if name == "compare":
         if not isinstance(value, bool):
             raise InvalidInputError(f"{name}: expected true or false, got {_short(value)}")
@@ -261,7 +261,7 @@ def _typed(name: str, value: Any) -> Any:
         raise InvalidInputError(f"{name}: expected a list, got {_short(value)}")
     if name == "widths":
         return tuple(_integer(name, width) for width in value)
-    size, kind = (2, _integer) if name == "skips" else (3, _number)
+    size, kind = (2, _integer) if name == "skips" else (3, as_number)
     for row in value:
         if not isinstance(row, list | tuple) or len(row) != size:
             raise InvalidInputError(f"{name}: expected {size} numbers each, got {_short(row)}")
@@ -275,7 +275,8 @@ def _integer(name: str, value: Any) -> int:
     return int(value)
 
 
-def _number(name: str, value: Any) -> float:
+def as_number(name: str, value: Any) -> float:
+    """A plain value as a float; refuses what is none."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InvalidInputError(f"{name}: expected a number, got {_short(value)}")
     try:

@@ -22,8 +22,11 @@ from tropicell.network.network import Network
 from tropicell.playground.data import PointSet, make_data
 from tropicell.playground.settings import Settings
 
-#: Networks with more weights are shown, but not trained here.
-_MOST_WEIGHTS = 100_000
+#: Multiplications of a product of matrices that one thread does (OpenBLAS).
+_ONE_THREAD = 2**18
+
+#: Networks with more weights or neurons are too large for the page.
+_MOST_WEIGHTS, _MOST_NEURONS = 100_000, 1000
 
 
 @dataclass(frozen=True)
@@ -166,6 +169,12 @@ def plan_of_network(network: Network) -> tuple[Plan, FloatArray]:
             f"the page shows the plane, and this network has {network.n_inputs} inputs; "
             "give a slice of it: a file for --slice, or network.restrict(Slice(…))"
         )
+    neurons = sum(network.widths)
+    if neurons > _MOST_NEURONS:
+        raise InvalidInputError(
+            f"this network has {neurons:,} neurons; the page takes at most {_MOST_NEURONS:,}. "
+            "Look at it with tropicell.explore"
+        )
     if network.n_weights > _MOST_WEIGHTS:
         raise InvalidInputError(
             f"this network has {network.n_weights:,} weights; the page takes at most "
@@ -264,6 +273,17 @@ class Learner:
             z = np.broadcast_to(z, (len(x), len(z)))
         return values, slopes, z
 
+    def outputs(self, x: FloatArray) -> FloatArray:
+        """Outputs at many points, some at a time.
+
+        Products of larger matrices are spread over all cores by the libraries below NumPy, whose
+        threads then turn idly for a while: the page that draws frames would have to wait for them.
+        """
+        sizes = [term.slot.rows * term.slot.columns for row in self.plan.terms for term in row]
+        some = max(1, _ONE_THREAD // max(sizes, default=1))
+        parts = [self.forward(x[at : at + some])[2] for at in range(0, len(x), some)]
+        return np.concatenate(parts)
+
     def gradient(self, x: FloatArray, y: FloatArray, loss: str) -> FloatArray:
         """Of the mean loss on a batch, by all numbers."""
         values, slopes, out = self.forward(x)
@@ -315,7 +335,7 @@ class Learner:
         """Mean loss, and the share of points on the right side; nan without points."""
         if not len(x):
             return float("nan"), float("nan")
-        out = self.forward(x)[2]
+        out = self.outputs(x)
         right = np.sign(out[:, 0]) == np.sign(y) if out.shape[1] == 1 else _chosen(out) == (y > 0)
         return float(_losses(out, y, loss).mean()), float(right.mean())
 

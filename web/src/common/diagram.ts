@@ -19,6 +19,8 @@ export interface DiagramNetwork {
   possible?: readonly Skip[];
   /** Below the columns. */
   labels?: readonly string[];
+  /** Of the labels; "" and what is left out: the usual one. */
+  colours?: readonly string[];
 }
 
 /** A matrix between two layers: rows are neurons of `to`, columns neurons of `from`. */
@@ -130,6 +132,7 @@ export class Diagram {
   /** The matrices, those of `from` = `to` - 1 are drawn; skips that share a matrix need none. */
   setWeights(blocks: readonly WeightBlock[]): void {
     this.blocks = blocks;
+    if (!this.lines.length) this.drawWeights(); // the first ones at once, so that one can click on them
     // ten times a second is what eyes can follow here
     if (!this.due) this.due = window.setTimeout(() => this.drawWeights(), 100);
   }
@@ -148,6 +151,15 @@ export class Diagram {
         at++;
       }
     }
+  }
+
+  /** Labels in other colours, where there are some. */
+  setLabelColours(colours: readonly string[]): void {
+    this.network = { ...this.network, colours };
+    [...this.svg.querySelectorAll<SVGElement>(".label")].forEach((text, layer) => {
+      text.style.fill = colours[layer] ?? "";
+      text.style.fontWeight = colours[layer] ? "600" : "";
+    });
   }
 
   /** Outline a neuron, for example one whose boundary is pointed at; null: none. */
@@ -215,8 +227,10 @@ export class Diagram {
     this.network.labels?.forEach((label, layer) => {
       const text = make("text", { x: this.x(layer), y: height - 6, "text-anchor": "middle" });
       text.textContent = label;
+      text.classList.add("label");
       this.svg.append(text);
     });
+    this.setLabelColours(this.network.colours ?? []);
     this.setPattern(this.pattern.pieces, this.pattern.counts);
     this.drawWeights();
   }

@@ -1,5 +1,6 @@
 // Around the plane: numbers along both axes, and a bar that shows how long a unit is.
 import { tickLabel, ticks } from "../common/numbers.ts";
+import type { Pen } from "./pen.ts";
 import { page, ratio, state, view } from "./state.ts";
 
 const FONT = "11px system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif";
@@ -21,7 +22,7 @@ export function fitted(canvas: HTMLCanvasElement): CanvasRenderingContext2D {
 }
 
 /** Below the picture. */
-export function paintAxisX(pen: CanvasRenderingContext2D, width: number, height: number): void {
+export function paintAxisX(pen: Pen, width: number, height: number): void {
   const [low, high] = [view.x - width / 2 / view.zoom, view.x + width / 2 / view.zoom];
   const { values, step } = ticks(low, high, Math.max(2, width / 85));
   pen.font = FONT;
@@ -46,7 +47,7 @@ export function paintAxisX(pen: CanvasRenderingContext2D, width: number, height:
 }
 
 /** Left of the picture. */
-export function paintAxisY(pen: CanvasRenderingContext2D, width: number, height: number): void {
+export function paintAxisY(pen: Pen, width: number, height: number): void {
   const [low, high] = [view.y - height / 2 / view.zoom, view.y + height / 2 / view.zoom];
   const { values, step } = ticks(low, high, Math.max(2, height / 60));
   pen.font = FONT;
@@ -68,7 +69,7 @@ export function paintAxisY(pen: CanvasRenderingContext2D, width: number, height:
 }
 
 /** In the picture's corner: a bar of a round length. */
-export function paintScaleBar(pen: CanvasRenderingContext2D, width: number, height: number): void {
+export function paintScaleBar(pen: Pen, width: number, height: number): void {
   const most = 120 / view.zoom;
   const base = 10 ** Math.floor(Math.log10(most));
   const length = base * (most >= 5 * base ? 5 : most >= 2 * base ? 2 : 1);

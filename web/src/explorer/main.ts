@@ -7,7 +7,7 @@ import type { Cells, Shades } from "./cells.ts";
 import { Diagrams } from "./graph.ts";
 import { paintImage } from "./image.ts";
 import { type Actions, listenToKeys, listenToPointers } from "./input.ts";
-import { showKey } from "./key.ts";
+import { keyParts, type Part, showKey } from "./key.ts";
 import { describe, layerName, parsePattern, parsePoint } from "./panel.ts";
 import { inSpace, Pane } from "./pane.ts";
 import { Picture } from "./picture.ts";
@@ -49,7 +49,6 @@ function redraw(): void {
 
 function writeAddress(): void {
   const now = written(deepest());
-  addressAtStart ??= now;
   if (now === addressAtStart && !location.hash) return;
   try {
     history.replaceState(null, "", `#${now}`);
@@ -71,9 +70,13 @@ function recolour(): void {
   redraw();
 }
 
-function key(): void {
+function parts(): Part[] {
   const shades: Shades = first.cells ? first.shades : { low: 0, high: 1 };
-  showKey(first.cells, shades, panes.some((pane) => pane.pinned >= 0));
+  return keyParts(first.cells, shades, panes.some((pane) => pane.pinned >= 0));
+}
+
+function key(): void {
+  showKey(parts());
 }
 
 // --- the view ---
@@ -319,8 +322,7 @@ function controls(): void {
   }
   select("output").value = String(state.output);
   option("colour", "bends", depth > 1);
-  option("edges", "layers", depth > 1 && !inSpace());
-  if (inSpace() && state.edges === "layers") state.edges = "plain";
+  option("edges", "layers", depth > 1);
   select("colour").value = state.colour;
   select("edges").value = state.edges;
   show("decision-control", !inSpace() && hasDecisions());
@@ -433,8 +435,8 @@ function listenToControls(): void {
   on("time", "input", () => void show(Number(input("time").value)));
   on("play", "click", play);
   on("theme", "click", () => setTheme(!state.dark));
-  on("png", "click", () => savePng(panes));
-  on("svg", "click", () => saveSvg(first));
+  on("png", "click", () => savePng(panes, parts()));
+  on("svg", "click", () => saveSvg(panes, parts()));
   window.addEventListener("hashchange", () => void follow(location.hash.slice(1)));
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape") pin(null);
@@ -488,6 +490,7 @@ async function start(): Promise<void> {
   const observer = new ResizeObserver(resize);
   for (const pane of panes) observer.observe(pane.canvas);
   resize();
+  addressAtStart ??= written(deepest());
   document.documentElement.dataset.ready = "yes";
   Object.assign(window, {
     tropicell: {

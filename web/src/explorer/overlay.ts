@@ -1,16 +1,15 @@
 // On top of the regions: what is chosen, the decision boundary, a neuron's boundary, data points.
 import { css, labelColour } from "../common/colours.ts";
 import type { Pane } from "./pane.ts";
+import type { Pen } from "./pen.ts";
 import { page, state } from "./state.ts";
-
-type Pen = CanvasRenderingContext2D;
 
 const halo = (): string => (state.dark ? "rgba(0,0,0,0.75)" : "rgba(255,255,255,0.9)");
 const ink = (): string => (state.dark ? "#ffffff" : "#101018");
 
 /** The outline of neighbours of the pinned region. */
 export const neighbourColour = (): string => (state.dark ? "#ffc760" : "#d97706");
-export const decisionColour = (): string => (state.dark ? "#ff7b72" : "#d1242f");
+export const decisionColour = (): string => (state.dark ? "#ff79d2" : "#c9108f");
 export const neuronColour = (): string => (state.dark ? "#7ee7d8" : "#0f766e");
 
 function outline(pen: Pen, pane: Pane, region: number, colour: string, width: number): void {
@@ -91,7 +90,7 @@ export function paintPoints(pen: Pen, pane: Pane): void {
 }
 
 /** The same in space. */
-export function paintSpace(pen: Pen, pane: Pane): void {
+export function paintSpace(pen: CanvasRenderingContext2D, pane: Pane): void {
   if (page.inputs === 3 && state.points) {
     pen.strokeStyle = state.dark ? "#14151a" : "#ffffff";
     pen.lineWidth = 1;
@@ -100,6 +99,6 @@ export function paintSpace(pen: Pen, pane: Pane): void {
       pane.space.paintPoint(pen, point, labelColour(label));
     });
   }
-  if (pane.pinned >= 0) pane.space.paintOutline(pen, pane.pinned, neighbourColour(), 2);
+  if (pane.pinned >= 0) pane.space.paintOutline(pen, pane.pinned, ink(), 2.5);
   if (pane.hovered >= 0 && pane.hovered !== pane.pinned) pane.space.paintOutline(pen, pane.hovered, ink(), 1);
 }

@@ -16,7 +16,7 @@ export function affineText(map: Float64Array, output: number, inputs: number): s
     const shown = number(Math.abs(value), 4, size);
     if (shown === "0") return;
     const name = k < inputs ? (shown === "1" ? page.axes[k] : `${shown}\u00a0${page.axes[k]}`) : shown;
-    text += text ? (value < 0 ? ` − ${name}` : ` + ${name}`) : value < 0 ? `−${name}` : name;
+    text += text ? (value < 0 ? ` −\u00a0${name}` : ` +\u00a0${name}`) : value < 0 ? `−${name}` : name;
   });
   return `y${output + 1} = ${text || "0"}`;
 }

@@ -57,7 +57,9 @@ export interface Batch {
   /** What is under the mouse there, from 1 on; 0: nothing. */
   owners?: Uint32Array<ArrayBuffer>;
   triangles: Uint32Array<ArrayBuffer>;
+  /** Pairs of vertices, layer after layer; `lineEnds[k]`: so many pairs up to layer k. */
   lines?: Uint32Array<ArrayBuffer>;
+  lineEnds?: ArrayLike<number>;
   /** Whether the plane cuts it. */
   cut: boolean;
 }
@@ -70,7 +72,8 @@ export interface SceneOptions {
   high: number;
   /** Points p with a·p > b are cut away: [a, b]. */
   plane: readonly number[] | null;
-  lines: readonly [number, number, number, number] | null;
+  /** The colour of the lines of a layer, null if they are not drawn. */
+  lines: (layer: number) => readonly [number, number, number, number] | null;
 }
 
 interface Loaded {
@@ -175,13 +178,21 @@ export class Scene {
       gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, triangles);
       gl.drawElements(gl.TRIANGLES, batch.triangles.length, gl.UNSIGNED_INT, 0);
       gl.disable(gl.POLYGON_OFFSET_FILL);
-      if (!batch.lines?.length || !options.lines) continue;
-      gl.uniform1i(uniforms.mode, 2);
-      gl.uniform4f(uniforms.single, ...options.lines);
-      gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, lines);
-      gl.drawElements(gl.LINES, batch.lines.length, gl.UNSIGNED_INT, 0);
+      if (batch.lines?.length) this.drawLines(batch, lines, options);
     }
     gl.bindVertexArray(null);
+  }
+
+  private drawLines({ lineEnds = [] }: Batch, buffer: WebGLBuffer, options: SceneOptions): void {
+    const { gl, uniforms } = this;
+    gl.uniform1i(uniforms.mode, 2);
+    gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, buffer);
+    for (let layer = 0, from = 0; layer < lineEnds.length; from = lineEnds[layer++]) {
+      const colour = options.lines(layer);
+      if (!colour || lineEnds[layer] === from) continue;
+      gl.uniform4f(uniforms.single, ...colour);
+      gl.drawElements(gl.LINES, 2 * (lineEnds[layer] - from), gl.UNSIGNED_INT, 8 * from);
+    }
   }
 
   private prepare(options: SceneOptions): void {

@@ -11,7 +11,7 @@ class Growing {
   private readonly values: number[] = [];
   private readonly owners: number[] = [];
   readonly triangles: number[] = [];
-  readonly lines: number[] = [];
+  private readonly lines: number[][] = [];
 
   constructor(private readonly cells: Solid, private readonly shader: Shader) {}
 
@@ -24,14 +24,22 @@ class Growing {
     return this.owners.length - 1;
   }
 
+  /** An edge, of a layer. */
+  addLine(layer: number, from: number, to: number): void {
+    while (this.lines.length <= layer) this.lines.push([]);
+    this.lines[layer].push(from, to);
+  }
+
   batch(cut: boolean): Batch {
+    let pairs = 0;
     return {
       positions: Float32Array.from(this.positions),
       colours: Uint32Array.from(this.colours),
       values: this.shader.value ? Float32Array.from(this.values) : undefined,
       owners: Uint32Array.from(this.owners),
       triangles: Uint32Array.from(this.triangles),
-      lines: Uint32Array.from(this.lines),
+      lines: Uint32Array.from(this.lines.flat()),
+      lineEnds: this.lines.map((lines) => (pairs += lines.length / 2)),
       cut,
     };
   }
@@ -156,15 +164,35 @@ export class Solid extends Cells {
     return this.absolute(inside);
   }
 
+  /** For every edge of a region the layer that made it: the last one of its two facets'. */
+  private edgeLayers(region: number): Map<number, number> {
+    const layers = new Map<number, number>();
+    for (let f = this.facetStarts[region]; f < this.facetStarts[region + 1]; f++) {
+      const [start, end] = [this.faceStarts[f], this.faceStarts[f + 1]];
+      const layer = this.lineLayer[this.sides[f]];
+      for (let k = start; k < end; k++) {
+        const edge = edgeKey(this.faceCorners[k], this.faceCorners[k + 1 < end ? k + 1 : start]);
+        layers.set(edge, Math.max(layer, layers.get(edge) ?? 0));
+      }
+    }
+    return layers;
+  }
+
   /** The facets that can be seen: all if cells are apart, else those on the outside. */
   faces(shader: Shader, apart: number): Batch {
     const growing = new Growing(this, shader);
     for (let i = 0; i < this.count; i++) {
+      const layers = this.edgeLayers(i);
       for (let f = this.facetStarts[i]; f < this.facetStarts[i + 1]; f++) {
         if (apart === 0 && this.behind[f] >= 0) continue;
         const rows = this.face(i, f).map((corner) => growing.add(i, this.moved(i, corner, apart), corner));
         for (let k = 1; k + 1 < rows.length; k++) growing.triangles.push(rows[0], rows[k], rows[k + 1]);
-        rows.forEach((row, k) => growing.lines.push(row, rows[(k + 1) % rows.length]));
+        const start = this.faceStarts[f];
+        rows.forEach((row, k) => {
+          const next = (k + 1) % rows.length;
+          const layer = layers.get(edgeKey(this.faceCorners[start + k], this.faceCorners[start + next])) ?? 0;
+          growing.addLine(layer, row, rows[next]);
+        });
       }
     }
     return growing.batch(true);
@@ -192,7 +220,7 @@ export class Solid extends Cells {
 
   // Each facet that the plane crosses gives one side of a convex polygon.
   private addCap(growing: Growing, region: number, apart: number, axis: number, at: number): void {
-    const sides: [number[], number[]][] = [];
+    const sides: [number[], number[], number][] = [];
     for (let f = this.facetStarts[region]; f < this.facetStarts[region + 1]; f++) {
       const ends: number[][] = [];
       const corners = this.face(region, f);
@@ -203,18 +231,23 @@ export class Solid extends Cells {
         const t = (at - a) / (b - a);
         ends.push(p.map((value, j) => value + t * (q[j] - value)));
       });
-      if (ends.length === 2) sides.push([ends[0], ends[1]]);
+      if (ends.length === 2) sides.push([ends[0], ends[1], this.lineLayer[this.sides[f]]]);
     }
     if (sides.length < 3) return;
     const middle = [0, 1, 2].map((k) => sides.reduce((sum, [p]) => sum + p[k], 0) / sides.length);
     const add = (point: number[]): number => growing.add(region, this.moved(region, point, apart), point);
     const hub = add(middle);
-    for (const [p, q] of sides) {
+    for (const [p, q, layer] of sides) {
       const [a, b] = [add(p), add(q)];
       growing.triangles.push(hub, a, b);
-      growing.lines.push(a, b);
+      growing.addLine(layer, a, b);
     }
   }
+}
+
+/** A name for an edge, whichever of its ends comes first. */
+function edgeKey(a: number, b: number): number {
+  return Math.min(a, b) * 0x10000 + Math.max(a, b);
 }
 
 function minus(p: readonly number[], q: readonly number[]): number[] {

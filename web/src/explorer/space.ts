@@ -1,6 +1,6 @@
 // A picture in space: the output of a network with two inputs as a surface, the cells of one with three
 // inputs, triangle meshes; with a box around it.
-import { css } from "../common/colours.ts";
+import { css, layerColour } from "../common/colours.ts";
 import type { Arrays, Numbers } from "../common/data.ts";
 import { tickLabel, ticks } from "../common/numbers.ts";
 import { Camera } from "./camera.ts";
@@ -86,10 +86,9 @@ export class Space {
     const owners = new Uint32Array(values.length);
     for (let i = 0; i < picture.count; i++) owners.fill(i + 1, picture.starts[i], picture.starts[i + 1]);
     const { pairs, ends } = picture.edges();
-    const lines = pairs.slice(0, 2 * ends[state.layer]);
     this.scene.set("cells", {
       positions, colours: shades.colours, values: shades.values, owners,
-      triangles: picture.triangles(), lines, cut: false,
+      triangles: picture.triangles(), lines: pairs, lineEnds: ends, cut: false,
     });
   }
 
@@ -158,12 +157,23 @@ export class Space {
   }
 
   private options(): SceneOptions {
-    const strength = this.lineStrength();
-    const ink = state.dark ? 0 : this.shades.values ? 1 : 0.14;
-    const alpha = ink === 1 ? 0.5 : 0.75;
     return {
       camera: this.matrix, eye: camera.eye, low: this.shades.low, high: this.shades.high, plane: this.plane(),
-      lines: state.edges === "none" || strength === 0 ? null : [ink, ink, ink, alpha * strength],
+      lines: this.lineColours(),
+    };
+  }
+
+  /** As in the plane: lines up to the layer that is shown, in one colour or in that of their layer. */
+  private lineColours(): SceneOptions["lines"] {
+    const strength = this.lineStrength();
+    if (state.edges === "none" || strength === 0) return () => null;
+    const ink = state.dark ? 0 : this.shades.values ? 1 : 0.14;
+    const alpha = (ink === 1 ? 0.5 : 0.75) * strength;
+    return (layer) => {
+      if (layer > state.layer) return null;
+      if (state.edges === "plain") return [ink, ink, ink, alpha];
+      const [r, g, b] = layerColour(layer, this.cells!.depth, state.dark);
+      return [r / 255, g / 255, b / 255, Math.max(strength, 0.5)];
     };
   }
 

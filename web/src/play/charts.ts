@@ -2,6 +2,7 @@
 
 export interface Series {
   name: string;
+  /** The custom property that holds its colour. */
   colour: string;
   dashed?: boolean;
 }
@@ -14,6 +15,7 @@ export class Chart {
   private rows: (number | null)[][] = [];
   private every = 1;
   private seen = 0;
+  private due = 0;
 
   constructor(
     private readonly canvas: HTMLCanvasElement,
@@ -44,8 +46,15 @@ export class Chart {
     }
   }
 
-  draw(series = this.series): void {
+  /** Draw soon; ten times a second is what eyes can follow here. */
+  drawSoon(series: Series[]): void {
     this.series = series;
+    if (!this.due) this.due = window.setTimeout(() => this.draw(), 100);
+  }
+
+  draw(): void {
+    window.clearTimeout(this.due);
+    this.due = 0;
     const { canvas } = this;
     const scale = window.devicePixelRatio || 1;
     const [width, height] = [canvas.clientWidth, canvas.clientHeight];
@@ -76,10 +85,11 @@ export class Chart {
       pen.fillStyle = ink;
       pen.fillText(this.logarithmic ? power(tick) : short(tick), left - 6, py);
     }
+    pen.fillStyle = ink;
     pen.fillText(`${last.toLocaleString("en")} steps`, right, height - 7);
-    this.legend(pen, left, ink);
+    this.legend(pen, left, style, ink);
     this.series.forEach((line, k) => {
-      pen.strokeStyle = line.colour;
+      pen.strokeStyle = style.getPropertyValue(line.colour).trim();
       pen.lineWidth = line.dashed ? 1.25 : 1.75;
       pen.setLineDash(line.dashed ? [4, 3] : []);
       pen.beginPath();
@@ -96,14 +106,14 @@ export class Chart {
     });
   }
 
-  private legend(pen: CanvasRenderingContext2D, left: number, ink: string): void {
+  private legend(pen: CanvasRenderingContext2D, left: number, style: CSSStyleDeclaration, ink: string): void {
     pen.textAlign = "left";
     pen.fillStyle = ink;
     pen.fillText(this.title, 0, 9);
     let at = Math.max(left + 6, pen.measureText(this.title).width + 14);
     const dashed = this.series.filter((line) => line.dashed).slice(0, 1);   // they mean the same for all
     for (const line of [...this.series.filter((each) => !each.dashed), ...dashed]) {
-      pen.strokeStyle = line.dashed ? ink : line.colour;
+      pen.strokeStyle = line.dashed ? ink : style.getPropertyValue(line.colour).trim();
       pen.lineWidth = line.dashed ? 1.25 : 2;
       pen.setLineDash(line.dashed ? [4, 3] : []);
       pen.beginPath();
@@ -133,6 +143,11 @@ export class Chart {
   }
 
   private ticks(low: number, high: number): number[] {
+    if (this.logarithmic && high - low < 1.5) {
+      const steps = high - low < 0.6 ? [1, 1.5, 2, 3, 4, 5, 7] : [1, 2, 5];
+      return [-1, 0, 1].flatMap((k) => steps.map((step) => Math.floor(low) + 1 + k + Math.log10(step)))
+        .filter((tick) => tick >= low && tick <= high);
+    }
     const rough = (high - low) / 3;
     const size = 10 ** Math.floor(Math.log10(rough));
     const nice = [1, 2, 5, 10].map((factor) => factor * size).find((step) => step >= rough) ?? 10 * size;
@@ -148,5 +163,5 @@ function short(value: number): string {
 }
 
 function power(exponent: number): string {
-  return exponent >= -3 ? String(Number((10 ** exponent).toPrecision(1))) : `1e${exponent}`.replace("-", "−");
+  return exponent >= -3 ? String(Number((10 ** exponent).toPrecision(2))) : `1e${exponent}`.replace("-", "−");
 }

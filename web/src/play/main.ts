@@ -1,4 +1,5 @@
 // The playground: build a network, train it, and watch its exact regions.
+import { css, layerColour } from "../common/colours.ts";
 import { Diagram, type Skip, type WeightBlock, type WeightPlace } from "../common/diagram.ts";
 import { $, element, input, select } from "../common/dom.ts";
 import { number } from "../common/numbers.ts";
@@ -25,6 +26,9 @@ const look: Look = {
   colouring: "value", layer: 1, edges: "layers", points: true,
   dark: window.matchMedia("(prefers-color-scheme: dark)").matches,
 };
+/** What the server takes in one message, less some room for the file's name. */
+const MOST_BYTES = 63 * 2 ** 20;
+
 const views = new Map<Name, View>();
 let about: Description | null = null;
 let frame: Frame | null = null;
@@ -73,6 +77,7 @@ function described(message: Description): void {
     possible: message.given === null ? possible(layers) : message.settings.skips,
     labels: message.widths.map((_, layer) =>
       layer === 0 ? "input" : layer === layers + 1 ? "output" : `layer ${layer}`),
+    colours: layerColours(layers),
   });
   for (const view of views.values()) {
     view.plane.describe(message);
@@ -85,6 +90,12 @@ function described(message: Description): void {
       if (!frame) say("Preparing the engine: the first time after an installation this takes some seconds …");
     }, 1500);
   }
+}
+
+/** The colours of edges, layer by layer: the diagram is their key. */
+function layerColours(layers: number): string[] {
+  if (look.edges !== "layers") return [];
+  return Array.from({ length: layers + 1 }, (_, k) => (k ? css(layerColour(k, layers, look.dark)) : ""));
 }
 
 function framed(now: Frame): void {
@@ -286,8 +297,7 @@ function describeRegion(view: View, region: number, x: number, y: number): void 
 }
 
 function curves(now: Frame): void {
-  const style = getComputedStyle(document.documentElement);
-  const colour = { skips: style.getPropertyValue("--skips").trim(), plain: style.getPropertyValue("--plain").trim() };
+  const colour = { skips: "--skips", plain: "--plain" };
   const pair = now.pictures.length > 1;
   const name = (each: Picture) => (pair ? (each.name === "skips" ? "with" : "without") : "network");
   const test = now.pictures.some((each) => each.test !== null);
@@ -308,8 +318,8 @@ function curves(now: Frame): void {
   }
   lossChart.add(now.step, values);
   regionChart.add(now.step, regions);
-  lossChart.draw(losses);
-  regionChart.draw(counts);
+  lossChart.drawSoon(losses);
+  regionChart.drawSoon(counts);
 }
 
 // --- what people do ---------------------------------------------------------------------------
@@ -428,6 +438,7 @@ function restyle(): void {
   select("edges").value = look.edges;
   input("points").checked = look.points;
   for (const view of views.values()) view.plane.restyle(look);
+  diagram.setLabelColours(layerColours(about ? about.widths.length - 2 : 0));
   diagram.refresh();
   if (frame) curves(frame);
   writeLink();
@@ -459,7 +470,9 @@ function listen(): void {
   $("points").addEventListener("change", () => { look.points = input("points").checked; restyle(); });
   $("file").addEventListener("change", () => {
     const chosen = [...(input("file").files ?? [])].sort((a, b) => b.size - a.size);
-    void chosen.reduce((before, file) => before.then(() => wire.upload(file)), Promise.resolve());
+    const large = chosen.find((file) => file.size > MOST_BYTES);
+    if (large) say(`${large.name} is too large: files of up to ${MOST_BYTES >> 20} MB can be loaded.`, true);
+    else void chosen.reduce((before, file) => before.then(() => wire.upload(file)), Promise.resolve());
     input("file").value = "";
   });
   $("weight-range").addEventListener("input", () => {

@@ -36,6 +36,8 @@ export class Plane {
   private layerOf: Uint8Array = new Uint8Array();
   private neuron: Neuron = null;
   private region = -1;
+  /** Whether the sheet shows something else than it should; points alone stay from frame to frame. */
+  private stale = true;
 
   constructor(readonly canvas: HTMLCanvasElement, readonly sheet: HTMLCanvasElement, public look: Look) {
     this.pen = canvas.getContext("2d", { alpha: false, willReadFrequently: true })!;
@@ -51,10 +53,12 @@ export class Plane {
     this.layerOf = Uint8Array.from(layers);
     this.neuron = null;
     this.region = -1;
+    this.stale = true;
   }
 
   show(picture: Picture): void {
     this.picture = picture;
+    this.stale ||= this.region >= 0 || this.neuron !== null;
     this.region = -1;
     this.size = this.strength();
     this.draw();
@@ -78,7 +82,9 @@ export class Plane {
     const scale = window.devicePixelRatio || 1;
     for (const canvas of [this.canvas, this.sheet]) {
       const [width, height] = [Math.round(canvas.clientWidth * scale), Math.round(canvas.clientHeight * scale)];
-      if (canvas.width !== width || canvas.height !== height) [canvas.width, canvas.height] = [width, height];
+      if (canvas.width === width && canvas.height === height) continue;
+      [canvas.width, canvas.height] = [width, height];
+      this.stale = true;
     }
   }
 
@@ -177,6 +183,7 @@ export class Plane {
   /** Colours and lines anew, for another look. */
   restyle(look: Look): void {
     this.look = look;
+    this.stale = true;
     this.draw();
   }
 
@@ -194,7 +201,7 @@ export class Plane {
     this.raster.clear(packed(colours.middle));
     this.paint(this.raster);
     this.pen.putImageData(this.raster.image, 0, 0);
-    this.drawSheet();
+    if (this.stale) this.drawSheet();
   }
 
   private paint(raster: Raster): void {
@@ -250,6 +257,7 @@ export class Plane {
     const { about, picture, look } = this;
     const pen = this.sheet.getContext("2d");
     if (!pen || !about || !picture) return;
+    this.stale = false;
     const scale = window.devicePixelRatio || 1;
     const [width, height] = [this.sheet.width / scale, this.sheet.height / scale];
     const { low, high } = about;
