@@ -257,7 +257,7 @@ def measure(
         return []
     kept = {}
     for name in {name for answer in answers for name in answer.ready}:
-        kept[name] = getattr(regions, name)
+        kept[name] = getattr(fresh(regions), name)  # not kept by the regions themselves
     found: dict[str, Row] = {}
     for answer in answers:
         one = _ready(regions, kept, answer.ready)

@@ -199,14 +199,14 @@ DEGENERATE = tuple(
 
 #: Larger ones of these families, for two threads: one takes half a second or more, or the figure means nothing.
 THREADED = (
-    DeepCase("2-D 5×[128], integers", (2, *[128] * 5, 1), "integers"),
-    DeepCase("2-D 5×[128], tenths", (2, *[128] * 5, 1), "tenths"),
+    DeepCase("2-D 5×[160], integers", (2, *[160] * 5, 1), "integers"),
+    DeepCase("2-D 5×[144], tenths", (2, *[144] * 5, 1), "tenths"),
     DeepCase("2-D 6×[160], twins", (2, *[160] * 6, 1), "twins"),
     DeepCase("3-D 4×[96], zero biases", (3, *[96] * 4, 1), "zero biases"),
-    DeepCase("3-D 3×[72], twins", (3, *[72] * 3, 1), "twins"),
-    DeepCase("3-D 3×[64], integers", (3, *[64] * 3, 1), "integers"),
-    DeepCase("4-D 3×[20], integers", (4, *[20] * 3, 1), "integers"),
-    DeepCase("4-D 3×[36], zero biases", (4, *[36] * 3, 1), "zero biases"),
+    DeepCase("3-D 3×[96], twins", (3, *[96] * 3, 1), "twins"),
+    DeepCase("3-D 3×[84], integers", (3, *[84] * 3, 1), "integers"),
+    DeepCase("4-D 3×[24], integers", (4, *[24] * 3, 1), "integers"),
+    DeepCase("4-D 3×[42], zero biases", (4, *[42] * 3, 1), "zero biases"),
 )
 
 
@@ -222,6 +222,20 @@ def _varied(
     where = "" if box is not None else ", all of Rⁿ"
     return DeepCase(f"{dimension}-D {text}{more}{where}", (dimension, *widths, 1), kind, box, seed)
 
+
+#: Regions that are stored and counted, a thousand to a million of them. No code was tuned on these.
+STORED = (
+    DeepCase("3-D [14,12]", (3, 14, 12, 1), seed=301),
+    DeepCase("3-D 4×[14]", (3, *[14] * 4, 1), seed=302),
+    DeepCase("3-D [22,18], all of R³", (3, 22, 18, 1), box=None, seed=303),
+    DeepCase("3-D 3×[34]", (3, *[34] * 3, 1), seed=304),
+    DeepCase("3-D [70,60]", (3, 70, 60, 1), seed=305),
+    DeepCase("4-D [9,8]", (4, 9, 8, 1), seed=306),
+    DeepCase("4-D 3×[10]", (4, *[10] * 3, 1), seed=307),
+    DeepCase("4-D [13,11], all of R⁴", (4, 13, 11, 1), box=None, seed=308),
+    DeepCase("4-D [22,18]", (4, 22, 18, 1), seed=309),
+    DeepCase("4-D [26,26]", (4, 26, 26, 1), seed=310),
+)
 
 #: What the choice between engines is tried on. None of these was used to fit it: see `FITTED`.
 HELD_OUT = (

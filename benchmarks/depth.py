@@ -35,11 +35,12 @@ from benchmarks.deep_networks import (
     GENERIC,
     HELD_OUT,
     SMALL,
+    STORED,
     THREADED,
     DeepCase,
     available,
 )
-from tropicell import Network, count_many, enumerate_regions
+from tropicell import Network, count_many, count_regions, enumerate_regions
 from tropicell._runtime.interruption import Halt, using
 from tropicell.engines import choice, table
 from tropicell.errors import TimeLimitError
@@ -58,6 +59,7 @@ LEAST_RATE_DEGENERATE = 100_000.0
 LEAST_OF_TWO_THREADS = 1.8
 MOST_OF_BETTER = 1.3
 MOST_OF_ENUMERATION = 5.0
+MOST_OF_COUNTING = 2.0
 
 #: From so many inputs on, both engines are measured; up to so many, the cells engine is.
 FEWEST_FOR_HALFSPACES, MOST_FOR_CELLS = 4, 10
@@ -245,6 +247,26 @@ def threads(case: DeepCase, network: Network, effort: Effort) -> Row:
     return {"name": case.name} | {n: as_row(rate) for n, rate in found.items()}
 
 
+def storing(case: DeepCase, network: Network, effort: Effort) -> Row:
+    """All regions with all columns in one piece, against their number."""
+    domain = case.domain()
+
+    def run(function: Callable[..., Any]) -> Rate:
+        regions, started = 0, time.process_time()
+        while not regions or time.process_time() - started < _LEAST:
+            found = function(network, domain, engine="cells", progress=False)
+            one = found if isinstance(found, int) else len(found)
+            regions += one
+        return Rate(one, True, regions / (time.process_time() - started))
+
+    found = take_turns(
+        {"count": lambda: run(count_regions), "store": lambda: run(enumerate_regions)},
+        effort.rounds,
+    )
+    size = enumerate_regions(network, domain, engine="cells", progress=False).nbytes
+    return {"name": case.name, "bytes": size} | {key: as_row(r) for key, r in found.items()}
+
+
 def auto(case: DeepCase, network: Network, effort: Effort) -> list[Row]:
     """`auto` against both engines."""
     job = [(network, case.domain())]
@@ -323,7 +345,7 @@ def groups(models: Path | None) -> dict[str, list[tuple[str, list[Job]]]]:
     }
 
 
-PARTS = ("generic", "small", "bias-free", "degenerate", "threads", "auto", "certify")
+PARTS = ("generic", "small", "bias-free", "degenerate", "storing", "threads", "auto", "certify")
 
 
 def run(
@@ -351,6 +373,9 @@ def run(
                 add(part, modes(name, jobs, effort))
                 if part == "small":
                     add(part, [many(name, jobs, effort)])
+    if "storing" in parts:
+        for case, network in chosen(STORED):
+            add("storing", [storing(case, network, effort)])
     if "threads" in parts:
         for case, network in chosen(THREADED):
             add("threads", [threads(case, network, effort)])
@@ -415,6 +440,11 @@ def speed_up(row: Row) -> float:
     return float(row["2"]["rate"]) / alone if alone else 0.0
 
 
+def of_counting(row: Row) -> float:
+    """How many times as long as counting storing takes."""
+    return float(row["count"]["rate"]) / max(float(row["store"]["rate"]), 1e-9)
+
+
 def loss(row: Row) -> float:
     """How many times slower `auto` is than the better engine."""
     better = max(row["cells"]["rate"], row["halfspaces"]["rate"])
@@ -458,6 +488,15 @@ def verdicts(data: dict[str, Any]) -> list[Verdict]:
                     ],
                 )
             )
+    found.append(
+        judge(
+            f"storing at most {MOST_OF_COUNTING:g} times counting, 3-D and 4-D",
+            [
+                (r["name"], MOST_OF_COUNTING / of_counting(r), f"{of_counting(r):.2f}")
+                for r in data.get("storing", [])
+            ],
+        )
+    )
     rows = data.get("threads", [])
     found.append(
         judge(
@@ -512,6 +551,8 @@ def agreement(data: dict[str, Any]) -> str:
         for row in data.get(part, []):
             if row["exact"]["complete"]:
                 counts.setdefault(row["name"], set()).add(row["exact"]["regions"])
+    for row in data.get("storing", []):
+        counts.setdefault(row["name"], set()).update(row[k]["regions"] for k in ("count", "store"))
     for row in data.get("auto", []):
         if row["arithmetic"] == "exact":
             for engine in ("auto", "cells", "halfspaces"):
@@ -675,13 +716,16 @@ def _later(data: dict[str, Any]) -> list[str]:
 def merged(known: dict[str, Any], data: dict[str, Any], about: Row) -> dict[str, Any]:
     """Rows that were measured anew in place of known ones of the same network; each says with what."""
     result = dict(known)
+    cases = {"threads": THREADED, "storing": STORED, "auto": HELD_OUT}
     for part, measured in data.items():
         rows = [row | {"later": about} for row in measured]
         anew = {row["name"] for row in rows}
+        kept = {case.name for case in cases[part]} if part in cases else None
         found: list[Row] = []
         for row in known.get(part, []):
             if row["name"] not in anew:
-                found.append(row)
+                if kept is None or row["name"] in kept:  # networks that are measured no more go
+                    found.append(row)
                 continue
             found += [other for other in rows if other["name"] == row["name"]]
             rows = [other for other in rows if other["name"] != row["name"]]
@@ -715,6 +759,20 @@ def report(data: dict[str, Any]) -> str:
     for part, title in titles.items():
         if data.get(part):
             lines += [f"### {title}", "", *_modes_table(data[part])]
+    if data.get("storing"):
+        rows = [
+            [
+                row["name"],
+                _count(row["count"]),
+                f"{row['count']['rate']:,.0f}",
+                f"{row['store']['rate']:,.0f}",
+                f"{row['bytes'] / row['store']['regions']:.0f}",
+                f"{of_counting(row):.2f}",
+            ]
+            for row in data["storing"]
+        ]
+        head = ["network", "regions", "counted a second", "stored a second", "bytes a region"]
+        lines += ["### Storing against counting", "", *_table([*head, "times as long"], rows)]
     if data.get("threads"):
         rows = [
             [

@@ -110,7 +110,7 @@ def large_points(rng: np.random.Generator) -> bool:
 
 
 KINDS: dict[str, Callable[[np.random.Generator], bool]] = {
-    "numbers from 5e-324 to 1.7e308, both engines": sizes,
+    "numbers from 5e-324 to 1.7e308, `cells` and `halfspaces`": sizes,
     "polytopes with rows 0 · x ≤ b": trivial_rows,
     "slices of slices": slices_of_slices,
     "64 points up to 1.7e308, both locators": large_points,

@@ -4,7 +4,7 @@
     python -m benchmarks.meshes --again    the section anew from meshes.json, without measuring
 
 Set OPENBLAS_NUM_THREADS=1, and TROPICELL_MODELS to a folder with `bunny_3d_3x16.npz` and `bunny_3d_8x32.npz` (see CONTRIBUTING.md); what is
-not there is left out. The torus is learnt here, by a network with a skip connection like DeepSDF's. Needs scikit-image and trimesh.
+not there is left out; EDGE_SUBDIVISION names a checkout of relu_edge_subdivision, whose complexes are counted beside ours. The torus is learnt here, by a network with a skip connection like DeepSDF's. Needs scikit-image and trimesh.
 Times are CPU seconds of one thread in one run. Marching cubes evaluates the network at all points of a grid. Its error is the network's
 own value at the middles of the triangles it finds, which is about their distance to the surface.
 """
@@ -17,6 +17,7 @@ import os
 import platform
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,17 +25,17 @@ import numpy as np
 
 import tropicell
 from benchmarks import sections
+from benchmarks.side_by_side import Contestant
 from tropicell import Box, Level, Network, enumerate_regions
 
 HERE = Path(__file__).parent
 STORE = HERE / "meshes.json"
 TITLE = "Meshes of neural distance functions"
 BUNNIES = ("bunny_3d_3x16", "bunny_3d_8x32")
+#: Whose whole complexes are compared with those of edge subdivision; of others what lies on the surface.
+COUNTED = ("bunny_2d_2x100", "bunny_2d_4x32", "bunny_3d_3x16")
 TORUS = "torus, with a skip"
 GRIDS = (64, 128, 256)
-
-#: Vertices that are worked out in rationals, to see whether they lie on the surface.
-EXACT = 25
 
 Row = dict[str, Any]
 
@@ -77,10 +78,7 @@ def exact_mesh(network: Network) -> Row:
     whole, faces = timed(regions.complex)
     mesh, cut = timed(lambda: whole.level_set(0, 0.0).to_mesh())
     solid = mesh.to_trimesh()
-    some = np.random.default_rng(0).choice(
-        len(mesh.vertices), min(EXACT, len(mesh.vertices)), False
-    )
-    values = regions.network.maps("exact").at_points(mesh.exact_vertices(some))[1]
+    values, rationals = timed(mesh.exact_outputs)
     return {
         "regions": len(regions),
         "left_out": int(regions.stats["left_out"]),
@@ -90,12 +88,13 @@ def exact_mesh(network: Network) -> Row:
         "watertight": bool(solid.is_watertight and solid.is_winding_consistent),
         "euler": int(mesh.euler_characteristic),
         "volume": float(solid.volume),
-        "exact": len(some),
-        "on_surface": bool(all(value == 0 for value in values.ravel())),
+        "exact": len(values),
+        "on_surface": sum(value == 0 for value in values[:, 0].tolist()),
         "worst": float(np.abs(network(solid.triangles_center)).max()),
         "search": search,
         "faces": faces,
         "cut": cut,
+        "rationals": rationals,
     }
 
 
@@ -130,6 +129,53 @@ def by_grid(network: Network, n: int, volume: float) -> Row:
     }
 
 
+@dataclass(frozen=True)
+class Given:
+    """A network as contestants are given it."""
+
+    network: Network
+    box: float = 1.0
+
+    def arrays(self) -> tuple[list[Any], list[Any]]:
+        parts = [*(layer.affine for layer in self.network.layers), self.network.output]
+        return [next(iter(part.terms.values())) for part in parts], [part.bias for part in parts]
+
+
+def beside_edges(name: str, network: Network, seconds: float) -> Row | None:
+    """Vertices and edges of complexes, cut along the surface: ours, and those of edge subdivision."""
+    whole = name in COUNTED
+    other = Contestant(
+        "edge subdivision",
+        "complex_edge_subdivision.py",
+        needs=("EDGE_SUBDIVISION",),
+        options={"prune": not whole},
+    )
+    if other.missing:
+        return None
+
+    def counts() -> Row:
+        if not whole:
+            regions = enumerate_regions(network, Box(-1, 1), where=Level(0.0))
+            return {"surface": list(regions.complex().level_set(0, 0.0).f_vector[:2])}
+        complex_ = enumerate_regions(network, Box(-1, 1)).complex()
+        return {
+            "all": list(complex_.cut(0, 0.0).f_vector[:2]),
+            "surface": list(complex_.level_set(0, 0.0).f_vector[:2]),
+        }
+
+    ours, took = timed(counts)
+    theirs = other.run(Given(network), seconds)  # type: ignore[arg-type]
+    return {"network": name, "ours": ours | {"seconds": took}, "theirs": theirs, "whole": whole}
+
+
+def counted(seconds: float) -> list[Row]:
+    """All comparisons with edge subdivision that can be made."""
+    names = dict.fromkeys((*COUNTED, *BUNNIES))
+    networks = {name: network for name in names if (network := bunny(name)) is not None}
+    rows = (beside_edges(name, network, seconds) for name, network in networks.items())
+    return [row for row in rows if row]
+
+
 def measured(only: str, grids: list[int]) -> list[Row]:
     rows = []
     for name in (TORUS, *BUNNIES):
@@ -150,17 +196,18 @@ def report(data: dict[str, Any]) -> str:
     about = data["about"]
     lines = [
         "The surface on which a network is 0 in the box [-1, 1]³, as a mesh: exactly (`surface_mesh`: the regions that the surface meets, their faces, what the level cuts out of them), and by marching cubes "
-        "(scikit-image) on grids. Errors are the network's values at the middles of triangles, in float64; volumes are compared with the exact mesh's. CPU seconds of one thread, one run. Watertight and consistently oriented: as trimesh judges. On the surface: so many vertices, chosen at random, put into the network in rationals. "
+        "(scikit-image) on grids. Errors are the network's values at the middles of triangles, in float64; volumes are compared with the exact mesh's. CPU seconds of one thread, one run. Watertight and consistently oriented: as trimesh judges. On the surface: how many of the vertices have the value 0 exactly, if they are worked out in rationals and put into the network, and the seconds that this takes. "
         f"tropicell {about['version']}, Python {about['python']}, {about['machine']}, load {about['load']}.",
         "",
-        "| network | neurons | regions on it | cells left out | vertices | polygons | watertight | Euler characteristic | exactly on the surface | search, s | faces, s | cut, s |",
-        "| --- | ---: | ---: | ---: | ---: | ---: | --- | ---: | --- | ---: | ---: | ---: |",
+        "| network | neurons | regions on it | cells left out | vertices | polygons | watertight | Euler characteristic | exactly on the surface | search, s | faces, s | cut, s | in rationals, s |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | --- | ---: | --- | ---: | ---: | ---: | ---: |",
     ]
     for row in data["rows"]:
-        on = f"{'all' if row['on_surface'] else '**not all**'} of {row['exact']}"
+        whole = row["on_surface"] == row["exact"] == row["vertices"]
+        on = "all" if whole else f"**{row['on_surface']:,} of {row['exact']:,}**"
         lines.append(
             f"| {row['network']} | {row['neurons']} | {row['regions']:,} | {row['left_out']:,} | {row['vertices']:,} | {row['polygons']:,} | {'yes' if row['watertight'] else '**no**'} | {row['euler']} | {on} | "
-            f"{row['search']:.2f} | {row['faces']:.2f} | {row['cut']:.2f} |"
+            f"{row['search']:.2f} | {row['faces']:.2f} | {row['cut']:.2f} | {row['rationals']:.2f} |"
         )
     lines += [
         "",
@@ -176,7 +223,48 @@ def report(data: dict[str, Any]) -> str:
             lines.append(
                 f"| {row['network']} | {grid['grid']}³ | {grid['triangles']:,} | {grid['mean']:.1e} | {grid['worst']:.1e} | {100 * grid['volume']:.2g} % | {grid['seconds']:.2f} |"
             )
+    if data.get("edges"):
+        lines += _edge_lines(data["edges"])
     return "\n".join(lines)
+
+
+def _edge_lines(rows: list[Row]) -> list[str]:
+    """The comparison with edge subdivision."""
+    lines = [
+        "",
+        "The same complexes by edge subdivision (PyTorch, float32, networks in generic position): vertices and edges, of all faces cut along the surface, and of the surface alone. Where all is too much, it is asked to keep only "
+        "what may meet the surface. CPU seconds of one thread, its compiling and ours left in.",
+        "",
+        "| network | all vertices, edges | by edge subdivision | on the surface | by edge subdivision | seconds | by edge subdivision |",
+        "| --- | --- | --- | --- | --- | ---: | ---: |",
+    ]
+
+    def pair(values: list[int] | None) -> str:
+        return " / ".join(f"{value:,}" for value in values) if values else "–"
+
+    same, others, failed = [], [], []
+    for row in rows:
+        ours, theirs = row["ours"], row["theirs"]
+        if "note" in theirs:
+            failed.append(f"{row['network']} ({theirs['note']})")
+            theirs = {}
+        else:
+            keys = ("all", "surface") if row["whole"] else ("surface",)
+            agree = all(ours[key] == theirs[key] for key in keys)
+            (same if agree else others).append(row["network"])
+        took = f"{theirs['seconds']:.2f}" if theirs else "–"
+        lines.append(
+            f"| {row['network']} | {pair(ours.get('all'))} | {pair(theirs.get('all')) if row['whole'] else '–'} | {pair(ours['surface'])} | {pair(theirs.get('surface'))} | {ours['seconds']:.2f} | {took} |"
+        )
+    lines.append("")
+    for text, names in (
+        ("The counts are the same", same),
+        ("The counts differ", others),
+        ("It did not finish", failed),
+    ):
+        if names:
+            lines.append(f"{text}: {', '.join(names)}.")
+    return lines
 
 
 def main() -> None:
@@ -185,6 +273,12 @@ def main() -> None:
     )
     parser.add_argument("--only", default="", help="networks whose names contain this")
     parser.add_argument("--grids", type=int, nargs="+", default=list(GRIDS))
+    parser.add_argument(
+        "--edges",
+        type=float,
+        default=40,
+        help="about a third of the seconds that edge subdivision has; 0: its rows stay as they are",
+    )
     parser.add_argument("--again", action="store_true", help="write the section anew")
     arguments = parser.parse_args()
     if not arguments.again:
@@ -194,11 +288,13 @@ def main() -> None:
             "machine": platform.machine(),
             "load": round(os.getloadavg()[0], 1),
         }
+        known = json.loads(STORE.read_text()) if STORE.exists() else {}
         rows = measured(arguments.only, arguments.grids)
-        if arguments.only and STORE.exists():
-            before = json.loads(STORE.read_text())["rows"]
-            rows = [row for row in before if arguments.only not in row["network"]] + rows
-        STORE.write_text(json.dumps({"about": about, "rows": rows}, indent=1) + "\n")
+        if arguments.only and known:
+            rows = [row for row in known["rows"] if arguments.only not in row["network"]] + rows
+        edges = (arguments.edges and counted(arguments.edges)) or known.get("edges", [])
+        data = {"about": about, "rows": rows, "edges": edges}
+        STORE.write_text(json.dumps(data, indent=1) + "\n")
     sections.put(HERE / "RESULTS.md", TITLE, report(json.loads(STORE.read_text())))
 
 

@@ -34,7 +34,7 @@ HEAD = """# Models that were tried
 
 <!-- Made by `python -m benchmarks.models`; don't edit. -->
 
-Give Tropicell a model as you have it. It becomes a network with the same outputs, or it is refused at once, with the operator, the
+Give Tropicell a model as you have it. It becomes a network with the same outputs, or it is refused at once, and the message names the operator, the
 place and what to do about it; see the [table of operators](operators.md). Several inputs and outputs are flattened and stand one after
 the other, in the order of `forward` or of the file; `network.input_parts` and `network.output_parts` say which is which.
 
@@ -50,7 +50,7 @@ assert tc.from_torch(network.to_torch(), (1, 2)) == network
 
 | what you have | what to do |
 | --- | --- |
-| a PyTorch module | `from_torch(module, example)`; several inputs: a tuple, or a dictionary by name |
+| a PyTorch module | `from_torch(module, example)`; several inputs: a tuple, or a dictionary by name, each a tensor or a shape |
 | an ONNX file | `from_onnx("model.onnx")`, or the file's name in place of a network |
 | an exported torch program | `torch.export.save(program, "model.pt2")`, then `load("model.pt2")` |
 | a Keras 3 model | set `KERAS_BACKEND=torch` before keras is imported, then `from_keras(model)`; a model that was trained on another backend is saved as `.keras` and loaded there |
@@ -59,12 +59,16 @@ assert tc.from_torch(network.to_torch(), (1, 2)) == network
 | TensorFlow | `tf2onnx`, then `from_onnx` |
 | a network of Tropicell | `network.to_torch()`, `network.to_onnx("model.onnx")`: exact copies that can be imported again |
 
+There is no importer for JAX's own forms, for a reason. What `jax.export` gives is StableHLO, the language of a compiler, in which convolutions and pools have
+layouts and windows in dozens of attributes, and indices are gathers with dimension numbers; all of that would have to be read and kept up to date a third time, beside torch and
+ONNX. A jaxpr is no file format, and changes with every version. `jax2onnx` does that work already, and what it writes is compared like every other file.
+
 """
 
 REFUSED = """## Refused, and why
 
-Refusals come from the graph alone: operators first, then shapes and sizes, before any matrix is made. The time is that of the export
-by torch, mostly.
+Refusals come from the graph alone: operators first, then shapes and sizes, before any matrix is made. Most of the time is what torch takes
+to export the module.
 
 """
 
@@ -171,11 +175,12 @@ def page(results: list[dict[str, Any]]) -> str:
     refused = [r for r in results if r["outcome"] == "refused"]
     errors = [r for r in results if r["outcome"] == "error"]
     differences = [r["difference"] for r in works if "difference" in r]
+    others = f"{len(errors)} raise" if errors else "none raises"
     lines = [
-        f"Of {len(results)} models {len(works)} import and {len(refused)} are refused; {len(errors)} raise any other error. "
+        f"Of {len(results)} models {len(works)} import and {len(refused)} are refused; {others} any other error. "
         f"The largest difference between a torch module in float64 and its network, at points that the import did not look at, is "
         f"{max(differences, default=0.0):.0e} of the largest output. The longest import takes {max((r['seconds'] for r in works), default=0.0):.1f} s of one "
-        f"processor, the longest refusal {max((r['seconds'] for r in refused), default=0.0):.1f} s. Memory is what the process needed "
+        f"processor, the longest refusal {max((r['seconds'] for r in refused), default=0.0):.1f} s. MB is the memory that the process needed "
         "beyond what it had when the import began.\n",
         "## Imported\n",
         "| model | from | inputs | layers | neurons | outputs | difference | seconds | MB |",

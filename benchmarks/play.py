@@ -18,10 +18,10 @@ HERE = Path(__file__).parent
 ARGUMENTS = ["--no-sandbox", "--disable-background-networking", "--disable-gpu"]
 #: Widths, whether the network without skips is trained beside it, and the frames a second that are wanted.
 CASES = [
-    ((16, 16, 16), False, 30),
-    ((16, 16, 16), True, 30),
-    ((48, 48, 48), False, 10),
-    ((48, 48, 48), True, None),
+    ((18, 18, 18), False, 30),
+    ((18, 18, 18), True, 30),
+    ((56, 56, 56), False, 10),
+    ((56, 56, 56), True, 10),
 ]
 PAGE = """<!-- written by benchmarks/play.py -->
 # Frames a second of the live page

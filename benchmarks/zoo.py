@@ -52,11 +52,11 @@ known = families.folding([3, 4], inputs=2)
 print(known.count, count_regions(known.network, known.domain))  # 144 144
 ```
 
-**How to read the table.** *cells* and *half-spaces* are the two engines, in exact arithmetic (the default); *certificate*: whether
+**How to read the table.** *cells* and *half-spaces* are the two [engines](engines.md) for all kinds of domains, in exact arithmetic (the default); *certificate*: whether
 `regions.certify()` proved the regions right and complete from the weights alone, and whether the separate checker agrees.
 *relucent* is [relucent](https://github.com/bl-ake/relucent) {version}, called as its documentation shows: `Complex(network).bfs()` on the float64
-network, with its own verification on, and from up to 20 random points where the origin lies on a boundary. It works in floating point,
-and refuses where it can't be sure or where several neurons share a boundary; a refusal is an honest answer. Times are seconds of
+network, with its own verification on, and from up to 20 random points where the origin lies on a boundary. It decides in floating point, and in rationals
+where its error bounds leave a decision open; it refuses where it still can't be sure or where several neurons share a boundary. A refusal is an honest answer. Times are seconds of
 processor time on one core; {seconds:.0f} s were given. ✓ is the right count.
 
 | network | what is hard | regions | why | cells | half-spaces | certificate | relucent |

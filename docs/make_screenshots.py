@@ -46,7 +46,7 @@ SHOTS = (
     Shot("explorer-dark", "plane", "colour=value&decision=1", dark=True, mouse=(470, 250)),
     Shot("explorer-phone", "plane", "colour=value&place=1.4,2.2", size=(390, 780)),
     Shot("explorer-surface", "plane", "surface=1&colour=value&panel=0", size=(860, 620)),
-    Shot("explorer-cells", "cells", "cut=x2,0.55&panel=0", size=(860, 620)),
+    Shot("explorer-cells", "cells", "cut=x2,0.55&edges=layers&panel=0", size=(860, 620)),
     Shot("explorer-side", "side", "colour=value&place=2,3", size=(1280, 640)),
 )
 

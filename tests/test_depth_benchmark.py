@@ -13,7 +13,8 @@ from tropicell import Box, count_regions
 
 
 def test_all_cases_are_different_networks_with_the_inputs_they_say() -> None:
-    for cases in (GENERIC, DEGENERATE, HELD_OUT, deep_networks.FITTED):
+    more = deep_networks.FITTED, deep_networks.STORED
+    for cases in (GENERIC, DEGENERATE, HELD_OUT, *more):
         assert len({case.name for case in cases}) == len(cases)
         for case in cases:
             if not case.file:
@@ -94,6 +95,10 @@ def test_verdicts_are_computed_from_what_was_measured() -> None:
         "small": [_row("c", 3e5, 1e6) | {"engine": depth.MANY}],
         "bias-free": [_row("d", 1e5, 1e6), _row("e", 1e3, 4e3)],
         "degenerate": [_row("f", 9e4, 1e6)],
+        "storing": [
+            {"name": "s", "bytes": 50} | {"count": chosen["auto"], "store": chosen["halfspaces"]},
+            {"name": "t", "bytes": 50} | {"count": chosen["auto"], "store": chosen["cells"]},
+        ],
         "threads": [{"name": "g", "1": {"rate": 0.0}, "2": {"rate": 1.0}}],
         "auto": [{"name": "h", "arithmetic": "exact", "chosen": "halfspaces", **chosen}],
         "certify": [
@@ -103,7 +108,9 @@ def test_verdicts_are_computed_from_what_was_measured() -> None:
     }
     found = {verdict.target: verdict for verdict in depth.verdicts(data)}
     texts = [verdict.text for verdict in found.values()]
-    assert texts == ["no: 1 of 2", "yes", "yes", "no: 0 of 1", "no: 0 of 1", "yes", "no: 1 of 2"]
+    rest = ["no: 1 of 2", "no: 0 of 1", "yes", "no: 1 of 2"]
+    assert texts == ["no: 1 of 2", "yes", "yes", "no: 0 of 1", *rest]
+    assert found["storing at most 2 times counting, 3-D and 4-D"].worst == "t: 8.00"
     assert next(iter(found.values())).worst == "b: 0.1"
     about = {"version": "", "python": "", "machine": "", "load": 0, "seconds": 1.0, "rounds": 1}
     for rows in data["threads"]:
@@ -155,3 +162,11 @@ def test_a_call_that_is_kept_from_ending_in_time_is_left_out(
     assert len(calls) == 2
     assert rate.complete
     assert rate.regions == count_regions(network, Box(-3, 3))
+
+
+def test_rows_of_networks_that_are_measured_no_more_go() -> None:
+    name = deep_networks.STORED[0].name
+    known = {"storing": [{"name": "gone", "x": 1}, {"name": name, "x": 2}]}
+    anew = {"storing": [{"name": deep_networks.STORED[1].name, "x": 3}]}
+    found = depth.merged(known, anew, {"load": 1.0})["storing"]
+    assert [row["x"] for row in found] == [2, 3]

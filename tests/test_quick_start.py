@@ -15,6 +15,7 @@ import tropicell
 from children import run_python
 from tropicell._runtime import jit
 from tropicell.cli import main, options, warmup
+from tropicell.engines.cells._plane import in_doubt
 from tropicell.engines.cells._units import cone_unit, plane_unit
 from tropicell.geometry.arithmetic import ArithmeticName
 from tropicell.search.search import Device, EngineName
@@ -72,10 +73,15 @@ def test_options_have_the_choices_of_the_functions() -> None:
 
 
 def test_what_is_compiled_is_known_ahead() -> None:
-    plane: set[Any] = jit._parts_of(plane_unit.py_func)  # type: ignore[attr-defined]
-    names = {function.__qualname__ for function in plane}
-    assert {"plane_unit", "split", "enter_layer", "fine_sign", "bring_up"} <= names
-    assert "search_polygons" not in names  # copied into others, not compiled by itself
+    def parts(kernel: Any) -> set[str]:
+        return {function.__qualname__ for function in jit._parts_of(kernel.py_func)}
+
+    names = parts(plane_unit)
+    assert {"plane_unit", "search_polygons", "split", "enter_layer"} <= names
+    assert "_search" not in names  # copied into others, not compiled by itself
+    late = {"in_doubt", "fine_sign", "bring_up", "sharpen", "can_meet", "enter_focus"}
+    assert not names & late  # when a search gets there
+    assert {"in_doubt", "fine_sign", "bring_up"} <= parts(in_doubt)
     for unit in (plane_unit, cone_unit):
         assert "inputs" in jit._purpose(unit.py_func)  # type: ignore[attr-defined]
 
@@ -187,3 +193,20 @@ def test_the_checker_without_a_file_says_how_it_is_used() -> None:
     done = run_python("-m", "tropicell.verify_certificate", check=False)
     assert done.returncode == 2
     assert done.stderr.startswith("usage: ")
+
+
+@pytest.mark.parametrize(
+    "mistake",
+    [
+        lambda net: tropicell.compare(net, None),
+        tropicell.RegionLocator,
+        lambda net: tropicell.explore(net, "page.html"),
+        lambda net: tropicell.find_region(net, 3),
+        lambda net: tropicell.save(3, "net.npz"),
+    ],
+    ids=["compare", "locator", "explore", "find_region", "save"],
+)
+def test_wrong_types_are_errors_of_the_package(mistake: Any) -> None:
+    net = tropicell.Network.mlp([np.eye(2), np.ones((1, 2))])
+    with pytest.raises(tropicell.TropicellError, match="expected"):
+        mistake(net)

@@ -227,12 +227,31 @@ def test_plot_of_a_file_of_regions(
     assert "--slice" in complaint(capsys, "plot", space, "--box", "0", "0.1", "--out", out)
 
 
+def test_what_cannot_be_drawn_is_refused_before_the_search(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tropicell.cli.commands._enumerated", None)  # nothing is searched
+    many, plane = str(tmp_path / "many.npz"), str(tmp_path / "plane.npz")
+    tropicell.save(network(inputs=5), many)
+    tropicell.save(network(), plane)
+    page, picture = str(tmp_path / "page.html"), str(tmp_path / "picture.png")
+    assert "--slice" in complaint(capsys, "explore", many, "--box", "-1", "1", "--out", page)
+    assert "--slice" in complaint(capsys, "plot", many, "--box", "-1", "1", "--out", picture)
+    assert "--kind" in complaint(capsys, "plot", plane, "--out", picture, "--kind", "function")
+    assert ".png" in complaint(capsys, "plot", plane, "--out", str(tmp_path / "a.flavour"))
+    assert "--points" in complaint(
+        capsys, "plot", plane, "--out", picture, "--points", "x.npz", "--kind", "surface"
+    )
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["many.npz", "plane.npz"]
+
+
 def test_compare(net: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     other = str(tmp_path / "other.npz")
     tropicell.save(network(1), other)
     expected = tropicell.compare(network(), network(1), Box(-1, 1))
     arguments = ["compare", net, other, "--box", "-1", "1"]
     assert json_of(capsys, *arguments)["largest"] == expected.largest
+    assert json_of(capsys, *arguments, "--workers", "2")["largest"] == expected.largest
     assert json_of(capsys, *arguments, "--tolerance", "1e9")["within_tolerance"] is True
     found = json_of(capsys, *arguments, "--tolerance", "1e-9", status=1)
     assert found["within_tolerance"] is False

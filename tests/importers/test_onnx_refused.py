@@ -38,6 +38,7 @@ def test_refused_by_name(operator, tmp_path):
         (node("Where", "x", "x", "x"), "Where"),
         (node("Gather", "b", "x"), "Gather"),
         (node("Shrink", "x"), "Shrink"),
+        (node("TopK", "x", "k", sorted=0), "TopK"),
         (node("Cast", "x", to=TensorProto.INT64), "Cast"),
         (node("Relu", "x", domain="my.ops"), "my.ops::Relu"),
         (
@@ -48,7 +49,7 @@ def test_refused_by_name(operator, tmp_path):
 )
 def test_refused_use_of_an_operator(nodes, operator, tmp_path):
     with pytest.raises(UnsupportedOperatorError) as caught:
-        from_onnx(write(model(nodes, (3, 3), {"b": np.ones(3)}), tmp_path))
+        from_onnx(write(model(nodes, (3, 3), {"b": np.ones(3), "k": ints(2)}), tmp_path))
     assert caught.value.operator == operator
 
 

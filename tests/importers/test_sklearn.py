@@ -181,3 +181,16 @@ def test_linear_models_projections_and_searches(make, rng):
 def test_other_estimators_are_refused(estimator, what):
     with pytest.raises(ModelImportError, match=what):
         from_sklearn(estimator)
+
+
+@pytest.mark.parametrize("given", [3, "model.pkl", MLPRegressor])
+def test_what_is_no_estimator_is_refused_by_name(given):
+    with pytest.raises(ModelImportError, match="expected a fitted estimator"):
+        from_sklearn(given)
+
+
+def test_a_search_that_did_not_refit_says_so():
+    search = GridSearchCV(LinearRegression(), {"fit_intercept": [True]}, cv=2, refit=False)
+    search.fit(np.arange(8.0).reshape(4, 2), np.arange(4.0))
+    with pytest.raises(ModelImportError, match="refit=False"):
+        from_sklearn(search)

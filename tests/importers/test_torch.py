@@ -271,6 +271,10 @@ CASES = {
         (1, 2, 3),
     ),
     "norm": (lambda x: aten.norm(x, 1) + aten.norm(x, -torch.inf, [0], True), (3,)),
+    "cdist": (
+        lambda x: torch.cdist(x, t(2, 3), 1.0) + torch.cdist(x, t(2, 3), torch.inf),
+        (1, 4, 3),
+    ),
     "gt": (lambda x: torch.where(x > 0, x, 0.1 * x), (1, 3)),
     "ge": (lambda x: (x @ t(3, 3) >= x[:, :1]) * (x @ t(3, 3) - x[:, :1]), (1, 3)),
     "lt": (lambda x: x.masked_fill(x < 0.5, 0.5), (1, 3)),
@@ -300,3 +304,19 @@ def test_operator(spelling, rng, tmp_path):
     assert spelling in {call.name for call in from_exported(program).calls}
     torch.export.save(program, tmp_path / "m.pt2")
     assert_same(from_pt2(tmp_path / "m.pt2"), module, shape, rng)
+
+
+@pytest.mark.parametrize(
+    ("function", "shape"),
+    [
+        (lambda x: x * (x > 0).float(), (1, 3)),
+        (lambda x: (x > 0).to(x.dtype) * x + (x <= 0).double() * x * 0.1, (1, 3)),
+        (lambda x: x @ torch.linalg.inv(t(3, 3) + 3 * torch.eye(3)), (1, 3)),
+        (lambda x: x.relu() @ torch.matrix_exp(t(3, 3)), (1, 3)),
+        (lambda x: x @ torch.linalg.qr(t(3, 3))[0], (1, 3)),
+    ],
+    ids=["a mask as floats", "two masks", "inverse", "matrix_exp", "qr"],
+)
+def test_masks_and_constants_that_a_forward_makes(function, shape, rng):
+    module = Function(function)
+    assert_same(from_torch(module, torch.zeros(shape)), module, shape, rng)

@@ -304,3 +304,17 @@ def test_dynamic_batch_in_a_file(tmp_path, rng):
     )
     torch.export.save(program, tmp_path / "m.pt2")
     assert_same(from_pt2(tmp_path / "m.pt2"), module, (1, 6), rng)
+
+
+def test_shapes_of_several_inputs():
+    """In place of tensors: a tuple of shapes, or a dictionary of them; and numbers in lists."""
+
+    class Both(nn.Module):
+        def forward(self, x, y):
+            return torch.relu(x) + y
+
+    expected = from_torch(Both(), (torch.zeros(1, 3), torch.zeros(1, 3)))
+    assert from_torch(Both(), ((1, 3), (1, 3))) == expected
+    assert from_torch(Both(), {"y": (1, 3), "x": (1, 3)}) == expected
+    linear = nn.Linear(3, 2)
+    assert from_torch(linear, [[0, 0, 0]]) == from_torch(linear, (1, 3))

@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 import tropicell
+from children import run_python
 from torch_modules import First, Function, t
 from tropicell import from_torch
 from tropicell.errors import ModelFileError, ModelImportError, UnsupportedOperatorError
@@ -43,6 +44,10 @@ REFUSED = {
     "aten.lt": (lambda x: x + (x < 0), (1, 3)),
     "aten.masked_fill": (lambda x: x.masked_fill(x < 0, 1.0), (1, 3)),
     "aten.eq": (lambda x: torch.where(x == 0, x, -x), (1, 3)),
+    "aten.__and__": (lambda x: torch.where((x > 0) & (x < 1), x, -x), (1, 3)),
+    "aten.item": (lambda x: x * x.sum().item(), (1, 3)),
+    "aten.cdist": (lambda x: torch.cdist(x, t(2, 3)), (1, 3)),
+    "aten.linalg_solve": (lambda x: torch.linalg.solve(torch.eye(3), x.T), (1, 3)),
     "aten.argsort": (lambda x: x.argsort().double(), (1, 3)),
     "aten.index": (lambda x: x[0, x.topk(2)[1]], (1, 3)),
     "aten.einsum": (lambda x: torch.einsum("bi,bi->b", x, x), (1, 3)),
@@ -78,6 +83,7 @@ def test_refused_by_name(operator):
     [
         (First(nn.LSTM(3, 2)), "aten.lstm"),
         (First(nn.RNN(3, 2)), "aten.rnn_tanh"),
+        (First(nn.Sequential(nn.Flatten(0, 1), nn.LSTMCell(3, 2))), "aten.lstm_cell"),
         (First(nn.MultiheadAttention(3, 1), 3), "aten."),
     ],
 )
@@ -101,6 +107,48 @@ def test_data_dependent_branch_is_refused():
 
     with pytest.raises(UnsupportedOperatorError, match="data-dependent"):
         from_torch(Function(branch), torch.zeros(1, 3))
+
+
+@pytest.mark.parametrize(
+    ("module", "example", "said"),
+    [
+        (nn.Linear(3, 2), (), "example_input is empty"),
+        (nn.Linear(3, 2), [], "example_input is empty"),
+        (nn.Linear(3, 2), [[0.0], [1.0, 2.0]], "neither numbers nor a shape"),
+        (nn.Linear(3, 2), (1, 4), "could not export the module Linear"),
+        (Function(lambda x: object()), (1, 3), "not a known type"),
+        (Function(lambda x: x if x.sum() > 0 else -x), (1, 3), "data-dependent"),
+    ],
+)
+def test_what_is_wrong_is_said_by_the_error_alone(module, example, said):
+    with pytest.raises(ModelImportError, match=said) as caught:
+        from_torch(module, example)
+    assert not type(caught.value).__name__.startswith("_")
+
+
+def test_torch_prints_nothing_where_an_export_fails():
+    """Its logs go to the standard error that there was when it was imported."""
+    done = run_python(
+        "-c",
+        """
+import torch, tropicell as tc
+class Branch(torch.nn.Module):
+    def forward(self, x):
+        return x if x.sum() > 0 else -x
+for module, shape in ((torch.nn.Linear(3, 2), (1, 4)), (Branch(), (1, 3))):
+    try:
+        tc.from_torch(module, shape)
+    except tc.TropicellError as error:
+        print(type(error).__name__)
+""",
+    )
+    assert done.stdout.split() == ["ModelImportError", "UnsupportedOperatorError"]
+    assert done.stderr == ""
+
+
+def test_numbers_among_the_inputs_are_refused_by_value():
+    with pytest.raises(ModelImportError, match="has the number 3 among its parts"):
+        from_torch(Function(lambda x, n: x.relu() * n), (torch.zeros(1, 3), 3))
 
 
 def test_mixing_the_rows_of_a_batch_is_refused():

@@ -6,7 +6,7 @@ import argparse
 import json
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -24,6 +24,7 @@ from tropicell.cli.options import domain_of, domain_text, is_folder, search_opti
 from tropicell.cli.show import engine_text, folder_summary, show, summary, where
 from tropicell.errors import IncompleteError, InvalidInputError, TimeLimitError
 from tropicell.importers.files import load
+from tropicell.network.domains import Slice
 from tropicell.network.network import Network
 from tropicell.regions.files import FORMAT, load_regions
 from tropicell.regions.regions import Regions
@@ -71,7 +72,7 @@ def info(arguments: argparse.Namespace) -> int:
         )
         return DONE
     rows = [
-        ["neurons", f"{network.n_neurons:,} in {network.depth} layers"],
+        ["neurons", f"{network.n_neurons:,} in {_layers(network.depth)}"],
         ["weights", f"{_weights(network):,} that are not 0"],
         ["activations", ", ".join(f"{name} × {n:,}" for name, n in sorted(kinds.items())) or "–"],
         ["skips", ", ".join(f"{k}→{layer}" for k, layer in network.skips) or "–"],
@@ -89,6 +90,10 @@ def _weights(network: Network) -> int:
     parts = [network.affine(layer) for layer in range(1, network.depth + 2)]
     arrays = [array for part in parts for array in (part.bias, *part.operators.values())]
     return sum(int(np.count_nonzero(a if isinstance(a, np.ndarray) else a.data)) for a in arrays)
+
+
+def _layers(count: int) -> str:
+    return "1 layer" if count == 1 else f"{count} layers"
 
 
 def warmup(arguments: argparse.Namespace) -> int:
@@ -181,7 +186,7 @@ def estimate(arguments: argparse.Namespace) -> int:
 
 def _ended(complete: bool) -> int:
     if not complete:
-        output.note("not complete: a budget, Ctrl-C or SIGTERM ended the search")
+        output.note("not complete: a budget, Ctrl-C, SIGTERM or a lack of memory ended the search")
     return DONE if complete else NEGATIVE
 
 
@@ -325,7 +330,9 @@ def compare(arguments: argparse.Namespace) -> int:
     from tropicell.analysis.comparison import compare as compared  # noqa: PLC0415
 
     domain = domain_of(arguments)
-    found = compared(load(arguments.model), load(arguments.other), domain)
+    one, other = load(arguments.model), load(arguments.other)
+    with alarm(arguments.max_seconds):
+        found = compared(one, other, domain, workers=arguments.workers)
     largest = abs(found.largest)  # never -0
     beyond = arguments.tolerance is not None and not largest <= arguments.tolerance
     if arguments.json:
@@ -354,10 +361,10 @@ def compare(arguments: argparse.Namespace) -> int:
 
 def plot(arguments: argparse.Namespace) -> int:
     """A picture of the regions."""
-    from tropicell.cli.picture import draw  # noqa: PLC0415 - matplotlib is slow to import
+    from tropicell.cli.picture import check, draw  # noqa: PLC0415 - matplotlib is slow to import
 
     _check_place(arguments.out)
-    regions = regions_of(arguments)
+    regions = regions_of(arguments, lambda inputs: check(inputs, arguments))
     with _rest_of_time(arguments, regions):
         draw(regions, arguments)
     return _written(regions, arguments, "picture")
@@ -366,9 +373,10 @@ def plot(arguments: argparse.Namespace) -> int:
 def explore(arguments: argparse.Namespace) -> int:
     """A page to explore the regions with."""
     from tropicell.explorer import explore as write_page  # noqa: PLC0415 - seldom needed
+    from tropicell.explorer.shapes import check_inputs  # noqa: PLC0415
 
     _check_place(arguments.out, ".html")
-    regions = regions_of(arguments)
+    regions = regions_of(arguments, check_inputs)
     with _rest_of_time(arguments, regions):
         write_page(regions, arguments.out, open_browser=arguments.open)
     return _written(regions, arguments, "page")
@@ -405,23 +413,30 @@ def _rest_of_time(arguments: argparse.Namespace, regions: Regions) -> Iterator[N
         ) from None
 
 
-def regions_of(arguments: argparse.Namespace) -> Regions:
+def regions_of(
+    arguments: argparse.Namespace, check: Callable[[int], None] = lambda _: None
+) -> Regions:
     """The regions in a file, or those of the network in it.
 
-    A search may take half of the time: what is found is to be drawn, or proved.
+    A search may take half of the time: what is found is to be drawn, or proved. `check` is given
+    the number of coordinates, and refuses what can't be drawn before anything is searched.
     """
     if not holds_regions(arguments.model):
+        network, domain = load(arguments.model), domain_of(arguments)
+        check(domain.dimension if isinstance(domain, Slice) else network.n_inputs)
         options = search_options(arguments)
         if options["max_seconds"] is not None:
             options["max_seconds"] /= 2
-        return _enumerated(load(arguments.model), domain_of(arguments), options)
+        return _enumerated(network, domain, options)
     given = arguments.box, arguments.ball, arguments.slice
     if any(option is not None for option in given) or arguments.whole_space:
         raise InvalidInputError(
             f"{arguments.model}: holds regions, which have their domain already: leave out --box, "
             "--ball, --whole-space and --slice, or give a model"
         )
-    return load_regions(arguments.model)
+    regions = load_regions(arguments.model)
+    check(regions.network.n_inputs)
+    return regions
 
 
 def holds_regions(path: str) -> bool:

@@ -17,6 +17,7 @@ EXAMPLES = (
     "table1 --networks 1000 --out table1-1000",
     "fig2 --device cuda",
     "fig3 --tables docs/lab/fig3",
+    "all --tables docs/lab --out anew",
     "custom --model my_module.py:build",
     "all --out lab-output",
 )
@@ -57,7 +58,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--tables",
         type=Path,
         metavar="DIR",
-        help="write the report of an earlier run anew, from the tables in its folder",
+        help="write the report of an earlier run anew, from the tables in its folder (with all: "
+        "those of all runs in a folder)",
     )
     parser.add_argument(
         "--model",
@@ -69,14 +71,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run what was asked for; with ``all``, one failure does not end the others."""
     everything = arguments.name == "all"
-    names = [n for n in EXPERIMENTS if n not in NOT_IN_ALL] if everything else [arguments.name]
     base = Path(arguments.out or "lab-output")
     done: list[dict[str, Any]] = []
     failed: list[str] = []
-    for name in names:
-        folder = base / name if everything or arguments.out is None else base
+    for name, part, tables in _jobs(arguments):
+        folder = base / part if everything or arguments.out is None else base
         try:
-            done.append(_one(name, folder, arguments, ignore_changes=everything))
+            done.append(_one(name, folder, tables, arguments, ignore_changes=everything))
         except KeyboardInterrupt:
             output.note(f"what is finished is kept in {folder}: the same command goes on from it")
             raise
@@ -90,8 +91,36 @@ def run(arguments: argparse.Namespace) -> int:
     return 2 if failed else 0
 
 
+def _jobs(arguments: argparse.Namespace) -> list[tuple[str, str, Path | None]]:
+    """What to run: the experiment, its folder's name, and the tables to write its report from."""
+    if arguments.name != "all":
+        return [(arguments.name, arguments.name, arguments.tables)]
+    if arguments.tables is None:
+        return [(name, name, None) for name in EXPERIMENTS if name not in NOT_IN_ALL]
+    from tropicell.lab.experiments import experiment  # noqa: PLC0415
+
+    found: list[tuple[str, str, Path | None]] = []
+    for file in sorted(arguments.tables.glob("*/numbers.json")):
+        # there may be several runs of one experiment: table1, table1-1000
+        name = max((n for n in EXPERIMENTS if file.parent.name.startswith(n)), key=len, default="")
+        if not name:
+            continue
+        if experiment(name).again is None:
+            output.note(f"{name}: left out, its report needs more than tables")
+            continue
+        found.append((name, file.parent.name, file.parent))
+    if not found:
+        raise InvalidInputError(f"{arguments.tables}: there are no folders of earlier runs in it")
+    return found
+
+
 def _one(
-    name: str, folder: Path, arguments: argparse.Namespace, *, ignore_changes: bool
+    name: str,
+    folder: Path,
+    tables: Path | None,
+    arguments: argparse.Namespace,
+    *,
+    ignore_changes: bool,
 ) -> dict[str, Any]:
     from tropicell.lab import Options, experiment, run_experiment  # noqa: PLC0415
 
@@ -108,7 +137,7 @@ def _one(
         workers=arguments.workers,
         certify=arguments.certify,
         model=arguments.model,
-        tables=arguments.tables,
+        tables=tables,
     )
     found = experiment(name)
     asked = {"networks": arguments.networks, "epochs": arguments.epochs}

@@ -63,8 +63,14 @@ def _networks(model: str | None) -> dict[str, Any]:
         biases = [rng.uniform(-1, 1, n) / np.sqrt(m) for m, n in shapes]
         return Network.mlp(weights, biases, skips=skips)
 
+    def normal(sizes: list[int], seed: int) -> Network:
+        rng = np.random.default_rng(seed)
+        drawn = [(rng.standard_normal((n, m)), rng.standard_normal(n)) for m, n in pairwise(sizes)]
+        return Network.mlp([weights for weights, _ in drawn], [bias for _, bias in drawn])
+
     return {
         "the walkthrough, 2-2-2-1": walkthrough(),
+        "random, 2-3-3-3-3-1": normal([2, 3, 3, 3, 3, 1], 4),
         "random, 2-4-4-4-1": random([2, 4, 4, 4, 1], []),
         "the same with skip 1→3": random([2, 4, 4, 4, 1], [(1, 3)]),
         "random, 2-16-16-1": random([2, 16, 16, 1], []),

@@ -282,6 +282,8 @@ def _compare(commands: Any) -> None:
     parser.add_argument(
         "--tolerance", type=float, metavar="T", help="exit status 1 if the difference is larger"
     )
+    parser.add_argument("--workers", type=int, default=1, metavar="N", help="threads (default: 1)")
+    parser.add_argument("--max-seconds", type=float, metavar="S", help="give up after so much time")
     add_domain(parser)
 
 

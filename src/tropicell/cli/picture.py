@@ -13,18 +13,24 @@ from tropicell.network.domains import Box
 from tropicell.regions.regions import Regions
 
 
-def draw(regions: Regions, arguments: argparse.Namespace) -> None:
-    """Draw what the options ask for and write it to a file."""
-    require("matplotlib", extra="plot", why="drawing regions").use("Agg")
-    pyplot: Any = require("matplotlib.pyplot", extra="plot", why="drawing regions")
-    kind = _kind(regions, arguments.kind)
+def check(inputs: int, arguments: argparse.Namespace) -> None:
+    """Refuse what can't be drawn, before there is anything to draw."""
+    pyplot = _pyplot()
+    kind = _kind(inputs, arguments.kind)
     suffixes = pyplot.figure().canvas.get_supported_filetypes()
     pyplot.close()
     if arguments.out.rpartition(".")[2].lower() not in suffixes:
         raise InvalidInputError(
             f"--out {arguments.out}: unknown kind of picture; use .png, .pdf or .svg"
         )
-    ax = _axes(regions, kind, arguments)
+    if arguments.points is not None and kind not in ("regions", "boundaries"):
+        raise InvalidInputError(f"--points does not fit --kind {kind}")
+
+
+def draw(regions: Regions, arguments: argparse.Namespace) -> None:
+    """Draw what the options ask for and write it to a file."""
+    pyplot = _pyplot()
+    ax = _axes(regions, _kind(regions.network.n_inputs, arguments.kind), arguments)
     try:
         if arguments.title:
             ax.set_title(arguments.title, parse_math=False)
@@ -34,8 +40,12 @@ def draw(regions: Regions, arguments: argparse.Namespace) -> None:
         pyplot.close(ax.figure)
 
 
-def _kind(regions: Regions, kind: str) -> str:
-    inputs = regions.network.n_inputs
+def _pyplot() -> Any:
+    require("matplotlib", extra="plot", why="drawing regions").use("Agg")
+    return require("matplotlib.pyplot", extra="plot", why="drawing regions")
+
+
+def _kind(inputs: int, kind: str) -> str:
     if inputs > 2:
         raise InvalidInputError(
             f"the network has {inputs} inputs, pictures are of 1 or 2: cut along a line or plane "
@@ -43,7 +53,7 @@ def _kind(regions: Regions, kind: str) -> str:
         )
     chosen = {1: "function", 2: "regions"}[inputs] if kind == "auto" else kind
     if (chosen == "function") != (inputs == 1):
-        raise InvalidInputError(f"--kind {chosen} does not fit a network with {inputs} inputs")
+        raise InvalidInputError(f"--kind {chosen} does not fit a network with {inputs} input(s)")
     return chosen
 
 
@@ -51,8 +61,6 @@ def _axes(regions: Regions, kind: str, arguments: argparse.Namespace) -> Any:
     from tropicell import plotting  # noqa: PLC0415 - after the backend is chosen
 
     window = None if arguments.window is None else Box(*arguments.window)
-    if arguments.points is not None and kind not in ("regions", "boundaries"):
-        raise InvalidInputError(f"--points does not fit --kind {kind}")
     if kind == "function":
         return plotting.plot_function(regions, output=arguments.output, window=window)
     if kind == "surface":

@@ -32,6 +32,51 @@ def _regions(inputs: int, outputs: int = 1) -> Any:
     return tropicell.enumerate_regions(network, tropicell.Box(-2, 2))
 
 
+def _search(inputs: int) -> None:
+    """A search, and one with signs that float64 can't tell, whose kernels are compiled apart."""
+    import numpy as np  # noqa: PLC0415
+
+    import tropicell  # noqa: PLC0415
+
+    _regions(inputs)
+    first = np.array([[1, 0, 0, 0, 0], [1, 1, 0, 0, 0], [2, 1, 1, 0, 0], [1, 2, -1, 1, 1]])
+    weights = [first[:, :inputs], np.ones((4, 4)) - 2 * np.eye(4), np.ones((1, 4))]
+    biases = [[0.0, 0.0, 1.0, -1.0], [0.0, 1.0, -1.0, 1 / 3], [0.0]]
+    network = tropicell.Network.mlp(weights, biases)
+    tropicell.enumerate_regions(network, tropicell.Box(-3, 3))
+
+
+def _large() -> None:
+    """A plane through a network with so many weights that a search looks at some neurons only."""
+    import numpy as np  # noqa: PLC0415
+    import scipy.sparse as sp  # noqa: PLC0415
+
+    import tropicell  # noqa: PLC0415
+    from tropicell import Affine, Layer  # noqa: PLC0415
+
+    n, band = 1600, 70
+    places = (np.arange(n)[:, None] + np.arange(band)) % n
+    rows = np.repeat(np.arange(n), band)
+    inner = sp.csr_array((np.cos(np.arange(n * band)), (rows, places.ravel())), shape=(n, n))
+    angles = np.arange(n)
+    first = np.column_stack([np.cos(angles), np.sin(angles)])
+    layers = [
+        Layer(Affine({0: first}, np.sin(7.0 * angles))),
+        Layer(Affine({1: inner}, np.cos(3.0 * angles))),
+    ]
+    network = tropicell.Network(2, layers, Affine({2: np.ones((1, n))}, np.zeros(1)))
+    tropicell.count_regions(network, tropicell.Box(0.1, 0.11))
+
+
+def _sets() -> None:
+    import tropicell  # noqa: PLC0415
+
+    for inputs in (2, 3):
+        network = _regions(inputs).network
+        box, where = tropicell.Box(-2, 2), tropicell.Level(0.0)
+        tropicell.enumerate_regions(network, box, where=where)
+
+
 def _predict() -> None:
     import tropicell  # noqa: PLC0415
 
@@ -81,24 +126,33 @@ def _certify_far() -> None:
 
 
 def _complex() -> None:
+    import tropicell  # noqa: PLC0415
+
     for inputs in (2, 3):
         complex_ = _regions(inputs).complex()
         complex_.signs(1)
         complex_.level_set().polygons()
         complex_.betti()
+        complex_.persistence()
+    network = tropicell.Network.mlp(
+        [[[1.0, 0, 0], [0, 1.0, 0], [0, 0, 1.0]], [[1.0] * 3]], [[0] * 3, [-0.5]]
+    )
+    tropicell.surface_mesh(network, tropicell.Box(-1, 1))
 
 
 #: The parts: what each is for, and the work that makes it be compiled. Long ones come first.
 PARTS: dict[str, tuple[str, Callable[[], Any]]] = {
     "halfspaces": ("searches with 6 inputs and more", lambda: _regions(6)),
-    "cells": ("searches with 5 inputs, or 1", lambda: _regions(1)),
-    "plane": ("searches with 2 inputs", lambda: _regions(2)),
-    "space": ("searches with 3 inputs", lambda: _regions(3)),
-    "space4": ("searches with 4 inputs", lambda: _regions(4)),
+    "cells": ("searches with 5 inputs, or 1", lambda: _search(1)),
+    "plane": ("searches with 2 inputs", lambda: _search(2)),
+    "space": ("searches with 3 inputs", lambda: _search(3)),
+    "space4": ("searches with 4 inputs", lambda: _search(4)),
     "certify": ("certificates for 2 inputs", lambda: _regions(2).certify()),
     "certify-space": ("certificates for 3 inputs and more", _certify_space),
     "certify-far": ("certificates for 6 inputs and more", _certify_far),
     "wide": ("searches near a point", _wide),
+    "large": ("planes through large networks", _large),
+    "sets": ("searches for a level, or a boundary between classes", _sets),
     "predict": ("prediction", _predict),
     "many": ("counts of many networks", _many),
     "complex": ("faces of regions", _complex),

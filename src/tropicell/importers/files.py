@@ -136,6 +136,8 @@ def save(network: Network, path: str | os.PathLike[str]) -> None:
     ...     load(folder + "/net.npz")
     Network(1 → 1 → 1 → 1 → 1, skips 1→3)
     """
+    if not isinstance(network, Network):
+        raise InvalidInputError(f"expected a Network to save, got {type(network).__name__}")
     file = path_of(path)
     suffix = file.suffix.lower()
     if suffix not in (".npz", ".safetensors"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from importlib.util import find_spec
 from typing import Any
 
 from tropicell.errors import ModelImportError, require
@@ -55,8 +57,10 @@ def from_keras(
     >>> from_keras(keras.Sequential(layers))
     Network(2 → 3 → 1)
     """
-    keras = require("keras", extra="keras", why="importing a Keras model")
-    if not isinstance(model, keras.Layer):
+    keras = sys.modules.get("keras")  # whoever has a model has imported it, with its backend
+    if keras is None and find_spec("keras") is None:
+        keras = require("keras", extra="keras", why="importing a Keras model")
+    if keras is None or not isinstance(model, keras.Layer):
         raise ModelImportError(f"expected a Keras model or layer, got {type(model).__name__}")
     backend = keras.backend.backend()
     if backend != "torch":

@@ -307,7 +307,7 @@ OPERATORS: tuple[Operator, ...] = (
     Operator(
         "norms of order 1 and inf",
         "activation",
-        ("linalg_vector_norm", "norm"),
+        ("linalg_vector_norm", "norm", "cdist"),
         ("ReduceL1",),
         "absolute values, then a sum or a tournament; other orders are not piecewise linear",
     ),
@@ -409,7 +409,7 @@ REFUSED: tuple[Refused, ...] = (
         "exponential and logarithm",
         _ITSELF,
         ("exp", "log", "expm1", "log1p", "erf"),
-        ("Exp", "Log", "Erf"),
+        ("Exp", "Log", "Erf", "ReduceLogSum"),
     ),
     Refused("power and roots", _ITSELF, ("pow", "sqrt", "rsqrt", "square"), ("Pow", "Sqrt")),
     Refused("reciprocal", _ITSELF, ("reciprocal",), ("Reciprocal",)),
@@ -443,6 +443,7 @@ REFUSED: tuple[Refused, ...] = (
             "RMSNormalization",
             "SimplifiedLayerNormalization",
             "LpNormalization",
+            "LRN",
         ),
     ),
     Refused(
@@ -461,6 +462,12 @@ REFUSED: tuple[Refused, ...] = (
         "what is computed depends on the data; write it with relu, clamp, maximum or minimum",
         ("cond", "while_loop", "scan", "map"),
         ("If", "Loop", "Scan"),
+    ),
+    Refused(
+        "numbers for Python",
+        "it hands an entry over to Python as a number, so that it is lost for the network; keep it "
+        "a tensor",
+        ("item", "_local_scalar_dense"),
     ),
     Refused(
         "jumps",
@@ -483,6 +490,15 @@ REFUSED: tuple[Refused, ...] = (
             "floor_divide",
             "bucketize",
             "nonzero",
+            "logical_and",
+            "logical_or",
+            "logical_xor",
+            "bitwise_and",
+            "bitwise_or",
+            "bitwise_xor",
+            "__and__",
+            "__or__",
+            "__xor__",
         ),
         (
             "Equal",
@@ -496,6 +512,9 @@ REFUSED: tuple[Refused, ...] = (
             "Mod",
             "Hardmax",
             "NonZero",
+            "And",
+            "Or",
+            "Xor",
         ),
     ),
     Refused(
@@ -507,13 +526,13 @@ REFUSED: tuple[Refused, ...] = (
     Refused(
         "norms",
         f"{_ITSELF}; the norms of order 1 and inf are",
-        ("cdist",),
+        (),
         ("ReduceL2", "ReduceSumSquare", "LpPool", "GlobalLpPool"),
     ),
     Refused(
         "recurrent layers",
         f"{_ITSELF}",
-        ("lstm", "gru", "rnn_tanh"),
+        ("lstm", "gru", "rnn_tanh", "lstm_cell", "gru_cell", "rnn_tanh_cell"),
         ("LSTM", "GRU", "RNN"),
     ),
     Refused(

@@ -116,7 +116,10 @@ def _check_kind(estimator: Any, name: str, *, last: bool) -> None:
     networks = require("sklearn.neural_network", extra="sklearn", why="importing an estimator")
     kind = type(estimator).__name__
     if hasattr(estimator, "param_grid") or hasattr(estimator, "param_distributions"):
-        raise ModelImportError(f"step {name!r} ({kind}) is not fitted; call fit first")
+        what = "fitted" if estimator.refit else "fitted again with what it found (refit=False)"
+        raise ModelImportError(f"step {name!r} ({kind}) is not {what}; call fit first")
+    if not hasattr(estimator, "get_params") or isinstance(estimator, type):
+        raise ModelImportError(f"expected a fitted estimator of scikit-learn, got {estimator!r}")
     if kind in (*_SCALERS, *_PROJECTIONS) or hasattr(estimator, "get_support"):
         return
     if not last:
@@ -136,8 +139,8 @@ def _check_kind(estimator: Any, name: str, *, last: bool) -> None:
         raise UnsupportedOperatorError(
             kind,
             f"step {name!r}",
-            "only MLPRegressor, MLPClassifier and linear models are piecewise linear and "
-            "continuous",
+            "supported are MLPRegressor, MLPClassifier and linear models, also in pipelines and "
+            "searches; a part of it that is one of these can be imported by itself",
         )
 
 

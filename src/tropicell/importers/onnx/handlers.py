@@ -128,6 +128,10 @@ def _reduce_l1(builder: Builder, node: Node) -> Value:
 
 @handles("TopK")
 def _top_k(builder: Builder, node: Node) -> list[Value | None]:
+    if not node.get("sorted", 1):
+        raise UnsupportedOperatorError(
+            "TopK", node.name, "in which order its values come is not defined; use sorted=1"
+        )
     axis = int(node.get("axis", -1))
     k = int(np.ravel(node.get("k", node.constant(1, "number of entries")))[0])
     ranks = range(node.x.shape[axis])

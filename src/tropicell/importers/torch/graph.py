@@ -228,7 +228,8 @@ def named_outputs(names: list[str | None], structure: Any = None) -> dict[str, s
 _FOLDED = frozenset(
     {"arange", "full", "zeros", "ones", "empty", "scalar_tensor", "eye", "linspace", "tril", "triu"}
     | {"diag", "outer", "index_put", "fill", "logical_not", "logical_and", "logical_or"}
-    | {"prod", "any", "all"}
+    | {"prod", "any", "all", "diag_embed", "kron", "trace", "matrix_exp", "linalg_matrix_exp"}
+    | {"linalg_inv", "inverse", "linalg_pinv", "linalg_solve", "linalg_qr", "linalg_cholesky"}
 )
 _RANDOM = frozenset(
     s for row in REFUSED if row.name in ("random numbers", "control flow") for s in row.torch

@@ -236,6 +236,16 @@ def _norm(builder: Builder, a: Args, name: str) -> Value:
     )
 
 
+@handles("cdist")
+def _cdist(builder: Builder, a: Args, name: str) -> Value:
+    left = take(value_of(a["x1"]), lambda at: at[..., :, None, :])
+    right = take(value_of(a["x2"]), lambda at: at[..., None, :, :])
+    apart, order = add(left, right, scale=-1.0), float(a["p"])
+    return nonlinear.vector_norm(
+        builder, apart, order, (-1,), name, keep=False, operator="aten.cdist"
+    )
+
+
 def _comparison(sign: str, spelling: str) -> TorchHandler:
     def handler(_: Builder, a: Args, name: str) -> Any:
         left, right = value_of(a["self"]), value_of(a["other"])
@@ -805,6 +815,7 @@ def _full(_: Builder, a: Args, name: str) -> Value:
 _TAKE_CONDITIONS = frozenset(
     {"where", "masked_fill", "index_put", "mul", "multiply", "logical_not", "bitwise_not"}
     | {"_to_copy", "to", "type_as", "clone", "contiguous", "alias", "detach"}
+    | {"_assert_tensor_metadata"}
 )
 
 # --- calling a handler ----------------------------------------------------------------------------

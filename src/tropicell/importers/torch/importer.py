@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import inspect
+import io
+import logging
 import math
+import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -60,8 +64,8 @@ def from_torch(
         What the module takes: a batch, with the batch on the first axis, of which one example is
         used; or, for modules without a batch axis, a 1-D tensor. Only its shape matters, so a
         tuple of whole numbers, the shape, will do. For a module with several inputs: a tuple or
-        list of tensors, or a dictionary by the names of ``forward``. It may be left out if the
-        module begins with a linear layer.
+        list of tensors, a tuple of shapes, or a dictionary by the names of ``forward``. It may be
+        left out if the module begins with a linear layer.
     tolerance : float
         Largest difference between the module's outputs in float64 and the network's, relative to
         the outputs. A module that casts to float32 on its way is compared at 1e-3.
@@ -170,7 +174,7 @@ def _import_mixed(
     try:
         program = _quietly(lambda: _export(module, single, torch))
     except ModelImportError:
-        raise error from None
+        raise ModelImportError(str(error)) from error.__cause__
     graph = from_exported(_quietly(lambda: program.run_decompositions({})))
 
     def run_graph(points: FloatArray) -> FloatArray:
@@ -329,26 +333,47 @@ class _Inputs:
 def _arguments(example: Any, torch: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """An example as positional and keyword arguments."""
     if isinstance(example, Mapping):
-        return (), dict(example)
-    if isinstance(example, tuple) and example and all(type(n) is int for n in example):
-        if min(example) < 1:
+        return (), {name: _zeros(v, torch) if _is_shape(v) else v for name, v in example.items()}
+    if _is_shape(example):
+        return (_zeros(example, torch),), {}
+    if isinstance(example, (tuple, list)):
+        if not example:
+            raise ModelImportError("example_input is empty; give what the module takes")
+        if isinstance(example, tuple) and all(map(_is_shape, example)):
+            return tuple(_zeros(shape, torch) for shape in example), {}
+        leaves = torch.utils._pytree.tree_leaves(example)
+        if any(isinstance(leaf, (torch.Tensor, np.ndarray)) for leaf in leaves):
+            return tuple(example), {}
+        try:
+            return (np.asarray(example, dtype=np.float64),), {}
+        except (TypeError, ValueError):
             raise ModelImportError(
-                f"example_input is the shape {example}; expected sizes from 1 on"
-            )
-        if math.prod(example) > MAX_INPUTS:
-            raise ModelImportError(
-                f"example_input is the shape {tuple(example)}; at most {MAX_INPUTS} numbers are "
-                "supported"
-            )
-        return (torch.zeros(example),), {}
-    if isinstance(example, (tuple, list)) and any(
-        isinstance(part, (torch.Tensor, np.ndarray, Mapping)) for part in example
-    ):
-        return tuple(example), {}
+                "example_input is neither numbers nor a shape nor several tensors"
+            ) from None
     return (example,), {}
 
 
+def _is_shape(example: Any) -> bool:
+    return isinstance(example, tuple) and example != () and all(type(n) is int for n in example)
+
+
+def _zeros(shape: tuple[int, ...], torch: Any) -> Any:
+    """An example of some shape."""
+    if min(shape) < 1:
+        raise ModelImportError(f"example_input is the shape {shape}; expected sizes from 1 on")
+    if math.prod(shape) > MAX_INPUTS:
+        raise ModelImportError(
+            f"example_input is the shape {tuple(shape)}; at most {MAX_INPUTS} numbers are supported"
+        )
+    return torch.zeros(shape)
+
+
 def _example_tensor(leaf: Any, torch: Any, kind: Any) -> Any:
+    if isinstance(leaf, (bool, int, float)):
+        raise ModelImportError(
+            f"example_input has the number {leaf!r} among its parts; only tensors can be inputs of "
+            "a network: wrap the module in one that takes tensors only, and fixes that number"
+        )
     try:
         example = torch.as_tensor(leaf).detach().cpu().to(kind)
     except (TypeError, ValueError, RuntimeError) as error:
@@ -409,15 +434,49 @@ def _first_that_works(
             if not in_place:  # else a view was overwritten; the next graph has none
                 raise
             first = first or error
+        except ModelImportError:
+            if first is None:
+                raise
+            break  # what was wrong with the plain graph says more
     assert first is not None
     raise first
 
 
 def _quietly(make: Callable[[], Any]) -> Any:
-    """Without torch's own warnings about its own internals."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return make()
+    """Without torch's own warnings about its own internals.
+
+    Where an export fails, torch writes tracebacks and graphs to standard error, too; what is wrong
+    is said by the error that is raised. What a ``forward`` that works has printed is kept.
+    """
+    handlers = _log_handlers()
+    printed = io.StringIO()
+    for handler in handlers:
+        handler.addFilter(_nothing)
+    try:
+        with warnings.catch_warnings(), contextlib.redirect_stderr(printed):
+            warnings.simplefilter("ignore")
+            made = make()
+    finally:
+        for handler in handlers:
+            handler.removeFilter(_nothing)
+    if printed.getvalue():
+        print(printed.getvalue(), end="", file=sys.stderr)
+    return made
+
+
+def _log_handlers() -> list[logging.Handler]:
+    """Of torch's own logs."""
+    return [
+        handler
+        for name, logger in list(logging.root.manager.loggerDict.items())
+        if name.partition(".")[0] == "torch" and isinstance(logger, logging.Logger)
+        for handler in logger.handlers
+    ]
+
+
+def _nothing(record: logging.LogRecord) -> bool:
+    """A filter for records of a log that lets none of them pass."""
+    return False
 
 
 def from_pt2(path: str | Path, *, tolerance: float = FLOAT64_TOLERANCE) -> Network:
