@@ -102,6 +102,8 @@ def skip(tab: Any, name: str, on: bool) -> None:
     arc.focus()
     tab.keyboard.press("Enter")
     tab.wait_for_selector(f"[data-skip='{name}'][aria-checked='{str(on).lower()}']")
+    # the diagram was drawn anew; the keyboard is still where it was
+    assert tab.evaluate("() => document.activeElement?.getAttribute('data-skip')") == name
 
 
 def step(tab: Any, player: Any) -> None:

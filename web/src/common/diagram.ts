@@ -220,8 +220,11 @@ export class Diagram {
     const [width, height] = this.size;
     this.top = this.room();
     this.svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    const focused = this.svg.querySelector("[data-skip]:focus")?.getAttribute("data-skip");
     this.svg.replaceChildren();
     for (const arc of this.arcs()) this.svg.append(this.arc(arc.skip, arc.on));
+    // whoever works with the keyboard stays where they were, also when the diagram is drawn anew meanwhile
+    if (focused) this.svg.querySelector<SVGElement>(`[data-skip="${focused}"]`)?.focus();
     this.neurons = this.network.widths.map((count, layer) =>
       Array.from({ length: count }, (_, index) => this.neuron(layer, index)));
     this.network.labels?.forEach((label, layer) => {

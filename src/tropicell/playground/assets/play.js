@@ -1,7 +1,7 @@
 function G(r,t,e){let n=t*Math.cos(e),i=t*Math.sin(e),s=(r+.3963377774*n+.2158037573*i)**3,o=(r-.1055613458*n-.0638541728*i)**3,a=(r-.0894841775*n-1.291485548*i)**3,l=[4.0767416621*s-3.3077115913*o+.2309699292*
 a,-1.2684380046*s+2.6097574011*o-.3413193965*a,-.0041960863*s-.7034186147*o+1.707614701*a],c=u=>{let h=u<=.0031308?12.92*u:1.055*u**.4166666666666667-.055;return Math.round(255*Math.min(1,Math.max(0,h)))};
 return[c(l[0]),c(l[1]),c(l[2])]}function ct(r){let t=new Uint8Array(4096);for(let e=0;e<1024;e++){let n=2*Math.PI*(e*.6180339887%1),i=(e>>3)%4,s=r?.36+.07*i:.74+.055*i;t.set([...G(s,r?.075:.085,n),255],
-4*e)}return t}function _(r,t,e){if(r===0)return e?[150,150,160]:[110,110,120];let n=.5+5*(r-1)/Math.max(1,t);return G(e?.78:.55,.16,n)}function ut([r,t,e],n=1){return n===1?`rgb(${r},${t},${e})`:`rgba(${r},${t},${e},${n})`}var Nt=`
+4*e)}return t}function q(r,t,e){if(r===0)return e?[150,150,160]:[110,110,120];let n=.5+5*(r-1)/Math.max(1,t);return G(e?.78:.55,.16,n)}function ut([r,t,e],n=1){return n===1?`rgb(${r},${t},${e})`:`rgba(${r},${t},${e},${n})`}var Nt=`
 .diagram { position: relative; width: 100%; height: 100%; touch-action: manipulation; }
 .diagram canvas, .diagram svg { position: absolute; inset: 0; width: 100%; height: 100%; display: block; }
 .diagram svg text { font: 11px/1 inherit; font-family: inherit; fill: var(--diagram-label, #667085); }
@@ -18,7 +18,7 @@ return[c(l[0]),c(l[1]),c(l[2])]}function ct(r){let t=new Uint8Array(4096);for(le
 .diagram .clickable:hover .skip { opacity: 1; stroke-width: 3; }
 .diagram .clickable:focus-visible { outline: none; }
 .diagram .clickable:focus-visible .skip { opacity: 1; stroke-width: 4; }
-`,ht="http://www.w3.org/2000/svg";var q=class{constructor(t,e={}){this.events=e;if(!document.getElementById("diagram-style")){let n=document.createElement("style");n.id="diagram-style",n.textContent=Nt,document.head.append(n)}this.frame=
+`,ht="http://www.w3.org/2000/svg";var _=class{constructor(t,e={}){this.events=e;if(!document.getElementById("diagram-style")){let n=document.createElement("style");n.id="diagram-style",n.textContent=Nt,document.head.append(n)}this.frame=
 document.createElement("div"),this.frame.className="diagram",this.canvas=document.createElement("canvas"),this.svg=document.createElementNS(ht,"svg"),this.svg.setAttribute("role","img"),this.frame.append(
 this.canvas,this.svg),t.append(this.frame),this.observer=new ResizeObserver(()=>this.layout()),this.observer.observe(this.frame),this.svg.addEventListener("click",n=>this.clicked(n)),this.svg.addEventListener(
 "pointermove",n=>this.moved(n)),this.svg.addEventListener("pointerleave",()=>this.events.onNeuron?.(null))}events;frame;canvas;svg;observer;network={widths:[],skips:[]};blocks=[];neurons=[];lines=[];pattern={
@@ -31,26 +31,26 @@ this.observer.disconnect(),window.clearTimeout(this.due),this.frame.remove()}arc
 String(s))):[]).map(s=>({skip:s,on:!1,span:s[1]-s[0]})),...t.map(s=>({skip:s,on:!0,span:s[1]-s[0]}))]}room(){let t=this.arcs().map(e=>e.span);return t.length?Math.min(18+13*Math.max(...t),.42*this.size[1]):
 14}x(t){let e=Math.max(1,this.network.widths.length-1);return 22+t/e*(this.size[0]-44)}y(t,e){let n=this.network.widths[t],{top:i}=this,s=this.size[1]-(this.network.labels?26:12),o=Math.min(30,(s-i)/Math.
 max(1,n));return(i+s)/2+(e-(n-1)/2)*o}radius(t){let e=(this.size[1]-this.top-20)/Math.max(1,this.network.widths[t]);return Math.max(1.5,Math.min(8,.38*e,(this.size[0]-44)/(4*this.network.widths.length)))}layout(){
-if(this.size=[this.frame.clientWidth,this.frame.clientHeight],!this.size[0]||!this.network.widths.length)return;let[t,e]=this.size;this.top=this.room(),this.svg.setAttribute("viewBox",`0 0 ${t} ${e}`),
-this.svg.replaceChildren();for(let n of this.arcs())this.svg.append(this.arc(n.skip,n.on));this.neurons=this.network.widths.map((n,i)=>Array.from({length:n},(s,o)=>this.neuron(i,o))),this.network.labels?.
-forEach((n,i)=>{let s=B("text",{x:this.x(i),y:e-6,"text-anchor":"middle"});s.textContent=n,s.classList.add("label"),this.svg.append(s)}),this.setLabelColours(this.network.colours??[]),this.setPattern(
-this.pattern.pieces,this.pattern.counts),this.drawWeights()}arc([t,e],n){let[i,s]=[this.x(t),this.x(e)],o=this.top-6,a=Math.max(4,o-Math.min(13*(e-t),o-4)),l=`M${i} ${o} C${i+.12*(s-i)} ${a} ${s-.12*(s-
-i)} ${a} ${s} ${o}`,c=B("g",{"data-skip":`${t}-${e}`}),u=B("title",{});if(u.textContent=`skip ${t}→${e}${this.events.onSkip?n?": click to remove":": click to add":""}`,c.append(u,B("path",{d:l,class:`\
-skip ${n?"":"possible"}`})),c.append(B("path",{d:l,class:"target"})),this.events.onSkip){c.classList.add("clickable"),c.setAttribute("tabindex","0"),c.setAttribute("role","switch"),c.setAttribute("ari\
-a-checked",String(n)),c.setAttribute("aria-label",`skip ${t}→${e}`);let h=()=>this.events.onSkip?.([t,e]);c.addEventListener("click",d=>{d.stopPropagation(),h()}),c.addEventListener("keydown",d=>{(d.
-key==="Enter"||d.key===" ")&&(d.preventDefault(),h())})}return c}neuron(t,e){let n=t>0&&t<this.network.widths.length-1,i=B("circle",{cx:this.x(t),cy:this.y(t,e),r:this.radius(t),class:`neuron ${n?"hid\
-den":""}`,"data-layer":t,"data-index":e});return this.svg.append(i),i}drawWeights(){this.due=0;let[t,e]=this.size,n=window.devicePixelRatio||1;this.canvas.width=Math.round(t*n),this.canvas.height=Math.
-round(e*n);let i=this.canvas.getContext("2d");if(!i||!t)return;i.scale(n,n);let s=getComputedStyle(this.frame),o=[s.getPropertyValue("--diagram-negative").trim()||"#2f6db4",s.getPropertyValue("--diagr\
-am-positive").trim()||"#dd7829"];this.lines=this.visible();let a=Math.max(1e-12,...this.blocks.map(Rt)),l=Array.from({length:20},()=>new Path2D);for(let c of this.lines){let u=Math.min(9,Math.floor(10*
-Math.abs(c.value)/a)),h=l[2*u+(c.value>0?1:0)];h.moveTo(c.x,c.y),h.lineTo(c.x2,c.y2)}l.forEach((c,u)=>{let h=(Math.floor(u/2)+.5)/10;i.globalAlpha=.12+.88*h,i.lineWidth=.4+2.6*h,i.strokeStyle=o[u%2],i.
-stroke(c)})}visible(){let t=this.blocks.filter(s=>s.from===s.to-1),e=t.reduce((s,o)=>s+o.rows*o.columns,0),n=0;e>1500&&(n=t.flatMap(o=>dt(o).map(Math.abs)).sort((o,a)=>a-o)[1500]);let i=[];for(let{from:s,
-to:o,rows:a,columns:l,values:c,stride:u=l}of t)if(!(a>this.network.widths[o]||l>this.network.widths[s]))for(let h=0;h<a;h++)for(let d=0;d<l;d++){let m=c[h*u+d];m===0||Math.abs(m)<n||i.push({from:s,to:o,
-row:h,column:d,value:m,x:this.x(s),y:this.y(s,d),x2:this.x(o),y2:this.y(o,h)})}return i}moved(t){let e=t.target.dataset,n=Number(e.layer),i=n>0&&n<this.network.widths.length-1;this.events.onNeuron?.(i?
-{layer:n,index:Number(e.index)}:null),this.events.onWeight&&(this.svg.style.cursor=this.lineAt(t)?"pointer":"")}clicked(t){let e=this.events.onWeight&&this.lineAt(t);e&&this.events.onWeight?.({...e,x:t.
-clientX,y:t.clientY})}lineAt(t){let e=this.svg.getBoundingClientRect(),[n,i]=[t.clientX-e.left,t.clientY-e.top],s=null,o=5;for(let a of this.lines){let l=(n-a.x)/(a.x2-a.x);if(l<.06||l>.94)continue;let c=(a.
-y2-a.y)/(a.x2-a.x),u=Math.abs(a.y+l*(a.y2-a.y)-i)/Math.hypot(1,c);u<o&&([o,s]=[u,a])}return s}};function B(r,t){let e=document.createElementNS(ht,r);for(let[n,i]of Object.entries(t))e.setAttribute(n,String(
-i));return e}function dt(r){let{rows:t,columns:e,values:n,stride:i=e}=r;return Array.from({length:t*e},(s,o)=>n[Math.floor(o/e)*i+o%e])}function Rt(r){return dt(r).reduce((t,e)=>Math.max(t,Math.abs(e)),
-0)}var p=r=>document.getElementById(r),E=r=>p(r),O=r=>p(r);function S(r,t,e){let n=document.createElement(r);return t!==void 0&&(n.textContent=t),e&&(n.className=e),n}var Ft="⁰¹²³⁴⁵⁶⁷⁸⁹";function Dt(r){let t=[...String(Math.abs(r))].map(e=>Ft[Number(e)]).join("");return`10${r<0?"⁻":""}${t}`}function C(r,t=5,e=0){if(Number.isNaN(r))return"not a nu\
+if(this.size=[this.frame.clientWidth,this.frame.clientHeight],!this.size[0]||!this.network.widths.length)return;let[t,e]=this.size;this.top=this.room(),this.svg.setAttribute("viewBox",`0 0 ${t} ${e}`);
+let n=this.svg.querySelector("[data-skip]:focus")?.getAttribute("data-skip");this.svg.replaceChildren();for(let i of this.arcs())this.svg.append(this.arc(i.skip,i.on));n&&this.svg.querySelector(`[data\
+-skip="${n}"]`)?.focus(),this.neurons=this.network.widths.map((i,s)=>Array.from({length:i},(o,a)=>this.neuron(s,a))),this.network.labels?.forEach((i,s)=>{let o=B("text",{x:this.x(s),y:e-6,"text-anchor":"\
+middle"});o.textContent=i,o.classList.add("label"),this.svg.append(o)}),this.setLabelColours(this.network.colours??[]),this.setPattern(this.pattern.pieces,this.pattern.counts),this.drawWeights()}arc([
+t,e],n){let[i,s]=[this.x(t),this.x(e)],o=this.top-6,a=Math.max(4,o-Math.min(13*(e-t),o-4)),l=`M${i} ${o} C${i+.12*(s-i)} ${a} ${s-.12*(s-i)} ${a} ${s} ${o}`,c=B("g",{"data-skip":`${t}-${e}`}),u=B("tit\
+le",{});if(u.textContent=`skip ${t}→${e}${this.events.onSkip?n?": click to remove":": click to add":""}`,c.append(u,B("path",{d:l,class:`skip ${n?"":"possible"}`})),c.append(B("path",{d:l,class:"tar\
+get"})),this.events.onSkip){c.classList.add("clickable"),c.setAttribute("tabindex","0"),c.setAttribute("role","switch"),c.setAttribute("aria-checked",String(n)),c.setAttribute("aria-label",`skip ${t}→${e}`);
+let h=()=>this.events.onSkip?.([t,e]);c.addEventListener("click",d=>{d.stopPropagation(),h()}),c.addEventListener("keydown",d=>{(d.key==="Enter"||d.key===" ")&&(d.preventDefault(),h())})}return c}neuron(t,e){
+let n=t>0&&t<this.network.widths.length-1,i=B("circle",{cx:this.x(t),cy:this.y(t,e),r:this.radius(t),class:`neuron ${n?"hidden":""}`,"data-layer":t,"data-index":e});return this.svg.append(i),i}drawWeights(){
+this.due=0;let[t,e]=this.size,n=window.devicePixelRatio||1;this.canvas.width=Math.round(t*n),this.canvas.height=Math.round(e*n);let i=this.canvas.getContext("2d");if(!i||!t)return;i.scale(n,n);let s=getComputedStyle(
+this.frame),o=[s.getPropertyValue("--diagram-negative").trim()||"#2f6db4",s.getPropertyValue("--diagram-positive").trim()||"#dd7829"];this.lines=this.visible();let a=Math.max(1e-12,...this.blocks.map(
+Rt)),l=Array.from({length:20},()=>new Path2D);for(let c of this.lines){let u=Math.min(9,Math.floor(10*Math.abs(c.value)/a)),h=l[2*u+(c.value>0?1:0)];h.moveTo(c.x,c.y),h.lineTo(c.x2,c.y2)}l.forEach((c,u)=>{
+let h=(Math.floor(u/2)+.5)/10;i.globalAlpha=.12+.88*h,i.lineWidth=.4+2.6*h,i.strokeStyle=o[u%2],i.stroke(c)})}visible(){let t=this.blocks.filter(s=>s.from===s.to-1),e=t.reduce((s,o)=>s+o.rows*o.columns,
+0),n=0;e>1500&&(n=t.flatMap(o=>dt(o).map(Math.abs)).sort((o,a)=>a-o)[1500]);let i=[];for(let{from:s,to:o,rows:a,columns:l,values:c,stride:u=l}of t)if(!(a>this.network.widths[o]||l>this.network.widths[s]))
+for(let h=0;h<a;h++)for(let d=0;d<l;d++){let m=c[h*u+d];m===0||Math.abs(m)<n||i.push({from:s,to:o,row:h,column:d,value:m,x:this.x(s),y:this.y(s,d),x2:this.x(o),y2:this.y(o,h)})}return i}moved(t){let e=t.
+target.dataset,n=Number(e.layer),i=n>0&&n<this.network.widths.length-1;this.events.onNeuron?.(i?{layer:n,index:Number(e.index)}:null),this.events.onWeight&&(this.svg.style.cursor=this.lineAt(t)?"point\
+er":"")}clicked(t){let e=this.events.onWeight&&this.lineAt(t);e&&this.events.onWeight?.({...e,x:t.clientX,y:t.clientY})}lineAt(t){let e=this.svg.getBoundingClientRect(),[n,i]=[t.clientX-e.left,t.clientY-
+e.top],s=null,o=5;for(let a of this.lines){let l=(n-a.x)/(a.x2-a.x);if(l<.06||l>.94)continue;let c=(a.y2-a.y)/(a.x2-a.x),u=Math.abs(a.y+l*(a.y2-a.y)-i)/Math.hypot(1,c);u<o&&([o,s]=[u,a])}return s}};function B(r,t){
+let e=document.createElementNS(ht,r);for(let[n,i]of Object.entries(t))e.setAttribute(n,String(i));return e}function dt(r){let{rows:t,columns:e,values:n,stride:i=e}=r;return Array.from({length:t*e},(s,o)=>n[Math.
+floor(o/e)*i+o%e])}function Rt(r){return dt(r).reduce((t,e)=>Math.max(t,Math.abs(e)),0)}var p=r=>document.getElementById(r),E=r=>p(r),O=r=>p(r);function S(r,t,e){let n=document.createElement(r);return t!==void 0&&(n.textContent=t),e&&(n.className=e),n}var Ft="⁰¹²³⁴⁵⁶⁷⁸⁹";function Dt(r){let t=[...String(Math.abs(r))].map(e=>Ft[Number(e)]).join("");return`10${r<0?"⁻":""}${t}`}function C(r,t=5,e=0){if(Number.isNaN(r))return"not a nu\
 mber";if(Math.abs(r)===1/0)return"unbounded";if(Math.abs(r)<=1e-12*e||r===0)return"0";let n=Math.floor(Math.log10(Math.abs(r)));if(n>=7||n<-4){let[i,s]=r.toExponential(t-1).split("e"),o=String(Number(
 i)).replace("-","−");return`${o==="1"?"":o==="−1"?"−":`${o}·`}${Dt(Number(s))}`}return r.toLocaleString("en",{maximumSignificantDigits:t}).replace("-","−")}var j=class{constructor(t,e,n,i){this.canvas=t;this.title=e;this.series=n;this.logarithmic=i}canvas;title;series;logarithmic;steps=[];rows=[];every=1;seen=0;due=0;clear(){[this.steps,this.rows,this.every,
 this.seen]=[[],[],1,0]}add(t,e){if(this.steps.length&&t<=this.steps[this.steps.length-1])for(;this.steps.length&&t<=this.steps[this.steps.length-1];)this.steps.pop(),this.rows.pop();else if(this.seen++%
@@ -115,7 +115,7 @@ counts:a,starts:l,maps:c}=i,{low:u,high:h}=e,[d,m]=[t.width/(h[0]-u[0]),t.height
 colouring!=="value"&&n.colouring!=="decision"?this.colours():null,b=n.colouring==="decision"?s.decision:s.value,w=n.colouring==="layer"?null:z(J[n.dark?"dark":"light"].ink);for(let g=0;g<a.length;g++){
 let[f,k,$]=[c[3*g],c[3*g+1],c[3*g+2]];t.shade(y.subarray(2*l[g],2*l[g+1]),a[g],f/d/this.size,-k/m/this.size,(f*u[0]+k*h[1]+$)/this.size,b,M?M[g]:-1,w)}this.paintEdges(t,y)}paintEdges(t,e){let{look:n,about:i,
 layerOf:s}=this,{counts:o,starts:a,sides:l}=this.picture,c=t.width/Math.sqrt(Math.max(1,o.length));if(n.edges==="none"||c<2.5)return;let u=n.edges==="layers",h=Math.min(1,c/12)*(u?.8:.5),d=i.widths.length-
-2,m=z(J[n.dark?"dark":"light"].ink),y=Array.from({length:d+1},(b,w)=>u?z(_(w,d,n.dark)):m),M=n.colouring==="layer"?n.layer:d;for(let b=0;b<o.length;b++){let[w,g]=[a[b],a[b+1]];for(let f=w;f<g;f++){let k=l[f]<
+2,m=z(J[n.dark?"dark":"light"].ink),y=Array.from({length:d+1},(b,w)=>u?z(q(w,d,n.dark)):m),M=n.colouring==="layer"?n.layer:d;for(let b=0;b<o.length;b++){let[w,g]=[a[b],a[b+1]];for(let f=w;f<g;f++){let k=l[f]<
 0?0:s[l[f]];if(k===0||k>M)continue;let $=f+1<g?f+1:w,[P,L,A,V]=[e[2*f],e[2*f+1],e[2*$],e[2*$+1]];(P<A||P===A&&L<V)&&t.line(P,L,A,V,y[k],h)}}}drawSheet(){let{about:t,picture:e,look:n}=this,i=this.sheet.
 getContext("2d");if(!i||!t||!e)return;this.stale=!1;let s=window.devicePixelRatio||1,[o,a]=[this.sheet.width/s,this.sheet.height/s],{low:l,high:c}=t,u=d=>(d-l[0])/(c[0]-l[0])*o,h=d=>a-(d-l[1])/(c[1]-l[1])*
 a;i.setTransform(s,0,0,s,0,0),i.clearRect(0,0,o,a),this.neuron!==null&&(i.save(),this.drawNeuron(i,u,h),i.restore()),n.points&&zt(i,t,u,h,n.dark),this.region>=0&&(i.strokeStyle=n.dark?"#fff":"#101828",
@@ -143,12 +143,12 @@ do("drawn"),this.listener.framed(i)}))}};function wt(r){let t=new DataView(r).ge
 start:e}=wt(r),n=u=>{let[h,d,m]=t.arrays[u];return new Vt[h](r,e+d,m)},i=t.pictures.map(u=>{let h=y=>n(`${u.name}.${y}`),d=h("counts"),m=new Uint32Array(d.length+1);for(let y=0;y<d.length;y++)m[y+1]=m[y]+
 d[y];return{...u,counts:d,starts:m,corners:h("corners"),sides:h("sides"),patterns:h("patterns"),maps:h("maps"),vector:h("vector")}}),{step:s,epoch:o,running:a,recording:l,film:c}=t;return{step:s,epoch:o,
 running:a,recording:l,film:c,pictures:i}}var v={colouring:"value",layer:1,edges:"layers",points:!0,dark:window.matchMedia("(prefers-color-scheme: dark)").matches},kt=63*2**20,T=new Map,x=null,D=null,W="skips",Mt=!1,U=[],St=0,Q=null,R=null,N=new Z(
-{described:_t,framed:qt,noticed:Yt,received:Xt,ended:Jt}),Gt=new Y(r=>N.change(r)),I=new q(p("diagram"),{onNeuron:r=>{let t=r&&x?re(r.layer)+r.index:null;for(let e of T.values())e.plane.pointAtNeuron(
-t)},onSkip:ne,onWeight:ie}),it=new j(p("loss-chart"),"loss",[],!0),st=new j(p("region-chart"),"regions",[],!1);function _t(r){let t=!Mt;if(Mt=!0,x=r,t&&location.hash.length>1){let{values:n,view:i}=bt(
+{described:qt,framed:_t,noticed:Yt,received:Xt,ended:Jt}),Gt=new Y(r=>N.change(r)),I=new _(p("diagram"),{onNeuron:r=>{let t=r&&x?re(r.layer)+r.index:null;for(let e of T.values())e.plane.pointAtNeuron(
+t)},onSkip:ne,onWeight:ie}),it=new j(p("loss-chart"),"loss",[],!0),st=new j(p("region-chart"),"regions",[],!1);function qt(r){let t=!Mt;if(Mt=!0,x=r,t&&location.hash.length>1){let{values:n,view:i}=bt(
 location.hash,r.settings);if(ae(i),Object.keys(n).length){N.do("settings",{values:n,all:!0});return}}Gt.show(r);let e=r.widths.length-2;E("layer").max=String(Math.max(1,e)),v.layer=Math.min(v.layer,Math.
 max(1,e)),I.setNetwork({widths:r.widths,skips:r.settings.skips,possible:r.given===null?ee(e):r.settings.skips,labels:r.widths.map((n,i)=>i===0?"input":i===e+1?"output":`layer ${i}`),colours:Et(e)});for(let n of T.
 values())n.plane.describe(r),Lt(n,r);lt(),document.documentElement.dataset.ready="yes",t&&window.setTimeout(()=>{D||H("Preparing the engine: the first time after an installation this takes some second\
-s …")},1500)}function Et(r){return v.edges!=="layers"?[]:Array.from({length:r+1},(t,e)=>e?ut(_(e,r,v.dark)):"")}function qt(r){if(!x)return;(!D||r.step<D.step||r.step===0)&&(it.clear(),st.clear()),D=
+s …")},1500)}function Et(r){return v.edges!=="layers"?[]:Array.from({length:r+1},(t,e)=>e?ut(q(e,r,v.dark)):"")}function _t(r){if(!x)return;(!D||r.step<D.step||r.step===0)&&(it.clear(),st.clear()),D=
 r,St++,U=[...U.slice(-29),performance.now()];let t=r.pictures.map(n=>n.name);for(let[n,i]of T)t.includes(n)||(i.figure.remove(),T.delete(n),W===n&&(W="skips"));p("planes").classList.toggle("single",t.
 length===1);for(let n of r.pictures){let i=T.get(n.name)??Kt(n.name);i.plane.show(n),Zt(i,n,t.length>1)}$t(),ot(),Pt(r),p("count-step").textContent=r.step.toLocaleString("en"),p("count-epoch").textContent=
 C(r.epoch,3);let e=U[U.length-1]-U[0];p("count-fps").textContent=r.running&&e?(1e3*(U.length-1)/e).toFixed(0):"–",r.running||(U=[]),tt("play",r.running),tt("record",r.recording),p("record").title=r.
