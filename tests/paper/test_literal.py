@@ -91,3 +91,9 @@ def test_large_networks_skip_what_is_exponential() -> None:
     assert names == ["every pattern", "prune per neuron", "cells", "conflict lists"]
     with pytest.raises(InvalidInputError, match="262,144 patterns"):
         Printed(network)
+
+
+@pytest.mark.parametrize("ask", [Printed, gains])
+def test_what_is_no_network_is_refused(ask) -> None:
+    with pytest.raises(InvalidInputError, match="expected a Network, not NoneType"):
+        ask(None)
