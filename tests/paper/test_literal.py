@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from itertools import pairwise
 
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 
 from strategies import networks
-from tropicell import Box, InvalidInputError, Network
+from tropicell import Box, EmptyRegion, InvalidInputError, Network, find_region
 from tropicell.paper.algorithm2 import traverse
 from tropicell.paper.example import walkthrough
 from tropicell.paper.literal import Printed, gains
@@ -80,6 +81,16 @@ def test_costs_fall() -> None:
     assert printed.tests > layer.tests > neuron.tests > cells.questions
     assert cells.tests == lists.tests == 0
     assert lists.questions > 0
+
+
+@FEW
+@given(networks(max_inputs=2, max_depth=3, max_width=2))
+def test_tests_of_every_pattern_are_those_of_algorithm_1(network: Network) -> None:
+    """Counted by calling it for all of them."""
+    choices = itertools.product(*(range(count) for count in network.pieces.tolist()))
+    results = [find_region(network, pattern) for pattern in choices]
+    tests = [r.layer if isinstance(r, EmptyRegion) else network.depth for r in results]
+    assert (gains(network)[0].calls, gains(network)[0].tests) == (len(tests), sum(tests))
 
 
 def test_large_networks_skip_what_is_exponential() -> None:

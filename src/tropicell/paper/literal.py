@@ -312,5 +312,16 @@ def gains(network: Network, domain: Domain | None = None) -> list[Gain]:
     for gain, own in found:
         if own != first or gain.regions != len(first):
             raise InternalError(f"'{gain.name}' finds other regions than '{found[0][0].name}'")
-    brute = Gain("every pattern", every, every * network.depth, 0, None, len(first))
+    brute = Gain("every pattern", every, _brute_tests(network, first), 0, None, len(first))
     return [brute, *(gain for gain, _ in found)]
+
+
+def _brute_tests(network: Network, patterns: set[Pattern]) -> int:
+    """Tests for emptiness if Algorithm 1 is called for every pattern: it stops at an empty prefix.
+
+    So layer ℓ is tested for all patterns that begin like a region of the layers before.
+    """
+    choices = [prod(layer.activation.pieces.tolist()) for layer in network.layers]
+    starts = np.cumsum([0, *network.widths])[:-1].tolist()
+    prefixes = [len({pattern[:start] for pattern in patterns}) for start in starts]
+    return sum(count * prod(choices[k:]) for k, count in enumerate(prefixes))
