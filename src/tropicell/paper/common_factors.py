@@ -80,14 +80,14 @@ def common_factor(f: TropicalPolynomial, g: TropicalPolynomial) -> NDArray[Any]:
     Returns
     -------
     ndarray of fmpq, shape (monomials, variables + 1)
-        Its exponents, then its coefficients; some monomials several times.
+        Its exponents, then its coefficients; redundant monomials are possible.
 
     Examples
     --------
     >>> from tropicell import TropicalPolynomial
     >>> x = TropicalPolynomial.variables(1)[0]
     >>> common_factor((0 + x) * (1 + x), (0 + x) * (2 + x)).tolist()
-    [[0, 0], [1, 0], [1, 0]]
+    [[0, 0], [1, 0]]
     """
     walls = _shared_walls(f, g)
     size = f.n_variables + 1

@@ -155,7 +155,8 @@ class Expansion:
     ) -> None:
         if form not in ("paper", "polynomial"):
             raise InvalidInputError(f"form must be 'paper' or 'polynomial', not {form!r}")
-        if not isinstance(most, Integral) or most < 1:
+        asked: Any = most
+        if not isinstance(asked, Integral) or most < 1:
             raise InvalidInputError(f"max_monomials must be a whole number from 1 on, not {most!r}")
         self.network, self.form, self.reduce, self.cancel, self.most = (
             network,
@@ -291,7 +292,8 @@ def expand(
 ) -> TropicalNetwork:
     """F, G and H of a network's neurons and outputs; see `Network.tropical`."""
     last = network.depth + 1 if layer is None else layer
-    if not isinstance(last, Integral) or not 1 <= last <= network.depth + 1:
+    asked: Any = last
+    if not isinstance(asked, Integral) or not 1 <= last <= network.depth + 1:
         raise InvalidInputError(
             f"layer must be between 1 and {network.depth} (or {network.depth + 1}, the output), "
             f"not {layer!r}"
