@@ -16,9 +16,14 @@ from itertools import pairwise, product
 from pathlib import Path
 
 import numpy as np
+from scipy.stats import shapiro
 
 import tropicell as tc
 from tropicell.geometry.generators import volume
+from tropicell.lab import table1
+from tropicell.lab.run import read_table
+from tropicell.lab.statistics import LEVEL, holm
+from tropicell.network.count_bounds import upper_bound
 from tropicell.paper.algorithm2 import traverse
 from tropicell.paper.example import walkthrough
 from tropicell.paper.literal import Printed
@@ -56,6 +61,33 @@ def judged(checks: list[bool], what: str) -> Verdict:
     right = sum(checks)
     word = "holds" if right == len(checks) else "does not hold" if not right else "holds in part"
     return word, f"{right} of {len(checks)} {what}, exactly"
+
+
+def one_map() -> Verdict:
+    """Whether connected sets with one affine map are the regions of patterns."""
+    found = [tc.enumerate_regions(network) for network in networks()]
+    sizes = [(len(regions), len(regions.merged())) for regions in found]
+    same = sum(patterns == merged for patterns, merged in sizes)
+    shown = ", ".join(f"{patterns} and {merged}" for patterns, merged in sizes)
+    return (
+        share(same, len(sizes)),
+        f"patterns with interior, and connected sets with one affine map: {shown}",
+    )
+
+
+def diagonal() -> Verdict:
+    """diag(v) = Σ eᵢᵀ v eᵢᵀ, which needs another e to be a matrix."""
+    v = np.array([[1], [-1], [1]])
+    units = [np.eye(3, dtype=int)[:, i : i + 1] for i in range(3)]
+    printed = sum((e.T @ v) @ e.T for e in units)
+    mended = sum(e @ (e.T @ v) @ e.T for e in units)
+    wanted = np.diag(v[:, 0])
+    word = "holds" if printed.shape == wanted.shape and (printed == wanted).all() else "a slip"
+    return (
+        word,
+        f"printed: a matrix of shape {printed.shape[0]}×{printed.shape[1]} for three neurons; "
+        f"Σ eᵢ eᵢᵀ v eᵢᵀ is {'the' if (mended == wanted).all() else 'not the'} diagonal matrix",
+    )
 
 
 def decomposition() -> Verdict:
@@ -177,6 +209,88 @@ def convex() -> Verdict:
     )
 
 
+def behind_a_skip() -> Verdict:
+    """The equation of a hyperplane behind a skip k → ℓ + 1: G + A₋ν(k) = H + A₊ν(k)."""
+    printed, meant = [], []
+    for network in networks():
+        for k, layer in network.skips:
+            if k == 0 or layer > network.depth:
+                continue
+            bare = {s: m for s, m in network.affine(layer).terms.items() if s != k}
+            matrix = Fraction(1) * positive_part(network.affine(layer).terms[k])
+            matrix = matrix - negative_part(network.affine(layer).terms[k])
+            for x in points(40):
+                v = network.patterns([x], arithmetic="exact")[0]
+                found = tc.recurrences(network, v, form="paper")
+                at = np.array([*(Fraction(q) for q in x), Fraction(1)], dtype=object)
+                nu = {s: (found[s - 1].F - found[s - 1].G_after) @ at for s in (*bare, k)}
+                truth = (found[layer - 1].G - found[layer - 1].H) @ at
+                before = (found[layer - 2].G - found[layer - 2].H) @ at
+                without = -sum(
+                    (positive_part(m) - negative_part(m)) @ nu[s] for s, m in bare.items()
+                ) - np.array([Fraction(b) for b in network.affine(layer).bias], dtype=object)
+                printed += (np.sign(before - matrix @ nu[k]) == np.sign(truth)).tolist()
+                meant += (without - matrix @ nu[k] == truth).tolist()
+    word = "holds" if all(printed) else "a slip" if all(meant) else "does not hold"
+    return (
+        word,
+        f"with G(ℓ) and H(ℓ) as printed, points are on the right side of {sum(printed)} of "
+        f"{len(printed)} hyperplanes; with G(ℓ + 1) and H(ℓ + 1) of the layer without the skip, "
+        f"both sides are right for {sum(meant)}, exactly",
+    )
+
+
+def bounds() -> Verdict:
+    """Bounds on the number of regions, with skips and without."""
+    shapes = [((4,) * 5, ((1, 3), (2, 4)))]
+    shapes += [((row.neurons,) * row.layers, row.skips) for row in table1.PUBLISHED]
+    same = []
+    for widths, skips in shapes:
+        weights = [np.ones((n, m)) for m, n in pairwise([2, *widths, 1])]
+        found = {upper_bound(tc.Network.mlp(weights, skips=each)) for each in ((), skips)}
+        same.append(len(found) == 1)
+    return (
+        share(sum(same), len(same)),
+        f"the best bound that we know is the same for {sum(same)} of {len(same)} shapes "
+        "(Figure 3, Table 1)",
+    )
+
+
+def not_normal() -> Verdict:
+    """Shapiro and Wilk's test of the counts of Table 1."""
+    rejected = {}
+    for name in ("table1", "table1-1000"):
+        rows = read_table(PLACE / "lab" / name, "counts")
+        samples: dict[tuple[str, str], list[float]] = {}
+        for row in rows:
+            sample = samples.setdefault((row["row"], row["skips"]), [])
+            sample.append(float(row["regions in the box"]))
+        found = holm([float(shapiro(sample).pvalue) for sample in samples.values()])
+        rejected[name] = (
+            sum(p < LEVEL for p in found),
+            len(found),
+            len(next(iter(samples.values()))),
+        )
+    return (
+        share(*rejected["table1-1000"][:2]),
+        "a normal distribution is rejected for "
+        + ", and for ".join(f"{k} of {n} samples of {size}" for k, n, size in rejected.values())
+        + f" networks (Shapiro and Wilk, corrected by Holm, {LEVEL})",
+    )
+
+
+def around_images() -> Verdict:
+    """How many of all regions of classifiers with skips hold a training image."""
+    rows = read_table(PLACE / "lab" / "regions784", "networks")
+    shares = [int(row["train"]) / int(row["regions"]) for row in rows if row["skips"] == "with"]
+    few = sum(value < 0.5 for value in shares)
+    return (
+        share(few, len(shares)),
+        f"{100 * min(shares):.2f} to {100 * max(shares):.1f} % of all regions hold a training "
+        f"image, in {len(shares)} networks with skips",
+    )
+
+
 def cached() -> Verdict:
     """The cache predicts what the network does."""
     checks = []
@@ -279,6 +393,12 @@ def distil() -> None:
 
 #: What the paper states, where it is here, and how it is judged: a check, or runs of the lab.
 STATEMENTS: list[tuple[str, str, Callable[[], Verdict] | str]] = [
+    (
+        "Sect. 1: a linear region is a connected set on which the map is affine; Theorem 2.2: it "
+        "is the region of one pattern",
+        "`Regions.merged`",
+        one_map,
+    ),
     ("Sect. 2: A = A₊ − A₋", "`paper/recurrences.py`", decomposition),
     ("Sect. 2: LeakyReLU from ReLUs", "`network/activations.py`", leaky),
     (
@@ -289,6 +409,7 @@ STATEMENTS: list[tuple[str, str, Callable[[], Verdict] | str]] = [
     ("Sect. 2: decomposed recurrences F_A, f_b, …", "`recurrences`", lambda: recurrence("any")),
     ("Sect. 2: initial values", "`recurrences`", initial),
     ("Theorem 2.2: a pattern gives a region", "`find_region`", theorem),
+    ("Theorem 2.2: diag(v) = Σ eᵢᵀ v eᵢᵀ", "`region.inequalities`", diagonal),
     ("Algorithm 1 and the walkthrough (with the bias that fits)", "`find_region`", one_region),
     ("Algorithm 2, as printed", "`paper/literal.py`", all_regions),
     ("Sect. 3: fewer than all 2ᴺ patterns are tried", "`tropicell paper algorithm2`", fewer),
@@ -305,7 +426,22 @@ STATEMENTS: list[tuple[str, str, Callable[[], Verdict] | str]] = [
     ),
     ("Sect. 5: φ1 … φ4, Figure 2", "[`lab fig2`](lab/fig2/report.md)", "fig2"),
     ("Sect. 6.1: Figure 3", "[`lab fig3`](lab/fig3/report.md)", "fig3"),
+    (
+        "Sect. 6.1: with skips and without, the bound on the number of regions is the same",
+        "`network/count_bounds.py`",
+        bounds,
+    ),
     ("Sect. 6.2: Table 1", "[`lab table1`](lab/table1/report.md)", "table1"),
+    (
+        "Sect. 6.2: the numbers of regions are not normally distributed",
+        "[`lab table1`](lab/table1-1000/report.md)",
+        not_normal,
+    ),
+    (
+        "Sect. 6.3: hyperplanes behind a skip, G(ℓ) + A₋ν(k) = H(ℓ) + A₊ν(k)",
+        '`recurrences(…, form="paper")`',
+        behind_a_skip,
+    ),
     ("Sect. 6.3: why skips add regions", "[`lab skips`](lab/skips/report.md)", "skips"),
     ("Algorithm 3", "`paper/algorithm3.py`", cached),
     (
@@ -325,6 +461,11 @@ STATEMENTS: list[tuple[str, str, Callable[[], Verdict] | str]] = [
         distilled,
     ),
     ("Sect. 7.2: Table 2", "[`lab table2`](lab/table2/report.md)", "table2"),
+    (
+        "Sect. 7.2: networks with skips do not simply put regions around training images",
+        "[`lab regions784`](lab/regions784/report.md)",
+        around_images,
+    ),
 ]
 
 

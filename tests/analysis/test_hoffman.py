@@ -83,6 +83,12 @@ def test_sizes_are_refused() -> None:
     rng = np.random.default_rng(0)
     with pytest.raises(InvalidInputError, match="linear programs, more than"):
         hoffman_constant(rng.normal(size=(60, 6)))
+    with pytest.raises(InvalidInputError, match="matrix of finite numbers"):
+        hoffman_constant([["a"]])
+    with pytest.raises(InvalidInputError, match="matrix of finite numbers"):
+        hoffman_constant([[float("nan")]])
+    with pytest.raises(InvalidInputError, match="polynomial or fraction, got NoneType"):
+        effective_radius(None)
     with pytest.raises(InvalidInputError, match="expected a matrix"):
         hoffman_constant([1.0, 2.0])
     constant = TropicalPolynomial([Fraction(1, 3)], [[0, 0]])

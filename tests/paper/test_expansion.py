@@ -128,5 +128,11 @@ def test_sizes_are_refused_early() -> None:
     assert formal_sizes(deep)[-1]["before"] == float("inf")
     with pytest.raises(InvalidInputError, match="layer must be between 1 and 2"):
         wide.tropical(4)
+    for layer in (0, 1.5, "1"):
+        with pytest.raises(InvalidInputError, match="layer must be between 1 and 2"):
+            wide.tropical(layer)
+    for most in (0, 2.5, "9"):
+        with pytest.raises(InvalidInputError, match="max_monomials must be a whole number"):
+            wide.tropical(max_monomials=most)
     with pytest.raises(InvalidInputError, match="form must be"):
         wide.tropical(form="other")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from itertools import pairwise
 
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 
 from strategies import networks
-from tropicell import Box, InvalidInputError, Network
+from tropicell import Box, EmptyRegion, InvalidInputError, Network, find_region
 from tropicell.paper.algorithm2 import traverse
 from tropicell.paper.example import walkthrough
 from tropicell.paper.literal import Printed, gains
@@ -82,6 +83,16 @@ def test_costs_fall() -> None:
     assert lists.questions > 0
 
 
+@FEW
+@given(networks(max_inputs=2, max_depth=3, max_width=2))
+def test_tests_of_every_pattern_are_those_of_algorithm_1(network: Network) -> None:
+    """Counted by calling it for all of them."""
+    choices = itertools.product(*(range(count) for count in network.pieces.tolist()))
+    results = [find_region(network, pattern) for pattern in choices]
+    tests = [r.layer if isinstance(r, EmptyRegion) else network.depth for r in results]
+    assert (gains(network)[0].calls, gains(network)[0].tests) == (len(tests), sum(tests))
+
+
 def test_large_networks_skip_what_is_exponential() -> None:
     rng = np.random.default_rng(0)
     network = Network.mlp(
@@ -91,3 +102,9 @@ def test_large_networks_skip_what_is_exponential() -> None:
     assert names == ["every pattern", "prune per neuron", "cells", "conflict lists"]
     with pytest.raises(InvalidInputError, match="262,144 patterns"):
         Printed(network)
+
+
+@pytest.mark.parametrize("ask", [Printed, gains])
+def test_what_is_no_network_is_refused(ask) -> None:
+    with pytest.raises(InvalidInputError, match="expected a Network, not NoneType"):
+        ask(None)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tropicell import TropicalPolynomial
+from tropicell import InvalidInputError, TropicalPolynomial
 from tropicell.paper import notation
 from tropicell.paper.example import walkthrough
 
@@ -32,6 +32,33 @@ def test_text_and_latex_of_the_walkthrough() -> None:
     assert shown.count("{") == shown.count("}")
     assert f._repr_latex_().startswith("$")
     assert "4 monomials" in f.denominator.latex(most=2)
+
+
+def test_numbers_of_any_size_are_shown() -> None:
+    huge, tiny = 10**5000, Fraction(1, 10**400)
+    f = TropicalPolynomial([huge, tiny], [[1], [-huge]])
+    assert str(f) == "1e-400⊗x1^(-1e+5000) ⊕ 1e+5000⊗x1"
+    assert f.latex(["x"]).endswith(r"\oplus 1 \cdot 10^{5000} \otimes x")
+    assert r"x^{\otimes -1 \cdot 10^{5000}}" in f.latex(["x"])
+    assert notation.number(Fraction(10**9)) == "1e+09"
+    assert notation.number(Fraction(9999999, 1)) == "1e+07"
+    assert notation.number(Fraction(999999, 1)) == "999999"
+
+
+def test_what_is_no_polynomial_is_refused() -> None:
+    x, y = TropicalPolynomial.variables(2)
+    for write in (
+        notation.to_polymake,
+        notation.to_oscar,
+        notation.to_gfan,
+        notation.to_macaulay2,
+    ):
+        with pytest.raises(InvalidInputError, match="its numerator or denominator"):
+            write(x / y)  # type: ignore[arg-type]
+        with pytest.raises(InvalidInputError, match="got str"):
+            write("x")  # type: ignore[arg-type]
+    with pytest.raises(InvalidInputError, match="must be texts"):
+        x.latex([1, 2])  # type: ignore[list-item]
 
 
 @given(ROWS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from random import Random
 
 import numpy as np
 import pytest
@@ -141,6 +142,73 @@ def test_numbers_beside_polynomials() -> None:
         x**y
 
 
+@st.composite
+def monomials(draw: st.DrawFn) -> tuple[int, list[tuple[Fraction, ...]]]:
+    """Coefficients and exponents of any size and sign; many are redundant, equal or on a line."""
+    variables = draw(st.integers(1, 3))
+    digits = draw(st.sampled_from([0, 0, 40, 400]))
+    short = st.fractions(-4, 4, max_denominator=3)
+    number = st.one_of(short, short, short.map(lambda q: q * 10**digits), short.map(round))
+    row = st.tuples(*[number] * (variables + 1))
+    rows = draw(st.lists(row, min_size=1, max_size=4))
+    between = draw(st.fractions(0, 1, max_denominator=4))
+    first, last = rows[0], rows[-1]
+    mixed = tuple(between * a + (1 - between) * b for a, b in zip(first, last, strict=True))
+    return variables, [*rows, mixed]
+
+
+def made(rows: list[tuple[Fraction, ...]]) -> TropicalPolynomial:
+    return TropicalPolynomial([r[0] for r in rows], [r[1:] for r in rows])
+
+
+@FEW
+@given(monomials(), st.randoms(use_true_random=False))
+def test_degenerate_polynomials_against_brute_force(
+    drawn: tuple[int, list[tuple[Fraction, ...]]], random: Random
+) -> None:
+    """Values, redundant monomials and equality, by maxima of Fractions alone."""
+    variables, rows = drawn
+    f = made(rows)
+    largest = max(abs(q) for row in rows for q in row)
+    at = [
+        [Fraction(random.randint(-9, 9), 2) * random.choice([1, 1 + largest]) for _ in "x" * 3]
+        for _ in range(6)
+    ]
+    x = np.array([row[:variables] for row in at], dtype=object)
+
+    def value(row: tuple[Fraction, ...], point: np.ndarray) -> Fraction:
+        return row[0] + sum(a * q for a, q in zip(row[1:], point, strict=True))
+
+    expected = [max(value(row, point) for row in rows) for point in x]
+    assert f.evaluate(x).tolist() == expected
+    assert f.reduced().evaluate(x).tolist() == expected
+    # the order of the monomials, equal ones, and smaller ones do not matter
+    again = [*rows, *((row[0] - 1, *row[1:]) for row in rows)]
+    random.shuffle(again)
+    assert made(again) == f
+    assert hash(made(again)) == hash(f)
+    assert len(made(again).reduced()) == len(f.reduced())
+    # every monomial that stays is alone the largest at some point, so raising it is seen
+    g = f.reduced()
+    kept = [(c, *a) for c, a in zip(g.coefficients, g.exponents.tolist(), strict=True)]
+    for i, point in enumerate(g.subdivision().inside()):
+        values = [value(row, point) for row in kept]
+        assert all(values[i] > other for j, other in enumerate(values) if j != i)
+        raised = list(g.coefficients)
+        raised[i] += Fraction(1, 10**9)
+        assert TropicalPolynomial(raised, g.exponents) != f
+
+
+def test_equality_answers_for_anything() -> None:
+    x, y = TropicalPolynomial.variables(2)
+    z = TropicalPolynomial.variables(1)[0]
+    for f in (x, x + y, x / y, x / x):
+        for other in (math.nan, math.inf, -math.inf, np.float32("inf"), "x", None, z, z / z):
+            assert f != other
+    assert x == x / 0
+    assert np.float64(2) == TropicalPolynomial.constant(2, 2)
+
+
 def test_what_is_shared_may_have_many_monomials() -> None:
     x, y = TropicalPolynomial.variables(2)
     triangle, square = 0 + x + y, (0 + x) * (0 + 3 * y)
@@ -208,6 +276,18 @@ def test_bad_input_is_refused() -> None:
         TropicalPolynomial([], [])
     with pytest.raises(InvalidInputError, match="finite"):
         TropicalPolynomial([float("nan")], [[1]])
+    for infinite in (np.float32("inf"), np.float64("-inf"), np.float16("nan")):
+        with pytest.raises(InvalidInputError, match="finite"):
+            TropicalPolynomial([infinite], [[1]])
+    assert x + np.float32("-inf") == x
+    for index in (1, -2, 0.5, "0"):
+        with pytest.raises(InvalidInputError, match="there is no monomial"):
+            x.monomial(index)  # type: ignore[arg-type]
+    for count in (-1, 2.5, "2"):
+        with pytest.raises(InvalidInputError, match="number of variables"):
+            TropicalPolynomial.variables(count)  # type: ignore[arg-type]
+        with pytest.raises(InvalidInputError, match="number of variables"):
+            TropicalPolynomial.constant(1, count)  # type: ignore[arg-type]
     with pytest.raises(InvalidInputError, match="2 and 1 variables"):
         x + TropicalPolynomial.variables(1)[0]
     big = TropicalPolynomial(np.zeros(1000), np.arange(1000)[:, None] ** 2)

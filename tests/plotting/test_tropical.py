@@ -53,6 +53,8 @@ def test_space() -> None:
     assert left.get_title() == "20 faces between 10 cells"
     assert right.get_title() == "dual subdivision: 4 polytopes"
     assert np.isfinite(left.get_xlim()).all()
+    with pytest.raises(InvalidInputError, match="polynomial or fraction, got str"):
+        plot_tropical("x")
     with pytest.raises(InvalidInputError, match="2 or 3 variables"):
         plot_tropical(TropicalPolynomial.variables(1)[0])
     with pytest.raises(InvalidInputError, match="2 variables"):

@@ -113,6 +113,10 @@ def effective_radius(function: TropicalPolynomial | TropicalRationalFunction) ->
     >>> effective_radius(f)
     Fraction(10, 1)
     """
+    if not isinstance(function, (TropicalPolynomial, TropicalRationalFunction)):
+        raise InvalidInputError(
+            f"expected a tropical polynomial or fraction, got {type(function).__name__}"
+        )
     parts = (
         (function.numerator, function.denominator)
         if isinstance(function, TropicalRationalFunction)
@@ -140,7 +144,11 @@ def _matrices(function: Any) -> Iterator[Numbers]:
         rows = np.asarray(function)
         if rows.ndim != 2:
             raise InvalidInputError(f"expected a matrix, got an array of shape {rows.shape}")
-        yield _rows(to_rationals(rows))
+        try:
+            exact = to_rationals(rows)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise InvalidInputError(f"expected a matrix of finite numbers: {error}") from None
+        yield _rows(exact)
 
 
 def _rows(rows: Numbers) -> Numbers:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -63,11 +63,19 @@ class Regions784Settings(ImageSettings):
         estimated.
     seconds : float
         For each estimate.
+    neurons : int
+        In each layer of the networks whose regions are all found; those of Table 2 have 8.
     """
 
     networks: int = 10
     estimated: int = 1
     seconds: float = 30.0
+    neurons: int = SMALL.neurons
+
+    @property
+    def shape(self) -> ClassifierShape:
+        """What the networks are like whose regions are all found."""
+        return replace(SMALL, neurons=self.neurons)
 
 
 #: What is known of some networks: by data set and kind, each quantity with a value per network.
@@ -86,7 +94,9 @@ def run(run: LabRun, settings: Regions784Settings) -> None:
     guesses: Results = {}
     for name in run.steps(data, "data sets"):
         for kind in KINDS:
-            networks = _train(run, settings, schedule, data[name], SMALL, kind, settings.networks)
+            networks = _train(
+                run, settings, schedule, data[name], settings.shape, kind, settings.networks
+            )
             parts = [
                 _count(run, settings, data[name], kind, index, network)
                 for index, network in enumerate(networks)
@@ -340,18 +350,21 @@ def _report(
 ) -> None:
     report, names = run.report, list(data)
     n = len(found[names[0], KINDS[0]]["regions"])
+    shape = settings.shape
     whole = all(len(each.x_train) >= 50_000 for each in data.values()) and settings.epochs == 5
     inputs = " and ".join(f"{m:,}" for m in sorted({d.x_train.shape[1] for d in data.values()}))
     report.text(
-        f"The networks of Table 2 with {SMALL.layers} layers of {SMALL.neurons} neurons have "
-        f"{inputs} inputs, but their first layer sees {SMALL.neurons} combinations of these. So "
-        f"**every region over all of Rⁿ** can be found, exactly: {n} networks with skips "
-        f"({skips_text(SMALL.skips)}) and {n} without for each data set, trained as for Table 2."
+        ("The networks of Table 2" if shape == SMALL else "Networks")
+        + f" with {shape.layers} layers of {shape.neurons} neurons have {inputs} inputs, but their "
+        f"first layer sees {shape.neurons} combinations of these. So **every region over all of "
+        f"Rⁿ** can be found, exactly: {n} networks with skips ({skips_text(shape.skips)}) and {n} "
+        "without for each data set, trained as for Table 2."
     )
-    if not whole:
+    if not whole or shape != SMALL:
+        fewer = ["images or epochs"] * (not whole) + ["neurons"] * (shape.neurons < SMALL.neurons)
         report.text(
-            "**This is a small version**, with fewer images or epochs than for Table 2: other "
-            "networks than there."
+            f"**This is a small version**, with {'fewer ' if fewer else 'other neurons'}"
+            f"{' and '.join(fewer)} than for Table 2: other networks than there."
         )
     report.heading("How many regions there are, and how many hold images")
     keys = ("regions", "pixels", "train", "test", "both")
@@ -549,6 +562,8 @@ EXPERIMENT = Experiment(
     title="Every region of a real classifier",
     run=run,
     full=Regions784Settings(),
-    quick=Regions784Settings(networks=2, epochs=1, train=3200, test=1000, estimated=1, seconds=2.0),
+    quick=Regions784Settings(
+        networks=2, epochs=1, train=3200, test=1000, estimated=1, seconds=2.0, neurons=6
+    ),
     again=again,
 )

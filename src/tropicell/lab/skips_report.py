@@ -259,14 +259,19 @@ def _abstract(
         "those without, inside the box [-10, 10]², and concludes that skips make a network "
         "inherently more expressive. Here the same weights are counted with and without skips, "
         f"exactly: {draws} draws for every shape, four initialisations, two and three inputs, "
-        f"{len(random)} comparisons with paired tests that are corrected for their number. "
-        + "".join(
+        f"{len(random)} comparisons with paired tests that are corrected for their number."
+    )
+    report.text(
+        " ".join(
             f"With {words} they bring, in the box, {_tally_text(_of(random, kind, 'box'))}; "
-            f"over all inputs, {_tally_text(_of(random, kind, 'all'))}. "
+            f"over all inputs, {_tally_text(_of(random, kind, 'all'))}."
             for kind, words in (("pytorch", "PyTorch's default"), ("he random", "He's weights"))
         )
-        + _share_text(shares)
-        + " After training, "
+        + f" {_everywhere_text(random)}"
+    )
+    report.text(_share_text(shares))
+    report.text(
+        "After training, "
         + "; ".join(
             f"{words} {_tally_text(_after(members, where))}"
             for words, members, where in (
@@ -277,6 +282,16 @@ def _abstract(
             if members
         )
         + "."
+    )
+
+
+def _everywhere_text(random: Sequence[Found]) -> str:
+    """Whether skips raise the number of regions as such, whatever the initialisation."""
+    tally = _tally(each for each in random if each.where == "all")
+    return (
+        ("Skips do not raise the number of regions as such: o" if tally["fewer"] else "O")
+        + f"ver all inputs, whatever the initialisation, there are more in {tally['more']} and "
+        f"fewer in {tally['fewer']} of {tally['comparisons']} comparisons."
     )
 
 
@@ -297,6 +312,7 @@ def _share_text(shares: Sequence[Mapping[str, Any]]) -> str:
     """How much of the effect the size of signals explains, one initialisation after the other."""
     texts: list[str] = []
     explained: dict[bool, list[str]] = {True: [], False: []}
+    opposite = False
     for kind, words in _WEIGHTS.items():
         own = [each for each in shares if each["initialisation"] == kind and _is_clear(each)]
         if not own:
@@ -312,6 +328,9 @@ def _share_text(shares: Sequence[Mapping[str, Any]]) -> str:
             )
         else:
             texts.append(f"With {words} these are {_range(given)} % and {_range(taken)} %.")
+        opposite = opposite or min(*given, *taken) < 0
+    if opposite:
+        texts.append("(A negative share: the control changes the number the other way.)")
     if texts:
         yes, no = (" and ".join(explained[each]) or "none of these" for each in (True, False))
         texts.append(
@@ -580,7 +599,8 @@ def _boundaries(run: LabRun, bounds: Sequence[Mapping[str, Any]]) -> None:
     report.text(
         "**Proposition.** Let the rows (w, b) of weights and bias of all neurons be independent "
         "and symmetric (as likely as their negatives), the weights of a neuron uncorrelated with "
-        "variance σ²/m for m inputs, and its bias uniform in ±1/√m. Let layer ℓ get the sum of "
+        "variance σ²/m for m inputs, and its bias uniform in ±1/√m, whatever its weights are. Let "
+        "layer ℓ get the sum of "
         "layers k ∈ S(ℓ), of one width n; without skips S(ℓ) = {ℓ - 1}. Put d₁ = σ/√n₀ and "
         "d_ℓ = (σ/√2) Σ d_k over k ∈ S(ℓ). Then the neurons of layer ℓ have, on any segment of "
         "length s, at most s · n · (√m/2) · d_ℓ boundaries together, in expectation."
@@ -816,11 +836,7 @@ def _conclusion(
         "factor by which the bound shrinks from layer to layer, and in the box there are "
         f"{_tally_text(_of(random, 'pytorch', 'box'))}. With He's weights the bound does not "
         "shrink even without skips, and in the box there are "
-        f"{_tally_text(_of(random, 'he random', 'box'))}. "
-        + ("Skips do not raise the number of regions as such: o" if tally["fewer"] else "O")
-        + "ver all inputs there "
-        f"are more in {tally['more']} and fewer in {tally['fewer']} of {tally['comparisons']} "
-        "comparisons."
+        f"{_tally_text(_of(random, 'he random', 'box'))}. {_everywhere_text(random)}"
     )
     run.claim(
         "skips more expressive",

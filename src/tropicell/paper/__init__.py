@@ -3,6 +3,7 @@
 `recurrences`   F, G and H layer by layer, and the network as a tropical rational map
 `example`       the network of its walkthrough
 `polynomials`   tropical polynomials, fractions of them, their cells and dual subdivisions
+`common_factors` what two of them share
 `expansion`     F, G and H of a network's neurons and outputs as such polynomials
 `notation`      tropical polynomials as text, LaTeX, and input of other programs
 `algorithm1`    `FindLinearRegion`: the region of a pattern, or "empty"

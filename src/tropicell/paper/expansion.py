@@ -9,6 +9,7 @@ that numerator and denominator share are seen, and can be cancelled.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -154,8 +155,9 @@ class Expansion:
     ) -> None:
         if form not in ("paper", "polynomial"):
             raise InvalidInputError(f"form must be 'paper' or 'polynomial', not {form!r}")
-        if most < 1:
-            raise InvalidInputError(f"max_monomials must be 1 or more, not {most}")
+        asked: Any = most
+        if not isinstance(asked, Integral) or most < 1:
+            raise InvalidInputError(f"max_monomials must be a whole number from 1 on, not {most!r}")
         self.network, self.form, self.reduce, self.cancel, self.most = (
             network,
             form,
@@ -290,10 +292,11 @@ def expand(
 ) -> TropicalNetwork:
     """F, G and H of a network's neurons and outputs; see `Network.tropical`."""
     last = network.depth + 1 if layer is None else layer
-    if not 1 <= last <= network.depth + 1:
+    asked: Any = last
+    if not isinstance(asked, Integral) or not 1 <= last <= network.depth + 1:
         raise InvalidInputError(
             f"layer must be between 1 and {network.depth} (or {network.depth + 1}, the output), "
-            f"not {layer}"
+            f"not {layer!r}"
         )
     formal = formal_sizes(network, last)
     if not reduce:

@@ -48,6 +48,7 @@ from tropicell._runtime.interruption import check
 from tropicell.errors import InternalError, InvalidInputError
 from tropicell.geometry.generators import generators
 from tropicell.geometry.polyhedra import Cell, Row, integer_row
+from tropicell.importers.models import as_network
 from tropicell.network.domains import Domain
 from tropicell.network.network import Network
 from tropicell.paper.algorithm1 import find_region
@@ -120,6 +121,7 @@ class Printed:
     """
 
     def __init__(self, network: Network, domain: Domain | None = None) -> None:
+        network = as_network(network)
         patterns = prod(network.pieces.tolist())
         if patterns > MOST_PATTERNS:
             raise InvalidInputError(
@@ -279,6 +281,7 @@ def gains(network: Network, domain: Domain | None = None) -> list[Gain]:
     >>> [(gain.calls, gain.tests, gain.questions) for gain in gains(network)]
     [(16, 32, 0), (16, 32, 0), (0, 20, 0), (0, 26, 0), (0, 0, 13), (0, 0, 14)]
     """
+    network = as_network(network)
     every = prod(network.pieces.tolist())
     widest = max((prod(layer.activation.pieces.tolist()) for layer in network.layers), default=1)
     found: list[tuple[Gain, set[Pattern]]] = []
@@ -309,5 +312,16 @@ def gains(network: Network, domain: Domain | None = None) -> list[Gain]:
     for gain, own in found:
         if own != first or gain.regions != len(first):
             raise InternalError(f"'{gain.name}' finds other regions than '{found[0][0].name}'")
-    brute = Gain("every pattern", every, every * network.depth, 0, None, len(first))
+    brute = Gain("every pattern", every, _brute_tests(network, first), 0, None, len(first))
     return [brute, *(gain for gain, _ in found)]
+
+
+def _brute_tests(network: Network, patterns: set[Pattern]) -> int:
+    """Tests for emptiness if Algorithm 1 is called for every pattern: it stops at an empty prefix.
+
+    So layer ℓ is tested for all patterns that begin like a region of the layers before.
+    """
+    choices = [prod(layer.activation.pieces.tolist()) for layer in network.layers]
+    starts = np.cumsum([0, *network.widths])[:-1].tolist()
+    prefixes = [len({pattern[:start] for pattern in patterns}) for start in starts]
+    return sum(count * prod(choices[k:]) for k, count in enumerate(prefixes))

@@ -9,6 +9,7 @@ stands for the coefficient, and the part of the fan with t > 0 is the cone over 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from decimal import MAX_EMAX, MIN_EMIN, Decimal, localcontext
 from fractions import Fraction
 from math import lcm
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -25,19 +26,27 @@ SHOWN = 24
 
 #: Numbers with more digits than this are shown rounded.
 _DIGITS = 7
+#: Between these, numbers are rounded as float64.
+_SMALLEST, _LARGEST = Fraction(1, 10**300), 10**300
 
 
 def number(value: Fraction) -> str:
-    """A rational number: exact if it is short, else rounded.
+    """A rational number: exact if it is short, else rounded, of any size.
 
     Examples
     --------
-    >>> number(Fraction(-21, 4)), number(Fraction(0.1))
-    ('-21/4', '0.1')
+    >>> number(Fraction(-21, 4)), number(Fraction(0.1)), number(Fraction(-(10**400), 3))
+    ('-21/4', '0.1', '-3.3333e+399')
     """
-    if len(str(value.numerator)) + len(str(value.denominator)) <= _DIGITS:
+    bits = value.numerator.bit_length() + value.denominator.bit_length()
+    if bits <= 4 * _DIGITS and len(f"{value.numerator}{value.denominator}") <= _DIGITS:
         return str(value)
-    return f"{float(value):.5g}"
+    if _SMALLEST < abs(value) < _LARGEST:
+        return f"{float(value):.5g}"
+    with localcontext() as context:  # beyond float64
+        context.Emax, context.Emin = MAX_EMAX, MIN_EMIN
+        digits, power = f"{Decimal(value.numerator) / Decimal(value.denominator):.4e}".split("e")
+        return f"{digits.rstrip('0').rstrip('.')}e{power}"
 
 
 def text(coefficients: NDArray[Any], exponents: NDArray[Any]) -> str:
@@ -55,7 +64,7 @@ def text(coefficients: NDArray[Any], exponents: NDArray[Any]) -> str:
         for k, a in enumerate(row, start=1):
             if a != 0:
                 power = number(a)
-                power = f"({power})" if "/" in power else power
+                power = f"({power})" if set("/e") & set(power) else power
                 factors.append(f"x{k}" if a == 1 else f"x{k}^{power}")
         terms.append("⊗".join(factors))
     return " ⊕ ".join(terms)
@@ -80,7 +89,9 @@ def latex(
         names = [f"x_{{{k}}}" for k in range(1, width + 1)]
     if len(names) != width:
         raise InvalidInputError(f"expected {width} names of variables, got {len(names)}")
-    shown = len(coefficients) if most is None else min(most, len(coefficients))
+    if not all(isinstance(name, str) for name in names):
+        raise InvalidInputError(f"names of variables must be texts, got {list(names)!r}")
+    shown = len(coefficients) if most is None else max(0, min(most, len(coefficients)))
     terms = []
     for c, row in zip(coefficients[:shown].tolist(), exponents[:shown].tolist(), strict=True):
         factors = [_latex_number(c)] if c != 0 or not any(row) else []
@@ -95,6 +106,9 @@ def latex(
 
 def _latex_number(value: Fraction) -> str:
     shown = number(value)
+    if "e" in shown:
+        digits, power = shown.split("e")
+        return rf"{digits} \cdot 10^{{{int(power)}}}"
     if "/" not in shown:
         return shown
     sign = "-" if value < 0 else ""
@@ -110,12 +124,22 @@ class _Whole(NamedTuple):
 
 
 def _whole(f: TropicalPolynomial) -> _Whole:
+    _check_polynomial(f)
     rows = f.exponents.tolist()
     scale = lcm(*(a.denominator for row in rows for a in row))
     whole = [[int(a * scale) for a in row] for row in rows]
     lowest = [min(column) for column in zip(*whole, strict=True)]
     moved = [[a - low for a, low in zip(row, lowest, strict=True)] for row in whole]
     return _Whole(f.coefficients.tolist(), moved, scale)
+
+
+def _check_polynomial(f: object) -> None:
+    """These programs know polynomials; a fraction has two."""
+    if not hasattr(f, "exponents"):
+        raise InvalidInputError(
+            f"expected a TropicalPolynomial, got {type(f).__name__}"
+            + ("; take its numerator or denominator" if hasattr(f, "numerator") else "")
+        )
 
 
 def _comment(f: TropicalPolynomial, whole: _Whole, sign: str) -> str:
@@ -199,6 +223,7 @@ def to_gfan(f: TropicalPolynomial) -> str:
     {1+t*x1*x2^2}
     <BLANKLINE>
     """
+    _check_polynomial(f)
     names, terms, _ = _homogenised(f)
     return f"Q[{','.join(names)}]\n{{{'+'.join(terms)}}}\n"
 
@@ -219,6 +244,7 @@ def to_macaulay2(f: TropicalPolynomial) -> str:
     F = normalFan P
     <BLANKLINE>
     """
+    _check_polynomial(f)
     names, terms, (own, heights) = _homogenised(f)
     scales = (
         f"-- Exponents are multiplied by {own}, coefficients (powers of t) by {heights}: at t = 1, "

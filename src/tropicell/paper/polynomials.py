@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from flint import fmpq, fmpq_mat, fmpz_mat
+from flint import fmpq, fmpz_mat
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse.csgraph import connected_components
 
@@ -27,12 +27,11 @@ from tropicell._runtime.arrays import FloatArray
 from tropicell._runtime.interruption import check
 from tropicell.errors import InvalidInputError
 from tropicell.geometry.arithmetic import to_floats, to_fractions, to_rationals
-from tropicell.geometry.exact_programs import solved, zeros
 from tropicell.geometry.generators import Generators, generators
 from tropicell.geometry.polyhedra import Row, integer_row
 from tropicell.geometry.upper_hulls import needed
 from tropicell.network.checks import checked_points
-from tropicell.paper import notation
+from tropicell.paper import common_factors, notation
 
 Numbers = NDArray[Any]
 
@@ -119,7 +118,8 @@ class TropicalPolynomial:
         >>> [str(x) for x in TropicalPolynomial.variables(2)]
         ['x1', 'x2']
         """
-        return [cls([0], np.eye(count, dtype=np.int64)[i : i + 1]) for i in range(count)]
+        size = _count(count)
+        return [cls([0], np.eye(size, dtype=np.int64)[i : i + 1]) for i in range(size)]
 
     @classmethod
     def constant(cls, value: Any, variables: int) -> TropicalPolynomial:
@@ -130,7 +130,7 @@ class TropicalPolynomial:
         >>> print(TropicalPolynomial.constant(0.5, 2))
         1/2
         """
-        return cls([value], np.zeros((1, variables), dtype=np.int64))
+        return cls([value], np.zeros((1, _count(variables)), dtype=np.int64))
 
     # --- what it is made of ---------------------------------------------------------------------
 
@@ -158,14 +158,23 @@ class TropicalPolynomial:
             yield self.monomial(i)
 
     def monomial(self, index: int) -> TropicalPolynomial:
-        """One of its monomials.
+        """One of its monomials; negative numbers count from the last one.
+
+        Raises
+        ------
+        InvalidInputError
+            If there is no such monomial.
 
         Examples
         --------
         >>> print(TropicalPolynomial([3, 1], [[0], [2]]).monomial(1))
         1⊗x1^2
         """
-        part = slice(index, index + 1) if index >= 0 else slice(index, index + 1 or None)
+        if not isinstance(index, numbers.Integral) or not -len(self) <= index < len(self):
+            raise InvalidInputError(
+                f"there is no monomial {index!r}: they have the numbers 0 to {len(self) - 1}"
+            )
+        part = slice(int(index) % len(self), int(index) % len(self) + 1)
         return TropicalPolynomial.of(self._c[part], self._a[part], is_reduced=True)
 
     # --- values ---------------------------------------------------------------------------------
@@ -326,6 +335,8 @@ class TropicalPolynomial:
         return TropicalPolynomial.of(self._c[keep], self._a[keep], is_reduced=True)
 
     def __eq__(self, other: object) -> Any:
+        if _is_infinite_or_nan(other):
+            return False
         if isinstance(other, (numbers.Real, fmpq)):
             other = TropicalPolynomial.constant(other, self.n_variables)
         if not isinstance(other, TropicalPolynomial):
@@ -416,7 +427,8 @@ class TropicalPolynomial:
         divisor = self._other(other)
         if divisor is None:
             raise InvalidInputError(f"expected a TropicalPolynomial, got {type(other).__name__}")
-        found = _common_factor(self.reduced(), divisor.reduced())
+        monomials = common_factors.common_factor(self.reduced(), divisor.reduced())
+        found = TropicalPolynomial.of(*_sorted(monomials[:, -1], monomials[:, :-1])).reduced()
         first = TropicalPolynomial.of(found._c[:1], found._a.min(axis=0)[None, :], is_reduced=True)
         return found * first._power(fmpq(-1))
 
@@ -546,12 +558,12 @@ class TropicalRationalFunction:
     def _other(self, other: Any) -> TropicalRationalFunction | None:
         if isinstance(other, TropicalRationalFunction):
             return other
-        one = TropicalPolynomial.constant(0, self.n_variables)
         if isinstance(other, TropicalPolynomial):
+            one = TropicalPolynomial.constant(0, other.n_variables)
             return TropicalRationalFunction(other, one)
         if isinstance(other, (numbers.Real, fmpq)):
-            constant = TropicalPolynomial.constant(other, self.n_variables)
-            return TropicalRationalFunction(constant, one)
+            one = TropicalPolynomial.constant(0, self.n_variables)
+            return TropicalRationalFunction(one * other, one)
         return None
 
     def __add__(self, other: Any) -> TropicalRationalFunction:
@@ -594,8 +606,12 @@ class TropicalRationalFunction:
         return TropicalRationalFunction(*(part ** (k if k >= 0 else -k) for part in parts))
 
     def __eq__(self, other: object) -> Any:
+        if _is_infinite_or_nan(other):
+            return False
         if (g := self._other(other)) is None:
             return NotImplemented
+        if self.n_variables != g.n_variables:
+            return False
         f = self.reduced()
         g = g.reduced()
         return bool(f.numerator * g.denominator == g.numerator * f.denominator)
@@ -785,8 +801,7 @@ def _numbers(values: ArrayLike) -> Numbers:
     found = np.asarray(values, dtype=object) if isinstance(values, list) else np.asarray(values)
     if found.dtype == object:
         fine = all(isinstance(v, (numbers.Real, fmpq)) for v in found.ravel().tolist())
-        floats = [v for v in found.ravel().tolist() if isinstance(v, float)] if fine else []
-        fine = fine and bool(np.isfinite(floats).all())
+        fine = fine and not any(_is_infinite_or_nan(v) for v in found.ravel().tolist())
     else:
         fine = found.dtype.kind in "biuf" and bool(np.isfinite(found).all())
     if not fine:
@@ -794,6 +809,15 @@ def _numbers(values: ArrayLike) -> Numbers:
             "coefficients and exponents must be finite numbers (floats, integers or Fractions)"
         )
     return found
+
+
+def _count(variables: Any) -> int:
+    """A number of variables."""
+    if not isinstance(variables, numbers.Integral) or variables < 0:
+        raise InvalidInputError(
+            f"the number of variables must be a whole number from 0 on, not {variables!r}"
+        )
+    return int(variables)
 
 
 def _exponent(value: Any) -> fmpq | None:
@@ -810,9 +834,14 @@ def _hash(values: Sequence[Fraction]) -> int:
     return hash(values[0]) if len(set(values)) == 1 else hash(tuple(values))
 
 
+def _is_infinite_or_nan(value: Any) -> bool:
+    """Floats of Python and of NumPy can be; integers and Fractions are neither, however large."""
+    return isinstance(value, (float, np.floating)) and not math.isfinite(value)
+
+
 def _is_zero(other: Any) -> bool:
     """Whether this is -∞, which ⊕ does not see."""
-    return isinstance(other, float) and other == -math.inf
+    return _is_infinite_or_nan(other) and other < 0
 
 
 def _sorted(c: Numbers, a: Numbers) -> tuple[Numbers, Numbers]:
@@ -881,117 +910,3 @@ def _inside(cell: Generators) -> list[Fraction]:
     for ray in cell.rays:
         middle = [m + r for m, r in zip(middle, ray, strict=True)]
     return middle
-
-
-class _Shared(NamedTuple):
-    """A common wall of the cells of two polynomials, between parts where factors are affine.
-
-    Attributes
-    ----------
-    left, right : int
-        The parts, numbered.
-    row : tuple of int
-        What a factor's monomial changes by from left to right is a multiple of this.
-    most : rational
-        The largest such multiple: more of it and one of the quotients would not be convex.
-    """
-
-    left: int
-    right: int
-    row: Row
-    most: fmpq
-
-
-def _shared_walls(f: TropicalPolynomial, g: TropicalPolynomial) -> list[_Shared]:
-    """Where a common factor of two reduced polynomials may bend.
-
-    A factor is affine wherever the polynomial is: f = p ⊗ q with p and q convex, and where a sum
-    of convex functions is affine, both are. So a common factor is one affine function on every cell
-    of f and on every cell of g, and the same on two of them that overlap.
-    """
-    both = (f * g).reduced().subdivision()
-    at = np.array(both.inside(), dtype=object).reshape(len(both.cells), f.n_variables)
-    i, j = f.active(at), g.active(at)
-    size = len(f) + len(g)
-    overlap = sp.coo_array((np.ones(len(i)), (i, len(f) + j)), (size, size))
-    part = connected_components(overlap, directed=False)[1][i].tolist()
-    most: dict[tuple[int, int, Row], fmpq] = {}
-    for m, k in both.pairs:
-        if part[m] == part[k]:
-            continue
-        a, b = (m, k) if part[m] < part[k] else (k, m)
-        row = integer_row([*(f._a[i[b]] - f._a[i[a]]), f._c[i[b]] - f._c[i[a]]])
-        place = next(d for d, value in enumerate(row) if value)
-        times = min((h._a[n[b]] - h._a[n[a]])[place] / row[place] for h, n in ((f, i), (g, j)))
-        key = (part[a], part[b], row)
-        most[key] = min(times, most.get(key, times))
-    return [_Shared(*key, times) for key, times in most.items()]
-
-
-def _common_factor(f: TropicalPolynomial, g: TropicalPolynomial) -> TropicalPolynomial:
-    """The factor whose bends are the largest shares of what f and g allow, in sum."""
-    walls = _shared_walls(f, g)
-    size = f.n_variables + 1
-    paths, closed = _paths(walls)
-    # Around every closed path of parts the changes of the factor's monomial cancel.
-    equations = fmpq_mat(len(closed) * size, len(walls))
-    for place, path in enumerate(closed):
-        for wall, sign in path.items():
-            for d in range(size):
-                equations[place * size + d, wall] = sign * walls[wall].row[d]
-    bends = _largest(equations, [wall.most for wall in walls])
-    monomials = to_rationals(np.zeros((len(paths), size), dtype=np.int64))
-    for place, path in enumerate(paths.values()):
-        for wall, sign in path.items():
-            monomials[place] += to_rationals(np.array(walls[wall].row, dtype=object)) * (
-                sign * bends[wall]
-            )
-    return TropicalPolynomial.of(*_sorted(monomials[:, -1], monomials[:, :-1])).reduced()
-
-
-def _paths(walls: Sequence[_Shared]) -> tuple[dict[int, dict[int, int]], list[dict[int, int]]]:
-    """From part 0 to each part the walls on the way, with signs; and closed paths, a basis."""
-    doors: dict[int, list[tuple[int, int, int]]] = {}
-    for number, wall in enumerate(walls):
-        doors.setdefault(wall.left, []).append((number, wall.right, 1))
-        doors.setdefault(wall.right, []).append((number, wall.left, -1))
-    paths: dict[int, dict[int, int]] = {0: {}}
-    tree, todo = set(), [0]
-    for part in todo:
-        for number, other, sign in doors.get(part, ()):
-            if other not in paths:
-                paths[other] = paths[part] | {number: sign}
-                tree.add(number)
-                todo.append(other)
-    closed = []
-    for number, wall in enumerate(walls):
-        if number not in tree:
-            path = dict(paths[wall.left])
-            for step, sign in [*((s, -x) for s, x in paths[wall.right].items()), (number, 1)]:
-                path[step] = path.get(step, 0) + sign
-            closed.append({step: sign for step, sign in path.items() if sign})
-    return paths, closed
-
-
-def _largest(equations: fmpq_mat, most: Sequence[fmpq]) -> list[fmpq]:
-    """Numbers from 0 to their most that solve equations, the sum of their shares largest."""
-    count = len(most)
-    solved_form, rank = equations.rref() if equations.nrows() else (equations, 0)
-    pivots = [next(k for k in range(count) if solved_form[r, k] != 0) for r in range(int(rank))]
-    free = [k for k in range(count) if k not in set(pivots)]
-    # t = from_free · (the free ones)
-    from_free = to_rationals(np.zeros((count, len(free)), dtype=np.int64))
-    for place, k in enumerate(free):
-        from_free[k, place] = fmpq(1)
-        for r, pivot in enumerate(pivots):
-            from_free[pivot, place] = -solved_form[r, k]
-    limits = np.empty(count, dtype=object)
-    limits[:] = list(most)
-    bound = [k for k in pivots if any(value != 0 for value in from_free[k].tolist())]
-    if not free:
-        return [fmpq(0)] * count
-    rows = np.concatenate([from_free[bound], -from_free[bound]])
-    offsets = np.concatenate([zeros(len(bound)), limits[bound]])
-    objective = (from_free / limits[:, None]).sum(axis=0)
-    found = solved(rows, offsets, objective, zeros(len(free)), limits[free])
-    return list(from_free @ found.point)

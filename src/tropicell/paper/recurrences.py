@@ -259,7 +259,7 @@ class TropicalRationalMap:
     """
 
     def __init__(self, network: Network, *, arithmetic: ArithmeticName = "exact") -> None:
-        self.network = network
+        self.network = as_network(network)
         self.arithmetic: ArithmeticName = arithmetic
 
     def __call__(self, points: ArrayLike) -> NDArray[Any]:

@@ -70,6 +70,10 @@ def plot_tropical(
     """
     if isinstance(source, TropicalRationalFunction):
         return _fraction(source, axes, window)
+    if not isinstance(source, TropicalPolynomial):
+        raise InvalidInputError(
+            f"expected a tropical polynomial or fraction, got {type(source).__name__}"
+        )
     if source.n_variables not in (2, 3):
         raise InvalidInputError(
             f"tropical polynomials are drawn in 2 or 3 variables, this one has {source.n_variables}"
