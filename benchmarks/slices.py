@@ -69,16 +69,27 @@ def speed(network: Network, domain: Slice, seconds: float) -> tuple[int, float, 
 
 
 def counted_by(source: str, name: str, data: str, half: float, seconds: float) -> Row:
-    """What the front door of a version of this package counts; a network that it does not take is tried once."""
+    """What the front door of a version of this package counts; a network that it does not take is tried once.
+
+    Short counts are repeated in other processes, and the fastest is taken: where memory lies makes a factor of two.
+    """
     if name in _REFUSED:
         return _REFUSED[name]
     command = [sys.executable, HERE / "slice_of.py", name, data, str(half), str(seconds)]
     environment, patience = os.environ | {"PYTHONPATH": source}, 60.0 + 6.0 * seconds
+    runs: list[Row] = []
     try:
-        done = subprocess.run(
-            command, env=environment, capture_output=True, text=True, check=True, timeout=patience
-        )
-        found: Row = json.loads(done.stdout.splitlines()[-1])
+        while len(runs) < 3 and sum(run.get("seconds", patience) for run in runs) < 1.0:
+            done = subprocess.run(
+                command,
+                env=environment,
+                capture_output=True,
+                text=True,
+                check=True,
+                timeout=patience,
+            )
+            runs.append(json.loads(done.stdout.splitlines()[-1]))
+        found = min(runs, key=lambda run: run.get("seconds", patience))
     except subprocess.TimeoutExpired:
         found = {"waited": patience}
     if "regions" not in found:

@@ -20,6 +20,8 @@ from tropicell.engines.cells._focus import Focus
 from tropicell.engines.cells._state import LAYER, TOP
 from tropicell.engines.cells.focus import FocusMaker
 from tropicell.engines.cells.task import CellTask
+from tropicell.network import flat as flattening
+from tropicell.network import network as network_module
 from tropicell.network.domains import Domain, resolve
 from tropicell.network.flat import flatten
 from tropicell.paper.algorithm2 import traverse
@@ -271,3 +273,25 @@ def test_searches_go_on_after_a_checkpoint(tmp_path: Path) -> None:
         two = enumerate_regions(copy(network), plane, workers=2)
         assert_same_columns(two, expected)
         assert count_regions(copy(network), plane) == len(expected)
+
+
+def test_what_is_made_from_the_layers_is_made_once_for_all_slices() -> None:
+    network = random_network(3, "generic", 5, 3, 12, relu=True)
+    rng = np.random.default_rng(0)
+    planes = [Slice.through(rng.normal(size=(3, 5)), Box(-1, 1)) for _ in range(3)]
+    with focused():
+        expected = [patterns(copy(network), plane) for plane in planes]
+        found = [patterns(network, planes[0])]
+        with pytest.MonkeyPatch.context() as patch:
+            for module, name in ((flattening, "_terms"), (focusing, "_terms_of")):
+                patch.setattr(module, name, lambda *_: pytest.fail("made again"))
+            found += [patterns(network, plane) for plane in planes[1:]]
+    assert found == expected
+    assert min(map(len, expected)) > 5
+
+
+def test_little_is_kept_of_large_networks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(network_module, "_MOST_NUMBERS_KEPT", 10)
+    network = random_network(3, "generic", 5, 3, 12, relu=True)
+    assert count_regions(network, Slice.through(np.eye(5)[:3], Box(-1, 1))) > 1
+    assert not network._of_layers
