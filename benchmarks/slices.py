@@ -6,7 +6,7 @@
 
 Set OPENBLAS_NUM_THREADS=1, and TROPICELL_MODELS and TROPICELL_DATA to the folders of networks and images (see CONTRIBUTING.md);
 what is not there is left out. The ResNet-18 is made here: 64 to 512 channels, 11 million parameters, as torch initialises them.
-Times are CPU seconds of one thread, exact arithmetic, counting; what is made once for a network is left out. SRC is the folder `src` of another version of this
+Times are CPU seconds of one thread, exact arithmetic, counting; what is made once for a network is left out (first columns), or once for all slices of it (now / before). SRC is the folder `src` of another version of this
 package, by which the same squares are counted; without it, what is known of that is kept.
 """
 
@@ -171,7 +171,7 @@ def report(data: dict[str, Any]) -> str:
 def _about_before(about: dict[str, Any]) -> str:
     name = about.get("before")
     return (
-        f"Before: `count_regions` of commit {name}; now / before is its ratio with `count_regions` of today, both with what is made anew in each call. "
+        f"Before: `count_regions` of commit {name}; now / before is its ratio with `count_regions` of today, both of a network of which another slice was counted before; short counts are repeated, and the fastest is taken. "
         if name
         else ""
     )

@@ -35,6 +35,9 @@ def path_of(path: str | os.PathLike[str]) -> Path:
     >>> path_of(7)
     Traceback (most recent call last):
     tropicell.errors.InvalidInputError: expected a path as text or pathlib.Path, not 7
+    >>> path_of(list(range(100)))
+    Traceback (most recent call last):
+    tropicell.errors.InvalidInputError: ... not an object of type list
     """
     try:
         return Path(os.fsdecode(path))
