@@ -271,7 +271,8 @@ class Network:
         except (ValueError, RuntimeError):  # `check_points` says what is wrong
             single = False
         if single:
-            return np.asarray(self(self.check_points([points]))[0])  # type: ignore[list-item]
+            row: Any = [points]
+            return np.asarray(self(row)[0])
         return self.output(self._forward(points)[0])
 
     def to_torch(self) -> Any:
