@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -275,18 +276,29 @@ def test_searches_go_on_after_a_checkpoint(tmp_path: Path) -> None:
         assert count_regions(copy(network), plane) == len(expected)
 
 
-def test_what_is_made_from_the_layers_is_made_once_for_all_slices() -> None:
+def test_what_is_made_from_the_layers_is_made_once_for_all_slices(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     network = random_network(3, "generic", 5, 3, 12, relu=True)
     rng = np.random.default_rng(0)
     planes = [Slice.through(rng.normal(size=(3, 5)), Box(-1, 1)) for _ in range(3)]
+    made: list[str] = []
+
+    def noted(name: str, make: Any) -> Any:
+        def noting(given: Network, other: Any) -> Any:
+            if given.layers == network.layers:  # not that by which kernels are loaded
+                made.append(name)
+            return make(given, other)
+
+        return noting
+
     with focused():
         expected = [patterns(copy(network), plane) for plane in planes]
-        found = [patterns(network, planes[0])]
-        with pytest.MonkeyPatch.context() as patch:
-            for module, name in ((flattening, "_terms"), (focusing, "_terms_of")):
-                patch.setattr(module, name, lambda *_: pytest.fail("made again"))
-            found += [patterns(network, plane) for plane in planes[1:]]
+        monkeypatch.setattr(flattening, "_terms", noted("terms", flattening._terms))
+        monkeypatch.setattr(focusing, "_terms_of", noted("focus", focusing._terms_of))
+        found = [patterns(network, plane) for plane in planes]
     assert found == expected
+    assert sorted(made) == ["focus", "terms"]
     assert min(map(len, expected)) > 5
 
 
