@@ -2,7 +2,8 @@
 
     python benchmarks/slice_of.py NETWORK DATA HALF SECONDS
 
-Prints regions, CPU seconds, and whether these are all, as JSON; or why the network was refused. Only names that have been there for long are used.
+Prints regions, CPU seconds, and whether these are all, as JSON; or why the network was refused. Short counts are repeated, and the fastest is taken.
+Only names that have been there for long are used.
 """
 
 from __future__ import annotations
@@ -75,7 +76,10 @@ def main() -> None:
     if network is None or domain is None:
         raise SystemExit("the network or its images are not there")
     counted(network, domain, 1.0)  # so that all is compiled, and made that is made once
-    print(json.dumps(counted(network, domain, float(seconds))))
+    runs = [counted(network, domain, float(seconds))]
+    while len(runs) < 7 and sum(run["seconds"] for run in runs) < 1.0:
+        runs.append(counted(network, domain, float(seconds)))
+    print(json.dumps(min(runs, key=lambda run: run["seconds"])))
 
 
 if __name__ == "__main__":

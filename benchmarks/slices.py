@@ -6,7 +6,7 @@
 
 Set OPENBLAS_NUM_THREADS=1, and TROPICELL_MODELS and TROPICELL_DATA to the folders of networks and images (see CONTRIBUTING.md);
 what is not there is left out. The ResNet-18 is made here: 64 to 512 channels, 11 million parameters, as torch initialises them.
-Times are CPU seconds of one thread, exact arithmetic, counting; what is made once for a network is left out. SRC is the folder `src` of another version of this
+Times are CPU seconds of one thread, exact arithmetic, counting; what is made once for a network is left out (first columns), or once for all slices of it (now / before). SRC is the folder `src` of another version of this
 package, by which the same squares are counted; without it, what is known of that is kept.
 """
 
@@ -69,16 +69,27 @@ def speed(network: Network, domain: Slice, seconds: float) -> tuple[int, float, 
 
 
 def counted_by(source: str, name: str, data: str, half: float, seconds: float) -> Row:
-    """What the front door of a version of this package counts; a network that it does not take is tried once."""
+    """What the front door of a version of this package counts; a network that it does not take is tried once.
+
+    Short counts are repeated in other processes, and the fastest is taken: where memory lies makes a factor of two.
+    """
     if name in _REFUSED:
         return _REFUSED[name]
     command = [sys.executable, HERE / "slice_of.py", name, data, str(half), str(seconds)]
     environment, patience = os.environ | {"PYTHONPATH": source}, 60.0 + 6.0 * seconds
+    runs: list[Row] = []
     try:
-        done = subprocess.run(
-            command, env=environment, capture_output=True, text=True, check=True, timeout=patience
-        )
-        found: Row = json.loads(done.stdout.splitlines()[-1])
+        while len(runs) < 3 and sum(run.get("seconds", patience) for run in runs) < 1.0:
+            done = subprocess.run(
+                command,
+                env=environment,
+                capture_output=True,
+                text=True,
+                check=True,
+                timeout=patience,
+            )
+            runs.append(json.loads(done.stdout.splitlines()[-1]))
+        found = min(runs, key=lambda run: run.get("seconds", patience))
     except subprocess.TimeoutExpired:
         found = {"waited": patience}
     if "regions" not in found:
@@ -160,7 +171,7 @@ def report(data: dict[str, Any]) -> str:
 def _about_before(about: dict[str, Any]) -> str:
     name = about.get("before")
     return (
-        f"Before: `count_regions` of commit {name}; now / before is its ratio with `count_regions` of today, both with what is made anew in each call. "
+        f"Before: `count_regions` of commit {name}; now / before is its ratio with `count_regions` of today, both of a network of which another slice was counted before; short counts are repeated, and the fastest is taken. "
         if name
         else ""
     )

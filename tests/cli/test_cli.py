@@ -473,3 +473,28 @@ def test_paper(net: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert "leave out --layer" in complaint(
         capsys, "paper", "tropical", net, "--layer", "1", "--to", "text"
     )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (
+            ["count", "NET", "--boxx", "-1", "1"],
+            "did you mean --box? (see: tropicell count --help)",
+        ),
+        (["warmup", "--foo"], "arguments: --foo (see: tropicell warmup --help)"),
+        (["count", "NET", "left", "over"], "left over (see: tropicell count --help)"),
+        (["count", "NET", "--max-regions", "x"], "expected a whole number"),
+    ],
+)
+def test_what_is_meant_is_an_option_of_the_command(
+    arguments: list[str], said: str, net: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert said in complaint(capsys, *(net if word == "NET" else word for word in arguments))
+
+
+def test_where_to_look_is_said_if_nothing_was_found(
+    net: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["count", net, "--max-seconds", "0"]) == 1
+    assert "With 2 inputs, look at a line or a plane (--slice)" in capsys.readouterr().err

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,6 +21,8 @@ from tropicell.engines.cells._focus import Focus
 from tropicell.engines.cells._state import LAYER, TOP
 from tropicell.engines.cells.focus import FocusMaker
 from tropicell.engines.cells.task import CellTask
+from tropicell.network import flat as flattening
+from tropicell.network import network as network_module
 from tropicell.network.domains import Domain, resolve
 from tropicell.network.flat import flatten
 from tropicell.paper.algorithm2 import traverse
@@ -271,3 +274,36 @@ def test_searches_go_on_after_a_checkpoint(tmp_path: Path) -> None:
         two = enumerate_regions(copy(network), plane, workers=2)
         assert_same_columns(two, expected)
         assert count_regions(copy(network), plane) == len(expected)
+
+
+def test_what_is_made_from_the_layers_is_made_once_for_all_slices(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    network = random_network(3, "generic", 5, 3, 12, relu=True)
+    rng = np.random.default_rng(0)
+    planes = [Slice.through(rng.normal(size=(3, 5)), Box(-1, 1)) for _ in range(3)]
+    made: list[str] = []
+
+    def noted(name: str, make: Any) -> Any:
+        def noting(given: Network, other: Any) -> Any:
+            if given.layers == network.layers:  # not that by which kernels are loaded
+                made.append(name)
+            return make(given, other)
+
+        return noting
+
+    with focused():
+        expected = [patterns(copy(network), plane) for plane in planes]
+        monkeypatch.setattr(flattening, "_terms", noted("terms", flattening._terms))
+        monkeypatch.setattr(focusing, "_terms_of", noted("focus", focusing._terms_of))
+        found = [patterns(network, plane) for plane in planes]
+    assert found == expected
+    assert sorted(made) == ["focus", "terms"]
+    assert min(map(len, expected)) > 5
+
+
+def test_little_is_kept_of_large_networks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(network_module, "_MOST_NUMBERS_KEPT", 10)
+    network = random_network(3, "generic", 5, 3, 12, relu=True)
+    assert count_regions(network, Slice.through(np.eye(5)[:3], Box(-1, 1))) > 1
+    assert not network._of_layers

@@ -222,6 +222,7 @@ CASES = {
     "Mul": [case([node("Mul", "b", "x", outputs=["t"]), node("Mul", "t", "b")], (1, 4), b=B4)],
     "Div": [case(node("Div", "x", "b"), (1, 4), b=B4)],
     "Neg": [case(node("Neg", "x"), (1, 4))],
+    "Pow": [case(node("Pow", "x", "b"), (1, 4), b=np.ones((2, 1)))],
     "Reshape": [case(node("Reshape", "x", "s"), (1, 6), s=ints(0, 2, -1))],
     "Flatten": [case(node("Flatten", "x"), (1, 2, 3)), case(node("Flatten", "x", axis=0), (2, 3))],
     "Transpose": [

@@ -8,6 +8,7 @@ import tropicell
 from onnx_models import ints, model, node, write
 from tropicell import from_onnx
 from tropicell.errors import (
+    InvalidInputError,
     MissingDependencyError,
     ModelFileError,
     ModelImportError,
@@ -41,6 +42,20 @@ def test_refused_by_name(operator, tmp_path):
         (node("TopK", "x", "k", sorted=0), "TopK"),
         (node("Cast", "x", to=TensorProto.INT64), "Cast"),
         (node("Relu", "x", domain="my.ops"), "my.ops::Relu"),
+        (node("Pow", "x", "k"), "Pow"),
+        (node("Pow", "b", "x"), "Pow"),
+        (
+            [
+                node("TopK", "x", "k", outputs=["v", "i"]),
+                node("Cast", "i", outputs=["j"], to=TensorProto.DOUBLE),
+                node("Neg", "j"),
+            ],
+            "Cast",
+        ),
+        (
+            [node("DequantizeLinear", "k", "b", outputs=["w"]), node("Add", "x", "w")],
+            "DequantizeLinear",
+        ),
         (
             node("BatchNormalization", "x", "b", "b", "b", "b", training_mode=1),
             "BatchNormalization (training mode)",
@@ -170,3 +185,15 @@ def test_a_model_that_runs_in_float32_only_is_reported(tmp_path, monkeypatch):
     path = write(model(node("Relu", "x"), (1, 2), kind=TensorProto.FLOAT), tmp_path)
     with pytest.warns(WeakComparisonWarning, match=r"no kernel in float64.*0\.001 only"):
         assert from_onnx(path).depth == 1
+
+
+@pytest.mark.parametrize("nodes", [node("Gemm", "x"), node("MaxPool", "x")])
+def test_what_is_missing_is_said(nodes, tmp_path):
+    with pytest.raises(ModelImportError, match="that is not optional is missing"):
+        from_onnx(write(model(nodes, (1, 2, 3, 3)), tmp_path))
+
+
+def test_models_in_memory_are_told_where_to_go():
+    with pytest.raises(InvalidInputError, match=r"onnx\.save") as caught:
+        from_onnx(model(node("Relu", "x"), (1, 3)))
+    assert len(str(caught.value)) < 200

@@ -57,6 +57,11 @@ CASES = {
         )[0],
         (1, 2, 3),
     ),
+    "instance_norm": (
+        lambda x: aten.instance_norm(x, t(2), t(2), t(2), t(2).abs(), False, 0.1, 1e-3, False),
+        (1, 2, 3),
+    ),
+    "pow": (lambda x: aten.pow(aten.pow(x, 1), torch.ones(2, 1)), (1, 3)),
     "avg_pool1d": (lambda x: aten.avg_pool1d(x, [3], [2], [1], True, True), (1, 2, 6)),
     "avg_pool2d": (lambda x: aten.avg_pool2d(x, [2, 3], [2, 2], [1, 1], True, False), (1, 2, 5, 6)),
     "avg_pool3d": (

@@ -12,7 +12,12 @@ import tropicell
 from children import run_python
 from torch_modules import First, Function, t
 from tropicell import from_torch
-from tropicell.errors import ModelFileError, ModelImportError, UnsupportedOperatorError
+from tropicell.errors import (
+    InvalidInputError,
+    ModelFileError,
+    ModelImportError,
+    UnsupportedOperatorError,
+)
 from tropicell.network.layers import Layer
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
@@ -36,6 +41,13 @@ REFUSED = {
     "aten.layer_norm": (lambda x: nn.functional.layer_norm(x, (3,)), (1, 3)),
     "aten.hardswish": (nn.functional.hardswish, (1, 3)),
     "aten.pow": (lambda x: x**2, (1, 3)),
+    "aten.instance_norm": (nn.functional.instance_norm, (1, 2, 3)),
+    "wrap_with_autocast": (
+        torch.autocast("cpu", dtype=torch.bfloat16)(lambda x: x @ t(3, 3)),
+        (1, 3),
+    ),
+    "_unwrap_for_grad": (torch.func.grad(lambda x: x.relu().sum()), (1, 3)),
+    "aten.resize_as": (nn.CrossMapLRN2d(2), (1, 3, 4, 4)),
     "aten.mul": (lambda x: x * x.relu(), (1, 3)),
     "aten.div": (lambda x: 1 / x, (1, 3)),
     "aten.matmul": (lambda x: x @ x.transpose(1, 2), (1, 3, 3)),
@@ -101,6 +113,20 @@ def test_training_mode_is_refused_by_name(layer):
     assert from_torch(nn.Sequential(nn.Linear(3, 3), layer).eval(), torch.zeros(2, 3)).depth == 0
 
 
+def test_fake_quantisation_is_refused_by_name():
+    module = nn.Sequential(nn.Linear(3, 3), torch.ao.quantization.FakeQuantize())
+    with pytest.raises(UnsupportedOperatorError, match="it rounds") as caught:
+        from_torch(module, torch.zeros(1, 3))
+    assert caught.value.operator == "FakeQuantize (quantised)"
+
+
+def test_points_that_need_gradients_are_refused_by_name():
+    network = from_torch(nn.Linear(3, 2))
+    for points in (torch.zeros(3), torch.zeros(1, 3)):
+        with pytest.raises(InvalidInputError, match="detach"):
+            network(points.requires_grad_())
+
+
 def test_data_dependent_branch_is_refused():
     def branch(x):
         return x if x.sum() > 0 else -x
@@ -115,6 +141,7 @@ def test_data_dependent_branch_is_refused():
         (nn.Linear(3, 2), (), "example_input is empty"),
         (nn.Linear(3, 2), [], "example_input is empty"),
         (nn.Linear(3, 2), [[0.0], [1.0, 2.0]], "neither numbers nor a shape"),
+        (nn.Identity(), torch.zeros(1, 3, dtype=torch.complex64), "^example_input is complex"),
         (nn.Linear(3, 2), (1, 4), "could not export the module Linear"),
         (Function(lambda x: object()), (1, 3), "not a known type"),
         (Function(lambda x: x if x.sum() > 0 else -x), (1, 3), "data-dependent"),

@@ -95,6 +95,7 @@ def test_concatenation_is_two_matrices() -> None:
         (dict(weights=[np.eye(2)] * 4, skips=[(-1, 3)]), "skip -1→3: expected"),
         (dict(weights=[np.eye(2)] * 4, skips=[(1, 3), (1, 3)]), "given twice"),
         (dict(weights=[np.eye(2)] * 4, skips=[1]), "expected a pair"),
+        (dict(weights=[np.eye(2)] * 4, skips=3), "expected pairs"),
         (
             dict(weights=[np.ones((3, 2)), np.ones((2, 3)), np.ones((1, 2))], skips=[(1, 3)]),
             "skip 1→3: layer 1 has 3 neurons, but the output takes 2 .the width of layer 2",
@@ -121,7 +122,9 @@ def test_bad_layers_are_refused_by_name() -> None:
         Affine({0: sp.csr_array(np.array([[np.nan]]))})
 
 
-@pytest.mark.parametrize("points", [[1.0], [[1.0]], [["a", "b"]], np.zeros((1, 2, 1))])
+@pytest.mark.parametrize(
+    "points", [[1.0], [[1.0]], [["a", "b"]], np.zeros((1, 2, 1)), [[1.0], [1.0, 2.0]]]
+)
 def test_bad_points_are_refused(points: object) -> None:
     network = Network.mlp([np.eye(2)])
     with pytest.raises(InvalidInputError, match="points"):

@@ -175,6 +175,8 @@ def test_views_tables_and_shapes() -> None:
     assert regions[-1].text == regions.texts()[-1]
     with pytest.raises(IndexError, match=f"there are {len(regions)} regions"):
         _ = regions[len(regions)]
+    with pytest.raises(IndexError, match="no number 999"):
+        _ = regions[[0, 999]]
     table = regions.to_dataframe()
     np.testing.assert_allclose(table["volume"].sum(), 16.0)
     np.testing.assert_allclose(sum(shape.area for shape in regions.to_shapely()), 16.0)

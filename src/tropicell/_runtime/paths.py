@@ -21,6 +21,9 @@ from tropicell.errors import (
     UnsupportedOperatorError,
 )
 
+#: Longer descriptions of what is no path are left out of messages.
+_LONGEST = 80
+
 
 def path_of(path: str | os.PathLike[str]) -> Path:
     """A path as an object, from whatever stands for one, bytes included.
@@ -32,11 +35,17 @@ def path_of(path: str | os.PathLike[str]) -> Path:
     >>> path_of(7)
     Traceback (most recent call last):
     tropicell.errors.InvalidInputError: expected a path as text or pathlib.Path, not 7
+    >>> path_of(list(range(100)))
+    Traceback (most recent call last):
+    tropicell.errors.InvalidInputError: ... not an object of type list
     """
     try:
         return Path(os.fsdecode(path))
     except TypeError:
-        raise InvalidInputError(f"expected a path as text or pathlib.Path, not {path!r}") from None
+        given = repr(path)
+        if len(given) > _LONGEST or not given.isprintable():
+            given = f"an object of type {type(path).__name__}"
+        raise InvalidInputError(f"expected a path as text or pathlib.Path, not {given}") from None
 
 
 def shown(path: object) -> str:
@@ -81,17 +90,17 @@ def check_file(file: Path) -> None:
     try:
         mode = file.stat().st_mode
     except (FileNotFoundError, NotADirectoryError):
-        raise ModelFileError(f"{file}: no such file") from None
+        raise ModelFileError(f"{shown(file)}: no such file") from None
     except (OSError, ValueError) as error:  # out of reach, too long, or not a path at all
-        raise ModelFileError(f"{file}: can't be read: {reason(error)}") from error
+        raise ModelFileError(f"{shown(file)}: can't be read: {reason(error)}") from error
     if stat.S_ISDIR(mode):
-        raise ModelFileError(f"{file}: is a folder; expected a file")
+        raise ModelFileError(f"{shown(file)}: is a folder; expected a file")
     if not stat.S_ISREG(mode):
-        raise ModelFileError(f"{file}: is a pipe or a device; expected a file")
+        raise ModelFileError(f"{shown(file)}: is a pipe or a device; expected a file")
     try:
         file.open("rb").close()  # libraries do not all say why they can't
     except OSError as error:
-        raise ModelFileError(f"{file}: can't be read: {reason(error)}") from error
+        raise ModelFileError(f"{shown(file)}: can't be read: {reason(error)}") from error
 
 
 def is_folder(path: Path) -> bool:

@@ -166,6 +166,11 @@ def count(arguments: argparse.Namespace) -> int:
         output.write(f"{output.regions_text(found, complete=complete)} in {domain_text(domain)}")
         if merged is not None:
             output.write(f"{merged:,} merged regions (pieces with one and the same map)")
+    if not (found or complete) and arguments.slice is None:
+        output.note(
+            f"no region was found in that time. With {network.n_inputs} inputs, look at a line or "
+            "a plane (--slice), or around a point (tropicell near)"
+        )
     return max(_ended(complete), NEGATIVE if arguments.merged and merged is None else DONE)
 
 

@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="replace")
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        parsed = build_parser().parse_args(_with_negative_numbers(given))
+        parsed = build_parser().checked(_with_negative_numbers(given))
     except SystemExit as end:
         return int(end.code or 0)
     return _run(parsed)

@@ -21,6 +21,14 @@ _COLORS = ("pattern", "value", "gradient", "area", "neighbours")
 class _Parser(argparse.ArgumentParser):
     """Says what is wrong in one line, and what may have been meant."""
 
+    def checked(self, given: Sequence[str]) -> argparse.Namespace:
+        """The arguments; what is left over is refused by the command that it was given to."""
+        parsed, left = self.parse_known_args(given)
+        if left:
+            command = subcommands(self).get(parsed.command, self)
+            command.error(f"unrecognized arguments: {' '.join(left)}")
+        return parsed
+
     def error(self, message: str) -> NoReturn:
         output.note(f"{message}{self._meant(message)} (see: {self.prog} --help)")
         raise SystemExit(2)
@@ -30,18 +38,13 @@ class _Parser(argparse.ArgumentParser):
         if found := re.search(r"invalid choice: '([^']*)' \(choose from (.*)\)$", message):
             known = re.findall(r"[\w-]+", found[2])
         elif found := re.search(r"unrecognized arguments: .*?(--[\w-]+)", message):
-            known = self._options()
+            known = [option for action in self._actions for option in action.option_strings]
+        elif found := re.search(r"invalid int value: '([^']*)'$", message):
+            return ", expected a whole number"
         else:
             return ""
         near = get_close_matches(found[1], known, 1)
         return f"; did you mean {near[0]}?" if near else ""
-
-    def _options(self) -> list[str]:
-        """The options of this command, and of the commands below it."""
-        known = [option for action in self._actions for option in action.option_strings]
-        for command in subcommands(self).values():
-            known += [option for action in command._actions for option in action.option_strings]
-        return known
 
 
 class _Version(argparse.Action):
@@ -55,7 +58,7 @@ class _Version(argparse.Action):
         raise SystemExit(0)
 
 
-def build_parser() -> argparse.ArgumentParser:
+def build_parser() -> _Parser:
     """The parser of all commands."""
     parser = _Parser(
         prog="tropicell",

@@ -65,7 +65,7 @@ OPERATORS: tuple[Operator, ...] = (
     Operator(
         "batch normalisation",
         "affine",
-        ("batch_norm", "_native_batch_norm_legit_no_training"),
+        ("batch_norm", "_native_batch_norm_legit_no_training", "instance_norm"),
         ("BatchNormalization",),
         "with fixed statistics (evaluation mode) only; folded into the layers around it",
     ),
@@ -132,6 +132,7 @@ OPERATORS: tuple[Operator, ...] = (
     Operator("multiply", "affine", ("mul", "multiply"), ("Mul",), _CONST),
     Operator("divide", "affine", ("div", "divide", "true_divide"), ("Div",), "by a constant"),
     Operator("negate", "affine", ("neg",), ("Neg",)),
+    Operator("power", "affine", ("pow",), ("Pow",), "by the constant 1"),
     # shape
     Operator(
         "reshape",
@@ -411,7 +412,7 @@ REFUSED: tuple[Refused, ...] = (
         ("exp", "log", "expm1", "log1p", "erf"),
         ("Exp", "Log", "Erf", "ReduceLogSum"),
     ),
-    Refused("power and roots", _ITSELF, ("pow", "sqrt", "rsqrt", "square"), ("Pow", "Sqrt")),
+    Refused("roots and squares", _ITSELF, ("sqrt", "rsqrt", "square"), ("Sqrt",)),
     Refused("reciprocal", _ITSELF, ("reciprocal",), ("Reciprocal",)),
     Refused(
         "smooth relatives of relu",
@@ -433,7 +434,6 @@ REFUSED: tuple[Refused, ...] = (
             "native_layer_norm",
             "group_norm",
             "native_group_norm",
-            "instance_norm",
             "rms_norm",
         ),
         (
@@ -536,12 +536,26 @@ REFUSED: tuple[Refused, ...] = (
         ("LSTM", "GRU", "RNN"),
     ),
     Refused(
+        "mixed precision",
+        "it rounds to half precision; import the model without autocast",
+        ("wrap_with_autocast",),
+    ),
+    Refused(
+        "weights in whole numbers",
+        "numbers that are kept as whole numbers are not read; import the model before quantisation",
+        (),
+        ("DequantizeLinear",),
+    ),
+    Refused(
         "quantisation",
         "it rounds, so it jumps; import the model before quantisation",
-        ("quantize_per_tensor", "fake_quantize_per_tensor_affine"),
+        (
+            "quantize_per_tensor",
+            "fake_quantize_per_tensor_affine",
+            "fake_quantize_per_channel_affine",
+        ),
         (
             "QuantizeLinear",
-            "DequantizeLinear",
             "QLinearConv",
             "QLinearMatMul",
             "MatMulInteger",
@@ -549,6 +563,9 @@ REFUSED: tuple[Refused, ...] = (
         ),
     ),
 )
+
+#: Advice for powers.
+POWER_ADVICE = f"{_ITSELF}, unless the exponent is the constant 1"
 
 #: Advice for a product or quotient in which no side is constant.
 PRODUCT_ADVICE = (
@@ -635,5 +652,10 @@ def at_node(where: str, operator: str) -> Iterator[None]:
         yield
     except UnsupportedOperatorError:
         raise
-    except (ValueError, IndexError, TypeError, AttributeError) as error:
+    except IndexError as error:
+        text = str(error)
+        if text == "list index out of range":  # the list of what the node has
+            text = "an input or an attribute that is not optional is missing"
+        raise ModelImportError(f"{where}, operator {operator!r}: {text}") from error
+    except (ValueError, TypeError, AttributeError) as error:
         raise ModelImportError(f"{where}, operator {operator!r}: {error}") from error

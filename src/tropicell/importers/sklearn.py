@@ -119,7 +119,8 @@ def _check_kind(estimator: Any, name: str, *, last: bool) -> None:
         what = "fitted" if estimator.refit else "fitted again with what it found (refit=False)"
         raise ModelImportError(f"step {name!r} ({kind}) is not {what}; call fit first")
     if not hasattr(estimator, "get_params") or isinstance(estimator, type):
-        raise ModelImportError(f"expected a fitted estimator of scikit-learn, got {estimator!r}")
+        got = "the class itself" if isinstance(estimator, type) else type(estimator).__name__
+        raise ModelImportError(f"expected a fitted estimator of scikit-learn, got {got}")
     if kind in (*_SCALERS, *_PROJECTIONS) or hasattr(estimator, "get_support"):
         return
     if not last:

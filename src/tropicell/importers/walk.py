@@ -159,7 +159,7 @@ class _Walk:
     ) -> list[Any]:
         if index in self.folded:
             return self.folded[index]
-        if any(_depends(values.get(name)) for name in step.uses):
+        if any(_depends(values.get(name)) or _is_lost(name, values) for name in step.uses):
             return step.handle(builder, values)
         self.folded[index] = step.fold(values)
         return self.folded[index]
@@ -177,6 +177,11 @@ class _Walk:
 
 def _depends(value: Any) -> bool:
     return isinstance(value, (Expression, Condition))
+
+
+def _is_lost(name: str, values: Mapping[str, Any]) -> bool:
+    """Whether it is a result of an operator that no network has, such as the indices of a sort."""
+    return name != "" and values.get(name) is None
 
 
 def _parts(names: Mapping[str, Any], sizes: Sequence[int]) -> dict[str, slice]:

@@ -135,8 +135,26 @@ def _mixed() -> FloatArray:
     return np.array(found, dtype=np.float64)
 
 
-def moduli_of(flat: FlatNetwork, *, exact: bool = True) -> Moduli:
+def grains_of_terms(flat: FlatNetwork) -> list[int]:
+    """The powers of two that make the weights of each term whole.
+
+    Examples
+    --------
+    >>> from tropicell import Box, Network
+    >>> from tropicell.network.flat import flatten
+    >>> grains_of_terms(flatten(Network.mlp([[[1.0, 0.75]], [[1.0]]]), Box(-1, 1)))
+    [2]
+    """
+    ends = np.append(flat.maps.terms[:, WEIGHTS_AT], len(flat.maps.weights)).tolist()
+    return _grains(flat.maps.weights, ends)
+
+
+def moduli_of(
+    flat: FlatNetwork, *, exact: bool = True, terms: Sequence[int] | None = None
+) -> Moduli:
     """What a network's rows modulo primes are made from; no primes where they can't be had.
+
+    `terms`: what `grains_of_terms` returns, if it is known.
 
     Examples
     --------
@@ -148,8 +166,7 @@ def moduli_of(flat: FlatNetwork, *, exact: bool = True) -> Moduli:
     """
     maps, lines = flat.maps, flat.lines
     inputs, domain = _grain(maps.input_rows), _grain(lines.domain_rows)
-    ends = np.append(maps.terms[:, WEIGHTS_AT], len(maps.weights)).tolist()
-    terms = _grains(maps.weights, ends)
+    terms = grains_of_terms(flat) if terms is None else terms
     starts = maps.row_start[1:].tolist()
     places = np.searchsorted(lines.line_row, starts).tolist()
     parts = np.array(

@@ -75,7 +75,7 @@ def checked_points(
         x = x if exact else x.astype(np.float64, copy=False)
     except InvalidInputError:
         raise
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RuntimeError) as error:  # torch: a tensor that needs gradients
         raise InvalidInputError(f"points must be numbers: {error}") from None
     if x.ndim != 2 or x.shape[1] != n_inputs:
         raise InvalidInputError(f"expected points of shape (points, {n_inputs}), got {x.shape}")

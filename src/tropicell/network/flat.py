@@ -57,7 +57,13 @@ def is_tame(network: Network, domain: Domain) -> bool:
     >>> is_tame(Network.mlp([[[1e-200]], [[1.0]]]), WholeSpace())
     False
     """
-    arrays: list[Any] = [*domain.inequalities(network.n_inputs), embedding_of(network)]
+    arrays = [*domain.inequalities(network.n_inputs), embedding_of(network)]
+    known: bool = network.remember_of_layers("tame", lambda: _are_layers_tame(network))
+    return known and all(map(_are_tame, arrays))
+
+
+def _are_layers_tame(network: Network) -> bool:
+    arrays: list[Any] = []
     for layer in network.layers:
         matrices = layer.affine.operators.values()
         arrays += [m if isinstance(m, np.ndarray) else m.data for m in matrices]
@@ -349,7 +355,7 @@ def flatten(network: Network, domain: Domain, *, filters: bool = True) -> FlatNe
         slopes=neurons.slopes,
         intercepts=neurons.intercepts,
         input_rows=_input_rows(network, scale),
-        **_terms(network, filters),
+        **network.remember_of_layers(("terms", filters), lambda: _terms(network, filters)),
         input_low=_input_low(network, scale),
         intercepts_low=intercepts_low,
         whole=whole and not rounds_layer_0(network),

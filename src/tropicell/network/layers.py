@@ -88,6 +88,12 @@ class Affine:
         """Number of outputs."""
         return int(self.bias.size)
 
+    @property
+    def n_numbers(self) -> int:
+        """How many numbers are stored, zeros of dense matrices and the bias included."""
+        stored = [m if isinstance(m, np.ndarray) else m.data for m in self.operators.values()]
+        return int(self.bias.size + sum(numbers.size for numbers in stored))
+
     def __call__(self, values: Sequence[FloatArray]) -> FloatArray:
         """Value for the outputs of the layers 0, 1, …, each of shape (points, width)."""
         total = np.broadcast_to(self.bias, (values[0].shape[0], self.width))
@@ -300,7 +306,11 @@ def _skip_sources(
                 f"but {names[index]} has {widths[index]} neurons"
             )
     sources = [[index] for index in range(len(matrices))]
-    for skip in skips:
+    try:
+        pairs = list(skips)
+    except TypeError:
+        raise InvalidNetworkError(f"skips: expected pairs (k, ℓ), not {skips!r}") from None
+    for skip in pairs:
         try:
             k, target = (int(part) for part in skip)
         except (TypeError, ValueError):

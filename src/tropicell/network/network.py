@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from tropicell.paper.expansion import TropicalNetwork
 
 _MOST_REMEMBERED = 8
+
+#: What is made from the layers of networks with more numbers is not kept for other slices.
+_MOST_NUMBERS_KEPT = 2**23
 #: Well below the largest float64.
 _LARGE = 1e300
 _REMEMBERING = Lock()
@@ -107,6 +110,7 @@ class Network:
         self.output_parts: dict[str, slice] = {}
         self._input_width = int(n_inputs)
         self._remembered: dict[Hashable, Any] = {}
+        self._of_layers: dict[Hashable, Any] = {}  # shared with restrictions to slices
         check_layers(self._input_width, self.layers, output, embedding)
         if embedding is not None:
             self.embedding = embedding.simplified()
@@ -160,11 +164,12 @@ class Network:
 
     def __getstate__(self) -> dict[str, Any]:
         """All but what is remembered, which is for this object in this process."""
-        return {name: value for name, value in vars(self).items() if name != "_remembered"}
+        forgotten = ("_remembered", "_of_layers")
+        return {name: value for name, value in vars(self).items() if name not in forgotten}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
-        self._remembered = {}
+        self._remembered, self._of_layers = {}, {}
 
     # --- what it is made of -------------------------------------------------------------------
 
@@ -261,8 +266,13 @@ class Network:
         >>> Network.mlp([[[1.0, 1.0]], [[2.0]]])([0, 1])
         array([2.])
         """
-        if np.ndim(points) == 1:
-            return np.asarray(self(np.asarray(points)[None])[0])
+        try:
+            single = np.ndim(points) == 1
+        except (ValueError, RuntimeError):  # `check_points` says what is wrong
+            single = False
+        if single:
+            row: Any = [points]
+            return np.asarray(self(row)[0])
         return self.output(self._forward(points)[0])
 
     def to_torch(self) -> Any:
@@ -579,7 +589,9 @@ class Network:
         embedding = AffineMap(domain.directions.T.copy(), domain.origin.copy())
         if self.embedding is not None:
             embedding = self.embedding.after(embedding)
-        return Network(self._input_width, self.layers, self.output, embedding=embedding)
+        restricted = Network(self._input_width, self.layers, self.output, embedding=embedding)
+        restricted._of_layers = self._of_layers
+        return restricted
 
     def first_layers(self, layer: int) -> Network:
         """The network up to a layer: its outputs are that layer's.
@@ -629,6 +641,27 @@ class Network:
                     self._remembered.pop(next(iter(self._remembered)))
                 self._remembered[key] = found
         return found
+
+    def remember_of_layers(self, key: Hashable, make: Callable[[], Any]) -> Any:
+        """The same for what is made from the layers alone: it is known on every slice.
+
+        Large networks are left out: what is kept would be larger than they are.
+
+        Examples
+        --------
+        >>> network = Network.mlp([[[2.0, 1.0]], [[1.0]]])
+        >>> line = network.restrict(Slice([0, 0], [[1, 1]]))
+        >>> network.remember_of_layers("sum", lambda: 1 + 1)
+        2
+        >>> line.remember_of_layers("sum", lambda: 1 / 0)
+        2
+        """
+        if key not in self._of_layers:
+            made = make()
+            if sum(layer.affine.n_numbers for layer in self.layers) > _MOST_NUMBERS_KEPT:
+                return made
+            self._of_layers[key] = made
+        return self._of_layers[key]
 
     def _forward(self, points: ArrayLike) -> tuple[list[FloatArray], PatternArray]:
         """Outputs of all layers, and the patterns, at points."""

@@ -269,6 +269,10 @@ class Regions:
                 raise InvalidInputError(
                     f"a mask has one value for each of {len(self)} regions, this one {len(chosen)}"
                 )
+            if chosen.dtype.kind != "b":
+                outside = chosen[(chosen < -len(self)) | (chosen >= len(self))]
+                if outside.size:
+                    raise IndexError(f"there are {len(self)} regions, no number {outside[0]}")
         rows: NDArray[np.intp] = every[chosen]
         if len(np.unique(rows)) < len(rows):
             raise InvalidInputError("a region can be chosen once, and one is there several times")

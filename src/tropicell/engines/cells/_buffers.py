@@ -92,17 +92,18 @@ def room_for(
     *,
     residues: bool = True,
     functions: int = 0,
+    grains: Sequence[int] | None = None,
 ) -> Blueprint[CellRoom]:
     """How to make what a worker needs.
 
     `residues`: whether its rows may be known modulo primes; `functions`: how many describe the
-    wanted set.
+    wanted set; `grains`: those of the terms, if they are known.
 
     Kernels write numbers before they read them. With float arithmetic they read error bounds of 0
     that nobody writes; and places of other things are 0 at first, so that a unit from a damaged
     file does not lead anywhere.
     """
-    d, moduli = flat.dimension, moduli_of(flat, exact=exact and residues)
+    d, moduli = flat.dimension, moduli_of(flat, exact=exact and residues, terms=grains)
 
     def make(unused: Callable[[Any], Any]) -> CellRoom:
         def free(array: Any) -> Any:

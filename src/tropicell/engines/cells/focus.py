@@ -187,25 +187,9 @@ class FocusMaker:
 
     def __init__(self, network: Network, flat: FlatNetwork) -> None:
         self._flat = flat
-        maps = flat.maps
-        self._terms: list[list[_Term]] = [[]]
-        term = 0
-        for layer in network.layers:
-            terms = []
-            for source, matrix in layer.affine.operators.items():
-                norm, row = maps.spectral_norm[term], maps.largest_row[term]
-                if isinstance(matrix, Convolution):
-                    taps = np.ascontiguousarray(matrix.kernels.transpose(2, 1, 0))
-                    arrays: Any = matrix.sources, taps
-                    norm, most = min(norm, spectral_norm(matrix)), matrix.most_per_row
-                else:
-                    rows = sp.csr_array(matrix)
-                    arrays = rows.indptr.astype(np.int64), rows.indices.astype(np.int64), rows.data
-                    norm = min(norm, _simple_norm(rows))
-                    most = int(np.diff(rows.indptr).max(initial=0))
-                terms.append(_Term(source, arrays, norm, row, most))
-                term += 1
-            self._terms.append(terms)
+        self._terms: list[list[_Term]] = network.remember_of_layers(
+            "focus", lambda: _terms_of(network, flat)
+        )
         # Who still reads a layer, so that others can be forgotten.
         self._last = [
             max([0, *(t for t in range(flat.depth + 1) if self._reads(t, s))])
@@ -462,6 +446,29 @@ def _added(
                 low=np.concatenate([weights[2], np.empty_like(weights[2])]),
             )
     return new
+
+
+def _terms_of(network: Network, flat: FlatNetwork) -> list[list[_Term]]:
+    """What every layer reads, from layer 0 on."""
+    maps, found = flat.maps, list[list[_Term]]([[]])
+    term = 0
+    for layer in network.layers:
+        terms = []
+        for source, matrix in layer.affine.operators.items():
+            norm, row = maps.spectral_norm[term], maps.largest_row[term]
+            if isinstance(matrix, Convolution):
+                taps = np.ascontiguousarray(matrix.kernels.transpose(2, 1, 0))
+                arrays: Any = matrix.sources, taps
+                norm, most = min(norm, spectral_norm(matrix)), matrix.most_per_row
+            else:
+                rows = sp.csr_array(matrix)
+                arrays = rows.indptr.astype(np.int64), rows.indices.astype(np.int64), rows.data
+                norm = min(norm, _simple_norm(rows))
+                most = int(np.diff(rows.indptr).max(initial=0))
+            terms.append(_Term(source, arrays, norm, row, most))
+            term += 1
+        found.append(terms)
+    return found
 
 
 def focus_of(maker: FocusMaker, flat: FlatNetwork, unit: Unit) -> Focus | None:

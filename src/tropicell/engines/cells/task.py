@@ -40,6 +40,7 @@ from tropicell.engines.units import (
 )
 from tropicell.errors import InvalidDomainError, InvalidInputError
 from tropicell.geometry.arithmetic import ArithmeticName
+from tropicell.network._residues import grains_of_terms
 from tropicell.network.domains import Domain, resolve
 from tropicell.network.flat import FlatNetwork, flatten, is_tame
 from tropicell.network.network import Network
@@ -194,7 +195,12 @@ class CellTask:
         rooms, key = self._plan.rooms, (self.options.exact, self.store, functions)
         if key not in rooms:
             exact, store = self.options.exact, self.store
-            rooms[key] = room_for(self.flat, exact, store, self.bits, functions=functions)
+            grains = self.network.remember_of_layers(
+                ("grains", self.where is None), lambda: grains_of_terms(self.flat)
+            )
+            rooms[key] = room_for(
+                self.flat, exact, store, self.bits, functions=functions, grains=grains
+            )
         return rooms[key]
 
     @property

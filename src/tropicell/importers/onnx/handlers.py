@@ -26,7 +26,7 @@ from tropicell.importers.expressions import (
     take,
 )
 from tropicell.importers.onnx.node import Node, axes_of, given, handles, registry, window_of
-from tropicell.importers.operators import PRODUCT_ADVICE, REFUSED, at_node
+from tropicell.importers.operators import POWER_ADVICE, PRODUCT_ADVICE, REFUSED, at_node
 from tropicell.network import activations
 
 #: ONNX keeps numbers of attributes in float32, its defaults too.
@@ -344,6 +344,14 @@ def _div(_: Builder, node: Node) -> Value:
         raise UnsupportedOperatorError("Div", node.name, PRODUCT_ADVICE)
     with np.errstate(divide="ignore"):
         return scale(node.x, 1.0 / np.asarray(node.inputs[1], dtype=np.float64))
+
+
+@handles("Pow")
+def _power(_: Builder, node: Node) -> Value:
+    base, exponent = node.pair
+    if isinstance(exponent, Expression) or not np.all(np.asarray(exponent) == 1):
+        raise UnsupportedOperatorError("Pow", node.name, POWER_ADVICE)
+    return scale(base, np.ones(np.shape(exponent)))
 
 
 @handles("Neg")

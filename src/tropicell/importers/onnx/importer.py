@@ -14,6 +14,7 @@ from tropicell._runtime.arrays import FloatArray
 from tropicell._runtime.paths import check_file, in_file, path_of
 from tropicell.errors import (
     ImportMismatchError,
+    InvalidInputError,
     MissingDependencyError,
     ModelFileError,
     ModelImportError,
@@ -222,7 +223,8 @@ _FOLDED |= frozenset(
     s
     for row in REFUSED
     for s in row.onnx
-    if row.name not in ("random numbers", "control flow", "quantisation")
+    if row.name
+    not in ("random numbers", "control flow", "quantisation", "weights in whole numbers")
 )
 
 
@@ -288,7 +290,12 @@ def from_onnx(path: str | Path, *, tolerance: float = FLOAT64_TOLERANCE) -> Netw
     ...     from_onnx(folder + "/m.onnx")
     Network(2 → 2 → 2)
     """
-    require("onnx", extra="onnx", why="reading an ONNX file")
+    onnx = require("onnx", extra="onnx", why="reading an ONNX file")
+    if isinstance(path, onnx.ModelProto):
+        raise InvalidInputError(
+            "expected the name of an ONNX file, not a model in memory; write it with onnx.save, "
+            "and give the file's name"
+        )
     file = path_of(path)
     check_file(file)
     with in_file(file):

@@ -28,7 +28,7 @@ from tropicell.importers.expressions import (
     take,
 )
 from tropicell.importers.lowering import Window
-from tropicell.importers.operators import REFUSED, at_node
+from tropicell.importers.operators import POWER_ADVICE, REFUSED, at_node
 from tropicell.importers.torch.registry import (
     Args,
     TorchHandler,
@@ -354,6 +354,29 @@ def _batch_norm(_: Builder, a: Args, name: str) -> Value | list[Value | None]:
         epsilon=float(a["eps"]),
     )
     return result if "training" in a else [result, None, None]
+
+
+@handles("instance_norm")
+def _instance_norm(_: Builder, a: Args, name: str) -> Value:
+    if a["use_input_stats"] or a["running_mean"] is None or a["running_var"] is None:
+        advice = next(row.advice for row in REFUSED if row.name.startswith("layer, group"))
+        raise UnsupportedOperatorError("aten.instance_norm", name, advice)
+    return lowering.batch_norm(
+        a["input"],
+        weight=a["weight"],
+        bias=a["bias"],
+        mean=a["running_mean"],
+        variance=a["running_var"],
+        epsilon=float(a["eps"]),
+    )
+
+
+@handles("pow")
+def _power(_: Builder, a: Args, name: str) -> Value:
+    base, exponent = value_of(a["self"]), a["exponent"]
+    if isinstance(exponent, Expression) or not np.all(np.asarray(exponent) == 1):
+        raise UnsupportedOperatorError("aten.pow", name, POWER_ADVICE)
+    return scale(base, np.ones(np.shape(exponent)))
 
 
 def _average_pool(dims: int) -> TorchHandler:

@@ -175,7 +175,7 @@ def _import_mixed(
         program = _quietly(lambda: _export(module, single, torch))
     except ModelImportError:
         raise ModelImportError(str(error)) from error.__cause__
-    graph = from_exported(_quietly(lambda: program.run_decompositions({})))
+    graph = from_exported(_prepared(lambda: program.run_decompositions({}), what))
 
     def run_graph(points: FloatArray) -> FloatArray:
         return _rows(torch_graph.evaluate(graph, inputs.split(row)) for row in points)
@@ -375,9 +375,12 @@ def _example_tensor(leaf: Any, torch: Any, kind: Any) -> Any:
             "a network: wrap the module in one that takes tensors only, and fixes that number"
         )
     try:
-        example = torch.as_tensor(leaf).detach().cpu().to(kind)
+        given = torch.as_tensor(leaf).detach().cpu()
+        example = given.real.to(kind)
     except (TypeError, ValueError, RuntimeError) as error:
         raise ModelImportError(f"example_input is not a tensor: {error}") from None
+    if given.is_complex():
+        raise ModelImportError("example_input is complex; expected real numbers")
     if example.ndim == 0 or example.numel() == 0:
         raise ModelImportError(
             f"example_input has shape {tuple(example.shape)}; expected a batch of examples, or one "
@@ -420,7 +423,7 @@ def _first_that_works(
     ):
         in_place = True
         try:
-            graph = from_exported(_quietly(prepare))
+            graph = from_exported(_prepared(prepare, what))
             in_place = any(call.in_place for call in graph.calls)
             network = torch_graph.build(graph)
             allowed = max(tolerance, FLOAT32_TOLERANCE) if torch_graph.rounds(graph) else tolerance
@@ -440,6 +443,17 @@ def _first_that_works(
             break  # what was wrong with the plain graph says more
     assert first is not None
     raise first
+
+
+def _prepared(prepare: Callable[[], Any], what: str) -> Any:
+    """An exported program in the form that is wanted."""
+    try:
+        return _quietly(prepare)
+    except Exception as error:  # torch's decompositions raise many kinds
+        message = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise ModelImportError(
+            f"torch could not decompose the graph of {what}: {message}"
+        ) from error
 
 
 def _quietly(make: Callable[[], Any]) -> Any:
@@ -522,7 +536,8 @@ def _refuse_modules(module: Any, torch: Any) -> None:
     old_norm = require("torch.nn.utils.spectral_norm", extra="torch", why="importing").SpectralNorm
     for name, part in module.named_modules():
         kind, where = type(part).__name__, f"module {name!r}" if name else "the module itself"
-        if "quantized" in type(part).__module__ or kind == "QuantStub":
+        fakes = "quantization" in type(part).__module__ and "FakeQuant" in kind
+        if "quantized" in type(part).__module__ or kind == "QuantStub" or fakes:
             raise UnsupportedOperatorError(
                 f"{kind} (quantised)",
                 where,
