@@ -343,6 +343,25 @@ def test_weights_beyond_all_bounds_end_the_training(tab: Any, player: Any) -> No
     agree(tab, player)
 
 
+def test_nothing_lies_on_something_else(tab: Any, player: Any) -> None:
+    """With all that the panel can show, on a desk and on a phone."""
+    player.set(data="own", points=[[0.5, 0.5, 1.0], [-0.5, 0.5, -1.0]], widths=[4] * 8)
+    tab.wait_for_selector("#hand:not([hidden])")
+    panel = tab.locator("aside section")
+    for width in (1280, 390):
+        tab.set_viewport_size({"width": width, "height": 800})
+        boxes = [panel.nth(k).bounding_box() for k in range(3)]
+        stage = tab.locator("#stage").bounding_box()
+        for box in boxes:
+            beside = box["x"] + box["width"] <= stage["x"]
+            assert beside if width == 1280 else box["y"] >= stage["y"] + stage["height"]
+        assert tab.evaluate("() => document.documentElement.scrollWidth") <= width
+        inside = tab.locator("#hand button, #layers button")
+        edge = boxes[0]["x"] + boxes[0]["width"]
+        for box in (each.bounding_box() for each in inside.all()):
+            assert box["x"] + box["width"] <= edge
+
+
 def test_a_reload_goes_on_with_the_run(browser: Any) -> None:
     """Its film and the network that it began with, too; another link begins anew."""
     rng = np.random.default_rng(2)

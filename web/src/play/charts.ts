@@ -88,7 +88,7 @@ export class Chart {
       pen.fillText(this.logarithmic ? power(tick) : short(tick), left - 6, py);
     }
     pen.fillStyle = ink;
-    pen.fillText(`${last.toLocaleString("en")} steps`, right, height - 7);
+    pen.fillText(`${last.toLocaleString("en")} ${last === 1 ? "step" : "steps"}`, right, height - 7);
     this.legend(pen, left, style, ink);
     this.series.forEach((line, k) => {
       pen.strokeStyle = style.getPropertyValue(line.colour).trim();
