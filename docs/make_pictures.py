@@ -137,6 +137,7 @@ def live_pages() -> None:
                 device_scale_factor=2 if width < 600 else 1,
             )
             tab = context.new_page()
+            tab.set_default_timeout(240_000)  # kernels may be compiled first
             tab.goto(player.url)
             tab.wait_for_selector("html[data-step]")
             tab.click(f"#colouring [data-value={colours}]")

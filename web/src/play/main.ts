@@ -28,6 +28,8 @@ const look: Look = {
 };
 /** What the server takes in one message, less some room for the file's name. */
 const MOST_BYTES = 63 * 2 ** 20;
+/** Shown until the first frame comes, if that takes long. */
+const PREPARING = "Preparing the engine: the first time after an installation this takes some seconds …";
 
 const views = new Map<Name, View>();
 let about: Description | null = null;
@@ -88,7 +90,7 @@ function described(message: Description): void {
   document.documentElement.dataset.ready = "yes";
   if (first) {
     window.setTimeout(() => {
-      if (!frame) say("Preparing the engine: the first time after an installation this takes some seconds …");
+      if (!frame) say(PREPARING);
     }, 1500);
   }
 }
@@ -105,6 +107,7 @@ function framed(now: Frame): void {
     lossChart.clear();
     regionChart.clear();
   }
+  if (!frame && $("notice").textContent === PREPARING) $("notice").hidden = true;
   frame = now;
   drawn++;
   frames = [...frames.slice(-29), performance.now()];
