@@ -148,7 +148,8 @@ def unpacked(message: bytes) -> tuple[Any, bytes]:
 def _single(values: NDArray[Any]) -> NDArray[np.float32]:
     """As float32, the largest one instead of infinity: weights may grow before training ends."""
     most = np.finfo(np.float32).max
-    return np.clip(values, -most, most).astype(np.float32)
+    clipped: NDArray[np.float32] = np.clip(values, -most, most).astype(np.float32)
+    return clipped
 
 
 def _finite(value: float) -> float | None:
