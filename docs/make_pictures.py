@@ -137,12 +137,14 @@ def live_pages() -> None:
                 device_scale_factor=2 if width < 600 else 1,
             )
             tab = context.new_page()
+            tab.set_default_timeout(240_000)  # kernels may be compiled first
             tab.goto(player.url)
             tab.wait_for_selector("html[data-step]")
             tab.click(f"#colouring [data-value={colours}]")
             for steps in (5, 10, 20, 40, 80, 120, 120):  # so that there are curves
                 player.step(steps)
-                tab.wait_for_timeout(400)
+                tab.wait_for_selector(f"html[data-step='{player.session.training.step}']")
+                tab.wait_for_timeout(200)  # for the curves
             box = tab.locator("figure[data-name=skips] .sheet").bounding_box()
             tab.mouse.move(box["x"] + 0.6 * box["width"], box["y"] + 0.42 * box["height"])
             tab.wait_for_timeout(400)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import shutil
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,8 @@ from urllib.parse import urlsplit
 import numpy as np
 import pytest
 
-from tropicell import Box, count_regions, play
+from tropicell import Box, Network, count_regions, play
+from tropicell.playground.settings import Settings
 
 pytest.importorskip("starlette", reason="starlette is not installed")
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -88,6 +90,10 @@ def counts(tab: Any) -> dict[str, tuple[int, int]]:
 
 def agree(tab: Any, player: Any) -> None:
     """The numbers on the page are those of `count_regions`, for the very same weights."""
+    tab.wait_for_function(
+        "(n) => document.documentElement.dataset.version === String(n)",
+        arg=player.session.call(lambda: player.session.version).result(),
+    )
     training = player.session.training
     box = Box(training.data.low, training.data.high)
     expected = {}
@@ -104,6 +110,14 @@ def skip(tab: Any, name: str, on: bool) -> None:
     tab.wait_for_selector(f"[data-skip='{name}'][aria-checked='{str(on).lower()}']")
     # the diagram was drawn anew; the keyboard is still where it was
     assert tab.evaluate("() => document.activeElement?.getAttribute('data-skip')") == name
+
+
+def eventually(true: Callable[[], bool]) -> None:
+    """What a page asks for is done a moment later."""
+    until = time.monotonic() + 60
+    while not true():
+        assert time.monotonic() < until
+        time.sleep(0.02)
 
 
 def step(tab: Any, player: Any) -> None:
@@ -174,8 +188,9 @@ def point_at_regions(tab: Any, player: Any) -> None:
         tab.mouse.move(*place)
         point = tab.evaluate("(p) => play.views.get('skips').plane.toPlane(...p)", list(place))
         pattern = network.patterns([point])[0]
-        shown = tab.locator("figure[data-name=skips] .facts code").inner_text()
-        assert shown.replace(" ", "") == "".join(map(str, pattern))
+        shown = " ".join("".join(map(str, layer)) for layer in np.split(pattern, [5, 10]))
+        facts = tab.locator("figure[data-name=skips] .facts code")
+        playwright.expect(facts).to_have_text(shown, timeout=60_000)
         active = tab.locator("#diagram .neuron.on").count()
         assert active == pattern.sum()
         value = tab.evaluate(
@@ -226,8 +241,7 @@ def test_weights_points_and_looks(tab: Any, player: Any, tmp_path: Path) -> None
     tab.fill("#weight-value", "1.75")
     tab.keyboard.press("Enter")
     tab.wait_for_selector("#weight", state="hidden")
-    player.pause()
-    assert player.network.output.terms[3][0, 0] == 1.75
+    eventually(lambda: player.network.output.terms[3][0, 0] == 1.75)
     # points by hand
     tab.select_option("#data", "own")
     tab.click("#clear")
@@ -239,7 +253,8 @@ def test_weights_points_and_looks(tab: Any, player: Any, tmp_path: Path) -> None
         sheet.click(position={"x": x * size, "y": y * size})
         tab.wait_for_function("(n) => play.about().settings.points.length === n", arg=count + 1)
     assert [label for _, _, label in player.settings.points] == [1.0, -1.0, 1.0]
-    np.testing.assert_allclose(player.settings.points[0][:2], [-0.75, 0.75], atol=0.02)
+    places = [point[:2] for point in player.settings.points]
+    np.testing.assert_allclose(places, [[-0.75, 0.75], [0.75, -0.75], [-0.75, -0.75]], atol=0.02)
     # looks
     shots = set()
     for colours in ("value", "decision", "gradient", "pattern", "layer"):
@@ -247,7 +262,7 @@ def test_weights_points_and_looks(tab: Any, player: Any, tmp_path: Path) -> None
         tab.wait_for_timeout(50)
         shots.add(tab.locator("figure[data-name=skips] .box").screenshot())
     assert len(shots) == 5
-    assert "view.colours=layer" in tab.url
+    tab.wait_for_function("() => location.hash.includes('view.colours=layer')")
     # pictures
     for what, begin in (("png", b"\x89PNG"), ("svg", b"<svg")):
         tab.click("#keep summary")
@@ -265,6 +280,7 @@ def test_nonsense_on_the_page(tab: Any, player: Any, tmp_path: Path) -> None:
     tab.wait_for_selector("#notice.bad:not([hidden])")
     assert "learning_rate" in tab.inner_text("#notice")
     assert player.settings == before
+    assert tab.input_value("#learning_rate") == "0.01"  # as it is
     # files: a bad line of a CSV, and one that is too large to send
     for name, content, said in (
         ("bad.csv", b"x,y,label\n0,0,a\n1,z,b\n", "line 3"),
@@ -276,23 +292,110 @@ def test_nonsense_on_the_page(tab: Any, player: Any, tmp_path: Path) -> None:
             "(t) => document.querySelector('#notice').innerText.includes(t)", arg=said
         )
     assert player.settings == before
+    # a link that makes no sense: the page is there all the same
+    tab.goto("about:blank")
     tab.goto(player.url + "#widths=9999&learning_rate=nonsense")
-    tab.reload()
     ready(tab)
     tab.wait_for_selector("#notice.bad:not([hidden])")
+    assert tab.locator("#layers .one").count() == 3
     step(tab, player)
     agree(tab, player)
+
+
+def test_two_clicks_in_a_moment_are_two(tab: Any, player: Any) -> None:
+    """Before the server has answered the first of them."""
+    tab.evaluate(
+        """() => {
+            const click = new MouseEvent("click", { bubbles: true });
+            for (const skip of ["0-2", "1-3"]) {
+                document.querySelector(`[data-skip='${skip}']`).dispatchEvent(click);
+            }
+            const more = document.querySelector("[aria-label='layer 2: more neurons']");
+            for (let i = 0; i < 3; i++) more.click();
+        }"""
+    )
+    eventually(lambda: player.settings.widths == (5, 8, 5))
+    assert player.settings.skips == ((0, 2), (1, 3))
+    # the keyboard stays at a button that is pressed again and again
+    tab.focus("#more")
+    for layers in (4, 5):
+        tab.keyboard.press("Enter")
+        playwright.expect(tab.locator("#layers .one")).to_have_count(layers, timeout=60_000)
+    tab.focus("[aria-label='layer 1: fewer neurons']")
+    for width in (4, 3, 2):
+        tab.keyboard.press("Enter")
+        eventually(lambda width=width: player.settings.widths[0] == width)  # type: ignore[misc]
+    agree(tab, player)
+    assert tab.evaluate("() => document.activeElement.ariaLabel") == "layer 1: fewer neurons"
+
+
+def test_weights_beyond_all_bounds_end_the_training(tab: Any, player: Any) -> None:
+    player.set(data="phi4", optimiser="sgd", learning_rate=10.0, loss="squared")
+    tab.click("#play")
+    tab.wait_for_selector("#notice.bad:not([hidden])")
+    assert "beyond all bounds" in tab.inner_text("#notice")
+    settled(tab, player.session.training.step)
+    assert tab.get_attribute("#play", "aria-pressed") == "false"
+    player.set(learning_rate=0.001)
+    tab.click("#reset")
+    settled(tab, 0)
+    step(tab, player)
+    agree(tab, player)
+
+
+def test_nothing_lies_on_something_else(tab: Any, player: Any) -> None:
+    """With all that the panel can show, on a desk and on a phone."""
+    player.set(data="own", points=[[0.5, 0.5, 1.0], [-0.5, 0.5, -1.0]], widths=[4] * 8)
+    tab.wait_for_selector("#hand:not([hidden])")
+    panel = tab.locator("aside section")
+    for width in (1280, 390):
+        tab.set_viewport_size({"width": width, "height": 800})
+        boxes = [panel.nth(k).bounding_box() for k in range(3)]
+        stage = tab.locator("#stage").bounding_box()
+        for box in boxes:
+            beside = box["x"] + box["width"] <= stage["x"]
+            assert beside if width == 1280 else box["y"] >= stage["y"] + stage["height"]
+        assert tab.evaluate("() => document.documentElement.scrollWidth") <= width
+        inside = tab.locator("#hand button, #layers button")
+        edge = boxes[0]["x"] + boxes[0]["width"]
+        for box in (each.bounding_box() for each in inside.all()):
+            assert box["x"] + box["width"] <= edge
+
+
+def test_a_reload_goes_on_with_the_run(browser: Any) -> None:
+    """Its film and the network that it began with, too; another link begins anew."""
+    rng = np.random.default_rng(2)
+    network = Network.mlp([rng.normal(size=(4, 2)), rng.normal(size=(4, 4)), [[1.0] * 4]])
+    served = play(network, "moons", open_browser=False)
+    tab = browser.new_page()
+    try:
+        tab.goto(served.url)
+        ready(tab)
+        tab.click("#record")
+        tab.wait_for_selector("html[data-film='1']")
+        served.step(3)
+        tab.wait_for_selector("html[data-film='2']")
+        assert "data=moons" in tab.evaluate("() => location.hash")
+        tab.evaluate("() => location.reload()")
+        tab.wait_for_selector("html[data-film='2'][data-step='3']")
+        agree(tab, served)
+        assert served.session.training.given == network
+        assert served.session.recording
+        # a link in the address of the open page
+        tab.evaluate("() => { location.hash = 'widths=3.2&skips=0-2&data=xor'; }")
+        tab.wait_for_selector("figure[data-name=plain]")
+        assert served.settings == Settings(widths=(3, 2), skips=((0, 2),), data="xor")
+        agree(tab, served)
+    finally:
+        tab.close()
+        served.close()
 
 
 def test_leaving_the_page_ends_the_training(tab: Any, player: Any) -> None:
     tab.click("#play")
     tab.wait_for_function("() => +document.documentElement.dataset.step > 4")
     tab.goto("about:blank")
-    for _ in range(600):
-        if not player.session.running:
-            break
-        tab.wait_for_timeout(50)
-    assert not player.session.running
+    eventually(lambda: not player.session.running)
 
 
 def test_in_a_notebook(browser: Any, player: Any) -> None:
@@ -319,7 +422,8 @@ def test_in_a_notebook(browser: Any, player: Any) -> None:
         player.step(7)
         inside.locator("html[data-step='7']").wait_for(state="attached")
         player.set(data="xor", learning_rate=0.5)
-        assert inside.locator("#learning_rate").input_value() == "0.5"
+        rate = inside.locator("#learning_rate")
+        playwright.expect(rate).to_have_value("0.5", timeout=60_000)
         inside.locator("#step").click()
         inside.locator("html[data-step='8']").wait_for(state="attached")
         assert player.session.training.step == 8

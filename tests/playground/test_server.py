@@ -90,7 +90,7 @@ def listen(socket: Any, wanted: Any) -> Any:
         if isinstance(message, bytes):
             header, data = unpacked(message)
             if "step" in header:
-                socket.send(json.dumps({"do": "drawn"}))
+                socket.send(json.dumps({"do": "drawn", "frame": header["number"]}))
             found = wanted(header, data)
         else:
             found = wanted(json.loads(message), b"")
@@ -329,6 +329,26 @@ def test_without_a_library_for_mp4(player: Any, monkeypatch: pytest.MonkeyPatch)
         said = listen(socket, error)
     assert "pip install 'tropicell[mp4]'" in said
     assert not drawn  # it says so at once
+
+
+def test_a_film_in_which_skips_come_and_go(player: Any) -> None:
+    """All its pictures show the same networks, and are as large as each other."""
+    sizes = set()
+    session = player.session
+    with talk(player) as socket:
+        listen(socket, frame)
+        for command in (
+            {"do": "record", "on": True},
+            {"do": "settings", "values": {"skips": []}},
+            {"do": "step", "steps": 2},
+        ):
+            socket.send(json.dumps(command))
+        listen(socket, lambda h, _: h if h.get("film") == 2 else None)
+    shots = session.call(lambda: list(session._shots)).result()
+    assert [set(shot.networks) for shot in shots] == [{"skips", "plain"}, {"skips"}]
+    for image in keep._images(session.training, shots, "value", lambda *_: None):
+        sizes.add(image.size)
+    assert len(sizes) == 1
 
 
 def test_a_long_film_is_thinned_out(player: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,6 +17,7 @@ from tropicell import Affine, Box, InvalidInputError, Layer, Network, Slice, cou
 from tropicell.playground.data import make_data, read_csv
 from tropicell.playground.frames import frame_of, packed, unpacked
 from tropicell.playground.keep import notebook, script
+from tropicell.playground.session import Session, describe
 from tropicell.playground.settings import DATA, OPTIMISERS, Settings
 from tropicell.playground.training import Training, plan_of_network
 
@@ -119,6 +120,11 @@ def test_weights_beyond_all_bounds_are_said_and_left_out() -> None:
         training.advance(1000)
     training.network()
     json.dumps(training.measures("skips"))
+    # numbers that float32 does not have are none to warn of
+    training.set_weight("skips", 0, 1.0)
+    training.learners["skips"].vector[1] = 1e300
+    _, data = unpacked(frame_of(training))
+    assert data
 
 
 @pytest.mark.parametrize(
@@ -163,8 +169,8 @@ def test_csv_files() -> None:
         ("0,0,a\n0,0,b\n0,0,c\n", "3 different labels"),
         ("0,0,1\n0,0\n", "line 2"),
         ("0,0,1\n\n0,z,1\n", "line 3"),
+        ("0,0,1\n" * 6000, "more than 5,000 rows"),
         ("0,z,1\n0,0,1\n", "line 1"),
-        ("0,0,1\n" * 6000, "6,000 rows"),
         ("0,0,1\n\0,\0,\0\n", "line 2|can't be read"),
     ]:
         with pytest.raises(InvalidInputError, match=message):
@@ -178,6 +184,14 @@ def test_one_class_and_no_point_are_data() -> None:
     with pytest.raises(InvalidInputError, match="draw some"):
         empty.advance(1)
     assert unpacked(frame_of(empty))[0]["pictures"][0]["loss"] is None
+
+
+def test_the_box_stays_while_somebody_draws() -> None:
+    for points in ([[0.75, 0.5]], [[0.75, 0.5], [0.751, 0.5]]):
+        rows = tuple((x, y, 1.0) for x, y in points)
+        assert make_data(Settings(data="own", points=rows)).high.tolist() == [1.5, 1.5]
+    many = tuple((0.001 * i, 0.7, 1.0) for i in range(40))  # a file of small numbers is seen
+    assert make_data(Settings(data="own", points=many)).high[0] < 0.1
 
 
 @pytest.mark.parametrize("widths", [(5,), (4, 4, 4)])
@@ -220,7 +234,7 @@ def test_a_frame_that_takes_too_long_is_not_complete(monkeypatch: pytest.MonkeyP
         assert picture["complete"] == picture["wholeComplete"] == (value == 40_000)
 
 
-def test_a_loaded_network_with_matrices_of_its_own() -> None:
+def test_a_loaded_network_with_matrices_of_its_own(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     first = Affine({0: rng.normal(size=(4, 3))}, rng.normal(size=4))
     second = Affine({1: rng.normal(size=(4, 4)), 0: rng.normal(size=(4, 3))}, rng.normal(size=4))
@@ -233,6 +247,51 @@ def test_a_loaded_network_with_matrices_of_its_own() -> None:
     assert training.measures("skips")["loss"] < before
     assert training.network().skips == [(0, 2)]
     assert training.network("plain").skips == []
+    # its skip goes and comes back, with its own matrix; a script repeats that without its file
+    assert (0, 2) in training.possible_skips
+    for skips in ((), ((0, 2),)):
+        training.change(replace(training.settings, skips=skips))
+        training.advance(3)
+        assert training.network().skips == list(skips)
+    (tmp_path / "run.py").write_text(script(training), "utf-8")
+    again = runpy.run_path(str(tmp_path / "run.py"))["training"]
+    assert again.network() == training.network() != network
+
+
+def test_skips_of_a_network_that_the_page_could_not_build() -> None:
+    rng = np.random.default_rng(0)
+    wide = Affine({0: rng.normal(size=(300, 2))})
+    skipped = Affine({1: rng.normal(size=(3, 300)), 0: rng.normal(size=(3, 2))})
+    network = Network(2, [Layer(wide), Layer(skipped)], Affine({2: np.ones((1, 3))}))
+    session = Session(Settings(), network)
+    try:
+        assert describe(session.training)["skips"] == ((0, 2),)
+        assert describe(session.training)["possible"] == []
+        with pytest.raises(InvalidInputError, match="0→2 can't be switched"):
+            session.do({"do": "settings", "values": {"skips": [[0, 2]]}}).result()
+        session.do({"do": "settings", "values": {"seed": 9}}).result()
+        session.do({"do": "reset"}).result()
+        assert session.call(session.network).result() == network
+    finally:
+        session.close()
+
+
+def test_a_loaded_network_begins_again_with_the_skips_that_are_chosen() -> None:
+    rng = np.random.default_rng(0)
+    first, second = Affine({0: rng.normal(size=(4, 2))}), Affine({1: rng.normal(size=(4, 4))})
+    last = Affine({2: rng.normal(size=(1, 4)), 1: rng.normal(size=(1, 4))})
+    network = Network(2, [Layer(first), Layer(second)], last)
+    session = Session(Settings(data="xor"), network)
+    try:
+        assert session.training.settings.skips == ((1, 3),)
+        session.do({"do": "settings", "values": {"skips": [[0, 2]]}}).result()
+        session.do({"do": "step", "steps": 5}).result()
+        session.do({"do": "reset"}).result()
+        assert session.training.settings.skips == ((0, 2),)
+        assert session.call(session.network).result().skips == [(0, 2)]
+        assert (1, 3) in session.training.possible_skips  # and can be switched on again
+    finally:
+        session.close()
 
 
 def test_a_script_repeats_the_run(tmp_path: Path, capsys: Any) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 
@@ -15,6 +16,9 @@ from tropicell.playground.settings import MOST_POINTS, Settings
 
 #: Half of the side of the box around data with two classes.
 _HALF = 1.5
+
+#: With fewer points in that box, somebody may be drawing them: it must not move under the mouse.
+_FEW = 30
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +85,7 @@ def _box_around(points: FloatArray) -> tuple[FloatArray, FloatArray]:
     low, high = points.min(axis=0), points.max(axis=0)
     centre, half = (low + high) / 2, (high - low).max() / 2
     half = max(1.25 * half, 1e-3 * float(np.abs(centre).max()), 1e-3)
-    if np.abs(points).max() <= _HALF and half > _HALF / 4:  # drawn by hand: the box stays
+    if np.abs(points).max() <= _HALF and (len(points) < _FEW or half > _HALF / 4):
         return np.full(2, -_HALF), np.full(2, _HALF)
     return centre - half, centre + half
 
@@ -161,11 +165,12 @@ def read_csv(text: str) -> tuple[tuple[float, float, float], ...]:
         io.StringIO(text), delimiter=max(",;\t", key=first.count), skipinitialspace=True
     )
     try:
-        rows = [(reader.line_num, row) for row in reader if any(part.strip() for part in row)]
+        filled = ((reader.line_num, row) for row in reader if any(part.strip() for part in row))
+        rows = list(islice(filled, MOST_POINTS + 2))  # a name for each column, and one too many
     except csv.Error as error:
         raise InvalidInputError(f"the CSV file can't be read: {error}") from None
     if len(rows) > MOST_POINTS + 1:
-        raise InvalidInputError(f"the CSV file has {len(rows):,} rows; at most {MOST_POINTS:,}")
+        raise InvalidInputError(f"the CSV file has more than {MOST_POINTS:,} rows: too many here")
     places: list[tuple[float, float]] = []
     labels: list[str] = []
     for number, (line, row) in enumerate(rows):

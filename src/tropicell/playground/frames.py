@@ -77,7 +77,7 @@ def arrays_of(regions: Regions) -> dict[str, NDArray[Any]]:
         "counts": regions.corners.counts.astype(np.uint16),
         "sides": neuron[regions.facet_lines.values],
         "patterns": patterns,
-        "maps": value.astype(np.float32),
+        "maps": _single(value),
     }
 
 
@@ -109,7 +109,7 @@ def frame_of(training: Training, **more: Any) -> bytes:
             }
         )
         arrays |= {f"{name}.{key}": array for key, array in arrays_of(regions).items()}
-        arrays[f"{name}.vector"] = learner.vector.astype(np.float32)
+        arrays[f"{name}.vector"] = _single(learner.vector)
     fields, data = block(arrays)
     header = {"step": training.step, "epoch": training.epoch, "pictures": pictures, **more}
     return packed(header | {"arrays": fields}, data)
@@ -143,6 +143,13 @@ def unpacked(message: bytes) -> tuple[Any, bytes]:
     if end > len(message):
         raise ValueError("its header is cut off")
     return json.loads(message[_LENGTH.size : end]), message[end:]
+
+
+def _single(values: NDArray[Any]) -> NDArray[np.float32]:
+    """As float32, the largest one instead of infinity: weights may grow before training ends."""
+    most = np.finfo(np.float32).max
+    clipped: NDArray[np.float32] = np.clip(values, -most, most).astype(np.float32)
+    return clipped
 
 
 def _finite(value: float) -> float | None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import json
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from tropicell.errors import InvalidInputError, require
 from tropicell.explorer.page import page
 from tropicell.importers.files import save
 from tropicell.network.domains import Box
+from tropicell.network.network import Network
 from tropicell.playground.frames import MOST_REGIONS
 from tropicell.playground.settings import Settings
 from tropicell.playground.training import Learner, Plan, Training
@@ -84,9 +86,7 @@ def keep(
         text = script(training) if what == "script" else notebook(training)
         return name, text.encode()
     if what == "network":
-        with tempfile.TemporaryDirectory() as folder:
-            save(training.network(), Path(folder) / name)
-            return name, (Path(folder) / name).read_bytes()
+        return name, _npz(training.network())
     if not shots:
         raise InvalidInputError("there is no film yet: record some of the training first")
     if what == "film":
@@ -103,7 +103,7 @@ def film(training: Training, shots: Sequence[Shot], progress: Progress) -> str:
     If the network without skips was there all the time, both are beside each other. Of very many
     regions every second, third, … picture is taken, so that the page stays small.
     """
-    names = [n for n in ("skips", "plain") if all(n in shot.networks for shot in shots)]
+    names = _names(shots)
     ends = [_regions(*shot.networks[n], training) for shot in (shots[0], shots[-1]) for n in names]
     shots = _thinned(shots, len(shots) * sum(map(len, ends)) // 2, _MOST_FILM)
     films: list[list[Regions]] = [[] for _ in names]
@@ -120,6 +120,11 @@ def film(training: Training, shots: Sequence[Shot], progress: Progress) -> str:
         return page(films[0], labels=moments, **shown)
     sides = ["with skips", "without skips"]
     return page(films, side_by_side=True, labels=sides, moments=moments, **shown)
+
+
+def _names(shots: Sequence[Shot]) -> list[str]:
+    """The networks that were there all the time."""
+    return [name for name in ("skips", "plain") if all(name in shot.networks for shot in shots)]
 
 
 def _regions(plan: Plan, vector: FloatArray, training: Training) -> Regions:
@@ -140,11 +145,12 @@ def _images(
     training: Training, shots: Sequence[Shot], colouring: str, progress: Progress
 ) -> list[Any]:
     """All pictures, thinned out to so many that a file stays small."""
-    chosen = _thinned(shots, len(shots), _MOST_PICTURES)
+    chosen, names = _thinned(shots, len(shots), _MOST_PICTURES), _names(shots)
     pictures = []
     for done, shot in enumerate(chosen):
         progress(done, len(chosen))
-        pictures.append(draw(training, shot, colouring))
+        networks = {name: shot.networks[name] for name in names}
+        pictures.append(draw(training, replace(shot, networks=networks), colouring))
     return pictures
 
 
@@ -296,6 +302,23 @@ def _mp4(images: Sequence[Any]) -> bytes:
         return path.read_bytes()
 
 
+_GIVEN_IMPORTS = """\
+import base64
+import tempfile
+from pathlib import Path
+
+import tropicell as tc
+"""
+
+#: The network that was loaded, as it was then; `network.npz` is the one that it has become.
+_GIVEN = '''given = """
+{content}
+"""  # the network that was loaded, as an npz file
+with tempfile.TemporaryDirectory() as folder:
+    file = Path(folder) / "given.npz"
+    file.write_bytes(base64.b64decode(given))
+    training = Training(settings, tc.load(file))'''
+
 _TEXT = '''"""Repeats a run of `tropicell play`: the same data, weights and batches."""
 
 {imports}
@@ -330,10 +353,8 @@ def script(training: Training) -> str:
     lines = _arguments(training.first_settings, Settings())
     begin, imports = "training = Training(settings)", ""
     if training.given is not None:
-        imports = "import tropicell as tc\n"
-        begin = (
-            "# the network that was loaded\ntraining = Training(settings, tc.load('network.npz'))"
-        )
+        imports = _GIVEN_IMPORTS
+        begin = _GIVEN.format(content="\n".join(_wrapped(_npz(training.given))))
     run, at, settings = [], 0, training.first_settings
     for step, name, arguments in training.events:
         if step > at:
@@ -351,6 +372,19 @@ def script(training: Training) -> str:
         imports = "from dataclasses import replace\n\n" + imports
     text = _TEXT.format(imports=imports, settings=lines, begin=begin, run="\n".join(run))
     return text.replace('"""\n\n\nfrom', '"""\n\nfrom')
+
+
+def _npz(network: Network) -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "network.npz"
+        save(network, path)
+        return path.read_bytes()
+
+
+def _wrapped(content: bytes) -> list[str]:
+    """Bytes as lines of text."""
+    text = base64.b64encode(content).decode()
+    return [text[at : at + 96] for at in range(0, len(text), 96)]
 
 
 def _arguments(settings: Settings, base: Settings) -> str:

@@ -56,10 +56,17 @@ class Viewer(Protocol):
 
 @dataclass
 class _Looking:
-    """A page, and how many more frames it can take now."""
+    """A page: numbers of its last frames, sent and drawn, and of its last change of settings."""
 
     viewer: Viewer
-    room: int = _AHEAD
+    sent: int = 0
+    drawn: int = 0
+    answered: int = 0
+
+    @property
+    def has_room(self) -> bool:
+        """Whether it can take one more frame now."""
+        return self.sent - self.drawn < _AHEAD
 
 
 class Session:
@@ -92,6 +99,7 @@ class Session:
         self._frames = 0
         self.recording = False
         self.running = False
+        self.version = 0  # of what the page was told; frames say to which they belong
         self.training = Training(_fitting(settings, network), network)
         self._thread = threading.Thread(target=self._work, name="tropicell-play", daemon=True)
         self._thread.start()
@@ -171,7 +179,8 @@ class Session:
             now = time.perf_counter()
             if self.running and now >= due:
                 due = now + 1 / _PACE
-                self._guarded(self._train)
+                if not self._guarded(self._train):
+                    self._stale = True  # the last frame said that training goes on
             # at once if there was no room for a frame before: the page waits for it
             if self._stale and self._has_room():
                 self._guarded(self._show)
@@ -180,7 +189,7 @@ class Session:
         return self.running or (self._stale and self._has_room())
 
     def _has_room(self) -> bool:
-        return self._page is not None and self._page.room > 0
+        return self._page is not None and self._page.has_room
 
     def _obey(self) -> None:
         while True:
@@ -199,13 +208,16 @@ class Session:
                 self._tell({"error": text})
                 done.set_exception(error)
 
-    def _guarded(self, work: Callable[[], None]) -> None:
+    def _guarded(self, work: Callable[[], None]) -> bool:
+        """Do it; if that fails, the page is told, and training ends."""
         try:
             work()
         except Exception as error:  # whatever it is, the page lives on
             self.running = self._stale = False
             text = shortened(error) if isinstance(error, TropicellError) else repr(error)
             self._tell({"error": text, "running": False})
+            return False
+        return True
 
     def _train(self) -> None:
         left = self.training.settings.speed
@@ -223,11 +235,13 @@ class Session:
         self._shoot()
         frame = frame_of(
             self.training,
+            number=page.sent + 1,
+            version=self.version,
             running=self.running,
             recording=self.recording,
             film=len(self._shots),
         )
-        page.room -= 1
+        page.sent += 1
         page.viewer.send(frame)
 
     def _shoot(self) -> None:
@@ -270,9 +284,11 @@ class Session:
     def _hello(self, _: Mapping[str, Any], __: bytes) -> None:
         self._describe()
 
-    def _drawn(self, _: Mapping[str, Any], __: bytes) -> None:
-        if self._page is not None:
-            self._page.room = min(self._page.room + 1, _AHEAD)
+    def _drawn(self, command: Mapping[str, Any], _: bytes) -> None:
+        """A frame is on the screen; those before it are, or were left out."""
+        page, number = self._page, command.get("frame")
+        if page is not None and type(number) is int and page.viewer is self._asking:
+            page.drawn = max(page.drawn, min(number, page.sent))
 
     def _play(self, _: Mapping[str, Any], __: bytes) -> None:
         self.running = True
@@ -293,21 +309,26 @@ class Session:
 
     def _reset(self, _: Mapping[str, Any], __: bytes) -> None:
         self._begin(self.training.settings, self.training.given)
+        self._describe()
 
     def _settings(self, command: Mapping[str, Any], _: bytes) -> None:
-        before = self.training.settings
-        base = Settings() if command.get("all") is True else before
-        settings = base.changed(command.get("values", {}))
-        given = self.training.given
-        if command.get("all") is True or any(
-            getattr(before, key) != getattr(settings, key) for key in _ANEW
-        ):
-            structure = ("widths", "activation", "init", "scale")
-            same = all(getattr(before, key) == getattr(settings, key) for key in structure)
-            self._begin(settings, given if same and command.get("all") is not True else None)
+        number, page = command.get("number"), self._page
+        if type(number) is int and page is not None and page.viewer is self._asking:
+            page.answered = number
+        try:
+            self._change(command.get("values", {}), anew=command.get("all") is True)
+        finally:
+            self._describe()  # also where it was refused: the page's fields show it
+
+    def _change(self, values: Any, *, anew: bool) -> None:
+        before, given = self.training.settings, self.training.given
+        settings = (Settings() if anew else before).changed(values)
+        if not anew and all(getattr(before, key) == getattr(settings, key) for key in _ANEW):
+            self.training.change(settings)
             return
-        self.training.change(settings)
-        self._describe()
+        structure = ("widths", "activation", "init", "scale")
+        same = all(getattr(before, key) == getattr(settings, key) for key in structure)
+        self._begin(settings, given if same and not anew else None)
 
     def _weight(self, command: Mapping[str, Any], _: bytes) -> None:
         name, place, value = (command.get(key) for key in ("network", "place", "value"))
@@ -381,20 +402,24 @@ class Session:
         if network.n_inputs != 2:
             note += f"{network.n_inputs} inputs, shown on the plane of the first two; "
             network = first_plane(network)
-        settings = self.training.settings
-        self._begin(_fitting(settings, network), network)
+        self._begin(_fitting(self.training.settings, network), network)
+        self._describe()
         self._tell({"note": note + repr(network)})
 
     def _begin(self, settings: Settings, network: Network | None) -> None:
-        self.training = Training(settings, network)
+        fitting = _fitting(settings, network)
+        self.training = Training(fitting, network)
+        # a network that was loaded begins with its own skips, and has now those that were chosen
+        self.training.change(replace(fitting, skips=settings.skips))
         self.running = False
         self._shots, self.recording = [], False
-        self._describe()
 
     def _describe(self) -> None:
         """Tell the page what it looks at, and have it drawn."""
         self._stale = True
-        self._tell(describe(self.training))
+        answered = 0 if self._page is None else self._page.answered
+        self.version += 1
+        self._tell(describe(self.training) | {"answered": answered, "version": self.version})
 
 
 _COMMANDS: dict[str, Callable[[Session, Mapping[str, Any], bytes], None]] = {
@@ -435,6 +460,8 @@ def describe(training: Training) -> dict[str, Any]:
     plan, data = training.learners["skips"].plan, training.data
     return {
         "settings": training.settings.plain(),
+        "skips": plan.skips,
+        "possible": training.possible_skips,
         "given": None if training.given is None else repr(training.given),
         "widths": plan.widths,
         "activations": [activation.name for activation in plan.activations],

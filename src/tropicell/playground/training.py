@@ -499,8 +499,33 @@ class Training:
         n = len(self._x)
         return self.step * min(self.settings.batch, n) / n if n else 0.0
 
+    @property
+    def possible_skips(self) -> list[tuple[int, int]]:
+        """The skips that can be switched on and off: none, if settings can't say what they are."""
+        if self.given is not None and tuple(self.given.widths) != self.settings.widths:
+            return []
+        there = self._skips_of_plan
+        return [
+            (source, layer)
+            for layer, terms in enumerate(there.terms, start=1)
+            for source in range(layer - 1)
+            if any(term.source in (source, layer - 1) for term in terms)
+        ]
+
     def change(self, settings: Settings) -> None:
-        """Go on with other data, rates or skips; the layers must be the same ones."""
+        """Go on with other data, rates or skips; the layers must be the same ones.
+
+        Raises
+        ------
+        InvalidInputError
+            If a skip can't be switched in the network that was loaded.
+        """
+        if settings.skips != self.settings.skips:
+            switched = set(settings.skips) ^ set(self.settings.skips)
+            for source, layer in sorted(switched - set(self.possible_skips)):
+                raise InvalidInputError(
+                    f"skips: {source}→{layer} can't be switched in {self.given!r}"
+                )
         before, self.settings = self.settings, settings
         if settings != before:
             self.events.append((self.step, "change", (settings,)))

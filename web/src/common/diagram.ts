@@ -92,6 +92,9 @@ export class Diagram {
   private readonly observer: ResizeObserver;
   private network: DiagramNetwork = { widths: [], skips: [] };
   private blocks: readonly WeightBlock[] = [];
+  private readonly arcGroup = make("g", {});
+  private readonly neuronGroup = make("g", {});
+  private readonly labelGroup = make("g", {});
   private neurons: SVGCircleElement[][] = [];
   private lines: Line[] = [];
   private pattern: { pieces: ArrayLike<number> | null; counts?: ArrayLike<number> } = { pieces: null };
@@ -110,7 +113,8 @@ export class Diagram {
     this.frame.className = "diagram";
     this.canvas = document.createElement("canvas");
     this.svg = document.createElementNS(SVG, "svg");
-    this.svg.setAttribute("role", "img");
+    this.svg.setAttribute("role", events.onSkip ? "group" : "img"); // what is in an image can't be reached
+    this.svg.append(this.arcGroup, this.neuronGroup, this.labelGroup);
     this.frame.append(this.canvas, this.svg);
     host.append(this.frame);
     this.observer = new ResizeObserver(() => this.layout());
@@ -181,18 +185,17 @@ export class Diagram {
 
   // --- places ---------------------------------------------------------------------------------
 
-  private arcs(): { skip: Skip; on: boolean; span: number }[] {
+  /** The longest first, so that a click means the shorter one. */
+  private arcs(): { skip: Skip; on: boolean }[] {
     const { skips, possible } = this.network;
     const on = new Set(skips.map(String));
     const faint = this.events.onSkip ? (possible ?? []).filter((skip) => !on.has(String(skip))) : [];
-    return [
-      ...faint.map((skip) => ({ skip, on: false, span: skip[1] - skip[0] })),
-      ...skips.map((skip) => ({ skip, on: true, span: skip[1] - skip[0] })),
-    ];
+    return [...faint, ...skips].sort((p, q) => q[1] - q[0] - (p[1] - p[0]) || p[0] - q[0])
+      .map((skip) => ({ skip, on: on.has(String(skip)) }));
   }
 
   private room(): number {
-    const spans = this.arcs().map((arc) => arc.span);
+    const spans = this.arcs().map(({ skip }) => skip[1] - skip[0]);
     return spans.length ? Math.min(18 + 13 * Math.max(...spans), 0.42 * this.size[1]) : 14;
   }
 
@@ -220,40 +223,54 @@ export class Diagram {
     const [width, height] = this.size;
     this.top = this.room();
     this.svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
-    const focused = this.svg.querySelector("[data-skip]:focus")?.getAttribute("data-skip");
-    this.svg.replaceChildren();
-    for (const arc of this.arcs()) this.svg.append(this.arc(arc.skip, arc.on));
-    // whoever works with the keyboard stays where they were, also when the diagram is drawn anew meanwhile
-    if (focused) this.svg.querySelector<SVGElement>(`[data-skip="${focused}"]`)?.focus();
-    this.neurons = this.network.widths.map((count, layer) =>
-      Array.from({ length: count }, (_, index) => this.neuron(layer, index)));
-    this.network.labels?.forEach((label, layer) => {
-      const text = make("text", { x: this.x(layer), y: height - 6, "text-anchor": "middle" });
-      text.textContent = label;
-      text.classList.add("label");
-      this.svg.append(text);
-    });
+    // what is there stays there: somebody may be about to click on it, or the keyboard may be there
+    this.drawArcs();
+    this.drawNeurons();
+    const labels = this.network.labels ?? [];
+    keep(this.labelGroup, labels.length, () => make("text", { "text-anchor": "middle", class: "label" }))
+      .forEach((text, layer) => {
+        change(text, { x: this.x(layer), y: height - 6 });
+        text.textContent = labels[layer];
+      });
     this.setLabelColours(this.network.colours ?? []);
     this.setPattern(this.pattern.pieces, this.pattern.counts);
     this.drawWeights();
   }
 
-  private arc([from, to]: Skip, on: boolean): SVGElement {
+  private drawArcs(): void {
+    const there = new Map([...this.arcGroup.children].map((group) => [group.getAttribute("data-skip"), group]));
+    let last: Element | null = null;
+    for (const { skip, on } of this.arcs()) {
+      const name = skip.join("-");
+      const group = there.get(name) ?? this.arc(skip);
+      there.delete(name);
+      this.placeArc(group, skip, on);
+      if (!group.parentNode) {
+        if (last) last.after(group);
+        else this.arcGroup.prepend(group);
+      }
+      last = group;
+    }
+    for (const group of there.values()) group.remove();
+  }
+
+  private placeArc(group: Element, [from, to]: Skip, on: boolean): void {
     const [x1, x2] = [this.x(from), this.x(to)];
     const base = this.top - 6;
     const high = Math.max(4, base - Math.min(13 * (to - from), base - 4));
     const path = `M${x1} ${base} C${x1 + 0.12 * (x2 - x1)} ${high} ${x2 - 0.12 * (x2 - x1)} ${high} ${x2} ${base}`;
-    const group = make("g", { "data-skip": `${from}-${to}` });
-    const title = make("title", {});
+    const [title, line, target] = group.children;
     title.textContent = `skip ${from}→${to}${this.events.onSkip ? (on ? ": click to remove" : ": click to add") : ""}`;
-    group.append(title, make("path", { d: path, class: `skip ${on ? "" : "possible"}` }));
-    group.append(make("path", { d: path, class: "target" }));
+    change(line, { d: path, class: `skip ${on ? "" : "possible"}` });
+    change(target, { d: path });
+    if (this.events.onSkip) group.setAttribute("aria-checked", String(on));
+  }
+
+  private arc([from, to]: Skip): SVGElement {
+    const group = make("g", { "data-skip": `${from}-${to}` });
+    group.append(make("title", {}), make("path", {}), make("path", { class: "target" }));
     if (this.events.onSkip) {
-      group.classList.add("clickable");
-      group.setAttribute("tabindex", "0");
-      group.setAttribute("role", "switch");
-      group.setAttribute("aria-checked", String(on));
-      group.setAttribute("aria-label", `skip ${from}→${to}`);
+      change(group, { class: "clickable", tabindex: 0, role: "switch", "aria-label": `skip ${from}→${to}` });
       const toggle = () => this.events.onSkip?.([from, to]);
       group.addEventListener("click", (event) => { event.stopPropagation(); toggle(); });
       group.addEventListener("keydown", (event) => {
@@ -263,14 +280,21 @@ export class Diagram {
     return group;
   }
 
-  private neuron(layer: number, index: number): SVGCircleElement {
-    const hidden = layer > 0 && layer < this.network.widths.length - 1;
-    const circle = make("circle", {
-      cx: this.x(layer), cy: this.y(layer, index), r: this.radius(layer),
-      class: `neuron ${hidden ? "hidden" : ""}`, "data-layer": layer, "data-index": index,
-    }) as SVGCircleElement;
-    this.svg.append(circle);
-    return circle;
+  private drawNeurons(): void {
+    const { widths } = this.network;
+    const groups = keep(this.neuronGroup, widths.length, () => make("g", {}));
+    this.neurons = widths.map((count, layer) => {
+      const hidden = layer > 0 && layer < widths.length - 1;
+      const circles = keep(groups[layer], count, () => make("circle", {})) as SVGCircleElement[];
+      circles.forEach((circle, index) => {
+        const [cx, cy, r] = [this.x(layer), this.y(layer, index), this.radius(layer)];
+        change(circle, { cx, cy, r, "data-layer": layer, "data-index": index });
+        circle.classList.add("neuron");
+        circle.classList.toggle("hidden", hidden);
+        if (!hidden) circle.classList.remove("on", "middle", "off");
+      });
+      return circles;
+    });
   }
 
   // --- weights --------------------------------------------------------------------------------
@@ -367,8 +391,19 @@ export class Diagram {
 
 function make(tag: string, attributes: Record<string, string | number>): SVGElement {
   const node = document.createElementNS(SVG, tag);
-  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, String(value));
+  change(node, attributes);
   return node;
+}
+
+function change(node: Element, attributes: Record<string, string | number>): void {
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, String(value));
+}
+
+/** So many children: those that are there stay, and others are made or taken away at the end. */
+function keep(parent: Element, count: number, another: () => SVGElement): SVGElement[] {
+  while (parent.children.length > count) parent.lastElementChild!.remove();
+  while (parent.children.length < count) parent.append(another());
+  return [...parent.children] as SVGElement[];
 }
 
 function valuesOf(block: WeightBlock): number[] {

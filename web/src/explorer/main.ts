@@ -2,7 +2,7 @@
 import { type Point, readArrays } from "../common/data.ts";
 import { $, element, input, select } from "../common/dom.ts";
 import { coordinate } from "../common/numbers.ts";
-import { read, readView, written } from "./address.ts";
+import { begin, read, readView, restore, written } from "./address.ts";
 import type { Cells, Shades } from "./cells.ts";
 import { Diagrams } from "./graph.ts";
 import { paintImage } from "./image.ts";
@@ -25,6 +25,9 @@ let waiting = false;
 let atHome = true;
 let addressAtStart: string | null = null;
 let addressTimer = 0;
+/** How many pictures were asked for, and which of these is shown. */
+let asked = 0;
+let latest = 0;
 
 function deepest(): number {
   return Math.max(1, ...panes.map((pane) => pane.cells?.depth ?? 1));
@@ -253,11 +256,14 @@ async function load(index: number): Promise<Cells> {
 }
 
 async function show(index: number): Promise<void> {
-  const wasDeepest = !first.cells || state.layer === deepest();
+  const number = ++asked;
   const cells = await Promise.all(page.panes.map(async (pictures) => {
     const own = pictures.at(Math.min(index, pictures.length - 1));
     return own === undefined ? null : load(own);
   }));
+  if (number < latest) return; // decoding took longer than that of one that was asked for later
+  latest = number;
+  const wasDeepest = !first.cells || state.layer === deepest();
   state.index = index;
   panes.forEach((pane, k) => pane.show(cells[k]));
   state.layer = wasDeepest ? deepest() : Math.min(state.layer, deepest());
@@ -445,10 +451,11 @@ function listenToControls(): void {
 
 /** Show what an address says. */
 async function follow(text: string): Promise<void> {
-  const layer = read(text);
+  const usual = restore();
+  const layer = read(text) ?? usual;
   setPanel(state.panel);
   await show(state.index);
-  if (layer !== null) state.layer = Math.min(layer, deepest());
+  state.layer = Math.min(layer ?? Infinity, deepest());
   if (readView(text)) atHome = false;
   if (page.inputs === 2) setSurface(state.surface);
   title();
@@ -459,7 +466,8 @@ async function follow(text: string): Promise<void> {
 
 async function showMeshes(): Promise<void> {
   for (const [k, mesh] of page.meshes.entries()) {
-    if (state.mesh) first.space.addMesh(`mesh-${k}`, await readArrays(`mesh-${k}`, mesh.arrays));
+    const arrays = state.mesh ? await readArrays(`mesh-${k}`, mesh.arrays) : null;
+    if (state.mesh && arrays) first.space.addMesh(`mesh-${k}`, arrays); // it may have been switched off meanwhile
     else first.space.removeMesh(`mesh-${k}`);
   }
   redraw();
@@ -478,8 +486,9 @@ async function start(): Promise<void> {
   home();
   setTheme(matchMedia("(prefers-color-scheme: dark)").matches);
   const settings = new URLSearchParams(page.settings).toString();
-  read(settings);
-  await follow(location.hash.slice(1) || settings);
+  begin(settings);
+  if (readView(settings)) atHome = false;
+  await follow(location.hash.slice(1));
   await showMeshes();
   const actions: Actions = { home, hover, leave, move, turn, pin, redraw, zoomAt };
   for (const pane of panes) {

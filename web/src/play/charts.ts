@@ -22,7 +22,9 @@ export class Chart {
     private readonly title: string,
     private series: Series[],
     private readonly logarithmic: boolean,
-  ) {}
+  ) {
+    new ResizeObserver(() => this.draw()).observe(canvas);
+  }
 
   clear(): void {
     [this.steps, this.rows, this.every, this.seen] = [[], [], 1, 0];
@@ -86,7 +88,7 @@ export class Chart {
       pen.fillText(this.logarithmic ? power(tick) : short(tick), left - 6, py);
     }
     pen.fillStyle = ink;
-    pen.fillText(`${last.toLocaleString("en")} steps`, right, height - 7);
+    pen.fillText(`${last.toLocaleString("en")} ${last === 1 ? "step" : "steps"}`, right, height - 7);
     this.legend(pen, left, style, ink);
     this.series.forEach((line, k) => {
       pen.strokeStyle = style.getPropertyValue(line.colour).trim();
@@ -110,7 +112,7 @@ export class Chart {
     pen.textAlign = "left";
     pen.fillStyle = ink;
     pen.fillText(this.title, 0, 9);
-    let at = Math.max(left + 6, pen.measureText(this.title).width + 14);
+    let at = Math.max(left, pen.measureText(this.title).width + 8);
     const dashed = this.series.filter((line) => line.dashed).slice(0, 1);   // they mean the same for all
     for (const line of [...this.series.filter((each) => !each.dashed), ...dashed]) {
       pen.strokeStyle = line.dashed ? ink : style.getPropertyValue(line.colour).trim();
@@ -118,11 +120,11 @@ export class Chart {
       pen.setLineDash(line.dashed ? [4, 3] : []);
       pen.beginPath();
       pen.moveTo(at, 9);
-      pen.lineTo(at + 14, 9);
+      pen.lineTo(at + 11, 9);
       pen.stroke();
       pen.setLineDash([]);
-      pen.fillText(line.name, at + 19, 9);
-      at += 29 + pen.measureText(line.name).width;
+      pen.fillText(line.name, at + 15, 9);
+      at += 23 + pen.measureText(line.name).width;
     }
   }
 
@@ -163,5 +165,5 @@ function short(value: number): string {
 }
 
 function power(exponent: number): string {
-  return exponent >= -3 ? String(Number((10 ** exponent).toPrecision(2))) : `1e${exponent}`.replace("-", "−");
+  return exponent >= -3 && exponent < 5 ? String(Number((10 ** exponent).toPrecision(2))) : `1e${exponent}`.replace("-", "−");
 }

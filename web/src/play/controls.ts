@@ -13,19 +13,31 @@ const NAMES: Record<string, string> = {
 };
 
 export class Controls {
-  private about: Description | null = null;
+  private most = [1, 1];
+  private readonly less = element("button", "− layer");
+  private readonly more = element("button", "+ layer");
 
-  constructor(private readonly change: (values: Partial<Settings>) => void) {
+  /** `soon`: the settings as they will be when all changes have arrived. */
+  constructor(
+    private readonly change: (values: Partial<Settings>) => void, private readonly soon: () => Settings,
+  ) {
     for (const name of NUMBERS) {
       $(name).addEventListener("change", () => change({ [name]: Number(input(name).value) }));
     }
     for (const name of CHOICES) $(name).addEventListener("change", () => change({ [name]: select(name).value }));
     $("compare").addEventListener("change", () => change({ compare: input("compare").checked }));
     $("clear").addEventListener("click", () => change({ points: [] }));
+    [this.less.id, this.more.id] = ["less", "more"];
+    this.less.addEventListener("click", () => this.resize(this.soon().widths.slice(0, -1)));
+    this.more.addEventListener("click", () => {
+      const { widths } = this.soon();
+      this.resize([...widths, widths[widths.length - 1]]);
+    });
+    $("layers").append(this.less, this.more);
   }
 
   show(about: Description): void {
-    this.about = about;
+    this.most = about.most;
     const { settings, choices } = about;
     for (const name of CHOICES) {
       const list = select(name);
@@ -44,7 +56,7 @@ export class Controls {
     for (const label of document.querySelectorAll<HTMLElement>(".generated")) label.hidden = settings.data === "own";
     $("given").hidden = about.given === null;
     $("given").textContent = about.given === null ? "" : `Loaded: ${about.given}`;
-    this.layers();
+    this.layers(settings.widths);
   }
 
   private number(name: (typeof NUMBERS)[number], value: number): void {
@@ -55,39 +67,43 @@ export class Controls {
     if (Number(field.value) !== value || field.value === "") field.value = String(value);
   }
 
-  private layers(): void {
-    const { settings, most } = this.about!;
-    const { widths } = settings;
-    const row = (width: number, index: number) => {
-      const one = element("span", undefined, "one");
-      const button = (text: string, step: number, label: string) => {
-        const node = element("button", text);
-        node.setAttribute("aria-label", label);
-        node.disabled = width + step < 1 || width + step > most[1];
-        node.addEventListener("click", () =>
-          this.change({ widths: widths.map((w, i) => (i === index ? w + step : w)) }));
-        return node;
-      };
-      const output = element("output", String(width));
-      output.title = `layer ${index + 1}`;
-      one.append(button("−", -1, `layer ${index + 1}: fewer neurons`), output,
-        button("+", 1, `layer ${index + 1}: more neurons`));
-      return one;
+  /** One row for each layer. Rows that are there stay: somebody may be about to press their buttons. */
+  private layers(widths: number[]): void {
+    const rows = [...$("layers").querySelectorAll<HTMLElement>(".one")];
+    for (const row of rows.splice(widths.length)) row.remove();
+    while (rows.length < widths.length) {
+      const row = this.row(rows.length);
+      this.less.before(row);
+      rows.push(row);
+    }
+    rows.forEach((row, layer) => {
+      const [fewer, more] = row.querySelectorAll("button");
+      row.querySelector("output")!.textContent = String(widths[layer]);
+      fewer.disabled = widths[layer] <= 1;
+      more.disabled = widths[layer] >= this.most[1];
+    });
+    this.less.disabled = widths.length < 2;
+    this.more.disabled = widths.length >= this.most[0];
+  }
+
+  private row(layer: number): HTMLElement {
+    const row = element("span", undefined, "one");
+    const button = (text: string, step: number, label: string): HTMLButtonElement => {
+      const node = element("button", text);
+      node.setAttribute("aria-label", `layer ${layer + 1}: ${label}`);
+      node.addEventListener("click", () =>
+        this.change({ widths: this.soon().widths.map((width, k) => (k === layer ? width + step : width)) }));
+      return node;
     };
-    const less = element("button", "− layer");
-    less.id = "less";
-    less.disabled = widths.length < 2;
-    less.addEventListener("click", () => this.resize(widths.slice(0, -1)));
-    const more = element("button", "+ layer");
-    more.id = "more";
-    more.disabled = widths.length >= most[0];
-    more.addEventListener("click", () => this.resize([...widths, widths[widths.length - 1]]));
-    $("layers").replaceChildren(...widths.map(row), less, more);
+    const output = element("output");
+    output.title = `layer ${layer + 1}`;
+    row.append(button("−", -1, "fewer neurons"), output, button("+", 1, "more neurons"));
+    return row;
   }
 
   /** Other layers; skips that no longer fit go. */
   private resize(widths: number[]): void {
-    const skips = this.about!.settings.skips.filter(([, to]) => to <= widths.length + 1);
+    const skips = this.soon().skips.filter(([, to]) => to <= widths.length + 1);
     this.change({ widths, skips });
   }
 }

@@ -28,6 +28,8 @@ const look: Look = {
 };
 /** What the server takes in one message, less some room for the file's name. */
 const MOST_BYTES = 63 * 2 ** 20;
+/** Shown until the first frame comes, if that takes long. */
+const PREPARING = "Preparing the engine: the first time after an installation this takes some seconds …";
 
 const views = new Map<Name, View>();
 let about: Description | null = null;
@@ -40,8 +42,12 @@ let editing: { name: Name; place: number } | null = null;
 /** The last pointer over a plane, so that what it points at follows the training. */
 let pointer: { view: View; x: number; y: number } | null = null;
 
+/** When the address was written, and the timer of the next time. */
+let linked = -1000;
+let linking = 0;
+
 const wire = new Wire({ described, framed, noticed, received, ended });
-const controls = new Controls((values) => wire.change(values));
+const controls = new Controls((values) => wire.change(values), () => wire.soon(about!.settings));
 const diagram = new Diagram($("diagram"), {
   onNeuron: (neuron) => {
     const index = neuron && about ? firstOf(neuron.layer) + neuron.index : null;
@@ -58,23 +64,20 @@ const regionChart = new Chart($("region-chart") as HTMLCanvasElement, "regions",
 function described(message: Description): void {
   const first = !greeted;
   greeted = true;
-  about = message;
-  if (first && location.hash.length > 1) {
-    const { values, view } = fromFragment(location.hash, message.settings);
-    readView(view);
-    if (Object.keys(values).length) {
-      wire.do("settings", { values, all: true });
-      return;
-    }
+  if (about?.widths.join() !== message.widths.join()) {
+    $("weight").hidden = true;
+    editing = null;
   }
+  about = message;
+  if (first && location.hash.length > 1) follow(location.hash, message);
   controls.show(message);
   const layers = message.widths.length - 2;
   input("layer").max = String(Math.max(1, layers));
   look.layer = Math.min(look.layer, Math.max(1, layers));
   diagram.setNetwork({
     widths: message.widths,
-    skips: message.settings.skips,
-    possible: message.given === null ? possible(layers) : message.settings.skips,
+    skips: message.skips,
+    possible: message.possible,
     labels: message.widths.map((_, layer) =>
       layer === 0 ? "input" : layer === layers + 1 ? "output" : `layer ${layer}`),
     colours: layerColours(layers),
@@ -87,7 +90,7 @@ function described(message: Description): void {
   document.documentElement.dataset.ready = "yes";
   if (first) {
     window.setTimeout(() => {
-      if (!frame) say("Preparing the engine: the first time after an installation this takes some seconds …");
+      if (!frame) say(PREPARING);
     }, 1500);
   }
 }
@@ -99,11 +102,12 @@ function layerColours(layers: number): string[] {
 }
 
 function framed(now: Frame): void {
-  if (!about) return;
+  if (now.version !== about?.version) return; // of another network or box: the next one is on its way
   if (!frame || now.step < frame.step || now.step === 0) {
     lossChart.clear();
     regionChart.clear();
   }
+  if (!frame && $("notice").textContent === PREPARING) $("notice").hidden = true;
   frame = now;
   drawn++;
   frames = [...frames.slice(-29), performance.now()];
@@ -132,6 +136,7 @@ function framed(now: Frame): void {
   pressed("play", now.running);
   pressed("record", now.recording);
   $("record").title = now.recording ? `${now.film} pictures: stop recording` : "Record a film";
+  document.documentElement.dataset.version = String(now.version);
   document.documentElement.dataset.step = String(now.step);
   document.documentElement.dataset.running = String(now.running);
   document.documentElement.dataset.film = String(now.film);
@@ -324,16 +329,11 @@ function curves(now: Frame): void {
 
 // --- what people do ---------------------------------------------------------------------------
 
-function possible(layers: number): Skip[] {
-  const all: Skip[] = [];
-  for (let to = 2; to <= layers + 1; to++) for (let from = 0; from < to - 1; from++) all.push([from, to]);
-  return all;
-}
-
 function toggle([from, to]: Skip): void {
   if (!about) return;
-  const there = about.settings.skips.some((skip) => skip[0] === from && skip[1] === to);
-  const others = about.settings.skips.filter((skip) => skip[0] !== from || skip[1] !== to);
+  const { skips } = wire.soon(about.settings);
+  const there = skips.some((skip) => skip[0] === from && skip[1] === to);
+  const others = skips.filter((skip) => skip[0] !== from || skip[1] !== to);
   wire.change({ skips: there ? others : [...others, [from, to]] });
 }
 
@@ -365,9 +365,9 @@ function setWeight(value: number): void {
 /** With one's own data, a click puts a point there; near one, it takes it away. */
 function draw(view: View, event: MouseEvent): void {
   if (about?.settings.data !== "own") return;
+  const { points } = wire.soon(about.settings);
   const [x, y] = view.plane.toPlane(event.clientX, event.clientY);
   const near = (about.high[0] - about.low[0]) * 0.012;
-  const { points } = about.settings;
   const rest = points.filter((point) => Math.hypot(point[0] - x, point[1] - y) > near);
   const label = Number(document.querySelector<HTMLInputElement>("input[name=class]:checked")!.value);
   const kept: [number, number, number][] = rest.length < points.length ? rest
@@ -404,15 +404,38 @@ function keep(what: string): void {
   }
 }
 
-function writeLink(): void {
-  if (!about) return;
+/** Show what a link says: nothing new after a reload, which goes on with the run that is there. */
+function follow(link: string, { settings, defaults }: Description): void {
+  const { values, view } = fromFragment(link, defaults);
+  readView(view);
+  const wanted = { ...defaults, ...values };
+  if (toFragment(wanted, defaults, {}) !== toFragment(settings, defaults, {})) {
+    wire.do("settings", { values, all: true });
+  }
+}
+
+/** The address with all settings. */
+function address(): string {
   const view: Record<string, string | number | boolean> = {};
   if (look.colouring !== "value") view.colours = look.colouring;
   if (look.colouring === "layer") view.layer = look.layer;
   if (look.edges !== "layers") view.edges = look.edges;
   if (!look.points) view.points = false;
-  const fragment = toFragment(about.settings, about.defaults, view);
-  history.replaceState(null, "", `${location.pathname}${location.search}${fragment ? `#${fragment}` : ""}`);
+  const fragment = about ? toFragment(about.settings, about.defaults, view) : "";
+  return `${location.pathname}${location.search}${fragment ? `#${fragment}` : ""}`;
+}
+
+/** Browsers refuse to write an address all the time: several times a second are enough. */
+function writeLink(): void {
+  if (!about) return;
+  window.clearTimeout(linking);
+  const wait = linked + 300 - performance.now();
+  if (wait > 0) {
+    linking = window.setTimeout(writeLink, wait);
+    return;
+  }
+  linked = performance.now();
+  history.replaceState(null, "", address());
 }
 
 function readView(view: Map<string, string>): void {
@@ -457,9 +480,8 @@ function listen(): void {
     button.addEventListener("click", () => keep(button.dataset.keep!));
   }
   $("link").addEventListener("click", () => {
-    writeLink();
-    navigator.clipboard.writeText(location.href).then(
-      () => say("The link is in the clipboard."), () => say(location.href));
+    const link = new URL(address(), location.href).href;
+    navigator.clipboard.writeText(link).then(() => say("The link is in the clipboard."), () => say(link));
   });
   $("theme").addEventListener("click", () => { look.dark = !look.dark; restyle(); });
   for (const button of document.querySelectorAll<HTMLElement>("#colouring button")) {
@@ -498,6 +520,7 @@ function listen(): void {
       $(button).click();
     }
   });
+  window.addEventListener("hashchange", () => { if (about) follow(location.hash, about); });
   window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", (event) => {
     look.dark = event.matches;
     restyle();

@@ -29,6 +29,12 @@ export type TermPlace = [number, number, number, number, number];
 /** What the page looks at, besides frames. */
 export interface Description {
   settings: Settings;
+  version: number;
+  /** The number of the last change that these settings know of. */
+  answered: number;
+  skips: [number, number][];
+  /** Skips that can be switched on and off. */
+  possible: [number, number][];
   given: string | null;
   widths: number[];
   activations: string[];
@@ -71,6 +77,8 @@ export interface Picture extends PictureFacts {
 }
 
 export interface Frame {
+  /** Of the description that it belongs to. */
+  version: number;
   step: number;
   epoch: number;
   running: boolean;
@@ -99,6 +107,7 @@ const TYPES = {
 };
 type Field = [keyof typeof TYPES, number, number];
 interface Header extends Omit<Frame, "pictures"> {
+  number: number;
   pictures: PictureFacts[];
   arrays: Record<string, Field>;
   file?: string;
@@ -108,6 +117,9 @@ export class Wire {
   private readonly socket: WebSocket;
   private latest: ArrayBuffer | null = null;
   private waiting = false;
+  /** Changes on their way, and how many there were. */
+  private changes: { number: number; values: Partial<Settings> }[] = [];
+  private changed = 0;
 
   constructor(private readonly listener: Listener) {
     const token = new URLSearchParams(location.search).get("token") ?? "";
@@ -118,24 +130,40 @@ export class Wire {
   }
 
   do(command: string, values: object = {}): void {
-    if (this.socket.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify({ do: command, ...values }));
+    if (this.open) this.socket.send(JSON.stringify({ do: command, ...values }));
+  }
+
+  private get open(): boolean {
+    return this.socket.readyState === WebSocket.OPEN;
   }
 
   change(values: Partial<Settings>): void {
-    this.do("settings", { values });
+    if (!this.open) return;
+    this.changed++;
+    this.changes.push({ number: this.changed, values });
+    this.do("settings", { values, number: this.changed });
+  }
+
+  /** What settings become when all changes have arrived: who clicks twice in a moment wants both. */
+  soon(settings: Settings): Settings {
+    return Object.assign({}, settings, ...this.changes.map(({ values }) => values)) as Settings;
   }
 
   async upload(file: File): Promise<void> {
     const text = new TextEncoder().encode(JSON.stringify({ do: "upload", name: file.name }));
     const head = new Uint8Array(4);
     new DataView(head.buffer).setUint32(0, text.length, true);
-    this.socket.send(await new Blob([head, text, file]).arrayBuffer());
+    const message = await new Blob([head, text, file]).arrayBuffer();
+    if (this.open) this.socket.send(message);
   }
 
   private arrived(data: string | ArrayBuffer): void {
     if (typeof data === "string") {
       const message = JSON.parse(data) as Description & Notice;
-      if ("settings" in message) this.listener.described(message);
+      if ("settings" in message) {
+        this.changes = this.changes.filter(({ number }) => number > message.answered);
+        this.listener.described(message);
+      }
       else this.listener.noticed(message);
       return;
     }
@@ -150,9 +178,10 @@ export class Wire {
     requestAnimationFrame(() => {
       this.waiting = false;
       if (!this.latest) return;
-      const frame = read(this.latest);
+      const { header, start } = head(this.latest);
+      const frame = read(header, this.latest, start);
       this.latest = null;
-      this.do("drawn");
+      this.do("drawn", { frame: header.number });
       this.listener.framed(frame);
     });
   }
@@ -164,8 +193,7 @@ function head(data: ArrayBuffer): { header: Header; start: number } {
   return { header, start: 4 + length };
 }
 
-function read(data: ArrayBuffer): Frame {
-  const { header, start } = head(data);
+function read(header: Header, data: ArrayBuffer, start: number): Frame {
   const array = (name: string) => {
     const [type, offset, length] = header.arrays[name];
     return new TYPES[type](data, start + offset, length);
@@ -184,6 +212,6 @@ function read(data: ArrayBuffer): Frame {
       vector: of("vector") as Float32Array,
     };
   });
-  const { step, epoch, running, recording, film } = header;
-  return { step, epoch, running, recording, film, pictures };
+  const { version, step, epoch, running, recording, film } = header;
+  return { version, step, epoch, running, recording, film, pictures };
 }
