@@ -119,7 +119,9 @@ NO_SIDES = Sides(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.in
 
 def all_faces(regions: Regions, *, workers: int = 1, progress: bool | None = None) -> Faces:
     """The faces of all regions of a complete enumeration; see `tropicell.Regions.complex`."""
-    if not (regions.complete and len(regions)):
+    if regions.complete and not len(regions):
+        raise InvalidInputError("a complex needs regions, and there are none")
+    if not regions.complete:
         raise InvalidInputError(
             "a complex needs all regions of its domain: these are not complete; enumerate them "
             "without a budget, make the complex, and select some of its cells then"
