@@ -11,7 +11,17 @@ from hypothesis import strategies as st
 
 from oracles import sign_vectors
 from strategies import KINDS, random_network
-from tropicell import Affine, Box, Layer, Network, Polytope, WholeSpace, enumerate_regions
+from tropicell import (
+    Affine,
+    Box,
+    Layer,
+    Level,
+    Network,
+    Polytope,
+    WholeSpace,
+    enumerate_regions,
+    load_regions,
+)
 from tropicell.analysis import faces as making
 from tropicell.analysis.complex import Complex
 from tropicell.errors import InvalidInputError
@@ -219,6 +229,36 @@ def test_only_all_regions_make_a_complex() -> None:
         complex_.level_set(1)
     with pytest.raises(InvalidInputError, match="one value for each"):
         complex_.select(np.array([True]))
+
+
+@settings(max_examples=10)
+@given(st.integers(0, 2**32 - 1), st.sampled_from(KINDS), st.integers(2, 3), st.booleans())
+def test_regions_along_a_level(
+    tmp_path_factory: pytest.TempPathFactory, seed: int, kind: str, inputs: int, bounded: bool
+) -> None:
+    """The level set is that of all regions; also where corners are not known, as from a file."""
+    network, domain = random_network(seed, kind, inputs, 2, 4), Box(-1, 1) if bounded else None
+    value = float(network(np.zeros(inputs))[0])
+    whole = enumerate_regions(network, domain)
+    along = enumerate_regions(network, domain, where=Level(value))
+    path = tmp_path_factory.mktemp("along") / "along.npz"
+    along.save(path)
+    complex_ = whole.complex()
+    for some in (along, load_regions(path)):
+        part = some.complex()
+        check_complex(part)
+        assert not part.is_whole
+        assert "expected_characteristic" not in part.stats
+        try:
+            level = complex_.level_set(0, value)
+        except InvalidInputError:
+            with pytest.raises(InvalidInputError, match="both ways"):
+                part.level_set(0, value)
+            continue
+        found = part.level_set(0, value)
+        assert found.f_vector == level.f_vector
+        assert found.betti() == level.betti()
+        assert found.betti(unbounded="open") == level.betti(unbounded="open")
 
 
 @pytest.mark.parametrize("engine", ["halfspaces", "traverse"])

@@ -170,9 +170,8 @@ def test_all_faces_of_a_folder(
     bare = enumerate_regions(network, Box(-2, 2), out=RegionFolder(tmp_path / "run", columns=[]))
     assert bare.complex().f_vector == whole.f_vector
     along = enumerate_regions(network, Box(-2, 2), out=tmp_path / "along", where=Level(0.0))
-    line = along.complex().level_set(0, 0.0)
     assert 0 < len(along) < len(stored)
-    assert line.f_vector == whole.level_set(0, 0.0).f_vector
+    assert along.complex().level_set(0, 0.0).f_vector == whole.level_set(0, 0.0).f_vector
     nowhere = enumerate_regions(network, Box(-2, 2), out=tmp_path / "none", where=Level(1e9))
     with pytest.raises(InvalidInputError, match="there are none"):
         nowhere.complex()

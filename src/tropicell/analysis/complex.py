@@ -200,7 +200,12 @@ class Complex:
 
     @property
     def is_whole(self) -> bool:
-        """Whether this is the complex of all regions."""
+        """Whether this is the complex of all regions of the domain."""
+        return self._is_first and self.faces.whole.covers
+
+    @property
+    def _is_first(self) -> bool:
+        """Whether it has all faces of the regions that it was made from."""
         return self.sides is self.faces.sides
 
     def boundary(self, k: int, *, infinity: bool = False) -> sp.csc_array:
@@ -455,7 +460,7 @@ class Complex:
 
     @property
     def expected_characteristic(self) -> int:
-        """What Euler's relation says that `euler_characteristic` of all regions is."""
+        """What Euler's relation says `euler_characteristic` is, for all regions of a domain."""
         domain = self.regions.domain
         d = self.faces.vertices.shape[1]
         matrix, offset = domain.inequalities(self.regions.network.n_inputs)
@@ -508,7 +513,7 @@ class Complex:
         arrays: list[Any] = [self.vertices, self.radii, self.directions, *self.unbounded]
         arrays += [array for sides in self.sides for array in sides]
         arrays += [array for pair in self.carriers for array in pair] + list(self.on_levels)
-        if self.is_whole:
+        if self._is_first:
             arrays += [*self.faces.owners, *self.faces.lines]
         return sum(int(array.nbytes) for array in arrays)
 
