@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -18,6 +19,7 @@ from tropicell import (
     Level,
     Network,
     Polytope,
+    Slice,
     WholeSpace,
     enumerate_regions,
     load_regions,
@@ -271,6 +273,55 @@ def test_regions_of_other_engines_in_five_dimensions(engine: str) -> None:
     assert len(complex_.f_vector) == 6
     flat = enumerate_regions(diamond(2), Box(-1, 1), engine=engine).complex()
     assert flat.f_vector == (9, 12, 4)
+
+
+@pytest.mark.parametrize(("inputs", "neurons"), [(2, 30), (3, 14), (4, 16)])
+def test_hyperplanes_in_general_position(inputs: int, neurons: int) -> None:
+    """Thousands of cells: the numbers of faces, bounded and not, are a theorem (Buck, 1943)."""
+    rng = np.random.default_rng(inputs)
+    weights = [rng.normal(size=(neurons, inputs)), np.ones((1, neurons))]
+    network = Network.mlp(weights, [rng.normal(size=neurons), [0.0]])
+    complex_ = enumerate_regions(network).complex()
+    for k, count in enumerate(complex_.f_vector):
+        planes = math.comb(neurons, inputs - k)
+        left = neurons - inputs + k
+        assert count == planes * sum(math.comb(left, i) for i in range(k + 1))
+        bounded = int((~complex_.unbounded[k]).sum())
+        assert bounded == planes * (math.comb(left - 1, k) if k else 1)
+
+
+@pytest.mark.parametrize(("inputs", "width"), [(3, 8), (4, 5)])
+def test_a_hyperplane_is_a_slice(inputs: int, width: int) -> None:
+    """Faces on a neuron's boundary are those of the network on that hyperplane, found alone."""
+    rng = np.random.default_rng(inputs)
+    shapes = [(width, inputs), (width, width), (width, width), (1, width)]
+    weights, biases = [rng.normal(size=s) for s in shapes], [rng.normal(size=s[0]) for s in shapes]
+    weights[0][0], biases[0][0] = np.eye(inputs)[-1], -0.25
+    network = Network.mlp(weights, biases)
+    wall = enumerate_regions(network).complex().neuron_boundary(1, 0)
+    axes = np.eye(inputs)
+    inside = enumerate_regions(network, Slice(0.25 * axes[-1], axes[:-1])).complex()
+    assert wall.f_vector == inside.f_vector
+    counts = [[int(own.sum()) for own in part.unbounded] for part in (wall, inside)]
+    assert counts[0] == counts[1]
+
+
+@settings(max_examples=10)
+@given(st.integers(0, 2**32 - 1), st.sampled_from(KINDS), st.integers(1, 3), st.integers(0, 2))
+def test_boundaries_of_neurons_are_in_the_signs(
+    seed: int, kind: str, inputs: int, where: int
+) -> None:
+    network = random_network(seed, kind, inputs, 2, 3)
+    complex_ = enumerate_regions(network, box_or_space(inputs, where)).complex()
+    lines, some = complex_.lines, np.random.default_rng(seed)
+    layer = int(some.integers(1, network.depth + 1))
+    neuron = int(some.integers(network.layers[layer - 1].width))
+    own = np.flatnonzero((lines.layer == layer) & (lines.index == neuron)) + lines.first - 1
+    found = complex_.neuron_boundary(layer, neuron)
+    for k in range(len(complex_.sides)):
+        on = (complex_.signs(k)[:, own] == 0).any(axis=1)
+        here = found.carriers[k][1] if k < len(found.sides) else []
+        assert np.flatnonzero(on).tolist() == sorted(here)
 
 
 def test_a_region_with_many_facets() -> None:
