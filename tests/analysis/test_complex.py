@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -11,7 +12,18 @@ from hypothesis import strategies as st
 
 from oracles import sign_vectors
 from strategies import KINDS, random_network
-from tropicell import Affine, Box, Layer, Network, Polytope, WholeSpace, enumerate_regions
+from tropicell import (
+    Affine,
+    Box,
+    Layer,
+    Level,
+    Network,
+    Polytope,
+    Slice,
+    WholeSpace,
+    enumerate_regions,
+    load_regions,
+)
 from tropicell.analysis import faces as making
 from tropicell.analysis.complex import Complex
 from tropicell.errors import InvalidInputError
@@ -221,6 +233,36 @@ def test_only_all_regions_make_a_complex() -> None:
         complex_.select(np.array([True]))
 
 
+@settings(max_examples=10)
+@given(st.integers(0, 2**32 - 1), st.sampled_from(KINDS), st.integers(2, 3), st.booleans())
+def test_regions_along_a_level(
+    tmp_path_factory: pytest.TempPathFactory, seed: int, kind: str, inputs: int, bounded: bool
+) -> None:
+    """The level set is that of all regions; also where corners are not known, as from a file."""
+    network, domain = random_network(seed, kind, inputs, 2, 4), Box(-1, 1) if bounded else None
+    value = float(network(np.zeros(inputs))[0])
+    whole = enumerate_regions(network, domain)
+    along = enumerate_regions(network, domain, where=Level(value))
+    path = tmp_path_factory.mktemp("along") / "along.npz"
+    along.save(path)
+    complex_ = whole.complex()
+    for some in (along, load_regions(path)):
+        part = some.complex()
+        check_complex(part)
+        assert not part.is_whole
+        assert "expected_characteristic" not in part.stats
+        try:
+            level = complex_.level_set(0, value)
+        except InvalidInputError:
+            with pytest.raises(InvalidInputError, match="both ways"):
+                part.level_set(0, value)
+            continue
+        found = part.level_set(0, value)
+        assert found.f_vector == level.f_vector
+        assert found.betti() == level.betti()
+        assert found.betti(unbounded="open") == level.betti(unbounded="open")
+
+
 @pytest.mark.parametrize("engine", ["halfspaces", "traverse"])
 def test_regions_of_other_engines_in_five_dimensions(engine: str) -> None:
     network = random_network(5, "generic", 5, 1, 6, relu=True)
@@ -231,6 +273,55 @@ def test_regions_of_other_engines_in_five_dimensions(engine: str) -> None:
     assert len(complex_.f_vector) == 6
     flat = enumerate_regions(diamond(2), Box(-1, 1), engine=engine).complex()
     assert flat.f_vector == (9, 12, 4)
+
+
+@pytest.mark.parametrize(("inputs", "neurons"), [(2, 30), (3, 14), (4, 16)])
+def test_hyperplanes_in_general_position(inputs: int, neurons: int) -> None:
+    """Thousands of cells: the numbers of faces, bounded and not, are a theorem (Buck, 1943)."""
+    rng = np.random.default_rng(inputs)
+    weights = [rng.normal(size=(neurons, inputs)), np.ones((1, neurons))]
+    network = Network.mlp(weights, [rng.normal(size=neurons), [0.0]])
+    complex_ = enumerate_regions(network).complex()
+    for k, count in enumerate(complex_.f_vector):
+        planes = math.comb(neurons, inputs - k)
+        left = neurons - inputs + k
+        assert count == planes * sum(math.comb(left, i) for i in range(k + 1))
+        bounded = int((~complex_.unbounded[k]).sum())
+        assert bounded == planes * (math.comb(left - 1, k) if k else 1)
+
+
+@pytest.mark.parametrize(("inputs", "width"), [(3, 8), (4, 5)])
+def test_a_hyperplane_is_a_slice(inputs: int, width: int) -> None:
+    """Faces on a neuron's boundary are those of the network on that hyperplane, found alone."""
+    rng = np.random.default_rng(inputs)
+    shapes = [(width, inputs), (width, width), (width, width), (1, width)]
+    weights, biases = [rng.normal(size=s) for s in shapes], [rng.normal(size=s[0]) for s in shapes]
+    weights[0][0], biases[0][0] = np.eye(inputs)[-1], -0.25
+    network = Network.mlp(weights, biases)
+    wall = enumerate_regions(network).complex().neuron_boundary(1, 0)
+    axes = np.eye(inputs)
+    inside = enumerate_regions(network, Slice(0.25 * axes[-1], axes[:-1])).complex()
+    assert wall.f_vector == inside.f_vector
+    counts = [[int(own.sum()) for own in part.unbounded] for part in (wall, inside)]
+    assert counts[0] == counts[1]
+
+
+@settings(max_examples=10)
+@given(st.integers(0, 2**32 - 1), st.sampled_from(KINDS), st.integers(1, 3), st.integers(0, 2))
+def test_boundaries_of_neurons_are_in_the_signs(
+    seed: int, kind: str, inputs: int, where: int
+) -> None:
+    network = random_network(seed, kind, inputs, 2, 3)
+    complex_ = enumerate_regions(network, box_or_space(inputs, where)).complex()
+    lines, some = complex_.lines, np.random.default_rng(seed)
+    layer = int(some.integers(1, network.depth + 1))
+    neuron = int(some.integers(network.layers[layer - 1].width))
+    own = np.flatnonzero((lines.layer == layer) & (lines.index == neuron)) + lines.first - 1
+    found = complex_.neuron_boundary(layer, neuron)
+    for k in range(len(complex_.sides)):
+        on = (complex_.signs(k)[:, own] == 0).any(axis=1)
+        here = found.carriers[k][1] if k < len(found.sides) else []
+        assert np.flatnonzero(on).tolist() == sorted(here)
 
 
 def test_a_region_with_many_facets() -> None:

@@ -189,6 +189,19 @@ def test_critical_points_of_a_tent() -> None:
     assert found.plot_betti_curves().get_ylabel() == "Betti number"
 
 
+def test_births_where_float64_cancels() -> None:
+    """Weights of a million whose products cancel: float64 has two digits of the minimum."""
+    network = random_network(349943840, "scaled", 3, 3, 4, relu=True)
+    complex_ = enumerate_regions(network, Box(0, 2)).complex()
+    values = complex_.exact_outputs()[:, 1]
+    found = complex_.persistence(1)
+    assert found.births[0] == pytest.approx(float(values.min()), rel=1e-9)
+    ends = found.birth_vertices, found.births, found.death_vertices, found.deaths
+    for at, numbers in (ends[:2], ends[2:]):
+        for vertex, number in zip(at.tolist(), numbers.tolist(), strict=True):
+            assert vertex < 0 or number == pytest.approx(float(values[vertex]), rel=1e-9)
+
+
 def test_functions_without_bounds() -> None:
     found = enumerate_regions(Network.mlp([[[1.0], [-1.0]], [[1.0, -1.0]]])).complex().persistence()
     assert found.pairs(0).tolist() == [[-np.inf, np.inf]]  # the identity

@@ -27,6 +27,7 @@ from tropicell import (
     FileWriteError,
     IncompleteWarning,
     InvalidInputError,
+    Level,
     ModelFileError,
     Network,
     RegionFolder,
@@ -152,6 +153,28 @@ def test_measures_are_those_of_all_regions(stored: StoredRegions, expected: Regi
 def test_too_many_for_memory(stored: StoredRegions) -> None:
     with pytest.raises(InvalidInputError, match="more than max_bytes=1000"):
         stored.to_regions(max_bytes=1000)
+
+
+def test_all_faces_of_a_folder(
+    stored: StoredRegions, expected: Regions, network: Network, tmp_path: Path
+) -> None:
+    found, whole = stored.complex(), expected.complex()
+    assert found.f_vector == whole.f_vector
+    assert (found.boundary(2) != whole.boundary(2)).nnz == 0
+    assert np.array_equal(found.vertices, whole.vertices)
+    assert found.betti() == (1, 0, 0)
+    with pytest.raises(InvalidInputError, match="more than max_bytes=1000"):
+        stored.complex(max_bytes=1000)
+    with pytest.raises(InvalidInputError, match="not complete"):
+        stored.filter(lambda batch: batch.volumes > 0.01).complex()
+    bare = enumerate_regions(network, Box(-2, 2), out=RegionFolder(tmp_path / "run", columns=[]))
+    assert bare.complex().f_vector == whole.f_vector
+    along = enumerate_regions(network, Box(-2, 2), out=tmp_path / "along", where=Level(0.0))
+    assert 0 < len(along) < len(stored)
+    assert along.complex().level_set(0, 0.0).f_vector == whole.level_set(0, 0.0).f_vector
+    nowhere = enumerate_regions(network, Box(-2, 2), out=tmp_path / "none", where=Level(1e9))
+    with pytest.raises(InvalidInputError, match="there are none"):
+        nowhere.complex()
 
 
 def test_a_budget_ends_it_and_the_same_call_goes_on(

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from tropicell._runtime.arrays import FloatArray, IntArray
 from tropicell._runtime.jit import bit_count, kernel
-from tropicell.analysis._flips import FlipRoom, _behind, load_pattern, write_rows
+from tropicell.analysis._flips import FlipRoom, _behind, load_pattern, write_row, write_rows
 from tropicell.geometry.rounding import INFLATE, ROUND
 
 #: What is behind a half-facet: the domain ends there; or it takes exact arithmetic to tell.
@@ -310,16 +310,13 @@ def sharpen_vertices(
         region = owners[v]
         if i == first or region != owners[order[i - 1]]:
             load_pattern(flat, words[region], bits, i == first, flip)
-            count = write_rows(flat, flips, flip)
-            for k in range(count):
-                room.place[flip.lines[k]] = k
         for j in range(d):
-            k = room.place[lines[v, j]]
-            room.chosen[j], room.errors[j] = j, flip.errors[k]
+            write_row(flat, flips, flip, lines[v, j], j)
+            room.chosen[j], room.errors[j] = j, flip.errors[j]
             room.point[j] = points[v, j] * scale[j]
             for c in range(d):
-                room.matrix[j, c] = flip.rows[k, c]
-            room.offsets[j] = flip.rows[k, d]
+                room.matrix[j, c] = flip.rows[j, c]
+            room.offsets[j] = flip.rows[j, d]
         if not _locate(room, 1.0, d):
             continue
         better = True

@@ -410,29 +410,37 @@ def load_pattern(flat: Any, words: Any, bits: int, anew: bool, room: Any) -> Non
 @kernel(inner=True)
 def write_rows(flat: Any, flips: Any, room: Any) -> int:
     """Write the domain's rows, and those of all boundaries next to the pattern; their number."""
-    lines, before, d = flat.lines, room.maps.before, flat.lines.dimension
     count = 0
     for line in range(1, flips.first):
-        room.lines[count] = line
-        for c in range(d + 1):
-            room.rows[count, c] = lines.domain_rows[line, c]
-        _normalise(room, count, 0.0, d)
+        write_row(flat, flips, room, line, count)
         count += 1
-    for line in range(flips.first, len(lines.line_row)):
+    for line in range(flips.first, len(flat.lines.line_row)):
         piece = int(room.pieces[flips.neuron[line - flips.first]])
         b = flips.breakpoint[line - flips.first]
-        if piece != b and piece != b + 1:
-            continue
-        row, sign = lines.line_row[line], 1.0 if piece > b else -1.0
-        room.lines[count] = line
-        for c in range(d + 1):
-            room.rows[count, c] = sign * before[c, row]
-        room.rows[count, d] -= sign * lines.line_at[line]
-        # R - t is rounded once.
-        error = before[d + 1, row] + ROUND * (abs(room.rows[count, d]))
-        _normalise(room, count, error, d)
-        count += 1
+        if piece == b or piece == b + 1:
+            write_row(flat, flips, room, line, count)
+            count += 1
     return count
+
+
+@kernel(inner=True)
+def write_row(flat: Any, flips: Any, room: Any, line: int, k: int) -> None:
+    """Write the row of one line, of the domain or next to the pattern, as number k."""
+    lines, before, d = flat.lines, room.maps.before, flat.lines.dimension
+    room.lines[k] = line
+    if line < flips.first:
+        for c in range(d + 1):
+            room.rows[k, c] = lines.domain_rows[line, c]
+        _normalise(room, k, 0.0, d)
+        return
+    own = line - flips.first
+    above = room.pieces[flips.neuron[own]] > flips.breakpoint[own]
+    row, sign = lines.line_row[line], 1.0 if above else -1.0
+    for c in range(d + 1):
+        room.rows[k, c] = sign * before[c, row]
+    room.rows[k, d] -= sign * lines.line_at[line]
+    # R - t is rounded once.
+    _normalise(room, k, before[d + 1, row] + ROUND * abs(room.rows[k, d]), d)
 
 
 @kernel(inner=True)

@@ -32,9 +32,6 @@ if TYPE_CHECKING:
 #: What happens at infinity, where faces are unbounded.
 Unbounded = Literal["truncate", "point", "open"]
 
-#: Faces whose signs are worked out in one go.
-_AT_ONCE = 1 << 16
-
 #: At most so many cuts can be made one after the other.
 _MOST_CUTS = 60
 
@@ -200,7 +197,12 @@ class Complex:
 
     @property
     def is_whole(self) -> bool:
-        """Whether this is the complex of all regions."""
+        """Whether this is the complex of all regions of the domain."""
+        return self._is_first and self.faces.whole.covers
+
+    @property
+    def _is_first(self) -> bool:
+        """Whether it has all faces of the regions that it was made from."""
         return self.sides is self.faces.sides
 
     def boundary(self, k: int, *, infinity: bool = False) -> sp.csc_array:
@@ -455,7 +457,7 @@ class Complex:
 
     @property
     def expected_characteristic(self) -> int:
-        """What Euler's relation says that `euler_characteristic` of all regions is."""
+        """What Euler's relation says `euler_characteristic` is, for all regions of a domain."""
         domain = self.regions.domain
         d = self.faces.vertices.shape[1]
         matrix, offset = domain.inequalities(self.regions.network.n_inputs)
@@ -508,7 +510,7 @@ class Complex:
         arrays: list[Any] = [self.vertices, self.radii, self.directions, *self.unbounded]
         arrays += [array for sides in self.sides for array in sides]
         arrays += [array for pair in self.carriers for array in pair] + list(self.on_levels)
-        if self.is_whole:
+        if self._is_first:
             arrays += [*self.faces.owners, *self.faces.lines]
         return sum(int(array.nbytes) for array in arrays)
 
@@ -552,19 +554,13 @@ class Complex:
         >>> complex.neuron_boundary(1, 0), complex.neuron_boundary(2, 0)  # a line, and a bent one
         (Complex(4 vertices, 3 edges), Complex(4 vertices, 3 edges))
         """
+        from tropicell.analysis.signs import faces_on  # noqa: PLC0415 - imports this module
+
         widths, lines = self.regions.network.widths, self.lines
         if not 1 <= layer <= len(widths) or not 0 <= neuron < widths[layer - 1]:
             raise InvalidInputError(f"there is no neuron {neuron} in a layer {layer}")
         mine = (lines.layer == layer) & (lines.index == neuron)
-        own = lines.first - 1 + np.flatnonzero(mine)
-        found = {}
-        for k in range(len(self.sides)):
-            masks = [np.zeros(0, np.bool_)]
-            for start in range(0, self._count(k), _AT_ONCE):
-                some = np.arange(start, min(start + _AT_ONCE, self._count(k)))
-                masks.append((self.signs(k, some)[:, own] == 0).any(axis=1))
-            found[k] = np.concatenate(masks)
-        return self.select(found)
+        return self.select(dict(enumerate(faces_on(self, lines.first + np.flatnonzero(mine)))))
 
     def bounded_part(self) -> Complex:
         """The bounded faces: unbounded ones can be drawn back to them, so nothing is lost."""

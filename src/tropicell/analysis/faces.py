@@ -119,7 +119,9 @@ NO_SIDES = Sides(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.in
 
 def all_faces(regions: Regions, *, workers: int = 1, progress: bool | None = None) -> Faces:
     """The faces of all regions of a complete enumeration; see `tropicell.Regions.complex`."""
-    if not (regions.complete and len(regions)):
+    if regions.complete and not len(regions):
+        raise InvalidInputError("a complex needs regions, and there are none")
+    if not regions.complete:
         raise InvalidInputError(
             "a complex needs all regions of its domain: these are not complete; enumerate them "
             "without a budget, make the complex, and select some of its cells then"
@@ -155,12 +157,15 @@ def _with_corners(regions: Regions, quotient: Quotient) -> tuple[Regions, Quotie
     few = network.n_inputs <= _FEW_INPUTS
     found = enumerate_regions(network, domain, engine="cells" if few else "auto").reduced
     rows = found.packed.find_words(regions.packed.with_bits(found.packed.bits).words)
-    if len(found) != len(regions) or (rows < 0).any():
+    missing = {"where": regions.stats["where"]} if "where" in regions.stats else {}
+    if (len(found) != len(regions) and not missing) or (rows < 0).any():
         raise InternalError(
             "regions could not be found again by the cells engine: they may be those of float "
             "arithmetic, which need not be the true ones"
         )
-    return found[rows], quotient
+    found = found[rows]
+    found.stats |= missing
+    return found, quotient
 
 
 def _lineality(regions: Regions) -> NDArray[np.int64]:

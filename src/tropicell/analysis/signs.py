@@ -46,6 +46,25 @@ def face_signs(
     return signs
 
 
+def faces_on(complex_: Complex, lines: NDArray[np.int64]) -> list[NDArray[np.bool_]]:
+    """For each dimension the faces that lie on one of some lines."""
+    found, own = [], lines - 1
+    parts = [np.zeros((0, len(own)), np.bool_)]
+    for start in range(0, len(complex_.sides[0].ends), _AT_ONCE):
+        some = np.arange(start, min(start + _AT_ONCE, len(complex_.sides[0].ends)))
+        parts.append(_at_vertices(complex_, some)[:, own])
+    on = np.concatenate(parts)
+    found.append(on.any(axis=1))
+    for k in range(1, len(complex_.sides)):
+        ends, below, _ = complex_.sides[k]
+        starts = ends - np.diff(ends, prepend=0)
+        on = np.logical_and.reduceat(on[below], starts, axis=0) if len(ends) else on[:0]
+        if k == 1:
+            _along_rays(complex_, np.arange(len(ends)), on, lines)
+        found.append(on.any(axis=1))
+    return found
+
+
 def _on_lines(complex_: Complex, k: int, which: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Which lines some faces of dimension k lie on, shape (faces, lines - 1)."""
     if k == 0:
@@ -119,16 +138,48 @@ def _carrier_lines(complex_: Complex, which: NDArray[np.int64]) -> Ragged:
     return Ragged.from_counts(values[np.argsort(owner, kind="stable")].astype(np.int64), counts)
 
 
-def _along_rays(complex_: Complex, which: NDArray[np.int64], found: NDArray[np.bool_]) -> None:
-    """Of unbounded edges, leave those lines that do not change along them."""
-    rows = ExactRows(complex_)
-    known = complex_.owners(1)
-    for i in np.flatnonzero(complex_.unbounded[1][which]).tolist():
-        if not found[i].any():
-            continue
+def _along_rays(
+    complex_: Complex,
+    which: NDArray[np.int64],
+    found: NDArray[np.bool_],
+    lines: NDArray[np.int64] | None = None,
+) -> None:
+    """Of unbounded edges, leave those lines that do not change along them.
+
+    On which facets of its region an edge lies is known; other lines through its vertex, which are
+    no facets, are looked at in rationals. `lines` are those of the columns; default: all of them.
+    """
+    edges = np.flatnonzero(complex_.unbounded[1][which])
+    edges = edges[found[edges].any(axis=1)]
+    if not edges.size:
+        return
+    numbers = np.arange(1, found.shape[1] + 1) if lines is None else lines
+    rows, twin = ExactRows(complex_), _twins(complex_)
+    dims, carriers = complex_.carriers[1]
+    owners, facets = complex_.owners(1), complex_.regions.facet_lines
+    for i in edges.tolist():
         check()
-        direction = rows.direction(int(which[i]))
-        rows.load(int(known[which[i]]))
-        for line in np.flatnonzero(found[i]).tolist():
-            row = rows.line(line + 1)
-            found[i, line] = row is not None and row[:-1] @ direction == 0
+        edge = int(which[i])
+        region = int(owners[edge])
+        mine = twin[complex_.faces.lines[int(dims[edge])][int(carriers[edge])]]
+        others = twin[facets[region].astype(np.int64)]
+        here = np.flatnonzero(found[i])
+        on = np.isin(twin[numbers[here]], mine)
+        found[i, here] = on
+        unknown = here[~on & ~np.isin(twin[numbers[here]], others)]
+        if not unknown.size:
+            continue
+        direction = rows.direction(edge)
+        rows.load(region)
+        for column in unknown.tolist():
+            row = rows.line(int(numbers[column]))
+            found[i, column] = row is not None and row[:-1] @ direction == 0
+
+
+def _twins(complex_: Complex) -> NDArray[np.int64]:
+    """For each line the first one that is the same."""
+    regions = complex_.regions
+    if not is_tame(regions.network, regions.domain):
+        return np.arange(complex_.lines.count)
+    flat = flatten(*resolve(regions.network, regions.domain))
+    return np.asarray(flip_lines(regions, flat).twin, dtype=np.int64)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import pandas
     import pyarrow
 
+    from tropicell.analysis.complex import Complex
     from tropicell.analysis.measure import Extrema, Norm
 
 # --- some rows of regions, and several Regions as one, with the columns that are known ------------
@@ -132,6 +133,11 @@ class StoredRegions:
     Regions(4 of Network(2 → 2 → 1) on Box(-1.0, 1.0))
     >>> regions.dataset().count_rows(), regions.to_pandas(["volume"]).shape
     (4, (4, 1))
+
+    All faces, too:
+
+    >>> regions.complex()
+    Complex(9 vertices, 12 edges, 4 cells)
 
     What the network does on all of them:
 
@@ -414,6 +420,27 @@ class StoredRegions:
                     " use filter, sample or batches, or allow more"
                 )
         return joined(self._reader.quotient, parts, complete=self.complete, stats=self.stats)
+
+    def complex(
+        self, *, max_bytes: int = _MOST, workers: int = 1, progress: bool | None = None
+    ) -> Complex:
+        """All faces of all regions with their incidences, in memory; see `Regions.complex`.
+
+        Parameters
+        ----------
+        max_bytes : int
+            More memory than this is not taken for the regions themselves. Their faces take some
+            hundred bytes a region in the plane, some thousand in space and more in four dimensions:
+            figures are in benchmarks/RESULTS.md, "Faces and topology".
+        workers : int
+        progress : bool, optional
+
+        Raises
+        ------
+        InvalidInputError
+            If the regions take more; or if they are not all of them, as after `filter`.
+        """
+        return self.to_regions(max_bytes).complex(workers=workers, progress=progress)
 
     def dataset(self) -> pyarrow.dataset.Dataset:
         """All files as a pyarrow dataset, without the filters.
