@@ -48,20 +48,21 @@ def face_signs(
 
 def faces_on(complex_: Complex, lines: NDArray[np.int64]) -> list[NDArray[np.bool_]]:
     """For each dimension the faces that lie on one of some lines."""
-    found, own = [], lines - 1
+    found: list[NDArray[np.bool_]] = []
+    own = lines - 1
     parts = [np.zeros((0, len(own)), np.bool_)]
     for start in range(0, len(complex_.sides[0].ends), _AT_ONCE):
         some = np.arange(start, min(start + _AT_ONCE, len(complex_.sides[0].ends)))
         parts.append(_at_vertices(complex_, some)[:, own])
     on = np.concatenate(parts)
-    found.append(on.any(axis=1))
+    found.append(np.asarray(on.any(axis=1)))
     for k in range(1, len(complex_.sides)):
         ends, below, _ = complex_.sides[k]
         starts = ends - np.diff(ends, prepend=0)
         on = np.logical_and.reduceat(on[below], starts, axis=0) if len(ends) else on[:0]
         if k == 1:
             _along_rays(complex_, np.arange(len(ends)), on, lines)
-        found.append(on.any(axis=1))
+        found.append(np.asarray(on.any(axis=1)))
     return found
 
 
