@@ -14,7 +14,13 @@ from hypothesis import strategies as st
 from strategies import domains, networks, random_network
 from tropicell import Box, Network, Regions, WholeSpace, enumerate_regions
 from tropicell.certificate import _branches
-from tropicell.certificate._branches import TreeProofs, prove_tree, sorted_order, suits
+from tropicell.certificate._branches import (
+    TreeProofs,
+    _are_simple,
+    prove_tree,
+    sorted_order,
+    suits,
+)
 from tropicell.network import activations
 from tropicell.network.domains import Domain
 from tropicell.regions.columns import PackedPatterns
@@ -170,3 +176,19 @@ def test_patterns_are_sorted_neuron_by_neuron() -> None:
         )
         rows = [tuple(row) for row in patterns[order].tolist()]
         assert rows == sorted(rows)
+
+
+def test_facets_prove_regions_in_four_dimensions_where_corners_are_simple() -> None:
+    """Not where many boundaries meet in a corner: all pass through 0, which is one of them."""
+    rng, sizes = np.random.default_rng(3), [4, *[6] * 14, 1]
+    pairs = list(zip(sizes[1:], sizes[:-1], strict=True))
+    weights = [rng.normal(size=(n, m)) * np.sqrt(2 / m) for n, m in pairs]
+    biases = [rng.normal(size=n) * 0.5 for n in sizes[1:]]
+    box = Box(-1.0, 1.0)
+    generic = enumerate_regions(Network.mlp(weights, biases), box, engine="cells")
+    assert _are_simple(generic)
+    certificate = generic.certify()
+    assert certificate.ok
+    assert not isinstance(certificate.proofs, TreeProofs)
+    central = enumerate_regions(Network.mlp(weights[:2]), box, engine="cells")
+    assert not _are_simple(central)

@@ -18,7 +18,8 @@ from tropicell.certificate._flat import (
     in_whole_numbers,
     new_state,
 )
-from tropicell.geometry.arithmetic import to_floats
+from tropicell.geometry.arithmetic import FLOAT, to_floats
+from tropicell.network.maps import NetworkMaps
 from tropicell.regions.columns import PackedPatterns
 
 if TYPE_CHECKING:
@@ -28,8 +29,12 @@ if TYPE_CHECKING:
 #: Regions of a part.
 _AT_ONCE = 2048
 
-#: Regions in space whose cells say what the tree takes: one of so many, at most so many in all.
+#: Regions whose cells say what the tree takes: one of so many, at most so many in all.
 _PROBED, _MOST_PROBED = 16, 256
+
+#: Regions whose corners are looked at, how near a boundary these are on it, and the part of them in
+#: which no more boundaries meet than must.
+_LOOKED_AT, _NEAR, _MOSTLY = 32, 1e-9, 0.95
 
 #: What a basis of the tree takes, in signs of an inequality at a corner of a region.
 _BASIS = 150
@@ -180,13 +185,47 @@ def prove_tree(regions: Regions, workers: int) -> TreeFound | None:
 
 
 def _has_facets(regions: Regions, flat: FilterNetwork) -> bool:
-    """Whether regions in space could be proved by facets and corners that an engine handed over.
+    """Whether regions could be proved by facets and corners that an engine handed over.
 
-    Twins are 0 at many corners, which takes that proof long.
+    In space; in more dimensions if hardly more than d boundaries meet in any corner. Twins are 0 at
+    many corners, which takes that proof long.
     """
     known = hinted(regions, "facet_lines") is not None and hinted(regions, "corners") is not None
     twins = (flat.twins[1:] != np.arange(1, len(flat.twins))).any()
-    return regions.network.n_inputs == 3 and known and not twins
+    if regions.network.n_inputs < 3 or not known or twins:
+        return False
+    return regions.network.n_inputs == 3 or _are_simple(regions)
+
+
+def _are_simple(regions: Regions) -> bool:
+    """Whether d boundaries, no more, meet in nearly all corners of some regions: a guess.
+
+    Each corner where more of them meet is the vertex of many bases.
+    """
+    corners, network = hinted(regions, "corners"), regions.network
+    assert corners is not None
+    points = np.concatenate(
+        [
+            corners.values[corners.ends[k] - corners.counts[k] : corners.ends[k]]
+            for k in np.unique(np.linspace(0, len(regions) - 1, _LOOKED_AT).astype(np.int64))
+        ]
+    )
+    points = points[points[:, -1] != 0.0, :-1]
+    a, b = regions.domain.inequalities(network.n_inputs)
+    maps = NetworkMaps(network, FLOAT)
+    with np.errstate(all="ignore"):
+        slack = np.abs(a) @ np.abs(points.T) + np.abs(b)[:, None]
+        meet = (np.abs(a @ points.T - b[:, None]) <= _NEAR * slack).sum(axis=0)
+        values, one = maps.values(points)
+        columns = [values]
+        for layer in range(1, network.depth + 1):
+            before = maps.before(layer, columns, one)
+            breakpoints = maps.activation(layer)[0][:, :, None]
+            away = np.abs(before[:, None] - breakpoints)
+            meet += (away <= _NEAR * np.abs(before).max(axis=0, initial=0.0)).sum(axis=(0, 1))
+            pieces = (before[:, None] > breakpoints).sum(axis=1)
+            columns.append(maps.after(layer, before, pieces, one))
+    return bool(len(points) and np.mean(meet == network.n_inputs) > _MOSTLY)
 
 
 def _facets_are_cheaper(regions: Regions, bases: float) -> bool:

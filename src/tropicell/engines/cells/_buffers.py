@@ -117,7 +117,14 @@ def room_for(
                 else cone_stack(
                     flat,
                     moduli,
-                    plain_maps(flat.maps, exact=exact, free=free, domain=flat.lines.domain_rows),
+                    # Where regions are stored, every frame is made of finer rows anyway.
+                    plain_maps(
+                        flat.maps,
+                        exact=exact,
+                        free=free,
+                        domain=flat.lines.domain_rows,
+                        carried=not store,
+                    ),
                     Arrangement(*map(unused, arrangement_arrays(d, store))),
                     free,
                 )

@@ -101,7 +101,13 @@ from tropicell.engines.cells._state import (
 )
 from tropicell.engines.cells._volume import volume, volume_3
 from tropicell.network._layer_maps import enter_layer, enter_layers
-from tropicell.network._plain_maps import bring_up, enter_all_plainly, enter_plainly
+from tropicell.network._plain_maps import (
+    bring_up,
+    catch_up,
+    enter_all_plainly,
+    enter_finely,
+    enter_plainly,
+)
 from tropicell.network.flat import BLOCK
 
 #: Vertices of stored regions are at least this sharp, relative to the scaled coordinates; and so
@@ -200,10 +206,7 @@ def enter_all(flat: Any, current: Any, stack: Any, pieces: Any, layers: int, exa
     """Make the maps of the first layers anew, from the pieces of all of them."""
     if len(stack.rows.errors) > 0:
         d = dimension_of(flat.lines, stack)
-        enter_all_plainly(flat.maps, stack.rows, pieces, layers, d)
-        # What is brought up later must not depend on what was there before.
-        for layer in range(len(current.changes)):
-            current.changes[layer] = -1
+        enter_all_plainly(flat.maps, current, stack.rows, pieces, layers, d)
     else:
         enter_layers(flat.maps, current, pieces, layers, exact)
 
@@ -213,7 +216,10 @@ def enter(flat: Any, current: Any, layer: int, stack: Any, at: int, exact: bool)
     """Fix the pieces of a layer, ``stack.patterns[at]`` …, and make the rows of the next one."""
     if len(stack.rows.errors) > 0:
         d = dimension_of(flat.lines, stack)
-        enter_plainly(flat.maps, stack.rows, layer, stack.patterns, at, d)
+        if layer < stack.rows.fine[0]:
+            enter_finely(flat.maps, current, stack.rows, layer, stack.patterns, at)
+        else:
+            enter_plainly(flat.maps, stack.rows, layer, stack.patterns, at, d)
     else:
         enter_layer(flat.maps, current, layer, stack.patterns, at, exact)
 
@@ -658,7 +664,7 @@ def decide(flat: Any, current: Any, stack: Any, first: int, asked: Any, ray: int
     above, below, on = NONE, NONE, NONE
     lines, fine = flat.lines, stack.fine
     layer = lines.line_layer[stack.frame_lines[first]]
-    bring_up(flat.maps, current, stack.rows.pattern, layer)
+    catch_up(flat.maps, current, stack.rows, layer)
     for j in range(d):
         fine.facets[j] = stack.table_labels[stack.bases[ray, j]]
     columns = zero_columns(lines, current, fine)
