@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 from unittest import mock
 
@@ -508,3 +509,20 @@ def test_areas_between_nearly_parallel_boundaries(seed: int) -> None:
     for region, size in zip(regions, regions.volumes, strict=True):
         exact = measure._exact_volume(region)
         assert size == pytest.approx(exact, rel=1e-5, abs=1e-11 * total)
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_polygons_of_all_sizes_add_up_in_four_dimensions(whole: bool) -> None:
+    """Triangles, quadrilaterals and larger ones have each a way of their own to be measured."""
+    rng = np.random.default_rng(41)
+    for widths in ((7, 5), (5, 4, 4)):
+        sizes = [4, *widths, 1]
+        draw = rng.normal if not whole else lambda size: rng.integers(-2, 3, size).astype(float)
+        weights = [draw(size=(m, n)) for n, m in pairwise(sizes)]
+        network = Network.mlp(weights, [draw(size=len(w)) for w in weights])
+        regions = enumerate_regions(network, Box([-2.0] * 4, [2.0] * 4), progress=False)
+        sizes_found = regions.volumes
+        assert sizes_found.sum() == pytest.approx(4.0**4, rel=1e-12)
+        for i in rng.choice(len(regions), 8).tolist():
+            exact = measure._exact_volume(regions[i])
+            assert sizes_found[i] == pytest.approx(exact, rel=1e-9, abs=1e-11)

@@ -256,9 +256,7 @@ def polytopes(
             _take_row(flat, line, first_line, 1.0 if piece > 0 else -1.0, room, f)
         if d <= 4 and n <= MOST_CORNERS:
             solid = room.solid
-            for c in range(d):
-                for i in range(n):
-                    solid.points[c, i] = points[begin + i, c] * scale[c]
+            _take_corners(points, begin, n, scale, solid)
             if find_corners(room.rows, solid, n, m, _ROUNDED, _APART):
                 weight, doubt = weigh_polygons(room.rows, solid, n, m, centred)
                 if weight > 0.0 and doubt <= _DOUBT * weight:
@@ -336,6 +334,17 @@ def _take_row(flat: Any, line: int, first_line: int, sign: float, room: Any, f: 
     share = 1.0 / np.sqrt(square) if square > 0.0 else np.nan
     for c in range(d + 1):
         row[c] *= share
+
+
+@kernel(inner=True, inlined=True)
+def _take_corners(points: Any, begin: int, n: int, scale: Any, solid: Any) -> None:
+    """The corners of a polytope in 3-D or 4-D, scaled, coordinate by coordinate."""
+    x, y, z, w = solid.points[0], solid.points[1], solid.points[2], solid.points[3]
+    p, q, r = scale[0], scale[1], scale[2]
+    s = scale[3] if len(scale) > 3 else 0.0  # in 3-D there is a 1 behind the coordinates
+    for i in range(n):
+        point = points[begin + i]
+        x[i], y[i], z[i], w[i] = p * point[0], q * point[1], r * point[2], s * point[3]
 
 
 @kernel(inner=True)

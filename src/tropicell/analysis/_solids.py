@@ -49,9 +49,11 @@ class SolidRoom(NamedTuple):
         What counts as 0 at a corner.
     corners : ndarray of uint64, shape (facets,)
         The corners on each facet, as bits.
+    tight : ndarray of uint64, shape (corners,)
+        The facets through each corner, as bits.
     apex : ndarray, shape (facets,)
-        One of them, if possible at the end of an edge from the first corner of all: few other
-        facets do not contain it.
+        One of the corners on a facet, if possible at the end of an edge from the first corner of
+        all: few other facets do not contain it.
     shadow, whole : ndarray, shape (inputs,)
         Sums of the points of chains times their weights, for a polygon and the polytope.
     """
@@ -60,6 +62,7 @@ class SolidRoom(NamedTuple):
     values: FloatArray
     near: FloatArray
     corners: NDArray[np.uint64]
+    tight: NDArray[np.uint64]
     apex: IntArray
     shadow: FloatArray
     whole: FloatArray
@@ -72,6 +75,7 @@ def solid_room(dimension: int, facets: int, free: Any = lambda array: array) -> 
         values=free(np.zeros((facets, MOST_CORNERS))),
         near=free(np.zeros(MOST_CORNERS)),
         corners=np.zeros(facets, np.uint64),
+        tight=np.zeros(MOST_CORNERS, np.uint64),
         apex=np.zeros(facets, np.int64),
         shadow=free(np.zeros(dimension)),
         whole=free(np.zeros(dimension)),
@@ -85,7 +89,7 @@ def find_corners(rows: Any, room: Any, n: int, m: int, rounded: float, apart: fl
     A row is 0 at a corner if it is at most `rounded` times the size of the corner's coordinates,
     and not if it is larger than that divided by `apart`.
     """
-    points, near, d = room.points, room.near, len(room.whole)
+    points, near, tight, d = room.points, room.near, room.tight, len(room.whole)
     x, y, z, w = points[0], points[1], points[2], points[3]
     for i in range(n):
         near[i] = rounded * (1.0 + (abs(x[i]) + abs(y[i])) + (abs(z[i]) + abs(w[i])))
@@ -93,34 +97,27 @@ def find_corners(rows: Any, room: Any, n: int, m: int, rounded: float, apart: fl
     whole = (n + _VECTOR - 1) // _VECTOR * _VECTOR
     for i in range(n, whole):
         x[i], y[i], z[i], w[i], near[i] = x[0], y[0], z[0], w[0], -1.0
-    far, clear = 1.0 / apart, True
-    # How often each bit was seen so far, in binary: as in a counter, but for all bits at once.
-    ones, twos, fours, more = _NONE, _NONE, _NONE, _NONE
+    for i in range(whole):
+        tight[i] = _NONE
+    far, doubtful = 1.0 / apart, _NONE
     for f in range(m):
         value = room.values[f]
         a, b, c = rows[f, 0], rows[f, 1], rows[f, 2]
         e = rows[f, 3] if d == 4 else 0.0
         offset = rows[f, d]
+        bits, facet = _NONE, _ONE << np.uint64(f)
         for i in range(whole):
-            value[i] = (offset + (a * x[i] + b * y[i])) + (c * z[i] + e * w[i])
-        bits, doubtful = _NONE, _NONE
-        for i in range(whole):
-            on = abs(value[i]) <= near[i]
+            found = (offset + (a * x[i] + b * y[i])) + (c * z[i] + e * w[i])
+            on = abs(found) <= near[i]
             bits |= np.uint64(on) << np.uint64(i)
-            doubtful |= np.uint64(not (on or value[i] > far * near[i]))
-            value[i] = 0.0 if on else value[i]
+            tight[i] |= facet if on else _NONE
+            doubtful |= np.uint64(not (on or found > far * near[i]))
+            value[i] = 0.0 if on else found
         room.corners[f] = bits
-        clear = clear and doubtful == _NONE
-        carry = ones & bits
-        ones ^= bits
-        bits = twos & carry
-        twos ^= carry
-        more |= fours & bits
-        fours ^= bits
-    everyone = ~_NONE >> np.uint64(MOST_CORNERS - n)
-    if d == 3:
-        return bool(clear and ones == everyone and twos == everyone and fours | more == _NONE)
-    return bool(clear and fours == everyone and ones | twos | more == _NONE)
+    strange = 0
+    for i in range(n):
+        strange |= bit_count(tight[i]) ^ d
+    return bool(doubtful == _NONE and strange == 0)
 
 
 @kernel(inner=True)
@@ -161,18 +158,30 @@ def weigh_polygons(rows: Any, room: Any, n: int, m: int, centred: bool) -> tuple
         return weight, doubt
     if not _choose_apexes(room, m):
         return 0.0, 0.0
-    for g in range(m):
-        for h in range(g + 1, m):
-            polygon = corners[g] & corners[h]
-            if polygon == _NONE:
-                continue
-            a, b = room.apex[g], room.apex[h]
+    tight = room.tight
+    outside = ~_NONE >> np.uint64(64 - m) & ~tight[0]
+    first = outside
+    while first != _NONE:  # a facet that does not contain the first corner of all
+        g = lowest_bit(first)
+        first &= first - _ONE
+        a = room.apex[g]
+        # Another one like it, each pair once; or one through that corner, but not through the apex.
+        second = first | ~(outside | tight[a]) & (~_NONE >> np.uint64(64 - m))
+        while second != _NONE:
+            h = lowest_bit(second)
+            second &= second - _ONE
+            b = room.apex[h]
             one, other = values[g, 0] * values[h, a], values[h, 0] * values[g, b]
-            factor = one + other
-            if factor == 0.0:
+            factor, polygon = one + other, corners[g] & corners[h]
+            if polygon == _NONE or factor == 0.0:
                 continue
             minor, axes = _largest_minor(rows[g], rows[h])
-            size, edges = _shadow(room, (m, g, h), polygon, axes, centred)
+            if centred:
+                size, edges = _shadow(room, (m, g, h), polygon, axes, centred)
+            elif bit_count(polygon) <= 4:
+                size, edges = _small_shadow(room, polygon, axes)
+            else:
+                size, edges = _large_shadow(room, (g, h), polygon, axes)
             if edges == 0 or minor == 0.0:
                 return 0.0, 0.0
             share = 1.0 / minor
@@ -244,6 +253,65 @@ def _largest_minor(g: Any, h: Any) -> tuple[float, tuple[int, int]]:
     one = abs(c * s - d * r)
     best, i, j = (one, 0, 1) if one > best else (best, i, j)
     return best, (i, j)
+
+
+@kernel(inner=True, inlined=True)
+def _small_shadow(room: Any, polygon: Any, axes: Any) -> tuple[float, int]:
+    """The same as `_shadow`, for at most four corners and without moments.
+
+    A triangle is a quadrilateral whose third corner is there twice. With an edge between corners
+    that lie on a third facet in common, there are four of them, and the two pairs of corners
+    without one are the diagonals: twice the area is their cross product.
+    """
+    x, y, tight = room.points[axes[0]], room.points[axes[1]], room.tight
+    p = np.uint64(lowest_bit(polygon))
+    rest = polygon & (polygon - _ONE)
+    q = np.uint64(lowest_bit(rest if rest != _NONE else polygon))
+    rest &= rest - _ONE
+    few = rest == _NONE
+    r = np.uint64(lowest_bit(polygon if few else rest))
+    rest &= rest - _ONE
+    three = rest == _NONE
+    s = r if three else np.uint64(lowest_bit(rest))
+    on_p, on_q, on_r, on_s = tight[p], tight[q], tight[r], tight[s]
+    pq, rs = bit_count(on_p & on_q), bit_count(on_r & on_s)
+    pr, qs = bit_count(on_p & on_r), bit_count(on_q & on_s)
+    ps, qr = bit_count(on_p & on_s), bit_count(on_q & on_r)
+    # Which pair has no edge: with q, with r or with s (the last two are one corner of a triangle).
+    by_q, by_r, by_s = (pq == 2) & (rs == 2), (pr == 2) & (qs == 2), (ps == 2) & (qr == 2)
+    cycle = (pq + rs + pr + qs + ps + qr == 16) & (int(by_q) + int(by_r) + int(by_s) == 1)
+    cycle |= three & (pq == 3) & (pr == 3) & (qr == 3)
+    qx, qy, rx, ry, sx, sy = x[q], y[q], x[r], y[r], x[s], y[s]
+    if by_q:
+        qx, qy, rx, ry = rx, ry, qx, qy
+    elif by_s:
+        rx, ry, sx, sy = sx, sy, rx, ry
+    size = abs((rx - x[p]) * (sy - qy) - (ry - y[p]) * (sx - qx))
+    return size, (3 if three else 4) if cycle and not few else 0
+
+
+@kernel(inner=True, inlined=True)
+def _large_shadow(room: Any, faces: Any, polygon: Any, axes: Any) -> tuple[float, int]:
+    """The same as `_shadow` without moments, in a walk around the polygon."""
+    x, y, tight, corners = room.points[axes[0]], room.points[axes[1]], room.tight, room.corners
+    ours = ~(_ONE << np.uint64(faces[0]) | _ONE << np.uint64(faces[1]))
+    apex = np.uint64(lowest_bit(polygon))
+    ax, ay, bx, by = x[apex], y[apex], 0.0, 0.0
+    at, edge = apex, tight[apex] & ours
+    edge &= ~edge + _ONE
+    size, count = 0.0, int(bit_count(polygon))
+    for steps in range(1, count + 1):
+        end = polygon & corners[np.uint64(lowest_bit(edge))] & ~(_ONE << at)
+        if end == _NONE or end & (end - _ONE) != _NONE:
+            return 0.0, 0
+        at = np.uint64(lowest_bit(end))
+        if (at == apex) != (steps == count):
+            return 0.0, 0
+        cx, cy = x[at] - ax, y[at] - ay
+        size += abs(bx * cy - cx * by)
+        bx, by = cx, cy
+        edge ^= tight[at] & ours
+    return size, count
 
 
 @kernel(inner=True, inlined=True)

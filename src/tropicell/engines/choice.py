@@ -35,7 +35,8 @@ from tropicell.network.domains import Ball, Box, Domain, WholeSpace
 from tropicell.network.network import Network
 from tropicell.network.shadow import shadow_of
 
-#: The engines that are probed, the one whose probe costs less first.
+#: The engines that are probed, the one whose probe costs less first; with few inputs the other way
+#: round, since what it says is then often enough.
 PROBED = ("halfspaces", "cells")
 
 #: Up to this many inputs cells have few corners; beyond so many they have too many of them.
@@ -68,10 +69,14 @@ _FLOAT_MEETS, _NO_BIASES, _LAYERS_MEET, _LAYERS = 7, 6, 5, 3
 _LEAST_FOR_CELLS: dict[tuple[str, bool], dict[int, float]] = {
     ("exact", False): {5: 600.0, 6: 7_000.0, 7: 15_000.0, 8: 50_000.0},
     ("exact", True): {5: 7_000.0, 6: 17_000.0, 7: 60_000.0, 8: 500_000.0},
-    ("float", False): {5: 600.0, 6: 3_000.0, 7: 5_000.0, 8: 20_000.0},
+    ("float", False): {5: 600.0, 6: 1_400.0, 7: 5_000.0, 8: 20_000.0},
     ("float", True): {5: 2_000.0, 6: 4_500.0, 7: 6_500.0, 8: 20_000.0},
 }
 _LEAST_BEYOND = 50_000.0
+
+#: Nodes of `halfspaces` for a region, at least, by layers: where regions are many, and the last
+#: layer is counted without nodes.
+_LEAST_NODES = 0.25
 
 #: Up to so many inputs corners are worked out by straight code.
 _FEW_INPUTS = 5
@@ -114,13 +119,12 @@ COSTS: dict[tuple[str, str, bool], dict[str, float]] = {
         "few regions": 351.0,
         "few tests": 0.351,
         "few proofs": 0.754,
-        "many regions": 502.0,
-        "many cubes": 27.7,
-        "many squares": 0.0325,
-        "many cuts": 1240.0,
-        "many pairs": 0.481,
-        "many tests": 0.318,
-        "start": 140000.0,
+        "many squares": 0.13,
+        "many cuts": 1450.0,
+        "many corners": 7.72,
+        "many tests": 0.335,
+        "many searches": 12300000.0,
+        "start": 162000.0,
         "exact": 1000000.0,
     },
     ("cells", "float", True): {
@@ -364,19 +368,31 @@ def by_probe(
     TimeLimitError
         If it is over.
     """
-    costs = {}
-    for engine in PROBED:
+    costs: dict[str, float] = {}
+    least = _least_by_halfspaces(network, arithmetic, store=store)
+    for engine in PROBED if network.n_inputs > _FEW_INPUTS else PROBED[::-1]:
         with using(halt):
             probe = look(engine, make(engine), network.n_inputs, halt)
         costs[engine] = cost(engine, arithmetic, network, probe, store=store)
-        least = _LEAST_FOR_CELLS[arithmetic, store].get(network.n_inputs, _LEAST_BEYOND)
-        if engine == "halfspaces" and costs[engine] < least:
-            spent = _text(costs[engine])
+        spent = _text(costs[engine])
+        if engine == "cells":
+            if costs[engine] <= least:
+                return Choice(engine, f"a probe: {spent} a region, less than half-spaces ever need")
+            continue
+        lowest = _LEAST_FOR_CELLS[arithmetic, store].get(network.n_inputs, _LEAST_BEYOND)
+        if costs[engine] < min(lowest, costs.get("cells", np.inf)):
             return Choice(engine, f"a probe: {spent} a region, less than cells ever need")
-        if engine == "halfspaces" and probe.complete:
+        if probe.complete:
             return Choice(engine, "a probe: it has found all regions")
     best, other = sorted(costs, key=lambda engine: costs[engine])
     return Choice(best, f"a probe: {_text(costs[best])} a region, {_text(costs[other])} by {other}")
+
+
+def _least_by_halfspaces(network: Network, arithmetic: str, *, store: bool) -> float:
+    """Nanoseconds that a region costs there at least, by the model: nodes, and nothing else."""
+    none = dict.fromkeys(("exact_decisions", "pivots", "lps", "finer_decisions"), 0.0)
+    probe = Probe(1, none | {"nodes": _LEAST_NODES * network.depth}, 0.0, 0, 0, False)
+    return cost("halfspaces", arithmetic, network, probe, store=store)
 
 
 def _text(nanoseconds: float) -> str:
@@ -395,8 +411,9 @@ def features(engine: str, network: Network, probe: Probe) -> dict[str, float]:
 
     For `cells`: the region; the corners of a cube, and their pairs (the last layer is counted
     without cuts); cuts, corners of cells that are cut, pairs of these; coordinates of corners that
-    are tested; corners of a cell, times those of a cube (what proves where they are); all that also
-    as it is with few inputs, and with many (else 0), since kernels differ; decisions at the start.
+    are tested; corners of a cell, times those of a cube (what proves where they are); its share
+    of what a search costs however few regions there are; all that also as it is with few inputs,
+    and with many (else 0), since kernels differ; decisions at the start.
     For `halfspaces`: the region; nodes; numbers that change when a layer is entered, by pivots, and
     by linear programs; decisions with more digits. For both: exact decisions.
     """
@@ -415,6 +432,7 @@ def features(engine: str, network: Network, probe: Probe) -> dict[str, float]:
             "tests": counters["tests"] * (inputs + 1) / regions,
             "proofs": probe.corners * 2.0**inputs,
         }
+        found["searches"] = 1.0 / max(_expected(network), regions)
         few = float(inputs <= _FEW_INPUTS)
         return {
             **found,
