@@ -33,6 +33,15 @@ for found in range(0, 900_001, 150_000):
 bar.close()
 """
 
+#: A search that finds nothing for a while.
+BARREN = """
+import time
+from tropicell._runtime import progress
+progress._PATIENCE = 0.05
+bar = progress.RegionBar(True, lambda: 1)
+time.sleep(1.2), bar.close()
+"""
+
 #: What compiling says, and how often it is said anew.
 COMPILING = """
 from tropicell._runtime import jit
@@ -91,6 +100,13 @@ def test_bars_fit_into_the_terminal(columns: int) -> None:
     found = lines(shown(SLOW, columns))
     assert max(map(len, found)) <= columns
     assert any("900" in line for line in found)
+
+
+@pytest.mark.posix
+def test_the_time_goes_on_while_nothing_is_found() -> None:
+    found = lines(shown(BARREN, 80))
+    assert any(line.startswith("0 regions [00:00") for line in found)
+    assert any(line.startswith("0 regions [00:01") for line in found)
 
 
 @pytest.mark.posix

@@ -82,11 +82,23 @@ class RegionBar:
         self._guessed: list[int] = []
         self._halt = Halt()
         self._started = time.perf_counter()
+        self._stirred = threading.Event()
+        self._clock: threading.Thread | None = None
+        if self._bar is not None:
+            self._clock = threading.Thread(target=self._stir, daemon=True)
+            self._clock.start()
+
+    def _stir(self) -> None:
+        """Let the time go on in the bar of a search that has found nothing yet."""
+        while not self._stirred.wait(_PATIENCE):
+            self._bar.refresh()
 
     def update(self, found: int) -> None:
         """So many regions were found until now."""
         if self._bar is None:
             return
+        if found:
+            self._stirred.set()
         self._bar.update(found - self._bar.n)
         if self._guess is not None and time.perf_counter() - self._started > _PATIENCE:
             guess, self._guess = self._guess, None
@@ -103,5 +115,8 @@ class RegionBar:
     def close(self) -> None:
         """Leave the bar as it is."""
         self._halt.set()
+        self._stirred.set()
+        if self._clock is not None:
+            self._clock.join()
         if self._bar is not None:
             self._bar.close()
