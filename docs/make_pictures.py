@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import runpy
 import warnings
@@ -156,6 +157,25 @@ def live_pages() -> None:
         browser.close()
 
 
+def bunnies() -> None:
+    """Two networks that have learnt a rabbit, from the folder that TROPICELL_MODELS names, as meshes."""
+    models = Path(os.environ.get("TROPICELL_MODELS", ""))
+    names = ("bunny_3d_3x16", "bunny_3d_8x32")
+    if not all((models / f"{name}.npz").exists() for name in names):
+        print("bunny-mesh.png stays as it is: TROPICELL_MODELS names no folder with these networks")
+        return
+    figure = plt.figure(figsize=(9, 4.6), layout="constrained")
+    for k, name in enumerate(names):
+        mesh = tc.surface_mesh(tc.load(models / f"{name}.npz"), tc.Box(-1, 1))
+        axes = figure.add_subplot(1, 2, k + 1, projection="3d")
+        plotting.plot_mesh(mesh, axes, color="height", edges=k == 0)
+        axes.view_init(elev=12, azim=35, vertical_axis="y")
+        axes.set_box_aspect(np.ptp(mesh.vertices, axis=0)[[2, 0, 1]], zoom=1.25)
+        closed = "watertight" if mesh.is_watertight else "not closed"
+        axes.set_title(f"{name}: {len(mesh):,} polygons, {closed}", fontsize=10)
+    save(figure.axes[0], "bunny-mesh")
+
+
 def main() -> None:
     """All pictures."""
     training_gif()
@@ -167,6 +187,7 @@ def main() -> None:
     save(from_page("how-to/topology.md", slice(3)), "topology")
     save(from_gallery("training_film"), "training")
     save(from_gallery("surface_mesh"), "surface-mesh")
+    bunnies()
     for name in ("merged", "near", "pruned", "robustness", "tropical"):
         save(from_gallery(name), name)
     regions = tc.enumerate_regions(demo_network(), DOMAIN)

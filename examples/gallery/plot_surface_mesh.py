@@ -6,6 +6,11 @@ A network with a skip connection learns the distance to a torus, negative inside
 surface made of polygons, one for each region that it crosses; `surface_mesh` finds these regions
 alone, and the polygons share their vertices: the mesh is closed, and each of them lies exactly on
 the surface.
+
+Two networks that others have trained, on the shape of a rabbit, as meshes made in the same way:
+
+.. image:: /images/bunny-mesh.png
+   :alt: Meshes of a rabbit that a small and a large network have learnt
 """
 
 import matplotlib.pyplot as plt
