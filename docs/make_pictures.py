@@ -158,7 +158,7 @@ def live_pages() -> None:
 
 
 def bunnies() -> None:
-    """Two networks that have learnt a rabbit, from the folder that TROPICELL_MODELS names, as meshes."""
+    """Two networks that others have trained, from the folder TROPICELL_MODELS, as meshes."""
     models = Path(os.environ.get("TROPICELL_MODELS", ""))
     names = ("bunny_3d_3x16", "bunny_3d_8x32")
     if not all((models / f"{name}.npz").exists() for name in names):
