@@ -85,13 +85,13 @@ class RegionBar:
         self._stirred = threading.Event()
         self._clock: threading.Thread | None = None
         if self._bar is not None:
-            self._clock = threading.Thread(target=self._stir, daemon=True)
+            self._clock = threading.Thread(target=self._stir, args=(self._bar,), daemon=True)
             self._clock.start()
 
-    def _stir(self) -> None:
+    def _stir(self, bar: Any) -> None:
         """Let the time go on in the bar of a search that has found nothing yet."""
         while not self._stirred.wait(_PATIENCE):
-            self._bar.refresh()
+            bar.refresh()
 
     def update(self, found: int) -> None:
         """So many regions were found until now."""
