@@ -28,7 +28,9 @@ SLICE_HELP = """slice files:
   and optionally low and high, a box in the coordinates t of the slice.
   Make one with, for example,
     numpy.savez("plane.npz", points=[image_a, image_b, image_c], low=-1, high=2)
+"""
 
+DOMAIN_HELP = f"""{SLICE_HELP}
 ball files:
   FILE of --ball is an .npz with center (n), radius, and optionally norm: linf (default), l1 or l2:
     numpy.savez("ball.npz", center=image, radius=0.05, norm="l2")
@@ -82,7 +84,7 @@ def add_domain(parser: argparse.ArgumentParser) -> None:
         metavar=("LO", "HI"),
         help="between two corners; one number for all inputs, or one each: --box -1,0 1,2",
     )
-    choice.add_argument("--ball", metavar="FILE", help="all points near one of them; see below")
+    choice.add_argument("--ball", metavar="FILE", help="a ball around a point; see below")
     choice.add_argument("--whole-space", action="store_true", help="all of R^n")
     choice.add_argument("--slice", metavar="FILE", help="a line, plane or 3-space; see below")
 
@@ -96,7 +98,7 @@ def add_search(parser: argparse.ArgumentParser) -> None:
         "--max-seconds",
         type=float,
         metavar="S",
-        help="stop after so much time; commands that do more than search have it for all they do",
+        help="stop after so many seconds; this is for the whole command, not only for the search",
     )
     group.add_argument(
         "--max-bytes",
@@ -113,13 +115,13 @@ def add_search(parser: argparse.ArgumentParser) -> None:
         "--arithmetic",
         choices=ARITHMETICS,
         default="exact",
-        help="exact (default), or float: faster, right on networks in general position",
+        help="exact (default), or float: somewhat faster, with a tolerance instead of proofs",
     )
     group.add_argument(
         "--engine",
         choices=ENGINES,
         default="auto",
-        help="default: the one that is likely to be faster, by a short probe of both",
+        help="default: auto, the one that is likely to be fastest",
     )
     group.add_argument(
         "--device",

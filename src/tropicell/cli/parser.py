@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 from tropicell.cli import lab, output, paper
 from tropicell.cli.completion import subcommands
-from tropicell.cli.options import SLICE_HELP, add_domain, add_search, numbers
+from tropicell.cli.options import DOMAIN_HELP, SLICE_HELP, add_domain, add_search, numbers
 from tropicell.cli.warmup import PARTS, USUAL
 
 _MODEL_HELP = "a network: .onnx, .pt2, .npz or .safetensors"
@@ -62,7 +62,8 @@ def build_parser() -> _Parser:
     """The parser of all commands."""
     parser = _Parser(
         prog="tropicell",
-        description="Every linear region of a piecewise-linear neural network, exactly.",
+        description="Every linear region of your neural network, found exactly. Begin with "
+        "'tropicell info MODEL'.",
         epilog="exit status: 0 done; 1 a negative answer (not complete, beyond a tolerance); "
         "2 bad input; 3 proved, but not complete. 'tropicell COMMAND --help' has examples.",
     )
@@ -120,7 +121,7 @@ def _info(commands: Any) -> None:
 def _count(commands: Any) -> None:
     text = "count the linear regions, in constant memory"
     examples = ["net.npz", "net.npz --box -1 1 --merged", "mnist.onnx --slice plane.npz --json"]
-    parser = _command(commands, "count", text, examples, SLICE_HELP)
+    parser = _command(commands, "count", text, examples, DOMAIN_HELP)
     parser.add_argument("model", metavar="MODEL", help=_MODEL_HELP)
     parser.add_argument(
         "--merged", action="store_true", help="also merge neighbours with one and the same map"
@@ -132,7 +133,7 @@ def _count(commands: Any) -> None:
 def _estimate(commands: Any) -> None:
     text = "estimate the number of regions in a few seconds, before a long search"
     examples = ["net.npz", "net.npz --box -1 1 --max-seconds 10"]
-    parser = _command(commands, "estimate", text, examples, SLICE_HELP)
+    parser = _command(commands, "estimate", text, examples, DOMAIN_HELP)
     parser.add_argument("model", metavar="MODEL", help=_MODEL_HELP)
     parser.add_argument(
         "--max-seconds", type=float, default=2.0, metavar="S", help="time to spend (default: 2)"
@@ -144,7 +145,7 @@ def _estimate(commands: Any) -> None:
 def _enumerate(commands: Any) -> None:
     text = "find all linear regions and write them to a file or folder"
     examples = ["net.npz --box -1 1 --out regions.npz", "net.npz --out run1/ --max-bytes 1G"]
-    parser = _command(commands, "enumerate", text, examples, SLICE_HELP)
+    parser = _command(commands, "enumerate", text, examples, DOMAIN_HELP)
     parser.add_argument("model", metavar="MODEL", help=_MODEL_HELP)
     parser.add_argument(
         "--out",
@@ -178,7 +179,7 @@ def _show(commands: Any) -> None:
     parser.add_argument(
         "--all",
         action="store_true",
-        help="redundant inequalities too, and vertices however many inputs there are",
+        help="also redundant inequalities, and vertices with many inputs",
     )
     parser.add_argument("--exact", action="store_true", help="fractions, however long they are")
     parser.add_argument(
@@ -193,7 +194,7 @@ def _certify(commands: Any) -> None:
         "check the file with: python -m tropicell.verify_certificate proof.npz\n"
         "exit status of both: 0 proved, complete; 3 proved, but not complete; 1 not proved\n\n"
     )
-    parser = _command(commands, "certify", text, examples, more + SLICE_HELP)
+    parser = _command(commands, "certify", text, examples, more + DOMAIN_HELP)
     parser.add_argument(
         "model", metavar="FILE", help="a file of tropicell enumerate, or a network to enumerate"
     )
@@ -212,7 +213,7 @@ def _plot(commands: Any) -> None:
         "regions.npz --color value --out picture.pdf",
         "net.npz --kind boundaries --window -2 2 --out layers.svg",
     ]
-    parser = _command(commands, "plot", text, examples, SLICE_HELP)
+    parser = _command(commands, "plot", text, examples, DOMAIN_HELP)
     parser.add_argument(
         "model", metavar="MODEL_OR_REGIONS", help="a network, or a file of tropicell enumerate"
     )
@@ -243,9 +244,9 @@ def _plot(commands: Any) -> None:
 
 
 def _explore(commands: Any) -> None:
-    text = "write a page to explore the regions of a network with 2 inputs, or on a slice"
+    text = "write a page to explore the regions of a network with 2 or 3 inputs, or on a slice"
     examples = ["net.npz --box -1 1 --out page.html --open", "regions.npz --out page.html"]
-    parser = _command(commands, "explore", text, examples, SLICE_HELP)
+    parser = _command(commands, "explore", text, examples, DOMAIN_HELP)
     parser.add_argument(
         "model", metavar="MODEL_OR_REGIONS", help="a network, or a file of tropicell enumerate"
     )
@@ -271,7 +272,11 @@ def _play(commands: Any) -> None:
     parser.add_argument(
         "--slice", metavar="FILE", help="the plane in which a larger network is looked at"
     )
-    parser.add_argument("--link", metavar="URL", help="a link of an earlier page: its settings")
+    parser.add_argument(
+        "--link",
+        metavar="URL",
+        help="begin with the settings of this link, copied from an earlier page",
+    )
     parser.add_argument("--port", type=int, default=0, metavar="N", help="default: a free one")
     parser.add_argument("--no-browser", action="store_true", help="only print the address")
 
@@ -279,7 +284,7 @@ def _play(commands: Any) -> None:
 def _compare(commands: Any) -> None:
     text = "find the largest difference of two networks, exactly"
     examples = ["a.onnx b.onnx --box 0 1", "a.npz b.npz --box -1 1 --tolerance 1e-6"]
-    parser = _command(commands, "compare", text, examples, SLICE_HELP)
+    parser = _command(commands, "compare", text, examples, DOMAIN_HELP)
     parser.add_argument("model", metavar="A", help=_MODEL_HELP)
     parser.add_argument("other", metavar="B", help="another one, with the same inputs and outputs")
     parser.add_argument(
@@ -301,7 +306,7 @@ def _near(commands: Any) -> None:
     examples = ["net.npz --point 0.5,-1", "mnist.onnx --point images.npz:7 --radius 0.1 --json"]
     parser = _command(commands, "near", text, examples, _POINT_HELP)
     parser.add_argument("model", metavar="MODEL", help=_MODEL_HELP)
-    parser.add_argument("--point", required=True, metavar="X", help="around what; see below")
+    parser.add_argument("--point", required=True, metavar="X", help="the point; see below")
     parser.add_argument(
         "--radius", type=float, metavar="R", help="only regions that meet this Euclidean ball"
     )
@@ -323,7 +328,7 @@ def _robustness(commands: Any) -> None:
     more = "exit status: 0 as close as was asked for; 1 a budget ended the search\n\n"
     parser = _command(commands, "robustness", text, examples, more + _POINT_HELP)
     parser.add_argument("model", metavar="MODEL", help=_MODEL_HELP)
-    parser.add_argument("--point", required=True, metavar="X", help="from where; see below")
+    parser.add_argument("--point", required=True, metavar="X", help="the point; see below")
     parser.add_argument(
         "--norm", choices=("linf", "l2", "l1"), default="linf", help="default: linf"
     )
@@ -355,7 +360,7 @@ def _path(commands: Any) -> None:
         "to the second",
     )
     parser.add_argument(
-        "--output", type=int, metavar="K", help="of which output (default: the largest)"
+        "--output", type=int, metavar="K", help="which output is attributed (default: the largest)"
     )
 
 
@@ -381,7 +386,10 @@ def _warmup(commands: Any) -> None:
     )
     parser.add_argument("--all", action="store_true", help="everything")
     parser.add_argument(
-        "--workers", type=int, metavar="N", help="processes side by side (default: processors)"
+        "--workers",
+        type=int,
+        metavar="N",
+        help="processes side by side (default: one for each processor)",
     )
 
 
