@@ -7,7 +7,7 @@ memory that stays in the processor's cache.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 from tropicell._runtime.arrays import FloatArray, IntArray
 from tropicell._runtime.jit import kernel
 from tropicell.network.flat import NeuronArrays, neuron_arrays
-from tropicell.network.network import Network
+
+if TYPE_CHECKING:
+    from tropicell.network.network import Network
 
 #: Points that go through the network side by side.
 SIDE_BY_SIDE = 32

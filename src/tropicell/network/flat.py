@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from math import isfinite
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -35,7 +35,9 @@ from tropicell.geometry.rounding import ROUND
 from tropicell.network.domains import Domain
 from tropicell.network.inequalities import twin_lines
 from tropicell.network.layers import Affine
-from tropicell.network.network import Network
+
+if TYPE_CHECKING:
+    from tropicell.network.network import Network
 
 # --- whether the numbers of a network are of ordinary size, as the error bounds require -----------
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -14,8 +14,10 @@ from tropicell.geometry.arithmetic import ArithmeticName, to_fractions, to_ratio
 from tropicell.geometry.polyhedra import Cell, integer_row
 from tropicell.network.domains import Domain
 from tropicell.network.layers import Layer
-from tropicell.network.network import Network
 from tropicell.network.patterns import PatternArray
+
+if TYPE_CHECKING:
+    from tropicell.network.network import Network
 
 
 @dataclass(frozen=True, order=True)
