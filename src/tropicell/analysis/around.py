@@ -31,7 +31,7 @@ from tropicell.analysis._combinations import (
     values_with_errors,
 )
 from tropicell.analysis.graph import patterns_around
-from tropicell.certificate._rows import ExactRows
+from tropicell.certificate._rows import PatternRows
 from tropicell.errors import InvalidInputError, InvalidNetworkError, TimeLimitError
 from tropicell.geometry.arithmetic import to_floats, to_rationals
 from tropicell.geometry.norms import euclidean
@@ -192,9 +192,9 @@ class _NearestFirst:
         self.passed = inf  # what was left out is at least so far away
 
     @cached_property
-    def exact(self) -> ExactRows:
+    def exact(self) -> PatternRows:
         """Inequalities in rationals."""
-        return ExactRows(self.network, WholeSpace())
+        return PatternRows(self.network, WholeSpace())
 
     @cached_property
     def twins(self) -> NDArray[np.int64]:

@@ -18,7 +18,7 @@ from tropicell._runtime.interruption import check
 from tropicell.errors import InvalidInputError
 from tropicell.geometry.arithmetic import to_fractions, to_rationals
 from tropicell.geometry.polyhedra import integer_row
-from tropicell.network.integer_maps import Columns, IntegerMaps
+from tropicell.network.integer_maps import IntegerMaps, ScaledColumns
 from tropicell.network.patterns import PatternArray, split_layers
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class _Rows:
         self._maps, self._lines = IntegerMaps(network), complex_.lines
         start, self._one = self._maps.coordinates()
         #: For the layers of the pattern that were looked at: outputs, and what is before them.
-        self._columns, self._before = [start], list[Columns]()
+        self._columns, self._before = [start], list[ScaledColumns]()
         self._parts: list[PatternArray] = []
         a, b = complex_.regions.domain.inequalities(network.n_inputs)
         rationals = to_rationals(np.concatenate([a, -b[:, None]], axis=1))
@@ -104,7 +104,7 @@ class _Rows:
         row[-1] -= value * outputs.scale
         return row
 
-    def _layer(self, layer: int) -> Columns:
+    def _layer(self, layer: int) -> ScaledColumns:
         """What is before the activation of a layer."""
         while len(self._before) < layer:
             at = len(self._before)

@@ -65,7 +65,7 @@ class TreeProofs:
     counts: NDArray[np.int32]
 
 
-class Claim(NamedTuple):
+class Implication(NamedTuple):
     """An inequality that should follow from those of a cell: a region in it, lines of both."""
 
     region: int
@@ -79,7 +79,7 @@ class TreeFound(NamedTuple):
     Attributes
     ----------
     proofs : TreeProofs
-    doubts : dict of int to list of Claim
+    doubts : dict of int to list of Implication
         What was not, by its cell's place in ``proofs.counts``.
     inside : ndarray of bool, shape (regions,)
         Whether witnesses are inside.
@@ -88,7 +88,7 @@ class TreeFound(NamedTuple):
     """
 
     proofs: TreeProofs
-    doubts: dict[int, list[Claim]]
+    doubts: dict[int, list[Implication]]
     inside: NDArray[np.bool_]
     signs: int
 
@@ -259,14 +259,14 @@ def _trimmed(proof: TreeProof) -> TreeProof:
     )
 
 
-def _doubts(parts: list[TreeProof], order: NDArray[np.intp]) -> dict[int, list[Claim]]:
+def _doubts(parts: list[TreeProof], order: NDArray[np.intp]) -> dict[int, list[Implication]]:
     """`TreeFound.doubts`."""
-    found: dict[int, list[Claim]] = {}
+    found: dict[int, list[Implication]] = {}
     cells = 0
     for part in parts:
         begin = 0
         for at, region, line, end in part.doubts.tolist():
-            claim = Claim(int(order[region]), line, part.paths[begin:end])
+            claim = Implication(int(order[region]), line, part.paths[begin:end])
             found.setdefault(cells + at, []).append(claim)
             begin = end
         cells += len(part.counts)

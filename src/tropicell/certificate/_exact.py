@@ -17,7 +17,7 @@ import numpy as np
 from flint import fmpz_mat
 from numpy.typing import NDArray
 
-from tropicell.certificate._rows import ExactRows
+from tropicell.certificate._rows import PatternRows
 from tropicell.geometry.polyhedra import Cell, Point, Row, implied_by, to_point, value_at
 from tropicell.network.patterns import PatternArray
 
@@ -64,7 +64,7 @@ class RegionProver:
 
     Parameters
     ----------
-    rows : ExactRows
+    rows : PatternRows
         Of the network on its domain.
     find : callable
         Indices of patterns (rows of an array) in the list of regions, -1 for those not in it.
@@ -72,7 +72,7 @@ class RegionProver:
         What a line is called in messages.
     """
 
-    def __init__(self, rows: ExactRows, find: Find, name: Callable[[int], str]) -> None:
+    def __init__(self, rows: PatternRows, find: Find, name: Callable[[int], str]) -> None:
         self.rows = rows
         self.signs = 0
         self._find = find

@@ -15,7 +15,7 @@ from tropicell.network.network import Network
 from tropicell.network.patterns import PatternArray
 
 
-class ExactRows:
+class PatternRows:
     """The inequalities ``a·x + c >= 0`` of a network's patterns, as integers.
 
     Lines have the numbers of `tropicell.network.inequalities`: 1 … D for the domain, then neuron by

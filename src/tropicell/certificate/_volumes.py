@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from flint import fmpq
 
-from tropicell.certificate._rows import ExactRows
+from tropicell.certificate._rows import PatternRows
 from tropicell.errors import InvalidInputError
 from tropicell.geometry.generators import volume
 from tropicell.geometry.polyhedra import is_bounded
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 _MOST_INPUTS = 3
 
 
-def volumes_add_up(regions: Regions, exact: ExactRows, facets: Ragged) -> Fraction | None:
+def volumes_add_up(regions: Regions, exact: PatternRows, facets: Ragged) -> Fraction | None:
     """The volume of the domain, or None if those of the regions do not add up to it.
 
     Parameters
     ----------
     regions : Regions
-    exact : ExactRows
+    exact : PatternRows
         Of the same network and domain.
     facets : Ragged
         Lines whose inequalities make up each region, as proved.

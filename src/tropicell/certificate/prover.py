@@ -26,7 +26,7 @@ from tropicell._runtime.progress import each
 from tropicell.certificate._branches import TreeFound, TreeProofs, prove_tree, suits
 from tropicell.certificate._exact import ProofError, RegionProof, RegionProver, follow
 from tropicell.certificate._filter import Filtered, filter_regions, hinted
-from tropicell.certificate._rows import ExactRows
+from tropicell.certificate._rows import PatternRows
 from tropicell.geometry.arithmetic import EXACT, to_rationals
 from tropicell.geometry.polyhedra import Point, from_point, to_point
 from tropicell.network.domains import Domain
@@ -309,7 +309,7 @@ class _ProofJob:
         self.regions = regions
         self.workers = workers
         self.show = show
-        self.exact = ExactRows(regions.network, regions.domain)
+        self.exact = PatternRows(regions.network, regions.domain)
         lines = regions.lines
         self.prover = RegionProver(
             self.exact, regions.packed.find, lambda line: str(lines.boundary(line))

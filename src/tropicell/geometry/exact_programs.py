@@ -265,7 +265,7 @@ def _projection_on(rows: Numbers, offsets: Numbers, active: list[int]) -> Number
     return factors
 
 
-class Nearest(NamedTuple):
+class NearestPoint(NamedTuple):
     """The point of a polyhedron that is nearest to 0, and why none is nearer.
 
     Attributes
@@ -313,7 +313,7 @@ def nearest_point(
     norm: str,
     radius: Any,
     guess: tuple[Numbers, list[int], list[int]] | None = None,
-) -> Nearest:
+) -> NearestPoint:
     """The point with ``rows · y + offsets >= 0`` that is nearest to 0, if it is in a ball.
 
     Parameters
@@ -341,13 +341,13 @@ def nearest_point(
     """
     n, k = rows.shape[1], len(rows)
     if (offsets >= 0).all():
-        return Nearest(fmpq(0), zeros(n), zeros(k))
+        return NearestPoint(fmpq(0), zeros(n), zeros(k))
     if norm == "l2":
         factors = None if guess is None else _projection_on(rows, offsets, guess[1])
         factors = projection(rows, offsets) if factors is None else factors
         if factors is not None:
             point = factors @ rows
-            return Nearest(sum(point * point, fmpq(0)), point, factors)
+            return NearestPoint(sum(point * point, fmpq(0)), point, factors)
     ones = np.array([[fmpq(1)]] * k, dtype=object)
     most = max(-offset for offset in offsets)
     wide = np.concatenate([rows, ones], axis=1)
@@ -366,7 +366,7 @@ def nearest_point(
         if norm == "linf":
             least = distance_of(rows, offsets, factors, norm)
             if least is None or least > radius:
-                return Nearest(None, None, factors)
+                return NearestPoint(None, None, factors)
             reach = least
         low, high = (
             np.array([-reach] * n + [fmpq(0)], object),
@@ -377,15 +377,15 @@ def nearest_point(
             factors = found.factors
             if norm == "linf":
                 continue
-            return Nearest(None, None, factors)
+            return NearestPoint(None, None, factors)
         assert found.point is not None
         if norm == "linf":
-            return Nearest(reach, found.point[:n], factors)
+            return NearestPoint(reach, found.point[:n], factors)
         break
     both, limits = np.concatenate([rows, -rows], axis=1), np.array([radius] * (2 * n), object)
     try:
         best = solved(both, offsets, np.array([fmpq(-1)] * (2 * n), object), zeros(2 * n), limits)
     except ArithmeticError:  # only far away
-        return Nearest(None, None, factors)
+        return NearestPoint(None, None, factors)
     assert best.point is not None
-    return Nearest(-best.value, best.point[:n] - best.point[n:], best.factors)
+    return NearestPoint(-best.value, best.point[:n] - best.point[n:], best.factors)

@@ -161,7 +161,7 @@ def _say(run: LabRun, name: str, network: Network, found: Region | EmptyRegion) 
 def _draw(run: LabRun, name: str, network: Network, bias: str) -> None:
     window = WINDOWS[name]
     made, axes = figure(1, 1, size=(13.0, 5.6))
-    _Walk(axes[0, 0], network, window).draw()
+    _Walkthrough(axes[0, 0], network, window).draw()
     run.picture(
         made,
         f"walkthrough-{name}",
@@ -177,7 +177,7 @@ def _draw(run: LabRun, name: str, network: Network, bias: str) -> None:
     run.picture(made, f"regions-{name}", f"All {len(regions)} regions of the network.")
 
 
-class _Walk:
+class _Walkthrough:
     """The paper's Figure 1: the network from left to right, with the inputs that are left."""
 
     #: Side of a square, and where things are, as in the paper.

@@ -29,7 +29,7 @@ _ZERO = fmpz(0)
 
 
 @dataclass(frozen=True)
-class Columns:
+class ScaledColumns:
     """A row for every neuron of a layer: ``numbers / scale``, for the point or input of a column.
 
     Attributes
@@ -91,13 +91,13 @@ class IntegerMaps:
             for operator in network.affine(layer).operators.values()
         )
 
-    def coordinates(self) -> tuple[Columns, Any]:
+    def coordinates(self) -> tuple[ScaledColumns, Any]:
         """Columns of layer 0 as a map of the inputs, and the constant 1 as such a map."""
         numbers, scale = self._inputs
         inputs = self.network.n_inputs
-        return Columns(numbers, scale), fmpz_mat(1, inputs + 1, [0] * inputs + [1])
+        return ScaledColumns(numbers, scale), fmpz_mat(1, inputs + 1, [0] * inputs + [1])
 
-    def before(self, layer: int, columns: Sequence[Columns], one: Any) -> Columns:
+    def before(self, layer: int, columns: Sequence[ScaledColumns], one: Any) -> ScaledColumns:
         """Columns of a layer's pre-activations; layer L + 1 is the output."""
         if layer not in self._affine:
             self._affine[layer] = self._numbers(layer)
@@ -108,9 +108,11 @@ class IntegerMaps:
             product = matrix * columns[source].numbers
             factor = scale // columns[source].scale
             total = total + (product if factor == 1 else product * factor)
-        return Columns(total, scale * unit)
+        return ScaledColumns(total, scale * unit)
 
-    def after(self, layer: int, before: Columns, pieces: PatternArray, one: Any) -> Columns:
+    def after(
+        self, layer: int, before: ScaledColumns, pieces: PatternArray, one: Any
+    ) -> ScaledColumns:
         """Columns of a layer's outputs, on one piece of each neuron."""
         known, size = self.activation(layer), one.ncols()
         values, units = before.numbers.entries(), [x * before.scale for x in one.entries()]
@@ -123,9 +125,11 @@ class IntegerMaps:
             slope, shift = known.slopes[neuron][piece], known.intercepts[neuron][piece]
             found += [slope * x + shift * u for x, u in zip(own, units, strict=True)]
         numbers = fmpz_mat(len(pieces), size, found)
-        return Columns(numbers, before.scale * known.factor)
+        return ScaledColumns(numbers, before.scale * known.factor)
 
-    def boundary(self, layer: int, neuron: int, breakpoint_: int, before: Columns) -> list[Any]:
+    def boundary(
+        self, layer: int, neuron: int, breakpoint_: int, before: ScaledColumns
+    ) -> list[Any]:
         """A multiple of a neuron's map less a breakpoint: 0 where the neuron is at that."""
         known, size = self.activation(layer), before.numbers.ncols()
         row = [before.numbers[neuron, j] * known.unit for j in range(size)]
@@ -147,13 +151,13 @@ class IntegerMaps:
                 found[start + j] = to_fractions(np.array(own, dtype=object))
         return found
 
-    def _values(self, points: Any) -> Columns:
+    def _values(self, points: Any) -> ScaledColumns:
         """The outputs at points, which are columns with a common denominator as last number."""
         numbers, scale = self._inputs
         size = points.ncols()
         below = points.entries()[-size:]
         one = fmpz_mat(1, size, below)
-        columns = [Columns(numbers * points, scale)]
+        columns = [ScaledColumns(numbers * points, scale)]
         for layer in range(1, self.network.depth + 1):
             check()
             before, known = self.before(layer, columns, one), self.activation(layer)
@@ -170,7 +174,7 @@ class IntegerMaps:
                     piece = sum(x * known.unit > t * u for t in breakpoints)
                     found.append(slopes[piece] * x + shifts[piece] * u)
             after = fmpz_mat(len(known.plain), size, found)
-            columns.append(Columns(after, before.scale * known.factor))
+            columns.append(ScaledColumns(after, before.scale * known.factor))
         return self.before(self.network.depth + 1, columns, one)
 
     def activation(self, layer: int) -> _Activation:

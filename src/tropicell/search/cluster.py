@@ -27,7 +27,7 @@ from tropicell.network.domains import Domain
 from tropicell.network.network import Network
 from tropicell.network.quotient import Quotient
 from tropicell.regions.columns import Columns, size_of
-from tropicell.regions.stored.manifest import Part
+from tropicell.regions.stored.manifest import RegionFile
 from tropicell.regions.stored.places import place_of
 from tropicell.search.folder import FolderWriter, RegionFolder, write_part
 
@@ -85,7 +85,7 @@ class JobOutcome(NamedTuple):
     """What became of a job: regions, the files with them, what is left, seconds at work."""
 
     regions: int
-    parts: list[Part]
+    parts: list[RegionFile]
     left: list[Unit]
     seconds: float
 
@@ -97,7 +97,7 @@ class ClusterJob:
     key: str
     generation: int
     units: list[Unit]
-    parts: list[Part] = field(default_factory=list)
+    parts: list[RegionFile] = field(default_factory=list)
     children: list[ClusterJob] = field(default_factory=list)
     done: bool = False
     tries: int = 0
@@ -158,7 +158,7 @@ def do_job(plan: ClusterPlan, key: str, units: list[Unit], limit: int) -> JobOut
         task = _tasks[plan.key] = task_of(
             plan.engine, plan.network, plan.domain, plan.arithmetic, store=plan.url is not None
         )
-    parts: list[Part] = []
+    parts: list[RegionFile] = []
     waiting: list[Columns] = []
 
     def write() -> None:
@@ -348,7 +348,7 @@ class JobWriter(FolderWriter):
         """Write which parts are valid, and what is left to do."""
         if self._folder.manifest.complete:
             return
-        parts: list[Part] = []
+        parts: list[RegionFile] = []
         units: list[Unit] = []
         entries, written = [], 0
         for job in source.jobs():

@@ -168,7 +168,7 @@ def estimate_regions(
             choice = runs.probe(inner, inside, arithmetic, halt, store=False)
         with using(halt):
             task = runs.task_of(choice.engine, inner, inside, arithmetic, store=False)
-            walk = _Walk(task, halt)
+            walk = _Probe(task, halt)
         rng = np.random.default_rng(seed)
         while len(samples) < probes:
             total, complete = walk.probe(rng)
@@ -195,7 +195,7 @@ class _LateError(Exception):
         self.found = found
 
 
-class _Walk:
+class _Probe:
     """Walks down the tree of a task."""
 
     def __init__(self, task: Task, halt: Halt) -> None:

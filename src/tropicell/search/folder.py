@@ -35,7 +35,14 @@ from tropicell.errors import (
 from tropicell.network.quotient import Quotient
 from tropicell.regions.columns import Columns, PackedPatterns, size_of
 from tropicell.regions.regions import Regions
-from tropicell.regions.stored.manifest import NAME, NETWORK, OTHER, Manifest, ManifestFile, Part
+from tropicell.regions.stored.manifest import (
+    NAME,
+    NETWORK,
+    OTHER,
+    Manifest,
+    ManifestFile,
+    RegionFile,
+)
 from tropicell.regions.stored.places import FolderPlace, place_of
 from tropicell.regions.stored.tables import COLUMNS, ROW_GROUP, arrow, to_table
 from tropicell.search.checkpoint import DAMAGE, Source
@@ -218,7 +225,7 @@ class OpenFolder:
             raise CheckpointError(f"{where}: is damaged: {what}") from None
 
     def commit(
-        self, task: Task, units: Sequence[Unit], parts: list[Part], more: dict[str, Any]
+        self, task: Task, units: Sequence[Unit], parts: list[RegionFile], more: dict[str, Any]
     ) -> None:
         """Write down what is left to do, and that these parts are valid, in one step."""
         old = self.manifest
@@ -264,7 +271,7 @@ def write_part(
     batches: Sequence[Columns],
     columns: Sequence[str] = COLUMNS,
     inputs: Sequence[int] | None = None,
-) -> Part:
+) -> RegionFile:
     """Write regions to one Parquet file; if `inputs` are given, the columns have these alone."""
     parquet = arrow("pyarrow.parquet")
     table = to_table(batches, columns, inputs)
@@ -285,7 +292,7 @@ def write_part(
             write_page_checksum=True,  # for other programs; here, all bytes are checked
         )
         sums = stream.sums()
-    return Part(name, table.num_rows, *sums)
+    return RegionFile(name, table.num_rows, *sums)
 
 
 @contextmanager
@@ -384,7 +391,7 @@ class FolderWriter:
         del self._new[:batches]
         self.count = self._folder.manifest.regions
 
-    def _write(self, batches: Sequence[Columns], parts: list[Part]) -> None:
+    def _write(self, batches: Sequence[Columns], parts: list[RegionFile]) -> None:
         """Write regions to a file; to several if there is no memory for all at a time."""
         name = f"part-{len(parts) + 1:06d}{self._folder.token}.parquet"
         try:
@@ -397,7 +404,7 @@ class FolderWriter:
             self._write(batches[:half], parts)
             self._write(batches[half:], parts)
 
-    def _commit(self, units: Sequence[Unit], parts: list[Part], more: dict[str, Any]) -> None:
+    def _commit(self, units: Sequence[Unit], parts: list[RegionFile], more: dict[str, Any]) -> None:
         with self._explained():
             self._folder.commit(self._task, units, parts, more)
         self.count = self._folder.manifest.regions

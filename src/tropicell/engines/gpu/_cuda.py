@@ -120,7 +120,7 @@ def first_rows(flat: Any, rows: int, width: int) -> Any:
     return flat[: rows * width].reshape(rows, width)
 
 
-class _Product:
+class _MatrixProduct:
     """Products of float64 matrices, or of float32 in TF32, which is several times as fast.
 
     They are launched in fewer steps than CuPy takes.
@@ -153,13 +153,13 @@ class _Product:
         )
 
 
-def _product(cupy: Any, kind: Any) -> _Product | None:
-    """See `_Product`; None if there is none that is right."""
+def _product(cupy: Any, kind: Any) -> _MatrixProduct | None:
+    """See `_MatrixProduct`; None if there is none that is right."""
     a = cupy.arange(1, 385, dtype=kind)
     b = cupy.arange(1, 129, dtype=kind).reshape(16, 8)
     out = cupy.empty(24 * 8, kind)
     try:
-        product = _Product(cupy, kind)
+        product = _MatrixProduct(cupy, kind)
         product(a, b, out, 24)
     except Exception:  # whatever CuPy has there in its next versions
         return None

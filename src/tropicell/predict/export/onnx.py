@@ -64,14 +64,14 @@ def to_onnx(
     regions = as_regions(regions)
     if number not in ("double", "float"):
         raise InvalidInputError(f"number must be 'double' or 'float', not {number!r}")
-    model = _Model(regions, number, forward).model()
+    model = _Graph(regions, number, forward).model()
     if path is not None:
         with replacing(path_of(path)) as temporary:
             temporary.write_bytes(model.SerializeToString())
     return model
 
 
-class _Model:
+class _Graph:
     """The parts of the graph; every method adds nodes and returns names."""
 
     def __init__(self, regions: Regions, number: Number, forward: bool) -> None:

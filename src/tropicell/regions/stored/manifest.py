@@ -32,7 +32,7 @@ _STATE = re.compile(r"state-[0-9a-f]{6,32}\.npz")
 
 
 @dataclass(frozen=True)
-class Part:
+class RegionFile:
     """A file of regions: its name, how many it has, and its checksums; see `Sums`."""
 
     name: str
@@ -58,7 +58,7 @@ class Manifest:
     columns : list of str
         What is stored besides the patterns.
     complete : bool
-    parts : list of Part
+    parts : list of RegionFile
         In order.
     state : str, optional
         The file with what is left to do; None if nothing was saved yet, or all is done.
@@ -76,7 +76,7 @@ class Manifest:
     identity: dict[str, Any]
     columns: list[str]
     complete: bool = False
-    parts: list[Part] = field(default_factory=list)
+    parts: list[RegionFile] = field(default_factory=list)
     state: str | None = None
     saved: int = 0
     stats: dict[str, Any] = field(default_factory=dict)
@@ -308,14 +308,14 @@ def _manifest(data: dict[str, Any], *, old: bool) -> Manifest:
     )
 
 
-def _part(entry: Any) -> Part:
+def _part(entry: Any) -> RegionFile:
     sums = _sums(entry)
     name, blocks = entry["name"], entry.get("blocks", "")
     if not _PART.fullmatch(name):
         raise ValueError("the name of a part")
     if blocks and (len(blocks) != 8 * -(-sums.bytes // BLOCK) or not _is_hex(blocks)):
         raise ValueError(f"the checksums of {name}")
-    return Part(name, _number(entry["regions"]), sums.bytes, sums.sha256, blocks)
+    return RegionFile(name, _number(entry["regions"]), sums.bytes, sums.sha256, blocks)
 
 
 def _sums(entry: Any) -> Sums:

@@ -15,7 +15,7 @@ from tropicell.errors import InvalidInputError, ModelFileError, TropicellError
 from tropicell.network.quotient import Quotient
 from tropicell.regions.columns import PackedPatterns, sure_areas
 from tropicell.regions.regions import Regions
-from tropicell.regions.stored.manifest import Manifest, Part
+from tropicell.regions.stored.manifest import Manifest, RegionFile
 from tropicell.regions.stored.places import FolderPlace
 from tropicell.regions.stored.tables import COLUMNS, arrow, from_table, names_of
 
@@ -61,7 +61,7 @@ class RegionReader:
         filters = (*self.filters, chosen)
         return RegionReader(self._place, self.manifest, self.quotient, filters)
 
-    def url_of(self, part: Part) -> str:
+    def url_of(self, part: RegionFile) -> str:
         """Where a file is."""
         return f"{self._place.url}/{part.name}"
 
@@ -111,7 +111,7 @@ class RegionReader:
         return names_of(there, self.quotient.inputs.tolist(), words)
 
     @contextmanager
-    def _parquet(self, part: Part) -> Iterator[Any]:
+    def _parquet(self, part: RegionFile) -> Iterator[Any]:
         pa, parquet = arrow(), arrow("pyarrow.parquet")
         where = shown(self.url_of(part))
         try:
