@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import resource
 import time
 from pathlib import Path
@@ -22,7 +21,6 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-import tropicell
 from benchmarks import sections
 from benchmarks.cases import CASES, Case
 from benchmarks.side_by_side import Contestant
@@ -127,15 +125,6 @@ def _table(head: list[str], rows: list[list[str]]) -> list[str]:
     return [*lines, *("| " + " | ".join(row) + " |" for row in rows), ""]
 
 
-def _about() -> dict[str, Any]:
-    return {
-        "version": tropicell.__version__,
-        "python": platform.python_version(),
-        "machine": platform.machine(),
-        "load": round(os.getloadavg()[0], 1),
-    }
-
-
 def _with(data: dict[str, Any], part: str) -> str:
     """What a part was measured with, in words."""
     about = data["about"].get(part, {})
@@ -234,7 +223,7 @@ def main() -> None:
     if not arguments.again:
         about = data.setdefault("about", {})
         if not arguments.only_large:
-            about["small"] = _about()
+            about["small"] = sections.about()
             data["small"] = [
                 {
                     "case": case.name,
@@ -248,7 +237,7 @@ def main() -> None:
                 for case in SMALL
             ]
         if arguments.large or arguments.only_large:
-            about["large"] = _about()
+            about["large"] = sections.about()
             data["large"] = large()
         store.write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     sections.put(arguments.out, TITLE, report(data))

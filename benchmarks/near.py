@@ -90,7 +90,12 @@ def relucent(network: tc.Network, x: np.ndarray) -> dict[str, Any]:
         before = os.times()
         try:
             done = subprocess.run(
-                command, capture_output=True, text=True, timeout=LIMIT, check=False
+                command,
+                capture_output=True,
+                text=True,
+                timeout=LIMIT,
+                check=False,
+                env=os.environ | {"PYTHONPATH": str(HERE)},
             )
         except subprocess.TimeoutExpired:
             return {"error": f"not done after {LIMIT:g} s"}

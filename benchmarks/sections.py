@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import platform
 from pathlib import Path
+from typing import Any
+
+import tropicell
 
 START = "\n## "
 
@@ -25,3 +30,13 @@ def put(file: Path, title: str, body: str) -> None:
     else:
         sections.append(written)
     file.write_text(START.join([head, *sections]), encoding="utf-8")
+
+
+def about() -> dict[str, Any]:
+    """What is measured with, and how busy the machine is."""
+    return {
+        "version": tropicell.__version__,
+        "python": platform.python_version(),
+        "machine": platform.machine(),
+        "load": round(os.getloadavg()[0], 1),
+    }

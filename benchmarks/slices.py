@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import subprocess
 import sys
 import time
@@ -23,7 +22,6 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-import tropicell
 from benchmarks import sections
 from benchmarks.slice_of import RESNET, network_of, plane
 from tropicell import Network, Slice
@@ -205,12 +203,7 @@ def main() -> None:
                 row.update(compared(arguments.before, row))
         STORE.write_text(json.dumps(data, indent=1) + "\n")
     elif not arguments.again:
-        about = {
-            "version": tropicell.__version__,
-            "python": platform.python_version(),
-            "machine": platform.machine(),
-            "load": round(os.getloadavg()[0], 1),
-        }
+        about = sections.about()
         known = json.loads(STORE.read_text()) if STORE.exists() else {"about": {}, "rows": []}
         about["before"] = (
             _commit(arguments.before) if arguments.before else known["about"].get("before")

@@ -14,7 +14,6 @@ import argparse
 import itertools
 import json
 import os
-import platform
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -171,12 +170,8 @@ def main() -> None:
         sections.put(arguments.out, TITLE, report(known))
         return
     rows = measured(arguments)
-    about = {
-        "version": tropicell.__version__,
-        "python": platform.python_version(),
-        "machine": f"{platform.machine()}, {os.cpu_count()} cores",
-        "load": round(os.getloadavg()[0], 1),
-    }
+    about = sections.about()
+    about["machine"] += f", {os.cpu_count()} cores"
     if arguments.quick:
         print(report({"rows": rows, "about": about}))
         return

@@ -9,22 +9,16 @@ import time
 import numpy as np
 import relucent
 import torch
+from contestants.torch_networks import sequential
 from torch import nn
 
 
 def main() -> None:
     with np.load(sys.argv[1]) as task:
         count = int(task["count"])
-        layers: list[nn.Module] = []
-        for k in range(count):
-            weight, bias = task[f"W{k}"], task[f"b{k}"]
-            linear = nn.Linear(weight.shape[1], weight.shape[0]).double()
-            with torch.no_grad():
-                linear.weight.copy_(torch.from_numpy(weight))
-                linear.bias.copy_(torch.from_numpy(bias))
-            layers += [linear, nn.ReLU()]
+        weights, biases = ([task[f"{name}{k}"] for k in range(count)] for name in "Wb")
         start, limit = torch.from_numpy(task["x"][None]), int(task["limit"])
-    network = nn.Sequential(*layers[:-1])
+    network = sequential(weights, biases)
     small = relucent.Complex(nn.Sequential(nn.Linear(2, 2), nn.ReLU(), nn.Linear(2, 1)).double())
     small.bfs(nworkers=1, verbose=0)  # imports, licence, workers: not what we measure
     found = relucent.Complex(network)

@@ -9,19 +9,13 @@ import numpy as np
 import relucent
 import torch
 from contestants.protocol import Task, report
+from contestants.torch_networks import sequential
 from torch import nn
 
 
 def main() -> None:
     task = Task.read(sys.argv[1])
-    layers: list[nn.Module] = []
-    for weight, bias in zip(task.weights, task.biases, strict=True):
-        linear = nn.Linear(weight.shape[1], weight.shape[0]).double()
-        with torch.no_grad():
-            linear.weight.copy_(torch.from_numpy(weight))
-            linear.bias.copy_(torch.from_numpy(bias))
-        layers += [linear, nn.ReLU()]
-    network = nn.Sequential(*layers[:-1])
+    network = sequential(task.weights, task.biases)
     small = relucent.Complex(nn.Sequential(nn.Linear(2, 2), nn.ReLU(), nn.Linear(2, 1)).double())
     small.bfs(nworkers=1, verbose=0)  # imports, licence, workers: not what we measure
     started = time.perf_counter()

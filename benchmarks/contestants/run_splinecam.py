@@ -16,7 +16,7 @@ import types
 import numpy as np
 import torch
 from contestants.protocol import Task, report
-from torch import nn
+from contestants.torch_networks import sequential
 
 sys.path.insert(0, os.environ["SPLINECAM"])
 _to = torch.Tensor.to
@@ -44,14 +44,7 @@ import splinecam  # noqa: E402
 
 def partition(weights: list[np.ndarray], biases: list[np.ndarray], box: float) -> int:
     """Number of regions."""
-    layers: list[nn.Module] = []
-    for weight, bias in zip(weights, biases, strict=True):
-        linear = nn.Linear(weight.shape[1], weight.shape[0]).double()
-        with torch.no_grad():
-            linear.weight.copy_(torch.from_numpy(weight))
-            linear.bias.copy_(torch.from_numpy(bias))
-        layers += [linear, nn.ReLU()]
-    network = nn.Sequential(*layers[:-1]).eval()
+    network = sequential(weights, biases).eval()
     corners = [[-box, -box], [-box, box], [box, box], [box, -box], [-box, -box]]
     domain = torch.tensor(corners, dtype=torch.float64)
     # The identity as projection: the slice is the input space itself.

@@ -11,21 +11,10 @@ import numpy as np
 import relucent
 import torch
 from contestants.protocol import Task, report
-from torch import nn
+from contestants.torch_networks import sequential
 
 #: Random points that are tried.
 STARTS = 20
-
-
-def network_of(task: Task) -> nn.Sequential:
-    layers: list[nn.Module] = []
-    for weight, bias in zip(task.weights, task.biases, strict=True):
-        linear = nn.Linear(weight.shape[1], weight.shape[0]).double()
-        with torch.no_grad():
-            linear.weight.copy_(torch.from_numpy(weight))
-            linear.bias.copy_(torch.from_numpy(bias))
-        layers += [linear, nn.ReLU()]
-    return nn.Sequential(*layers[:-1])
 
 
 def used() -> float:
@@ -45,7 +34,7 @@ def main() -> None:
     said = ""
     for start in starts:
         begun = used()
-        found = relucent.Complex(network_of(task))
+        found = relucent.Complex(sequential(task.weights, task.biases))
         try:
             result = found.bfs(start, nworkers=1, verbose=0, **limits)
         except Exception as error:

@@ -38,6 +38,14 @@ def new_axes(ax: Axes | None, **options: Any) -> Axes:
     return axes
 
 
+def given_panels(axes: Any, count: int) -> NDArray[Any]:
+    """The axes that a caller gives for several pictures, as one row."""
+    panels = np.asarray(axes, dtype=object).ravel()
+    if len(panels) != count:
+        raise InvalidInputError(f"expected {count} axes, one a panel, got {len(panels)}")
+    return panels
+
+
 def colormap(name: str) -> Any:
     """A colour map by its name."""
     try:

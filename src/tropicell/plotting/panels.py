@@ -19,7 +19,7 @@ from tropicell.network.inequalities import Inequalities, cut_by
 from tropicell.network.network import Network
 from tropicell.network.patterns import PatternLike
 from tropicell.plotting.colors import PALETTE
-from tropicell.plotting.frame import around, cut, rectangle, show_frame
+from tropicell.plotting.frame import around, cut, given_panels, rectangle, show_frame
 from tropicell.plotting.plane import Color, plot_regions
 from tropicell.regions.region import Region
 from tropicell.search.enumeration import all_regions
@@ -117,10 +117,7 @@ def _window(rows: Inequalities, window: Box | None) -> tuple[FloatArray, FloatAr
 
 def _panels(axes: Any, count: int, columns: int) -> NDArray[Any]:
     if axes is not None:
-        panels = np.asarray(axes, dtype=object).ravel()
-        if len(panels) != count:
-            raise InvalidInputError(f"expected {count} axes, one a panel, got {len(panels)}")
-        return panels
+        return given_panels(axes, count)
     pyplot: Any = require("matplotlib.pyplot", extra="plot", why="drawing regions")
     across = max(1, min(columns, count))
     down = max(1, -(-count // across))

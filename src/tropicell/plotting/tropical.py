@@ -18,7 +18,7 @@ from tropicell.paper.polynomials import (
     TropicalSubdivision,
 )
 from tropicell.plotting.colors import PALETTE
-from tropicell.plotting.frame import around, colormap, cut, rectangle
+from tropicell.plotting.frame import around, colormap, cut, given_panels, rectangle
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -93,10 +93,7 @@ def plot_tropical(
 
 def _new_panels(axes: Any, count: int, *, solid: bool = False) -> NDArray[Any]:
     if axes is not None:
-        panels = np.asarray(axes, dtype=object).ravel()
-        if len(panels) != count:
-            raise InvalidInputError(f"expected {count} axes, got {len(panels)}")
-        return panels
+        return given_panels(axes, count)
     pyplot: Any = require("matplotlib.pyplot", extra="plot", why="drawing polynomials")
     if count == 2:
         options = {"projection": "3d"} if solid else {}
