@@ -2,9 +2,9 @@
 Patterns and merged regions
 ===========================
 
-Two neighbouring patterns may carry one and the same affine map: a neuron that switches on, but
-that nothing listens to. Merged regions join them. The paper counts patterns; both counts are
-one call away.
+Two neighbouring patterns may carry one and the same affine map: a neuron switches between them, but
+no later neuron uses its output there. Merged regions join such neighbours. The paper counts
+patterns; both counts are one call away.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 Regions of a moon classifier
 ============================
 
-A small scikit-learn classifier of the two-moons data. Every polygon is a linear region; the
-thick line is the decision boundary, exact: on each region it is a straight piece.
+A small scikit-learn classifier of the two-moons data. Every polygon is a linear region. The
+thick line is the decision boundary, which is exact: on each region it is a straight piece.
 """
 
 import numpy as np

@@ -3,7 +3,7 @@ What is near a point
 ====================
 
 The regions around one point, nearest first, without an enumeration: this works with hundreds of
-inputs, too. Up to the circle, none is missing, which is proved.
+inputs, too. It is proved that none is missing up to the circle.
 """
 
 import itertools

@@ -2,8 +2,9 @@
 How far to the decision boundary
 ================================
 
-Around each point the largest ball (in the largest change of an input) in which the class stays what
-it is: between two proved bounds, which differ by less than a line is wide.
+Around each point, the largest square in which the class stays what it is: no input may change by
+more than half its side. Its size lies between two proved bounds, which differ by less than the
+width of a line.
 """
 
 import itertools

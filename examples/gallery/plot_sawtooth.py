@@ -3,7 +3,7 @@ A sawtooth with 2^L pieces
 ==========================
 
 Telgarsky's construction: composing the tent map with itself doubles its teeth, so L layers of
-two neurons make 2^L linear pieces, which a shallow network needs 2^L neurons for.
+two neurons make 2^L linear pieces, for which a shallow network needs 2^L neurons.
 """
 
 import matplotlib.pyplot as plt

@@ -2,9 +2,9 @@
 The mesh of a neural distance function
 ======================================
 
-A network with a skip connection learns the distance to a torus, negative inside. Where it is 0 is a
-surface made of polygons, one for each region that it crosses; `surface_mesh` finds these regions
-alone, and the polygons share their vertices: the mesh is closed, and each of them lies exactly on
+A network with a skip connection learns the distance to a torus, negative inside. The surface where
+it is 0 is made of polygons, one for each region that it crosses. `surface_mesh` finds these regions
+alone. The polygons share their vertices, so the mesh is closed, and each of them lies exactly on
 the surface.
 
 Two networks that others have trained, on the shape of a rabbit, as meshes made in the same way:

@@ -2,9 +2,9 @@
 Holes of a decision region
 ==========================
 
-A network that has learnt two circles: where its output is at most one half is a ring, perhaps with
-islands and more holes. Betti numbers say so exactly, and the persistence of the output says it for
-all thresholds at once.
+A network has learnt two circles. The points at which its output is at most one half are a ring,
+perhaps with islands and more holes. Betti numbers count these exactly, and the persistence of the
+output does so for all thresholds at once.
 """
 
 import matplotlib.pyplot as plt
