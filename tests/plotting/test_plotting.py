@@ -318,6 +318,16 @@ def test_bad_requests_are_refused() -> None:
             call()
 
 
+def test_outputs_are_called_what_tables_call_them() -> None:
+    regions = enumerate_regions(NETWORKS["generic"], Box(-2, 2))
+    figure = plot_regions(regions, color="value").figure
+    assert figure.axes[1].get_ylabel() == "y1"
+    assert "y1/1" in regions.to_dataframe().columns
+    two = random_network([1, 4, 2], 4)
+    ax = plot_function(two, window=Box(-3, 3))
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["y1", "y2"]
+
+
 def test_every_picture_function_has_an_image_in_the_docs() -> None:
     docs = Path(__file__).parents[2] / "docs"
     page = (docs / "pictures.md").read_text(encoding="utf-8")

@@ -77,13 +77,13 @@ def plot_function(
     y = network(x[:, None])
     ax = new_axes(ax, figsize=(7, 4))
     for k in shown:
-        label = f"output {k}" if len(shown) > 1 else None
+        label = f"y{k + 1}" if len(shown) > 1 else None
         line = ax.plot(x, y[:, k], label=label, linewidth=1.6)[0]
         if breakpoints:
             ax.plot(x[1:-1], y[1:-1, k], "o", color=line.get_color(), markersize=3.5)
     ax.set_xlim(low[0], high[0])
     ax.set_xlabel(input_name(network, 0))
-    ax.set_ylabel("output" if len(shown) > 1 else f"output {shown[0]}")
+    ax.set_ylabel("output" if len(shown) > 1 else f"y{shown[0] + 1}")
     if len(shown) > 1:
         ax.legend(fontsize="small")
     return ax
@@ -148,7 +148,7 @@ def plot_surface(
         axes.set_zlim(lowest, highest)
     axes.set_xlabel(input_name(found.network, 0))
     axes.set_ylabel(input_name(found.network, 1))
-    axes.set_zlabel(f"output {output}")
+    axes.set_zlabel(f"y{output + 1}")
     return axes  # type: ignore[no-any-return]
 
 

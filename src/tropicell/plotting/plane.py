@@ -210,8 +210,8 @@ def level_segments(polygons: Ragged, forms: FloatArray) -> FloatArray:
 Color = Literal["pattern", "value", "gradient", "area", "neighbours"]
 
 _LABELS = {
-    "value": "output {output}",
-    "gradient": "gradient norm of output {output}",
+    "value": "{output}",
+    "gradient": "gradient norm of {output}",
     "area": "area (logarithm to base 10)",
     "neighbours": "number of neighbours",
 }
@@ -294,7 +294,7 @@ def plot_regions(
             cells = collections.PathCollection(paths_of(shown), array=array, cmap=colors, **style)
             ax.add_collection(cells)
         if colorbar and np.ma.count(cells.get_array()):
-            label = _LABELS[color].format(output=output)
+            label = _LABELS[color].format(output=f"y{output + 1}")
             ax.figure.colorbar(cells, ax=ax, label=label, shrink=0.8)
     show_frame(ax, found.network, low, high)
     return ax if points is None else plot_points(points, ax, labels=labels)
