@@ -123,13 +123,11 @@ class SharedRagged(Ragged):
     (array([0.25, 0.5 ]), array([0.5 , 0.25, 0.5 ]))
     """
 
-    def __init__(
-        self, points: NDArray[Any], shared: NDArray[Any], ends: NDArray[np.int64]
-    ) -> None:
+    def __init__(self, points: NDArray[Any], shared: NDArray[Any], ends: NDArray[np.int64]) -> None:
         vars(self).update(ends=ends, _kept=(points, shared))
 
     @cached_property
-    def values(self) -> NDArray[Any]:  # type: ignore[override]
+    def values(self) -> NDArray[Any]:
         """The rows, one after the other."""
         values = vars(self)["values"] = self._of(slice(None))
         vars(self).pop("_kept", None)

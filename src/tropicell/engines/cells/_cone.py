@@ -1327,7 +1327,7 @@ def write_point(rays: Any, ray: Any, infinite: bool, point: Any, d: int) -> None
 
 @template
 def hand_out_points(lines: Any, points: Any, n: int, out: Any, state: Any, d: int) -> None:
-    """Write points in scaled coordinates as they are handed out. (Nothing is rounded.)"""
+    """Write points in scaled coordinates as they are handed out, which rounds nothing."""
     to = out.vertices[state[OUT_POINTS] :]
     for j in range(d):
         factor = 1.0 / lines.scale[j]
