@@ -16,9 +16,9 @@ def main() -> None:
     domain = None if task.box is None else tc.Box(-task.box, task.box)
     options = {key: task.options[key] for key in ("arithmetic", "workers") if key in task.options}
     function = tc.count_regions if task.options["mode"] == "count" else tc.enumerate_regions
-    tiny = tc.Network.mlp([w[:3, :3] for w in task.weights[:1]] + [[[1.0] * 3]])
-    if tiny.n_inputs == network.n_inputs:
-        function(tiny, domain, **options)  # load the compiled kernels
+    # Kernels are compiled apart for some numbers of inputs, so it has as many as the network.
+    tiny = tc.Network.mlp([w[:3] for w in task.weights[:1]] + [[[1.0] * len(task.weights[0][:3])]])
+    function(tiny, domain, **options)  # load the compiled kernels
     if task.options["mode"] == "graph":
         tc.enumerate_regions(tiny, domain).neighbours  # noqa: B018 - so are these kernels
         _graph(network, domain, task.seconds)

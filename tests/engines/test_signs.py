@@ -15,7 +15,13 @@ from strategies import KINDS, random_network
 from tropicell import Box, Network, WholeSpace, count_regions, enumerate_regions
 from tropicell._runtime.jit import kernel
 from tropicell.engines.cells._buffers import room_for
-from tropicell.engines.cells._signs import UNKNOWN, few_sources, fine_corner, fine_sign
+from tropicell.engines.cells._signs import (
+    UNKNOWN,
+    few_sources,
+    fine_corner,
+    fine_sign,
+    sharp_corner,
+)
 from tropicell.geometry.arithmetic import EXACT
 from tropicell.network._layer_maps import enter_layers
 from tropicell.network.flat import flatten
@@ -66,6 +72,42 @@ def test_signs_are_those_of_rationals(
         assert sign != UNKNOWN
         assert sign == (determinant > 0) - (determinant < 0)
         assert not zero or determinant == 0
+
+
+@kernel
+def _corners(flat, room, pattern, facets, to, shifts):  # type: ignore[no-untyped-def]
+    enter_layers(flat.maps, room.maps, pattern, flat.lines.depth, True)
+    fine = room.stack.fine
+    for k in range(len(facets)):
+        for i in range(facets.shape[1]):
+            fine.facets[i] = facets[k, i]
+        sharp_corner(flat.lines, room.maps, fine)
+        to[k] = fine.corner
+        shifts[k] = fine.shifts[: facets.shape[1]].sum()
+
+
+@settings(
+    deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+)
+@given(st.integers(0, 2**32 - 1), st.sampled_from(KINDS), st.integers(1, 4), st.integers(1, 4))
+def test_corners_are_as_sharp_as_is_said(seed: int, kind: str, inputs: int, depth: int) -> None:
+    network = random_network(seed, kind, inputs, depth, 4)
+    flat = flatten(network, Box(-1, 2))
+    rng, d = np.random.default_rng(seed), inputs
+    pattern = (rng.random(flat.neurons) * network.pieces).astype(np.uint8)
+    room = room_for(flat, exact=True, store=False, bits=1).build()
+    rows = _exact_rows(network, flat, pattern)
+    facets = rng.integers(1, len(rows) + 1, size=(20, d)) * rng.choice([-1, 1], size=(20, d))
+    found, shifts = np.zeros((20, 3, d + 1)), np.zeros(20, np.int64)
+    _corners(flat, room, pattern, facets, found, shifts)
+    for labels, (high, low, bound), shift in zip(facets, found, shifts, strict=True):
+        signed = [[x * int(np.sign(k)) for x in rows[abs(k) - 1]] for k in labels]
+        for c in range(d + 1):
+            entries = [x for row in signed for i, x in enumerate(row) if i != c]
+            exact = fmpq_mat(d, d, entries).det() * (-1) ** c * fmpq(2) ** int(-shift)
+            off = Fraction(int(exact.p), int(exact.q)) - Fraction(high[c]) - Fraction(low[c])
+            assert abs(off) <= Fraction(bound[c])
+            assert bound[c] < 1e-24
 
 
 def test_parallel_boundaries_meet_at_infinity_without_arithmetic() -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tropicell._runtime._hashing import _SECTION, _hash_rows, build_table
-from tropicell.regions.columns import PackedPatterns, Ragged
+from tropicell.engines.column_store import Store
+from tropicell.regions.columns import Columns, PackedPatterns, Ragged, SharedRagged, first, size_of
 
 
 @given(st.integers(0, 40), st.integers(0, 150), st.integers(1, 8), st.integers(0, 99))
@@ -33,6 +36,54 @@ def test_every_pattern_is_found_and_no_other(rows: int, neurons: int, seed: int)
     assert packed.find(queries).tolist() == expected
     repeated = [i for i, row in enumerate(patterns) if known[row.tobytes()] != i]
     assert packed.first_duplicate() == (repeated[0] if repeated else -1)
+
+
+def shared(seed: int, rows: int) -> tuple[SharedRagged, Ragged]:
+    """Rows that share points, and the same rows as they are."""
+    rng = np.random.default_rng(seed)
+    points, ends = rng.normal(size=(7, 3)), np.cumsum(rng.integers(0, 4, rows))
+    places = rng.integers(0, 7, size=ends[-1] if rows else 0, dtype=np.int32)
+    return SharedRagged(points, places, ends), Ragged(points[places], ends)
+
+
+@given(st.integers(0, 99), st.integers(1, 9), st.data())
+def test_shared_rows_are_rows(seed: int, rows: int, data: st.DataObject) -> None:
+    chosen = np.array(data.draw(st.lists(st.integers(0, rows - 1))), np.int64)
+    one, other = sorted((data.draw(st.integers(0, rows)), data.draw(st.integers(0, rows))))
+    for together in (False, True):
+        found, expected = shared(seed, rows)
+        size = found.nbytes
+        if together:
+            np.testing.assert_array_equal(found.values, expected.values)
+            assert found.nbytes == expected.nbytes
+        for row in range(rows):
+            np.testing.assert_array_equal(found[row], expected[row])
+        for some, same in (
+            (found.take(chosen), expected.take(chosen)),
+            (found.rows(slice(one, other)), expected.rows(slice(one, other))),
+            (pickle.loads(pickle.dumps(found)), expected),
+        ):
+            np.testing.assert_array_equal(some.ends, same.ends)
+            np.testing.assert_array_equal(some.values, same.values)
+        assert together or found.nbytes == size
+
+
+def test_batches_that_share_points_are_joined() -> None:
+    store, whole = Store(), []
+    for seed in range(5):
+        packed = PackedPatterns(np.full((4, 1), seed, np.uint64), 8, 1)
+        some, expected = shared(seed, 4)
+        points, places = vars(some)["_kept"]
+        columns = Columns(packed, np.zeros((4, 2)), None, None, None, some.counts)
+        columns = columns._replace(points=points, corner_places=places)
+        part = first(columns, 3)
+        assert size_of(part) < size_of(columns)
+        store.add(part)
+        whole.append(expected.rows(slice(3)).values)
+    found = store.join()
+    ends = np.cumsum(found["corner_counts"])
+    rows = SharedRagged(found["points"], found["corner_places"], ends)
+    np.testing.assert_array_equal(rows.values, np.concatenate(whole))
 
 
 def test_threads_make_the_same_table() -> None:

@@ -14,6 +14,9 @@ from tropicell.regions.columns import Columns, Ragged
 
 _NAMES = ("words", *Columns._fields[1:])
 
+#: Places among the points of a batch become places among those of all.
+_POINTS, _PLACES = _NAMES.index("points"), _NAMES.index("corner_places")
+
 #: Each time that so many bytes were added, one looks how much memory is left; so many have to be.
 _LOOK_EVERY, _RESERVE = 2**26, 2**28
 
@@ -86,9 +89,14 @@ class Store:
 
         def copy(rows: slice) -> None:
             for column, (space, end) in enumerate(zip(whole, ends, strict=False)):
-                if space is not None:
-                    parts = [batch[column] for batch in batches[rows]]
+                if space is None:
+                    continue
+                parts = [batch[column] for batch in batches[rows]]
+                if column != _PLACES:
                     np.concatenate(parts, out=space[end[rows.start] : end[rows.stop]])
+                    continue
+                for k, part in enumerate(parts, rows.start):
+                    np.add(part, ends[_POINTS][k], out=space[end[k] : end[k + 1]])
             batches[rows] = [()] * (rows.stop - rows.start)
 
         now = tuning.current
@@ -102,7 +110,10 @@ class Store:
         for column, parts in enumerate(zip(*self._batches, strict=True)):
             if not any(part is None for part in parts):
                 shape = (sum(map(len, parts)), *parts[0].shape[1:])
-                whole[column] = np.empty(shape, parts[0].dtype)
+                kind = parts[0].dtype
+                if column == _PLACES and len(whole[_POINTS]) > np.iinfo(kind).max:
+                    kind = np.dtype(np.int64)
+                whole[column] = np.empty(shape, kind)
         # What is yet to be made of them (where rows end) must find memory, too: try that here.
         np.empty(tuning.current.spare + tuning.current.spare_each * self.regions, np.uint8)
         return whole

@@ -83,7 +83,7 @@ class Tuning:
     small: int = 64
     medium: int = 4096
     plane_grain: tuple[int, int] = (8, 16)
-    cone_grain: tuple[int, int] = (5, 16)
+    cone_grain: tuple[int, int] = (16, 16)
     halfspace_grain: tuple[int, int] = (18, 20)
     plane_width: int = 1024
     focus_grain: int = 128

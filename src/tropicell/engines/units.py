@@ -159,10 +159,14 @@ class Task(Protocol):
     slow : bool
         Whether one call of a kernel may take more than a tenth of a second; it sees the flag of
         the `Halt` of the thread that made the worker.
+    shared : bool
+        Whether corners may be handed out as places among points (`Columns.points`), which takes
+        less memory. Whoever wants that says so before there are workers.
     """
 
     grain: int
     slow: bool
+    shared: bool
 
     def root(self) -> Unit:
         """The unit that is all of the search."""

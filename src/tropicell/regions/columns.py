@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from types import ModuleType
 from typing import Any, NamedTuple, Protocol
 
@@ -84,10 +85,90 @@ class Ragged:
         skipped = np.repeat(starts - (np.cumsum(counts) - counts), counts)
         return skipped + np.arange(len(skipped))
 
+    def take(self, rows: NDArray[Any]) -> Ragged:
+        """Some rows, by their numbers.
+
+        Examples
+        --------
+        >>> Ragged(np.array([1, 2, 3]), np.array([1, 3])).take(np.array([1]))[0]
+        array([2, 3])
+        """
+        return Ragged.from_counts(self.values[self.places(rows)], self.counts[rows])
+
     @property
     def nbytes(self) -> int:
         """Memory in bytes."""
         return self.values.nbytes + self.ends.nbytes
+
+
+class SharedRagged(Ragged):
+    """Rows whose values are among points that many of them share.
+
+    A point of space is a corner of eight regions or so, in four dimensions of sixteen: that it is
+    kept once makes most of the memory of regions. `values` are put together when someone asks for
+    them, and then they are kept instead.
+
+    Parameters
+    ----------
+    points : ndarray
+    shared : ndarray of int
+        For every value its place among the points.
+    ends : ndarray of int64
+        See `Ragged`.
+
+    Examples
+    --------
+    >>> rows = SharedRagged(np.array([0.5, 0.25]), np.array([0, 1, 0]), np.array([1, 3]))
+    >>> rows[1], rows.values
+    (array([0.25, 0.5 ]), array([0.5 , 0.25, 0.5 ]))
+    """
+
+    def __init__(self, points: NDArray[Any], shared: NDArray[Any], ends: NDArray[np.int64]) -> None:
+        vars(self).update(ends=ends, _kept=(points, shared))
+
+    @cached_property
+    def values(self) -> NDArray[Any]:
+        """The rows, one after the other."""
+        values = vars(self)["values"] = self._of(slice(None))
+        vars(self).pop("_kept", None)
+        return values
+
+    @property
+    def _together(self) -> tuple[NDArray[Any], NDArray[Any]] | None:
+        """Points and places, as long as the values have not been put together."""
+        return vars(self).get("_kept")
+
+    def _of(self, some: Any) -> NDArray[Any]:
+        kept = self._together
+        if kept is None:
+            return np.asarray(self.values[some])
+        points, shared = kept
+        return np.asarray(points.take(shared[some], axis=0))
+
+    def __getitem__(self, row: int) -> NDArray[Any]:
+        return self._of(slice(self.ends[row - 1] if row else 0, self.ends[row]))
+
+    def rows(self, some: slice) -> Ragged:
+        """Some rows, one after the other."""
+        kept = self._together
+        if kept is None:
+            return super().rows(some)
+        chosen = Ragged(kept[1], self.ends).rows(some)
+        return SharedRagged(kept[0], chosen.values, chosen.ends)
+
+    def take(self, rows: NDArray[Any]) -> Ragged:
+        """Some rows, by their numbers."""
+        kept = self._together
+        if kept is None:
+            return super().take(rows)
+        chosen = Ragged(kept[1], self.ends).take(rows)
+        return SharedRagged(kept[0], chosen.values, chosen.ends)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory in bytes, as it is now."""
+        kept = self._together or (self.values,)
+        return sum(int(array.nbytes) for array in kept) + self.ends.nbytes
 
 
 class PackedPatterns:
@@ -294,6 +375,9 @@ class Columns(NamedTuple):
         Vertices and rays in homogeneous coordinates, region after region, and how many each has.
     facet_lines, facet_counts : ndarray
         The lines (see `tropicell.network.inequalities`) of the facets, likewise.
+    points, corner_places : ndarray
+        Instead of `corners`, from a task that was told to share them: points, each once, and for
+        every corner its place among them.
     """
 
     packed: PackedPatterns
@@ -304,6 +388,8 @@ class Columns(NamedTuple):
     corner_counts: NDArray[np.int64] | None = None
     facet_lines: NDArray[np.int32] | None = None
     facet_counts: NDArray[np.int64] | None = None
+    points: NDArray[np.float64] | None = None
+    corner_places: NDArray[np.int32] | None = None
 
 
 def first(columns: Columns, n: int) -> Columns:
@@ -311,6 +397,7 @@ def first(columns: Columns, n: int) -> Columns:
     if len(columns.packed) <= n:
         return columns
     corners, facets = columns.corner_counts, columns.facet_counts
+    shared = columns.corner_places
     return Columns(
         PackedPatterns(columns.packed.words[:n], columns.packed.neurons, columns.packed.bits),
         columns.witnesses[:n],
@@ -324,6 +411,8 @@ def first(columns: Columns, n: int) -> Columns:
         if columns.facet_lines is None or facets is None
         else columns.facet_lines[: facets[:n].sum()],
         None if facets is None else facets[:n],
+        columns.points,
+        None if shared is None or corners is None else shared[: corners[:n].sum()],
     )
 
 

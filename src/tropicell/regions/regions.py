@@ -288,8 +288,7 @@ class Regions:
         }
         for name, column in ragged.items():
             if column is not None:
-                values = column.values[column.places(rows)]
-                chosen[name] = Ragged.from_counts(values, column.counts[rows])
+                chosen[name] = column.take(rows)
         witnesses = chosen.pop("witnesses")
         complete = self.complete and len(rows) == len(self)
         return Regions(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -36,6 +36,8 @@ from tropicell.regions.columns import (
     Columns,
     EngineRun,
     PackedPatterns,
+    Ragged,
+    SharedRagged,
     first,
     size_of,
     sure_areas,
@@ -387,6 +389,7 @@ class Search:
             # All will be in memory anyway, if nothing limits it.
             unlimited = options.max_regions is None and options.max_bytes is None
             most_waiting = sys.maxsize if store and not pausing and unlimited else None
+            task.shared = True  # `regions` below knows what to do with them
             return UnitRun(task, options.workers, halt=halt, most_waiting=most_waiting)
         self.keeper = keeper = self._keeper(engine, task, store=store)
         try:
@@ -471,11 +474,19 @@ class Search:
             stats=self.stats,
             bounded=found["bounded"],
             volumes=sure_areas(found["volumes"], network.n_inputs),
-            corners=ragged(found["corners"], found["corner_counts"]),
+            corners=_corners(found),
             facet_lines=ragged(found["facet_lines"], found["facet_counts"]),
         ).lifted(self.quotient)
         regions.stats["bytes"] = regions.nbytes
         return regions
+
+
+def _corners(found: Mapping[str, Any]) -> Ragged | None:
+    """The corners of all regions, from columns that have them or share points."""
+    if found["points"] is None:
+        return ragged(found["corners"], found["corner_counts"])
+    ends = np.cumsum(found["corner_counts"], dtype=np.int64)
+    return SharedRagged(found["points"], found["corner_places"], ends)
 
 
 class Keeper(Protocol):

@@ -72,9 +72,12 @@ def to_below_1(size: float) -> float:
 
 
 @template
-def unit_row_error(error: float, factor: float, root: float) -> float:
-    """Step 2: the error η of a row that was multiplied by a factor; `root` is √(d + 1)."""
-    return root * error * factor * INFLATE + 8.0 * ROUND
+def unit_row_error(error: float, factor: float, root: float, divided: bool) -> float:
+    """Step 2: the error η of a row that was multiplied by a power of two; `root` is √(d + 1).
+
+    `divided`: it was first divided by its largest coefficient.
+    """
+    return root * error * factor * INFLATE + (8.0 if divided else 2.0) * ROUND
 
 
 @template
@@ -87,12 +90,13 @@ def unit_sign_bound(weight: float, eta: float, eps: float, d: int) -> float:
 
 
 @template
-def minors_error(errors: float, d: int, root: float) -> float:
+def minors_error(errors: float, d: int, size: float) -> float:
     """Step 2: the error of the minors of d rows, at most 1 long, whose errors add up to `errors`.
 
-    `root` is at least √(d!). If the sum is not small, the bound is infinite.
+    `size` is √(d!) times the product of their lengths. If the sum is not small, the bound is
+    infinite.
     """
-    return 1.01 * errors + root * (d * d + d) * ROUND if errors < 0.01 else np.inf
+    return 1.01 * errors + size * (d * d + d) * (0.5 * ROUND) if errors < 0.01 else np.inf
 
 
 @template

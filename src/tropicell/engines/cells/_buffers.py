@@ -260,14 +260,13 @@ def arrangement_arrays(d: int, store: bool) -> Arrangement:
         degrees=numbers(points),
         places=np.zeros((points, d + 1)),
         rows=numbers(MOST_COUNTED),
-        table=numbers(1 << (4 * regions).bit_length()),
+        table=numbers(4 * regions),
         keys=sets(regions),
         ends=numbers(regions),
-        order=numbers(regions),
-        spare=numbers(regions),
-        owners=numbers(corners),
+        order=numbers(points),
+        spare=numbers(points),
+        pairs=numbers(corners),
         corners=numbers(corners),
-        corner_tags=sets(corners),
     )
 
 
@@ -307,6 +306,7 @@ def batch_arrays(flat: FlatNetwork, store: bool, bits: int) -> CellBatch:
         bounded=np.empty(n, np.bool_),
         volumes=np.empty(n),
         vertices=np.empty((corners, d + 1)),
+        places=np.empty(corners, np.int32),
         vertex_counts=np.empty(n, np.int64),
         lines=np.empty(corners, np.int32),
         facet_counts=np.empty(n, np.int64),

@@ -48,6 +48,7 @@ from tropicell.engines.cells._signs import (
     is_facet,
     is_zero_there,
     late_sign,
+    sharp_corner,
     sign_of_bias,
     sources_vanish,
     zero_columns,
@@ -84,6 +85,7 @@ from tropicell.engines.cells._state import (
     OUT,
     OUT_CORNERS,
     OUT_FACETS,
+    OUT_POINTS,
     PATTERNS,
     PIECES_AT,
     POSITIVE_BITS,
@@ -720,10 +722,22 @@ def _fine_ray(lines: Any, current: Any, stack: Any, ray: int, d: int) -> int:
 
     Returns 1 if that is the ray, -1 if it is its opposite, 0 if that is in doubt.
     """
-    fine, rays = stack.fine, stack.rays
+    _basis_labels(stack, ray, d)
+    fine_corner(lines, current, stack.fine)
+    return _turn(stack, ray, d)
+
+
+@template
+def _basis_labels(stack: Any, ray: int, d: int) -> None:
+    """Name the facets of a ray's basis to `_signs`."""
     for j in range(d):
-        fine.facets[j] = stack.table_labels[stack.bases[ray, j]]
-    fine_corner(lines, current, fine)
+        stack.fine.facets[j] = stack.table_labels[stack.bases[ray, j]]
+
+
+@kernel(inner=True)
+def _turn(stack: Any, ray: int, d: int) -> int:
+    """Whether ``fine.corner`` is a ray, 1, or its opposite, -1; 0 if that is in doubt."""
+    fine, rays = stack.fine, stack.rays
     size, wrong, length, value = 0.0, 0.0, 0.0, 0.0
     for c in range(d + 1):
         x = fine.corner[HIGH, c]
@@ -1285,15 +1299,17 @@ def emit(
     if not simple:
         compress(stack.tags, stack.facets, record, d)
     tags, limit = stack.tags[start : start + n], SHARPENED if sharpened else SHARP
-    vertices, sharp = out.vertices[state[OUT_CORNERS] :], True
+    points, corners, sharp = out.vertices[state[OUT_POINTS] :], stack.old_corners[:n], True
     for i in range(n):
         ray = np.uint64(stack.corners[start + i])
         sharp = sharp and is_sharp(stack.rays, ray, tags[i], limit, d)
-        write_point(stack.rays, ray, tags[i] & INFINITE != NONE, vertices[i], d)
+        write_point(stack.rays, ray, tags[i] & INFINITE != NONE, points[i], d)
+        corners[i] = i
     facets = record[FACET_AT], record[N_FACETS]
     if (sharp or not options.exact) and write_region(
-        lines, stack, tags, facets, simple, out, options, state
+        lines, stack, (points, tags, corners), facets, simple, out, options, state
     ):
+        hand_out_points(lines, points, n, out, state, d)
         return True
     if simple:  # exact arithmetic is given facets alone
         compress(stack.tags, stack.facets, record, d)
@@ -1309,11 +1325,24 @@ def write_point(rays: Any, ray: Any, infinite: bool, point: Any, d: int) -> None
     point[d] = 0.0 if infinite else 1.0
 
 
+@template
+def hand_out_points(lines: Any, points: Any, n: int, out: Any, state: Any, d: int) -> None:
+    """Write points in scaled coordinates as they are handed out, which rounds nothing."""
+    to = out.vertices[state[OUT_POINTS] :]
+    for j in range(d):
+        factor = 1.0 / lines.scale[j]
+        for i in range(n):
+            to[i, j] = points[i, j] * factor
+    for i in range(n):
+        to[i, d] = points[i, d]
+    state[OUT_POINTS] += n
+
+
 @kernel(inner=True, inlined=True)
 def write_region(
     lines: Any,
     stack: Any,
-    tags: Any,
+    shape: Any,
     among: Any,
     simple: bool,
     out: Any,
@@ -1322,38 +1351,38 @@ def write_region(
 ) -> bool:
     """Write the geometry of a finished cell; False if its witness needs more digits.
 
-    Its vertices are in their place already, in scaled coordinates.
+    Its vertices are among the points that are handed out next.
 
     Parameters
     ----------
     lines, stack, out, options, state
         See `emit`.
-    tags : ndarray
-        The facets that the vertices lie on, as bits.
+    shape : tuple of ndarray
+        Points in scaled coordinates; the facets that they lie on, as bits; which of them are the
+        vertices.
     among : tuple of int
         Where those facets begin in ``stack.facets`` that the bits stand for, and how many these
         are. In a simple cell, one that no vertex lies on is none.
     simple : bool
         Whether every vertex lies on d facets only.
     """
-    d, n = dimension_of(lines, stack), len(tags)
+    points, tags, corners = shape
+    d, n = dimension_of(lines, stack), len(corners)
     k, c, o = state[OUT], state[OUT_CORNERS], state[OUT_FACETS]
-    witness, vertices = out.witnesses[k], out.vertices[c : c + n]
+    witness, first = out.witnesses[k], state[OUT_POINTS]
     finite, used = 0, NONE
     for i in range(n):
-        finite += tags[i] & INFINITE == NONE
-        used |= tags[i]
+        at = np.uint64(corners[i])
+        finite += tags[at] & INFINITE == NONE
+        used |= tags[at]
+        out.places[c + i] = first + corners[i]
     used &= FACET_BITS
-    _middle(vertices, 1.0 / finite if finite else 0.0, witness, d)
+    _middle(points, corners, 1.0 / finite if finite else 0.0, witness, d)
     if options.exact and not _is_inside(stack, among[0], used, d, witness):
         return False
     # Scales are powers of two, which round nothing.
     for j in range(d):
-        factor = 1.0 / lines.scale[j]
-        if factor != 1.0:
-            witness[j] *= factor
-            for i in range(n):
-                vertices[i, j] *= factor
+        witness[j] *= 1.0 / lines.scale[j]
     facets, rest = 0, used
     while rest != NONE:
         facet = stack.facets[np.uint64(among[0] + lowest_bit(rest))]
@@ -1368,39 +1397,45 @@ def write_region(
     out.volumes[k] = np.nan if bounded else np.inf
     if bounded and options.volumes:
         if d == 3 and simple:
-            out.volumes[k] = volume_3(vertices, tags, stack.faces[0], stack.faces[1])
+            size = volume_3(points, tags, corners, stack.faces[0], stack.faces[1])
         else:
-            out.volumes[k] = volume(vertices, tags, among[1], simple, stack.faces, stack.square)
+            size = volume(points, tags, corners, among[1], simple, stack.faces, stack.square)
+        for j in range(d):
+            size *= 1.0 / lines.scale[j]
+        out.volumes[k] = size
     return True
 
 
 @template
-def _middle(vertices: Any, share: float, witness: Any, d: int) -> None:
+def _middle(points: Any, corners: Any, share: float, witness: Any, d: int) -> None:
     """Write the sum of rays at infinity and of the others times `share`."""
-    n = len(vertices)
+    n = len(corners)
     if d == 3:
         x, y, z = 0.0, 0.0, 0.0
         for i in range(n):
-            part = share if vertices[i, 3] > 0.0 else 1.0
-            x += vertices[i, 0] * part
-            y += vertices[i, 1] * part
-            z += vertices[i, 2] * part
+            at = np.uint64(corners[i])
+            part = share if points[at, 3] > 0.0 else 1.0
+            x += points[at, 0] * part
+            y += points[at, 1] * part
+            z += points[at, 2] * part
         witness[0], witness[1], witness[2] = x, y, z
         return
     if d == 4:
         x, y, z, u = 0.0, 0.0, 0.0, 0.0
         for i in range(n):
-            part = share if vertices[i, 4] > 0.0 else 1.0
-            x += vertices[i, 0] * part
-            y += vertices[i, 1] * part
-            z += vertices[i, 2] * part
-            u += vertices[i, 3] * part
+            at = np.uint64(corners[i])
+            part = share if points[at, 4] > 0.0 else 1.0
+            x += points[at, 0] * part
+            y += points[at, 1] * part
+            z += points[at, 2] * part
+            u += points[at, 3] * part
         witness[0], witness[1], witness[2], witness[3] = x, y, z, u
         return
     for j in range(d):
         total = 0.0
         for i in range(n):
-            total += vertices[i, j] * (share if vertices[i, d] > 0.0 else 1.0)
+            at = np.uint64(corners[i])
+            total += points[at, j] * (share if points[at, d] > 0.0 else 1.0)
         witness[j] = total
 
 
@@ -1453,8 +1488,20 @@ def sharpen(flat: Any, current: Any, stack: Any, record: Any) -> bool:
 
 @kernel(inner=True)
 def sharpen_ray(flat: Any, current: Any, stack: Any, layer: int, ray: int, d: int) -> bool:
-    """Work out a ray with twice the digits; False if that is no use."""
+    """Work out a ray with twice the digits; False if that is no use.
+
+    With a bound for each coordinate only if one for all of them says too little.
+    """
     bring_up(flat.maps, current, stack.rows.pattern, layer)
+    _basis_labels(stack, ray, d)
+    sharp_corner(flat.lines, current, stack.fine)
+    turn = _turn(stack, ray, d)
+    if (
+        turn != 0
+        and _write_fine(stack, ray, float(turn), d)
+        and stack.rays[ray, d + 1] < SHARPENED * stack.rays[ray, d]
+    ):
+        return True
     turn = _fine_ray(flat.lines, current, stack, ray, d)
     return turn != 0 and _write_fine(stack, ray, float(turn), d)
 

@@ -29,6 +29,7 @@ from tropicell.engines.cells._cone import (
     decide,
     dimension_of,
     fine_meet,
+    hand_out_points,
     is_sharp,
     sharpen_ray,
     write_point,
@@ -56,6 +57,7 @@ from tropicell.engines.cells._state import (
     OUT,
     OUT_CORNERS,
     OUT_FACETS,
+    OUT_POINTS,
     PIECES_AT,
     POSITIVE_BITS,
     RAY_END,
@@ -76,8 +78,8 @@ _DOUBT, _TOO_MANY = -1, -2
 #: For `guessed_cells`: rather too many than too few.
 _INSIDE = 0.6
 
-#: Boundaries of a word of bits; the factor of a hash; a pair of points is one number: i * this + j.
-_WORD, _SPREAD, _CODE = 64, np.uint64(0x9E3779B97F4A7C15), 1 << 20
+#: Boundaries, or neurons, of a word of bits; a pair of points is one number: i * this + j.
+_WORD, _CODE = 64, 1 << 20
 
 
 @kernel(late=True)
@@ -98,6 +100,7 @@ def store_regions(flat: Any, room: Any, pattern: Any, record: Any, options: Any)
         or record[SIMPLE] == 0
         or options.where.on
         or count > MOST_COUNTED
+        or 1 << count > len(stack.arrangement.table)
         or record[N_FACETS] + count >= MOST_FACETS
         or record[FACET_AT] + record[N_FACETS] + count > len(stack.facets)
         or record[TABLE_END] + count > len(stack.table)
@@ -120,19 +123,20 @@ def store_regions(flat: Any, room: Any, pattern: Any, record: Any, options: Any)
     corners = stack.arrangement.ends[regions - 1]
     if (
         state[OUT] + regions > len(out.words)
-        or state[OUT_CORNERS] + corners > len(out.vertices)
+        or state[OUT_CORNERS] + corners > len(out.places)
+        or state[OUT_POINTS] + points > len(out.vertices)
         or state[OUT_FACETS] + corners > len(out.lines)
     ):
         # If that can't be helped by taking them away, they are cut one by one.
-        fits = 2 * regions <= len(out.words) and 2 * corners <= min(
-            len(out.vertices), len(out.lines)
-        )
+        fits = 2 * regions <= len(out.words) and 2 * corners <= min(len(out.places), len(out.lines))
+        fits = fits and 2 * points <= len(out.vertices)
         return NO_PLACE if fits else CUT_IT
     before = state[OUT], state[OUT_CORNERS], state[OUT_FACETS]
     if not _write_all(flat, room, pattern, record, options, regions):
         state[OUT], state[OUT_CORNERS], state[OUT_FACETS] = before
         state[CUT_FROM] = state[TOP]
         return CUT_IT
+    hand_out_points(lines, stack.arrangement.places, points, out, state, d)
     state[COUNT] += regions
     state[SPLITS] += regions - 1
     state[TESTS] += points * count
@@ -163,7 +167,7 @@ def _arrange(flat: Any, current: Any, stack: Any, record: Any, options: Any, d: 
         stack.facets[at + facets + step] = new + step + 1
     if not _take_rays(stack, record, first):
         return _DOUBT
-    joined, degrees, edges = found.joined, found.degrees, found.owners
+    joined, degrees, edges = found.joined, found.degrees, found.pairs
     if count > 1 and not _join_rays(found, n, d):
         return _DOUBT
     points = n
@@ -214,7 +218,7 @@ def _take_rays(stack: Any, record: Any, first: int) -> bool:
 @template
 def _join_rays(found: Any, n: int, d: int) -> bool:
     """Join the rays of the cell that share an edge; False if it is not simple."""
-    tags, joined, degrees, pairs = found.tags, found.joined, found.degrees, found.owners
+    tags, joined, degrees, pairs = found.tags, found.joined, found.degrees, found.pairs
     if n * d > len(pairs):
         return False
     count = 0
@@ -241,7 +245,7 @@ def _join_rays(found: Any, n: int, d: int) -> bool:
 def _crossed_edges(found: Any, points: int, k: Any, d: int) -> int:
     """List the edges that boundary k crosses: by their end above, then by that below."""
     sides, joined, degrees = found.sides, found.joined, found.degrees
-    above, edges = found.order, found.owners
+    above, edges = found.order, found.pairs
     n, count = 0, 0
     for i in range(points):
         above[np.uint64(n)] = i
@@ -265,7 +269,7 @@ def _crossed_edges(found: Any, points: int, k: Any, d: int) -> int:
 def _crossed_pairs(found: Any, n: int, d: int) -> int:
     """The same for the only boundary, of the rays of a cell."""
     sides, tags, above, below = found.sides, found.tags, found.order, found.spare
-    edges = found.owners
+    edges = found.pairs
     n_above, n_below, count = 0, 0, 0
     for i in range(n):
         above[np.uint64(n_above)] = i
@@ -393,7 +397,7 @@ def _join(found: Any, begin: int, end: int, k: Any, d: int) -> bool:
     They lie on one line, and no boundary that was laid before this one, number k, separates them.
     """
     tags, sides, joined, degrees = found.tags, found.sides, found.joined, found.degrees
-    pairs, room = found.owners, len(found.owners) - (end - begin)
+    pairs, room = found.pairs, len(found.pairs) - (end - begin)
     count = 0
     for i in range(begin, end):
         p = np.uint64(i)
@@ -441,75 +445,47 @@ def _gather(found: Any, points: int, count: int) -> int:
     """Find the regions that points belong to, and the corners of each, in their order.
 
     Returns the number of regions, or `_TOO_MANY`. They are handed out as they are when cells are
-    cut: what lies below the boundary that is laid first comes first.
+    cut: what lies below the boundary that is laid first comes first, so by their keys as numbers.
     """
-    table, keys, ends, owners = found.table, found.keys, found.ends, found.owners
-    bits = 6
-    while (1 << bits) < 4 * points and (2 << bits) <= len(table):
-        bits += 1
-    mask, shift = (1 << bits) - 1, np.uint64(64 - bits)
-    for i in range(mask + 1):
-        table[i] = 0
-    regions, used = 0, 0
+    table, keys, ends, corners, sides = (
+        found.table,
+        found.keys,
+        found.ends,
+        found.corners,
+        found.sides,
+    )
+    sets = 1 << count
+    for key in range(sets):
+        table[key] = 0
     for v in range(points):
-        on, above = found.sides[v, ZERO_BITS], found.sides[v, POSITIVE_BITS]
-        if used + (1 << bit_count(on)) > len(owners):
-            return _TOO_MANY
+        on, above = sides[np.uint64(v), ZERO_BITS], sides[np.uint64(v), POSITIVE_BITS]
         some = on
-        while True:
-            key = above | some
-            place = np.int64((key * _SPREAD) >> shift)
-            while table[place] != 0 and keys[table[place] - 1] != key:
-                place = (place + 1) & mask
-            owner = table[place] - 1
-            if owner < 0:
-                owner = regions
-                if 2 * regions > mask or regions >= len(keys):
-                    return _TOO_MANY
-                keys[owner], ends[owner] = key, 0
-                regions += 1
-                table[place] = regions
-            ends[owner] += 1
-            owners[used] = owner
-            used += 1
-            if some == NONE:
-                break
+        while some != NONE:
+            table[above | some] += 1
             some = (some - ONE) & on
-    total = 0
-    for r in range(regions):
-        total += ends[r]
-        ends[r] = total - ends[r]  # where it begins, for now
-    used = 0
+        table[above] += 1
+    regions, total, room = 0, 0, len(keys) - 1
+    # Every set is written, and stays if it has corners: no jumps.
+    for key in range(sets):
+        if regions > room:
+            return _TOO_MANY
+        many = table[key]
+        table[key] = total
+        total += many
+        keys[np.uint64(regions)], ends[np.uint64(regions)] = key, total
+        regions += int(many != 0)
+    if total > len(corners):
+        return _TOO_MANY
     for v in range(points):
-        for _ in range(1 << bit_count(found.sides[v, ZERO_BITS])):
-            owner = owners[used]
-            used += 1
-            to = np.uint64(ends[owner])
-            found.corners[to] = v
-            found.corner_tags[to] = found.tags[v]
-            ends[owner] += 1
-    _sort(found, regions, count)
+        on, above = sides[np.uint64(v), ZERO_BITS], sides[np.uint64(v), POSITIVE_BITS]
+        some = on
+        while some != NONE:
+            corners[np.uint64(table[above | some])] = v
+            table[above | some] += 1
+            some = (some - ONE) & on
+        corners[np.uint64(table[above])] = v
+        table[above] += 1
     return regions
-
-
-@template
-def _sort(found: Any, regions: int, count: int) -> None:
-    """Put regions in the order of their keys: those without a bit first, from low to high bits."""
-    order, spare, keys = found.order, found.spare, found.keys
-    for r in range(regions):
-        order[r] = r
-    for k in range(count):
-        bit = ONE << np.uint64(k)
-        low, high = 0, 0
-        for r in range(regions):
-            owner = order[r]
-            is_high = int(keys[owner] & bit != NONE)
-            order[low] = owner
-            spare[high] = owner
-            low += 1 - is_high
-            high += is_high
-        for r in range(high):
-            order[low + r] = spare[r]
 
 
 @kernel(inner=True, inlined=True)
@@ -519,46 +495,62 @@ def _write_all(flat: Any, room: Any, pattern: Any, record: Any, options: Any, re
     found, layer = stack.arrangement, record[LAYER]
     count, facets, at = record[N_CONFLICTS], record[N_FACETS], record[FACET_AT]
     among = at, facets + count
-    d, prefix = dimension_of(lines, stack), lines.row_start[layer] - lines.row_start[1]
+    prefix = lines.row_start[layer] - lines.row_start[1]
     width = lines.row_start[layer + 1] - lines.row_start[layer]
-    neurons = prefix + width
     for j in range(prefix):
         out.pattern[j] = pattern[j]
     for j in range(width):
         out.pattern[prefix + j] = stack.patterns[record[PIECES_AT] + j]
+    _write_patterns(lines, stack, record, options.bits, prefix + width, out, state[OUT], regions)
+    begin = 0
     for r in range(regions):
-        owner = found.order[r]
-        key = found.keys[owner]
-        start = found.ends[owner - 1] if owner > 0 else 0
-        corners = found.corners[start : found.ends[owner]]
-        tags = found.corner_tags[start : found.ends[owner]]
+        key = found.keys[r]
         for k in range(count):
             step = count - 1 - k
             is_above = (key >> np.uint64(k)) & ONE != NONE
             label = record[TABLE_END] + step + 1
             stack.facets[at + facets + step] = label if is_above else -label
-        n, begin = len(corners), state[OUT_CORNERS]
-        vertices = out.vertices[begin : begin + n]
-        for i in range(n):
-            point = found.places[np.uint64(corners[i])]
-            for j in range(d + 1):
-                vertices[i, j] = point[j]
-        if not write_region(lines, stack, tags, among, True, out, options, state):
+        shape = found.places, found.tags, found.corners[begin : found.ends[r]]
+        if not write_region(lines, stack, shape, among, True, out, options, state):
             return False
-        rest = key
-        while rest != NONE:
-            line = stack.conflicts[record[CONFLICT_AT] + lowest_bit(rest)]
-            out.pattern[lines.line_row[line] - lines.row_start[1]] += 1
-            rest &= rest - ONE
-        pack_pattern(out.pattern, neurons, options.bits, out.words[state[OUT]])
-        rest = key
-        while rest != NONE:
-            line = stack.conflicts[record[CONFLICT_AT] + lowest_bit(rest)]
-            out.pattern[lines.line_row[line] - lines.row_start[1]] -= 1
-            rest &= rest - ONE
         k = state[OUT]
-        out.vertex_counts[k] = len(corners)
+        out.vertex_counts[k] = found.ends[r] - begin
+        begin = found.ends[r]
         state[OUT] += 1
         state[OUT_CORNERS] += out.vertex_counts[k]
         state[OUT_FACETS] += out.facet_counts[k]
     return True
+
+
+@template
+def _write_patterns(
+    lines: Any, stack: Any, record: Any, bits: int, neurons: int, out: Any, first: int, regions: int
+) -> None:
+    """Write the patterns of all regions, from number `first` on; `out.pattern` is that of key 0.
+
+    Where neurons have two pieces only, bits are put into the words of the first one.
+    """
+    keys, words = stack.arrangement.keys, out.words
+    if bits == 1:
+        pack_pattern(out.pattern, neurons, bits, words[first])
+    for i in range(regions):
+        r = regions - 1 - i  # the first one last: others begin with its words
+        to, rest = words[first + r], keys[r]
+        if bits == 1:
+            for w in range(len(to)):
+                to[w] = words[first, w]
+        while rest != NONE:
+            line = stack.conflicts[record[CONFLICT_AT] + lowest_bit(rest)]
+            neuron = lines.line_row[line] - lines.row_start[1]
+            if bits == 1:
+                to[neuron // _WORD] |= ONE << np.uint64(neuron % _WORD)
+            else:
+                out.pattern[neuron] += 1
+            rest &= rest - ONE
+        if bits != 1:
+            pack_pattern(out.pattern, neurons, bits, to)
+            rest = keys[r]
+            while rest != NONE:
+                line = stack.conflicts[record[CONFLICT_AT] + lowest_bit(rest)]
+                out.pattern[lines.line_row[line] - lines.row_start[1]] -= 1
+                rest &= rest - ONE

@@ -59,7 +59,8 @@ def facet_row(lines: Any, before: Any, label: int, exact: bool, table: Any, k: i
         square += x * x
     if row >= 0 and exact:
         error = before[d + 1, row]
-    if not (square > _LEAST_SQUARE and square < _MOST_SQUARE):
+    divided = not (square > _LEAST_SQUARE and square < _MOST_SQUARE)
+    if divided:
         largest, square = 0.0, 0.0
         for c in range(d + 1):
             largest = max(largest, abs(table[k, c]))
@@ -68,7 +69,7 @@ def facet_row(lines: Any, before: Any, label: int, exact: bool, table: Any, k: i
             square += table[k, c] * table[k, c]
         error /= largest
     factor = to_below_1(np.sqrt(square))
-    table[k, d + 1] = unit_row_error(error, factor, np.sqrt(d + 1.0))
+    table[k, d + 1] = unit_row_error(error, factor, np.sqrt(d + 1.0), divided)
     if label < 0:
         factor = -factor
     for c in range(d + 1):
@@ -82,9 +83,14 @@ def meet(stack: Any, d: int, ray: int) -> None:
     It is the vector of the d × d minors of their rows.
     """
     table, basis, rays = stack.table, stack.bases[np.uint64(ray)], stack.rays
-    errors = 0.0
+    errors, squares = 0.0, 1.0
     for j in range(d):
-        errors += table[np.uint64(basis[j]), d + 1]
+        row = np.uint64(basis[j])
+        errors += table[row, d + 1]
+        square = table[row, d] * table[row, d]
+        for c in range(d):
+            square += table[row, c] * table[row, c]
+        squares *= square
     if d == 3:
         _minors_3(table, basis, rays, ray)
     elif d == 4:
@@ -94,12 +100,12 @@ def meet(stack: Any, d: int, ray: int) -> None:
     else:
         _minors(stack, d, basis, ray)
     at = np.uint64(ray)
-    size, product = 0.0, 1.0
+    size = 0.0
     for c in range(d + 1):
         size += abs(rays[at, c])
     for j in range(2, d + 1):
-        product *= j
-    bound = minors_error(errors, d, np.sqrt(product))
+        squares *= j
+    bound = minors_error(errors, d, np.sqrt(squares))
     factor = to_below_1(size)
     for c in range(d + 1):
         rays[at, c] *= factor

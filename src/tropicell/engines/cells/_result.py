@@ -8,6 +8,7 @@ from itertools import zip_longest
 
 import numpy as np
 from flint import fmpq
+from numpy.typing import NDArray
 
 from tropicell.engines.cells._exact_cells import Cone, ExactCell, Vector, cut, polygon
 from tropicell.engines.cells._state import CellBatch
@@ -19,7 +20,12 @@ from tropicell.regions.columns import Columns, PackedPatterns
 
 
 def columns_of(
-    batch: CellBatch, begin: Sequence[int], end: Sequence[int], form: tuple[int, int], volumes: bool
+    batch: CellBatch,
+    begin: Sequence[int],
+    end: Sequence[int],
+    form: tuple[int, int],
+    volumes: bool,
+    shared: bool,
 ) -> Columns:
     """Some regions of a batch, which are not copied.
 
@@ -27,22 +33,32 @@ def columns_of(
     ----------
     batch : CellBatch
     begin, end : sequence of int
-        How many regions, corners and facets come before them, and with them.
+        How many regions, corners, facets and points come before them, and with them.
     form : tuple of int
         Neurons, and bits for each.
     volumes : bool
         False: they are left to be worked out when they are asked for.
+    shared : bool
+        Whether corners may be places among points.
     """
-    rows, corners, facets = map(slice, begin, end)
+    rows, corners, facets, some = map(slice, begin, end)
+    vertices, places = batch.vertices[corners], None
+    points: NDArray[np.float64] | None = None
+    if batch.witnesses.shape[1] != 2:
+        points, places = batch.vertices[some], batch.places[corners] - np.int32(begin[3])
+        if not shared:
+            vertices, points, places = points.take(places, axis=0), None, None
     return Columns(
         PackedPatterns(batch.words[rows], *form),
         batch.witnesses[rows],
         batch.bounded[rows],
         batch.volumes[rows] if volumes else None,
-        batch.vertices[corners],
+        vertices if points is None else None,
         batch.vertex_counts[rows],
         batch.lines[facets],
         batch.facet_counts[rows],
+        points,
+        places,
     )
 
 

@@ -41,6 +41,7 @@ from tropicell.engines.cells._state import (
     OUT,
     OUT_CORNERS,
     OUT_FACETS,
+    OUT_POINTS,
     PATTERNS,
     PIECES_AT,
     SEED,
@@ -260,7 +261,8 @@ def _search(
             if layer == depth:
                 if (
                     state[OUT] >= len(out.words)
-                    or state[OUT_CORNERS] + n > len(out.vertices)
+                    or state[OUT_CORNERS] + n > len(out.places)
+                    or state[OUT_POINTS] + n > len(out.vertices)
                     or state[OUT_FACETS] + shape.n_facets(record) > len(out.lines)
                 ):
                     return BATCH_FULL

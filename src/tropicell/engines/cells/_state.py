@@ -51,7 +51,8 @@ FACETS = 14  # used part of the stack's facets (cones only)
 OUT_FACETS = 15  # facets of the regions in the batch
 LEFT_OUT = 16  # cells that the wanted set does not meet
 CUT_FROM = 17  # where the cell lies whose parts are to be cut one by one, counted from 1; or 0
-STATE_SIZE = 18
+OUT_POINTS = 18  # points that are corners of the regions in the batch (cones only)
+STATE_SIZE = 19
 
 # What a kernel returns.
 DONE, BATCH_FULL, UNSURE_FULL, GROW = 0, 1, 2, 3
@@ -253,13 +254,14 @@ class Arrangement(NamedTuple):
     rows : ndarray, shape (boundaries,)
         Places of the boundaries in the frame.
     table : ndarray
-        The hash table by which regions are found from the boundaries that they lie above.
-    keys, ends, order, spare : ndarray, shape (regions,)
-        These boundaries, as bits; where the corners of a region end; regions as they are handed
-        out; scratch. The last two are lists of points at first.
-    owners, corners, corner_tags : ndarray, shape (corners,)
-        To which regions a point belongs, for point after point (at first: pairs of points); and the
-        points that are corners of regions, region after region.
+        For every set of boundaries, as bits, how many corners the region has that lies above these
+        and below the others; and then, where they are.
+    keys, ends : ndarray, shape (regions,)
+        The boundaries that a region lies above, as bits; where its corners end.
+    order, spare : ndarray, shape (points,)
+        Lists of points.
+    pairs, corners : ndarray, shape (corners,)
+        Pairs of points; and the points that are corners of regions, region after region.
     """
 
     rays: NDArray[np.int64]
@@ -274,9 +276,8 @@ class Arrangement(NamedTuple):
     ends: NDArray[np.int64]
     order: NDArray[np.int64]
     spare: NDArray[np.int64]
-    owners: NDArray[np.int64]
+    pairs: NDArray[np.int64]
     corners: NDArray[np.int64]
-    corner_tags: NDArray[np.uint64]
 
 
 class ConeStack(NamedTuple):
@@ -392,8 +393,11 @@ class CellBatch(NamedTuple):
     ----------
     words : ndarray of uint64, shape (regions, words)
         Packed patterns.
-    vertices, vertex_counts, lines : ndarray
-        What `Columns` calls `corners`, `corner_counts`, `facet_lines`.
+    vertices, places : ndarray
+        In the plane `vertices` are what `Columns` calls `corners`. Elsewhere they are points, each
+        once for all regions of a cell, and the corners of regions are places among them.
+    vertex_counts, lines : ndarray
+        What `Columns` calls `corner_counts`, `facet_lines`.
     pattern : ndarray of uint8
         Scratch: the pattern that is being packed, see `tropicell.engines._unit_kernels`.
     """
@@ -403,6 +407,7 @@ class CellBatch(NamedTuple):
     bounded: NDArray[np.bool_]
     volumes: NDArray[np.float64]
     vertices: NDArray[np.float64]
+    places: NDArray[np.int32]
     vertex_counts: NDArray[np.int64]
     lines: NDArray[np.int32]
     facet_counts: NDArray[np.int64]

@@ -36,6 +36,7 @@ from tropicell.engines.cells._state import (
     OUT,
     OUT_CORNERS,
     OUT_FACETS,
+    OUT_POINTS,
     PATTERNS,
     PIECES_AT,
     RAY_END,
@@ -313,7 +314,7 @@ def _put(row_start: Any, stack: Any, state: Any, nodes: Any, first: int, last: i
     _copy_rows(stack.table, nodes.table, 0, n_table)
     _copy(stack.table_labels, nodes.table_labels, 0, n_table)
     for k in range(STATE_SIZE):
-        if k not in (TESTS, SPLITS, OUT, OUT_CORNERS, OUT_FACETS, LEFT_OUT):
+        if k not in (TESTS, SPLITS, OUT, OUT_CORNERS, OUT_FACETS, OUT_POINTS, LEFT_OUT):
             state[k] = 0
     state[TOP] = top
     state[CORNERS] = n_corners

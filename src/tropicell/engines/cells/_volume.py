@@ -20,13 +20,15 @@ _NONE = np.uint64(0)
 
 
 @kernel(inner=True)
-def volume(points: Any, tight: Any, facets: int, simple: bool, faces: Any, square: Any) -> float:
+def volume(
+    points: Any, tight: Any, corners: Any, facets: int, simple: bool, faces: Any, square: Any
+) -> float:
     """Volume of a polytope.
 
     Parameters
     ----------
-    points, tight : ndarray
-        Its vertices, and for each the bits of the facets that it lies on.
+    points, tight, corners : ndarray
+        Points, and for each the bits of the facets that it lies on; which of them are the vertices.
     facets : int
         Number of facets.
     simple : bool
@@ -37,10 +39,10 @@ def volume(points: Any, tight: Any, facets: int, simple: bool, faces: Any, squar
     square : ndarray, shape (d, d)
         Room for a matrix.
     """
-    n, d = len(points), len(square)
+    n, d = len(corners), len(square)
     total = 0.0
     for i in range(n):
-        faces[0, i] = i
+        faces[0, i] = corners[i]
     sizes, places = faces[d + 1], faces[d + 2]
     sizes[0], places[0] = n, 0
     level = 0
@@ -81,37 +83,41 @@ def volume(points: Any, tight: Any, facets: int, simple: bool, faces: Any, squar
 
 
 @kernel(inner=True)
-def volume_3(points: Any, tight: Any, first: Any, ends: Any) -> float:
+def volume_3(points: Any, tight: Any, corners: Any, first: Any, ends: Any) -> float:
     """Volume of a simple polytope in three dimensions, from its edges.
 
     Every edge and a corner of a facet on either side make a triangle: the same fan.
 
     Parameters
     ----------
-    points, tight : ndarray
+    points, tight, corners : ndarray
         See `volume`.
     first, ends : ndarray
         Room for the first vertex of every facet, and for as many numbers as there are vertices.
     """
-    n = len(points)
+    n = len(corners)
     for k in range(n - 1, 0, -1):
-        on = tight[k]
+        at = np.uint64(corners[k])
+        on = tight[at]
         while on != _NONE:
-            first[np.uint64(lowest_bit(on))] = k
+            first[np.uint64(lowest_bit(on))] = at
             on &= on - _ONE
-    x, y, z = points[0, 0], points[0, 1], points[0, 2]
+    start = np.uint64(corners[0])
+    x, y, z = points[start, 0], points[start, 1], points[start, 2]
     total = 0.0
     for i in range(1, n):
-        mine, count = tight[i], 0
+        p = np.uint64(corners[i])
+        mine, count = tight[p], 0
         # Every pair is written, and stays if the list grows: no jumps.
         for j in range(i + 1, n):
-            ends[np.uint64(count)] = j
-            count += int(bit_count(mine & tight[np.uint64(j)]) >= 2)
-        a0, a1, a2 = points[i, 0] - x, points[i, 1] - y, points[i, 2] - z
+            other = np.uint64(corners[j])
+            ends[np.uint64(count)] = other
+            count += int(bit_count(mine & tight[other]) >= 2)
+        a0, a1, a2 = points[p, 0] - x, points[p, 1] - y, points[p, 2] - z
         for e in range(count):
             q = np.uint64(ends[e])
             # Facets with the first vertex of all on them are seen edge-on from there.
-            common = mine & tight[q] & ~tight[0]
+            common = mine & tight[q] & ~tight[start]
             more = common & (common - _ONE) if common != _NONE else _NONE
             b0, b1, b2 = points[q, 0] - x, points[q, 1] - y, points[q, 2] - z
             c0, c1, c2 = a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0

@@ -159,7 +159,7 @@ class CellTask:
         self.arithmetic = arithmetic
         self.tolerance = (tolerance or CellTolerance()).relative
         self.where = None if where is None else WantedSet(network, plan.flat, where)
-        self.handed_out = store
+        self.handed_out, self.shared = store, False
         # What is left out is not counted without being looked at.
         self.store = store = store or self.where is not None
         self.focus = None if self.where is not None else plan.focus

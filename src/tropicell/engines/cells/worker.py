@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tropicell._runtime.interruption import current, using
 from tropicell.engines import tuning
 from tropicell.engines._unit_kernels import ENDED, TOO_SMALL
@@ -14,6 +16,7 @@ from tropicell.engines.cells._exact_cells import ExactCell
 from tropicell.engines.cells._focus import no_focus
 from tropicell.engines.cells._result import columns_of, exact_columns
 from tropicell.engines.cells._state import (
+    COORDINATES,
     COUNT,
     DONE,
     GROW,
@@ -22,6 +25,7 @@ from tropicell.engines.cells._state import (
     OUT,
     OUT_CORNERS,
     OUT_FACETS,
+    OUT_POINTS,
     SEED,
     SPLITS,
     TESTS,
@@ -56,6 +60,15 @@ def _parts(unit: Unit, nodes: Nodes) -> list[Unit]:
         unit._replace(nodes=nodes._replace(first=first, last=last), weight=unit.weight / len(cuts))
         for first, last in cuts
     ]
+
+
+def _shared(columns: Columns) -> Columns:
+    """Columns in the form of those that share points, if other columns do."""
+    corners = columns.corners
+    if corners is None or corners.shape[1] == COORDINATES:  # in the plane
+        return columns
+    places = np.arange(len(corners), dtype=np.int32)
+    return columns._replace(corners=None, points=corners, corner_places=places)
 
 
 @dataclass
@@ -97,7 +110,8 @@ class CellWorker:
             stack = self._room.stack._replace(halt=halt.flag)
             self._room = self._room._replace(stack=stack)
         self._state = self._room.state
-        self._taken = (0, 0, 0)  # regions, corners and facets that were taken out of the buffers
+        # Regions, corners, facets and points that were taken out of the buffers.
+        self._taken = (0, 0, 0, 0)
         self._no_seeds = task.no_seeds
         self._seeds = self._no_seeds
         self._planted: list[ExactCell] = []
@@ -215,7 +229,7 @@ class CellWorker:
 
     def _empty(self) -> None:
         """Nothing is on the stack, and nothing found."""
-        kept = [TESTS, SPLITS, OUT, OUT_CORNERS, OUT_FACETS, LEFT_OUT]
+        kept = [TESTS, SPLITS, OUT, OUT_CORNERS, OUT_FACETS, OUT_POINTS, LEFT_OUT]
         numbers = self._state[kept]
         self._state[:] = 0
         self._state[kept] = numbers
@@ -325,7 +339,8 @@ class CellWorker:
         state, out = self._state, self._room.out
         return bool(
             state[OUT] > len(out.words) // 2
-            or state[OUT_CORNERS] > len(out.vertices) // 2
+            or state[OUT_CORNERS] > len(out.places) // 2
+            or state[OUT_POINTS] > len(out.vertices) // 2
             or state[OUT_FACETS] > len(out.lines) // 2
         )
 
@@ -335,17 +350,19 @@ class CellWorker:
         They stay where they are; later ones go behind them, or to new buffers.
         """
         state, task = self._state, self._task
-        found = int(state[OUT]), int(state[OUT_CORNERS]), int(state[OUT_FACETS])
-        if found[0] == self._taken[0]:
+        regions, corners = int(state[OUT]), int(state[OUT_CORNERS])
+        found = regions, corners, int(state[OUT_FACETS]), int(state[OUT_POINTS])
+        if regions == self._taken[0]:
             return
         self._take_finished()
         form = task.flat.neurons, task.bits
-        self._add(columns_of(self._room.out, self._taken, found, form, task.volumes))
+        out = self._room.out
+        self._add(columns_of(out, self._taken, found, form, task.volumes, task.shared))
         self._taken = found
         if self._is_half_full():
             out = buffers.batch_arrays(task.flat, task.store, task.bits)
-            self._room, self._taken = self._room._replace(out=out), (0, 0, 0)
-            state[[OUT, OUT_CORNERS, OUT_FACETS]] = 0
+            self._room, self._taken = self._room._replace(out=out), (0, 0, 0, 0)
+            state[[OUT, OUT_CORNERS, OUT_FACETS, OUT_POINTS]] = 0
 
     def _take_finished(self) -> None:
         """Regions that were finished in exact arithmetic."""
@@ -356,7 +373,7 @@ class CellWorker:
             )
             if task.arithmetic == "exact":  # those of the kernels are proved
                 self._stats.unproved_witnesses += unproved
-            self._add(columns)
+            self._add(_shared(columns) if task.shared else columns)
             self._finished = []
 
     def _add(self, columns: Columns) -> None:

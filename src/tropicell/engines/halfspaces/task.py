@@ -95,6 +95,7 @@ class HalfspaceTask:
         # Pivots of a linear program (see `_lp.minimise`) times the size of its table.
         d, n = self.network.n_inputs, len(self.plan.flat.cut_break)
         rows = d + len(self.plan.flat.domain) + n
+        self.shared = False
         self.slow = (60 + 12 * d) * (d + 1) * rows > _MANY_STEPS
 
     def _remembered(

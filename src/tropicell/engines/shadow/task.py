@@ -222,6 +222,7 @@ class ShadowTask:
     """
 
     slow = True
+    shared = False
 
     def __init__(
         self,

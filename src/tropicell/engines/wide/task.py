@@ -162,6 +162,7 @@ class WideTask:
     """
 
     slow = True
+    shared = False
     grain = _GRAIN
 
     def __init__(
