@@ -55,20 +55,26 @@ _POLICY = (
 
 
 class _Page:
-    """A page at the other end of a websocket: what waits for it, of frames the latest."""
+    """A page at the other end of a websocket: what waits for it.
+
+    Of frames and descriptions only the latest one waits: each of them says all that there is to say.
+    """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._lock = threading.Lock()
         self._texts: deque[dict[str, Any] | bytes | None] = deque()
         self._frame: bytes | None = None
+        self._description: dict[str, Any] | None = None
         self._news = asyncio.Event()
 
     def send(self, message: dict[str, Any] | bytes) -> None:
-        """Hand over a message, from any thread; a frame replaces one that still waits."""
+        """Hand over a message, from any thread."""
         with self._lock:
             if isinstance(message, bytes) and not message[4:].startswith(b'{"file"'):
                 self._frame = message
+            elif isinstance(message, dict) and "settings" in message:
+                self._description = message
             else:
                 self._texts.append(message)
         self._wake()
@@ -88,9 +94,10 @@ class _Page:
         await self._news.wait()
         self._news.clear()
         with self._lock:
-            waiting = [*self._texts, *([] if self._frame is None else [self._frame])]
+            latest = [each for each in (self._description, self._frame) if each is not None]
+            waiting = [*latest, *self._texts]
             self._texts.clear()
-            self._frame = None
+            self._frame = self._description = None
         return waiting
 
 
@@ -214,7 +221,7 @@ async def _receive_all(websocket: WebSocket, page: _Page, session: Session) -> N
         try:
             session.do(command, content, page)
         except TropicellError as error:
-            page.send({"error": shortened(error)})
+            page.send({"error": shortened(error), "refused": command.get("number")})
 
 
 class Player:

@@ -67,7 +67,7 @@ starts[r+1];i++){let o=this.sides[i];if(this.lineLayer[o]!==t||this.lineIndex[o]
 let n=this.network.outputs,r=this.polygon(t),i=(o,a)=>this.valueAt(t,o,a);for(let o=0;o<n;o++)for(let a=o+1;a<Math.max(n,2);a++){let c=Pn(r,h=>i(o,h)-(n>1?i(a,h):0));for(let h=0;c&&h<n;h++)h!==o&&h!==
 a&&(c=Tn(c,m=>i(o,m)-i(h,m)));c&&e.push(...c[0],...c[1])}}};function Pn(s,t){let e=[];for(let n=0;n<s.length;n++){let r=s[n],i=s[(n+1)%s.length],[o,a]=[t(r),t(i)];o>0!=a>0&&e.push(ke(r,i,o/(o-a)))}return e.
 length===2?[e[0],e[1]]:null}function Tn([s,t],e){let[n,r]=[e(s),e(t)];if(n<0&&r<0)return null;if(n>=0&&r>=0)return[s,t];let i=ke(s,t,n/(n-r));return n<0?[i,t]:[s,i]}function ke(s,t,e){return[s[0]+e*(t[0]-
-s[0]),s[1]+e*(t[1]-s[1])]}var Cn=`#version 300 es
+s[0]),s[1]+e*(t[1]-s[1])]}var Ln=`#version 300 es
 in vec2 corner;
 in vec4 colour;
 in float value;
@@ -79,7 +79,7 @@ void main() {
   gl_Position = vec4(corner * view.xy + view.zw, 0.0, 1.0);
   vColour = colour;
   vValue = clamp((value - range.x) * range.y, 0.0, 1.0);
-}`,Ln=`#version 300 es
+}`,Cn=`#version 300 es
 precision highp float;
 in vec4 vColour;
 in float vValue;
@@ -92,7 +92,7 @@ void main() {
   else if (mode == 1) result = texture(ramp, vec2((vValue * 255.0 + 0.5) / 256.0, 0.5));
   else result = vColour;
 }`,gt=class{gl;program;uniforms;buffers;picture;triangleCount=0;edgeEnds=new Uint32Array(1);shades={low:0,high:1};constructor(t){let e=t.getContext("webgl2",{antialias:!0,alpha:!1});if(!e)throw new Error(
-"this page needs WebGL 2, which the browser does not offer");this.gl=e,this.program=Vt(e,Cn,Ln),e.useProgram(this.program);let n=r=>e.getUniformLocation(this.program,r);this.uniforms={view:n("view"),range:n(
+"this page needs WebGL 2, which the browser does not offer");this.gl=e,this.program=Vt(e,Ln,Cn),e.useProgram(this.program);let n=r=>e.getUniformLocation(this.program,r);this.uniforms={view:n("view"),range:n(
 "range"),mode:n("mode"),single:n("single")},e.enable(e.BLEND),e.blendFunc(e.ONE,e.ONE_MINUS_SRC_ALPHA),e.bindTexture(e.TEXTURE_2D,e.createTexture()),e.texImage2D(e.TEXTURE_2D,0,e.RGBA,256,1,0,e.RGBA,e.
 UNSIGNED_BYTE,V()),e.texParameteri(e.TEXTURE_2D,e.TEXTURE_MIN_FILTER,e.LINEAR),e.texParameteri(e.TEXTURE_2D,e.TEXTURE_WRAP_S,e.CLAMP_TO_EDGE),this.buffers={corner:e.createBuffer(),colour:e.createBuffer(),
 value:e.createBuffer(),triangles:e.createBuffer(),edges:e.createBuffer()},this.attribute("corner",2,e.FLOAT,!1),this.attribute("colour",4,e.UNSIGNED_BYTE,!0),this.attribute("value",1,e.FLOAT,!1)}attribute(t,e,n,r){
@@ -101,9 +101,9 @@ gl.bindBuffer(n,this.buffers[t]),this.gl.bufferData(n,e,this.gl.STATIC_DRAW)}sho
 t.corners),this.fill("triangles",n,e),this.fill("edges",r,e),this.triangleCount=n.length,this.edgeEnds=i}shade(t){let e=this.picture.sides.length;this.shades=t,this.fill("colour",t.colours??new Uint32Array(
 e)),this.fill("value",t.values??new Float32Array(e))}draw(t,{layer:e,edges:n,dark:r,background:i}){let{gl:o,uniforms:a,picture:l}=this,{width:c,height:h}=o.canvas;o.viewport(0,0,c,h),o.clearColor(i[0]/
 255,i[1]/255,i[2]/255,1),o.clear(o.COLOR_BUFFER_BIT);let[m,f]=[2*t.zoom/c,2*t.zoom/h],{centre:d,scale:g}=l;o.uniform4f(a.view,g*m,g*f,(d[0]-t.x)*m,(d[1]-t.y)*f);let{low:y,high:x,values:M}=this.shades;
-o.uniform2f(a.range,y,1/(x-y||1)),o.uniform1i(a.mode,M?1:0),o.bindBuffer(o.ELEMENT_ARRAY_BUFFER,this.buffers.triangles),o.drawElements(o.TRIANGLES,this.triangleCount,o.UNSIGNED_INT,0);let L=this.edgeStrength(
-t,e);if(n==="none"||L===0)return;o.uniform1i(a.mode,2),o.bindBuffer(o.ELEMENT_ARRAY_BUFFER,this.buffers.edges);let $=r?[0,0,0]:M?[255,255,255]:[40,40,60];for(let T=n==="layers"?0:e;T<=e;T++){let O=n===
-"layers"&&T>0?this.edgeEnds[T-1]:0,N=n==="layers"?_(T,l.depth,r):$,H=n==="layers"?Math.max(L,.5):.6*L;o.uniform4f(a.single,N[0]/255,N[1]/255,N[2]/255,H),o.drawElements(o.LINES,2*(this.edgeEnds[T]-O),o.
+o.uniform2f(a.range,y,1/(x-y||1)),o.uniform1i(a.mode,M?1:0),o.bindBuffer(o.ELEMENT_ARRAY_BUFFER,this.buffers.triangles),o.drawElements(o.TRIANGLES,this.triangleCount,o.UNSIGNED_INT,0);let C=this.edgeStrength(
+t,e);if(n==="none"||C===0)return;o.uniform1i(a.mode,2),o.bindBuffer(o.ELEMENT_ARRAY_BUFFER,this.buffers.edges);let $=r?[0,0,0]:M?[255,255,255]:[40,40,60];for(let T=n==="layers"?0:e;T<=e;T++){let O=n===
+"layers"&&T>0?this.edgeEnds[T-1]:0,N=n==="layers"?_(T,l.depth,r):$,H=n==="layers"?Math.max(C,.5):.6*C;o.uniform4f(a.single,N[0]/255,N[1]/255,N[2]/255,H),o.drawElements(o.LINES,2*(this.edgeEnds[T]-O),o.
 UNSIGNED_INT,8*O)}}edgeStrength(t,e){let n=this.edgeEnds[e]/Math.max(1,this.edgeEnds[this.picture.depth]),r=Math.max(1,this.picture.count*n*n),i=2*this.picture.scale*t.zoom/Math.sqrt(r);return i<2.5*(window.
 devicePixelRatio||1)?0:Math.min(1,i/14)}measure(t,e,n){let{gl:r}=this,i=performance.now();this.draw(t,e);let o=r.fenceSync(r.SYNC_GPU_COMMANDS_COMPLETE,0);r.flush();let a=()=>{if(o&&r.getSyncParameter(
 o,r.SYNC_STATUS)===r.UNSIGNALED&&!r.isContextLost()){setTimeout(a);return}r.deleteSync(o),n(performance.now()-i)};setTimeout(a)}};function Vt(s,t,e){let n=s.createProgram();for(let[r,i]of[[s.VERTEX_SHADER,
@@ -192,12 +192,12 @@ r);for(let o=this.facetStarts[r];o<this.facetStarts[r+1];o++){if(e===0&&this.beh
 a[0],a[c],a[c+1]);let l=this.faceStarts[o];a.forEach((c,h)=>{let m=(h+1)%a.length,f=i.get(Me(this.faceCorners[l+h],this.faceCorners[l+m]))??0;n.addLine(f,c,a[m])})}}return n.batch(!0)}caps(t,e,n,r){let i=new vt(
 this,t);for(let o=0;o<this.count;o++)this.straddles(o,e,n,r)&&this.addCap(i,o,e,n,r);return i.batch(!1)}straddles(t,e,n,r){let i=1-.55*e,o=this.middles[3*t+n],[a,l]=[!1,!1];for(let c=this.starts[t];c<
 this.starts[t+1];c++)o+i*(this.corners[3*c+n]-o)<=r?a=!0:l=!0;return a&&l}addCap(t,e,n,r,i){let o=[];for(let h=this.facetStarts[e];h<this.facetStarts[e+1];h++){let m=[],f=this.face(e,h);f.forEach((d,g)=>{
-let y=f[(g+1)%f.length],[x,M]=[this.moved(e,d,n)[r],this.moved(e,y,n)[r]];if(x<=i==M<=i)return;let L=(i-x)/(M-x);m.push(d.map(($,T)=>$+L*(y[T]-$)))}),m.length===2&&o.push([m[0],m[1],this.lineLayer[this.
+let y=f[(g+1)%f.length],[x,M]=[this.moved(e,d,n)[r],this.moved(e,y,n)[r]];if(x<=i==M<=i)return;let C=(i-x)/(M-x);m.push(d.map(($,T)=>$+C*(y[T]-$)))}),m.length===2&&o.push([m[0],m[1],this.lineLayer[this.
 sides[h]]])}if(o.length<3)return;let a=[0,1,2].map(h=>o.reduce((m,[f])=>m+f[h],0)/o.length),l=h=>t.add(e,this.moved(e,h,n),h),c=l(a);for(let[h,m,f]of o){let[d,g]=[l(h),l(m)];t.triangles.push(c,d,g),t.
 addLine(f,d,g)}}};function Me(s,t){return Math.min(s,t)*65536+Math.max(s,t)}function jt(s,t){return[s[0]-t[0],s[1]-t[1],s[2]-t[2]]}function et(s,t){return s[0]*t[0]+s[1]*t[1]+s[2]*t[2]}function Pe(s){
 let t=[0,0,0];s.forEach((n,r)=>{let i=s[(r+1)%s.length];t[0]+=(n[1]-i[1])*(n[2]+i[2]),t[1]+=(n[2]-i[2])*(n[0]+i[0]),t[2]+=(n[0]-i[0])*(n[1]+i[1])});let e=Math.hypot(t[0],t[1],t[2])||1;return t.map(n=>n/
 e)}var p=ve("about"),b={x:0,y:0,zoom:1},u={index:0,layer:1,colour:"pattern",output:0,edges:"plain",dark:!1,decision:!1,points:!0,mesh:!0,surface:!1,cutAxis:-1,cutAt:.5,apart:0,place:null,marked:null,neuron:null,
-playing:null,panel:!0};function C(){return window.devicePixelRatio||1}var E=new ft,wt=.62,xt=class{constructor(t,e){this.canvas=t;this.under=e;this.scene=new yt(t)}canvas;under;scene;cells=null;heights={low:0,high:1};shades={low:0,high:1};matrix=E.matrix(1);show(t){this.
+playing:null,panel:!0};function L(){return window.devicePixelRatio||1}var E=new ft,wt=.62,xt=class{constructor(t,e){this.canvas=t;this.under=e;this.scene=new yt(t)}canvas;under;scene;cells=null;heights={low:0,high:1};shades={low:0,high:1};matrix=E.matrix(1);show(t){this.
 cells=t}addMesh(t,e){let n=e.vertices,r=new Uint8Array(4*n.length/3).fill(255),i=e.colours;for(let a=0;a<n.length/3;a++)for(let l=0;l<3;l++)r[4*a+l]=i?i[3*a+l]:[224,168,92][l];let o=e.triangles;this.scene.
 set(t,{positions:n,colours:new Uint32Array(r.buffer),triangles:o,cut:!0})}removeMesh(t){this.scene.set(t,null)}range(){if(!(this.cells instanceof D))return null;let t=this.cells.heights(u.output),[e,n]=[
 1/0,-1/0];for(let r of t)[e,n]=[Math.min(e,r),Math.max(n,r)];return{low:e,high:n}}showSurface(t,e){let n=this.cells;this.heights=e,this.shades=t;let r=n.heights(u.output),i=new Float32Array(3*r.length);
@@ -212,26 +212,26 @@ return{camera:this.matrix,eye:E.eye,low:this.shades.low,high:this.shades.high,pl
 let e=u.dark?0:this.shades.values?1:.14,n=(e===1?.5:.75)*t;return r=>{if(r>u.layer)return null;if(u.edges==="plain")return[e,e,e,n];let[i,o,a]=_(r,this.cells.depth,u.dark);return[i/255,o/255,a/255,Math.
 max(t,.5)]}}lineStrength(){let t=this.cells?.count??1,e=this.canvas.clientHeight/E.distance/(t**(1/p.inputs)||1);return e<1.5?0:Math.min(1,e/6)}axes(){let t=r=>({name:p.axes[r],from:(p.low[r]-p.centre[r])/
 p.scale,to:(p.high[r]-p.centre[r])/p.scale,low:p.low[r],high:p.high[r]});if(p.inputs===3)return[t(0),t(1),t(2)];let{low:e,high:n}=this.heights;return[t(0),t(1),{name:`y${u.output+1}`,from:-wt,to:wt,low:e,
-high:n}]}paint(t){let[e,n]=[this.canvas.clientWidth,this.canvas.clientHeight];this.matrix=E.matrix(e/Math.max(1,n)),this.scene.draw(this.options());let r=this.under.getContext("2d");r.setTransform(C(),
-0,0,C(),0,0),r.clearRect(0,0,e,n),this.paintBox(r,t),this.paintPlane(t)}at(t){let[e,n]=E.project(this.matrix,t,this.canvas.clientWidth,this.canvas.clientHeight);return[e,n]}line(t,e){t.beginPath();for(let n of e)
+high:n}]}paint(t){let[e,n]=[this.canvas.clientWidth,this.canvas.clientHeight];this.matrix=E.matrix(e/Math.max(1,n)),this.scene.draw(this.options());let r=this.under.getContext("2d");r.setTransform(L(),
+0,0,L(),0,0),r.clearRect(0,0,e,n),this.paintBox(r,t),this.paintPlane(t)}at(t){let[e,n]=E.project(this.matrix,t,this.canvas.clientWidth,this.canvas.clientHeight);return[e,n]}line(t,e){t.beginPath();for(let n of e)
 t.lineTo(...this.at(n));t.stroke()}paintBox(t,e){let n=this.axes(),r=E.eye,i=n.map(({from:d,to:g},y)=>r[y]>(d+g)/2?d:g),o=n.map(({from:d,to:g},y)=>i[y]===d?g:d),a=n.map(({low:d,high:g})=>at(d,g,5)),l=({
 from:d,to:g,low:y,high:x},M)=>d+(g-d)*(M-y)/(x-y||1);t.lineWidth=1;for(let d=0;d<3;d++){let[g,y]=[(d+1)%3,(d+2)%3],x=(O,N)=>{let H=[0,0,0];return[H[d],H[g],H[y]]=[i[d],O,N],H};t.strokeStyle=u.dark?"rg\
 ba(255,255,255,0.10)":"rgba(20,24,40,0.09)";for(let O of a[g].values){let N=l(n[g],O);this.line(t,[x(N,n[y].from),x(N,n[y].to)])}for(let O of a[y].values){let N=l(n[y],O);this.line(t,[x(n[g].from,N),x(
-n[g].to,N)])}t.strokeStyle=u.dark?"rgba(255,255,255,0.35)":"rgba(20,24,40,0.35)";let[M,L,$,T]=[n[g].from,n[g].to,n[y].from,n[y].to];this.line(t,[x(M,$),x(L,$),x(L,T),x(M,T),x(M,$)])}let c=[[0,o[1],i[2]],
+n[g].to,N)])}t.strokeStyle=u.dark?"rgba(255,255,255,0.35)":"rgba(20,24,40,0.35)";let[M,C,$,T]=[n[g].from,n[g].to,n[y].from,n[y].to];this.line(t,[x(M,$),x(C,$),x(C,T),x(M,T),x(M,$)])}let c=[[0,o[1],i[2]],
 [o[0],0,i[2]],[o[0],i[1],0]],h=[i[0],o[1],0];this.at(h)[0]<this.at(c[2])[0]&&(c[2]=h);let m=this.at([0,0,(n[2].from+n[2].to)/2]);e.font="11px system-ui, sans-serif",e.textAlign="center",e.textBaseline=
-"middle";let f=u.dark?"#b9bcc8":"#555a66";for(let d=0;d<3;d++){let g=L=>c[d].map(($,T)=>T===d?L:$),y=this.at(g((n[d].from+n[d].to)/2)),x=Math.hypot(y[0]-m[0],y[1]-m[1])||1,M=[(y[0]-m[0])/x,(y[1]-m[1])/
-x];e.fillStyle=f;for(let L of a[d].values){let[$,T]=this.at(g(l(n[d],L)));e.fillText(Z(L,a[d].step),$+16*M[0],T+14*M[1])}e.font="600 12px system-ui, sans-serif",e.fillStyle=u.dark?"#e8e8ee":"#1d1e26",
+"middle";let f=u.dark?"#b9bcc8":"#555a66";for(let d=0;d<3;d++){let g=C=>c[d].map(($,T)=>T===d?C:$),y=this.at(g((n[d].from+n[d].to)/2)),x=Math.hypot(y[0]-m[0],y[1]-m[1])||1,M=[(y[0]-m[0])/x,(y[1]-m[1])/
+x];e.fillStyle=f;for(let C of a[d].values){let[$,T]=this.at(g(l(n[d],C)));e.fillText(Z(C,a[d].step),$+16*M[0],T+14*M[1])}e.font="600 12px system-ui, sans-serif",e.fillStyle=u.dark?"#e8e8ee":"#1d1e26",
 e.fillText(n[d].name,y[0]+42*M[0],y[1]+32*M[1]),e.font="11px system-ui, sans-serif"}}paintPlane(t){let e=u.cutAxis;if(e<0)return;let n=this.axes(),[r,i]=[(e+1)%3,(e+2)%3],o=[[0,0],[1,0],[1,1],[0,1],[0,
 0]].map(([a,l])=>{let c=[0,0,0];return c[e]=this.cutPlace(),c[r]=a?n[r].to:n[r].from,c[i]=l?n[i].to:n[i].from,c});t.lineWidth=1.5,t.strokeStyle=u.dark?"#8fb0ff":"#2f5bd0",this.line(t,o)}paintOutline(t,e,n,r){
 t.lineJoin="round";let i=this.cells instanceof D?[this.surfaceOf(this.cells,e)]:this.cells instanceof z?this.cells.outline(e,u.apart):[],o=u.dark?"rgba(0,0,0,0.7)":"rgba(255,255,255,0.8)";for(let[a,l]of[
 [2,o],[0,n]]){t.lineWidth=r+a,t.strokeStyle=l;for(let c of i)this.line(t,c)}}surfaceOf(t,e){let n=t.map(e),r=3*u.output,i=t.polygon(e).map(([o,a])=>[(o-p.centre[0])/p.scale,(a-p.centre[1])/p.scale,this.
 height(n[r]*o+n[r+1]*a+n[r+2])]);return[...i,i[0]]}paintPoint(t,e,n){let r=e.map((a,l)=>(a-p.centre[l])/p.scale),[i,o]=this.at(r);t.fillStyle=I([n[0],n[1],n[2]]),t.beginPath(),t.arc(i,o,3,0,2*Math.PI),
-t.fill(),t.stroke()}hit(t,e){let n=this.scene.ownerAt(t*C(),e*C(),this.options());if(n===0||!this.cells)return null;let r=n-1,i=E.ray(t,e,this.canvas.clientWidth,this.canvas.clientHeight),o=this.cells instanceof
+t.fill(),t.stroke()}hit(t,e){let n=this.scene.ownerAt(t*L(),e*L(),this.options());if(n===0||!this.cells)return null;let r=n-1,i=E.ray(t,e,this.canvas.clientWidth,this.canvas.clientHeight),o=this.cells instanceof
 z?this.cells.entry(r,E.eye,i,u.apart,this.plane()):this.onSurface(this.cells,r,i);return o&&{region:r,point:o}}onSurface(t,e,n){let r=t.map(e).subarray(3*u.output),i=E.eye,o=(m,f)=>r[0]*(p.scale*m[0]+
 f*p.centre[0])+r[1]*(p.scale*m[1]+f*p.centre[1])+r[2]*f,a=2*wt/(this.heights.high-this.heights.low||1),l=i[2]-this.height(o(i,1)),c=n[2]-a*o(n,0),h=-l/c;return Number.isFinite(h)?[0,1].map(m=>p.centre[m]+
 p.scale*(i[m]+h*n[m])):null}};var nt=(s,t=0)=>String(Number((Math.abs(s)<1e-7*t?0:s).toPrecision(7))),Te=s=>s.map(t=>nt(t)).join(","),j={parts:Kt(),camera:Xt(),layer:null};function Xt(){return[E.azimuth,E.elevation,E.distance]}function Kt(){
 let s=t=>t?"1":"0";return{colour:u.colour,output:String(u.output+1),edges:u.edges,time:String(u.index+1),decision:s(u.decision),points:s(u.points),surface:s(u.surface),panel:s(u.panel),apart:nt(u.apart),
-cut:u.cutAxis<0?"none":`${p.axes[u.cutAxis]},${nt(u.cutAt)}`,place:u.place?Te(u.place):"none"}}function Ce(s){j.layer=At(s),j.parts=Kt(),j.camera=Xt()}function Le(){return At(new URLSearchParams(j.parts).
+cut:u.cutAxis<0?"none":`${p.axes[u.cutAxis]},${nt(u.cutAt)}`,place:u.place?Te(u.place):"none"}}function Le(s){j.layer=At(s),j.parts=Kt(),j.camera=Xt()}function Ce(){return At(new URLSearchParams(j.parts).
 toString()),[E.azimuth,E.elevation,E.distance]=j.camera,j.layer}function Ne(){return Math.max(1,w("regions").clientWidth)}function Jt(s){let t=new URLSearchParams,e=Ne()/b.zoom;p.inputs===2&&t.set("vi\
 ew",[nt(b.x,e),nt(b.y,e),nt(e)].join(","));for(let[n,r]of Object.entries(Kt()))r!==j.parts[n]&&t.set(n,r);return u.layer!==(j.layer??s)&&t.set("layer",String(u.layer)),(u.surface||p.inputs===3)&&t.set(
 "camera",Te(Xt())),t.toString().replaceAll("%2C",",")}function Yt(s,t){let e=(s??"").split(",").map(Number);return s&&e.length===t&&e.every(Number.isFinite)?e:null}function At(s){let t=new URLSearchParams(
@@ -260,39 +260,40 @@ let t=Yt(new URLSearchParams(s).get("view"),3);return!t||!(t[2]>0)?!1:([b.x,b.y]
 `,$e="http://www.w3.org/2000/svg";var St=class{constructor(t,e={}){this.events=e;if(!document.getElementById("diagram-style")){let n=document.createElement("style");n.id="diagram-style",n.textContent=Fn,document.head.append(n)}this.frame=
 document.createElement("div"),this.frame.className="diagram",this.canvas=document.createElement("canvas"),this.svg=document.createElementNS($e,"svg"),this.svg.setAttribute("role",e.onSkip?"group":"img"),
 this.svg.append(this.arcGroup,this.neuronGroup,this.labelGroup),this.frame.append(this.canvas,this.svg),t.append(this.frame),this.observer=new ResizeObserver(()=>this.layout()),this.observer.observe(this.
-frame),this.svg.addEventListener("click",n=>this.clicked(n)),this.svg.addEventListener("pointermove",n=>this.moved(n)),this.svg.addEventListener("pointerleave",()=>this.events.onNeuron?.(null))}events;frame;canvas;svg;observer;network={
-widths:[],skips:[]};blocks=[];arcGroup=W("g",{});neuronGroup=W("g",{});labelGroup=W("g",{});neurons=[];lines=[];pattern={pieces:null};size=[0,0];top=14;due=0;setNetwork(t){this.network=t;let e=t.skips.
-map(([r,i])=>`${r}→${i}`).join(", "),n=`Network ${t.widths.join(" → ")}${e?`, skips ${e}`:""}`;this.svg.setAttribute("aria-label",n),this.layout()}setWeights(t){this.blocks=t,this.lines.length||this.
-drawWeights(),this.due||(this.due=window.setTimeout(()=>this.drawWeights(),100))}setPattern(t,e){this.pattern={pieces:t,counts:e};let n=0;for(let r=1;r<this.neurons.length-1;r++)for(let i of this.neurons[r]){
-let o=t?.[n]??0,a=(e?.[n]??2)-1;i.classList.toggle("on",t!==null&&o>0&&o>=a),i.classList.toggle("middle",t!==null&&o>0&&o<a),i.classList.toggle("off",t!==null&&o===0),n++}}setLabelColours(t){this.network=
-{...this.network,colours:t},[...this.svg.querySelectorAll(".label")].forEach((e,n)=>{e.style.fill=t[n]??"",e.style.fontWeight=t[n]?"600":""})}choose(t){for(let e of this.svg.querySelectorAll(".chosen"))
-e.classList.remove("chosen");t&&this.neurons[t.layer]?.[t.index]?.classList.add("chosen")}refresh(){this.drawWeights()}destroy(){this.observer.disconnect(),window.clearTimeout(this.due),this.frame.remove()}arcs(){
-let{skips:t,possible:e}=this.network,n=new Set(t.map(String));return[...this.events.onSkip?(e??[]).filter(i=>!n.has(String(i))):[],...t].sort((i,o)=>o[1]-o[0]-(i[1]-i[0])||i[0]-o[0]).map(i=>({skip:i,on:n.
-has(String(i))}))}room(){let t=this.arcs().map(({skip:e})=>e[1]-e[0]);return t.length?Math.min(18+13*Math.max(...t),.42*this.size[1]):14}x(t){let e=Math.max(1,this.network.widths.length-1);return 22+t/
-e*(this.size[0]-44)}y(t,e){let n=this.network.widths[t],{top:r}=this,i=this.size[1]-(this.network.labels?26:12),o=Math.min(30,(i-r)/Math.max(1,n));return(r+i)/2+(e-(n-1)/2)*o}radius(t){let e=(this.size[1]-
-this.top-20)/Math.max(1,this.network.widths[t]);return Math.max(1.5,Math.min(8,.38*e,(this.size[0]-44)/(4*this.network.widths.length)))}layout(){if(this.size=[this.frame.clientWidth,this.frame.clientHeight],
-!this.size[0]||!this.network.widths.length)return;let[t,e]=this.size;this.top=this.room(),this.svg.setAttribute("viewBox",`0 0 ${t} ${e}`),this.drawArcs(),this.drawNeurons();let n=this.network.labels??
-[];Zt(this.labelGroup,n.length,()=>W("text",{"text-anchor":"middle",class:"label"})).forEach((r,i)=>{rt(r,{x:this.x(i),y:e-6}),r.textContent=n[i]}),this.setLabelColours(this.network.colours??[]),this.
-setPattern(this.pattern.pieces,this.pattern.counts),this.drawWeights()}drawArcs(){let t=new Map([...this.arcGroup.children].map(n=>[n.getAttribute("data-skip"),n])),e=null;for(let{skip:n,on:r}of this.
-arcs()){let i=n.join("-"),o=t.get(i)??this.arc(n);t.delete(i),this.placeArc(o,n,r),o.parentNode||(e?e.after(o):this.arcGroup.prepend(o)),e=o}for(let n of t.values())n.remove()}placeArc(t,[e,n],r){let[
-i,o]=[this.x(e),this.x(n)],a=this.top-6,l=Math.max(4,a-Math.min(13*(n-e),a-4)),c=`M${i} ${a} C${i+.12*(o-i)} ${l} ${o-.12*(o-i)} ${l} ${o} ${a}`,[h,m,f]=t.children;h.textContent=`skip ${e}→${n}${this.
-events.onSkip?r?": click to remove":": click to add":""}`,rt(m,{d:c,class:`skip ${r?"":"possible"}`}),rt(f,{d:c}),this.events.onSkip&&t.setAttribute("aria-checked",String(r))}arc([t,e]){let n=W("g",{"\
-data-skip":`${t}-${e}`});if(n.append(W("title",{}),W("path",{}),W("path",{class:"target"})),this.events.onSkip){rt(n,{class:"clickable",tabindex:0,role:"switch","aria-label":`skip ${t}→${e}`});let r=()=>this.
-events.onSkip?.([t,e]);n.addEventListener("click",i=>{i.stopPropagation(),r()}),n.addEventListener("keydown",i=>{(i.key==="Enter"||i.key===" ")&&(i.preventDefault(),r())})}return n}drawNeurons(){let{widths:t}=this.
-network,e=Zt(this.neuronGroup,t.length,()=>W("g",{}));this.neurons=t.map((n,r)=>{let i=r>0&&r<t.length-1,o=Zt(e[r],n,()=>W("circle",{}));return o.forEach((a,l)=>{let[c,h,m]=[this.x(r),this.y(r,l),this.
-radius(r)];rt(a,{cx:c,cy:h,r:m,"data-layer":r,"data-index":l}),a.classList.add("neuron"),a.classList.toggle("hidden",i),i||a.classList.remove("on","middle","off")}),o})}drawWeights(){this.due=0;let[t,
-e]=this.size,n=window.devicePixelRatio||1;this.canvas.width=Math.round(t*n),this.canvas.height=Math.round(e*n);let r=this.canvas.getContext("2d");if(!r||!t)return;r.scale(n,n);let i=getComputedStyle(this.
-frame),o=[i.getPropertyValue("--diagram-negative").trim()||"#2f6db4",i.getPropertyValue("--diagram-positive").trim()||"#dd7829"];this.lines=this.visible();let a=Math.max(1e-12,...this.blocks.map(Bn)),
-l=Array.from({length:20},()=>new Path2D);for(let c of this.lines){let h=Math.min(9,Math.floor(10*Math.abs(c.value)/a)),m=l[2*h+(c.value>0?1:0)];m.moveTo(c.x,c.y),m.lineTo(c.x2,c.y2)}l.forEach((c,h)=>{
-let m=(Math.floor(h/2)+.5)/10;r.globalAlpha=.12+.88*m,r.lineWidth=.4+2.6*m,r.strokeStyle=o[h%2],r.stroke(c)})}visible(){let t=this.blocks.filter(i=>i.from===i.to-1),e=t.reduce((i,o)=>i+o.rows*o.columns,
-0),n=0;e>1500&&(n=t.flatMap(o=>Re(o).map(Math.abs)).sort((o,a)=>a-o)[1500]);let r=[];for(let{from:i,to:o,rows:a,columns:l,values:c,stride:h=l}of t)if(!(a>this.network.widths[o]||l>this.network.widths[i]))
-for(let m=0;m<a;m++)for(let f=0;f<l;f++){let d=c[m*h+f];d===0||Math.abs(d)<n||r.push({from:i,to:o,row:m,column:f,value:d,x:this.x(i),y:this.y(i,f),x2:this.x(o),y2:this.y(o,m)})}return r}moved(t){let e=t.
-target.dataset,n=Number(e.layer),r=n>0&&n<this.network.widths.length-1;this.events.onNeuron?.(r?{layer:n,index:Number(e.index)}:null),this.events.onWeight&&(this.svg.style.cursor=this.lineAt(t)?"point\
-er":"")}clicked(t){let e=this.events.onWeight&&this.lineAt(t);e&&this.events.onWeight?.({...e,x:t.clientX,y:t.clientY})}lineAt(t){let e=this.svg.getBoundingClientRect(),[n,r]=[t.clientX-e.left,t.clientY-
-e.top],i=null,o=5;for(let a of this.lines){let l=(n-a.x)/(a.x2-a.x);if(l<.06||l>.94)continue;let c=(a.y2-a.y)/(a.x2-a.x),h=Math.abs(a.y+l*(a.y2-a.y)-r)/Math.hypot(1,c);h<o&&([o,i]=[h,a])}return i}};function W(s,t){
-let e=document.createElementNS($e,s);return rt(e,t),e}function rt(s,t){for(let[e,n]of Object.entries(t))s.setAttribute(e,String(n))}function Zt(s,t,e){for(;s.children.length>t;)s.lastElementChild.remove();
-for(;s.children.length<t;)s.append(e());return[...s.children]}function Re(s){let{rows:t,columns:e,values:n,stride:r=e}=s;return Array.from({length:t*e},(i,o)=>n[Math.floor(o/e)*r+o%e])}function Bn(s){
-return Re(s).reduce((t,e)=>Math.max(t,Math.abs(e)),0)}var Un=40,In=14,On=2e4;function _n(s){if(!s?.depth)return!1;let{widths:t,outputs:e}=s.network;return t.length<=In&&Math.max(...t,e)<=Un}function Dn(s){let t=[];return s.layers.forEach((e,n)=>{let r=e.
+frame),this.svg.addEventListener("click",n=>this.clicked(n)),this.svg.addEventListener("pointermove",n=>this.moved(n)),this.svg.addEventListener("pointerdown",n=>this.moved(n)),this.svg.addEventListener(
+"pointerleave",n=>{n.pointerType!=="touch"&&this.events.onNeuron?.(null)})}events;frame;canvas;svg;observer;network={widths:[],skips:[]};blocks=[];arcGroup=W("g",{});neuronGroup=W("g",{});labelGroup=W(
+"g",{});neurons=[];lines=[];pattern={pieces:null};size=[0,0];top=14;due=0;setNetwork(t){this.network=t;let e=t.skips.map(([r,i])=>`${r}→${i}`).join(", "),n=`Network ${t.widths.join(" → ")}${e?`, s\
+kips ${e}`:""}`;this.svg.setAttribute("aria-label",n),this.layout()}setSkips(t){this.setNetwork({...this.network,skips:t})}setWeights(t){this.blocks=t,this.lines.length||this.drawWeights(),this.due||(this.
+due=window.setTimeout(()=>this.drawWeights(),100))}setPattern(t,e){this.pattern={pieces:t,counts:e};let n=0;for(let r=1;r<this.neurons.length-1;r++)for(let i of this.neurons[r]){let o=t?.[n]??0,a=(e?.[n]??
+2)-1;i.classList.toggle("on",t!==null&&o>0&&o>=a),i.classList.toggle("middle",t!==null&&o>0&&o<a),i.classList.toggle("off",t!==null&&o===0),n++}}setLabelColours(t){this.network={...this.network,colours:t},
+[...this.svg.querySelectorAll(".label")].forEach((e,n)=>{e.style.fill=t[n]??"",e.style.fontWeight=t[n]?"600":""})}choose(t){for(let e of this.svg.querySelectorAll(".chosen"))e.classList.remove("chosen");
+t&&this.neurons[t.layer]?.[t.index]?.classList.add("chosen")}refresh(){this.drawWeights()}destroy(){this.observer.disconnect(),window.clearTimeout(this.due),this.frame.remove()}arcs(){let{skips:t,possible:e}=this.
+network,n=new Set(t.map(String));return[...this.events.onSkip?(e??[]).filter(i=>!n.has(String(i))):[],...t].sort((i,o)=>o[1]-o[0]-(i[1]-i[0])||i[0]-o[0]).map(i=>({skip:i,on:n.has(String(i))}))}room(){
+let t=this.arcs().map(({skip:e})=>e[1]-e[0]);return t.length?Math.min(18+13*Math.max(...t),.42*this.size[1]):14}x(t){let e=Math.max(1,this.network.widths.length-1);return 22+t/e*(this.size[0]-44)}y(t,e){
+let n=this.network.widths[t],{top:r}=this,i=this.size[1]-(this.network.labels?26:12),o=Math.min(30,(i-r)/Math.max(1,n));return(r+i)/2+(e-(n-1)/2)*o}radius(t){let e=(this.size[1]-this.top-20)/Math.max(
+1,this.network.widths[t]);return Math.max(1.5,Math.min(8,.38*e,(this.size[0]-44)/(4*this.network.widths.length)))}layout(){if(this.size=[this.frame.clientWidth,this.frame.clientHeight],!this.size[0]||
+!this.network.widths.length)return;let[t,e]=this.size;this.top=this.room(),this.svg.setAttribute("viewBox",`0 0 ${t} ${e}`),this.drawArcs(),this.drawNeurons();let n=this.network.labels??[];Zt(this.labelGroup,
+n.length,()=>W("text",{"text-anchor":"middle",class:"label"})).forEach((r,i)=>{rt(r,{x:this.x(i),y:e-6}),r.textContent=n[i]}),this.setLabelColours(this.network.colours??[]),this.setPattern(this.pattern.
+pieces,this.pattern.counts),this.drawWeights()}drawArcs(){let t=new Map([...this.arcGroup.children].map(n=>[n.getAttribute("data-skip"),n])),e=null;for(let{skip:n,on:r}of this.arcs()){let i=n.join("-"),
+o=t.get(i)??this.arc(n);t.delete(i),this.placeArc(o,n,r),o.parentNode||(e?e.after(o):this.arcGroup.prepend(o)),e=o}for(let n of t.values())n.remove()}placeArc(t,[e,n],r){let[i,o]=[this.x(e),this.x(n)],
+a=this.top-6,l=Math.max(4,a-Math.min(13*(n-e),a-4)),c=`M${i} ${a} C${i+.12*(o-i)} ${l} ${o-.12*(o-i)} ${l} ${o} ${a}`,[h,m,f]=t.children;h.textContent=`skip ${e}→${n}${this.events.onSkip?r?": click \
+to remove":": click to add":""}`,rt(m,{d:c,class:`skip ${r?"":"possible"}`}),rt(f,{d:c}),this.events.onSkip&&t.setAttribute("aria-checked",String(r))}arc([t,e]){let n=W("g",{"data-skip":`${t}-${e}`});
+if(n.append(W("title",{}),W("path",{}),W("path",{class:"target"})),this.events.onSkip){rt(n,{class:"clickable",tabindex:0,role:"switch","aria-label":`skip ${t}→${e}`});let r=()=>this.events.onSkip?.(
+[t,e]);n.addEventListener("click",i=>{i.stopPropagation(),r()}),n.addEventListener("keydown",i=>{(i.key==="Enter"||i.key===" ")&&(i.preventDefault(),r())})}return n}drawNeurons(){let{widths:t}=this.network,
+e=Zt(this.neuronGroup,t.length,()=>W("g",{}));this.neurons=t.map((n,r)=>{let i=r>0&&r<t.length-1,o=Zt(e[r],n,()=>W("circle",{}));return o.forEach((a,l)=>{let[c,h,m]=[this.x(r),this.y(r,l),this.radius(
+r)];rt(a,{cx:c,cy:h,r:m,"data-layer":r,"data-index":l}),a.classList.add("neuron"),a.classList.toggle("hidden",i),i||a.classList.remove("on","middle","off")}),o})}drawWeights(){this.due=0;let[t,e]=this.
+size,n=window.devicePixelRatio||1;this.canvas.width=Math.round(t*n),this.canvas.height=Math.round(e*n);let r=this.canvas.getContext("2d");if(!r||!t)return;r.scale(n,n);let i=getComputedStyle(this.frame),
+o=[i.getPropertyValue("--diagram-negative").trim()||"#2f6db4",i.getPropertyValue("--diagram-positive").trim()||"#dd7829"];this.lines=this.visible();let a=Math.max(1e-12,...this.blocks.map(Bn)),l=Array.
+from({length:20},()=>new Path2D);for(let c of this.lines){let h=Math.min(9,Math.floor(10*Math.abs(c.value)/a)),m=l[2*h+(c.value>0?1:0)];m.moveTo(c.x,c.y),m.lineTo(c.x2,c.y2)}l.forEach((c,h)=>{let m=(Math.
+floor(h/2)+.5)/10;r.globalAlpha=.12+.88*m,r.lineWidth=.4+2.6*m,r.strokeStyle=o[h%2],r.stroke(c)})}visible(){let t=this.blocks.filter(i=>i.from===i.to-1),e=t.reduce((i,o)=>i+o.rows*o.columns,0),n=0;e>1500&&
+(n=t.flatMap(o=>Re(o).map(Math.abs)).sort((o,a)=>a-o)[1500]);let r=[];for(let{from:i,to:o,rows:a,columns:l,values:c,stride:h=l}of t)if(!(a>this.network.widths[o]||l>this.network.widths[i]))for(let m=0;m<
+a;m++)for(let f=0;f<l;f++){let d=c[m*h+f];d===0||Math.abs(d)<n||r.push({from:i,to:o,row:m,column:f,value:d,x:this.x(i),y:this.y(i,f),x2:this.x(o),y2:this.y(o,m)})}return r}moved(t){let e=t.target.dataset,
+n=Number(e.layer),r=n>0&&n<this.network.widths.length-1;this.events.onNeuron?.(r?{layer:n,index:Number(e.index)}:null),this.events.onWeight&&(this.svg.style.cursor=this.lineAt(t)?"pointer":"")}clicked(t){
+let e=this.events.onWeight&&this.lineAt(t);e&&this.events.onWeight?.({...e,x:t.clientX,y:t.clientY})}lineAt(t){let e=this.svg.getBoundingClientRect(),[n,r]=[t.clientX-e.left,t.clientY-e.top],i=null,o=5;
+for(let a of this.lines){let l=(n-a.x)/(a.x2-a.x);if(l<.06||l>.94)continue;let c=(a.y2-a.y)/(a.x2-a.x),h=Math.abs(a.y+l*(a.y2-a.y)-r)/Math.hypot(1,c);h<o&&([o,i]=[h,a])}return i}};function W(s,t){let e=document.
+createElementNS($e,s);return rt(e,t),e}function rt(s,t){for(let[e,n]of Object.entries(t))s.setAttribute(e,String(n))}function Zt(s,t,e){for(;s.children.length>t;)s.lastElementChild.remove();for(;s.children.
+length<t;)s.append(e());return[...s.children]}function Re(s){let{rows:t,columns:e,values:n,stride:r=e}=s;return Array.from({length:t*e},(i,o)=>n[Math.floor(o/e)*r+o%e])}function Bn(s){return Re(s).reduce(
+(t,e)=>Math.max(t,Math.abs(e)),0)}var Un=40,In=14,On=2e4;function _n(s){if(!s?.depth)return!1;let{widths:t,outputs:e}=s.network;return t.length<=In&&Math.max(...t,e)<=Un}function Dn(s){let t=[];return s.layers.forEach((e,n)=>{let r=e.
 bias.length;for(let{source:i,sparse:o,columns:a,data:l,index:c,ends:h}of e.terms){if(i!==n||a>On)continue;let m=o?new Float64Array(r*a):l;for(let f=0;o&&f<r;f++)for(let d=f?h[f-1]:0;d<h[f];d++)m[f*a+c[d]]=
 l[d];n===0&&s.embedding.length!==s.inputs*(s.inputs+1)?t.push(zn(s,m,r,a)):t.push({from:i,to:n+1,rows:r,columns:a,values:m})}}),t}function zn(s,t,e,n){let{embedding:r,inputs:i}=s,o=new Float64Array(e*
 i);for(let a=0;a<e;a++)for(let l=0;l<n;l++){let c=t[a*n+l];for(let h=0;h<i;h++)o[a*i+h]+=c*r[l*(i+1)+h]}return{from:0,to:1,rows:e,columns:i,values:o}}var Et=class{constructor(t,e,n){this.box=t;for(let r=0;r<
@@ -301,7 +302,7 @@ let r=_n(e);if(this.hosts[t].hidden=!r,this.box.hidden=this.hosts.every(l=>l.hid
 terms.filter(m=>m.source<h).map(m=>[m.source,h+1]));o.setNetwork({widths:[e.inputs,...i.widths,i.outputs],skips:l}),o.setWeights(Dn(i))}let a=i.layers.slice(0,-1).flatMap((l,c)=>Array.from({length:i.widths[c]},
 ()=>l.slopes.length/i.widths[c]));o.setPattern(n,a)}refresh(){for(let t of this.diagrams)t.refresh()}};function Fe(s,t,e){let{image:n}=p;if(!n)return!1;let{height:r,width:i,channels:o,low:a,high:l}=n,c=t.inputsAt(e);if(c.length!==r*i*o)return!1;[s.width,s.height]=[i,r];let h=new ImageData(i,r);for(let m=0;m<
 r*i;m++){for(let f=0;f<3;f++){let d=c[o===3?f*r*i+m:m];h.data[4*m+f]=Math.round(255*(d-a)/(l-a||1))}h.data[4*m+3]=255}return s.getContext("2d").putImageData(h,0,0),!0}var ct="11px system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif";function Y(){return u.dark?{line:"#565a68",text:"#a9adba",strong:"#e8e8ee"}:{line:"#a3a5ad",text:"#595d69",strong:"#1d1e26"}}function Qt(s){
-let[t,e]=[s.clientWidth,s.clientHeight].map(r=>Math.round(r*C()));(s.width!==t||s.height!==e)&&Object.assign(s,{width:t,height:e});let n=s.getContext("2d");return n.setTransform(C(),0,0,C(),0,0),n.clearRect(
+let[t,e]=[s.clientWidth,s.clientHeight].map(r=>Math.round(r*L()));(s.width!==t||s.height!==e)&&Object.assign(s,{width:t,height:e});let n=s.getContext("2d");return n.setTransform(L(),0,0,L(),0,0),n.clearRect(
 0,0,s.clientWidth,s.clientHeight),n}function kt(s,t,e){let[n,r]=[b.x-t/2/b.zoom,b.x+t/2/b.zoom],{values:i,step:o}=at(n,r,Math.max(2,t/85));s.font=ct,s.textBaseline="top",s.fillStyle=Y().text,s.strokeStyle=
 Y().line,s.beginPath();for(let a of i){let l=t/2+(a-b.x)*b.zoom;s.moveTo(l,0),s.lineTo(l,5);let c=Z(a,o),h=s.measureText(c).width/2;s.textAlign="center",l+h<t-22&&s.fillText(c,Math.max(l,h),8)}s.stroke(),
 s.textAlign="right",s.font=`600 ${ct}`,s.fillStyle=Y().strong,s.fillText(p.axes[0],t-2,Math.min(8,e-12))}function Mt(s,t,e){let[n,r]=[b.y-e/2/b.zoom,b.y+e/2/b.zoom],{values:i,step:o}=at(n,r,Math.max(2,
@@ -314,7 +315,7 @@ s.beginPath();for(let i of t.picture.polygon(e))s.lineTo(...t.toScreen(i));s.clo
 if(t.pinned>=0){for(let e of t.picture.neighbours(t.pinned))te(s,t,e,ee(),1.5);te(s,t,t.pinned,st(),3)}t.hovered>=0&&t.hovered!==t.pinned&&te(s,t,t.hovered,st(),1.5),u.marked&&Gn(s,...t.toScreen(u.marked))}
 function Gn(s,t,e){s.lineWidth=2,s.strokeStyle=st(),s.beginPath();for(let[n,r]of[[1,0],[-1,0],[0,1],[0,-1]])s.moveTo(t+3*n,e+3*r),s.lineTo(t+9*n,e+9*r);s.stroke()}function Ue(s,t,e,n,r){s.beginPath();
 for(let i=0;i<e.length;i+=4)s.moveTo(...t.toScreen([e[i],e[i+1]])),s.lineTo(...t.toScreen([e[i+2],e[i+3]]));s.lineCap="round",s.lineWidth=r+2,s.strokeStyle=Be(),s.stroke(),s.lineWidth=r,s.strokeStyle=
-n,s.stroke()}function Ct(s,t){u.decision&&Ue(s,t,t.picture.decisionBoundary,ne(),2.5)}function Lt(s,t){let{neuron:e}=u;!e||e.layer>t.picture.depth||Ue(s,t,t.picture.boundaryOf(e.layer,e.index),Wn(),2.5)}
+n,s.stroke()}function Lt(s,t){u.decision&&Ue(s,t,t.picture.decisionBoundary,ne(),2.5)}function Ct(s,t){let{neuron:e}=u;!e||e.layer>t.picture.depth||Ue(s,t,t.picture.boundaryOf(e.layer,e.index),Wn(),2.5)}
 function Nt(s,t){u.points&&(s.strokeStyle=u.dark?"#14151a":"#ffffff",s.lineWidth=1,p.points.forEach((e,n)=>{let[r,i]=t.toScreen(e);r<-5||i<-5||r>t.canvas.clientWidth+5||i>t.canvas.clientHeight+5||(s.fillStyle=
 p.pointLabels.length?I(lt(p.pointLabels[n])):st(),s.beginPath(),s.arc(r,i,p.pointLabels.length?3.5:3,0,2*Math.PI),s.fill(),s.stroke())}))}function Ie(s,t){p.inputs===3&&u.points&&(s.strokeStyle=u.dark?
 "#14151a":"#ffffff",s.lineWidth=1,p.points.forEach((e,n)=>{let r=p.pointLabels.length?p.pointLabels[n]:0;t.space.paintPoint(s,e,lt(r))})),t.pinned>=0&&t.space.paintOutline(s,t.pinned,st(),2.5),t.hovered>=
@@ -327,11 +328,11 @@ low:0,high:1};drawn={x:0,y:0,zoom:0,cost:0,stale:!0,timer:0};get picture(){retur
 under),this.ownSpace.show(this.cells)),this.ownSpace}show(t){this.cells=t,this.hovered=-1,this.ownSpace?.show(t),t instanceof D&&(this.painter??=new gt(this.sheet),this.painter.show(t)),this.pinned=u.
 place&&t?t.locate(u.place):-1}shade(){return this.cells instanceof z?this.shades=this.space.showCells():this.picture&&(this.shades=this.picture.shades(u.colour,u)),this.shades}colour(t,e,n){Object.assign(
 this.shades,{low:t,high:e}),this.picture?(this.painter.shade(this.shades),u.surface&&n&&this.space.showSurface(this.shades,n)):this.cells&&this.space.setRange(t,e),this.drawn.stale=!0}resize(){let[t,e]=[
-this.canvas.clientWidth,this.canvas.clientHeight];for(let n of[this.canvas,this.sheet,this.under,this.spaceCanvas])n.width=Math.max(1,Math.round(t*C())),n.height=Math.max(1,Math.round(e*C()));this.drawn.
-stale=!0}paint(){let t=k();this.figure.classList.toggle("in-space",t);let e=this.canvas.getContext("2d");if(e.setTransform(C(),0,0,C(),0,0),e.clearRect(0,0,this.canvas.width,this.canvas.height),t){this.
-space.paint(e),Ie(e,this);return}this.picture&&(this.paintSheetIfNeeded(),Ct(e,this),Lt(e,this),Nt(e,this),Tt(e,this),Pt(e,this.canvas.clientWidth,this.canvas.clientHeight),kt(Qt(this.axisX),this.axisX.
+this.canvas.clientWidth,this.canvas.clientHeight];for(let n of[this.canvas,this.sheet,this.under,this.spaceCanvas])n.width=Math.max(1,Math.round(t*L())),n.height=Math.max(1,Math.round(e*L()));this.drawn.
+stale=!0}paint(){let t=k();this.figure.classList.toggle("in-space",t);let e=this.canvas.getContext("2d");if(e.setTransform(L(),0,0,L(),0,0),e.clearRect(0,0,this.canvas.width,this.canvas.height),t){this.
+space.paint(e),Ie(e,this);return}this.picture&&(this.paintSheetIfNeeded(),Lt(e,this),Ct(e,this),Nt(e,this),Tt(e,this),Pt(e,this.canvas.clientWidth,this.canvas.clientHeight),kt(Qt(this.axisX),this.axisX.
 clientWidth,this.axisX.clientHeight),Mt(Qt(this.axisY),this.axisY.clientWidth,this.axisY.clientHeight))}paintSheetIfNeeded(){let{drawn:t}=this,e=b.x!==t.x||b.y!==t.y||b.zoom!==t.zoom;t.stale||e&&t.cost<
-Hn?this.paintSheet():e&&this.moveSheet()}paintSheet(){if(k()){this.paint();return}let{drawn:t}=this;clearTimeout(t.timer),t.timer=0;let e={...b,zoom:b.zoom*C()},n={...u,background:Vn()};this.painter.measure(
+Hn?this.paintSheet():e&&this.moveSheet()}paintSheet(){if(k()){this.paint();return}let{drawn:t}=this;clearTimeout(t.timer),t.timer=0;let e={...b,zoom:b.zoom*L()},n={...u,background:Vn()};this.painter.measure(
 e,n,r=>{t.cost=r}),Object.assign(t,b,{stale:!1}),this.sheet.style.transform=""}moveSheet(){let{drawn:t}=this,e=b.zoom/t.zoom,n=(t.x-b.x)*b.zoom,r=(b.y-t.y)*b.zoom;this.sheet.style.transform=`translate\
 (${n}px, ${r}px) scale(${e})`,clearTimeout(t.timer),t.timer=window.setTimeout(()=>this.paintSheet(),150)}layers(){return k()?[this.under,this.spaceCanvas,this.canvas]:[this.sheet,this.canvas]}toScreen([
 t,e]){return[this.canvas.clientWidth/2+(t-b.x)*b.zoom,this.canvas.clientHeight/2-(e-b.y)*b.zoom]}toPlane(t,e){return[b.x+(t-this.canvas.clientWidth/2)/b.zoom,b.y-(e-this.canvas.clientHeight/2)/b.zoom]}at(t,e){
@@ -395,13 +396,13 @@ nt-family="${Je(a)}" font-size="${o}" font-weight="${i}" text-anchor="${rr[this.
 [r.canvas.clientWidth,r.canvas.clientHeight],this.width=t.length*(this.left+this.pane[0]+Ut),this.keyTop=this.top+this.pane[1]+this.below+8,this.height=Math.ceil(this.keyTop+ie(n,e,0,0,this.room(),!1))}parts;left;top;below;pane;width;keyTop;height;room(){
 return this.width-this.left-Ut}x(t){return t*(this.left+this.pane[0]+Ut)+this.left}paintWords(t,e){t.font=sr,t.textAlign="left",t.textBaseline="middle",t.fillStyle=u.dark?"#e8e8ee":"#1d1e26",e.length>
 1&&e.forEach((n,r)=>t.fillText(n.caption.textContent??"",this.x(r),12)),ie(t,this.parts,this.left+(k()?Ut:0),this.keyTop,this.room())}};function tn(s,t){let e=document.createElement("canvas"),n=e.getContext(
-"2d"),r=new It(s,t,n),i=C();[e.width,e.height]=[Math.round(r.width*i),Math.round(r.height*i)],n.fillStyle=getComputedStyle(document.body).backgroundColor,n.fillRect(0,0,e.width,e.height),s.forEach((o,a)=>{
+"2d"),r=new It(s,t,n),i=L();[e.width,e.height]=[Math.round(r.width*i),Math.round(r.height*i)],n.fillStyle=getComputedStyle(document.body).backgroundColor,n.fillRect(0,0,e.width,e.height),s.forEach((o,a)=>{
 let[l,c]=[r.x(a)*i,r.top*i];o.paintSheet();for(let h of o.layers())n.drawImage(h,l,c);k()||(n.drawImage(o.axisY,l-r.left*i,c),n.drawImage(o.axisX,l,c+r.pane[1]*i))}),n.setTransform(i,0,0,i,0,0),r.paintWords(
 n,s),e.toBlob(o=>{o&&Qe(o,"regions.png")})}function en(s,t){let e=new X,n=new It(s,t,e),{width:r,height:i,top:o}=n,a=[],l=[],c=0;if(s.forEach((d,g)=>{let y=or(d,g,l);c+=y.length,a.push(`<g transform="\
 translate(${n.x(g)} ${o})">`,...ir(d,y,n),"</g>")}),c>qe){w("answer").textContent=`${c.toLocaleString("en")} regions are in view: zoom in, SVG takes up to ${qe.toLocaleString("en")}.`;return}n.paintWords(
 e,s);let[h,m]=n.pane,f=[`<svg xmlns="http://www.w3.org/2000/svg" width="${r}" height="${i}" viewBox="0 0 ${r} ${i}">`,`<defs><clipPath id="pane"><rect width="${h}" height="${m}"/></clipPath>`,...l,"</\
 defs>",`<rect width="${r}" height="${i}" fill="${getComputedStyle(document.body).backgroundColor}"/>`,...a,...e.parts,"</svg>"];Qe(new Blob([f.join(`
-`)],{type:"image/svg+xml"}),"regions.svg")}function ir(s,t,e){let[n,r]=e.pane,i=new X;for(let c of[Ct,Lt,Nt,Tt])c(i,s);Pt(i,n,r);let[o,a]=[new X,new X];kt(o,n,e.below),Mt(a,e.left,r);let l=u.dark?"#34\
+`)],{type:"image/svg+xml"}),"regions.svg")}function ir(s,t,e){let[n,r]=e.pane,i=new X;for(let c of[Lt,Ct,Nt,Tt])c(i,s);Pt(i,n,r);let[o,a]=[new X,new X];kt(o,n,e.below),Mt(a,e.left,r);let l=u.dark?"#34\
 3743":"#dcdcd6";return['<g clip-path="url(#pane)">','<g class="regions" shape-rendering="crispEdges">',...t,"</g>",...ar(s),...i.parts,"</g>",`<rect width="${n}" height="${r}" fill="none" stroke="${l}\
 "/>`,`<g class="axis-x" transform="translate(0 ${r})">`,...o.parts,"</g>",`<g class="axis-y" transform="translate(${-e.left} 0)">`,...a.parts,"</g>"]}function or(s,t,e){let[n,r]=[s.canvas.clientWidth,
 s.canvas.clientHeight],i=s.picture,o=lr(s,`g${t}-`,e),a=[];for(let l=0;l<i.count;l++){let c=i.polygon(l).map(d=>s.toScreen(d)),h=c.map(d=>d[0]),m=c.map(d=>d[1]);if(Math.max(...h)<0||Math.min(...h)>n||
@@ -411,7 +412,7 @@ let t=s.picture,{pairs:e,ends:n}=t.edges(),r=Math.min(u.layer,t.depth),i=u.edges
 c.length&&a.push(`<path class="edges" data-layer="${l}" d="${c.join("")}" fill="none" stroke="${h}" stroke-width="0.75" stroke-opacity="${m}" stroke-linecap="round"/>`)}return a}function lr(s,t,e){let n=s.
 picture,{starts:r}=n,{colours:i,values:o=new Float32Array,low:a,high:l}=s.shades;if(i){let m=new Uint8Array(i.buffer);return f=>`rgb(${m.slice(4*r[f],4*r[f]+3).join()})`}let c=V(),h=m=>{let f=(m-a)/(l-
 a||1),d=4*Math.round(255*Math.min(1,Math.max(0,f)));return`rgb(${c.slice(d,d+3).join()})`};return m=>{let f=[...o.subarray(r[m],r[m+1])],[d,g]=[Math.min(...f),Math.max(...f)];if(h(d)===h(g))return h(d);
-let y=n.map(m).subarray(3*u.output),x=s.toScreen(n.corner(r[m]+f.indexOf(d))),L=(g-d)/(y[0]**2+y[1]**2)*(s.toScreen([1,0])[0]-s.toScreen([0,0])[0]),[$,T]=[x[0]+y[0]*L,x[1]-y[1]*L],O=Array.from({length:Ze},
+let y=n.map(m).subarray(3*u.output),x=s.toScreen(n.corner(r[m]+f.indexOf(d))),C=(g-d)/(y[0]**2+y[1]**2)*(s.toScreen([1,0])[0]-s.toScreen([0,0])[0]),[$,T]=[x[0]+y[0]*C,x[1]-y[1]*C],O=Array.from({length:Ze},
 (H,wn)=>{let ye=wn/(Ze-1);return`<stop offset="${ye}" stop-color="${h(d+ye*(g-d))}"/>`}),N=[x[0],x[1],$,T].map(H=>H.toFixed(2));return e.push(`<linearGradient id="${t}${m}" gradientUnits="userSpaceOnU\
 se" x1="${N[0]}" y1="${N[1]}" x2="${N[2]}" y2="${N[3]}">${O.join("")}</linearGradient>`),`url(#${t}${m})`}}var le=[],A=p.panes.map((s,t)=>new $t(t)),[S]=A,ue=Math.max(...p.panes.map(s=>s.length)),Ot,ce=!1,J=!0,an=null,nn=0,cr=0,rn=0;function G(){return Math.max(1,...A.map(s=>s.cells?.depth??1))}function pe(){
 for(let s of A)s.paint()}function R(){ce||(ce=!0,requestAnimationFrame(()=>{ce=!1,pe(),clearTimeout(nn),nn=window.setTimeout(ur,250)}))}function ur(){let s=Jt(G());if(!(s===an&&!location.hash))try{history.
@@ -454,11 +455,11 @@ _t(),R()}),t("mesh","change",()=>{u.mesh=P("mesh").checked,vn()}),t("cut","chang
 "input",()=>{u.apart=Number(P("apart").value),K()}),t("find","submit",r=>{r.preventDefault(),dn(P("query").value)}),t("zoom-in","click",()=>de(S,...s(),1.5)),t("zoom-out","click",()=>de(S,...s(),1/1.5)),
 t("home","click",me),t("plane-view","click",()=>fe(!1)),t("surface-view","click",()=>fe(!0)),t("panel-toggle","click",()=>gn(!u.panel)),t("time","input",()=>{Dt(Number(P("time").value))}),t("play","cl\
 ick",br),t("theme","click",()=>bn(!u.dark)),t("png","click",()=>tn(A,he())),t("svg","click",()=>en(A,he())),window.addEventListener("hashchange",()=>{yn(location.hash.slice(1))}),document.addEventListener(
-"keydown",r=>{r.key==="Escape"&&ht(null)})}async function yn(s){let t=Le(),e=At(s)??t;gn(u.panel),await Dt(u.index),u.layer=Math.min(e??1/0,G()),qt(s)&&(J=!1),p.inputs===2&&fe(u.surface),ge(),zt(),S.cells&&
+"keydown",r=>{r.key==="Escape"&&ht(null)})}async function yn(s){let t=Ce(),e=At(s)??t;gn(u.panel),await Dt(u.index),u.layer=Math.min(e??1/0,G()),qt(s)&&(J=!1),p.inputs===2&&fe(u.surface),ge(),zt(),S.cells&&
 K(),q()}async function vn(){for(let[s,t]of p.meshes.entries()){let e=u.mesh?await Wt(`mesh-${s}`,t.arrays):null;u.mesh&&e?S.space.addMesh(`mesh-${s}`,e):S.space.removeMesh(`mesh-${s}`)}R()}async function yr(){
 w("panes").append(...A.map(n=>n.figure)),w("panel").replaceChildren(...A.map(()=>v("section"))),Ot=new Et(w("diagrams"),A.length,R),Ot.show(0,null,null),w("film").hidden=ue<2,P("time").max=String(ue-1),
 F("cut").append(...p.axes.slice(0,p.inputs).map((n,r)=>new Option(`across ${n}`,String(r)))),P("query").placeholder=`${p.inputs===3?"point 1, 0.5, −2":"point 1.5, −2"} or pattern 0110…`;for(let n of A)
-n.resize();me(),bn(matchMedia("(prefers-color-scheme: dark)").matches);let s=new URLSearchParams(p.settings).toString();Ce(s),qt(s)&&(J=!1),await yn(location.hash.slice(1)),await vn();let t={home:me,hover:mr,
+n.resize();me(),bn(matchMedia("(prefers-color-scheme: dark)").matches);let s=new URLSearchParams(p.settings).toString();Le(s),qt(s)&&(J=!1),await yn(location.hash.slice(1)),await vn();let t={home:me,hover:mr,
 leave:mn,move:cn,turn:hr,pin:ht,redraw:R,zoomAt:de};for(let n of A)Oe(n,t),_e(n,t);gr();let e=new ResizeObserver(sn);for(let n of A)e.observe(n.canvas);sn(),an??=Jt(G()),document.documentElement.dataset.
 ready="yes",Object.assign(window,{tropicell:{page:p,state:u,view:b,panes:A,camera:E,find:dn,show:Dt,pin:ht,paint:pe,drawn:S.drawn,toScreen:n=>S.toScreen(n),toPlane:(n,r)=>S.toPlane(n,r),get picture(){
 return S.cells}}})}yr().catch(s=>{throw w("title").textContent="The page could not be shown",w("subtitle").textContent=s.message,s});
