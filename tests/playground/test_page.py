@@ -329,6 +329,130 @@ def test_two_clicks_in_a_moment_are_two(tab: Any, player: Any) -> None:
     assert tab.evaluate("() => document.activeElement.ariaLabel") == "layer 1: fewer neurons"
 
 
+def test_what_is_clicked_and_typed_stays(tab: Any, player: Any) -> None:
+    """Also where the server is busy, and answers one thing while somebody does another."""
+    go_on = threading.Event()
+    player.session.call(go_on.wait)  # it hears nothing for a while
+    try:
+        for _ in range(3):
+            tab.click("#play")
+        tab.click("#record")
+        tab.dispatch_event("[data-skip='1-3'] .target", "click")
+        assert tab.get_attribute("#play", "aria-pressed") == "true"  # on, off and on
+        assert tab.get_attribute("#record", "aria-pressed") == "true"
+        assert tab.get_attribute("[data-skip='1-3']", "aria-checked") == "true"
+        tab.click("#play")
+        tab.select_option("#data", "moons")
+        tab.fill("#noise", "0.25")
+        tab.focus("#learning_rate")  # which ends the noise
+        tab.keyboard.press("ControlOrMeta+a")
+        tab.keyboard.type("0.0")
+    finally:
+        go_on.set()
+    eventually(lambda: player.settings.noise == 0.25)
+    player.set(seed=3)
+    tab.wait_for_function("() => document.querySelector('#seed').value === '3'")
+    tab.keyboard.type("2")
+    tab.keyboard.press("Enter")
+    eventually(lambda: player.settings.learning_rate == 0.02)
+    assert (player.settings.data, player.settings.skips) == ("moons", ((1, 3),))
+    assert not player.session.running
+    # nothing is no number
+    tab.fill("#seed", "")
+    tab.keyboard.press("Tab")
+    assert tab.input_value("#seed") == "3"
+
+
+def test_without_a_mouse(tab: Any, player: Any) -> None:
+    """Regions can be pointed at with arrow keys, and points drawn with Enter; S steps, R begins again."""
+    player.set(data="own", points=[])
+    tab.wait_for_selector("#hand:not([hidden])")
+    tab.focus("figure[data-name=skips] .sheet")
+    for key in ("ArrowRight", "ArrowUp", "ArrowUp"):
+        tab.keyboard.press(key)
+    assert "neurons active" in tab.inner_text("figure[data-name=skips] .facts")
+    tab.keyboard.press("Enter")
+    tab.keyboard.press("Shift+ArrowLeft")
+    tab.keyboard.press("Shift+Enter")
+    eventually(lambda: len(player.settings.points) == 2)
+    np.testing.assert_allclose(player.settings.points, [[0.06, 0.12, 1], [-0.24, 0.12, -1]])
+    tab.focus("#theme")
+    tab.keyboard.press("s")
+    settled(tab, 1)
+    tab.keyboard.press("r")
+    settled(tab, 0)
+    assert tab.inner_text("figure[data-name=skips] .facts") == ""
+    # the menu closes where it should, and gives the keyboard back
+    tab.focus("#keep summary")
+    tab.keyboard.press("Enter")
+    tab.keyboard.press("Tab")
+    tab.keyboard.press("Escape")
+    assert tab.evaluate("() => document.activeElement.textContent") == "Keep"
+    tab.click("#keep summary")
+    tab.click("h1")
+    assert tab.get_attribute("#keep", "open") is None
+
+
+def test_a_lost_connection_comes_back(browser: Any, player: Any) -> None:
+    """With what was clicked meanwhile; a page whose run is elsewhere can have it back."""
+    tab = browser.new_page()
+    sockets: list[Any] = []
+    closed: list[bool] = []
+
+    def through(socket: Any) -> None:
+        if closed:
+            socket.close(code=1011)
+            return
+        sockets.append(socket)
+        socket.connect_to_server()
+
+    tab.route_web_socket("**/socket*", through)
+    tab.goto(player.url)
+    ready(tab)
+    tab.click("#play")
+    tab.wait_for_function("() => +document.documentElement.dataset.step > 4")
+    closed.append(True)
+    sockets[0].close(code=1011)
+    tab.wait_for_selector("html[data-connection=interrupted]")
+    assert "trying again" in tab.inner_text("#gone")
+    tab.dispatch_event("[data-skip='1-3'] .target", "click")
+    closed.clear()
+    tab.wait_for_selector("html[data-connection=open]")
+    eventually(lambda: player.settings.skips == ((1, 3),) and player.session.running)
+    tab.wait_for_selector("figure[data-name=plain]")
+    assert tab.locator("#gone").is_hidden()
+    # another page, and back
+    other = browser.new_page()
+    other.goto(player.url)
+    ready(other)
+    tab.wait_for_selector("html[data-connection=elsewhere]")
+    assert tab.get_attribute("#play", "aria-pressed") == "false"
+    tab.click("#again")
+    other.wait_for_selector("html[data-connection=elsewhere]")
+    tab.wait_for_selector("html[data-connection=open]")
+    step(tab, player)
+    # no server any more: the page says so for as long as it is open, and what one can do
+    player.close()
+    tab.wait_for_selector("html[data-connection=ended]")
+    assert tab.get_attribute("#play", "aria-pressed") == "false"
+    assert "The server has ended" in tab.inner_text("#gone")
+    assert tab.locator("#command").is_visible()
+    tab.close()
+    other.close()
+
+
+def test_a_reload_after_the_last_click(tab: Any, player: Any) -> None:
+    """The address lags behind what was clicked; the run that is there counts."""
+    tab.wait_for_function("() => location.hash.includes('widths=5.5.5')")
+    tab.evaluate("() => { history.replaceState = () => undefined; }")  # as if it were too late
+    tab.dispatch_event("[data-skip='0-2'] .target", "click")
+    eventually(lambda: player.settings.skips == ((0, 2),))
+    player.step(3)
+    tab.reload()
+    settled(tab, 3)
+    assert player.settings.skips == ((0, 2),)
+
+
 def test_weights_beyond_all_bounds_end_the_training(tab: Any, player: Any) -> None:
     player.set(data="phi4", optimiser="sgd", learning_rate=10.0, loss="squared")
     tab.click("#play")

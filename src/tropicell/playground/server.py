@@ -32,7 +32,7 @@ from tropicell.network.domains import Slice
 from tropicell.network.network import Network
 from tropicell.playground.data import read_csv
 from tropicell.playground.frames import unpacked
-from tropicell.playground.session import Session, shortened
+from tropicell.playground.session import Session
 from tropicell.playground.settings import DATA, Settings
 
 if TYPE_CHECKING:
@@ -47,6 +47,8 @@ _MOST_BYTES = 64 * 2**20
 _MOST_TEXT = 2**20
 #: Seconds until the server must be up, or down.
 _PATIENCE = 20.0
+#: Seconds until a session that can't take another command is asked again.
+_BREATH = 0.01
 
 _POLICY = (
     "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'unsafe-inline'; "
@@ -218,10 +220,10 @@ async def _receive_all(websocket: WebSocket, page: _Page, session: Session) -> N
         except (ValueError, RecursionError) as error:
             page.send({"error": f"a message that is none: {str(error)[:80]}"})
             continue
-        try:
+        while session.is_full:  # nothing that somebody does is lost: what comes waits in the socket
+            await asyncio.sleep(_BREATH)
+        with suppress(TropicellError):  # only where all has ended: otherwise the session says it
             session.do(command, content, page)
-        except TropicellError as error:
-            page.send({"error": shortened(error), "refused": command.get("number")})
 
 
 class Player:

@@ -130,13 +130,16 @@ class Session:
         done: Future[T] = Future()
         with self._woken:
             if not self._closed:
-                if len(self._commands) >= _MOST_WAITING:
-                    raise InvalidInputError("too many commands at a time")
                 self._commands.append((work, done))
                 self._woken.notify()
                 return done
         done.set_result(work())
         return done
+
+    @property
+    def is_full(self) -> bool:
+        """Whether so many commands wait that a page should wait, too."""
+        return not self._closed and len(self._commands) >= _MOST_WAITING
 
     def attach(self, viewer: Viewer) -> Viewer | None:
         """Show this session on a page; returns the page that had it before."""

@@ -94,8 +94,6 @@ export interface Notice {
   note?: string;
   busy?: [number, number] | null;
   running?: boolean;
-  /** The number of a wish that was not taken. */
-  refused?: number;
 }
 
 /** What the page shows at once when somebody clicks, and the server makes true a moment later. */
@@ -228,7 +226,6 @@ export class Wire {
         this.answered(message.answered);
         this.listener.described(message);
       } else {
-        this.wishes = this.wishes.filter(({ number }) => number !== message.refused);
         this.listener.noticed(message);
       }
       return;
