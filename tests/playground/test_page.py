@@ -21,9 +21,15 @@ from tropicell.playground.settings import Settings
 pytest.importorskip("starlette", reason="starlette is not installed")
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None, reason="no chromium on the PATH: install it to run this"
-)
+pytestmark = [
+    pytest.mark.skipif(CHROMIUM is None, reason="no chromium on the PATH: install it to run this"),
+    pytest.mark.timeout(1200),
+]
+
+#: Milliseconds after which something that must come has not, and the same where kernels are
+#: compiled first: a machine may have much else to do.
+PATIENCE, COMPILING = 120_000, 600_000
+
 ARGUMENTS = [
     "--no-sandbox",
     "--disable-background-networking",
@@ -51,8 +57,8 @@ def player() -> Iterator[Any]:
 def tab(browser: Any, player: Any) -> Iterator[Any]:
     """The page; at the end there must have been no error, and no request to another host."""
     context = browser.new_context(viewport={"width": 1280, "height": 960}, accept_downloads=True)
+    context.set_default_timeout(PATIENCE)
     opened = context.new_page()
-    opened.set_default_timeout(60_000)
     problems: list[str] = []
     hosts: set[str] = set()
     opened.on("console", lambda message: problems.append(message.text))
@@ -67,8 +73,14 @@ def tab(browser: Any, player: Any) -> Iterator[Any]:
     context.close()
 
 
+def page_of(browser: Any) -> Any:
+    opened = browser.new_page()
+    opened.set_default_timeout(PATIENCE)
+    return opened
+
+
 def ready(tab: Any) -> None:
-    tab.wait_for_selector("html[data-step]", timeout=240_000)  # kernels may be compiled first
+    tab.wait_for_selector("html[data-step]", timeout=COMPILING)  # kernels may be compiled first
 
 
 def settled(tab: Any, step: int) -> None:
@@ -114,7 +126,7 @@ def skip(tab: Any, name: str, on: bool) -> None:
 
 def eventually(true: Callable[[], bool]) -> None:
     """What a page asks for is done a moment later."""
-    until = time.monotonic() + 60
+    until = time.monotonic() + PATIENCE / 1000
     while not true():
         assert time.monotonic() < until
         time.sleep(0.02)
@@ -190,7 +202,7 @@ def point_at_regions(tab: Any, player: Any) -> None:
         pattern = network.patterns([point])[0]
         shown = " ".join("".join(map(str, layer)) for layer in np.split(pattern, [5, 10]))
         facts = tab.locator("figure[data-name=skips] .facts code")
-        playwright.expect(facts).to_have_text(shown, timeout=60_000)
+        playwright.expect(facts).to_have_text(shown, timeout=PATIENCE)
         active = tab.locator("#diagram .neuron.on").count()
         assert active == pattern.sum()
         value = tab.evaluate(
@@ -320,7 +332,7 @@ def test_two_clicks_in_a_moment_are_two(tab: Any, player: Any) -> None:
     tab.focus("#more")
     for layers in (4, 5):
         tab.keyboard.press("Enter")
-        playwright.expect(tab.locator("#layers .one")).to_have_count(layers, timeout=60_000)
+        playwright.expect(tab.locator("#layers .one")).to_have_count(layers, timeout=PATIENCE)
     tab.focus("[aria-label='layer 1: fewer neurons']")
     for width in (4, 3, 2):
         tab.keyboard.press("Enter")
@@ -364,7 +376,7 @@ def test_what_is_clicked_and_typed_stays(tab: Any, player: Any) -> None:
 
 
 def test_without_a_mouse(tab: Any, player: Any) -> None:
-    """Regions can be pointed at with arrow keys, and points drawn with Enter; S steps, R begins again."""
+    """Arrow keys point at regions, and Enter draws points; S is one step, R begins again."""
     player.set(data="own", points=[])
     tab.wait_for_selector("#hand:not([hidden])")
     tab.focus("figure[data-name=skips] .sheet")
@@ -395,7 +407,7 @@ def test_without_a_mouse(tab: Any, player: Any) -> None:
 
 def test_a_lost_connection_comes_back(browser: Any, player: Any) -> None:
     """With what was clicked meanwhile; a page whose run is elsewhere can have it back."""
-    tab = browser.new_page()
+    tab = page_of(browser)
     sockets: list[Any] = []
     closed: list[bool] = []
 
@@ -422,7 +434,7 @@ def test_a_lost_connection_comes_back(browser: Any, player: Any) -> None:
     tab.wait_for_selector("figure[data-name=plain]")
     assert tab.locator("#gone").is_hidden()
     # another page, and back
-    other = browser.new_page()
+    other = page_of(browser)
     other.goto(player.url)
     ready(other)
     tab.wait_for_selector("html[data-connection=elsewhere]")
@@ -430,6 +442,7 @@ def test_a_lost_connection_comes_back(browser: Any, player: Any) -> None:
     tab.click("#again")
     other.wait_for_selector("html[data-connection=elsewhere]")
     tab.wait_for_selector("html[data-connection=open]")
+    player.pause()  # the run went on, elsewhere
     step(tab, player)
     # no server any more: the page says so for as long as it is open, and what one can do
     player.close()
@@ -491,7 +504,7 @@ def test_a_reload_goes_on_with_the_run(browser: Any) -> None:
     rng = np.random.default_rng(2)
     network = Network.mlp([rng.normal(size=(4, 2)), rng.normal(size=(4, 4)), [[1.0] * 4]])
     served = play(network, "moons", open_browser=False)
-    tab = browser.new_page()
+    tab = page_of(browser)
     try:
         tab.goto(served.url)
         ready(tab)
@@ -500,7 +513,7 @@ def test_a_reload_goes_on_with_the_run(browser: Any) -> None:
         served.step(3)
         tab.wait_for_selector("html[data-film='2']")
         assert "data=moons" in tab.evaluate("() => location.hash")
-        tab.evaluate("() => location.reload()")
+        tab.reload()  # until it is there: what is waited for next was there before, too
         tab.wait_for_selector("html[data-film='2'][data-step='3']")
         agree(tab, served)
         assert served.session.training.given == network
@@ -538,16 +551,16 @@ def test_in_a_notebook(browser: Any, player: Any) -> None:
 
     server = HTTPServer(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    tab = browser.new_page()
+    tab = page_of(browser)
     try:
         tab.goto(f"http://localhost:{server.server_port}/")
         inside = tab.frame_locator("iframe")
-        inside.locator("html[data-step='0']").wait_for(state="attached", timeout=240_000)
+        inside.locator("html[data-step='0']").wait_for(state="attached", timeout=COMPILING)
         player.step(7)
         inside.locator("html[data-step='7']").wait_for(state="attached")
         player.set(data="xor", learning_rate=0.5)
         rate = inside.locator("#learning_rate")
-        playwright.expect(rate).to_have_value("0.5", timeout=60_000)
+        playwright.expect(rate).to_have_value("0.5", timeout=PATIENCE)
         inside.locator("#step").click()
         inside.locator("html[data-step='8']").wait_for(state="attached")
         assert player.session.training.step == 8

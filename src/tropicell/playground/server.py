@@ -59,7 +59,7 @@ _POLICY = (
 class _Page:
     """A page at the other end of a websocket: what waits for it.
 
-    Of frames and descriptions only the latest one waits: each of them says all that there is to say.
+    Of frames and descriptions only the latest waits: each says all that there is to say.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:

@@ -419,9 +419,9 @@ function edit({ from, to, row, column, value, x, y }: WeightPlace): void {
   if (!term) return;
   editing = { name: shown, place: term[1] + row * term[3] + column };
   const form = $("weight");
-  const source = from === 0 ? `input ${column + 1}` : `layer ${from}, neuron ${column + 1}`;
-  const target = to === about!.widths.length - 1 ? "output" : `layer ${to}, neuron`;
-  $("weight-name").textContent = `${source} → ${target} ${row + 1}`;
+  const source = from === 0 ? `input ${column + 1}` : `layer ${from}, neuron ${column}`; // neurons as in Python
+  const target = to === about!.widths.length - 1 ? `output ${row + 1}` : `layer ${to}, neuron ${row}`;
+  $("weight-name").textContent = `${source} → ${target}`;
   input("weight-range").value = String(value);
   input("weight-value").value = number(value, 4).replace("−", "-");
   form.hidden = false;
@@ -581,7 +581,7 @@ function listen(): void {
     const on = !isPressed("record");
     run("record", { recording: on }, { on });
   });
-  $("again").addEventListener("click", () => wire.connect());
+  $("again").addEventListener("click", () => wire.again());
   $("command").addEventListener("click", () => {
     const command = `tropicell play --link '${new URL(address(), location.href).href}'`;
     navigator.clipboard.writeText(command).then(

@@ -145,8 +145,13 @@ export class Wire {
     this.connect();
   }
 
-  /** Talk to the server, also after a connection was lost. */
-  connect(): void {
+  /** Somebody wants the connection back. */
+  again(): void {
+    this.become("interrupted");
+    this.connect();
+  }
+
+  private connect(): void {
     const token = new URLSearchParams(location.search).get("token") ?? "";
     this.socket = new WebSocket(`ws://${location.host}/socket?token=${encodeURIComponent(token)}`);
     this.socket.binaryType = "arraybuffer";
@@ -171,6 +176,7 @@ export class Wire {
   private become(state: State): void {
     if (this.state === state) return;
     this.state = state;
+    if (this.isOver) [this.wishes, this.latest] = [[], null];
     this.listener.changed(state);
   }
 
@@ -181,12 +187,18 @@ export class Wire {
     return true;
   }
 
+  /** Whether nobody is there who could make a wish true. */
+  private get isOver(): boolean {
+    return this.state === "ended" || this.state === "elsewhere";
+  }
+
   private get open(): boolean {
     return this.socket.readyState === WebSocket.OPEN;
   }
 
   /** A command whose outcome the page shows at once. */
   wish(command: string, wish: Wish, values: object = {}): void {
+    if (this.isOver) return;
     this.wished++;
     const text = JSON.stringify({ do: command, ...values, number: this.wished });
     this.wishes.push({ ...wish, number: this.wished, text });
