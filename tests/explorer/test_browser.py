@@ -20,9 +20,10 @@ from tropicell.plotting.plane import pre_activations
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None, reason="no chromium on the PATH: install it to run this"
-)
+pytestmark = [
+    pytest.mark.skipif(CHROMIUM is None, reason="no chromium on the PATH: install it to run this"),
+    pytest.mark.timeout(1200),
+]
 ARGUMENTS = [
     "--no-sandbox",
     "--disable-background-networking",
@@ -61,7 +62,7 @@ def tab(browser: Any, film: list[Regions], tmp_path: Path) -> Iterator[Any]:
     file = explore(film, tmp_path / "page.html", labels=["start", EVIL], points=points)
     context = browser.new_context(viewport={"width": 1000, "height": 700}, accept_downloads=True)
     opened = context.new_page()
-    opened.set_default_timeout(60_000)
+    opened.set_default_timeout(120_000)
     problems: list[str] = []
     requests: list[str] = []
     opened.on("console", lambda message: problems.append(message.text))
@@ -309,6 +310,7 @@ def test_unusual_networks(browser: Any, kind: str, tmp_path: Path) -> None:
         plane = Slice(rng.normal(size=5), rng.normal(size=(2, 5)), inside=Box(-2, 2))
         regions = enumerate_regions(Network(5, [Layer(first, "relu6")], last), plane)
     tab = browser.new_page()
+    tab.set_default_timeout(120_000)
     tab.goto(explore(regions, tmp_path / "page.html").as_uri())
     tab.wait_for_selector("html[data-ready]")
     maps = tab.evaluate("() => [...tropicell.picture.maps]")
@@ -326,7 +328,7 @@ class Page:
         self.problems: list[str] = []
         self.context = browser.new_context(**options)
         self.tab = self.context.new_page()
-        self.tab.set_default_timeout(60_000)
+        self.tab.set_default_timeout(120_000)
         self.tab.on("console", lambda message: self.problems.append(message.text))
         self.tab.on("pageerror", lambda error: self.problems.append(str(error)))
         self.tab.goto(file.as_uri() + address)

@@ -21,9 +21,15 @@ from tropicell.playground.settings import Settings
 pytest.importorskip("starlette", reason="starlette is not installed")
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None, reason="no chromium on the PATH: install it to run this"
-)
+pytestmark = [
+    pytest.mark.skipif(CHROMIUM is None, reason="no chromium on the PATH: install it to run this"),
+    pytest.mark.timeout(1200),
+]
+
+#: Milliseconds after which something that must come has not, and the same where kernels are
+#: compiled first: a machine may have much else to do.
+PATIENCE, COMPILING = 120_000, 600_000
+
 ARGUMENTS = [
     "--no-sandbox",
     "--disable-background-networking",
@@ -51,8 +57,8 @@ def player() -> Iterator[Any]:
 def tab(browser: Any, player: Any) -> Iterator[Any]:
     """The page; at the end there must have been no error, and no request to another host."""
     context = browser.new_context(viewport={"width": 1280, "height": 960}, accept_downloads=True)
+    context.set_default_timeout(PATIENCE)
     opened = context.new_page()
-    opened.set_default_timeout(60_000)
     problems: list[str] = []
     hosts: set[str] = set()
     opened.on("console", lambda message: problems.append(message.text))
@@ -67,8 +73,14 @@ def tab(browser: Any, player: Any) -> Iterator[Any]:
     context.close()
 
 
+def page_of(browser: Any) -> Any:
+    opened = browser.new_page()
+    opened.set_default_timeout(PATIENCE)
+    return opened
+
+
 def ready(tab: Any) -> None:
-    tab.wait_for_selector("html[data-step]", timeout=240_000)  # kernels may be compiled first
+    tab.wait_for_selector("html[data-step]", timeout=COMPILING)  # kernels may be compiled first
 
 
 def settled(tab: Any, step: int) -> None:
@@ -114,7 +126,7 @@ def skip(tab: Any, name: str, on: bool) -> None:
 
 def eventually(true: Callable[[], bool]) -> None:
     """What a page asks for is done a moment later."""
-    until = time.monotonic() + 60
+    until = time.monotonic() + PATIENCE / 1000
     while not true():
         assert time.monotonic() < until
         time.sleep(0.02)
@@ -190,7 +202,7 @@ def point_at_regions(tab: Any, player: Any) -> None:
         pattern = network.patterns([point])[0]
         shown = " ".join("".join(map(str, layer)) for layer in np.split(pattern, [5, 10]))
         facts = tab.locator("figure[data-name=skips] .facts code")
-        playwright.expect(facts).to_have_text(shown, timeout=60_000)
+        playwright.expect(facts).to_have_text(shown, timeout=PATIENCE)
         active = tab.locator("#diagram .neuron.on").count()
         assert active == pattern.sum()
         value = tab.evaluate(
@@ -320,13 +332,138 @@ def test_two_clicks_in_a_moment_are_two(tab: Any, player: Any) -> None:
     tab.focus("#more")
     for layers in (4, 5):
         tab.keyboard.press("Enter")
-        playwright.expect(tab.locator("#layers .one")).to_have_count(layers, timeout=60_000)
+        playwright.expect(tab.locator("#layers .one")).to_have_count(layers, timeout=PATIENCE)
     tab.focus("[aria-label='layer 1: fewer neurons']")
     for width in (4, 3, 2):
         tab.keyboard.press("Enter")
         eventually(lambda width=width: player.settings.widths[0] == width)  # type: ignore[misc]
     agree(tab, player)
     assert tab.evaluate("() => document.activeElement.ariaLabel") == "layer 1: fewer neurons"
+
+
+def test_what_is_clicked_and_typed_stays(tab: Any, player: Any) -> None:
+    """Also where the server is busy, and answers one thing while somebody does another."""
+    go_on = threading.Event()
+    player.session.call(go_on.wait)  # it hears nothing for a while
+    try:
+        for _ in range(3):
+            tab.click("#play")
+        tab.click("#record")
+        tab.dispatch_event("[data-skip='1-3'] .target", "click")
+        assert tab.get_attribute("#play", "aria-pressed") == "true"  # on, off and on
+        assert tab.get_attribute("#record", "aria-pressed") == "true"
+        assert tab.get_attribute("[data-skip='1-3']", "aria-checked") == "true"
+        tab.click("#play")
+        tab.select_option("#data", "moons")
+        tab.fill("#noise", "0.25")
+        tab.focus("#learning_rate")  # which ends the noise
+        tab.keyboard.press("ControlOrMeta+a")
+        tab.keyboard.type("0.0")
+    finally:
+        go_on.set()
+    eventually(lambda: player.settings.noise == 0.25)
+    player.set(seed=3)
+    tab.wait_for_function("() => document.querySelector('#seed').value === '3'")
+    tab.keyboard.type("2")
+    tab.keyboard.press("Enter")
+    eventually(lambda: player.settings.learning_rate == 0.02)
+    assert (player.settings.data, player.settings.skips) == ("moons", ((1, 3),))
+    assert not player.session.running
+    # nothing is no number
+    tab.fill("#seed", "")
+    tab.keyboard.press("Tab")
+    assert tab.input_value("#seed") == "3"
+
+
+def test_without_a_mouse(tab: Any, player: Any) -> None:
+    """Arrow keys point at regions, and Enter draws points; S is one step, R begins again."""
+    player.set(data="own", points=[])
+    tab.wait_for_selector("#hand:not([hidden])")
+    tab.focus("figure[data-name=skips] .sheet")
+    for key in ("ArrowRight", "ArrowUp", "ArrowUp"):
+        tab.keyboard.press(key)
+    assert "neurons active" in tab.inner_text("figure[data-name=skips] .facts")
+    tab.keyboard.press("Enter")
+    tab.keyboard.press("Shift+ArrowLeft")
+    tab.keyboard.press("Shift+Enter")
+    eventually(lambda: len(player.settings.points) == 2)
+    np.testing.assert_allclose(player.settings.points, [[0.06, 0.12, 1], [-0.24, 0.12, -1]])
+    tab.focus("#theme")
+    tab.keyboard.press("s")
+    settled(tab, 1)
+    tab.keyboard.press("r")
+    settled(tab, 0)
+    assert tab.inner_text("figure[data-name=skips] .facts") == ""
+    # the menu closes where it should, and gives the keyboard back
+    tab.focus("#keep summary")
+    tab.keyboard.press("Enter")
+    tab.keyboard.press("Tab")
+    tab.keyboard.press("Escape")
+    assert tab.evaluate("() => document.activeElement.textContent") == "Keep"
+    tab.click("#keep summary")
+    tab.click("h1")
+    assert tab.get_attribute("#keep", "open") is None
+
+
+def test_a_lost_connection_comes_back(browser: Any, player: Any) -> None:
+    """With what was clicked meanwhile; a page whose run is elsewhere can have it back."""
+    tab = page_of(browser)
+    sockets: list[Any] = []
+    closed: list[bool] = []
+
+    def through(socket: Any) -> None:
+        if closed:
+            socket.close(code=1011)
+            return
+        sockets.append(socket)
+        socket.connect_to_server()
+
+    tab.route_web_socket("**/socket*", through)
+    tab.goto(player.url)
+    ready(tab)
+    tab.click("#play")
+    tab.wait_for_function("() => +document.documentElement.dataset.step > 4")
+    closed.append(True)
+    sockets[0].close(code=1011)
+    tab.wait_for_selector("html[data-connection=interrupted]")
+    assert "trying again" in tab.inner_text("#gone")
+    tab.dispatch_event("[data-skip='1-3'] .target", "click")
+    closed.clear()
+    tab.wait_for_selector("html[data-connection=open]")
+    eventually(lambda: player.settings.skips == ((1, 3),) and player.session.running)
+    tab.wait_for_selector("figure[data-name=plain]")
+    assert tab.locator("#gone").is_hidden()
+    # another page, and back
+    other = page_of(browser)
+    other.goto(player.url)
+    ready(other)
+    tab.wait_for_selector("html[data-connection=elsewhere]")
+    assert tab.get_attribute("#play", "aria-pressed") == "false"
+    tab.click("#again")
+    other.wait_for_selector("html[data-connection=elsewhere]")
+    tab.wait_for_selector("html[data-connection=open]")
+    player.pause()  # the run went on, elsewhere
+    step(tab, player)
+    # no server any more: the page says so for as long as it is open, and what one can do
+    player.close()
+    tab.wait_for_selector("html[data-connection=ended]")
+    assert tab.get_attribute("#play", "aria-pressed") == "false"
+    assert "The server has ended" in tab.inner_text("#gone")
+    assert tab.locator("#command").is_visible()
+    tab.close()
+    other.close()
+
+
+def test_a_reload_after_the_last_click(tab: Any, player: Any) -> None:
+    """The address lags behind what was clicked; the run that is there counts."""
+    tab.wait_for_function("() => location.hash.includes('widths=5.5.5')")
+    tab.evaluate("() => { history.replaceState = () => undefined; }")  # as if it were too late
+    tab.dispatch_event("[data-skip='0-2'] .target", "click")
+    eventually(lambda: player.settings.skips == ((0, 2),))
+    player.step(3)
+    tab.reload()
+    settled(tab, 3)
+    assert player.settings.skips == ((0, 2),)
 
 
 def test_weights_beyond_all_bounds_end_the_training(tab: Any, player: Any) -> None:
@@ -367,7 +504,7 @@ def test_a_reload_goes_on_with_the_run(browser: Any) -> None:
     rng = np.random.default_rng(2)
     network = Network.mlp([rng.normal(size=(4, 2)), rng.normal(size=(4, 4)), [[1.0] * 4]])
     served = play(network, "moons", open_browser=False)
-    tab = browser.new_page()
+    tab = page_of(browser)
     try:
         tab.goto(served.url)
         ready(tab)
@@ -376,7 +513,7 @@ def test_a_reload_goes_on_with_the_run(browser: Any) -> None:
         served.step(3)
         tab.wait_for_selector("html[data-film='2']")
         assert "data=moons" in tab.evaluate("() => location.hash")
-        tab.evaluate("() => location.reload()")
+        tab.reload()  # until it is there: what is waited for next was there before, too
         tab.wait_for_selector("html[data-film='2'][data-step='3']")
         agree(tab, served)
         assert served.session.training.given == network
@@ -414,16 +551,16 @@ def test_in_a_notebook(browser: Any, player: Any) -> None:
 
     server = HTTPServer(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    tab = browser.new_page()
+    tab = page_of(browser)
     try:
         tab.goto(f"http://localhost:{server.server_port}/")
         inside = tab.frame_locator("iframe")
-        inside.locator("html[data-step='0']").wait_for(state="attached", timeout=240_000)
+        inside.locator("html[data-step='0']").wait_for(state="attached", timeout=COMPILING)
         player.step(7)
         inside.locator("html[data-step='7']").wait_for(state="attached")
         player.set(data="xor", learning_rate=0.5)
         rate = inside.locator("#learning_rate")
-        playwright.expect(rate).to_have_value("0.5", timeout=60_000)
+        playwright.expect(rate).to_have_value("0.5", timeout=PATIENCE)
         inside.locator("#step").click()
         inside.locator("html[data-step='8']").wait_for(state="attached")
         assert player.session.training.step == 8

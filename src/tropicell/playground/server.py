@@ -32,7 +32,7 @@ from tropicell.network.domains import Slice
 from tropicell.network.network import Network
 from tropicell.playground.data import read_csv
 from tropicell.playground.frames import unpacked
-from tropicell.playground.session import Session, shortened
+from tropicell.playground.session import Session
 from tropicell.playground.settings import DATA, Settings
 
 if TYPE_CHECKING:
@@ -47,6 +47,8 @@ _MOST_BYTES = 64 * 2**20
 _MOST_TEXT = 2**20
 #: Seconds until the server must be up, or down.
 _PATIENCE = 20.0
+#: Seconds until a session that can't take another command is asked again.
+_BREATH = 0.01
 
 _POLICY = (
     "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'unsafe-inline'; "
@@ -55,20 +57,26 @@ _POLICY = (
 
 
 class _Page:
-    """A page at the other end of a websocket: what waits for it, of frames the latest."""
+    """A page at the other end of a websocket: what waits for it.
+
+    Of frames and descriptions only the latest waits: each says all that there is to say.
+    """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._lock = threading.Lock()
         self._texts: deque[dict[str, Any] | bytes | None] = deque()
         self._frame: bytes | None = None
+        self._description: dict[str, Any] | None = None
         self._news = asyncio.Event()
 
     def send(self, message: dict[str, Any] | bytes) -> None:
-        """Hand over a message, from any thread; a frame replaces one that still waits."""
+        """Hand over a message, from any thread."""
         with self._lock:
             if isinstance(message, bytes) and not message[4:].startswith(b'{"file"'):
                 self._frame = message
+            elif isinstance(message, dict) and "settings" in message:
+                self._description = message
             else:
                 self._texts.append(message)
         self._wake()
@@ -88,9 +96,10 @@ class _Page:
         await self._news.wait()
         self._news.clear()
         with self._lock:
-            waiting = [*self._texts, *([] if self._frame is None else [self._frame])]
+            latest = [each for each in (self._description, self._frame) if each is not None]
+            waiting = [*latest, *self._texts]
             self._texts.clear()
-            self._frame = None
+            self._frame = self._description = None
         return waiting
 
 
@@ -211,10 +220,10 @@ async def _receive_all(websocket: WebSocket, page: _Page, session: Session) -> N
         except (ValueError, RecursionError) as error:
             page.send({"error": f"a message that is none: {str(error)[:80]}"})
             continue
-        try:
+        while session.is_full:  # nothing that somebody does is lost: what comes waits in the socket
+            await asyncio.sleep(_BREATH)
+        with suppress(TropicellError):  # only where all has ended: otherwise the session says it
             session.do(command, content, page)
-        except TropicellError as error:
-            page.send({"error": shortened(error)})
 
 
 class Player:

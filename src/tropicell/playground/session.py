@@ -56,7 +56,7 @@ class Viewer(Protocol):
 
 @dataclass
 class _Looking:
-    """A page: numbers of its last frames, sent and drawn, and of its last change of settings."""
+    """A page: numbers of its last frames, sent and drawn, and of its last wish."""
 
     viewer: Viewer
     sent: int = 0
@@ -130,13 +130,16 @@ class Session:
         done: Future[T] = Future()
         with self._woken:
             if not self._closed:
-                if len(self._commands) >= _MOST_WAITING:
-                    raise InvalidInputError("too many commands at a time")
                 self._commands.append((work, done))
                 self._woken.notify()
                 return done
         done.set_result(work())
         return done
+
+    @property
+    def is_full(self) -> bool:
+        """Whether so many commands wait that a page should wait, too."""
+        return not self._closed and len(self._commands) >= _MOST_WAITING
 
     def attach(self, viewer: Viewer) -> Viewer | None:
         """Show this session on a page; returns the page that had it before."""
@@ -240,6 +243,7 @@ class Session:
             running=self.running,
             recording=self.recording,
             film=len(self._shots),
+            answered=page.answered,
         )
         page.sent += 1
         page.viewer.send(frame)
@@ -275,6 +279,9 @@ class Session:
             raise InvalidInputError(
                 f"there is no command {str(name)[:40]!r}; there are {', '.join(_COMMANDS)}"
             )
+        number, page = command.get("number"), self._page
+        if type(number) is int and page is not None and page.viewer is self._asking:
+            page.answered = number
         action(self, command, data)
 
     def network(self) -> Network:
@@ -312,9 +319,6 @@ class Session:
         self._describe()
 
     def _settings(self, command: Mapping[str, Any], _: bytes) -> None:
-        number, page = command.get("number"), self._page
-        if type(number) is int and page is not None and page.viewer is self._asking:
-            page.answered = number
         try:
             self._change(command.get("values", {}), anew=command.get("all") is True)
         finally:

@@ -257,8 +257,10 @@ def _typed(name: str, value: Any) -> Any:
         if not isinstance(value, str):
             raise InvalidInputError(f"{name}: expected a name, got {_short(value)}")
         return value
-    if not isinstance(value, list | tuple) or len(value) > MOST_POINTS:
+    if not isinstance(value, list | tuple):
         raise InvalidInputError(f"{name}: expected a list, got {_short(value)}")
+    if len(value) > MOST_POINTS:
+        raise InvalidInputError(f"{name}: expected at most {MOST_POINTS:,}, got {len(value):,}")
     if name == "widths":
         return tuple(_integer(name, width) for width in value)
     size, kind = (2, _integer) if name == "skips" else (3, as_number)

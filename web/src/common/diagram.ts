@@ -121,7 +121,10 @@ export class Diagram {
     this.observer.observe(this.frame);
     this.svg.addEventListener("click", (event) => this.clicked(event));
     this.svg.addEventListener("pointermove", (event) => this.moved(event));
-    this.svg.addEventListener("pointerleave", () => this.events.onNeuron?.(null));
+    this.svg.addEventListener("pointerdown", (event) => this.moved(event));
+    this.svg.addEventListener("pointerleave", (event) => {
+      if (event.pointerType !== "touch") this.events.onNeuron?.(null); // a finger that was lifted means what it touched
+    });
   }
 
   /** Another network, or other skips. */
@@ -131,6 +134,11 @@ export class Diagram {
     const text = `Network ${network.widths.join(" → ")}${names ? `, skips ${names}` : ""}`;
     this.svg.setAttribute("aria-label", text);
     this.layout();
+  }
+
+  /** The same network with other skips. */
+  setSkips(skips: readonly Skip[]): void {
+    this.setNetwork({ ...this.network, skips });
   }
 
   /** The matrices, those of `from` = `to` - 1 are drawn; skips that share a matrix need none. */

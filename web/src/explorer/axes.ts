@@ -60,12 +60,15 @@ export function paintAxisY(pen: Pen, width: number, height: number): void {
     const y = height / 2 - (value - view.y) * view.zoom;
     pen.moveTo(width, y);
     pen.lineTo(width - 5, y);
-    if (y > 24 && y < height - 6) pen.fillText(tickLabel(value, step), width - 8, y);
+    const label = tickLabel(value, step);
+    const room = y > 24 ? width : width - 8 - pen.measureText(page.axes[1]).width; // the axis' name is up there
+    if (pen.measureText(label).width + 8 < room) pen.fillText(label, width - 8, Math.max(6, Math.min(height - 6, y)));
   }
   pen.stroke();
   pen.font = `600 ${FONT}`;
   pen.fillStyle = ink().strong;
-  pen.fillText(page.axes[1], width - 8, 9);
+  pen.textAlign = "left";
+  pen.fillText(page.axes[1], 2, 9);
 }
 
 /** In the picture's corner: a bar of a round length. */

@@ -256,20 +256,30 @@ export class Space {
     pen.textAlign = "center";
     pen.textBaseline = "middle";
     const ink = state.dark ? "#b9bcc8" : "#555a66";
+    const written: [number, number, number][] = []; // what would run into something written is left out
     for (let k = 0; k < 3; k++) {
       const edge = (a: number): number[] => ends[k].map((value, i) => (i === k ? a : value));
       const middle = this.at(edge((axes[k].from + axes[k].to) / 2));
       const away = Math.hypot(middle[0] - centre[0], middle[1] - centre[1]) || 1;
       const out = [(middle[0] - centre[0]) / away, (middle[1] - centre[1]) / away];
-      pen.fillStyle = ink;
-      for (const value of marks[k].values) {
-        const [x, y] = this.at(edge(place(axes[k], value)));
-        pen.fillText(tickLabel(value, marks[k].step), x + 16 * out[0], y + 14 * out[1]);
-      }
       pen.font = "600 12px system-ui, sans-serif";
       pen.fillStyle = state.dark ? "#e8e8ee" : "#1d1e26";
-      pen.fillText(axes[k].name, middle[0] + 42 * out[0], middle[1] + 32 * out[1]);
+      const wide = pen.measureText(axes[k].name).width / 2 + 2;
+      const nx = Math.max(wide, Math.min(pen.canvas.clientWidth - wide, middle[0] + 42 * out[0]));
+      const ny = middle[1] + 32 * out[1];
+      pen.fillText(axes[k].name, nx, ny);
+      written.push([nx, ny, wide]);
       pen.font = "11px system-ui, sans-serif";
+      pen.fillStyle = ink;
+      for (const value of marks[k].values) {
+        const at = this.at(edge(place(axes[k], value)));
+        const [x, y, label] = [at[0] + 16 * out[0], at[1] + 14 * out[1], tickLabel(value, marks[k].step)];
+        const half = pen.measureText(label).width / 2;
+        const meets = ([px, py, w]: number[]): boolean => Math.abs(px - x) < w + half + 4 && Math.abs(py - y) < 11;
+        if (written.some(meets)) continue;
+        written.push([x, y, half]);
+        pen.fillText(label, x, y);
+      }
     }
   }
 

@@ -88,7 +88,8 @@ export class Chart {
       pen.fillText(this.logarithmic ? power(tick) : short(tick), left - 6, py);
     }
     pen.fillStyle = ink;
-    pen.fillText(`${last.toLocaleString("en")} ${last === 1 ? "step" : "steps"}`, right, height - 7);
+    const end = this.steps[this.steps.length - 1] ?? 0;
+    pen.fillText(`${end.toLocaleString("en")} ${end === 1 ? "step" : "steps"}`, right, height - 7);
     this.legend(pen, left, style, ink);
     this.series.forEach((line, k) => {
       pen.strokeStyle = style.getPropertyValue(line.colour).trim();
@@ -105,6 +106,12 @@ export class Chart {
       });
       pen.stroke();
       pen.setLineDash([]);
+      const only = this.rows.length === 1 ? this.rows[0][k] : null;
+      if (only === null || only === undefined || line.dashed) return;
+      pen.fillStyle = pen.strokeStyle;
+      pen.beginPath();
+      pen.arc(x(this.steps[0]), y(only), 2.5, 0, 2 * Math.PI); // one point is no line yet
+      pen.fill();
     });
   }
 

@@ -14,6 +14,8 @@ const NAMES: Record<string, string> = {
 
 export class Controls {
   private most = [1, 1];
+  /** The field that somebody is typing into: nothing may change it meanwhile. */
+  private typing: Element | null = null;
   private readonly less = element("button", "− layer");
   private readonly more = element("button", "+ layer");
 
@@ -22,7 +24,14 @@ export class Controls {
     private readonly change: (values: Partial<Settings>) => void, private readonly soon: () => Settings,
   ) {
     for (const name of NUMBERS) {
-      $(name).addEventListener("change", () => change({ [name]: Number(input(name).value) }));
+      const field = input(name);
+      field.addEventListener("input", () => { this.typing = field; });
+      field.addEventListener("blur", () => { this.typing = null; });
+      field.addEventListener("change", () => {
+        this.typing = null;
+        if (field.value.trim()) change({ [name]: Number(field.value) });
+        else change({}); // nothing, or no number: the field shows again what there is
+      });
     }
     for (const name of CHOICES) $(name).addEventListener("change", () => change({ [name]: select(name).value }));
     $("compare").addEventListener("change", () => change({ compare: input("compare").checked }));
@@ -33,7 +42,9 @@ export class Controls {
       const { widths } = this.soon();
       this.resize([...widths, widths[widths.length - 1]]);
     });
-    $("layers").append(this.less, this.more);
+    const ends = element("span", undefined, "ends");
+    ends.append(this.less, this.more);
+    $("layers").append(ends);
   }
 
   show(about: Description): void {
@@ -64,6 +75,7 @@ export class Controls {
     if (field instanceof HTMLSelectElement && ![...field.options].some((o) => Number(o.value) === value)) {
       field.append(element("option", String(value)));
     }
+    if (field === this.typing) return;
     if (Number(field.value) !== value || field.value === "") field.value = String(value);
   }
 
@@ -73,7 +85,7 @@ export class Controls {
     for (const row of rows.splice(widths.length)) row.remove();
     while (rows.length < widths.length) {
       const row = this.row(rows.length);
-      this.less.before(row);
+      this.less.parentElement!.before(row);
       rows.push(row);
     }
     rows.forEach((row, layer) => {

@@ -7,7 +7,7 @@ import { Chart, type Series } from "./charts.ts";
 import { Controls } from "./controls.ts";
 import { fromFragment, toFragment } from "./link.ts";
 import { type Colouring, type Look, Plane } from "./plane.ts";
-import { type Description, type Frame, type Notice, type Picture, Wire } from "./wire.ts";
+import { type Description, type Frame, type Notice, type Picture, type State, Wire } from "./wire.ts";
 
 type Name = Picture["name"];
 
@@ -39,15 +39,15 @@ let greeted = false;
 let frames: number[] = [];
 let drawn = 0;
 let editing: { name: Name; place: number } | null = null;
-/** The last pointer over a plane, so that what it points at follows the training. */
-let pointer: { view: View; x: number; y: number } | null = null;
+/** Where over a plane the pointer is, in parts of its sides, so that what it points at follows the training. */
+let pointer: { view: View; x: number; y: number; keys: boolean } | null = null;
 
 /** When the address was written, and the timer of the next time. */
 let linked = -1000;
 let linking = 0;
 
-const wire = new Wire({ described, framed, noticed, received, ended });
-const controls = new Controls((values) => wire.change(values), () => wire.soon(about!.settings));
+const wire = new Wire({ described, framed, noticed, received, changed });
+const controls = new Controls(change, () => wire.soon(about!.settings));
 const diagram = new Diagram($("diagram"), {
   onNeuron: (neuron) => {
     const index = neuron && about ? firstOf(neuron.layer) + neuron.index : null;
@@ -69,14 +69,14 @@ function described(message: Description): void {
     editing = null;
   }
   about = message;
-  if (first && location.hash.length > 1) follow(location.hash, message);
-  controls.show(message);
+  if (first && location.hash.length > 1 && location.hash !== remembered()) follow(location.hash, message);
+  hopes();
   const layers = message.widths.length - 2;
   input("layer").max = String(Math.max(1, layers));
   look.layer = Math.min(look.layer, Math.max(1, layers));
   diagram.setNetwork({
     widths: message.widths,
-    skips: message.skips,
+    skips: skipsNow(),
     possible: message.possible,
     labels: message.widths.map((_, layer) =>
       layer === 0 ? "input" : layer === layers + 1 ? "output" : `layer ${layer}`),
@@ -90,9 +90,27 @@ function described(message: Description): void {
   document.documentElement.dataset.ready = "yes";
   if (first) {
     window.setTimeout(() => {
-      if (!frame) say(PREPARING);
+      if (!frame) say(PREPARING, false, true);
     }, 1500);
   }
+}
+
+/** What was clicked is seen at once, also where the server is busy; what was refused is seen, too. */
+function hopes(): void {
+  if (about) controls.show({ ...about, settings: wire.soon(about.settings) });
+  transport();
+}
+
+function transport(): void {
+  pressed("play", wire.hoped("running", frame?.running ?? false));
+  pressed("record", wire.hoped("recording", frame?.recording ?? false));
+}
+
+/** The skips of the network, and those that were clicked a moment ago. */
+function skipsNow(): readonly Skip[] {
+  const { settings, skips } = about!;
+  const soon = wire.soon(settings).skips;
+  return soon === settings.skips ? skips : soon;
 }
 
 /** The colours of edges, layer by layer: the diagram is their key. */
@@ -133,8 +151,7 @@ function framed(now: Frame): void {
   const span = frames[frames.length - 1] - frames[0];
   $("count-fps").textContent = now.running && span ? ((1000 * (frames.length - 1)) / span).toFixed(0) : "–";
   if (!now.running) frames = [];
-  pressed("play", now.running);
-  pressed("record", now.recording);
+  transport();
   $("record").title = now.recording ? `${now.film} pictures: stop recording` : "Record a film";
   document.documentElement.dataset.version = String(now.version);
   document.documentElement.dataset.step = String(now.step);
@@ -145,7 +162,8 @@ function framed(now: Frame): void {
 let hide = 0;
 
 function noticed(message: Notice): void {
-  if (message.running === false) pressed("play", false);
+  if (message.running === false && frame) frame.running = false;
+  hopes();
   const busy = message.busy;
   if (busy === null) {
     $("notice").hidden = true;
@@ -154,14 +172,14 @@ function noticed(message: Notice): void {
   say(busy ? `Working: ${busy[0]} of ${busy[1]} …` : message.error ?? message.note ?? "", Boolean(message.error));
 }
 
-function say(text: string, bad = false): void {
+function say(text: string, bad = false, stay = false): void {
   if (!text) return;
   const box = $("notice");
   box.textContent = text;
   box.classList.toggle("bad", bad);
   box.hidden = false;
   window.clearTimeout(hide);
-  hide = window.setTimeout(() => { box.hidden = true; }, bad ? 9000 : 5000);
+  if (!stay) hide = window.setTimeout(() => { box.hidden = true; }, bad ? 9000 : 5000);
 }
 
 function received(name: string, content: Blob): void {
@@ -169,10 +187,33 @@ function received(name: string, content: Blob): void {
   say(`${name}: ${(content.size / 1024).toFixed(0)} kB`);
 }
 
-function ended(): void {
-  pressed("play", false);
-  if ($("notice").hidden) say("The server has ended. Start it again with: tropicell play", true);
-  document.documentElement.dataset.ended = "yes";
+const GONE: Record<Exclude<State, "open">, string> = {
+  interrupted: "The connection was interrupted; trying again …",
+  elsewhere: "Another page shows this run now; here it has stopped.",
+  ended: "The server has ended. What you see stays, and pictures of it can still be saved.",
+};
+
+/** The connection to the server: where there is none, the page says so, and what one can do. */
+function changed(state: State): void {
+  document.documentElement.dataset.connection = state;
+  $("gone").hidden = state === "open";
+  if (state === "open") {
+    if (frame && wire.hoped("running", frame.running)) wire.wish("play", { running: true });
+    return;
+  }
+  $("notice").hidden = true;
+  $("gone-text").textContent = GONE[state];
+  $("again").hidden = state === "interrupted";
+  $("again").textContent = state === "elsewhere" ? "Show it here" : "Try again";
+  $("command").hidden = state !== "ended";
+  if (state === "interrupted") return;
+  if (frame) frame.running = false;
+  hopes();
+}
+
+/** What cannot wait for a connection. */
+function ask(command: string, values: object = {}): void {
+  if (!wire.do(command, values)) say("There is no connection to the server.", true);
 }
 
 // --- the picture ------------------------------------------------------------------------------
@@ -192,6 +233,9 @@ function build(name: Name): View {
   ];
   box.append(canvas, sheet, ...places);
   const facts = element("p", undefined, "facts");
+  facts.setAttribute("aria-live", "polite");
+  sheet.tabIndex = 0;
+  sheet.setAttribute("role", "img");
   figure.append(caption, box, facts);
   if (name === "skips") $("planes").prepend(figure);
   else $("planes").append(figure);
@@ -199,12 +243,27 @@ function build(name: Name): View {
   view.plane.describe(about!);
   corners(view, about!);
   title.addEventListener("click", () => { shown = name; weights(); mark(); });
-  sheet.addEventListener("pointermove", (event) => {
-    pointer = { view, x: event.clientX, y: event.clientY };
+  const follow = (event: PointerEvent) => {
+    const { left, top, width, height } = sheet.getBoundingClientRect();
+    pointer = { view, x: (event.clientX - left) / width, y: (event.clientY - top) / height, keys: false };
+    point();
+  };
+  sheet.addEventListener("pointermove", follow);
+  sheet.addEventListener("pointerdown", follow);
+  sheet.addEventListener("pointerleave", (event) => {
+    if (event.pointerType === "touch") return; // a finger that was lifted still means what it touched
+    pointer = null;
     point();
   });
-  sheet.addEventListener("pointerleave", () => { pointer = null; point(); });
-  sheet.addEventListener("click", (event) => draw(view, event));
+  sheet.addEventListener("click", (event) => {
+    draw(view.plane.toPlane(event.clientX, event.clientY), event.shiftKey);
+  });
+  sheet.addEventListener("keydown", (event) => steer(view, event));
+  sheet.addEventListener("blur", () => {
+    if (!pointer?.keys) return;
+    pointer = null;
+    point();
+  });
   new ResizeObserver(() => view.plane.draw()).observe(box);
   views.set(name, view);
   return view;
@@ -216,7 +275,9 @@ function corners(view: View, { low, high }: Description): void {
 }
 
 function caption(view: View, picture: Picture, pair: boolean): void {
-  view.title.textContent = pair ? (picture.name === "skips" ? "with skips" : "without skips") : "network";
+  const name = pair ? (picture.name === "skips" ? "with skips" : "without skips") : "network";
+  view.title.textContent = name;
+  view.plane.sheet.setAttribute("aria-label", `Regions, ${name}: arrow keys point at one, Enter puts a data point there`);
   const count = (value: number, complete: boolean) => (complete ? "" : "≥ ") + value.toLocaleString("en");
   const part = (value: string, text: string) => {
     const span = element("span");
@@ -263,16 +324,16 @@ function weights(): void {
 function point(): void {
   if (!about || !pointer || !views.has(pointer.view.name)) {
     for (const view of views.values()) {
-      view.plane.pointAtRegion(-1);
+      view.plane.pointAtRegion(-1, null);
       view.facts.textContent = "";
     }
     diagram.setPattern(null);
     return;
   }
-  const [x, y] = pointer.view.plane.toPlane(pointer.x, pointer.y);
+  const [x, y] = pointer.view.plane.at(pointer.x, pointer.y);
   for (const view of views.values()) {
     const region = view.plane.regionAt(x, y);
-    view.plane.pointAtRegion(region);
+    view.plane.pointAtRegion(region, pointer.keys && view === pointer.view ? [x, y] : null);
     describeRegion(view, region, x, y);
     if (view === pointer.view) diagram.setPattern(region < 0 ? null : view.plane.pattern(region));
   }
@@ -334,7 +395,19 @@ function toggle([from, to]: Skip): void {
   const { skips } = wire.soon(about.settings);
   const there = skips.some((skip) => skip[0] === from && skip[1] === to);
   const others = skips.filter((skip) => skip[0] !== from || skip[1] !== to);
-  wire.change({ skips: there ? others : [...others, [from, to]] });
+  change({ skips: there ? others : [...others, [from, to]] });
+  diagram.setSkips(skipsNow());
+}
+
+function change(values: Partial<Description["settings"]>): void {
+  wire.change(values);
+  hopes();
+}
+
+/** Train, or do not; the button shows at once what was meant. */
+function run(command: string, wish: { running?: boolean; recording?: boolean }, values: object = {}): void {
+  wire.wish(command, wish, values);
+  hopes();
 }
 
 function firstOf(layer: number): number {
@@ -346,9 +419,9 @@ function edit({ from, to, row, column, value, x, y }: WeightPlace): void {
   if (!term) return;
   editing = { name: shown, place: term[1] + row * term[3] + column };
   const form = $("weight");
-  const source = from === 0 ? `input ${column + 1}` : `layer ${from}, neuron ${column + 1}`;
-  const target = to === about!.widths.length - 1 ? "output" : `layer ${to}, neuron`;
-  $("weight-name").textContent = `${source} → ${target} ${row + 1}`;
+  const source = from === 0 ? `input ${column + 1}` : `layer ${from}, neuron ${column}`; // neurons as in Python
+  const target = to === about!.widths.length - 1 ? `output ${row + 1}` : `layer ${to}, neuron ${row}`;
+  $("weight-name").textContent = `${source} → ${target}`;
   input("weight-range").value = String(value);
   input("weight-value").value = number(value, 4).replace("−", "-");
   form.hidden = false;
@@ -358,21 +431,38 @@ function edit({ from, to, row, column, value, x, y }: WeightPlace): void {
 
 function setWeight(value: number): void {
   if (editing && Number.isFinite(value)) {
-    wire.do("weight", { network: editing.name, place: editing.place, value });
+    ask("weight", { network: editing.name, place: editing.place, value });
   }
 }
 
+/** Arrow keys move a cross over the plane; Enter does what a click does. */
+function steer(view: View, event: KeyboardEvent): void {
+  const moves: Record<string, [number, number]> = {
+    ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1],
+  };
+  const move = moves[event.key];
+  if (!move && event.key !== "Enter") return;
+  event.preventDefault();
+  const { x, y } = pointer?.view === view ? pointer : { x: 0.5, y: 0.5 };
+  const part = event.shiftKey ? 0.1 : 0.02;
+  const within = (value: number) => Math.min(1, Math.max(0, value));
+  pointer = {
+    view, x: within(x + part * (move?.[0] ?? 0)), y: within(y + part * (move?.[1] ?? 0)), keys: true,
+  };
+  point();
+  if (!move) draw(view.plane.at(pointer.x, pointer.y), event.shiftKey);
+}
+
 /** With one's own data, a click puts a point there; near one, it takes it away. */
-function draw(view: View, event: MouseEvent): void {
+function draw([x, y]: [number, number], other: boolean): void {
   if (about?.settings.data !== "own") return;
   const { points } = wire.soon(about.settings);
-  const [x, y] = view.plane.toPlane(event.clientX, event.clientY);
   const near = (about.high[0] - about.low[0]) * 0.012;
   const rest = points.filter((point) => Math.hypot(point[0] - x, point[1] - y) > near);
   const label = Number(document.querySelector<HTMLInputElement>("input[name=class]:checked")!.value);
   const kept: [number, number, number][] = rest.length < points.length ? rest
-    : [...points, [Number(x.toPrecision(6)), Number(y.toPrecision(6)), event.shiftKey ? -label : label]];
-  wire.change({ points: kept });
+    : [...points, [Number(x.toPrecision(6)), Number(y.toPrecision(6)), other ? -label : label]];
+  change({ points: kept });
 }
 
 function pressed(id: string, on: boolean): void {
@@ -400,7 +490,7 @@ function keep(what: string): void {
   } else if (what === "svg" && view) {
     download(new Blob([view.plane.svg()], { type: "image/svg+xml" }), "regions.svg");
   } else {
-    wire.do("keep", { what, colouring: look.colouring });
+    ask("keep", { what, colouring: look.colouring });
   }
 }
 
@@ -410,7 +500,7 @@ function follow(link: string, { settings, defaults }: Description): void {
   readView(view);
   const wanted = { ...defaults, ...values };
   if (toFragment(wanted, defaults, {}) !== toFragment(settings, defaults, {})) {
-    wire.do("settings", { values, all: true });
+    wire.wish("settings", {}, { values, all: true });
   }
 }
 
@@ -436,6 +526,17 @@ function writeLink(): void {
   }
   linked = performance.now();
   history.replaceState(null, "", address());
+  remembered(location.hash);
+}
+
+/** The last address that this page wrote itself: a page that is loaded again with it goes on with the run. */
+function remembered(hash?: string): string | null {
+  try {
+    if (hash !== undefined) sessionStorage.setItem("tropicell-play", hash);
+    return sessionStorage.getItem("tropicell-play");
+  } catch {
+    return null; // inside of another page there may be none
+  }
 }
 
 function readView(view: Map<string, string>): void {
@@ -453,8 +554,9 @@ function readView(view: Map<string, string>): void {
 function restyle(): void {
   document.documentElement.dataset.theme = look.dark ? "dark" : "light";
   for (const button of document.querySelectorAll<HTMLElement>("#colouring button")) {
-    button.setAttribute("aria-checked", String(button.dataset.value === look.colouring));
+    button.setAttribute("aria-pressed", String(button.dataset.value === look.colouring));
   }
+  $("key").className = look.colouring;
   $("layer-label").hidden = look.colouring !== "layer";
   input("layer").value = String(look.layer);
   $("layer-out").textContent = String(look.layer);
@@ -468,13 +570,22 @@ function restyle(): void {
 }
 
 function listen(): void {
+  const isPressed = (id: string) => $(id).getAttribute("aria-pressed") === "true";
   $("play").addEventListener("click", () => {
-    wire.do($("play").getAttribute("aria-pressed") === "true" ? "pause" : "play");
+    if (isPressed("play")) run("pause", { running: false });
+    else run("play", { running: true });
   });
-  $("step").addEventListener("click", () => wire.do("step"));
-  $("reset").addEventListener("click", () => wire.do("reset"));
+  $("step").addEventListener("click", () => run("step", { running: false }));
+  $("reset").addEventListener("click", () => run("reset", { running: false, recording: false }));
   $("record").addEventListener("click", () => {
-    wire.do("record", { on: $("record").getAttribute("aria-pressed") !== "true" });
+    const on = !isPressed("record");
+    run("record", { recording: on }, { on });
+  });
+  $("again").addEventListener("click", () => wire.again());
+  $("command").addEventListener("click", () => {
+    const command = `tropicell play --link '${new URL(address(), location.href).href}'`;
+    navigator.clipboard.writeText(command).then(
+      () => say("The command is in the clipboard; it opens these settings again."), () => say(command, false, true));
   });
   for (const button of document.querySelectorAll<HTMLElement>("[data-keep]")) {
     button.addEventListener("click", () => keep(button.dataset.keep!));
@@ -507,18 +618,24 @@ function listen(): void {
     setWeight(Number(input("weight-value").value));
     $("weight").hidden = true;
   });
+  document.addEventListener("click", (event) => {
+    const menu = $("keep") as HTMLDetailsElement;
+    if (menu.open && event.target instanceof Node && !menu.contains(event.target)) menu.open = false;
+  });
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape") {
       $("weight").hidden = true;
-      ($("keep") as HTMLDetailsElement).open = false;
+      const menu = $("keep") as HTMLDetailsElement;
+      if (menu.open && menu.contains(document.activeElement)) menu.querySelector("summary")!.focus();
+      menu.open = false;
     }
-    const field = event.target instanceof Element && event.target.closest("input, select, button, summary, g");
-    if (field || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
     const button = { " ": "play", s: "step", r: "reset" }[event.key];
-    if (button) {
-      event.preventDefault();
-      $(button).click();
-    }
+    // the space bar presses what has the keyboard, letters choose from lists
+    const taken = event.key === " " ? "input, select, button, summary, g" : "input:not([type=checkbox]), select";
+    if (!button || (event.target instanceof Element && event.target.closest(taken))) return;
+    event.preventDefault();
+    $(button).click();
   });
   window.addEventListener("hashchange", () => { if (about) follow(location.hash, about); });
   window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", (event) => {

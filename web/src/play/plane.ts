@@ -36,6 +36,8 @@ export class Plane {
   private layerOf: Uint8Array = new Uint8Array();
   private neuron: Neuron = null;
   private region = -1;
+  /** Where the keyboard points. */
+  private cross: [number, number] | null = null;
   /** Whether the sheet shows something else than it should; points alone stay from frame to frame. */
   private stale = true;
 
@@ -71,10 +73,11 @@ export class Plane {
     this.drawSheet();
   }
 
-  /** Outline a region, or none (−1). */
-  pointAtRegion(region: number): void {
-    if (region === this.region) return;
+  /** Outline a region, or none (−1), and mark a place. */
+  pointAtRegion(region: number, cross: [number, number] | null): void {
+    if (region === this.region && !cross && !this.cross) return;
     this.region = region;
+    this.cross = cross;
     this.drawSheet();
   }
 
@@ -128,11 +131,13 @@ export class Plane {
   /** Plane coordinates of a place on the screen. */
   toPlane(clientX: number, clientY: number): [number, number] {
     const box = this.sheet.getBoundingClientRect();
+    return this.at((clientX - box.left) / box.width, (clientY - box.top) / box.height);
+  }
+
+  /** Plane coordinates of a place in parts of the picture's sides, from above and from the left. */
+  at(right: number, down: number): [number, number] {
     const { low, high } = this.about!;
-    return [
-      low[0] + ((clientX - box.left) / box.width) * (high[0] - low[0]),
-      high[1] - ((clientY - box.top) / box.height) * (high[1] - low[1]),
-    ];
+    return [low[0] + right * (high[0] - low[0]), high[1] - down * (high[1] - low[1])];
   }
 
   /** A value that is large in this picture: seven of ten regions begin with a smaller one. */
@@ -275,6 +280,13 @@ export class Plane {
       pen.strokeStyle = look.dark ? "#fff" : "#101828";
       pen.lineWidth = 2;
       pen.stroke(this.path(this.region, x, y));
+    }
+    if (this.cross) {
+      const [px, py] = [x(this.cross[0]), y(this.cross[1])];
+      for (const [colour, wide] of [[look.dark ? "#000" : "#fff", 4], [look.dark ? "#fff" : "#101828", 1.5]] as const) {
+        [pen.strokeStyle, pen.lineWidth] = [colour, wide];
+        pen.stroke(new Path2D(`M${px - 9} ${py}h18M${px} ${py - 9}v18`));
+      }
     }
   }
 

@@ -30,7 +30,7 @@ export type TermPlace = [number, number, number, number, number];
 export interface Description {
   settings: Settings;
   version: number;
-  /** The number of the last change that these settings know of. */
+  /** The number of the last wish that these settings know of. */
   answered: number;
   skips: [number, number][];
   /** Skips that can be switched on and off. */
@@ -79,6 +79,8 @@ export interface Picture extends PictureFacts {
 export interface Frame {
   /** Of the description that it belongs to. */
   version: number;
+  /** The number of the last wish that it knows of. */
+  answered: number;
   step: number;
   epoch: number;
   running: boolean;
@@ -94,12 +96,22 @@ export interface Notice {
   running?: boolean;
 }
 
+/** What the page shows at once when somebody clicks, and the server makes true a moment later. */
+export interface Wish {
+  values?: Partial<Settings>;
+  running?: boolean;
+  recording?: boolean;
+}
+
+/** How things stand between the page and the server. */
+export type State = "open" | "interrupted" | "elsewhere" | "ended";
+
 export interface Listener {
   described(description: Description): void;
   framed(frame: Frame): void;
   noticed(notice: Notice): void;
   received(name: string, content: Blob): void;
-  ended(): void;
+  changed(state: State): void;
 }
 
 const TYPES = {
@@ -113,40 +125,98 @@ interface Header extends Omit<Frame, "pictures"> {
   file?: string;
 }
 
+/** Codes with which a server says that another page has the run, and that it ends. */
+const ELSEWHERE = 4000;
+const GOODBYE = [1001, 1012];
+/** Milliseconds before each new attempt after a connection was lost. */
+const ATTEMPTS = [200, 800, 2000];
+
 export class Wire {
-  private readonly socket: WebSocket;
+  private socket!: WebSocket;
   private latest: ArrayBuffer | null = null;
   private waiting = false;
-  /** Changes on their way, and how many there were. */
-  private changes: { number: number; values: Partial<Settings> }[] = [];
-  private changed = 0;
+  /** Wishes on their way, and how many there were. They wait here where there is no connection. */
+  private wishes: (Wish & { number: number; text: string })[] = [];
+  private wished = 0;
+  private attempts = 0;
+  private state: State = "interrupted";
 
   constructor(private readonly listener: Listener) {
+    this.connect();
+  }
+
+  /** Somebody wants the connection back. */
+  again(): void {
+    this.become("interrupted");
+    this.connect();
+  }
+
+  private connect(): void {
     const token = new URLSearchParams(location.search).get("token") ?? "";
     this.socket = new WebSocket(`ws://${location.host}/socket?token=${encodeURIComponent(token)}`);
     this.socket.binaryType = "arraybuffer";
+    this.socket.addEventListener("open", () => {
+      this.attempts = 0;
+      for (const { text } of this.wishes) this.socket.send(text);
+      this.become("open");
+    });
     this.socket.addEventListener("message", (event: MessageEvent<string | ArrayBuffer>) => this.arrived(event.data));
-    this.socket.addEventListener("close", () => listener.ended());
+    this.socket.addEventListener("close", ({ code }) => this.lost(code));
   }
 
-  do(command: string, values: object = {}): void {
-    if (this.open) this.socket.send(JSON.stringify({ do: command, ...values }));
+  private lost(code: number): void {
+    if (code === ELSEWHERE) this.become("elsewhere");
+    else if (GOODBYE.includes(code) || this.attempts >= ATTEMPTS.length) this.become("ended");
+    else {
+      window.setTimeout(() => this.connect(), ATTEMPTS[this.attempts++]);
+      this.become("interrupted");
+    }
+  }
+
+  private become(state: State): void {
+    if (this.state === state) return;
+    this.state = state;
+    if (this.isOver) [this.wishes, this.latest] = [[], null];
+    this.listener.changed(state);
+  }
+
+  /** A command that changes nothing that the page shows before the next frame; says whether it was sent. */
+  do(command: string, values: object = {}): boolean {
+    if (!this.open) return false;
+    this.socket.send(JSON.stringify({ do: command, ...values }));
+    return true;
+  }
+
+  /** Whether nobody is there who could make a wish true. */
+  private get isOver(): boolean {
+    return this.state === "ended" || this.state === "elsewhere";
   }
 
   private get open(): boolean {
     return this.socket.readyState === WebSocket.OPEN;
   }
 
-  change(values: Partial<Settings>): void {
-    if (!this.open) return;
-    this.changed++;
-    this.changes.push({ number: this.changed, values });
-    this.do("settings", { values, number: this.changed });
+  /** A command whose outcome the page shows at once. */
+  wish(command: string, wish: Wish, values: object = {}): void {
+    if (this.isOver) return;
+    this.wished++;
+    const text = JSON.stringify({ do: command, ...values, number: this.wished });
+    this.wishes.push({ ...wish, number: this.wished, text });
+    if (this.open) this.socket.send(text);
   }
 
-  /** What settings become when all changes have arrived: who clicks twice in a moment wants both. */
+  change(values: Partial<Settings>): void {
+    this.wish("settings", { values }, { values });
+  }
+
+  /** What settings become when all wishes have come true: who clicks twice in a moment wants both. */
   soon(settings: Settings): Settings {
-    return Object.assign({}, settings, ...this.changes.map(({ values }) => values)) as Settings;
+    return Object.assign({}, settings, ...this.wishes.map(({ values }) => values ?? {})) as Settings;
+  }
+
+  /** What the last wish said about this; if none did, how it is. */
+  hoped(what: "running" | "recording", is: boolean): boolean {
+    return this.wishes.reduce((now, wish) => wish[what] ?? now, is);
   }
 
   async upload(file: File): Promise<void> {
@@ -157,14 +227,19 @@ export class Wire {
     if (this.open) this.socket.send(message);
   }
 
+  private answered(number: number): void {
+    this.wishes = this.wishes.filter((wish) => wish.number > number);
+  }
+
   private arrived(data: string | ArrayBuffer): void {
     if (typeof data === "string") {
-      const message = JSON.parse(data) as Description & Notice;
+      const message = JSON.parse(data) as Description | Notice;
       if ("settings" in message) {
-        this.changes = this.changes.filter(({ number }) => number > message.answered);
+        this.answered(message.answered);
         this.listener.described(message);
+      } else {
+        this.listener.noticed(message);
       }
-      else this.listener.noticed(message);
       return;
     }
     const { header, start } = head(data);
@@ -182,6 +257,7 @@ export class Wire {
       const frame = read(header, this.latest, start);
       this.latest = null;
       this.do("drawn", { frame: header.number });
+      this.answered(frame.answered);
       this.listener.framed(frame);
     });
   }
@@ -212,6 +288,6 @@ function read(header: Header, data: ArrayBuffer, start: number): Frame {
       vector: of("vector") as Float32Array,
     };
   });
-  const { version, step, epoch, running, recording, film } = header;
-  return { version, step, epoch, running, recording, film, pictures };
+  const { version, answered, step, epoch, running, recording, film } = header;
+  return { version, answered, step, epoch, running, recording, film, pictures };
 }
