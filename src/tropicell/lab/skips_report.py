@@ -267,8 +267,8 @@ def _abstract(
         "those without, inside the box [-10, 10]², and concludes that skips make a network "
         "inherently more expressive. Here the same weights are counted with and without skips, "
         f"exactly: {draws} draws for every shape, four initialisations, two and three inputs. "
-        f"These are {len(random)} comparisons, and {len(found['projections'])} more of skips between "
-        "layers of different widths; all tests are paired, and corrected for their number."
+        f"These are {len(random)} comparisons, and {len(found['projections'])} more of skips "
+        "between layers of different widths; all tests are paired, and corrected for their number."
     )
     report.text(
         " ".join(
