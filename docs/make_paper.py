@@ -132,6 +132,44 @@ def recurrence(form: str) -> Verdict:
     return judged(checks, "points: F - G of layer L is its output")
 
 
+def columns() -> Verdict:
+    """F_A, G_A and H_A of layer ℓ + 1 are n(ℓ + 1) × n(ℓ) matrices."""
+    printed, meant = [], []
+    for network in networks():
+        found = tc.recurrences(network, [0] * network.n_neurons)
+        for before, layer in zip(network.widths, found[1:], strict=False):
+            printed.append(layer.F_A.shape[1] == before)
+            meant.append(layer.F_A.shape[1] == network.n_inputs)
+    return (
+        slip(printed, meant),
+        f"{sum(printed)} of {len(printed)} have a column for each neuron of the layer before, "
+        f"{sum(meant)} one for each input of the network: F(x) = F_A x + f_b needs these",
+    )
+
+
+def numerator_alone() -> Verdict:
+    """What Algorithm 3 returns, F_A x + f_b of the last layer."""
+    printed, meant = [], []
+    for network in networks():
+        patterns = network.patterns(points(), arithmetic="exact")
+        for x, v in zip(points(), patterns, strict=True):
+            last = tc.recurrences(network, v)[-1]
+            at = np.array([*(Fraction(q) for q in x), Fraction(1)], dtype=object)
+            truth = network.first_layers(network.depth).evaluate([x])[0]
+            printed.append(bool((last.F @ at == truth).all()))
+            meant.append(bool(((last.F - last.G_after) @ at == truth).all()))
+    return (
+        slip(printed, meant),
+        f"F_A x + f_b is what layer L gives at {sum(printed)} of {len(printed)} points, "
+        f"F - G at {sum(meant)}, exactly",
+    )
+
+
+def slip(printed: list[bool], meant: list[bool]) -> str:
+    """The verdict on what may hold as it is printed, or as it is meant."""
+    return "holds" if all(printed) else "a slip" if all(meant) else "does not hold"
+
+
 def initial() -> Verdict:
     """The values that the recurrences start from."""
     checks = []
@@ -231,9 +269,8 @@ def behind_a_skip() -> Verdict:
                 ) - np.array([Fraction(b) for b in network.affine(layer).bias], dtype=object)
                 printed += (np.sign(before - matrix @ nu[k]) == np.sign(truth)).tolist()
                 meant += (without - matrix @ nu[k] == truth).tolist()
-    word = "holds" if all(printed) else "a slip" if all(meant) else "does not hold"
     return (
-        word,
+        slip(printed, meant),
         f"with G(ℓ) and H(ℓ) as printed, points are on the right side of {sum(printed)} of "
         f"{len(printed)} hyperplanes; with G(ℓ + 1) and H(ℓ + 1) of the layer without the skip, "
         f"both sides are right for {sum(meant)}, exactly",
@@ -362,7 +399,11 @@ def distilled() -> Verdict:
     names = ("teacher", "student", "alone")
     kept = json.loads((PLACE / "distillation.json").read_text("utf-8"))
     teacher, student, alone = (kept[name] for name in names)
-    checks = [student["regions"] < teacher["regions"], student["cached"] > teacher["cached"]]
+    checks = [
+        student["regions"] < teacher["regions"],
+        student["cached"] > teacher["cached"],
+        student["cached"] > alone["cached"],  # else it is the size, and not the teacher
+    ]
     return (
         share(sum(checks), len(checks)),
         f"in one example: a student has {student['regions']:,} regions and {student['cached']:.0%} "
@@ -407,6 +448,7 @@ STATEMENTS: list[tuple[str, str, Callable[[], Verdict] | str]] = [
         proposition,
     ),
     ("Sect. 2: decomposed recurrences F_A, f_b, …", "`recurrences`", lambda: recurrence("any")),
+    ("Sect. 2: F_A, G_A and H_A of layer ℓ + 1 are n(ℓ + 1) × n(ℓ)", "`recurrences`", columns),
     ("Sect. 2: initial values", "`recurrences`", initial),
     ("Theorem 2.2: a pattern gives a region", "`find_region`", theorem),
     ("Theorem 2.2: diag(v) = Σ eᵢᵀ v eᵢᵀ", "`region.inequalities`", diagonal),
@@ -444,6 +486,11 @@ STATEMENTS: list[tuple[str, str, Callable[[], Verdict] | str]] = [
     ),
     ("Sect. 6.3: why skips add regions", "[`lab skips`](lab/skips/report.md)", "skips"),
     ("Algorithm 3", "`paper/algorithm3.py`", cached),
+    (
+        "Algorithm 3: the map on a region is F_A x + f_b of layer L",
+        "`region.affine_map`",
+        numerator_alone,
+    ),
     (
         "Sect. 7: the cache makes predictions quicker",
         "[when caching pays](when-caching-pays.md)",

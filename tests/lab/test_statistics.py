@@ -190,3 +190,12 @@ def test_the_best_family_is_that_of_the_sample():
     rng = np.random.default_rng(0)
     assert st.best_family(rng.lognormal(sigma=1.0, size=800)) == "lognormal"
     assert st.best_family(rng.gamma(2.0, size=2000)) == "gamma"
+
+
+def test_ties_of_ratios_are_ties():
+    """3 : 2 and 2 : 3 are as far from 1 as each other, though their quotients round differently."""
+    a, b = [3, 2, 7, 5, 9, 11, 4], [2, 3, 5, 7, 8, 10, 3]
+    signs = [1, -1, 1, -1, 1, 1, 1]
+    sizes = [1.5, 1.5, 1.4, 1.4, 1.125, 1.1, 4 / 3]
+    ranks = stats.rankdata(sizes) * signs
+    assert st.paired_effect(a, b).p == stats.wilcoxon(ranks).pvalue

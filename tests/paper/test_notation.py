@@ -34,6 +34,14 @@ def test_text_and_latex_of_the_walkthrough() -> None:
     assert "4 monomials" in f.denominator.latex(most=2)
 
 
+def test_latex_of_fractions_is_as_short_as_their_text() -> None:
+    x, y = TropicalPolynomial.variables(2)
+    assert (x / y).latex(["x", "y"]) == r"x \oslash y"
+    assert ((0 + x) / y).latex(["x", "y"]) == r"\left(0 \oplus x\right) \oslash y"
+    assert ((0 + x) / 0).latex(["x", "y"]) == r"0 \oplus x"
+    assert (0 / (0 + x)).latex(["x", "y"]) == r"0 \oslash \left(0 \oplus x\right)"
+
+
 def test_numbers_of_any_size_are_shown() -> None:
     huge, tiny = 10**5000, Fraction(1, 10**400)
     f = TropicalPolynomial([huge, tiny], [[1], [-huge]])

@@ -43,6 +43,16 @@ def test_a_fraction_has_five_panels() -> None:
     ]
 
 
+def test_bends_that_both_have_are_seen_and_named() -> None:
+    """Also where the first cells are out of the window."""
+    f = walkthrough().tropical().output[0]
+    last = plot_tropical(f, window=Box([0.4, -0.4], [1.2, 0.1]))[-1]
+    assert [text.get_text() for text in last.get_legend().get_texts()] == ["F", "G"]
+    widths = {line.get_color(): line.get_linewidth() for line in last.lines}
+    wide, narrow = widths.values()
+    assert wide > narrow  # that of G lies on that of F
+
+
 def test_space() -> None:
     x, y, z = TropicalPolynomial.variables(3)
     left, right = plot_tropical(0 + x + y + z, window=Box(-1, 1))

@@ -18,6 +18,7 @@ from tropicell.lab.texts import (
     epoch_axis,
     figure,
     interval_text,
+    loss_axis,
     mean_text,
     p_text,
     skips_text,
@@ -359,6 +360,8 @@ def _draw(run: LabRun, curves: dict[str, Curves], times: list[int]) -> None:
                 times, mean - 2 * error, mean + 2 * error, color=COLORS[kind], alpha=0.2, lw=0
             )
         ax.set_ylabel(MEASURES[measure])
+        if measure in ("train", "test"):
+            loss_axis(ax)
         epoch_axis(ax, times[-1])
     axes[0, 0].legend(frameon=False)
     for ax in axes[1]:
@@ -374,13 +377,16 @@ def _draw(run: LabRun, curves: dict[str, Curves], times: list[int]) -> None:
             for ax, measure in zip(axes[:, f], ("box", "test"), strict=True):
                 values = found.values[measure][f]
                 ax.plot(times, values, color=COLORS[kind], alpha=0.2, linewidth=0.7)
-                ax.plot(times, values.mean(axis=1), color=COLORS[kind], linewidth=1.6)
+                mean = values.mean(axis=1)
+                ax.plot(times, mean, color=COLORS[kind], linewidth=1.6, label=f"{kind} skips")
         axes[0, f].set_title(function.name, fontsize=10)
         axes[1, f].set_xlabel("epoch")
         axes[1, f].set_yscale("log")
         epoch_axis(axes[1, f], times[-1])
     axes[0, 0].set_ylabel(MEASURES["box"])
     axes[1, 0].set_ylabel(MEASURES["test"])
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    made.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False, fontsize=9)
     run.picture(
         made, "functions", "Function by function: every network (thin) and the mean (thick)."
     )

@@ -24,7 +24,7 @@ from tropicell.lab.data import DataSet
 from tropicell.lab.run import Experiment, LabRun, literal, read_table
 from tropicell.lab.statistics import LEVEL, mann_whitney, summary
 from tropicell.lab.table2 import KINDS, MEDIUM, SMALL, ClassifierShape
-from tropicell.lab.texts import WITH, WITHOUT, figure, mean_text, p_text, percent, skips_text
+from tropicell.lab.texts import WITH, WITHOUT, figure, mean_text, p_text, skips_text
 from tropicell.lab.trained import ClassifierJob, ImageSettings, asked, load_images, trained
 from tropicell.lab.training import Schedule, TrainingTask
 from tropicell.network.domains import Box
@@ -471,8 +471,9 @@ def _findings(run: LabRun, found: Results, data: Mapping[str, DataSet]) -> list[
     run.numbers["tests"] = {}
     for name, each in data.items():
         a, b = (found[name, kind]["regions"] for kind in KINDS)
-        text = f"{each.title}: with skips, the mean number of regions is off by "
-        text += f"{percent(float(a.mean() / b.mean()))} from that without"
+        change = 100 * (float(a.mean() / b.mean()) - 1)
+        text = f"{each.title}: with skips there are {abs(change):.0f} % "
+        text += f"{'more' if change > 0 else 'fewer'} regions on average"
         if len(a) > 1:
             p = two_sided(a, b, len(data))
             run.numbers["tests"][name] = p
@@ -546,6 +547,10 @@ def _draw(run: LabRun, found: Results, data: Mapping[str, DataSet]) -> None:
             axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=20))
             axis.set_major_formatter(EngFormatter(sep=""))
             axis.set_minor_formatter(NullFormatter())
+        # two numbers at least tell how far apart points are
+        low, high = ax.get_ylim()
+        if sum(low <= m * 10**e <= high for m in (1, 2, 5) for e in range(9)) < 2:
+            ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 3.0, 4.0, 5.0, 7.0), numticks=20))
         ax.set_title(each.title, fontsize=10)
         ax.set_xlabel("regions over Rⁿ")
     axes[0, 0].set_ylabel("regions with training images")

@@ -26,7 +26,15 @@ from tropicell.lab.skips_figures import (
     draw_layers,
     draw_radii,
 )
-from tropicell.lab.statistics import LEVEL, Interval, PairedEffect, holm, paired_effect, slope
+from tropicell.lab.statistics import (
+    LEVEL,
+    Interval,
+    PairedEffect,
+    holm,
+    mean_difference,
+    paired_effect,
+    slope,
+)
 from tropicell.lab.texts import interval_text, percent
 
 #: Counts of a table by what comes before its draws, then by column.
@@ -258,8 +266,9 @@ def _abstract(
         "The paper finds more linear regions in random networks with skip connections than in "
         "those without, inside the box [-10, 10]², and concludes that skips make a network "
         "inherently more expressive. Here the same weights are counted with and without skips, "
-        f"exactly: {draws} draws for every shape, four initialisations, two and three inputs, "
-        f"{len(random)} comparisons with paired tests that are corrected for their number."
+        f"exactly: {draws} draws for every shape, four initialisations, two and three inputs. "
+        f"These are {len(random)} comparisons, and {len(found['projections'])} more of skips "
+        "between layers of different widths; all tests are paired, and corrected for their number."
     )
     report.text(
         " ".join(
@@ -321,23 +330,30 @@ def _share_text(shares: Sequence[Mapping[str, Any]]) -> str:
         explained[all(0.5 <= value <= 1.5 for value in [*given, *taken])].append(words)
         if not texts:
             texts.append(
-                f"With {words}, if the layers' weights are rescaled so that signals vary as much "
-                f"as with skips, networks without skips get {_range(given)} % of the effect in the "
-                "box (on a logarithmic scale); if the signals of networks with skips are made as "
-                f"small as without, {_range(taken)} % of it goes."
+                f"Two controls ask whether this is the size of signals. With {words}, networks "
+                "without skips whose weights are rescaled, layer by layer, until signals vary as "
+                f"much as with skips get {_range(given)} % of the effect in the box (on a "
+                "logarithmic scale), and networks with skips whose signals are made as small as "
+                f"without lose {_range(taken)} % of it."
             )
         else:
-            texts.append(f"With {words} these are {_range(given)} % and {_range(taken)} %.")
+            texts.append(
+                f"With {words} they get {_range(given)} % and lose {_range(taken)} % of it."
+            )
         opposite = opposite or min(*given, *taken) < 0
     if opposite:
         texts.append("(A negative share: the control changes the number the other way.)")
-    if texts:
-        yes, no = (" and ".join(explained[each]) or "none of these" for each in (True, False))
-        texts.append(
-            f"So the size of signals explains the effect with {yes} (all shares between 50 and "
-            f"150 %), not with {no}."
-        )
-    return " ".join(texts)
+    return " ".join([*texts, _explained_text(explained)]) if texts else ""
+
+
+def _explained_text(explained: Mapping[bool, Sequence[str]]) -> str:
+    """For which initialisations the size of signals is the explanation."""
+    yes, no = (" and ".join(explained[each]) for each in (True, False))
+    rule = "(all shares between 50 and 150 %)"
+    if not yes:
+        return f"So with {no} the size of signals does not explain the effect {rule}."
+    text = f"So with {yes} the size of signals explains the effect {rule}"
+    return text + (f"; with {no} it does not." if no else ".")
 
 
 def _is_clear(each: Mapping[str, Any]) -> bool:
@@ -571,9 +587,10 @@ def _bounds(run: LabRun, crossings: Cells, sizes: Cells) -> list[dict[str, Any]]
             2,
             2 * RADIUS,
         )
-        rows = range(1, len(variation))
-        finite = [variation[i][variation[i] > -600] for i in rows]
-        rate = slope(np.array(list(rows), float), finite, run.rng("variation", kind, name))
+        alive = (variation > -600).all(axis=0)  # a layer that never switches has no size
+        rows = np.arange(1, len(variation))
+        rates = np.polyfit(rows, variation[1:, alive], 1)[0]  # of each draw: its layers go together
+        rate = mean_difference(rates, [0.0], run.rng("variation", kind, name))
         found.append(
             {
                 "initialisation": kind,
@@ -586,6 +603,7 @@ def _bounds(run: LabRun, crossings: Cells, sizes: Cells) -> list[dict[str, Any]]
                 "switching": (layers > 0).mean(axis=1),
                 "factor": Interval(*(math.exp(x) for x in (rate.value, rate.low, rate.high))),
                 "draws": layers.shape[1],
+                "constant": int((~alive).sum()),
             }
         )
     run.numbers["boundaries"] = [each | {"factor": vars(each["factor"])} for each in found]
@@ -603,7 +621,9 @@ def _boundaries(run: LabRun, bounds: Sequence[Mapping[str, Any]]) -> None:
         "layer ℓ get the sum of "
         "layers k ∈ S(ℓ), of one width n; without skips S(ℓ) = {ℓ - 1}. Put d₁ = σ/√n₀ and "
         "d_ℓ = (σ/√2) Σ d_k over k ∈ S(ℓ). Then the neurons of layer ℓ have, on any segment of "
-        "length s, at most s · n · (√m/2) · d_ℓ boundaries together, in expectation."
+        "length s, at most s · n · (√m/2) · d_ℓ boundaries together, in expectation. (A neuron of "
+        "layer 1 has one at most, so n is a bound for layer 1, too; below, the smaller one is "
+        "taken.)"
     )
     report.text(
         "*Proof.* For two inputs x, y and a neuron with pre-activations u = z(x), v = z(y): "
@@ -620,13 +640,13 @@ def _boundaries(run: LabRun, bounds: Sequence[Mapping[str, Any]]) -> None:
     )
     g = math.sqrt(GAINS["pytorch"] / 2)
     report.text(
-        "So without skips the boundaries of layer ℓ become rarer by σ/√2 with every layer: "
+        "So without skips the bound for a layer is g = σ/√2 times the bound for the layer before: "
         f"{g:.2f} with PyTorch's default, {math.sqrt(0.5):.2f} with Glorot's, 1 with He's weights. "
-        "Their sum over all layers is finite for the first two: **however deep, a segment meets a "
-        "bounded number of regions in expectation.** Residual skips raise the factor to "
-        f"√(g(1 + g)) = {math.sqrt(g * (1 + g)):.2f} a layer (g = σ/√2, PyTorch's default), dense "
-        f"ones to 1 + g = {1 + g:.2f}, where the bound says nothing any more. Without biases it "
-        "says nothing either: all boundaries go through the origin."
+        "For the first two, the sum over all layers is finite: **however deep the network, a "
+        "segment meets a bounded number of regions in expectation.** With PyTorch's default, "
+        f"residual skips raise the factor to √(g(1 + g)) = {math.sqrt(g * (1 + g)):.2f} a layer, "
+        f"dense ones to 1 + g = {1 + g:.2f}, where the bound grows with depth and says little. "
+        "Without biases it says nothing: all boundaries go through the origin."
     )
     kept = sum(bool((e["crossings"] <= e["bound"] + 2 * e["errors"]).all()) for e in bounds)
     layers = [2, first["depth"] // 2 + 1, first["depth"]]
@@ -653,8 +673,14 @@ def _boundaries(run: LabRun, bounds: Sequence[Mapping[str, Any]]) -> None:
         f"Boundaries on the segment of length {2 * RADIUS:g} through the origin in the direction "
         f"(0.8, 0.6), {first['depth']} layers of {first['width']}, mean of {first['draws']} draws "
         "± standard error, counted exactly; and the bound. Last column: factor by which the "
-        "deviation of pre-activations over the box changes from layer to layer (from layer 2 on), "
-        "with a 95 % interval.",
+        "deviation of pre-activations over the box changes from layer to layer (from layer 2 on; "
+        "geometric mean over draws), with a 95 % interval"
+        + (
+            f"; the {constant} of {len(bounds) * first['draws']} networks in which a whole layer "
+            "is constant over the box have none."
+            if (constant := sum(e["constant"] for e in bounds))
+            else "."
+        ),
     )
     report.text(
         f"The measured means keep to the bound in {kept} of {len(bounds)} rows (within two "
@@ -828,15 +854,21 @@ def _conclusion(
     plain = next(e for e in bounds if (e["initialisation"], e["skips"]) == ("pytorch", "none"))
     g = math.sqrt(GAINS["pytorch"] / 2)
     limit = plain["bound"][0] + plain["bound"][1] / (1 - g)
-    report.text(
-        "**Statement.** Without skips and with PyTorch's default initialisation, a segment of "
-        f"length {2 * RADIUS:g} meets at most {1 + limit:.0f} regions in expectation when layers "
-        f"have {plain['width']} neurons, at any depth (proved; "
-        f"{1 + plain['crossings'].sum():.1f} measured at depth {plain['depth']}). Skips raise the "
-        "factor by which the bound shrinks from layer to layer, and in the box there are "
-        f"{_tally_text(_of(random, 'pytorch', 'box'))}. With He's weights the bound does not "
-        "shrink even without skips, and in the box there are "
-        f"{_tally_text(_of(random, 'he random', 'box'))}. {_everywhere_text(random)}"
+    report.text("**Statement.** For random networks, with biases where nothing else is said:")
+    report.bullets(
+        [
+            "*Proved.* Without skips, with PyTorch's default initialisation, two inputs and layers "
+            f"of {plain['width']} neurons, a segment of length {2 * RADIUS:g} meets at most "
+            f"{1 + limit:.0f} regions in expectation, however many layers there are "
+            f"({1 + plain['crossings'].sum():.1f} measured with {plain['depth']}): from layer to "
+            f"layer the bound shrinks by the factor {g:.2f}. With residual skips this factor is "
+            f"{math.sqrt(g * (1 + g)):.2f}, with dense ones {1 + g:.2f}. With He's weights it is 1 "
+            "without any skips.",
+            "*Measured, in the box.* With PyTorch's default, skips bring "
+            f"{_tally_text(_of(random, 'pytorch', 'box'))}; with He's weights, "
+            f"{_tally_text(_of(random, 'he random', 'box'))}.",
+            f"*Measured, over all inputs.* {_everywhere_text(random)}",
+        ]
     )
     run.claim(
         "skips more expressive",
@@ -865,8 +897,8 @@ def _conclusion(
         "regions.",
         verdict_of(tally["more"], tally["comparisons"]),
         f"then there would be more regions over all inputs, which is so in {tally['more']} of "
-        f"{tally['comparisons']} comparisons; in the box the size of signals alone gives or takes "
-        f"{100 * min(small):.0f} to {100 * max(small):.0f} % of the effect at least",
+        f"{tally['comparisons']} comparisons; in the box, with PyTorch's default, each control "
+        f"of the size of signals accounts for {100 * min(small):.0f} % of the effect or more",
     )
     report.heading("Limits")
     report.bullets(

@@ -500,6 +500,8 @@ def draw(run: LabRun, results: Table1Results) -> None:
             ax.axvline(mean, color=color, linestyle=":", linewidth=1.2)
         ax.set_title(f"{row.name}, {skips_text(row.skips)}", fontsize=10)
         ax.set_yticks([])
+    for ax in axes[:, 0]:
+        ax.set_ylabel("density")
     for ax in axes[1]:
         ax.set_xlabel("regions in the box")
     axes[0, 0].legend(frameon=False, fontsize=9)
@@ -521,6 +523,7 @@ def draw(run: LabRun, results: Table1Results) -> None:
         )
     ax.axhline(1, color="0.7", linewidth=0.8)
     ax.set_xticks(places, [row.name for row in PUBLISHED])
+    ax.set_xlabel("layers × neurons")
     ax.set_ylabel("regions with skips / without")
     ax.legend(frameon=False)
     run.picture(

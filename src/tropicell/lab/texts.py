@@ -148,6 +148,16 @@ def epoch_axis(ax: Any, last: int) -> None:
     ax.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
 
 
+def loss_axis(ax: Any) -> None:
+    """Losses on a logarithmic axis, with plain numbers."""
+    from matplotlib.ticker import LogLocator, NullFormatter  # noqa: PLC0415 - an extra
+
+    ax.set_yscale("log")
+    ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    ax.yaxis.set_major_formatter("{x:g}")
+    ax.yaxis.set_minor_formatter(NullFormatter())
+
+
 def layer_axis(ax: Any, layers: int) -> None:
     """Whole layers only."""
     step = max(1, layers // 5)

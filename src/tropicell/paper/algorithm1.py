@@ -72,14 +72,14 @@ def find_region(
     for layer, pieces in enumerate(split_layers(v, network.widths), start=1):
         # Lines 5 to 7: the recurrences, with this layer's weights and bias.
         G, H = recurrence.before(layer)
-        # Lines 8 to 19: with α·x + β = H - G, an inequality for every neuron; F from G and H.
+        # Lines 8 to 20: with α·x + β = H - G, an inequality for every neuron; F from G and H.
         inequalities = layer_inequalities(network, layer, H - G, pieces, "exact")
         recurrence.after(layer, G, H, by_pattern(pieces))
-        # Lines 20 to 22: if the intersection of all inequalities is empty, say at which layer.
+        # Lines 21 and 22: if the intersection of all inequalities is empty, say at which layer.
         S = cut_by(S, inequalities)
         if S is None:
             return EmptyRegion(v, layer)
-    # Line 24: the region.
+    # Line 23: the region.
     return Region(network, v, inside, cell=S)
 
 

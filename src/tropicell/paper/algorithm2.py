@@ -15,11 +15,12 @@ The numbers in the code are the lines of the paper::
      7:         else
      8:             append the region to the results
      9:             return nothing
-    11:     else
-    12:         for each possible assignment v' of a layer's neurons
-    14:             msg ← Traverse(depth + 1, v ∪ v')
-    15:             if msg contains an index of failure below the current depth
-    16:                 return the index of failure
+    10:     else
+    11:         for each possible assignment of a layer's neurons
+    12:             v' ← the assignment
+    13:             msg ← Traverse(depth + 1, v ∪ v')
+    14:             if msg contains an index of failure below the current depth
+    15:                 return the index of failure
 
 Every decision is exact (see `tropicell.geometry.polyhedra`): slow, and right on every network.
 """
@@ -101,12 +102,12 @@ class Traversal:
             # 1, 8: … hand the region over.
             yield np.array(self.pattern, dtype=np.uint8), cell
             return
-        # 11, 12: for each assignment of the next layer's neurons whose region is not empty …
+        # 10 to 12: for each assignment of the next layer's neurons whose region is not empty …
         before = self.maps.before(layer, self.columns, self.one)
         for part in self.assignments(layer, before, 0, cell):
             pieces = np.array(self.pattern[-len(before) :], dtype=np.uint8)
             self.columns.append(self.maps.after(layer, before, pieces, self.one))
-            # 14: … go one layer deeper.
+            # 13: … go one layer deeper.
             yield from self.run(part)
             self.columns.pop()
 
@@ -122,7 +123,7 @@ class Traversal:
             return
         for piece in range(self.counts[layer - 1][neuron]):
             part = self.on_piece(layer, before[neuron], neuron, piece, cell)
-            # 5, 6 and 15, 16: turn back where the region is empty, here after every neuron.
+            # 5, 6 and 14, 15: turn back where the region is empty, here after every neuron.
             if part is not None:
                 self.pattern.append(piece)
                 yield from self.assignments(layer, before, neuron + 1, part)

@@ -7,9 +7,8 @@ The numbers in `predict` are the lines of the paper::
     3:     If v is not in the cache
     4:         Use the recurrences to find F_A and f_b: the network is F_A x + f_b on the region.
     5:         Append the pair (v : (F_A, f_b)) to the cache.
-    6:     end if
-    7:     Use the cache to look up F_A and f_b for the current region.
-    8:     return F_A x + f_b
+    6:     Use the cache to look up F_A and f_b for the current region.
+    7:     return F_A x + f_b
 
 What finds the region, and what keeps the maps, are given: `tropicell.predict` has fast ones.
 """
@@ -90,9 +89,9 @@ def predict(
         # 2: Find the linear region v in which x lies.
         v = region_of(x[rows])
         with lock:
-            # 3: If v is not in the cache (its slot is -1; for the others, go to 7)
+            # 3: If v is not in the cache (its slot is -1; for the others, go to 6)
             slots, hits = cache.find(v.words)
-            # 7, 8: Look up F_A and f_b for the current region; return F_A x + f_b.
+            # 6, 7: Look up F_A and f_b for the current region; return F_A x + f_b.
             use(rows, cache.maps, slots)
             closed = cache.closed
         if hits == len(v):
@@ -114,7 +113,7 @@ def predict(
             # 5: Append the pair (v : (F_A, f_b)) to the cache.
             with lock:
                 cache.append(unknown.words[part], maps)
-            # 7, 8: F_A x + f_b for all points of these regions.
+            # 6, 7: F_A x + f_b for all points of these regions.
             low, high = np.searchsorted(region[order], [start, start + len(part)])
             points = order[low:high]
             use(new[points] + rows.start, maps, (region[points] - start).astype(np.int32))

@@ -1,7 +1,7 @@
 """Algorithm 2 as it is printed, and what each idea since then gains, counted.
 
 `as_printed` follows the paper to the letter: every assignment of every layer, Algorithm 1 at the
-full depth, and the way back that lines 15 and 16 describe. `gains` runs it next to what came after
+full depth, and the way back that lines 14 and 15 describe. `gains` runs it next to what came after
 it, on one network, and counts how often each asks whether a set is empty:
 
 1. every pattern: Algorithm 1 for all assignments of all neurons;
@@ -150,12 +150,12 @@ class Printed:
             self.tests += self.network.depth
             self.results.append(v)
             return None
-        # 12: for each possible assignment of a layer
+        # 10, 11: for each possible assignment of a layer
         for assignment in product(*(range(count) for count in self.counts[depth])):
             check()
-            # 13, 14: msg ← Traverse(depth + 1, v ∪ v')
+            # 12, 13: msg ← Traverse(depth + 1, v ∪ v')
             failure = self._traverse(depth + 1, v + assignment)
-            # 15, 16: if msg contains an index of failure, and depth > that index, return it
+            # 14, 15: if msg contains an index of failure, and depth > that index, return it
             if failure is not None and depth > failure:
                 return failure
         return None

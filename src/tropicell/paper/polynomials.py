@@ -730,10 +730,14 @@ class TropicalRationalFunction:
         --------
         >>> x = TropicalPolynomial.variables(1)[0]
         >>> (x / (0 + x)).latex()
-        '\\left(x_{1}\\right) \\oslash \\left(0 \\oplus x_{1}\\right)'
+        'x_{1} \\oslash \\left(0 \\oplus x_{1}\\right)'
         """
         above, below = self.numerator.latex(names, most), self.denominator.latex(names, most)
-        return rf"\left({above}\right) \oslash \left({below}\right)"
+        if below == "0":
+            return above
+        above = rf"\left({above}\right)" if len(self.numerator) > 1 else above
+        below = rf"\left({below}\right)" if len(self.denominator) > 1 else below
+        return rf"{above} \oslash {below}"
 
     def _repr_latex_(self) -> str:
         return f"$\\displaystyle {self.latex(most=notation.SHOWN)}$"

@@ -209,11 +209,15 @@ def _fraction(source: TropicalRationalFunction, axes: Any, window: Box | None) -
     pieces = int(labels.max()) + 1
     colors = [_colors(pieces)[k] for k in labels.tolist()]
     _fill(ax, _polygons(both, low, high), colors, edge="none")
-    for found, color in zip(parts, ("#1f4e9c", "#c0392b"), strict=True):
-        for i, polygon in enumerate(_polygons(found.polynomial, low, high)):
+    # Where both bend, the narrow line of G lies on the wide one of F.
+    styles = (("F", "#1f4e9c", 3.0), ("G", "#e8431f", 1.4))
+    for found, (name, color, width) in zip(parts, styles, strict=True):
+        label: str | None = name
+        for polygon in _polygons(found.polynomial, low, high):
             if len(polygon) >= 3:
-                label = ("F" if found is parts[0] else "G") if i == 0 else None
-                ax.plot(*_bends(polygon, low, high).T, color=color, linewidth=1.4, label=label)
+                lines = _bends(polygon, low, high).T
+                ax.plot(*lines, color=color, linewidth=width, label=label)
+                label = None  # one line of each kind is enough for the legend
     _frame(ax, low, high)
     ax.legend(frameon=True, loc="upper right", title="bends of")
     ax.set_title(f"F ⊘ G: {pieces:,} linear regions in {len(both):,} cells of both")
