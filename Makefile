@@ -85,6 +85,7 @@ $(VENV)/.core: $(VENV)/bin/python pyproject.toml constraints.txt
 
 $(VENV)/.dev: $(VENV)/bin/python pyproject.toml constraints.txt
 	$(PIP) -e ".[all,dev]"
+	$(PIP) --no-deps ppopt  # to test what is handed over to it; its solvers, one of them proprietary, are not needed for that
 	touch $@ $(VENV)/.core
 
 $(VENV)/.docs: $(VENV)/.dev

@@ -13,15 +13,24 @@ from contestants.protocol import Task
 from contestants.torch_networks import sequential
 from torch import nn
 
+WAYS = ("truncate", "one_point", "borel_moore")
+
 
 def main() -> None:
     task = Task.read(sys.argv[1])
     network = sequential(task.weights, task.biases)
-    small = relucent.Complex(nn.Sequential(nn.Linear(2, 2), nn.ReLU(), nn.Linear(2, 1)).double())
+    torch.manual_seed(0)
+    inputs = task.weights[0].shape[1]
+    tiny = nn.Sequential(
+        nn.Linear(inputs, 4), nn.ReLU(), nn.Linear(4, 3), nn.ReLU(), nn.Linear(3, 1)
+    )
+    small = relucent.Complex(tiny.double())
     small.bfs(nworkers=1, verbose=0)  # imports, licence, workers: not what we measure
     small.chain_complex(verbose=0)
+    for way in WAYS:
+        small.betti_numbers(compactify=way, verbose=0, nworkers=1)
     found = relucent.Complex(network)
-    start = torch.from_numpy(np.full((1, task.weights[0].shape[1]), 1e-3))
+    start = torch.from_numpy(np.full((1, inputs), 1e-3))
     times = [time.process_time()]
     found.bfs(start, nworkers=1, verbose=0, verify=True)
     times.append(time.process_time())
@@ -29,10 +38,7 @@ def main() -> None:
     times.append(time.process_time())
     betti = [
         [numbers.get(k, 0) for k in range(found.dim + 1)]
-        for numbers in (
-            found.betti_numbers(compactify=way, verbose=0, nworkers=1)
-            for way in ("truncate", "one_point", "borel_moore")
-        )
+        for numbers in (found.betti_numbers(compactify=way, verbose=0, nworkers=1) for way in WAYS)
     ]
     times.append(time.process_time())
     regions, faces, numbers = np.diff(times).tolist()

@@ -11,9 +11,12 @@ import numpy as np
 from contestants.protocol import Task
 
 import tropicell as tc
+from tropicell.analysis.complex import Unbounded
 
 #: Inputs up to which the persistence is measured, too.
 _MOST_INPUTS = 3
+
+WAYS: tuple[Unbounded, ...] = ("truncate", "point", "open")
 
 
 def main() -> None:
@@ -21,18 +24,24 @@ def main() -> None:
     network = tc.Network.mlp(task.weights, task.biases)
     domain = None if task.box is None else tc.Box(-task.box, task.box)
     inputs = network.n_inputs
-    tiny = tc.Network.mlp([np.eye(inputs) + 0.1, np.ones((1, inputs))])
-    warm = tc.enumerate_regions(tiny, domain).complex()  # load the compiled kernels
-    warm.betti()
-    warm.level_set(0, 0.1).betti()
-    warm.persistence()
+    rng = np.random.default_rng(0)
+    shapes = [(6, inputs), (5, 6), (1, 5)]
+    tiny = tc.Network.mlp(
+        [rng.normal(size=s) for s in shapes], [rng.normal(size=s[0]) for s in shapes]
+    )
+    for _ in range(2):  # load the compiled kernels: not what we measure
+        warm = tc.enumerate_regions(tiny, domain).complex()
+        for way in WAYS:
+            warm.betti(unbounded=way)
+        warm.level_set(0, float(np.median(tiny(warm.vertices)))).betti()
+        warm.persistence()
     times = [time.process_time()]
     regions = tc.enumerate_regions(network, domain, progress=False)
     times.append(time.process_time())
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     complex_ = regions.complex(progress=False)
     times.append(time.process_time())
-    betti = [complex_.betti(unbounded=way) for way in ("truncate", "point", "open")]
+    betti = [complex_.betti(unbounded=way) for way in WAYS]
     times.append(time.process_time())
     after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     level = complex_.level_set(0, float(np.median(network(complex_.vertices[:2000]))))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from searching import random_network
-from strategies import networks
+from strategies import KINDS, networks
+from strategies import random_network as degenerate_network
 from tropicell import (
     Affine,
     Box,
@@ -23,11 +25,13 @@ from tropicell import (
     Network,
     Slice,
     Sublevel,
+    WholeSpace,
     enumerate_regions,
     explore,
     surface_mesh,
 )
 from tropicell.explorer import Mesh as Shown
+from tropicell.geometry.arithmetic import to_fractions, to_rationals
 
 OCTAHEDRON = Network.mlp(
     [np.concatenate([np.eye(3), -np.eye(3)]), np.ones((1, 6))], [np.zeros(6), [-1.0]]
@@ -72,6 +76,61 @@ def test_an_octahedron():
     assert not mesh.sharpened().radii.any() or np.array_equal(
         mesh.sharpened().vertices, mesh.vertices
     )
+
+
+def test_a_surface_that_is_made_of_facets():
+    """A neuron is at its breakpoint all over the surface: nothing is cut, faces are only kept."""
+    rows = np.concatenate([np.eye(3), -np.eye(3)])
+    norm_twice = np.ones((2, 6))
+    network = Network.mlp(
+        [rows, norm_twice, np.ones((1, 2))], [np.zeros(6), [0.0, -1.0], np.zeros(1)]
+    )
+    complex_ = enumerate_regions(network, Box(-2, 2)).complex()
+    level = complex_.level_set(0, 1.0)
+    assert {int(dim) for dim in level.carriers[2][0]} == {2}
+    mesh = level.to_mesh()
+    assert (len(mesh), mesh.is_watertight) == (8, True)
+    assert mesh.volume == pytest.approx(4 / 3)
+    assert surface_mesh(network, Box(-2, 2), Level(1.0)).volume == pytest.approx(4 / 3)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.integers(0, 2**32 - 1),
+    st.sampled_from([kind for kind in KINDS if kind != "generic"]),
+    st.sampled_from([Box(-1, 1), Box(-3, 2), WholeSpace()]),
+    st.integers(0, 3),
+)
+def test_triangles_show_where_the_output_is_larger(seed, kind, domain, which):
+    """At levels that vertices have, too. No triangle is flat; all that is decided in rationals."""
+    network = degenerate_network(seed, kind, 3, 2, 4)
+    complex_ = enumerate_regions(network, domain).complex()
+    if not complex_.quotient.is_trivial or complex_.dimension < 3:
+        return
+    values = sorted(x for x in complex_.exact_outputs()[:, 0].tolist() if x == float(x))
+    value = float(values[which * len(values) // 4]) if which and values else 0.0
+    level = complex_.level_set(0, value)
+    if level.dimension != 2:
+        return
+    mesh = level.to_mesh()
+    if not len(mesh):
+        return
+    exact = mesh.exact_vertices()
+    assert (mesh.exact_outputs()[:, 0] == value).all()
+    a, b, c = (exact[mesh.triangles[:, k]] for k in range(3))
+    normals = np.cross(b - a, c - a)
+    assert (normals != 0).any(axis=1).all()
+    step = normals * Fraction(1, 2**80) / np.abs(normals).max()
+    maps, signs = complex_.regions.network.maps("exact"), []
+    for side in (1, -1):
+        points = to_rationals((a + b + c) / 3 + side * step)
+        outputs = to_fractions(maps.at_points(points)[1][:, 0])
+        signs.append(np.array([(x > value) - (x < value) for x in outputs]))
+    assert (signs[0] >= signs[1]).all()
+    here, there = mesh._edges()
+    pairs = np.unique(np.sort(np.stack([here, there]), axis=0), axis=1, return_counts=True)[1]
+    if (signs[0] > signs[1]).all() and (pairs == 2).all():
+        assert mesh.is_watertight
 
 
 def test_a_network_with_a_skip_becomes_a_closed_mesh():

@@ -90,7 +90,7 @@ def test_the_zoo(animal: Specimen) -> None:
 
 
 @settings(max_examples=30, deadline=None)
-@given(st.integers(0, 2**32 - 1), st.sampled_from(KINDS), st.integers(2, 4), st.booleans())
+@given(st.integers(0, 2**32 - 1), st.sampled_from(KINDS), st.integers(1, 5), st.booleans())
 def test_degenerate_networks(seed: int, kind: str, inputs: int, bounded: bool) -> None:
     network = random_network(seed, kind, inputs, 2 if inputs < 4 else 1, 5 if inputs < 3 else 3)
     regions = enumerate_regions(network, Box(-1, 1) if bounded else WholeSpace())

@@ -457,6 +457,8 @@ class _Cut:
             unbounded.append(np.concatenate(open_ones))
             carriers.append((np.concatenate(dims), np.concatenate(faces)))
             levels.append(np.concatenate(on))
+        if self.part == "zero":
+            self._turn(sides)
         vertices, radii = self._vertices()
         directions = self._directions(sides)
         errors = np.full(len(directions), np.inf)
@@ -521,6 +523,26 @@ class _Cut:
         order = np.argsort(owner, kind="stable")
         ends = np.cumsum(np.bincount(owner, minlength=count))
         return Sides(ends, np.concatenate(below)[order], np.concatenate(signs)[order])
+
+    def _turn(self, sides: list[Sides]) -> None:
+        """Orient the faces that are kept as those that are cut: as sides of what is negative.
+
+        Those between two negative faces, or two positive ones, are sides of nothing, and stay.
+        """
+        k = len(self.flags) - 2
+        if k < 1 or not self.kept[k].any():
+            return
+        above = self.old.sides[k + 1]
+        flags = self.flags[k + 1][Ragged(above.faces, above.ends).owners()] & (_UP | _DOWN)
+        turns = np.zeros((2, len(self.flags[k])), np.int64)
+        for own, which, sign in zip(turns, (_DOWN, _UP), (1, -1), strict=True):
+            some = flags == which
+            np.add.at(own, above.faces[some], sign * above.signs[some])
+        wrong = np.where(turns[0] != 0, turns[0], turns[1]) < 0
+        turn = np.ones(self.counts[k], np.int8)
+        turn[self.kept_as[k][wrong & self.kept[k]]] = -1
+        sides[k].signs[:] *= np.repeat(turn, np.diff(sides[k].ends, prepend=0))
+        sides[k + 1].signs[:] *= turn[sides[k + 1].faces]
 
     def _ends(self) -> NDArray[np.int8]:
         """For edges that are cut the sign of the new vertex as the end of the lower half."""
