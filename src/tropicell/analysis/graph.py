@@ -45,6 +45,9 @@ if TYPE_CHECKING:
 #: Lines of regions that a thread looks at in one go.
 _LINES = 1 << 18
 
+#: Numbers of maps that are compared in one go.
+_NUMBERS = 1 << 20
+
 #: Regions whose facets are looked for at once: with many inputs each takes milliseconds.
 _FACETS_AT_ONCE = 64
 
@@ -539,7 +542,13 @@ def path_lengths(regions: Regions, sources: ArrayLike) -> NDArray[np.int64]:
     return lengths
 
 
-def merge(regions: Regions, *, tolerance: float | None = None) -> Merged:
+def merge(
+    regions: Regions,
+    *,
+    tolerance: float | None = None,
+    workers: int = 1,
+    progress: bool | None = None,
+) -> Merged:
     """Merge neighbours whose output maps are the same.
 
     Parameters
@@ -547,6 +556,11 @@ def merge(regions: Regions, *, tolerance: float | None = None) -> Merged:
     regions : Regions
     tolerance : float, optional
         No longer used, and to be left out: no rounding decides here.
+    workers : int
+        Number of threads; the merged regions do not depend on it.
+    progress : bool, optional
+        Show a progress bar if neighbours or maps take longer than two seconds; default: if standard
+        error is a terminal.
 
     Notes
     -----
@@ -567,13 +581,19 @@ def merge(regions: Regions, *, tolerance: float | None = None) -> Merged:
         text = "merge compares maps exactly and has no tolerance any more: leave it out"
         warnings.warn(text, DeprecationWarning, stacklevel=2)
     regions = regions.reduced  # maps that differ do so there
-    pairs = regions.neighbours.pairs
-    maps = regions.affine_maps
+    regions.prepare(["neighbours", "affine_maps"], workers=workers, progress=progress)
+    pairs, maps = regions.neighbours.pairs, regions.affine_maps
     # float64 proves of nearly all maps that they differ
     slopes, offsets = largest_errors(regions.network)
     errors = np.append(np.tile(slopes, (maps.shape[2] - 1, 1)), offsets[None], axis=0).T
-    gaps = np.abs(maps[pairs[:, 0]] - maps[pairs[:, 1]])
-    linked = pairs[~(gaps > 2.001 * errors).any(axis=(1, 2))]
+    alike = np.empty(len(pairs), dtype=np.bool_)
+
+    def compare(part: slice) -> None:
+        gaps = np.abs(maps[pairs[part, 0]] - maps[pairs[part, 1]])
+        alike[part] = ~(gaps > 2.001 * errors).any(axis=(1, 2))
+
+    in_parts(compare, len(pairs), workers, max(1, _NUMBERS // max(1, errors.size)))
+    linked = pairs[alike]
     linked = linked[_same_maps(regions, linked)]
     from scipy.sparse import coo_array  # noqa: PLC0415 - slow to import
     from scipy.sparse.csgraph import connected_components  # noqa: PLC0415
