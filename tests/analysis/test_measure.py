@@ -41,6 +41,7 @@ from tropicell._runtime import progress
 from tropicell._runtime.progress import bar_of
 from tropicell.analysis import level_sets, measure
 from tropicell.analysis.comparison import difference
+from tropicell.analysis.graph import path_lengths
 from tropicell.regions import exact_columns, output_maps
 from tropicell.regions.columns import Ragged
 from tropicell.regions.exact_columns import exact_vertices
@@ -140,6 +141,16 @@ def test_columns_in_rationals_end_in_time(column: str) -> None:
     with pytest.raises(TimeLimitError), time_limit(0):
         getattr(regions, column)
     assert len(getattr(regions, column)) == len(regions)
+
+
+def test_no_regions_have_no_largest_value() -> None:
+    regions = enumerate_regions(random_network(1, "generic", 2, 1, 4), Box(-1, 1))
+    for ask in (measure.extrema, measure.lipschitz):
+        with pytest.raises(InvalidInputError, match="there are no regions"):
+            ask(regions[[]])
+    assert measure.integral(regions[[]]).tolist() == [0.0] * regions.network.n_outputs
+    with pytest.raises(InvalidInputError, match=f"there are {len(regions)} regions, no number"):
+        path_lengths(regions, [len(regions)])
 
 
 def test_volumes_of_unbounded_regions() -> None:

@@ -25,7 +25,7 @@ from tropicell._runtime.parts import check_workers, in_parts
 from tropicell._runtime.progress import bar_of
 from tropicell.analysis.map_bounds import largest_errors
 from tropicell.analysis.residues import fingerprints, residues
-from tropicell.errors import TropicellError
+from tropicell.errors import InvalidInputError, TropicellError
 from tropicell.geometry.arithmetic import to_floats, to_fractions, to_rationals
 from tropicell.geometry.polyhedra import Cell, Point, from_point, maximise, value_at
 from tropicell.network.domains import Box, Domain, WholeSpace, resolve
@@ -526,10 +526,13 @@ def path_lengths(regions: Regions, sources: ArrayLike) -> NDArray[np.int64]:
     >>> path_lengths(enumerate_regions(network, engine="traverse"), [0])
     array([0, 1, 2])
     """
+    reached = np.unique(np.asarray(sources, dtype=np.int64))
+    outside = reached[(reached < 0) | (reached >= len(regions))]
+    if outside.size:
+        raise InvalidInputError(f"there are {len(regions)} regions, no number {outside[0]}")
     both = regions.neighbours.both_ways
     starts = np.searchsorted(both[:, 0], np.arange(len(regions) + 1))
     lengths = np.full(len(regions), -1, dtype=np.int64)
-    reached = np.unique(np.asarray(sources, dtype=np.int64))
     steps = 0
     while reached.size:
         lengths[reached] = steps

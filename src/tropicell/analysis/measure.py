@@ -138,6 +138,7 @@ def bounded(
     >>> bounded(enumerate_regions(network, engine="halfspaces")).sum()
     np.int64(1)
     """
+    regions = as_regions(regions)
     check_workers(workers)
     if not regions.quotient.is_trivial:
         return np.zeros(len(regions), dtype=np.bool_)
@@ -181,6 +182,7 @@ def corners(regions: Regions, *, workers: int = 1, progress: bool | None = None)
     >>> corners(regions).values.tolist()
     [[-1.0, 1.0], [0.0, 1.0], [0.0, 1.0], [1.0, 1.0]]
     """
+    regions = as_regions(regions)
     check_workers(workers)
     if not regions.quotient.is_trivial:
         return exact_columns.corners(regions)
@@ -493,6 +495,7 @@ def lipschitz(
     (3.0, 1)
     """
     regions = as_regions(regions)
+    _require_regions(regions)
     if norm not in _ORDERS:
         raise InvalidInputError(f"norm must be 'l1', 'l2' or 'linf', not {norm!r}")
     regions.prepare(["affine_maps"], workers=workers, progress=progress)
@@ -512,6 +515,11 @@ def lipschitz(
                 kept = ~(norms[some] + errors < (norms[some] - errors).max())
                 return _exact_norm(regions, some[kept], norms, norm)
     return float(norms[best]), best
+
+
+def _require_regions(regions: Regions) -> None:
+    if not len(regions):
+        raise InvalidInputError("there are no regions, and so no largest value")
 
 
 def _norms(matrices: FloatArray, norm: Norm) -> FloatArray:
@@ -602,6 +610,7 @@ def extrema(regions: Regions, *, workers: int = 1, progress: bool | None = None)
     (array([0.]), array([2.]), array([[-1.]]))
     """
     regions = as_regions(regions)
+    _require_regions(regions)
     check_workers(workers)
     if not regions.quotient.is_trivial:
         return _lifted_extrema(regions, workers, progress)

@@ -95,8 +95,8 @@ class Regions:
     facet_lines : Ragged, optional
         The lines (see `tropicell.network.inequalities`) of each region's facets.
 
-    Columns that the engine does not give are worked out, exactly and region by region, when they
-    are asked for.
+    Columns that the engine does not give are worked out when they are asked for: in float64 with
+    bounds where that decides, else in rationals.
 
     Examples
     --------
