@@ -1,6 +1,6 @@
 """Answers from regions: what each takes against storing the same regions; writes a section of RESULTS.md.
 
-    python -m benchmarks.answers [--quick] [--only NAME …] [--networks NAME …] [--most REGIONS] [--rounds N] [--seconds S]
+    python -m benchmarks.answers [--quick] [--only NAME …] [--networks NAME …] [--most REGIONS] [--rounds N] [--seconds S] [--processes N]
     python -m benchmarks.answers --again    the section anew from answers.json, without measuring
 
 Set OPENBLAS_NUM_THREADS=1: threads of NumPy that wait for each other count as CPU time.
@@ -10,6 +10,8 @@ asked on all networks with a number of inputs that it names. It gets regions as 
 worked out since; what `ready` asks for comes first, and its time does not count. Enumeration and answer take turns, on one
 thread and in CPU time, and the best of some rounds counts: only ratios of one run mean something. None of the networks was
 used to tune anything. An answer that takes longer than the limit is ended, and its row says so; rows are written network by network.
+
+All of it takes a quarter of an hour or more. With --processes each network is measured by a process of its own, so many at a time.
 """
 
 from __future__ import annotations
@@ -20,9 +22,13 @@ import gc
 import json
 import os
 import platform
+import subprocess
+import sys
+import tempfile
 import time
 import tracemalloc
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -297,6 +303,27 @@ def measure(
     return list(found.values())
 
 
+def in_processes(
+    cases: Sequence[DeepCase], count: int, options: Sequence[str]
+) -> Iterator[list[Row]]:
+    """The rows of all networks, each measured by a process of its own, in the order in which they are done."""
+
+    def measured(case: DeepCase) -> list[Row]:
+        with tempfile.TemporaryDirectory() as folder:
+            out = Path(folder) / "RESULTS.md"
+            command = [sys.executable, "-m", "benchmarks.answers", "--networks", case.name]
+            subprocess.run([*command, *options, "--out", str(out)], cwd=HERE.parent, check=True)
+            store = out.with_name(STORE.name)
+            if not store.exists():  # nothing is asked on it
+                return []
+            rows: list[Row] = json.loads(store.read_text(encoding="utf-8"))["rows"]
+            return rows
+
+    with ThreadPoolExecutor(count) as pool:
+        for done in as_completed([pool.submit(measured, case) for case in cases]):
+            yield done.result()
+
+
 def _ready(regions: Regions, kept: dict[str, Any], names: Sequence[str]) -> Regions:
     found = fresh(regions)
     vars(found).update({name: kept[name] for name in names})
@@ -422,6 +449,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=LIMIT, help="after which a row is ended")
     parser.add_argument("--networks", nargs="+", help="networks whose names begin so")
     parser.add_argument("--out", type=Path, default=HERE / "RESULTS.md")
+    parser.add_argument("--processes", type=int, default=1, help="networks measured at a time")
     parser.add_argument("--again", action="store_true", help="write the section from answers.json")
     arguments = parser.parse_args()
     store = arguments.out.with_name(STORE.name)
@@ -442,14 +470,25 @@ def main() -> None:
         "rounds": arguments.rounds,
         "limit": arguments.seconds,
     }
+    chosen = [
+        case
+        for case in (CASES[:2] if arguments.quick else CASES)
+        if not arguments.networks or case.name.startswith(tuple(arguments.networks))
+    ]
+    if arguments.processes > 1:
+        options = ["--rounds", str(arguments.rounds), "--most", str(arguments.most)]
+        options += ["--seconds", str(arguments.seconds)]
+        options += ["--only", *arguments.only] if arguments.only else []
+        parts = in_processes(chosen, arguments.processes, options)
+    else:
+        parts = (
+            measure(case, ours, arguments.rounds, arguments.most, arguments.seconds)
+            for case in chosen
+            if (ours := [answer for answer in asked if case.sizes[0] in answer.inputs])
+        )
     rows: list[Row] = []
-    for case in CASES[:2] if arguments.quick else CASES:
-        if arguments.networks and not case.name.startswith(tuple(arguments.networks)):
-            continue
-        ours = [answer for answer in asked if case.sizes[0] in answer.inputs]
-        if ours:
-            new_rows = measure(case, ours, arguments.rounds, arguments.most, arguments.seconds)
-            rows += [row | {"run": about} for row in new_rows]
+    for part in parts:
+        rows += [row | {"run": about} for row in part]
         if not arguments.quick:
             new = {(row["network"], row["answer_name"]) for row in rows}
             kept = [

@@ -31,10 +31,12 @@ HERE = Path(__file__).parent
 STORE = HERE / "dual_graph.json"
 TITLE = "Dual graph"
 
-#: All of R^n: relucent knows no facets of a box.
+#: All of R^n: relucent knows no facets of a box. Small ones, and such as take it minutes.
 SMALL = (
     Case("5-D [6,4], all of R⁵", (5, 6, 4, 1), None, seed=71),
     Case("8-D [7,2], all of R⁸", (8, 7, 2, 1), None, seed=72),
+    Case("5-D [8,6], all of R⁵", (5, 8, 6, 1), None, seed=73),
+    Case("8-D [9,3], all of R⁸", (8, 9, 3, 1), None, seed=74),
 )
 
 LARGE = next(case for case in CASES if case.sizes == (10, 16, 8, 1))
@@ -214,7 +216,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--large", action="store_true", help="also the large network")
     parser.add_argument("--only-large", action="store_true", help="the large network alone")
-    parser.add_argument("--seconds", type=float, default=60, help="time limit for each run")
+    parser.add_argument("--seconds", type=float, default=600, help="time limit for each run")
     parser.add_argument("--out", type=Path, default=HERE / "RESULTS.md")
     parser.add_argument("--again", action="store_true", help="write the section from the data")
     arguments = parser.parse_args()

@@ -13,9 +13,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oracles import equal_pieces, largest_value
-from strategies import cancelling_network, cancelling_networks, networks, random_network
+from strategies import (
+    KINDS,
+    cancelling_network,
+    cancelling_networks,
+    domains,
+    networks,
+    random_network,
+)
 from tropicell import (
     Affine,
+    Ball,
     Box,
     InvalidInputError,
     InvalidNetworkError,
@@ -33,7 +41,8 @@ from tropicell._runtime import progress
 from tropicell._runtime.progress import bar_of
 from tropicell.analysis import level_sets, measure
 from tropicell.analysis.comparison import difference
-from tropicell.regions import output_maps
+from tropicell.analysis.graph import path_lengths
+from tropicell.regions import exact_columns, output_maps
 from tropicell.regions.columns import Ragged
 from tropicell.regions.exact_columns import exact_vertices
 
@@ -86,6 +95,62 @@ def test_volumes_in_more_dimensions(kind: str, engine: str) -> None:
     assert not some.complete
     rows = regions.packed.find(some.patterns)
     np.testing.assert_allclose(some.volumes, hulls[rows], rtol=1e-9)
+
+
+@settings(max_examples=40)
+@given(st.data(), st.integers(0, 2**32 - 1), st.sampled_from(KINDS))
+def test_corners_that_are_found_again_are_those_of_rationals(
+    data: st.DataObject, seed: int, kind: str
+) -> None:
+    inputs = data.draw(st.integers(1, 4))
+    network = random_network(seed, kind, inputs, 2, 3)
+    regions = enumerate_regions(network, data.draw(domains(inputs)), engine="halfspaces")
+    with mock.patch.object(measure, "_MANY", 1):
+        found, bounded = measure.corners(regions, workers=2), measure.bounded(regions, workers=2)
+    expected = exact_columns.corners(regions)
+    assert bounded.tolist() == exact_columns.bounded(regions).tolist()
+    assert found.counts.tolist() == expected.counts.tolist()
+    for some, others in zip(found, expected, strict=True):
+        for points in (some, others):  # rays have no length
+            rays = points[:, -1] == 0
+            points[rays] /= np.abs(points[rays]).max(axis=1, keepdims=True)
+        gaps = np.abs(some[:, None] - others).max(axis=2, initial=0.0)
+        reach = 1 + np.abs(others).max(initial=0.0)
+        assert (gaps.min(axis=0, initial=np.inf) < 1e-9 * reach).all()
+        assert (gaps.min(axis=1, initial=np.inf) < 1e-9 * reach).all()
+
+
+def test_regions_of_bounded_domains_are_bounded_without_a_look_at_them() -> None:
+    network = random_network(1, "generic", 3, 1, 4)
+    square = np.concatenate([np.eye(3), -np.eye(3)])
+    for domain in (Box(-1, 1), Polytope(square, np.ones(6)), Ball(np.zeros(3), 1.0, "l2")):
+        regions = enumerate_regions(network, domain)
+        vars(regions).pop("bounded", None)
+        with mock.patch.object(exact_columns, "bounded") as exactly:
+            assert regions.bounded.all()
+        assert not exactly.called
+    assert not enumerate_regions(network, engine="halfspaces").bounded.all()
+
+
+@pytest.mark.parametrize("column", ["bounded", "corners"])
+def test_columns_in_rationals_end_in_time(column: str) -> None:
+    rng = np.random.default_rng(0)
+    network = Network.mlp([rng.normal(size=(5, 3)), rng.normal(size=(1, 5))])
+    regions = enumerate_regions(network, engine="halfspaces")
+    assert regions.known(column) is None
+    with pytest.raises(TimeLimitError), time_limit(0):
+        getattr(regions, column)
+    assert len(getattr(regions, column)) == len(regions)
+
+
+def test_no_regions_have_no_largest_value() -> None:
+    regions = enumerate_regions(random_network(1, "generic", 2, 1, 4), Box(-1, 1))
+    for ask in (measure.extrema, measure.lipschitz):
+        with pytest.raises(InvalidInputError, match="there are no regions"):
+            ask(regions[[]])
+    assert measure.integral(regions[[]]).tolist() == [0.0] * regions.network.n_outputs
+    with pytest.raises(InvalidInputError, match=f"there are {len(regions)} regions, no number"):
+        path_lengths(regions, [len(regions)])
 
 
 def test_volumes_of_unbounded_regions() -> None:

@@ -53,10 +53,18 @@ class WalkRoom(NamedTuple):
         The rows that are 0 at each corner.
     inverses : ndarray, shape (corners, inputs, inputs)
         The inverse of the matrix of each of them: its columns are the edges.
-    column : ndarray, shape (inputs,)
+    column, product, size : ndarray, shape (inputs,)
         Scratch.
+    slopes : ndarray, shape (inputs, lines)
+        The slopes of the rows that may be facets, in the order of `use`.
+    offset, wrong : ndarray, shape (lines,)
+        Their constants, and what their coefficients may be wrong by.
+    place : ndarray, shape (lines,)
+        Where a row is in that order; -1: it is none of them.
     value : ndarray, shape (lines,)
         The rows that may be facets at a corner (infinite where they are 0).
+    error, rate : ndarray, shape (lines,)
+        What their values may be wrong by, and how they change along an edge.
     corner_keys, edge_keys : ndarray of uint64
         Corners and edges that are known, by the facets that they lie on.
     corner_stamps, edge_stamps : ndarray
@@ -72,7 +80,15 @@ class WalkRoom(NamedTuple):
     bases: IntArray
     inverses: FloatArray
     column: FloatArray
+    product: FloatArray
+    size: FloatArray
+    slopes: FloatArray
+    offset: FloatArray
+    wrong: FloatArray
+    place: IntArray
     value: FloatArray
+    error: FloatArray
+    rate: FloatArray
     corner_keys: NDArray[np.uint64]
     edge_keys: NDArray[np.uint64]
     corner_stamps: IntArray
@@ -94,7 +110,15 @@ def walk_room(flip: FlipRoom, moments: MomentRoom) -> WalkRoom:
         bases=np.zeros((corners, d), np.int64),
         inverses=np.zeros((corners, d, d)),
         column=np.zeros(d),
+        product=np.zeros(d),
+        size=np.zeros(d),
+        slopes=np.zeros((d, lines)),
+        offset=np.zeros(lines),
+        wrong=np.zeros(lines),
+        place=np.zeros(lines, np.int64),
         value=np.zeros(lines),
+        error=np.zeros(lines),
+        rate=np.zeros(lines),
         corner_keys=np.zeros(corner_table, np.uint64),
         edge_keys=np.zeros(edge_table, np.uint64),
         corner_stamps=np.full(corner_table, -1, np.int64),
@@ -210,7 +234,7 @@ def _choose_rows(flat: Any, flips: Any, still: Any, room: Any, count: int) -> bo
     """Write down which rows may be facets; False if one of them is not known well enough."""
     flip, used, d = room.program.flip, 0, len(room.column)
     for k in range(count):
-        room.facet[k] = -1
+        room.facet[k], room.place[k] = -1, -1
         if not flip.errors[k] <= _CLEAR:
             if _cuts_nothing(flat, flips, still, flip, k):
                 continue
@@ -219,7 +243,10 @@ def _choose_rows(flat: Any, flips: Any, still: Any, room: Any, count: int) -> bo
         for c in range(d):
             square += flip.rows[k, c] * flip.rows[k, c]
         if square > 0.5 and flips.twin[flip.lines[k]] == flip.lines[k]:
-            room.use[used] = k
+            room.use[used], room.place[k] = k, used
+            for c in range(d):
+                room.slopes[c, used] = flip.rows[k, c]
+            room.offset[used], room.wrong[used] = flip.rows[k, d], flip.errors[k]
             used += 1
     room.used[0] = used
     return True
@@ -256,7 +283,7 @@ def _walk(flips: Any, objectives: Any, room: Any, count: int, stamp: int) -> tup
     tight[0] = _NONE
     for i in range(d):
         k = bases[0, i]
-        if room.facet[k] >= 0 or flips.twin[flip.lines[k]] != flip.lines[k]:
+        if room.facet[k] >= 0 or room.place[k] < 0:
             return 0, 0
         room.facet[k], room.row[facets] = facets, k
         tight[0] |= _ONE << np.uint64(facets)
@@ -307,18 +334,27 @@ def _look_around(room: Any, at: int) -> bool:
             x[c] -= inverse[c, i] * flip.step[i]
         reach += abs(x[c])
     gap, defect = 0.0, 0.0
+    for j in range(d):
+        room.column[j] = 0.0
+    for c in range(d):
+        for j in range(d):
+            room.column[j] += abs(inverse[c, j])
+    product, size = room.product, room.size
     for i in range(d):
         k, total = basis[i], 0.0
-        value, size = value_of(rows, k, x, d)
-        gap = max(gap, abs(value) + errors[k] * reach + (d + 4) * ROUND * size)
+        value, terms = value_of(rows, k, x, d)
+        gap = max(gap, abs(value) + errors[k] * reach + (d + 4) * ROUND * terms)
         for j in range(d):
-            product, size, column = -1.0 if i == j else 0.0, 1.0, 0.0
-            for c in range(d):
-                term = rows[k, c] * inverse[c, j]
-                product += term
-                size += abs(term)
-                column += abs(inverse[c, j])
-            total += abs(product) + (d + 4) * ROUND * size + errors[k] * column
+            product[j], size[j] = 0.0, 0.0
+        product[i], size[i] = -1.0, 1.0
+        for c in range(d):
+            slope = rows[k, c]
+            for j in range(d):
+                term = slope * inverse[c, j]
+                product[j] += term
+                size[j] += abs(term)
+        for j in range(d):
+            total += abs(product[j]) + (d + 4) * ROUND * size[j] + errors[k] * room.column[j]
         defect = max(defect, total * INFLATE)
     if not defect < 0.5:
         return False
@@ -327,34 +363,49 @@ def _look_around(room: Any, at: int) -> bool:
         for i in range(d):
             total += abs(inverse[c, i])
         apart[c] = total * gap / (1.0 - defect) * INFLATE
-    for j in range(room.used[0]):
-        k, on = room.use[j], False
-        for i in range(d):
-            on |= basis[i] == k
-        room.value[j] = np.inf
-        if on:
-            continue
-        value, size = value_of(rows, k, x, d)
-        error = errors[k] * reach + (d + 4) * ROUND * size
-        for c in range(d):
-            error += (abs(rows[k, c]) + errors[k]) * apart[c]
-        if not value > _APART * error * INFLATE:
-            return False
-        room.value[j] = value
-    return True
+    return _values_at(room, basis, x, apart, reach)
+
+
+@kernel(inner=True)
+def _values_at(room: Any, basis: Any, x: Any, apart: Any, reach: float) -> bool:
+    """The rows at a corner known up to `apart`; False unless all but its d are surely positive."""
+    used, d = room.used[0], len(x)
+    value, error, distance = room.value, room.error, 0.0
+    for c in range(d):
+        distance += apart[c]
+    rounding = (d + 4) * ROUND
+    for j in range(used):
+        value[j] = room.offset[j]
+        error[j] = room.wrong[j] * (reach + distance) + rounding * abs(room.offset[j])
+    for c in range(d):
+        at, near = x[c], apart[c] + rounding * abs(x[c])
+        for j in range(used):
+            slope = room.slopes[c, j]
+            value[j] += slope * at
+            error[j] += abs(slope) * near
+    for i in range(d):
+        j = room.place[basis[i]]
+        value[j], error[j] = np.inf, 0.0
+    sure = True
+    for j in range(used):
+        sure &= value[j] > _APART * error[j] * INFLATE
+    return sure
 
 
 @kernel(inner=True)
 def _end_of_edge(room: Any, at: int, i: int) -> tuple[int, float]:
     """The row that seems to end an edge, and how far away; -1: none. The corner there knows."""
-    rows, inverse, value = room.program.flip.rows, room.inverses[at], room.value
+    inverse, value, rate, used = room.inverses[at], room.value, room.rate, room.used[0]
     d, entering, length = inverse.shape[0], -1, np.inf
-    for j in range(room.used[0]):
-        k, rate = room.use[j], 0.0
-        for c in range(d):
-            rate += rows[k, c] * inverse[c, i]
-        if rate < -1e-12 and value[j] < -rate * length:
-            entering, length = k, value[j] / -rate
+    for j in range(used):
+        rate[j] = 0.0
+    for c in range(d):
+        step = inverse[c, i]
+        for j in range(used):
+            rate[j] += room.slopes[c, j] * step
+    for j in range(used):
+        if rate[j] < -1e-12 and value[j] < -rate[j] * length:
+            entering, length = room.use[j], value[j] / -rate[j]
     return entering, length
 
 

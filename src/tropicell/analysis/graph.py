@@ -25,7 +25,7 @@ from tropicell._runtime.parts import check_workers, in_parts
 from tropicell._runtime.progress import bar_of
 from tropicell.analysis.map_bounds import largest_errors
 from tropicell.analysis.residues import fingerprints, residues
-from tropicell.errors import TropicellError
+from tropicell.errors import InvalidInputError, TropicellError
 from tropicell.geometry.arithmetic import to_floats, to_fractions, to_rationals
 from tropicell.geometry.polyhedra import Cell, Point, from_point, maximise, value_at
 from tropicell.network.domains import Box, Domain, WholeSpace, resolve
@@ -44,6 +44,9 @@ if TYPE_CHECKING:
 
 #: Lines of regions that a thread looks at in one go.
 _LINES = 1 << 18
+
+#: Numbers of maps that are compared in one go.
+_NUMBERS = 1 << 20
 
 #: Regions whose facets are looked for at once: with many inputs each takes milliseconds.
 _FACETS_AT_ONCE = 64
@@ -523,10 +526,13 @@ def path_lengths(regions: Regions, sources: ArrayLike) -> NDArray[np.int64]:
     >>> path_lengths(enumerate_regions(network, engine="traverse"), [0])
     array([0, 1, 2])
     """
+    reached = np.unique(np.asarray(sources, dtype=np.int64))
+    outside = reached[(reached < 0) | (reached >= len(regions))]
+    if outside.size:
+        raise InvalidInputError(f"there are {len(regions)} regions, no number {outside[0]}")
     both = regions.neighbours.both_ways
     starts = np.searchsorted(both[:, 0], np.arange(len(regions) + 1))
     lengths = np.full(len(regions), -1, dtype=np.int64)
-    reached = np.unique(np.asarray(sources, dtype=np.int64))
     steps = 0
     while reached.size:
         lengths[reached] = steps
@@ -539,7 +545,13 @@ def path_lengths(regions: Regions, sources: ArrayLike) -> NDArray[np.int64]:
     return lengths
 
 
-def merge(regions: Regions, *, tolerance: float | None = None) -> Merged:
+def merge(
+    regions: Regions,
+    *,
+    tolerance: float | None = None,
+    workers: int = 1,
+    progress: bool | None = None,
+) -> Merged:
     """Merge neighbours whose output maps are the same.
 
     Parameters
@@ -547,6 +559,11 @@ def merge(regions: Regions, *, tolerance: float | None = None) -> Merged:
     regions : Regions
     tolerance : float, optional
         No longer used, and to be left out: no rounding decides here.
+    workers : int
+        Number of threads; the merged regions do not depend on it.
+    progress : bool, optional
+        Show a progress bar if neighbours or maps take longer than two seconds; default: if standard
+        error is a terminal.
 
     Notes
     -----
@@ -567,13 +584,19 @@ def merge(regions: Regions, *, tolerance: float | None = None) -> Merged:
         text = "merge compares maps exactly and has no tolerance any more: leave it out"
         warnings.warn(text, DeprecationWarning, stacklevel=2)
     regions = regions.reduced  # maps that differ do so there
-    pairs = regions.neighbours.pairs
-    maps = regions.affine_maps
+    regions.prepare(["neighbours", "affine_maps"], workers=workers, progress=progress)
+    pairs, maps = regions.neighbours.pairs, regions.affine_maps
     # float64 proves of nearly all maps that they differ
     slopes, offsets = largest_errors(regions.network)
     errors = np.append(np.tile(slopes, (maps.shape[2] - 1, 1)), offsets[None], axis=0).T
-    gaps = np.abs(maps[pairs[:, 0]] - maps[pairs[:, 1]])
-    linked = pairs[~(gaps > 2.001 * errors).any(axis=(1, 2))]
+    alike = np.empty(len(pairs), dtype=np.bool_)
+
+    def compare(part: slice) -> None:
+        gaps = np.abs(maps[pairs[part, 0]] - maps[pairs[part, 1]])
+        alike[part] = ~(gaps > 2.001 * errors).any(axis=(1, 2))
+
+    in_parts(compare, len(pairs), workers, max(1, _NUMBERS // max(1, errors.size)))
+    linked = pairs[alike]
     linked = linked[_same_maps(regions, linked)]
     from scipy.sparse import coo_array  # noqa: PLC0415 - slow to import
     from scipy.sparse.csgraph import connected_components  # noqa: PLC0415

@@ -37,8 +37,9 @@ from tropicell.errors import InternalError, InvalidInputError
 from tropicell.geometry.arithmetic import nearest_float, to_floats
 from tropicell.geometry.generators import volume
 from tropicell.network.network import Network
+from tropicell.regions import exact_columns
 from tropicell.regions.columns import Columns, PackedPatterns, Ragged
-from tropicell.regions.exact_columns import exact_vertices
+from tropicell.regions.exact_columns import ends_everywhere, exact_vertices
 from tropicell.regions.given import as_regions
 from tropicell.regions.region import Region
 from tropicell.regions.regions import Regions
@@ -64,6 +65,9 @@ _CORNERS, _PLAIN, _LITTLE = 64 * 2.0**-53, 1e-6, 1e-12
 
 #: In rationals a region takes as long as so many in the cells engine, or longer.
 _RATIONALS = 100
+
+#: So many regions with at most so many inputs are found again for their corners.
+_MANY, _FEW_INPUTS = 512, 8
 
 #: Rays along which an output seems to grow most, that are looked at first.
 _LIKELY = 16
@@ -111,6 +115,105 @@ def volumes(regions: Regions, *, workers: int = 1, progress: bool | None = None)
         check()
         sizes[i] = _exact_volume(regions[i])
     return sizes
+
+
+def bounded(
+    regions: Regions, *, workers: int = 1, progress: bool | None = None
+) -> NDArray[np.bool_]:
+    """Whether each region is bounded.
+
+    Parameters
+    ----------
+    regions : Regions
+    workers : int
+        Number of threads; the answers do not depend on it.
+    progress : bool, optional
+        Show a progress bar if it takes longer than two seconds; default: if standard error is a
+        terminal.
+
+    Examples
+    --------
+    >>> from tropicell import Network, enumerate_regions
+    >>> network = Network.mlp([[[1.0], [1.0]], [[1.0, 1.0]]], [[0.0, -1.0], [0.0]])
+    >>> bounded(enumerate_regions(network, engine="halfspaces")).sum()
+    np.int64(1)
+    """
+    regions = as_regions(regions)
+    check_workers(workers)
+    if not regions.quotient.is_trivial:
+        return np.zeros(len(regions), dtype=np.bool_)
+    if not len(regions) or ends_everywhere(regions):
+        return np.ones(len(regions), dtype=np.bool_)
+    found, known = np.zeros((2, len(regions)), dtype=np.bool_)
+    with bar_of(len(regions), " regions", progress) as bar:
+        if _soon_found_again(regions):
+            for rows, batch in _found_again(regions, workers, volumes=False):
+                assert batch.bounded is not None
+                own = rows >= 0
+                found[rows[own]], known[rows[own]] = batch.bounded[own], True
+                bar.update(int(own.sum()))
+        for index in np.flatnonzero(~known).tolist():
+            found[index] = exact_columns.bounded(regions, [index])[0]
+            bar.update()
+    return found
+
+
+def corners(regions: Regions, *, workers: int = 1, progress: bool | None = None) -> Ragged:
+    """Vertices (last coordinate 1) and rays (0) of each region; lines as two opposite rays.
+
+    Parameters
+    ----------
+    regions : Regions
+    workers : int
+        Number of threads; the corners do not depend on it.
+    progress : bool, optional
+        Show a progress bar if it takes longer than two seconds; default: if standard error is a
+        terminal.
+
+    Notes
+    -----
+    Many regions with few inputs are found once more by the cells engine, which has their corners,
+    rounded. Other corners are worked out in rationals, and rounded once.
+
+    Examples
+    --------
+    >>> from tropicell import Box, Network, enumerate_regions
+    >>> regions = enumerate_regions(Network.mlp([[[1.0]], [[1.0]]]), Box(-1, 1), engine="traverse")
+    >>> corners(regions).values.tolist()
+    [[-1.0, 1.0], [0.0, 1.0], [0.0, 1.0], [1.0, 1.0]]
+    """
+    regions = as_regions(regions)
+    check_workers(workers)
+    if not regions.quotient.is_trivial:
+        return exact_columns.corners(regions)
+    width = regions.network.n_inputs + 1
+    parts, known = [np.empty((0, width))], np.zeros(len(regions), dtype=np.bool_)
+    order, counts = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+
+    def keep(rows: NDArray[np.int64], some: Ragged) -> None:
+        own = rows >= 0
+        parts.append(np.asarray(some.values, dtype=np.float64)[np.repeat(own, some.counts)])
+        order.append(rows[own])
+        counts.append(some.counts[own])
+        known[rows[own]] = True
+        bar.update(int(own.sum()))
+
+    with bar_of(len(regions), " regions", progress) as bar:
+        if _soon_found_again(regions):
+            for rows, batch in _found_again(regions, workers, volumes=False):
+                keep(rows, _ragged(batch.corners, batch.corner_counts))
+        for index in np.flatnonzero(~known).tolist():
+            keep(np.array([index]), exact_columns.corners(regions, [index]))
+    found = Ragged.from_counts(np.concatenate(parts), np.concatenate(counts))
+    del parts[:]
+    places = np.argsort(np.concatenate(order), kind="stable")
+    return Ragged.from_counts(found.values[found.places(places)], found.counts[places])
+
+
+def _soon_found_again(regions: Regions) -> bool:
+    """Whether to find all regions once more rather than look at each in rationals."""
+    many = len(regions) >= _MANY and regions.network.n_inputs <= _FEW_INPUTS
+    return many and _can_be_found_again(regions)
 
 
 def _exact_volume(region: Region) -> float:
@@ -392,6 +495,7 @@ def lipschitz(
     (3.0, 1)
     """
     regions = as_regions(regions)
+    _require_regions(regions)
     if norm not in _ORDERS:
         raise InvalidInputError(f"norm must be 'l1', 'l2' or 'linf', not {norm!r}")
     regions.prepare(["affine_maps"], workers=workers, progress=progress)
@@ -411,6 +515,11 @@ def lipschitz(
                 kept = ~(norms[some] + errors < (norms[some] - errors).max())
                 return _exact_norm(regions, some[kept], norms, norm)
     return float(norms[best]), best
+
+
+def _require_regions(regions: Regions) -> None:
+    if not len(regions):
+        raise InvalidInputError("there are no regions, and so no largest value")
 
 
 def _norms(matrices: FloatArray, norm: Norm) -> FloatArray:
@@ -501,6 +610,7 @@ def extrema(regions: Regions, *, workers: int = 1, progress: bool | None = None)
     (array([0.]), array([2.]), array([[-1.]]))
     """
     regions = as_regions(regions)
+    _require_regions(regions)
     check_workers(workers)
     if not regions.quotient.is_trivial:
         return _lifted_extrema(regions, workers, progress)
@@ -679,8 +789,17 @@ def _corners_where_unknown(
             yield i, np.zeros((1, regions.network.n_inputs + 1))  # a ray
 
 
-def mean(regions: Regions) -> FloatArray:
+def mean(regions: Regions, *, workers: int = 1, progress: bool | None = None) -> FloatArray:
     """The exact mean of each output over a bounded domain.
+
+    Parameters
+    ----------
+    regions : Regions
+    workers : int
+        Number of threads; the mean does not depend on it.
+    progress : bool, optional
+        Show a progress bar if it takes longer than two seconds; default: if standard error is a
+        terminal.
 
     Examples
     --------
@@ -689,7 +808,9 @@ def mean(regions: Regions) -> FloatArray:
     array([0.25])
     """
     regions = as_regions(regions)
-    return np.asarray(integral(regions) / regions.volumes.sum())
+    total = integral(regions, workers=workers, progress=progress)
+    regions.prepare(["volumes"], workers=workers, progress=progress)
+    return np.asarray(total / regions.volumes.sum())
 
 
 def decision_boundary(

@@ -305,10 +305,12 @@ def paths_of(polygons: Ragged) -> list[Any]:
     collections: Any = require("matplotlib.collections", extra="plot", why="drawing regions")
     paths = np.empty(len(polygons), dtype=object)
     for count in np.unique(polygons.counts).tolist():
-        check()
-        rows = np.flatnonzero(polygons.counts == count)
-        corners = polygons.values[polygons.places(rows)].reshape(-1, count, 2)
-        paths[rows] = collections.PolyCollection(corners).get_paths()
+        alike = np.flatnonzero(polygons.counts == count)
+        for start in range(0, len(alike), _BATCH):
+            check()
+            rows = alike[start : start + _BATCH]
+            corners = polygons.values[polygons.places(rows)].reshape(-1, count, 2)
+            paths[rows] = collections.PolyCollection(corners).get_paths()
     found: list[Any] = paths.tolist()
     return found
 

@@ -241,6 +241,19 @@ class PackedPatterns:
             )[:, :, 0]
         return planes[0] if words.ndim == 1 else planes
 
+    def unpacked(self) -> PatternArray:
+        """All patterns, one byte a neuron.
+
+        Examples
+        --------
+        >>> PackedPatterns.pack(np.array([[1, 0, 1]], dtype=np.uint8), 1).unpacked()
+        array([[1, 0, 1]], dtype=uint8)
+        """
+        found = np.empty((len(self), self.neurons), dtype=np.uint8)
+        for part in self._parts():
+            found[part] = self[part]
+        return found
+
     def first_neurons(self, neurons: int) -> PackedPatterns:
         """The patterns of the first neurons alone.
 

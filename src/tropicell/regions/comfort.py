@@ -45,6 +45,20 @@ def facet_lines(regions: Regions, **options: Any) -> Ragged:
     return graph.facet_lines(regions, **options)
 
 
+def bounded(regions: Regions) -> NDArray[np.bool_]:
+    """See `tropicell.analysis.measure.bounded`."""
+    from tropicell.analysis import measure  # noqa: PLC0415
+
+    return measure.bounded(regions)
+
+
+def corners(regions: Regions) -> Ragged:
+    """See `tropicell.analysis.measure.corners`."""
+    from tropicell.analysis import measure  # noqa: PLC0415
+
+    return measure.corners(regions)
+
+
 def make_complex(regions: Regions, **options: Any) -> Complex:
     """See `tropicell.Regions.complex`."""
     from tropicell.analysis.complex import complex_of  # noqa: PLC0415
@@ -52,11 +66,11 @@ def make_complex(regions: Regions, **options: Any) -> Complex:
     return complex_of(regions, **options)
 
 
-def merge(regions: Regions) -> Merged:
+def merge(regions: Regions, **options: Any) -> Merged:
     """See `tropicell.analysis.graph.merge`."""
     from tropicell.analysis import graph  # noqa: PLC0415
 
-    return graph.merge(regions)
+    return graph.merge(regions, **options)
 
 
 def patterns_around(

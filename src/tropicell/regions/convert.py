@@ -138,7 +138,10 @@ def to_dataframe(
     module: Any = require("pandas", extra="graph", why="a table of regions")
     regions.prepare(_COLUMNS, workers=workers, progress=progress)
     facets = regions.facet_lines.counts
-    return module.DataFrame(_columns(regions, regions.texts(), facets), copy=False)
+    starts = range(0, max(1, len(regions)), _OBJECTS)
+    parts = [module.Series(regions.texts(start, start + _OBJECTS)) for start in starts]
+    texts = module.concat(parts, ignore_index=True)
+    return module.DataFrame(_columns(regions, texts, facets), copy=False)
 
 
 def _columns(regions: Regions, texts: Any, facets: Any) -> dict[str, Any]:

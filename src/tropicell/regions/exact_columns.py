@@ -12,29 +12,58 @@ from numpy.typing import NDArray
 from tropicell._runtime.interruption import check
 from tropicell.geometry.arithmetic import to_floats
 from tropicell.geometry.generators import generators
-from tropicell.geometry.polyhedra import Row, from_point, integer_row
+from tropicell.geometry.polyhedra import Row, from_point, integer_row, is_bounded
+from tropicell.network.domains import Ball, Box
+from tropicell.network.inequalities import domain_inequalities
 from tropicell.regions.columns import Ragged
 
 if TYPE_CHECKING:
     from tropicell.regions.regions import Regions
 
 
-def bounded(regions: Regions) -> NDArray[np.bool_]:
-    """Whether each region is bounded, by its recession cone."""
+def ends_everywhere(regions: Regions) -> bool:
+    """Whether the domain is bounded, and so are all regions.
+
+    Examples
+    --------
+    >>> from tropicell import Box, Network, enumerate_regions
+    >>> network = Network.mlp([[[1.0]], [[1.0]]])
+    >>> [ends_everywhere(enumerate_regions(network, box)) for box in (None, Box(0, 1))]
+    [False, True]
+    """
+    domain, dimension = regions.domain, regions.network.n_inputs
+    if isinstance(domain, Ball):
+        return True
+    if isinstance(domain, Box):
+        return bool(np.isfinite(domain.corners(dimension)).all())
+    rows = domain_inequalities(domain, dimension, "exact")
+    integers = [integer_row([*(-a), b]) for a, b in zip(rows.A, rows.b, strict=True)]
+    return is_bounded(integers, dimension)
+
+
+def bounded(regions: Regions, some: Iterable[int] | None = None) -> NDArray[np.bool_]:
+    """Whether each region, or some of them, is bounded, by its recession cone."""
+    some = range(len(regions)) if some is None else list(some)
+    found = np.zeros(len(some), dtype=np.bool_)
     if not regions.quotient.is_trivial:
-        return np.zeros(len(regions), dtype=np.bool_)
-    return np.array([region.bounded for region in regions], dtype=np.bool_)
+        return found
+    for place, index in enumerate(some):
+        check()
+        found[place] = regions[index].bounded
+    return found
 
 
-def corners(regions: Regions) -> Ragged:
+def corners(regions: Regions, some: Iterable[int] | None = None) -> Ragged:
     """Vertices (last coordinate 1) and rays (0) of each region; lines as two opposite rays.
 
     A coordinate of a vertex that is too large for float64 is infinite.
     """
-    if not regions.quotient.is_trivial:
+    if not regions.quotient.is_trivial and some is None:
         return _lifted_corners(regions)
     rows, counts = [], []
-    for region in regions:
+    for index in range(len(regions)) if some is None else some:
+        check()
+        region = regions[index]
         rays = _directions(np.concatenate([region.rays, region.lineality, -region.lineality]))
         vertices = to_floats(region.vertices)
         ones, zeros = np.ones((len(vertices), 1)), np.zeros((len(rays), 1))

@@ -23,7 +23,7 @@ from tropicell.network.maps import AffineMap
 from tropicell.network.network import Network
 from tropicell.network.patterns import PatternArray, PatternLike, to_texts
 from tropicell.network.quotient import Quotient
-from tropicell.regions import comfort, exact_columns
+from tropicell.regions import comfort
 from tropicell.regions.columns import PackedPatterns, Ragged
 from tropicell.regions.output_maps import packed_maps
 from tropicell.regions.region import Region
@@ -95,8 +95,8 @@ class Regions:
     facet_lines : Ragged, optional
         The lines (see `tropicell.network.inequalities`) of each region's facets.
 
-    Columns that the engine does not give are worked out, exactly and region by region, when they
-    are asked for.
+    Columns that the engine does not give are worked out when they are asked for: in float64 with
+    bounds where that decides, else in rationals.
 
     Examples
     --------
@@ -307,7 +307,7 @@ class Regions:
     @property
     def patterns(self) -> PatternArray:
         """All patterns, one byte a neuron, shape (regions, neurons)."""
-        return self.packed[:]
+        return self.packed.unpacked()
 
     def texts(self, start: int = 0, stop: int | None = None) -> list[str]:
         """All patterns as text, or those of some regions.
@@ -464,12 +464,12 @@ class Regions:
     @cached_property
     def bounded(self) -> NDArray[np.bool_]:
         """Whether each region is bounded, by its recession cone."""
-        return exact_columns.bounded(self)
+        return comfort.bounded(self)
 
     @cached_property
     def corners(self) -> Ragged:
         """Vertices (last coordinate 1) and rays (0) of each region; lines as two opposite rays."""
-        return exact_columns.corners(self)
+        return comfort.corners(self)
 
     @cached_property
     def facet_lines(self) -> Ragged:
@@ -547,9 +547,18 @@ class Regions:
         """Pairs of regions that share a facet, with the neurons that change across it."""
         return comfort.neighbours(self)
 
-    def merged(self) -> Merged:
-        """Maximal connected unions of regions with one and the same output map."""
-        return comfort.merge(self)
+    def merged(self, *, workers: int = 1, progress: bool | None = None) -> Merged:
+        """Maximal connected unions of regions with one and the same output map.
+
+        Parameters
+        ----------
+        workers : int
+            Number of threads.
+        progress : bool, optional
+            Show a progress bar if it takes longer than two seconds; default: if standard error is
+            a terminal.
+        """
+        return comfort.merge(self, workers=workers, progress=progress)
 
     def to_mesh(self, *, workers: int = 1, progress: bool | None = None) -> PolygonMesh:
         """The regions of a network with two inputs as polygons with shared vertices, for files.
