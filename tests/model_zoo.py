@@ -185,6 +185,152 @@ class GraphConvolution(nn.Module):
         return F.relu(torch.zeros(1, 4, 3).index_add(1, self.target, sent)).sum(1)
 
 
+class MessagePassing(nn.Module):
+    """Each node takes the largest of what its neighbours send."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("source", torch.tensor([0, 1, 2, 3, 0]))
+        self.register_buffer("target", torch.tensor([1, 2, 3, 0, 2])[None, :, None])
+        self.send, self.head = nn.Linear(2, 3), nn.Linear(5, 1)
+
+    def forward(self, x: Any) -> Any:
+        sent = self.send(x)[:, self.source]
+        into = torch.zeros(1, 4, 3)
+        got = into.scatter_reduce(1, self.target.expand_as(sent), sent, "amax", include_self=False)
+        return self.head(torch.cat([x, F.relu(got)], 2)).sum(1)
+
+
+class Bottleneck(nn.Module):
+    """The block of a ResNet-50, in place where it can be."""
+
+    def __init__(self, inputs: int, middle: int, outputs: int) -> None:
+        super().__init__()
+        self.a = nn.Sequential(nn.Conv2d(inputs, middle, 1), nn.BatchNorm2d(middle), nn.ReLU(True))
+        self.b = nn.Sequential(
+            nn.Conv2d(middle, middle, 3, 2, 1), nn.BatchNorm2d(middle), nn.ReLU(True)
+        )
+        self.c = nn.Sequential(nn.Conv2d(middle, outputs, 1), nn.BatchNorm2d(outputs))
+        self.short = nn.Conv2d(inputs, outputs, 1, 2)
+
+    def forward(self, x: Any) -> Any:
+        y = self.c(self.b(self.a(x)))
+        y += self.short(x)
+        return F.relu(y, inplace=True)
+
+
+class Inception(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.parts = nn.ModuleList(
+            [
+                nn.Conv2d(2, 2, 1),
+                nn.Sequential(nn.Conv2d(2, 2, 1), nn.ReLU(), nn.Conv2d(2, 3, 3, padding=1)),
+                nn.Sequential(nn.Conv2d(2, 1, 1), nn.ReLU(), nn.Conv2d(1, 2, 5, padding=2)),
+                nn.Sequential(nn.MaxPool2d(3, 1, 1), nn.Conv2d(2, 2, 1)),
+            ]
+        )
+
+    def forward(self, x: Any) -> Any:
+        return F.relu(torch.cat([part(x) for part in self.parts], 1))
+
+
+class Pyramid(nn.Module):
+    """A feature pyramid: coarse features are resized and added to finer ones."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.fine, self.coarse = nn.Conv2d(1, 2, 3, 2, 1), nn.Conv2d(2, 3, 3, 2, 1)
+        self.sides = nn.ModuleList([nn.Conv2d(2, 2, 1), nn.Conv2d(3, 2, 1)])
+
+    def forward(self, x: Any) -> Any:
+        fine = F.relu(self.fine(x))
+        top = self.sides[1](F.relu(self.coarse(fine)))
+        return {"fine": self.sides[0](fine) + F.interpolate(top, fine.shape[-2:]), "coarse": top}
+
+
+class Siamese(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.each = mlp(3, 5, 2)
+
+    def forward(self, a: Any, b: Any) -> Any:
+        return (self.each(a) - self.each(b)).abs().sum(-1)
+
+
+class Mixer(nn.Module):
+    """An MLP-Mixer without its normalisation: mixes places, then channels."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.places, self.channels = mlp(3, 4, 3), mlp(4, 4, 4)
+
+    def forward(self, x: Any) -> Any:
+        x = x + self.places(x.transpose(1, 2)).transpose(1, 2)
+        return x + self.channels(x)
+
+
+class Duelling(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.body, self.value, self.advantage = mlp(3, 4, 4), nn.Linear(4, 1), nn.Linear(4, 2)
+
+    def forward(self, x: Any) -> Any:
+        x = F.relu(self.body(x))
+        advantage = self.advantage(x)
+        return self.value(x) + advantage - advantage.mean(-1, keepdim=True)
+
+
+class LowRank(nn.Module):
+    """A layer with an adapter (LoRA)."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(3, 3)
+        self.a, self.b = nn.Parameter(torch.randn(3, 1)), nn.Parameter(torch.randn(1, 3))
+
+    def forward(self, x: Any) -> Any:
+        return F.relu(self.layer(x) + x @ self.a @ self.b * 0.5)
+
+
+class Convex(nn.Module):
+    """Input-convex: weights are made positive when the module is called."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.direct = nn.Linear(3, 4), nn.Linear(3, 2)
+        self.weight = nn.Parameter(torch.randn(2, 4))
+
+    def forward(self, x: Any) -> Any:
+        return F.relu(F.linear(F.relu(self.first(x)), F.softplus(self.weight)) + self.direct(x))
+
+
+class Excitation(nn.Module):
+    """Squeeze and excitation."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.factors = nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Conv2d(3, 3, 1), nn.Hardsigmoid())
+
+    def forward(self, x: Any) -> Any:
+        return x * self.factors(x)
+
+
+class Highway(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.a, self.gate = nn.Linear(3, 3), nn.Linear(3, 3)
+
+    def forward(self, x: Any) -> Any:
+        gate = torch.sigmoid(self.gate(x))
+        return gate * F.relu(self.a(x)) + (1 - gate) * x
+
+
+class Unpooling(nn.Module):
+    def forward(self, x: Any) -> Any:
+        return F.max_unpool2d(*F.max_pool2d(x, 2, return_indices=True), 2)
+
+
 def mlp(*sizes: int, activation: Callable[[], nn.Module] = nn.ReLU, last: Any = None) -> nn.Module:
     parts: list[nn.Module] = []
     for a, b in pairwise(sizes):
@@ -252,6 +398,23 @@ MODELS = (
     Model("constant einsum", lambda: Function(
         lambda x: torch.einsum("bi,ij->bj", x, torch.ones(3, 2)).relu()), (1, 3)),
     Model("compiled", lambda: torch.compile(mlp(3, 5, 1)), (1, 3)),
+    Model("message passing, largest", MessagePassing, (1, 4, 2)),
+    Model("ResNet-50 block", lambda: Bottleneck(3, 2, 8), (1, 3, 6, 6)),
+    Model("Inception block", Inception, (1, 2, 5, 5)),
+    Model("feature pyramid", Pyramid, IMAGE),
+    Model("siamese, shared weights", Siamese, ((1, 3), (1, 3))),
+    Model("MLP-Mixer without normalisation", Mixer, (1, 3, 4)),
+    Model("duelling Q-network", Duelling, (1, 3)),
+    Model("adapter of low rank", LowRank, (1, 3)),
+    Model("input-convex", Convex, (1, 3)),
+    Model("concatenated ReLU", lambda: nn.Sequential(
+        nn.Linear(2, 3), Function(lambda x: F.relu(torch.cat([x, -x], -1))), nn.Linear(6, 1)),
+        (1, 2)),
+    Model("windows folded and unfolded", lambda: Function(
+        lambda x: F.fold(F.unfold(x, 2).relu(), (4, 4), 2)), (1, 1, 4, 4)),
+    Model("half precision", lambda: mlp(3, 4, 1).half(), (1, 3)),
+    Model("data parallel", lambda: nn.DataParallel(mlp(3, 4, 1)), (1, 3)),
+    Model("traced by FX", lambda: torch.fx.symbolic_trace(mlp(3, 4, 1)), (1, 3)),
     Model("sigmoid perceptron", lambda: mlp(4, 8, activation=nn.Sigmoid, last=nn.Sigmoid()), (1, 4),
           "aten.sigmoid"),
     Model("GELU perceptron", lambda: mlp(4, 8, 2, activation=nn.GELU), (1, 4), "aten.gelu"),
@@ -279,6 +442,11 @@ MODELS = (
           "aten.where"),
     Model("branch on the data", lambda: Function(lambda x: x if x.sum() > 0 else -x), (1, 2),
           "data-dependent"),
+    Model("squeeze and excitation", Excitation, (1, 3, 4, 4), "aten.mul"),
+    Model("highway", Highway, (1, 3), "aten.sigmoid"),
+    Model("max unpooling", Unpooling, (1, 1, 4, 4), "aten.max_unpool2d"),
+    Model("group normalisation", lambda: nn.GroupNorm(2, 4), (1, 4, 2, 2), "aten.group_norm"),
+    Model("lazy layers", lambda: nn.Sequential(nn.LazyLinear(3)), (1, 2), "call the module once"),
     Model("argmax", lambda: Function(lambda x: x.argmax(1)), (1, 3), "aten.argmax"),
 )  # fmt: skip
 

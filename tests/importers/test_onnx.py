@@ -153,6 +153,29 @@ CASES = {
             i=np.array([[3, 3]]),
             u=B4[None, :2],
         ),
+        case(
+            node("ScatterElements", "x", "i", "u", axis=1, reduction="max"),
+            (1, 4),
+            18,
+            i=np.array([[3, 3]]),
+            u=B4[None, :2],
+        ),
+    ],
+    "RNN": [],  # below: it runs in float32 only
+    "Col2Im": [
+        case(
+            node("Col2Im", "x", "i", "k", pads=[1, 0, 0, 1], strides=[1, 2]),
+            (1, 4, 9),
+            18,
+            i=ints(3, 4),
+            k=ints(2, 1),
+        )
+    ],
+    "IsNaN": [
+        case([node("IsNaN", "x", outputs=["c"]), node("Where", "c", "b", "x")], (1, 4), b=B4)
+    ],
+    "IsInf": [
+        case([node("IsInf", "x", outputs=["c"]), node("Where", "c", "b", "x")], (1, 4), b=B4)
     ],
     "CastLike": [case(node("CastLike", "x", "b"), (1, 4), b=B4)],
     "ReduceL1": [
@@ -379,6 +402,61 @@ def test_old_resize_in_float32(tmp_path):
     with pytest.warns(WeakComparisonWarning):
         network = from_onnx(write(made, tmp_path))
     assert network([[1.0, 2.0]]).tolist() == [[1.0, 1.0, 2.0, 2.0]]
+
+
+@pytest.mark.parametrize("way", ["forward", "reverse", "bidirectional"])
+def test_recurrent_layers_with_relu(way, tmp_path):
+    kinds = ["Relu", "Relu"] if way == "bidirectional" else ["Relu"]
+    numbers = np.random.default_rng(0).normal(size=(2, 2, 7)).astype(np.float32)[: len(kinds)]
+    recurrent = node(
+        "RNN", "x", "w", "r", "b", "", "s",
+        outputs=["y", "last"], activations=kinds, hidden_size=2, direction=way,
+    )  # fmt: skip
+    parts = {"w": numbers[..., :3], "r": numbers[..., 3:5], "s": numbers[:, :1, 5:7]}
+    parts["b"] = numbers[..., 3:5].reshape(-1, 4)
+    nodes = [recurrent, node("Neg", "last", outputs=["z"])]
+    made = model(nodes, (4, 1, 3), parts, kind=TensorProto.FLOAT)
+    made.graph.output.append(helper.make_tensor_value_info("z", TensorProto.FLOAT, None))
+    with pytest.warns(WeakComparisonWarning):  # compared with onnxruntime all the same
+        network = from_onnx(write(made, tmp_path))
+    assert (network.depth, network.n_outputs) == (4 * len(kinds), 10 * len(kinds))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_sizes_of_a_resize_are_rounded_as_in_float32(tmp_path):
+    scales = {"s": np.array([1.0, 1.0, 1.4], np.float32)}  # 5 * 1.4 is less than 7 in float64
+    made = model(node("Resize", "x", "", "s"), (1, 1, 5), scales, kind=TensorProto.FLOAT)
+    assert from_onnx(write(made, tmp_path)).n_outputs == 7
+
+
+def test_what_no_output_needs_is_not_looked_at(tmp_path):
+    made = model([node("Relu", "x"), node("Softmax", "y", outputs=["p"])], (1, 2))
+    assert from_onnx(write(made, tmp_path)).depth == 1
+
+
+def test_an_output_that_is_given_twice(tmp_path):
+    made = model(node("Relu", "x"), (1, 2))
+    made.graph.output.append(made.graph.output[0])
+    network = from_onnx(write(made, tmp_path))
+    assert network.output_parts == {"y": slice(0, 2), "y (2)": slice(2, 4)}
+
+
+def test_parts_of_a_split_without_a_name(tmp_path):
+    made = model(node("Split", "x", "s", outputs=["y", ""], axis=1), (1, 3), {"s": ints(2, 1)})
+    assert from_onnx(write(made, tmp_path))([[1.0, 2.0, 3.0]]).tolist() == [[1.0, 2.0]]
+
+
+def test_an_axis_of_a_sum_that_is_a_list(tmp_path):
+    nodes = [node("CumSum", "c", "a", outputs=["t"]), node("Add", "x", "t")]
+    made = model(nodes, (1, 3), {"c": np.ones(3), "a": ints(0)})
+    assert from_onnx(write(made, tmp_path))([[0.0, 0.0, 0.0]]).tolist() == [[1.0, 2.0, 3.0]]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_an_evaluator_that_gives_other_sizes_is_not_asked(tmp_path):
+    """The reference evaluator takes the maximum over all channels where there is one axis."""
+    made = model(node("GlobalMaxPool", "x"), (1, 2, 3), kind=TensorProto.FLOAT)
+    assert from_onnx(write(made, tmp_path)).n_outputs == 2
 
 
 def test_several_inputs_and_outputs(tmp_path, rng):

@@ -18,7 +18,7 @@ from tropicell.errors import (
 from tropicell.importers.onnx import importer as front_end
 from tropicell.importers.operators import REFUSED
 
-UNARY = sorted({s for row in REFUSED for s in row.onnx} | {"SomethingNew", "Col2Im"})
+UNARY = sorted({s for row in REFUSED for s in row.onnx} | {"SomethingNew", "GridSample"})
 
 
 @pytest.mark.parametrize("operator", UNARY)
@@ -60,6 +60,12 @@ def test_refused_by_name(operator, tmp_path):
             node("BatchNormalization", "x", "b", "b", "b", "b", training_mode=1),
             "BatchNormalization (training mode)",
         ),
+        (
+            node("BatchNormalization", "x", "b", "b", "b", "b", outputs=["y", "mean", "variance"]),
+            "BatchNormalization (training mode)",
+        ),
+        (node("RNN", "x", "b", "b"), "RNN"),
+        (node("TopK", "x", "k", outputs=["values", "y"]), "positions as the output 'y'"),
     ],
 )
 def test_refused_use_of_an_operator(nodes, operator, tmp_path):

@@ -18,6 +18,11 @@ aten = torch.ops.aten
 index = torch.tensor([2, 0])
 interpolate = nn.functional.interpolate
 
+
+def reduced(into, x, how, itself):
+    return into.scatter_reduce(1, torch.tensor([[2, 0, 2, 0]]), x, how, include_self=itself)
+
+
 # One case for every spelling of the table: the operator itself, and the shape of one batch.
 CASES = {
     "linear": (lambda x: aten.linear(x, t(4, 3), t(4)), (1, 3)),
@@ -176,6 +181,9 @@ CASES = {
     "adaptive_max_pool3d": (lambda x: aten.adaptive_max_pool3d(x, [1, 1, 2])[0], (1, 1, 2, 2, 3)),
     "amax": (lambda x: x.amax((1, 2)), (1, 2, 3)),
     "amin": (lambda x: x.amin(2, keepdim=True), (1, 2, 3)),
+    "isnan": (lambda x: torch.where(x.isnan(), 1.0, x), (1, 3)),
+    "isinf": (lambda x: x.masked_fill(x.isinf(), 1.0), (1, 3)),
+    "isfinite": (lambda x: torch.where(x.isfinite(), x, 1.0), (1, 3)),
     "zeros_like": (lambda x: x + torch.zeros_like(x), (1, 3)),
     "ones_like": (lambda x: x + torch.ones_like(x), (1, 3)),
     "full_like": (lambda x: x + torch.full_like(x, 2.5), (1, 3)),
@@ -224,6 +232,20 @@ CASES = {
         lambda x: aten.scatter_add(t(1, 3), 1, torch.tensor([[2, 0, 2]]), x[:, :3]),
         (1, 4),
     ),
+    "scatter_reduce": (
+        lambda x: torch.cat(
+            [
+                *(reduced(x[:, 1:], x, how, True) for how in ("amax", "amin", "sum", "mean")),
+                *(reduced(t(1, 3), x, how, False) for how in ("amax", "amin", "sum", "mean")),
+                *(reduced(x[:, 1:], x, how, False) for how in ("amax", "mean")),
+                torch.full_like(x[:, 1:], -torch.inf).scatter_reduce(
+                    1, torch.tensor([[2, 0, 1, 0]]), x, "amax"
+                ),
+            ],
+            1,
+        ),
+        (1, 4),
+    ),
     "scatter": (
         lambda x: aten.scatter(aten.scatter(x, 0, index, x[1:]), 0, index[:1], 2.5),
         (3,),
@@ -242,6 +264,7 @@ CASES = {
     "channel_shuffle": (lambda x: aten.channel_shuffle(x, 2), (1, 4, 2, 2)),
     "native_channel_shuffle": (lambda x: aten.native_channel_shuffle(x, 2), (1, 4, 2, 2)),
     "unfold": (lambda x: aten.unfold(x, 1, 3, 2) + 1, (1, 7)),
+    "col2im": (lambda x: aten.col2im(x, [3, 4], [2, 2], [1, 1], [1, 0], [1, 2]), (1, 8, 8)),
     "im2col": (lambda x: aten.im2col(x, [2, 2], [1, 1], [1, 0], [1, 2]), (1, 2, 3, 4)),
     "tril": (lambda x: aten.tril(x, 1), (1, 3, 3)),
     "triu": (aten.triu, (1, 3, 3)),

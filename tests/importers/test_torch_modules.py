@@ -197,6 +197,21 @@ def test_constants_that_a_forward_makes(rng):
     assert torch.get_default_dtype() == torch.float32
 
 
+class Masked(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("mask", torch.tensor([True, False, True]))
+
+    def forward(self, x):
+        return x[:, self.mask].relu()
+
+
+def test_truth_values_that_are_constant_are_indices(tmp_path):
+    assert from_torch(Masked(), (1, 3))([[1.0, 2.0, -3.0]]).tolist() == [[1.0, 0.0]]
+    torch.export.save(torch.export.export(Masked(), (torch.zeros(1, 3),)), tmp_path / "m.pt2")
+    assert from_pt2(tmp_path / "m.pt2")([[1.0, 2.0, -3.0]]).tolist() == [[1.0, 0.0]]
+
+
 def _pruned():
     layer = nn.Linear(3, 3)
     prune.l1_unstructured(layer, "weight", amount=0.4)

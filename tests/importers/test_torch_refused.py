@@ -68,7 +68,13 @@ REFUSED = {
     "aten.threshold": (lambda x: nn.functional.threshold(x, 0.5, 0.0), (1, 3)),
     "aten.prod": (lambda x: x.prod(1), (1, 3)),
     "aten.glu": (nn.functional.glu, (1, 4)),
-    "arithmetic on sizes (ge)": (lambda x: x[:, torch.tensor([True, False, True])], (1, 3)),
+    "aten.max_unpool2d": (
+        lambda x: nn.functional.max_unpool2d(
+            *nn.functional.max_pool2d(x, 2, return_indices=True), 2
+        ),
+        (1, 1, 4, 4),
+    ),
+    "positions as the output '[1]'": (lambda x: x.max(1), (1, 3)),
     "aten.log2": (lambda x: x.log2(), (1, 3)),
     "aten.dropout (training mode)": (lambda x: nn.functional.dropout(x, 0.5, True), (1, 3)),
     "aten.batch_norm (training mode)": (
@@ -125,6 +131,32 @@ def test_points_that_need_gradients_are_refused_by_name():
     for points in (torch.zeros(3), torch.zeros(1, 3)):
         with pytest.raises(InvalidInputError, match="detach"):
             network(points.requires_grad_())
+
+
+class Counts(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("calls", torch.zeros(()))
+
+    def forward(self, x):
+        self.calls += 1
+        return x.relu() * self.calls
+
+
+@pytest.mark.parametrize(
+    ("module", "said"),
+    [
+        (
+            lambda: nn.Sequential(nn.LazyLinear(3), nn.ReLU()),
+            r"module '0' \(LazyLinear\).*call the module",
+        ),
+        (lambda: nn.Sequential(torch.jit.script(nn.Linear(2, 2))), "module '0' is TorchScript"),
+        (Counts, "changes its buffer 'calls' whenever it is called"),
+    ],
+)
+def test_modules_that_are_no_function_yet(module, said):
+    with pytest.raises(ModelImportError, match=said):
+        from_torch(module().eval(), torch.zeros(1, 2))
 
 
 def test_data_dependent_branch_is_refused():

@@ -86,8 +86,8 @@ class Tuning:
     cone_grain: tuple[int, int] = (16, 16)
     halfspace_grain: tuple[int, int] = (18, 20)
     plane_width: int = 1024
-    focus_grain: int = 128
-    narrowed: tuple[int, int] = (3, 12)
+    focus_grain: int = 512
+    narrowed: tuple[int, int] = (2, 8)
     price: int = 50
     most_waiting: int = 256 * 2**20
     front_every: int = 4

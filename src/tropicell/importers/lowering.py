@@ -489,6 +489,32 @@ def scatter_add(value: Value, source: Value, positions: IndexArray) -> Value:
     return add(value, _applied(x, value.shape, x.size, matrix_of_all))
 
 
+def fold(value: Value, image: Shape, window: Window) -> Value:
+    """Windows put back and added up where they overlap: what unfold does, transposed.
+
+    The value has the shape (…, channels · entries of a window, windows), the result (…, channels,
+    *image).
+
+    Examples
+    --------
+    >>> fold(np.array([[1.0, 2.0], [3.0, 4.0]]), (3,), Window([2], [1], [(0, 0)], [1]))
+    array([[1., 5., 4.]])
+    """
+    _, positions = windows(image, window)
+    count, entries = positions.shape
+    size = math.prod(image)
+    *outer, rows, columns = value.shape
+    if rows % entries or columns != count:
+        raise ModelImportError(f"{tuple(value.shape)} are not windows of an image of shape {image}")
+    shape = (*outer, rows // entries)
+    check_shape((*shape, *image))
+    starts = size * np.arange(math.prod(shape))[:, None, None]
+    at = np.where(positions.T >= 0, starts + positions.T, -1).ravel()
+    inside = np.flatnonzero(at >= 0)
+    kept = take(value, lambda here: here.ravel()[inside])
+    return scatter_add(np.zeros((*shape, *image)), kept, at[inside])
+
+
 #: Where the place of an entry of a resized axis is on the old one: (place, old length, new length,
 #: scale) to place, as ONNX defines it.
 _PLACES: dict[str, Callable[[FloatArray, int, int, float], FloatArray]] = {
@@ -571,7 +597,10 @@ def batch_norm(
     epsilon: float,
 ) -> Value:
     """Batch normalisation with fixed statistics: one factor and one offset for every channel."""
-    factor = 1.0 / np.sqrt(finite(variance, "a running variance") + epsilon)
+    spread = finite(variance, "a running variance") + epsilon
+    if np.any(spread <= 0):
+        raise ModelImportError("a running variance of a batch normalisation is negative")
+    factor = 1.0 / np.sqrt(spread)
     if weight is not None:
         factor = factor * finite(weight, "the weight of a batch normalisation")
     offset = -finite(mean, "a running mean") * factor

@@ -37,7 +37,13 @@ from tropicell.importers.expressions import (
     take,
     written,
 )
-from tropicell.importers.lowering import Window, adaptive_spans, reduce, window_counts, windows
+from tropicell.importers.lowering import (
+    Window,
+    adaptive_spans,
+    reduce,
+    window_counts,
+    windows,
+)
 from tropicell.network import activations
 
 
@@ -194,6 +200,43 @@ def reduce_extreme(
     result = scale(tournament(builder, signed, groups, name), sign)
     kept = tuple(1 if axis in chosen else n for axis, n in enumerate(x.shape))
     return as_expression(result).reshape(kept if keep else shape)
+
+
+def scatter_extreme(
+    builder: Builder,
+    value: Value,
+    source: Value,
+    positions: IndexArray,
+    name: str,
+    *,
+    largest: bool = True,
+    itself: bool = True,
+) -> Value:
+    """The largest or smallest of what is scattered to each flat position, and the entry there.
+
+    With ``itself=False`` entries to which something is scattered do not count themselves; constant
+    ones that are infinite never do.
+    """
+    size, at = math.prod(value.shape), positions.ravel()
+    if at.size and not -1 < at.min() <= at.max() < size:
+        raise ModelImportError(f"{name}: an index is out of range")
+    order = np.argsort(at, kind="stable")
+    counts = np.bincount(at, minlength=size)
+    groups = np.full((size, 1 + int(counts.max(initial=0))), -1)
+    groups[:, 0] = np.arange(size)
+    rank = np.arange(at.size) - np.repeat(np.cumsum(counts) - counts, counts)
+    groups[at[order], 1 + rank] = size + order
+    sign = np.asarray(1.0 if largest else -1.0)
+    replaced = counts > 0
+    if is_constant(value):
+        replaced &= (not itself) | (np.ravel(value) == -sign * np.inf)
+        value = np.where(replaced.reshape(value.shape), 0.0, value)
+    elif itself:
+        replaced[:] = False
+    groups[replaced, 0] = -1
+    flat = [take(part, np.ravel) for part in (value, source)]
+    both = scale(join(flat, np.concatenate), sign)
+    return scale(tournament(builder, both, groups, name).reshape(value.shape), sign)
 
 
 def compared(left: Value, right: Value, comparison: str, operator: str, name: str) -> Condition:

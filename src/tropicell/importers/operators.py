@@ -123,6 +123,7 @@ OPERATORS: tuple[Operator, ...] = (
         (),
         "with constant indices",
     ),
+    Operator("fold", "affine", ("col2im",), ("Col2Im",), "windows added up where they overlap"),
     Operator("mean of tensors", "affine", (), ("Mean",)),
     Operator("mean", "affine", ("mean",), ("ReduceMean",)),
     Operator("sum", "affine", ("sum",), ("ReduceSum",)),
@@ -187,7 +188,8 @@ OPERATORS: tuple[Operator, ...] = (
             "index_put",
         ),
         ("ScatterND", "ScatterElements"),
-        "what assignments to parts of a tensor become; constant indices; ONNX: also added up",
+        "what assignments to parts of a tensor become; constant indices; ONNX: also sums, the "
+        "largest and the smallest",
     ),
     Operator(
         "pad",
@@ -291,6 +293,13 @@ OPERATORS: tuple[Operator, ...] = (
         "a tournament of maxima",
     ),
     Operator(
+        "scattered largest and smallest",
+        "activation",
+        ("scatter_reduce",),
+        (),
+        "with constant indices; sums and means, too, but no products",
+    ),
+    Operator(
         "running maximum and minimum",
         "activation",
         ("cummax", "cummin"),
@@ -312,6 +321,7 @@ OPERATORS: tuple[Operator, ...] = (
         ("ReduceL1",),
         "absolute values, then a sum or a tournament; other orders are not piecewise linear",
     ),
+    Operator("recurrent layer", "activation", (), ("RNN",), "with the activation Relu, unrolled"),
     Operator(
         "comparison",
         "activation",
@@ -338,6 +348,13 @@ OPERATORS: tuple[Operator, ...] = (
         ("zeros_like", "ones_like", "full_like", "new_zeros", "new_ones", "new_full"),
         ("Shape", "Size"),
         "of any tensor: a constant",
+    ),
+    Operator(
+        "not a number, infinite",
+        "constant",
+        ("isnan", "isinf", "isfinite"),
+        ("IsNaN", "IsInf"),
+        "never, always for `isfinite`: the inputs of a network are real numbers",
     ),
 )
 
@@ -409,7 +426,7 @@ REFUSED: tuple[Refused, ...] = (
     Refused(
         "exponential and logarithm",
         _ITSELF,
-        ("exp", "log", "expm1", "log1p", "erf"),
+        ("exp", "log", "expm1", "log1p", "erf", "logcumsumexp"),
         ("Exp", "Log", "Erf", "ReduceLogSum"),
     ),
     Refused("roots and squares", _ITSELF, ("sqrt", "rsqrt", "square"), ("Sqrt",)),
@@ -454,7 +471,16 @@ REFUSED: tuple[Refused, ...] = (
     Refused(
         "random numbers",
         "the model's output is random; call .eval() on the module first",
-        ("native_dropout", "rand", "randn", "rand_like", "randn_like", "bernoulli"),
+        (
+            "native_dropout",
+            "rand",
+            "randn",
+            "rand_like",
+            "randn_like",
+            "bernoulli",
+            "fractional_max_pool2d",
+            "fractional_max_pool3d",
+        ),
         ("RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Bernoulli"),
     ),
     Refused(
@@ -482,6 +508,8 @@ REFUSED: tuple[Refused, ...] = (
             "trunc",
             "hardshrink",
             "heaviside",
+            "max_unpool2d",
+            "max_unpool3d",
             "argmax",
             "argmin",
             "argsort",
@@ -526,14 +554,14 @@ REFUSED: tuple[Refused, ...] = (
     Refused(
         "norms",
         f"{_ITSELF}; the norms of order 1 and inf are",
-        (),
+        ("cosine_similarity",),
         ("ReduceL2", "ReduceSumSquare", "LpPool", "GlobalLpPool"),
     ),
     Refused(
         "recurrent layers",
         f"{_ITSELF}",
         ("lstm", "gru", "rnn_tanh", "lstm_cell", "gru_cell", "rnn_tanh_cell"),
-        ("LSTM", "GRU", "RNN"),
+        ("LSTM", "GRU"),
     ),
     Refused(
         "mixed precision",

@@ -152,7 +152,7 @@ class _Walk:
                 if real:
                     check_alive([*values.values(), *builder.matrices()])
                 bar.update(1)
-        return [self.output(name, values) for name in self.outputs.values()]
+        return [self.output(label, name, values) for label, name in self.outputs.items()]
 
     def results(
         self, index: int, step: Step, builder: Builder, values: Mapping[str, Any]
@@ -164,12 +164,19 @@ class _Walk:
         self.folded[index] = step.fold(values)
         return self.folded[index]
 
-    def output(self, name: str, values: Mapping[str, Any]) -> Value:
+    def output(self, label: str, name: str, values: Mapping[str, Any]) -> Value:
         value: Value | Condition | None = values.get(name)
         if isinstance(value, Condition):
             raise value.refusal()
+        if name in values and value is None:
+            step = next(step for step in self.steps if name in step.outputs)
+            raise UnsupportedOperatorError(
+                f"positions as the output {label!r}",
+                step.where,
+                "where the largest or a sorted entry stands jumps; return the values only",
+            )
         if value is None:
-            raise ModelFileError(f"nothing produces the output {name!r}")
+            raise ModelFileError(f"nothing produces the output {label!r}")
         if value.size == 0:
             raise ModelImportError(f"the model's output of shape {value.shape} is empty")
         return value

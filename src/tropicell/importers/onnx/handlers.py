@@ -205,9 +205,13 @@ def _conv(_: Builder, node: Node) -> Value:
 
 @handles("BatchNormalization")
 def _batch_norm(_: Builder, node: Node) -> list[Value | None]:
-    if node.get("training_mode", 0):
+    if node.get("training_mode", 0) or node.n_outputs > 1:  # of old models that train
         advice = next(row.advice for row in REFUSED if row.name.startswith("batch norm"))
         raise UnsupportedOperatorError("BatchNormalization (training mode)", node.name, advice)
+    if not node.get("spatial", 1):
+        raise UnsupportedOperatorError(
+            "BatchNormalization (spatial=0)", node.name, "use statistics of whole channels"
+        )
     weight, bias, mean, variance = (node.constant(i, "statistics") for i in range(1, 5))
     epsilon = float(node.get("epsilon", np.float32(1e-5)))
     return [
@@ -298,7 +302,8 @@ def _resize(_: Builder, node: Node) -> Value:
             lengths[axis], factors[axis] = int(size), int(size) / x.shape[axis]
     elif scales is not None:
         for axis, factor in zip(axes, np.ravel(scales).tolist(), strict=True):
-            lengths[axis], factors[axis] = int(np.floor(x.shape[axis] * factor)), float(factor)
+            length = np.float32(x.shape[axis]) * np.float32(factor)  # rounded, as in onnxruntime
+            lengths[axis], factors[axis] = int(np.floor(length)), float(factor)
     places = node.get("coordinate_transformation_mode", "asymmetric" if old else "half_pixel")
     if node.get("antialias", 0) or places == "tf_crop_and_resize":
         raise UnsupportedOperatorError(
@@ -357,6 +362,41 @@ def _power(_: Builder, node: Node) -> Value:
 @handles("Neg")
 def _neg(_: Builder, node: Node) -> Value:
     return scale(node.x, np.asarray(-1.0))
+
+
+@handles("RNN")
+def _rnn(builder: Builder, node: Node) -> list[Value | None]:
+    ways = ["forward", "reverse"] if node.get("direction", "") == "bidirectional" else [""]
+    kinds = [k.decode() if isinstance(k, bytes) else k for k in node.get("activations", ["Tanh"])]
+    if kinds != ["Relu"] * len(ways) or "clip" in node.attributes or node.get("layout", 0):
+        raise UnsupportedOperatorError(
+            "RNN", node.name, "only recurrent layers with the activation Relu are piecewise linear"
+        )
+    weight, recurrent = node.constant(1, "weight"), node.constant(2, "weight")
+    bias, lengths = node.constant(3, "bias"), node.constant(4, "list of lengths")
+    x, start = given(node.x), node.inputs[5] if len(node.inputs) > 5 else None
+    steps = x.shape[0]
+    if lengths is not None and not np.all(np.asarray(lengths) == steps):
+        raise UnsupportedOperatorError(
+            "RNN", node.name, "sequences that end early are not supported"
+        )
+    sequences: list[Value] = []
+    ends: list[Value] = []
+    for way in range(len(ways)):
+        back = way == 1 or node.get("direction", "forward") == "reverse"
+        hidden = None if start is None else take(start, lambda at, k=way: at[k])  # type: ignore[misc]
+        found: dict[int, Value] = {}
+        for step in reversed(range(steps)) if back else range(steps):
+            now = take(x, lambda at, k=step: at[k])  # type: ignore[misc]
+            total = lowering.matmul(now, weight[way].T)
+            if bias is not None:
+                total = add(total, np.add(*np.split(bias[way], 2)))
+            if hidden is not None:
+                total = add(total, lowering.matmul(hidden, recurrent[way].T))
+            hidden = found[step] = builder.activate(total, activations.relu(), node.name)
+        sequences.append(join([found[step] for step in range(steps)], np.stack))
+        ends.append(given(hidden))
+    return [join(sequences, lambda at: np.stack(at, axis=1)), join(ends, np.stack)]
 
 
 # --- operators that move entries around -----------------------------------------------------------
@@ -493,7 +533,7 @@ def _trilu(_: Builder, node: Node) -> Value:
 
 
 @handles("ScatterND", "ScatterElements")
-def _scatter(_: Builder, node: Node) -> Value:
+def _scatter(builder: Builder, node: Node) -> Value:
     x, index = given(node.x), np.asarray(node.constant(1, "index"), dtype=np.intp)
     positions = np.arange(math.prod(x.shape)).reshape(x.shape)
     if node.operator == "ScatterND":
@@ -504,10 +544,10 @@ def _scatter(_: Builder, node: Node) -> Value:
     how = node.get("reduction", "none")
     if how == "add":
         return lowering.scatter_add(x, updates, at)
+    if how in ("max", "min"):
+        return nonlinear.scatter_extreme(builder, x, updates, at, node.name, largest=how == "max")
     if how != "none":
-        raise UnsupportedOperatorError(
-            f"{node.operator} ({how})", node.name, "only updates that replace or add are supported"
-        )
+        raise UnsupportedOperatorError(f"{node.operator} ({how})", node.name, PRODUCT_ADVICE)
 
     def move(parts: list[Any]) -> Any:
         result = parts[0].copy()
@@ -515,6 +555,12 @@ def _scatter(_: Builder, node: Node) -> Value:
         return result
 
     return join([x, updates], move)
+
+
+@handles("Col2Im")
+def _col2im(_: Builder, node: Node) -> Value:
+    image, kernel = node.numbers("image_shape", 1) or [], node.numbers("block_shape", 2) or []
+    return lowering.fold(node.x, tuple(image), window_of(node, kernel))
 
 
 @handles("Where")
@@ -557,6 +603,11 @@ def _cast(_: Builder, node: Node) -> Value:
             "Cast", node.name, "a cast of the input to whole numbers or truth values jumps"
         )
     return node.x  # type: ignore[no-any-return]
+
+
+@handles("IsNaN", "IsInf")
+def _never(_: Builder, node: Node) -> Value:
+    return np.zeros(node.x.shape, bool)
 
 
 @handles("Shape")

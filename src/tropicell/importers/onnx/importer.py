@@ -76,7 +76,29 @@ def read_model(path: Path) -> Any:
     if model.functions:
         inliner = require("onnx.inliner", extra="onnx", why="reading an ONNX file")
         model = inliner.inline_local_functions(model)
+    _drop_unused_nodes(model.graph)
+    for index, node in enumerate(model.graph.node):
+        if node.op_type == "Split":  # onnxruntime ends the process where a part has no name
+            node.output[:] = [name or f"split {index} {i}" for i, name in enumerate(node.output)]
     return model
+
+
+def _drop_unused_nodes(graph: Any) -> None:
+    """Without what no output needs, such as a softmax behind logits that were made the output."""
+    needed, kept = {value.name for value in graph.output}, []
+    for node in reversed(graph.node):
+        if needed.isdisjoint(node.output) and any(node.output):
+            continue
+        kept.append(node)
+        needed.update(node.input)
+        for attribute in node.attribute:  # inner graphs see names of the outer one
+            for inner in (attribute.g, *attribute.graphs):
+                needed.update(name for part in inner.node for name in part.input)
+                needed.update(value.name for value in inner.output)
+    if len(kept) < len(graph.node):
+        nodes = [type(node).FromString(node.SerializeToString()) for node in reversed(kept)]
+        del graph.node[:]
+        graph.node.extend(nodes)
 
 
 def _every_tensor(message: Any) -> Iterator[Any]:
@@ -142,6 +164,21 @@ def inputs_and_outputs(model: Any) -> tuple[dict[str, Shape], list[str]]:
     if not inputs:
         raise ModelImportError("the model has no inputs: it is a constant")
     return inputs, [value.name for value in model.graph.output]
+
+
+def _labels(outputs: list[str]) -> dict[str, str]:
+    """What outputs are called, to their tensors; those that are given twice get a number.
+
+    Examples
+    --------
+    >>> _labels(["y", "z", "y"])
+    {'y': 'y', 'z': 'z', 'y (2)': 'y'}
+    """
+    labels: dict[str, str] = {}
+    for index, name in enumerate(outputs):
+        count = outputs[: index + 1].count(name)
+        labels[name if count == 1 else f"{name} ({count})"] = name
+    return labels
 
 
 def _input_shape(value: Any) -> Shape:
@@ -305,9 +342,7 @@ def from_onnx(path: str | Path, *, tolerance: float = FLOAT64_TOLERANCE) -> Netw
         refuse_operators(steps, inputs)
         double = as_double(model, file)
         constants: dict[str, Any] = {t.name: to_array(t, file) for t in double.graph.initializer}
-        network = import_graph(
-            _steps(double, inputs, file), inputs, constants, {name: name for name in outputs}
-        )
+        network = import_graph(_steps(double, inputs, file), inputs, constants, _labels(outputs))
         what = f"the model {file.name!r}"
         _check(network, [model, double], inputs, what=what, tolerance=tolerance)
     return network
@@ -380,6 +415,8 @@ def _fold(node: Any, inputs: list[Any], model: Any, where: str) -> list[Any]:
     reference = require("onnx.reference", extra="onnx", why="reading an ONNX file")
     if node.op_type not in _FOLDED:
         raise refusal("onnx", node.op_type, node.op_type, where)
+    if node.op_type == "CumSum" and np.size(inputs[1]) == 1:
+        inputs = [inputs[0], np.reshape(inputs[1], ())]  # some exporters write a list of one axis
     names = [key for key in dict.fromkeys(node.input) if key]
     values = [onnx.helper.make_tensor_value_info(key, 0, None) for key in names]
     outputs = [onnx.helper.make_tensor_value_info(key, 0, None) for key in node.output if key]
@@ -446,10 +483,20 @@ def _check(
     )
     problems: list[str] = []
     compared = set()
+    first = _runtime(model, given, np.float32, [])
+    size = None if first is None else first(np.zeros((1, network.n_inputs))).shape[1]
     for makers, wanted, kind, allowed in plans:
         mismatch: ImportMismatchError | None = None
         for maker in makers:
             run = maker(wanted, given, kind, problems)
+            if run is not None and size not in (
+                None,
+                run(np.zeros((1, network.n_inputs))).shape[1],
+            ):
+                problems.append(
+                    f"{maker.__name__[1:]}: it gives another number of outputs than the model"
+                )
+                run = None
             if run is None:
                 continue
             compared.add(kind)

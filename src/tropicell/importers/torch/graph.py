@@ -94,12 +94,16 @@ class Call:
 
 @dataclass
 class Graph:
-    """A whole model: constants, inputs with their shapes, calls in order, outputs by name."""
+    """A whole model: constants, inputs with their shapes, calls in order, outputs by name.
+
+    `changes` names the buffers that a call of the model changes.
+    """
 
     constants: dict[str, Any]
     inputs: dict[str, Shape]
     calls: list[Call] = field(default_factory=list)
     outputs: dict[str, str] = field(default_factory=dict)
+    changes: tuple[str, ...] = ()
 
 
 def is_in_place(operator: Any) -> bool:
@@ -153,7 +157,7 @@ def from_exported(program: Any) -> Graph:
         else:
             raise ModelImportError(f"the module takes {kind.lower()} inputs, which are not tensors")
     outputs = [spec.arg for spec in signature.output_specs if spec.kind.name == "USER_OUTPUT"]
-    graph = Graph(constants, inputs)
+    graph = Graph(constants, inputs, changes=tuple(signature.buffers_to_mutate.values()))
     graph.outputs = named_outputs(
         [getattr(arg, "name", None) for arg in outputs], program.call_spec.out_spec
     )
@@ -161,10 +165,27 @@ def from_exported(program: Any) -> Graph:
     for node in program.graph.nodes:
         if node.op == "call_function" and getattr(node.target, "__name__", "") == "getitem":
             items.setdefault(node.args[0].name, {})[int(node.args[1])] = node.name
+    assertions = _assertions_on_sizes(program.graph)
     for node in program.graph.nodes:
-        if node.op == "call_function" and getattr(node.target, "__name__", "") != "getitem":
+        if node.op != "call_function" or node in assertions:
+            continue
+        if getattr(node.target, "__name__", "") != "getitem":
             graph.calls.append(_call(node, items.get(node.name, {})))
     return graph
+
+
+def _assertions_on_sizes(graph: Any) -> set[Any]:
+    """Nodes that only check sizes, such as those that an index of constant truth values brings."""
+    found: set[Any] = set()
+    for node in reversed(graph.nodes):
+        if node.op != "call_function":
+            continue
+        name = getattr(node.target, "__name__", "").partition(".")[0]
+        asserts = name in ("_assert_scalar", "sym_constrain_range", "sym_constrain_range_for_size")
+        sizes = name == "sym_size" or getattr(node.target, "__module__", "") == "_operator"
+        if asserts or (sizes and name != "getitem" and found.issuperset(node.users)):
+            found.add(node)
+    return found
 
 
 def _call(node: Any, items: Mapping[int, str]) -> Call:

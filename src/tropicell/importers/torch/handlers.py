@@ -489,6 +489,34 @@ def _scatter_add(_: Builder, a: Args, name: str) -> Value:
     return lowering.scatter_add(a["self"], source, np.asarray(at))
 
 
+@handles("scatter_reduce")
+def _scatter_reduce(builder: Builder, a: Args, name: str) -> Value:
+    index = np.asarray(constant(a["index"], "aten.scatter_reduce", "index", name))
+    x, how, itself = value_of(a["self"]), str(a["reduce"]), bool(a["include_self"])
+    everything = np.arange(math.prod(x.shape)).reshape(x.shape)
+    at = np.asarray(shapes.gather_elements(everything, index, a["dim"]))
+    source = take(value_of(a["src"]), lambda here: here[tuple(slice(0, n) for n in index.shape)])
+    if how in ("amax", "amin"):
+        return nonlinear.scatter_extreme(
+            builder, x, source, at, name, largest=how == "amax", itself=itself
+        )
+    if how == "prod":
+        raise product_refused("aten.scatter_reduce", name)
+    counts = np.bincount(at.ravel(), minlength=everything.size).reshape(x.shape)
+    own = np.ones(x.shape) if itself else np.where(counts == 0, 1.0, 0.0)
+    total = lowering.scatter_add(scale(x, own), source, at)
+    return total if how == "sum" else scale(total, 1.0 / (counts + own))
+
+
+@handles("col2im")
+def _col2im(_: Builder, a: Args, name: str) -> Value:
+    pads = [(p, p) for p in numbers_of(a["padding"], 2)]
+    spans = (numbers_of(a[key], 2) for key in ("kernel_size", "stride", "dilation"))
+    kernel, stride, dilation = spans
+    image = tuple(a["output_size"])
+    return lowering.fold(a["self"], image, Window(kernel, stride, pads, dilation))
+
+
 def _upsample(spelling: str) -> TorchHandler:
     """Resized axes: the matrix of each axis is what torch makes of the identity."""
     aten = f"{spelling[:-2]}1d" if "nearest" in spelling else "upsample_linear1d"
@@ -822,6 +850,16 @@ def _cast(_: Builder, a: Args, name: str) -> Value:
 @handles("zeros_like", "new_zeros")
 def _zeros(_: Builder, a: Args, name: str) -> Value:
     return np.zeros(a.get("size", a["self"].shape))
+
+
+@handles("isnan", "isinf")
+def _never(_: Builder, a: Args, name: str) -> Value:
+    return np.zeros(a["self"].shape, bool)
+
+
+@handles("isfinite")
+def _always(_: Builder, a: Args, name: str) -> Value:
+    return np.ones(a["self"].shape, bool)
 
 
 @handles("ones_like", "new_ones")

@@ -120,11 +120,6 @@ def from_torch(
             f"expected a torch.nn.Module, got {type(module).__name__}"
             + _ADVICE.get(type(module).__name__, "")
         )
-    if isinstance(module, torch.jit.ScriptModule):
-        raise ModelImportError(
-            "the module is TorchScript, which can't be exported again; import the module that it "
-            "was made from"
-        )
     _refuse_modules(module, torch)
     inputs = _Inputs(_example_of(module, torch) if example_input is None else example_input, module)
     what = f"the module {type(module).__name__}"
@@ -434,6 +429,11 @@ def _first_that_works(
             if error.advice != UNKNOWN_ADVICE:
                 break
         except ImportMismatchError as error:
+            if graph.changes:
+                raise ModelImportError(
+                    f"{what} changes its buffer {graph.changes[0]!r} whenever it is called, and "
+                    "its outputs with it; a network is one function"
+                ) from error
             if not in_place:  # else a view was overwritten; the next graph has none
                 raise
             first = first or error
@@ -536,6 +536,15 @@ def _refuse_modules(module: Any, torch: Any) -> None:
     old_norm = require("torch.nn.utils.spectral_norm", extra="torch", why="importing").SpectralNorm
     for name, part in module.named_modules():
         kind, where = type(part).__name__, f"module {name!r}" if name else "the module itself"
+        if isinstance(part, torch.jit.ScriptModule):
+            raise ModelImportError(
+                f"{where} is TorchScript, which can't be exported again; import the module that it "
+                "was made from"
+            )
+        if any(torch.nn.parameter.is_lazy(value) for value in part.parameters(recurse=False)):
+            raise ModelImportError(
+                f"{where} ({kind}) does not know the sizes of its weights yet; call the module once"
+            )
         fakes = "quantization" in type(part).__module__ and "FakeQuant" in kind
         if "quantized" in type(part).__module__ or kind == "QuantStub" or fakes:
             raise UnsupportedOperatorError(
@@ -613,7 +622,8 @@ def _check_batch(
     torch = require("torch", extra="torch", why="importing a torch module")
     points = np.concatenate([points for _, points in sample_points(network.n_inputs)])
     try:
-        with torch.no_grad():
+        with torch.no_grad(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
             parts = _tensors(inputs.call(module, inputs.split(points)))
     except Exception:  # a forward that is written for one example is fine
         return

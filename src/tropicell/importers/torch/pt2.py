@@ -38,6 +38,9 @@ _MAX_JSON = 2**28
 
 _ADVICE = "make one with torch.export.save(torch.export.export(module, (example,)), path)"
 _TARGET = re.compile(r"torch\.ops\.aten\.(\w+)\.(\w+)")
+_ASSERTIONS = re.compile(
+    r"torch\.ops\.aten\.(_assert_scalar|_assert_tensor_metadata|sym_constrain_range\w*)\.\w+"
+)
 _ARITHMETIC = {
     f"_operator.{name}": getattr(operator, name)
     for name in ("add", "sub", "mul", "floordiv", "mod", "ge", "gt", "le", "lt", "eq", "ne")
@@ -60,6 +63,10 @@ def read_pt2(path: Path) -> Graph:
         ) from error
 
 
+class _UnknownSizeError(UnsupportedOperatorError):
+    """A size that a file does not say; only an operator that takes it is refused."""
+
+
 class _Archive:
     """One open archive."""
 
@@ -79,6 +86,7 @@ class _Archive:
         self.root, _, self.model = models[0].split("/")
         self.model = self.model.removesuffix(".json")
         self.symbols: dict[str, Any] = {}
+        self.unknown: dict[str, _UnknownSizeError] = {}
         self.shapes: dict[str, Shape] = {}
 
     def graph(self) -> Graph:
@@ -122,7 +130,15 @@ class _Archive:
         target = node["target"]
         names = [name for output in node["outputs"] for name in _output_names(output)]
         where = f"node {node.get('name') or '/'.join(names)!r}"
-        arguments = {item["name"]: self.argument(item["arg"]) for item in node["inputs"]}
+        if _ASSERTIONS.fullmatch(target):
+            return
+        try:
+            arguments = {item["name"]: self.argument(item["arg"]) for item in node["inputs"]}
+        except _UnknownSizeError as error:
+            if target not in _ARITHMETIC:
+                raise
+            self.unknown[names[0]] = error
+            return
         if target in _ARITHMETIC:
             self.symbols[names[0]] = _ARITHMETIC[target](*arguments.values())
             return
@@ -132,13 +148,12 @@ class _Archive:
         name, overload = found.groups()
         if name == "sym_size":
             shape = self.shapes.get(getattr(arguments["self"], "name", ""))
-            if shape is None:
-                raise UnsupportedOperatorError(
+            if shape is None:  # an error where it is used
+                self.unknown[names[0]] = _UnknownSizeError(
                     target, where, "export the module with fixed shapes (no dynamic batch)"
                 )
+                return
             self.symbols[names[0]] = shape[arguments["dim"]]
-            return
-        if name in ("_assert_scalar", "_assert_tensor_metadata", "sym_constrain_range_for_size"):
             return
         packet = getattr(self.torch.ops.aten, name, None)
         function = getattr(packet, overload, None)
@@ -173,6 +188,8 @@ class _Archive:
         raise ModelFileError(f"{self.path}: an argument of kind {kind!r} is not supported")
 
     def symbol(self, value: dict[str, Any]) -> Any:
+        if value.get("as_name") in self.unknown:
+            raise self.unknown[value["as_name"]]
         if "as_name" in value:
             return self.symbols[value["as_name"]]
         return value["as_int"] if "as_int" in value else value["as_bool"]
