@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from strategies import cancelling_networks, domains, networks
 from tropicell import Affine, Box, InvalidInputError, Layer, Network, Slice, enumerate_regions
-from tropicell.analysis.complex import Complex, ExactRows
+from tropicell.analysis.complex import Complex
+from tropicell.analysis.cut_functions import ExactRows
 from tropicell.geometry.arithmetic import to_fractions
 from tropicell.network.integer_maps import IntegerMaps
 

@@ -6,69 +6,31 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
-from flint import fmpq_mat
 from numpy.typing import ArrayLike, NDArray
 
 from tropicell._runtime.arrays import FloatArray
 from tropicell._runtime.interruption import check
+from tropicell.analysis.cut_functions import CutFunction, ExactRows
 from tropicell.analysis.exact_vertices import exact_vertices
 from tropicell.analysis.faces import Faces, Sides, all_faces
 from tropicell.errors import InvalidInputError
-from tropicell.geometry.arithmetic import to_fractions, to_rationals
+from tropicell.geometry.arithmetic import to_fractions
 from tropicell.network.inequalities import Lines
 from tropicell.network.integer_maps import IntegerMaps
 from tropicell.regions.columns import Ragged
 
 if TYPE_CHECKING:
     from tropicell.analysis.meshes import PolygonMesh
-    from tropicell.analysis.topology import Homology, Persistence
+    from tropicell.analysis.topology import Homology, Persistence, Unbounded
     from tropicell.network.quotient import Quotient
     from tropicell.regions.regions import Regions
 
-#: What happens at infinity, where faces are unbounded.
-Unbounded = Literal["truncate", "point", "open"]
-
 #: At most so many cuts can be made one after the other.
 _MOST_CUTS = 60
-
-
-@dataclass(frozen=True, eq=False)
-class CutFunction:
-    """A function of the outputs, minus a value: ``weights · outputs - value``.
-
-    Attributes
-    ----------
-    weights : ndarray, shape (outputs,)
-    value : float
-
-    Examples
-    --------
-    >>> CutFunction(np.array([1.0, -1.0]), 0.5).text
-    'output 0 - output 1 - 0.5'
-    """
-
-    weights: FloatArray
-    value: float
-
-    @property
-    def text(self) -> str:
-        """The function in words."""
-        found = ""
-        for k in np.flatnonzero(self.weights).tolist():
-            w = float(self.weights[k])
-            found += (" - " if w < 0 else " + ") if found else ("-" if w < 0 else "")
-            found += f"output {k}" if abs(w) == 1 else f"{abs(w):g} * output {k}"
-        if self.value:
-            found += f"{' - ' if self.value > 0 else ' + '}{abs(self.value):g}"
-        return found or "0"
-
-    def negative(self) -> CutFunction:
-        """The same function, times -1."""
-        return CutFunction(-self.weights, -self.value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -338,7 +300,7 @@ class Complex:
         >>> complex.level_set(0, 0.5).to_mesh()  # two squares
         PolygonMesh(8 vertices, 2 polygons in space)
         """
-        from tropicell.analysis.meshes import mesh_of  # noqa: PLC0415 - imports this module
+        from tropicell.analysis.meshes import mesh_of  # noqa: PLC0415 - loaded when needed
 
         return mesh_of(self)
 
@@ -425,7 +387,7 @@ class Complex:
         >>> complex.signs(0), sorted(complex.signs(1).tolist())
         (array([[0, 0]], dtype=int8), [[-1, 0], [0, -1], [0, 1], [1, 0]])
         """
-        from tropicell.analysis.signs import face_signs  # noqa: PLC0415 - imports this module
+        from tropicell.analysis.signs import face_signs  # noqa: PLC0415 - loaded when needed
 
         return face_signs(self, k, some)
 
@@ -532,7 +494,7 @@ class Complex:
         >>> regions.complex().select(regions.patterns.sum(axis=1) == 1)
         Complex(7 vertices, 8 edges, 2 cells)
         """
-        from tropicell.analysis.cuts import closure  # noqa: PLC0415 - imports this module
+        from tropicell.analysis.cuts import closure  # noqa: PLC0415 - loaded when needed
 
         return closure(self, faces if isinstance(faces, Mapping) else {len(self.sides) - 1: faces})
 
@@ -554,7 +516,7 @@ class Complex:
         >>> complex.neuron_boundary(1, 0), complex.neuron_boundary(2, 0)  # a line, and a bent one
         (Complex(4 vertices, 3 edges), Complex(4 vertices, 3 edges))
         """
-        from tropicell.analysis.signs import faces_on  # noqa: PLC0415 - imports this module
+        from tropicell.analysis.signs import faces_on  # noqa: PLC0415 - loaded when needed
 
         widths, lines = self.regions.network.widths, self.lines
         if not 1 <= layer <= len(widths) or not 0 <= neuron < widths[layer - 1]:
@@ -564,7 +526,7 @@ class Complex:
 
     def bounded_part(self) -> Complex:
         """The bounded faces: unbounded ones can be drawn back to them, so nothing is lost."""
-        from tropicell.analysis.cuts import closure  # noqa: PLC0415 - imports this module
+        from tropicell.analysis.cuts import closure  # noqa: PLC0415 - loaded when needed
 
         return closure(self, {k: ~open_ones for k, open_ones in enumerate(self.unbounded)})
 
@@ -582,25 +544,25 @@ class Complex:
         Complex
             Oriented as the boundary of the set where the function is less than the value.
         """
-        from tropicell.analysis.cuts import cut  # noqa: PLC0415 - imports this module
+        from tropicell.analysis.cuts import cut  # noqa: PLC0415 - loaded when needed
 
         return cut(self, self._level(output, value), "zero")
 
     def sublevel_set(self, output: int | ArrayLike = 0, value: float = 0.0) -> Complex:
         """Where an output, or a combination of outputs, is at most some value."""
-        from tropicell.analysis.cuts import cut  # noqa: PLC0415 - imports this module
+        from tropicell.analysis.cuts import cut  # noqa: PLC0415 - loaded when needed
 
         return cut(self, self._level(output, value), "below")
 
     def superlevel_set(self, output: int | ArrayLike = 0, value: float = 0.0) -> Complex:
         """Where an output, or a combination of outputs, is at least some value."""
-        from tropicell.analysis.cuts import cut  # noqa: PLC0415 - imports this module
+        from tropicell.analysis.cuts import cut  # noqa: PLC0415 - loaded when needed
 
         return cut(self, self._level(output, value).negative(), "below")
 
     def cut(self, output: int | ArrayLike = 0, value: float = 0.0) -> Complex:
         """The same set, with all faces cut in two along a level set."""
-        from tropicell.analysis.cuts import cut  # noqa: PLC0415 - imports this module
+        from tropicell.analysis.cuts import cut  # noqa: PLC0415 - loaded when needed
 
         return cut(self, self._level(output, value), "both")
 
@@ -704,13 +666,13 @@ class Complex:
         >>> [complex.betti(unbounded=way) for way in ("truncate", "point", "open")]
         [(1, 0, 0), (1, 0, 1), (0, 0, 1)]
         """
-        from tropicell.analysis.topology import betti_numbers  # noqa: PLC0415 - imports this module
+        from tropicell.analysis.topology import betti_numbers  # noqa: PLC0415 - loaded when needed
 
         return betti_numbers(self, unbounded=unbounded)
 
     def homology(self, *, unbounded: Unbounded = "truncate") -> Homology:
         """Homology over the integers, with torsion; see `tropicell.analysis.topology.homology`."""
-        from tropicell.analysis.topology import homology  # noqa: PLC0415 - imports this module
+        from tropicell.analysis.topology import homology  # noqa: PLC0415 - loaded when needed
 
         return homology(self, unbounded=unbounded)
 
@@ -724,7 +686,7 @@ class Complex:
         >>> complex.select({0: [0, 1, 2]}).components(), complex.components()
         (array([0, 1, 2]), array([0, 0, 0]))
         """
-        from tropicell.analysis.topology import components  # noqa: PLC0415 - imports this module
+        from tropicell.analysis.topology import components  # noqa: PLC0415 - loaded when needed
 
         return components(self)
 
@@ -743,7 +705,7 @@ class Complex:
         >>> enumerate_regions(network, Box(-2, 3)).complex().persistence().pairs(0).tolist()
         [[-2.0, inf], [-1.0, 0.0]]
         """
-        from tropicell.analysis.topology import persistence  # noqa: PLC0415 - imports this module
+        from tropicell.analysis.topology import persistence  # noqa: PLC0415 - loaded when needed
 
         return persistence(self, output)
 
@@ -768,21 +730,6 @@ class Complex:
         return persistence_of_cells(self, values)
 
 
-def check_unbounded(unbounded: str) -> None:
-    """Refuse what is not a way to treat unbounded faces.
-
-    Examples
-    --------
-    >>> check_unbounded("no")
-    Traceback (most recent call last):
-    tropicell.errors.InvalidInputError: unbounded must be 'truncate', 'point' or 'open', not 'no'
-    """
-    if unbounded not in get_args(Unbounded):
-        raise InvalidInputError(
-            f"unbounded must be 'truncate', 'point' or 'open', not {unbounded!r}"
-        )
-
-
 def complex_of(regions: Regions, *, workers: int = 1, progress: bool | None = None) -> Complex:
     """The complex of all regions: see `tropicell.Regions.complex`."""
     faces = all_faces(regions, workers=workers, progress=progress)
@@ -802,85 +749,3 @@ def complex_of(regions: Regions, *, workers: int = 1, progress: bool | None = No
         faces.directions,
         faces.direction_errors,
     )
-
-
-class ExactRows:
-    """Rows of faces in rationals: those of a region's facets, and of levels."""
-
-    def __init__(self, complex_: Complex) -> None:
-        self._complex = complex_
-        self._region = -1
-        self._rows: dict[Any, NDArray[Any]] = {}
-        self._map: Any = None
-
-    def load(self, region: int) -> None:
-        """Look at a region."""
-        if region == self._region:
-            return
-        self._region, self._map = region, None
-        inequalities = self._complex.regions[region].inequalities
-        self._rows = {}
-        for source, a, b in zip(inequalities.sources, inequalities.A, inequalities.b, strict=True):
-            self._rows[source] = np.array([*a, -b], dtype=object)
-
-    def rows_of(self, k: int, face: int) -> tuple[int, list[NDArray[Any]]]:
-        """The region of a face, and rows ``a·x + c`` that are 0 on it (c last)."""
-        complex_ = self._complex
-        dims, numbers = complex_.carriers[k]
-        dim, number = int(dims[face]), int(numbers[face])
-        region = int(complex_.faces.owners[dim][number])
-        self.load(region)
-        names = (complex_.lines.boundary(int(n)) for n in complex_.faces.lines[dim][number])
-        rows = [self._rows[name] for name in names]
-        active = int(complex_.on_levels[k][face])
-        rows += [self.level_row(lv) for i, lv in enumerate(complex_.levels) if active >> i & 1]
-        return region, rows
-
-    def level_row(self, level: CutFunction) -> NDArray[Any]:
-        """A level as a row of the region that was looked at last."""
-        if self._map is None:
-            self._map = self._complex.regions[self._region].affine_map
-        weights = to_fractions(to_rationals(level.weights))
-        slopes = (weights @ self._map.matrix)[: self._complex.faces.vertices.shape[1]]
-        return np.array([*slopes, weights @ self._map.offset - Fraction(level.value)], dtype=object)
-
-    def line(self, line: int) -> NDArray[Any] | None:
-        """The row of a line in the region that was looked at last; None: it is far from there."""
-        return self._rows.get(self._complex.lines.boundary(line))
-
-    def row_in(self, region: int, level: CutFunction) -> NDArray[Any]:
-        """A level as a row of a region."""
-        self.load(region)
-        return self.level_row(level)
-
-    def vertex(self, vertex: int) -> NDArray[Any]:
-        """A vertex in rationals."""
-        d = self._complex.faces.vertices.shape[1]
-        _, rows = self.rows_of(0, vertex)
-        if not d:
-            return np.empty(0, dtype=object)
-        matrix = fmpq_mat([to_rationals(row).tolist() for row in rows])
-        reduced, rank = matrix.rref()
-        if rank != d:
-            raise InvalidInputError(f"vertex {vertex} is not a point: rank {rank}")
-        return to_fractions(np.array([-reduced[i, d] for i in range(d)], dtype=object))
-
-    def direction(self, edge: int) -> NDArray[Any]:
-        """The direction of an unbounded edge in rationals."""
-        complex_ = self._complex
-        d = complex_.faces.vertices.shape[1]
-        about = complex_.directions[edge]
-        if d == 1:
-            return np.array([Fraction(1 if about[0] > 0 else -1)], dtype=object)
-        _, rows = self.rows_of(1, edge)
-        reduced, rank = fmpq_mat([to_rationals(row[:-1]).tolist() for row in rows]).rref()
-        if rank != d - 1:
-            raise InvalidInputError(f"edge {edge} is not a line: rank {rank}")
-        pivots = [next(j for j in range(d) if reduced[i, j] != 0) for i in range(rank)]
-        free = next(j for j in range(d) if j not in pivots)
-        found = np.full(d, Fraction(0), dtype=object)
-        found[free] = Fraction(1)
-        for i, j in enumerate(pivots):
-            found[j] = -to_fractions(np.array([reduced[i, free]], dtype=object))[0]
-        same_way = float(found.astype(np.float64) @ about) > 0
-        return found if same_way else -found

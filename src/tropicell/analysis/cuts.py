@@ -11,16 +11,16 @@ faces of F of two dimensions less on which the function is 0. Docs: docs/exactne
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tropicell._runtime.arrays import FloatArray
 from tropicell._runtime.interruption import check
-from tropicell.analysis.complex import Complex, CutFunction, ExactRows
+from tropicell.analysis.cut_functions import CutFunction, ExactRows
 from tropicell.analysis.faces import Sides
 from tropicell.analysis.map_bounds import has_tame_outputs, output_bounds
 from tropicell.analysis.residues import fingerprints, residues
@@ -30,6 +30,9 @@ from tropicell.geometry.rounding import INFLATE, ROUND
 from tropicell.network.flat import flatten, is_tame
 from tropicell.network.network import Network
 from tropicell.regions.columns import Ragged
+
+if TYPE_CHECKING:
+    from tropicell.analysis.complex import Complex
 
 #: What is known of a face: the function is positive somewhere, negative somewhere; it grows along
 #: an unbounded edge, stays the same, falls.
@@ -90,17 +93,16 @@ def _restricted(whole: Complex, masks: list[NDArray[np.bool_]]) -> Complex:
         carriers.append((dims[kept], faces[kept]))
         levels.append(whole.on_levels[k][kept])
     directions = whole.directions[masks[1]] if len(masks) > 1 else whole.directions[:0]
-    return Complex(
-        whole.faces,
-        whole.vertices[masks[0]],
-        whole.radii[masks[0]],
-        sides,
-        unbounded,
-        carriers,
-        levels,
-        directions,
-        whole.direction_errors[masks[1]] if len(masks) > 1 else whole.direction_errors[:0],
-        whole.levels,
+    return replace(
+        whole,
+        vertices=whole.vertices[masks[0]],
+        radii=whole.radii[masks[0]],
+        sides=sides,
+        unbounded=unbounded,
+        carriers=carriers,
+        on_levels=levels,
+        directions=directions,
+        direction_errors=whole.direction_errors[masks[1] if len(masks) > 1 else slice(0)],
     )
 
 
@@ -467,17 +469,17 @@ class _Cut:
         while len(sides) > 1 and not len(sides[-1].ends):
             sides, unbounded = sides[:-1], unbounded[:-1]
             carriers, levels = carriers[:-1], levels[:-1]
-        return Complex(
-            old.faces,
-            vertices,
-            radii,
-            sides,
-            unbounded,
-            carriers,
-            levels,
-            directions if len(sides) > 1 else directions[:0],
-            errors if len(sides) > 1 else errors[:0],
-            (*old.levels, self.level),
+        return replace(
+            old,
+            vertices=vertices,
+            radii=radii,
+            sides=sides,
+            unbounded=unbounded,
+            carriers=carriers,
+            on_levels=levels,
+            directions=directions if len(sides) > 1 else directions[:0],
+            direction_errors=errors if len(sides) > 1 else errors[:0],
+            levels=(*old.levels, self.level),
         )
 
     def _sides(self, k: int) -> Sides:

@@ -22,7 +22,8 @@ from tropicell.network.integer_maps import IntegerMaps, ScaledColumns
 from tropicell.network.patterns import PatternArray, split_layers
 
 if TYPE_CHECKING:
-    from tropicell.analysis.complex import Complex, CutFunction
+    from tropicell.analysis.complex import Complex
+    from tropicell.analysis.cut_functions import CutFunction
 
 
 def exact_vertices(complex_: Complex, which: NDArray[np.int64]) -> NDArray[Any]:

@@ -21,7 +21,6 @@ from tropicell._runtime.arrays import FloatArray
 from tropicell._runtime.durable import replacing
 from tropicell._runtime.interruption import check
 from tropicell._runtime.paths import path_of
-from tropicell.analysis.complex import Complex, complex_of
 from tropicell.errors import IncompleteError, InvalidInputError, require
 from tropicell.network.domains import Domain
 from tropicell.network.network import Network
@@ -29,6 +28,7 @@ from tropicell.network.output_sets import DecisionBoundary, Level, OutputSet
 from tropicell.regions.columns import Ragged
 
 if TYPE_CHECKING:
+    from tropicell.analysis.complex import Complex
     from tropicell.regions.regions import Regions
 
 #: Polygons that are written in one go.
@@ -397,7 +397,7 @@ def surface_mesh(
 
 
 def _surface(regions: Regions, where: OutputSet, workers: int, progress: bool | None) -> Complex:
-    whole = complex_of(regions, workers=workers, progress=progress)
+    whole = regions.complex(workers=workers, progress=progress)
     if isinstance(where, Level):
         return whole.level_set(where.output, where.value)
     assert isinstance(where, DecisionBoundary)

@@ -8,18 +8,21 @@ where a bound proves it, rationals elsewhere.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tropicell._runtime.interruption import check
-from tropicell.analysis.complex import Complex, ExactRows
+from tropicell.analysis.cut_functions import ExactRows
 from tropicell.analysis.graph import flip_lines
 from tropicell.errors import InvalidInputError
 from tropicell.network.domains import resolve
 from tropicell.network.flat import flatten, is_tame
 from tropicell.regions.columns import Ragged
+
+if TYPE_CHECKING:
+    from tropicell.analysis.complex import Complex
 
 #: Vertices that are looked at in one go.
 _AT_ONCE = 1 << 16

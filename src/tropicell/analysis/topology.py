@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from flint import fmpz_mat, nmod_mat
@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tropicell._runtime.arrays import FloatArray
 from tropicell._runtime.interruption import check
-from tropicell.analysis.complex import Complex, CutFunction, ExactRows, Unbounded, check_unbounded
+from tropicell.analysis.cut_functions import CutFunction, ExactRows
 from tropicell.analysis.cuts import LevelSigns, constant_values, level_signs
 from tropicell.errors import InternalError, InvalidInputError
 from tropicell.geometry.arithmetic import to_floats
@@ -32,11 +32,31 @@ from tropicell.geometry.arithmetic import to_floats
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from tropicell.analysis.complex import Complex
+
+#: What happens at infinity, where faces are unbounded.
+Unbounded = Literal["truncate", "point", "open"]
+
 #: What values of persistent homology may be wrong by, relatively.
 _DIGITS = 1e-9
 
 #: Critical cells in a boundary to begin with.
 _ROOM = 1024
+
+
+def check_unbounded(unbounded: str) -> None:
+    """Refuse what is not a way to treat unbounded faces.
+
+    Examples
+    --------
+    >>> check_unbounded("no")
+    Traceback (most recent call last):
+    tropicell.errors.InvalidInputError: unbounded must be 'truncate', 'point' or 'open', not 'no'
+    """
+    if unbounded not in get_args(Unbounded):
+        raise InvalidInputError(
+            f"unbounded must be 'truncate', 'point' or 'open', not {unbounded!r}"
+        )
 
 
 # --- chains ---------------------------------------------------------------------------------------
