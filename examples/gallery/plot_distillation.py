@@ -6,7 +6,8 @@ In larger networks hardly any two inputs lie in one region, so a cache of region
 the paper suggests knowledge distillation. Here a student with less than a third of the neurons
 learns the outputs of a teacher. The titles say how many regions each has in the box, how many new
 points lie in a region that training points visited, and how well the function is learnt; next to
-them is a network of the student's size that learns from the data alone.
+them is a network of the student's size that learns from the data alone: compare the last two to see
+whether it is the teacher that makes a cache useful, or the size.
 """
 
 import itertools

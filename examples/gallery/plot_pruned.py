@@ -37,6 +37,5 @@ axes.plot(shares, sampled, marker="x", linestyle="--", label="largest of 2,000 r
 axes.set(xlabel="share of weights set to zero", ylabel="largest difference on the box")
 axes.legend(frameon=False)
 for x, y, n in zip(shares, exact, left, strict=True):
-    axes.annotate(
-        f"{n} regions", (x, y), xytext=(0, 7), textcoords="offset points", fontsize=8, ha="right"
-    )
+    axes.annotate(f"{n} regions", (x, y), xytext=(6, -10), textcoords="offset points", fontsize=8)
+axes.set(xlim=(0, 0.6), ylim=(-0.05, None))

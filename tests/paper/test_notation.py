@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -127,6 +128,33 @@ def test_polymake_finds_the_same_subdivision(tmp_path) -> None:
     assert first.split() == [str(len(found.points)), str(len(found.pairs))]
     vertices = {tuple(4 * Fraction(n) for n in row.split()[2:]) for row in rows if row[0] == "1"}
     assert vertices == set(found.points)
+
+
+def test_polymake_agrees_on_degenerate_polynomials(tmp_path) -> None:
+    """On a line, with monomials that are never needed, fractions, in one to three variables."""
+    half = Fraction(1, 2)
+    polynomials = [
+        TropicalPolynomial([0, 1, -3], [[0], [1], [2]]),
+        TropicalPolynomial([0, 2, 2, -1], [[0, 0], [1, 2], [2, 4], [3, 6]]),  # parallel lines
+        TropicalPolynomial([0, -5, 0, 0, 0], [[0, 0], [1, 1], [2, 0], [0, 2], [2, 2]]),
+        TropicalPolynomial([half, 0, half], [[half, 0], [0, Fraction(1, 3)], [-1, -1]]),
+        TropicalPolynomial([0, 0, 0, 0, 1], [*np.eye(3, dtype=int).tolist(), [0] * 3, [1] * 3]),
+        TropicalPolynomial([0, 1, 2], [[0, 0, 0], [1, 1, 0], [0, 1, 1]]),  # a plane of exponents
+    ]
+    script = tmp_path / "f.pl"
+    script.write_text(
+        "".join(
+            notation.to_polymake(f).replace("my $f", f"my $f{k}")
+            + f'print "found ", $f{k}->DUAL_SUBDIVISION->N_MAXIMAL_CELLS, " ", '
+            + f'$f{k}->N_MAXIMAL_POLYTOPES, "\\n";\n'
+            for k, f in enumerate(polynomials)
+        ),
+        encoding="utf-8",
+    )
+    lines = run(["polymake", "--script", str(script)], "").splitlines()
+    found = [tuple(map(int, line.split()[1:])) for line in lines if line.startswith("found")]
+    ours = [f.subdivision() for f in polynomials]
+    assert found == [(len(s.points), len(s.pairs)) for s in ours]
 
 
 def test_macaulay2_finds_the_same_monomials(tmp_path) -> None:
