@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
 
 import numpy as np
 import pytest
@@ -60,6 +62,42 @@ def test_matlab_files(tmp_path):
     assert script.startswith("function [U, merged] = law()\n")
     assert re.search(r"Polyhedron\('A', data\.A\{k\}, 'b', data\.b\{k\}\)", script)
     assert f"{len(pieces)} polyhedra" in script
+
+
+def test_octave_reads_matlab_files(tmp_path):
+    """MPT3 itself needs MATLAB; the numbers, and that the function's text can be parsed, do not."""
+    octave = shutil.which("octave-cli")
+    if octave is None:
+        pytest.skip("octave-cli is not on the PATH")
+    network = random_network([2, 5, 4, 2], seed=4)
+    pieces = piecewise_affine(enumerate_regions(network, Box(-1, 1)))
+    pieces.save(tmp_path / "law.m")
+    points = np.random.default_rng(1).uniform(-1, 1, size=(20, 2))
+    rows = "; ".join(" ".join(map(repr, x)) for x in points.tolist())
+    script = f"""
+data = load('law.mat'); x = [{rows}];
+for i = 1:rows(x)
+  for k = 1:numel(data.A)
+    if all(data.A{{k}} * x(i, :)' <= data.b{{k}} + 1e-9)
+      printf('%d %.17g %.17g\\n', data.merged(k), data.F{{k}} * x(i, :)' + data.g{{k}}); break
+    end
+  end
+end
+try, law(); catch e, disp(e.message); end
+"""
+    done = subprocess.run(
+        [octave, "--norc", "--eval", script],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    *lines, message = done.stdout.strip().splitlines()
+    found = np.array([line.split() for line in lines], dtype=float)
+    np.testing.assert_allclose(found[:, 1:], network(points), rtol=1e-9, atol=1e-12)
+    assert set(found[:, 0]) <= set(pieces.merged + 1.0)
+    assert "'Polyhedron' undefined" in message  # it was parsed, and got as far as MPT3's classes
 
 
 def test_ppopt_files(tmp_path):

@@ -75,6 +75,12 @@ class PiecewiseAffine:
             ``.npz``: what PPOPT calls a critical region, ``A0``, ``b0``, ``E0``, ``f0``, … (the map
             ``A x + b`` where ``E x <= f``); `read_ppopt` makes a PPOPT solution of it.
 
+        Notes
+        -----
+        PPOPT is run by the tests. MPT3 needs MATLAB: of its files Octave checks the numbers and
+        the grammar, and the names of classes and options are those of MPT3's sources. A PolyUnion
+        leaves polyhedra out that MPT3's tolerance takes to be empty; ``merged`` counts them.
+
         Examples
         --------
         >>> import os, tempfile
