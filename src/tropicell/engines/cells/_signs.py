@@ -305,9 +305,9 @@ def sharp_corner(lines: Any, current: Any, fine: Any) -> None:
     d, minors, terms = lines.dimension, fine.minors, fine.terms
     sign = _facet_rows(lines, current, fine)
     rows, wrong = fine.rows, 0.0
-    for i in range(d):
-        for c in range(d + 1):
-            wrong = max(wrong, rows[BOUND, i, c])
+    for row in range(d):
+        for column in range(d + 1):
+            wrong = max(wrong, rows[BOUND, row, column])
     bound = sharp_bound(wrong, d)
     minors[HIGH, 0], minors[LOW_HALF, 0] = 1.0, 0.0
     t = 0
