@@ -222,6 +222,34 @@ def test_a_tree_is_built_for_many_points_of_proved_regions_only() -> None:
         assert (regions.known("_finder") is not None) == proved
 
 
+@given(networks(max_depth=2), st.integers(0, 99))
+def test_points_are_located_in_some_of_the_regions(network: Network, seed: int) -> None:
+    whole = enumerate_regions(network, Box(-1, 1))
+    rng = np.random.default_rng(seed)
+    some = whole[np.flatnonzero(rng.random(len(whole)) < 0.5)]
+    corners = np.concatenate([points[:, :-1] for points in whole.corners][:5])
+    points = np.round(np.concatenate([rng.uniform(-1, 1, (5, network.n_inputs)), corners]), 3)
+    found = some.locate(points, arithmetic="exact")
+    for point, index in zip(points, found.tolist(), strict=True):
+        inside = [region for region in some if region.contains([point]).all()]
+        assert bool(inside) == (index >= 0)
+        assert index < 0 or some[index].contains([point]).all()
+
+
+def test_points_outside_the_regions_of_a_list_need_no_rationals() -> None:
+    rng = np.random.default_rng(0)
+    network = Network.mlp([rng.normal(size=size) for size in ((6, 3), (5, 6), (1, 5))])
+    whole = enumerate_regions(network, Box(-1, 1))
+    some, points = whole[:3], rng.uniform(-1, 1, (2000, 3))
+    with mock.patch.object(regions_module.Regions, "_on_boundary") as exactly:
+        found = some.locate(points)
+    assert not exactly.called
+    expected = whole.locate(points)
+    assert found.tolist() == np.where(expected < 3, expected, -1).tolist()
+    assert (found >= 0).any()
+    assert whole[[]].locate(points).tolist() == [-1] * len(points)
+
+
 def test_locating_ends_with_the_time() -> None:
     regions = enumerate_regions(Network.mlp([[[1.0]], [[1.0]]]))
     with pytest.raises(TimeLimitError), time_limit(0):

@@ -16,8 +16,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from tropicell._runtime.arrays import FloatArray
+from tropicell._runtime.interruption import check
 from tropicell.geometry.rounding import INFLATE, ROUND, TINY
 from tropicell.network.domains import WholeSpace
 from tropicell.network.patterns import PatternArray, split_layers
@@ -89,6 +91,51 @@ def bounded_maps(network: Network, patterns: PatternArray) -> Iterator[Bounded]:
         layers.append(_after(network, layer, before, pieces))
     output = _before(network, network.depth + 1, layers)
     yield output if tame else output.infinite()
+
+
+def strictly_inside(
+    network: Network, points: FloatArray, patterns: PatternArray
+) -> NDArray[np.bool_]:
+    """Which points surely have some patterns, and so have all points around them.
+
+    Parameters
+    ----------
+    network : Network
+    points : ndarray, shape (points, inputs)
+    patterns : ndarray of uint8, shape (points, neurons)
+
+    Examples
+    --------
+    >>> from tropicell import Network
+    >>> network = Network.mlp([[[1.0]], [[1.0]]])
+    >>> points = np.array([[1.0], [0.0], [-1.0]])
+    >>> strictly_inside(network, points, network.patterns(points))
+    array([ True, False,  True])
+    """
+    sure = np.ones(len(points), dtype=np.bool_)
+    step = max(1, _AT_ONCE // (max([1, *network.widths]) * max(1, points.shape[1])))
+    for start in range(0, len(points) if network.depth else 0, step):
+        check()
+        part = slice(start, start + step)
+        x, reach = points[part], np.abs(points[part])
+        pieces = split_layers(patterns[part], network.widths)
+        for layer, maps in enumerate(bounded_maps(network, patterns[part]), start=1):
+            if layer > network.depth:
+                break
+            values = np.einsum("nc,ncw->nw", x, maps.slopes) + maps.offsets
+            sizes = np.einsum("nc,ncw->nw", reach, np.abs(maps.slopes)) + np.abs(maps.offsets)
+            errors = maps.slope_error * reach.sum(axis=1)[:, None] + maps.offset_error
+            errors += (points.shape[1] + _MORE_ROUNDINGS) * ROUND * sizes
+            errors = INFLATE * errors + TINY
+            bends = network.maps("float").activation(layer)[0]
+            ends = np.full((len(bends), 1), np.inf)
+            bends = np.concatenate([-ends, bends, ends], axis=1)
+            neurons, piece = np.arange(len(bends)), pieces[layer - 1].astype(np.int64)
+            with np.errstate(invalid="ignore"):
+                above = values - bends[neurons, piece] > errors
+                below = bends[neurons, piece + 1] - values > errors
+            sure[part] &= (above & below).all(axis=1)
+    return sure
 
 
 def output_bounds(network: Network, packed: PackedPatterns) -> Bounded:

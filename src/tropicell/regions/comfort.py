@@ -82,6 +82,15 @@ def patterns_around(
     return graph.patterns_around(network, point, domain)
 
 
+def strictly_inside(
+    network: Network, points: NDArray[np.float64], patterns: PatternArray
+) -> NDArray[np.bool_]:
+    """See `tropicell.analysis.map_bounds.strictly_inside`."""
+    from tropicell.analysis import map_bounds  # noqa: PLC0415
+
+    return map_bounds.strictly_inside(network, points, patterns)
+
+
 def finder(regions: Regions) -> RegionFinder:
     """See `tropicell.predict.locator.RegionFinder`."""
     from tropicell.predict.locator import RegionFinder  # noqa: PLC0415

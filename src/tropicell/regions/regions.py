@@ -424,7 +424,11 @@ class Regions:
         inside = np.flatnonzero(self.domain.contains(x))
         patterns = self.network.patterns(x[inside], arithmetic=arithmetic)
         found[inside] = self.packed.find(patterns)
-        for i in inside[found[inside] < 0]:
+        lost = found[inside] < 0
+        if lost.any():  # most of them are in regions that are not in the list
+            sure = comfort.strictly_inside(self.network, x[inside][lost], patterns[lost])
+            lost[lost] = ~sure
+        for i in inside[lost]:
             check()
             found[i] = self._on_boundary(x[i])
         return found
