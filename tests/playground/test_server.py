@@ -413,8 +413,25 @@ def test_from_python(tmp_path: Path) -> None:
     for data in ([[0.0, 1.0]], ([[0.0, 0.0]], [1, 2]), "planets"):
         with pytest.raises(InvalidInputError):
             play(data=data, open_browser=False)
-    with pytest.raises(InvalidInputError, match="3 inputs"):
-        play(Network.mlp([[[1.0, 0.0, 2.0]], [[1.0]]]), open_browser=False)
+    with pytest.raises(InvalidInputError, match="one input"):
+        play(Network.mlp([[[1.0]], [[1.0]]]), open_browser=False)
+    # of a larger network the plane of the first two inputs
+    player = play(Network.mlp([[[1.0, -1.0, 2.0]], [[1.0]]]), open_browser=False)
+    assert player.network([2.0, 1.0]) == [1.0]
+    player.close()
+
+
+def test_a_flood_of_commands_is_carried_out(player: Any) -> None:
+    """Each of them; and a page is told when the server ends."""
+    with talk(player) as socket:
+        for number in range(3000):
+            command = {"do": "settings", "values": {"seed": number}, "number": number}
+            socket.send(json.dumps(command))
+        assert listen(socket, lambda h, _: True if h.get("answered") == 2999 else None)
+        assert player.settings.seed == 2999
+        player.close()
+        with pytest.raises(exceptions.ConnectionClosedOK, match="1001"):
+            listen(socket, error)
 
 
 def test_the_command_has_its_options() -> None:

@@ -32,7 +32,7 @@ from tropicell.network.domains import Slice
 from tropicell.network.network import Network
 from tropicell.playground.data import read_csv
 from tropicell.playground.frames import unpacked
-from tropicell.playground.session import Session
+from tropicell.playground.session import Session, first_plane
 from tropicell.playground.settings import DATA, Settings
 
 if TYPE_CHECKING:
@@ -47,6 +47,8 @@ _MOST_BYTES = 64 * 2**20
 _MOST_TEXT = 2**20
 #: Seconds until the server must be up, or down.
 _PATIENCE = 20.0
+#: Why a page hears nothing any more: another page has the run, or the server ends.
+_ELSEWHERE, _GOODBYE = 4000, 1001
 #: Seconds until a session that can't take another command is asked again.
 _BREATH = 0.01
 
@@ -65,7 +67,7 @@ class _Page:
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._lock = threading.Lock()
-        self._texts: deque[dict[str, Any] | bytes | None] = deque()
+        self._texts: deque[dict[str, Any] | bytes | int] = deque()
         self._frame: bytes | None = None
         self._description: dict[str, Any] | None = None
         self._news = asyncio.Event()
@@ -81,17 +83,17 @@ class _Page:
                 self._texts.append(message)
         self._wake()
 
-    def end(self) -> None:
-        """Nothing comes any more."""
+    def end(self, code: int) -> None:
+        """Nothing comes any more, and this is why."""
         with self._lock:
-            self._texts.append(None)
+            self._texts.append(code)
         self._wake()
 
     def _wake(self) -> None:
         with suppress(RuntimeError):  # the server has ended
             self._loop.call_soon_threadsafe(self._news.set)
 
-    async def messages(self) -> list[dict[str, Any] | bytes | None]:
+    async def messages(self) -> list[dict[str, Any] | bytes | int]:
         """All that waits; comes back when there is something."""
         await self._news.wait()
         self._news.clear()
@@ -176,7 +178,7 @@ def make_app(session: Session, token: str, port: int) -> Starlette:
         before = session.attach(mine)
         if isinstance(before, _Page):
             before.send({"error": "The page was opened elsewhere; this one has stopped."})
-            before.end()
+            before.end(_ELSEWHERE)
         sending = asyncio.create_task(_send_all(websocket, mine))
         try:
             await _receive_all(websocket, mine, session)
@@ -193,8 +195,8 @@ def make_app(session: Session, token: str, port: int) -> Starlette:
 async def _send_all(websocket: WebSocket, page: _Page) -> None:
     while True:
         for message in await page.messages():
-            if message is None:
-                await websocket.close(4000)
+            if isinstance(message, int):
+                await websocket.close(message)
                 return
             if isinstance(message, bytes):
                 await websocket.send_bytes(message)
@@ -285,7 +287,8 @@ class Player:
             time.sleep(0.01)
 
     def _serve(self) -> None:
-        asyncio.run(self._server.serve(sockets=[self._socket]))
+        with suppress(asyncio.CancelledError):  # a connection that did not end in time
+            asyncio.run(self._server.serve(sockets=[self._socket]))
 
     @property
     def network(self) -> Network:
@@ -324,6 +327,9 @@ class Player:
 
     def close(self) -> None:
         """End the training and the server."""
+        page = self.session.viewer
+        if isinstance(page, _Page):
+            page.end(_GOODBYE)
         self.session.close()
         self._server.should_exit = True
         self._thread.join(_PATIENCE)
@@ -353,7 +359,8 @@ def play(
     Parameters
     ----------
     network : Network, or what is imported as one, optional
-        With two inputs; of a larger one a `domain` is shown. Default: one that the page builds.
+        With two inputs; of a larger one a `domain` is shown, or else the plane of its first two
+        inputs. Default: one that the page builds.
     data : str, array_like of shape (points, 3), or a pair (points, labels), optional
         ``"moons"``, ``"circles"``, ``"spirals"``, ``"xor"``, ``"phi1"`` … ``"phi4"``; or points
         with labels: two different ones are two classes, more are numbers to learn.
@@ -388,6 +395,8 @@ def play(
         given = as_network(network)
         if domain is not None:
             given = given.restrict(domain)
+        elif given.n_inputs != 2:
+            given = first_plane(given)
     values = dict(settings)
     if isinstance(data, str):
         values["data"] = data

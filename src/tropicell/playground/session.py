@@ -137,6 +137,12 @@ class Session:
         return done
 
     @property
+    def viewer(self) -> Viewer | None:
+        """The page that looks at it."""
+        page = self._page
+        return None if page is None else page.viewer
+
+    @property
     def is_full(self) -> bool:
         """Whether so many commands wait that a page should wait, too."""
         return not self._closed and len(self._commands) >= _MOST_WAITING
@@ -365,8 +371,7 @@ class Session:
 
     def _nobody_waits(self) -> bool:
         """Whether what is being done is for a page that has gone, or all is over."""
-        page = None if self._page is None else self._page.viewer
-        return self._closed or (self._asking is not None and self._asking is not page)
+        return self._closed or (self._asking is not None and self._asking is not self.viewer)
 
     def _upload(self, command: Mapping[str, Any], data: bytes) -> None:
         """A CSV file, a model, or a slice for the model that is there."""

@@ -66,7 +66,7 @@ export class Controls {
     $("hand").hidden = settings.data !== "own";
     for (const label of document.querySelectorAll<HTMLElement>(".generated")) label.hidden = settings.data === "own";
     $("given").hidden = about.given === null;
-    $("given").textContent = about.given === null ? "" : `Loaded: ${about.given}`;
+    $("given").textContent = about.given === null ? "" : `Loaded: ${about.given}. What is chosen below builds another one instead.`;
     this.layers(settings.widths);
   }
 

@@ -207,7 +207,7 @@ function changed(state: State): void {
   $("again").textContent = state === "elsewhere" ? "Show it here" : "Try again";
   $("command").hidden = state !== "ended";
   if (state === "interrupted") return;
-  if (frame) frame.running = false;
+  if (frame) frame.running = frame.recording = false;
   hopes();
 }
 

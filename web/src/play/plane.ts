@@ -19,8 +19,12 @@ export interface Look {
 export type Neuron = number | null;
 
 const COLOURS = {
-  light: { low: [47, 109, 180], middle: [246, 244, 239], high: [221, 120, 41], ink: [28, 33, 45] },
-  dark: { low: [84, 148, 222], middle: [32, 35, 42], high: [232, 140, 66], ink: [236, 238, 243] },
+  light: {
+    low: [47, 109, 180], middle: [246, 244, 239], high: [221, 120, 41], ink: [28, 33, 45], missing: [176, 182, 193],
+  },
+  dark: {
+    low: [84, 148, 222], middle: [32, 35, 42], high: [232, 140, 66], ink: [236, 238, 243], missing: [92, 98, 110],
+  },
 };
 
 /** Near 0 steep, and never quite at its end. */
@@ -203,7 +207,7 @@ export class Plane {
       const ramp = (rule: (t: number) => number) => rampOf(colours.low, colours.middle, colours.high, rule);
       this.ramps = { dark: look.dark, value: ramp(soft), decision: ramp((t) => 0.66 * Math.sign(t)) };
     }
-    this.raster.clear(packed(colours.middle));
+    this.raster.clear(packed(picture.complete ? colours.middle : colours.missing)); // what is left out has no value
     this.paint(this.raster);
     this.pen.putImageData(this.raster.image, 0, 0);
     if (this.stale) this.drawSheet();
