@@ -27,11 +27,10 @@ TITLE = "Faces and topology"
 #: All of R^n: relucent does not know the sides of a box as faces.
 SMALL = (
     Case("2-D [12,12], all of R²", (2, 12, 12, 1), None, seed=81),
-    Case("2-D [32,32], all of R²", (2, 32, 32, 1), None, seed=81),
+    Case("2-D [18,18], all of R²", (2, 18, 18, 1), None, seed=81),
     Case("3-D [8,8], all of R³", (3, 8, 8, 1), None, seed=82),
-    Case("3-D [11,11], all of R³", (3, 11, 11, 1), None, seed=82),
+    Case("3-D [9,9], all of R³", (3, 9, 9, 1), None, seed=82),
     Case("4-D [6,5], all of R⁴", (4, 6, 5, 1), None, seed=83),
-    Case("4-D [8,6], all of R⁴", (4, 8, 6, 1), None, seed=83),
 )
 
 LARGE = (

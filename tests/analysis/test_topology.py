@@ -64,6 +64,27 @@ def test_betti_numbers_are_those_of_plain_ranks(
     assert len(np.unique(part.components())) == part.betti()[0]
 
 
+@settings(max_examples=10, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.sampled_from(KINDS), st.integers(1, 3), st.booleans())
+def test_betti_numbers_of_what_is_cut_out(seed: int, kind: str, inputs: int, bounded: bool) -> None:
+    """The same for level sets at a vertex's value, what is below and above, and decision sets."""
+    network = random_network(seed, kind, inputs, 2, 4 if inputs < 3 else 2)
+    complex_ = enumerate_regions(network, Box(-1, 1) if bounded else WholeSpace()).complex()
+    if not complex_.quotient.is_trivial or not complex_.dimension or len(complex_) > 400:
+        return
+    values = [x for x in complex_.exact_outputs()[:, 0].tolist() if x == float(x)]
+    value = float(values[len(values) // 2]) if values else 0.0
+    parts = [make(0, value) for make in (complex_.level_set, complex_.sublevel_set)]
+    parts += [complex_.superlevel_set(0, value), complex_.decision_region(0)]
+    for part in (*parts, complex_.decision_boundary(0, 1)):
+        if part.dimension < 0:
+            continue
+        known = slow_betti(part.bounded_part(), infinity=False)
+        assert part.betti() == known + (0,) * (len(part.sides) - len(known))
+        assert part.betti(unbounded="open") == slow_betti(part, infinity=False)
+        assert part.betti(unbounded="point") == slow_betti(part, infinity=True)
+
+
 @settings(max_examples=15)
 @given(st.integers(0, 2**32 - 1), st.sampled_from(KINDS), st.integers(1, 3))
 def test_persistence_is_that_of_gudhi(seed: int, kind: str, inputs: int) -> None:
