@@ -407,15 +407,19 @@ def _phi4(run: LabRun, samples: list[Sample]) -> None:
     own = [s for s in samples if s.function.name == "φ4"]
     paper = [s for s in own if s.grid == "many" and s.size.neurons == 5]
     learnt = [s for s in own if s.train.mean() < 0.1]
-    texts = {
-        f"{s.size.name}, {s.grid} points": f"{100 * (1 - s.train.mean()):.0f} % of the variance of "
-        f"the training points and {100 * (1 - s.test.mean()):.0f} % of that of the test points"
+    grids = list(dict.fromkeys(s.grid for s in own))
+    explained = {
+        (s.size.name, s.grid): [f"{100 * (1 - loss.mean()):.0f} %" for loss in (s.train, s.test)]
         for s in own
     }
-    run.report.text(
-        "How much of φ4 the networks explain: "
-        + "; ".join(f"{name}: {text}" for name, text in texts.items())
-        + ". (A negative share: worse than a constant.)"
+    run.report.table(
+        ["network", *(f"{grid}: {at} points" for grid in grids for at in ("training", "test"))],
+        [
+            [name, *(cell for grid in grids for cell in explained[name, grid])]
+            for name in dict.fromkeys(name for name, _ in explained)
+        ],
+        "Share of φ4's variance that the networks explain, from many points and from few; "
+        "negative: worse than a constant.",
     )
     run.report.text(
         "The settings in which at least 90 % of the training points' variance is learnt are "
