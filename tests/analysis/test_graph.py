@@ -12,7 +12,16 @@ from hypothesis import strategies as st
 
 from oracles import merged_labels, shared_facets
 from strategies import KINDS, cancelling_networks, domains, networks, random_network
-from tropicell import Affine, Box, Layer, Network, Regions, WholeSpace, enumerate_regions
+from tropicell import (
+    Affine,
+    Box,
+    InvalidInputError,
+    Layer,
+    Network,
+    Regions,
+    WholeSpace,
+    enumerate_regions,
+)
 from tropicell.analysis import graph
 from tropicell.regions import exact_columns
 
@@ -124,6 +133,13 @@ def test_neighbours_in_the_whole_space_are_proved_without_rationals(seed: int) -
     off = np.flatnonzero(~regions.patterns[:, :5].any(axis=1)).tolist()
     assert exactly.call_args.args[1].tolist() == off * 4
     assert {tuple(pair) for pair in found.pairs.tolist()} == set(behind_facets(regions))
+
+
+def test_what_is_no_regions_is_refused() -> None:
+    network = random_network(3, "generic", 2, 1, 3)
+    for ask in (graph.neighbours, graph.facet_lines, graph.merge):
+        with pytest.raises(InvalidInputError, match="expected Regions, not Network"):
+            ask(network)  # type: ignore[arg-type]
 
 
 def test_neighbours_of_some_regions_only() -> None:

@@ -35,6 +35,7 @@ from tropicell.network.maps import NetworkMaps
 from tropicell.network.patterns import PatternArray
 from tropicell.regions import exact_columns
 from tropicell.regions.columns import Ragged
+from tropicell.regions.given import as_regions
 
 if TYPE_CHECKING:
     from tropicell.analysis._flips import FlipLines
@@ -137,7 +138,7 @@ def neighbours(regions: Regions, *, workers: int = 1, progress: bool | None = No
            [1, 2]])
     """
     check_workers(workers)
-    regions = regions.reduced  # with the same neighbours
+    regions = as_regions(regions).reduced  # with the same neighbours
     network, domain = resolve(regions.network, regions.domain)
     flat = flatten(network, domain)
     with bar_of(len(regions), " regions", progress) as bar:
@@ -226,7 +227,7 @@ def facet_lines(regions: Regions, *, workers: int = 1, progress: bool | None = N
     from tropicell.analysis import _flips as kernels  # noqa: PLC0415
 
     check_workers(workers)
-    regions = regions.reduced  # with the same facets
+    regions = as_regions(regions).reduced  # with the same facets
     if not (len(regions) and is_tame(regions.network, regions.domain)):
         return exact_columns.facet_lines(regions)
     flat = flatten(*resolve(regions.network, regions.domain))
@@ -583,7 +584,7 @@ def merge(
     if tolerance is not None:
         text = "merge compares maps exactly and has no tolerance any more: leave it out"
         warnings.warn(text, DeprecationWarning, stacklevel=2)
-    regions = regions.reduced  # maps that differ do so there
+    regions = as_regions(regions).reduced  # maps that differ do so there
     regions.prepare(["neighbours", "affine_maps"], workers=workers, progress=progress)
     pairs, maps = regions.neighbours.pairs, regions.affine_maps
     # float64 proves of nearly all maps that they differ
