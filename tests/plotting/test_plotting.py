@@ -126,6 +126,13 @@ def test_what_is_not_there_is_not_drawn() -> None:
     plot_regions(nothing, color="area")
 
 
+def test_a_picture_says_that_regions_are_missing() -> None:
+    network = Network.mlp([[[1.0, 2.0], [2.0, -1.0]], [[1.0, 1.0]]])
+    found = enumerate_regions(network, Box(-1, 1), max_regions=2)
+    assert plot_regions(found).get_title() == "at least 2 linear regions"
+    assert plot_regions(enumerate_regions(network, Box(-1, 1))).get_title() == ""
+
+
 def test_cutting_keeps_corners_in_order() -> None:
     angles = np.linspace(0, 2 * np.pi, 7, endpoint=False)
     polygon = np.stack([np.cos(angles), np.sin(angles)], axis=1)

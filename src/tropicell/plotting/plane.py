@@ -297,6 +297,8 @@ def plot_regions(
             label = _LABELS[color].format(output=f"y{output + 1}")
             ax.figure.colorbar(cells, ax=ax, label=label, shrink=0.8)
     show_frame(ax, found.network, low, high)
+    if not found.complete and not ax.get_title():
+        ax.set_title(f"at least {len(found):,} linear regions", fontsize=10)
     return ax if points is None else plot_points(points, ax, labels=labels)
 
 
