@@ -129,7 +129,11 @@ def report(data: dict[str, Any]) -> str:
             f"{r['mean degree']:.2f}",
         ])  # fmt: skip
     head = ["network", "faces (vertices / … / cells)", "regions, s", "faces, s", "Betti numbers, s", "a level set and its Betti numbers, s", "persistence, s", "bytes a cell", "peak, bytes a cell", "mean degree"]  # fmt: skip
-    lines += ["Larger ones, Tropicell alone (Betti numbers once):", "", *_table(head, rows)]
+    lines += [
+        f"Larger ones, Tropicell alone (Betti numbers once; load {data['load, large']}):",
+        "",
+        *_table(head, rows),
+    ]
     known = {e["case"]: e["results"]["Tropicell"] for e in data["large"]}
     for name, cells, most in WANTED:
         r = known.get(name, {})
@@ -170,6 +174,7 @@ def main() -> None:
             "small": measured(SMALL, arguments.seconds, data.get("small", []), alone=False),
         }
         if not arguments.small:
+            data["load, large"] = data["load"]
             data["large"] = measured(LARGE, arguments.seconds, data.get("large", []), alone=True)
         store.write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     sections.put(arguments.out, TITLE, report(data))
