@@ -78,6 +78,7 @@ def test_batches_that_share_points_are_joined() -> None:
         columns = columns._replace(points=points, corner_places=places)
         part = first(columns, 3)
         assert size_of(part) < size_of(columns)
+        assert size_of(first(columns, 0)) == 0
         store.add(part)
         whole.append(expected.rows(slice(3)).values)
     found = store.join()

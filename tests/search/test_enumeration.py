@@ -283,3 +283,15 @@ def test_free_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert memory.free_memory() == 5000 * 1024
     (tmp_path / "memory.max").write_text("5000\n")
     assert memory.free_memory() == 1000
+
+
+def test_a_budget_of_bytes_holds_some_regions_that_share_corners() -> None:
+    """Points of regions that are left out do not count, though a batch has them all."""
+    network, box = default_network([3, 7, 6, 1], seed=3), Box(-3, 3)
+    every = enumerate_regions(network, box, engine="cells")
+    some = enumerate_regions(network, box, engine="cells", max_bytes=10_000)
+    assert 0 < len(some) < len(every)
+    assert some.nbytes < 12_000
+    np.testing.assert_array_equal(
+        some.corners.values, every.corners.values[: every.corners.ends[len(some) - 1]]
+    )

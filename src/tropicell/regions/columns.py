@@ -410,7 +410,10 @@ def first(columns: Columns, n: int) -> Columns:
     if len(columns.packed) <= n:
         return columns
     corners, facets = columns.corner_counts, columns.facet_counts
-    shared = columns.corner_places
+    points, places = columns.points, columns.corner_places
+    if points is not None and places is not None and corners is not None:
+        places = places[: corners[:n].sum()]
+        points = points[: int(places.max(initial=-1)) + 1]
     return Columns(
         PackedPatterns(columns.packed.words[:n], columns.packed.neurons, columns.packed.bits),
         columns.witnesses[:n],
@@ -424,8 +427,8 @@ def first(columns: Columns, n: int) -> Columns:
         if columns.facet_lines is None or facets is None
         else columns.facet_lines[: facets[:n].sum()],
         None if facets is None else facets[:n],
-        columns.points,
-        None if shared is None or corners is None else shared[: corners[:n].sum()],
+        points,
+        places,
     )
 
 
