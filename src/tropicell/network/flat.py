@@ -55,7 +55,7 @@ def is_tame(network: Network, domain: Domain) -> bool:
 
     Examples
     --------
-    >>> from tropicell import WholeSpace
+    >>> from tropicell import Network, WholeSpace
     >>> is_tame(Network.mlp([[[1e-200]], [[1.0]]]), WholeSpace())
     False
     """
@@ -85,7 +85,7 @@ def rounds_layer_0(network: Network) -> bool:
 
     Examples
     --------
-    >>> from tropicell import Slice
+    >>> from tropicell import Network, Slice
     >>> network = Network.mlp([[[1.0]], [[1.0]]]).restrict(Slice([0.0], [[0.1]]))
     >>> rounds_layer_0(network), rounds_layer_0(network.restrict(Slice([0.0], [[0.1]])))
     (False, True)
@@ -152,6 +152,7 @@ def neuron_arrays(network: Network) -> NeuronArrays:
 
     Examples
     --------
+    >>> from tropicell import Network
     >>> neurons = neuron_arrays(Network.mlp([[[1.0, 2.0]], [[1.0]]]))
     >>> neurons.row_start, neurons.breakpoints.ravel()
     (array([0, 2, 3]), array([inf, inf,  0.]))
@@ -336,7 +337,7 @@ def flatten(network: Network, domain: Domain, *, filters: bool = True) -> FlatNe
 
     Examples
     --------
-    >>> from tropicell import Box
+    >>> from tropicell import Box, Network
     >>> flat = flatten(Network.mlp([[[1.0, 2.0]], [[1.0]]]), Box(-1, 1))
     >>> flat.lines.line_start.tolist()
     [0, 5, 6]

@@ -66,7 +66,7 @@ class Inequalities:
 
     Examples
     --------
-    >>> from tropicell import Region
+    >>> from tropicell import Network, Region
     >>> network = Network.mlp([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0]]])
     >>> print(Region(network, "10").inequalities)
     -1·x1 ≤ 0    (layer 1, neuron 0)
@@ -194,7 +194,7 @@ class Lines:
 
         Examples
         --------
-        >>> from tropicell import Box
+        >>> from tropicell import Box, Network
         >>> network = Network.mlp([[[1.0], [2.0]], [[1.0, 1.0]]])
         >>> str(lines_of(network, Box(-1, 1)).boundary(4))
         'layer 1, neuron 1'
@@ -240,6 +240,7 @@ def twin_lines(network: Network) -> NDArray[np.int64]:
 
     Examples
     --------
+    >>> from tropicell import Network
     >>> weights = [[[1.0, 3.0], [0.5, 0.1], [-3.0, -9.0]], [[1.0, 1.0, 1.0]]]
     >>> twin_lines(Network.mlp(weights, [[1.0, 0.1, -3.0], [0.0]]))
     array([0, 1, 0])

@@ -124,7 +124,7 @@ def plot_surface(
     >>> network = Network.mlp([[[1.0, 0.0]], [[1.0]]])
     >>> ax = plot_surface(network, window=Box(-1, 1))
     >>> ax.get_zlabel()
-    'output 0'
+    'y1'
     """
     found = regions_in(regions, window, 2)
     art3d: Any = require("mpl_toolkits.mplot3d.art3d", extra="plot", why="drawing surfaces")
