@@ -375,6 +375,28 @@ def test_what_is_clicked_and_typed_stays(tab: Any, player: Any) -> None:
     assert tab.input_value("#seed") == "3"
 
 
+def test_frames_do_not_take_away_what_is_pressed(tab: Any, player: Any) -> None:
+    """A button that is held down while frames come hears of its click; the keyboard stays there."""
+    tab.dispatch_event("[data-skip='1-3'] .target", "click")
+    name = tab.locator("figure[data-name=plain] .name")
+    name.wait_for()
+    tab.click("#play")
+    for press, release in (
+        (tab.mouse.down, tab.mouse.up),
+        (lambda: tab.keyboard.down(" "), lambda: tab.keyboard.up(" ")),
+    ):
+        tab.click("figure[data-name=skips] .name")
+        name.hover()
+        name.focus()
+        press()
+        drawn = tab.evaluate("() => play.drawn()")
+        tab.wait_for_function("(n) => play.drawn() > n + 3", arg=drawn)
+        release()
+        tab.wait_for_selector("figure[data-name=plain] .name[aria-pressed=true]")
+        assert tab.evaluate("() => document.activeElement.textContent") == "without skips"
+    tab.click("#play")
+
+
 def test_without_a_mouse(tab: Any, player: Any) -> None:
     """Arrow keys point at regions, and Enter draws points; S is one step, R begins again."""
     player.set(data="own", points=[])

@@ -223,7 +223,7 @@ function build(name: Name): View {
   figure.dataset.name = name;
   const title = element("button", undefined, "name");
   title.title = "Show the weights of this one in the diagram";
-  const counts = element("span");
+  const counts = element("span", undefined, "counts");
   const caption = element("figcaption");
   caption.append(title, counts);
   const box = element("div", undefined, "box");
@@ -233,7 +233,6 @@ function build(name: Name): View {
   ];
   box.append(canvas, sheet, ...places);
   const facts = element("p", undefined, "facts");
-  facts.setAttribute("aria-live", "polite");
   sheet.tabIndex = 0;
   sheet.setAttribute("role", "img");
   figure.append(caption, box, facts);
@@ -274,9 +273,10 @@ function corners(view: View, { low, high }: Description): void {
   view.corners[1].textContent = `(${number(high[0], 3)}, ${number(high[1], 3)})`;
 }
 
+/** Numbers change at every frame; the button beside them stays where it is: somebody may be about to press it. */
 function caption(view: View, picture: Picture, pair: boolean): void {
   const name = pair ? (picture.name === "skips" ? "with skips" : "without skips") : "network";
-  view.title.textContent = name;
+  if (view.title.textContent !== name) view.title.textContent = name;
   view.plane.sheet.setAttribute("aria-label", `Regions, ${name}: arrow keys point at one, Enter puts a data point there`);
   const count = (value: number, complete: boolean) => (complete ? "" : "≥ ") + value.toLocaleString("en");
   const part = (value: string, text: string) => {
@@ -292,7 +292,7 @@ function caption(view: View, picture: Picture, pair: boolean): void {
   if (about!.loss === "logistic" && picture.accuracy !== null) {
     numbers.push(part(`${Math.round(100 * picture.accuracy)}%`, "right"));
   }
-  view.title.parentElement!.replaceChildren(view.title, ...numbers);
+  view.counts.replaceChildren(...numbers);
   view.figure.dataset.regions = String(picture.regions);
   view.figure.dataset.whole = String(picture.whole);
   mark();
@@ -332,6 +332,8 @@ function point(): void {
   }
   const [x, y] = pointer.view.plane.at(pointer.x, pointer.y);
   for (const view of views.values()) {
+    // read aloud where keys point, and not at every frame
+    view.facts.setAttribute("aria-live", pointer.keys && view === pointer.view && !frame?.running ? "polite" : "off");
     const region = view.plane.regionAt(x, y);
     view.plane.pointAtRegion(region, pointer.keys && view === pointer.view ? [x, y] : null);
     describeRegion(view, region, x, y);
