@@ -530,6 +530,14 @@ def test_the_diagram_shows_the_pattern(browser: Any, film: list[Regions], tmp_pa
         tab.locator("#diagrams circle.hidden").first.hover()
         assert tab.evaluate("() => tropicell.state.neuron") == {"layer": 1, "index": 0}
         assert pixels(tab) != before
+        # the same by keys
+        tab.mouse.move(5, 5)
+        tab.focus("#theme")
+        assert tab.evaluate("() => tropicell.state.neuron") is None
+        tab.locator("#diagrams .neurons").focus()
+        tab.keyboard.press("ArrowRight")
+        assert tab.evaluate("() => tropicell.state.neuron") == {"layer": 2, "index": 0}
+        assert pixels(tab) != before
 
 
 def test_surface(browser: Any, film: list[Regions], tmp_path: Path) -> None:

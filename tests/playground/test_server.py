@@ -347,9 +347,13 @@ def test_a_film_in_which_skips_come_and_go(player: Any) -> None:
         listen(socket, lambda h, _: h if h.get("film") == 2 else None)
     shots = session.call(lambda: list(session._shots)).result()
     assert [set(shot.networks) for shot in shots] == [{"skips", "plain"}, {"skips"}]
-    for image in keep._images(session.training, shots, "value", lambda *_: None):
-        sizes.add(image.size)
+    colours = {}
+    for bands in (True, False):  # as in a GIF, and with every shade, as in an MP4
+        images = keep._images(session.training, shots, "value", lambda *_: None, bands=bands)
+        sizes |= {image.size for image in images}
+        colours[bands] = len(images[0].getcolors(2**20))
     assert len(sizes) == 1
+    assert colours[False] > 2 * colours[True]
 
 
 def test_a_long_film_is_thinned_out(player: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -426,5 +426,4 @@ def _points(data: ArrayLike | tuple[ArrayLike, ArrayLike]) -> list[list[float]]:
             f"data: expected points of shape (n, 2) and n labels, got {places.shape} and "
             f"{labels.shape}"
         )
-    rows = labelled(places.tolist(), labels.tolist(), "data")
-    return [list(row) for row in rows]
+    return [list(row) for row in labelled(places.tolist(), labels.tolist(), "data")]

@@ -39,6 +39,7 @@ let greeted = false;
 let frames: number[] = [];
 let drawn = 0;
 let editing: { name: Name; place: number } | null = null;
+let cameFrom: Element | null = null;
 /** Where over a plane the pointer is, in parts of its sides, so that what it points at follows the training. */
 let pointer: { view: View; x: number; y: number; keys: boolean } | null = null;
 
@@ -416,7 +417,7 @@ function firstOf(layer: number): number {
   return about!.widths.slice(1, layer).reduce((sum, width) => sum + width, 0);
 }
 
-function edit({ from, to, row, column, value, x, y }: WeightPlace): void {
+function edit({ from, to, row, column, value, x, y, keys }: WeightPlace): void {
   const term = about?.terms[to - 1][0];
   if (!term) return;
   editing = { name: shown, place: term[1] + row * term[3] + column };
@@ -429,6 +430,15 @@ function edit({ from, to, row, column, value, x, y }: WeightPlace): void {
   form.hidden = false;
   form.style.left = `${Math.max(8, Math.min(x - 40, window.innerWidth - form.offsetWidth - 8))}px`;
   form.style.top = `${Math.min(y + 14, window.innerHeight - form.offsetHeight - 8)}px`;
+  cameFrom = keys ? document.activeElement : null;
+  if (keys) input("weight-value").select();
+}
+
+/** Close the field of a weight; the keyboard goes back to where it came from. */
+function closeWeight(): void {
+  const inside = $("weight").contains(document.activeElement);
+  $("weight").hidden = true;
+  if (inside && (cameFrom instanceof SVGElement || cameFrom instanceof HTMLElement)) cameFrom.focus();
 }
 
 function setWeight(value: number): void {
@@ -618,7 +628,7 @@ function listen(): void {
   $("weight").addEventListener("submit", (event) => {
     event.preventDefault();
     setWeight(Number(input("weight-value").value));
-    $("weight").hidden = true;
+    closeWeight();
   });
   document.addEventListener("click", (event) => {
     const menu = $("keep") as HTMLDetailsElement;
@@ -626,7 +636,7 @@ function listen(): void {
   });
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape") {
-      $("weight").hidden = true;
+      closeWeight();
       const menu = $("keep") as HTMLDetailsElement;
       if (menu.open && menu.contains(document.activeElement)) menu.querySelector("summary")!.focus();
       menu.open = false;

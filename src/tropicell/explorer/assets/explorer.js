@@ -9,7 +9,7 @@ step:i}}function tt(s,t){if(Math.abs(s)<1e-9*t)return"0";let e=Math.floor(Math.l
 max(0,Math.min(12,-Math.floor(Math.log10(t)+1e-9)));return s.toLocaleString("en",{minimumFractionDigits:0,maximumFractionDigits:n}).replace("-","−")}function ke(s,t,e){let n=t*Math.cos(e),r=t*Math.sin(e),i=(s+.3963377774*n+.2158037573*r)**3,o=(s-.1055613458*n-.0638541728*r)**3,a=(s-.0894841775*n-1.291485548*r)**3,l=[4.0767416621*i-3.3077115913*o+.2309699292*
 a,-1.2684380046*i+2.6097574011*o-.3413193965*a,-.0041960863*i-.7034186147*o+1.707614701*a],c=h=>{let m=h<=.0031308?12.92*h:1.055*h**.4166666666666667-.055;return Math.round(255*Math.min(1,Math.max(0,m)))};
 return[c(l[0]),c(l[1]),c(l[2])]}function ft(s){let t=new Uint8Array(4096);for(let e=0;e<1024;e++){let n=2*Math.PI*(e*.6180339887%1),r=(e>>3)%4,i=s?.36+.07*r:.74+.055*r;t.set([...ke(i,s?.075:.085,n),255],
-4*e)}return t}function z(s,t,e){if(s===0)return e?[150,150,160]:[110,110,120];let n=.5+5*(s-1)/Math.max(1,t);return ke(e?.78:.55,.16,n)}function j(){let s=[[.2777273272,.0054073445,.3340998053],[.1050930431,
+4*e)}return t}function W(s,t,e){if(s===0)return e?[150,150,160]:[110,110,120];let n=.5+5*(s-1)/Math.max(1,t);return ke(e?.78:.55,.16,n)}function j(){let s=[[.2777273272,.0054073445,.3340998053],[.1050930431,
 1.4046135299,1.3845901626],[-.3308618287,.2148475595,.095095163],[-4.634230499,-5.7991009734,-19.3324409563],[6.2282699363,14.1799333668,56.6905526007],[4.7763849977,-13.745145378,-65.3530326334],[-5.4354558559,
 4.6458526122,26.3124352496]],t=new Uint8Array(4*256);for(let e=0;e<256;e++){for(let n=0;n<3;n++){let r=s.reduceRight((i,o)=>i*(e/255)+o[n],0);t[4*e+n]=Math.round(255*Math.min(1,Math.max(0,r)))}t[4*e+3]=
 255}return t}var Ee=[[0,114,178],[230,97,0],[0,158,115],[204,82,160],[240,190,30],[86,180,233],[120,70,30],[110,110,110],[130,60,190],[170,200,60]];function ut(s){return Ee[s%Ee.length]}function _([s,
@@ -48,10 +48,10 @@ if(!this.allMaps){let t=(this.inputs+1)*this.network.outputs,e=new Float64Array(
 unpack(i,r)),i*t);this.allMaps=e}return this.allMaps}valueAt(t,e,n){let r=(this.inputs+1)*(t*this.network.outputs+e),i=this.maps[r+this.inputs];for(let o=0;o<this.inputs;o++)i+=this.maps[r+o]*n[o];return i}gradientNorm(t,e){
 let n=(this.inputs+1)*(t*this.network.outputs+e);return Math.hypot(...this.maps.subarray(n,n+this.inputs))}shader(t,{layer:e,output:n,dark:r}){let i={flat:!0,logarithmic:!1};if(t==="pattern"){let o=new Uint32Array(
 ft(r).buffer),a=this.neuronsUpTo(e);return{...i,colour:l=>o[this.table.prefixHash(l,a)&1023]}}if(t==="bends"){let o=new Uint32Array(this.depth+1),a=new Uint8Array(o.buffer);for(let l=0;l<=this.depth;l++)
-a.set([...z(l,this.depth,r),255],4*l);return{...i,colour:l=>o[this.firstLayer(l)]}}return t==="value"?{...i,flat:!1,value:(o,a)=>this.valueAt(o,n,a)}:t==="gradient"?{...i,value:o=>this.gradientNorm(o,
+a.set([...W(l,this.depth,r),255],4*l);return{...i,colour:l=>o[this.firstLayer(l)]}}return t==="value"?{...i,flat:!1,value:(o,a)=>this.valueAt(o,n,a)}:t==="gradient"?{...i,value:o=>this.gradientNorm(o,
 n)}:{...i,value:o=>Math.log10(this.areas[o]),logarithmic:!0}}neuronsUpTo(t){return t?this.network.starts[t-1]+this.network.widths[t-1]:0}firstLayer(t){let e=1/0;for(let n=this.facetStarts[t];n<this.facetStarts[t+
 1];n++){let r=this.lineLayer[this.sides[n]];r>0&&r<e&&(e=r)}return e===1/0?0:e}};function Te(s){let[t,e]=[1/0,-1/0];for(let n of s)n<t&&n>-1/0&&(t=n),n>e&&n<1/0&&(e=n);return t<=e?{values:s,low:t,high:e}:
-{values:s,low:0,high:1}}function nt(s){let t=new Uint32Array(s.length+1);for(let e=0;e<s.length;e++)t[e+1]=t[e]+s[e];return t}var W=class extends et{corners;starts;facetStarts;boundary=null;constructor(t,e,n){super(t,e,n,n.counts),this.corners=n.corners,this.starts=this.facetStarts=nt(n.counts)}locate([t,e]){let n=1e-9*this.
+{values:s,low:0,high:1}}function nt(s){let t=new Uint32Array(s.length+1);for(let e=0;e<s.length;e++)t[e+1]=t[e]+s[e];return t}var z=class extends et{corners;starts;facetStarts;boundary=null;constructor(t,e,n){super(t,e,n,n.counts),this.corners=n.corners,this.starts=this.facetStarts=nt(n.counts)}locate([t,e]){let n=1e-9*this.
 scale;for(let[r,i]of[[0,0],[1,.3],[-1,-.3],[-.3,1],[.3,-1]]){let o=this.table.find(this.network.patternAt([t+r*n,e+i*n]));if(o>=0&&this.near(o,t,e))return o}return-1}near(t,e,n){let r=this.polygon(t),
 i=0;for(let o=0;o<r.length;o++){let[a,l]=r[o],[c,h]=r[(o+1)%r.length],m=Math.hypot(c-a,h-l),d=((c-a)*(n-l)-(h-l)*(e-a))/(m||1);if(!(Math.abs(d)<=1e-6*this.scale)){if(i&&Math.sign(d)!==i)return!1;i=Math.
 sign(d)}}return!0}polygon(t){let e=[];for(let n=this.starts[t];n<this.starts[t+1];n++)e.push(this.corner(n));return e}middle(t){let e=this.polygon(t),n=e.reduce(([r,i],[o,a])=>[r+o,i+a],[0,0]);return[
@@ -103,7 +103,7 @@ e)),this.fill("value",t.values??new Float32Array(e))}draw(t,{layer:e,edges:n,dar
 255,i[1]/255,i[2]/255,1),o.clear(o.COLOR_BUFFER_BIT);let[m,d]=[2*t.zoom/c,2*t.zoom/h],{centre:p,scale:b}=l;o.uniform4f(a.view,b*m,b*d,(p[0]-t.x)*m,(p[1]-t.y)*d);let{low:y,high:w,values:k}=this.shades;
 o.uniform2f(a.range,y,1/(w-y||1)),o.uniform1i(a.mode,k?1:0),o.bindBuffer(o.ELEMENT_ARRAY_BUFFER,this.buffers.triangles),o.drawElements(o.TRIANGLES,this.triangleCount,o.UNSIGNED_INT,0);let P=this.edgeStrength(
 t,e);if(n==="none"||P===0)return;o.uniform1i(a.mode,2),o.bindBuffer(o.ELEMENT_ARRAY_BUFFER,this.buffers.edges);let F=r?[0,0,0]:k?[255,255,255]:[40,40,60];for(let C=n==="layers"?0:e;C<=e;C++){let D=n===
-"layers"&&C>0?this.edgeEnds[C-1]:0,T=n==="layers"?z(C,l.depth,r):F,N=n==="layers"?Math.max(P,.5):.6*P;o.uniform4f(a.single,T[0]/255,T[1]/255,T[2]/255,N),o.drawElements(o.LINES,2*(this.edgeEnds[C]-D),o.
+"layers"&&C>0?this.edgeEnds[C-1]:0,T=n==="layers"?W(C,l.depth,r):F,N=n==="layers"?Math.max(P,.5):.6*P;o.uniform4f(a.single,T[0]/255,T[1]/255,T[2]/255,N),o.drawElements(o.LINES,2*(this.edgeEnds[C]-D),o.
 UNSIGNED_INT,8*D)}}edgeStrength(t,e){let n=this.edgeEnds[e]/Math.max(1,this.edgeEnds[this.picture.depth]),r=Math.max(1,this.picture.count*n*n),i=2*this.picture.scale*t.zoom/Math.sqrt(r);return i<2.5*(window.
 devicePixelRatio||1)?0:Math.min(1,i/14)}measure(t,e,n){let{gl:r}=this,i=performance.now();this.draw(t,e);let o=r.fenceSync(r.SYNC_GPU_COMMANDS_COMPLETE,0);r.flush();let a=()=>{if(o&&r.getSyncParameter(
 o,r.SYNC_STATUS)===r.UNSIGNALED&&!r.isContextLost()){setTimeout(a);return}r.deleteSync(o),n(performance.now()-i)};setTimeout(a)}};function Xt(s,t,e){let n=s.createProgram();for(let[r,i]of[[s.VERTEX_SHADER,
@@ -151,8 +151,8 @@ void main() {
   float light = 0.62 + 0.30 * max(0.0, dot(normal, normalize(vec3(0.35, 0.2, 0.9))))
     + 0.16 * max(0.0, dot(normal, towards));
   result = vec4(tone * min(light, 1.08), 1.0);
-}`,zn=["camera","range","mode","single","plane","eye"],wt=class{gl;program;uniforms;loaded=new Map;picking;shown="";owners=null;constructor(t){let e=t.getContext("webgl2",{antialias:!0,alpha:!0,preserveDrawingBuffer:!1});
-if(!e)throw new Error("this page needs WebGL 2, which the browser does not offer");this.gl=e,this.program=Xt(e,_n,Dn),e.useProgram(this.program);let n=zn.map(r=>[r,e.getUniformLocation(this.program,r)]);
+}`,Wn=["camera","range","mode","single","plane","eye"],wt=class{gl;program;uniforms;loaded=new Map;picking;shown="";owners=null;constructor(t){let e=t.getContext("webgl2",{antialias:!0,alpha:!0,preserveDrawingBuffer:!1});
+if(!e)throw new Error("this page needs WebGL 2, which the browser does not offer");this.gl=e,this.program=Xt(e,_n,Dn),e.useProgram(this.program);let n=Wn.map(r=>[r,e.getUniformLocation(this.program,r)]);
 this.uniforms=Object.fromEntries(n),e.bindTexture(e.TEXTURE_2D,e.createTexture()),e.texImage2D(e.TEXTURE_2D,0,e.RGBA,256,1,0,e.RGBA,e.UNSIGNED_BYTE,j()),e.texParameteri(e.TEXTURE_2D,e.TEXTURE_MIN_FILTER,
 e.LINEAR),e.texParameteri(e.TEXTURE_2D,e.TEXTURE_WRAP_S,e.CLAMP_TO_EDGE),e.enable(e.DEPTH_TEST),e.enable(e.BLEND),e.blendFunc(e.ONE,e.ONE_MINUS_SRC_ALPHA),this.picking={frame:e.createFramebuffer(),colour:e.
 createRenderbuffer(),depth:e.createRenderbuffer()}}set(t,e){let{gl:n}=this,r=this.loaded.get(t);if(r){n.deleteVertexArray(r.arrays);for(let i of[...r.buffers,r.triangles,r.lines])n.deleteBuffer(i);this.
@@ -199,7 +199,7 @@ let t=[0,0,0];s.forEach((n,r)=>{let i=s[(r+1)%s.length];t[0]+=(n[1]-i[1])*(n[2]+
 e)}var f=Se("about"),g={x:0,y:0,zoom:1},u={index:0,layer:1,colour:"pattern",output:0,edges:"plain",dark:!1,decision:!1,points:!0,mesh:!0,surface:!1,cutAxis:-1,cutAt:.5,apart:0,place:null,marked:null,neuron:null,
 playing:null,panel:!0};function $(){return window.devicePixelRatio||1}var E=new bt,At=.62,St=class{constructor(t,e){this.canvas=t;this.under=e;this.scene=new wt(t)}canvas;under;scene;cells=null;heights={low:0,high:1};shades={low:0,high:1};matrix=E.matrix(1);show(t){this.
 cells=t}addMesh(t,e){let n=e.vertices,r=new Uint8Array(4*n.length/3).fill(255),i=e.colours;for(let a=0;a<n.length/3;a++)for(let l=0;l<3;l++)r[4*a+l]=i?i[3*a+l]:[224,168,92][l];let o=e.triangles;this.scene.
-set(t,{positions:n,colours:new Uint32Array(r.buffer),triangles:o,cut:!0})}removeMesh(t){this.scene.set(t,null)}range(){if(!(this.cells instanceof W))return null;let t=this.cells.heights(u.output),[e,n]=[
+set(t,{positions:n,colours:new Uint32Array(r.buffer),triangles:o,cut:!0})}removeMesh(t){this.scene.set(t,null)}range(){if(!(this.cells instanceof z))return null;let t=this.cells.heights(u.output),[e,n]=[
 1/0,-1/0];for(let r of t)[e,n]=[Math.min(e,r),Math.max(n,r)];return{low:e,high:n}}showSurface(t,e){let n=this.cells;this.heights=e,this.shades=t;let r=n.heights(u.output),i=new Float32Array(3*r.length);
 for(let c=0;c<r.length;c++)i[3*c]=n.corners[2*c],i[3*c+1]=n.corners[2*c+1],i[3*c+2]=this.height(r[c]);let o=new Uint32Array(r.length);for(let c=0;c<n.count;c++)o.fill(c+1,n.starts[c],n.starts[c+1]);let{
 pairs:a,ends:l}=n.edges();this.scene.set("cells",{positions:i,colours:t.colours,values:t.values,owners:o,triangles:n.triangles(),lines:a,lineEnds:l,cut:!1})}height(t){let{low:e,high:n}=this.heights;return n>
@@ -209,7 +209,7 @@ e),this.shades.high=Math.max(this.shades.high,e));this.shades.values=t}}showCut(
 scene.set("caps",this.cells.caps(t,u.apart,u.cutAxis,this.cutPlace()))}setRange(t,e){Object.assign(this.shades,{low:t,high:e})}cutPlace(){let{from:t,to:e}=this.axes()[u.cutAxis];return t+(e-t)*u.cutAt}plane(){
 if(u.cutAxis<0)return null;let t=E.eye[u.cutAxis]<0?-1:1,e=[0,0,0];return e[u.cutAxis]=t,[...e,t*this.cutPlace()]}planeAt(){let{low:t,high:e}=this.axes()[Math.max(0,u.cutAxis)];return t+(e-t)*u.cutAt}options(){
 return{camera:this.matrix,eye:E.eye,low:this.shades.low,high:this.shades.high,plane:this.plane(),lines:this.lineColours()}}lineColours(){let t=this.lineStrength();if(u.edges==="none"||t===0)return()=>null;
-let e=u.dark?0:this.shades.values?1:.14,n=(e===1?.5:.75)*t;return r=>{if(r>u.layer)return null;if(u.edges==="plain")return[e,e,e,n];let[i,o,a]=z(r,this.cells.depth,u.dark);return[i/255,o/255,a/255,Math.
+let e=u.dark?0:this.shades.values?1:.14,n=(e===1?.5:.75)*t;return r=>{if(r>u.layer)return null;if(u.edges==="plain")return[e,e,e,n];let[i,o,a]=W(r,this.cells.depth,u.dark);return[i/255,o/255,a/255,Math.
 max(t,.5)]}}lineStrength(){let t=this.cells?.count??1,e=this.canvas.clientHeight/E.distance/(t**(1/f.inputs)||1);return e<1.5?0:Math.min(1,e/6)}axes(){let t=r=>({name:f.axes[r],from:(f.low[r]-f.centre[r])/
 f.scale,to:(f.high[r]-f.centre[r])/f.scale,low:f.low[r],high:f.high[r]});if(f.inputs===3)return[t(0),t(1),t(2)];let{low:e,high:n}=this.heights;return[t(0),t(1),{name:`y${u.output+1}`,from:-At,to:At,low:e,
 high:n}]}paint(t){let[e,n]=[this.canvas.clientWidth,this.canvas.clientHeight];this.matrix=E.matrix(e/Math.max(1,n)),this.scene.draw(this.options());let r=this.under.getContext("2d");r.setTransform($(),
@@ -224,7 +224,7 @@ m[1])/k];e.font="600 12px system-ui, sans-serif",e.fillStyle=u.dark?"#e8e8ee":"#
 e.fillText(n[b].name,C,D),p.push([C,D,F]),e.font="11px system-ui, sans-serif",e.fillStyle=d;for(let T of a[b].values){let N=this.at(y(l(n[b],T))),[U,Q,xe]=[N[0]+16*P[0],N[1]+14*P[1],tt(T,a[b].step)],Ae=e.
 measureText(xe).width/2,kn=([Mn,Pn,Tn])=>Math.abs(Mn-U)<Tn+Ae+4&&Math.abs(Pn-Q)<11;p.some(kn)||(p.push([U,Q,Ae]),e.fillText(xe,U,Q))}}}paintPlane(t){let e=u.cutAxis;if(e<0)return;let n=this.axes(),[r,
 i]=[(e+1)%3,(e+2)%3],o=[[0,0],[1,0],[1,1],[0,1],[0,0]].map(([a,l])=>{let c=[0,0,0];return c[e]=this.cutPlace(),c[r]=a?n[r].to:n[r].from,c[i]=l?n[i].to:n[i].from,c});t.lineWidth=1.5,t.strokeStyle=u.dark?
-"#8fb0ff":"#2f5bd0",this.line(t,o)}paintOutline(t,e,n,r){t.lineJoin="round";let i=this.cells instanceof W?[this.surfaceOf(this.cells,e)]:this.cells instanceof G?this.cells.outline(e,u.apart):[],o=u.dark?
+"#8fb0ff":"#2f5bd0",this.line(t,o)}paintOutline(t,e,n,r){t.lineJoin="round";let i=this.cells instanceof z?[this.surfaceOf(this.cells,e)]:this.cells instanceof G?this.cells.outline(e,u.apart):[],o=u.dark?
 "rgba(0,0,0,0.7)":"rgba(255,255,255,0.8)";for(let[a,l]of[[2,o],[0,n]]){t.lineWidth=r+a,t.strokeStyle=l;for(let c of i)this.line(t,c)}}surfaceOf(t,e){let n=t.map(e),r=3*u.output,i=t.polygon(e).map(([o,
 a])=>[(o-f.centre[0])/f.scale,(a-f.centre[1])/f.scale,this.height(n[r]*o+n[r+1]*a+n[r+2])]);return[...i,i[0]]}paintPoint(t,e,n){let r=e.map((a,l)=>(a-f.centre[l])/f.scale),[i,o]=this.at(r);t.fillStyle=
 _([n[0],n[1],n[2]]),t.beginPath(),t.arc(i,o,3,0,2*Math.PI),t.fill(),t.stroke()}hit(t,e){let n=this.scene.ownerAt(t*$(),e*$(),this.options());if(n===0||!this.cells)return null;let r=n-1,i=E.ray(t,e,this.
@@ -241,7 +241,7 @@ s),e=(c,h)=>{let m=Number(t.get(c));return t.has(c)&&Number.isInteger(m)&&m>=1&&
 1)-1,u.index=(e("time",Math.max(...f.panes.map(c=>c.length)))??u.index+1)-1,u.decision=n("decision",u.decision),u.points=n("points",u.points),u.surface=f.inputs===2&&n("surface",u.surface),u.place=t.get(
 "place")==="none"?null:i??u.place,u.panel=n("panel",u.panel);let[o,a]=(t.get("cut")??"").split(",");f.axes.includes(o)&&Number(a)>=0&&Number(a)<=1&&f.inputs===3?(u.cutAxis=f.axes.indexOf(o),u.cutAt=Number(
 a)):o==="none"&&(u.cutAxis=-1),u.apart=Math.min(1,Math.max(0,Number(t.get("apart")??u.apart)||0));let l=qt(t.get("camera"),3);return l&&([E.azimuth,E.elevation,E.distance]=l),e("layer",1e6)}function te(s){
-let t=qt(new URLSearchParams(s).get("view"),3);return!t||!(t[2]>0)?!1:([g.x,g.y]=t,g.zoom=Be()/t[2],!0)}var Wn=`
+let t=qt(new URLSearchParams(s).get("view"),3);return!t||!(t[2]>0)?!1:([g.x,g.y]=t,g.zoom=Be()/t[2],!0)}var zn=`
 .diagram { position: relative; width: 100%; height: 100%; touch-action: manipulation; }
 .diagram canvas, .diagram svg { position: absolute; inset: 0; width: 100%; height: 100%; display: block; }
 .diagram svg text { font: 11px/1 inherit; font-family: inherit; fill: var(--diagram-label, #667085); }
@@ -250,6 +250,8 @@ let t=qt(new URLSearchParams(s).get("view"),3);return!t||!(t[2]>0)?!1:([g.x,g.y]
 .diagram .neuron.middle { fill: var(--diagram-middle, #e9b98f); }
 .diagram .neuron.off { fill: var(--diagram-off, #e4e7ec); }
 .diagram .neuron.hidden { cursor: pointer; }
+.diagram .neurons { outline: none; }
+.diagram .said { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
 .diagram .neuron:hover, .diagram .neuron.chosen { stroke: var(--diagram-strong, #101828); stroke-width: 2.5; }
 .diagram .skip { fill: none; stroke: var(--diagram-skip, #7a5af8); stroke-width: 2; }
 .diagram .skip.possible { stroke-width: 1.25; stroke-dasharray: 3 4; opacity: 0.38; }
@@ -258,43 +260,50 @@ let t=qt(new URLSearchParams(s).get("view"),3);return!t||!(t[2]>0)?!1:([g.x,g.y]
 .diagram .clickable:hover .skip { opacity: 1; stroke-width: 3; }
 .diagram .clickable:focus-visible { outline: none; }
 .diagram .clickable:focus-visible .skip { opacity: 1; stroke-width: 4; }
-`,Ue="http://www.w3.org/2000/svg";var kt=class{constructor(t,e={}){this.events=e;if(!document.getElementById("diagram-style")){let n=document.createElement("style");n.id="diagram-style",n.textContent=Wn,document.head.append(n)}this.frame=
-document.createElement("div"),this.frame.className="diagram",this.canvas=document.createElement("canvas"),this.svg=document.createElementNS(Ue,"svg"),this.svg.setAttribute("role",e.onSkip?"group":"img"),
-this.svg.append(this.arcGroup,this.neuronGroup,this.labelGroup),this.frame.append(this.canvas,this.svg),t.append(this.frame),this.observer=new ResizeObserver(()=>this.layout()),this.observer.observe(this.
-frame),this.svg.addEventListener("click",n=>this.clicked(n)),this.svg.addEventListener("pointermove",n=>this.moved(n)),this.svg.addEventListener("pointerdown",n=>this.moved(n)),this.svg.addEventListener(
-"pointerleave",n=>{n.pointerType!=="touch"&&this.events.onNeuron?.(null)})}events;frame;canvas;svg;observer;network={widths:[],skips:[]};blocks=[];arcGroup=H("g",{});neuronGroup=H("g",{});labelGroup=H(
-"g",{});neurons=[];lines=[];pattern={pieces:null};size=[0,0];top=14;due=0;setNetwork(t){this.network=t;let e=t.skips.map(([r,i])=>`${r}→${i}`).join(", "),n=`Network ${t.widths.join(" → ")}${e?`, s\
-kips ${e}`:""}`;this.svg.setAttribute("aria-label",n),this.layout()}setSkips(t){this.setNetwork({...this.network,skips:t})}setWeights(t){this.blocks=t,this.lines.length||this.drawWeights(),this.due||(this.
-due=window.setTimeout(()=>this.drawWeights(),100))}setPattern(t,e){this.pattern={pieces:t,counts:e};let n=0;for(let r=1;r<this.neurons.length-1;r++)for(let i of this.neurons[r]){let o=t?.[n]??0,a=(e?.[n]??
-2)-1;i.classList.toggle("on",t!==null&&o>0&&o>=a),i.classList.toggle("middle",t!==null&&o>0&&o<a),i.classList.toggle("off",t!==null&&o===0),n++}}setLabelColours(t){this.network={...this.network,colours:t},
-[...this.svg.querySelectorAll(".label")].forEach((e,n)=>{e.style.fill=t[n]??"",e.style.fontWeight=t[n]?"600":""})}choose(t){for(let e of this.svg.querySelectorAll(".chosen"))e.classList.remove("chosen");
-t&&this.neurons[t.layer]?.[t.index]?.classList.add("chosen")}refresh(){this.drawWeights()}destroy(){this.observer.disconnect(),window.clearTimeout(this.due),this.frame.remove()}arcs(){let{skips:t,possible:e}=this.
-network,n=new Set(t.map(String));return[...this.events.onSkip?(e??[]).filter(i=>!n.has(String(i))):[],...t].sort((i,o)=>o[1]-o[0]-(i[1]-i[0])||i[0]-o[0]).map(i=>({skip:i,on:n.has(String(i))}))}room(){
-let t=this.arcs().map(({skip:e})=>e[1]-e[0]);return t.length?Math.min(18+13*Math.max(...t),.42*this.size[1]):14}x(t){let e=Math.max(1,this.network.widths.length-1);return 22+t/e*(this.size[0]-44)}y(t,e){
-let n=this.network.widths[t],{top:r}=this,i=this.size[1]-(this.network.labels?26:12),o=Math.min(30,(i-r)/Math.max(1,n));return(r+i)/2+(e-(n-1)/2)*o}radius(t){let e=(this.size[1]-this.top-20)/Math.max(
-1,this.network.widths[t]);return Math.max(1.5,Math.min(8,.38*e,(this.size[0]-44)/(4*this.network.widths.length)))}layout(){if(this.size=[this.frame.clientWidth,this.frame.clientHeight],!this.size[0]||
-!this.network.widths.length)return;let[t,e]=this.size;this.top=this.room(),this.svg.setAttribute("viewBox",`0 0 ${t} ${e}`),this.drawArcs(),this.drawNeurons();let n=this.network.labels??[];ee(this.labelGroup,
-n.length,()=>H("text",{"text-anchor":"middle",class:"label"})).forEach((r,i)=>{it(r,{x:this.x(i),y:e-6}),r.textContent=n[i]}),this.setLabelColours(this.network.colours??[]),this.setPattern(this.pattern.
-pieces,this.pattern.counts),this.drawWeights()}drawArcs(){let t=new Map([...this.arcGroup.children].map(n=>[n.getAttribute("data-skip"),n])),e=null;for(let{skip:n,on:r}of this.arcs()){let i=n.join("-"),
-o=t.get(i)??this.arc(n);t.delete(i),this.placeArc(o,n,r),o.parentNode||(e?e.after(o):this.arcGroup.prepend(o)),e=o}for(let n of t.values())n.remove()}placeArc(t,[e,n],r){let[i,o]=[this.x(e),this.x(n)],
-a=this.top-6,l=Math.max(4,a-Math.min(13*(n-e),a-4)),c=`M${i} ${a} C${i+.12*(o-i)} ${l} ${o-.12*(o-i)} ${l} ${o} ${a}`,[h,m,d]=t.children;h.textContent=`skip ${e}→${n}${this.events.onSkip?r?": click \
-to remove":": click to add":""}`,it(m,{d:c,class:`skip ${r?"":"possible"}`}),it(d,{d:c}),this.events.onSkip&&t.setAttribute("aria-checked",String(r))}arc([t,e]){let n=H("g",{"data-skip":`${t}-${e}`});
-if(n.append(H("title",{}),H("path",{}),H("path",{class:"target"})),this.events.onSkip){it(n,{class:"clickable",tabindex:0,role:"switch","aria-label":`skip ${t}→${e}`});let r=()=>this.events.onSkip?.(
-[t,e]);n.addEventListener("click",i=>{i.stopPropagation(),r()}),n.addEventListener("keydown",i=>{(i.key==="Enter"||i.key===" ")&&(i.preventDefault(),r())})}return n}drawNeurons(){let{widths:t}=this.network,
-e=ee(this.neuronGroup,t.length,()=>H("g",{}));this.neurons=t.map((n,r)=>{let i=r>0&&r<t.length-1,o=ee(e[r],n,()=>H("circle",{}));return o.forEach((a,l)=>{let[c,h,m]=[this.x(r),this.y(r,l),this.radius(
-r)];it(a,{cx:c,cy:h,r:m,"data-layer":r,"data-index":l}),a.classList.add("neuron"),a.classList.toggle("hidden",i),i||a.classList.remove("on","middle","off")}),o})}drawWeights(){this.due=0;let[t,e]=this.
-size,n=window.devicePixelRatio||1;this.canvas.width=Math.round(t*n),this.canvas.height=Math.round(e*n);let r=this.canvas.getContext("2d");if(!r||!t)return;r.scale(n,n);let i=getComputedStyle(this.frame),
-o=[i.getPropertyValue("--diagram-negative").trim()||"#2f6db4",i.getPropertyValue("--diagram-positive").trim()||"#dd7829"];this.lines=this.visible();let a=Math.max(1e-12,...this.blocks.map(Gn)),l=Array.
-from({length:20},()=>new Path2D);for(let c of this.lines){let h=Math.min(9,Math.floor(10*Math.abs(c.value)/a)),m=l[2*h+(c.value>0?1:0)];m.moveTo(c.x,c.y),m.lineTo(c.x2,c.y2)}l.forEach((c,h)=>{let m=(Math.
-floor(h/2)+.5)/10;r.globalAlpha=.12+.88*m,r.lineWidth=.4+2.6*m,r.strokeStyle=o[h%2],r.stroke(c)})}visible(){let t=this.blocks.filter(i=>i.from===i.to-1),e=t.reduce((i,o)=>i+o.rows*o.columns,0),n=0;e>1500&&
-(n=t.flatMap(o=>Ie(o).map(Math.abs)).sort((o,a)=>a-o)[1500]);let r=[];for(let{from:i,to:o,rows:a,columns:l,values:c,stride:h=l}of t)if(!(a>this.network.widths[o]||l>this.network.widths[i]))for(let m=0;m<
-a;m++)for(let d=0;d<l;d++){let p=c[m*h+d];p===0||Math.abs(p)<n||r.push({from:i,to:o,row:m,column:d,value:p,x:this.x(i),y:this.y(i,d),x2:this.x(o),y2:this.y(o,m)})}return r}moved(t){let e=t.target.dataset,
-n=Number(e.layer),r=n>0&&n<this.network.widths.length-1;this.events.onNeuron?.(r?{layer:n,index:Number(e.index)}:null),this.events.onWeight&&(this.svg.style.cursor=this.lineAt(t)?"pointer":"")}clicked(t){
-let e=this.events.onWeight&&this.lineAt(t);e&&this.events.onWeight?.({...e,x:t.clientX,y:t.clientY})}lineAt(t){let e=this.svg.getBoundingClientRect(),[n,r]=[t.clientX-e.left,t.clientY-e.top],i=null,o=5;
-for(let a of this.lines){let l=(n-a.x)/(a.x2-a.x);if(l<.06||l>.94)continue;let c=(a.y2-a.y)/(a.x2-a.x),h=Math.abs(a.y+l*(a.y2-a.y)-r)/Math.hypot(1,c);h<o&&([o,i]=[h,a])}return i}};function H(s,t){let e=document.
-createElementNS(Ue,s);return it(e,t),e}function it(s,t){for(let[e,n]of Object.entries(t))s.setAttribute(e,String(n))}function ee(s,t,e){for(;s.children.length>t;)s.lastElementChild.remove();for(;s.children.
-length<t;)s.append(e());return[...s.children]}function Ie(s){let{rows:t,columns:e,values:n,stride:r=e}=s;return Array.from({length:t*e},(i,o)=>n[Math.floor(o/e)*r+o%e])}function Gn(s){return Ie(s).reduce(
-(t,e)=>Math.max(t,Math.abs(e)),0)}var Hn=40,Vn=14,jn=2e4;function Yn(s){if(!s?.depth)return!1;let{widths:t,outputs:e}=s.network;return t.length<=Vn&&Math.max(...t,e)<=Hn}function Xn(s){let t=[];return s.layers.forEach((e,n)=>{let r=e.
+`,Ue="http://www.w3.org/2000/svg";var kt=class{constructor(t,e={}){this.events=e;if(!document.getElementById("diagram-style")){let n=document.createElement("style");n.id="diagram-style",n.textContent=zn,document.head.append(n)}this.frame=
+document.createElement("div"),this.frame.className="diagram",this.canvas=document.createElement("canvas"),this.svg=document.createElementNS(Ue,"svg"),this.svg.setAttribute("role","group"),this.neuronGroup.
+setAttribute("aria-label",`Neurons: arrow keys point at one${e.onWeight?", Enter changes its largest weight":""}`),this.said.className="said",this.said.setAttribute("aria-live","polite"),this.svg.append(
+this.arcGroup,this.neuronGroup,this.labelGroup),this.frame.append(this.canvas,this.svg,this.said),t.append(this.frame),this.observer=new ResizeObserver(()=>this.layout()),this.observer.observe(this.frame),
+this.svg.addEventListener("click",n=>this.clicked(n)),this.svg.addEventListener("pointermove",n=>this.moved(n)),this.svg.addEventListener("pointerdown",n=>this.moved(n)),this.svg.addEventListener("poi\
+nterleave",n=>{n.pointerType!=="touch"&&this.events.onNeuron?.(null)}),this.neuronGroup.addEventListener("keydown",n=>this.pressed(n)),this.neuronGroup.addEventListener("focus",()=>{this.neuronGroup.matches(
+":focus-visible")&&this.pointAt(this.place??{layer:1,index:0})}),this.neuronGroup.addEventListener("blur",()=>{this.choose(null),this.events.onNeuron?.(null)})}events;frame;canvas;svg;observer;network={
+widths:[],skips:[]};blocks=[];arcGroup=H("g",{});neuronGroup=H("g",{class:"neurons",tabindex:0,role:"application"});place=null;said=document.createElement("div");labelGroup=H("g",{});neurons=[];lines=[];pattern={
+pieces:null};size=[0,0];top=14;due=0;setNetwork(t){this.network=t;let e=t.skips.map(([r,i])=>`${r}→${i}`).join(", "),n=`Network ${t.widths.join(" → ")}${e?`, skips ${e}`:""}`;this.svg.setAttribute(
+"aria-label",n),this.layout()}setSkips(t){this.setNetwork({...this.network,skips:t})}setWeights(t){this.blocks=t,this.lines.length||this.drawWeights(),this.due||(this.due=window.setTimeout(()=>this.drawWeights(),
+100))}setPattern(t,e){this.pattern={pieces:t,counts:e};let n=0;for(let r=1;r<this.neurons.length-1;r++)for(let i of this.neurons[r]){let o=t?.[n]??0,a=(e?.[n]??2)-1;i.classList.toggle("on",t!==null&&o>
+0&&o>=a),i.classList.toggle("middle",t!==null&&o>0&&o<a),i.classList.toggle("off",t!==null&&o===0),n++}}setLabelColours(t){this.network={...this.network,colours:t},[...this.svg.querySelectorAll(".labe\
+l")].forEach((e,n)=>{e.style.fill=t[n]??"",e.style.fontWeight=t[n]?"600":""})}choose(t){for(let e of this.svg.querySelectorAll(".chosen"))e.classList.remove("chosen");t&&this.neurons[t.layer]?.[t.index]?.
+classList.add("chosen")}refresh(){this.drawWeights()}destroy(){this.observer.disconnect(),window.clearTimeout(this.due),this.frame.remove()}arcs(){let{skips:t,possible:e}=this.network,n=new Set(t.map(
+String));return[...this.events.onSkip?(e??[]).filter(i=>!n.has(String(i))):[],...t].sort((i,o)=>o[1]-o[0]-(i[1]-i[0])||i[0]-o[0]).map(i=>({skip:i,on:n.has(String(i))}))}room(){let t=this.arcs().map(({
+skip:e})=>e[1]-e[0]);return t.length?Math.min(18+13*Math.max(...t),.42*this.size[1]):14}x(t){let e=Math.max(1,this.network.widths.length-1);return 22+t/e*(this.size[0]-44)}y(t,e){let n=this.network.widths[t],
+{top:r}=this,i=this.size[1]-(this.network.labels?26:12),o=Math.min(30,(i-r)/Math.max(1,n));return(r+i)/2+(e-(n-1)/2)*o}radius(t){let e=(this.size[1]-this.top-20)/Math.max(1,this.network.widths[t]);return Math.
+max(1.5,Math.min(8,.38*e,(this.size[0]-44)/(4*this.network.widths.length)))}layout(){if(this.size=[this.frame.clientWidth,this.frame.clientHeight],!this.size[0]||!this.network.widths.length)return;let[
+t,e]=this.size;this.top=this.room(),this.svg.setAttribute("viewBox",`0 0 ${t} ${e}`),this.drawArcs(),this.drawNeurons();let n=this.network.labels??[];ee(this.labelGroup,n.length,()=>H("text",{"text-an\
+chor":"middle",class:"label"})).forEach((r,i)=>{it(r,{x:this.x(i),y:e-6}),r.textContent=n[i]}),this.setLabelColours(this.network.colours??[]),this.setPattern(this.pattern.pieces,this.pattern.counts),this.
+drawWeights()}drawArcs(){let t=new Map([...this.arcGroup.children].map(n=>[n.getAttribute("data-skip"),n])),e=null;for(let{skip:n,on:r}of this.arcs()){let i=n.join("-"),o=t.get(i)??this.arc(n);t.delete(
+i),this.placeArc(o,n,r),o.parentNode||(e?e.after(o):this.arcGroup.prepend(o)),e=o}for(let n of t.values())n.remove()}placeArc(t,[e,n],r){let[i,o]=[this.x(e),this.x(n)],a=this.top-6,l=Math.max(4,a-Math.
+min(13*(n-e),a-4)),c=`M${i} ${a} C${i+.12*(o-i)} ${l} ${o-.12*(o-i)} ${l} ${o} ${a}`,[h,m,d]=t.children;h.textContent=`skip ${e}→${n}${this.events.onSkip?r?": click to remove":": click to add":""}`,
+it(m,{d:c,class:`skip ${r?"":"possible"}`}),it(d,{d:c}),this.events.onSkip&&t.setAttribute("aria-checked",String(r))}arc([t,e]){let n=H("g",{"data-skip":`${t}-${e}`});if(n.append(H("title",{}),H("path",
+{}),H("path",{class:"target"})),this.events.onSkip){it(n,{class:"clickable",tabindex:0,role:"switch","aria-label":`skip ${t}→${e}`});let r=()=>this.events.onSkip?.([t,e]);n.addEventListener("click",
+i=>{i.stopPropagation(),r()}),n.addEventListener("keydown",i=>{(i.key==="Enter"||i.key===" ")&&(i.preventDefault(),r())})}return n}drawNeurons(){let{widths:t}=this.network,e=ee(this.neuronGroup,t.length,
+()=>H("g",{}));this.neurons=t.map((n,r)=>{let i=r>0&&r<t.length-1,o=ee(e[r],n,()=>H("circle",{}));return o.forEach((a,l)=>{let[c,h,m]=[this.x(r),this.y(r,l),this.radius(r)];it(a,{cx:c,cy:h,r:m,"data-l\
+ayer":r,"data-index":l}),a.classList.add("neuron"),a.classList.toggle("hidden",i),i||a.classList.remove("on","middle","off")}),o})}drawWeights(){this.due=0;let[t,e]=this.size,n=window.devicePixelRatio||
+1;this.canvas.width=Math.round(t*n),this.canvas.height=Math.round(e*n);let r=this.canvas.getContext("2d");if(!r||!t)return;r.scale(n,n);let i=getComputedStyle(this.frame),o=[i.getPropertyValue("--diag\
+ram-negative").trim()||"#2f6db4",i.getPropertyValue("--diagram-positive").trim()||"#dd7829"];this.lines=this.visible();let a=Math.max(1e-12,...this.blocks.map(Gn)),l=Array.from({length:20},()=>new Path2D);
+for(let c of this.lines){let h=Math.min(9,Math.floor(10*Math.abs(c.value)/a)),m=l[2*h+(c.value>0?1:0)];m.moveTo(c.x,c.y),m.lineTo(c.x2,c.y2)}l.forEach((c,h)=>{let m=(Math.floor(h/2)+.5)/10;r.globalAlpha=
+.12+.88*m,r.lineWidth=.4+2.6*m,r.strokeStyle=o[h%2],r.stroke(c)})}visible(){let t=this.blocks.filter(i=>i.from===i.to-1),e=t.reduce((i,o)=>i+o.rows*o.columns,0),n=0;e>1500&&(n=t.flatMap(o=>Ie(o).map(Math.
+abs)).sort((o,a)=>a-o)[1500]);let r=[];for(let{from:i,to:o,rows:a,columns:l,values:c,stride:h=l}of t)if(!(a>this.network.widths[o]||l>this.network.widths[i]))for(let m=0;m<a;m++)for(let d=0;d<l;d++){let p=c[m*
+h+d];p===0||Math.abs(p)<n||r.push({from:i,to:o,row:m,column:d,value:p,x:this.x(i),y:this.y(i,d),x2:this.x(o),y2:this.y(o,m)})}return r}moved(t){let e=t.target.dataset,n=Number(e.layer),r=n>0&&n<this.network.
+widths.length-1;this.events.onNeuron?.(r?{layer:n,index:Number(e.index)}:null),this.events.onWeight&&(this.svg.style.cursor=this.lineAt(t)?"pointer":"")}pressed(t){let n={ArrowLeft:[-1,0],ArrowRight:[
+1,0],ArrowUp:[0,-1],ArrowDown:[0,1]}[t.key],{layer:r,index:i}=this.place??{layer:1,index:0};n?(t.preventDefault(),this.pointAt({layer:r+n[0],index:i+n[1]})):t.key==="Enter"&&this.events.onWeight&&(t.preventDefault(),
+this.changeLargest(r,i))}pointAt({layer:t,index:e}){let{widths:n}=this.network,r=n.length-1,i=(a,l)=>Math.max(0,Math.min(l,a)),o=1+i(t-1,this.events.onWeight?r-1:r-2);o>=n.length||r<1||(this.place={layer:o,
+index:i(e,n[o]-1)},this.choose(this.place),this.events.onNeuron?.(o<r?this.place:null),this.said.textContent=o<r?`layer ${o}, neuron ${this.place.index}`:`output ${this.place.index+1}`)}changeLargest(t,e){
+let r=this.lines.filter(o=>o.to===t&&o.row===e).reduce((o,a)=>o&&Math.abs(o.value)>=Math.abs(a.value)?o:a,null);if(!r)return;let i=this.svg.getBoundingClientRect();this.events.onWeight?.({...r,keys:!0,
+x:i.left+(r.x+r.x2)/2,y:i.top+(r.y+r.y2)/2})}clicked(t){let e=this.events.onWeight&&this.lineAt(t);e&&this.events.onWeight?.({...e,x:t.clientX,y:t.clientY})}lineAt(t){let e=this.svg.getBoundingClientRect(),
+[n,r]=[t.clientX-e.left,t.clientY-e.top],i=null,o=5;for(let a of this.lines){let l=(n-a.x)/(a.x2-a.x);if(l<.06||l>.94)continue;let c=(a.y2-a.y)/(a.x2-a.x),h=Math.abs(a.y+l*(a.y2-a.y)-r)/Math.hypot(1,c);
+h<o&&([o,i]=[h,a])}return i}};function H(s,t){let e=document.createElementNS(Ue,s);return it(e,t),e}function it(s,t){for(let[e,n]of Object.entries(t))s.setAttribute(e,String(n))}function ee(s,t,e){for(;s.
+children.length>t;)s.lastElementChild.remove();for(;s.children.length<t;)s.append(e());return[...s.children]}function Ie(s){let{rows:t,columns:e,values:n,stride:r=e}=s;return Array.from({length:t*e},(i,o)=>n[Math.
+floor(o/e)*r+o%e])}function Gn(s){return Ie(s).reduce((t,e)=>Math.max(t,Math.abs(e)),0)}var Hn=40,Vn=14,jn=2e4;function Yn(s){if(!s?.depth)return!1;let{widths:t,outputs:e}=s.network;return t.length<=Vn&&Math.max(...t,e)<=Hn}function Xn(s){let t=[];return s.layers.forEach((e,n)=>{let r=e.
 bias.length;for(let{source:i,sparse:o,columns:a,data:l,index:c,ends:h}of e.terms){if(i!==n||a>jn)continue;let m=o?new Float64Array(r*a):l;for(let d=0;o&&d<r;d++)for(let p=d?h[d-1]:0;p<h[d];p++)m[d*a+c[p]]=
 l[p];n===0&&s.embedding.length!==s.inputs*(s.inputs+1)?t.push(Kn(s,m,r,a)):t.push({from:i,to:n+1,rows:r,columns:a,values:m})}}),t}function Kn(s,t,e,n){let{embedding:r,inputs:i}=s,o=new Float64Array(e*
 i);for(let a=0;a<e;a++)for(let l=0;l<n;l++){let c=t[a*n+l];for(let h=0;h<i;h++)o[a*i+h]+=c*r[l*(i+1)+h]}return{from:0,to:1,rows:e,columns:i,values:o}}var Mt=class{constructor(t,e,n){this.box=t;for(let r=0;r<
@@ -318,20 +327,20 @@ function Jn(s,t,e){s.lineWidth=2,s.strokeStyle=ot(),s.beginPath();for(let[n,r]of
 for(let i=0;i<e.length;i+=4)s.moveTo(...t.toScreen([e[i],e[i+1]])),s.lineTo(...t.toScreen([e[i+2],e[i+3]]));s.lineCap="round",s.lineWidth=r+2,s.strokeStyle=_e(),s.stroke(),s.lineWidth=r,s.strokeStyle=
 n,s.stroke()}function Nt(s,t){u.decision&&De(s,t,t.picture.decisionBoundary,ie(),2.5)}function $t(s,t){let{neuron:e}=u;!e||e.layer>t.picture.depth||De(s,t,t.picture.boundaryOf(e.layer,e.index),qn(),2.5)}
 function Rt(s,t){u.points&&(s.strokeStyle=u.dark?"#14151a":"#ffffff",s.lineWidth=1,f.points.forEach((e,n)=>{let[r,i]=t.toScreen(e);r<-5||i<-5||r>t.canvas.clientWidth+5||i>t.canvas.clientHeight+5||(s.fillStyle=
-f.pointLabels.length?_(ut(f.pointLabels[n])):ot(),s.beginPath(),s.arc(r,i,f.pointLabels.length?3.5:3,0,2*Math.PI),s.fill(),s.stroke())}))}function ze(s,t){f.inputs===3&&u.points&&(s.strokeStyle=u.dark?
+f.pointLabels.length?_(ut(f.pointLabels[n])):ot(),s.beginPath(),s.arc(r,i,f.pointLabels.length?3.5:3,0,2*Math.PI),s.fill(),s.stroke())}))}function We(s,t){f.inputs===3&&u.points&&(s.strokeStyle=u.dark?
 "#14151a":"#ffffff",s.lineWidth=1,f.points.forEach((e,n)=>{let r=f.pointLabels.length?f.pointLabels[n]:0;t.space.paintPoint(s,e,ut(r))})),t.pinned>=0&&t.space.paintOutline(s,t.pinned,ot(),2.5),t.hovered>=
 0&&t.hovered!==t.pinned&&t.space.paintOutline(s,t.hovered,ot(),1)}var Zn=25;function M(){return f.inputs===3||u.surface}var Ft=class{constructor(t){this.number=t;this.stage.append(this.under,this.sheet,this.spaceCanvas,this.canvas,this.tooltip),this.figure.append(this.
 caption,this.axisY,this.stage,this.axisX),this.canvas.tabIndex=0,this.canvas.setAttribute("role","img"),this.canvas.setAttribute("aria-describedby","keys"),this.canvas.setAttribute("aria-label",`Linea\
 r regions of a network ${f.inputs===3?"in space":"in the plane"}`);for(let e of[this.under,this.sheet,this.spaceCanvas,this.axisX,this.axisY,this.tooltip])e.setAttribute("aria-hidden","true");t===0&&([
 this.canvas.id,this.sheet.id,this.stage.id]=["regions","sheet","stage"])}number;figure=v("figure",void 0,"pane");caption=v("figcaption");stage=v("div",void 0,"stage");canvas=v("canvas",void 0,"top");sheet=v(
 "canvas",void 0,"sheet");under=v("canvas",void 0,"under");spaceCanvas=v("canvas",void 0,"space");axisX=v("canvas",void 0,"axis-x");axisY=v("canvas",void 0,"axis-y");tooltip=v("div",void 0,"tooltip");painter=null;ownSpace=null;cells=null;hovered=-1;pinned=-1;over=null;shades={
-low:0,high:1};drawn={x:0,y:0,zoom:0,cost:0,stale:!0,timer:0};get picture(){return this.cells instanceof W?this.cells:null}get space(){return this.ownSpace||(this.ownSpace=new St(this.spaceCanvas,this.
-under),this.ownSpace.show(this.cells)),this.ownSpace}show(t){this.cells=t,this.hovered=-1,this.ownSpace?.show(t),t instanceof W&&(this.painter??=new vt(this.sheet),this.painter.show(t)),this.pinned=u.
+low:0,high:1};drawn={x:0,y:0,zoom:0,cost:0,stale:!0,timer:0};get picture(){return this.cells instanceof z?this.cells:null}get space(){return this.ownSpace||(this.ownSpace=new St(this.spaceCanvas,this.
+under),this.ownSpace.show(this.cells)),this.ownSpace}show(t){this.cells=t,this.hovered=-1,this.ownSpace?.show(t),t instanceof z&&(this.painter??=new vt(this.sheet),this.painter.show(t)),this.pinned=u.
 place&&t?t.locate(u.place):-1}shade(){return this.cells instanceof G?this.shades=this.space.showCells():this.picture&&(this.shades=this.picture.shades(u.colour,u)),this.shades}colour(t,e,n){Object.assign(
 this.shades,{low:t,high:e}),this.picture?(this.painter.shade(this.shades),u.surface&&n&&this.space.showSurface(this.shades,n)):this.cells&&this.space.setRange(t,e),this.drawn.stale=!0}resize(){let[t,e]=[
 this.canvas.clientWidth,this.canvas.clientHeight];for(let n of[this.canvas,this.sheet,this.under,this.spaceCanvas])n.width=Math.max(1,Math.round(t*$())),n.height=Math.max(1,Math.round(e*$()));this.drawn.
 stale=!0}paint(){let t=M();this.figure.classList.toggle("in-space",t);let e=this.canvas.getContext("2d");if(e.setTransform($(),0,0,$(),0,0),e.clearRect(0,0,this.canvas.width,this.canvas.height),t){this.
-space.paint(e),ze(e,this);return}this.picture&&(this.paintSheetIfNeeded(),Nt(e,this),$t(e,this),Rt(e,this),Ct(e,this),Lt(e,this.canvas.clientWidth,this.canvas.clientHeight),Pt(ne(this.axisX),this.axisX.
+space.paint(e),We(e,this);return}this.picture&&(this.paintSheetIfNeeded(),Nt(e,this),$t(e,this),Rt(e,this),Ct(e,this),Lt(e,this.canvas.clientWidth,this.canvas.clientHeight),Pt(ne(this.axisX),this.axisX.
 clientWidth,this.axisX.clientHeight),Tt(ne(this.axisY),this.axisY.clientWidth,this.axisY.clientHeight))}paintSheetIfNeeded(){let{drawn:t}=this,e=g.x!==t.x||g.y!==t.y||g.zoom!==t.zoom;t.stale||e&&t.cost<
 Zn?this.paintSheet():e&&this.moveSheet()}paintSheet(){if(M()){this.paint();return}let{drawn:t}=this;clearTimeout(t.timer),t.timer=0;let e={...g,zoom:g.zoom*$()},n={...u,background:Qn()};this.painter.measure(
 e,n,r=>{t.cost=r}),Object.assign(t,g,{stale:!1}),this.sheet.style.transform=""}moveSheet(){let{drawn:t}=this,e=g.zoom/t.zoom,n=(t.x-g.x)*g.zoom,r=(g.y-t.y)*g.zoom;this.sheet.style.transform=`translate\
@@ -343,7 +352,7 @@ r,i)),v("small",`(${a})`)),this.tooltip.classList.add("shown");let[l,c]=[this.to
 e-14-c:e+18;this.tooltip.style.transform=`translate(${Math.max(2,h)}px, ${Math.max(2,m)}px)`}quiet(){this.tooltip.classList.remove("shown")}valueText(t,e){let n=this.cells,r=n.map(t),i=n.inputs+1,o=c=>{
 let h=r.subarray(c*i,(c+1)*i);return e.reduce((m,d,p)=>m+d*h[p],h[i-1])};if(u.colour==="area")return`${f.inputs===3?"volume":"area"} ${O(n.areas[t],4)}`;if(u.colour==="value"||u.colour==="gradient"||n.
 about.outputs===1||u.surface)return`y${u.output+1} = ${O(o(u.output),4,.001)}`;let l=0;for(let c=1;c<n.about.outputs;c++)o(c)>o(l)&&(l=c);return`largest: y${l+1} = ${O(o(l),4,.001)}`}};function Qn(){let s=getComputedStyle(
-document.documentElement).getPropertyValue("--back").trim(),t=e=>parseInt(s.slice(e,e+2),16);return[t(1),t(3),t(5)]}function We(s,t){let{canvas:e}=s,n=new Map,r=0,i=c=>{let h=e.getBoundingClientRect();return[c.clientX-h.left,c.clientY-h.top]},o=(c,h)=>{M()?t.turn(c,h):t.move(-c/g.zoom,h/g.zoom)};e.addEventListener(
+document.documentElement).getPropertyValue("--back").trim(),t=e=>parseInt(s.slice(e,e+2),16);return[t(1),t(3),t(5)]}function ze(s,t){let{canvas:e}=s,n=new Map,r=0,i=c=>{let h=e.getBoundingClientRect();return[c.clientX-h.left,c.clientY-h.top]},o=(c,h)=>{M()?t.turn(c,h):t.move(-c/g.zoom,h/g.zoom)};e.addEventListener(
 "pointerdown",c=>{e.setPointerCapture(c.pointerId),n.size===0&&(r=0),n.set(c.pointerId,i(c))}),e.addEventListener("pointermove",c=>{let h=i(c),m=n.get(c.pointerId);if(!m){t.hover(s,...h,c.pointerType!==
 "touch");return}s.quiet(),r+=Math.hypot(h[0]-m[0],h[1]-m[1]);let d=[...n].find(([p])=>p!==c.pointerId)?.[1];if(d){let p=y=>Math.hypot(y[0]-d[0],y[1]-d[1]),b=[(h[0]+d[0])/2,(h[1]+d[1])/2];t.zoomAt(s,...b,
 p(h)/Math.max(1,p(m))),o((h[0]-m[0])/2,(h[1]-m[1])/2)}else r>4&&o(h[0]-m[0],h[1]-m[1]);n.set(c.pointerId,h)});let a=c=>{let h=n.size===1&&r<=4&&c.type==="pointerup";if(n.delete(c.pointerId),!h)return;
@@ -353,7 +362,7 @@ deltaMode===1?20:1;t.zoomAt(s,...i(c),Math.exp(-.0018*h*c.deltaY))},{passive:!1}
 g.zoom,60*a/g.zoom)},i={ArrowLeft:()=>r(-1,0),ArrowRight:()=>r(1,0),ArrowUp:()=>r(0,1),ArrowDown:()=>r(0,-1),"+":()=>t.zoomAt(s,...n(),1.25),"=":()=>t.zoomAt(s,...n(),1.25),"-":()=>t.zoomAt(s,...n(),.8),
 0:t.home,Enter:()=>t.pin(s.at(...n()).point)};e.addEventListener("keydown",o=>{let a=i[o.key];!a||o.ctrlKey||o.metaKey||o.altKey||(o.preventDefault(),a(),t.hover(s,...n(),!1),u.marked=[g.x,g.y])}),e.addEventListener(
 "blur",()=>{u.marked=null,t.redraw()})}function Bt(s,t,e){return{shape:e,colours:[s],text:t}}function oe(s,t){let e=Math.max(Math.abs(t.low),Math.abs(t.high)),n=r=>t.logarithmic?O(10**r,3):O(r,3,e);return{title:s,ramp:[t.low,(t.low+t.high)/
-2,t.high].map(n),items:[]}}function je(s,t,e,n,r){let i=[];for(let o=r;o<=e;o++)i.push(Bt(_(z(o,t,u.dark)),o===0?"domain":`layer ${o}`,n));return{title:s,items:i}}function tr(s,t){let e=s.about.outputs>
+2,t.high].map(n),items:[]}}function je(s,t,e,n,r){let i=[];for(let o=r;o<=e;o++)i.push(Bt(_(W(o,t,u.dark)),o===0?"domain":`layer ${o}`,n));return{title:s,items:i}}function tr(s,t){let e=s.about.outputs>
 1?` of y${u.output+1}`:"";if(u.colour==="value")return oe(`value${e}`,t);if(u.colour==="gradient")return oe(`gradient norm${e}`,t);if(u.colour==="area")return oe(f.inputs===3?"volume (log)":"area (log\
 )",t);if(u.colour==="bends")return je("first bend",s.depth,s.depth,"box",0);let n=ft(u.dark);return{title:"pattern",items:[{shape:"box",colours:[0,9,18,27,36].map(i=>_([n[4*i],n[4*i+1],n[4*i+2]])),text:"\
 a colour for every pattern"}]}}function Ye(s,t,e){let n=[];if(s&&n.push(tr(s,t)),s&&u.edges==="layers"&&s.depth>1&&n.push(je("edges",s.depth,u.layer,"line",1)),f.labelNames.length&&u.points&&!u.surface){
@@ -412,30 +421,30 @@ defs>",`<rect width="${r}" height="${i}" fill="${getComputedStyle(document.body)
 s.canvas.clientHeight],i=s.picture,o=gr(s,`g${t}-`,e),a=[];for(let l=0;l<i.count;l++){let c=i.polygon(l).map(p=>s.toScreen(p)),h=c.map(p=>p[0]),m=c.map(p=>p[1]);if(Math.max(...h)<0||Math.min(...h)>n||
 Math.max(...m)<0||Math.min(...m)>r)continue;let d=c.map(p=>`${p[0].toFixed(2)},${p[1].toFixed(2)}`).join("L");a.push(`<path d="M${d}Z" fill="${o(l)}"/>`)}return a}function br(s){if(u.edges==="none")return[];
 let t=s.picture,{pairs:e,ends:n}=t.edges(),r=Math.min(u.layer,t.depth),i=u.edges==="layers",o=u.dark?"#000":s.shades.values?"#fff":"#28283c",a=[];for(let l=i?0:r;l<=r;l++){let c=[];for(let d=i&&l>0?n[l-
-1]:0;d<n[l];d++){let[p,b]=[e[2*d],e[2*d+1]].map(y=>s.toScreen(t.corner(y)));c.push(`M${p.map(y=>y.toFixed(2)).join(" ")}L${b.map(y=>y.toFixed(2)).join(" ")}`)}let h=i?_(z(l,t.depth,u.dark)):o,m=i?.9:.6;
+1]:0;d<n[l];d++){let[p,b]=[e[2*d],e[2*d+1]].map(y=>s.toScreen(t.corner(y)));c.push(`M${p.map(y=>y.toFixed(2)).join(" ")}L${b.map(y=>y.toFixed(2)).join(" ")}`)}let h=i?_(W(l,t.depth,u.dark)):o,m=i?.9:.6;
 c.length&&a.push(`<path class="edges" data-layer="${l}" d="${c.join("")}" fill="none" stroke="${h}" stroke-width="0.75" stroke-opacity="${m}" stroke-linecap="round"/>`)}return a}function gr(s,t,e){let n=s.
 picture,{starts:r}=n,{colours:i,values:o=new Float32Array,low:a,high:l}=s.shades;if(i){let m=new Uint8Array(i.buffer);return d=>`rgb(${m.slice(4*r[d],4*r[d]+3).join()})`}let c=j(),h=m=>{let d=(m-a)/(l-
 a||1),p=4*Math.round(255*Math.min(1,Math.max(0,d)));return`rgb(${c.slice(p,p+3).join()})`};return m=>{let d=[...o.subarray(r[m],r[m+1])],[p,b]=[Math.min(...d),Math.max(...d)];if(h(p)===h(b))return h(p);
 let y=n.map(m).subarray(3*u.output),w=s.toScreen(n.corner(r[m]+d.indexOf(p))),P=(b-p)/(y[0]**2+y[1]**2)*(s.toScreen([1,0])[0]-s.toScreen([0,0])[0]),[F,C]=[w[0]+y[0]*P,w[1]-y[1]*P],D=Array.from({length:rn},
 (N,U)=>{let Q=U/(rn-1);return`<stop offset="${Q}" stop-color="${h(p+Q*(b-p))}"/>`}),T=[w[0],w[1],F,C].map(N=>N.toFixed(2));return e.push(`<linearGradient id="${t}${m}" gradientUnits="userSpaceOnUse" x\
-1="${T[0]}" y1="${T[1]}" x2="${T[2]}" y2="${T[3]}">${D.join("")}</linearGradient>`),`url(#${t}${m})`}}var he=[],A=f.panes.map((s,t)=>new Ft(t)),[S]=A,me=Math.max(...f.panes.map(s=>s.length)),zt,Dt=!1,J=!0,hn=null,ln=0,mn=0,de=0;function V(){return Math.max(1,...A.map(s=>s.cells?.depth??1))}function ye(){
+1="${T[0]}" y1="${T[1]}" x2="${T[2]}" y2="${T[3]}">${D.join("")}</linearGradient>`),`url(#${t}${m})`}}var he=[],A=f.panes.map((s,t)=>new Ft(t)),[S]=A,me=Math.max(...f.panes.map(s=>s.length)),Wt,Dt=!1,J=!0,hn=null,ln=0,mn=0,de=0;function V(){return Math.max(1,...A.map(s=>s.cells?.depth??1))}function ye(){
 for(let s of A)s.paint()}function R(){Dt||(Dt=!0,requestAnimationFrame(()=>{Dt=!1,ye(),clearTimeout(ln),ln=window.setTimeout(yr,250)}))}function yr(){let s=Qt(V());if(!(s===hn&&!location.hash))try{history.
 replaceState(null,"",`#${s}`)}catch{}}function q(){let s=A.filter(i=>i.cells).map(i=>i.shade()),t=Math.min(...s.map(i=>i.low)),e=Math.max(...s.map(i=>i.high)),n=u.surface?A.map(i=>i.space.range()).filter(
-i=>i!==null):[],r=n.length?{low:Math.min(...n.map(i=>i.low)),high:Math.max(...n.map(i=>i.high))}:null;for(let i of A)i.colour(t,e,r);Wt(),R()}function fe(){let s=S.cells?S.shades:{low:0,high:1};return Ye(
-S.cells,s,A.some(t=>t.pinned>=0))}function Wt(){Xe(fe())}function ve(s,t){return Math.min(S.canvas.clientWidth/(t[0]-s[0]),S.canvas.clientHeight/(t[1]-s[1]))}function dn(){let s=ve(f.low,f.high);return{
+i=>i!==null):[],r=n.length?{low:Math.min(...n.map(i=>i.low)),high:Math.max(...n.map(i=>i.high))}:null;for(let i of A)i.colour(t,e,r);zt(),R()}function fe(){let s=S.cells?S.shades:{low:0,high:1};return Ye(
+S.cells,s,A.some(t=>t.pinned>=0))}function zt(){Xe(fe())}function ve(s,t){return Math.min(S.canvas.clientWidth/(t[0]-s[0]),S.canvas.clientHeight/(t[1]-s[1]))}function dn(){let s=ve(f.low,f.high);return{
 least:s/4,most:s*5e4}}function pe(){J=!0,E.home();let[s,t]=f.first;[g.x,g.y]=[(s[0]+t[0])/2,(s[1]+t[1])/2],g.zoom=.97*ve(s,t),R()}function be(s,t,e,n){if(M()){E.approach(n),R();return}let[r,i]=s.toPlane(
 t,e),{least:o,most:a}=dn();g.zoom=Math.min(a,Math.max(o,g.zoom*n));let[l,c]=s.toPlane(t,e);fn(r-l,i-c)}function fn(s,t){J=!1,g.x=Math.min(f.high[0],Math.max(f.low[0],g.x+s)),g.y=Math.min(f.high[1],Math.
 max(f.low[1],g.y+t)),R()}function vr(s,t){E.turn(s,t),R()}function cn(){for(let s of A)s.resize();if(J&&f.inputs===2){let[s,t]=f.first;g.zoom=.97*ve(s,t)}ye()}function pn(s,t,e){R();let{picture:n}=s;if(!n||
 M())return;let r=n.polygon(t),i=Math.max(...[0,1].map(m=>{let d=r.map(p=>p[m]);return Math.max(...d)-Math.min(...d)})),[o,a]=[s.canvas.clientWidth,s.canvas.clientHeight],l=Math.min(o,a);i*g.zoom<40&&(g.
 zoom=Math.min(dn().most,.2*l/Math.max(i,1e-12)),J=!1);let[c,h]=s.toScreen(e);c>40&&h>40&&c<o-40&&h<a-40||([g.x,g.y]=e,J=!1)}function Z(){A.forEach((s,t)=>{let{cells:e}=s;if(!e)return;let n=s.pinned>=0?
-s.pinned:s.hovered;Je(x("panel").children[t],e,n,{pinned:s.pinned>=0,name:A.length>1?f.names[t]:"",choose:r=>{let i=e.middle(r);dt(i),pn(s,r,i)}}),zt.show(t,e,n<0?null:e.pattern(n))}),bn(),Wt(),R()}function bn(){
+s.pinned:s.hovered;Je(x("panel").children[t],e,n,{pinned:s.pinned>=0,name:A.length>1?f.names[t]:"",choose:r=>{let i=e.middle(r);dt(i),pn(s,r,i)}}),Wt.show(t,e,n<0?null:e.pattern(n))}),bn(),zt(),R()}function bn(){
 if(!f.image||!S.cells)return;let s=A.find(e=>e.over)?.over??u.place??[g.x,g.y],t=Oe(x("image"),S.cells.network,s);x("image-control").hidden=!t}function wr(s,t,e,n){let{region:r,point:i}=s.at(t,e),o=A.
 map(l=>l.hovered).join();for(let l of A)l.over=i,l.hovered=l===s?r:i&&l.cells?l.cells.locate(i):-1,n&&(l===s||!M())&&l.tell(t,e);let a=M()?f.scale/200:1/g.zoom;x("where").textContent=i?i.map(l=>lt(l,a)).
 join(", "):"",o!==A.map(l=>l.hovered).join()?Z():bn()}function gn(){for(let s of A)s.hovered=-1,s.over=null,s.quiet();x("where").textContent="",Z()}function dt(s){u.place=s,u.marked=null;for(let t of A)
 t.pinned=s&&t.cells?t.cells.locate(s):-1;Z()}function yn(s){let t=S.cells,e=tn(s,f.inputs),n=e?null:Qe(s,t.network.neurons),r=e?t.locate(e):n?t.table.find(n):-1;if(!n&&!e){let i=f.inputs===3?"three":"\
 two";x("answer").textContent=`Type ${i} numbers, or ${t.network.neurons} digits: the piece of every neuron.`}else if(r<0)x("answer").textContent=e?"This point is in no region of the list.":"No region \
 has this pattern.";else{x("answer").textContent=`Region ${r}`;let i=e??t.middle(r);dt(i),u.marked=e&&f.inputs===2?e:null,pn(S,r,i)}return r}async function xr(s){let t=f.pictures[s];if(!he[s]){let e=await Vt(
-`picture-${s}`,t.arrays);he[s]=t.inputs===3?new G(f,t,e):new W(f,t,e)}return he[s]}async function Gt(s){let t=++mn,e=await Promise.all(f.panes.map(async r=>{let i=r.at(Math.min(s,r.length-1));return i===
+`picture-${s}`,t.arrays);he[s]=t.inputs===3?new G(f,t,e):new z(f,t,e)}return he[s]}async function Gt(s){let t=++mn,e=await Promise.all(f.panes.map(async r=>{let i=r.at(Math.min(s,r.length-1));return i===
 void 0?null:xr(i)}));if(t<de)return;de=t;let n=!S.cells||u.layer===V();u.index=s,A.forEach((r,i)=>r.show(e[i])),u.layer=n?V():Math.min(u.layer,V()),S.cells&&(u.output=Math.min(u.output,S.cells.about.outputs-
 1)),we(),Ht(),q(),Z()}function Ar({depth:s,about:t}){return u.layer>=s?t.regions:t.after[u.layer-1]}function we(){let s=A.map(r=>r.cells).filter(r=>r!==null);if(x("time").setAttribute("aria-valuetext",
 s[0]?.about.label??""),L("time").value=String(u.index),!s.length){x("title").textContent=f.title;return}let t=s.map(r=>Ar(r).toLocaleString("en")),e=u.layer<V()?` after layer ${u.layer}`:"";x("title").
@@ -450,20 +459,20 @@ let n=[...B(s).options].find(r=>r.value===t);n.hidden=n.disabled=!e}function Sr(
 ayer-label").textContent=`${u.layer} of ${V()}`,!S.cells?.depth)return;let s=Math.min(u.layer,S.cells.depth);x("layer").setAttribute("aria-valuetext",`up to ${Ut(S.cells.about,s)}`)}function wn(){x("c\
 ut-at").hidden=x("cut-label").hidden=u.cutAxis<0,!(f.inputs!==3||u.cutAxis<0)&&(x("cut-label").textContent=lt(S.space.planeAt(),f.scale/100))}function Er(){u.playing?(clearInterval(u.playing),u.playing=
 null):u.playing=window.setInterval(()=>{Gt((u.index+1)%me)},700),x("play").textContent=u.playing?"❚❚":"▶",x("play").setAttribute("aria-label",u.playing?"pause":"play")}function xn(s){u.dark=s,document.
-documentElement.classList.toggle("dark",s),x("theme").textContent=s?"Light":"Dark",!(!S.cells&&!f.meshes.length)&&(S.cells&&q(),zt.refresh(),Z())}function ge(s){u.surface=s,x("plane-view").setAttribute(
+documentElement.classList.toggle("dark",s),x("theme").textContent=s?"Light":"Dark",!(!S.cells&&!f.meshes.length)&&(S.cells&&q(),Wt.refresh(),Z())}function ge(s){u.surface=s,x("plane-view").setAttribute(
 "aria-pressed",String(!s)),x("surface-view").setAttribute("aria-pressed",String(s)),gn(),Ht(),q()}function An(s){u.panel=s,document.documentElement.classList.toggle("no-panel",!s),x("panel-toggle").setAttribute(
 "aria-pressed",String(s)),R()}function kr(){let s=()=>[S.canvas.clientWidth/2,S.canvas.clientHeight/2],t=(r,i,o)=>{x(r).addEventListener(i,o)},e=()=>{Ht(),q()},n=()=>{for(let r of A)r.space.showCut();
 wn(),R()};t("colour","change",()=>{u.colour=B("colour").value,e()}),t("output","change",()=>{u.output=Number(B("output").value),e()}),t("edges","change",()=>{u.edges=B("edges").value,e()}),t("layer","\
-input",()=>{u.layer=Math.min(Number(L("layer").value),V()),vn(),we(),q(),Z()}),t("decision","change",()=>{u.decision=L("decision").checked,Wt(),R()}),t("points","change",()=>{u.points=L("points").checked,
-Wt(),R()}),t("mesh","change",()=>{u.mesh=L("mesh").checked,En()}),t("cut","change",()=>{u.cutAxis=Number(B("cut").value),n()}),t("cut-at","input",()=>{u.cutAt=Number(L("cut-at").value),n()}),t("apart",
+input",()=>{u.layer=Math.min(Number(L("layer").value),V()),vn(),we(),q(),Z()}),t("decision","change",()=>{u.decision=L("decision").checked,zt(),R()}),t("points","change",()=>{u.points=L("points").checked,
+zt(),R()}),t("mesh","change",()=>{u.mesh=L("mesh").checked,En()}),t("cut","change",()=>{u.cutAxis=Number(B("cut").value),n()}),t("cut-at","input",()=>{u.cutAt=Number(L("cut-at").value),n()}),t("apart",
 "input",()=>{u.apart=Number(L("apart").value),q()}),t("find","submit",r=>{r.preventDefault(),yn(L("query").value)}),t("zoom-in","click",()=>be(S,...s(),1.5)),t("zoom-out","click",()=>be(S,...s(),1/1.5)),
 t("home","click",pe),t("plane-view","click",()=>ge(!1)),t("surface-view","click",()=>ge(!0)),t("panel-toggle","click",()=>An(!u.panel)),t("time","input",()=>{Gt(Number(L("time").value))}),t("play","cl\
 ick",Er),t("theme","click",()=>xn(!u.dark)),t("png","click",()=>on(A,fe())),t("svg","click",()=>an(A,fe())),window.addEventListener("hashchange",()=>{Sn(location.hash.slice(1))}),document.addEventListener(
 "keydown",r=>{r.key==="Escape"&&dt(null)})}async function Sn(s){let t=Fe(),e=Et(s)??t;An(u.panel),await Gt(u.index),u.layer=Math.min(e??1/0,V()),te(s)&&(J=!1),f.inputs===2&&ge(u.surface),we(),Ht(),S.cells&&
 q(),Z()}async function En(){for(let[s,t]of f.meshes.entries()){let e=u.mesh?await Vt(`mesh-${s}`,t.arrays):null;u.mesh&&e?S.space.addMesh(`mesh-${s}`,e):S.space.removeMesh(`mesh-${s}`)}R()}async function Mr(){
-x("panes").append(...A.map(n=>n.figure)),x("panel").replaceChildren(...A.map(()=>v("section"))),zt=new Mt(x("diagrams"),A.length,R),zt.show(0,null,null),x("film").hidden=me<2,L("time").max=String(me-1),
+x("panes").append(...A.map(n=>n.figure)),x("panel").replaceChildren(...A.map(()=>v("section"))),Wt=new Mt(x("diagrams"),A.length,R),Wt.show(0,null,null),x("film").hidden=me<2,L("time").max=String(me-1),
 B("cut").append(...f.axes.slice(0,f.inputs).map((n,r)=>new Option(`across ${n}`,String(r)))),L("query").placeholder=`${f.inputs===3?"point 1, 0.5, −2":"point 1.5, −2"} or pattern 0110…`;for(let n of A)
 n.resize();pe(),xn(matchMedia("(prefers-color-scheme: dark)").matches);let s=new URLSearchParams(f.settings).toString();Re(s),te(s)&&(J=!1),await Sn(location.hash.slice(1)),await En();let t={home:pe,hover:wr,
-leave:gn,move:fn,turn:vr,pin:dt,redraw:R,zoomAt:be};for(let n of A)We(n,t),Ge(n,t);kr();let e=new ResizeObserver(cn);for(let n of A)e.observe(n.canvas);cn(),hn??=Qt(V()),document.documentElement.dataset.
+leave:gn,move:fn,turn:vr,pin:dt,redraw:R,zoomAt:be};for(let n of A)ze(n,t),Ge(n,t);kr();let e=new ResizeObserver(cn);for(let n of A)e.observe(n.canvas);cn(),hn??=Qt(V()),document.documentElement.dataset.
 ready="yes",Object.assign(window,{tropicell:{page:f,state:u,view:g,panes:A,camera:E,find:yn,show:Gt,pin:dt,paint:ye,drawn:S.drawn,toScreen:n=>S.toScreen(n),toPlane:(n,r)=>S.toPlane(n,r),get picture(){
 return S.cells},get busy(){return Dt||mn>de||A.some(n=>n.drawn.timer!==0)}}})}Mr().catch(s=>{throw x("title").textContent="The page could not be shown",x("subtitle").textContent=s.message,s});
