@@ -281,7 +281,7 @@ def gif(images: Sequence[Any]) -> bytes:
     for image in some:
         sheet.paste(image, (0, at))
         at += image.height
-    palette = sheet.quantize(40)
+    palette = sheet.quantize(64, kmeans=4)
     frames = [image.quantize(palette=palette, dither=pil.Dither.NONE) for image in images]
     stream = io.BytesIO()
     times = [_MILLISECONDS] * (len(frames) - 1) + [1500]
