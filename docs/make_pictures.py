@@ -110,7 +110,7 @@ def training_gif() -> None:
         training.advance(int(step) - training.step)
         networks = {n: (one.plan, one.vector.copy()) for n, one in training.learners.items()}
         shots.append(keep.Shot(training.step, networks, {}))
-    content = keep.gif([keep.draw(training, shot, side=240) for shot in shots])
+    content = keep.gif([keep.draw(training, shot, side=290) for shot in shots])
     (FOLDER / "training.gif").write_bytes(content)
     print(f"training.gif: {len(content) / 1000:.0f} kB")
 
@@ -147,14 +147,26 @@ def live_pages() -> None:
                 tab.wait_for_selector(f"html[data-step='{player.session.training.step}']")
                 tab.wait_for_timeout(200)  # for the curves
             box = tab.locator("figure[data-name=skips] .sheet").bounding_box()
-            tab.mouse.move(box["x"] + 0.6 * box["width"], box["y"] + 0.42 * box["height"])
+            right, down = in_a_large_region(player)
+            tab.mouse.move(box["x"] + right * box["width"], box["y"] + down * box["height"])
             tab.wait_for_timeout(400)
-            image = Image.open(BytesIO(tab.screenshot())).convert("RGB").quantize(256)
+            image = Image.open(BytesIO(tab.screenshot())).convert("RGB").quantize(256, kmeans=4)
             image.save(FOLDER / f"{name}.png", optimize=True)
             print(f"{name}.png")
             context.close()
             player.close()
         browser.close()
+
+
+def in_a_large_region(player: tc.Player) -> tuple[float, float]:
+    """A point of the middle of the picture to point at, in parts of its sides."""
+    data = player.session.training.data
+    regions = tc.enumerate_regions(player.network, tc.Box(data.low, data.high))
+    middles = np.array([region.vertices.astype(float).mean(axis=0) for region in regions])
+    places = (middles - data.low) / (data.high - data.low)
+    central = (np.abs(places - 0.5) < 0.25).all(axis=1)
+    right, up = places[np.argmax(np.where(central, regions.volumes, 0))]
+    return float(right), 1 - float(up)
 
 
 def bunnies() -> None:

@@ -77,11 +77,16 @@ def tab(browser: Any, film: list[Regions], tmp_path: Path) -> Iterator[Any]:
     context.close()
 
 
+def drawn(tab: Any) -> None:
+    """All that was asked for is on the screen, however long that takes."""
+    frame = "await new Promise(requestAnimationFrame);"  # in which sizes are seen, and the next one
+    tab.wait_for_function(f"async () => {{ {frame} {frame} return !tropicell.busy; }}")
+
+
 def pixels(tab: Any) -> bytes:
-    """The picture as it is now; a moment later than the last change, when all is drawn anew."""
-    tab.evaluate("() => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 50)))")
-    tab.wait_for_function("() => tropicell.panes.every((pane) => !pane.drawn.timer)")
-    return bytes(tab.locator("#stage").screenshot())
+    """The picture, when all is drawn."""
+    drawn(tab)
+    return bytes(tab.locator("#stage").screenshot(animations="disabled"))
 
 
 def on_page(tab: Any, point: list[float]) -> list[float]:
@@ -209,6 +214,26 @@ def test_the_picture_that_was_asked_for_last(tab: Any) -> None:
         }"""
     )
     assert shown == 0
+
+
+def test_the_panel_keeps_what_is_pressed(tab: Any, film: list[Regions]) -> None:
+    """A click that is on its way while a picture comes; and the keyboard, from region to region."""
+    tab.fill("#query", film[0].texts()[7])
+    tab.press("#query", "Enter")
+    button = tab.locator(".facets button").first
+    behind = int(button.inner_text().removeprefix("→ "))
+    button.hover()
+    tab.mouse.down()
+    tab.evaluate("() => tropicell.show(0)")
+    tab.mouse.up()
+    assert shown_region(tab) == behind
+    for _ in range(3):
+        button.focus()
+        before = shown_region(tab)
+        tab.keyboard.press("Enter")
+        assert shown_region(tab) in film[0].neighbours.of(before)
+        place = "() => document.activeElement.getAttribute('aria-label')"
+        assert tab.evaluate(place).startswith("go to neighbour ")
 
 
 def test_keys_wheel_and_download(tab: Any, film: list[Regions]) -> None:
@@ -374,8 +399,9 @@ def test_pictures_side_by_side_share_controls(
         tab.mouse.move(300, 300, steps=3)
         tab.mouse.up()
         assert tab.evaluate("() => tropicell.view.x") != before
-        drawn = tab.evaluate("() => tropicell.panes.map(({drawn}) => [drawn.x, drawn.y])")
-        assert drawn[0] == drawn[1]
+        drawn(tab)
+        places = tab.evaluate("() => tropicell.panes.map(({drawn}) => [drawn.x, drawn.y])")
+        assert places[0] == places[1]
 
 
 def test_the_address_keeps_the_view(browser: Any, film: list[Regions], tmp_path: Path) -> None:
@@ -503,6 +529,14 @@ def test_the_diagram_shows_the_pattern(browser: Any, film: list[Regions], tmp_pa
         before = pixels(tab)
         tab.locator("#diagrams circle.hidden").first.hover()
         assert tab.evaluate("() => tropicell.state.neuron") == {"layer": 1, "index": 0}
+        assert pixels(tab) != before
+        # the same by keys
+        tab.mouse.move(5, 5)
+        tab.focus("#theme")
+        assert tab.evaluate("() => tropicell.state.neuron") is None
+        tab.locator("#diagrams .neurons").focus()
+        tab.keyboard.press("ArrowRight")
+        assert tab.evaluate("() => tropicell.state.neuron") == {"layer": 2, "index": 0}
         assert pixels(tab) != before
 
 
@@ -647,6 +681,6 @@ def test_small_screens(browser: Any, film: list[Regions], tmp_path: Path) -> Non
         for name in ("#key", "#film"):
             assert tab.locator(name).bounding_box()["y"] >= axis["y"] + axis["height"]
         tab.touchscreen.tap(picture["x"] + 100, picture["y"] + 100)
-        assert tab.locator(".badge").count() == 1
+        tab.locator(".badge").wait_for()
         tab.click("#panel-toggle")
         assert not tab.locator("aside").is_visible()

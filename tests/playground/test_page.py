@@ -375,6 +375,28 @@ def test_what_is_clicked_and_typed_stays(tab: Any, player: Any) -> None:
     assert tab.input_value("#seed") == "3"
 
 
+def test_frames_do_not_take_away_what_is_pressed(tab: Any, player: Any) -> None:
+    """A button that is held down while frames come hears of its click; the keyboard stays there."""
+    tab.dispatch_event("[data-skip='1-3'] .target", "click")
+    name = tab.locator("figure[data-name=plain] .name")
+    name.wait_for()
+    tab.click("#play")
+    for press, release in (
+        (tab.mouse.down, tab.mouse.up),
+        (lambda: tab.keyboard.down(" "), lambda: tab.keyboard.up(" ")),
+    ):
+        tab.click("figure[data-name=skips] .name")
+        name.hover()
+        name.focus()
+        press()
+        drawn = tab.evaluate("() => play.drawn()")
+        tab.wait_for_function("(n) => play.drawn() > n + 3", arg=drawn)
+        release()
+        tab.wait_for_selector("figure[data-name=plain] .name[aria-pressed=true]")
+        assert tab.evaluate("() => document.activeElement.textContent") == "without skips"
+    tab.click("#play")
+
+
 def test_without_a_mouse(tab: Any, player: Any) -> None:
     """Arrow keys point at regions, and Enter draws points; S is one step, R begins again."""
     player.set(data="own", points=[])
@@ -394,6 +416,31 @@ def test_without_a_mouse(tab: Any, player: Any) -> None:
     tab.keyboard.press("r")
     settled(tab, 0)
     assert tab.inner_text("figure[data-name=skips] .facts") == ""
+    # the diagram: from neuron to neuron, and a weight
+    picture = "() => document.querySelector('figure[data-name=skips] .sheet').toDataURL()"
+    bare = tab.evaluate(picture)
+    tab.focus("#diagram g.clickable >> nth=-1")
+    tab.keyboard.press("Tab")
+    for key in ("ArrowRight", "ArrowDown", "ArrowDown"):
+        tab.keyboard.press(key)
+    assert tab.inner_text("#diagram .said") == "layer 2, neuron 2"
+    chosen = tab.locator("#diagram .neuron.chosen")
+    assert [chosen.get_attribute(f"data-{name}") for name in ("layer", "index")] == ["2", "2"]
+    assert tab.evaluate(picture) != bare
+    tab.keyboard.press("Enter")
+    tab.wait_for_selector("#weight:not([hidden])")
+    row = player.network.layers[1].affine.terms[1][2]
+    largest = int(np.argmax(np.abs(row)))
+    assert tab.inner_text("#weight-name") == f"layer 1, neuron {largest} → layer 2, neuron 2"
+    tab.keyboard.type("2.5")
+    tab.keyboard.press("Enter")
+    eventually(lambda: player.network.layers[1].affine.terms[1][2, largest] == 2.5)
+    assert tab.inner_text("#diagram .said") == "layer 2, neuron 2"
+    assert tab.evaluate("() => document.activeElement.classList.contains('neurons')")
+    tab.focus("#theme")
+    assert chosen.count() == 0
+    tab.keyboard.press("r")
+    settled(tab, 0)
     # the menu closes where it should, and gives the keyboard back
     tab.focus("#keep summary")
     tab.keyboard.press("Enter")

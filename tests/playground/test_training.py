@@ -163,6 +163,8 @@ def test_csv_files() -> None:
     assert read_csv("x,y,label\n0,1,1\n2,3,0\n")[1] == (2.0, 3.0, -1.0)
     assert read_csv("\nx;y;label\n0;1;1\n\n2;3;0\n")[1] == (2.0, 3.0, -1.0)
     assert read_csv("0\t1\tcat\n2\t3\tdog\n")[1] == (2.0, 3.0, 1.0)
+    assert read_csv("x;y;kind\n0,5;1;ja\n-2,25;3e1;nein\n")[1] == (-2.25, 30.0, 1.0)
+    assert read_csv("0,1,a;b\n2,3,c\n")[0] == (0.0, 1.0, -1.0)
     assert read_csv("0,1,0.5\n2,3,0.25\n4,4,7\n")[2] == (4.0, 4.0, 7.0)
     for text, message in [
         ("", "no points"),

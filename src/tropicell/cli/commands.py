@@ -321,7 +321,7 @@ def play(arguments: argparse.Namespace) -> int:
 
 def _data_of(text: str | None) -> Any:
     """The name of a set, or the rows of a CSV file."""
-    if text is None or not text.lower().endswith((".csv", ".txt")):
+    if text is None or not text.lower().endswith((".csv", ".txt", ".tsv")):
         return text
     from tropicell._runtime.paths import in_file  # noqa: PLC0415
     from tropicell.playground.data import read_csv  # noqa: PLC0415

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 
 import numpy as np
 
@@ -137,9 +139,10 @@ def read_csv(text: str) -> tuple[tuple[float, float, float], ...]:
     Parameters
     ----------
     text : str
-        Rows of x, y and a label, with commas, semicolons or tabs between them; a first row of
-        names is left out. Two different labels, words or numbers, are two classes; more different
-        numbers are learnt as they are.
+        Rows of x, y and a label, with commas, semicolons or tabs between them (numbers may have a
+        decimal comma where no comma is between them); a first row of names is left out. Two
+        different labels, words or numbers, are two classes; more different numbers are learnt as
+        they are.
 
     Returns
     -------
@@ -161,9 +164,8 @@ def read_csv(text: str) -> tuple[tuple[float, float, float], ...]:
     tropicell.errors.InvalidInputError: line 2 of the CSV file: expected two numbers and a label...
     """
     first = next((line for line in text.splitlines() if line.strip()), "")
-    reader = csv.reader(
-        io.StringIO(text), delimiter=max(",;\t", key=first.count), skipinitialspace=True
-    )
+    between = ";" if first.count(";") >= 2 else max(",\t", key=first.count)
+    reader = csv.reader(io.StringIO(text), delimiter=between, skipinitialspace=True)
     try:
         filled = ((reader.line_num, row) for row in reader if any(part.strip() for part in row))
         rows = list(islice(filled, MOST_POINTS + 2))  # a name for each column, and one too many
@@ -177,7 +179,7 @@ def read_csv(text: str) -> tuple[tuple[float, float, float], ...]:
         if number == 0 and not any(map(_is_number, row[:2])):  # the names of the columns
             continue
         try:
-            x, y, label = row
+            x, y, label = row if between == "," else (part.replace(",", ".") for part in row)
             place = float(x), float(y)
         except ValueError:
             raise InvalidInputError(
@@ -186,16 +188,30 @@ def read_csv(text: str) -> tuple[tuple[float, float, float], ...]:
             ) from None
         places.append(place)
         labels.append(label.strip())
-    if not places:
-        raise InvalidInputError("the CSV file has no points: expected rows of x,y,label")
-    kinds = sorted(set(labels), key=_as_number)
+    return labelled(places, labels)
+
+
+def labelled(
+    places: Sequence[Sequence[float]], labels: Sequence[Any], what: str = "the CSV file"
+) -> tuple[tuple[float, float, float], ...]:
+    """Points with their labels as numbers: of two different ones the first is -1, the other 1.
+
+    Examples
+    --------
+    >>> labelled([(0.0, 0.0), (1.0, 0.5)], ["dog", "cat"])
+    ((0.0, 0.0, 1.0), (1.0, 0.5, -1.0))
+    """
+    if not len(places):
+        raise InvalidInputError(f"{what}: there are no points; expected rows of x,y,label")
+    words = [str(label) for label in labels]
+    kinds = sorted(set(words), key=_as_number)
     if len(kinds) <= 2:
-        values = [1.0 if label == kinds[-1] and len(kinds) == 2 else -1.0 for label in labels]
+        values = [1.0 if word == kinds[-1] and len(kinds) == 2 else -1.0 for word in words]
     else:
-        values = [_as_number(label)[1] for label in labels]
-        if any(_as_number(label)[0] for label in labels):
+        values = [_as_number(word)[1] for word in words]
+        if any(_as_number(word)[0] for word in words):
             raise InvalidInputError(
-                f"the CSV file has {len(kinds)} different labels that are not all numbers; "
+                f"{what}: there are {len(kinds)} different labels that are not all numbers; "
                 "expected two classes, or numbers"
             )
     return tuple((x, y, value) for (x, y), value in zip(places, values, strict=True))

@@ -93,7 +93,7 @@ def keep(
         return name, film(training, shots, progress).encode()
     if what == "mp4":
         require_mp4()  # before all pictures are drawn
-    images = _images(training, shots, colouring, progress)
+    images = _images(training, shots, colouring, progress, bands=what == "gif")
     return name, gif(images) if what == "gif" else _mp4(images)
 
 
@@ -142,7 +142,12 @@ def _thinned(shots: Sequence[Shot], size: int, most: int) -> list[Shot]:
 
 
 def _images(
-    training: Training, shots: Sequence[Shot], colouring: str, progress: Progress
+    training: Training,
+    shots: Sequence[Shot],
+    colouring: str,
+    progress: Progress,
+    *,
+    bands: bool = True,
 ) -> list[Any]:
     """All pictures, thinned out to so many that a file stays small."""
     chosen, names = _thinned(shots, len(shots), _MOST_PICTURES), _names(shots)
@@ -150,12 +155,22 @@ def _images(
     for done, shot in enumerate(chosen):
         progress(done, len(chosen))
         networks = {name: shot.networks[name] for name in names}
-        pictures.append(draw(training, replace(shot, networks=networks), colouring))
+        pictures.append(draw(training, replace(shot, networks=networks), colouring, bands=bands))
     return pictures
 
 
-def draw(training: Training, shot: Shot, colouring: str = "value", side: int = _SIDE) -> Any:
-    """The networks of a shot beside each other, as an image of Pillow."""
+def draw(
+    training: Training,
+    shot: Shot,
+    colouring: str = "value",
+    side: int = _SIDE,
+    *,
+    bands: bool = True,
+) -> Any:
+    """The networks of a shot beside each other, as an image of Pillow.
+
+    Values are drawn in bands for a GIF, which is ten times smaller than with every shade.
+    """
     pil: Any = require("PIL.Image", extra="play", why="drawing pictures")
     drawing: Any = require("PIL.ImageDraw", extra="play", why="drawing pictures")
     room, top = side // 20, side // 9
@@ -164,7 +179,7 @@ def draw(training: Training, shot: Shot, colouring: str = "value", side: int = _
     pen = drawing.Draw(sheet)
     for place, (name, (plan, vector)) in enumerate(shot.networks.items()):
         regions = _regions(plan, vector, training)
-        image = _plane(training, plan, vector, regions, colouring, 2 * side)
+        image = _plane(training, plan, vector, regions, colouring, 2 * side, bands=bands)
         left = room + place * (side + room)
         sheet.paste(image.resize((side, side), pil.Resampling.LANCZOS), (left, top))
         title = {"skips": "with skips" if plan.skips else "network", "plain": "without skips"}
@@ -183,6 +198,8 @@ def _plane(
     regions: Regions,
     colouring: str,
     side: int,
+    *,
+    bands: bool,
 ) -> Any:
     """One network in its box: values at every pixel, exact regions as lines, and the points."""
     pil: Any = require("PIL.Image", extra="play", why="drawing pictures")
@@ -204,10 +221,10 @@ def _plane(
         colours = np.random.default_rng(1).uniform(150, 245, size=(index.max() + 1, 3))[index]
     else:
         value = out[:, 0] if out.shape[1] == 1 else out[:, 1] - out[:, 0]
-        # in bands: a GIF is ten times smaller than with every shade
         size = max(float(np.quantile(np.abs(value), 0.7)), 1e-9)
         share = np.sign(value) * (1 - np.exp(-1.2 * np.abs(value) / size))
-        share = (np.floor(_BANDS * share) + 0.5) / _BANDS
+        if bands:
+            share = (np.floor(_BANDS * share) + 0.5) / _BANDS
         colours = ramp(np.sign(value) * 0.66 if colouring == "decision" else share)
         above = (value > 0).reshape(side // 2, side // 2)
         edge = np.zeros_like(above)
@@ -264,7 +281,7 @@ def gif(images: Sequence[Any]) -> bytes:
     for image in some:
         sheet.paste(image, (0, at))
         at += image.height
-    palette = sheet.quantize(40)
+    palette = sheet.quantize(64, kmeans=4)
     frames = [image.quantize(palette=palette, dither=pil.Dither.NONE) for image in images]
     stream = io.BytesIO()
     times = [_MILLISECONDS] * (len(frames) - 1) + [1500]

@@ -16,7 +16,7 @@ import threading
 import time
 import webbrowser
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from html import escape
 from importlib.resources import files
@@ -30,7 +30,7 @@ from tropicell.errors import InvalidInputError, TropicellError, require
 from tropicell.importers.models import as_network
 from tropicell.network.domains import Slice
 from tropicell.network.network import Network
-from tropicell.playground.data import read_csv
+from tropicell.playground.data import labelled
 from tropicell.playground.frames import unpacked
 from tropicell.playground.session import Session, first_plane
 from tropicell.playground.settings import DATA, Settings
@@ -263,10 +263,10 @@ class Player:
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         try:
             self._socket.bind(("127.0.0.1", port))
-        except (OSError, OverflowError) as error:
+        except (OSError, OverflowError, TypeError) as error:
             self._socket.close()
             session.close()
-            raise InvalidInputError(f"port {port} can't be used: {error}") from None
+            raise InvalidInputError(f"port {port!r} can't be used: {error}") from None
         number = self._socket.getsockname()[1]
         self.url = f"http://127.0.0.1:{number}/?{urlencode({'token': token})}"
         config = uvicorn.Config(
@@ -426,9 +426,4 @@ def _points(data: ArrayLike | tuple[ArrayLike, ArrayLike]) -> list[list[float]]:
             f"data: expected points of shape (n, 2) and n labels, got {places.shape} and "
             f"{labels.shape}"
         )
-    return [list(row) for row in read_csv(_csv(places.tolist(), labels.tolist()))]
-
-
-def _csv(places: Iterable[list[float]], labels: Iterable[Any]) -> str:
-    rows = (f'{x!r},{y!r},"{label}"' for (x, y), label in zip(places, labels, strict=True))
-    return "\n".join(rows)
+    return [list(row) for row in labelled(places.tolist(), labels.tolist(), "data")]

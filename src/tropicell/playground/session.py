@@ -376,8 +376,10 @@ class Session:
     def _upload(self, command: Mapping[str, Any], data: bytes) -> None:
         """A CSV file, a model, or a slice for the model that is there."""
         name = command.get("name")
-        if not isinstance(name, str) or not data:
+        if not isinstance(name, str):
             raise InvalidInputError("upload: expected a file's name and its content")
+        if not data:
+            raise InvalidInputError(f"{name}: the file is empty")
         suffix = Path(name).suffix.lower()
         settings = self.training.settings
         if suffix in (".csv", ".txt", ".tsv"):
@@ -388,6 +390,10 @@ class Session:
             points = read_csv(text)
             self.training.change(settings.changed({"points": points, "data": "own"}))
             self._describe()
+            kinds = "numbers" if self.training.settings.learns_numbers else "classes"
+            count = len({label for _, _, label in points})
+            what = "one class" if count == 1 else f"{count} {kinds}"
+            self._tell({"note": f"{name}: {len(points):,} points, {what}"})
             return
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / f"model{suffix}"

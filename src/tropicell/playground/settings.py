@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
+import numpy as np
+
 from tropicell.errors import InvalidInputError
 from tropicell.network.activations import BY_NAME
 
@@ -244,7 +246,9 @@ def _check_skips(skips: tuple[tuple[int, int], ...], depth: int) -> None:
 
 
 def _typed(name: str, value: Any) -> Any:
-    """A plain value with the type of its setting."""
+    """A plain value with the type of its setting; numbers and arrays of NumPy are plain, too."""
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
     if name in _INTEGERS:
         return _integer(name, value)
     if name in _FLOATS:
@@ -264,6 +268,7 @@ def _typed(name: str, value: Any) -> Any:
     if name == "widths":
         return tuple(_integer(name, width) for width in value)
     size, kind = (2, _integer) if name == "skips" else (3, as_number)
+    value = [row.tolist() if isinstance(row, np.ndarray) else row for row in value]
     for row in value:
         if not isinstance(row, list | tuple) or len(row) != size:
             raise InvalidInputError(f"{name}: expected {size} numbers each, got {_short(row)}")
@@ -272,6 +277,8 @@ def _typed(name: str, value: Any) -> Any:
 
 
 def _integer(name: str, value: Any) -> int:
+    if isinstance(value, np.integer):
+        return int(value)
     if isinstance(value, bool) or not isinstance(value, int | float) or value != value // 1:
         raise InvalidInputError(f"{name}: expected a whole number, got {_short(value)}")
     return int(value)
@@ -279,7 +286,7 @@ def _integer(name: str, value: Any) -> int:
 
 def as_number(name: str, value: Any) -> float:
     """A plain value as a float; refuses what is none."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if isinstance(value, bool) or not isinstance(value, int | float | np.floating | np.integer):
         raise InvalidInputError(f"{name}: expected a number, got {_short(value)}")
     try:
         return float(value)

@@ -43,6 +43,8 @@ export interface WeightPlace {
   value: number;
   x: number;
   y: number;
+  /** Whether keys chose it. */
+  keys?: boolean;
 }
 
 /** Whom to tell. */
@@ -62,6 +64,8 @@ export const DIAGRAM_STYLE = `
 .diagram .neuron.middle { fill: var(--diagram-middle, #e9b98f); }
 .diagram .neuron.off { fill: var(--diagram-off, #e4e7ec); }
 .diagram .neuron.hidden { cursor: pointer; }
+.diagram .neurons { outline: none; }
+.diagram .said { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
 .diagram .neuron:hover, .diagram .neuron.chosen { stroke: var(--diagram-strong, #101828); stroke-width: 2.5; }
 .diagram .skip { fill: none; stroke: var(--diagram-skip, #7a5af8); stroke-width: 2; }
 .diagram .skip.possible { stroke-width: 1.25; stroke-dasharray: 3 4; opacity: 0.38; }
@@ -93,7 +97,10 @@ export class Diagram {
   private network: DiagramNetwork = { widths: [], skips: [] };
   private blocks: readonly WeightBlock[] = [];
   private readonly arcGroup = make("g", {});
-  private readonly neuronGroup = make("g", {});
+  private readonly neuronGroup = make("g", { class: "neurons", tabindex: 0, role: "application" });
+  /** The neuron that keys point at, and what a screen reader says of it. */
+  private place: { layer: number; index: number } | null = null;
+  private readonly said = document.createElement("div");
   private readonly labelGroup = make("g", {});
   private neurons: SVGCircleElement[][] = [];
   private lines: Line[] = [];
@@ -113,9 +120,13 @@ export class Diagram {
     this.frame.className = "diagram";
     this.canvas = document.createElement("canvas");
     this.svg = document.createElementNS(SVG, "svg");
-    this.svg.setAttribute("role", events.onSkip ? "group" : "img"); // what is in an image can't be reached
+    this.svg.setAttribute("role", "group"); // what is in an image can't be reached
+    this.neuronGroup.setAttribute("aria-label",
+      `Neurons: arrow keys point at one${events.onWeight ? ", Enter changes its largest weight" : ""}`);
+    this.said.className = "said";
+    this.said.setAttribute("aria-live", "polite");
     this.svg.append(this.arcGroup, this.neuronGroup, this.labelGroup);
-    this.frame.append(this.canvas, this.svg);
+    this.frame.append(this.canvas, this.svg, this.said);
     host.append(this.frame);
     this.observer = new ResizeObserver(() => this.layout());
     this.observer.observe(this.frame);
@@ -124,6 +135,14 @@ export class Diagram {
     this.svg.addEventListener("pointerdown", (event) => this.moved(event));
     this.svg.addEventListener("pointerleave", (event) => {
       if (event.pointerType !== "touch") this.events.onNeuron?.(null); // a finger that was lifted means what it touched
+    });
+    this.neuronGroup.addEventListener("keydown", (event) => this.pressed(event));
+    this.neuronGroup.addEventListener("focus", () => {
+      if (this.neuronGroup.matches(":focus-visible")) this.pointAt(this.place ?? { layer: 1, index: 0 });
+    });
+    this.neuronGroup.addEventListener("blur", () => {
+      this.choose(null);
+      this.events.onNeuron?.(null);
     });
   }
 
@@ -373,6 +392,45 @@ export class Diagram {
     const hidden = layer > 0 && layer < this.network.widths.length - 1;
     this.events.onNeuron?.(hidden ? { layer, index: Number(data.index) } : null);
     if (this.events.onWeight) this.svg.style.cursor = this.lineAt(event) ? "pointer" : "";
+  }
+
+  /** Arrow keys go from neuron to neuron, to the output where weights can be changed. */
+  private pressed(event: KeyboardEvent): void {
+    const moves: Record<string, [number, number]> = {
+      ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1],
+    };
+    const move = moves[event.key];
+    const { layer, index } = this.place ?? { layer: 1, index: 0 };
+    if (move) {
+      event.preventDefault();
+      this.pointAt({ layer: layer + move[0], index: index + move[1] });
+    } else if (event.key === "Enter" && this.events.onWeight) {
+      event.preventDefault();
+      this.changeLargest(layer, index);
+    }
+  }
+
+  private pointAt({ layer, index }: { layer: number; index: number }): void {
+    const { widths } = this.network;
+    const output = widths.length - 1;
+    const within = (value: number, most: number) => Math.max(0, Math.min(most, value));
+    const to = 1 + within(layer - 1, this.events.onWeight ? output - 1 : output - 2);
+    if (to >= widths.length || output < 1) return;
+    this.place = { layer: to, index: within(index, widths[to] - 1) };
+    this.choose(this.place);
+    this.events.onNeuron?.(to < output ? this.place : null);
+    this.said.textContent = to < output ? `layer ${to}, neuron ${this.place.index}` : `output ${this.place.index + 1}`;
+  }
+
+  private changeLargest(layer: number, index: number): void {
+    const own = this.lines.filter((line) => line.to === layer && line.row === index);
+    const largest = own.reduce((best: Line | null, line) =>
+      (best && Math.abs(best.value) >= Math.abs(line.value) ? best : line), null);
+    if (!largest) return;
+    const box = this.svg.getBoundingClientRect();
+    this.events.onWeight?.({
+      ...largest, keys: true, x: box.left + (largest.x + largest.x2) / 2, y: box.top + (largest.y + largest.y2) / 2,
+    });
   }
 
   private clicked(event: MouseEvent): void {

@@ -506,6 +506,8 @@ async function start(): Promise<void> {
       page, state, view, panes, camera, find, show, pin, paint, drawn: first.drawn,
       toScreen: (point: Point) => first.toScreen(point), toPlane: (sx: number, sy: number) => first.toPlane(sx, sy),
       get picture() { return first.cells; },
+      /** Whether something is still to be decoded or drawn. */
+      get busy() { return waiting || asked > latest || panes.some((pane) => pane.drawn.timer !== 0); },
     },
   });
 }

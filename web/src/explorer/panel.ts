@@ -41,8 +41,24 @@ interface DescribeOptions {
   choose: (region: number) => void;
 }
 
-/** Describe a region. */
-export function describe(
+/** What each part of the panel says. */
+const said = new WeakMap<HTMLElement, unknown[]>();
+
+/** Describe a region; what is said already stays, with the keyboard in it, and a click that is on its way. */
+export function describe(target: HTMLElement, cells: Cells, region: number, options: DescribeOptions): void {
+  const now = [cells, region, options.pinned, state.layer, state.dark];
+  if (said.get(target)?.every((value, k) => value === now[k])) return;
+  said.set(target, now);
+  const label = target.contains(document.activeElement) ? document.activeElement!.getAttribute("aria-label") : null;
+  write(target, cells, region, options);
+  if (label === null) return;
+  // who goes from neighbour to neighbour by the keyboard stays in the list of them
+  const buttons = [...target.querySelectorAll<HTMLElement>("button, .pattern")];
+  const same = buttons.find((each) => each.getAttribute("aria-label") === label);
+  (same ?? target.querySelector<HTMLElement>(".facets button"))?.focus();
+}
+
+function write(
   target: HTMLElement, cells: Cells, region: number, { pinned, name, choose }: DescribeOptions,
 ): void {
   const scrolled = target.querySelector(".pattern")?.scrollTop ?? 0;
@@ -98,6 +114,8 @@ function patternTable(cells: Cells, region: number): HTMLElement {
   const pattern = cells.pattern(region);
   const table = element("div", undefined, "pattern");
   table.tabIndex = 0;
+  table.setAttribute("role", "group");
+  table.setAttribute("aria-label", "the pattern, layer by layer");
   for (let k = 0; k < cells.depth; k++) {
     const start = cells.network.starts[k];
     const width = cells.network.widths[k];

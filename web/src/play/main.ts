@@ -39,6 +39,7 @@ let greeted = false;
 let frames: number[] = [];
 let drawn = 0;
 let editing: { name: Name; place: number } | null = null;
+let cameFrom: Element | null = null;
 /** Where over a plane the pointer is, in parts of its sides, so that what it points at follows the training. */
 let pointer: { view: View; x: number; y: number; keys: boolean } | null = null;
 
@@ -223,7 +224,7 @@ function build(name: Name): View {
   figure.dataset.name = name;
   const title = element("button", undefined, "name");
   title.title = "Show the weights of this one in the diagram";
-  const counts = element("span");
+  const counts = element("span", undefined, "counts");
   const caption = element("figcaption");
   caption.append(title, counts);
   const box = element("div", undefined, "box");
@@ -233,7 +234,6 @@ function build(name: Name): View {
   ];
   box.append(canvas, sheet, ...places);
   const facts = element("p", undefined, "facts");
-  facts.setAttribute("aria-live", "polite");
   sheet.tabIndex = 0;
   sheet.setAttribute("role", "img");
   figure.append(caption, box, facts);
@@ -274,9 +274,10 @@ function corners(view: View, { low, high }: Description): void {
   view.corners[1].textContent = `(${number(high[0], 3)}, ${number(high[1], 3)})`;
 }
 
+/** Numbers change at every frame; the button beside them stays where it is: somebody may be about to press it. */
 function caption(view: View, picture: Picture, pair: boolean): void {
   const name = pair ? (picture.name === "skips" ? "with skips" : "without skips") : "network";
-  view.title.textContent = name;
+  if (view.title.textContent !== name) view.title.textContent = name;
   view.plane.sheet.setAttribute("aria-label", `Regions, ${name}: arrow keys point at one, Enter puts a data point there`);
   const count = (value: number, complete: boolean) => (complete ? "" : "≥ ") + value.toLocaleString("en");
   const part = (value: string, text: string) => {
@@ -292,7 +293,7 @@ function caption(view: View, picture: Picture, pair: boolean): void {
   if (about!.loss === "logistic" && picture.accuracy !== null) {
     numbers.push(part(`${Math.round(100 * picture.accuracy)}%`, "right"));
   }
-  view.title.parentElement!.replaceChildren(view.title, ...numbers);
+  view.counts.replaceChildren(...numbers);
   view.figure.dataset.regions = String(picture.regions);
   view.figure.dataset.whole = String(picture.whole);
   mark();
@@ -332,6 +333,8 @@ function point(): void {
   }
   const [x, y] = pointer.view.plane.at(pointer.x, pointer.y);
   for (const view of views.values()) {
+    // read aloud where keys point, and not at every frame
+    view.facts.setAttribute("aria-live", pointer.keys && view === pointer.view && !frame?.running ? "polite" : "off");
     const region = view.plane.regionAt(x, y);
     view.plane.pointAtRegion(region, pointer.keys && view === pointer.view ? [x, y] : null);
     describeRegion(view, region, x, y);
@@ -414,7 +417,7 @@ function firstOf(layer: number): number {
   return about!.widths.slice(1, layer).reduce((sum, width) => sum + width, 0);
 }
 
-function edit({ from, to, row, column, value, x, y }: WeightPlace): void {
+function edit({ from, to, row, column, value, x, y, keys }: WeightPlace): void {
   const term = about?.terms[to - 1][0];
   if (!term) return;
   editing = { name: shown, place: term[1] + row * term[3] + column };
@@ -427,6 +430,15 @@ function edit({ from, to, row, column, value, x, y }: WeightPlace): void {
   form.hidden = false;
   form.style.left = `${Math.max(8, Math.min(x - 40, window.innerWidth - form.offsetWidth - 8))}px`;
   form.style.top = `${Math.min(y + 14, window.innerHeight - form.offsetHeight - 8)}px`;
+  cameFrom = keys ? document.activeElement : null;
+  if (keys) input("weight-value").select();
+}
+
+/** Close the field of a weight; the keyboard goes back to where it came from. */
+function closeWeight(): void {
+  const inside = $("weight").contains(document.activeElement);
+  $("weight").hidden = true;
+  if (inside && (cameFrom instanceof SVGElement || cameFrom instanceof HTMLElement)) cameFrom.focus();
 }
 
 function setWeight(value: number): void {
@@ -616,7 +628,7 @@ function listen(): void {
   $("weight").addEventListener("submit", (event) => {
     event.preventDefault();
     setWeight(Number(input("weight-value").value));
-    $("weight").hidden = true;
+    closeWeight();
   });
   document.addEventListener("click", (event) => {
     const menu = $("keep") as HTMLDetailsElement;
@@ -624,7 +636,7 @@ function listen(): void {
   });
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape") {
-      $("weight").hidden = true;
+      closeWeight();
       const menu = $("keep") as HTMLDetailsElement;
       if (menu.open && menu.contains(document.activeElement)) menu.querySelector("summary")!.focus();
       menu.open = false;

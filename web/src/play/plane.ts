@@ -27,6 +27,10 @@ const COLOURS = {
   },
 };
 
+/** Two lines over each other, seen on every colour. */
+const rimmed = (dark: boolean, rim: number, line: number): [string, number][] =>
+  [[dark ? "#000" : "#fff", rim], [dark ? "#fff" : "#101828", line]];
+
 /** Near 0 steep, and never quite at its end. */
 const soft = (t: number): number => Math.sign(t) * (1 - Math.exp(-1.2 * Math.abs(t)));
 
@@ -281,13 +285,15 @@ export class Plane {
     }
     if (look.points) drawPoints(pen, about, x, y, look.dark);
     if (this.region >= 0) {
-      pen.strokeStyle = look.dark ? "#fff" : "#101828";
-      pen.lineWidth = 2;
-      pen.stroke(this.path(this.region, x, y));
+      // with a rim, as the line where the output is 0 is as dark
+      for (const [colour, wide] of rimmed(look.dark, 5, 2)) {
+        [pen.strokeStyle, pen.lineWidth] = [colour, wide];
+        pen.stroke(this.path(this.region, x, y));
+      }
     }
     if (this.cross) {
       const [px, py] = [x(this.cross[0]), y(this.cross[1])];
-      for (const [colour, wide] of [[look.dark ? "#000" : "#fff", 4], [look.dark ? "#fff" : "#101828", 1.5]] as const) {
+      for (const [colour, wide] of rimmed(look.dark, 4, 1.5)) {
         [pen.strokeStyle, pen.lineWidth] = [colour, wide];
         pen.stroke(new Path2D(`M${px - 9} ${py}h18M${px} ${py - 9}v18`));
       }
