@@ -383,3 +383,22 @@ def test_what_is_chosen_is_checked() -> None:
     network = Network.mlp([np.eye(2), np.eye(2)])
     with pytest.raises(InvalidInputError, match="one output"):
         enumerate_regions(network, Box(-1, 1)).complex().decision_region(0, threshold=0.5)
+
+
+@pytest.mark.parametrize(
+    ("domain", "known"),
+    [
+        (None, 1),
+        (Box(0, np.inf), 0),
+        (Box([-np.inf, 0], [np.inf, 1]), -1),
+        (Polytope([[1, 1], [-1, -1]], [1, 1]), -1),
+        (Polytope([[1e-12, 1e-13], [-1e-12, 1e-20]], [1e-12, 1e-12]), 0),  # a strip that widens
+        (Polytope([[1e12, 1e-3], [-1e12, 1e-3]], [1, 1]), 0),
+        (Polytope([[1e-200, 0], [-1e-200, 0]], [1e-200, 1e-200]), -1),
+    ],
+)
+def test_what_eulers_relation_says_is_exact(domain: Box | Polytope | None, known: int) -> None:
+    """Whether the domain is unbounded both ways is not a matter of tolerances."""
+    network = Network.mlp([np.eye(2), [[1.0, 1.0]]], [[1.0, 2.0], [0.0]])
+    complex_ = enumerate_regions(network, domain).complex()
+    assert complex_.euler_characteristic == complex_.expected_characteristic == known

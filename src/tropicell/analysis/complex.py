@@ -19,7 +19,7 @@ from tropicell.analysis.cut_functions import CutFunction, ExactRows
 from tropicell.analysis.exact_vertices import exact_vertices
 from tropicell.analysis.faces import Faces, Sides, all_faces
 from tropicell.errors import InvalidInputError
-from tropicell.geometry.arithmetic import to_fractions
+from tropicell.geometry.arithmetic import to_fractions, to_rationals
 from tropicell.network.inequalities import Lines
 from tropicell.network.integer_maps import IntegerMaps
 from tropicell.regions.columns import Ragged
@@ -435,24 +435,22 @@ class Complex:
     @property
     def expected_characteristic(self) -> int:
         """What Euler's relation says `euler_characteristic` is, for all regions of a domain."""
-        domain = self.regions.domain
+        from flint import fmpz_mat  # noqa: PLC0415 - as the next one
+
+        from tropicell.geometry.polyhedra import grows, integer_row  # noqa: PLC0415
+
         d = self.faces.vertices.shape[1]
-        matrix, offset = domain.inequalities(self.regions.network.n_inputs)
-        del offset
-        rows = (
-            np.asarray(matrix)[np.asarray(matrix).any(axis=1)] if len(matrix) else np.empty((0, d))
-        )
         if not self.unbounded[-1].any():
             return 1
-        if not len(rows):
+        matrix, _ = self.regions.domain.inequalities(self.regions.network.n_inputs)
+        inner = [-row for row in to_fractions(to_rationals(np.asarray(matrix))) if row.any()]
+        rows = [integer_row([*row, Fraction(0)]) for row in inner]
+        if not rows:
             return int((-1) ** d)
         # A cone of directions that is a linear space of dimension l counts (-1)^l, any other 0.
-        from scipy.optimize import linprog  # noqa: PLC0415 - slow to import
-
-        one_way = linprog(rows.sum(axis=0), A_ub=rows, b_ub=np.zeros(len(rows)), bounds=(-1, 1))
-        if float(one_way.fun or 0.0) < -1e-9:
+        if grows(rows, tuple(sum(column) for column in zip(*rows, strict=True))[:-1]):
             return 0
-        return int((-1) ** (d - np.linalg.matrix_rank(rows)))
+        return int((-1) ** (d - fmpz_mat([row[:-1] for row in rows]).rank()))
 
     @cached_property
     def stats(self) -> Mapping[str, Any]:
