@@ -40,6 +40,8 @@ HEAD = """# The zoo
 
 Networks that break tools, each with its right number of regions, by a theorem or by the oracle (the paper's Algorithm 2 in exact
 rational arithmetic). They are in `tests/zoo/specimens.py`; every change of the package is tested on all of them.
+So are [all faces](how-to/faces.md) of these networks: Euler's relation, Betti numbers, neighbours, and that boundaries have no
+boundary (`tests/zoo/test_complexes.py`).
 
 You can use those with a theorem for your own tests and benchmarks: `tropicell.network.families` has `sawtooth`, `folding`,
 `general_position`, `cones` and `parallel`.

@@ -335,3 +335,70 @@ def test_a_region_with_many_facets() -> None:
     check_complex(complex_)
     assert complex_.euler_characteristic == 1
     assert np.diff(complex_.sides[3].ends, prepend=0).max() > 64
+
+
+def test_what_is_chosen_is_checked() -> None:
+    """Masks are masks, not the numbers 0 and 1; what means nothing is refused with a reason."""
+    complex_ = enumerate_regions(diamond(2), Box(-1, 1)).complex()
+    right = complex_.vertices[:, 0] > 0
+    assert len(complex_.exact_vertices(right)) == len(complex_.signs(0, right)) == right.sum() == 3
+    assert (complex_.exact_vertices(right)[:, 0] == 1).all()
+    assert (complex_.exact_outputs(right) >= 1).all()
+    mesh = complex_.to_mesh()
+    assert (mesh.exact_vertices(mesh.vertices[:, 0] > 0)[:, 0] == 1).all()
+    refused = [
+        (lambda: complex_.exact_vertices([0.5]), "whole numbers"),
+        (lambda: complex_.exact_vertices([-1]), "0 to 8"),
+        (lambda: complex_.exact_outputs([9]), "0 to 8"),
+        (lambda: complex_.exact_vertices([True]), "a mask"),
+        (lambda: mesh.exact_vertices([99]), "0 to 8"),
+        (lambda: complex_.signs(0.0), "dimension 0.0"),
+        (lambda: complex_.signs(0, [99]), "0 to 8"),
+        (lambda: complex_.boundary("1"), "dimension"),
+        (lambda: complex_.boundary(1.0), "dimension"),
+        (lambda: complex_.incidence(0, 2.0), "dimensions"),
+        (lambda: complex_.select("cells"), "whole numbers"),
+        (lambda: complex_.select([1.0]), "whole numbers"),
+        (lambda: complex_.select({"cells": [0]}), "no faces"),
+        (lambda: complex_.level_set("0"), "number of an output"),
+        (lambda: complex_.level_set(True), "number of an output"),
+        (lambda: complex_.level_set([1j]), "finite numbers"),
+        (lambda: complex_.level_set(0, "0"), "finite number"),
+        (lambda: complex_.level_set(0, [0.0]), "finite number"),
+        (lambda: complex_.level_set(0, Fraction(1, 3)), "float64"),
+        (lambda: complex_.level_set(0, 10**400), "finite"),
+        (lambda: complex_.neuron_boundary(1.0, 0), "no neuron"),
+        (lambda: complex_.neuron_boundary(1, "0"), "no neuron"),
+        (lambda: complex_.decision_region(True), "classes"),
+        (lambda: complex_.decision_region(0, threshold=np.nan), "finite"),
+        (lambda: complex_.exact_direction(0), "unbounded"),
+        (lambda: complex_.persistence("0"), "number of an output"),
+        (lambda: complex_.persistence_of_cells(["a"]), "numbers"),
+        (lambda: complex_.level_set(0, 0.5).to_mesh(), "polygons"),
+    ]
+    for call, message in refused:
+        with pytest.raises(InvalidInputError, match=message):
+            call()
+    assert complex_.level_set(0, Fraction(1, 2)).f_vector == (4, 4)
+    network = Network.mlp([np.eye(2), np.eye(2)])
+    with pytest.raises(InvalidInputError, match="one output"):
+        enumerate_regions(network, Box(-1, 1)).complex().decision_region(0, threshold=0.5)
+
+
+@pytest.mark.parametrize(
+    ("domain", "known"),
+    [
+        (None, 1),
+        (Box(0, np.inf), 0),
+        (Box([-np.inf, 0], [np.inf, 1]), -1),
+        (Polytope([[1, 1], [-1, -1]], [1, 1]), -1),
+        (Polytope([[1e-12, 1e-13], [-1e-12, 1e-20]], [1e-12, 1e-12]), 0),  # a strip that widens
+        (Polytope([[1e12, 1e-3], [-1e12, 1e-3]], [1, 1]), 0),
+        (Polytope([[1e-200, 0], [-1e-200, 0]], [1e-200, 1e-200]), -1),
+    ],
+)
+def test_what_eulers_relation_says_is_exact(domain: Box | Polytope | None, known: int) -> None:
+    """Whether the domain is unbounded both ways is not a matter of tolerances."""
+    network = Network.mlp([np.eye(2), [[1.0, 1.0]]], [[1.0, 2.0], [0.0]])
+    complex_ = enumerate_regions(network, domain).complex()
+    assert complex_.euler_characteristic == complex_.expected_characteristic == known

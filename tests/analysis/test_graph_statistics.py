@@ -20,6 +20,7 @@ from tropicell import (
     graph_statistics,
 )
 from tropicell.analysis import graph_statistics as module
+from tropicell.analysis import tracking
 
 
 @settings(max_examples=25, deadline=None)
@@ -79,11 +80,30 @@ def test_faces_while_training():
         values = tracker.record(step).values
         assert values["faces_2"] == tracker.counts[-1]
         assert values["faces_0"] - values["faces_1"] + values["faces_2"] == 1
+    deep = random_network([2, 5, 4, 1], seed=3)
+    values = RegionTracker(lambda: deep, Box(-1, 1), faces="layers").record(0).values
+    for layer, counts in enumerate(f_vectors(enumerate_regions(deep, Box(-1, 1))), 1):
+        assert [values[f"layer_{layer}_faces_{k}"] for k in range(3)] == list(counts)
+    assert [values[f"faces_{k}"] for k in range(3)] == list(counts)
     short = RegionTracker(
         lambda: random_network([2, 30, 30, 1]), Box(-1, 1), faces=True, max_seconds=0.0
     )
     assert not short.record(0).complete
     assert not short.record(0).values
+    with pytest.raises(InvalidInputError, match="'layers'"):
+        RegionTracker(lambda: deep, Box(-1, 1), faces="each")
+
+
+def test_no_time_is_left_for_faces(monkeypatch):
+    """The regions are counted all the same."""
+    network = random_network([2, 4, 1], seed=1)
+    tracker = RegionTracker(lambda: network, Box(-1, 1), faces=True, max_seconds=60.0)
+    late = tracking.time_limit
+    monkeypatch.setattr(tracking, "time_limit", lambda seconds: late(0.0 * seconds))
+    found = tracker.record(0)
+    assert found.complete
+    assert found.count == len(enumerate_regions(network, Box(-1, 1)))
+    assert not found.values
 
 
 def test_a_part_is_refused():

@@ -206,7 +206,7 @@ def test_the_plane(tmp_path):
     )
 
 
-@pytest.mark.parametrize("ending", ["ply", "obj", "glb", "stl", "vtk", "vtu"])
+@pytest.mark.parametrize("ending", ["ply", "obj", "glb", "gltf", "stl", "vtk", "vtu"])
 def test_files_are_read_by_others(ending, tmp_path):
     trimesh = pytest.importorskip("trimesh")
     meshio = pytest.importorskip("meshio")

@@ -181,6 +181,67 @@ def test_a_torus() -> None:
     assert found.pairs(1).tolist() == [[0.0, 2.0]]
 
 
+def rings(first: np.ndarray, second: np.ndarray) -> Network:
+    """The smaller of two such functions, each of axes of its own: ``x -> rows @ x + offset``."""
+    one = ring()
+    terms = [layer.affine for layer in one.layers]
+    layers, bias = [], []
+    for k, affine in enumerate([*terms, one.output]):
+        (matrix,) = affine.terms.values()
+        rows = np.zeros((2 * matrix.shape[0], 3 if k == 0 else 2 * matrix.shape[1]))
+        for half, axes in enumerate((first, second)):
+            own = slice(half * matrix.shape[0], (half + 1) * matrix.shape[0])
+            if k == 0:
+                rows[own] = matrix @ axes[:, :3]
+                bias.append(matrix @ axes[:, 3])
+            else:
+                rows[own, half * matrix.shape[1] : (half + 1) * matrix.shape[1]] = matrix
+        own_bias = np.concatenate(bias[-2:]) if k == 0 else np.tile(affine.bias, 2)
+        layers.append((rows, own_bias))
+    # min(a, b) = a - relu(a - b), and a is not negative
+    (last, offset), least = layers[-1], np.array([[1.0, 0.0], [1.0, -1.0]])
+    layers[-1] = (least @ last, least @ offset)
+    weights, biases = [w for w, _ in layers], [b for _, b in layers]
+    return Network.mlp([*weights, [[1.0, -1.0]]], [*biases, [0.0]])
+
+
+def test_two_linked_rings() -> None:
+    """Each goes through the other one: two pieces, two loops, and so has the space around them."""
+    plain = np.concatenate([np.eye(3), np.zeros((3, 1))], axis=1)
+    turned = np.array([[1.0, 0, 0, -2], [0, 0, 1, 0], [0, 1, 0, 0]])  # around (2, 0, 0)
+    complex_ = enumerate_regions(rings(plain, turned), Box([-4, -4, -4], [6, 4, 4])).complex()
+    low, high = complex_.sublevel_set(0, 0.5), complex_.superlevel_set(0, 0.5)
+    assert (low.betti(), high.betti()) == ((2, 2, 0, 0), (1, 2, 2, 0))
+    surfaces = complex_.level_set(0, 0.5)
+    assert surfaces.betti() == (2, 4, 2)
+    assert str(surfaces.homology()) == "Z^2, Z^4, Z^2"
+    assert surfaces.to_mesh().is_watertight
+    # At 1 they touch, and grow into one.
+    assert complex_.sublevel_set(0, 1.25).betti()[0] == 1
+    found = complex_.persistence()
+    assert found.pairs(0).tolist() == [[0.0, 1.0], [0.0, np.inf]]
+
+
+def test_a_sphere_a_shell_and_an_annulus() -> None:
+    """|‖x‖₁ - 2| up to 1/2: around the middle nothing is there."""
+    for inputs, low, surface in ((2, (1, 1, 0), (2, 2)), (3, (1, 0, 1, 0), (2, 0, 2))):
+        rows = np.concatenate([np.eye(inputs), -np.eye(inputs)])
+        weights = [rows, np.tile(np.ones(2 * inputs), (2, 1)) * [[1.0], [-1.0]], [[1.0, 1.0]]]
+        network = Network.mlp(weights, [np.zeros(2 * inputs), [-2.0, 2.0], [0.0]])
+        complex_ = enumerate_regions(network, Box(-3, 3)).complex()
+        shell, ends = complex_.sublevel_set(0, 0.5), complex_.level_set(0, 0.5)
+        assert shell.betti() == low
+        assert ends.betti() == surface
+        assert complex_.sublevel_set(0, 0.0).betti() == (low[:-1])  # the sphere in its middle
+        assert not ends.boundary(inputs - 1).astype(int).sum(axis=1).any()
+        # Inside and outside. With a point at infinity the outside is a ball, and without it an
+        # open end: nothing that Borel and Moore see.
+        rest, nothing = enumerate_regions(network).complex().superlevel_set(0, 0.5), [0] * inputs
+        assert rest.betti() == (2, *low[1:])
+        assert rest.betti(unbounded="point") == (2, *nothing)
+        assert rest.betti(unbounded="open") == (1, *nothing)
+
+
 def test_against_a_grid() -> None:
     """Components of sublevel sets, and of their complements, of pixels."""
     rng = np.random.default_rng(3)
@@ -221,6 +282,15 @@ def test_births_where_float64_cancels() -> None:
     for at, numbers in (ends[:2], ends[2:]):
         for vertex, number in zip(at.tolist(), numbers.tolist(), strict=True):
             assert vertex < 0 or number == pytest.approx(float(values[vertex]), rel=1e-9)
+
+
+@pytest.mark.filterwarnings("error")
+def test_nothing_is_plotted_of_nothing() -> None:
+    complex_ = enumerate_regions(ring(), Box(-4, 4)).complex()
+    found = complex_.superlevel_set(0, 99.0).persistence()
+    assert not len(found)
+    assert found.plot().get_legend() is None
+    assert found.plot_betti_curves().get_legend() is None
 
 
 def test_functions_without_bounds() -> None:

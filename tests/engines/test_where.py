@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -233,6 +235,9 @@ def test_more_refusals():
     for value in (np.nan, np.inf, "0", True):
         with pytest.raises(InvalidInputError, match="finite number"):
             Level(value)
+    assert Level(Fraction(1, 4)).value == 0.25
+    with pytest.raises(InvalidInputError, match="float64"):
+        Level(Fraction(1, 3))
     one = random_network([2, 3, 1])
     for where in (DecisionBoundary(), DecisionRegion(0)):
         with pytest.raises(InvalidInputError, match="at least two"):

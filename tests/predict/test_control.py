@@ -14,6 +14,7 @@ from scipy.io import loadmat
 
 from searching import random_network
 from strategies import networks
+from strategies import random_network as degenerate_network
 from tropicell import (
     Box,
     InvalidInputError,
@@ -129,12 +130,48 @@ def test_ppopt_reads_them(tmp_path):
         np.testing.assert_allclose(found.ravel(), network(x), rtol=1e-9)
 
 
-def test_merged_regions_that_are_not_convex():
-    # The output is 0 in three of four quadrants: one merged region, which is not convex.
+@settings(max_examples=25, deadline=None)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    kind=st.sampled_from(["integer", "repeated", "dead", "zero_bias"]),
+    inputs=st.integers(1, 3),
+    bounded=st.booleans(),
+)
+def test_joined_polyhedra_are_the_same_function(seed, kind, inputs, bounded):
+    network = degenerate_network(seed, kind, inputs, 2, 4, relu=True)
+    regions = enumerate_regions(network, Box(-1, 1) if bounded else None)
+    pieces, alone = piecewise_affine(regions, join=True), piecewise_affine(regions)
+    assert len(pieces.convex) == len(alone.convex) <= len(pieces) <= len(alone)
+    assert np.array_equal(pieces.merged[pieces.polyhedra], alone.merged)
+    together = list(zip(pieces.A, pieces.b, pieces.F, pieces.g, strict=True))
+    for x in np.random.default_rng(seed).uniform(-1, 1, size=(20, inputs)):
+        assert sum((a @ x < b).all() for a, b, _, _ in together) == 1
+        for value in values(together, x):
+            np.testing.assert_allclose(value, network(x), rtol=1e-9, atol=1e-9)
+    # Each region is inside of its polyhedron, and so all of it if there is no other one.
+    for i, k in enumerate(pieces.polyhedra.tolist()):
+        assert (pieces.A[k] @ np.asarray(regions.witnesses[i], dtype=float) <= pieces.b[k]).all()
+
+
+def test_what_can_be_joined():
+    # The output is 0 on the whole square: four regions, one polyhedron.
     network = Network.mlp([np.eye(2), [[1.0, 1.0]], [[1.0]]], [np.zeros(2), [-10.0], [0.0]])
-    pieces = piecewise_affine(enumerate_regions(network, Box(-1, 1)))
-    assert len(pieces) == 4
-    assert pieces.convex.tolist() == [False]
+    regions = enumerate_regions(network, Box(-1, 1))
+    pieces = piecewise_affine(regions)
+    assert (len(pieces), pieces.convex.tolist()) == (4, [False])
+    pieces = piecewise_affine(regions, join=True)
+    assert (len(pieces), pieces.convex.tolist(), pieces.polyhedra.tolist()) == (1, [True], [0] * 4)
+    assert len(pieces.b[0]) == 4
+    # It is 0 in three of four quadrants, which are not convex: two polyhedra are left of them.
+    corner = Network.mlp([[[1.0, 0.0], [0.0, 1.0], [1.0, -1.0]], [[1.0, 0.0, -1.0]], [[1.0]]])
+    pieces = piecewise_affine(enumerate_regions(corner, Box(-1, 1)), join=True)
+    assert pieces.convex.tolist().count(False) == 1  # min(x, y) where both are positive, else 0
+    assert np.bincount(pieces.merged).max() == 2
+    # One region without a facet: all of the plane.
+    nothing = Network.mlp([np.zeros((1, 2)), [[1.0]]])
+    for join in (False, True):
+        pieces = piecewise_affine(enumerate_regions(nothing), join=join)
+        assert pieces.A[0].shape == (0, 2)
 
 
 def test_refusals(tmp_path):

@@ -14,11 +14,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from tropicell._runtime.arrays import FloatArray
 from tropicell._runtime.interruption import check
+from tropicell.analysis.chosen import finite_value, is_whole, numbers_of, weights_of
 from tropicell.analysis.cut_functions import CutFunction, ExactRows
 from tropicell.analysis.exact_vertices import exact_vertices
 from tropicell.analysis.faces import Faces, Sides, all_faces
 from tropicell.errors import InvalidInputError
-from tropicell.geometry.arithmetic import to_fractions
+from tropicell.geometry.arithmetic import to_fractions, to_rationals
 from tropicell.network.inequalities import Lines
 from tropicell.network.integer_maps import IntegerMaps
 from tropicell.regions.columns import Ragged
@@ -182,9 +183,9 @@ class Complex:
             1 and -1 where a face bounds another. The product of two following ones is 0, except
             where vertices at infinity are missing.
         """
-        if not 1 <= k < max(2, len(self.sides)):
+        if not is_whole(k) or not 1 <= k < max(2, len(self.sides)):
             raise InvalidInputError(
-                f"the dimension must be from 1 to {len(self.sides) - 1}, not {k}"
+                f"the dimension must be from 1 to {len(self.sides) - 1}, not {k!r}"
             )
         if k >= len(self.sides):
             return sp.csc_array((self._count(k - 1), 0), dtype=np.int8)
@@ -232,10 +233,11 @@ class Complex:
         >>> complex.incidence(0, 2).sum(axis=0)
         array([4, 4, 4, 4])
         """
-        if not 0 <= low <= high < max(1, len(self.sides)):
+        whole = is_whole(low) and is_whole(high)
+        if not whole or not 0 <= low <= high < max(1, len(self.sides)):
             raise InvalidInputError(
                 f"dimensions must be from 0 to {len(self.sides) - 1}, the lower one first, "
-                f"not {low} and {high}"
+                f"not {low!r} and {high!r}"
             )
         found = sp.eye_array(self._count(low), dtype=np.bool_, format="csc")
         for k in range(low + 1, high + 1):
@@ -309,6 +311,8 @@ class Complex:
     def exact_vertices(self, some: Sequence[int] | NDArray[Any] | None = None) -> NDArray[Any]:
         """Vertices in rationals, shape (vertices, inputs): all of them, or some.
 
+        Some are given by their numbers, or by a mask.
+
         Examples
         --------
         >>> from tropicell import Box, Network, enumerate_regions
@@ -317,7 +321,7 @@ class Complex:
         >>> sorted(map(str, complex.exact_vertices().ravel()))
         ['0', '1', '1/3']
         """
-        which = np.arange(self._count(0)) if some is None else np.asarray(some, dtype=np.int64)
+        which = numbers_of(some, self._count(0), "vertices")
         if IntegerMaps.fits(self.regions.network):
             return exact_vertices(self, which)
         d = self.faces.vertices.shape[1]
@@ -352,7 +356,18 @@ class Complex:
         return to_fractions(network.maps("exact").at_points(points)[1])
 
     def exact_direction(self, edge: int) -> NDArray[Any]:
-        """Where an unbounded edge leads to, in rationals; its length means nothing."""
+        """Where an unbounded edge leads to, in rationals; its length means nothing.
+
+        Examples
+        --------
+        >>> from tropicell import Network, enumerate_regions
+        >>> network = Network.mlp([[[1.0, 2.0], [3.0, -1.0]], [[1.0, 1.0]]])
+        >>> complex = enumerate_regions(network).complex()
+        >>> sorted("({}, {})".format(*complex.exact_direction(edge)) for edge in range(4))
+        ['(-1, 1/2)', '(-1/3, -1)', '(1, -1/2)', '(1/3, 1)']
+        """
+        if not is_whole(edge) or not 0 <= edge < self._count(1) or not self.unbounded[1][edge]:
+            raise InvalidInputError(f"only an unbounded edge leads anywhere, and not edge {edge!r}")
         return ExactRows(self).direction(edge)
 
     # --- signs --------------------------------------------------------------------------------
@@ -420,24 +435,22 @@ class Complex:
     @property
     def expected_characteristic(self) -> int:
         """What Euler's relation says `euler_characteristic` is, for all regions of a domain."""
-        domain = self.regions.domain
+        from flint import fmpz_mat  # noqa: PLC0415 - as the next one
+
+        from tropicell.geometry.polyhedra import grows, integer_row  # noqa: PLC0415
+
         d = self.faces.vertices.shape[1]
-        matrix, offset = domain.inequalities(self.regions.network.n_inputs)
-        del offset
-        rows = (
-            np.asarray(matrix)[np.asarray(matrix).any(axis=1)] if len(matrix) else np.empty((0, d))
-        )
         if not self.unbounded[-1].any():
             return 1
-        if not len(rows):
+        matrix, _ = self.regions.domain.inequalities(self.regions.network.n_inputs)
+        inner = [-row for row in to_fractions(to_rationals(np.asarray(matrix))) if row.any()]
+        rows = [integer_row([*row, Fraction(0)]) for row in inner]
+        if not rows:
             return int((-1) ** d)
         # A cone of directions that is a linear space of dimension l counts (-1)^l, any other 0.
-        from scipy.optimize import linprog  # noqa: PLC0415 - slow to import
-
-        one_way = linprog(rows.sum(axis=0), A_ub=rows, b_ub=np.zeros(len(rows)), bounds=(-1, 1))
-        if float(one_way.fun or 0.0) < -1e-9:
+        if grows(rows, tuple(sum(column) for column in zip(*rows, strict=True))[:-1]):
             return 0
-        return int((-1) ** (d - np.linalg.matrix_rank(rows)))
+        return int((-1) ** (d - fmpz_mat([row[:-1] for row in rows]).rank()))
 
     @cached_property
     def stats(self) -> Mapping[str, Any]:
@@ -519,8 +532,9 @@ class Complex:
         from tropicell.analysis.signs import faces_on  # noqa: PLC0415 - loaded when needed
 
         widths, lines = self.regions.network.widths, self.lines
-        if not 1 <= layer <= len(widths) or not 0 <= neuron < widths[layer - 1]:
-            raise InvalidInputError(f"there is no neuron {neuron} in a layer {layer}")
+        whole = is_whole(layer) and is_whole(neuron)
+        if not whole or not 1 <= layer <= len(widths) or not 0 <= neuron < widths[layer - 1]:
+            raise InvalidInputError(f"there is no neuron {neuron!r} in a layer {layer!r}")
         mine = (lines.layer == layer) & (lines.index == neuron)
         return self.select(dict(enumerate(faces_on(self, lines.first + np.flatnonzero(mine)))))
 
@@ -567,24 +581,11 @@ class Complex:
         return cut(self, self._level(output, value), "both")
 
     def _level(self, output: int | ArrayLike, value: float) -> CutFunction:
-        outputs = self.regions.network.n_outputs
-        if isinstance(output, int | np.integer):
-            if not 0 <= output < outputs:
-                raise InvalidInputError(f"there are {outputs} outputs, no number {output}")
-            weights = np.zeros(outputs)
-            weights[output] = 1.0
-        else:
-            weights = np.array(output, dtype=np.float64)
-            if weights.shape != (outputs,) or not np.isfinite(weights).all():
-                raise InvalidInputError(
-                    f"weights must be {outputs} finite numbers, one for each output, not "
-                    f"an array of shape {weights.shape}"
-                )
-        if not np.isfinite(value):
-            raise InvalidInputError(f"the value of a level set must be finite, not {value}")
+        weights = weights_of(output, self.regions.network.n_outputs)
+        number = finite_value(value, "the value of a level set")
         if len(self.levels) >= _MOST_CUTS:
             raise InvalidInputError(f"a complex can be cut at most {_MOST_CUTS} times")
-        return CutFunction(weights, float(value))
+        return CutFunction(weights, number)
 
     def decision_region(self, label: int, *, threshold: float = 0.0) -> Complex:
         """Where an output is the largest; of a network with one output where it is on one side.
@@ -598,15 +599,22 @@ class Complex:
         """
         outputs = self.regions.network.n_outputs
         most = max(2, outputs)
-        if not (isinstance(label, int | np.integer) and 0 <= label < most):
+        if not (is_whole(label) and 0 <= label < most):
             raise InvalidInputError(f"classes are 0 to {most - 1}, there is no {label!r}")
         if outputs == 1:
             return (self.superlevel_set if label else self.sublevel_set)(0, threshold)
+        self._no_threshold(threshold)
         found = self
         for other in range(outputs):
             if other != label:
                 found = found.superlevel_set(self._difference(int(label), other))
         return found
+
+    def _no_threshold(self, threshold: float) -> None:
+        if threshold != 0:
+            raise InvalidInputError(
+                "a threshold is for a network with one output: of several the largest one wins"
+            )
 
     def _difference(self, first: int, second: int) -> FloatArray:
         weights = np.zeros(self.regions.network.n_outputs)
@@ -636,10 +644,13 @@ class Complex:
         outputs = self.regions.network.n_outputs
         if outputs == 1:
             return self.level_set(0, threshold)
-        if first == second or not all(0 <= k < outputs for k in (first, second)):
+        pair = first, second
+        if first == second or not all(is_whole(k) and 0 <= k < outputs for k in pair):
             raise InvalidInputError(
-                f"a decision boundary is between two of {outputs} outputs, not {first} and {second}"
+                f"a decision boundary is between two of {outputs} outputs, not {first!r} and "
+                f"{second!r}"
             )
+        self._no_threshold(threshold)
         found = self.level_set(self._difference(first, second))
         for other in range(outputs):
             if other not in (first, second):

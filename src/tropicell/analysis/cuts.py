@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tropicell._runtime.arrays import FloatArray
 from tropicell._runtime.interruption import check
+from tropicell.analysis.chosen import is_whole, numbers_of
 from tropicell.analysis.cut_functions import CutFunction, ExactRows
 from tropicell.analysis.faces import Sides
 from tropicell.analysis.map_bounds import has_tame_outputs, output_bounds
@@ -56,17 +57,9 @@ def closure(whole: Complex, chosen: Mapping[int, ArrayLike]) -> Complex:
     counts = [len(sides.ends) for sides in whole.sides]
     masks = [np.zeros(count, np.bool_) for count in counts]
     for k, some in chosen.items():
-        if not 0 <= k < len(counts):
-            raise InvalidInputError(f"there are no faces of dimension {k}")
-        own = np.asarray(some)
-        if own.dtype == np.bool_ and own.shape != (counts[k],):
-            raise InvalidInputError(
-                f"a mask has one value for each of {counts[k]} faces of dimension {k}, "
-                f"this one has shape {own.shape}"
-            )
-        if own.size and own.dtype != np.bool_ and not 0 <= own.min() <= own.max() < counts[k]:
-            raise InvalidInputError(f"faces of dimension {k} are 0 to {counts[k] - 1}")
-        masks[k][own if own.size else own.astype(np.int64)] = True
+        if not is_whole(k) or not 0 <= k < len(counts):
+            raise InvalidInputError(f"there are no faces of dimension {k!r}")
+        masks[k][numbers_of(some, counts[k], f"faces of dimension {k}")] = True
     for k in range(len(counts) - 1, 0, -1):
         kept = np.flatnonzero(masks[k])
         sides = whole.sides[k]

@@ -21,6 +21,7 @@ from tropicell._runtime.arrays import FloatArray
 from tropicell._runtime.durable import replacing
 from tropicell._runtime.interruption import check
 from tropicell._runtime.paths import path_of
+from tropicell.analysis.chosen import numbers_of
 from tropicell.errors import IncompleteError, InvalidInputError, require
 from tropicell.network.domains import Domain
 from tropicell.network.network import Network
@@ -104,7 +105,7 @@ class PolygonMesh:
         """
         if self._complex is None:
             return np.empty(self.vertices.shape, dtype=object)
-        which = self._numbers if some is None else self._numbers[np.asarray(some, dtype=np.int64)]
+        which = self._numbers[numbers_of(some, len(self._numbers), "vertices")]
         return self._complex.exact_vertices(which)
 
     def exact_outputs(self, some: Sequence[int] | NDArray[Any] | None = None) -> NDArray[Any]:
@@ -123,7 +124,7 @@ class PolygonMesh:
         """
         if self._complex is None:
             return np.empty((len(self.vertices), 0), dtype=object)
-        which = self._numbers if some is None else self._numbers[np.asarray(some, dtype=np.int64)]
+        which = self._numbers[numbers_of(some, len(self._numbers), "vertices")]
         return self._complex.exact_outputs(which)
 
     def sharpened(self) -> PolygonMesh:
@@ -272,9 +273,9 @@ class PolygonMesh:
         ----------
         path : str or path-like
             ``.ply`` (triangles, float64), ``.obj`` (polygons, all digits), ``.geojson`` (polygons
-            in the plane, with their regions); with the extra ``mesh`` also ``.glb`` (glTF:
-            triangles, float32, as that format has it), ``.vtk`` and ``.vtu`` (triangles, float64,
-            with their regions) and ``.stl`` (triangles).
+            in the plane, with their regions); with the extra ``mesh`` also ``.glb`` and ``.gltf``
+            (glTF, one file in each case: triangles, float32, as that format has it), ``.vtk`` and
+            ``.vtu`` (triangles, float64, with their regions) and ``.stl`` (triangles).
 
         Examples
         --------
@@ -310,6 +311,11 @@ def mesh_of(complex_: Complex) -> PolygonMesh:
         raise InvalidInputError(
             "a mesh in space is made of polygons, and this complex has cells: take a level set or "
             "decision boundary of it, or select its faces of dimension 2"
+        )
+    if d == 2 and complex_.dimension == 1:
+        raise InvalidInputError(
+            "a mesh is made of polygons, and this complex has none: the edges of a curve are "
+            "complex.sides[1], their ends complex.vertices"
         )
     polygons = complex_.polygons()
     kept = np.flatnonzero(polygons.counts)
@@ -463,6 +469,13 @@ def _by_trimesh(kind: str) -> Callable[[PolygonMesh, Path], None]:
     return write
 
 
+def _write_gltf(mesh: PolygonMesh, path: Path) -> None:
+    """As text, with all numbers in the same file."""
+    gltf: Any = require("trimesh.exchange.gltf", extra="mesh", why="glTF files")
+    files = gltf.export_gltf(mesh.to_trimesh().scene(), embed_buffers=True)
+    path.write_bytes(files["model.gltf"])
+
+
 def _by_meshio(kind: str) -> Callable[[PolygonMesh, Path], None]:
     def write(mesh: PolygonMesh, path: Path) -> None:
         mesh.to_meshio().write(path, file_format=kind)
@@ -475,6 +488,7 @@ _WRITERS: dict[str, Callable[[PolygonMesh, Path], None]] = {
     ".obj": _write_obj,
     ".geojson": _write_geojson,
     ".glb": _by_trimesh("glb"),
+    ".gltf": _write_gltf,
     ".stl": _by_trimesh("stl"),
     ".vtk": _by_meshio("vtk"),
     ".vtu": _by_meshio("vtu"),

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tropicell._runtime.interruption import check
+from tropicell.analysis.chosen import is_whole, numbers_of
 from tropicell.analysis.cut_functions import ExactRows
 from tropicell.analysis.graph import flip_lines
 from tropicell.errors import InvalidInputError
@@ -32,12 +33,9 @@ def face_signs(
     complex_: Complex, k: int, some: Sequence[int] | NDArray[Any] | None = None
 ) -> NDArray[np.int8]:
     """The sign vectors of faces of dimension k: see `Complex.signs`."""
-    if not 0 <= k < len(complex_.sides):
-        raise InvalidInputError(f"there are no faces of dimension {k}")
-    count = len(complex_.sides[k].ends)
-    which = np.arange(count) if some is None else np.asarray(some, dtype=np.int64)
-    if which.size and not 0 <= which.min() <= which.max() < count:
-        raise InvalidInputError(f"faces of dimension {k} are 0 to {count - 1}")
+    if not is_whole(k) or not 0 <= k < len(complex_.sides):
+        raise InvalidInputError(f"there are no faces of dimension {k!r}")
+    which = numbers_of(some, len(complex_.sides[k].ends), f"faces of dimension {k}")
     zero = _on_lines(complex_, k, which)
     signs = np.ones(zero.shape, np.int8)
     lines, regions = complex_.lines, complex_.regions

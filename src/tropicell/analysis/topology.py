@@ -419,7 +419,8 @@ class Persistence:
         ax.set_ylabel("death")
         ax.set_xlim(low - space, top)
         ax.set_ylim(low - space, top + space)
-        ax.legend(loc="lower right", frameon=False)
+        if len(self):
+            ax.legend(loc="lower right", frameon=False)
         return ax
 
     def plot_betti_curves(self, ax: Axes | None = None) -> Axes:
@@ -440,7 +441,8 @@ class Persistence:
                 ax.step(at, curve, where="post", label=f"$b_{k}$", linewidth=1.4)
         ax.set_xlabel("value")
         ax.set_ylabel("Betti number")
-        ax.legend(frameon=False)
+        if len(self):
+            ax.legend(frameon=False)
         return ax
 
 
@@ -530,7 +532,10 @@ def persistence_of_cells(complex_: Complex, values: ArrayLike) -> Persistence:
     [[0.0, 1.25], [0.0, inf]]
     """
     top = max(len(complex_.sides) - 1, 0)
-    given = np.asarray(values, dtype=np.float64)
+    try:
+        given = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(f"values must be numbers, one for each cell: {error}") from error
     cells = len(complex_.sides[top].ends) if complex_.sides else 0
     if given.shape != (cells,) or np.isnan(given).any():
         raise InvalidInputError(

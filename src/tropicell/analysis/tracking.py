@@ -11,15 +11,17 @@ import copy
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from tropicell._runtime.durable import replacing
+from tropicell._runtime.interruption import current, time_limit
 from tropicell._runtime.paths import path_of
+from tropicell.analysis.graph_statistics import f_vectors
 from tropicell.analysis.local_complexity import local_complexity
-from tropicell.errors import IncompleteError, InvalidInputError, require
+from tropicell.errors import IncompleteError, InvalidInputError, TimeLimitError, require
 from tropicell.importers.torch.importer import from_torch
 from tropicell.network.domains import Domain
 from tropicell.network.network import Network
@@ -91,10 +93,11 @@ class RegionTracker:
         boundary as ``boundary_distance``.
     radius : float, optional
         The radius of the balls around `points`.
-    faces : bool
+    faces : bool or "layers"
         Count the faces of every dimension, too: they are kept as the values ``faces_0``, …, from
-        vertices to regions. All regions have to be in memory for that; a snapshot that is not
-        ``complete`` has none.
+        vertices to regions; with "layers" also those of the subdivisions by the first 1, 2, …
+        layers (`tropicell.f_vectors`), as ``layer_1_faces_0``, …. All regions have to be in memory
+        for that; a snapshot that is not ``complete``, or has no time left for its faces, has none.
     writer : SummaryWriter, optional
         Of TensorBoard, or anything with ``add_scalar(name, value, step)``: counts are logged to it
         under ``regions``.
@@ -143,7 +146,7 @@ class RegionTracker:
         keep: bool = True,
         points: ArrayLike | None = None,
         radius: float | None = None,
-        faces: bool = False,
+        faces: bool | Literal["layers"] = False,
         writer: Any = None,
     ) -> None:
         if every < 1:
@@ -152,6 +155,8 @@ class RegionTracker:
             raise InvalidInputError(f"max_share must be positive, not {max_share}")
         if (points is None) != (radius is None):
             raise InvalidInputError("points and radius belong together: give both, or none")
+        if not isinstance(faces, bool) and faces != "layers":
+            raise InvalidInputError(f"faces must be True, False or 'layers', not {faces!r}")
         self.points = None if points is None else np.asarray(points, dtype=np.float64)
         self.radius = radius
         self.domain = domain
@@ -229,12 +234,18 @@ class RegionTracker:
 
         >>> RegionTracker(lambda: network, Box(-1, 1), faces=True).record(0).values
         {'faces_0': 9.0, 'faces_1': 12.0, 'faces_2': 4.0}
+
+        And those of each layer:
+
+        >>> network = Network.mlp([[[1.0]], [[1.0]], [[1.0]]], [[0.0], [-0.5], [0.0]])
+        >>> RegionTracker(lambda: network, Box(-1, 1), faces="layers").record(0).values
+        {'faces_0': 4.0, 'faces_1': 3.0, 'layer_1_faces_0': 3.0, 'layer_1_faces_1': 2.0, ...}
         """
         started = time.perf_counter()
         network = self._read()
         kept = {name: float(value) for name, value in values.items()}
         count, complete, faces = self._counted(network)
-        kept |= {f"faces_{k}": float(number) for k, number in enumerate(faces)}
+        kept |= faces
         if self.points is not None and self.radius is not None:
             table = local_complexity(network, self.points, self.radius, progress=False)
             kept["local_regions"] = float(table["regions"].mean())
@@ -247,28 +258,52 @@ class RegionTracker:
         self._due = step - step % self.every + self.every
         if self.writer is not None:
             self.writer.add_scalar("regions", count, step)
-            names = [f"faces_{k}" for k in range(len(faces))]
-            for name in ("local_regions", "boundary_distance", *names):
+            for name in ("local_regions", "boundary_distance", *faces):
                 if name in kept:
                     self.writer.add_scalar(name, kept[name], step)
         return snapshot
 
-    def _counted(self, network: Network) -> tuple[int, bool, tuple[int, ...]]:
+    def _counted(self, network: Network) -> tuple[int, bool, dict[str, float]]:
         """How many regions there are, whether these are all, and the faces of each dimension."""
         if self.faces:
+            started = time.perf_counter()
             regions = enumerate_regions(
                 network, self.domain, max_seconds=self.max_seconds, progress=False
             )
             if not regions.complete:
-                return len(regions), False, ()
-            return len(regions), True, regions.complex(progress=False).f_vector
+                return len(regions), False, {}
+            left = self.max_seconds
+            if left is not None:
+                left = max(left - (time.perf_counter() - started), 0.0)
+            return len(regions), True, self._faces_of(regions, left)
         try:
             count = count_regions(
                 network, self.domain, max_seconds=self.max_seconds, progress=False
             )
         except IncompleteError as error:
-            return error.count, False, ()
-        return count, True, ()
+            return error.count, False, {}
+        return count, True, {}
+
+    def _faces_of(self, regions: Regions, seconds: float | None) -> dict[str, float]:
+        """The faces of each dimension, also layer by layer if that is wanted; none in no time."""
+        found: dict[str, float] = {}
+        try:
+            with time_limit(seconds):
+                if self.faces == "layers":
+                    layers = f_vectors(regions, progress=False)
+                    whole = layers[-1] if layers else (1,)
+                else:
+                    layers, whole = [], regions.complex(progress=False).f_vector
+        except TimeLimitError:
+            outer = current()
+            if outer is not None and outer.is_over():
+                raise
+            return {}
+        found |= {f"faces_{k}": float(number) for k, number in enumerate(whole)}
+        for layer, counts in enumerate(layers, 1):
+            names = {f"layer_{layer}_faces_{k}": float(n) for k, n in enumerate(counts)}
+            found |= names
+        return found
 
     # --- afterwards ---------------------------------------------------------------------------
 

@@ -78,6 +78,8 @@ class _OneOutput(OutputSet):
         given = self.value
         if isinstance(given, bool) or not isinstance(given, Real) or not isfinite(given):
             raise InvalidInputError(f"value must be a finite number, not {given!r}")
+        if float(given) != given:
+            raise InvalidInputError(f"value must be a number that float64 has, not {given}")
         object.__setattr__(self, "value", float(given))
 
     def _function(self, outputs: int, sign: float) -> FloatArray:

@@ -1,8 +1,8 @@
 """The piecewise-affine function as files of control toolboxes: MPT3 (MATLAB) and PPOPT (Python).
 
 Both know a function by convex polyhedra ``A x <= b``, each with its map ``F x + g``. Merged regions
-need not be convex, so they are written as their convex parts, the regions; each says to which
-merged region it belongs.
+need not be convex, so they are written as convex parts: the regions, or unions of them (`_joins`).
+Each says to which merged region it belongs.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from tropicell._runtime.interruption import check
 from tropicell._runtime.paths import path_of
 from tropicell.errors import InvalidInputError
 from tropicell.geometry.arithmetic import to_floats
+from tropicell.predict.export._joins import Part, joined
 from tropicell.regions.given import as_regions
 from tropicell.regions.regions import Regions
 
@@ -37,8 +38,10 @@ class PiecewiseAffine:
         The maps ``F x + g``.
     merged : ndarray of int64, shape (polyhedra,)
         The maximal connected union with one and the same map that each belongs to.
+    polyhedra : ndarray of int64, shape (regions,)
+        The polyhedron that each region lies in.
     convex : ndarray of bool, shape (merged regions,)
-        Whether a merged region is one polyhedron.
+        Whether a merged region is one polyhedron here; see ``join`` of `piecewise_affine`.
 
     Examples
     --------
@@ -54,6 +57,7 @@ class PiecewiseAffine:
     F: FloatArray
     g: FloatArray
     merged: NDArray[np.int64]
+    polyhedra: NDArray[np.int64]
 
     def __len__(self) -> int:
         return len(self.A)
@@ -154,13 +158,18 @@ end
             np.savez_compressed(out, **arrays)
 
 
-def piecewise_affine(regions: Regions, *, progress: bool | None = None) -> PiecewiseAffine:
+def piecewise_affine(
+    regions: Regions, *, join: bool = False, progress: bool | None = None
+) -> PiecewiseAffine:
     """A network on a domain as an explicit piecewise-affine function, for control toolboxes.
 
     Parameters
     ----------
     regions : Regions
         All regions of a network on a domain.
+    join : bool
+        Join regions with one and the same map where their union is convex: fewer polyhedra, which
+        are the same function.
     progress : bool, optional
         Show a progress bar if it takes longer than two seconds; default: if standard error is a
         terminal.
@@ -168,8 +177,9 @@ def piecewise_affine(regions: Regions, *, progress: bool | None = None) -> Piece
     Returns
     -------
     PiecewiseAffine
-        One polyhedron for each region, in their order. Regions that make up one merged region have
-        the same map and the same number in ``merged``.
+        One polyhedron for each region, in their order; with `join` one for each union, in the order
+        of their first regions. Those that make up one merged region have the same map and the same
+        number in ``merged``.
 
     Raises
     ------
@@ -179,7 +189,10 @@ def piecewise_affine(regions: Regions, *, progress: bool | None = None) -> Piece
     Notes
     -----
     Inequalities and maps are worked out in rationals, and each number is then rounded once. So
-    neighbours share their facets up to rounding, as in every toolbox that works in float64.
+    neighbours share their facets up to rounding, as in every toolbox that works in float64. Whether
+    a union is convex is decided in rationals, too. A merged region that is convex becomes one
+    polyhedron; of others two parts are joined as long as that is possible, which need not lead to
+    the smallest number of polyhedra.
 
     Examples
     --------
@@ -188,6 +201,13 @@ def piecewise_affine(regions: Regions, *, progress: bool | None = None) -> Piece
     >>> pieces = piecewise_affine(enumerate_regions(network, Box(-1, 1)))
     >>> len(pieces), sorted(pieces.F.ravel().tolist()), pieces.convex
     (2, [-1.0, 1.0], array([ True,  True]))
+
+    The second layer makes two regions of one, on which the output is 0:
+
+    >>> network = Network.mlp([[[1.0]], [[1.0]], [[1.0]]], [[0.0], [-0.5], [0.0]])
+    >>> regions = enumerate_regions(network, Box(-1, 1))
+    >>> len(regions), [len(piecewise_affine(regions, join=own)) for own in (False, True)]
+    (3, [3, 2])
     """
     from tropicell._runtime.progress import bar_of  # noqa: PLC0415
 
@@ -197,22 +217,36 @@ def piecewise_affine(regions: Regions, *, progress: bool | None = None) -> Piece
             "an explicit function needs all regions of its domain: enumerate them without a budget "
             "and without where"
         )
-    rows, right, matrices, offsets = [], [], [], []
-    with bar_of(len(regions), " regions", progress) as bar:
-        for region in regions:
-            check()
-            facets = region.facets
-            a = np.array([facet.a for facet in facets], dtype=object)
-            b = np.array([facet.b for facet in facets], dtype=object)
-            own, bound = _unit_rows(a.reshape(len(facets), -1), b)
-            rows.append(own)
-            right.append(bound)
-            affine = region.affine_map
-            matrices.append(to_floats(affine.matrix))
-            offsets.append(to_floats(affine.offset))
-            bar.update(1)
     merged = regions.merged().labels
-    return PiecewiseAffine(rows, right, np.array(matrices), np.array(offsets), merged)
+    if join and regions.stats.get("arithmetic") == "float":
+        raise InvalidInputError(
+            "join=True needs exact regions: those of float arithmetic say nothing of whether a "
+            "union is convex"
+        )
+    alone: list[list[int] | Part] = [[i] for i in range(len(regions))]
+    parts = joined(regions, merged) if join else alone
+    rows, right, matrices, offsets = [], [], [], []
+    polyhedra = np.empty(len(regions), np.int64)
+    with bar_of(len(regions), " regions", progress) as bar:
+        for k, part in enumerate(parts):
+            check()
+            own = part.regions if isinstance(part, Part) else part
+            polyhedra[own] = k
+            region = regions[own[0]]
+            if isinstance(part, Part):
+                a, b = part.inequalities()
+            else:
+                a = np.array([facet.a for facet in region.facets], dtype=object)
+                b = np.array([facet.b for facet in region.facets], dtype=object)
+            scaled, bound = _unit_rows(a.reshape(len(b), regions.network.n_inputs), b)
+            rows.append(scaled)
+            right.append(bound)
+            matrices.append(to_floats(region.affine_map.matrix))
+            offsets.append(to_floats(region.affine_map.offset))
+            bar.update(len(own))
+    labels = np.empty(len(parts), np.int64)
+    labels[polyhedra] = merged
+    return PiecewiseAffine(rows, right, np.array(matrices), np.array(offsets), labels, polyhedra)
 
 
 def _unit_rows(a: NDArray[Any], b: NDArray[Any]) -> tuple[FloatArray, FloatArray]:
