@@ -17,3 +17,10 @@ plotting.plot_tropical(fraction, window=tc.Box([-0.1, -0.4], [1.2, 1.1]))
 print(fraction)
 print(fraction.region_numbers())
 print("without what both share:", fraction.simplified())
+
+# %%
+# The same in space, for a network with three inputs. Cells are drawn a little smaller than they
+# are.
+
+network = tc.Network.mlp([[[1, 0, 0], [0, 1, 0], [1, 1, 2]], [[1, 1, -1]]], [[0, 0, -1], [0]])
+plotting.plot_tropical(network.tropical(cancel=True).output[0], window=tc.Box(-2, 2))

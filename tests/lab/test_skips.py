@@ -23,7 +23,7 @@ from tropicell.lab.skip_sets import (
     with_projections,
     without_skips,
 )
-from tropicell.lab.skips_report import crossing_bounds
+from tropicell.lab.skips_report import crossing_bounds, fitted_law
 
 
 def test_skip_sets_by_hand():
@@ -35,6 +35,21 @@ def test_skip_sets_by_hand():
 
 def test_all_skip_sets_agree_with_one_where_they_are_the_same():
     assert SKIP_SETS["one"](3) == SKIP_SETS["residual"](3) == SKIP_SETS["dense"](3)
+
+
+def test_laws_of_depth_say_how_badly_they_fit():
+    rng = np.random.default_rng(0)
+    depths = np.array([3.0, 4.0, 6.0, 10.0])
+
+    def law(counts):
+        return fitted_law(depths, [np.log(c) + rng.normal(0, 0.1, 200) for c in counts], rng)
+
+    power, exponential, bounded = law(5 * depths**1.5), law(1.5**depths), law(9 - 16 / depths)
+    assert power.exponent.low < 1.5 < power.exponent.high
+    assert power.off < 0.05 < power.exponential_off
+    assert exponential.exponential_off < 0.05 < exponential.off
+    assert bounded.last.high < bounded.exponent.low  # it grows no longer
+    assert bounded.errors > 4 > power.errors
 
 
 @pytest.mark.parametrize("kind", ["pytorch", "he zero", "he random", "he uniform", "glorot"])

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
+from scipy.spatial import ConvexHull
 
 from tropicell import Box, InvalidInputError, TropicalPolynomial
 from tropicell.paper.example import walkthrough
-from tropicell.plotting import plot_tropical
+from tropicell.plotting import plot_tropical, tropical
 
 pytest.importorskip("matplotlib").use("Agg")
+to_rgb = pytest.importorskip("matplotlib.colors").to_rgb
 
 
 def area(polygon: np.ndarray) -> float:
@@ -67,7 +71,52 @@ def test_space() -> None:
         plot_tropical("x")
     with pytest.raises(InvalidInputError, match="2 or 3 variables"):
         plot_tropical(TropicalPolynomial.variables(1)[0])
-    with pytest.raises(InvalidInputError, match="2 variables"):
-        plot_tropical(x / (0 + y))
+    with pytest.raises(InvalidInputError, match="fractions are drawn in 2 or 3 variables"):
+        plot_tropical(TropicalPolynomial.variables(4)[0] / 1)
     with pytest.raises(InvalidInputError, match="expected 2 axes"):
         plot_tropical(x + y, [None])
+
+
+def corners(source: TropicalPolynomial, labels: Any, window: Box) -> list[np.ndarray]:
+    """Of every solid that is drawn."""
+    sides = tropical._sides(source.subdivision(), np.asarray(labels), *window.corners(3))
+    return [np.concatenate(faces) for faces in sides]
+
+
+def test_cells_in_space_fill_the_box_and_have_their_vertex_s_colour() -> None:
+    x, y, z = TropicalPolynomial.variables(3)
+    f = ((0 + x + y + z) * (1 + -1 * x * y + 2 * z)).reduced()
+    window = Box(-9, 9)
+    solids = corners(f, range(10), window)
+    assert sum(ConvexHull(points).volume for points in solids) == pytest.approx(18.0**3)
+    assert f.active([points.mean(axis=0) for points in solids]).tolist() == list(range(10))
+    cells, dual = plot_tropical(f, window=window)
+    dual.figure.canvas.draw()
+    points = dual.collections[0]  # sorted by their depth, when they are drawn
+    colors = {tuple(color[:3].round(6)) for color in points.get_facecolors()}
+    drawn = [tuple(solid.get_facecolors()[0][:3].round(6)) for solid in cells.collections]
+    assert drawn == [tuple(np.round(to_rgb(color), 6)) for color in tropical._colors(10)]
+    assert len(colors) == 10
+    assert colors == set(drawn)
+    # cells that are out of the window are left out
+    assert len(plot_tropical(f, window=Box(-3, 3))[0].collections) == 9
+
+
+def test_a_fraction_in_space_shows_its_linear_regions() -> None:
+    x, y, z = TropicalPolynomial.variables(3)
+    shared = 0 + x + z
+    fraction = shared * (0 + y) / (shared * (0 + z))
+    window = Box(-2, 2)
+    panels = plot_tropical(fraction, window=window)
+    assert [ax.get_title() for ax in panels] == [
+        "F: 9 faces between 6 cells",
+        "dual subdivision: 1 polytope",
+        "G: 4 faces between 4 cells",
+        "dual subdivision: 1 polytope",
+        "F ⊘ G: 4 linear regions in 8 cells of both",
+    ]
+    # walls that both have cancel: what is left are the four quadrants of y and z
+    solids = corners(*fraction.pieces(), window)
+    assert [ConvexHull(points).volume for points in solids] == pytest.approx([16.0] * 4)
+    assert len(panels[-1].collections) == 4
+    assert panels[0].name == panels[-1].name == "3d"

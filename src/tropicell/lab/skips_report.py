@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.random import Generator
+from numpy.typing import ArrayLike, NDArray
 
 from tropicell._runtime.arrays import FloatArray
 from tropicell.lab.functions import RADIUS
@@ -465,11 +466,82 @@ def _effect_table(run: LabRun, found: Sequence[Found], title: str) -> None:
     )
 
 
-Laws = dict[tuple[str, str, str, str], Interval]
+@dataclass(frozen=True)
+class Law:
+    """Regions ~ depth^b, fitted to the geometric means at several depths.
+
+    Attributes
+    ----------
+    exponent : Interval
+        b.
+    last : Interval
+        b from the two largest depths alone.
+    off : float
+        How far a geometric mean is from the law at most, as a share of it.
+    errors : float
+        The same in standard errors of the mean.
+    exponential_off : float
+        How far one is from c^depth, fitted in the same way.
+    """
+
+    exponent: Interval
+    last: Interval
+    off: float
+    errors: float
+    exponential_off: float
+
+
+#: So many standard errors are no accident.
+_SURELY_OFF = 4.0
+#: What is left of a line through two points.
+_ROUNDING = 1e-9
+
+Laws = dict[tuple[str, str, str, str], Law]
+
+
+def fitted_law(depths: Sequence[float], samples: Sequence[ArrayLike], rng: Generator) -> Law:
+    """The power of depth that fits logarithms of counts best, and how well it fits.
+
+    Parameters
+    ----------
+    depths : sequence of float
+    samples : sequence of array_like
+        Logarithms of counts, for every depth.
+    rng : Generator
+
+    Examples
+    --------
+    >>> draws = [[np.log(2 * d**1.5)] * 5 for d in (3, 4, 6)]
+    >>> law = fitted_law([3, 4, 6], draws, np.random.default_rng(0))
+    >>> round(law.exponent.value, 6), round(law.off, 6), round(law.exponential_off, 2)
+    (1.5, 0.0, 0.06)
+    """
+    x = np.log(np.asarray(depths, dtype=float))
+    draws = [np.asarray(values, dtype=float) for values in samples]
+    means = np.array([values.mean() for values in draws])
+    errors = np.array([values.std(ddof=1) / math.sqrt(len(values)) for values in draws])
+    away = _residuals(x, means)
+    order = np.argsort(x)[-2:]
+    return Law(
+        slope(x, draws, rng),
+        slope(x[order], [draws[k] for k in order], rng),
+        _share(away),
+        float((np.abs(away) / np.maximum(errors, 1e-12)).max()),
+        _share(_residuals(np.asarray(depths, dtype=float), means)),
+    )
+
+
+def _residuals(x: FloatArray, y: FloatArray) -> FloatArray:
+    """What is left of y when a straight line is taken off."""
+    return np.asarray(y - np.polyval(np.polyfit(x, y, 1), x))
+
+
+def _share(logarithms: FloatArray) -> float:
+    return float(np.abs(np.expm1(logarithms)).max())
 
 
 def _laws(run: LabRun, inputs: str, cells: Cells) -> Laws:
-    """Exponents b of regions ~ depth^b by initialisation, width, skips and place."""
+    """Laws of depth by initialisation, width, skips and place."""
     found: Laws = {}
     for kind, width in dict.fromkeys((key[0], key[1]) for key in cells):
         depths = [key[2] for key in cells if key[:2] == (kind, width)]
@@ -481,11 +553,19 @@ def _laws(run: LabRun, inputs: str, cells: Cells) -> Laws:
                     np.log(cells[kind, width, d][f"{same_set(name, int(d))} {where}"])
                     for d in depths
                 ]
-                x = np.log([float(depth) for depth in depths])
                 rng = run.rng("law", inputs, kind, width, name, where)
-                found[kind, width, name, where] = slope(x, samples, rng)
+                found[kind, width, name, where] = fitted_law(
+                    [float(depth) for depth in depths], samples, rng
+                )
     run.numbers[f"depth_exponents_{inputs}_inputs"] = {
-        " ".join(key): vars(value) for key, value in found.items()
+        " ".join(key): vars(law.exponent)
+        | {
+            "last": vars(law.last),
+            "off": law.off,
+            "off_in_standard_errors": law.errors,
+            "exponential_off": law.exponential_off,
+        }
+        for key, law in found.items()
     }
     return found
 
@@ -503,7 +583,10 @@ def _depth_laws(run: LabRun, laws: Mapping[str, Laws]) -> None:
             [
                 [
                     f"{NAMES[kind]}, {'in the box' if where == 'box' else 'all inputs'}",
-                    *(interval_text(found[kind, width, name, where]) for name in SKIP_SETS),
+                    *(
+                        interval_text(found[kind, width, name, where].exponent)
+                        for name in SKIP_SETS
+                    ),
                 ]
                 for kind in dict.fromkeys(key[0] for key in found)
                 for where in _places((kind,))
@@ -511,17 +594,39 @@ def _depth_laws(run: LabRun, laws: Mapping[str, Laws]) -> None:
             f"{inputs} inputs, width {width}: the exponent b of regions ≈ a · depthᵇ (least "
             "squares on logarithms, 95 % interval from resampled draws).",
         )
+    _law_fits(run, [law for found in laws.values() for law in found.values()])
     two = laws["2"]
     if not two:
         return
     width = max({key[1] for key in two}, key=int)
-    key = ("pytorch", width)
-    plain, dense = two[(*key, "none", "box")], two[(*key, "dense", "box")]
+    plain, dense = (
+        {where: two["pytorch", width, name, where] for where in PLACES}
+        for name in ("none", "dense")
+    )
     report.text(
         f"With PyTorch's default and width {width}, the exponent in the box is "
-        f"{interval_text(plain)} without skips and {interval_text(dense)} with dense ones; over "
-        f"all of R² it is {interval_text(two[(*key, 'none', 'all')])} without and "
-        f"{interval_text(two[(*key, 'dense', 'all')])} with them."
+        f"{interval_text(plain['box'].exponent)} without skips (between the two largest depths "
+        f"{interval_text(plain['box'].last)}) and {interval_text(dense['box'].exponent)} with "
+        f"dense ones ({interval_text(dense['box'].last)}); over all of R² it is "
+        f"{interval_text(plain['all'].exponent)} without and "
+        f"{interval_text(dense['all'].exponent)} with them."
+    )
+
+
+def _law_fits(run: LabRun, laws: Sequence[Law]) -> None:
+    """How well the laws fit; nothing is said of two depths, through which every law goes."""
+    off = max((max(law.off, law.exponential_off) for law in laws), default=0.0)
+    if off < _ROUNDING:
+        return
+    worse = sum(law.exponential_off > law.off for law in laws)
+    errors = max(law.errors for law in laws)
+    run.report.text(
+        ("These laws describe the numbers, they are not exact: t" if errors > _SURELY_OFF else "T")
+        + f"he {len(laws)} fits (of all widths) miss geometric means by up to "
+        f"{100 * max(law.off for law in laws):.0f} % and by up to {errors:.0f} of their standard "
+        "errors; the intervals of the exponents take the laws for granted. Growth by one factor a "
+        f"layer fits worse in {worse} of {len(laws)} cases (up to "
+        f"{100 * max(law.exponential_off for law in laws):.0f} % off)."
     )
 
 
@@ -722,7 +827,7 @@ def _shares(run: LabRun, controls: Cells) -> list[dict[str, Any]]:
     return found
 
 
-def _ratio(part: FloatArray, whole: FloatArray, rng: np.random.Generator) -> Interval:
+def _ratio(part: FloatArray, whole: FloatArray, rng: Generator) -> Interval:
     """Mean of a part over the mean of the whole, with a 95 % interval from resampled pairs."""
     if not whole.mean():
         return Interval(*[math.nan] * 3)
@@ -900,11 +1005,12 @@ def _conclusion(
         f"{tally['comparisons']} comparisons; in the box, with PyTorch's default, each control "
         f"of the size of signals accounts for {100 * min(small):.0f} % of the effect or more",
     )
+    deepest = max(int(each.key[2]) for each in random)
     report.heading("Limits")
     report.bullets(
         [
-            "Small networks: up to ten layers of ten neurons, two and three inputs; classifiers of "
-            "six neurons a layer. Wider networks were not counted.",
+            f"Small networks: up to {deepest} layers of at most ten neurons, two and three inputs; "
+            "classifiers of six neurons a layer. Wider networks were not counted.",
             "The proposition bounds regions along segments, from above. That boundaries near the "
             "origin mean regions near the origin is measured, not proved, and no lower bound for "
             "networks with skips is proved.",

@@ -29,6 +29,12 @@ _NUMBERED = 30
 #: A plane whose normal is this close to another one's, relatively, is parallel to it.
 _PARALLEL = 1e-9
 
+#: In space, cells are drawn with so much of their size.
+_SMALLER = 0.88
+
+#: Texts in space are drawn after all faces.
+_IN_FRONT = 1000
+
 
 def plot_tropical(
     source: TropicalPolynomial | TropicalRationalFunction,
@@ -41,11 +47,11 @@ def plot_tropical(
     Parameters
     ----------
     source : TropicalPolynomial or TropicalRationalFunction
-        In two variables, or a polynomial in three. Of a fraction, numerator and denominator are
-        drawn one below the other, and then the linear regions of the fraction: cells of both
-        together, in one colour where the map is the same.
+        In two or three variables. Of a fraction, numerator and denominator are drawn one below the
+        other, and then the linear regions of the fraction: cells of both together, in one colour
+        where the map is the same.
     axes : array of Axes, optional
-        Two for a polynomial (with three variables, in 3-D), five for a fraction; default: a new
+        Two for a polynomial, five for a fraction (with three variables, in 3-D); default: a new
         figure.
     window : Box, optional
         What to show; default: a frame around the vertices of the hypersurface.
@@ -59,7 +65,8 @@ def plot_tropical(
     A cell and the vertex that is dual to it have the same colour (and number, if there are few):
     the vertex is the monomial's exponents, the slope on the cell. An edge of the subdivision is
     perpendicular to the line between the two cells; a polygon of it belongs to a point in which
-    several cells meet.
+    several cells meet. In space, cells are drawn a little smaller than they are, so that one sees
+    between them.
 
     Examples
     --------
@@ -68,42 +75,50 @@ def plot_tropical(
     >>> [ax.get_title() for ax in axes]
     ['4 cells', 'dual subdivision: 2 polygons']
     """
-    if isinstance(source, TropicalRationalFunction):
-        return _fraction(source, axes, window)
-    if not isinstance(source, TropicalPolynomial):
+    if not isinstance(source, (TropicalPolynomial, TropicalRationalFunction)):
         raise InvalidInputError(
             f"expected a tropical polynomial or fraction, got {type(source).__name__}"
         )
     if source.n_variables not in (2, 3):
         raise InvalidInputError(
-            f"tropical polynomials are drawn in 2 or 3 variables, this one has {source.n_variables}"
+            "tropical polynomials and fractions are drawn in 2 or 3 variables, this one has "
+            f"{source.n_variables}"
         )
+    if isinstance(source, TropicalRationalFunction):
+        return _fraction(source, axes, window)
     solid = source.n_variables == 3
     panels = _new_panels(axes, 2, solid=solid)
     found = source.subdivision()
     low, high = _window([found], window)
-    if solid:
-        _hypersurface(panels[0], found, low, high)
+    _side_by_side(panels, found, low, high)
+    return panels
+
+
+def _side_by_side(
+    panels: Any, found: TropicalSubdivision, low: FloatArray, high: FloatArray, name: str = ""
+) -> None:
+    """The cells of a polynomial, and next to them the subdivision that is dual to them."""
+    if found.polynomial.n_variables == 3:
+        _hypersurface(panels[0], found, low, high, name)
         _dual_solid(panels[1], found)
     else:
-        _cells(panels[0], found, low, high)
+        _cells(panels[0], found, low, high, name)
         _dual(panels[1], found)
-    return panels
 
 
 def _new_panels(axes: Any, count: int, *, solid: bool = False) -> NDArray[Any]:
     if axes is not None:
         return given_panels(axes, count)
     pyplot: Any = require("matplotlib.pyplot", extra="plot", why="drawing polynomials")
+    options: dict[str, Any] = {"projection": "3d"} if solid else {}
     if count == 2:
-        options = {"projection": "3d"} if solid else {}
         grid = pyplot.subplots(1, 2, figsize=(9, 4.4), layout="constrained", subplot_kw=options)[1]
         return np.asarray(grid, dtype=object)
     figure = pyplot.figure(figsize=(13, 7.4), layout="constrained")
     grid = figure.add_gridspec(2, 4)
     places = [grid[0, 0], grid[0, 1], grid[1, 0], grid[1, 1], grid[:, 2:]]
     found = np.empty(5, dtype=object)
-    found[:] = [figure.add_subplot(place) for place in places]
+    found[:] = [figure.add_subplot(place, **options) for place in places]
     return found
 
 
@@ -126,6 +141,10 @@ def _colors(count: int) -> list[Any]:
     shades = colormap("turbo")(np.linspace(0.05, 0.95, count))
     shades[:, :3] = 0.35 + 0.65 * shades[:, :3]
     return list(shades)
+
+
+def _many(count: int, word: str) -> str:
+    return f"{count:,} {word}{'s' if count != 1 else ''}"
 
 
 def _numbers(f: TropicalPolynomial) -> tuple[FloatArray, FloatArray]:
@@ -168,7 +187,7 @@ def _cells(
             if len(polygon) >= 3:
                 ax.annotate(str(k), polygon.mean(axis=0), ha="center", va="center", fontsize=8)
     _frame(ax, low, high)
-    ax.set_title(f"{name}{len(f):,} cell{'s' if len(f) > 1 else ''}")
+    ax.set_title(f"{name}{_many(len(f), 'cell')}")
 
 
 def _dual(ax: Axes, found: TropicalSubdivision, name: str = "") -> None:
@@ -189,24 +208,25 @@ def _dual(ax: Axes, found: TropicalSubdivision, name: str = "") -> None:
     ax.set(xlabel="exponent of x1", ylabel="exponent of x2")
     count = len(found.polytopes) if len(found.pairs) >= len(f) else 0
     flat = "a path" if found.pairs else "a point"
-    kind = f"{count:,} polygon{'s' if count != 1 else ''}" if count else flat
+    kind = _many(count, "polygon") if count else flat
     ax.set_title(f"{name}dual subdivision: {kind}")
 
 
 def _fraction(source: TropicalRationalFunction, axes: Any, window: Box | None) -> NDArray[Any]:
-    if source.n_variables != 2:
-        raise InvalidInputError(
-            f"fractions are drawn in 2 variables, this one has {source.n_variables}"
-        )
-    panels = _new_panels(axes, 5)
+    solid = source.n_variables == 3
+    panels = _new_panels(axes, 5, solid=solid)
     parts = [part.subdivision() for part in (source.numerator, source.denominator)]
     both, labels = source.pieces()
     low, high = _window([*parts, both.subdivision()], window)
     for k, (name, found) in enumerate(zip(("F: ", "G: "), parts, strict=True)):
-        _cells(panels[2 * k], found, low, high, name)
-        _dual(panels[2 * k + 1], found)
+        _side_by_side(panels[2 * k : 2 * k + 2], found, low, high, name)
     ax = panels[4]
     pieces = int(labels.max()) + 1
+    title = f"F ⊘ G: {_many(pieces, 'linear region')} in {_many(len(both), 'cell')} of both"
+    if solid:
+        _solids(ax, both.subdivision(), labels, low, high)
+        ax.set_title(title)
+        return panels
     colors = [_colors(pieces)[k] for k in labels.tolist()]
     _fill(ax, _polygons(both, low, high), colors, edge="none")
     # Where both bend, the narrow line of G lies on the wide one of F.
@@ -220,7 +240,7 @@ def _fraction(source: TropicalRationalFunction, axes: Any, window: Box | None) -
                 label = None  # one line of each kind is enough for the legend
     _frame(ax, low, high)
     ax.legend(frameon=True, loc="upper right", title="bends of")
-    ax.set_title(f"F ⊘ G: {pieces:,} linear regions in {len(both):,} cells of both")
+    ax.set_title(title)
     return panels
 
 
@@ -236,25 +256,80 @@ def _bends(polygon: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray
 # --- three variables ------------------------------------------------------------------------------
 
 
-def _hypersurface(ax: Any, found: TropicalSubdivision, low: FloatArray, high: FloatArray) -> None:
-    """The faces between cells, cut to a box."""
+def _hypersurface(
+    ax: Any, found: TropicalSubdivision, low: FloatArray, high: FloatArray, name: str = ""
+) -> None:
+    """The cells cut to a box; the faces between them are the hypersurface."""
+    _solids(ax, found, np.arange(len(found.cells)), low, high)
+    cells = _many(len(found.cells), "cell")
+    faces = f"{_many(len(found.pairs), 'face')} between " if found.pairs else ""
+    ax.set_title(f"{name}{faces}{cells}")
+
+
+def _solids(
+    ax: Any,
+    found: TropicalSubdivision,
+    labels: NDArray[np.intp],
+    low: FloatArray,
+    high: FloatArray,
+) -> None:
+    """Unions of cells with the same label, cut to a box, each a little smaller than it is."""
     art: Any = require("mpl_toolkits.mplot3d.art3d", extra="plot", why="drawing polynomials")
-    colors = _colors(len(found.polynomial))
-    faces, shades = [], []
+    # before anything is drawn, so that matplotlib does not look for limits of its own
+    for k, axis in enumerate("xyz"):
+        getattr(ax, f"set_{axis}lim")(low[k], high[k])
+        getattr(ax, f"set_{axis}label")(f"x{k + 1}")
+        ax.locator_params(axis=axis, nbins=4)  # labels of more ticks run into each other
+    ax.set_box_aspect(high - low, zoom=0.85)
+    solids = _sides(found, labels, low, high)
+    count = len(solids)
+    for k, (color, faces) in enumerate(zip(_colors(count), solids, strict=True)):
+        if not faces:  # out of the box
+            continue
+        middle = np.concatenate(faces).mean(axis=0)
+        smaller = [middle + _SMALLER * (face - middle) for face in faces]
+        ax.add_collection3d(
+            art.Poly3DCollection(
+                smaller, facecolors=color, edgecolors="0.3", linewidths=0.5, alpha=0.5
+            )
+        )
+        if count <= _NUMBERED:
+            ax.text(*middle, str(k), ha="center", va="center", fontsize=8, zorder=_IN_FRONT)
+
+
+def _sides(
+    found: TropicalSubdivision, labels: NDArray[np.intp], low: FloatArray, high: FloatArray
+) -> list[list[FloatArray]]:
+    """The sides of these unions, polygons in space; none of a union that is out of the box."""
+    f = found.polynomial
+    sides: list[list[FloatArray]] = [[] for _ in range(int(labels.max()) + 1)]
     for i, j in found.pairs:
         check()
-        face = _face(found.polynomial, i, j, low, high)
-        if len(face) >= 3:
-            faces.append(face)
-            shades.append(colors[i])
-    ax.add_collection3d(
-        art.Poly3DCollection(faces, facecolors=shades, edgecolors="0.3", linewidths=0.6, alpha=0.55)
-    )
-    for k, name in enumerate("xyz"):
-        getattr(ax, f"set_{name}lim")(low[k], high[k])
-        getattr(ax, f"set_{name}label")(f"x{k + 1}")
-    ax.set_box_aspect(high - low, zoom=0.85)
-    ax.set_title(f"{len(found.pairs):,} faces between {len(found.cells):,} cells")
+        if labels[i] != labels[j] and len(face := _face(f, i, j, low, high)) >= 3:
+            sides[labels[i]].append(face)
+            sides[labels[j]].append(face)
+    for i, label in enumerate(labels.tolist()):
+        sides[label] += _box_sides(f, i, low, high)
+    return sides
+
+
+def _box_sides(
+    f: TropicalPolynomial, i: int, low: FloatArray, high: FloatArray
+) -> list[FloatArray]:
+    """Where a cell is cut off by the sides of a box: polygons in space."""
+    c, a = _numbers(f)
+    found = []
+    for k in range(3):
+        rest = [d for d in range(3) if d != k]
+        for side in (low[k], high[k]):
+            polygon = rectangle(low[rest], high[rest])
+            for j in range(len(c)):
+                if j != i and len(polygon):
+                    row = a[j] - a[i]
+                    polygon = cut(polygon, row[rest], float(c[i] - c[j] - row[k] * side))
+            if len(polygon) >= 3:
+                found.append(np.insert(polygon, k, side, axis=1))
+    return found
 
 
 def _face(f: TropicalPolynomial, i: int, j: int, low: FloatArray, high: FloatArray) -> FloatArray:
@@ -290,9 +365,11 @@ def _dual_solid(ax: Any, found: TropicalSubdivision) -> None:
     for i, j in found.pairs:
         ax.plot(*a[[i, j]].T, color="0.4", linewidth=0.9)
     ax.scatter(*a.T, c=_colors(len(f)), edgecolors="0.15", s=55, depthshade=False)
+    if len(f) <= _NUMBERED:
+        for k, place in enumerate(a):
+            ax.text(*place, f"  {k}", fontsize=8, zorder=_IN_FRONT)
     for k, name in enumerate("xyz"):
-        getattr(ax, f"set_{name}label")(f"exponent of x{k + 1}")
+        getattr(ax, f"set_{name}label")(f"exponent of x{k + 1}", fontsize=8)
         ax.locator_params(axis=name, nbins=4)  # labels of more ticks run into each other
-    ax.set_box_aspect(None, zoom=0.85)
-    count = len(found.polytopes)
-    ax.set_title(f"dual subdivision: {count:,} polytope{'s' if count != 1 else ''}")
+    ax.set_box_aspect(None, zoom=0.75)  # else the labels on the right are cut off
+    ax.set_title(f"dual subdivision: {_many(len(found.polytopes), 'polytope')}")
