@@ -413,7 +413,7 @@ def _rest_of_time(arguments: argparse.Namespace, regions: Regions) -> Iterator[N
     except TimeLimitError:
         raise TimeLimitError(
             f"the {arguments.max_seconds:g} seconds of --max-seconds are over: "
-            f"{output.regions_text(len(regions))} were found, and there was no time for the rest; "
+            f"{output.regions_text(len(regions), complete=regions.complete)} were found, and there was no time for the rest; "
             "give more, or write them to a file first: tropicell enumerate"
         ) from None
 
