@@ -80,6 +80,8 @@ class IncompleteError(TropicellError, RuntimeError):
     ----------
     count : int
         Regions that were found until then.
+    ended_by : str, optional
+        What ended it, such as ``"max_seconds"``.
 
     Examples
     --------
@@ -87,19 +89,20 @@ class IncompleteError(TropicellError, RuntimeError):
     >>> try:
     ...     count_regions(Network.mlp([[[1.0]], [[1.0]]]), max_regions=1)
     ... except IncompleteError as error:
-    ...     print(error.count)
-    1
+    ...     print(error.count, error.ended_by)
+    1 max_regions
     """
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, count: int, ended_by: str | None = None) -> None:
         self.count = count
+        self.ended_by = ended_by
         super().__init__(
-            f"the count is not complete: {count:,} regions were found until it ended; "
+            f"the count is not complete: there are at least {count:,} regions; "
             "estimate_regions says roughly how many there are, and a Slice looks at a part"
         )
 
     def __reduce__(self) -> tuple[Any, ...]:  # what it is made from is not its text
-        return type(self), (self.count,)
+        return type(self), (self.count, self.ended_by)
 
 
 class TimeLimitError(TropicellError, RuntimeError):

@@ -85,8 +85,23 @@ def test_a_budget_gives_status_1(
     assert main(["count", net, "--max-regions", "3", *more]) == 1
     printed = capsys.readouterr()
     assert printed.out == "at least 3 linear regions in the whole space\n"
-    assert "not complete" in printed.err
+    assert "not complete: --max-regions ended the search" in printed.err
     assert not json_of(capsys, "count", net, "--max-regions", "3", *more, status=1)["complete"]
+
+
+def test_many_inputs_are_told_where_to_look_at_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model, ball = str(tmp_path / "net.npz"), str(tmp_path / "ball.npz")
+    tropicell.save(Network.mlp([np.eye(21, 100), np.ones((1, 21))]), model)
+    np.savez(ball, center=np.full(100, 3.0), radius=0.5)
+    assert main(["count", model, "--max-regions", "3", "--json"]) == 1
+    assert "(--slice)" in capsys.readouterr().err
+    assert main(["count", model, "--ball", ball]) == 0
+    narrow = str(tmp_path / "narrow.npz")  # a search in two dimensions, in fact
+    tropicell.save(Network.mlp([np.eye(2, 100), np.ones((1, 2))]), narrow)
+    assert main(["count", narrow]) == 0
+    assert not capsys.readouterr().err
 
 
 def test_balls(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -485,6 +500,7 @@ def test_paper(net: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
         (["warmup", "--foo"], "arguments: --foo (see: tropicell warmup --help)"),
         (["count", "NET", "left", "over"], "left over (see: tropicell count --help)"),
         (["count", "NET", "--max-regions", "x"], "expected a whole number"),
+        (["near", "NET", "--point", "0", "-1"], "numbers of a point are separated by commas"),
     ],
 )
 def test_what_is_meant_is_an_option_of_the_command(

@@ -1,6 +1,7 @@
 """`from_onnx`: every operator of the table, in its old and new forms."""
 
 import numpy as np
+import onnxruntime
 import pytest
 from onnx import TensorProto, helper
 
@@ -120,6 +121,16 @@ CASES = {
             18,
             s=ints(7),
         ),
+    ]
+    + [  # 5 · 0.5 is no whole number: the window of the last entry reaches over the border
+        case(
+            node("Resize", "x", "", "s", mode=mode, antialias=1, exclude_outside=outside),
+            (1, 1, 5),
+            18,
+            s=np.array([1.0, 1.0, 0.5], np.float32),
+        )
+        for mode in ("linear", "cubic")
+        for outside in (0, 1)
     ],
     "Upsample": [
         case(node("Upsample", "x", "s"), (1, 1, 3), 9, s=np.array([1.0, 1.0, 2.0], np.float32))
@@ -429,6 +440,12 @@ def test_sizes_of_a_resize_are_rounded_as_in_float32(tmp_path):
     assert from_onnx(write(made, tmp_path)).n_outputs == 7
 
 
+def test_a_batch_of_length_minus_one(tmp_path):
+    made = model(node("Relu", "x"), (1, 2), kind=TensorProto.FLOAT)
+    made.graph.input[0].type.tensor_type.shape.dim[0].dim_value = -1
+    assert from_onnx(write(made, tmp_path)).n_inputs == 2
+
+
 def test_what_no_output_needs_is_not_looked_at(tmp_path):
     made = model([node("Relu", "x"), node("Softmax", "y", outputs=["p"])], (1, 2))
     assert from_onnx(write(made, tmp_path)).depth == 1
@@ -450,6 +467,31 @@ def test_an_axis_of_a_sum_that_is_a_list(tmp_path):
     nodes = [node("CumSum", "c", "a", outputs=["t"]), node("Add", "x", "t")]
     made = model(nodes, (1, 3), {"c": np.ones(3), "a": ints(0)})
     assert from_onnx(write(made, tmp_path))([[0.0, 0.0, 0.0]]).tolist() == [[1.0, 2.0, 3.0]]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("mode", "places", "nearest"),
+    [
+        ("nearest", "half_pixel", "floor"),  # 1.5 / 0.6 - 0.5 is 2 in float32, less in float64
+        ("nearest", "tf_half_pixel_for_nn", "floor"),
+        ("linear", "align_corners", "floor"),  # sizes that are rounded are meant
+        ("cubic", "align_corners", "floor"),
+    ],
+)
+def test_resizes_are_those_of_onnxruntime(mode, places, nearest, tmp_path):
+    """Where the reference evaluator reads the standard in another way."""
+    scales = {"s": np.array([1.0, 1.0, 0.6, 1.7], np.float32)}
+    resize = node(
+        "Resize", "x", "", "s",
+        mode=mode, coordinate_transformation_mode=places, nearest_mode=nearest,
+    )  # fmt: skip
+    file = write(model(resize, (1, 2, 4, 4), scales, opset=13, kind=TensorProto.FLOAT), tmp_path)
+    network = from_onnx(file)
+    session = onnxruntime.InferenceSession(str(file), providers=["CPUExecutionProvider"])
+    point = np.random.default_rng(0).normal(size=32)
+    (expected,) = session.run(None, {"x": point.reshape(1, 2, 4, 4).astype(np.float32)})
+    np.testing.assert_allclose(network(point), expected.ravel(), atol=1e-5)
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -199,6 +199,22 @@ def test_what_is_missing_is_said(nodes, tmp_path):
         from_onnx(write(model(nodes, (1, 2, 3, 3)), tmp_path))
 
 
+@pytest.mark.parametrize(
+    ("nodes", "said"),
+    [
+        (node("Gemm", "x", "c"), "it takes matrices"),
+        (node("ConvTranspose", "x", "c", kernel_shape=[3, 3]), "kernel_shape"),
+        (node("Conv", "x", "c", auto_pad="BEST"), "auto_pad is 'BEST'"),
+        (node("AveragePool", "x", kernel_shape=[2, 2], pads=[3, 3, 3, 3]), "the mean of nothing"),
+        (node("Resize", "x", "", "", "s"), "too large"),
+    ],
+)
+def test_what_does_not_fit_is_said(nodes, said, tmp_path):
+    constants = {"c": np.ones((2, 2, 2, 2)), "s": ints(1, 2, 2**40, 2)}
+    with pytest.raises(ModelImportError, match=said):
+        from_onnx(write(model(nodes, (1, 2, 3, 3), constants), tmp_path))
+
+
 def test_models_in_memory_are_told_where_to_go():
     with pytest.raises(InvalidInputError, match=r"onnx\.save") as caught:
         from_onnx(model(node("Relu", "x"), (1, 3)))

@@ -28,6 +28,8 @@ CASES = {
     "linear": (lambda x: aten.linear(x, t(4, 3), t(4)), (1, 3)),
     "addmm": (lambda x: aten.addmm(t(4), x, t(3, 4), beta=0.5, alpha=2), (1, 3)),
     "baddbmm": (lambda x: aten.baddbmm(t(1, 2, 4), x, t(1, 3, 4)), (1, 2, 3)),
+    "addmv": (lambda x: aten.addmv(t(4), t(4, 3), x, beta=0.5, alpha=2), (3,)),
+    "lerp": (lambda x: aten.lerp(x, x.relu(), t(3)) + aten.lerp(t(3), x, 0.3), (1, 3)),
     "matmul": (lambda x: aten.matmul(t(5, 2), aten.matmul(x, t(3, 4))), (1, 2, 3)),
     "mm": (lambda x: aten.mm(x, t(3, 4)), (1, 3)),
     "bmm": (lambda x: aten.bmm(t(1, 5, 2), x), (1, 2, 3)),
@@ -121,6 +123,7 @@ CASES = {
     "select": (lambda x: x[:, -1], (1, 4)),
     "index": (lambda x: x[:, index, :][:, :, index], (1, 3, 3)),
     "index_select": (lambda x: aten.index_select(x, 1, index), (1, 3)),
+    "masked_select": (lambda x: x.masked_select(torch.arange(3) != 1), (1, 3)),
     "gather": (lambda x: aten.gather(x, 1, torch.tensor([[[0], [2], [0]]])), (1, 3, 2)),
     "flip": (lambda x: x.flip(1), (1, 4)),
     "roll": (lambda x: x.roll(1, 1), (1, 4)),
@@ -172,6 +175,7 @@ CASES = {
         lambda x: aten.max_pool2d_with_indices(x, [2, 2], [1, 1], [1, 0], [1, 2])[0],
         (1, 1, 4, 4),
     ),
+    "max_pool1d_with_indices": (lambda x: aten.max_pool1d_with_indices(x, [2])[0], (1, 1, 4)),
     "max_pool3d_with_indices": (
         lambda x: aten.max_pool3d_with_indices(x, [2, 2, 2])[0],
         (1, 1, 3, 3, 3),
@@ -187,6 +191,8 @@ CASES = {
     "zeros_like": (lambda x: x + torch.zeros_like(x), (1, 3)),
     "ones_like": (lambda x: x + torch.ones_like(x), (1, 3)),
     "full_like": (lambda x: x + torch.full_like(x, 2.5), (1, 3)),
+    "empty_like": (lambda x: aten.copy(torch.empty_like(x), x) + 1, (1, 3)),
+    "new_empty": (lambda x: aten.copy(x.new_empty(1, 3), x) + 1, (1, 3)),
     "new_zeros": (lambda x: torch.cat([x, x.new_zeros(1, 2)], 1), (1, 3)),
     "new_ones": (lambda x: torch.cat([x, x.new_ones(1, 2)], 1), (1, 3)),
     "new_full": (lambda x: torch.cat([x, x.new_full((1, 2), 1.5)], 1), (1, 3)),
@@ -293,6 +299,7 @@ CASES = {
     "msort": (aten.msort, (5,)),
     "topk": (lambda x: x.topk(2, 1)[0] + x.topk(2, 1, largest=False)[0] * 3, (1, 6)),
     "median": (lambda x: x.median() + x.median(0)[0] * 2, (6,)),
+    "nanmedian": (lambda x: x.nanmedian(1)[0], (1, 5)),
     "kthvalue": (lambda x: aten.kthvalue(x, 3, 1, True)[0], (1, 5)),
     "linalg_vector_norm": (
         lambda x: torch.linalg.vector_norm(x, 1, 2) + torch.linalg.vector_norm(x, torch.inf, 2),
@@ -348,3 +355,8 @@ def test_operator(spelling, rng, tmp_path):
 def test_masks_and_constants_that_a_forward_makes(function, shape, rng):
     module = Function(function)
     assert_same(from_torch(module, torch.zeros(shape)), module, shape, rng)
+
+
+def test_a_sum_in_float32_is_compared_as_such():
+    network = from_torch(Function(lambda x: x.sum(1, dtype=torch.float32)), torch.zeros(1, 3))
+    assert network([1.0, 2.0, 4.0]).tolist() == [7.0]

@@ -74,6 +74,12 @@ REFUSED = {
         ),
         (1, 1, 4, 4),
     ),
+    "where": (lambda x: torch.where(x > 0)[1] * 1.0, (1, 3)),
+    "cast to torch.bfloat16": (lambda x: x.bfloat16(), (1, 3)),
+    "aten.mse_loss": (lambda x: nn.functional.mse_loss(x, t(1, 3)), (1, 3)),
+    "aten.outer": (lambda x: torch.outer(x[0], x[0]), (1, 3)),
+    "aten.asinh": (lambda x: x.asinh(), (1, 3)),
+    "aten.any": (lambda x: x * (x > 0).any(), (1, 3)),
     "positions as the output '[1]'": (lambda x: x.max(1), (1, 3)),
     "aten.log2": (lambda x: x.log2(), (1, 3)),
     "aten.dropout (training mode)": (lambda x: nn.functional.dropout(x, 0.5, True), (1, 3)),
@@ -84,7 +90,11 @@ REFUSED = {
 }
 
 # Where another operator is met first.
-MET_FIRST = {"aten.div": "aten.reciprocal"}
+MET_FIRST = {
+    "aten.div": "aten.reciprocal",
+    "aten.mse_loss": "aten.pow",  # what they are made of
+    "aten.outer": "aten.mul",
+}
 
 
 @pytest.mark.parametrize("operator", REFUSED)

@@ -158,7 +158,7 @@ ERRORS = {
     if isinstance(kind, type) and issubclass(kind, Exception)
 }
 ARGUMENTS: dict[str, tuple[Any, ...]] = {
-    "IncompleteError": (3,),
+    "IncompleteError": (3, "max_regions"),
     "UnsupportedOperatorError": ("Sin", "node 1", "leave it out"),
     "FileWriteError": ("net.npz: can't be written", 28),
 }

@@ -205,7 +205,11 @@ def time_limit(seconds: float | None) -> Iterator[None]:
     except TimeLimitError as error:
         if seconds is None or current() is not None:
             raise
-        raise TimeLimitError(f"the time limit of {seconds:g} seconds is over") from error
+        raise TimeLimitError(_over(seconds)) from error
+
+
+def _over(seconds: float) -> str:
+    return f"the time limit of {seconds:g} second{'' if seconds == 1 else 's'} is over"
 
 
 @contextmanager
@@ -238,7 +242,7 @@ def alarm(seconds: float | None) -> Iterator[None]:
     except KeyboardInterrupt:
         if not rung.is_set():
             raise
-        raise TimeLimitError(f"the time limit of {seconds:g} seconds is over") from None
+        raise TimeLimitError(_over(seconds)) from None
     finally:
         try:
             done.set()

@@ -24,7 +24,7 @@ from tropicell.cli.options import domain_of, domain_text, is_folder, search_opti
 from tropicell.cli.show import engine_text, folder_summary, show, summary, where
 from tropicell.errors import IncompleteError, InvalidInputError, TimeLimitError
 from tropicell.importers.files import load
-from tropicell.network.domains import Slice
+from tropicell.network.domains import Ball, Slice
 from tropicell.network.network import Network
 from tropicell.regions.files import FORMAT, load_regions
 from tropicell.regions.regions import Regions
@@ -35,6 +35,16 @@ if TYPE_CHECKING:
 __all__ = ["near", "path", "robustness", "show"]  # the commands that have modules of their own
 
 DONE, NEGATIVE, NOT_COMPLETE = 0, 1, 3
+
+#: What may end a search, in the words of the command line.
+_ENDINGS = {
+    **{name: f"--{name.replace('_', '-')}" for name in ("max_regions", "max_seconds", "max_bytes")},
+    "SIGINT": "Ctrl-C",
+    "MemoryError": "a lack of memory",
+}
+
+#: With more inputs that matter most searches of a whole domain do not end.
+_MANY_INPUTS = 20
 
 #: Numbers with more digits than this are given to scripts as a logarithm only.
 _MOST_DIGITS = 300
@@ -134,12 +144,14 @@ def count(arguments: argparse.Namespace) -> int:
     from tropicell.search.enumeration import count_regions, enumerate_regions  # noqa: PLC0415
 
     network, domain = load(arguments.model), domain_of(arguments)
+    told = _say_if_many_inputs(network, domain)
     started = time.perf_counter()
     merged: int | None = None
-    complete = True
+    complete, by = True, None
     if arguments.merged:
         regions = enumerate_regions(network, domain, **search_options(arguments))
         found, complete = len(regions), regions.complete
+        by = regions.stats.get("ended_by")
         if complete:
             try:
                 with _rest_of_time(arguments, regions):
@@ -152,7 +164,7 @@ def count(arguments: argparse.Namespace) -> int:
             del options["max_bytes"]  # a count keeps nothing
             found = count_regions(network, domain, **options)
         except IncompleteError as error:
-            found, complete = error.count, False
+            found, complete, by = error.count, False, error.ended_by
     if arguments.json:
         result = {
             "regions": found,
@@ -166,12 +178,28 @@ def count(arguments: argparse.Namespace) -> int:
         output.write(f"{output.regions_text(found, complete=complete)} in {domain_text(domain)}")
         if merged is not None:
             output.write(f"{merged:,} merged regions (pieces with one and the same map)")
-    if not (found or complete) and arguments.slice is None:
+    if not (found or complete or told) and arguments.slice is None:
         output.note(
             f"no region was found in that time. With {network.n_inputs} inputs, look at a line or "
             "a plane (--slice), or around a point (tropicell near)"
         )
-    return max(_ended(complete), NEGATIVE if arguments.merged and merged is None else DONE)
+    return max(_ended(complete, by), NEGATIVE if arguments.merged and merged is None else DONE)
+
+
+def _say_if_many_inputs(network: Network, domain: Any) -> bool:
+    """Say at once where people look whose networks have more inputs than a search can do."""
+    if isinstance(domain, (Slice, Ball)) or not network.depth:
+        return False
+    inputs = network.n_inputs
+    if all(source for source, _ in network.skips):  # only what the first layer sees matters
+        inputs = min(inputs, network.widths[0])
+    if inputs <= _MANY_INPUTS:
+        return False
+    output.note(
+        f"with {network.n_inputs} inputs a search may not end. Look at a line or a plane "
+        "(--slice), or around a point (--ball, tropicell near)"
+    )
+    return True
 
 
 def estimate(arguments: argparse.Namespace) -> int:
@@ -189,9 +217,10 @@ def estimate(arguments: argparse.Namespace) -> int:
     return DONE
 
 
-def _ended(complete: bool) -> int:
+def _ended(complete: bool, by: str | None = None) -> int:
     if not complete:
-        output.note("not complete: a budget, Ctrl-C, SIGTERM or a lack of memory ended the search")
+        what = _ENDINGS.get(by, by) if by else "a budget, Ctrl-C, SIGTERM or a lack of memory"
+        output.note(f"not complete: {what} ended the search")
     return DONE if complete else NEGATIVE
 
 
@@ -201,6 +230,7 @@ def enumerate_(arguments: argparse.Namespace) -> int:
         return _stream(arguments)
     _check_place(arguments.out, ".npz")
     network, domain = load(arguments.model), domain_of(arguments)
+    _say_if_many_inputs(network, domain)
     regions = _enumerated(network, domain, search_options(arguments))
     regions.save(arguments.out)
     if arguments.json:
@@ -213,7 +243,7 @@ def enumerate_(arguments: argparse.Namespace) -> int:
             f"{regions.stats['arithmetic']})\nengine: {engine_text(regions.stats)}\n"
             f"regions: {arguments.out}"
         )
-    return _ended(regions.complete)
+    return _ended(regions.complete, regions.stats.get("ended_by"))
 
 
 def _stream(arguments: argparse.Namespace) -> int:
@@ -221,6 +251,7 @@ def _stream(arguments: argparse.Namespace) -> int:
     from tropicell.search.enumeration import enumerate_regions  # noqa: PLC0415
 
     network, domain = load(arguments.model), domain_of(arguments)
+    _say_if_many_inputs(network, domain)
     stored: StoredRegions = enumerate_regions(
         network, domain, **search_options(arguments), out=arguments.out
     )
@@ -396,7 +427,7 @@ def _written(regions: Regions, arguments: argparse.Namespace, kind: str) -> int:
             f"{output.regions_text(len(regions), complete=regions.complete)} in {where(regions)}"
         )
         output.write(f"{shown}\n{kind}: {arguments.out}")
-    return _ended(regions.complete)
+    return _ended(regions.complete, regions.stats.get("ended_by"))
 
 
 @contextmanager
@@ -411,10 +442,11 @@ def _rest_of_time(arguments: argparse.Namespace, regions: Regions) -> Iterator[N
         with alarm(left):
             yield
     except TimeLimitError:
+        found = output.regions_text(len(regions), complete=regions.complete)
         raise TimeLimitError(
-            f"the {arguments.max_seconds:g} seconds of --max-seconds are over: "
-            f"{output.regions_text(len(regions))} were found, and there was no time for the rest; "
-            "give more, or write them to a file first: tropicell enumerate"
+            f"the {arguments.max_seconds:g} seconds of --max-seconds are over: {found} were found, "
+            "and there was no time for the rest; give more, or write them to a file first: "
+            "tropicell enumerate"
         ) from None
 
 

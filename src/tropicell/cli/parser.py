@@ -39,6 +39,8 @@ class _Parser(argparse.ArgumentParser):
             known = re.findall(r"[\w-]+", found[2])
         elif found := re.search(r"unrecognized arguments: .*?(--[\w-]+)", message):
             known = [option for action in self._actions for option in action.option_strings]
+        elif re.search(r"unrecognized arguments: +[-\d.]", message):
+            return "; numbers of a point are separated by commas (0.5,-1)"
         elif found := re.search(r"invalid int value: '([^']*)'$", message):
             return ", expected a whole number"
         else:

@@ -243,11 +243,14 @@ def count_another(network: Network, domain: Domain, arithmetic: ArithmeticName) 
     return _count_another(network, domain, exact=exact, tolerance=tolerance)
 
 
-def load(name: str | None, inputs: int) -> None:
-    """Compile an engine's kernels, or load them from the disk; None: what a `probe` needs."""
+def load(name: str | None, inputs: int, *, store: bool = True) -> None:
+    """Compile an engine's kernels, or load them from the disk; None: what a `probe` needs.
+
+    Without `store` those that only a search needs which keeps its regions are left for later.
+    """
     if name is None:
         for each in PROBED:
-            load(each, inputs)
+            load(each, inputs, store=store)
         return
     engine = ENGINES[name]
     if engine.task is None or engine.kernels is None or is_loaded(engine.kernels(inputs)):
@@ -255,7 +258,7 @@ def load(name: str | None, inputs: int) -> None:
     # Those of cells are compiled apart for some numbers of inputs; five stand for all others. No
     # corner of the box lies on the boundary: late kernels are left for those who need them.
     tiny = Network.mlp([0.5 ** np.arange(min(inputs, 5))[None], [[1.0]]], [[0.3], [0.0]])
-    task = engine.task(tiny, Box(-1, 1), "exact", store=True)
+    task = engine.task(tiny, Box(-1, 1), "exact", store=store)
     worker, units = task.worker(), [task.root()]
     while units:  # of one region each, so that what cuts them is there too
         units += worker.run(units.pop(), 1, lambda: False).left or []

@@ -315,6 +315,8 @@ def average_pool(
     def matrix_of_all() -> Matrix:
         _, positions = windows(spatial, window)
         counts = (positions >= (-1 if count_padding else 0)).sum(axis=1).astype(np.float64)
+        if not counts.all():
+            raise ModelImportError("the mean of nothing: a window lies in the padding")
         if divisor is not None:
             counts = np.full(len(positions), float(divisor))
         numbers = np.broadcast_to((1.0 / counts)[:, None], positions.shape)
@@ -525,6 +527,7 @@ _PLACES: dict[str, Callable[[FloatArray, int, int, float], FloatArray]] = {
     "pytorch_half_pixel": lambda at, n, m, scale: (at + 0.5) / scale - 0.5 if m > 1 else 0 * at,
     "align_corners": lambda at, n, m, scale: at * (n - 1) / (m - 1) if m > 1 else 0 * at,
     "asymmetric": lambda at, n, m, scale: at / scale,
+    "tf_half_pixel_for_nn": lambda at, n, m, scale: (at + 0.5) / scale,
 }
 
 _NEAREST: dict[str, Callable[[FloatArray], FloatArray]] = {
@@ -545,6 +548,7 @@ def resize_matrix(
     nearest: str = "round_prefer_floor",
     cubic: float = -0.75,
     exclude_outside: bool = False,
+    antialias: bool = False,
 ) -> FloatArray:
     """The matrix of shape (m, n) that resizes an axis of length n to m, by ONNX's rules.
 
@@ -561,8 +565,22 @@ def resize_matrix(
         or mode not in ("nearest", "linear", "cubic")
     ):
         raise ModelImportError(f"resizing by {mode!r}, {places!r}, {nearest!r} is not supported")
-    at = _PLACES[places](np.arange(m, dtype=np.float64), n, m, scale)
-    matrix = np.zeros((m, n))
+    # The nearest entry may hang on rounding: float32, as in onnxruntime.
+    kind: Any = np.float32 if mode == "nearest" else np.float64
+    at = _PLACES[places](np.arange(m, dtype=kind), n, m, kind(scale))
+    matrix: FloatArray = np.zeros((m, n))
+    if antialias and mode != "nearest" and scale < 1:
+        # The filter is as much wider as entries get fewer.
+        beyond = math.ceil(2 / scale) + 1
+        place = np.arange(-beyond, n + beyond)
+        apart = np.abs(place - at[:, None]) * scale
+        smooth = np.where(apart < 2, _cubic_weight(apart, cubic), 0.0)
+        weights = np.maximum(1 - apart, 0) if mode == "linear" else smooth
+        if exclude_outside:
+            weights[:, (place < 0) | (place >= n)] = 0.0
+        np.add.at(matrix.T, np.clip(place, 0, n - 1), weights.T)
+        matrix /= matrix.sum(axis=1, keepdims=True)
+        return matrix
     if mode == "nearest":
         matrix[np.arange(m), np.clip(_NEAREST[nearest](at), 0, n - 1).astype(int)] = 1.0
         return matrix

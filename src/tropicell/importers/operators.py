@@ -45,7 +45,7 @@ _CONST = "one of the two must not depend on the input"
 OPERATORS: tuple[Operator, ...] = (
     # affine
     Operator("linear", "affine", ("linear",), (), "weight and bias constant"),
-    Operator("gemm", "affine", ("addmm", "baddbmm"), ("Gemm",), "one factor constant"),
+    Operator("gemm", "affine", ("addmm", "baddbmm", "addmv"), ("Gemm",), "one factor constant"),
     Operator("matmul", "affine", ("matmul", "mm", "bmm", "mv", "dot"), ("MatMul",), _CONST),
     Operator(
         "convolution",
@@ -129,6 +129,7 @@ OPERATORS: tuple[Operator, ...] = (
     Operator("sum", "affine", ("sum",), ("ReduceSum",)),
     Operator("cumulative sum", "affine", ("cumsum",), ("CumSum",)),
     Operator("add", "affine", ("add",), ("Add", "Sum")),
+    Operator("interpolation", "affine", ("lerp",), (), "with constant weights"),
     Operator("subtract", "affine", ("sub", "rsub", "subtract"), ("Sub",)),
     Operator("multiply", "affine", ("mul", "multiply"), ("Mul",), _CONST),
     Operator("divide", "affine", ("div", "divide", "true_divide"), ("Div",), "by a constant"),
@@ -162,7 +163,7 @@ OPERATORS: tuple[Operator, ...] = (
     Operator(
         "index",
         "shape",
-        ("select", "index", "index_select", "gather"),
+        ("select", "index", "index_select", "gather", "masked_select"),
         ("Gather", "GatherND", "GatherElements"),
         "with constant indices",
     ),
@@ -272,6 +273,7 @@ OPERATORS: tuple[Operator, ...] = (
             "max_pool1d",
             "max_pool2d",
             "max_pool3d",
+            "max_pool1d_with_indices",
             "max_pool2d_with_indices",
             "max_pool3d_with_indices",
         ),
@@ -309,7 +311,7 @@ OPERATORS: tuple[Operator, ...] = (
     Operator(
         "sorting",
         "activation",
-        ("sort", "msort", "topk", "median", "kthvalue"),
+        ("sort", "msort", "topk", "median", "nanmedian", "kthvalue"),
         ("TopK",),
         "the values, not the indices: Batcher's sorting network, one ReLU for each comparison; "
         "comparisons that the wanted ranks do not need are left out",
@@ -345,7 +347,10 @@ OPERATORS: tuple[Operator, ...] = (
     Operator(
         "shape",
         "constant",
-        ("zeros_like", "ones_like", "full_like", "new_zeros", "new_ones", "new_full"),
+        (
+            *("zeros_like", "ones_like", "full_like", "empty_like"),
+            *("new_zeros", "new_ones", "new_full", "new_empty"),
+        ),
         ("Shape", "Size"),
         "of any tensor: a constant",
     ),
@@ -421,13 +426,34 @@ REFUSED: tuple[Refused, ...] = (
         ("Attention", "MultiHeadAttention"),
     ),
     Refused(
-        "trigonometric functions", _ITSELF, ("sin", "cos", "tan", "atan"), ("Sin", "Cos", "Tan")
+        "trigonometric and hyperbolic functions",
+        _ITSELF,
+        (
+            *("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinc", "hypot"),
+            *("sinh", "cosh", "asinh", "acosh", "atanh"),
+        ),
+        (
+            *("Sin", "Cos", "Tan", "Asin", "Acos", "Atan"),
+            *("Sinh", "Cosh", "Asinh", "Acosh", "Atanh"),
+        ),
     ),
     Refused(
         "exponential and logarithm",
         _ITSELF,
-        ("exp", "log", "expm1", "log1p", "erf", "logcumsumexp"),
+        (
+            *("exp", "exp2", "log", "log2", "log10", "expm1", "log1p", "logcumsumexp", "logaddexp"),
+            *("xlogy", "logit", "erf", "erfc", "erfinv", "lgamma", "digamma"),
+        ),
         ("Exp", "Log", "Erf", "ReduceLogSum"),
+    ),
+    Refused(
+        "determinants and inverses",
+        f"{_ITSELF}; only those of constants can be read",
+        (
+            *("det", "linalg_det", "inverse", "linalg_inv", "linalg_inv_ex", "linalg_solve"),
+            *("linalg_pinv", "linalg_svd", "linalg_svdvals", "matrix_power", "cumprod"),
+        ),
+        ("Det",),
     ),
     Refused("roots and squares", _ITSELF, ("sqrt", "rsqrt", "square"), ("Sqrt",)),
     Refused("reciprocal", _ITSELF, ("reciprocal",), ("Reciprocal",)),
@@ -459,6 +485,7 @@ REFUSED: tuple[Refused, ...] = (
             "InstanceNormalization",
             "RMSNormalization",
             "SimplifiedLayerNormalization",
+            "MeanVarianceNormalization",
             "LpNormalization",
             "LRN",
         ),
@@ -477,6 +504,10 @@ REFUSED: tuple[Refused, ...] = (
             "randn",
             "rand_like",
             "randn_like",
+            "randint",
+            "randperm",
+            "normal",
+            "multinomial",
             "bernoulli",
             "fractional_max_pool2d",
             "fractional_max_pool3d",
@@ -518,6 +549,18 @@ REFUSED: tuple[Refused, ...] = (
             "floor_divide",
             "bucketize",
             "nonzero",
+            "count_nonzero",
+            "all",
+            "any",
+            "frac",
+            "mode",
+            "copysign",
+            "signbit",
+            "isclose",
+            "searchsorted",
+            "histc",
+            "bincount",
+            "_unique2",
             "logical_and",
             "logical_or",
             "logical_xor",
@@ -540,6 +583,7 @@ REFUSED: tuple[Refused, ...] = (
             "Mod",
             "Hardmax",
             "NonZero",
+            "Unique",
             "And",
             "Or",
             "Xor",
@@ -680,6 +724,10 @@ def at_node(where: str, operator: str) -> Iterator[None]:
         yield
     except UnsupportedOperatorError:
         raise
+    except KeyError as error:  # a form of an operator that takes other arguments
+        raise UnsupportedOperatorError(
+            operator, where, f"it is read only with its argument {error}"
+        ) from error
     except IndexError as error:
         text = str(error)
         if text == "list index out of range":  # the list of what the node has

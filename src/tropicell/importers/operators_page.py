@@ -41,7 +41,7 @@ list of examples.
 After every import the network's outputs are compared with the model's own, on random inputs of
 scales 0.1, 1 and 10: within 1e-9 (relative) in float64. ONNX models are run in float64 for
 this (all their numbers widened), and once more as they are, within 1e-3, because float32 rounds.
-(Weights of a `Resize` are float32 in every evaluator: 1e-6.) Where one can't be run in float64, a
+(Weights of a `Resize` are float32 in every evaluator: 1e-5.) Where one can't be run in float64, a
 `WeakComparisonWarning` says that the second comparison is all.
 
 torch spellings are those of ATen (`torch.ops.aten`); a trailing underscore (in place) is the same.

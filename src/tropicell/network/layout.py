@@ -188,6 +188,12 @@ def _general(arrays: Arrays, where: str) -> Network:
     except json.JSONDecodeError as error:
         raise ModelFileError(f"{where}: the header is not JSON: {error}") from None
     if not isinstance(header, dict) or header.get("format") != FORMAT:
+        said = header.get("format") if isinstance(header, dict) else None
+        if said == "tropicell-regions":
+            raise ModelFileError(
+                f"{where}: holds regions, not a model; load_regions reads it, and on the command "
+                "line show, plot, explore and certify take it"
+            )
         raise ModelFileError(f"{where}: the header does not say {FORMAT!r}")
     if header.get("version") not in (VERSION, EXACT_VERSION, FILTER_VERSION):
         raise ModelFileError(

@@ -195,7 +195,7 @@ def all_regions(
     options = SearchOptions(engine=engine, workers=workers, progress=progress)
     regions = _gathered(Search(network, domain, options))
     if not regions.complete:
-        raise IncompleteError(len(regions))
+        raise IncompleteError(len(regions), regions.stats.get("ended_by"))
     return regions
 
 
@@ -310,7 +310,7 @@ def count_regions(
     for _ in search.batches(store=False):
         pass
     if not search.complete:
-        raise IncompleteError(search.count)
+        raise IncompleteError(search.count, search.stats.get("ended_by"))
     return search.count
 
 

@@ -158,7 +158,7 @@ def estimate_regions(
     least = lower_bound(inner) if isinstance(inside, WholeSpace) else 1
     most = upper_bound(inner)
     choice = runs.choose("auto", inner, inside, arithmetic)
-    runs.load(None if choice is None else choice.engine, inner.n_inputs)
+    runs.load(None if choice is None else choice.engine, inner.n_inputs, store=False)
     started = clock()
     halt = Halt(max_seconds, current())
     samples: list[float] = []

@@ -231,7 +231,8 @@ class Search:
             likely = choice or table.by_rule(self._inner, arithmetic, store=store)
             on_gpu = table.device_for(table.ENGINES[likely.engine], self._inner)
         if on_gpu is None:
-            table.load(None if choice is None else choice.engine, self._inner.n_inputs)
+            chosen = None if choice is None else choice.engine
+            table.load(chosen, self._inner.n_inputs, store=store)
         ending = _Ending(self.options.max_seconds)
         with nullcontext() if pausing else stopping(ending.stop):
             yield from self._batches(choice, on_gpu, ending, store=store, pausing=pausing)

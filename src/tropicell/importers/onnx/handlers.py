@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tropicell.errors import UnsupportedOperatorError
+from tropicell.errors import ModelImportError, UnsupportedOperatorError
 from tropicell.importers import lowering, nonlinear, shapes
 from tropicell.importers.builder import Builder
 from tropicell.importers.expressions import (
@@ -20,6 +20,7 @@ from tropicell.importers.expressions import (
     Value,
     add,
     broadcast,
+    check_shape,
     is_constant,
     join,
     scale,
@@ -166,6 +167,8 @@ def _gemm(_: Builder, node: Node) -> Value:
     left, right = node.pair
     if not (is_constant(left) or is_constant(right)):
         raise UnsupportedOperatorError("Gemm", node.name, PRODUCT_ADVICE)
+    if left.ndim != 2 or right.ndim != 2:
+        raise ModelImportError(f"it takes matrices, not shapes {left.shape} and {right.shape}")
     left = shapes.transpose(left, None) if node.get("transA", 0) else left
     right = shapes.transpose(right, None) if node.get("transB", 0) else right
     result = lowering.matmul(left, right)
@@ -187,6 +190,9 @@ def _matmul(_: Builder, node: Node) -> Value:
 def _conv(_: Builder, node: Node) -> Value:
     weight = node.constant(1, "weight")
     transposed = node.operator == "ConvTranspose"
+    kernel = tuple(node.get("kernel_shape", weight.shape[2:]))
+    if kernel != weight.shape[2:]:
+        raise ModelImportError(f"its kernel_shape is {kernel}, but its weight's {weight.shape[2:]}")
     fixed = "output_shape" not in node.attributes and node.get("auto_pad", "NOTSET") == "NOTSET"
     if transposed and not fixed:
         raise UnsupportedOperatorError(
@@ -304,10 +310,11 @@ def _resize(_: Builder, node: Node) -> Value:
         for axis, factor in zip(axes, np.ravel(scales).tolist(), strict=True):
             length = np.float32(x.shape[axis]) * np.float32(factor)  # rounded, as in onnxruntime
             lengths[axis], factors[axis] = int(np.floor(length)), float(factor)
+    check_shape(lengths)
     places = node.get("coordinate_transformation_mode", "asymmetric" if old else "half_pixel")
-    if node.get("antialias", 0) or places == "tf_crop_and_resize":
+    if places == "tf_crop_and_resize":
         raise UnsupportedOperatorError(
-            "Resize", node.name, "antialias and tf_crop_and_resize are not supported"
+            "Resize", node.name, "tf_crop_and_resize is not supported; use half_pixel"
         )
     first = next((a for a in range(rank) if lengths[a] != x.shape[a] or factors[a] != 1.0), rank)
     matrices = [
@@ -322,6 +329,7 @@ def _resize(_: Builder, node: Node) -> Value:
             nearest=node.get("nearest_mode", "floor" if old else "round_prefer_floor"),
             cubic=float(node.get("cubic_coeff_a", -0.75)),
             exclude_outside=bool(node.get("exclude_outside", 0)),
+            antialias=bool(node.get("antialias", 0)),
         )
         for n, m, factor in list(zip(x.shape, lengths, factors, strict=True))[first:]
     ]

@@ -191,7 +191,9 @@ def _input_shape(value: Any) -> Shape:
         )
     if not tensor.HasField("shape"):
         raise ModelImportError(f"the input {value.name!r} has no shape")
-    shape = [d.dim_value if d.HasField("dim_value") else None for d in tensor.shape.dim]
+    # a length of -1 is no length, but some exporters write it
+    known = [d.HasField("dim_value") and d.dim_value >= 0 for d in tensor.shape.dim]
+    shape = [d.dim_value if is_ else None for d, is_ in zip(tensor.shape.dim, known, strict=True)]
     if None in shape[1:]:
         raise ModelImportError(
             f"the input {value.name!r} has an axis of unknown length after the first "
@@ -266,7 +268,7 @@ _FOLDED |= frozenset(
 
 
 #: Both evaluators work out the weights of a Resize in float32, in a model of float64, too.
-_RESIZE_TOLERANCE = 1e-6
+_RESIZE_TOLERANCE = 1e-5
 
 #: Constants up to this size may be shapes.
 _SHAPE_SIZE = 64
@@ -499,6 +501,10 @@ def _check(
                 run = None
             if run is None:
                 continue
+            if maker is _reference and first is not None and not _agree(first, run, network):
+                # it has its own reading of an operator, and is not what runs the model
+                problems.append("reference evaluator: its outputs are not those of onnxruntime")
+                continue
             compared.add(kind)
             try:
                 compare(
@@ -528,6 +534,14 @@ def _check(
             WeakComparisonWarning,
             stacklevel=3,
         )
+
+
+def _agree(run: Run, other: Run, network: Network) -> bool:
+    """Whether two evaluators of a model say the same, up to rounding to float32."""
+    points = np.stack([points[0] for _, points in sample_points(network.n_inputs)])
+    expected, got = run(points), other(points)
+    allowed = FLOAT32_TOLERANCE * np.abs(expected).max(axis=1, keepdims=True, initial=0.0)
+    return bool((np.abs(got - expected) <= allowed).all())
 
 
 def _groups(network: Network, maker: Any) -> list[tuple[str, FloatArray]]:

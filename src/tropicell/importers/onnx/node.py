@@ -93,6 +93,8 @@ def _pads(
         return list(zip(pads[:dims], pads[dims:], strict=True))
     if mode == "VALID":
         return [(0, 0)] * dims
+    if mode not in ("SAME_UPPER", "SAME_LOWER"):
+        raise ModelImportError(f"auto_pad is {mode!r}; expected SAME_UPPER, SAME_LOWER or VALID")
     result = []
     for n, k, s, d in zip(node.x.shape[2:], kernel, stride, dilation, strict=True):
         total = max((-(-n // s) - 1) * s + d * (k - 1) + 1 - n, 0)

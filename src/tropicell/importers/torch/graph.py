@@ -334,11 +334,12 @@ def evaluate(graph: Graph, inputs: list[Any]) -> list[Any]:
 
 
 def rounds(graph: Graph) -> bool:
-    """Whether the model casts something to less than float64 on its way."""
+    """Whether the model casts something to less than float64 on its way, also before a sum."""
     return any(
         str(value) in ("torch.float32", "torch.float16", "torch.bfloat16")
         for call in graph.calls
         if call.name in ("to", "_to_copy", "type_as")
+        or (call.uses and call.name in ("sum", "mean", "cumsum", "linalg_vector_norm"))
         for value in call.arguments.values()
     )
 

@@ -155,8 +155,7 @@ def _max_pool(dims: int, results: int) -> TorchHandler:
 
 for _n in (1, 2, 3):
     handles(f"max_pool{_n}d")(_max_pool(_n, 1))
-    if _n > 1:
-        handles(f"max_pool{_n}d_with_indices")(_max_pool(_n, 2))
+    handles(f"max_pool{_n}d_with_indices")(_max_pool(_n, 2))
 
 
 @handles("adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d")
@@ -210,7 +209,7 @@ def _topk(builder: Builder, a: Args, name: str) -> list[Value | None]:
     return [nonlinear.sort_along(builder, x, axis, order[: a["k"]], name), None]
 
 
-@handles("median", "kthvalue")
+@handles("median", "nanmedian", "kthvalue")
 def _rank(builder: Builder, a: Args, name: str) -> Value | list[Value | None]:
     x, axis = a["self"], a.get("dim")
     if axis is None:
@@ -293,6 +292,14 @@ def _addmm(_: Builder, a: Args, name: str) -> Value:
     if not (is_constant(left) or is_constant(right)):
         raise product_refused("aten.addmm", name)
     product = scale(lowering.matmul(left, right), np.asarray(float(a["alpha"])))
+    return add(product, a["self"], scale=float(a["beta"]))
+
+
+@handles("addmv")
+def _addmv(_: Builder, a: Args, name: str) -> Value:
+    if not (is_constant(a["mat"]) or is_constant(a["vec"])):
+        raise product_refused("aten.addmv", name)
+    product = scale(lowering.matmul(a["mat"], a["vec"]), np.asarray(float(a["alpha"])))
     return add(product, a["self"], scale=float(a["beta"]))
 
 
@@ -423,6 +430,14 @@ def _cumsum(_: Builder, a: Args, name: str) -> Value:
 @handles("add")
 def _add(_: Builder, a: Args, name: str) -> Value:
     return add(a["self"], value_of(a["other"]), scale=float(a["alpha"]))
+
+
+@handles("lerp")
+def _lerp(_: Builder, a: Args, name: str) -> Value:
+    if not is_constant(a["weight"]):
+        raise product_refused("aten.lerp", name)
+    way = add(value_of(a["end"]), value_of(a["self"]), scale=-1.0)
+    return add(value_of(a["self"]), scale(way, np.asarray(a["weight"], dtype=np.float64)))
 
 
 @handles("sub", "subtract")
@@ -802,7 +817,7 @@ def _moved(spelling: str) -> TorchHandler:
 
 for _spelling in (
     "pixel_shuffle", "pixel_unshuffle", "channel_shuffle", "native_channel_shuffle", "unfold",
-    "im2col", "tril", "triu", "diagonal", "rot90", "repeat_interleave", "tile",
+    "im2col", "tril", "triu", "diagonal", "rot90", "repeat_interleave", "tile", "masked_select",
 ):  # fmt: skip
     handles(_spelling)(_moved(_spelling))
 
@@ -844,10 +859,14 @@ def _cast(_: Builder, a: Args, name: str) -> Value:
         floating = np.dtype(dtype).kind == "f"
     if dtype is not None and not floating and not isinstance(a["self"], Condition):
         raise UnsupportedOperatorError(f"cast to {dtype}", name, "it rounds, so it jumps")
+    if str(dtype).endswith("bfloat16"):
+        raise UnsupportedOperatorError(
+            f"cast to {dtype}", name, "it keeps two decimal digits; import the model without it"
+        )
     return a["self"]  # type: ignore[no-any-return]
 
 
-@handles("zeros_like", "new_zeros")
+@handles("zeros_like", "new_zeros", "empty_like", "new_empty")
 def _zeros(_: Builder, a: Args, name: str) -> Value:
     return np.zeros(a.get("size", a["self"].shape))
 

@@ -188,7 +188,9 @@ def _import_mixed(
 
 def _rows(outputs: Iterable[Any]) -> FloatArray:
     """What a model returns at several points, each as one row."""
-    return np.stack([np.concatenate([t.numpy().ravel() for t in _tensors(o)]) for o in outputs])
+    return np.stack(
+        [np.concatenate([t.double().numpy().ravel() for t in _tensors(o)]) for o in outputs]
+    )
 
 
 def _tensors(output: Any) -> list[Any]:
@@ -425,7 +427,10 @@ def _first_that_works(
             compare(network, run, what=what, tolerance=allowed, groups=groups)
             return network, allowed
         except UnsupportedOperatorError as error:
-            first = first or error
+            if first is None:
+                first = error
+            elif error.advice != UNKNOWN_ADVICE and isinstance(first, UnsupportedOperatorError):
+                first = error  # what the operator is made of says why it can't be read
             if error.advice != UNKNOWN_ADVICE:
                 break
         except ImportMismatchError as error:
