@@ -29,10 +29,13 @@ from tropicell import (
     Polytope,
     Regions,
     Slice,
+    TimeLimitError,
     WholeSpace,
     enumerate_regions,
+    time_limit,
     verify_certificate,
 )
+from tropicell._runtime import progress
 from tropicell.certificate import prover
 from tropicell.certificate._flat import PatternTable, RegionColumns, filter_network, new_state
 from tropicell.certificate._kernels import check_witnesses
@@ -644,3 +647,25 @@ def test_the_verifier_is_short_and_stands_alone() -> None:
     }
     library = {"hashlib", "itertools", "json", "sys", "typing", "zipfile"}
     assert imported == {*library, "numpy", "flint"}
+
+
+@pytest.mark.parametrize(("inputs", "domain"), [(2, Box(-1, 1)), (4, None), (3, Box(-1, 1))])
+def test_a_proof_shows_a_bar_and_ends_in_time(
+    inputs: int,
+    domain: Box | None,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """By facets and corners, by the tree, and by volumes, too."""
+    rng = np.random.default_rng(0)
+    network = Network.mlp([rng.normal(size=(6, inputs)), rng.normal(size=(1, 6))])
+    regions = enumerate_regions(network, domain)
+    monkeypatch.setattr(progress, "_PATIENCE", 0.0)
+    assert regions.certify(progress=False, volumes=inputs == 3).ok
+    assert "regions" not in capsys.readouterr().err
+    assert regions.certify(progress=True, volumes=inputs == 3).complete
+    shown = capsys.readouterr().err
+    assert " regions" in shown
+    assert (" volumes" in shown) == (inputs == 3)
+    with pytest.raises(TimeLimitError), time_limit(0):
+        regions.certify()

@@ -15,6 +15,7 @@ from tropicell import (
     Box,
     InvalidInputError,
     InvalidPatternError,
+    Level,
     Network,
     Regions,
     TimeLimitError,
@@ -144,6 +145,26 @@ def test_patterns_are_sorted_and_cut_with_any_number_of_bits(
     for first in {0, neurons // 2, neurons}:
         np.testing.assert_array_equal(packed.first_neurons(first)[:], rows[:, :first])
     np.testing.assert_array_equal(packed.with_bits(8)[:], rows)
+
+
+def test_a_coarser_subdivision_of_some_regions_is_not_all_of_it() -> None:
+    """Regions of a search with `where` are complete, but do not cover the domain."""
+    network = Network.mlp([[[1.0], [1.0]], [[1.0, 1.0]]], [[0.0, -1.0], [0.0]])
+    regions = enumerate_regions(network, Box(-2, 2), where=Level(2.0))
+    coarse = regions.after_layer(1)
+    assert (coarse.complete, coarse.covers) == (True, False)
+    proof = coarse.certify()
+    assert (proof.ok, proof.complete) == (True, False)
+    assert not coarse[[0]].covers
+    wide = Network.mlp(
+        [[[1.0, 2.0, 3.0]], [[1.0], [2.0]], [[1.0, 1.0]]], [[0.0], [0.0, -1.0], [0.0]]
+    )
+    lifted = enumerate_regions(wide, Box(-2, 2), where=Level(2.0)).after_layer(1)
+    assert lifted.complete
+    assert not lifted.covers
+    whole = enumerate_regions(network, Box(-2, 2)).after_layer(1)
+    assert whole.covers
+    assert whole.stats == {"arithmetic": "exact"}
 
 
 def test_texts_of_many_pieces() -> None:

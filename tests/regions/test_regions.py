@@ -7,23 +7,27 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pointsets import telling_points
 from strategies import domains, networks, random_network
 from tropicell import (
+    Ball,
     Box,
     EmptyRegion,
     InvalidInputError,
     InvalidPatternError,
     Network,
+    Polytope,
     Region,
     enumerate_regions,
     find_region,
     time_limit,
 )
 from tropicell.errors import TimeLimitError, TropicellError, require
+from tropicell.geometry import containment
+from tropicell.geometry.arithmetic import to_fractions, to_rationals
 from tropicell.network.patterns import from_paper_v, paper_v
 from tropicell.regions import region as region_module
 from tropicell.regions import regions as regions_module
@@ -236,6 +240,31 @@ def test_points_are_located_in_some_of_the_regions(network: Network, seed: int) 
         assert index < 0 or some[index].contains([point]).all()
 
 
+def test_the_tip_of_a_thin_region_is_in_it() -> None:
+    """No direction that is tried at random leads into the region between x2 = 0 and 1e-9 x1."""
+    wedge = Network.mlp([[[0.0, 1.0], [-1e-9, 1.0]], [[1.0, 1.0]]])
+    regions = enumerate_regions(wedge)
+    row = regions.find("10")
+    assert regions[[row]].locate([[0.0, 0.0], [1.0, 0.0], [-1.0, 0.0]]).tolist() == [0, 0, -1]
+
+
+@settings(max_examples=40)
+@given(networks(), st.integers(0, 99))
+def test_some_regions_have_the_points_that_they_contain(network: Network, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    regions = enumerate_regions(network, Box(-1, 1))
+    some = regions[np.sort(rng.choice(len(regions), (len(regions) + 1) // 2, replace=False))]
+    points = np.concatenate([*(r.vertices.astype(float)[:3] for r in list(regions)[:8])])
+    points = np.concatenate([points, np.round(rng.uniform(-1, 1, (20, network.n_inputs)) * 2) / 2])
+    inside = np.array([region.contains(points) for region in some])
+    for arithmetic in ("exact", "float"):
+        found = some.locate(points, arithmetic=arithmetic)  # type: ignore[arg-type]
+        if arithmetic == "exact":
+            np.testing.assert_array_equal(found >= 0, inside.any(axis=0))
+            sure = np.flatnonzero(found >= 0)
+            assert inside[found[sure], sure].all()
+
+
 def test_points_outside_the_regions_of_a_list_need_no_rationals() -> None:
     rng = np.random.default_rng(0)
     network = Network.mlp([rng.normal(size=size) for size in ((6, 3), (5, 6), (1, 5))])
@@ -264,5 +293,37 @@ def test_points_are_tested_in_parts() -> None:
     for arithmetic in ("exact", "float"):
         region = Region(network, "10", arithmetic=arithmetic)  # type: ignore[arg-type]
         expected = (points[:, 0] >= 0) & (points[:, 0] <= 1)
-        with mock.patch.object(region_module, "_VALUES", 1):
+        with (
+            mock.patch.object(region_module, "_VALUES", 1),
+            mock.patch.object(containment, "_NUMBERS", 7),
+        ):
             np.testing.assert_array_equal(region.contains(points), expected)
+            if arithmetic == "exact":
+                fractions = to_fractions(to_rationals(points))
+                np.testing.assert_array_equal(region.contains(fractions), expected)
+
+
+@given(networks(), st.integers(0, 99))
+def test_no_rounding_decides_whether_a_region_contains_a_point(network: Network, seed: int) -> None:
+    """Points on boundaries, next to them, and anywhere; against rationals alone."""
+    rng = np.random.default_rng(seed)
+    region = next(iter(enumerate_regions(network, Box(-1, 1))))
+    corners = region.vertices.astype(float)
+    next_to = np.nextafter(corners, rng.choice([-9.0, 9.0], corners.shape))
+    points = np.concatenate([corners, next_to, rng.uniform(-1, 1, (20, network.n_inputs))])
+    rows = region.inequalities
+    exact = to_fractions(to_rationals(points))
+    expected = (exact @ rows.A.T <= rows.b).all(axis=1) if len(rows) else np.ones(len(points))
+    np.testing.assert_array_equal(region.contains(points), expected)
+    odd = np.full((2, network.n_inputs), np.nan)
+    odd[1] = np.inf
+    assert not region.contains(odd).any()
+
+
+def test_what_contains_many_points_ends_in_time() -> None:
+    region = Region(Network.mlp([[[1.0], [1.0]], [[1.0, 1.0]]], [[0.0, -1.0], [0.0]]), "10")
+    points = np.zeros((1_000_000, 1))  # all of them on a boundary
+    domains = Polytope([[1.0], [-1.0]], [0.0, 1.0]), Ball([1.0], 1.0, "l2")
+    for ask in (region.contains, *(domain.contains for domain in domains)):
+        with pytest.raises(TimeLimitError), time_limit(0.2):
+            ask(points)

@@ -34,15 +34,19 @@ from tropicell import (
     Regions,
     Slice,
     StoredRegions,
+    TimeLimitError,
     TropicellError,
     enumerate_regions,
     save,
+    time_limit,
 )
+from tropicell._runtime import progress
 from tropicell._runtime.checksums import BLOCK, CheckedStream, sums_of
 from tropicell.analysis import measure
 from tropicell.cli import main
 from tropicell.engines.table import task_of
 from tropicell.network.quotient import Quotient
+from tropicell.regions import comfort
 from tropicell.regions.stored.manifest import read_manifest
 from tropicell.regions.stored.stored_regions import rows
 from tropicell.search import folder as region_folder
@@ -148,6 +152,81 @@ def test_measures_are_those_of_all_regions(stored: StoredRegions, expected: Regi
     found, whole = stored.extrema(), measure.extrema(expected)
     assert np.array_equal(found.maximum, whole.maximum)
     assert np.array_equal(found.argmin, whole.argmin)
+
+
+@pytest.mark.parametrize("inputs", [3, 5, 6])
+def test_measures_in_more_inputs(inputs: int, tmp_path: Path) -> None:
+    """From corners and facets, and from patterns and witnesses alone."""
+    network = random_network([inputs, 6, 3, 2])
+    whole = enumerate_regions(network, Box(-1, 1))
+    enumerate_regions(network, Box(-1, 1), out=tmp_path / "regions")
+    stored = Regions.open(tmp_path / "regions")
+    found, expected = stored.extrema(workers=2), measure.extrema(whole)
+    np.testing.assert_allclose(found.maximum, expected.maximum)
+    np.testing.assert_allclose(found.argmin, expected.argmin)
+    np.testing.assert_allclose(stored.integral(workers=2), measure.integral(whole))
+    np.testing.assert_allclose(stored.mean(), measure.mean(whole))
+    np.testing.assert_allclose(stored.total_volume(), 2.0**inputs)
+    assert stored.lipschitz("l1", workers=2) == measure.lipschitz(whole, "l1")
+    points = np.random.default_rng(0).uniform(-1.2, 1.2, (300, inputs))
+    points[::7] = np.round(points[::7])
+    assert (stored.locate(points, workers=2) == whole.locate(points)).all()
+
+
+def test_nothing_has_no_largest_value(stored: StoredRegions) -> None:
+    nothing = stored.filter(lambda batch: np.zeros(len(batch), np.bool_))
+    for ask in (nothing.extrema, nothing.lipschitz, nothing.mean):
+        with pytest.raises(InvalidInputError, match="there are no regions"):
+            ask()
+    assert nothing.integral().tolist() == [0.0, 0.0]
+    assert nothing.locate([[0.0, 0.0]]).tolist() == [-1]
+    with pytest.raises(InvalidInputError, match="to_regions"):
+        measure.extrema(stored)  # type: ignore[arg-type]
+
+
+def test_the_tip_of_a_thin_region_is_in_it(tmp_path: Path) -> None:
+    wedge = Network.mlp([[[0.0, 1.0], [-1e-9, 1.0]], [[1.0, 1.0]]])
+    enumerate_regions(wedge, out=tmp_path / "wedge")
+    stored = Regions.open(tmp_path / "wedge")
+    some = stored.filter(lambda batch: np.array([text == "10" for text in batch.texts()]))
+    assert some.locate([[0.0, 0.0], [1.0, 0.0], [-1.0, 0.0]]).tolist() == [0, 0, -1]
+
+
+def test_points_in_other_regions_need_no_rationals(
+    stored: StoredRegions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    some = stored.filter(lambda batch: np.arange(len(batch)) < 3)
+    points = np.random.default_rng(0).uniform(-1, 1, (2000, 2))
+
+    def never(*_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(comfort, "patterns_around", never)
+    numbers = some.locate(points)
+    assert (numbers >= -1).all()
+    assert (numbers < len(some)).all()
+
+
+def test_work_on_a_folder_shows_a_bar_and_ends_in_time(
+    stored: StoredRegions, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(progress, "_PATIENCE", 0.0)
+    points = np.zeros((10, 2))
+    ways: list[Any] = [
+        lambda **options: stored.locate(points, **options),
+        *(stored.extrema, stored.lipschitz, stored.integral, stored.mean, stored.total_volume),
+    ]
+    for ask in ways:
+        ask(progress=False)
+        assert " regions" not in capsys.readouterr().err
+        ask(progress=True)
+        assert " regions" in capsys.readouterr().err
+        with pytest.raises(TimeLimitError), time_limit(0):
+            ask()
+    with pytest.raises(TimeLimitError), time_limit(0):
+        stored.to_regions()
+    with pytest.raises(InvalidInputError, match="workers"):
+        stored.locate(points, workers=0)
 
 
 def test_too_many_for_memory(stored: StoredRegions) -> None:

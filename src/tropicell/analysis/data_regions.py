@@ -385,7 +385,9 @@ def _pack_points(
     step = max(1, _BATCH // max(1, network.n_inputs, network.n_neurons))
 
     def work(part: slice) -> None:
-        words[part] = PackedPatterns.pack(network.patterns(points[part]), bits).words
+        words[part] = PackedPatterns.pack(
+            network.patterns(points[part], progress=False), bits
+        ).words
         bar.update(part.stop - part.start)
 
     with bar_of(len(points), " points", progress) as bar:

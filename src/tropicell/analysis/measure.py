@@ -69,6 +69,9 @@ _RATIONALS = 100
 #: So many regions with at most so many inputs are found again for their corners.
 _MANY, _FEW_INPUTS = 512, 8
 
+#: Regions whose values are worked out in rationals at a time.
+_EXACT_AT_ONCE = 64
+
 #: Rays along which an output seems to grow most, that are looked at first.
 _LIKELY = 16
 
@@ -730,7 +733,8 @@ def _candidates(
 def integral(regions: Regions, *, workers: int = 1, progress: bool | None = None) -> FloatArray:
     """The exact integral of each output over a bounded domain.
 
-    A sum of volumes times values in float64: nothing is sampled, but sums and maps are rounded.
+    A sum of volumes times values in float64: nothing is sampled. Of regions that are not all of
+    them, the integral over these.
 
     Parameters
     ----------
@@ -740,6 +744,11 @@ def integral(regions: Regions, *, workers: int = 1, progress: bool | None = None
     progress : bool, optional
         Show a progress bar if it takes longer than two seconds; default: if standard error is a
         terminal.
+
+    Notes
+    -----
+    Where rounding errors of the maps would be more than a billionth of the integral of the absolute
+    value, because they are differences of much larger numbers, values are worked out in rationals.
 
     Examples
     --------
@@ -752,7 +761,7 @@ def integral(regions: Regions, *, workers: int = 1, progress: bool | None = None
     unbounded = InvalidInputError(
         "the domain is unbounded, so is the integral: enumerate the regions in a Box"
     )
-    if not regions.quotient.is_trivial:
+    if not regions.quotient.is_trivial or _are_unbounded(regions):
         raise unbounded
     with bar_of(len(regions), " regions", progress) as bar:
         sizes, centroids = _moments(regions, workers, bar, centred=True)
@@ -764,7 +773,43 @@ def integral(regions: Regions, *, workers: int = 1, progress: bool | None = None
     regions.prepare(["affine_maps"], workers=workers, progress=progress)
     maps = regions.affine_maps
     values = np.einsum("nod,nd->no", maps[:, :, :-1], centroids) + maps[:, :, -1]
+    for some in _doubtful_values(regions, sizes, centroids, values, progress):
+        values[some] = to_floats(regions.network.evaluate(centroids[some]))
     return np.asarray(sizes @ values)
+
+
+def _are_unbounded(regions: Regions) -> bool:
+    """Whether it is soon known that some regions are unbounded."""
+    known = regions.known("bounded")
+    if known is not None:
+        return not known.all()
+    return regions.covers and len(regions) > 0 and not ends_everywhere(regions)
+
+
+def _doubtful_values(
+    regions: Regions,
+    sizes: FloatArray,
+    centroids: FloatArray,
+    values: FloatArray,
+    progress: bool | None,
+) -> Iterator[NDArray[np.intp]]:
+    """Regions, a part at a time, whose maps are too inaccurate for a sum of sizes times values."""
+    network, reach = regions.network, np.abs(centroids).sum(axis=1)[:, None]
+    with np.errstate(over="ignore", invalid="ignore"):
+        limit = MATTERS * (sizes @ np.abs(values)) + 1e-150
+        slopes, offsets = largest_errors(network)
+        if (sizes @ (reach * slopes + offsets) <= limit).all():
+            return
+        maps = output_bounds(network, regions.packed)
+        errors = sizes[:, None] * (reach * maps.slope_error + maps.offset_error)
+        if (errors.sum(axis=0) <= limit).all():
+            return
+        doubtful = np.flatnonzero(~(errors <= limit / len(errors)).all(axis=1))
+    with bar_of(len(doubtful), " regions, exactly", progress) as bar:
+        for start in range(0, len(doubtful), _EXACT_AT_ONCE):
+            check()
+            yield doubtful[start : start + _EXACT_AT_ONCE]
+            bar.update(min(_EXACT_AT_ONCE, len(doubtful) - start))
 
 
 def _corners_where_unknown(
@@ -808,6 +853,8 @@ def mean(regions: Regions, *, workers: int = 1, progress: bool | None = None) ->
     array([0.25])
     """
     regions = as_regions(regions)
+    if not len(regions):
+        raise InvalidInputError("there are no regions, and so no mean")
     total = integral(regions, workers=workers, progress=progress)
     regions.prepare(["volumes"], workers=workers, progress=progress)
     return np.asarray(total / regions.volumes.sum())

@@ -184,7 +184,7 @@ class _Work:
         """Find the nearest boundaries of some points; exact patterns may be known."""
         network, x = self.network, self.x[rows]
         known = patterns is not None
-        pieces = network.patterns(x) if patterns is None else patterns
+        pieces = network.patterns(x, progress=False) if patterns is None else patterns
         count = len(rows)
         low = np.full((count, network.n_neurons, 2), np.inf)
         high = low.copy()
@@ -237,7 +237,7 @@ class _Work:
         unsure = (candidates.sum(axis=1) > 1) | (least_of.min(axis=1, initial=np.inf) <= 0)
         if not known and wrong.any():
             again = np.flatnonzero(wrong)
-            self.do(rows[again], network.patterns(x[again], arithmetic="exact"))
+            self.do(rows[again], network.patterns(x[again], arithmetic="exact", progress=False))
             unsure &= ~wrong
         for k in np.flatnonzero(unsure).tolist():
             check()

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tropicell._runtime.parts import in_parts
+from tropicell._runtime.progress import bar_of
 from tropicell.certificate._filter import hinted, usual_scale
 from tropicell.certificate._flat import (
     FilterNetwork,
@@ -111,7 +112,7 @@ def suits(regions: Regions) -> bool:
     return network.n_inputs > 2 or hinted(regions, "facet_lines") is None
 
 
-def prove_tree(regions: Regions, workers: int) -> TreeFound | None:
+def prove_tree(regions: Regions, workers: int, progress: bool | None = False) -> TreeFound | None:
     """Prove as much of the tree as floating point can; None if another proof is better.
 
     Parameters
@@ -120,6 +121,9 @@ def prove_tree(regions: Regions, workers: int) -> TreeFound | None:
         With patterns that are all different.
     workers : int
         Number of threads.
+    progress : bool, optional
+        Show a progress bar if it takes longer than two seconds; None: if standard error is a
+        terminal.
     """
     from tropicell._runtime.jit import Entry  # noqa: PLC0415 - Numba
     from tropicell.certificate._signs import fine_signs  # noqa: PLC0415 - Numba
@@ -163,14 +167,16 @@ def prove_tree(regions: Regions, workers: int) -> TreeFound | None:
             room *= 2
         if ended == DONE:
             parts[part.start] = _trimmed(proof)
+        bar.update(part.stop - part.start)
 
-    if _has_facets(regions, flat):
-        size = min(_MOST_PROBED, max(1, count // _PROBED))
-        work(slice(start := (count - size) // 2, start + size))
-        probe = parts.pop(start, None)
-        if probe is None or _facets_are_cheaper(regions, len(probe.bases) / size):
-            return None
-    in_parts(work, count, workers, _AT_ONCE)
+    probed = min(_MOST_PROBED, max(1, count // _PROBED)) if _has_facets(regions, flat) else 0
+    with bar_of(count + probed, " regions", progress) as bar:
+        if probed:
+            work(slice(start := (count - probed) // 2, start + probed))
+            probe = parts.pop(start, None)
+            if probe is None or _facets_are_cheaper(regions, len(probe.bases) / probed):
+                return None
+        in_parts(work, count, workers, _AT_ONCE)
     if len(parts) < -(-count // _AT_ONCE):
         return None
     found = [parts[start] for start in sorted(parts)]

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tropicell._runtime.parts import in_parts
+from tropicell._runtime.progress import bar_of
 from tropicell.certificate._flat import (
     FilterNetwork,
     PatternTable,
@@ -70,7 +71,7 @@ class Filtered(NamedTuple):
         return cls(no, no, Ragged(none, ends), none, bases, 0)
 
 
-def filter_regions(regions: Regions, workers: int) -> Filtered:
+def filter_regions(regions: Regions, workers: int, progress: bool | None = False) -> Filtered:
     """Prove as many regions as floating point can.
 
     Parameters
@@ -79,6 +80,9 @@ def filter_regions(regions: Regions, workers: int) -> Filtered:
         With patterns that are all different.
     workers : int
         Number of threads.
+    progress : bool, optional
+        Show a progress bar if it takes longer than two seconds; None: if standard error is a
+        terminal.
     """
     count, inputs = len(regions), regions.network.n_inputs
     nothing = Filtered.nothing(count, inputs)
@@ -108,10 +112,12 @@ def filter_regions(regions: Regions, workers: int) -> Filtered:
         corners=corners.values,
         corner_ends=corners.ends,
     )
-    job = _FilterJob(flat, *in_whole_numbers(flat, regions.network), columns, workers)
-    if not regions.covers:
-        return job.witnesses(nothing)
-    return job.polygons() if inputs <= 2 else job.polytopes()
+    with bar_of(count, " regions", progress) as bar:
+        whole = in_whole_numbers(flat, regions.network)
+        job = _FilterJob(flat, *whole, columns, workers, bar)
+        if not regions.covers:
+            return job.witnesses(nothing)
+        return job.polygons() if inputs <= 2 else job.polytopes()
 
 
 def hinted(regions: Regions, name: Literal["facet_lines", "corners"]) -> Ragged | None:
@@ -146,6 +152,7 @@ class _FilterJob:
     moduli: Moduli
     regions: RegionColumns
     workers: int
+    bar: Any
     spilled: list[Spilled] = field(default_factory=list)
 
     def witnesses(self, nothing: Filtered) -> Filtered:
@@ -233,6 +240,7 @@ class _FilterJob:
                 mine.room = new_state(self.flat), new_room()
             signs.append(entry(self.flat, *mine.room, self.regions, found, part.start, part.stop))
             self._collect(mine.room[1])
+            self.bar.update(part.stop - part.start)
 
         in_parts(check, len(words), self.workers, _AT_ONCE)
         return sum(signs)

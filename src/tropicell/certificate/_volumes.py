@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from flint import fmpq
 
+from tropicell._runtime.interruption import check
+from tropicell._runtime.progress import each
 from tropicell.certificate._rows import PatternRows
 from tropicell.errors import InvalidInputError
 from tropicell.geometry.generators import volume
@@ -19,7 +21,9 @@ if TYPE_CHECKING:
 _MOST_INPUTS = 3
 
 
-def volumes_add_up(regions: Regions, exact: PatternRows, facets: Ragged) -> Fraction | None:
+def volumes_add_up(
+    regions: Regions, exact: PatternRows, facets: Ragged, show: bool = False
+) -> Fraction | None:
     """The volume of the domain, or None if those of the regions do not add up to it.
 
     Parameters
@@ -29,6 +33,8 @@ def volumes_add_up(regions: Regions, exact: PatternRows, facets: Ragged) -> Frac
         Of the same network and domain.
     facets : Ragged
         Lines whose inequalities make up each region, as proved.
+    show : bool
+        Show a progress bar if it takes longer than two seconds.
     """
     rows, dimension = list(exact.domain.values()), exact.dimension
     if dimension > _MOST_INPUTS or not is_bounded(rows, dimension):
@@ -37,7 +43,8 @@ def volumes_add_up(regions: Regions, exact: PatternRows, facets: Ragged) -> Frac
             "out volumes=True: the proof by facets needs no volumes"
         )
     sizes = []
-    for index in range(len(regions)):
+    for index in each(range(len(regions)), " volumes", show):
+        check()
         inequalities = exact.of_pattern(regions.packed[index])
         assert not isinstance(inequalities, int)
         sizes.append(volume([inequalities[line] for line in facets[index].tolist()], dimension))

@@ -21,6 +21,7 @@ import scipy.sparse as sp
 from flint import fmpq_mat
 from numpy.typing import NDArray
 
+from tropicell._runtime.interruption import check
 from tropicell._runtime.parts import check_workers, in_parts
 from tropicell._runtime.progress import each
 from tropicell.certificate._branches import TreeFound, TreeProofs, prove_tree, suits
@@ -334,14 +335,14 @@ class _ProofJob:
         if self.failures:
             return
         if regions.covers and not facets and suits(regions):
-            self.tree = prove_tree(regions, self.workers)
+            self.tree = prove_tree(regions, self.workers, self.show)
         if self.tree is not None:
             inside = self.tree.inside
             self.filtered = self.filtered._replace(inside=inside, signs=self.tree.signs)
             self._prove_exactly(np.flatnonzero(~inside), closed=False)
             self._prove_claims()
             return
-        self.filtered = filter_regions(regions, self.workers)
+        self.filtered = filter_regions(regions, self.workers, self.show)
         left = np.flatnonzero(~(self.filtered.proved & self.filtered.inside))
         self._prove_exactly(left, closed=regions.covers)
 
@@ -349,6 +350,7 @@ class _ProofJob:
         regions, filtered = self.regions, self.filtered
         hints = hinted(regions, "facet_lines")
         for index in each(indices.tolist(), " regions", self.show):
+            check()
             hint = None if hints is None else hints[index].tolist()
             witness = regions.witnesses[index]
             pattern, proved = regions.packed[index], bool(filtered.proved[index])
@@ -376,6 +378,7 @@ class _ProofJob:
             return
         regions = self.regions
         for at, claims in each(self.tree.doubts.items(), " cells", self.show):
+            check()
             found = self.more_bases.setdefault(at, [])
             for region, line, path in claims:
                 pattern = regions.packed[region]
@@ -398,7 +401,7 @@ class _ProofJob:
         """The volume of the domain, if those of the regions add up to it."""
         from tropicell.certificate._volumes import volumes_add_up  # noqa: PLC0415 - seldom needed
 
-        volume = volumes_add_up(self.regions, self.exact, proofs.facets)
+        volume = volumes_add_up(self.regions, self.exact, proofs.facets, self.show)
         if volume is None:
             self.failures.append("the regions' volumes do not add up to that of the domain")
         return volume

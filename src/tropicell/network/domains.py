@@ -14,8 +14,10 @@ from flint import fmpq_mat
 from numpy.typing import ArrayLike, NDArray
 
 from tropicell._runtime.arrays import FloatArray
+from tropicell._runtime.interruption import check
 from tropicell.errors import InvalidDomainError
 from tropicell.geometry.arithmetic import to_rationals
+from tropicell.geometry.containment import by_parts, satisfy
 from tropicell.geometry.rounding import ROUND
 
 if TYPE_CHECKING:
@@ -25,8 +27,6 @@ if TYPE_CHECKING:
 Norm = Literal["linf", "l1", "l2"]
 NORMS: tuple[Norm, ...] = get_args(Norm)
 
-#: Half the distance from 1 to the next float64, and what covers underflow.
-_TINY = 1e-290
 #: A smallest singular value of rows of size 1 that rounding errors can't feign.
 _CLEARLY = 1e-6
 
@@ -72,28 +72,7 @@ class Domain(ABC):
         array([ True, False])
         """
         x = np.atleast_2d(np.asarray(points, dtype=np.float64))
-        a, b = self.inequalities(x.shape[1])
-        finite = np.asarray(np.isfinite(x).all(axis=1))
-        found = finite.copy()
-        with np.errstate(over="ignore", invalid="ignore"):
-            left = b - x[finite] @ a.T
-            # Each is a sum of so many products: its rounding errors, and those of this bound.
-            sizes = np.abs(x[finite]) @ np.abs(a).T + np.abs(b)
-            errors = 2.0 * (x.shape[1] + 2) * ROUND * sizes + _TINY
-            unsure = ~(np.abs(left) > errors) | ~np.isfinite(sizes)
-        left[unsure] = _signs(a, b, x[finite], unsure)
-        found[finite] = (left >= 0).all(axis=1)
-        return found
-
-
-def _signs(
-    a: FloatArray, b: FloatArray, x: FloatArray, which: NDArray[np.bool_]
-) -> NDArray[np.float64]:
-    """The signs of ``b - a x`` for some points and rows, in exact arithmetic."""
-    points, rows = np.nonzero(which)
-    exact = to_rationals(np.stack([a[rows], x[points]]).reshape(2, len(rows), a.shape[1]))
-    left = to_rationals(b[rows]) - (exact[0] * exact[1]).sum(axis=1)
-    return np.array([float((value > 0) - (value < 0)) for value in left])
+        return satisfy(*self.inequalities(x.shape[1]), x)
 
 
 def _numbers(values: ArrayLike, what: str) -> FloatArray:
@@ -165,7 +144,11 @@ class Box(Domain):
     def contains(self, points: ArrayLike) -> NDArray[np.bool_]:
         x = np.atleast_2d(np.asarray(points, dtype=np.float64))
         low, high = self.corners(x.shape[1])
-        return np.asarray(((x >= low) & (x <= high) & np.isfinite(x)).all(axis=1))
+
+        def decide(x: FloatArray) -> NDArray[np.bool_]:
+            return np.asarray(((x >= low) & (x <= high) & np.isfinite(x)).all(axis=1))
+
+        return by_parts(decide, x, x.shape[1])
 
     def key(self, dimension: int) -> tuple[bytes, ...]:
         return tuple((corner + 0.0).tobytes() for corner in self.corners(dimension))
@@ -281,6 +264,10 @@ class Ball(Domain):
             )
         if self.norm == "linf":
             return self.box.contains(x)
+        return by_parts(self._contains, x, x.shape[1])
+
+    def _contains(self, x: FloatArray) -> NDArray[np.bool_]:
+        """Which of some points are within the radius; not for ``"linf"``."""
         finite = np.asarray(np.isfinite(x).all(axis=1))
         found = finite.copy()
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
@@ -289,7 +276,10 @@ class Ball(Domain):
             margin = 4.0 * (x.shape[1] + 8) * ROUND
             inside = sums <= 1.0 - margin
             unsure = np.flatnonzero(~inside & ~(sums >= 1.0 + 2 * margin))
-        inside[unsure] = [self._has(point) for point in x[finite][unsure]]
+        near = x[finite][unsure]
+        for place, point in zip(unsure.tolist(), near, strict=True):
+            check()
+            inside[place] = self._has(point)
         found[finite] = inside
         return found
 

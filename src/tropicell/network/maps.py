@@ -256,6 +256,32 @@ class NetworkMaps:
         stacked = np.concatenate(patterns) if patterns else np.empty((0, len(points)), np.uint8)
         return np.ascontiguousarray(stacked.T), outputs.T
 
+    def pieces_at(self, point: NDArray[Any]) -> tuple[PatternArray, NDArray[np.bool_]]:
+        """The pattern of a point, and which neurons are at a breakpoint there; exact ones only.
+
+        A closed region contains the point if and only if its pattern differs in such neurons alone,
+        and there by the next piece: activations are continuous, so all neurons take the values that
+        they have there under the patterns of all these regions.
+
+        Examples
+        --------
+        >>> from tropicell import Network
+        >>> maps = Network.mlp([[[1.0], [1.0]], [[1.0, 1.0]]], [[0.0, -1.0], [0.0]]).maps("exact")
+        >>> maps.pieces_at(np.array([1.0]))
+        (array([1, 0], dtype=uint8), array([False,  True]))
+        """
+        start, one = self.values(np.asarray(point)[None])
+        columns, patterns, ties = [start], [], []
+        for layer in range(1, self.network.depth + 1):
+            before = self.before(layer, columns, one)
+            breakpoints, _, _ = self.activation(layer)
+            patterns.append(self.pattern_of(layer, before))
+            ties.append((breakpoints == before).any(axis=1))
+            columns.append(self.after(layer, before, patterns[-1], one))
+        if not patterns:
+            return np.empty(0, np.uint8), np.empty(0, np.bool_)
+        return np.concatenate(patterns)[:, 0], np.concatenate(ties).astype(np.bool_)
+
     def magnitudes(self, pattern: PatternArray) -> list[NDArray[np.float64]]:
         """For every neuron the size of the numbers that its map on a pattern is computed from.
 

@@ -20,6 +20,7 @@ from tropicell._runtime.durable import replacing
 from tropicell._runtime.parts import in_parts
 from tropicell._runtime.paths import path_of
 from tropicell._runtime.plain import html_table
+from tropicell._runtime.progress import bar_of
 from tropicell.errors import InvalidDomainError
 from tropicell.geometry.arithmetic import ArithmeticName, get_arithmetic, to_floats
 from tropicell.network import patterns as _patterns
@@ -338,7 +339,12 @@ class Network:
         return hash(self.fingerprint)
 
     def patterns(
-        self, points: ArrayLike, *, arithmetic: ArithmeticName = "float", workers: int = 1
+        self,
+        points: ArrayLike,
+        *,
+        arithmetic: ArithmeticName = "float",
+        workers: int = 1,
+        progress: bool | None = None,
     ) -> PatternArray:
         """Activation patterns at points (rows).
 
@@ -351,6 +357,9 @@ class Network:
             Points that are too large for float64 (see `overflows`) are worked out exactly.
         workers : int
             Number of threads for many points, besides those that NumPy has.
+        progress : bool, optional
+            Show a progress bar if it takes longer than two seconds; default: if standard error is
+            a terminal.
 
         Returns
         -------
@@ -375,7 +384,7 @@ class Network:
         found = np.empty((len(x), self.n_neurons), np.uint8)
         kernel = None if exact or len(x) < _MANY_POINTS else self._compiled_patterns()
 
-        def work(part: slice) -> None:
+        def fill(part: slice) -> None:
             if exact:
                 found[part] = self.maps(arithmetic).at_points(x[part])[0]
                 return
@@ -386,9 +395,16 @@ class Network:
             found[part][~lost] = self._forward(x[part][~lost])[1]
             found[part][lost] = self.maps("exact").at_points(x[part][lost])[0]
 
+        def work(part: slice) -> None:
+            fill(part)
+            bar.update(part.stop - part.start)
+
         most = max(self._input_width, *self.widths, 1)
         step = _EXACT_POINTS if exact else max(_LEAST_POINTS, _VALUES // most)
-        in_parts(work, len(x), workers, step)
+        if len(x) <= step:  # soon done
+            progress = False
+        with bar_of(len(x), " points", progress) as bar:
+            in_parts(work, len(x), workers, step)
         return found
 
     def _compiled_patterns(self) -> Callable[[FloatArray], PatternArray] | None:

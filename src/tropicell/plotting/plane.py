@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tropicell._runtime.arrays import FloatArray
 from tropicell._runtime.interruption import check
+from tropicell._runtime.progress import bar_of
 from tropicell.errors import InvalidInputError, require
 from tropicell.network.domains import Box
 from tropicell.network.network import Network
@@ -209,6 +210,14 @@ def level_segments(polygons: Ragged, forms: FloatArray) -> FloatArray:
 
 Color = Literal["pattern", "value", "gradient", "area", "neighbours"]
 
+#: Columns that colours are made from, if they are to be worked out.
+_NEEDED = {
+    "value": ["affine_maps"],
+    "gradient": ["affine_maps"],
+    "area": ["volumes"],
+    "neighbours": ["neighbours"],
+}
+
 _LABELS = {
     "value": "{output}",
     "gradient": "gradient norm of {output}",
@@ -230,6 +239,8 @@ def plot_regions(
     colorbar: bool = True,
     points: ArrayLike | None = None,
     labels: ArrayLike | None = None,
+    workers: int = 1,
+    progress: bool | None = None,
 ) -> Axes:
     """Draw all regions of a 2-D network, as one collection of polygons.
 
@@ -257,6 +268,11 @@ def plot_regions(
         Show what the colours mean; not used for ``"pattern"``.
     points, labels : array_like, optional
         Data to draw on top; see `plot_points`.
+    workers : int
+        Number of threads for columns that are not known yet, see `Regions.prepare`.
+    progress : bool, optional
+        Show progress bars if these, or the polygons, take longer than two seconds; default: if
+        standard error is a terminal. Writing the picture to a file is up to matplotlib.
 
     Returns
     -------
@@ -273,25 +289,27 @@ def plot_regions(
     found = regions_in(regions, window, 2)
     collections: Any = require("matplotlib.collections", extra="plot", why="drawing regions")
     check_output(found, output)
+    found.prepare(_NEEDED.get(color, ()), workers=workers, progress=progress)
     values = None if color in ("pattern", "value") else _values(found, color, output)
     low, high = window_of(found, window)
     shown, rows = polygons_in(found, low, high)
     ax = new_axes(ax, figsize=(6, 6) if color == "pattern" or not colorbar else (7, 6))
     width = min(0.6, 11 / np.sqrt(1 + len(shown))) if linewidth is None else linewidth
     style = {"edgecolors": edgecolor, "linewidths": width}
+    paths = paths_of(shown, progress=progress)
     if color == "pattern":
         names = color_values(color_numbers(found)[rows])
-        ax.add_collection(collections.PathCollection(paths_of(shown), facecolors=names, **style))
+        ax.add_collection(collections.PathCollection(paths, facecolors=names, **style))
     else:
         colors = colormap(cmap).with_extremes(bad="0.85")
         if values is None:
             cells = shaded(shown, _corner_values(found, shown, rows, output), cmap=colors)
             ax.add_collection(cells)
-            edges = collections.PathCollection(paths_of(shown), facecolors="none", **style)
+            edges = collections.PathCollection(paths, facecolors="none", **style)
             ax.add_collection(edges)
         else:
             array = np.ma.masked_invalid(values[rows])
-            cells = collections.PathCollection(paths_of(shown), array=array, cmap=colors, **style)
+            cells = collections.PathCollection(paths, array=array, cmap=colors, **style)
             ax.add_collection(cells)
         if colorbar and np.ma.count(cells.get_array()):
             label = _LABELS[color].format(output=f"y{output + 1}")
@@ -302,17 +320,19 @@ def plot_regions(
     return ax if points is None else plot_points(points, ax, labels=labels)
 
 
-def paths_of(polygons: Ragged) -> list[Any]:
+def paths_of(polygons: Ragged, *, progress: bool | None = False) -> list[Any]:
     """Polygons as closed paths of matplotlib; those of equally many corners are made together."""
     collections: Any = require("matplotlib.collections", extra="plot", why="drawing regions")
     paths = np.empty(len(polygons), dtype=object)
-    for count in np.unique(polygons.counts).tolist():
-        alike = np.flatnonzero(polygons.counts == count)
-        for start in range(0, len(alike), _BATCH):
-            check()
-            rows = alike[start : start + _BATCH]
-            corners = polygons.values[polygons.places(rows)].reshape(-1, count, 2)
-            paths[rows] = collections.PolyCollection(corners).get_paths()
+    with bar_of(len(polygons), " polygons", progress) as bar:
+        for count in np.unique(polygons.counts).tolist():
+            alike = np.flatnonzero(polygons.counts == count)
+            for start in range(0, len(alike), _BATCH):
+                check()
+                rows = alike[start : start + _BATCH]
+                corners = polygons.values[polygons.places(rows)].reshape(-1, count, 2)
+                paths[rows] = collections.PolyCollection(corners).get_paths()
+                bar.update(len(rows))
     found: list[Any] = paths.tolist()
     return found
 

@@ -226,10 +226,10 @@ class RegionMaps:
         """Patterns of points."""
         network = self.network
         if len(x) > _MANY_POINTS and self._flat.weights.size > _MANY_WEIGHTS:
-            return PackedPatterns.pack(network.patterns(x), self._bits)
+            return PackedPatterns.pack(network.patterns(x, progress=False), self._bits)
         embedding = network.float_embedding
         inner = x if embedding is None else np.ascontiguousarray(embedding(x), dtype=np.float64)
         words = np.empty((len(x), self._words), dtype=np.uint64)
         if point_words(inner, self._flat, self._bits, words):  # something overflowed
-            return PackedPatterns.pack(network.patterns(x), self._bits)
+            return PackedPatterns.pack(network.patterns(x, progress=False), self._bits)
         return PackedPatterns(words, network.n_neurons, self._bits)

@@ -322,6 +322,30 @@ class PackedPatterns:
         """Index of each pattern (row) that is packed in the same way, or -1."""
         return np.asarray(_hashing().look_up(self.table(), self.words, words))
 
+    def first_between(self, low: PatternArray, free: NDArray[np.bool_]) -> int:
+        """Index of the first pattern that is `low`, or the next piece in neurons that are free.
+
+        -1 if there is none. All patterns are looked at.
+
+        Examples
+        --------
+        >>> packed = PackedPatterns.pack(np.array([[0, 2], [1, 1]], dtype=np.uint8), 2)
+        >>> packed.first_between(np.array([0, 1], np.uint8), np.array([True, False]))
+        1
+        """
+        full = np.where(free, 0, (1 << self.bits) - 1).astype(np.uint8)[None]
+        mask = PackedPatterns.pack(full, self.bits).words
+        wanted = PackedPatterns.pack(np.ascontiguousarray(low)[None], self.bits).words & mask
+        for part in self._parts():
+            some = part.start + np.flatnonzero(((self.words[part] & mask) == wanted).all(axis=1))
+            if not some.size:
+                continue
+            above = self[some][:, free].astype(np.int64) - low[free]
+            fits = ((above == 0) | (above == 1)).all(axis=1)
+            if fits.any():
+                return int(some[fits.argmax()])
+        return -1
+
     def table(self) -> NDArray[np.int64]:
         """The hash table; see `tropicell._runtime._hashing`."""
         if self._table is None:

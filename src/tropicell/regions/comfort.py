@@ -105,25 +105,25 @@ def volumes(regions: Regions, **options: Any) -> NDArray[np.float64]:
     return measure.volumes(regions, **options)
 
 
-def lipschitz(regions: Regions, norm: Norm) -> tuple[float, int]:
+def lipschitz(regions: Regions, norm: Norm, **options: Any) -> tuple[float, int]:
     """See `tropicell.analysis.measure.lipschitz`."""
     from tropicell.analysis import measure  # noqa: PLC0415
 
-    return measure.lipschitz(regions, norm)
+    return measure.lipschitz(regions, norm, **options)
 
 
-def extrema(regions: Regions) -> Extrema:
+def extrema(regions: Regions, **options: Any) -> Extrema:
     """See `tropicell.analysis.measure.extrema`."""
     from tropicell.analysis import measure  # noqa: PLC0415
 
-    return measure.extrema(regions)
+    return measure.extrema(regions, **options)
 
 
-def integral(regions: Regions) -> NDArray[np.float64]:
+def integral(regions: Regions, **options: Any) -> NDArray[np.float64]:
     """See `tropicell.analysis.measure.integral`."""
     from tropicell.analysis import measure  # noqa: PLC0415
 
-    return measure.integral(regions)
+    return measure.integral(regions, **options)
 
 
 def certify(regions: Regions, **options: Any) -> Certificate:

@@ -40,7 +40,10 @@ def as_regions(given: Any) -> Regions:
         return load_regions(given)
     name = type(given).__name__
     if name == "StoredRegions":
-        advice = "regions in a folder are read batch by batch"
+        advice = (
+            "regions in a folder have methods of their own (extrema, locate, …), and "
+            "to_regions() or batches() give them in memory"
+        )
     else:
         advice = "enumerate_regions finds them"
     raise InvalidInputError(f"expected Regions, not {name}; {advice}")

@@ -18,6 +18,7 @@ from tropicell._runtime.plain import few, html_table, shortened
 from tropicell.errors import InvalidInputError, InvalidPatternError
 from tropicell.geometry import float_geometry
 from tropicell.geometry.arithmetic import ArithmeticName, to_floats, to_fractions, to_rationals
+from tropicell.geometry.containment import satisfy
 from tropicell.geometry.float_geometry import Tolerance
 from tropicell.geometry.generators import Generators, generators
 from tropicell.geometry.polyhedra import (
@@ -47,8 +48,11 @@ from tropicell.network.quotient import Quotient, quotient_of
 #: Inputs and outputs, and characters of a pattern, that a notebook shows.
 _MOST_SHOWN, _LONGEST_TEXT = 8, 80
 
-#: Values of inequalities at points that are worked out at a time.
-_VALUES = 2**20
+#: Values of inequalities at points that are worked out at a time, and in rationals.
+_VALUES, _EXACT_VALUES = 2**20, 2**14
+
+#: Bytes of a number that float64 holds.
+_FLOAT64 = 8
 
 
 @dataclass(frozen=True)
@@ -302,8 +306,10 @@ class Region:
         """
         exact = self.arithmetic == "exact"
         x = self.network.check_points(points, exact=exact)
-        found = np.asarray(~not_finite(x).any(axis=1))
         rows = self.inequalities
+        if exact and x.dtype.kind == "f" and x.dtype.itemsize <= _FLOAT64:
+            return satisfy(rows.A, rows.b, x.astype(np.float64, copy=False))
+        found = np.asarray(~not_finite(x).any(axis=1))
         finite = np.flatnonzero(found)
 
         def work(part: slice) -> None:
@@ -311,7 +317,8 @@ class Region:
             own = to_fractions(to_rationals(own)) if exact else own
             found[finite[part]] = (own @ rows.A.T <= rows.b).all(axis=1)
 
-        in_parts(work, len(finite), 1, max(64, _VALUES // max(1, len(rows))))
+        most = _VALUES if not exact else _EXACT_VALUES
+        in_parts(work, len(finite), 1, max(64, most // max(1, len(rows))))
         return found
 
     def noisy(self) -> NDArray[np.bool_]:

@@ -395,6 +395,8 @@ class Regions:
         found = np.empty(len(x), dtype=np.int64)
         self.packed.table()  # before there are threads
         size = min(_POINTS, max(_LEAST_POINTS, _PATTERN_BYTES // max(1, self.network.n_neurons)))
+        if finder is None and arithmetic != "float":
+            size = _LEAST_POINTS  # each takes long, and the bar is to move
 
         def work(part: slice) -> None:
             if finder is None:
@@ -422,7 +424,7 @@ class Regions:
         """
         found = np.full(len(x), -1, dtype=np.int64)
         inside = np.flatnonzero(self.domain.contains(x))
-        patterns = self.network.patterns(x[inside], arithmetic=arithmetic)
+        patterns = self.network.patterns(x[inside], arithmetic=arithmetic, progress=False)
         found[inside] = self.packed.find(patterns)
         lost = found[inside] < 0
         if lost.any():  # most of them are in regions that are not in the list
@@ -456,7 +458,11 @@ class Regions:
         """A region that contains a point between regions."""
         around = comfort.patterns_around(self.network, point, self.domain)
         found = (int(self.packed.find(pattern[None])[0]) for pattern in around)
-        return next((index for index in found if index >= 0), -1)
+        index = next((index for index in found if index >= 0), -1)
+        if index >= 0 or self.covers:
+            return index
+        # none of the directions leads into a region that is here, but one may be there
+        return self.packed.first_between(*self.network.maps("exact").pieces_at(point))
 
     # --- columns that are worked out when asked for -------------------------------------------
 
@@ -667,7 +673,11 @@ class Regions:
         first = prefixes.groups()[0]
         first = first[prefixes.take(first).sorted()]
         packed = prefixes.take(first).with_bits(PackedPatterns.bits_for(network.pieces))
-        return Regions(network, self.domain, packed, self.witnesses[first], complete=self.complete)
+        # that these are not all, and that they are proved, holds for their prefixes, too
+        kept = ("where", "arithmetic")
+        stats: dict[str, Any] = {key: self.stats[key] for key in kept if key in self.stats}
+        witnesses, complete = self.witnesses[first], self.complete
+        return Regions(network, self.domain, packed, witnesses, complete=complete, stats=stats)
 
     def to_networkx(self, *, workers: int = 1, progress: bool | None = None) -> networkx.Graph:
         """The region graph: nodes are indices of regions, edges carry the neurons that change.

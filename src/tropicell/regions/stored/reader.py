@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tropicell._runtime.checksums import CheckedStream
+from tropicell._runtime.interruption import check
 from tropicell._runtime.paths import reason, shown
 from tropicell.errors import InvalidInputError, ModelFileError, TropicellError
 from tropicell.network.quotient import Quotient
@@ -80,6 +81,7 @@ class RegionReader:
             with self._parquet(part) as file:
                 there = names and [name for name in names if name in file.schema_arrow.names]
                 for batch in file.iter_batches(batch_size=size, columns=there):
+                    check()
                     yield self._filtered(pa.Table.from_batches([batch]))
 
     def numbered(self, wanted: NDArray[np.int64]) -> Iterator[tuple[int, Regions]]:

@@ -10,7 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tropicell._runtime.arrays import FloatArray
+from tropicell._runtime.interruption import check
+from tropicell._runtime.parts import check_workers, in_parts
 from tropicell._runtime.paths import shown
+from tropicell._runtime.progress import bar_of
 from tropicell.errors import InvalidInputError, ModelFileError
 from tropicell.network.quotient import Quotient
 from tropicell.regions import comfort
@@ -97,6 +100,9 @@ def joined(quotient: Quotient, parts: Sequence[Regions], **known: Any) -> Region
 
 #: Memory that `to_regions` takes unasked, in bytes.
 _MOST = 2**30
+
+#: Points that a thread takes at a time.
+_POINTS = 4096
 
 
 class StoredRegions:
@@ -311,64 +317,154 @@ class StoredRegions:
 
     # --- where is it? -------------------------------------------------------------------------
 
-    def locate(self, points: ArrayLike) -> NDArray[np.int64]:
+    def locate(
+        self, points: ArrayLike, *, workers: int = 1, progress: bool | None = None
+    ) -> NDArray[np.int64]:
         """Number of the region of each point (row); -1 if it is outside or is not here.
 
         As `Regions.locate`. The patterns are read once for all points, and once more if some of
-        the points are on a boundary.
+        the points are on a boundary. Of each point its pattern is in memory, a few bits a neuron.
+
+        Parameters
+        ----------
+        points : array_like, shape (points, inputs)
+        workers : int
+            Number of threads that work out the patterns of the points.
+        progress : bool, optional
+            Show a progress bar if it takes longer than two seconds; default: if standard error is
+            a terminal.
         """
         x = self.network.check_points(points)
+        check_workers(workers)
         found = np.full(len(x), -1, dtype=np.int64)
         inside = np.flatnonzero(self.domain.contains(x))
-        found[inside] = self._find(self.network.patterns(x[inside]))
-        lost = inside[found[inside] < 0]
+        patterns = self._patterns(x[inside], workers, progress)
+        found[inside] = self._find(patterns, progress)
+        lost = np.flatnonzero(found[inside] < 0)  # most of them are in regions that are not here
+        near = np.zeros(len(lost), dtype=np.bool_)
+
+        def look(part: slice) -> None:
+            some = lost[part]
+            near[part] = ~comfort.strictly_inside(self.network, x[inside[some]], patterns[some])
+
+        in_parts(look, len(lost), workers, _POINTS)
+        lost = inside[lost[near]]
         if lost.size:
-            around = (comfort.patterns_around(self.network, p, self.domain) for p in x[lost])
-            near = [np.array(list(patterns)) for patterns in around]
-            numbers = self._find(np.concatenate(near)).reshape(len(lost), -1)
+            around = [
+                PackedPatterns.pack(np.empty((0, self.network.n_neurons), np.uint8), self._bits)
+            ]
+            with bar_of(len(lost), " points on boundaries", progress) as bar:
+                for point in x[lost]:
+                    check()
+                    some = comfort.patterns_around(self.network, point, self.domain)
+                    around.append(PackedPatterns.pack(np.array(list(some)), self._bits))
+                    bar.update()
+            words = np.concatenate([each.words for each in around])
+            many = PackedPatterns(words, self.network.n_neurons, self._bits)
+            numbers = self._find(many, progress).reshape(len(lost), -1)
             for i, row in zip(lost, numbers, strict=True):
                 found[i] = next((k for k in row if k >= 0), -1)
+            # for some points no direction may lead into a region that is here, and one is there
+            all_here = self.complete and "where" not in self.stats
+            still = [] if all_here else lost[found[lost] < 0].tolist()
+            maps = self.network.maps("exact")
+            ties = {i: maps.pieces_at(x[i]) for i in still}
+            for start, batch in self._each((), progress) if ties else ():
+                for i in list(ties):
+                    index = batch.packed.first_between(*ties[i])
+                    if index >= 0:
+                        found[i] = start + index
+                        del ties[i]
         return found
 
-    def _find(self, patterns: NDArray[np.uint8]) -> NDArray[np.int64]:
+    @property
+    def _bits(self) -> int:
+        return self._reader.bits
+
+    def _patterns(self, x: FloatArray, workers: int, progress: bool | None) -> PackedPatterns:
+        """The patterns of points, packed."""
+        size = PackedPatterns.words_for(self.network.n_neurons, self._bits)
+        words = np.empty((len(x), size), np.uint64)
+
+        def work(part: slice) -> None:
+            patterns = self.network.patterns(x[part], progress=False)
+            words[part] = PackedPatterns.pack(patterns, self._bits).words
+            bar.update(part.stop - part.start)
+
+        with bar_of(len(x), " points", progress) as bar:
+            in_parts(work, len(x), workers, _POINTS)
+        return PackedPatterns(words, self.network.n_neurons, self._bits)
+
+    def _find(self, patterns: PackedPatterns, progress: bool | None) -> NDArray[np.int64]:
         """Number of each pattern, or -1: the patterns wanted are in memory, not those stored."""
-        found = np.full(len(patterns), -1, np.int64)
-        wanted, which = np.unique(patterns, axis=0, return_inverse=True)
-        packed = PackedPatterns.pack(np.ascontiguousarray(wanted), self._reader.bits)
-        start = 0
-        for batch in self.batches(columns=()):
-            places = packed.find_words(batch.packed.words)
+        if not len(patterns):
+            return np.empty(0, np.int64)
+        first, which, _ = patterns.groups()
+        wanted = patterns.take(first)
+        numbers = np.full(len(wanted), -1, np.int64)
+        left = len(wanted)
+        for start, batch in self._each((), progress):
+            places = wanted.find_words(batch.packed.words)
             hits = np.flatnonzero(places >= 0)
-            if hits.size:
-                numbers = np.full(len(wanted), -1, np.int64)
-                numbers[places[hits]] = start + hits
-                found = np.where(found < 0, numbers[which.ravel()], found)
-                if (found >= 0).all():
-                    break
-            start += len(batch)
-        return found
+            numbers[places[hits]] = start + hits
+            left -= len(hits)
+            if not left:
+                break
+        return numbers[which.ravel()]
+
+    def _each(self, columns: Sequence[str], progress: bool | None) -> Iterator[tuple[int, Regions]]:
+        """All batches, and the number of the first region of each."""
+        start = 0
+        with bar_of(self._reader.manifest.regions, " regions", progress) as bar:
+            for batch in self.batches(columns):
+                check()
+                yield start, batch
+                start += len(batch)
+                bar.update(len(batch))
 
     # --- measures -----------------------------------------------------------------------------
+    # Regions are measured batch by batch: threads share a batch, and there is one bar for all.
 
-    def total_volume(self) -> float:
-        """The sum of all volumes; inf if a region is unbounded."""
-        return float(sum(batch.volumes.sum() for batch in self.batches(("volumes", "corners"))))
+    def total_volume(self, *, workers: int = 1, progress: bool | None = None) -> float:
+        """The sum of all volumes; inf if a region is unbounded.
 
-    def lipschitz(self, norm: Norm = "l2") -> tuple[float, int]:
+        Parameters
+        ----------
+        workers : int
+            Number of threads for volumes that are not stored.
+        progress : bool, optional
+            Show a progress bar if it takes longer than two seconds; default: if standard error is
+            a terminal.
+        """
+        total = 0.0
+        for _, batch in self._each(("volumes", "corners", "facet_lines"), progress):
+            total += float(
+                batch.prepare(["volumes"], workers=workers, progress=False).volumes.sum()
+            )
+        return total
+
+    def lipschitz(
+        self, norm: Norm = "l2", *, workers: int = 1, progress: bool | None = None
+    ) -> tuple[float, int]:
         """The Lipschitz constant, and the number of a region; see `measure.lipschitz`."""
-        best, region, start = -np.inf, -1, 0
-        for batch in self.batches(columns=()):
-            constant, index = comfort.lipschitz(batch, norm)
+        best, region = -np.inf, -1
+        for start, batch in self._each((), progress):
+            if not len(batch):
+                continue
+            constant, index = comfort.lipschitz(batch, norm, workers=workers, progress=False)
             if constant > best:
                 best, region = constant, start + index
-            start += len(batch)
+        if region < 0:
+            raise InvalidInputError("there are no regions, and so no largest value")
         return best, region
 
-    def extrema(self) -> Extrema:
+    def extrema(self, *, workers: int = 1, progress: bool | None = None) -> Extrema:
         """Smallest and largest value of each output, and where; see `measure.extrema`."""
         found: Extrema | None = None
-        for batch in self.batches(("corners",)):
-            new = comfort.extrema(batch)
+        for _, batch in self._each(("witnesses", "corners"), progress):
+            if not len(batch):
+                continue
+            new = comfort.extrema(batch, workers=workers, progress=False)
             if found is None:
                 found = new
                 continue
@@ -380,19 +476,23 @@ class StoredRegions:
                 np.where(higher[:, None], new.argmax, found.argmax),
             )
         if found is None:
-            raise InvalidInputError("there are no regions, so there are no extrema")
+            raise InvalidInputError("there are no regions, and so no largest value")
         return found
 
-    def integral(self) -> FloatArray:
+    def integral(self, *, workers: int = 1, progress: bool | None = None) -> FloatArray:
         """The integral of each output; see `measure.integral`."""
         total = np.zeros(self.network.n_outputs)
-        for batch in self.batches(("corners",)):
-            total += comfort.integral(batch)
+        for _, batch in self._each(("bounded", "corners", "facet_lines"), progress):
+            total += comfort.integral(batch, workers=workers, progress=False)
         return total
 
-    def mean(self) -> FloatArray:
+    def mean(self, *, workers: int = 1, progress: bool | None = None) -> FloatArray:
         """The mean of each output; see `measure.mean`."""
-        return np.asarray(self.integral() / self.total_volume())
+        total = self.integral(workers=workers, progress=progress)
+        volume = self.total_volume(workers=workers, progress=progress)
+        if not volume:
+            raise InvalidInputError("there are no regions, and so no mean")
+        return np.asarray(total / volume)
 
     # --- other forms --------------------------------------------------------------------------
 
