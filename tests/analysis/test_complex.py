@@ -159,6 +159,16 @@ def test_decision_regions_cover_everything(seed: int, kind: str, inputs: int) ->
     total = sum(part.euler_characteristic for part in single)
     total -= sum(part.euler_characteristic for part in pairs)
     assert total + triple.euler_characteristic == 1
+    # The boundary of one class with all others, in one piece.
+    for k, (i, j) in enumerate(((0, 1), (0, 2), (1, 2))):
+        alone = complex_.decision_boundary(k)
+        check_complex(alone)
+        both = pairs[i].euler_characteristic + pairs[j].euler_characteristic
+        assert alone.euler_characteristic == both - triple.euler_characteristic
+    with pytest.raises(InvalidInputError, match="say of which class"):
+        complex_.decision_boundary()
+    with pytest.raises(InvalidInputError, match="not 1 and 1"):
+        complex_.decision_boundary(1, 1)
 
 
 def diamond(inputs: int) -> Network:
