@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -349,14 +351,14 @@ def test_a_region_with_many_facets() -> None:
 
 def test_what_is_chosen_is_checked() -> None:
     """Masks are masks, not the numbers 0 and 1; what means nothing is refused with a reason."""
-    complex_ = enumerate_regions(diamond(2), Box(-1, 1)).complex()
+    complex_: Any = enumerate_regions(diamond(2), Box(-1, 1)).complex()
     right = complex_.vertices[:, 0] > 0
     assert len(complex_.exact_vertices(right)) == len(complex_.signs(0, right)) == right.sum() == 3
     assert (complex_.exact_vertices(right)[:, 0] == 1).all()
     assert (complex_.exact_outputs(right) >= 1).all()
     mesh = complex_.to_mesh()
     assert (mesh.exact_vertices(mesh.vertices[:, 0] > 0)[:, 0] == 1).all()
-    refused = [
+    refused: list[tuple[Callable[[], Any], str]] = [
         (lambda: complex_.exact_vertices([0.5]), "whole numbers"),
         (lambda: complex_.exact_vertices([-1]), "0 to 8"),
         (lambda: complex_.exact_outputs([9]), "0 to 8"),
