@@ -301,7 +301,12 @@ def test_refusals(tmp_path):
         surface_mesh(random_network([2, 4, 1]), Box(-1, 1))
     with pytest.raises(InvalidInputError, match="has cells"):
         enumerate_regions(OCTAHEDRON, Box(-2, 2)).to_mesh()
-    assert not len(surface_mesh(OCTAHEDRON, Box(3, 4)).exact_vertices())
+    nothing = surface_mesh(OCTAHEDRON, Box(3, 4))
+    assert not len(nothing.exact_vertices())
+    for ending in ("vtk", "vtu"):
+        with pytest.raises(InvalidInputError, match="needs a polygon"):
+            nothing.save(tmp_path / f"nothing.{ending}")
+    assert not len(surface_mesh(OCTAHEDRON, Box(-2, 2), Level(-1.0)))  # one point
     mesh = surface_mesh(OCTAHEDRON, Box(-2, 2))
     for name, message in (("a.xyz", r"\.xyz"), ("a.geojson", "plane"), ("a", "without an ending")):
         with pytest.raises(InvalidInputError, match=message):

@@ -361,8 +361,8 @@ def surface_mesh(
     Returns
     -------
     PolygonMesh
-        Without the unbounded polygons of a surface that goes on for ever. Empty if the surface has
-        no points in the domain.
+        Without the unbounded polygons of a surface that goes on for ever. Empty if there are no
+        polygons: the surface has no points in the domain, or only single points and edges.
 
     Raises
     ------
@@ -476,6 +476,8 @@ def _write_gltf(mesh: PolygonMesh, path: Path) -> None:
 
 def _by_meshio(kind: str) -> Callable[[PolygonMesh, Path], None]:
     def write(mesh: PolygonMesh, path: Path) -> None:
+        if not len(mesh):
+            raise InvalidInputError(f"a .{kind} file needs a polygon, and the mesh has none")
         mesh.to_meshio().write(path, file_format=kind)
 
     return write
