@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -159,6 +161,16 @@ def test_decision_regions_cover_everything(seed: int, kind: str, inputs: int) ->
     total = sum(part.euler_characteristic for part in single)
     total -= sum(part.euler_characteristic for part in pairs)
     assert total + triple.euler_characteristic == 1
+    # The boundary of one class with all others, in one piece.
+    for k, (i, j) in enumerate(((0, 1), (0, 2), (1, 2))):
+        alone = complex_.decision_boundary(k)
+        check_complex(alone)
+        both = pairs[i].euler_characteristic + pairs[j].euler_characteristic
+        assert alone.euler_characteristic == both - triple.euler_characteristic
+    with pytest.raises(InvalidInputError, match="say of which class"):
+        complex_.decision_boundary()
+    with pytest.raises(InvalidInputError, match="not 1 and 1"):
+        complex_.decision_boundary(1, 1)
 
 
 def diamond(inputs: int) -> Network:
@@ -339,14 +351,14 @@ def test_a_region_with_many_facets() -> None:
 
 def test_what_is_chosen_is_checked() -> None:
     """Masks are masks, not the numbers 0 and 1; what means nothing is refused with a reason."""
-    complex_ = enumerate_regions(diamond(2), Box(-1, 1)).complex()
+    complex_: Any = enumerate_regions(diamond(2), Box(-1, 1)).complex()
     right = complex_.vertices[:, 0] > 0
     assert len(complex_.exact_vertices(right)) == len(complex_.signs(0, right)) == right.sum() == 3
     assert (complex_.exact_vertices(right)[:, 0] == 1).all()
     assert (complex_.exact_outputs(right) >= 1).all()
     mesh = complex_.to_mesh()
     assert (mesh.exact_vertices(mesh.vertices[:, 0] > 0)[:, 0] == 1).all()
-    refused = [
+    refused: list[tuple[Callable[[], Any], str]] = [
         (lambda: complex_.exact_vertices([0.5]), "whole numbers"),
         (lambda: complex_.exact_vertices([-1]), "0 to 8"),
         (lambda: complex_.exact_outputs([9]), "0 to 8"),

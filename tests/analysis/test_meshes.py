@@ -188,6 +188,44 @@ def test_decision_boundaries_and_slices():
     assert (outputs[:, 2] <= outputs[:, 0] + 1e-9).all()
 
 
+def test_the_boundary_of_a_class():
+    """1 - |x|₁ against x₁ and -x₁: it wins in an octahedron, whose sides are two boundaries."""
+    rows = np.concatenate([np.eye(3), -np.eye(3)])
+    outputs = np.concatenate([-np.ones((1, 6)), [[1, 0, 0, -1, 0, 0], [-1, 0, 0, 1, 0, 0]]])
+    network = Network.mlp([rows, outputs], [np.zeros(6), [1.0, 0.0, 0.0]])
+    mesh = surface_mesh(network, Box(-2, 2), DecisionBoundary(0))
+    assert mesh.is_watertight
+    assert mesh.volume == pytest.approx(2 / 3)
+    parts = [surface_mesh(network, Box(-2, 2), DecisionBoundary(0, k)) for k in (1, 2)]
+    assert mesh.area == pytest.approx(sum(part.area for part in parts))
+    assert surface_mesh(network, Box(-2, 2), DecisionBoundary(second=0)).volume == mesh.volume
+    exact = mesh.exact_outputs()
+    assert (exact[:, 0] == exact[:, 1:].max(axis=1)).all()
+    with pytest.raises(InvalidInputError, match="say of which class"):
+        surface_mesh(network, Box(-2, 2), DecisionBoundary())
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_boundaries_of_classes_of_random_networks(seed):
+    """Between classes and the sides of the box nothing is left open, and all is turned one way."""
+    network = random_network([3, 7, 6, 3], seed=seed)
+    complex_ = enumerate_regions(network, Box(-1, 1)).complex()
+    for label in range(3):
+        found = complex_.decision_boundary(label)
+        if found.dimension != 2:
+            continue
+        sides = found.boundary(2).astype(int)
+        at_end = (found.signs(1)[:, : found.lines.first - 1] == 0).any(axis=1)
+        assert not sides.sum(axis=1)[~at_end].any()
+        assert (abs(sides).sum(axis=1) == np.where(at_end, 1, 2)).all()
+        area = sum(
+            complex_.decision_boundary(label, other).to_mesh().area
+            for other in range(3)
+            if other != label
+        )
+        assert found.to_mesh().area == pytest.approx(area)
+
+
 def test_the_plane(tmp_path):
     regions = enumerate_regions(random_network([2, 8, 8, 1], seed=2), Box(-1, 1))
     mesh = regions.to_mesh()
@@ -263,7 +301,12 @@ def test_refusals(tmp_path):
         surface_mesh(random_network([2, 4, 1]), Box(-1, 1))
     with pytest.raises(InvalidInputError, match="has cells"):
         enumerate_regions(OCTAHEDRON, Box(-2, 2)).to_mesh()
-    assert not len(surface_mesh(OCTAHEDRON, Box(3, 4)).exact_vertices())
+    nothing = surface_mesh(OCTAHEDRON, Box(3, 4))
+    assert not len(nothing.exact_vertices())
+    for ending in ("vtk", "vtu"):
+        with pytest.raises(InvalidInputError, match="needs a polygon"):
+            nothing.save(tmp_path / f"nothing.{ending}")
+    assert not len(surface_mesh(OCTAHEDRON, Box(-2, 2), Level(-1.0)))  # one point
     mesh = surface_mesh(OCTAHEDRON, Box(-2, 2))
     for name, message in (("a.xyz", r"\.xyz"), ("a.geojson", "plane"), ("a", "without an ending")):
         with pytest.raises(InvalidInputError, match=message):

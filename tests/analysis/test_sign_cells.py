@@ -103,6 +103,7 @@ def test_all_faces_and_level_sets(inputs: int, width: int, seeds: range) -> None
         check(complex_.superlevel_set(0, value), high, bounded=bounded)
         assert complex_.cut(0, value).f_vector == f_vector(both)
         size = len(cells[0].signs)
+        sets: list[tuple[OutputSet, list[SignCell]]]
         sets = [(Level(value), parts[0]), (Sublevel(value), low), (Superlevel(value), high)]
         both = split(cells, output_row(network, [1.0, -1.0], 0.0), (1, 0))
         equal = [cell for cell in both if not cell.signs[-1]]

@@ -622,14 +622,15 @@ class Complex:
         return weights
 
     def decision_boundary(
-        self, first: int = 0, second: int = 1, *, threshold: float = 0.0
+        self, first: int | None = None, second: int | None = None, *, threshold: float = 0.0
     ) -> Complex:
-        """Where two outputs are equal, and no other one is larger.
+        """Where two outputs are equal, and no other one is larger; or one class and any other.
 
         Parameters
         ----------
-        first, second : int
-            Outputs.
+        first, second : int, optional
+            Outputs. One of them alone: its boundary with all others, oriented as that of its
+            decision region. Of two outputs none has to be named.
         threshold : float
             Of a network with one output: where that has this value.
 
@@ -640,22 +641,46 @@ class Complex:
         >>> complex = enumerate_regions(network, Box(-1, 1)).complex()
         >>> complex.decision_boundary(0, 1)  # a quadrant where both are 0, and a diagonal
         Complex(5 vertices, 5 edges, 1 cell)
+        >>> network = Network.mlp([[[1.0, 0.0]], [[1.0], [0.0], [-1.0]]], [[2.0], [-1.0, 0.0, 3.0]])
+        >>> complex = enumerate_regions(network, Box(-1, 1)).complex()
+        >>> complex.decision_boundary(0, 1), complex.decision_boundary(0, 2)
+        (Complex(empty), Complex(2 vertices, 1 edge))
+        >>> complex.decision_boundary(0)
+        Complex(2 vertices, 1 edge)
         """
         outputs = self.regions.network.n_outputs
         if outputs == 1:
             return self.level_set(0, threshold)
-        pair = first, second
-        if first == second or not all(is_whole(k) and 0 <= k < outputs for k in pair):
-            raise InvalidInputError(
-                f"a decision boundary is between two of {outputs} outputs, not {first!r} and "
-                f"{second!r}"
-            )
         self._no_threshold(threshold)
-        found = self.level_set(self._difference(first, second))
-        for other in range(outputs):
-            if other not in (first, second):
-                found = found.superlevel_set(self._difference(first, other))
+        if first is None and second is None:
+            if outputs > 2:
+                raise InvalidInputError(
+                    f"there are {outputs} outputs: say of which class the boundary is wanted, or "
+                    "between which two"
+                )
+            first, second = 0, 1
+        named = [k for k in (first, second) if k is not None]
+        if len(set(named)) < len(named) or not all(is_whole(k) and 0 <= k < outputs for k in named):
+            raise InvalidInputError(
+                f"a decision boundary is that of one or between two of {outputs} outputs, not "
+                f"{' and '.join(map(repr, named))}"
+            )
+        if len(named) == 1:
+            return self._boundary_of(int(named[0]))
+        one, other = map(int, named)
+        found = self.level_set(self._difference(one, other))
+        for third in range(outputs):
+            if third not in named:
+                found = found.superlevel_set(self._difference(one, third))
         return found
+
+    def _boundary_of(self, label: int) -> Complex:
+        """Where an output is the largest, together with another one."""
+        from tropicell.analysis.cuts import ends_of  # noqa: PLC0415 - loaded when needed
+
+        others = (k for k in range(self.regions.network.n_outputs) if k != label)
+        levels = [CutFunction(self._difference(label, other), 0.0) for other in others]
+        return ends_of(self.decision_region(label), levels)
 
     # --- topology -----------------------------------------------------------------------------
 

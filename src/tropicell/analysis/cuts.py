@@ -10,7 +10,7 @@ faces of F of two dimensions less on which the function is 0. Docs: docs/exactne
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
@@ -363,6 +363,28 @@ def cut(complex_: Complex, level: CutFunction, part: Part) -> Complex:
         Where the function is 0; at most 0; or everything, with faces cut in two.
     """
     return _Cut(complex_, level, part).made()
+
+
+def ends_of(complex_: Complex, levels: Sequence[CutFunction]) -> Complex:
+    """The faces on which one of some functions is 0, oriented as the boundary of cells.
+
+    Those of one dimension less than the largest that lie between two cells stay as they are.
+    """
+    masks = [np.zeros(len(sides.ends), np.bool_) for sides in complex_.sides]
+    for level in levels:
+        for mask, zero in zip(masks, _Cut(complex_, level, "zero").zero, strict=True):
+            np.logical_or(mask, zero, out=mask)
+    found, k = closure(complex_, dict(enumerate(masks))), len(masks) - 2
+    if k < 1 or not masks[k].any():
+        return found
+    above = complex_.sides[k + 1]
+    total = np.bincount(above.faces, weights=above.signs, minlength=len(masks[k]))
+    turn = np.where(total[masks[k]] == -1, -1, 1).astype(np.int8)
+    sides = found.sides[k]
+    sides.signs[:] *= np.repeat(turn, np.diff(sides.ends, prepend=0))
+    if len(found.sides) > k + 1:
+        found.sides[k + 1].signs[:] *= turn[found.sides[k + 1].faces]
+    return found
 
 
 class _Cut:

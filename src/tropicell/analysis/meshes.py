@@ -351,7 +351,8 @@ def surface_mesh(
     domain : Domain, optional
         Three inputs, or a slice with three directions; default: all of R^n.
     where : Level or DecisionBoundary, optional
-        Default: ``Level(0.0)``, the surface of a neural distance function.
+        Default: ``Level(0.0)``, the surface of a neural distance function. A boundary is that
+        between two classes, or of one with all others.
     workers : int
         Number of threads.
     progress : bool, optional
@@ -360,8 +361,8 @@ def surface_mesh(
     Returns
     -------
     PolygonMesh
-        Without the unbounded polygons of a surface that goes on for ever. Empty if the surface has
-        no points in the domain.
+        Without the unbounded polygons of a surface that goes on for ever. Empty if there are no
+        polygons: the surface has no points in the domain, or only single points and edges.
 
     Raises
     ------
@@ -382,11 +383,10 @@ def surface_mesh(
     from tropicell.search.enumeration import enumerate_regions  # noqa: PLC0415 - imports engines
 
     where = Level(0.0) if where is None else where
-    pair = isinstance(where, DecisionBoundary) and None not in (where.first, where.second)
-    if not isinstance(where, Level) and not pair:
+    if not isinstance(where, Level | DecisionBoundary):
         raise InvalidInputError(
-            "where must be a surface: Level(value), or DecisionBoundary(first, second) of two "
-            f"classes, not {where!r}"
+            "where must be a surface: Level(value), DecisionBoundary(first, second) between two "
+            f"classes, or DecisionBoundary(first) of one class, not {where!r}"
         )
     found = enumerate_regions(network, domain, where=where, workers=workers, progress=progress)
     if not found.complete:
@@ -407,8 +407,6 @@ def _surface(regions: Regions, where: OutputSet, workers: int, progress: bool | 
     if isinstance(where, Level):
         return whole.level_set(where.output, where.value)
     assert isinstance(where, DecisionBoundary)
-    assert where.first is not None
-    assert where.second is not None
     return whole.decision_boundary(where.first, where.second)
 
 
@@ -478,6 +476,8 @@ def _write_gltf(mesh: PolygonMesh, path: Path) -> None:
 
 def _by_meshio(kind: str) -> Callable[[PolygonMesh, Path], None]:
     def write(mesh: PolygonMesh, path: Path) -> None:
+        if not len(mesh):
+            raise InvalidInputError(f"a .{kind} file needs a polygon, and the mesh has none")
         mesh.to_meshio().write(path, file_format=kind)
 
     return write
