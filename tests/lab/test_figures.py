@@ -187,7 +187,7 @@ def test_tables_of_another_experiment_are_refused(tmp_path, capsys):
     folder = str(tmp_path / "fig1")
     assert main(["lab", "fig3", "--tables", folder, "--out", str(tmp_path / "x")]) == 2
     assert "holds a run of fig1" in capsys.readouterr().err
-    assert main(["lab", "fig4", "--tables", folder, "--out", str(tmp_path / "x")]) == 2
+    assert main(["lab", "custom", "--tables", folder, "--out", str(tmp_path / "x")]) == 2
     assert "can't be written from tables" in capsys.readouterr().err
     assert main(["lab", "fig3", "--tables", str(tmp_path), "--out", str(tmp_path / "x")]) == 2
     assert "expected what an earlier run wrote" in capsys.readouterr().err

@@ -12,7 +12,7 @@ import pytest
 
 import data_sets
 from tropicell.cli import main
-from tropicell.lab import Options, experiment, run_experiment
+from tropicell.lab import Options, experiment, fig4, run_experiment
 from tropicell.lab.fig4 import spread
 from tropicell.lab.statistics import Interval
 from tropicell.lab.table2 import KINDS, PUBLISHED, CachingComparison, parts_of
@@ -131,7 +131,7 @@ def test_statistics_of_a_row_by_hand() -> None:
     assert found.numbers()["accuracy_without"] == pytest.approx(0.4)
 
 
-def test_quick_fig4(folder, tmp_path) -> None:
+def test_quick_fig4(folder, tmp_path, monkeypatch) -> None:
     pytest.importorskip("umap")
     figure = experiment("fig4")
     settings = replace(figure.quick, data_sets=("mnist",), shown=80, rounds=20)
@@ -146,6 +146,20 @@ def test_quick_fig4(folder, tmp_path) -> None:
         counts = np.bincount(data_sets.parts((28, 28))["y_test"], minlength=10)
         assert (shares * counts).sum() / 60 == pytest.approx(numbers["cached"])
     assert (tmp_path / "out" / "cached-images.png").stat().st_size > 10_000
+
+    # from its tables, without training and without the table of images
+    (done.folder / "images.csv").unlink()
+    monkeypatch.setattr(fig4, "_train", None)
+    anew = tmp_path / "anew"
+    command = ["lab", "fig4", "--tables", str(done.folder), "--data", str(folder)]
+    assert main([*command, "--out", str(anew)]) == 0
+    for name in ("numbers.json", "networks.csv", "classes.csv", "cached-images.png"):
+        assert (anew / name).read_bytes() == (done.folder / name).read_bytes()
+    first, second = (
+        [line for line in (f / "report.md").read_text().splitlines() if "- time: " not in line]
+        for f in (done.folder, anew)
+    )
+    assert first == second
 
 
 def test_labels_are_moved_apart() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from scipy import stats
 from tropicell._runtime.arrays import FloatArray
 from tropicell.errors import require
 from tropicell.lab.data import DataSet
-from tropicell.lab.run import Experiment, LabRun, literal, verdict_of
+from tropicell.lab.run import Experiment, LabRun, literal, read_table, verdict_of
 from tropicell.lab.statistics import LEVEL, Interval, holm, mean_difference
 from tropicell.lab.table2 import LARGE, MEDIUM, SHAPES, ClassifierShape
 from tropicell.lab.texts import figure, interval_text
@@ -34,6 +35,12 @@ from tropicell.lab.training import StackPart, TrainingTask
 # --- what is said and drawn about Figure 4 --------------------------------------------------------
 
 _CACHED, _UNCACHED, _TRAINING = "#2166ac", "#d6302b", "#a9a9a9"
+
+_PICTURE = "cached-images"
+_CAPTION = (
+    "UMAP pictures of the test images. Blue: a training image lies in the same region. Red: none "
+    "does. Gray: training images."
+)
 
 #: Means of fewer images than this are not compared: an interval would be one of chance alone.
 _FEWEST = 20
@@ -53,27 +60,72 @@ class ImagePanel:
         """Data set and shape, for people."""
         return f"{self.data.title} {self.shape.name}"
 
-    def class_test(self) -> float:
-        """p-value of 'all classes are cached at the same rate' (χ² test); 1 if all or none are."""
-        y = self.data.y_test
-        there = [c for c in self.classes if (y == c).any()]
-        table = [[self.hits[y == c].sum(), (~self.hits[y == c]).sum()] for c in there]
-        columns = np.array(table).sum(axis=0)
-        if not columns.all() or len(there) < 2:
-            return 1.0
-        return float(stats.chi2_contingency(np.array(table)).pvalue)
-
-    def shares(self) -> FloatArray:
-        """Share of cached test images of each class."""
-        y = self.data.y_test
-        return np.array(
-            [self.hits[y == c].mean() if (y == c).any() else np.nan for c in self.classes]
+    def summary(self, place: MapPlace, run: LabRun) -> Summary:
+        """What there is to say about it."""
+        y, classes = self.data.y_test, len(self.data.labels)
+        away = place.distances(self.data)
+        means = {
+            "cached": self.hits.mean(),
+            "accuracy": self.right.mean(),
+            "accuracy_cached": _mean(self.right[self.hits]),
+            "accuracy_uncached": _mean(self.right[~self.hits]),
+            "distance_cached": _mean(away[self.hits]),
+            "distance_uncached": _mean(away[~self.hits]),
+        }
+        farther = None
+        if min(self.hits.sum(), (~self.hits).sum()) >= _FEWEST:
+            rng = run.rng("distances", self.name)
+            farther = mean_difference(away[~self.hits], away[self.hits], rng, 500)
+        return Summary(
+            self.data,
+            self.shape,
+            {name: float(value) for name, value in means.items()},
+            np.bincount(y, minlength=classes),
+            np.bincount(y[self.hits], minlength=classes),
+            farther,
         )
 
+
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """One network: what the report says about it, all of it in the tables.
+
+    Attributes
+    ----------
+    data : DataSet
+    shape : ClassifierShape
+    means : dict of str to float
+        Of all test images, of those that are cached, of the others.
+    images, cached : ndarray of int64
+        Test images of each class, and how many of these are cached.
+    farther : Interval, optional
+        How much farther uncached images are from the mean of their class than cached ones, in the
+        picture; None if there are few of one kind.
+    """
+
+    data: DataSet
+    shape: ClassifierShape
+    means: Mapping[str, float]
+    images: NDArray[np.int64]
+    cached: NDArray[np.int64]
+    farther: Interval | None
+
     @property
-    def classes(self) -> range:
-        """The classes."""
-        return range(len(self.data.labels))
+    def name(self) -> str:
+        """Data set and shape, for people."""
+        return f"{self.data.title} {self.shape.name}"
+
+    def class_test(self) -> float:
+        """p-value of 'all classes are cached at the same rate' (χ² test); 1 if all or none are."""
+        table = np.stack([self.cached, self.images - self.cached], axis=1)[self.images > 0]
+        if not table.sum(axis=0).all() or len(table) < 2:
+            return 1.0
+        return float(stats.chi2_contingency(table).pvalue)
+
+    def shares(self) -> FloatArray:
+        """Share of cached test images of each class; NaN for a class without images."""
+        none = self.images == 0
+        return np.where(none, np.nan, self.cached / np.maximum(self.images, 1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,12 +148,79 @@ class MapPlace:
         return np.asarray(np.hypot(away[:, 0], away[:, 1]))
 
 
+#: Means of a network, in the order of the table's columns.
+_MEANS = (
+    "cached",
+    "accuracy",
+    "accuracy_cached",
+    "accuracy_uncached",
+    "distance_cached",
+    "distance_uncached",
+)
+
+#: The columns of an interval in the table of networks.
+_FARTHER = ("uncached less cached", "low", "high")
+
+
+def write_tables(run: LabRun, found: Sequence[Summary]) -> None:
+    """Everything that the report is written from."""
+    run.table(
+        "networks",
+        ["data", "network", *_MEANS, *_FARTHER],
+        [
+            [s.data.name, s.shape.name]
+            + [_cell(s.means[name]) for name in _MEANS]
+            + [_cell(x) for x in (tuple(vars(s.farther).values()) if s.farther else (None,) * 3)]
+            for s in found
+        ],
+    )
+    run.table(
+        "classes",
+        ["data", "network", "class", "images", "cached"],
+        [
+            [s.data.name, s.shape.name, label, *counts]
+            for s in found
+            for label, *counts in zip(
+                s.data.labels, s.images.tolist(), s.cached.tolist(), strict=True
+            )
+        ],
+    )
+
+
+def _cell(value: float | None) -> str:
+    return "" if value is None or np.isnan(value) else repr(float(value))
+
+
+def read_tables(folder: Path, data: Mapping[str, DataSet]) -> list[Summary]:
+    """What `write_tables` wrote, for the data sets that are there."""
+    networks, classes = (read_table(folder, name) for name in ("networks", "classes"))
+    found = []
+    for row in networks:
+        if row["data"] not in data:
+            continue
+        kind = (row["data"], row["network"])
+        counts = [
+            np.array(
+                [int(each[column]) for each in classes if (each["data"], each["network"]) == kind]
+            )
+            for column in ("images", "cached")
+        ]
+        interval = [float(row[name]) for name in _FARTHER if row[name]]
+        found.append(
+            Summary(
+                data[row["data"]],
+                next(shape for shape in SHAPES if shape.name == row["network"]),
+                {name: float(row[name] or "nan") for name in _MEANS},
+                counts[0],
+                counts[1],
+                Interval(*interval) if interval else None,
+            )
+        )
+    return found
+
+
 def write_report(
-    run: LabRun,
-    panels: Sequence[ImagePanel],
-    places: Mapping[str, MapPlace],
-    missing: Sequence[str],
-    epochs: int,
+    run: LabRun, found: Sequence[Summary], missing: Sequence[str], settings: Fig4Settings
 ) -> None:
     """What the pictures show, in numbers."""
     run.report.text(
@@ -110,49 +229,37 @@ def write_report(
         "classes stand at, or are tied to, the mean of their test images. UMAP placed the images "
         "by their pixels alone, so the three pictures of a row differ in nothing but colour."
     )
-    _overview(run, panels, places)
+    data = {s.data.name: s.data for s in found}
+    _overview(run, found)
     run.report.heading("Classes")
-    for name in places:
-        _classes(run, [panel for panel in panels if panel.data.name == name])
+    for name in data:
+        _classes(run, [s for s in found if s.data.name == name])
     run.report.heading("The data and the training")
-    notes = [f"{_of(panels, name).origin}." for name in places]
+    notes = [f"{each.origin}." for each in data.values()]
     if missing:
         notes.append(f"Left out: {literal('; '.join(missing))}.")
     notes.append(
-        f"{epochs} epoch{'' if epochs == 1 else 's'} of Adam as for Table 2, networks without "
-        "skip connections. "
+        f"{settings.epochs} epoch{'' if settings.epochs == 1 else 's'} of Adam as for Table 2, "
+        "networks without skip connections. "
         + "; ".join(
-            f"{_of(panels, name).title}: {len(place.test)} test images and {len(place.train)} "
-            "of the training images are drawn"
-            for name, place in places.items()
+            f"{each.title}: {len(each.x_test)} test images and "
+            f"{min(settings.shown, len(each.x_train))} of the training images are drawn"
+            for each in data.values()
         )
         + "; all training images count for the cache."
     )
     run.report.bullets(notes)
 
 
-def _of(panels: Sequence[ImagePanel], name: str) -> DataSet:
-    return next(panel.data for panel in panels if panel.data.name == name)
-
-
-def _overview(run: LabRun, panels: Sequence[ImagePanel], places: Mapping[str, MapPlace]) -> None:
+def _overview(run: LabRun, found: Sequence[Summary]) -> None:
     rows = []
-    for panel in panels:
-        away = places[panel.data.name].distances(panel.data)
-        found = {
-            "cached": panel.hits.mean(),
-            "accuracy": panel.right.mean(),
-            "accuracy_cached": _mean(panel.right[panel.hits]),
-            "accuracy_uncached": _mean(panel.right[~panel.hits]),
-            "distance_cached": _mean(away[panel.hits]),
-            "distance_uncached": _mean(away[~panel.hits]),
+    for each in found:
+        run.numbers[f"{each.data.name} {each.shape.name}"] = dict(each.means) | {
+            "cached_by_class": dict(zip(each.data.labels, each.shares(), strict=True))
         }
-        run.numbers[f"{panel.data.name} {panel.shape.name}"] = found | {
-            "cached_by_class": dict(zip(panel.data.labels, panel.shares(), strict=True))
-        }
-        shares = [_share(found[key]) for key in list(found)[:4]]
-        ways = [_number(found[key]) for key in list(found)[4:]]
-        rows.append([panel.name, *shares, *ways])
+        shares = [_share(each.means[key]) for key in _MEANS[:4]]
+        ways = [_number(each.means[key]) for key in _MEANS[4:]]
+        rows.append([each.name, *shares, *ways])
     run.report.table(
         [
             "network",
@@ -167,21 +274,18 @@ def _overview(run: LabRun, panels: Sequence[ImagePanel], places: Mapping[str, Ma
         "Accuracy on all test images, and on those that are cached or not. Distance: mean distance "
         "in the picture to the mean of the image's class.",
     )
-    _distances(run, panels, places)
-    _claims(run, panels)
+    _distances(run, found)
+    _claims(run, found)
 
 
-def _distances(run: LabRun, panels: Sequence[ImagePanel], places: Mapping[str, MapPlace]) -> None:
+def _distances(run: LabRun, panels: Sequence[Summary]) -> None:
     """Whether uncached images are farther from the mean of their class."""
-    found: dict[str, Interval] = {}
-    better = 0
-    for panel in panels:
-        if min(panel.hits.sum(), (~panel.hits).sum()) < _FEWEST:
-            continue
-        away = places[panel.data.name].distances(panel.data)
-        rng = run.rng("distances", panel.name)
-        found[panel.name] = mean_difference(away[~panel.hits], away[panel.hits], rng, 500)
-        better += bool(panel.right[panel.hits].mean() > panel.right[~panel.hits].mean())
+    found = {each.name: each.farther for each in panels if each.farther is not None}
+    better = sum(
+        each.means["accuracy_cached"] > each.means["accuracy_uncached"]
+        for each in panels
+        if each.farther is not None
+    )
     run.numbers["uncached_less_cached_distance"] = {k: vars(v) for k, v in found.items()}
     farther = [name for name, each in found.items() if each.low > 0]
     nearer = [name for name, each in found.items() if each.high < 0]
@@ -206,7 +310,7 @@ def _distances(run: LabRun, panels: Sequence[ImagePanel], places: Mapping[str, M
     )
 
 
-def _claims(run: LabRun, panels: Sequence[ImagePanel]) -> None:
+def _claims(run: LabRun, panels: Sequence[Summary]) -> None:
     """The paper's other observations on its figure."""
     p_values = holm([panel.class_test() for panel in panels])
     uneven = sum(p < LEVEL for p in p_values)
@@ -220,7 +324,7 @@ def _claims(run: LabRun, panels: Sequence[ImagePanel]) -> None:
     for panel in panels:
         if panel.data.name == "mnist" and panel.shape == LARGE:
             rates = dict(zip(panel.data.labels, panel.shares(), strict=True))
-            mean = float(panel.hits.mean())
+            mean = panel.means["cached"]
             agree = [rates["9"] > mean, rates["1"] > mean, rates["2"] < mean, rates["3"] < mean]
             run.claim(
                 "caching of digits",
@@ -231,7 +335,7 @@ def _claims(run: LabRun, panels: Sequence[ImagePanel]) -> None:
                 f"overall {_share(mean)}; "
                 + ", ".join(f"{label}: {_share(rates[label])}" for label in "9123"),
             )
-    cached = {(panel.data.name, panel.shape.name): float(panel.hits.mean()) for panel in panels}
+    cached = {(panel.data.name, panel.shape.name): panel.means["cached"] for panel in panels}
     names = list(dict.fromkeys(panel.data.name for panel in panels))
     falling = [
         name
@@ -260,7 +364,7 @@ def _claims(run: LabRun, panels: Sequence[ImagePanel]) -> None:
         )
 
 
-def _classes(run: LabRun, panels: Sequence[ImagePanel]) -> None:
+def _classes(run: LabRun, panels: Sequence[Summary]) -> None:
     shares = [panel.shares() for panel in panels]
     labels = panels[0].data.labels
     run.report.table(
@@ -297,12 +401,7 @@ def draw(run: LabRun, panels: Sequence[ImagePanel], places: Mapping[str, MapPlac
         )
     ]
     made.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False)
-    run.picture(
-        made,
-        "cached-images",
-        "UMAP pictures of the test images. Blue: a training image lies in the same region. Red: "
-        "none does. Gray: training images.",
-    )
+    run.picture(made, _PICTURE, _CAPTION)
 
 
 def _panel(ax: Any, panel: ImagePanel, place: MapPlace, run: LabRun) -> None:
@@ -422,7 +521,21 @@ def run(run: LabRun, settings: Fig4Settings) -> None:
         _rows(panels, places),
     )
     draw(run, panels, places)
-    write_report(run, panels, places, missing, settings.epochs)
+    summaries = [panel.summary(places[panel.data.name], run) for panel in panels]
+    write_tables(run, summaries)
+    write_report(run, summaries, missing, settings)
+
+
+def again(run: LabRun, settings: Fig4Settings, folder: Path) -> None:
+    """The report from the tables of an earlier run, with its picture as it was.
+
+    The data sets tell what the images are. The table with a line for every image is not needed.
+    """
+    data, missing = load_images(run, settings)
+    found = read_tables(folder, data)
+    run.keep_picture(folder, _PICTURE, _CAPTION)
+    write_tables(run, found)
+    write_report(run, found, missing, settings)
 
 
 def _looks(run: LabRun, settings: Fig4Settings, data: DataSet) -> dict[str, NDArray[Any]]:
@@ -498,4 +611,5 @@ EXPERIMENT = Experiment(
     run=run,
     full=Fig4Settings(),
     quick=Fig4Settings(epochs=1, train=6400, test=1000, shown=1000, rounds=100),
+    again=again,
 )

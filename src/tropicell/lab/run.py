@@ -577,6 +577,16 @@ class LabRun:
         write_figure(figure, self.folder, name)
         self.report.picture(f"{name}.png", caption)
 
+    def keep_picture(self, folder: Path, name: str, caption: str) -> None:
+        """Put a picture of an earlier run into the report, if it is in that run's folder."""
+        source = folder / f"{name}.png"
+        if not source.is_file():
+            return
+        if folder.resolve() != self.folder.resolve():
+            with replacing(self.folder / source.name) as temporary:
+                temporary.write_bytes(source.read_bytes())
+        self.report.picture(source.name, caption)
+
     def table(self, name: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         """Write numbers as ``name.csv``."""
         with (

@@ -247,10 +247,13 @@ def write_report(
     _verdicts(run, results, titles)
     run.report.heading("Regions with training images")
     _regions(run, results, titles)
-    run.report.heading("Do skips generalise? Cached and uncached images")
     tests = {name: len(found.x_test) for name, found in data.items()}
     if all("right_cached" in sample for both in samples.values() for sample in both.values()):
+        run.report.heading("Do skips generalise? Cached and uncached images")
         _generalisation(run, results, samples, tests, titles)
+    else:
+        run.report.heading("Regions and accuracy")
+        run.report.text("This run did not keep the accuracy on cached and uncached images apart.")
     _correlations(run, results, samples, titles)
     run.report.heading("The data and the training")
     fits = whole and not (run.numbers["accuracy_far"] or run.numbers["cached_far"])
