@@ -472,6 +472,8 @@ def lipschitz(
 ) -> tuple[float, int]:
     """The exact Lipschitz constant over the domain, and a region where it is attained.
 
+    Of regions that are not all of them (`Regions.covers`), over these regions alone.
+
     Parameters
     ----------
     regions : Regions
@@ -587,6 +589,8 @@ class Extrema:
 
 def extrema(regions: Regions, *, workers: int = 1, progress: bool | None = None) -> Extrema:
     """The exact minimum and maximum of each output over the domain.
+
+    Of regions that are not all of them (`Regions.covers`), over these regions alone.
 
     Parameters
     ----------
