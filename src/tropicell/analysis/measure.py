@@ -69,6 +69,10 @@ _RATIONALS = 100
 #: So many regions with at most so many inputs are found again for their corners.
 _MANY, _FEW_INPUTS = 512, 8
 
+#: Bounds on the errors of an integral that are no larger than this part of it do not matter: the
+#: errors themselves are much smaller.
+_TRUSTED = 1e-6
+
 #: Regions whose values are worked out in rationals at a time.
 _EXACT_AT_ONCE = 64
 
@@ -468,6 +472,8 @@ def lipschitz(
 ) -> tuple[float, int]:
     """The exact Lipschitz constant over the domain, and a region where it is attained.
 
+    Of regions that are not all of them (`Regions.covers`), over these regions alone.
+
     Parameters
     ----------
     regions : Regions
@@ -583,6 +589,8 @@ class Extrema:
 
 def extrema(regions: Regions, *, workers: int = 1, progress: bool | None = None) -> Extrema:
     """The exact minimum and maximum of each output over the domain.
+
+    Of regions that are not all of them (`Regions.covers`), over these regions alone.
 
     Parameters
     ----------
@@ -747,7 +755,7 @@ def integral(regions: Regions, *, workers: int = 1, progress: bool | None = None
 
     Notes
     -----
-    Where rounding errors of the maps would be more than a billionth of the integral of the absolute
+    Where rounding errors of the maps might be more than a millionth of the integral of the absolute
     value, because they are differences of much larger numbers, values are worked out in rationals.
 
     Examples
@@ -796,7 +804,7 @@ def _doubtful_values(
     """Regions, a part at a time, whose maps are too inaccurate for a sum of sizes times values."""
     network, reach = regions.network, np.abs(centroids).sum(axis=1)[:, None]
     with np.errstate(over="ignore", invalid="ignore"):
-        limit = MATTERS * (sizes @ np.abs(values)) + 1e-150
+        limit = _TRUSTED * (sizes @ np.abs(values)) + 1e-150
         slopes, offsets = largest_errors(network)
         if (sizes @ (reach * slopes + offsets) <= limit).all():
             return

@@ -9,6 +9,7 @@
 `exact_programs`   linear programs and nearest points in rationals, with factors that prove them
 `upper_hulls`      which of many affine functions are ever the largest
 `generators`       their vertices, rays and lineality, and volumes
+`containment`      which points satisfy linear inequalities, without rounding
 `float_geometry`   the same questions in float64, with margins
 
 Knows nothing of networks. May import `_runtime`.

@@ -104,6 +104,9 @@ _MOST = 2**30
 #: Points that a thread takes at a time.
 _POINTS = 4096
 
+#: With more inputs than these, volumes are worked out of so many regions at a time.
+_FEW_INPUTS, _FEW_AT_ONCE = 4, 1024
+
 
 class StoredRegions:
     """Regions in a folder that `enumerate_regions` wrote, in constant memory.
@@ -412,15 +415,22 @@ class StoredRegions:
                 break
         return numbers[which.ravel()]
 
-    def _each(self, columns: Sequence[str], progress: bool | None) -> Iterator[tuple[int, Regions]]:
+    def _each(
+        self, columns: Sequence[str], progress: bool | None, size: int = BATCH
+    ) -> Iterator[tuple[int, Regions]]:
         """All batches, and the number of the first region of each."""
         start = 0
         with bar_of(self._reader.manifest.regions, " regions", progress) as bar:
-            for batch in self.batches(columns):
+            for batch in self.batches(columns, size):
                 check()
                 yield start, batch
                 start += len(batch)
                 bar.update(len(batch))
+
+    @property
+    def _measured_at_once(self) -> int:
+        """Regions of a batch whose volumes are asked for; with many inputs each takes long."""
+        return BATCH if self.network.n_inputs <= _FEW_INPUTS else _FEW_AT_ONCE
 
     # --- measures -----------------------------------------------------------------------------
     # Regions are measured batch by batch: threads share a batch, and there is one bar for all.
@@ -437,7 +447,9 @@ class StoredRegions:
             a terminal.
         """
         total = 0.0
-        for _, batch in self._each(("volumes", "corners", "facet_lines"), progress):
+        for _, batch in self._each(
+            ("volumes", "corners", "facet_lines"), progress, self._measured_at_once
+        ):
             total += float(
                 batch.prepare(["volumes"], workers=workers, progress=False).volumes.sum()
             )
@@ -482,7 +494,9 @@ class StoredRegions:
     def integral(self, *, workers: int = 1, progress: bool | None = None) -> FloatArray:
         """The integral of each output; see `measure.integral`."""
         total = np.zeros(self.network.n_outputs)
-        for _, batch in self._each(("bounded", "corners", "facet_lines"), progress):
+        for _, batch in self._each(
+            ("bounded", "corners", "facet_lines"), progress, self._measured_at_once
+        ):
             total += comfort.integral(batch, workers=workers, progress=False)
         return total
 
