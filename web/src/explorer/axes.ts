@@ -21,6 +21,15 @@ export function fitted(canvas: HTMLCanvasElement): CanvasRenderingContext2D {
   return pen;
 }
 
+/** Far from 0 the last digits say more than the first ones, which are the same for all: "…0.5003". */
+function short(pen: Pen, label: string, room: number): string {
+  for (let from = 0; from < label.length - 2; from++) {
+    const text = from ? `…${label.slice(from)}` : label;
+    if (pen.measureText(text).width < room) return text;
+  }
+  return "";
+}
+
 /** Below the picture. */
 export function paintAxisX(pen: Pen, width: number, height: number): void {
   const [low, high] = [view.x - width / 2 / view.zoom, view.x + width / 2 / view.zoom];
@@ -34,7 +43,7 @@ export function paintAxisX(pen: Pen, width: number, height: number): void {
     const x = width / 2 + (value - view.x) * view.zoom;
     pen.moveTo(x, 0);
     pen.lineTo(x, 5);
-    const label = tickLabel(value, step);
+    const label = short(pen, tickLabel(value, step), 80);
     const half = pen.measureText(label).width / 2;
     pen.textAlign = "center";
     if (x + half < width - 22) pen.fillText(label, Math.max(x, half), 8);
@@ -60,9 +69,9 @@ export function paintAxisY(pen: Pen, width: number, height: number): void {
     const y = height / 2 - (value - view.y) * view.zoom;
     pen.moveTo(width, y);
     pen.lineTo(width - 5, y);
-    const label = tickLabel(value, step);
     const room = y > 24 ? width : width - 8 - pen.measureText(page.axes[1]).width; // the axis' name is up there
-    if (pen.measureText(label).width + 8 < room) pen.fillText(label, width - 8, Math.max(6, Math.min(height - 6, y)));
+    const label = short(pen, tickLabel(value, step), room - 9);
+    if (label) pen.fillText(label, width - 8, Math.max(6, Math.min(height - 6, y)));
   }
   pen.stroke();
   pen.font = `600 ${FONT}`;
