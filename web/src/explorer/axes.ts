@@ -21,9 +21,11 @@ export function fitted(canvas: HTMLCanvasElement): CanvasRenderingContext2D {
   return pen;
 }
 
-/** Far from 0 the last digits say more than the first ones, which are the same for all: "…0.5003". */
-function short(pen: Pen, label: string, room: number): string {
-  for (let from = 0; from < label.length - 2; from++) {
+/** A tick's label, "" if there is no room; far from 0, where all begin alike, the last digits alone: "…0.5003". */
+function fitting(pen: Pen, value: number, step: number, room: number): string {
+  const label = tickLabel(value, step);
+  const most = Math.abs(value) > 1000 * step ? label.length - 2 : 1;
+  for (let from = 0; from < most; from++) {
     const text = from ? `…${label.slice(from)}` : label;
     if (pen.measureText(text).width < room) return text;
   }
@@ -43,10 +45,10 @@ export function paintAxisX(pen: Pen, width: number, height: number): void {
     const x = width / 2 + (value - view.x) * view.zoom;
     pen.moveTo(x, 0);
     pen.lineTo(x, 5);
-    const label = short(pen, tickLabel(value, step), 80);
+    const label = fitting(pen, value, step, 80);
     const half = pen.measureText(label).width / 2;
     pen.textAlign = "center";
-    if (x + half < width - 22) pen.fillText(label, Math.max(x, half), 8);
+    if (label && x + half < width - 22) pen.fillText(label, Math.max(x, half), 8);
   }
   pen.stroke();
   pen.textAlign = "right";
@@ -70,8 +72,9 @@ export function paintAxisY(pen: Pen, width: number, height: number): void {
     pen.moveTo(width, y);
     pen.lineTo(width - 5, y);
     const room = y > 24 ? width : width - 8 - pen.measureText(page.axes[1]).width; // the axis' name is up there
-    const label = short(pen, tickLabel(value, step), room - 9);
-    if (label) pen.fillText(label, width - 8, Math.max(6, Math.min(height - 6, y)));
+    const label = fitting(pen, value, step, width - 8);
+    if (!label || pen.measureText(label).width + 8 >= room) continue;
+    pen.fillText(label, width - 8, Math.max(6, Math.min(height - 6, y)));
   }
   pen.stroke();
   pen.font = `600 ${FONT}`;
