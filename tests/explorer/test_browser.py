@@ -324,6 +324,21 @@ def test_a_saved_picture_has_axes_and_key(
         assert Path(download.value.path()).read_bytes().startswith(b"\x89PNG")
 
 
+def test_numbers_far_from_zero_differ(browser: Any, tmp_path: Path) -> None:
+    """Along the axes, where first digits are all alike; and a single region is one region."""
+    network = Network.mlp([np.eye(2), [[1.0, 1.0]]], [[1.0, 1.0], [0.0]])
+    regions = enumerate_regions(network, Box([1e6 - 1, 1e6 - 1], [1e6 + 1, 1e6 + 1]))
+    file = explore(regions, tmp_path / "page.html")
+    for address in ("", "#view=1000000.1,1000000.2,0.002"):
+        with Page(browser, file, address, accept_downloads=True) as tab:
+            assert tab.locator("#title").inner_text() == "1 linear region"
+            drawing = saved_svg(tab)
+            for axis in ("axis-x", "axis-y"):
+                words = texts(drawing, f".//{{*}}g[@class='{axis}']")
+                assert len(words) > 3
+                assert len(set(words)) == len(words)
+
+
 @pytest.mark.parametrize("kind", ["sparse network on a slice", "no layers"])
 def test_unusual_networks(browser: Any, kind: str, tmp_path: Path) -> None:
     rng = np.random.default_rng(2)

@@ -17,7 +17,9 @@ from hypothesis import strategies as st
 
 from tropicell import (
     Affine,
+    Ball,
     Box,
+    InvalidDomainError,
     InvalidInputError,
     Layer,
     Network,
@@ -161,6 +163,8 @@ def test_errors(regions: Regions, tmp_path: Any) -> None:
         page(regions, meshes=Mesh(np.eye(3), [[0, 1, 2]]))
     with pytest.raises(InvalidInputError, match="not complete"):
         page(enumerate_regions(random_network([2, 8, 1]), engine="traverse", max_regions=5))
+    with pytest.raises(InvalidDomainError, match="norm l2 has no list of inequalities"):
+        page(enumerate_regions(random_network([2, 8, 1]), Ball([0.0, 0.0], 1.0, norm="l2")))
     assert not list(tmp_path.iterdir())
 
 

@@ -375,6 +375,35 @@ def test_what_is_clicked_and_typed_stays(tab: Any, player: Any) -> None:
     assert tab.input_value("#seed") == "3"
 
 
+def test_the_diagram_keeps_its_arcs(tab: Any, player: Any) -> None:
+    """A key and a click mean the arc that they began on, whatever networks come meanwhile."""
+    arc = tab.locator("[data-skip='1-3']")
+    arc.focus()
+    tab.evaluate("() => { document.activeElement.same = true; }")
+    for k, values in enumerate(({"data": "moons"}, {"widths": [6, 5, 7]}, {"skips": [(0, 2)]})):
+        player.set(**values)
+        tab.set_viewport_size({"width": 1280 - 40 * k, "height": 960})
+        agree(tab, player)
+        assert tab.evaluate("() => document.activeElement.same") is True
+    tab.keyboard.press("Enter")
+    tab.wait_for_selector("[data-skip='1-3'][aria-checked=true]")
+    eventually(lambda: player.settings.skips == ((0, 2), (1, 3)))
+    place = tab.evaluate(
+        """() => {
+            const path = document.querySelector("[data-skip='1-3'] .target");
+            const at = path.getPointAtLength(path.getTotalLength() / 2);
+            const { x, y } = at.matrixTransform(path.getScreenCTM());
+            return [x, y];
+        }"""
+    )
+    tab.mouse.move(*place)
+    tab.mouse.down()
+    player.set(data="xor")
+    agree(tab, player)
+    tab.mouse.up()
+    eventually(lambda: player.settings.skips == ((0, 2),))
+
+
 def test_frames_do_not_take_away_what_is_pressed(tab: Any, player: Any) -> None:
     """A button that is held down while frames come hears of its click; the keyboard stays there."""
     tab.dispatch_event("[data-skip='1-3'] .target", "click")

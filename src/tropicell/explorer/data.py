@@ -169,7 +169,8 @@ def encode(
         "lineBend": np.concatenate([np.zeros(lines.first, int), lines.breakpoint]).astype(np.uint8),
     }
     if network.n_outputs <= _FEW_OUTPUTS:
-        arrays["maps"] = regions.affine_maps.astype(np.float32)
+        with np.errstate(over="ignore"):  # the panel computes maps from the weights
+            arrays["maps"] = regions.affine_maps.astype(np.float32)
     fields, data = block(arrays)
     about = {
         "label": label,

@@ -312,7 +312,8 @@ def _title(films: list[list[Regions]], meshes: list[Mesh]) -> str:
     if len(films) > 1 or len(films[0]) > 1:
         return f"{len(films) * len(films[0])} × linear regions"
     only = films[0][0]
-    return f"{'' if only.complete else 'at least '}{len(only):,} linear regions"
+    what = "linear region" if len(only) == 1 else "linear regions"
+    return f"{'' if only.complete else 'at least '}{len(only):,} {what}"
 
 
 def _numbered(films: list[list[Regions]]) -> list[list[int]]:

@@ -129,6 +129,7 @@ def outline(regions: Regions, border: Box | None = None) -> Outline:
             "enumerate them in a Box with the engine 'cells'"
         )
     domain = regions.domain
+    domain.inequalities(inputs)  # a round ball has none: it says so
     if not bounded:
         domain = _within(domain, frame([regions]) if border is None else border, inputs)
     again = all_regions(network, domain, engine="cells", progress=False)

@@ -47,8 +47,8 @@ export function ticks(low: number, high: number, count: number): { values: numbe
 export function tickLabel(value: number, step: number): string {
   if (Math.abs(value) < 1e-9 * step) return "0";
   const size = Math.floor(Math.log10(Math.abs(value)) + 1e-9);
-  if (size >= 6 || size < -4) {
-    return number(value, Math.min(9, Math.max(1, size - Math.floor(Math.log10(step) + 1e-9) + 1)));
+  if ((size >= 6 && step >= 1) || size < -4) {
+    return number(value, Math.min(15, Math.max(1, size - Math.floor(Math.log10(step) + 1e-9) + 1)));
   }
   const places = Math.max(0, Math.min(12, -Math.floor(Math.log10(step) + 1e-9)));
   return value.toLocaleString("en", { minimumFractionDigits: 0, maximumFractionDigits: places }).replace("-", "−");

@@ -21,6 +21,17 @@ export function fitted(canvas: HTMLCanvasElement): CanvasRenderingContext2D {
   return pen;
 }
 
+/** A tick's label, "" if there is no room; far from 0, where all begin alike, the last digits alone: "…0.5003". */
+function fitting(pen: Pen, value: number, step: number, room: number): string {
+  const label = tickLabel(value, step);
+  const most = Math.abs(value) > 1000 * step ? label.length - 2 : 1;
+  for (let from = 0; from < most; from++) {
+    const text = from ? `…${label.slice(from)}` : label;
+    if (pen.measureText(text).width < room) return text;
+  }
+  return "";
+}
+
 /** Below the picture. */
 export function paintAxisX(pen: Pen, width: number, height: number): void {
   const [low, high] = [view.x - width / 2 / view.zoom, view.x + width / 2 / view.zoom];
@@ -34,10 +45,10 @@ export function paintAxisX(pen: Pen, width: number, height: number): void {
     const x = width / 2 + (value - view.x) * view.zoom;
     pen.moveTo(x, 0);
     pen.lineTo(x, 5);
-    const label = tickLabel(value, step);
+    const label = fitting(pen, value, step, 80);
     const half = pen.measureText(label).width / 2;
     pen.textAlign = "center";
-    if (x + half < width - 22) pen.fillText(label, Math.max(x, half), 8);
+    if (label && x + half < width - 22) pen.fillText(label, Math.max(x, half), 8);
   }
   pen.stroke();
   pen.textAlign = "right";
@@ -60,9 +71,10 @@ export function paintAxisY(pen: Pen, width: number, height: number): void {
     const y = height / 2 - (value - view.y) * view.zoom;
     pen.moveTo(width, y);
     pen.lineTo(width - 5, y);
-    const label = tickLabel(value, step);
     const room = y > 24 ? width : width - 8 - pen.measureText(page.axes[1]).width; // the axis' name is up there
-    if (pen.measureText(label).width + 8 < room) pen.fillText(label, width - 8, Math.max(6, Math.min(height - 6, y)));
+    const label = fitting(pen, value, step, width - 8);
+    if (!label || pen.measureText(label).width + 8 >= room) continue;
+    pen.fillText(label, width - 8, Math.max(6, Math.min(height - 6, y)));
   }
   pen.stroke();
   pen.font = `600 ${FONT}`;

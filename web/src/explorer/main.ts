@@ -288,7 +288,8 @@ function title(): void {
   }
   const counts = all.map((cells) => countOf(cells).toLocaleString("en"));
   const after = state.layer < deepest() ? ` after layer ${state.layer}` : "";
-  $("title").textContent = `${counts.join(" and ")} linear regions${after}`;
+  const what = counts.join() === "1" ? "linear region" : "linear regions";
+  $("title").textContent = `${counts.join(" and ")} ${what}${after}`;
   const texts = all.map(({ about }) => `${about.network} on ${about.domain}${about.complete ? "" : ", not complete"}`);
   $("subtitle").textContent = texts.join(" · ");
   $("time-label").textContent = all[0].about.label;
