@@ -73,6 +73,7 @@ def test_buffers_that_are_full() -> None:
         with tuned(batch_regions=regions):
             copy = Network(network.n_inputs, network.layers, network.output)
             assert_same(enumerate_regions(copy, domain), expected)
+            assert_same(enumerate_regions(copy, domain, workers=2), expected)
 
 
 def test_nearly_the_same_point() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tropicell._runtime._hashing import _SECTION, _hash_rows, build_table
+from tropicell.engines import column_store
 from tropicell.engines.column_store import Store
 from tropicell.regions.columns import Columns, PackedPatterns, Ragged, SharedRagged, first, size_of
 
@@ -85,6 +87,101 @@ def test_batches_that_share_points_are_joined() -> None:
     ends = np.cumsum(found["corner_counts"])
     rows = SharedRagged(found["points"], found["corner_places"], ends)
     np.testing.assert_array_equal(rows.values, np.concatenate(whole))
+
+
+def in_buffers(rng: np.random.Generator, rows: int, *, facets: bool = True) -> Columns:
+    """Columns of all kinds that share points, some of them without facets."""
+    counts = rng.integers(1, 5, rows)
+    points = rng.normal(size=(int(rng.integers(1, 9)), 3))
+    places = rng.integers(0, len(points), int(counts.sum())).astype(np.int32)
+    lines = rng.integers(0, 9, int(counts.sum())).astype(np.int32)
+    return Columns(
+        PackedPatterns(rng.integers(0, 2**60, (rows, 2), np.uint64), 100, 1),
+        rng.normal(size=(rows, 2)),
+        rng.random(rows) < 0.5,
+        rng.normal(size=rows),
+        None,
+        counts,
+        lines if facets else None,
+        counts if facets else None,
+        points,
+        places,
+    )
+
+
+def joined(batches: list[Columns]) -> dict[str, Any]:
+    store = Store()
+    for batch in batches:
+        store.add(batch)
+    return store.join()
+
+
+@pytest.mark.parametrize("facets", [True, False])
+def test_settled_batches_are_joined_as_others(
+    facets: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(column_store, "_FAR", 2000)  # much room, and little
+    rng = np.random.default_rng(5)
+    batches = [in_buffers(rng, 3 + k % 4, facets=facets or k % 7 != 3) for k in range(40)]
+    known, settled = Store(), Store()
+    for k, batch in enumerate(batches):
+        known.add(batch)
+        # What was added may be overwritten once it is settled.
+        arrays = [None if x is None else x.copy() for x in (batch.packed.words, *batch[1:])]
+        settled.add(Columns(PackedPatterns(arrays[0], 100, 1), *arrays[1:]))
+        if k % 3 == 1:
+            settled.settle()
+            for array in arrays:
+                if array is not None:
+                    array[...] = 1
+            if k % 2:
+                settled.settle()  # nothing is new
+        arrays = []
+    expected, found = known.join(), settled.join()
+    assert settled.regions == known.regions
+    for name, column in expected.items():
+        np.testing.assert_array_equal(found[name], column, err_msg=name)
+        assert column is None or (found[name].dtype, found[name].base) == (column.dtype, None)
+
+
+def test_memory_for_settled_batches_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing changes; and what there is memory for is joined."""
+    rng = np.random.default_rng(6)
+    batches = [in_buffers(rng, 5) for _ in range(8)]
+    store = Store()
+    for batch in batches[:2]:
+        store.add(batch)
+    store.settle()
+
+    def refuse(*given: Any) -> Any:
+        raise MemoryError
+
+    with monkeypatch.context() as full:
+        full.setattr(column_store, "_with_room", refuse)
+        for batch in batches[2:]:
+            store.add(batch)
+        with pytest.raises(MemoryError):
+            store.settle()
+        assert store.regions == 40
+        found = store.join()
+    assert store.regions == 10
+    for name, column in joined(batches[:2]).items():
+        if column is not None:
+            np.testing.assert_array_equal(found[name], column, err_msg=name)
+
+    store = Store()
+    for batch in batches[:4]:
+        store.add(batch)
+    store.settle()
+    left = [True]  # there is no memory for what is made of all of them
+    monkeypatch.setattr(
+        Store, "_try_for_more", lambda _: refuse() if left and left.pop(0) else None
+    )
+    found = store.join()
+    assert store.regions == len(found["witnesses"]) == 10
+    for name, column in joined(batches[:2]).items():
+        if column is not None:
+            np.testing.assert_array_equal(found[name][: len(column)], column, err_msg=name)
 
 
 def test_threads_make_the_same_table() -> None:

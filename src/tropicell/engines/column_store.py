@@ -1,4 +1,4 @@
-"""Columns of many batches, joined at the end."""
+"""Columns of many batches, joined at the end, or while they come."""
 
 from __future__ import annotations
 
@@ -16,6 +16,11 @@ _NAMES = ("words", *Columns._fields[1:])
 
 #: Places among the points of a batch become places among those of all.
 _POINTS, _PLACES = _NAMES.index("points"), _NAMES.index("corner_places")
+
+#: Columns that are joined while they come get room for so many times as many, so that they are
+#: seldom copied to a larger place: it takes no memory before it is used. They get less if that were
+#: more than so many bytes, and hardly any if it can't be had.
+_FAR_AHEAD, _AHEAD, _LITTLE_AHEAD, _FAR = 64, 4, 1.25, 2**28
 
 #: Each time that so many bytes were added, one looks how much memory is left; so many have to be.
 _LOOK_EVERY, _RESERVE = 2**26, 2**28
@@ -44,6 +49,9 @@ class Store:
     def __init__(self, workers: int = 1) -> None:
         self._workers = workers
         self._batches: list[tuple[Any, ...]] = []
+        # What was settled: columns with room for more (None: a batch did not have it), rows in use.
+        self._settled: list[Any] = []
+        self._used = [0] * len(_NAMES)
         self._unseen = 0  # bytes since the last look at memory
         self.regions = 0
 
@@ -65,6 +73,60 @@ class Store:
         self._batches.append(arrays)
         self.regions += len(columns.packed)
 
+    def settle(self) -> None:
+        """Copy the batches behind those before: their memory may be used for others then.
+
+        What is read soon after it was written is still in the processor's cache, and memory that
+        is used again need not be asked for: that is quicker than joining all batches at the end.
+
+        Raises
+        ------
+        MemoryError
+            If there is no memory for that; then all is as it was.
+
+        Examples
+        --------
+        >>> from tropicell.regions.columns import PackedPatterns
+        >>> buffer, store = np.zeros((1, 2)), Store()
+        >>> for number in range(3):
+        ...     buffer[:] = number
+        ...     store.add(Columns(PackedPatterns(np.zeros((1, 1), np.uint64), 8, 1), buffer))
+        ...     store.settle()
+        >>> store.join()["witnesses"].tolist()
+        [[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]]
+        """
+        if not self._batches:
+            return
+        columns = [
+            () if any(part is None for part in parts) else parts
+            for parts in zip(*self._batches, strict=True)
+        ]
+        added = [sum(map(len, parts)) for parts in columns]
+        known = self._settled or [parts[0] if parts else None for parts in columns]
+        points = self._used[_POINTS]
+        # All room first, so that nothing has changed if there is none.
+        whole = []
+        for column, (array, more, used) in enumerate(zip(known, added, self._used, strict=True)):
+            if array is not None and columns[column]:
+                kind = array.dtype
+                if column == _PLACES:
+                    kind = _kind_for(points + added[_POINTS], kind)
+                array = _with_room(array, used, used + more, kind)  # noqa: PLW2901
+            whole.append(array if columns[column] else None)
+        for column, (array, used) in enumerate(zip(whole, self._used, strict=True)):
+            if array is None:
+                continue
+            for k, part in enumerate(columns[column]):
+                space = array[used : used + len(part)]
+                if column == _PLACES:
+                    np.add(part, points, out=space)
+                    points += len(columns[_POINTS][k])
+                else:
+                    space[...] = part
+                used += len(part)  # noqa: PLW2901
+        self._used = [used + more for used, more in zip(self._used, added, strict=True)]
+        self._settled, self._batches = whole, []
+
     def join(self) -> dict[str, Any]:
         """All columns in one piece (patterns as "words"); None if a batch does not have it.
 
@@ -72,6 +134,8 @@ class Store:
         is no memory for that, the later half of the batches is let go instead, and again, until
         there is; `regions` says how many are left.
         """
+        if self._settled:
+            return self._join_settled()
         while True:
             try:
                 whole = self._space()
@@ -111,12 +175,76 @@ class Store:
             if not any(part is None for part in parts):
                 shape = (sum(map(len, parts)), *parts[0].shape[1:])
                 kind = parts[0].dtype
-                if column == _PLACES and len(whole[_POINTS]) > np.iinfo(kind).max:
-                    kind = np.dtype(np.int64)
+                if column == _PLACES:
+                    kind = _kind_for(len(whole[_POINTS]), kind)
                 whole[column] = np.empty(shape, kind)
-        # What is yet to be made of them (where rows end) must find memory, too: try that here.
-        np.empty(tuning.current.spare + tuning.current.spare_each * self.regions, np.uint8)
+        self._try_for_more()
         return whole
+
+    def _join_settled(self) -> dict[str, Any]:
+        """The same, after some were settled."""
+        while True:
+            try:
+                self.settle()
+                self._try_for_more()
+                break
+            except MemoryError:
+                if self._batches:
+                    del self._batches[len(self._batches) // 2 :]
+                else:
+                    self._keep(self._used[0] // 2)
+                self.regions = self._used[0] + sum(len(batch[0]) for batch in self._batches)
+        whole, self._settled = self._settled, []
+        for array, used in zip(whole, self._used, strict=True):
+            if array is not None:  # what was not used goes back; nobody else knows the array yet
+                array.resize((used, *array.shape[1:]), refcheck=False)
+        self._used = [0] * len(_NAMES)
+        return dict(zip(_NAMES, whole, strict=True))
+
+    def _keep(self, regions: int) -> None:
+        """Forget all regions that were settled but the first ones."""
+        used = dict.fromkeys(_NAMES, regions)
+        settled = dict(zip(_NAMES, self._settled, strict=True))
+        for name, counts in (
+            ("corners", "corner_counts"),
+            ("corner_places", "corner_counts"),
+            ("facet_lines", "facet_counts"),
+        ):
+            if settled[counts] is not None:
+                used[name] = int(settled[counts][:regions].sum())
+        if settled["corner_places"] is not None:
+            places = settled["corner_places"][: used["corner_places"]]
+            used["points"] = int(places.max(initial=-1)) + 1
+        self._used = [used[name] for name in _NAMES]
+
+    def _try_for_more(self) -> None:
+        """What is yet to be made of columns (where rows end) must find memory, too: try that."""
+        np.empty(tuning.current.spare + tuning.current.spare_each * self.regions, np.uint8)
+
+
+def _kind_for(points: int, kind: np.dtype[Any]) -> np.dtype[Any]:
+    """Integers that can be places among so many points: of a kind, or larger ones."""
+    return np.dtype(np.int64) if points > np.iinfo(kind).max else kind
+
+
+def _with_room(array: Any, used: int, needed: int, kind: np.dtype[Any]) -> Any:
+    """An array with room for so many rows that begins with the rows of another that are in use.
+
+    Raises
+    ------
+    MemoryError
+        If there is no memory for that.
+    """
+    if used and needed <= len(array) and array.dtype == kind:
+        return array
+    row = kind.itemsize * int(np.prod(array.shape[1:]))
+    ahead = _FAR_AHEAD if _FAR_AHEAD * needed * row <= _FAR else _AHEAD
+    try:
+        larger = np.empty((ahead * needed, *array.shape[1:]), kind)
+    except MemoryError:
+        larger = np.empty((int(_LITTLE_AHEAD * needed), *array.shape[1:]), kind)
+    larger[:used] = array[:used]
+    return larger
 
 
 def ragged(values: Any, counts: Any) -> Ragged | None:

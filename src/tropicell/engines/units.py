@@ -162,11 +162,16 @@ class Task(Protocol):
     shared : bool
         Whether corners may be handed out as places among points (`Columns.points`), which takes
         less memory. Whoever wants that says so before there are workers.
+    settle : callable or None
+        If there is one worker, and whoever takes its columns copies them before the next unit, or
+        when this is called, which may be at the beginning of a unit: then the worker uses their
+        memory again. None: columns stay as they are.
     """
 
     grain: int
     slow: bool
     shared: bool
+    settle: Callable[[], None] | None
 
     def root(self) -> Unit:
         """The unit that is all of the search."""

@@ -203,7 +203,7 @@ def _gathered(search: Search) -> Regions:
     """All that a search finds."""
     store = Store(search.options.workers)
     full = False
-    for batch in search.batches(store=True):
+    for batch in search.batches(store=True, settle=store.settle):
         try:
             if not full:
                 store.add(batch)

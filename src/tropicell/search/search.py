@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -188,6 +188,7 @@ class Search:
         self.count = 0
         self.stats: dict[str, Any] = {}
         self._driver: _Driver | None = None
+        self._settle: Callable[[], None] | None = None
 
     def count_at_once(self) -> int | None:
         """The number of regions, if it can be had before a search would be ready to start.
@@ -209,12 +210,16 @@ class Search:
             raise InternalError("the loop for small networks has counted no region")
         return found
 
-    def batches(self, *, store: bool, pausing: bool = False) -> Iterator[Columns]:
+    def batches(
+        self, *, store: bool, pausing: bool = False, settle: Callable[[], None] | None = None
+    ) -> Iterator[Columns]:
         """Run the engine until it is done, a budget is spent, or a signal comes.
 
         If `pausing`, signals are left alone while the caller is at work. The time begins when the
-        kernels are loaded.
+        kernels are loaded. With `settle`, which copies all batches that were handed out, their
+        memory may be used again after that: see `tropicell.engines.units.Task`.
         """
+        self._settle = settle
         from tropicell.engines import table  # noqa: PLC0415 - Numba is slow to import
 
         choice: Choice | None = None
@@ -391,6 +396,8 @@ class Search:
             unlimited = options.max_regions is None and options.max_bytes is None
             most_waiting = sys.maxsize if store and not pausing and unlimited else None
             task.shared = True  # `regions` below knows what to do with them
+            if options.workers == 1:
+                task.settle = self._settle
             return UnitRun(task, options.workers, halt=halt, most_waiting=most_waiting)
         self.keeper = keeper = self._keeper(engine, task, store=store)
         try:

@@ -45,6 +45,12 @@ def scaled_corner_error(bound: float, size: float) -> float:
 
 
 @template
+def scaled_ray_error(bound: float, factor: float) -> float:
+    """The same, of minors that were multiplied by a power of two."""
+    return bound * factor * INFLATE + 4.0 * ROUND
+
+
+@template
 def inside_bound(error: float, size: float, total: float, roundings: int) -> float:
     """Step 6: a facet's row beyond this at a point is surely positive there.
 

@@ -244,7 +244,7 @@ def cone_stack(
 def arrangement_arrays(d: int, store: bool) -> Arrangement:
     """Room for what boundaries make of a cell; none if regions are not stored."""
     regions = points = MOST_AT_ONCE if store else 0
-    corners = 16 * regions
+    corners, facets = 16 * regions, MOST_FACETS if store else 0
 
     def numbers(*shape: int) -> Any:
         return np.zeros(shape, np.int64)
@@ -256,8 +256,11 @@ def arrangement_arrays(d: int, store: bool) -> Arrangement:
         rays=numbers(points),
         tags=sets(points),
         sides=sets(points, BIT_WORDS),
-        joined=numbers(points, 2 * d),
-        degrees=numbers(points),
+        errors=np.zeros(facets),
+        squares=np.zeros(facets),
+        table_at=numbers(facets),
+        edges=numbers(corners),
+        crossing=sets(corners),
         places=np.zeros((points, d + 1)),
         rows=numbers(MOST_COUNTED),
         table=numbers(4 * regions),

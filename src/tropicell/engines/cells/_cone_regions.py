@@ -20,7 +20,12 @@ import numpy as np
 
 from tropicell._runtime.jit import bit_count, kernel, lowest_bit, template
 from tropicell.engines._unit_kernels import guessed_cells, pack_pattern
-from tropicell.engines.cells._bounds import unit_sign_bound
+from tropicell.engines.cells._bounds import (
+    minors_error,
+    scaled_ray_error,
+    to_below_1,
+    unit_sign_bound,
+)
 from tropicell.engines.cells._cone import (
     SHARP,
     SHARPENED,
@@ -35,7 +40,7 @@ from tropicell.engines.cells._cone import (
     write_point,
     write_region,
 )
-from tropicell.engines.cells._rays import meet, orient, row_value
+from tropicell.engines.cells._rays import meet, minors_3, minors_4, orient, row_value
 from tropicell.engines.cells._state import (
     BIT_WORDS,
     CONFLICT_AT,
@@ -167,27 +172,32 @@ def _arrange(flat: Any, current: Any, stack: Any, record: Any, options: Any, d: 
         stack.facets[at + facets + step] = new + step + 1
     if not _take_rays(stack, record, first):
         return _DOUBT
-    joined, degrees, edges = found.joined, found.degrees, found.pairs
-    if count > 1 and not _join_rays(found, n, d):
+    _take_facets(stack, at, facets + count, d)
+    edges = _join_rays(found, n, d) if count > 1 else 0
+    if edges < 0:
         return _DOUBT
     points = n
     for step in range(count):
-        boundary = np.uint64(count - 1 - step)
-        old = points
-        crossed = (
-            _crossed_edges(found, old, boundary, d) if count > 1 else _crossed_pairs(found, n, d)
-        )
+        boundary, old = np.uint64(count - 1 - step), points
+        if count > 1:
+            edges, crossed = _crossed_edges(found, edges, boundary)
+        else:
+            crossed = _crossed_pairs(found, n, d)
         if old + crossed > len(found.rays) or record[RAY_END] + old + crossed - n > len(stack.rays):
             return _TOO_MANY
+        if edges + 2 * crossed > len(found.edges):
+            return _TOO_MANY
         for i in range(crossed):
-            p, q = edges[i] // _CODE, edges[i] % _CODE
+            p, q = found.pairs[i] // _CODE, found.pairs[i] % _CODE
             if not _write_point(flat, current, stack, record, options, (p, q, points), step, d):
                 return _DOUBT
-            if step + 1 < count:
-                _put_between(joined, degrees, p, q, points, d)
+            edges = _put_edge(found, edges, p, points, boundary)
+            edges = _put_edge(found, edges, points, q, boundary)
             points += 1
-        if step + 1 < count and not _join(found, old, points, boundary, d):
-            return _DOUBT
+        if step + 1 < count:
+            edges = _join(found, edges, old, points, boundary, d)
+            if edges < 0:
+                return _DOUBT
     return int(points)
 
 
@@ -216,53 +226,83 @@ def _take_rays(stack: Any, record: Any, first: int) -> bool:
 
 
 @template
-def _join_rays(found: Any, n: int, d: int) -> bool:
-    """Join the rays of the cell that share an edge; False if it is not simple."""
-    tags, joined, degrees, pairs = found.tags, found.joined, found.degrees, found.pairs
-    if n * d > len(pairs):
-        return False
-    count = 0
-    for i in range(n):
-        degrees[i] = 0
-        mine = tags[np.uint64(i)] & FACET_BITS
-        # Every pair is written, and stays if the list grows: no jumps.
-        for j in range(i + 1, n):
-            pairs[np.uint64(count)] = i * _CODE + j
-            count += int(bit_count(mine & tags[np.uint64(j)]) >= d - 1)
-        if 2 * count > n * d:
-            return False
-    for e in range(count):
-        i, j = pairs[e] // _CODE, pairs[e] % _CODE
-        if degrees[i] >= d or degrees[j] >= d:
-            return False
-        joined[i, degrees[i]], joined[j, degrees[j]] = j, i
-        degrees[i] += 1
-        degrees[j] += 1
-    return 2 * count == n * d
+def _take_facets(stack: Any, at: int, many: int, d: int) -> None:
+    """Note what `_meet` wants to know of the facets from ``stack.facets[at]`` on."""
+    found, table = stack.arrangement, stack.table
+    for f in range(many):
+        place = abs(stack.facets[at + f]) - 1
+        row, to = np.uint64(place), np.uint64(f)
+        square = table[row, d] * table[row, d]
+        for c in range(d):
+            square += table[row, c] * table[row, c]
+        found.errors[to], found.squares[to] = table[row, d + 1], square
+        found.table_at[to] = place
 
 
 @template
-def _crossed_edges(found: Any, points: int, k: Any, d: int) -> int:
-    """List the edges that boundary k crosses: by their end above, then by that below."""
-    sides, joined, degrees = found.sides, found.joined, found.degrees
-    above, edges = found.order, found.pairs
-    n, count = 0, 0
-    for i in range(points):
-        above[np.uint64(n)] = i
-        n += int((sides[np.uint64(i), POSITIVE_BITS] >> k) & ONE)
+def _across(sides: Any, p: Any, q: Any) -> Any:
+    """The boundaries that two points lie on different sides of."""
+    above, below = np.uint64(POSITIVE_BITS), np.uint64(NEGATIVE_BITS)
+    return sides[p, above] & sides[q, below] | sides[p, below] & sides[q, above]
+
+
+@template
+def _join_rays(found: Any, n: int, d: int) -> int:
+    """List the edges of the cell that boundaries cross: how many; `_DOUBT` if it is not simple."""
+    tags, sides, edges, crossing = found.tags, found.sides, found.edges, found.crossing
+    if n * d > len(edges):
+        return _DOUBT
+    count, every = 0, 0
     for i in range(n):
-        p = above[i]
-        for e in range(degrees[p]):
-            q = joined[p, e]
-            edges[np.uint64(count)] = p * _CODE + q
-            count += int((sides[np.uint64(q), NEGATIVE_BITS] >> k) & ONE)
-    for i in range(1, count):
-        edge, place = edges[i], i
-        while place > 0 and edges[place - 1] > edge:
-            edges[place] = edges[place - 1]
+        p = np.uint64(i)
+        mine = tags[p] & FACET_BITS
+        # Every pair is written, and stays if the list grows: no jumps.
+        for j in range(i + 1, n):
+            q = np.uint64(j)
+            across = _across(sides, p, q)
+            edges[np.uint64(count)], crossing[np.uint64(count)] = i * _CODE + j, across
+            joined = int(bit_count(mine & tags[q]) >= d - 1)
+            count += joined & int(across != NONE)
+            every += joined
+        if 2 * every > n * d:
+            return _DOUBT
+    return count if 2 * every == n * d else _DOUBT
+
+
+@template
+def _crossed_edges(found: Any, edges: int, k: Any) -> Any:
+    """List the edges that boundary k crosses: by their end above, then by that below.
+
+    Returns how many edges are left that others cross, and how many are listed.
+    """
+    codes, crossing, pairs, sides = found.edges, found.crossing, found.pairs, found.sides
+    kept, count, later = 0, 0, (ONE << k) - ONE
+    for e in range(edges):
+        code, across = codes[np.uint64(e)], crossing[np.uint64(e)]
+        crossed = int((across >> k) & ONE)
+        pairs[np.uint64(count)] = code
+        count += crossed
+        codes[np.uint64(kept)], crossing[np.uint64(kept)] = code, across
+        kept += (1 - crossed) & int(across & later != NONE)
+    for i in range(count):
+        edge = pairs[np.uint64(i)]
+        p, q = edge // _CODE, edge % _CODE
+        if (sides[np.uint64(p), POSITIVE_BITS] >> k) & ONE == NONE:
+            edge = q * _CODE + p
+        place = i
+        while place > 0 and pairs[np.uint64(place - 1)] > edge:
+            pairs[np.uint64(place)] = pairs[np.uint64(place - 1)]
             place -= 1
-        edges[place] = edge
-    return count
+        pairs[np.uint64(place)] = edge
+    return kept, count
+
+
+@template
+def _put_edge(found: Any, edges: int, p: int, q: int, k: Any) -> int:
+    """List an edge, if boundaries cross it that are laid after boundary k; returns how many are."""
+    across = _across(found.sides, np.uint64(p), np.uint64(q))
+    found.edges[np.uint64(edges)], found.crossing[np.uint64(edges)] = p * _CODE + q, across
+    return edges + int(across & ((ONE << k) - ONE) != NONE)
 
 
 @template
@@ -288,20 +328,6 @@ def _crossed_pairs(found: Any, n: int, d: int) -> int:
 
 
 @template
-def _put_between(joined: Any, degrees: Any, p: int, q: int, v: int, d: int) -> None:
-    """Put a new point on the edge between two others.
-
-    Places behind the last neighbour may hold anything; so all are looked at, without jumps.
-    """
-    i, j, to = np.uint64(p), np.uint64(q), np.uint64(v)
-    for e in range(2 * d):
-        joined[i, e] = v if joined[i, e] == q else joined[i, e]
-    for e in range(2 * d):
-        joined[j, e] = v if joined[j, e] == p else joined[j, e]
-    joined[to, 0], joined[to, 1], degrees[to] = p, q, 2
-
-
-@template
 def _write_point(
     flat: Any, current: Any, stack: Any, record: Any, options: Any, places: Any, step: int, d: int
 ) -> bool:
@@ -320,23 +346,19 @@ def _write_point(
         rest = common & FACET_BITS
         if bit_count(rest) != d - 1:
             return False
-        for j in range(d - 1):
-            stack.bases[ray, j] = abs(stack.facets[at + lowest_bit(rest)]) - 1
-            rest &= rest - ONE
-        stack.bases[ray, d - 1] = record[TABLE_END] + step
-        meet(stack, d, ray)
-        # A facet of the end below that is not one of the end above is positive on the edge; so is
-        # a boundary, if the end above lies above it.
-        apart = lowest_bit(tags[q] & ~tags[p] & FACET_BITS)
-        facet = stack.facets[at + apart]
-        if apart >= facets:
-            other = np.uint64(count - 1 - (apart - facets))
-            if (sides[p, NEGATIVE_BITS] >> other) & ONE != NONE:
-                facet = -facet
-        if not orient(stack, ray, common, facet, d) and not fine_meet(
-            flat, current, stack, record[LAYER], ray, facet, d
-        ):
-            return False
+        if not _meet(stack, rest, facets + step, ray, common & INFINITE, d):
+            # A facet of the end below that is not one of the end above is positive on the edge; so
+            # is a boundary, if the end above lies above it.
+            apart = lowest_bit(tags[q] & ~tags[p] & FACET_BITS)
+            facet = stack.facets[at + apart]
+            if apart >= facets:
+                other = np.uint64(count - 1 - (apart - facets))
+                if (sides[p, NEGATIVE_BITS] >> other) & ONE != NONE:
+                    facet = -facet
+            if not orient(stack, ray, common, facet, d) and not fine_meet(
+                flat, current, stack, record[LAYER], ray, facet, d
+            ):
+                return False
     else:
         ends = found.rays[p], found.rays[q]
         blend(stack, found.rows[k], ends[0], ends[1], ray, options.tolerance, d)
@@ -367,6 +389,47 @@ def _write_point(
     return True
 
 
+@kernel(sums="fused", inner=True, inlined=True)
+def _meet(stack: Any, rest: Any, last: int, ray: int, infinite: Any, d: int) -> bool:
+    """Write the ray in which facets meet, as `meet` and `orient` in `_rays` do.
+
+    `rest`: all but the `last` of the facets, as bits; `infinite`: not 0 if it lies at infinity.
+    False if its sign is in doubt.
+    """
+    found, bases, table = stack.arrangement, stack.bases[np.uint64(ray)], stack.table
+    rays, at, end = stack.rays, np.uint64(ray), np.uint64(last)
+    bases[d - 1] = found.table_at[end]
+    errors, squares = found.errors[end], found.squares[end]
+    for j in range(d - 1):
+        facet = np.uint64(lowest_bit(rest))
+        bases[j] = found.table_at[facet]
+        errors += found.errors[facet]
+        squares *= found.squares[facet]
+        rest &= rest - ONE
+    if d > 4:
+        meet(stack, d, ray)
+        return False
+    for j in range(2, d + 1):
+        squares *= j
+    bound = minors_error(errors, d, np.sqrt(squares))
+    if d == 3:
+        x, y, z, w = minors_3(table, bases[0], bases[1], bases[2])
+        u, size = 0.0, abs(x) + abs(y) + abs(z) + abs(w)
+    else:
+        x, y, z, u, w = minors_4(table, bases[0], bases[1], bases[2], bases[3])
+        size = abs(x) + abs(y) + abs(z) + abs(u) + abs(w)
+    factor = to_below_1(size)
+    eps = scaled_ray_error(bound, factor) if size > 0.0 else np.inf
+    sure = abs(w * factor) > eps and infinite == NONE
+    if sure and w < 0.0:
+        factor = -factor
+    rays[at, 0], rays[at, 1], rays[at, 2] = x * factor, y * factor, z * factor
+    if d == 4:
+        rays[at, 3] = u * factor
+    rays[at, d], rays[at, d + 1] = w * factor, eps
+    return sure
+
+
 @template
 def _side(
     flat: Any, current: Any, stack: Any, record: Any, row: int, ray: int, options: Any, d: int
@@ -391,33 +454,27 @@ def _side(
 
 
 @template
-def _join(found: Any, begin: int, end: int, k: Any, d: int) -> bool:
-    """Join the points of a boundary, `begin` … `end` - 1, that are the ends of an edge on it.
+def _join(found: Any, edges: int, begin: int, end: int, k: Any, d: int) -> int:
+    """List the edges on boundary k, between points `begin` … `end` - 1, that others are to cross.
 
-    They lie on one line, and no boundary that was laid before this one, number k, separates them.
+    Their ends lie on one line, and no boundary that was laid before separates them. Returns how
+    many edges are listed then, or `_DOUBT`.
     """
-    tags, sides, joined, degrees = found.tags, found.sides, found.joined, found.degrees
-    pairs, room = found.pairs, len(found.pairs) - (end - begin)
-    count = 0
+    tags, sides, codes, crossing = found.tags, found.sides, found.edges, found.crossing
+    room, later = len(codes) - (end - begin), (ONE << k) - ONE
     for i in range(begin, end):
         p = np.uint64(i)
         mine = tags[p] & FACET_BITS
-        above, below = sides[p, POSITIVE_BITS] >> k, sides[p, NEGATIVE_BITS] >> k
-        if count > room:
-            return False
+        if edges > room:
+            return _DOUBT
+        # Every pair is written, and stays if the list grows: no jumps.
         for j in range(i + 1, end):
             q = np.uint64(j)
-            apart = above & (sides[q, NEGATIVE_BITS] >> k) | below & (sides[q, POSITIVE_BITS] >> k)
-            pairs[np.uint64(count)] = i * _CODE + j
-            count += int((bit_count(mine & tags[q]) >= d - 1) & (apart == NONE))
-    for e in range(count):
-        i, j = pairs[e] // _CODE, pairs[e] % _CODE
-        if degrees[i] >= 2 * d or degrees[j] >= 2 * d:
-            return False
-        joined[i, degrees[i]], joined[j, degrees[j]] = j, i
-        degrees[i] += 1
-        degrees[j] += 1
-    return True
+            across = _across(sides, p, q)
+            codes[np.uint64(edges)], crossing[np.uint64(edges)] = i * _CODE + j, across
+            crossed = int(across >> k == NONE) & int(across & later != NONE)
+            edges += crossed & int(bit_count(mine & tags[q]) >= d - 1)
+    return edges
 
 
 @kernel(inner=True, inlined=True)

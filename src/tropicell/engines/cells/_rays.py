@@ -12,7 +12,7 @@ import numpy as np
 from tropicell._runtime.jit import kernel, template
 from tropicell.engines.cells._bounds import (
     minors_error,
-    scaled_corner_error,
+    scaled_ray_error,
     to_below_1,
     unit_row_error,
     unit_sign_bound,
@@ -91,15 +91,17 @@ def meet(stack: Any, d: int, ray: int) -> None:
         for c in range(d):
             square += table[row, c] * table[row, c]
         squares *= square
+    at = np.uint64(ray)
     if d == 3:
-        _minors_3(table, basis, rays, ray)
+        x, y, z, w = minors_3(table, basis[0], basis[1], basis[2])
+        rays[at, 0], rays[at, 1], rays[at, 2], rays[at, 3] = x, y, z, w
     elif d == 4:
-        _minors_4(table, basis, rays, ray)
+        x, y, z, u, w = minors_4(table, basis[0], basis[1], basis[2], basis[3])
+        rays[at, 0], rays[at, 1], rays[at, 2], rays[at, 3], rays[at, 4] = x, y, z, u, w
     elif d == 5:
         _minors_5(table, basis, rays, ray)
     else:
         _minors(stack, d, basis, ray)
-    at = np.uint64(ray)
     size = 0.0
     for c in range(d + 1):
         size += abs(rays[at, c])
@@ -110,30 +112,30 @@ def meet(stack: Any, d: int, ray: int) -> None:
     for c in range(d + 1):
         rays[at, c] *= factor
     # Minors that may all be 0 make every sign doubtful.
-    rays[at, d + 1] = scaled_corner_error(bound, 1.0 / factor) if size > 0.0 else np.inf
+    rays[at, d + 1] = scaled_ray_error(bound, factor) if size > 0.0 else np.inf
 
 
 @template
-def _minors_3(table: Any, basis: Any, rays: Any, ray: int) -> None:
+def minors_3(table: Any, first: int, second: int, third: int) -> Any:
     """The minors of three rows, with alternating signs."""
-    i, j, k = np.uint64(basis[0]), np.uint64(basis[1]), np.uint64(basis[2])
-    to = np.uint64(ray)
+    i, j, k = np.uint64(first), np.uint64(second), np.uint64(third)
     a0, a1, a2, a3 = table[i, 0], table[i, 1], table[i, 2], table[i, 3]
     b0, b1, b2, b3 = table[j, 0], table[j, 1], table[j, 2], table[j, 3]
     c0, c1, c2, c3 = table[k, 0], table[k, 1], table[k, 2], table[k, 3]
     m01, m02, m03 = a0 * b1 - a1 * b0, a0 * b2 - a2 * b0, a0 * b3 - a3 * b0
     m12, m13, m23 = a1 * b2 - a2 * b1, a1 * b3 - a3 * b1, a2 * b3 - a3 * b2
-    rays[to, 0] = c1 * m23 - c2 * m13 + c3 * m12
-    rays[to, 1] = c2 * m03 - c0 * m23 - c3 * m02
-    rays[to, 2] = c0 * m13 - c1 * m03 + c3 * m01
-    rays[to, 3] = c1 * m02 - c0 * m12 - c2 * m01
+    return (
+        c1 * m23 - c2 * m13 + c3 * m12,
+        c2 * m03 - c0 * m23 - c3 * m02,
+        c0 * m13 - c1 * m03 + c3 * m01,
+        c1 * m02 - c0 * m12 - c2 * m01,
+    )
 
 
 @template
-def _minors_4(table: Any, basis: Any, rays: Any, ray: int) -> None:
+def minors_4(table: Any, first: int, second: int, third: int, fourth: int) -> Any:
     """The minors of four rows, with alternating signs: products of those of two and two rows."""
-    i, j, k, m = np.uint64(basis[0]), np.uint64(basis[1]), np.uint64(basis[2]), np.uint64(basis[3])
-    to = np.uint64(ray)
+    i, j, k, m = np.uint64(first), np.uint64(second), np.uint64(third), np.uint64(fourth)
     a0, a1, a2, a3, a4 = table[i, 0], table[i, 1], table[i, 2], table[i, 3], table[i, 4]
     b0, b1, b2, b3, b4 = table[j, 0], table[j, 1], table[j, 2], table[j, 3], table[j, 4]
     m01, m02, m03, m04 = a0 * b1 - a1 * b0, a0 * b2 - a2 * b0, a0 * b3 - a3 * b0, a0 * b4 - a4 * b0
@@ -144,11 +146,13 @@ def _minors_4(table: Any, basis: Any, rays: Any, ray: int) -> None:
     n01, n02, n03, n04 = a0 * b1 - a1 * b0, a0 * b2 - a2 * b0, a0 * b3 - a3 * b0, a0 * b4 - a4 * b0
     n12, n13, n14 = a1 * b2 - a2 * b1, a1 * b3 - a3 * b1, a1 * b4 - a4 * b1
     n23, n24, n34 = a2 * b3 - a3 * b2, a2 * b4 - a4 * b2, a3 * b4 - a4 * b3
-    rays[to, 0] = m12 * n34 - m13 * n24 + m14 * n23 + m23 * n14 - m24 * n13 + m34 * n12
-    rays[to, 1] = -(m02 * n34 - m03 * n24 + m04 * n23 + m23 * n04 - m24 * n03 + m34 * n02)
-    rays[to, 2] = m01 * n34 - m03 * n14 + m04 * n13 + m13 * n04 - m14 * n03 + m34 * n01
-    rays[to, 3] = -(m01 * n24 - m02 * n14 + m04 * n12 + m12 * n04 - m14 * n02 + m24 * n01)
-    rays[to, 4] = m01 * n23 - m02 * n13 + m03 * n12 + m12 * n03 - m13 * n02 + m23 * n01
+    return (
+        m12 * n34 - m13 * n24 + m14 * n23 + m23 * n14 - m24 * n13 + m34 * n12,
+        -(m02 * n34 - m03 * n24 + m04 * n23 + m23 * n04 - m24 * n03 + m34 * n02),
+        m01 * n34 - m03 * n14 + m04 * n13 + m13 * n04 - m14 * n03 + m34 * n01,
+        -(m01 * n24 - m02 * n14 + m04 * n12 + m12 * n04 - m14 * n02 + m24 * n01),
+        m01 * n23 - m02 * n13 + m03 * n12 + m12 * n03 - m13 * n02 + m23 * n01,
+    )
 
 
 @template

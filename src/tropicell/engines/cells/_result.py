@@ -45,7 +45,9 @@ def columns_of(
     vertices, places = batch.vertices[corners], None
     points: NDArray[np.float64] | None = None
     if batch.witnesses.shape[1] != 2:
-        points, places = batch.vertices[some], batch.places[corners] - np.int32(begin[3])
+        points, places = batch.vertices[some], batch.places[corners]
+        if begin[3]:
+            places = places - np.int32(begin[3])
         if not shared:
             vertices, points, places = points.take(places, axis=0), None, None
     return Columns(

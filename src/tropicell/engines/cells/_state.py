@@ -247,8 +247,12 @@ class Arrangement(NamedTuple):
         The facets, and then the boundaries, that they lie on.
     sides : ndarray of uint64, shape (points, BIT_WORDS)
         The boundaries that they lie above, below, and on.
-    joined, degrees : ndarray, shapes (points, 2 d) and (points,)
-        The points at the other ends of their edges, and how many these are.
+    errors, squares, table_at : ndarray, shape (facets,)
+        Of the facets, and then of the boundaries: error bounds of their rows, the squares of the
+        lengths of these, and where they are in the table.
+    edges, crossing : ndarray, shape (edges,)
+        Pairs of points that are joined by an edge, and the boundaries that are yet to be laid and
+        cross it; edges that none of them crosses are left out.
     places : ndarray, shape (points, d + 1)
         Their coordinates as they are handed out, but scaled.
     rows : ndarray, shape (boundaries,)
@@ -267,8 +271,11 @@ class Arrangement(NamedTuple):
     rays: NDArray[np.int64]
     tags: NDArray[np.uint64]
     sides: NDArray[np.uint64]
-    joined: NDArray[np.int64]
-    degrees: NDArray[np.int64]
+    errors: NDArray[np.float64]
+    squares: NDArray[np.float64]
+    table_at: NDArray[np.int64]
+    edges: NDArray[np.int64]
+    crossing: NDArray[np.uint64]
     places: NDArray[np.float64]
     rows: NDArray[np.int64]
     table: NDArray[np.int64]

@@ -10,7 +10,7 @@ docs/error-bound.md); cells with a sign in doubt are finished for one layer in i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -160,6 +160,7 @@ class CellTask:
         self.tolerance = (tolerance or CellTolerance()).relative
         self.where = None if where is None else WantedSet(network, plan.flat, where)
         self.handed_out, self.shared = store, False
+        self.settle: Callable[[], None] | None = None
         # What is left out is not counted without being looked at.
         self.store = store = store or self.where is not None
         self.focus = None if self.where is not None else plan.focus

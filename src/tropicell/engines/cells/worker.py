@@ -45,6 +45,10 @@ if TYPE_CHECKING:
     from tropicell.engines.cells.task import CellTask
 
 
+#: Buffers are used anew when such a part of them is in use: for the first time, and later.
+_FIRST_TIME, _LATER = 3, 8
+
+
 def _steps(width: int) -> int:
     """Steps of a kernel: each looks at all boundaries of a layer, so fewer if there are many."""
     now = tuning.current
@@ -112,6 +116,7 @@ class CellWorker:
         self._state = self._room.state
         # Regions, corners, facets and points that were taken out of the buffers.
         self._taken = (0, 0, 0, 0)
+        self._part = _FIRST_TIME
         self._no_seeds = task.no_seeds
         self._seeds = self._no_seeds
         self._planted: list[ExactCell] = []
@@ -160,6 +165,7 @@ class CellWorker:
     def _run(self, unit: Unit, limit: int, stop: Callable[[], bool]) -> Outcome:
         self._finished, self._found = [], []
         self._doubtful = unit.doubtful
+        self._begin_anew()
         if self._task.focus is not None and not self._look_closer(unit):
             if unit.nodes is not None and unit.nodes.last - unit.nodes.first > 1:
                 return Outcome([], 0, _parts(unit, unit.nodes))
@@ -363,6 +369,19 @@ class CellWorker:
             out = buffers.batch_arrays(task.flat, task.store, task.bits)
             self._room, self._taken = self._room._replace(out=out), (0, 0, 0, 0)
             state[[OUT, OUT_CORNERS, OUT_FACETS, OUT_POINTS]] = 0
+
+    def _begin_anew(self) -> None:
+        """Let the regions of the next unit go where those before lie, if these may be copied.
+
+        That is not done before there are many: small searches join all regions at the end.
+        """
+        settle, taken = self._task.settle, self._taken[0]
+        if settle is None or taken < len(self._room.out.words) // self._part:
+            return
+        settle()
+        self._part = _LATER
+        self._taken = (0, 0, 0, 0)
+        self._state[[OUT, OUT_CORNERS, OUT_FACETS, OUT_POINTS]] = 0
 
     def _take_finished(self) -> None:
         """Regions that were finished in exact arithmetic."""

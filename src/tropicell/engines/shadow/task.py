@@ -223,6 +223,7 @@ class ShadowTask:
 
     slow = True
     shared = False
+    settle: Callable[[], None] | None = None
 
     def __init__(
         self,

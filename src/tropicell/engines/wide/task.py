@@ -163,6 +163,7 @@ class WideTask:
 
     slow = True
     shared = False
+    settle: Callable[[], None] | None = None
     grain = _GRAIN
 
     def __init__(
