@@ -6,6 +6,7 @@ from torch import nn
 
 from torch_modules import Function, assert_same, mask, t
 from tropicell import from_torch
+from tropicell.errors import ModelImportError
 from tropicell.importers.operators import spellings
 from tropicell.importers.torch import handlers as torch_handlers
 from tropicell.importers.torch.graph import from_exported
@@ -82,6 +83,7 @@ CASES = {
     "_adaptive_avg_pool3d": (lambda x: aten._adaptive_avg_pool3d(x, [1, 2, 2]), (1, 1, 3, 3, 3)),
     "mean": (lambda x: x.mean((1, -1)), (1, 2, 3, 2)),
     "sum": (lambda x: x.sum(-1, keepdim=True), (1, 2, 3)),
+    "diff": (lambda x: x.diff(n=2, dim=-1, prepend=t(1, 1), append=x.relu()), (1, 3)),
     "cumsum": (lambda x: aten.cumsum(x, 1), (1, 4, 2)),
     "add": (lambda x: aten.add(x, t(2, 1), alpha=3) + 1.5, (1, 1, 3)),
     "sub": (lambda x: aten.sub(t(3), x, alpha=2), (1, 3)),
@@ -355,6 +357,27 @@ def test_operator(spelling, rng, tmp_path):
 def test_masks_and_constants_that_a_forward_makes(function, shape, rng):
     module = Function(function)
     assert_same(from_torch(module, torch.zeros(shape)), module, shape, rng)
+
+
+def test_an_output_of_a_file_that_is_given_twice(tmp_path):
+    program = torch.export.export(Function(lambda x: 2 * (x.relu(),)), (torch.zeros(1, 2),))
+    torch.export.save(program, tmp_path / "m.pt2")
+    assert from_pt2(tmp_path / "m.pt2").n_outputs == 4
+
+
+def test_a_file_of_a_module_that_writes_to_parts_of_tensors(tmp_path):
+    def overwrite(x):
+        y = x.clone()
+        y[:, 0] = x[:, 1].relu()
+        return y
+
+    module = Function(overwrite)
+    program = torch.export.export(module, (torch.zeros(1, 2, dtype=torch.float64),))
+    torch.export.save(program, tmp_path / "m.pt2")
+    with pytest.raises(ModelImportError, match="run_decompositions"):
+        from_pt2(tmp_path / "m.pt2")
+    torch.export.save(program.run_decompositions({}), tmp_path / "m.pt2")
+    assert from_pt2(tmp_path / "m.pt2") == from_torch(module, (1, 2))
 
 
 def test_a_sum_in_float32_is_compared_as_such():

@@ -430,6 +430,8 @@ def test_checks_of_scikit_learn() -> None:
         passed |= {check["check_name"] for check in found if check["status"] == "passed"}
         others |= {check["check_name"] for check in found if check["status"] != "passed"}
     assert others - passed == set(NOT_FOR_US)
+    page = (Path(__file__).parents[2] / "docs" / "predictor.md").read_text()
+    assert all(f"`{name}`" in page for name in NOT_FOR_US)
 
 
 def test_the_last_step_of_a_pipeline() -> None:

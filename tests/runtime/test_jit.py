@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import json
 import os
+import pkgutil
 import shutil
 import stat
 import tempfile
@@ -492,3 +494,14 @@ def test_kernels_are_plain_python_for_debuggers() -> None:
             np.testing.assert_allclose(one, other, rtol=1e-12)
         else:
             assert one == other
+
+
+def test_all_kernels_are_for_something_in_words() -> None:
+    for found in pkgutil.walk_packages(tropicell.__path__, "tropicell."):
+        if not found.name.rpartition(".")[2].startswith("_"):
+            continue
+        for value in vars(importlib.import_module(found.name)).values():
+            function = getattr(value, "py_func", None)
+            if function is not None and function.__module__ == found.name:
+                assert "tropicell" not in jit._purpose(function)
+                assert "." not in jit._purpose(function), found.name

@@ -698,6 +698,9 @@ _PURPOSES = {
     "certificate": "certificates",
     "predict": "prediction",
     "network": "patterns of points",
+    "_runtime": "patterns of points",
+    "geometry": "corners",
+    "plotting": "pictures",
     "analysis": "answers from regions",
     "regions": "answers from regions",
 }

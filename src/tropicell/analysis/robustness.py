@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import inf, nextafter
-from time import perf_counter
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -22,7 +21,15 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linprog, nnls
 
 from tropicell._runtime.arrays import FloatArray, IntArray
-from tropicell._runtime.interruption import Halt, check, current, seconds_left, time_limit, using
+from tropicell._runtime.interruption import (
+    Halt,
+    check,
+    clock,
+    current,
+    seconds_left,
+    time_limit,
+    using,
+)
 from tropicell.analysis._combinations import combined_exactly, values_with_errors
 from tropicell.analysis._relaxations import Branches, Linear, Relaxation, dual_norm, steepest
 from tropicell.analysis.boundary_certificate import BoundaryCertificate, certified
@@ -222,7 +229,7 @@ def robustness(
         )
     halt = Halt(max_seconds, current())
     search = _BranchAndBound(network, point, norm, gap, radius)
-    started = perf_counter()
+    started = clock()
     complete = True
     try:
         with using(halt):
@@ -233,7 +240,7 @@ def robustness(
         if outer is not None and outer.is_over():
             raise
         complete = False
-    return search.result(complete, perf_counter() - started)
+    return search.result(complete, clock() - started)
 
 
 class _BranchAndBound:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -21,7 +20,7 @@ import scipy.sparse as sp
 from flint import fmpq_mat
 from numpy.typing import NDArray
 
-from tropicell._runtime.interruption import check
+from tropicell._runtime.interruption import check, clock
 from tropicell._runtime.parts import check_workers, in_parts
 from tropicell._runtime.progress import each
 from tropicell.certificate._branches import TreeFound, TreeProofs, prove_tree, suits
@@ -237,7 +236,7 @@ def certify(
         regions.certificate = _lifted(inner, regions)
         return regions.certificate
     job = _ProofJob(regions, workers, sys.stderr.isatty() if progress is None else progress)
-    started = time.perf_counter()
+    started = clock()
     job.run(facets=volumes)
     proofs = job.columns() if regions.covers and not job.failures else None
     volume = job.volume(proofs) if volumes and isinstance(proofs, RegionProofs) else None
@@ -254,7 +253,7 @@ def certify(
         proofs,
         volume,
         job.counts(),
-        time.perf_counter() - started,
+        clock() - started,
     )
     regions.certificate = certificate
     return certificate

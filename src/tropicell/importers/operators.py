@@ -127,6 +127,7 @@ OPERATORS: tuple[Operator, ...] = (
     Operator("mean of tensors", "affine", (), ("Mean",)),
     Operator("mean", "affine", ("mean",), ("ReduceMean",)),
     Operator("sum", "affine", ("sum",), ("ReduceSum",)),
+    Operator("differences", "affine", ("diff",), (), "of neighbours along an axis"),
     Operator("cumulative sum", "affine", ("cumsum",), ("CumSum",)),
     Operator("add", "affine", ("add",), ("Add", "Sum")),
     Operator("interpolation", "affine", ("lerp",), (), "with constant weights"),

@@ -104,6 +104,19 @@ def import_graph(
     return network
 
 
+def numbered(names: Sequence[str]) -> list[str]:
+    """What outputs are called: those that are given twice get a number.
+
+    Examples
+    --------
+    >>> numbered(["y", "z", "y"])
+    ['y', 'z', 'y (2)']
+    """
+    counts = [list(names[: index + 1]).count(name) for index, name in enumerate(names)]
+    pairs = zip(names, counts, strict=True)
+    return [name if count == 1 else f"{name} ({count})" for name, count in pairs]
+
+
 def refuse_operators(steps: Sequence[Step], inputs: Mapping[str, Shape]) -> None:
     """Refuse operators that can't take what depends on the input, by their names alone."""
     depends = set(inputs)

@@ -282,8 +282,8 @@ class Network:
         Returns
         -------
         torch.nn.Module
-            It takes points (rows). `from_torch` makes this network of it again, but for layers
-            that do not reach the output, which it leaves out.
+            It takes points (rows). `from_torch` makes this network of it again, but for matrices
+            of zeros and layers that do not reach the output, which it leaves out.
 
         Examples
         --------
@@ -306,7 +306,7 @@ class Network:
         -------
         onnx.ModelProto
             With the input ``x`` and the output ``y``. `from_onnx` makes this network of it again,
-            but for layers that do not reach the output, which it leaves out.
+            but for matrices of zeros and layers that do not reach the output, which it leaves out.
 
         See Also
         --------

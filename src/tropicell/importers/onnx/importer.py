@@ -33,7 +33,7 @@ from tropicell.importers.expressions import MAX_ENTRIES, Shape, check_shape
 from tropicell.importers.onnx import handlers
 from tropicell.importers.onnx.node import Node, registry
 from tropicell.importers.operators import CONSTANTS, OPERATORS, REFUSED, refusal
-from tropicell.importers.walk import import_graph, refuse_operators
+from tropicell.importers.walk import import_graph, numbered, refuse_operators
 from tropicell.network.network import Network
 
 # --- reads ONNX files: external data only from next to the model, everything as float64 -----------
@@ -164,21 +164,6 @@ def inputs_and_outputs(model: Any) -> tuple[dict[str, Shape], list[str]]:
     if not inputs:
         raise ModelImportError("the model has no inputs: it is a constant")
     return inputs, [value.name for value in model.graph.output]
-
-
-def _labels(outputs: list[str]) -> dict[str, str]:
-    """What outputs are called, to their tensors; those that are given twice get a number.
-
-    Examples
-    --------
-    >>> _labels(["y", "z", "y"])
-    {'y': 'y', 'z': 'z', 'y (2)': 'y'}
-    """
-    labels: dict[str, str] = {}
-    for index, name in enumerate(outputs):
-        count = outputs[: index + 1].count(name)
-        labels[name if count == 1 else f"{name} ({count})"] = name
-    return labels
 
 
 def _input_shape(value: Any) -> Shape:
@@ -341,10 +326,11 @@ def from_onnx(path: str | Path, *, tolerance: float = FLOAT64_TOLERANCE) -> Netw
         model = read_model(file)
         inputs, outputs = inputs_and_outputs(model)
         steps = _steps(model, inputs, file)
+        labels = dict(zip(numbered(outputs), outputs, strict=True))
         refuse_operators(steps, inputs)
         double = as_double(model, file)
         constants: dict[str, Any] = {t.name: to_array(t, file) for t in double.graph.initializer}
-        network = import_graph(_steps(double, inputs, file), inputs, constants, _labels(outputs))
+        network = import_graph(_steps(double, inputs, file), inputs, constants, labels)
         what = f"the model {file.name!r}"
         _check(network, [model, double], inputs, what=what, tolerance=tolerance)
     return network

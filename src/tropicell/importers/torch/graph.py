@@ -15,7 +15,7 @@ from tropicell.importers.expressions import Shape, check_shape
 from tropicell.importers.operators import CONSTANTS, OPERATORS, REFUSED, refusal
 from tropicell.importers.torch import handlers
 from tropicell.importers.torch.registry import registry
-from tropicell.importers.walk import import_graph
+from tropicell.importers.walk import import_graph, numbered
 from tropicell.network.network import Network
 
 
@@ -232,7 +232,7 @@ def named_outputs(names: list[str | None], structure: Any = None) -> dict[str, s
         How the outputs are nested in tuples and dictionaries: an output is called by its place
         there, such as ``[0]`` or ``['mean']``.
     """
-    labels = [str(name) for name in names]
+    labels = numbered([str(name) for name in names])
     if structure is not None and structure.num_leaves == len(names):
         tree = require("torch.utils._pytree", extra="torch", why="importing a torch module")
         leaves, _ = tree.tree_flatten_with_path(tree.tree_unflatten(labels, structure))

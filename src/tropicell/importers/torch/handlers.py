@@ -432,6 +432,17 @@ def _add(_: Builder, a: Args, name: str) -> Value:
     return add(a["self"], value_of(a["other"]), scale=float(a["alpha"]))
 
 
+@handles("diff")
+def _diff(_: Builder, a: Args, name: str) -> Value:
+    axis, ends = a["dim"], (a["prepend"], a["self"], a["append"])
+    parts = [value_of(part) for part in ends if part is not None]
+    value = shapes.concatenate(parts, axis) if len(parts) > 1 else a["self"]
+    for _time in range(a["n"]):
+        later = shapes.part(value, axis, 1, value.shape[axis], 1)
+        value = add(later, shapes.part(value, axis, 0, value.shape[axis] - 1, 1), scale=-1.0)
+    return value
+
+
 @handles("lerp")
 def _lerp(_: Builder, a: Args, name: str) -> Value:
     if not is_constant(a["weight"]):

@@ -531,7 +531,15 @@ def from_pt2(path: str | Path, *, tolerance: float = FLOAT64_TOLERANCE) -> Netwo
     with in_file(file):
         graph = read_pt2(file)
         network = torch_graph.build(graph)
-        compare(network, run, what="the model", tolerance=tolerance)
+        try:
+            compare(network, run, what="the model", tolerance=tolerance)
+        except ImportMismatchError as error:
+            if any(call.in_place for call in graph.calls):  # perhaps of a part of another tensor
+                raise ModelImportError(
+                    "the model overwrites parts of tensors in place; save it without: "
+                    "torch.export.save(program.run_decompositions({}), …)"
+                ) from error
+            raise
     return network
 
 
