@@ -184,6 +184,7 @@ def test_what_needs_a_matrix_says_so(both: tuple[Network, Network]) -> None:
         count_regions(both[0], Box(0, 1), engine="halfspaces", max_regions=2)
 
 
+@pytest.mark.timeout(1200)  # 15 seconds, and minutes where much else is done
 def test_a_whole_resnet_18() -> None:
     """11 million parameters; as a matrix, most convolutions would have 37 million numbers."""
     torch.manual_seed(0)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -356,7 +356,7 @@ class Complex:
         return to_fractions(network.maps("exact").at_points(points)[1])
 
     def exact_direction(self, edge: int) -> NDArray[Any]:
-        """Where an unbounded edge leads to, in rationals; its length means nothing.
+        """Where an unbounded edge leads to, in rationals; the largest of them is 1 or -1.
 
         Examples
         --------
@@ -368,7 +368,8 @@ class Complex:
         """
         if not is_whole(edge) or not 0 <= edge < self._count(1) or not self.unbounded[1][edge]:
             raise InvalidInputError(f"only an unbounded edge leads anywhere, and not edge {edge!r}")
-        return ExactRows(self).direction(edge)
+        direction = ExactRows(self).direction(edge)
+        return cast(NDArray[Any], direction / np.abs(direction).max())
 
     # --- signs --------------------------------------------------------------------------------
 
