@@ -203,8 +203,7 @@ def test_rows_that_are_only_rounding_are_no_facets() -> None:
     assert known[[13, 314]].all()
     expected = measure._by_cells(regions, 1)
     np.testing.assert_allclose(sizes[known], expected[known], rtol=1e-11)
-    check_volumes(regions)
-    check_integral(regions)
+    check_volumes(regions, 2)
 
 
 @settings(max_examples=30)
