@@ -86,11 +86,11 @@ def test_a_count_that_takes_too_long_is_a_lower_bound():
         weights = [rng.normal(size=(n, m)) for m, n in pairwise(sizes)]
         return Network.mlp(weights, [rng.normal(size=n) for n in sizes[1:]])
 
-    for seconds in (0.7, 5, 20):  # a busy machine may not even begin to search in less
+    for seconds in (0.7, 3.0, 15.0):  # a machine that does other things may find nothing at first
         tracker = RegionTracker(large, BOX, max_seconds=seconds)
         tracker.step()
         assert not tracker.snapshots[0].complete
-        if tracker.counts[0] > 0:
+        if tracker.counts[0]:
             break
     assert tracker.counts[0] > 0
 

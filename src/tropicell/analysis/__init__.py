@@ -2,6 +2,7 @@
 
 `graph`          neighbours and merged regions
 `complex`        all faces of all regions, and what is cut out of them
+`chosen`         what callers choose of a complex, checked
 `cut_functions`  what a complex is cut by, and rows of faces in rationals
 `exact_vertices` vertices of complexes in rationals, all of them in one go
 `faces`          how these faces are found
