@@ -481,6 +481,11 @@ def test_paper(net: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert [row["name"] for row in rows][-1] == "conflict lists"
     assert {row["regions"] for row in rows} == {3}
     assert rows[0]["calls"] == 4
+    wide = str(tmp_path / "wide.npz")
+    rng = np.random.default_rng(0)
+    biases = [rng.normal(size=120), None]
+    tropicell.save(Network.mlp([rng.normal(size=(120, 2)), np.ones((1, 120))], biases), wide)
+    assert "more than 5,000 regions" in complaint(capsys, "paper", "algorithm2", wide)
     assert "output" in answer(capsys, "paper", "tropical", small)
     for to in ("text", "latex", "polymake", "oscar", "macaulay2", "gfan"):
         assert answer(capsys, "paper", "tropical", small, "--to", to).strip()

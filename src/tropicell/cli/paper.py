@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import argparse
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tropicell.cli import output
 from tropicell.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from tropicell.network.network import Network
 
 #: What can be asked for, and what it is.
 NAMES = {
@@ -15,6 +18,9 @@ NAMES = {
     "tropical": "F, G and H of every neuron as tropical polynomials: how many monomials",
 }
 EXAMPLES = ("algorithm2", "algorithm2 net.npz --json", "tropical", "tropical net.npz --to latex")
+
+#: Algorithm 2 is run on networks with at most so many regions.
+_MOST_REGIONS = 5000
 
 #: How polynomials can be written.
 FORMATS = ("text", "latex", "polymake", "oscar", "macaulay2", "gfan")
@@ -77,11 +83,28 @@ def _networks(model: str | None) -> dict[str, Any]:
     }
 
 
+def _check_size(name: str, network: Network) -> None:
+    """Refuse what rational arithmetic, region by region, would not finish today."""
+    from tropicell.errors import IncompleteError  # noqa: PLC0415
+    from tropicell.search.enumeration import count_regions  # noqa: PLC0415
+
+    try:
+        count_regions(network, max_regions=_MOST_REGIONS)
+    except IncompleteError:
+        raise InvalidInputError(
+            f"{name}: all ways of Algorithm 2 are run in exact arithmetic, and this network has "
+            f"more than {_MOST_REGIONS:,} regions; use a smaller network, its first layers, or a "
+            "slice"
+        ) from None
+
+
 def _algorithm2(arguments: argparse.Namespace) -> int:
     from tropicell.paper.literal import gains  # noqa: PLC0415
 
     tables, found = [], {}
     for name, network in _networks(arguments.model).items():
+        if arguments.model is not None:
+            _check_size(name, network)
         rows = gains(network)
         found[name] = rows
         shown = [
