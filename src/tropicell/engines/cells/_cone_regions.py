@@ -427,7 +427,7 @@ def _meet(stack: Any, rest: Any, last: int, ray: int, infinite: Any, d: int) -> 
     if d == 4:
         rays[at, 3] = u * factor
     rays[at, d], rays[at, d + 1] = w * factor, eps
-    return sure
+    return bool(sure)
 
 
 @template
