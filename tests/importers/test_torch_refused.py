@@ -229,6 +229,9 @@ def test_mixing_the_rows_of_a_batch_is_refused():
     ("module", "example", "message"),
     [
         (Function(lambda x: None), torch.zeros(1, 2), "returns no tensor"),
+        (nn.Linear, (1, 2), "not its class"),
+        (lambda x: x, (1, 2), "the forward of a module"),
+        (nn.Linear(2, 1), (1, 3), r"[^.]\. torch\.export\.export"),
         (Function(lambda x: x), (torch.zeros(1), torch.zeros(1)), "too many positional"),
         (Function(lambda x: x), {"y": torch.zeros(1)}, "does not fit the module's forward"),
         (nn.Conv2d(1, 1, 1), None, "can't be inferred"),

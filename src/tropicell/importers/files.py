@@ -137,7 +137,10 @@ def save(network: Network, path: str | os.PathLike[str]) -> None:
     Network(1 → 1 → 1 → 1 → 1, skips 1→3)
     """
     if not isinstance(network, Network):
-        raise InvalidInputError(f"expected a Network to save, got {type(network).__name__}")
+        raise InvalidInputError(
+            f"expected a Network to save, got {type(network).__name__}; from_torch, "
+            "from_onnx, from_keras, from_sklearn and Network.mlp make one"
+        )
     file = path_of(path)
     suffix = file.suffix.lower()
     if suffix not in (".npz", ".safetensors"):

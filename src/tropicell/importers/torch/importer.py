@@ -43,6 +43,8 @@ _ADVICE = {
     "OrderedDict": "; load the weights into the module first",
     "ExportedProgram": "; write it with torch.export.save, and use tropicell.load",
     "str": "; use tropicell.load for files",
+    "type": "; give a module, not its class",
+    "function": "; make it the forward of a module",
 }
 
 
@@ -621,9 +623,10 @@ def _export(module: Any, inputs: _Inputs, torch: Any) -> Any:
                 ) from error
         kind = _MixedPrecisionError if "type" in message else ModelImportError
         shape = ", ".join(str(shape) for shape in inputs.shapes)
+        said = message.splitlines()[0].rstrip(".")
         raise kind(
             f"torch.export could not export the module {name} with an input of "
-            f"shape {shape}: {message.splitlines()[0]}. torch.export.export(module, (example,)) "
+            f"shape {shape}: {said}. torch.export.export(module, (example,)) "
             "says more; a forward must work on tensors only, whatever their numbers"
         ) from error
 
