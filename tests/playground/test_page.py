@@ -595,7 +595,13 @@ def test_a_reload_goes_on_with_the_run(browser: Any) -> None:
         assert served.session.training.given == network
         assert served.session.recording
         # a link in the address of the open page
-        tab.evaluate("() => { location.hash = 'widths=3.2&skips=0-2&data=xor'; }")
+        tab.evaluate(
+            """() => {
+                const own = location.hash;
+                location.hash = "widths=3.2&skips=0-2&data=xor";
+                history.replaceState(null, "", own);  // as the page itself does all the time
+            }"""
+        )
         tab.wait_for_selector("figure[data-name=plain]")
         assert served.settings == Settings(widths=(3, 2), skips=((0, 2),), data="xor")
         agree(tab, served)

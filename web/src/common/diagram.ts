@@ -188,7 +188,8 @@ export class Diagram {
   setLabelColours(colours: readonly string[]): void {
     this.network = { ...this.network, colours };
     [...this.svg.querySelectorAll<SVGElement>(".label")].forEach((text, layer) => {
-      text.style.fill = colours[layer] ?? "";
+      // a little stronger than the lines that have it: letters are thin
+      text.style.fill = colours[layer] ? `color-mix(in oklab, ${colours[layer]} 88%, var(--diagram-strong))` : "";
       text.style.fontWeight = colours[layer] ? "600" : "";
     });
   }

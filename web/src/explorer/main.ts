@@ -444,7 +444,8 @@ function listenToControls(): void {
   on("theme", "click", () => setTheme(!state.dark));
   on("png", "click", () => savePng(panes, parts()));
   on("svg", "click", () => saveSvg(panes, parts()));
-  window.addEventListener("hashchange", () => void follow(location.hash.slice(1)));
+  // where it leads, and not where it is: the page may have written its own address meanwhile
+  window.addEventListener("hashchange", ({ newURL }) => void follow(new URL(newURL).hash.slice(1)));
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape") pin(null);
   });

@@ -649,7 +649,8 @@ function listen(): void {
     event.preventDefault();
     $(button).click();
   });
-  window.addEventListener("hashchange", () => { if (about) follow(location.hash, about); });
+  // where it leads, and not where it is: the page may have written its own address meanwhile
+  window.addEventListener("hashchange", ({ newURL }) => { if (about) follow(new URL(newURL).hash, about); });
   window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", (event) => {
     look.dark = event.matches;
     restyle();
