@@ -364,7 +364,7 @@ class Complex:
         >>> network = Network.mlp([[[1.0, 2.0], [3.0, -1.0]], [[1.0, 1.0]]])
         >>> complex = enumerate_regions(network).complex()
         >>> sorted("({}, {})".format(*complex.exact_direction(edge)) for edge in range(4))
-        ['(-1/3, -1)', '(-2, 1)', '(1/3, 1)', '(2, -1)']
+        ['(-1, 1/2)', '(-1/3, -1)', '(1, -1/2)', '(1/3, 1)']
         """
         if not is_whole(edge) or not 0 <= edge < self._count(1) or not self.unbounded[1][edge]:
             raise InvalidInputError(f"only an unbounded edge leads anywhere, and not edge {edge!r}")
