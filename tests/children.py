@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 #: Seconds that a process may take; they take a few, and more where kernels are compiled first.
-LIMIT = 120.0
+LIMIT = 240.0
 
 
 def run_python(*arguments: str, check: bool = True, **options: Any) -> subprocess.CompletedProcess:
