@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import atexit
 import contextlib
+import gc
 import io
 import os
 import re
@@ -37,6 +39,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):  # a terminal without ≤ and → still gets an answer
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
+    if arguments is None:
+        # The process ends with this. After compiling, Python would look at millions of objects
+        # then, for a second.
+        atexit.register(gc.freeze)
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
         parsed = build_parser().checked(_with_negative_numbers(given))
