@@ -391,7 +391,7 @@ def weigh(room: Any, n: int, m: int, centred: bool) -> tuple[float, int]:
         reach = max(reach, abs(room.rows[f, d]))
     for i in range(n):
         room.faces[0, i], room.apex[0, i] = room.tight[i], i
-        area = _determinant(room, room.tight[i])
+        area = determinant(room, room.tight[i])
         if not area > 0.0:
             return 0.0, 0
         room.weight[0, i] = 1.0 / area
@@ -399,20 +399,17 @@ def weigh(room: Any, n: int, m: int, centred: bool) -> tuple[float, int]:
         if centred:
             for c in range(d):
                 room.moment[0, i, c] = room.points[i, c] / area
-    # A part of the table that is large enough stays near.
-    size = 1 << _DIRECT
-    while size < _PER_CORNER * n and 2 * size <= len(room.table):
-        size *= 2
+    size = places_for(room, n)
     for level in range(d):
         room.turn[0] += 1
-        after = _join(room, count, now, (m, size), room.turn[0])
+        after = join_faces(room, count, now, (m, size), room.turn[0])
         if after == 0 or (level == d - 1 and after != 1):
             return 0.0, 0
         if level == 0:
             for j in range(after):  # an edge has two ends
                 if room.children[1 - now, j] != 2:
                     return 0.0, 0
-        _sum_pyramids(room, count, now, 4 * ROUND * reach, centred)
+        sum_pyramids(room, count, now, 4 * ROUND * reach, centred)
         if centred:
             for j in range(after):
                 a, w = room.apex[1 - now, j], room.weight[1 - now, j]
@@ -423,7 +420,16 @@ def weigh(room: Any, n: int, m: int, centred: bool) -> tuple[float, int]:
 
 
 @kernel(inner=True)
-def _join(room: Any, count: int, now: int, form: Any, stamp: int) -> int:
+def places_for(room: Any, n: int) -> int:
+    """How much of the table polytopes with n corners use: what is large enough stays near."""
+    size = 1 << _DIRECT
+    while size < _PER_CORNER * n and 2 * size <= len(room.table):
+        size *= 2
+    return size
+
+
+@kernel(inner=True)
+def join_faces(room: Any, count: int, now: int, form: Any, stamp: int) -> int:
     """The faces of the next dimension: each lies on one facet less. How many; 0: too many."""
     faces, apex, table, stamps = room.faces, room.apex, room.table, room.stamps
     m, places = form
@@ -460,7 +466,7 @@ def _join(room: Any, count: int, now: int, form: Any, stamp: int) -> int:
 
 
 @kernel(inner=True)
-def _sum_pyramids(room: Any, count: int, now: int, error: float, centred: bool) -> None:
+def sum_pyramids(room: Any, count: int, now: int, error: float, centred: bool) -> None:
     """Weights of the faces of the next dimension, from those of their facets.
 
     The value of a row at a corner is off by about `error`.
@@ -485,7 +491,7 @@ def _sum_pyramids(room: Any, count: int, now: int, error: float, centred: bool) 
 
 
 @kernel(inner=True)
-def _determinant(room: Any, tight: Any) -> float:
+def determinant(room: Any, tight: Any) -> float:
     """Absolute value of the determinant of some rows' slopes, by elimination."""
     square, d = room.square, room.points.shape[1]
     i = 0

@@ -65,6 +65,10 @@ class WalkRoom(NamedTuple):
         The rows that may be facets at a corner (infinite where they are 0).
     error, rate : ndarray, shape (lines,)
         What their values may be wrong by, and how they change along an edge.
+    apart : ndarray, shape (corners,)
+        About how far rounding moves a corner.
+    slant : ndarray, shape (corners,)
+        About what rounding makes of its edges, the columns of the inverse.
     corner_keys, edge_keys : ndarray of uint64
         Corners and edges that are known, by the facets that they lie on.
     corner_stamps, edge_stamps : ndarray
@@ -89,6 +93,8 @@ class WalkRoom(NamedTuple):
     value: FloatArray
     error: FloatArray
     rate: FloatArray
+    apart: FloatArray
+    slant: FloatArray
     corner_keys: NDArray[np.uint64]
     edge_keys: NDArray[np.uint64]
     corner_stamps: IntArray
@@ -119,6 +125,8 @@ def walk_room(flip: FlipRoom, moments: MomentRoom) -> WalkRoom:
         value=np.zeros(lines),
         error=np.zeros(lines),
         rate=np.zeros(lines),
+        apart=np.zeros(corners),
+        slant=np.zeros(corners),
         corner_keys=np.zeros(corner_table, np.uint64),
         edge_keys=np.zeros(edge_table, np.uint64),
         corner_stamps=np.full(corner_table, -1, np.int64),
@@ -146,7 +154,6 @@ def measure_patterns(
     found : tuple
         Gets sizes, centroids, and about how much rounding makes of the sizes.
     """
-    words, bits, still = patterns
     first, last, centred, room = part
     sizes, centroids, doubts = found
     flip, moments = room.program.flip, room.moments
@@ -156,26 +163,11 @@ def measure_patterns(
     for c in range(d):
         unit *= scale[c] * (c + 1)
     for region in range(first, last):
-        load_pattern(flat, words[region], bits, region == first, flip)
-        count = write_rows(flat, flips, flip)
         sizes[region] = np.nan
-        moments.turn[0] += 1
-        if not _choose_rows(flat, flips, still, room, count):
-            # What is left of rows that cancel may be the rounding of earlier patterns.
-            flip.maps.changes[:] = -1
-            load_pattern(flat, words[region], bits, True, flip)
-            count = write_rows(flat, flips, flip)
-            if not _choose_rows(flat, flips, still, room, count):
-                continue
-        n, m = _walk(flips, objectives, room, count, moments.turn[0])
+        n, m = find_corners(flat, flips, objectives, patterns, (region, first), room)
         if n <= d:
             continue
-        for f in range(m):
-            for c in range(d + 1):
-                moments.rows[f, c] = flip.rows[room.row[f], c]
-        for i in range(n):
-            for f in range(m):
-                moments.values[i, f], _ = value_of(moments.rows, f, moments.points[i], d)
+        write_values(moments, n, m)
         for c in range(d):
             flip.point[c] = moments.points[0, c]
         for i in range(n):
@@ -189,6 +181,43 @@ def measure_patterns(
             for c in range(d):
                 centre = moments.moment[at, 0, c] / ((d + 1) * weight)
                 centroids[region, c] = (flip.point[c] + centre) / scale[c]
+
+
+@kernel(inner=True)
+def find_corners(
+    flat: Any, flips: Any, objectives: Any, patterns: Any, which: Any, room: Any
+) -> tuple[int, int]:
+    """All corners of a region, and the rows of its facets: how many of both; 0 if not all are sure.
+
+    ``which`` says the number of the region, and of the first one that this thread looks at.
+    """
+    words, bits, still = patterns
+    region, first = which
+    flip, moments, d = room.program.flip, room.moments, flat.lines.dimension
+    load_pattern(flat, words[region], bits, region == first, flip)
+    count = write_rows(flat, flips, flip)
+    moments.turn[0] += 1
+    if not _choose_rows(flat, flips, still, room, count):
+        # What is left of rows that cancel may be the rounding of earlier patterns.
+        flip.maps.changes[:] = -1
+        load_pattern(flat, words[region], bits, True, flip)
+        count = write_rows(flat, flips, flip)
+        if not _choose_rows(flat, flips, still, room, count):
+            return 0, 0
+    n, m = _walk(flips, objectives, room, count, moments.turn[0])
+    for f in range(m):
+        for c in range(d + 1):
+            moments.rows[f, c] = flip.rows[room.row[f], c]
+    return n, m
+
+
+@kernel(inner=True)
+def write_values(moments: Any, n: int, m: int) -> None:
+    """The rows of all facets at all corners."""
+    for i in range(n):
+        for f in range(m):
+            value, _ = value_of(moments.rows, f, moments.points[i], moments.points.shape[1])
+            moments.values[i, f] = value
 
 
 @kernel(inner=True)
@@ -333,7 +362,7 @@ def _look_around(room: Any, at: int) -> bool:
         for i in range(d):
             x[c] -= inverse[c, i] * flip.step[i]
         reach += abs(x[c])
-    gap, defect = 0.0, 0.0
+    gap, defect, left, off, square = 0.0, 0.0, 0.0, 0.0, 0.0
     for j in range(d):
         room.column[j] = 0.0
     for c in range(d):
@@ -343,6 +372,7 @@ def _look_around(room: Any, at: int) -> bool:
     for i in range(d):
         k, total = basis[i], 0.0
         value, terms = value_of(rows, k, x, d)
+        left = max(left, abs(value))
         gap = max(gap, abs(value) + errors[k] * reach + (d + 4) * ROUND * terms)
         for j in range(d):
             product[j], size[j] = 0.0, 0.0
@@ -354,15 +384,20 @@ def _look_around(room: Any, at: int) -> bool:
                 product[j] += term
                 size[j] += abs(term)
         for j in range(d):
+            off = max(off, abs(product[j]) + 2.0 * ROUND * size[j])
             total += abs(product[j]) + (d + 4) * ROUND * size[j] + errors[k] * room.column[j]
         defect = max(defect, total * INFLATE)
     if not defect < 0.5:
         return False
+    room.apart[at] = 0.0
     for c in range(d):  # the corner is at most so far away
         total = 0.0
         for i in range(d):
             total += abs(inverse[c, i])
+            square += inverse[c, i] * inverse[c, i]
         apart[c] = total * gap / (1.0 - defect) * INFLATE
+        room.apart[at] = max(room.apart[at], total * (left + 2.0 * ROUND * reach))
+    room.slant[at] = off * np.sqrt(square)
     return _values_at(room, basis, x, apart, reach)
 
 

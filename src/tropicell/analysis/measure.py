@@ -31,12 +31,13 @@ from tropicell.analysis.best_regions import (
 )
 from tropicell.analysis.graph import flip_lines
 from tropicell.analysis.growth import Growth, grows_everywhere
+from tropicell.analysis.integrals import can_be_integrated, cell_integrals
 from tropicell.analysis.level_sets import equal_outputs, hull
 from tropicell.analysis.map_bounds import largest_errors, output_bounds
 from tropicell.errors import InternalError, InvalidInputError
 from tropicell.geometry.arithmetic import nearest_float, to_floats
 from tropicell.geometry.generators import volume
-from tropicell.network.network import Network
+from tropicell.network.inequalities import reads_nothing
 from tropicell.regions import exact_columns
 from tropicell.regions.columns import Columns, PackedPatterns, Ragged
 from tropicell.regions.exact_columns import ends_everywhere, exact_vertices
@@ -72,6 +73,9 @@ _MANY, _FEW_INPUTS = 512, 8
 #: Bounds on the errors of an integral that are no larger than this part of it do not matter: the
 #: errors themselves are much smaller.
 _TRUSTED = 1e-6
+
+#: Of regions whose cells can't be integrated at once, at most one in so many is looked at by itself.
+_FEW = 8
 
 #: Regions whose values are worked out in rationals at a time.
 _EXACT_AT_ONCE = 64
@@ -410,7 +414,7 @@ def _by_walks(
     flat = flatten(regions.network, regions.domain)
     flips, box = flip_lines(regions, flat), objectives_of(regions, flat)
     words = np.ascontiguousarray(regions.packed.words, dtype=np.uint64)
-    still = _reads_nothing(regions.network)[regions.lines.neuron]
+    still = reads_nothing(regions.network)[regions.lines.neuron]
     patterns = words, regions.packed.bits, still
     d = regions.network.n_inputs
     faces = min(_MOST_CORNERS * comb(d, d // 2), _MOST_FACES)
@@ -426,15 +430,6 @@ def _by_walks(
         bar.update(part.stop - part.start)
 
     in_parts(work, len(regions), workers, _WALKS_AT_ONCE)
-
-
-def _reads_nothing(network: Network) -> NDArray[np.bool_]:
-    """For each neuron whether all its weights are 0."""
-    parts = [np.zeros(0)]
-    for layer in network.layers:
-        terms: list[Any] = list(layer.affine.terms.values())  # arrays, some of them sparse
-        parts.append(sum((abs(m).sum(axis=1) for m in terms), start=np.zeros(layer.width)))
-    return np.asarray(np.concatenate(parts) == 0)
 
 
 def _polytope(points: FloatArray) -> tuple[float, FloatArray]:
@@ -771,6 +766,10 @@ def integral(regions: Regions, *, workers: int = 1, progress: bool | None = None
     )
     if not regions.quotient.is_trivial or _are_unbounded(regions):
         raise unbounded
+    if regions.network.n_inputs > 2 and regions.known("corners") is None:
+        found = _integral_of_cells(regions, workers, progress)
+        if found is not None:
+            return found
     with bar_of(len(regions), " regions", progress) as bar:
         sizes, centroids = _moments(regions, workers, bar, centred=True)
         for i, points in _corners_where_unknown(regions, sizes, workers):
@@ -784,6 +783,25 @@ def integral(regions: Regions, *, workers: int = 1, progress: bool | None = None
     for some in _doubtful_values(regions, sizes, centroids, values, progress):
         values[some] = to_floats(regions.network.evaluate(centroids[some]))
     return np.asarray(sizes @ values)
+
+
+def _integral_of_cells(
+    regions: Regions, workers: int, progress: bool | None
+) -> FloatArray | None:
+    """The integral over cells of all layers but the last one; None if rounding spoils it."""
+    if not can_be_integrated(regions):
+        return None
+    found = cell_integrals(regions, workers=workers, progress=progress)
+    unknown = np.isnan(found.values).any(axis=1)
+    left = unknown[found.cells]
+    if left.sum() * _FEW > len(left):
+        return None
+    values = found.values[~unknown]
+    total, limit = values.sum(axis=0), _TRUSTED * np.abs(values).sum(axis=0) + 1e-150
+    if left.any():
+        rest = integral(regions[left], workers=workers, progress=progress)
+        total, limit = total + rest, limit + _TRUSTED * np.abs(rest)
+    return total if (found.errors[~unknown].sum(axis=0) <= limit).all() else None
 
 
 def _are_unbounded(regions: Regions) -> bool:

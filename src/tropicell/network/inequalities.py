@@ -226,6 +226,22 @@ _LARGE = 1 << 22
 _SHORT = 30
 
 
+def reads_nothing(network: Network) -> NDArray[np.bool_]:
+    """For each neuron whether all its weights are 0.
+
+    Examples
+    --------
+    >>> from tropicell import Network
+    >>> reads_nothing(Network.mlp([[[1.0], [0.0]], [[1.0, 1.0]]]))
+    array([False,  True])
+    """
+    parts = [np.zeros(0)]
+    for layer in network.layers:
+        terms: list[Any] = list(layer.affine.terms.values())  # arrays, some of them sparse
+        parts.append(sum((abs(m).sum(axis=1) for m in terms), start=np.zeros(layer.width)))
+    return np.asarray(np.concatenate(parts) == 0)
+
+
 def twin_lines(network: Network) -> NDArray[np.int64]:
     """For every line of a neuron the first one that is the same hyperplane, whatever the pattern.
 

@@ -624,6 +624,29 @@ class Network:
         output = Affine({layer: np.eye(width)})
         return Network(self._input_width, self.layers[:layer], output, embedding=self.embedding)
 
+    def without_last_bends(self) -> Network:
+        """The layers before the last one, then two without an activation.
+
+        The first of these two is what the last layer's neurons get, the second one what is left of
+        the outputs without that layer.
+
+        Examples
+        --------
+        >>> network = Network.mlp([[[1.0], [-1.0]], [[1.0, 1.0]], [[1.0]]], [[0.0] * 2, [0.0], [3]])
+        >>> cells = network.without_last_bends()
+        >>> cells, cells.first_layers(2)([[3.0]]), cells([[3.0]])
+        (Network(1 → 2 → 1 → 1 → 1), array([[3.]]), array([[3.]]))
+        """
+        last, depth, output = self.layers[-1], self.depth, self.output
+        direct = {k: matrix for k, matrix in output.operators.items() if k != depth}
+        flat = [Layer(last.affine, "identity"), Layer(Affine(direct, output.bias), "identity")]
+        return Network(
+            self._input_width,
+            [*self.layers[:-1], *flat],
+            Affine({depth + 1: np.eye(self.n_outputs)}),
+            embedding=self.embedding,
+        )
+
     def maps(self, arithmetic: ArithmeticName) -> NetworkMaps:
         """The recursion over the layers in one arithmetic; made once, then kept.
 
