@@ -163,7 +163,7 @@ ANSWERS = [
     Answer("volumes", lambda r, _: r.volumes, enumeration=1, inputs=range(2, 5)),
     Answer("volumes, 5 to 8 inputs", lambda r, _: r.volumes, microseconds=1000, inputs=range(5, 9)),
     Answer("integral", lambda r, _: integral(r), enumeration=3, inputs=range(2, 5)),
-    Answer("integral, 5 inputs and more", lambda r, _: integral(r), enumeration=3, inputs=(5, 6)),
+    Answer("integral, 5 inputs and more", lambda r, _: integral(r), enumeration=3, inputs=range(5, 11)),
     Answer("decision_boundary", lambda r, _: decision_boundary(r), enumeration=1, inputs=(2, 3)),
     Answer("plot_regions, patterns", partial(plot, "pattern"), microseconds=5, ready=["neighbours"]),
     Answer("plot_regions, areas", partial(plot, "area"), microseconds=5),

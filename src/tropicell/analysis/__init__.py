@@ -13,6 +13,7 @@
 `signs`          on which side of each boundary a face lies
 `topology`       components, Betti numbers, homology, persistence
 `measure`        volumes, Lipschitz constants, extrema, integrals, decision boundaries
+`integrals`      integrals over cells of all layers but the last one
 `best_regions`   largest values of outputs on regions without corners
 `comparison`     the difference of two networks
 `data_regions`   the regions that hold data, and distances to them
@@ -45,6 +46,8 @@
 `_group_bounds`  bounds on outputs on whole groups of regions
 `_programs`      bounds on outputs by small linear programs, as kernels
 `_vertices`      corners of regions from one another, as kernels
+`_cones`         volumes from corners and edges alone, as kernels
+`_bends`         integrals of the last layer's bends, as kernels
 
 May import `search` and what is below it.
 """

@@ -5,16 +5,9 @@ the last layer's neurons are affine, and an output is an affine function plus a 
 ``max(z - t, 0)``. So no cell of the whole network is needed: only the corners of P, its edges, and
 the heights ``h = z - t`` of its corners.
 
-*From corners.* All corners v of P are simple: d facets meet there, and d edges, along which the
-height changes by g_1, …, g_d while the row of one facet grows from 0 to 1. With A_v the slopes of
-the rows of the facets, and φ(h) = max(h, 0)^(d + 1) / (d + 1)!,
-
-    ∫_P max(h, 0) = Σ_v φ(h_v) / (|det A_v| Π (-g_i))
-
-(the formula of Lawrence for volumes, with φ^(d) in the place of 1). That takes a few hundred
-operations. Where edges are nearly level their terms are large and cancel. What rounding makes of
-each is summed up, too; if that is too much, the other side is taken, ``max(h, 0) = h + max(-h,
-0)``, and if that is no better:
+*From corners.* With the heights of corners and how fast they change along edges, `_cones` has a
+formula of a few hundred operations. Where edges are nearly level its terms are large and cancel.
+Then the other side is taken, ``max(h, 0) = h + max(-h, 0)``, and if that is no better:
 
 *From faces.* Around a point p with h(p) = 0, max(h, 0) is homogeneous. So its integral over a
 k-dimensional face F through p is a sum over F's facets G of their distances from p times the
@@ -32,19 +25,18 @@ from numpy.typing import NDArray
 
 from tropicell._runtime.arrays import FloatArray, IntArray
 from tropicell._runtime.jit import kernel, lowest_bit
+from tropicell.analysis._cones import ConeRoom, cone_room, cone_share, measure_cones
 from tropicell.analysis._moments import (
-    determinant,
     join_faces,
     places_for,
     sum_pyramids,
-    weigh,
 )
-from tropicell.analysis._vertices import WalkRoom, find_corners, write_values
+from tropicell.analysis._vertices import WalkRoom, find_corners, measure_faces, write_values
 from tropicell.geometry.rounding import INFLATE, ROUND
 
 #: What rounding may make of an integral over a cell: this part of the cell's volume times the
-#: largest absolute value there.
-_LIMIT = 1e-10
+#: largest absolute value there. With more inputs it takes much longer to do better.
+_LIMIT, _FEW_INPUTS, _MORE = 1e-9, 6, 1e-7
 
 _ONE = np.uint64(1)
 _NONE = np.uint64(0)
@@ -59,18 +51,11 @@ class BendRoom(NamedTuple):
     Attributes
     ----------
     walk : WalkRoom
-    area : ndarray, shape (corners,)
-        The determinants of the slopes of the rows of each corner's facets.
-    height, blur : ndarray, shape (corners,)
-        Values of a function, and about what rounding makes of them.
+    cones : ConeRoom
     value, wrong : ndarray, shape (corners,)
-        The same for the input of a neuron.
-    slope : ndarray, shape (inputs,)
-        How it changes along the edges of a corner.
+        The input of a neuron at the corners, and about what rounding makes of it.
     direction : ndarray, shape (inputs,)
         Its slopes.
-    moment : ndarray, shape (inputs,)
-        Integrals of the coordinates over the cell.
     affine : ndarray, shape (outputs, inputs + 1)
         What is left of the outputs without bends.
     size, slack : ndarray, shape (outputs,)
@@ -86,14 +71,10 @@ class BendRoom(NamedTuple):
     """
 
     walk: WalkRoom
-    area: FloatArray
-    height: FloatArray
-    blur: FloatArray
+    cones: ConeRoom
     value: FloatArray
     wrong: FloatArray
-    slope: FloatArray
     direction: FloatArray
-    moment: FloatArray
     affine: FloatArray
     size: FloatArray
     slack: FloatArray
@@ -111,14 +92,10 @@ def bend_room(walk: WalkRoom, outputs: int) -> BendRoom:
     faces = walk.moments.faces.shape[1]
     return BendRoom(
         walk,
-        area=np.zeros(corners),
-        height=np.zeros(corners),
-        blur=np.zeros(corners),
+        cone_room(corners, d),
         value=np.zeros(corners),
         wrong=np.zeros(corners),
-        slope=np.zeros(d),
         direction=np.zeros(d),
-        moment=np.zeros(d),
         affine=np.zeros((outputs, d + 1)),
         size=np.zeros(outputs),
         slack=np.zeros(outputs),
@@ -149,7 +126,7 @@ def integrate_cells(
         reads nothing.
     last_layer : tuple
         Weights of the outputs for the last layer, shape (outputs, neurons); breakpoints, slopes
-        and intercepts of its activation; directions to measure cells along, shape (some, inputs).
+        and intercepts of its activation.
     part : tuple
         Which cells (the first one, and the one after the last); room.
     found : tuple
@@ -157,141 +134,36 @@ def integrate_cells(
     """
     first, last, room = part
     integrals, errors = found
-    directions = last_layer[4]
     walk = room.walk
     flip, d = walk.program.flip, flat.lines.dimension
     flip.maps.changes[:] = -1
-    unit, reach, largest = 1.0, 1.0, 0.0
+    unit, reach, limit = 1.0, 1.0, _LIMIT if d <= _FEW_INPUTS else _MORE
     for c in range(d):
         unit *= flat.lines.scale[c]
         reach += flips.bounds[c]
-        largest = max(largest, flips.bounds[c])
     for cell in range(first, last):
         integrals[cell] = np.nan
         n, m = find_corners(flat, flips, box, patterns, (cell, first), walk)
-        if n <= d or not _find_areas(room, n):
+        if n <= d:
             continue
-        volume, share = _measure(room, (n, m, largest), directions)
-        if not volume > 0.0:
-            continue
+        volume, doubt = measure_cones(walk, room.cones, n, limit)
+        if volume == 0.0:
+            volume, doubt = measure_faces(walk, n, m, True)
+            if not volume > 0.0:
+                continue
         _start_outputs(flat, room, integrals[cell], errors[cell], reach)
-        if not _add_bends(flat, room, (n, m, reach, volume), last_layer, found, cell):
+        if not _add_bends(flat, room, (n, m, reach, volume * limit), last_layer, found, cell):
             integrals[cell] = np.nan
             continue
         for o in range(len(room.size)):
             value, size = room.affine[o, d] * volume, abs(room.affine[o, d])
             for c in range(d):
-                value += room.affine[o, c] * room.moment[c]
-                size += abs(room.affine[o, c]) * largest
-            error = volume * (share * size + room.slack[o])
+                value += room.affine[o, c] * walk.moment[c]
+                size += abs(room.affine[o, c]) * flips.bounds[c]
+            error = 2.0 * doubt * size + volume * room.slack[o]
             error += volume * (len(flip.pieces) + d + 8.0) * ROUND * (room.size[o] + size)
             integrals[cell, o] = (integrals[cell, o] + value) / unit
             errors[cell, o] = (errors[cell, o] + error) * INFLATE / unit
-
-
-# --- the cell -------------------------------------------------------------------------------------
-
-
-@kernel(inner=True)
-def _find_areas(room: Any, n: int) -> bool:
-    """The determinants of all corners; False if one of them is 0."""
-    moments = room.walk.moments
-    for v in range(n):
-        room.area[v] = determinant(moments, moments.tight[v])
-        if not room.area[v] > 0.0:
-            return False
-    return True
-
-
-@kernel(inner=True)
-def _share(room: Any, v: int, direction: Any, length: float) -> tuple[float, float]:
-    """One divided by a corner's determinant and by how fast a function falls along its edges.
-
-    And what part of that rounding may make. The function's slopes have that length.
-    """
-    inverse, area, d = room.walk.inverses[v], room.area[v], len(room.slope)
-    factor, part = 1.0 / area, 2.0 * d * ROUND / area
-    blur = length * room.walk.slant[v]
-    for i in range(d):
-        slope, terms = 0.0, 0.0
-        for c in range(d):
-            term = direction[c] * inverse[c, i]
-            slope += term
-            terms += abs(term)
-        room.slope[i] = slope
-        factor /= -slope
-        part += (blur + 2.0 * ROUND * terms) / abs(slope)
-    return factor, part
-
-
-@kernel(inner=True)
-def _measure(room: Any, form: Any, directions: Any) -> tuple[float, float]:
-    """Volume of a cell; its moment goes to the room. And what rounding may make of both.
-
-    That is a part of the volume, and of the volume times the largest coordinate.
-    """
-    n, m, reach = form
-    limit = np.inf
-    moments, d = room.walk.moments, directions.shape[1]
-    points = moments.points
-    for k in range(len(directions)):
-        _measure_heights(room, n, directions[k])
-        volume, doubt = 0.0, 0.0
-        for c in range(d):
-            room.moment[c] = 0.0
-        for v in range(n):
-            height, blur, inverse = room.height[v], room.blur[v], room.walk.inverses[v]
-            factor, part = _share(room, v, directions[k], 1.0)
-            rise, turn = max(abs(height), blur), 1.0
-            for c in range(d):
-                factor *= height / (c + 1)
-            part += d * (blur / rise if rise > 0.0 else 0.0) + 4.0 * d * ROUND
-            for c in range(d):
-                shift, size = 0.0, 0.0
-                for i in range(d):
-                    step = inverse[c, i] / room.slope[i]
-                    shift += step
-                    size += abs(step)
-                room.moment[c] += factor * (points[v, c] - shift * height / (d + 1))
-                turn = max(turn, (abs(points[v, c]) + size * abs(height) / (d + 1)) / reach)
-            volume += factor
-            doubt += abs(factor) * part * turn
-            if doubt > limit:
-                break
-        if doubt <= _LIMIT * volume:
-            return volume, doubt / volume
-        if doubt <= limit:
-            limit = 2.0 * _LIMIT * volume
-    write_values(moments, n, m)
-    weight, at = weigh(moments, n, m, True)
-    if not weight > 0.0:
-        return 0.0, 0.0
-    unit = 1.0
-    for c in range(d):
-        unit *= c + 1
-    for c in range(d):
-        room.moment[c] = moments.moment[at, 0, c] / ((d + 1) * unit)
-    share = moments.doubt[at, 0] / weight + 4.0 * d * ROUND
-    if not share <= _LIMIT:
-        return 0.0, 0.0
-    return weight / unit, share
-
-
-@kernel(inner=True)
-def _measure_heights(room: Any, n: int, direction: Any) -> None:
-    """How high the corners are in a direction, as seen from the middle, and the errors of that."""
-    points, d, low, high = room.walk.moments.points, len(direction), np.inf, -np.inf
-    for v in range(n):
-        height, terms = 0.0, 0.0
-        for c in range(d):
-            term = direction[c] * (points[v, c] - points[0, c])
-            height += term
-            terms += abs(term)
-        room.height[v] = height
-        room.blur[v] = room.walk.apart[v] + room.walk.apart[0] + 2.0 * ROUND * terms
-        low, high = min(low, height), max(high, height)
-    for v in range(n):
-        room.height[v] -= 0.5 * (low + high)
 
 
 # --- the outputs ----------------------------------------------------------------------------------
@@ -311,12 +183,10 @@ def _start_outputs(flat: Any, room: Any, integrals: Any, errors: Any, reach: flo
 
 
 @kernel(inner=True)
-def _add_bends(
-    flat: Any, room: Any, form: Any, last_layer: Any, found: Any, cell: int
-) -> bool:
+def _add_bends(flat: Any, room: Any, form: Any, last_layer: Any, found: Any, cell: int) -> bool:
     """All neurons of the last layer: their bends, and what is affine of them."""
-    n, m, reach, volume = form
-    weights, bends, slopes, intercepts, _ = last_layer
+    n, m, reach, accuracy = form
+    weights, bends, slopes, intercepts = last_layer
     integrals, errors = found
     lines, before, d = flat.lines, room.walk.program.flip.maps.before, flat.lines.dimension
     start, ready = lines.row_start[lines.depth - 1], False
@@ -335,7 +205,7 @@ def _add_bends(
                 slope += jump
                 intercept -= jump * at
                 continue
-            limit = _LIMIT * volume * max(high - at, at - low)
+            limit = accuracy * max(high - at, at - low)
             above, value, doubt = _from_corners(room, n, (before, row), at, limit)
             if not doubt <= limit:
                 if not ready:
@@ -397,11 +267,11 @@ def _from_corners(
     First on the side with fewer corners.
     """
     before, row = slopes
-    height, count, length = room.height, 0, 0.0
+    height, count, length = room.cones.height, 0, 0.0
     for v in range(n):
         height[v] = room.value[v] - at
         count += height[v] > 0.0
-    for c in range(len(room.slope)):
+    for c in range(len(room.direction)):
         room.direction[c] = before[c, row]
         length += before[c, row] * before[c, row]
     above, length = 2 * count <= n, np.sqrt(length)
@@ -415,12 +285,12 @@ def _from_corners(
 @kernel(inner=True)
 def _sum_corners(room: Any, n: int, sign: float, length: float) -> tuple[float, float]:
     """The sum over corners on one side, and what rounding makes of it."""
-    d, total, doubt = len(room.slope), 0.0, 0.0
+    d, total, doubt = len(room.direction), 0.0, 0.0
     for v in range(n):
-        high, wrong = sign * room.height[v], room.wrong[v]
+        high, wrong = sign * room.cones.height[v], room.wrong[v]
         if not high > -wrong:
             continue
-        factor, part = _share(room, v, room.direction, length)
+        factor, part = cone_share(room.walk, room.cones, v, room.direction, length)
         rise = max(abs(high), wrong)
         for c in range(d + 1):
             factor *= rise / (c + 1)
@@ -444,9 +314,9 @@ def _from_faces(room: Any, n: int, m: int, at: float) -> tuple[float, float]:
         reach = max(reach, abs(moments.rows[f, d]))
     error, places = 4.0 * ROUND * reach, places_for(moments, n)
     for v in range(n):
-        height, share = room.value[v] - at, 2.0 * d * ROUND / room.area[v]
-        weight = 1.0 / room.area[v]
-        room.height[v] = height
+        height, share = room.value[v] - at, 2.0 * d * ROUND / room.walk.area[v]
+        weight = 1.0 / room.walk.area[v]
+        room.cones.height[v] = height
         moments.faces[0, v], moments.apex[0, v] = moments.tight[v], v
         moments.weight[0, v], moments.doubt[0, v] = weight, weight * share
         room.side[0, v] = _ABOVE if height > 0.0 else _BELOW
@@ -465,8 +335,8 @@ def _from_faces(room: Any, n: int, m: int, at: float) -> tuple[float, float]:
         for j in range(after):
             if room.side[then, j] == _ABOVE:
                 v = moments.apex[then, j]
-                room.total[then, j] += room.height[v] * moments.weight[then, j]
-                unsure = room.height[v] * moments.doubt[then, j]
+                room.total[then, j] += room.cones.height[v] * moments.weight[then, j]
+                unsure = room.cones.height[v] * moments.doubt[then, j]
                 room.unsure[then, j] += unsure + room.wrong[v] * moments.weight[then, j]
         count, now = after, then
     unit = 1.0
@@ -504,7 +374,7 @@ def _find_sides(room: Any, count: int, after: int, now: int, are_edges: bool) ->
 def _sum_crossings(room: Any, count: int, now: int, error: float) -> None:
     """Integrals over the faces of the next dimension, from those over their facets."""
     moments, then, link = room.walk.moments, 1 - now, 0
-    values, height = moments.values, room.height
+    values, height = moments.values, room.cones.height
     for i in range(count):
         left = moments.faces[now, i]
         while left != _NONE:

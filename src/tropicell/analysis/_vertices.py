@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tropicell._runtime.arrays import FloatArray, IntArray
 from tropicell._runtime.jit import kernel
 from tropicell.analysis._flips import FlipRoom, load_pattern, value_of, write_rows
-from tropicell.analysis._moments import MOST_FACETS, MomentRoom, weigh
+from tropicell.analysis._moments import MOST_FACETS, MomentRoom, determinant, weigh
 from tropicell.analysis._programs import ProgramRoom, program_room, solve
 from tropicell.geometry.rounding import INFLATE, ROUND
 
@@ -69,6 +69,10 @@ class WalkRoom(NamedTuple):
         About how far rounding moves a corner.
     slant : ndarray, shape (corners,)
         About what rounding makes of its edges, the columns of the inverse.
+    area, turned : ndarray, shape (corners,)
+        The absolute value of the determinant, and about what part of that rounding makes.
+    moment : ndarray, shape (inputs,)
+        Integrals of the coordinates over the region.
     corner_keys, edge_keys : ndarray of uint64
         Corners and edges that are known, by the facets that they lie on.
     corner_stamps, edge_stamps : ndarray
@@ -95,6 +99,9 @@ class WalkRoom(NamedTuple):
     rate: FloatArray
     apart: FloatArray
     slant: FloatArray
+    area: FloatArray
+    turned: FloatArray
+    moment: FloatArray
     corner_keys: NDArray[np.uint64]
     edge_keys: NDArray[np.uint64]
     corner_stamps: IntArray
@@ -127,6 +134,9 @@ def walk_room(flip: FlipRoom, moments: MomentRoom) -> WalkRoom:
         rate=np.zeros(lines),
         apart=np.zeros(corners),
         slant=np.zeros(corners),
+        area=np.zeros(corners),
+        turned=np.zeros(corners),
+        moment=np.zeros(d),
         corner_keys=np.zeros(corner_table, np.uint64),
         edge_keys=np.zeros(edge_table, np.uint64),
         corner_stamps=np.full(corner_table, -1, np.int64),
@@ -156,31 +166,42 @@ def measure_patterns(
     """
     first, last, centred, room = part
     sizes, centroids, doubts = found
-    flip, moments = room.program.flip, room.moments
-    flip.maps.changes[:] = -1
+    room.program.flip.maps.changes[:] = -1
     scale, d = flat.lines.scale, flat.lines.dimension
     unit = 1.0
     for c in range(d):
-        unit *= scale[c] * (c + 1)
+        unit *= scale[c]
     for region in range(first, last):
         sizes[region] = np.nan
         n, m = find_corners(flat, flips, objectives, patterns, (region, first), room)
         if n <= d:
             continue
-        write_values(moments, n, m)
-        for c in range(d):
-            flip.point[c] = moments.points[0, c]
-        for i in range(n):
-            for c in range(d):
-                moments.points[i, c] -= flip.point[c]
-        weight, at = weigh(moments, n, m, centred)
-        if not weight > 0.0:
+        size, doubt = measure_faces(room, n, m, centred)
+        if not size > 0.0:
             continue
-        sizes[region], doubts[region] = weight / unit, moments.doubt[at, 0] / unit
+        sizes[region], doubts[region] = size / unit, doubt / unit
         if centred:
             for c in range(d):
-                centre = moments.moment[at, 0, c] / ((d + 1) * weight)
-                centroids[region, c] = (flip.point[c] + centre) / scale[c]
+                centroids[region, c] = room.moment[c] / (size * scale[c])
+
+
+@kernel(inner=True)
+def measure_faces(room: Any, n: int, m: int, centred: bool) -> tuple[float, float]:
+    """Volume of a polytope, and about what rounding makes of it; 0.0 if its faces do not fit.
+
+    If it is to be `centred`, its moment goes to the room.
+    """
+    moments, d, unit = room.moments, len(room.moment), 1.0
+    for c in range(d):
+        unit *= c + 1
+    write_values(moments, n, m)
+    weight, at = weigh(moments, n, m, centred)
+    if not weight > 0.0:
+        return 0.0, 0.0
+    if centred:
+        for c in range(d):
+            room.moment[c] = moments.moment[at, 0, c] / ((d + 1) * unit)
+    return weight / unit, moments.doubt[at, 0] / unit
 
 
 @kernel(inner=True)
@@ -317,6 +338,11 @@ def _walk(flips: Any, objectives: Any, room: Any, count: int, stamp: int) -> tup
         room.facet[k], room.row[facets] = facets, k
         tight[0] |= _ONE << np.uint64(facets)
         facets += 1
+    for f in range(d):
+        for c in range(d + 1):
+            moments.rows[f, c] = flip.rows[room.row[f], c]
+    room.area[0] = determinant(moments, tight[0])
+    room.turned[0] = 2.0 * d * ROUND / room.area[0] if room.area[0] > 0.0 else np.inf
     _is_known(room.corner_keys, room.corner_stamps, stamp, tight[0])
     n, at = 1, 0
     while at < n:
@@ -458,6 +484,8 @@ def _go(room: Any, at: int, i: int, entering: int, length: float, n: int) -> Non
         column[b] = total
     room.bases[n, i] = entering
     factor = 1.0 / column[i]
+    room.area[n] = room.area[at] * abs(column[i])
+    room.turned[n] = room.turned[at] + (room.slant[at] + 2.0 * d * ROUND) * abs(factor)
     for c in range(d):
         new[c, i] = old[c, i] * factor
         for b in range(d):

@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 import threading
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,9 +27,6 @@ from tropicell.regions.regions import Regions
 
 #: Corners that a cell may have, faces of one dimension, and cells that a thread takes at a time.
 _MOST_CORNERS, _MOST_FACES, _AT_ONCE = 4096, 1 << 17, 64
-
-#: Directions that cells are measured along, until one is good enough.
-_DIRECTIONS = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +92,7 @@ def cell_integrals(
     flips, box, outputs = flip_lines(cells, flat), objectives_of(cells, flat), network.n_outputs
     still = reads_nothing(network)[cells.lines.neuron]
     patterns = np.ascontiguousarray(cells.packed.words, dtype=np.uint64), cells.packed.bits, still
-    last_layer = (*_last_layer(regions.network), _directions(d))
+    last_layer = _last_layer(regions.network)
     found = np.full((len(cells), outputs), np.nan), np.zeros((len(cells), outputs))
     faces = min(_MOST_CORNERS * math.comb(d, d // 2), _MOST_FACES)
     rows = Blueprint(lambda free: _flips.flip_room(flat, patterns[0].shape[1], free))
@@ -144,11 +140,3 @@ def _last_layer(network: Network) -> tuple[FloatArray, ...]:
     activation = layer.activation
     arrays = weights, activation.breakpoints, activation.slopes, activation.intercepts
     return tuple(np.array(a, dtype=np.float64, order="C") for a in arrays)
-
-
-def _directions(d: int) -> FloatArray:
-    """Some directions of length 1, as far from each other and from the axes as multiples of roots are."""
-    roots = np.sqrt([2.0, 3.0, 5.0, 7.0, 11.0, 13.0, 17.0, 19.0, 23.0, 29.0])
-    places = np.outer(np.arange(1, _DIRECTIONS + 1), roots[np.arange(d) % 10] + np.arange(d))
-    found = (0.25 + places % 1.0) * np.where(np.arange(d) % 2, -1.0, 1.0)
-    return np.ascontiguousarray(found / np.linalg.norm(found, axis=1, keepdims=True))

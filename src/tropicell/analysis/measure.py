@@ -12,7 +12,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import comb
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,7 @@ from tropicell.analysis.map_bounds import largest_errors, output_bounds
 from tropicell.errors import InternalError, InvalidInputError
 from tropicell.geometry.arithmetic import nearest_float, to_floats
 from tropicell.geometry.generators import volume
+from tropicell.network.domains import Box
 from tropicell.network.inequalities import reads_nothing
 from tropicell.regions import exact_columns
 from tropicell.regions.columns import Columns, PackedPatterns, Ragged
@@ -74,7 +75,7 @@ _MANY, _FEW_INPUTS = 512, 8
 #: errors themselves are much smaller.
 _TRUSTED = 1e-6
 
-#: Of regions whose cells can't be integrated at once, at most one in so many is looked at by itself.
+#: If cells can't be integrated at once, at most one region in so many is looked at by itself.
 _FEW = 8
 
 #: Regions whose values are worked out in rationals at a time.
@@ -736,8 +737,8 @@ def _candidates(
 def integral(regions: Regions, *, workers: int = 1, progress: bool | None = None) -> FloatArray:
     """The exact integral of each output over a bounded domain.
 
-    A sum of volumes times values in float64: nothing is sampled. Of regions that are not all of
-    them, the integral over these.
+    A sum in float64: nothing is sampled. Of regions that are not all of them, the integral over
+    these.
 
     Parameters
     ----------
@@ -750,6 +751,10 @@ def integral(regions: Regions, *, workers: int = 1, progress: bool | None = None
 
     Notes
     -----
+    A sum of volumes times values at centroids. With three inputs and more, where no corners are
+    known, all regions of a box are integrated cell by cell of the layers before the last one
+    (`tropicell.analysis.integrals`), which takes about as long as finding them.
+
     Where rounding errors of the maps might be more than a millionth of the integral of the absolute
     value, because they are differences of much larger numbers, values are worked out in rationals.
 
@@ -766,7 +771,7 @@ def integral(regions: Regions, *, workers: int = 1, progress: bool | None = None
     )
     if not regions.quotient.is_trivial or _are_unbounded(regions):
         raise unbounded
-    if regions.network.n_inputs > 2 and regions.known("corners") is None:
+    if regions.network.n_inputs > (4 if regions.known("corners") is not None else 2):
         found = _integral_of_cells(regions, workers, progress)
         if found is not None:
             return found
@@ -785,14 +790,12 @@ def integral(regions: Regions, *, workers: int = 1, progress: bool | None = None
     return np.asarray(sizes @ values)
 
 
-def _integral_of_cells(
-    regions: Regions, workers: int, progress: bool | None
-) -> FloatArray | None:
+def _integral_of_cells(regions: Regions, workers: int, progress: bool | None) -> FloatArray | None:
     """The integral over cells of all layers but the last one; None if rounding spoils it."""
     if not can_be_integrated(regions):
         return None
     found = cell_integrals(regions, workers=workers, progress=progress)
-    unknown = np.isnan(found.values).any(axis=1)
+    unknown = np.asarray(np.isnan(found.values).any(axis=1))
     left = unknown[found.cells]
     if left.sum() * _FEW > len(left):
         return None
@@ -882,6 +885,9 @@ def mean(regions: Regions, *, workers: int = 1, progress: bool | None = None) ->
     if not len(regions):
         raise InvalidInputError("there are no regions, and so no mean")
     total = integral(regions, workers=workers, progress=progress)
+    if can_be_integrated(regions):
+        low, high = cast(Box, regions.domain).corners(regions.network.n_inputs)
+        return np.asarray(total / np.prod(high - low))
     regions.prepare(["volumes"], workers=workers, progress=progress)
     return np.asarray(total / regions.volumes.sum())
 
