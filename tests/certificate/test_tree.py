@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from strategies import domains, networks, random_network
 from tropicell import Box, Network, Regions, WholeSpace, enumerate_regions
-from tropicell.certificate import _branches
+from tropicell.certificate import _branches, _tree
 from tropicell.certificate._branches import (
     TreeProofs,
     _are_simple,
@@ -192,3 +192,29 @@ def test_facets_prove_regions_in_four_dimensions_where_corners_are_simple() -> N
     assert not isinstance(certificate.proofs, TreeProofs)
     central = enumerate_regions(Network.mlp(weights[:2]), box, engine="cells")
     assert not _are_simple(central)
+
+
+@pytest.mark.parametrize("domain", [Box(-2, 2), WholeSpace()])
+def test_a_proof_that_is_full_goes_on_where_it_was(
+    domain: Domain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    regions = found(random_network(5, "generic", 3, 2, 5), domain)
+    whole = prove_tree(regions, 1)
+    times = []
+
+    def larger(proof: _tree.TreeProof) -> _tree.TreeProof:
+        times.append(len(proof.bases))
+        return double(proof)
+
+    double, roomy = _tree.larger, _tree.new_tree_proof
+    monkeypatch.setattr(_tree, "larger", larger)
+    monkeypatch.setattr(_tree, "new_tree_proof", lambda size, inputs, _: roomy(size, inputs, 1))
+    cramped = prove_tree(regions, 1)
+    assert len(times) > 2
+    assert whole is not None
+    assert cramped is not None
+    np.testing.assert_array_equal(cramped.proofs.bases, whole.proofs.bases)
+    np.testing.assert_array_equal(cramped.proofs.counts, whole.proofs.counts)
+    np.testing.assert_array_equal(cramped.inside, whole.inside)
+    assert cramped.signs == whole.signs
+    assert cramped.doubts.keys() == whole.doubts.keys()

@@ -534,14 +534,13 @@ def _dense(matrix: Any) -> FloatArray:
 
 def _stacked(parts: list[FloatArray], columns: int, fill: float | None = None) -> FloatArray:
     """Rows of all layers, filled up with a number or with copies of their last entry."""
-    rows = [np.empty((0, columns))]
+    rows, at = np.empty((sum(map(len, parts)), columns)), 0
     for part in parts:
-        pad = ((0, 0), (0, columns - part.shape[1]))
-        if fill is None:
-            rows.append(np.pad(part, pad, mode="edge"))
-        else:
-            rows.append(np.pad(part, pad, constant_values=fill))
-    return np.concatenate(rows)
+        mine, given = rows[at : at + len(part)], part.shape[1]
+        mine[:, :given] = part
+        mine[:, given:] = part[:, -1:] if fill is None else fill
+        at += len(part)
+    return rows
 
 
 def _is_tame(network: Network, *arrays: FloatArray) -> bool:

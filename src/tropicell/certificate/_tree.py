@@ -43,6 +43,9 @@ _PIVOTS, _NOTHING = 400, 1e-11
 #: Inequalities are moved outwards by about so much there, each by something else.
 _MOVED = 1e-9
 
+#: What a doubt at the point of a basis counts; one along an edge counts 1.
+_AT_THE_POINT = 0.5
+
 #: In a basis: no inequality yet. First in a basis: start from the witness.
 _FREE, _RESTART = -1, -2
 
@@ -51,6 +54,9 @@ _BEGIN, _END, _LAYER, _PATH, _TRAIL, _LINE, _NODE = range(7)
 
 #: What `TreeProof.used` counts.
 BASES, COUNTS, DOUBTS, PATHS, SIGNS, _USED = range(6)
+
+#: Columns of `TreeRoom.stopped`.
+_WAITING, _KNOWN, _STOPPED = range(3)
 
 #: Columns of `TreeProof.doubts`.
 AT, REGION, CLAIM, PATH_END, _DOUBT = range(5)
@@ -109,7 +115,7 @@ class TreeProof(NamedTuple):
 
 
 def new_tree_proof(regions: int, dimension: int, room: int) -> TreeProof:
-    """Room for a part of the list."""
+    """Room for a part of the list; `regions` is how many regions parts have at most."""
     return TreeProof(
         used=np.zeros(_USED, np.int64),
         bases=np.zeros((4 * room, dimension), np.int32),
@@ -117,6 +123,14 @@ def new_tree_proof(regions: int, dimension: int, room: int) -> TreeProof:
         doubts=np.zeros((room, _DOUBT), np.int64),
         paths=np.zeros(16 * room, np.int32),
         inside=np.zeros(regions, np.bool_),
+    )
+
+
+def larger(proof: TreeProof) -> TreeProof:
+    """The same with twice the room, for a kernel that has stopped because it was full."""
+    proofs = {name: getattr(proof, name) for name in ("bases", "counts", "doubts", "paths")}
+    return proof._replace(
+        **{name: np.concatenate([array, np.zeros_like(array)]) for name, array in proofs.items()}
     )
 
 
@@ -132,18 +146,26 @@ class TreeRoom(NamedTuple):
         For each of them where the linear program starts.
     rows, offsets, lines : ndarray
         The path: rows as those of `gather`, offsets of the linear program, lines.
+    slopes : ndarray, shape (d, rows)
+        The same rows without offsets, one coordinate after the other: loops over rows are fast.
+    stopped : ndarray, shape (2,)
+        Where the kernel has stopped because a proof was full: the cells that wait, of which it was
+        at the last, and the length of ``trail``; 0 if it has not.
     central : ndarray of bool
         Which rows go through the origin for sure.
     known, trail : ndarray
         Whether a line is in the path or follows from it; these lines in order.
     claims : ndarray
         The inequalities that must follow.
+    claim_rows, claim_sizes, claim_bounds : ndarray
+        The same, as in `InequalityArrays`, side by side.
+    claim_values, claim_doubts : ndarray
+        Their values at a column; at how many of the columns that were tried last each of them is
+        not surely positive.
     ands, ors : ndarray of uint64, shape (words,)
     basis, edges, point, values, falls, goal, costs : ndarray
         The linear program: places in the path, edges as rows, the point, the path's values there
         and how fast they change along an edge; the inequality, and how it changes along edges.
-    taken : ndarray of bool
-        Which rows of the path are in the basis.
     table, swaps, vertex, columns, shares, wholes, fine : ndarray, FineSigns
         The proof: as in `tropicell.certificate._cone`, for one basis.
     """
@@ -155,10 +177,17 @@ class TreeRoom(NamedTuple):
     rows: NDArray[np.float64]
     offsets: NDArray[np.float64]
     lines: NDArray[np.int64]
+    slopes: NDArray[np.float64]
+    stopped: NDArray[np.int64]
     central: NDArray[np.bool_]
     known: NDArray[np.bool_]
     trail: NDArray[np.int64]
     claims: NDArray[np.int64]
+    claim_rows: NDArray[np.float64]
+    claim_sizes: NDArray[np.float64]
+    claim_bounds: NDArray[np.float64]
+    claim_values: NDArray[np.float64]
+    claim_doubts: NDArray[np.float64]
     ands: NDArray[np.uint64]
     ors: NDArray[np.uint64]
     basis: NDArray[np.int64]
@@ -168,7 +197,6 @@ class TreeRoom(NamedTuple):
     falls: NDArray[np.float64]
     goal: NDArray[np.float64]
     costs: NDArray[np.float64]
-    taken: NDArray[np.bool_]
     table: NDArray[np.float64]
     swaps: NDArray[np.int64]
     vertex: NDArray[np.float64]
@@ -191,10 +219,17 @@ def new_tree(flat: FilterNetwork, words: int, fine: FineSigns) -> TreeRoom:
         rows=np.zeros((most, d + 2)),
         offsets=np.zeros(most),
         lines=np.zeros(most, np.int64),
+        slopes=np.zeros((d, most)),
+        stopped=np.zeros(_STOPPED, np.int64),
         central=np.zeros(most, np.bool_),
         known=np.zeros(most, np.bool_),
         trail=np.zeros(most, np.int64),
         claims=np.zeros(most, np.int64),
+        claim_rows=np.zeros((d + 1, most)),
+        claim_sizes=np.zeros(most),
+        claim_bounds=np.zeros(most),
+        claim_values=np.zeros(most),
+        claim_doubts=np.zeros(most),
         ands=np.zeros(words, np.uint64),
         ors=np.zeros(words, np.uint64),
         basis=np.zeros(d, np.int64),
@@ -204,7 +239,6 @@ def new_tree(flat: FilterNetwork, words: int, fine: FineSigns) -> TreeRoom:
         falls=np.zeros(most),
         goal=np.zeros(d + 1),
         costs=np.zeros(d),
-        taken=np.zeros(most, np.bool_),
         table=np.zeros((d, d)),
         swaps=np.zeros(d, np.int64),
         vertex=np.zeros(d),
@@ -298,6 +332,8 @@ def _append(flat, state, room, place, line, count):  # pragma: no cover - compil
     for c in range(d + 1):
         row[c] = found.rows[c, place] / largest
     row[ERROR] = found.bounds[place] / largest + 4.0 * ROUND
+    for c in range(d):
+        room.slopes[c, count] = row[c]
     share = 0.6180339887498949 * (line + 1)
     room.offsets[count] = row[OFFSET] + _MOVED * (1.0 + share - np.floor(share))
     room.lines[count] = line
@@ -331,55 +367,60 @@ def _start(room, count):  # pragma: no cover - compiled
             room.point[i] = room.witness[i]
             for j in range(d):
                 room.edges[i, j] = 1.0 if i == j else 0.0
+    values = room.values
     for k in range(count):
-        value = room.offsets[k]
-        for j in range(d):
-            value += room.rows[k, j] * room.point[j]
-        room.values[k] = max(value, 0.0)
-        room.taken[k] = False
+        values[k] = room.offsets[k]
+    _add_slopes(room, count, room.point, 1.0, values)
+    for k in range(count):
+        values[k] = values[k] if values[k] > 0.0 else 0.0
     for i in range(d):
         if room.basis[i] >= 0:
-            room.taken[room.basis[i]] = True
-            room.values[room.basis[i]] = 0.0
+            values[room.basis[i]] = 0.0
+
+
+@kernel(sums="fused", inner=True)
+def _add_slopes(room, count, along, factor, to):  # pragma: no cover - compiled
+    """Add how fast the path's rows change along a vector, times a factor."""
+    for j in range(len(along)):
+        slopes, step = room.slopes[j], factor * along[j]
+        for k in range(count):
+            to[k] += slopes[k] * step
 
 
 @kernel(sums="fused", inner=True)
 def _blocking(room, count, slot, sign):  # pragma: no cover - compiled
     """The first row of the path that is met along an edge, or -1."""
-    d, edge = len(room.basis), room.edges[slot]
+    d, edge, falls, values = len(room.basis), room.edges[slot], room.falls, room.values
     size = 0.0
     for j in range(d):
         size += abs(edge[j])
-    best, least = -1, np.inf
     for k in range(count):
-        if room.taken[k]:
-            continue
-        fall = 0.0
-        for j in range(d):
-            fall += room.rows[k, j] * edge[j]
-        fall *= sign
-        room.falls[k] = fall
-        if fall < -_NOTHING * size and room.values[k] < -fall * least:
-            best, least = k, room.values[k] / -fall
+        falls[k] = 0.0
+    _add_slopes(room, count, edge, sign, falls)
+    for i in range(d):
+        if room.basis[i] >= 0:
+            falls[room.basis[i]] = 0.0
+    best, least, nothing = -1, np.inf, -_NOTHING * size
+    for k in range(count):
+        if falls[k] < nothing and values[k] < -falls[k] * least:
+            best, least = k, values[k] / -falls[k]
     return best
 
 
 @kernel(sums="fused", inner=True)
 def _pivot(room, count, slot, sign, entering):  # pragma: no cover - compiled
     """Go along an edge to where a row of the path is met."""
-    d, edges, row = len(room.basis), room.edges, room.rows[entering]
-    step = room.values[entering] / -room.falls[entering]
+    d, edges, row, values = len(room.basis), room.edges, room.rows[entering], room.values
+    step = values[entering] / -room.falls[entering]
     for j in range(d):
         room.point[j] += sign * step * edges[slot, j]
     for k in range(count):
-        if not room.taken[k]:
-            room.values[k] = max(room.values[k] + step * room.falls[k], 0.0)
+        value = values[k] + step * room.falls[k]
+        values[k] = value if value > 0.0 else 0.0
     if room.basis[slot] >= 0:
-        room.taken[room.basis[slot]] = False
-        room.values[room.basis[slot]] = step
+        values[room.basis[slot]] = step
     room.basis[slot] = entering
-    room.taken[entering] = True
-    room.values[entering] = 0.0
+    values[entering] = 0.0
     scale = sign / room.falls[entering]
     cost = room.costs[slot] * scale
     for j in range(d):
@@ -472,13 +513,36 @@ def _prove_basis(flat, room):  # pragma: no cover - compiled
 
 
 @kernel(sums="fused", inner=True)
-def _follows(flat, state, room, place, sharp):  # pragma: no cover - compiled
-    """Whether an inequality surely follows from the basis.
+def _try_claims(flat, state, room, claims):  # pragma: no cover - compiled
+    """Find out which inequalities surely follow from the basis; 0 in ``claim_doubts`` if one does.
 
     It is not negative at the point of the basis, and along its edges: these are the constant and
-    the factors of the combination. `sharp` says whether doubtful signs are worked out.
+    the factors of the combination.
     """
-    found, d, columns = state.inequalities, len(room.basis), room.columns
+    d, rows, values, doubts = len(room.basis), room.claim_rows, room.claim_values, room.claim_doubts
+    sizes, bounds = room.claim_sizes, room.claim_bounds
+    for k in range(claims):
+        doubts[k] = 0.0
+    for column in range(d + 1):
+        share, whole = room.shares[column], room.wholes[column]
+        for k in range(claims):
+            values[k] = 0.0
+        for i in range(d + 1):
+            row, factor = rows[i], room.columns[column, i]
+            for k in range(claims):
+                values[k] += row[k] * factor
+        weight = 1.0 if column < d else _AT_THE_POINT
+        for k in range(claims):
+            doubts[k] += 0.0 if values[k] > sizes[k] * share + bounds[k] * whole else weight
+    for k in range(claims):
+        if doubts[k] == _AT_THE_POINT and _meet_at_origin(flat, state, room, room.claims[k]):
+            doubts[k] = 0.0  # there it is 0
+
+
+@kernel(sums="fused", inner=True)
+def _surely_follows(flat, state, room, k):  # pragma: no cover - compiled
+    """Whether an inequality follows from the basis; doubtful signs are worked out."""
+    found, d, columns, place = state.inequalities, len(room.basis), room.columns, room.claims[k]
     for column in range(d + 1):
         value = 0.0
         for i in range(d + 1):
@@ -488,7 +552,7 @@ def _follows(flat, state, room, place, sharp):  # pragma: no cover - compiled
             continue
         if column == d and _meet_at_origin(flat, state, room, place):
             continue  # it is 0
-        if value < -slack or not sharp or not _is_positive(flat, state, room, place, column):
+        if value < -slack or not _is_positive(flat, state, room, place, column):
             return False
     return True
 
@@ -529,17 +593,43 @@ def _is_positive(flat, state, room, place, column):  # pragma: no cover - compil
 
 
 @kernel(inner=True)
+def _line_up(state, room, claims):  # pragma: no cover - compiled
+    """Copy the inequalities that must follow, side by side."""
+    found = state.inequalities
+    for k in range(claims):
+        place = room.claims[k]
+        for i in range(len(room.claim_rows)):
+            room.claim_rows[i, k] = found.rows[i, place]
+        room.claim_sizes[k], room.claim_bounds[k] = found.sizes[place], found.bounds[place]
+        room.claim_doubts[k] = 0.0
+
+
+@kernel(inner=True)
+def _take_out(room, k, claims):  # pragma: no cover - compiled
+    """Put the last of the inequalities that must follow to place k; how many are left."""
+    last = claims - 1
+    room.claims[k], room.claim_doubts[k] = room.claims[last], room.claim_doubts[last]
+    for i in range(len(room.claim_rows)):
+        room.claim_rows[i, k] = room.claim_rows[i, last]
+    room.claim_sizes[k], room.claim_bounds[k] = room.claim_sizes[last], room.claim_bounds[last]
+    return last
+
+
+@kernel(inner=True)
 def _prove_claims(flat, state, room, proof, count, claims, region):  # pragma: no cover - compiled
     """Prove that inequalities follow from the path, or note that it is in doubt."""
     found, used, d = state.inequalities, proof.used, len(room.basis)
     before = used[BASES]
     if claims > 0:
         _start(room, count)
-    for c in range(claims):
-        place = room.claims[c]
-        if place < 0:
-            continue
-        largest = 0.0
+        _line_up(state, room, claims)
+    while claims > 0:
+        # Next comes the one with the fewest doubts at the last basis: its own is nearby.
+        k = 0
+        for other in range(1, claims):
+            if room.claim_doubts[other] < room.claim_doubts[k]:
+                k = other
+        place, largest = room.claims[k], 0.0
         for j in range(d):
             largest = max(largest, abs(found.rows[j, place]))
         largest = largest if largest > 0.0 else 1.0
@@ -548,24 +638,27 @@ def _prove_claims(flat, state, room, proof, count, claims, region):  # pragma: n
         if (
             _minimise(room, count)
             and _prove_basis(flat, room)
-            and _follows(flat, state, room, place, True)
+            and _surely_follows(flat, state, room, k)
         ):
             for j in range(d):
                 proof.bases[used[BASES], j] = room.lines[room.basis[j]]
             used[BASES] += 1
             used[SIGNS] += d + 1
-            for k in range(c + 1, claims):
-                if room.claims[k] >= 0 and _follows(flat, state, room, room.claims[k], False):
-                    room.claims[k] = -1
+            claims = _take_out(room, k, claims)
+            _try_claims(flat, state, room, claims)
+            for other in range(claims - 1, -1, -1):
+                if room.claim_doubts[other] == 0.0:
+                    claims = _take_out(room, other, claims)
                     used[SIGNS] += d + 1
             continue
         doubt = proof.doubts[used[DOUBTS]]
         doubt[AT], doubt[REGION], doubt[CLAIM] = used[COUNTS], region, found.lines[place]
-        for k in range(count):
-            proof.paths[used[PATHS] + k] = room.lines[k]
+        for j in range(count):
+            proof.paths[used[PATHS] + j] = room.lines[j]
         used[PATHS] += count
         doubt[PATH_END] = used[PATHS]
         used[DOUBTS] += 1
+        claims = _take_out(room, k, claims)
     proof.counts[used[COUNTS]] = used[BASES] - before
     used[COUNTS] += 1
 
@@ -650,16 +743,21 @@ def prove_cells(flat, state, room, regions, proof, first, last):  # pragma: no c
     Returns
     -------
     int
-        `DONE`; `FULL`, if there is not enough room for the proof; `WRONG`, if a pattern is.
+        `DONE`; `FULL`, if there is not enough room for the proof: with a `larger` one the next call
+        goes on; `WRONG`, if a pattern is.
     """
     layers, d, used = len(flat.starts) - 2, flat.inputs.shape[1] - 1, proof.used
     bits, count = regions.patterns.bits, flat.domain_lines
-    used[:] = 0
-    room.known[:] = False
-    for k in range(count):
-        _append(flat, state, room, k, k + 1, k)
-    room.basis[0] = _RESTART
-    top, trail = _push(room, 0, 0, len(regions.patterns.words), 1, count, 0, 0), 0
+    top, trail = room.stopped[_WAITING], room.stopped[_KNOWN]
+    room.stopped[:] = 0
+    if top == 0:
+        used[:] = 0
+        proof.inside[:] = False
+        room.known[:] = False
+        for k in range(count):
+            _append(flat, state, room, k, k + 1, k)
+        room.basis[0] = _RESTART
+        top, trail = _push(room, 0, 0, len(regions.patterns.words), 1, count, 0, 0), 0
     while top > 0:
         top -= 1
         node = room.nodes[top]
@@ -691,6 +789,7 @@ def prove_cells(flat, state, room, regions, proof, first, last):  # pragma: no c
                 or used[DOUBTS] + claims > len(proof.doubts)
                 or used[PATHS] + claims * count > len(proof.paths)
             ):
+                room.stopped[_WAITING], room.stopped[_KNOWN] = top + 1, trail
                 return FULL
             _prove_claims(flat, state, room, proof, count, claims, begin)
         if varying >= 0:
